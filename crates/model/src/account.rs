@@ -1,0 +1,217 @@
+//! The account: every nanosecond of the wall clock, once.
+
+use crate::{Ns, Pid, Tid};
+use serde::{Deserialize, Serialize};
+
+/// What a thread, or the path through a program, was doing. In order of precedence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// Stopped by job control or a tracer.
+    Stopped,
+    /// On a CPU in a system call.
+    Kernel,
+    /// On a CPU in a page fault (or another exception).
+    Fault,
+    /// On a CPU in its own code.
+    User,
+    /// Runnable, but its control group's CPU quota was used up.
+    Throttled,
+    /// Runnable, but something else ran.
+    Runqueue,
+    /// Blocked on a disk or a filesystem, in a call or in a fault.
+    Disk,
+    /// Blocked on a peer across a network protocol.
+    Network,
+    /// Blocked on a lock: a futex, a file lock, a kernel lock.
+    Lock,
+    /// Blocked on a pipe, a terminal or a local socket whose other end is outside the tree.
+    Pipe,
+    /// Waiting for time to pass.
+    Sleep,
+    /// Blocked on something else.
+    OtherWait,
+    /// Time without evidence.
+    Unexplained,
+}
+
+impl State {
+    /// All states, in order of precedence.
+    pub const ALL: [State; 13] = [
+        State::Stopped,
+        State::Kernel,
+        State::Fault,
+        State::User,
+        State::Throttled,
+        State::Runqueue,
+        State::Disk,
+        State::Network,
+        State::Lock,
+        State::Pipe,
+        State::Sleep,
+        State::OtherWait,
+        State::Unexplained,
+    ];
+
+    /// The name used in every output.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Stopped => "stopped",
+            State::Kernel => "kernel",
+            State::Fault => "fault",
+            State::User => "user",
+            State::Throttled => "throttled",
+            State::Runqueue => "runqueue",
+            State::Disk => "disk",
+            State::Network => "network",
+            State::Lock => "lock",
+            State::Pipe => "pipe",
+            State::Sleep => "sleep",
+            State::OtherWait => "other-wait",
+            State::Unexplained => "unexplained",
+        }
+    }
+
+    /// Whether the thread was on a CPU.
+    pub fn on_cpu(self) -> bool {
+        matches!(self, State::Kernel | State::Fault | State::User)
+    }
+
+    /// Whether the thread was blocked: it waited for something other than a CPU.
+    pub fn blocked(self) -> bool {
+        matches!(
+            self,
+            State::Disk | State::Network | State::Lock | State::Pipe | State::Sleep | State::OtherWait
+        )
+    }
+}
+
+/// How a figure is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// From the time stamps of events at both of its ends.
+    Measured,
+    /// From samples; it has an interval.
+    Sampled,
+    /// From other figures.
+    Derived,
+}
+
+/// One state's share of the wall clock, with how it is known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// What was going on.
+    pub state: State,
+    /// For how long.
+    pub ns: Ns,
+    /// How that is known.
+    pub basis: Basis,
+    /// Low end of the 95 % interval; `ns` itself where measured.
+    pub lo_ns: Ns,
+    /// High end of the 95 % interval; `ns` itself where measured.
+    pub hi_ns: Ns,
+}
+
+/// One place on the critical path: which thread, in which state, because of what, for how long in all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// The process; 0 for time that belongs to none.
+    pub pid: Pid,
+    /// The thread.
+    pub tid: Tid,
+    /// The process's name, as the kernel has it (`comm`): up to 15 bytes of the program's choosing.
+    pub process: String,
+    /// What it was doing.
+    pub state: State,
+    /// Why: the call for `kernel`, what was waited for, or who ran instead. Empty when there is no more to say.
+    pub reason: String,
+    /// For how long in all.
+    pub ns: Ns,
+    /// How often it began.
+    pub count: u64,
+}
+
+/// The wall clock, cut along the critical path: each nanosecond belongs to exactly one part and one step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Account {
+    wall_ns: Ns,
+    parts: Vec<Part>,
+    steps: Vec<Step>,
+}
+
+/// Parts or steps that do not sum to the wall clock.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("the account does not close: {what} sum to {sum_ns} ns of {wall_ns} ns wall clock")]
+pub struct DoesNotClose {
+    /// `parts`, `steps` or the state whose steps differ from its part.
+    pub what: String,
+    /// What they sum to.
+    pub sum_ns: u128,
+    /// What they should sum to.
+    pub wall_ns: Ns,
+}
+
+impl Account {
+    /// An account of `wall_ns`, refused unless both ledgers sum to it exactly, state by state.
+    pub fn new(wall_ns: Ns, parts: Vec<Part>, steps: Vec<Step>) -> Result<Self, DoesNotClose> {
+        let closes = |what: &str, sum_ns: u128, wall_ns: Ns| {
+            if sum_ns == u128::from(wall_ns) {
+                Ok(())
+            } else {
+                Err(DoesNotClose { what: what.to_owned(), sum_ns, wall_ns })
+            }
+        };
+        closes("parts", parts.iter().map(|part| u128::from(part.ns)).sum(), wall_ns)?;
+        closes("steps", steps.iter().map(|step| u128::from(step.ns)).sum(), wall_ns)?;
+        for part in &parts {
+            let of_state = steps.iter().filter(|step| step.state == part.state);
+            closes(part.state.name(), of_state.map(|step| u128::from(step.ns)).sum(), part.ns)?;
+        }
+        Ok(Self { wall_ns, parts, steps })
+    }
+
+    /// The wall clock: from the entry of the successful `execve` to the end of the root's last thread.
+    pub fn wall_ns(&self) -> Ns {
+        self.wall_ns
+    }
+
+    /// By state, in order of precedence; states that did not occur are left out.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// By place, longest first.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// One state's time; 0 when it did not occur.
+    pub fn ns(&self, state: State) -> Ns {
+        self.parts.iter().filter(|part| part.state == state).map(|part| part.ns).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(state: State, ns: Ns) -> Part {
+        Part { state, ns, basis: Basis::Measured, lo_ns: ns, hi_ns: ns }
+    }
+
+    fn step(state: State, ns: Ns) -> Step {
+        Step { pid: 1, tid: 1, process: "a".into(), state, reason: String::new(), ns, count: 1 }
+    }
+
+    #[test]
+    fn an_account_that_misses_a_nanosecond_is_refused() {
+        let parts = || vec![part(State::User, 60), part(State::Sleep, 40)];
+        let steps = || vec![step(State::User, 60), step(State::Sleep, 40)];
+        assert!(Account::new(100, parts(), steps()).is_ok());
+        assert_eq!(Account::new(101, parts(), steps()).unwrap_err().what, "parts");
+        assert_eq!(Account::new(100, parts(), vec![step(State::User, 99)]).unwrap_err().what, "steps");
+        let swapped = vec![step(State::User, 40), step(State::Sleep, 60)];
+        assert_eq!(Account::new(100, parts(), swapped).unwrap_err().what, "user");
+    }
+}

@@ -1,0 +1,72 @@
+//! What was looked at and what was not, kept as data beside every result.
+
+use crate::{Ns, Seen};
+use serde::{Deserialize, Serialize};
+
+/// How much of a source was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Extent {
+    /// All of it.
+    Full,
+    /// Part of it; `why` says which.
+    Partial,
+    /// Nothing of it.
+    None,
+}
+
+/// One source of evidence: what it gave, and what would give more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// What it tells of: `switches`, `calls`, `faults`, `code`, `objects`, `surroundings`.
+    pub name: String,
+    /// How much of it was seen.
+    pub seen: Extent,
+    /// Why not all of it: what was tried, on what, what the system said. Empty when seen in full.
+    pub why: String,
+    /// A command, or a sentence, that would change it. Empty when there is nothing to do.
+    pub remedy: String,
+}
+
+/// Two independent figures for one thing, side by side.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// What is compared.
+    pub what: String,
+    /// dwell's figure.
+    pub ours_ns: Ns,
+    /// The kernel's own.
+    pub theirs_ns: Ns,
+    /// Whether they agree within the tolerance that METHODOLOGY.md states.
+    pub agrees: bool,
+}
+
+/// What a result rests on. A page that looks complete is complete.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Coverage {
+    /// Every source, seen or not.
+    pub sources: Vec<Source>,
+    /// Events that the kernel could not hand over.
+    pub lost_events: Seen<u64>,
+    /// Time without evidence on the path, as in the account.
+    pub unexplained_ns: Ns,
+    /// dwell's own estimated cost to the program.
+    pub overhead_ns: Seen<Interval>,
+    /// CPU time of other programs, as a share of what all CPUs could give while the program ran (0 to 1).
+    pub host_busy: Seen<f64>,
+    /// CPU time taken by the hypervisor while the program ran, summed over CPUs.
+    pub steal_ns: Seen<Ns>,
+    /// Independent figures from the kernel, beside ours.
+    pub checks: Vec<Check>,
+    /// Anything else the reader must know, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// An interval, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Low end.
+    pub lo: Ns,
+    /// High end.
+    pub hi: Ns,
+}

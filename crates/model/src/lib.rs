@@ -1,0 +1,27 @@
+//! The nouns that flow through dwell, from what was seen to what is said of it.
+//!
+//! A [`recording`] holds what the machine showed, with no conclusions; an [`account`] cuts a program's wall
+//! clock into parts that sum to it; a [`run`] is everything that one `dwell run` has to say, in the shape that
+//! `--json` promises. This crate does no IO, reads no clock and knows no kernel: it can be used to read what
+//! dwell wrote, and nothing else.
+
+pub mod account;
+pub mod call;
+pub mod coverage;
+pub mod recording;
+pub mod run;
+pub mod seen;
+
+pub use account::{Account, Basis, Part, State, Step};
+pub use call::{Call, CallStats, CallTime};
+pub use coverage::Coverage;
+pub use recording::{Event, Header, Recording, Trailer};
+pub use run::Run;
+pub use seen::Seen;
+
+/// Nanoseconds. Points in time are `CLOCK_MONOTONIC`.
+pub type Ns = u64;
+/// A thread, as the kernel numbers it in the initial pid namespace.
+pub type Tid = u32;
+/// A process (thread group), likewise.
+pub type Pid = u32;

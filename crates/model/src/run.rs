@@ -1,0 +1,254 @@
+//! Everything one `dwell run` has to say, in the shape that `--json` promises (`dwell.run/1`).
+//!
+//! Names and units are a public contract, described by `docs/schema/dwell.run.1.json`: fields are added, not
+//! renamed.
+
+use crate::account::{Basis, Part, State, Step};
+use crate::coverage::Coverage;
+use crate::recording::{Ending, Host};
+use crate::{Ns, Pid, Seen, Tid};
+use serde::Serialize;
+
+/// The report of one run.
+#[derive(Debug, Clone, Serialize)]
+pub struct Run {
+    /// `dwell.run/1`.
+    pub schema: &'static str,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// How it ended.
+    pub exit: Ending,
+    /// When it started: RFC 3339, UTC.
+    pub started_at: String,
+    /// Where.
+    pub host: Host,
+    /// From the entry of the successful `execve` to the end of the root's last thread.
+    pub wall_ns: Ns,
+    /// Time on a CPU in the tree's own code, summed over all threads until the end of the wall.
+    pub user_ns: Seen<Ns>,
+    /// Time on a CPU in the kernel for the tree, faults included, likewise.
+    pub kernel_ns: Seen<Ns>,
+    /// What bounds the program.
+    pub bound: Bound,
+    /// The wall clock by state; sums to `wall_ns` exactly.
+    pub account: Vec<Part>,
+    /// The wall clock by place, longest first; sums to `wall_ns` exactly.
+    pub path: Vec<Step>,
+    /// The path over time.
+    pub phases: Phases,
+    /// Each thread's own ledger.
+    pub threads: Vec<Thread>,
+    /// What threads of the tree were blocked on, on the path or not, longest first.
+    pub waits: Vec<WaitRow>,
+    /// System calls of the tree that returned, longest total first.
+    pub syscalls: Seen<Vec<CallRow>>,
+    /// Page faults of the tree.
+    pub faults: Seen<Faults>,
+    /// Which code ran.
+    pub functions: Seen<Vec<FunctionRow>>,
+    /// Which source lines ran.
+    pub lines: Seen<Vec<LineRow>>,
+    /// What the host did meanwhile.
+    pub series: Seen<()>,
+    /// Causes, with what each fix would save.
+    pub findings: Seen<Vec<()>>,
+    /// Causes looked for and not there.
+    pub ruled_out: Seen<Vec<()>>,
+    /// What all of this rests on.
+    pub coverage: Coverage,
+}
+
+/// What kind of time dominates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// Its own code.
+    Cpu,
+    /// The kernel's work for it.
+    Kernel,
+    /// Waiting.
+    Io,
+    /// The two leading kinds are within 10 points.
+    Mixed,
+    /// Nine tenths sleep.
+    Idle,
+}
+
+impl Class {
+    /// The name used in every output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Cpu => "cpu",
+            Class::Kernel => "kernel",
+            Class::Io => "io",
+            Class::Mixed => "mixed",
+            Class::Idle => "idle",
+        }
+    }
+}
+
+/// What bounds the program, and how clearly.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bound {
+    /// Which kind of time.
+    pub class: Class,
+    /// The state that leads within it: `disk`, `network`, `user` …
+    pub resource: State,
+    /// Points (hundredths of the wall) between the leading kind and the next.
+    pub margin_points: f64,
+    /// Shares of the wall (0 to 1): waiting, kernel and fault, user. What is left is run queue and the like.
+    pub shares: Shares,
+}
+
+/// The three kinds of time that the class is decided from.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Shares {
+    /// Blocked in any way.
+    pub waiting: f64,
+    /// Kernel and faults.
+    pub kernel: f64,
+    /// User.
+    pub user: f64,
+}
+
+/// The path over time: equal slices from the start of the wall, the last one shorter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Phases {
+    /// Length of a slice.
+    pub slice_ns: Ns,
+    /// For each slice, time by state; each sums to the slice.
+    pub slices: Vec<Vec<(State, Ns)>>,
+}
+
+/// One thread's own time, from its creation (or the start of the wall) to its end (or the end of the wall).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Thread {
+    /// Its process.
+    pub pid: Pid,
+    /// The thread.
+    pub tid: Tid,
+    /// Its last name.
+    pub name: String,
+    /// Its whole life within the wall.
+    pub life_ns: Ns,
+    /// Whether it was still alive at the end of the wall.
+    pub outlived: bool,
+    /// Time by state; sums to `life_ns`.
+    pub states: Vec<(State, Ns)>,
+    /// Page faults served without IO.
+    pub minor_faults: Seen<u64>,
+    /// Page faults that needed IO.
+    pub major_faults: Seen<u64>,
+}
+
+/// One kind of wait, over all threads of the tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WaitRow {
+    /// Which wait state.
+    pub reason: State,
+    /// The call it was in; empty for a fault.
+    pub call: String,
+    /// On what.
+    pub on: WaitOn,
+    /// How often.
+    pub calls: u64,
+    /// Blocked time, summed.
+    pub total_ns: Ns,
+    /// Of `total_ns`, what is on the path.
+    pub path_ns: Ns,
+    /// Median.
+    pub p50_ns: Ns,
+    /// 99th percentile.
+    pub p99_ns: Ns,
+    /// The longest.
+    pub max_ns: Ns,
+    /// Where it was called from.
+    pub stack: Seen<Vec<String>>,
+}
+
+/// What was waited on.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct WaitOn {
+    /// `file tcp udp unix pipe tty futex timer child device external`.
+    pub kind: String,
+    /// Its name, as far as it is known.
+    pub name: Seen<String>,
+}
+
+/// One system call of the table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CallRow {
+    /// Its name; `32:name` through the 32-bit table.
+    pub name: String,
+    /// How often it returned.
+    pub calls: u64,
+    /// Of these, with an error.
+    pub errors: u64,
+    /// Wall time, summed over threads.
+    pub total_ns: Ns,
+    /// Of it, on a CPU.
+    pub cpu_ns: Ns,
+    /// Median, within the histogram's 6 %.
+    pub p50_ns: Ns,
+    /// 99th percentile, likewise.
+    pub p99_ns: Ns,
+    /// The longest, exactly.
+    pub max_ns: Ns,
+}
+
+/// Page faults of the tree, until the end of the wall.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Faults {
+    /// Served without IO.
+    pub minor: u64,
+    /// That needed IO.
+    pub major: u64,
+}
+
+/// A share of the samples, with its 95 % interval. All 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Share {
+    /// Estimate.
+    pub value: f64,
+    /// Low end.
+    pub lo: f64,
+    /// High end.
+    pub hi: f64,
+}
+
+/// One function of the code table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FunctionRow {
+    /// Its name.
+    pub name: String,
+    /// The file that has it.
+    pub module: String,
+    /// `user` or `kernel`.
+    pub mode: String,
+    /// Its share of time on a CPU.
+    pub share: Share,
+    /// How many samples say so.
+    pub samples: u64,
+}
+
+/// One source line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LineRow {
+    /// Source file.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// The function around it.
+    pub function: String,
+    /// Its language.
+    pub language: String,
+    /// Its share of time on a CPU.
+    pub share: Share,
+    /// How many samples say so.
+    pub samples: u64,
+}
+
+/// Time by state as a list of parts, each with the same basis. For ledgers that carry no interval.
+pub fn measured(state: State, ns: Ns) -> Part {
+    Part { state, ns, basis: Basis::Measured, lo_ns: ns, hi_ns: ns }
+}

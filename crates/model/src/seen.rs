@@ -1,0 +1,107 @@
+//! A value that may be missing, and why: what was not looked at is never shown as zero.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// What is known of a value.
+///
+/// In JSON: the value itself, `null` when it was looked for and is not there, or `{"unseen": "why"}` when it
+/// could not be looked for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Seen<T> {
+    /// It was looked for and has this value.
+    Value(T),
+    /// It was looked for and is not there.
+    Absent,
+    /// It could not be looked for, for this reason: a sentence without a full stop.
+    Unseen(String),
+}
+
+impl<T> Seen<T> {
+    /// A value that could not be looked for.
+    pub fn unseen(why: impl Into<String>) -> Self {
+        Seen::Unseen(why.into())
+    }
+
+    /// The value, where there is one.
+    pub fn value(&self) -> Option<&T> {
+        match self {
+            Seen::Value(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// The form for people and JSON, where a value's own shape tells it from the others.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Plain<T> {
+    Unseen { unseen: String },
+    Value(T),
+    Absent,
+}
+
+/// The form for compact encodings, which need a tag.
+#[derive(Serialize, Deserialize)]
+enum Tagged<T> {
+    Value(T),
+    Absent,
+    Unseen(String),
+}
+
+impl<T: Serialize> Serialize for Seen<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            match self {
+                Seen::Value(value) => Plain::Value(value),
+                Seen::Absent => Plain::Absent,
+                Seen::Unseen(why) => Plain::Unseen { unseen: why.clone() },
+            }
+            .serialize(serializer)
+        } else {
+            match self {
+                Seen::Value(value) => Tagged::Value(value),
+                Seen::Absent => Tagged::Absent,
+                Seen::Unseen(why) => Tagged::Unseen(why.clone()),
+            }
+            .serialize(serializer)
+        }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Seen<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(if deserializer.is_human_readable() {
+            match Plain::deserialize(deserializer)? {
+                Plain::Value(value) => Seen::Value(value),
+                Plain::Absent => Seen::Absent,
+                Plain::Unseen { unseen } => Seen::Unseen(unseen),
+            }
+        } else {
+            match Tagged::deserialize(deserializer)? {
+                Tagged::Value(value) => Seen::Value(value),
+                Tagged::Absent => Seen::Absent,
+                Tagged::Unseen(why) => Seen::Unseen(why),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_absent_and_unseen_stay_apart_in_json() {
+        let all = [Seen::Value(0), Seen::Absent, Seen::unseen("no access")];
+        let text = serde_json::to_string(&all).unwrap();
+        assert_eq!(text, r#"[0,null,{"unseen":"no access"}]"#);
+        assert_eq!(serde_json::from_str::<[Seen<i32>; 3]>(&text).unwrap(), all);
+    }
+
+    #[test]
+    fn a_compact_encoding_gives_back_what_went_in() {
+        let all = [Seen::Value(7), Seen::Absent, Seen::unseen("no access")];
+        let bytes = postcard::to_stdvec(&all).unwrap();
+        assert_eq!(postcard::from_bytes::<[Seen<i32>; 3]>(&bytes).unwrap(), all);
+    }
+}
