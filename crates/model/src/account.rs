@@ -128,7 +128,7 @@ pub struct Step {
     pub reason: String,
     /// For how long in all.
     pub ns: Ns,
-    /// How often it began.
+    /// How often it began; where the time is sampled, in how many stretches on a CPU it may have been.
     pub count: u64,
 }
 

@@ -33,7 +33,7 @@ impl Call {
 pub struct CallTime {
     /// Which call.
     pub call: Call,
-    /// How many of them were entered in the stretch (0: one that began earlier went on).
+    /// How many of them returned in the stretch (0: it has not returned yet, or never will).
     pub count: u32,
     /// Time on a CPU inside it.
     pub ns: Ns,

@@ -5,8 +5,9 @@
 //! wake-up stands before the switch it leads to), and time stamps may differ from that by the few hundred
 //! nanoseconds between a clock read and its event.
 //!
-//! The kept form is promised to stay readable: variants and fields are added at the end, never moved or
-//! removed, and `Header::format` counts the additions that need care.
+//! The kept form is promised to stay readable. Events are kept in a compact encoding without names, so a variant
+//! never changes: what needs another field becomes a new variant at the end. Header and trailer are kept with
+//! names; there fields may be added with a default. `Header::format` counts the changes that a reader must know.
 
 use crate::call::{Call, CallStats, CallTime};
 use crate::coverage::Source;
@@ -88,7 +89,7 @@ pub struct Header {
     pub root: Pid,
     /// Where events come from.
     pub tier: Tier,
-    /// Period of the clock samples, per CPU; of the looks where there are no samples.
+    /// Shortest period of the clock samples, per CPU; of the looks where there are no samples.
     pub sample_period_ns: Ns,
     /// The machine.
     pub host: Host,
@@ -260,7 +261,7 @@ pub enum Event {
         /// The one that left, when it is of the tree.
         out: Option<Out>,
         /// The one that came, when it is of the tree.
-        into: Option<Into>,
+        into: Option<In>,
     },
     /// A thread of the tree is being woken. Absent for new threads.
     Wake {
@@ -305,6 +306,8 @@ pub enum Event {
         mode: Mode,
         /// Address of the interrupted instruction; 0 when unseen.
         ip: u64,
+        /// How much time on a CPU the sample stands for: the clock may strike faster at first.
+        period_ns: u32,
     },
     /// A thread took a name.
     Rename {
@@ -329,6 +332,13 @@ pub enum Event {
         /// How many.
         events: u64,
     },
+    /// The root entered its `execve`: nothing of the tree was seen before. (Tier `bpf` only.)
+    Start {
+        /// When.
+        at: Ns,
+        /// The root's first thread.
+        tid: Tid,
+    },
 }
 
 impl Event {
@@ -345,7 +355,8 @@ impl Event {
             | Event::Sample { at, .. }
             | Event::Rename { at, .. }
             | Event::Look { at, .. }
-            | Event::Lost { at, .. } => *at,
+            | Event::Lost { at, .. }
+            | Event::Start { at, .. } => *at,
         }
     }
 }
@@ -477,7 +488,7 @@ impl Ends {
 
 /// A thread of the tree that came onto a CPU.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Into {
+pub struct In {
     /// Which.
     pub tid: Tid,
     /// Who had the CPU until now, where this thread waited long enough for it to matter: 0 is the idle loop.
@@ -526,6 +537,8 @@ pub enum Mode {
     Interrupt,
     /// Kernel code; whether in a call or a fault cannot be told.
     Kernel,
+    /// Kernel code on the way into a call or out of it, where no call is being timed.
+    Entry,
 }
 
 /// A thread as `/proc` shows it.
@@ -559,4 +572,7 @@ pub struct Looked {
     pub minor_faults: u64,
     /// Major faults so far.
     pub major_faults: u64,
+    /// Pipes that the process has open, by inode, and whether for writing. Given with the thread that leads the
+    /// process, and only while a thread of the tree waits on a pipe.
+    pub pipes: Vec<(u64, bool)>,
 }

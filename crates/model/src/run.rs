@@ -7,12 +7,14 @@ use crate::account::{Basis, Part, State, Step};
 use crate::coverage::Coverage;
 use crate::recording::{Ending, Host};
 use crate::{Ns, Pid, Seen, Tid};
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::BTreeMap;
 
 /// The report of one run.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Run {
     /// `dwell.run/1`.
+    #[serde(skip_deserializing, default = "schema")]
     pub schema: &'static str,
     /// The program and its arguments.
     pub command: Vec<String>,
@@ -59,7 +61,7 @@ pub struct Run {
 }
 
 /// What kind of time dominates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// Its own code.
@@ -88,7 +90,7 @@ impl Class {
 }
 
 /// What bounds the program, and how clearly.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
     /// Which kind of time.
     pub class: Class,
@@ -101,7 +103,7 @@ pub struct Bound {
 }
 
 /// The three kinds of time that the class is decided from.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Shares {
     /// Blocked in any way.
     pub waiting: f64,
@@ -112,16 +114,17 @@ pub struct Shares {
 }
 
 /// The path over time: equal slices from the start of the wall, the last one shorter.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phases {
     /// Length of a slice.
     pub slice_ns: Ns,
     /// For each slice, time by state; each sums to the slice.
+    #[serde(serialize_with = "slices_by_state", deserialize_with = "slices_from_states")]
     pub slices: Vec<Vec<(State, Ns)>>,
 }
 
 /// One thread's own time, from its creation (or the start of the wall) to its end (or the end of the wall).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thread {
     /// Its process.
     pub pid: Pid,
@@ -133,7 +136,8 @@ pub struct Thread {
     pub life_ns: Ns,
     /// Whether it was still alive at the end of the wall.
     pub outlived: bool,
-    /// Time by state; sums to `life_ns`.
+    /// Time by state; sums to `life_ns`. In JSON an object: `{"user": 12, …}`.
+    #[serde(serialize_with = "by_state", deserialize_with = "from_states")]
     pub states: Vec<(State, Ns)>,
     /// Page faults served without IO.
     pub minor_faults: Seen<u64>,
@@ -142,7 +146,7 @@ pub struct Thread {
 }
 
 /// One kind of wait, over all threads of the tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitRow {
     /// Which wait state.
     pub reason: State,
@@ -167,7 +171,7 @@ pub struct WaitRow {
 }
 
 /// What was waited on.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct WaitOn {
     /// `file tcp udp unix pipe tty futex timer child device external`.
     pub kind: String,
@@ -176,7 +180,7 @@ pub struct WaitOn {
 }
 
 /// One system call of the table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallRow {
     /// Its name; `32:name` through the 32-bit table.
     pub name: String,
@@ -197,7 +201,7 @@ pub struct CallRow {
 }
 
 /// Page faults of the tree, until the end of the wall.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Faults {
     /// Served without IO.
     pub minor: u64,
@@ -206,7 +210,7 @@ pub struct Faults {
 }
 
 /// A share of the samples, with its 95 % interval. All 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     /// Estimate.
     pub value: f64,
@@ -217,7 +221,7 @@ pub struct Share {
 }
 
 /// One function of the code table.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FunctionRow {
     /// Its name.
     pub name: String,
@@ -232,7 +236,7 @@ pub struct FunctionRow {
 }
 
 /// One source line.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LineRow {
     /// Source file.
     pub file: String,
@@ -251,4 +255,47 @@ pub struct LineRow {
 /// Time by state as a list of parts, each with the same basis. For ledgers that carry no interval.
 pub fn measured(state: State, ns: Ns) -> Part {
     Part { state, ns, basis: Basis::Measured, lo_ns: ns, hi_ns: ns }
+}
+
+/// Time by state as the object that `--json` promises.
+fn by_state<S: Serializer>(states: &[(State, Ns)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(states.iter().copied())
+}
+
+/// The object read back, in the order of [`State::ALL`].
+fn from_states<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(State, Ns)>, D::Error> {
+    BTreeMap::deserialize(deserializer).map(|states| states.into_iter().collect())
+}
+
+/// The same for each slice.
+fn slices_from_states<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Vec<(State, Ns)>>, D::Error> {
+    #[derive(Deserialize)]
+    struct Slice(#[serde(deserialize_with = "from_states")] Vec<(State, Ns)>);
+    Ok(Vec::<Slice>::deserialize(deserializer)?.into_iter().map(|slice| slice.0).collect())
+}
+
+/// The only schema that is read back.
+fn schema() -> &'static str {
+    "dwell.run/1"
+}
+
+/// Time by state for each slice.
+fn slices_by_state<S: Serializer>(slices: &[Vec<(State, Ns)>], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Slice<'a>(#[serde(serialize_with = "by_state")] &'a [(State, Ns)]);
+    serializer.collect_seq(slices.iter().map(|slice| Slice(slice)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_by_state_is_an_object_in_json() {
+        let slices = vec![vec![(State::User, 7), (State::OtherWait, 3)], vec![]];
+        let phases = Phases { slice_ns: 10, slices };
+        let text = serde_json::to_string(&phases).unwrap();
+        assert_eq!(text, r#"{"slice_ns":10,"slices":[{"user":7,"other-wait":3},{}]}"#);
+        assert_eq!(serde_json::from_str::<Phases>(&text).unwrap(), phases);
+    }
 }
