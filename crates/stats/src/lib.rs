@@ -1,1 +1,7 @@
-//! placeholder
+//! Pure mathematics: histograms, quantiles, intervals. No types of dwell's own, no IO.
+
+pub mod histogram;
+pub mod interval;
+
+pub use histogram::Histogram;
+pub use interval::{Proportion, wilson, wilson_of};

@@ -1,0 +1,128 @@
+//! Log-linear histograms: eight equal buckets an octave, so a value is known to within an eighth, its middle to 6 %.
+//!
+//! The kernel half fills the same buckets (`log_linear` in `dwell.bpf.c`); what an index means is said here.
+
+/// Buckets; the last one has everything from about 73 minutes (in ns) on.
+pub const BUCKETS: usize = 320;
+
+/// The bucket of a value.
+pub fn index(value: u64) -> usize {
+    if value < 8 {
+        return value as usize;
+    }
+    let octave = value.ilog2() as usize;
+    (((octave - 2) * 8) + ((value >> (octave - 3)) & 7) as usize).min(BUCKETS - 1)
+}
+
+/// The values of a bucket: from the first up to, not with, the second.
+pub fn bounds(index: usize) -> (u64, u64) {
+    if index < 8 {
+        return (index as u64, index as u64 + 1);
+    }
+    let octave = index / 8 + 2;
+    let width = 1_u64 << (octave - 3);
+    let low = (8 + (index % 8) as u64) * width;
+    (low, low + width)
+}
+
+/// How often which values came.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Histogram {
+    /// By bucket; as long as the highest one needs.
+    counts: Vec<u64>,
+    total: u64,
+    max: u64,
+}
+
+impl Histogram {
+    /// Counts a value.
+    pub fn record(&mut self, value: u64) {
+        self.add(index(value), 1);
+        self.max = self.max.max(value);
+    }
+
+    /// Counts `count` values of a bucket at once. `max` is not touched: see [`Histogram::know_max`].
+    pub fn add(&mut self, index: usize, count: u64) {
+        if self.counts.len() <= index {
+            self.counts.resize(index + 1, 0);
+        }
+        self.counts[index] += count;
+        self.total += count;
+    }
+
+    /// Says what the largest value was, where it is known apart from the buckets.
+    pub fn know_max(&mut self, max: u64) {
+        self.max = self.max.max(max);
+    }
+
+    /// How many values came.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The largest value.
+    pub fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// The value that `q` (0 to 1) of all values do not exceed, the nearest rank's place within its bucket taken
+    /// linearly; never above the maximum. 0 when nothing came.
+    pub fn quantile(&self, q: f64) -> u64 {
+        if self.total == 0 {
+            return 0;
+        }
+        let rank = ((q * self.total as f64).ceil() as u64).clamp(1, self.total);
+        let mut before = 0;
+        for (index, count) in self.counts.iter().enumerate() {
+            if before + count >= rank {
+                let (low, high) = bounds(index);
+                let into = (rank - before) as f64 - 0.5;
+                let value = low + ((high - low) as f64 * into / *count as f64) as u64;
+                return value.min(self.max);
+            }
+            before += count;
+        }
+        self.max
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_value_lies_within_its_bucket(value in 0_u64..(1 << 42)) {
+            let (low, high) = bounds(index(value));
+            prop_assert!(low <= value && value < high);
+            prop_assert!(high - low <= (value / 8).max(1));
+        }
+
+        #[test]
+        fn quantiles_are_within_an_eighth_of_the_exact_ones(
+            mut values in prop::collection::vec(1_u64..10_000_000, 1..400), q in 0.01_f64..1.0,
+        ) {
+            let mut histogram = Histogram::default();
+            values.iter().for_each(|value| histogram.record(*value));
+            values.sort_unstable();
+            let rank = ((q * values.len() as f64).ceil() as usize).clamp(1, values.len());
+            let exact = values[rank - 1] as f64;
+            let ours = histogram.quantile(q) as f64;
+            prop_assert!((ours - exact).abs() <= exact / 8.0 + 1.0, "{ours} for {exact}");
+        }
+    }
+
+    #[test]
+    fn indices_meet_at_the_octaves() {
+        assert_eq!((index(7), index(8), index(15), index(16)), (7, 8, 15, 16));
+        assert_eq!((bounds(7), bounds(8), bounds(16)), ((7, 8), (8, 9), (16, 18)));
+        assert_eq!(index(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn an_empty_histogram_has_no_quantiles_and_no_maximum() {
+        let empty = Histogram::default();
+        assert_eq!((empty.quantile(0.5), empty.max(), empty.total()), (0, 0, 0));
+    }
+}
