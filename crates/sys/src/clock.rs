@@ -1,0 +1,61 @@
+//! The clocks dwell reads, and the one way it writes a date.
+
+use model::Ns;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+/// `CLOCK_MONOTONIC`, the clock of every time stamp in a recording. Nanoseconds since some point before boot.
+pub fn monotonic_ns() -> Ns {
+    ns(clock_gettime(ClockId::Monotonic))
+}
+
+/// CPU time that this process has used, in all its threads. Nanoseconds.
+pub fn process_cpu_ns() -> Ns {
+    ns(clock_gettime(ClockId::ProcessCPUTime))
+}
+
+/// CPU time that the calling thread has used. Nanoseconds.
+pub fn thread_cpu_ns() -> Ns {
+    ns(clock_gettime(ClockId::ThreadCPUTime))
+}
+
+/// The time of day, seconds since 1970.
+pub fn unix_s() -> u64 {
+    u64::try_from(clock_gettime(ClockId::Realtime).tv_sec).unwrap_or(0)
+}
+
+/// Seconds since 1970 as RFC 3339 has it, in UTC: `2026-03-01T12:00:00Z`. Beyond the year 9999, the last
+/// second of that year.
+pub fn rfc3339(unix_s: u64) -> String {
+    let second = i64::try_from(unix_s).unwrap_or(i64::MAX);
+    jiff::Timestamp::from_second(second)
+        .unwrap_or(jiff::Timestamp::MAX)
+        .strftime("%Y-%m-%dT%H:%M:%SZ")
+        .to_string()
+}
+
+/// The clocks above are never negative on Linux.
+fn ns(time: Timespec) -> Ns {
+    time.tv_sec as Ns * 1_000_000_000 + time.tv_nsec as Ns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_utc_with_a_z() {
+        assert_eq!(rfc3339(0), "1970-01-01T00:00:00Z");
+        assert_eq!(rfc3339(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(rfc3339(1_767_225_599), "2025-12-31T23:59:59Z");
+        assert!(rfc3339(u64::MAX).starts_with("9999-12-"));
+    }
+
+    #[test]
+    fn a_sleep_passes_on_the_wall_clock_and_not_on_the_cpu_clock() {
+        let (wall, cpu) = (monotonic_ns(), thread_cpu_ns());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!(monotonic_ns() - wall >= 50_000_000);
+        assert!(thread_cpu_ns() - cpu < 40_000_000);
+        assert!(process_cpu_ns() >= thread_cpu_ns());
+    }
+}

@@ -1,0 +1,210 @@
+//! Which file a program's name means, found out before anything is started.
+//!
+//! It decides as shells do, without trying: the child then makes a single `execve`. What only the kernel can
+//! tell (a wrong architecture, a missing interpreter) comes from that call.
+
+use rustix::fs::Access;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Where `execvp` looks when `PATH` is not set.
+const DEFAULT_PATH: &str = "/bin:/usr/bin";
+
+/// A program that will not start.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum NotRunnable {
+    /// No file of that name.
+    #[error("cannot run {program:?}: {why}")]
+    NotFound {
+        /// As it was given.
+        program: OsString,
+        /// Where it was looked for, or what the system said.
+        why: String,
+    },
+    /// There is one, but it cannot be executed.
+    #[error("cannot run {path:?}: {why}")]
+    NotExecutable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and what would help.
+        why: String,
+    },
+}
+
+impl NotRunnable {
+    /// The exit status that shells give it.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            NotRunnable::NotFound { .. } => 127,
+            NotRunnable::NotExecutable { .. } => 126,
+        }
+    }
+}
+
+/// The file that `program` means: itself when it has a slash, else the first executable of that name along `PATH`.
+///
+/// # Errors
+/// There is no such file, or none that may be executed.
+pub fn resolve(program: &OsStr) -> Result<PathBuf, NotRunnable> {
+    let path = env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
+    resolve_along(program, &path)
+}
+
+fn resolve_along(program: &OsStr, path: &OsStr) -> Result<PathBuf, NotRunnable> {
+    let not_found = |why: &str| NotRunnable::NotFound { program: program.to_owned(), why: why.to_owned() };
+    if program.is_empty() {
+        return Err(not_found("the name is empty"));
+    }
+    if program.as_bytes().contains(&b'/') {
+        return match refusal(Path::new(program)) {
+            None => Ok(program.into()),
+            Some(Refusal::Missing(why)) => Err(not_found(&why)),
+            Some(Refusal::NotExecutable(why) | Refusal::Unreachable(why)) => {
+                Err(NotRunnable::NotExecutable { path: program.into(), why })
+            }
+        };
+    }
+    let mut first_refused = None;
+    for directory in env::split_paths(path) {
+        // An empty element means the current directory; "./" keeps the result a path.
+        let directory = if directory.as_os_str().is_empty() { PathBuf::from(".") } else { directory };
+        let candidate = directory.join(program);
+        match refusal(&candidate) {
+            None => return Ok(candidate),
+            // Root's PATH often outlives the change to another user. `execvp` would report the directory that
+            // cannot be searched; shells say, and people expect, that there is no such program.
+            Some(Refusal::Missing(_) | Refusal::Unreachable(_)) => {}
+            Some(Refusal::NotExecutable(why)) => {
+                first_refused.get_or_insert(NotRunnable::NotExecutable { path: candidate, why });
+            }
+        }
+    }
+    let nowhere = if Path::new(program).is_file() {
+        format!("no such program in PATH\ntry: ./{}", program.display())
+    } else {
+        "no such program in PATH".to_owned()
+    };
+    Err(first_refused.unwrap_or_else(|| not_found(&nowhere)))
+}
+
+/// Why a file cannot be executed.
+enum Refusal {
+    Missing(String),
+    /// Whether it exists cannot be seen: a directory above it may not be searched.
+    Unreachable(String),
+    NotExecutable(String),
+}
+
+fn refusal(path: &Path) -> Option<Refusal> {
+    let metadata = match path.metadata() {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return Some(Refusal::Unreachable(text(&error)));
+        }
+        Err(error) => return Some(Refusal::Missing(text(&error))),
+    };
+    if metadata.is_dir() {
+        return Some(Refusal::NotExecutable("it is a directory".to_owned()));
+    }
+    if !metadata.is_file() {
+        return Some(Refusal::NotExecutable("it is not a regular file".to_owned()));
+    }
+    match rustix::fs::access(path, Access::EXEC_OK) {
+        Ok(()) => None,
+        Err(errno) => {
+            let remedy = format!("{}\ntry: chmod +x {}", text(&errno.into()), path.display());
+            Some(Refusal::NotExecutable(remedy))
+        }
+    }
+}
+
+/// What the system said, as the house writes errors: lower case, without the number.
+pub(crate) fn text(error: &io::Error) -> String {
+    let whole = error.to_string();
+    let words = whole.split(" (os error").next().unwrap_or(&whole);
+    let mut chars = words.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}
+
+/// Whether a file that the kernel refuses to execute as it is (`ENOEXEC`) is a script that shells would run all
+/// the same: text in its first line. An ELF file for another machine is not.
+pub(crate) fn is_bare_script(path: &Path) -> bool {
+    let mut start = Vec::with_capacity(128);
+    let Ok(file) = File::open(path) else { return false };
+    if file.take(128).read_to_end(&mut start).is_err() {
+        return false;
+    }
+    let first_line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    !start.starts_with(b"#!") && !first_line.contains(&0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn write(path: PathBuf, text: &[u8], mode: u32) {
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    }
+
+    /// A directory `a` where `tool` is a directory, `b` where it cannot be executed, and `c` where it can.
+    fn three_places() -> (tempfile::TempDir, OsString) {
+        let top = tempfile::tempdir().unwrap();
+        for name in ["a/tool", "b", "c"] {
+            fs::create_dir_all(top.path().join(name)).unwrap();
+        }
+        write(top.path().join("b/tool"), b"", 0o644);
+        write(top.path().join("c/tool"), b"", 0o755);
+        write(top.path().join("b/data"), b"", 0o644);
+        let places = ["a", "b", "c"].map(|name| top.path().join(name));
+        let path = env::join_paths(places).unwrap();
+        (top, path)
+    }
+
+    #[test]
+    fn the_first_that_can_be_executed_wins() {
+        let (top, path) = three_places();
+        assert_eq!(resolve_along("tool".as_ref(), &path).unwrap(), top.path().join("c/tool"));
+    }
+
+    #[test]
+    fn one_that_cannot_be_executed_is_126_and_none_is_127() {
+        let (top, path) = three_places();
+        let refused = resolve_along("data".as_ref(), &path).unwrap_err();
+        assert_eq!(refused.exit_code(), 126);
+        assert!(refused.to_string().contains("permission denied\ntry: chmod +x "), "{refused}");
+        assert_eq!(resolve_along("nothing".as_ref(), &path).unwrap_err().exit_code(), 127);
+        assert_eq!(resolve_along(top.path().as_ref(), &path).unwrap_err().exit_code(), 126);
+        assert_eq!(resolve_along("/dev/null".as_ref(), &path).unwrap_err().exit_code(), 126);
+        assert_eq!(resolve_along("".as_ref(), &path).unwrap_err().exit_code(), 127);
+        let below_a_file = top.path().join("c/tool/x");
+        assert_eq!(resolve_along(below_a_file.as_ref(), &path).unwrap_err().exit_code(), 127);
+    }
+
+    #[test]
+    fn a_name_with_a_slash_is_not_looked_for() {
+        let (_top, path) = three_places();
+        assert_eq!(resolve_along("./tool".as_ref(), &path).unwrap_err().exit_code(), 127);
+        assert_eq!(resolve_along("/bin/sh".as_ref(), &path).unwrap(), Path::new("/bin/sh"));
+    }
+
+    #[test]
+    fn text_without_an_interpreter_is_a_script_and_a_foreign_binary_is_not() {
+        let top = tempfile::tempdir().unwrap();
+        for (name, text, script) in [
+            ("plain", b"echo hi\n".as_slice(), true),
+            ("empty", b"", true),
+            ("shebang", b"#!/bin/sh\n", false),
+            ("elf", b"\x7fELF\x02\x01\x01\0\0\0", false),
+        ] {
+            write(top.path().join(name), text, 0o755);
+            assert_eq!(is_bare_script(&top.path().join(name)), script, "{name}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The signals that reach dwell while a program runs under it.
+//!
+//! What the terminal sends (Ctrl-C, Ctrl-\, Ctrl-Z) goes to the whole foreground group: the program has it
+//! already, and dwell only takes note. What somebody sends to dwell alone is meant for the program. The kernel
+//! says which is which; `spawn::Running::attend` acts on it. A signal that somebody other than the terminal
+//! sends to the whole group (`kill -TERM -PGID`) looks like one sent to dwell alone: the program gets it twice.
+#![allow(unsafe_code)]
+
+use crate::origin::{empty_set, set_ignored};
+use std::io;
+use std::mem::{MaybeUninit, size_of};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// All that are taken. The others keep their effect on dwell.
+const WATCHED: [i32; 11] = [
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGTERM,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGTSTP,
+    libc::SIGTTIN,
+    libc::SIGTTOU,
+    libc::SIGCONT,
+    libc::SIGCHLD,
+];
+
+/// One signal that arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Signal {
+    /// Its number.
+    pub number: i32,
+    /// Whether the kernel sent it: for a terminal it did so to the whole foreground group.
+    pub from_kernel: bool,
+    /// The process that sent it; 0 when it is not known, or not visible from dwell's pid namespace.
+    pub sender: u32,
+}
+
+/// Takes signals for as long as it lives: they no longer act on dwell but wait here to be read.
+///
+/// Made on the main thread before any other thread (threads inherit the mask) and before the program is spawned.
+#[derive(Debug)]
+pub struct Signals {
+    fd: OwnedFd,
+    before: SignalMask,
+}
+
+/// A thread's signal mask.
+#[derive(Clone, Copy)]
+struct SignalMask(libc::sigset_t);
+
+impl std::fmt::Debug for SignalMask {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SignalMask")
+    }
+}
+
+impl Signals {
+    /// Starts to take signals.
+    ///
+    /// # Errors
+    /// What `signalfd` says: no descriptors left, or no memory.
+    pub fn take_over() -> io::Result<Self> {
+        // A parent that ignores SIGCHLD makes the kernel reap our children before we can wait for them.
+        set_ignored(libc::SIGCHLD, false);
+        let set = set_of(&WATCHED);
+        let before = SignalMask(change_mask(libc::SIG_BLOCK, &set));
+        // SAFETY: the set is initialised; -1 asks for a new descriptor.
+        let fd = unsafe { libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+        if fd < 0 {
+            let error = io::Error::last_os_error();
+            change_mask(libc::SIG_SETMASK, &before.0);
+            return Err(error);
+        }
+        // SAFETY: `signalfd` gave us this descriptor, and nobody else has it.
+        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) }, before })
+    }
+
+    /// The next signal that waits, if any.
+    ///
+    /// # Errors
+    /// What `read` says.
+    pub fn take(&mut self) -> io::Result<Option<Signal>> {
+        const SIZE: usize = size_of::<libc::signalfd_siginfo>();
+        let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
+        // SAFETY: the buffer is valid for writes of its own size.
+        let read = unsafe { libc::read(self.fd.as_raw_fd(), info.as_mut_ptr().cast(), SIZE) };
+        if read == SIZE as isize {
+            // SAFETY: the kernel filled the whole of it, and every bit pattern is valid.
+            let info = unsafe { info.assume_init() };
+            return Ok(Some(Signal {
+                number: info.ssi_signo as i32,
+                from_kernel: info.ssi_code > 0,
+                sender: info.ssi_pid,
+            }));
+        }
+        let error = io::Error::last_os_error();
+        match error.kind() {
+            io::ErrorKind::WouldBlock => Ok(None),
+            io::ErrorKind::Interrupted => self.take(),
+            _ => Err(error),
+        }
+    }
+}
+
+impl AsFd for Signals {
+    /// Readable when a signal waits.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        // What still waits was sent in good faith, but the program it was meant for is gone: it must not kill
+        // dwell before the report is out.
+        while let Ok(Some(_)) = self.take() {}
+        change_mask(libc::SIG_SETMASK, &self.before.0);
+    }
+}
+
+/// Stops this process as Ctrl-Z would, and returns when it has been continued. Returns at once where the kernel
+/// does not stop it: SIGTSTP is ignored, or no shell is there to continue it (an orphaned process group).
+pub fn stop_self() {
+    let set = set_of(&[libc::SIGTSTP]);
+    let before = change_mask(libc::SIG_UNBLOCK, &set);
+    // SAFETY: raises a signal in this thread; its effect, stopping all of them, is what is wanted.
+    unsafe { libc::raise(libc::SIGTSTP) };
+    change_mask(libc::SIG_SETMASK, &before);
+}
+
+/// A set of these signals.
+fn set_of(signals: &[i32]) -> libc::sigset_t {
+    let mut set = empty_set();
+    for signal in signals {
+        // SAFETY: the set is initialised.
+        unsafe { libc::sigaddset(&mut set, *signal) };
+    }
+    set
+}
+
+/// Changes the calling thread's mask and returns what it was.
+fn change_mask(how: i32, set: &libc::sigset_t) -> libc::sigset_t {
+    let mut before = empty_set();
+    // SAFETY: both sets are initialised; with a valid `how` it cannot fail.
+    unsafe { libc::pthread_sigmask(how, set, &mut before) };
+    before
+}

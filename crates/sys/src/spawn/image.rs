@@ -1,0 +1,88 @@
+//! What `execve` is given, laid out before the fork: the child must not allocate.
+
+use super::Command;
+use crate::resolve::is_bare_script;
+use std::env;
+use std::ffi::{CStr, CString, OsStr, OsString, c_char};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr;
+
+/// The shell that runs scripts without an interpreter line, as `execvp` has it.
+const SHELL: &CStr = c"/bin/sh";
+
+/// A path, arguments and an environment in the kernel's form.
+pub(super) struct Image {
+    pub(super) path: CString,
+    pub(super) argv: Words,
+    pub(super) envp: Words,
+    /// The shell's arguments, should the kernel not know the file's format and it be a script.
+    pub(super) script: Option<Words>,
+}
+
+/// Strings and, beside them, the null-terminated table of pointers to them.
+pub(super) struct Words {
+    table: Vec<*const c_char>,
+    _strings: Vec<CString>,
+}
+
+impl Words {
+    fn new(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> io::Result<Self> {
+        let strings: Vec<CString> =
+            words.into_iter().map(|word| terminated(word.as_ref())).collect::<Result<_, _>>()?;
+        // The pointers are to each string's own heap memory and stay valid when the vector moves.
+        let table = strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect();
+        Ok(Self { table, _strings: strings })
+    }
+
+    pub(super) fn as_ptr(&self) -> *const *const c_char {
+        self.table.as_ptr()
+    }
+}
+
+impl Image {
+    /// The image for `command`, whose program was found at `path`.
+    ///
+    /// # Errors
+    /// A zero byte in an argument.
+    pub(super) fn new(command: &Command, path: &Path) -> io::Result<Self> {
+        let args = || command.args.iter().map(OsString::as_os_str);
+        let script = is_bare_script(path).then(|| {
+            let shell = OsStr::from_bytes(SHELL.to_bytes());
+            Words::new([shell, path.as_os_str()].into_iter().chain(args()))
+        });
+        Ok(Self {
+            path: terminated(path.as_os_str())?,
+            argv: Words::new([command.program.as_os_str()].into_iter().chain(args()))?,
+            envp: Words::new(environment(command))?,
+            script: script.transpose()?,
+        })
+    }
+
+    pub(super) fn shell(&self) -> &'static CStr {
+        SHELL
+    }
+}
+
+fn terminated(word: &OsStr) -> io::Result<CString> {
+    CString::new(word.as_bytes())
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a zero byte inside"))
+}
+
+/// dwell's own environment; for another user, with that user's name and home.
+fn environment(command: &Command) -> Vec<OsString> {
+    let theirs: Vec<(&str, &str)> = match &command.user {
+        Some(user) => vec![("HOME", &user.home), ("USER", &user.name), ("LOGNAME", &user.name)],
+        None => Vec::new(),
+    };
+    let kept = env::vars_os().filter(|(name, _)| theirs.iter().all(|(theirs, _)| name != theirs));
+    let set = theirs.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    kept.chain(set)
+        .map(|(mut entry, value)| {
+            entry.push("=");
+            entry.push(value);
+            entry
+        })
+        .collect()
+}

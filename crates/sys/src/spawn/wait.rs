@@ -1,0 +1,91 @@
+//! Waiting for one child, and what its wait status means.
+#![allow(unsafe_code)]
+
+use super::Ended;
+use model::recording::{Ending, Rusage};
+use rustix::process::Pid;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+/// A change of a child's condition.
+pub(super) enum Change {
+    /// It is gone.
+    Ended(Ended),
+    /// A signal stopped it.
+    Stopped,
+    /// It goes on.
+    Continued,
+}
+
+/// Waits until the child has ended.
+pub(super) fn ended(pid: Pid) -> io::Result<Ended> {
+    loop {
+        if let Some(Change::Ended(ended)) = wait4(pid, 0)? {
+            return Ok(ended);
+        }
+    }
+}
+
+/// The next change of the child's condition, if there is one to tell.
+pub(super) fn change(pid: Pid) -> io::Result<Option<Change>> {
+    wait4(pid, libc::WNOHANG | libc::WUNTRACED | libc::WCONTINUED)
+}
+
+fn wait4(pid: Pid, options: i32) -> io::Result<Option<Change>> {
+    let mut status = 0;
+    let mut rusage = MaybeUninit::<libc::rusage>::zeroed();
+    loop {
+        // SAFETY: both places are valid for writes; zeros are a valid `rusage` should none be written.
+        let waited =
+            unsafe { libc::wait4(pid.as_raw_nonzero().get(), &mut status, options, rusage.as_mut_ptr()) };
+        match waited {
+            0 => return Ok(None),
+            -1 => {
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+            // SAFETY: see above.
+            _ => return Ok(Some(meaning(status, &unsafe { rusage.assume_init() }))),
+        }
+    }
+}
+
+fn meaning(status: i32, rusage: &libc::rusage) -> Change {
+    let status = ExitStatus::from_raw(status);
+    if status.continued() {
+        Change::Continued
+    } else if status.stopped_signal().is_some() {
+        Change::Stopped
+    } else {
+        let ending = match (status.code(), status.signal()) {
+            (Some(code), _) => Ending::Code(code),
+            (None, signal) => Ending::Signal(signal.unwrap_or(0)),
+        };
+        Change::Ended(Ended { ending, rusage: in_our_units(rusage) })
+    }
+}
+
+fn in_our_units(rusage: &libc::rusage) -> Rusage {
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+    let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
+    Rusage {
+        user_ns: ns(rusage.ru_utime),
+        kernel_ns: ns(rusage.ru_stime),
+        // The kernel counts memory in KiB and transfers in blocks of 512 bytes.
+        max_rss_bytes: count(rusage.ru_maxrss) * 1024,
+        minor_faults: count(rusage.ru_minflt),
+        major_faults: count(rusage.ru_majflt),
+        read_bytes: count(rusage.ru_inblock) * 512,
+        written_bytes: count(rusage.ru_oublock) * 512,
+    }
+}
+
+/// Sends `signal` to a child. It is ours and not waited for, so its number cannot mean another process.
+pub(super) fn kill(pid: Pid, signal: i32) {
+    // SAFETY: takes two numbers. A child that has just ended is no error.
+    unsafe { libc::kill(pid.as_raw_nonzero().get(), signal) };
+}
