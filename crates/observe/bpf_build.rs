@@ -1,0 +1,150 @@
+//! How the BPF program is compiled: the one place that knows clang's name and its flags.
+//!
+//! Shared by `build.rs` (which builds for the machine at hand, or takes the committed object) and by
+//! `cargo xtask bpf` (which makes and checks the committed objects), so that the two cannot differ.
+//! When to compile and what to do with the object is left to them.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// The oldest clang whose BPF back end has what CO-RE needs.
+const CLANG_MAJOR_MIN: u32 = 12;
+/// The newest versioned name (`clang-22`) that is looked for; a plain `clang` of any version is found first.
+const CLANG_MAJOR_MAX: u32 = 22;
+
+/// Everything about a compilation that is not a path. Part of the digest: an object built with other flags is
+/// another object.
+const FLAGS: &[&str] =
+    &["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror", "-fno-ident", "-fno-stack-protector"];
+
+/// A clang that can be asked for BPF.
+#[derive(Debug, Clone)]
+pub(crate) struct Clang {
+    /// Name or path of the program.
+    pub(crate) program: PathBuf,
+    /// As it says of itself, for example `14.0.6`.
+    pub(crate) version: String,
+}
+
+/// Finds a clang of version 12 or newer: `$CLANG`, then `clang`, then `clang-22` down to `clang-12`.
+pub(crate) fn find_clang() -> Option<Clang> {
+    let versioned = (CLANG_MAJOR_MIN..=CLANG_MAJOR_MAX).rev().map(|major| format!("clang-{major}").into());
+    env::var_os("CLANG")
+        .into_iter()
+        .chain(["clang".into()])
+        .chain(versioned)
+        .find_map(|name| try_clang(&name))
+}
+
+fn try_clang(program: &OsStr) -> Option<Clang> {
+    let output =
+        Command::new(program).arg("--version").output().ok().filter(|output| output.status.success())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let version = text.split("clang version ").nth(1)?;
+    let version: String = version.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+    (major(&version)? >= CLANG_MAJOR_MIN).then(|| Clang { program: program.into(), version })
+}
+
+fn major(version: &str) -> Option<u32> {
+    version.split('.').next()?.parse().ok()
+}
+
+/// Compiles `source` to the BPF object `out` for programs that run on `arch` (`x86_64` or `aarch64`).
+///
+/// BTF is kept, DWARF is dropped where there is an `llvm-strip` (it only costs size), and no path of this machine
+/// gets into the object, so the same clang gives the same bytes anywhere.
+///
+/// # Errors
+/// In words: an unknown architecture, a clang that cannot be started, or what clang said of the source.
+pub(crate) fn compile(clang: &Clang, source: &Path, arch: &str, out: &Path) -> Result<(), String> {
+    let (define, multiarch) = match arch {
+        "x86_64" => ("-D__TARGET_ARCH_x86", "x86_64-linux-gnu"),
+        "aarch64" => ("-D__TARGET_ARCH_arm64", "aarch64-linux-gnu"),
+        other => return Err(format!("no BPF object is built for {other}: only x86_64 and aarch64")),
+    };
+    let directory = source.parent().unwrap_or(Path::new("."));
+    let name = source.file_name().unwrap_or(source.as_os_str());
+    let mut command = Command::new(&clang.program);
+    command.current_dir(directory).args(FLAGS).arg(define);
+    command.arg(format!("-ffile-prefix-map={}=.", directory.display()));
+    // Debian keeps asm/types.h, which linux/bpf.h wants, where only the native target looks. Those of the other
+    // architecture are rarely installed, and the few types taken from them are the same.
+    let headers = [multiarch, "x86_64-linux-gnu", "aarch64-linux-gnu"];
+    let headers = headers.iter().map(|name| Path::new("/usr/include").join(name));
+    if let Some(headers) = headers.into_iter().find(|path| path.join("asm").is_dir()) {
+        command.arg("-idirafter").arg(headers);
+    }
+    command.arg("-c").arg(name).arg("-o").arg(out);
+    let output =
+        command.output().map_err(|error| format!("cannot start {}: {error}", clang.program.display()))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!(
+            "{} {} refused {}:\n{said}",
+            clang.program.display(),
+            clang.version,
+            source.display()
+        ));
+    }
+    strip(clang, out);
+    Ok(())
+}
+
+/// Drops DWARF and keeps BTF. An object that is not stripped works as well, so failing is no error.
+fn strip(clang: &Clang, object: &Path) -> bool {
+    let versioned = major(&clang.version).map(|major| format!("llvm-strip-{major}"));
+    let names = versioned.into_iter().chain(["llvm-strip".to_owned()]);
+    names.into_iter().any(|name| {
+        Command::new(name).arg("-g").arg(object).output().is_ok_and(|output| output.status.success())
+    })
+}
+
+/// The C files that make the BPF program: everything `.c` and `.h` beside `source`, sorted.
+///
+/// # Errors
+/// In words, when the directory cannot be read.
+pub(crate) fn inputs(source: &Path) -> Result<Vec<PathBuf>, String> {
+    let directory = source.parent().unwrap_or(Path::new("."));
+    let entries =
+        fs::read_dir(directory).map_err(|error| format!("cannot list {}: {error}", directory.display()))?;
+    let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    let mut paths: Vec<_> =
+        paths.filter(|path| path.extension().is_some_and(|end| end == "c" || end == "h")).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+/// A digest of the sources and the flags, to see that a committed object was made from them. It guards against
+/// forgetting, not against malice: FNV-1a, 64 bits.
+///
+/// # Errors
+/// In words, when a source cannot be read.
+pub(crate) fn digest(source: &Path) -> Result<String, String> {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut add = |bytes: &[u8]| {
+        for byte in bytes.iter().chain(&[0]) {
+            hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    };
+    for path in inputs(source)? {
+        let text = fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        add(path.file_name().unwrap_or_default().as_encoded_bytes());
+        add(&text);
+    }
+    add(FLAGS.join(" ").as_bytes());
+    Ok(format!("{hash:016x}"))
+}
+
+/// Where the committed objects and the note about them lie, beside `source`.
+pub(crate) fn prebuilt(source: &Path) -> PathBuf {
+    source.with_file_name("prebuilt")
+}
+
+/// What the note beside the committed objects says under `key` (`clang` or `digest`), if there is a note.
+pub(crate) fn noted(source: &Path, key: &str) -> Option<String> {
+    let note = fs::read_to_string(prebuilt(source).join("built-with.txt")).ok()?;
+    let line = note.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+    Some(line.trim().to_owned())
+}

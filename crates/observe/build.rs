@@ -1,0 +1,63 @@
+//! Puts the BPF object for the target into `OUT_DIR/dwell.bpf.o`: compiled where there is clang, else the committed one.
+//!
+//! `DWELL_BPF=clang` insists on compiling, `DWELL_BPF=prebuilt` on the committed object. A committed object that was
+//! made from other sources is refused, since it would disagree with the decoder about the shape of events.
+
+mod bpf_build;
+
+use std::path::{Path, PathBuf};
+use std::process::exit;
+use std::{env, fs};
+
+/// Relative to the package, where Cargo runs build scripts.
+const SOURCE: &str = "src/sources/bpf/dwell.bpf.c";
+
+#[expect(clippy::print_stderr, reason = "a build script speaks to whoever builds")]
+fn main() {
+    println!("cargo:rerun-if-env-changed=DWELL_BPF");
+    println!("cargo:rerun-if-env-changed=CLANG");
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=bpf_build.rs");
+    println!("cargo:rerun-if-changed=src/sources/bpf");
+    let variable = |name| env::var(name).unwrap_or_else(|_| panic!("{name} is not set: not run by cargo"));
+    let source = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join(SOURCE);
+    let out = PathBuf::from(variable("OUT_DIR")).join("dwell.bpf.o");
+    let wish = env::var("DWELL_BPF").unwrap_or_default();
+    if let Err(error) = provide(&source, &variable("CARGO_CFG_TARGET_ARCH"), &wish, &out) {
+        // Not a panic: whoever builds wants clang's words, not a backtrace of this.
+        eprintln!("{error}");
+        exit(1);
+    }
+}
+
+fn provide(source: &Path, arch: &str, wish: &str, out: &Path) -> Result<(), String> {
+    let clang = bpf_build::find_clang();
+    match (wish, clang) {
+        ("prebuilt", _) | ("", None) => take_prebuilt(source, arch, out),
+        ("clang", None) => {
+            Err("DWELL_BPF=clang, and there is no clang 12 or newer\ntry: apt-get install clang".into())
+        }
+        ("clang", Some(clang)) => bpf_build::compile(&clang, source, arch, out),
+        ("", Some(clang)) => bpf_build::compile(&clang, source, arch, out).or_else(|refusal| {
+            // A clang without the headers is as good as none, so long as the committed object is of these sources.
+            take_prebuilt(source, arch, out).map_err(|_| refusal.clone())?;
+            let said = refusal.lines().find(|line| line.contains("error:")).unwrap_or(&refusal);
+            println!("cargo:warning=the committed BPF object is used, since compiling failed: {said}");
+            Ok(())
+        }),
+        (other, _) => Err(format!("DWELL_BPF is {other:?}; it can be clang or prebuilt")),
+    }
+}
+
+fn take_prebuilt(source: &Path, arch: &str, out: &Path) -> Result<(), String> {
+    let object = bpf_build::prebuilt(source).join(format!("{arch}.bpf.o"));
+    if bpf_build::noted(source, "digest") != Some(bpf_build::digest(source)?) {
+        return Err(format!(
+            "the committed BPF objects in {} were not built from these sources\n\
+             try: apt-get install clang llvm, then cargo xtask bpf",
+            bpf_build::prebuilt(source).display()
+        ));
+    }
+    fs::copy(&object, out).map_err(|error| format!("cannot copy {}: {error}", object.display()))?;
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! The sampling clock: fast while a program is young, slow when it lasts.
+//!
+//! A sample is dear (an interrupt and a new timer; in a virtual machine the hypervisor sets it), so a rate that tells
+//! something of a short program would cost a long one several per cent.
+
+use super::Refused;
+use aya::Ebpf;
+use aya::programs::perf_event::{
+    PerfEventConfig, PerfEventLinkId, PerfEventScope, SamplePolicy, SoftwareEvent,
+};
+use aya::programs::{PerfEvent, ProgramError};
+use model::Ns;
+
+/// Between two samples on a CPU at first: about 2 kHz, and no divisor or multiple of any tick rate, so that programs
+/// that move with the tick are not seen always in the same place.
+pub(crate) const PERIOD_NS: Ns = 497_003;
+/// The same later: a multiple, so that a later sample stands for a whole number of early ones. About 335 Hz.
+const LATER_PERIOD_NS: Ns = 6 * PERIOD_NS;
+/// How long a program is young.
+const YOUNG_NS: Ns = 100_000_000;
+
+/// The clock, ticking.
+#[derive(Debug)]
+pub(super) struct Clock {
+    cpus: Vec<u32>,
+    /// The fast one on each processor, until it is taken off.
+    fast: Vec<PerfEventLinkId>,
+    started_at: Option<Ns>,
+}
+
+impl Clock {
+    /// Starts it on these processors.
+    pub(super) fn start(ebpf: &mut Ebpf, cpus: &[u32]) -> Result<Self, Refused> {
+        program(ebpf)?.load().map_err(refused("load"))?;
+        let fast = attach(ebpf, cpus, PERIOD_NS)?;
+        Ok(Self { cpus: cpus.to_vec(), fast, started_at: None })
+    }
+
+    /// The program began.
+    pub(super) fn program_began(&mut self, at: Ns) {
+        self.started_at.get_or_insert(at);
+    }
+
+    /// Slows it down when it is time. The program keeps its fast clock where the slow one cannot be had.
+    pub(super) fn keep(&mut self, ebpf: &mut Ebpf, now: Ns) {
+        let lasts = self.started_at.is_some_and(|at| now > at + YOUNG_NS);
+        if !lasts || self.fast.is_empty() {
+            return;
+        }
+        let fast = std::mem::take(&mut self.fast);
+        if attach(ebpf, &self.cpus, LATER_PERIOD_NS).is_ok()
+            && let Ok(program) = program(ebpf)
+        {
+            for link in fast {
+                // It can only fail for a link that is not there.
+                let _ = program.detach(link);
+            }
+        }
+    }
+}
+
+fn attach(ebpf: &mut Ebpf, cpus: &[u32], period_ns: Ns) -> Result<Vec<PerfEventLinkId>, Refused> {
+    let program = program(ebpf)?;
+    let on = |cpu: &u32| {
+        let clock = PerfEventConfig::Software(SoftwareEvent::CpuClock);
+        let scope = PerfEventScope::AllProcessesOneCpu { cpu: *cpu };
+        program.attach(clock, scope, SamplePolicy::Period(period_ns), false).map_err(refused("attach"))
+    };
+    cpus.iter().map(on).collect()
+}
+
+fn program(ebpf: &mut Ebpf) -> Result<&mut PerfEvent, Refused> {
+    ebpf.program_mut("sample").ok_or(Refused::Missing("sample"))?.try_into().map_err(refused("find"))
+}
+
+fn refused(doing: &'static str) -> impl Fn(ProgramError) -> Refused {
+    move |error| Refused::Program { doing, program: "sample".to_owned(), error: Box::new(error) }
+}

@@ -1,0 +1,386 @@
+//! Records of the kernel half (`wire.h`), byte for byte, into events.
+//!
+//! Some records only prepare the next one on the same CPU; the decoder holds them until it comes. Bytes come from
+//! our own program, but a record that does not parse is dropped and counted, never trusted.
+
+use model::call::{Call, CallTime};
+use model::recording::{
+    Calls, Comm, Counters, Ends, Event, FileKind, In, Left, Mode, Object, Out, Wait, Waker,
+};
+use model::{Ns, Tid};
+use std::collections::HashMap;
+
+/// Bytes before the fields of a record's own.
+const HEAD: usize = 16;
+const NO_CALL: u32 = u32::MAX;
+
+/// What one entry of the call statistics is, in words of 64 bits (`struct stats`).
+pub(crate) const STATS_WORDS: usize = 6 + BUCKETS / 2;
+/// Buckets of the histogram in it.
+pub(crate) const BUCKETS: usize = 320;
+/// Entries of the statistics.
+pub(crate) const DENSE: u32 = 128;
+/// Words of `struct cpu`: one counter, four numbers, one pair of ends.
+pub(crate) const CPU_WORDS: usize = 1 + 2 + 5;
+
+mod kind {
+    pub(super) const START: u8 = 1;
+    pub(super) const EXEC: u8 = 2;
+    pub(super) const FORK: u8 = 3;
+    pub(super) const EXIT: u8 = 4;
+    pub(super) const SWITCH: u8 = 5;
+    pub(super) const WAKE: u8 = 6;
+    pub(super) const FLUSH: u8 = 7;
+    pub(super) const SEND: u8 = 8;
+    pub(super) const SAMPLE: u8 = 9;
+    pub(super) const RENAME: u8 = 10;
+    pub(super) const OBJECT: u8 = 11;
+    pub(super) const RAN: u8 = 12;
+    pub(super) const DEAD: u8 = 13;
+    pub(super) const READY: u8 = 14;
+}
+
+/// A record, read field by field. Reading past its end gives zeros and marks it.
+struct Record<'a> {
+    bytes: &'a [u8],
+    short: bool,
+}
+
+impl<'a> Record<'a> {
+    fn bytes<const N: usize>(&mut self, at: usize) -> [u8; N] {
+        match self.bytes.get(at..at + N) {
+            Some(bytes) => bytes.try_into().expect("the length was asked for"),
+            None => {
+                self.short = true;
+                [0; N]
+            }
+        }
+    }
+
+    fn u8(&mut self, at: usize) -> u8 {
+        self.bytes::<1>(at)[0]
+    }
+
+    fn u16(&mut self, at: usize) -> u16 {
+        u16::from_ne_bytes(self.bytes(at))
+    }
+
+    fn u32(&mut self, at: usize) -> u32 {
+        u32::from_ne_bytes(self.bytes(at))
+    }
+
+    fn u64(&mut self, at: usize) -> u64 {
+        u64::from_ne_bytes(self.bytes(at))
+    }
+
+    fn comm(&mut self, at: usize) -> Comm {
+        Comm(self.bytes(at))
+    }
+
+    /// The slots from `at` to the end.
+    fn calls(&mut self, at: usize) -> Calls {
+        let count = usize::from(self.u8(11));
+        let mut calls = Calls::new();
+        for slot in 0..count {
+            let at = at + slot * 16;
+            calls.push(CallTime { call: call(self.u32(at)), count: self.u32(at + 4), ns: self.u64(at + 8) });
+        }
+        calls
+    }
+
+    fn ends(&mut self, at: usize) -> Ends {
+        Ends {
+            protocol: self.u16(at + 36) as u8,
+            local: self.bytes(at),
+            local_port: self.u16(at + 32),
+            remote: self.bytes(at + 16),
+            remote_port: self.u16(at + 34),
+        }
+    }
+}
+
+fn call(number: u32) -> Call {
+    Call(number as u16)
+}
+
+/// Bytes of `struct ends`.
+const ENDS: usize = 40;
+
+/// How often each instrument told of the tree.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Seen {
+    pub(crate) switches: u64,
+    pub(crate) wakes: u64,
+    pub(crate) samples: u64,
+}
+
+/// Turns records into events.
+#[derive(Debug, Default)]
+pub(crate) struct Decoder {
+    objects: HashMap<u64, Object>,
+    ran: HashMap<u32, (Tid, Tid, Comm, Ns)>,
+    dead: HashMap<u32, (Tid, Counters)>,
+    ready: HashMap<u32, (Tid, Ends)>,
+    /// Records that could not be read.
+    pub(crate) malformed: u64,
+    /// Switches, wake-ups and samples that were.
+    pub(crate) seen: Seen,
+}
+
+impl Decoder {
+    /// Reads one record; an event where it is one by itself.
+    pub(crate) fn decode(&mut self, bytes: &[u8]) -> Option<Event> {
+        let mut record = Record { bytes, short: false };
+        let event = self.event(&mut record);
+        match event {
+            Some(Event::Switch { .. }) => self.seen.switches += 1,
+            Some(Event::Wake { .. }) => self.seen.wakes += 1,
+            Some(Event::Sample { .. }) => self.seen.samples += 1,
+            _ => {}
+        }
+        if record.short {
+            self.malformed += 1;
+            return None;
+        }
+        event
+    }
+
+    fn event(&mut self, record: &mut Record<'_>) -> Option<Event> {
+        let at = record.u64(0);
+        let tid = record.u32(12);
+        match record.u8(8) {
+            kind::SWITCH => Some(self.switch(record, at, tid)),
+            kind::WAKE => Some(self.wake(record, at, tid)),
+            kind::FLUSH => Some(Event::Flush { at, tid, calls: record.calls(HEAD) }),
+            kind::SAMPLE => {
+                let mode = match record.u8(9) {
+                    0 => Mode::User,
+                    1 => Mode::Call(call(record.u32(HEAD + 8))),
+                    2 => Mode::Fault,
+                    3 => Mode::Interrupt,
+                    _ => Mode::Entry,
+                };
+                Some(Event::Sample { at, tid, mode, ip: record.u64(HEAD), period_ns: record.u32(HEAD + 12) })
+            }
+            kind::SEND => {
+                let ends = record.ends(HEAD + 8);
+                Some(Event::Send { at, tid, ends, calls: record.calls(HEAD + 8 + ENDS) })
+            }
+            kind::START => Some(Event::Start { at, tid }),
+            kind::EXEC => Some(Event::Exec {
+                at,
+                entered: record.u64(HEAD),
+                tid,
+                pid: record.u32(HEAD + 8),
+                old_tid: record.u32(HEAD + 12),
+                name: record.comm(HEAD + 16),
+            }),
+            kind::FORK => Some(Event::Fork {
+                at,
+                tid,
+                child: record.u32(HEAD),
+                pid: record.u32(HEAD + 4),
+                name: record.comm(HEAD + 8),
+                calls: record.calls(HEAD + 24),
+            }),
+            kind::EXIT => Some(Event::Exit {
+                at,
+                tid,
+                status: record.u32(HEAD).cast_signed(),
+                last: record.u8(10) & 4 != 0,
+                calls: record.calls(HEAD + 8),
+            }),
+            kind::RENAME => Some(Event::Rename { at, tid, name: record.comm(HEAD) }),
+            kind::OBJECT => {
+                let object = object(record);
+                self.objects.insert(record.u64(HEAD), object);
+                None
+            }
+            kind::RAN => {
+                let ran = (tid, record.u32(HEAD + 4), record.comm(HEAD + 8), record.u64(HEAD + 24));
+                self.ran.insert(record.u32(HEAD), ran);
+                None
+            }
+            kind::DEAD => {
+                let counters = Counters {
+                    cpu_ns: record.u64(HEAD + 8),
+                    runqueue_ns: record.u64(HEAD + 16),
+                    minor_faults: record.u64(HEAD + 24),
+                    major_faults: record.u64(HEAD + 32),
+                    voluntary_switches: record.u64(HEAD + 40),
+                    involuntary_switches: record.u64(HEAD + 48),
+                };
+                self.dead.insert(record.u32(HEAD), (tid, counters));
+                None
+            }
+            kind::READY => {
+                let ends = record.ends(HEAD + 8);
+                self.ready.insert(record.u32(HEAD), (tid, ends));
+                None
+            }
+            _ => {
+                record.short = true;
+                None
+            }
+        }
+    }
+
+    fn switch(&mut self, record: &mut Record<'_>, at: Ns, tid: Tid) -> Event {
+        let cpu = record.u32(HEAD);
+        let into = record.u32(HEAD + 4);
+        let left = match record.u8(9) {
+            0 => None,
+            1 => Some(Left::Runnable),
+            2 => Some(Left::Blocked(self.wait(record))),
+            3 => Some(Left::Stopped),
+            _ => {
+                let counters = self.dead.remove(&cpu).filter(|(dead, _)| *dead == tid);
+                Some(Left::Dead(counters.map(|(_, counters)| counters).unwrap_or_default()))
+            }
+        };
+        let out = left.map(|left| Out { tid, left, calls: record.calls(HEAD + 24) });
+        let into = (into != 0).then(|| {
+            let ran = if self.ran.is_empty() { None } else { self.ran.remove(&cpu) };
+            match ran {
+                Some((of, ran, name, throttled_ns)) if of == into => {
+                    In { tid: into, ran: Some((ran, name)), throttled_ns }
+                }
+                _ => In { tid: into, ran: None, throttled_ns: 0 },
+            }
+        });
+        Event::Switch { at, cpu, out, into }
+    }
+
+    fn wait(&self, record: &mut Record<'_>) -> Wait {
+        let flags = record.u8(10);
+        let number = record.u32(HEAD + 8);
+        let object = record.u64(HEAD + 16);
+        let on = match self.objects.get(&object) {
+            Some(known) => known.clone(),
+            // Not a descriptor that was told: the address of a futex, or nothing.
+            None if object != 0 => Object::Futex { address: object },
+            None => Object::Unknown,
+        };
+        Wait {
+            call: (number != NO_CALL).then(|| call(number)),
+            uninterruptible: flags & 1 != 0,
+            io: flags & 2 != 0,
+            on,
+        }
+    }
+
+    fn wake(&mut self, record: &mut Record<'_>, at: Ns, tid: Tid) -> Event {
+        let cpu = record.u32(HEAD);
+        let over = record.u32(HEAD + 4);
+        let waker = match record.u8(9) {
+            0 => Waker::Task { tid: over, name: None },
+            1 => Waker::Task { tid: over, name: Some(record.comm(HEAD + 8)) },
+            2 => Waker::Timer,
+            3 => Waker::Device,
+            4 => {
+                let ready = if self.ready.is_empty() { None } else { self.ready.remove(&cpu) };
+                Waker::Network { over, ready: ready.filter(|(of, _)| *of == tid).map(|(_, ends)| ends) }
+            }
+            _ => Waker::Interrupt,
+        };
+        Event::Wake { at, cpu, tid, waker, calls: record.calls(HEAD + 24) }
+    }
+}
+
+fn object(record: &mut Record<'_>) -> Object {
+    let mode = record.u16(HEAD + 8);
+    let dev = record.u32(HEAD + 12);
+    let ino = record.u64(HEAD + 16);
+    let ends = HEAD + 56;
+    match record.u8(9) {
+        2 => Object::Net(record.ends(ends)),
+        3 => Object::Unix { ino, peer: record.u64(HEAD + 24) },
+        4 => Object::OtherSocket { family: record.u16(ends + 38) },
+        _ => {
+            let name = record.comm(HEAD + 40);
+            let magic = record.u64(HEAD + 32);
+            Object::File { kind: file_kind(mode, dev, magic, name), dev, ino, name }
+        }
+    }
+}
+
+/// Filesystem magic numbers from `include/uapi/linux/magic.h` and the filesystems' own headers.
+fn file_kind(mode: u16, dev: u32, magic: u64, name: Comm) -> FileKind {
+    const REMOTE: [u64; 6] = [0x6969, 0xff53_4d42, 0xfe53_4d42, 0x517b, 0x0102_1997, 0x00c3_6400];
+    const ANON_INODE: u64 = 0x0904_1934;
+    match mode & 0o170_000 {
+        0o010_000 => FileKind::Pipe,
+        0o020_000 => match dev >> 20 {
+            // Terminals: tty, ttyS and friends, pseudo terminals.
+            4 | 5 | 136..=143 | 204 => FileKind::Tty,
+            _ => FileKind::Device,
+        },
+        0o100_000 | 0o040_000 | 0o060_000 if REMOTE.contains(&magic) => FileKind::Remote,
+        _ if magic == ANON_INODE => match name.to_text().as_str() {
+            "[eventpoll]" => FileKind::Epoll,
+            "[eventfd]" => FileKind::EventFd,
+            "[timerfd]" => FileKind::TimerFd,
+            _ => FileKind::Anonymous,
+        },
+        0o100_000 | 0o040_000 | 0o060_000 => FileKind::Disk,
+        _ => FileKind::Anonymous,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(kind: u8, a: u8, flags: u8, calls: u8, tid: u32, at: u64) -> Vec<u8> {
+        let mut bytes = at.to_ne_bytes().to_vec();
+        bytes.extend([kind, a, flags, calls]);
+        bytes.extend(tid.to_ne_bytes());
+        bytes
+    }
+
+    fn words(mut bytes: Vec<u8>, words: &[u32]) -> Vec<u8> {
+        words.iter().for_each(|word| bytes.extend(word.to_ne_bytes()));
+        bytes
+    }
+
+    #[test]
+    fn a_switch_takes_its_slots_and_what_was_prepared_on_its_cpu() {
+        let mut decoder = Decoder::default();
+        let mut ran = words(head(kind::RAN, 0, 0, 0, 7, 90), &[1, 33]);
+        ran.extend(Comm::from("other").0);
+        ran.extend(5_u64.to_ne_bytes());
+        assert_eq!(decoder.decode(&ran), None);
+        let mut switch = words(head(kind::SWITCH, 1, 0, 1, 6, 100), &[1, 7, NO_CALL, 0, 0, 0]);
+        switch = words(switch, &[0, 2]);
+        switch.extend(40_u64.to_ne_bytes());
+        let calls = [CallTime { call: Call(0), count: 2, ns: 40 }].into_iter().collect();
+        let expected = Event::Switch {
+            at: 100,
+            cpu: 1,
+            out: Some(Out { tid: 6, left: Left::Runnable, calls }),
+            into: Some(In { tid: 7, ran: Some((33, Comm::from("other"))), throttled_ns: 5 }),
+        };
+        assert_eq!(decoder.decode(&switch), Some(expected));
+    }
+
+    #[test]
+    fn records_cut_short_anywhere_are_counted_and_dropped() {
+        let mut decoder = Decoder::default();
+        let switch = words(head(kind::SWITCH, 2, 0, 3, 6, 100), &[1, 7, 0, 0, 0, 0, 0, 1, 2, 0]);
+        for length in 0..switch.len() {
+            assert_eq!(decoder.decode(&switch[..length]), None, "{length} bytes");
+        }
+        assert_eq!(decoder.malformed, switch.len() as u64);
+    }
+
+    #[test]
+    fn descriptors_are_told_apart_by_what_waiting_on_them_means() {
+        let none = Comm::default();
+        assert_eq!(file_kind(0o010_600, 0, 0, none), FileKind::Pipe);
+        assert_eq!(file_kind(0o020_600, 136 << 20, 0, none), FileKind::Tty);
+        assert_eq!(file_kind(0o020_600, (1 << 20) | 3, 0, none), FileKind::Device);
+        assert_eq!(file_kind(0o100_644, 0, 0xef53, none), FileKind::Disk);
+        assert_eq!(file_kind(0o100_644, 0, 0x6969, none), FileKind::Remote);
+        assert_eq!(file_kind(0o600, 0, 0x0904_1934, Comm::from("[eventpoll]")), FileKind::Epoll);
+    }
+}

@@ -1,0 +1,796 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The kernel half: follows the tree, streams its switches and wake-ups, counts its calls.
+ *
+ * It concludes nothing. What it adds up, it adds up because streaming it would cost the program too much: system
+ * calls are counted per CPU and, for the path, per stretch of a thread in a few slots that ride on the next
+ * record of that thread.
+ *
+ * Membership is a thread's storage: the root gets one when it enters its first execve, a new thread when its
+ * creator has one, and it goes with the thread. No storage, no work: that is the fast way out of every program.
+ *
+ * No locks and no atomics: a thread's storage is written on the CPU that runs it, statistics are per CPU.
+ */
+#include "wire.h"
+
+/* Set by user space before loading. */
+volatile const u32 root_pid = 0;
+volatile const u32 nr_execve = 0;
+/* By call (see `index_of`): what its first argument is. */
+enum { ARG_NONE, ARG_FD, ARG_FUTEX, ARG_POLL };
+volatile const u8 arg_kind[2 * CALLS] = {};
+
+struct thread {
+	u64 seg;       /* CPU time is charged up to here */
+	u64 entered;   /* the current call */
+	u64 off_ns;    /* off a CPU, ever */
+	u64 off_enter; /* the same when the call was entered */
+	u64 left_at;
+	u64 woken_at;  /* written by the waker */
+	u64 run_delay; /* the scheduler's own count when it left */
+	u64 throttled; /* its groups' throttled time when it left */
+	u32 call;      /* the current one, or NO_CALL */
+	u8 left;       /* how it left; LEFT_NONE while it is on a CPU */
+	u8 used;       /* slots */
+	u16 pad;
+	u64 file[2], inode[2]; /* objects that user space knows already */
+	struct slot slot[SLOTS];
+};
+
+/* Per CPU: which interrupt is being served, and what could not be handed over. */
+struct cpu {
+	u64 lost;
+	u32 softirq; /* vector + 1 */
+	u32 irq;
+	u32 timer;
+	u32 ready; /* `ends` holds the socket that became ready in this softirq */
+	struct ends ends;
+};
+
+struct { MAP_UINT(type, BPF_MAP_TYPE_TASK_STORAGE); MAP_UINT(map_flags, BPF_F_NO_PREALLOC); MAP_TYPE(key, int); MAP_TYPE(value, struct thread); } threads SEC(".maps");
+struct { MAP_UINT(type, BPF_MAP_TYPE_RINGBUF); MAP_UINT(max_entries, 8 * 1024 * 1024); } ring SEC(".maps");
+struct { MAP_UINT(type, BPF_MAP_TYPE_PERCPU_ARRAY); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct cpu); } cpus SEC(".maps");
+struct { MAP_UINT(type, BPF_MAP_TYPE_PERCPU_ARRAY); MAP_UINT(max_entries, DENSE); MAP_TYPE(key, u32); MAP_TYPE(value, struct stats); } stats SEC(".maps");
+
+/* Which entry of `stats` a call has, plus 1. Two CPUs that meet a call for the first time at once give it two
+ * entries, which user space adds up. */
+u16 dense_of[2 * CALLS] = {};
+u32 dense_used = 0;
+
+INLINE u32 index_of(u32 call)
+{
+	return (call & (CALLS - 1)) | (call & COMPAT ? CALLS : 0);
+}
+
+INLINE struct cpu *this_cpu(void)
+{
+	u32 zero = 0;
+	return bpf_map_lookup_elem(&cpus, &zero);
+}
+
+INLINE struct thread *thread_of(struct task_struct *task)
+{
+	return bpf_task_storage_get(&threads, task, 0, 0);
+}
+
+INLINE void emit(void *record, u64 size)
+{
+	/* The reader looks by the clock: waking it would put its wake-up on the program's bill. */
+	if (unlikely(bpf_ringbuf_output(&ring, record, size, BPF_RB_NO_WAKEUP))) {
+		struct cpu *cpu = this_cpu();
+		if (cpu)
+			cpu->lost++;
+	}
+}
+
+/* Send a record that ends in `tail`, with as many slots as it has. */
+#define EMIT_TAIL(record)                                                                                      \
+	emit(&(record), __builtin_offsetof(typeof(record), tail) + ((record).head.calls & (TAIL - 1)) * sizeof(struct slot))
+
+#define HEAD(kind_, a_, tid_, at_) { .at = (at_), .kind = (kind_), .a = (a_), .tid = (tid_) }
+
+INLINE u8 take_slots(struct thread *thread, struct slot *to)
+{
+	u8 used = thread->used;
+	for (int i = 0; i < SLOTS; i++) {
+		if (i >= used)
+			break;
+		to[i].call = thread->slot[i].call;
+		to[i].count = thread->slot[i].count;
+		to[i].ns = thread->slot[i].ns;
+	}
+	thread->used = 0;
+	return used;
+}
+
+static __attribute__((noinline)) int flush(struct thread *thread, u32 tid, u64 now)
+{
+	struct flush_record record = { .head = HEAD(K_FLUSH, 0, tid, now) };
+	if (!thread)
+		return 0;
+	record.head.calls = take_slots(thread, record.tail);
+	EMIT_TAIL(record);
+	return 0;
+}
+
+/* Book time on a CPU to a call of this stretch. */
+INLINE void book(struct thread *thread, u32 tid, u32 call, u32 count, u64 ns, u64 now)
+{
+	u32 used = thread->used;
+	/* Programs repeat themselves: the newest slot is the likely one. */
+	for (u32 i = 0; i < SLOTS; i++) {
+		if (i >= used)
+			break;
+		if (thread->slot[i].call == call) {
+			thread->slot[i].count += count;
+			thread->slot[i].ns += ns;
+			return;
+		}
+	}
+	if (used >= SLOTS) {
+		flush(thread, tid, now - ns);
+		used = 0;
+	}
+	thread->slot[used].call = call;
+	thread->slot[used].count = count;
+	thread->slot[used].ns = ns;
+	thread->used = used + 1;
+}
+
+/*
+ * A thread of ours runs and was not seen to come onto its CPU. Some kernels hide the switches of tasks that they
+ * protect, also those to other tasks. The scheduler's own count says how long it was in the run queue, so when it
+ * came is known after all.
+ */
+static __attribute__((noinline)) int came_unseen(struct thread *thread, struct task_struct *task, u64 now)
+{
+	struct switch_record record = {
+		.head = HEAD(K_SWITCH, LEFT_NONE, 0, now),
+		.cpu = bpf_get_smp_processor_id(),
+		.call = NO_CALL,
+	};
+	if (!thread || !task)
+		return 0;
+	struct sched_info *info = __builtin_preserve_access_index(&task->sched_info);
+	u64 queued = READ(info, run_delay) - thread->run_delay;
+	u64 from = thread->left == LEFT_RUNNABLE || thread->woken_at < thread->left_at ? thread->left_at : thread->woken_at;
+	u64 at = from + queued < now ? from + queued : now;
+	record.head.at = at;
+	record.into = READ(task, pid);
+	thread->off_ns += at - thread->left_at;
+	thread->seg = at;
+	thread->left = LEFT_NONE;
+	emit(&record, __builtin_offsetof(struct switch_record, tail));
+	return 0;
+}
+
+#define ON_CPU(thread, task, now)                                                                              \
+	do {                                                                                                   \
+		if (unlikely((thread)->left != LEFT_NONE))                                                     \
+			came_unseen(thread, task, now);                                                        \
+	} while (0)
+
+/* Bring the running thread's books up to now, in the middle of a call or outside. */
+INLINE void settle(struct thread *thread, struct task_struct *task, u64 now)
+{
+	u32 tid = task->pid;
+	ON_CPU(thread, task, now);
+	if (thread->call != NO_CALL)
+		book(thread, tid, thread->call, 0, now - thread->seg, now);
+	thread->seg = now;
+}
+
+/* ---- system calls ---------------------------------------------------------------------------------------- */
+
+INLINE u32 log_linear(u64 ns)
+{
+	u32 octave = 0;
+	u64 rest = ns;
+	if (ns < 8)
+		return ns;
+	if (rest >> 32) { octave += 32; rest >>= 32; }
+	if (rest >> 16) { octave += 16; rest >>= 16; }
+	if (rest >> 8) { octave += 8; rest >>= 8; }
+	if (rest >> 4) { octave += 4; rest >>= 4; }
+	if (rest >> 2) { octave += 2; rest >>= 2; }
+	if (rest >> 1) { octave += 1; }
+	u32 index = (octave - 2) * 8 + ((ns >> (octave - 3)) & 7);
+	return index < BUCKETS ? index : BUCKETS - 1;
+}
+
+INLINE struct stats *stats_of(u32 call)
+{
+	u32 index = index_of(call);
+	u32 dense = dense_of[index & (2 * CALLS - 1)];
+	if (unlikely(!dense)) {
+		dense = __sync_fetch_and_add(&dense_used, 1) + 1;
+		if (dense > DENSE)
+			dense = DENSE;
+		dense_of[index & (2 * CALLS - 1)] = dense;
+	}
+	struct stats *entry = 0;
+	dense -= 1;
+	entry = bpf_map_lookup_elem(&stats, &dense);
+	if (entry)
+		entry->call = dense < DENSE - 1 ? call : OTHER_CALL;
+	return entry;
+}
+
+SEC("tp_btf/sys_enter")
+int sys_enter(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *thread = thread_of(task);
+	u32 call = ctx[1];
+	if (!thread) {
+		if (likely((u32)task->pid != root_pid) || call != nr_execve)
+			return 0;
+		thread = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		if (!thread)
+			return 0;
+		struct head start = HEAD(K_START, 0, task->pid, bpf_ktime_get_ns());
+		emit(&start, sizeof(start));
+	}
+	call = call < CALLS ? call : OTHER_CALL;
+	if (IS_COMPAT(task))
+		call |= COMPAT;
+	u64 now = bpf_ktime_get_ns();
+	ON_CPU(thread, task, now);
+	thread->call = call;
+	thread->off_enter = thread->off_ns;
+	thread->entered = now;
+	thread->seg = now;
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int sys_exit(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *thread = thread_of(task);
+	if (!thread)
+		return 0;
+	u32 call = thread->call;
+	if (call == NO_CALL)
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	s64 result = ctx[1];
+	ON_CPU(thread, task, now);
+	book(thread, task->pid, call, 1, now - thread->seg, now);
+	thread->call = NO_CALL;
+	thread->seg = now;
+
+	struct stats *entry = stats_of(call);
+	if (!entry)
+		return 0;
+	u64 total = now - thread->entered;
+	entry->calls++;
+	if (unlikely((u64)result >= (u64)-4095))
+		entry->errors++;
+	entry->total_ns += total;
+	entry->cpu_ns += total - (thread->off_ns - thread->off_enter);
+	if (total > entry->max_ns)
+		entry->max_ns = total;
+	u32 bucket = log_linear(total);
+	if (bucket < BUCKETS)
+		entry->histogram[bucket]++;
+	return 0;
+}
+
+/* ---- what a blocked thread waits on ---------------------------------------------------------------------- */
+
+INLINE void read_ends(struct sock *sk, struct ends *ends)
+{
+	struct sock_common *common = __builtin_preserve_access_index(&sk->__sk_common);
+	u16 family = READ(common, skc_family);
+	ends->family = family;
+	ends->protocol = READ(sk, sk_protocol);
+	ends->local_port = READ(common, skc_num);
+	u16 port = READ(common, skc_dport);
+	ends->remote_port = port >> 8 | (u16)(port << 8);
+	if (family == 10) {
+		bpf_probe_read_kernel(ends->local, 16, __builtin_preserve_access_index(&common->skc_v6_rcv_saddr));
+		bpf_probe_read_kernel(ends->remote, 16, __builtin_preserve_access_index(&common->skc_v6_daddr));
+	} else {
+		ends->local[10] = ends->local[11] = ends->remote[10] = ends->remote[11] = 0xff;
+		bpf_probe_read_kernel(ends->local + 12, 4, __builtin_preserve_access_index(&common->skc_rcv_saddr));
+		bpf_probe_read_kernel(ends->remote + 12, 4, __builtin_preserve_access_index(&common->skc_daddr));
+	}
+}
+
+static __attribute__((noinline)) int tell_object(struct file *file, u64 now, u32 tid)
+{
+	struct object_record record = { .head = HEAD(K_OBJECT, ON_FILE, tid, now), .object = (u64)file };
+	struct inode *inode = READ(file, f_inode);
+	struct super_block *sb = READ(inode, i_sb);
+	struct path *path = __builtin_preserve_access_index(&file->f_path);
+	struct dentry *dentry = READ(path, dentry);
+	struct qstr *name = __builtin_preserve_access_index(&dentry->d_name);
+	record.mode = READ(inode, i_mode);
+	record.ino = READ(inode, i_ino);
+	record.magic = READ(sb, s_magic);
+	record.dev = READ(sb, s_dev);
+	u16 type = record.mode & 0170000;
+	if (type == 0020000 || type == 0060000)
+		record.dev = READ(inode, i_rdev);
+	bpf_probe_read_kernel_str(record.name, sizeof(record.name), READ(name, name));
+	if (type == 0140000) {
+		struct socket *socket = READ(file, private_data);
+		struct sock *sk = READ(socket, sk);
+		struct sock_common *common = __builtin_preserve_access_index(&sk->__sk_common);
+		u16 family = READ(common, skc_family);
+		record.head.a = ON_OTHER_SOCKET;
+		record.ends.family = family;
+		if (family == 1) {
+			record.head.a = ON_UNIX;
+			struct sock *peer = READ((struct unix_sock *)sk, peer);
+			struct socket *other = READ(peer, sk_socket);
+			struct file *other_file = READ(other, file);
+			struct inode *other_inode = READ(other_file, f_inode);
+			record.peer = READ(other_inode, i_ino);
+		} else if (family == 2 || family == 10) {
+			record.head.a = ON_NET;
+			read_ends(sk, &record.ends);
+		}
+	}
+	emit(&record, sizeof(record));
+	return 0;
+}
+
+/* Which object the call of a thread that leaves is about; user space is told what it is when that is new. */
+INLINE u64 object_of(struct task_struct *task, struct thread *thread, u64 now)
+{
+	u32 call = thread->call;
+	u8 kind = arg_kind[index_of(call) & (2 * CALLS - 1)];
+	if (kind == ARG_NONE)
+		return 0;
+	bool compat __attribute__((unused)) = call & COMPAT;
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	u64 arg = ARG0(regs, compat);
+	if (kind == ARG_FUTEX)
+		return arg;
+	if (kind == ARG_POLL) {
+		/* One descriptor can be named; of several, only the waker tells. */
+		s32 one = -1;
+		if (ARG1(regs, compat) != 1 || bpf_probe_read_user(&one, sizeof(one), (void *)arg))
+			return 0;
+		arg = (u32)one;
+	}
+	u32 fd = arg;
+	/* Not straight from the trusted pointer: the verifier would look each type up among all of the kernel's. */
+	struct files_struct *files = READ(task, files);
+	struct fdtable *table = READ(files, fdt);
+	if (fd >= READ(table, max_fds))
+		return 0;
+	struct file **array = READ(table, fd);
+	struct file *file = 0;
+	bpf_probe_read_kernel(&file, sizeof(file), array + fd);
+	if (!file)
+		return 0;
+	u64 inode = (u64)READ(file, f_inode);
+	if (thread->file[fd & 1] != (u64)file || thread->inode[fd & 1] != inode) {
+		thread->file[fd & 1] = (u64)file;
+		thread->inode[fd & 1] = inode;
+		tell_object(file, now, task->pid);
+	}
+	return (u64)file;
+}
+
+/* Time that the thread's control groups spent out of quota, ever. */
+INLINE u64 throttled_time(struct task_struct *task)
+{
+	if (!FIELD_EXISTS((struct task_struct *)0, sched_task_group) || !FIELD_EXISTS((struct task_group *)0, cfs_bandwidth))
+		return 0;
+	struct task_group *group = READ(task, sched_task_group);
+	u64 sum = 0;
+	for (int i = 0; i < 4; i++) {
+		if (!group)
+			break;
+		struct cfs_bandwidth *bandwidth = __builtin_preserve_access_index(&group->cfs_bandwidth);
+		sum += READ(bandwidth, throttled_time);
+		group = READ(group, parent);
+	}
+	return sum;
+}
+
+/* ---- switches and wake-ups ------------------------------------------------------------------------------- */
+
+static __attribute__((noinline)) int tell_ran(struct task_struct *prev, u32 tid, u64 now, u64 throttled)
+{
+	struct ran_record record = { .head = HEAD(K_RAN, 0, tid, now), .throttled_ns = throttled };
+	if (!prev)
+		return 0;
+	record.cpu = bpf_get_smp_processor_id();
+	record.ran = READ(prev, pid);
+	bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&prev->comm));
+	emit(&record, sizeof(record));
+	return 0;
+}
+
+static __attribute__((noinline)) int tell_dead(struct task_struct *task, u64 now)
+{
+	struct dead_record record = { .head = HEAD(K_DEAD, 0, 0, now) };
+	if (!task)
+		return 0;
+	struct sched_entity *se = __builtin_preserve_access_index(&task->se);
+	struct sched_info *info = __builtin_preserve_access_index(&task->sched_info);
+	record.head.tid = READ(task, pid);
+	record.cpu = bpf_get_smp_processor_id();
+	record.cpu_ns = READ(se, sum_exec_runtime);
+	record.runqueue_ns = READ(info, run_delay);
+	record.minor_faults = READ(task, min_flt);
+	record.major_faults = READ(task, maj_flt);
+	record.voluntary = READ(task, nvcsw);
+	record.involuntary = READ(task, nivcsw);
+	emit(&record, sizeof(record));
+	return 0;
+}
+
+INLINE bool in_iowait(struct task_struct *task)
+{
+	/* A bit field: CO-RE gives its byte offset, size and shifts. */
+	void *at = (void *)task + __builtin_preserve_field_info(task->in_iowait, 0);
+	u64 word = 0;
+	switch (__builtin_preserve_field_info(task->in_iowait, 1)) {
+	case 1: word = *(u8 *)at; break;
+	case 2: word = *(u16 *)at; break;
+	case 4: word = *(u32 *)at; break;
+	case 8: word = *(u64 *)at; break;
+	}
+	word <<= __builtin_preserve_field_info(task->in_iowait, 4);
+	return word >> __builtin_preserve_field_info(task->in_iowait, 5);
+}
+
+/* Below this, who ran instead is not worth a record. */
+#define RAN_NS 20000
+/* Below this, a wait for a CPU is not a quota's work (the shortest CFS period is 1 ms). */
+#define THROTTLE_NS 500000
+
+SEC("tp_btf/sched_switch")
+int sched_switch(u64 *ctx)
+{
+	struct task_struct *prev = (void *)ctx[1];
+	struct task_struct *next = (void *)ctx[2];
+	struct thread *out = thread_of(prev);
+	struct thread *into = thread_of(next);
+	if (!out) {
+		/* Or the compiler ors the pointers, which the verifier refuses. */
+		barrier_var(into);
+		if (!into)
+			return 0;
+	}
+	u64 now = bpf_ktime_get_ns();
+	struct switch_record record;
+	record.head.at = now;
+	record.head.kind = K_SWITCH;
+	record.head.a = LEFT_NONE;
+	record.head.flags = 0;
+	record.head.calls = 0;
+	record.head.tid = 0;
+	record.cpu = bpf_get_smp_processor_id();
+	record.into = 0;
+	record.call = NO_CALL;
+	record.pad = 0;
+	record.object = 0;
+	if (out) {
+		u32 state = prev->__state;
+		u8 left = LEFT_BLOCKED;
+		settle(out, prev, now);
+		record.head.tid = prev->pid;
+		if (state & 0x80) {
+			left = LEFT_DEAD;
+			tell_dead(prev, now);
+		} else if ((ctx[0] & 1) || state == 0 || (state & 0x200)) {
+			left = LEFT_RUNNABLE;
+		} else if (state & 0xc) {
+			left = LEFT_STOPPED;
+		} else {
+			record.call = out->call;
+			if (state & 2)
+				record.head.flags |= F_UNINTERRUPTIBLE;
+			if (in_iowait(prev))
+				record.head.flags |= F_IO;
+			if (out->call != NO_CALL)
+				record.object = object_of(prev, out, now);
+		}
+		record.head.a = left;
+		record.head.calls = take_slots(out, record.tail);
+		out->left = left;
+		out->left_at = now;
+		out->run_delay = prev->sched_info.run_delay;
+		if (left == LEFT_RUNNABLE)
+			out->throttled = throttled_time(prev);
+	}
+	if (into) {
+		u64 off = into->left_at ? now - into->left_at : 0;
+		u8 left = into->left;
+		record.into = next->pid;
+		into->off_ns += off;
+		into->seg = now;
+		into->left = LEFT_NONE;
+		if (off > RAN_NS) {
+			u64 throttled = 0;
+			if (left == LEFT_RUNNABLE && off > THROTTLE_NS)
+				throttled = throttled_time(next) - into->throttled;
+			tell_ran(prev, record.into, now, throttled);
+		}
+	}
+	EMIT_TAIL(record);
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int sched_waking(u64 *ctx)
+{
+	struct task_struct *woken = (void *)ctx[0];
+	struct thread *thread = thread_of(woken);
+	if (!thread)
+		return 0;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct cpu *cpu = this_cpu();
+	struct thread *waker = thread_of(task);
+	u64 now = bpf_ktime_get_ns();
+	if (!cpu)
+		return 0;
+	thread->woken_at = now;
+	struct wake_record record;
+	record.head.at = now;
+	record.head.kind = K_WAKE;
+	record.head.a = waker ? BY_TASK : BY_OTHER_TASK;
+	record.head.flags = 0;
+	record.head.calls = 0;
+	record.head.tid = woken->pid;
+	record.cpu = bpf_get_smp_processor_id();
+	record.waker = task->pid;
+	if (cpu->timer)
+		record.head.a = BY_TIMER;
+	else if (cpu->irq)
+		record.head.a = BY_DEVICE;
+	else if (cpu->softirq) {
+		switch (cpu->softirq - 1) {
+		case 1: case 8: record.head.a = BY_TIMER; break; /* TIMER, HRTIMER */
+		case 2: case 3: record.head.a = BY_NETWORK; break; /* NET_TX, NET_RX */
+		case 4: case 5: record.head.a = BY_DEVICE; break; /* BLOCK, IRQ_POLL */
+		default: record.head.a = BY_INTERRUPT;
+		}
+		if (record.head.a == BY_NETWORK && cpu->ready) {
+			struct ends_record ready = { .head = HEAD(K_READY, 0, woken->pid, now), .cpu = record.cpu };
+			ready.ends = cpu->ends;
+			emit(&ready, __builtin_offsetof(struct ends_record, tail));
+		}
+	}
+	/* In an interrupt that leads nowhere, the interrupted thread's books can wait. */
+	if (waker && (record.head.a == BY_TASK || record.head.a == BY_NETWORK)) {
+		settle(waker, task, now);
+		record.head.calls = take_slots(waker, record.tail);
+	}
+	__builtin_memset(record.name, 0, sizeof(record.name));
+	if (record.head.a == BY_OTHER_TASK)
+		bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&task->comm));
+	EMIT_TAIL(record);
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int softirq_entry(u64 *ctx)
+{
+	struct cpu *cpu = this_cpu();
+	if (cpu) {
+		cpu->softirq = (u32)ctx[0] + 1;
+		cpu->ready = 0;
+	}
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int softirq_exit(u64 *ctx)
+{
+	struct cpu *cpu = this_cpu();
+	if (cpu)
+		cpu->softirq = cpu->ready = 0;
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int irq_handler_entry(u64 *ctx)
+{
+	struct cpu *cpu = this_cpu();
+	if (cpu)
+		cpu->irq = 1;
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int irq_handler_exit(u64 *ctx)
+{
+	struct cpu *cpu = this_cpu();
+	if (cpu)
+		cpu->irq = 0;
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int hrtimer_expire_entry(u64 *ctx)
+{
+	struct cpu *cpu = this_cpu();
+	if (cpu)
+		cpu->timer = 1;
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int hrtimer_expire_exit(u64 *ctx)
+{
+	struct cpu *cpu = this_cpu();
+	if (cpu)
+		cpu->timer = 0;
+	return 0;
+}
+
+/* Since 6.2: the socket that becomes ready, just before it wakes whoever waits for it. */
+SEC("tp_btf/sk_data_ready")
+int sk_data_ready(u64 *ctx)
+{
+	struct sock *sk = (void *)ctx[0];
+	struct cpu *cpu = this_cpu();
+	if (!cpu || !cpu->softirq)
+		return 0;
+	struct ends ends = {};
+	read_ends(sk, &ends);
+	cpu->ready = ends.family == 2 || ends.family == 10;
+	cpu->ends = ends;
+	return 0;
+}
+
+/* Since 6.3: a thread sent on a socket. Only what stays on this host can lead to a thread of the tree. */
+SEC("tp_btf/sock_send_length")
+int sock_send_length(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *thread = thread_of(task);
+	if (!thread)
+		return 0;
+	struct sock *sk = (void *)ctx[0];
+	u64 now = bpf_ktime_get_ns();
+	struct ends_record record = { .head = HEAD(K_SEND, 0, task->pid, now), .cpu = bpf_get_smp_processor_id() };
+	read_ends(sk, &record.ends);
+	if (record.ends.family != 2 && record.ends.family != 10)
+		return 0;
+	settle(thread, task, now);
+	record.head.calls = take_slots(thread, record.tail);
+	EMIT_TAIL(record);
+	return 0;
+}
+
+/* ---- births, names and deaths ---------------------------------------------------------------------------- */
+
+/* A thread is made: from here on it is of the tree. */
+SEC("tp_btf/sched_process_fork")
+int sched_process_fork(u64 *ctx)
+{
+	struct task_struct *parent = (void *)ctx[0];
+	struct task_struct *child = (void *)ctx[1];
+	if (!thread_of(parent))
+		return 0;
+	struct thread *thread = bpf_task_storage_get(&threads, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!thread) {
+		struct cpu *cpu = this_cpu();
+		if (cpu)
+			cpu->lost++;
+		return 0;
+	}
+	thread->call = NO_CALL;
+	thread->left = LEFT_RUNNABLE;
+	return 0;
+}
+
+/* It is put into a run queue for the first time: from here on it waits for a CPU. Until then its creator worked. */
+SEC("tp_btf/sched_wakeup_new")
+int sched_wakeup_new(u64 *ctx)
+{
+	struct task_struct *child = (void *)ctx[0];
+	struct thread *thread = thread_of(child);
+	if (!thread)
+		return 0;
+	struct task_struct *parent = bpf_get_current_task_btf();
+	struct thread *creator = thread_of(parent);
+	u64 now = bpf_ktime_get_ns();
+	thread->seg = thread->left_at = now;
+	struct fork_record record = { .head = HEAD(K_FORK, 0, parent->pid, now), .child = child->pid, .pid = child->tgid };
+	bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&child->comm));
+	if (creator) {
+		settle(creator, parent, now);
+		record.head.calls = take_slots(creator, record.tail);
+	}
+	EMIT_TAIL(record);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int sched_process_exec(u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	struct thread *thread = thread_of(task);
+	if (!thread)
+		return 0;
+	struct exec_record record = {
+		.head = HEAD(K_EXEC, 0, task->pid, bpf_ktime_get_ns()),
+		.entered = thread->entered,
+		.pid = task->tgid,
+		.old_tid = (u32)ctx[1],
+	};
+	bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&task->comm));
+	emit(&record, sizeof(record));
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int sched_process_exit(u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	struct thread *thread = thread_of(task);
+	if (!thread)
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	settle(thread, task, now);
+	/* Killed outside a call: the rest of its life is the kernel's work on its death. */
+	if (thread->call == NO_CALL)
+		thread->call = DYING;
+	struct signal_struct *signal = READ(task, signal);
+	struct exit_record record = { .head = HEAD(K_EXIT, 0, task->pid, now), .status = task->exit_code, .pid = task->tgid };
+	if (READ(signal, live.counter) == 0)
+		record.head.flags = F_LAST;
+	record.head.calls = take_slots(thread, record.tail);
+	EMIT_TAIL(record);
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int task_rename(u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	if (!thread_of(task))
+		return 0;
+	struct rename_record record = { .head = HEAD(K_RENAME, 0, task->pid, bpf_ktime_get_ns()) };
+	bpf_probe_read_kernel(record.name, sizeof(record.name), (void *)ctx[1]);
+	emit(&record, sizeof(record));
+	return 0;
+}
+
+/* ---- what runs when the sampling clock strikes ----------------------------------------------------------- */
+
+SEC("perf_event")
+int sample(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *thread = thread_of(task);
+	if (!thread)
+		return 0;
+	struct cpu *cpu = this_cpu();
+	if (!cpu)
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	ON_CPU(thread, task, now);
+	struct sample_record record = {
+		.head = HEAD(K_SAMPLE, MODE_FAULT, task->pid, now),
+		.ip = REGS_IP(&ctx->regs),
+		.call = thread->call,
+		.period_ns = ctx->sample_period,
+	};
+	if (REGS_USER(&ctx->regs))
+		record.head.a = MODE_USER;
+	else if (cpu->softirq)
+		record.head.a = MODE_INTERRUPT;
+	else if (thread->call != NO_CALL)
+		record.head.a = MODE_CALL;
+	else {
+		/* Before sys_enter and after sys_exit: the way into a call and out of it is no fault. */
+		struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+		if (CAME_BY_CALL(regs))
+			record.head.a = MODE_ENTRY;
+	}
+	emit(&record, sizeof(record));
+	return 0;
+}
+
+char _license[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The few kernel types and BPF helpers that the kernel half uses, declared by hand.
+ *
+ * Only the fields that are read stand here. `preserve_access_index` makes each access a CO-RE relocation: the
+ * loader looks the real offset up in the running kernel's BTF, so neither the order here nor what is left out
+ * matters, and no generated vmlinux.h is needed. Helper numbers are the kernel's ABI (include/uapi/linux/bpf.h).
+ */
+#pragma once
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int s32;
+typedef long long s64;
+typedef _Bool bool;
+
+#define SEC(name) __attribute__((section(name), used))
+#define INLINE static inline __attribute__((always_inline))
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define barrier_var(x) asm volatile("" : "+r"(x))
+
+/* BTF-style map definitions. */
+#define MAP_UINT(name, value) int(*name)[value]
+#define MAP_TYPE(name, type) typeof(type) *name
+
+enum {
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+#define BPF_F_NO_PREALLOC 1
+#define BPF_LOCAL_STORAGE_GET_F_CREATE 1
+#define BPF_RB_NO_WAKEUP 1
+
+struct task_struct;
+struct pt_regs;
+static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
+static u32 (*bpf_get_smp_processor_id)(void) = (void *)8;
+static long (*bpf_probe_read_user)(void *to, u32 size, const void *from) = (void *)112;
+static long (*bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
+static long (*bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
+static long (*bpf_ringbuf_output)(void *ring, void *data, u64 size, u64 flags) = (void *)130;
+static void *(*bpf_task_storage_get)(void *map, struct task_struct *task, void *value, u64 flags) = (void *)156;
+static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
+static long (*bpf_task_pt_regs)(struct task_struct *task) = (void *)175;
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct { int counter; } atomic_t;
+struct in6_addr { u8 bytes[16]; };
+struct qstr { const unsigned char *name; };
+struct dentry { struct qstr d_name; };
+struct path { struct dentry *dentry; };
+struct super_block { u32 s_dev; unsigned long s_magic; };
+struct inode { u16 i_mode; unsigned long i_ino; u32 i_rdev; struct super_block *i_sb; };
+struct file { struct inode *f_inode; void *private_data; struct path f_path; };
+struct fdtable { u32 max_fds; struct file **fd; };
+struct files_struct { struct fdtable *fdt; };
+
+struct sock_common {
+	u16 skc_family;
+	u32 skc_daddr, skc_rcv_saddr;
+	u16 skc_dport, skc_num;
+	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
+};
+struct socket;
+struct sock { struct sock_common __sk_common; u16 sk_protocol; struct socket *sk_socket; };
+struct socket { struct sock *sk; struct file *file; };
+struct unix_sock { struct sock *peer; };
+
+struct cfs_bandwidth { u64 throttled_time; };
+struct task_group { struct cfs_bandwidth cfs_bandwidth; struct task_group *parent; };
+struct sched_entity { u64 sum_exec_runtime; };
+struct sched_info { unsigned long long run_delay; };
+struct signal_struct { atomic_t live; int group_exit_code; };
+struct thread_info { u32 status; unsigned long flags; };
+
+struct task_struct {
+	struct thread_info thread_info;
+	unsigned int __state;
+	int pid, tgid, exit_code;
+	struct sched_entity se;
+	struct task_group *sched_task_group;
+	struct sched_info sched_info;
+	unsigned in_iowait : 1;
+	unsigned long nvcsw, nivcsw, min_flt, maj_flt;
+	char comm[16];
+	struct files_struct *files;
+	struct signal_struct *signal;
+};
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs { unsigned long r10, bx, cx, dx, si, di, orig_ax, ip, cs; };
+#elif defined(__TARGET_ARCH_arm64)
+struct user_pt_regs { u64 regs[31]; u64 sp, pc, pstate; };
+struct pt_regs { u64 regs[31]; u64 pc, pstate, orig_x0; s32 syscallno; };
+#endif
+
+#pragma clang attribute pop
+
+/* What a perf_event program is handed. Its layout is ABI, so it is not relocated. */
+#if defined(__TARGET_ARCH_x86)
+struct perf_regs {
+	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+};
+#define REGS_IP(regs) ((regs)->ip)
+#define REGS_USER(regs) (((regs)->cs & 3) == 3)
+#elif defined(__TARGET_ARCH_arm64)
+struct perf_regs { u64 regs[31], sp, pc, pstate; };
+#define REGS_IP(regs) ((regs)->pc)
+#define REGS_USER(regs) (((regs)->pstate & 0xf) == 0)
+#endif
+struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr; };
+
+/* Read one field of a kernel object that the verifier does not trust. */
+#define READ(object, field)                                                                                    \
+	({                                                                                                     \
+		typeof((object)->field) value_ = 0;                                                            \
+		bpf_probe_read_kernel(&value_, sizeof(value_), __builtin_preserve_access_index(&(object)->field)); \
+		value_;                                                                                        \
+	})
+#define FIELD_EXISTS(object, field) __builtin_preserve_field_info((object)->field, 2)
+
+/* Arguments of the call a stopped thread is in. */
+#if defined(__TARGET_ARCH_x86)
+#define ARG0(regs, compat) ((compat) ? (u32)(regs)->bx : (regs)->di)
+#define ARG1(regs, compat) ((compat) ? (u32)(regs)->cx : (regs)->si)
+#define IS_COMPAT(task) ((task)->thread_info.status & 2) /* TS_COMPAT */
+/* Exceptions set it to -1: there is no call to restart. */
+#define CAME_BY_CALL(regs) ((s64)(regs)->orig_ax >= 0)
+#elif defined(__TARGET_ARCH_arm64)
+#define ARG0(regs, compat) ((regs)->orig_x0)
+#define ARG1(regs, compat) ((regs)->regs[1])
+#define IS_COMPAT(task) ((task)->thread_info.flags & (1ul << 22)) /* TIF_32BIT */
+#define CAME_BY_CALL(regs) ((regs)->syscallno >= 0)
+#endif

@@ -1,0 +1,295 @@
+//! The source with everything: every switch, wake-up and call of the tree, seen in the kernel.
+//!
+//! `dwell.bpf.c` is the kernel half (its object is made by `build.rs`), `wire.h` and `decode.rs` are the two sides
+//! of what passes between them. This file loads, attaches, drains and reads the counts at the end.
+
+mod clock;
+mod decode;
+mod types;
+
+use super::arguments;
+use aya::maps::{MapData, PerCpuArray, RingBuf};
+use aya::programs::{BtfTracePoint, Program, ProgramError};
+use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
+use clock::Clock;
+use decode::{BUCKETS, CPU_WORDS, DENSE, Decoder, STATS_WORDS};
+use model::coverage::{Extent, Source};
+use model::recording::Cost;
+use model::{Call, CallStats, Event, Pid};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::{fs, iter, thread};
+use sys::clock::monotonic_ns;
+
+/// The kernel half, for this architecture.
+static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/dwell.bpf.o"));
+
+pub(crate) use clock::PERIOD_NS as SAMPLE_PERIOD_NS;
+
+/// Without these there is no account. The one that takes longest to load comes first.
+const NEEDED: &[&str] = &[
+    "sched_switch",
+    "sys_enter",
+    "sys_exit",
+    "sched_waking",
+    "sched_process_fork",
+    "sched_wakeup_new",
+    "sched_process_exec",
+    "sched_process_exit",
+    "task_rename",
+    "softirq_entry",
+    "softirq_exit",
+    "irq_handler_entry",
+    "irq_handler_exit",
+    "hrtimer_expire_entry",
+    "hrtimer_expire_exit",
+];
+
+/// Younger kernels have these; without them a wait on a local network peer may stay a wait.
+const WANTED: &[&str] = &["sk_data_ready", "sock_send_length"];
+
+/// Why the source cannot be used here.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refused {
+    /// The kernel does not describe its types.
+    #[error("cannot read the kernel's types from /sys/kernel/btf/vmlinux: {0}")]
+    Btf(#[from] aya::BtfError),
+    /// The object or a map was refused.
+    #[error("cannot load the BPF object: {}", root_cause(.0))]
+    Load(#[from] Box<aya::EbpfError>),
+    /// A program was refused.
+    #[error("cannot {doing} BPF program {program}: {}", root_cause(.error))]
+    Program {
+        /// `load` or `attach`.
+        doing: &'static str,
+        /// Which.
+        program: String,
+        /// What the kernel said.
+        error: Box<ProgramError>,
+    },
+    /// The object lacks something this file expects.
+    #[error("the BPF object has no {0}")]
+    Missing(&'static str),
+}
+
+/// What the innermost error says: the outer ones only repeat where it happened.
+fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut inner = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    inner.to_string()
+}
+
+/// The attached instruments. Dropping it detaches all of them; so does the end of the process.
+pub(crate) struct Bpf {
+    ebpf: Ebpf,
+    ring: RingBuf<MapData>,
+    clock: Option<Clock>,
+    decoder: Decoder,
+    lost_before: u64,
+    sources: Vec<Source>,
+}
+
+impl Bpf {
+    /// Attaches everything, for a tree whose root is held and will enter `execve` next.
+    pub(crate) fn start(root: Pid, cpus: &[u32]) -> Result<Self, Refused> {
+        let btf = types::read(NEEDED.iter().chain(WANTED).copied())?;
+        let kinds = arguments::kinds();
+        let mut ebpf = loader()
+            .btf(Some(&btf))
+            .allow_unsupported_maps() // task storage, which only the kernel half touches
+            .verifier_log_level(VerifierLogLevel::DISABLE)
+            .override_global("root_pid", &root, true)
+            .override_global("nr_execve", &arguments::execve(), true)
+            .override_global("arg_kind", kinds.as_slice(), true)
+            .load(OBJECT)
+            .map_err(Box::new)?;
+        let mut sources = Vec::new();
+        attach(&mut ebpf, NEEDED, &btf).into_iter().collect::<Result<(), _>>()?;
+        let refused: Vec<_> = attach(&mut ebpf, WANTED, &btf).into_iter().filter_map(Result::err).collect();
+        sources.push(full("switches"));
+        sources.push(full("calls"));
+        sources.push(match refused.first() {
+            None => full("sockets"),
+            Some(why) => Source {
+                name: "sockets".into(),
+                seen: Extent::Partial,
+                why: why.to_string(),
+                remedy: "a kernel from 6.3 on tells which socket became ready and who sent".into(),
+            },
+        });
+        let clock = Clock::start(&mut ebpf, cpus);
+        sources.push(match &clock {
+            Ok(_) => full("faults"),
+            Err(why) => Source {
+                name: "faults".into(),
+                seen: Extent::None,
+                why: why.to_string(),
+                remedy: "run as root, or: sudo sysctl kernel.perf_event_paranoid=0".into(),
+            },
+        });
+        let ring = ebpf.take_map("ring").ok_or(Refused::Missing("ring"))?;
+        let ring = RingBuf::try_from(ring).map_err(|error| Box::new(error.into()))?;
+        Ok(Self { ebpf, ring, clock: clock.ok(), decoder: Decoder::default(), lost_before: 0, sources })
+    }
+
+    /// What it sees, and why not more.
+    pub(crate) fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// Hands over what has come since. Returns how many records that were.
+    pub(crate) fn drain(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
+        let mut records = 0;
+        while let Some(record) = self.ring.next() {
+            records += 1;
+            if let Some(event) = self.decoder.decode(&record) {
+                if let (Event::Start { at, .. }, Some(clock)) = (&event, &mut self.clock) {
+                    clock.program_began(*at);
+                }
+                sink(&event);
+            }
+        }
+        if let Some(clock) = &mut self.clock {
+            clock.keep(&mut self.ebpf, monotonic_ns());
+        }
+        records
+    }
+
+    /// Events lost since this was last asked.
+    pub(crate) fn newly_lost(&mut self) -> u64 {
+        let lost = self.cpus().iter().map(|cpu| cpu[0]).sum::<u64>() + self.decoder.malformed;
+        let newly = lost - self.lost_before;
+        self.lost_before = lost;
+        newly
+    }
+
+    /// Events lost so far.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost_before
+    }
+
+    /// How often each instrument ran for the tree.
+    pub(crate) fn cost(&self) -> Vec<Cost> {
+        let seen = self.decoder.seen;
+        let calls = self.calls().iter().map(|call| call.calls).sum();
+        // Between the empty instrument and the dearest path through it, as `xtask bench` measures them; a
+        // virtual machine's clock read is most of the difference.
+        [
+            ("calls", calls, (90, 220)),
+            ("switches", seen.switches, (80, 350)),
+            ("wakes", seen.wakes, (60, 250)),
+            ("samples", seen.samples, (500, 3000)),
+        ]
+        .into_iter()
+        .map(|(what, times, each_ns)| Cost { what: what.into(), times, each_ns })
+        .collect()
+    }
+
+    fn cpus(&self) -> Vec<[u64; CPU_WORDS]> {
+        let map =
+            self.ebpf.map("cpus").and_then(|map| PerCpuArray::<_, [u64; CPU_WORDS]>::try_from(map).ok());
+        map.and_then(|map| map.get(&0, 0).ok()).map(|values| values.to_vec()).unwrap_or_default()
+    }
+
+    /// The calls that returned, summed over CPUs.
+    pub(crate) fn calls(&self) -> Vec<CallStats> {
+        let mut calls: BTreeMap<Call, CallStats> = BTreeMap::new();
+        let map =
+            self.ebpf.map("stats").and_then(|map| PerCpuArray::<_, [u64; STATS_WORDS]>::try_from(map).ok());
+        let mut empty = 0;
+        for entry in 0..DENSE {
+            let Some(values) = map.as_ref().and_then(|map| map.get(&entry, 0).ok()) else { break };
+            // Entries are given out in order, but one may be taken and not yet used.
+            let mut used = values.iter().filter(|words| words[1] > 0).peekable();
+            empty = if used.peek().is_some() { 0 } else { empty + 1 };
+            if empty > 8 {
+                break;
+            }
+            used.for_each(|words| add(&mut calls, words));
+        }
+        calls.into_values().collect()
+    }
+}
+
+fn add(calls: &mut BTreeMap<Call, CallStats>, words: &[u64; STATS_WORDS]) {
+    let call = Call(words[0] as u16);
+    let sum = calls.entry(call).or_insert_with(|| CallStats {
+        call,
+        calls: 0,
+        errors: 0,
+        total_ns: 0,
+        cpu_ns: 0,
+        max_ns: 0,
+        histogram: Vec::new(),
+    });
+    sum.calls += words[1];
+    sum.errors += words[2];
+    sum.total_ns += words[3];
+    sum.cpu_ns += words[4];
+    sum.max_ns = sum.max_ns.max(words[5]);
+    let mut histogram: BTreeMap<u16, u64> = sum.histogram.iter().copied().collect();
+    for bucket in 0..BUCKETS {
+        let halves = words[6 + bucket / 2].to_ne_bytes();
+        let half = if bucket % 2 == 0 { [0, 1, 2, 3] } else { [4, 5, 6, 7] }.map(|byte| halves[byte]);
+        let count = u32::from_ne_bytes(half);
+        if count > 0 {
+            *histogram.entry(bucket as u16).or_default() += u64::from(count);
+        }
+    }
+    sum.histogram = histogram.into_iter().collect();
+}
+
+fn full(name: &str) -> Source {
+    Source { name: name.into(), seen: Extent::Full, why: String::new(), remedy: String::new() }
+}
+
+/// The loader parses the kernel's types as soon as it is made, in case nobody gives it any: 22 ms of CPU time for
+/// something that is thrown away at once. It does without where it cannot open them, so it is made while nothing can
+/// be opened. That is so for the whole process, hence only where there is no other thread to be harmed.
+fn loader() -> EbpfLoader<'static> {
+    let alone = fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1);
+    let files = getrlimit(Resource::Nofile);
+    let none = Rlimit { current: Some(0), maximum: files.maximum };
+    if !alone || setrlimit(Resource::Nofile, none).is_err() {
+        return EbpfLoader::new();
+    }
+    let loader = EbpfLoader::new();
+    setrlimit(Resource::Nofile, files).expect("a limit may go back to what it was");
+    loader
+}
+
+/// Loads and attaches these programs, two at a time. The kernel's check of them is the longest part of the start-up
+/// that is left; two threads take 11 ms for what takes one 16 ms (lower quartiles of 60).
+fn attach(ebpf: &mut Ebpf, names: &[&'static str], btf: &Btf) -> Vec<Result<(), Refused>> {
+    let mut programs: BTreeMap<_, _> = ebpf.programs_mut().collect();
+    let queue: Vec<_> = names.iter().map(|name| (*name, programs.remove(name))).collect();
+    let queue = Mutex::new(queue.into_iter());
+    let work = || {
+        let next = || queue.lock().expect("nothing panics while it holds the queue").next();
+        iter::from_fn(next).map(|(name, program)| attach_one(name, program, btf)).collect::<Vec<_>>()
+    };
+    thread::scope(|scope| {
+        let other = scope.spawn(work);
+        let mut done = work();
+        done.extend(other.join().expect("loading a program does not panic"));
+        done
+    })
+}
+
+fn attach_one(name: &'static str, program: Option<&mut Program>, btf: &Btf) -> Result<(), Refused> {
+    let refused = |doing| {
+        move |error: ProgramError| Refused::Program {
+            doing,
+            program: name.to_owned(),
+            error: Box::new(error),
+        }
+    };
+    let program: &mut BtfTracePoint =
+        program.ok_or(Refused::Missing(name))?.try_into().map_err(refused("find"))?;
+    program.load(name, btf).map_err(refused("load"))?;
+    program.attach().map_err(refused("attach"))?;
+    Ok(())
+}

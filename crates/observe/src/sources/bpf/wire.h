@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What the kernel half says, byte for byte. `decode.rs` reads it; a change here is a change there.
+ *
+ * Each record starts with `head`. Some records only prepare the next one on the same CPU (object, ran, dead …),
+ * which keeps the frequent records small.
+ */
+#pragma once
+#include "kernel.h"
+
+enum kind {
+	K_START = 1, /* the root entered its execve */
+	K_EXEC,
+	K_FORK,
+	K_EXIT,
+	K_SWITCH,
+	K_WAKE,
+	K_FLUSH,
+	K_SEND,
+	K_SAMPLE,
+	K_RENAME,
+	K_OBJECT, /* what an object number means from now on */
+	K_RAN,    /* for the next switch of this CPU: who had it, and throttling */
+	K_DEAD,   /* for the next switch of this CPU: the leaver's counters */
+	K_READY,  /* for the next wake of this CPU: the socket that became ready */
+};
+
+enum left { LEFT_NONE, LEFT_RUNNABLE, LEFT_BLOCKED, LEFT_STOPPED, LEFT_DEAD };
+enum context { BY_TASK, BY_OTHER_TASK, BY_TIMER, BY_DEVICE, BY_NETWORK, BY_INTERRUPT };
+enum mode { MODE_USER, MODE_CALL, MODE_FAULT, MODE_INTERRUPT, MODE_ENTRY };
+enum object_kind { ON_UNKNOWN, ON_FILE, ON_NET, ON_UNIX, ON_OTHER_SOCKET, ON_FUTEX };
+
+#define NO_CALL 0xffffffffu
+#define DYING 0x7fffu
+#define OTHER_CALL 0x7ffeu
+#define COMPAT 0x8000u
+
+#define F_UNINTERRUPTIBLE 1
+#define F_IO 2
+#define F_LAST 4
+
+struct head {
+	u64 at;
+	u8 kind;
+	u8 a;     /* left, context, mode or object_kind */
+	u8 flags; /* F_… */
+	u8 calls; /* how many `struct slot` follow the record */
+	u32 tid;
+};
+
+struct slot {
+	u32 call;
+	u32 count;
+	u64 ns;
+};
+
+/* Most calls of one stretch that are told apart before they are handed over. */
+#define SLOTS 6
+/* The array that follows a record holds one more, so that a masked count is always inside. */
+#define TAIL 8
+
+struct switch_record {
+	struct head head; /* tid: who left; 0 when not ours */
+	u32 cpu;
+	u32 into; /* who came; 0 when not ours */
+	u32 call; /* the call it blocked in */
+	u32 pad;
+	u64 object;
+	struct slot tail[TAIL];
+};
+
+struct wake_record {
+	struct head head; /* tid: who is woken */
+	u32 cpu;
+	u32 waker;
+	char name[16]; /* the waker's, when it is not of the tree */
+	struct slot tail[TAIL];
+};
+
+struct exec_record {
+	struct head head;
+	u64 entered;
+	u32 pid;
+	u32 old_tid;
+	char name[16];
+};
+
+struct fork_record {
+	struct head head;
+	u32 child;
+	u32 pid;
+	char name[16];
+	struct slot tail[TAIL];
+};
+
+struct exit_record {
+	struct head head;
+	s32 status;
+	u32 pid;
+	struct slot tail[TAIL];
+};
+
+struct flush_record {
+	struct head head;
+	struct slot tail[TAIL];
+};
+
+struct sample_record {
+	struct head head;
+	u64 ip;
+	u32 call;
+	u32 period_ns; /* what the sample stands for */
+};
+
+struct rename_record {
+	struct head head;
+	char name[16];
+};
+
+struct ran_record {
+	struct head head; /* tid: who comes */
+	u32 cpu;
+	u32 ran;
+	char name[16];
+	u64 throttled_ns;
+};
+
+struct dead_record {
+	struct head head;
+	u32 cpu;
+	u32 pad;
+	u64 cpu_ns, runqueue_ns, minor_faults, major_faults, voluntary, involuntary;
+};
+
+struct ends {
+	u8 local[16], remote[16];
+	u16 local_port, remote_port;
+	u16 protocol, family;
+};
+
+struct object_record {
+	struct head head; /* a: object_kind */
+	u64 object;
+	u16 mode;
+	u16 pad;
+	u32 dev;
+	u64 ino;
+	u64 peer;
+	u64 magic;
+	char name[16];
+	struct ends ends;
+};
+
+struct ends_record { /* K_SEND, K_READY */
+	struct head head;
+	u32 cpu;
+	u32 pad;
+	struct ends ends;
+	struct slot tail[TAIL];
+};
+
+/* Per call and CPU. */
+#define BUCKETS 320
+struct stats {
+	u64 call; /* which, or OTHER_CALL */
+	u64 calls, errors, total_ns, cpu_ns, max_ns;
+	u32 histogram[BUCKETS];
+};
+#define DENSE 128 /* a power of two */
+#define CALLS 1024
