@@ -1,1 +1,11 @@
-//! placeholder
+//! The only reader of the machine: it runs the program, watches it and the host, and gives a recording.
+//!
+//! It concludes nothing; what the events mean is up to `analyse`. Privilege and chance end here.
+
+pub mod access;
+mod host;
+mod living;
+mod record;
+mod sources;
+
+pub use record::{Choice, Error, Request, Sink, record};

@@ -1,0 +1,199 @@
+//! One run, watched from before its first instruction to after its last.
+
+use crate::host;
+use crate::living::Living;
+use crate::sources::{self, Instruments};
+use model::recording::{HostCpu, Tier, Trailer};
+use model::{Event, Header, Ns, Seen};
+use std::os::fd::AsFd;
+use std::time::Duration;
+use sys::clock::{monotonic_ns, process_cpu_ns, unix_s};
+use sys::poll;
+use sys::signals::Signals;
+use sys::spawn::{self, Ended, Held, Running};
+
+/// What to run and how to watch it.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The program.
+    pub command: spawn::Command,
+    /// Where events are to come from.
+    pub source: Choice,
+}
+
+/// Where events are to come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Choice {
+    /// The best that this host allows.
+    #[default]
+    Auto,
+    /// The kernel, through BPF, or nothing.
+    Bpf,
+    /// perf events and `/proc`.
+    Perf,
+    /// `/proc` alone.
+    Proc,
+}
+
+/// Takes the recording as it is made.
+pub trait Sink {
+    /// Everything is in place and the program is about to start.
+    fn header(&mut self, header: &Header);
+    /// Something was seen.
+    fn event(&mut self, event: &Event);
+}
+
+/// Why there is no recording.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The program could not be started.
+    #[error(transparent)]
+    Start(#[from] spawn::Error),
+    /// The source that was asked for is not to be had; nothing of the program ran.
+    #[error("cannot record from {tier}: {why}\ntry: {remedy}")]
+    Refused {
+        /// `bpf`, `perf` or `proc`.
+        tier: &'static str,
+        /// What the system said.
+        why: String,
+        /// What would change it.
+        remedy: String,
+    },
+    /// The program could not be waited for.
+    #[error("cannot watch the program: {0}")]
+    Watch(#[from] std::io::Error),
+}
+
+impl Error {
+    /// The exit status for it, as in timeout(1).
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::Start(error) => error.exit_code(),
+            Error::Refused { .. } | Error::Watch(_) => 125,
+        }
+    }
+}
+
+/// How long the reader sleeps while little happens. Long enough to cost nothing, short enough that the ring
+/// (16 MiB) holds several times what the fastest programs bring in it.
+const QUIET: Duration = Duration::from_millis(20);
+/// The same while much happens.
+const BUSY: Duration = Duration::from_millis(5);
+/// Records in one reading that make it busy.
+const MANY: u64 = 4000;
+/// How long the last events may take to arrive after the program was reaped.
+const AFTERMATH: Duration = Duration::from_millis(200);
+
+/// Runs the program and hands over everything that was seen of it.
+///
+/// # Errors
+/// The program cannot be started, or the source asked for cannot be had. Once the program runs, a failing source
+/// makes the recording poorer and says so in the trailer; it never harms the program.
+pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Trailer, Error> {
+    let mut signals = Signals::take_over()?;
+    let held = Held::spawn(&request.command)?;
+    let host = host::read(host::here());
+    let mut instruments = sources::start(request.source, held.pid(), &host::cpus(host::here()))?;
+    let header = Header {
+        format: 1,
+        recorder: env!("CARGO_PKG_VERSION").to_owned(),
+        command: request.command.words(),
+        started_at_unix_s: unix_s(),
+        root: held.pid(),
+        tier: instruments.tier(),
+        sample_period_ns: instruments.sample_period_ns(),
+        host,
+        sources: instruments.sources(),
+    };
+    sink.header(&header);
+    let mut living = Living::new(held.pid());
+    let before = Moment::now();
+    let mut running = held.release()?;
+    let ended = watch(&mut running, &mut signals, &mut instruments, &mut |event| {
+        living.event(event);
+        sink.event(event);
+    })?;
+    let reaped_at = monotonic_ns();
+    let host_cpu = before.until_now();
+    aftermath(&mut instruments, &mut living, sink);
+    Ok(Trailer {
+        ending: ended.ending,
+        reaped_at,
+        calls: instruments.calls(),
+        rusage: Seen::Value(ended.rusage),
+        host_cpu,
+        living: living.counters(host::here().proc),
+        lost_events: instruments.lost(),
+        cost: instruments.cost(),
+        sources: instruments.worse(),
+        kept_until: None,
+    })
+}
+
+/// Until the program has ended.
+fn watch(
+    running: &mut Running,
+    signals: &mut Signals,
+    instruments: &mut Instruments,
+    sink: &mut dyn FnMut(&Event),
+) -> std::io::Result<Ended> {
+    let mut pause = BUSY;
+    loop {
+        let ready = poll::wait(&[signals.as_fd(), running.as_fd()], Some(instruments.pause(pause)))?;
+        let records = drain(instruments, sink);
+        pause = if records > MANY { BUSY } else { QUIET };
+        if ready.iter().any(|ready| *ready)
+            && let Some(ended) = running.attend(signals)?
+        {
+            return Ok(ended);
+        }
+    }
+}
+
+/// What is still on its way when the program has been reaped: above all its last switch, which ends the wall.
+fn aftermath(instruments: &mut Instruments, living: &mut Living, sink: &mut dyn Sink) {
+    let until = monotonic_ns() + AFTERMATH.as_nanos() as Ns;
+    loop {
+        drain(instruments, &mut |event| {
+            living.event(event);
+            sink.event(event);
+        });
+        let waits_for_more = instruments.tier() == Tier::Bpf && !living.root_is_gone();
+        if !waits_for_more || monotonic_ns() > until {
+            return;
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+fn drain(instruments: &mut Instruments, sink: &mut dyn FnMut(&Event)) -> u64 {
+    let records = instruments.drain(sink);
+    let events = instruments.newly_lost();
+    if events > 0 {
+        sink(&Event::Lost { at: monotonic_ns(), events });
+    }
+    records
+}
+
+/// Counters of the host at one moment.
+struct Moment {
+    at: Ns,
+    host: Option<HostCpu>,
+    dwell_ns: Ns,
+}
+
+impl Moment {
+    fn now() -> Self {
+        Self { at: monotonic_ns(), host: host::cpu(host::here().proc), dwell_ns: process_cpu_ns() }
+    }
+
+    fn until_now(&self) -> Seen<HostCpu> {
+        let now = Self::now();
+        match (self.host, now.host) {
+            (Some(before), Some(after)) => {
+                Seen::Value(host::between(before, after, now.at - self.at, now.dwell_ns - self.dwell_ns))
+            }
+            _ => Seen::unseen("cannot read /proc/stat"),
+        }
+    }
+}

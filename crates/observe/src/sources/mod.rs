@@ -1,0 +1,154 @@
+//! Where events come from, best first. Each source starts on a held program, is drained while it runs and says
+//! what it could not see.
+
+mod arguments;
+mod bpf;
+mod fallback;
+mod perf;
+mod proc;
+
+use crate::access;
+use crate::record::{Choice, Error};
+use bpf::Bpf;
+use fallback::Fallback;
+use model::coverage::{Extent, Source};
+use model::recording::{Cost, Tier};
+use model::{CallStats, Event, Ns, Pid, Seen};
+use std::time::Duration;
+
+/// What watches the program.
+pub(crate) enum Instruments {
+    /// Everything.
+    Bpf(Box<Bpf>),
+    /// What is left without it, and why it is without.
+    Fallback(Box<Fallback>, Option<Source>),
+}
+
+/// Starts the best source that is to be had, or the one asked for.
+///
+/// # Errors
+/// The one asked for is not to be had. Without a choice there is always one: `/proc`.
+pub(crate) fn start(choice: Choice, root: Pid, cpus: &[u32]) -> Result<Instruments, Error> {
+    let without_bpf = match choice {
+        Choice::Auto | Choice::Bpf => match start_bpf(root, cpus) {
+            Ok(bpf) => return Ok(Instruments::Bpf(Box::new(bpf))),
+            Err(wall) if choice == Choice::Bpf => {
+                return Err(Error::Refused { tier: "bpf", why: wall.why, remedy: wall.remedy });
+            }
+            Err(wall) => Some(wall),
+        },
+        Choice::Perf | Choice::Proc => None,
+    };
+    let calls = without_bpf.map(|wall| Source {
+        name: "calls and wake-ups".into(),
+        seen: Extent::None,
+        why: wall.why,
+        remedy: wall.remedy,
+    });
+    if choice == Choice::Proc {
+        return Ok(Instruments::Fallback(Box::new(Fallback::looks_alone(root, None)), calls));
+    }
+    match Fallback::with_events(root) {
+        Ok(fallback) => Ok(Instruments::Fallback(Box::new(fallback), calls)),
+        Err(refused) if choice == Choice::Perf => {
+            let why = format!("{}: {}", refused.tried, refused.said);
+            Err(Error::Refused { tier: "perf", why, remedy: refused.remedy })
+        }
+        Err(refused) => {
+            Ok(Instruments::Fallback(Box::new(Fallback::looks_alone(root, Some(&refused))), calls))
+        }
+    }
+}
+
+fn start_bpf(root: Pid, cpus: &[u32]) -> Result<Bpf, access::Wall> {
+    access::bpf()?;
+    Bpf::start(root, cpus).map_err(|refused| access::Wall {
+        why: refused.to_string(),
+        remedy: "run outside the container or sandbox that forbids it; BPF programs of this kind need Linux 5.15 or newer"
+            .to_owned(),
+    })
+}
+
+impl Instruments {
+    /// Which tier it is.
+    pub(crate) fn tier(&self) -> Tier {
+        match self {
+            Instruments::Bpf(_) => Tier::Bpf,
+            Instruments::Fallback(fallback, _) => fallback.tier(),
+        }
+    }
+
+    /// Time between two samples on a CPU; between two looks where there are none.
+    pub(crate) fn sample_period_ns(&self) -> Ns {
+        match self {
+            Instruments::Bpf(_) => bpf::SAMPLE_PERIOD_NS,
+            Instruments::Fallback(fallback, _) => fallback.sample_period_ns(),
+        }
+    }
+
+    /// What it sees and what it does not.
+    pub(crate) fn sources(&self) -> Vec<Source> {
+        match self {
+            Instruments::Bpf(bpf) => bpf.sources().to_vec(),
+            Instruments::Fallback(fallback, calls) => {
+                calls.iter().chain(fallback.sources()).cloned().collect()
+            }
+        }
+    }
+
+    /// How long the reader may sleep, if `pause` is what the traffic allows.
+    pub(crate) fn pause(&self, pause: Duration) -> Duration {
+        match self {
+            Instruments::Bpf(_) => pause,
+            Instruments::Fallback(fallback, _) => fallback.pause(pause),
+        }
+    }
+
+    /// Hands over what has come since; how many records that were.
+    pub(crate) fn drain(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
+        match self {
+            Instruments::Bpf(bpf) => bpf.drain(sink),
+            Instruments::Fallback(fallback, _) => fallback.drain(sink),
+        }
+    }
+
+    /// Events lost since this was last asked. The fallback tells of its losses in its stream.
+    pub(crate) fn newly_lost(&mut self) -> u64 {
+        match self {
+            Instruments::Bpf(bpf) => bpf.newly_lost(),
+            Instruments::Fallback(..) => 0,
+        }
+    }
+
+    /// Events lost in all.
+    pub(crate) fn lost(&self) -> Seen<u64> {
+        match self {
+            Instruments::Bpf(bpf) => Seen::Value(bpf.lost()),
+            Instruments::Fallback(fallback, _) => Seen::Value(fallback.lost()),
+        }
+    }
+
+    /// The calls that returned.
+    pub(crate) fn calls(&self) -> Seen<Vec<CallStats>> {
+        match self {
+            Instruments::Bpf(bpf) => Seen::Value(bpf.calls()),
+            Instruments::Fallback(..) => Seen::unseen("system calls are counted with BPF only"),
+        }
+    }
+
+    /// What watching cost the program.
+    pub(crate) fn cost(&self) -> Vec<Cost> {
+        match self {
+            Instruments::Bpf(bpf) => bpf.cost(),
+            Instruments::Fallback(fallback, _) => fallback.cost(),
+        }
+    }
+
+    /// Sources that turned out worse than they were said to be.
+    pub(crate) fn worse(&self) -> Vec<Source> {
+        match self {
+            Instruments::Bpf(_) => Vec::new(),
+            Instruments::Fallback(fallback, _) => fallback.worse(),
+        }
+    }
+}

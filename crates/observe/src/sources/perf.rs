@@ -1,0 +1,336 @@
+//! Switches, forks, names, ends and clock samples of the tree from perf events, which an ordinary user may open
+//! on their own programs where `perf_event_paranoid` is 2 or lower.
+//!
+//! What these events cannot say - what a thread blocked on, who woke it - is left to `proc`, which looks at the
+//! same threads from outside.
+//!
+//! Two software events, inherited by the whole tree, on each CPU, into one ring per CPU:
+//!
+//! ```text
+//! dummy      switches, forks, exits, names      never of the kernel, so nobody needs privilege for it
+//! cpu clock  a sample each period on a CPU      of the kernel too, where that is permitted
+//! ```
+//!
+//! The events begin with the root's `execve`. A thread's last switch is not seen: the kernel takes its events away
+//! just before, after the teardown of its memory, and that moment is its [`Event::Exit`]. A program that
+//! executes a set-user-id file is not followed further.
+
+mod decode;
+
+use super::fallback::SAMPLE_PERIOD_NS;
+use crate::access::MORE;
+use crate::host;
+use decode::{Record, SAMPLE_TYPE, What, decode};
+use model::coverage::{Extent, Source};
+use model::recording::{Calls, Comm, In, Left, Object, Out, Wait};
+use model::recording::{Event, Mode};
+use model::{Ns, Pid, Tid};
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use sys::clock::monotonic_ns;
+use sys::perf_event::{self, Ring, bindings};
+
+/// Ring sizes to try, in pages: above 128 (with 4 KiB pages) only the privileged are sure to get one.
+const RING_PAGES: [usize; 6] = [2048, 512, 128, 32, 8, 2];
+
+/// Records younger than this when a drain begins wait for the next: another CPU may be about to write an older
+/// one. The kernel writes a record within microseconds of its time stamp.
+const SETTLING_NS: Ns = 1_000_000;
+
+/// Why a source could not be had. Reads as: what was tried, what the system said, what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{tried}: {said}")]
+pub(crate) struct Refused {
+    /// What was tried, on what.
+    pub(crate) tried: String,
+    /// What the system said.
+    pub(crate) said: String,
+    /// A command, or a sentence, that would change it.
+    pub(crate) remedy: String,
+}
+
+impl Refused {
+    /// The same as a line of the coverage: nothing was seen of `name`.
+    pub(crate) fn source(&self, name: &str) -> Source {
+        Source {
+            name: name.to_owned(),
+            seen: Extent::None,
+            why: self.to_string(),
+            remedy: self.remedy.clone(),
+        }
+    }
+}
+
+/// Perf events on a tree.
+#[derive(Debug)]
+pub(crate) struct Perf {
+    rings: Vec<Ring>,
+    /// The sampling events, which write into the rings; open for as long as they shall count.
+    _clocks: Vec<OwnedFd>,
+    /// Why the kernel's own code is not sampled, where it is not.
+    kernel_refused: Option<String>,
+    /// Records too young to be handed over.
+    waiting: Vec<Record>,
+    tree: Tree,
+    lost: u64,
+}
+
+impl Perf {
+    /// Opens the events on `root`, a held child that will execute the program, with a sample each `period_ns` of
+    /// time on a CPU.
+    ///
+    /// # Errors
+    /// When the events are refused, or their rings are; nothing is left behind then.
+    pub(crate) fn start(root: Pid, period_ns: Ns) -> Result<Self, Refused> {
+        let mut kernel_refused = None;
+        let mut rings: Vec<Ring> = Vec::new();
+        let mut clocks = Vec::new();
+        let mut pages = RING_PAGES[0];
+        for cpu in host::cpus(host::here()) {
+            let ring = match switches(root, cpu).and_then(|event| map(event, &mut pages)) {
+                Ok(ring) => ring,
+                // Listed, but not there for us: it went offline in between.
+                Err(error) if error.raw_os_error() == Some(libc::ENODEV) => continue,
+                Err(error) => return Err(refused(root, &error)),
+            };
+            let clock = clock(root, cpu, period_ns, &mut kernel_refused)
+                .and_then(|clock| perf_event::redirect(clock.as_fd(), ring.as_fd()).map(|()| clock))
+                .map_err(|error| refused(root, &error))?;
+            rings.push(ring);
+            clocks.push(clock);
+        }
+        Ok(Self {
+            rings,
+            _clocks: clocks,
+            kernel_refused,
+            waiting: Vec::new(),
+            tree: Tree::default(),
+            lost: 0,
+        })
+    }
+
+    /// Hands over what has been recorded, in order of time across CPUs. The last millisecond is kept back, so that the
+    /// order holds.
+    pub(crate) fn drain(&mut self, sink: &mut dyn FnMut(&Event)) {
+        let settled = monotonic_ns().saturating_sub(SETTLING_NS);
+        self.hand_over(settled, sink);
+    }
+
+    /// Hands over all that is left; to be called when the root has ended.
+    pub(crate) fn finish(&mut self, sink: &mut dyn FnMut(&Event)) {
+        self.hand_over(Ns::MAX, sink);
+    }
+
+    /// Records that the kernel could not hand over because a ring was full.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// What these events tell, and what would tell more.
+    pub(crate) fn sources(&self) -> Vec<Source> {
+        let switches = Source {
+            name: "switches".to_owned(),
+            seen: Extent::Partial,
+            why: "perf events tell when each thread left and got a CPU, not who woke it: where the path goes on from \
+                  a wait is inferred from what the threads were seen in"
+                .to_owned(),
+            remedy: MORE.to_owned(),
+        };
+        let (seen, why, remedy) = match &self.kernel_refused {
+            None => (Extent::Full, String::new(), String::new()),
+            Some(said) => (
+                Extent::Partial,
+                format!("only the program's own code is sampled: sampling the kernel's: {said}"),
+                "sudo sysctl kernel.perf_event_paranoid=1".to_owned(),
+            ),
+        };
+        vec![switches, Source { name: "code".to_owned(), seen, why, remedy }]
+    }
+
+    fn hand_over(&mut self, settled: Ns, sink: &mut dyn FnMut(&Event)) {
+        for ring in &mut self.rings {
+            ring.read(|bytes| self.waiting.extend(decode(bytes)));
+        }
+        // Stable, so that records of one ring with the same time keep their order.
+        self.waiting.sort_by_key(|record| record.at);
+        let young = self.waiting.partition_point(|record| record.at <= settled);
+        for record in self.waiting.drain(..young) {
+            if let What::Lost { records } = record.what {
+                self.lost += records;
+            }
+            if let Some(event) = self.tree.event(record) {
+                sink(&event);
+            }
+        }
+    }
+}
+
+/// What must be remembered of the tree to say what a record means.
+#[derive(Debug, Default)]
+struct Tree {
+    names: HashMap<Tid, Comm>,
+    /// Living threads of each process; one that is not here has one.
+    living: HashMap<Pid, u32>,
+}
+
+impl Tree {
+    fn event(&mut self, record: Record) -> Option<Event> {
+        let Record { at, tid, cpu, what } = record;
+        Some(match what {
+            What::SwitchedIn => {
+                let into = Some(In { tid, ran: None, throttled_ns: 0 });
+                Event::Switch { at, cpu, out: None, into }
+            }
+            What::SwitchedOut { runnable } => {
+                let wait = Wait { call: None, uninterruptible: false, io: false, on: Object::Unknown };
+                let left = if runnable { Left::Runnable } else { Left::Blocked(wait) };
+                Event::Switch { at, cpu, out: Some(Out { tid, left, calls: Calls::new() }), into: None }
+            }
+            What::Forked { pid, tid, creator } => {
+                let name = self.names.get(&creator).copied().unwrap_or_default();
+                self.names.insert(tid, name);
+                *self.living.entry(pid).or_insert(if pid == tid { 0 } else { 1 }) += 1;
+                Event::Fork { at, tid: creator, child: tid, pid, name, calls: Calls::new() }
+            }
+            What::Exited { pid, tid } => {
+                self.names.remove(&tid);
+                let living = self.living.entry(pid).or_insert(1);
+                *living = living.saturating_sub(1);
+                let last = *living == 0;
+                if last {
+                    self.living.remove(&pid);
+                }
+                Event::Exit { at, tid, status: 0, last, calls: Calls::new() }
+            }
+            What::Named { pid, tid, name, exec } => {
+                self.names.insert(tid, name);
+                // The record is written when the old image is gone; of the way there nothing is seen.
+                let entered = at;
+                if exec {
+                    Event::Exec { at, entered, tid, pid, old_tid: tid, name }
+                } else {
+                    Event::Rename { at, tid, name }
+                }
+            }
+            What::Sampled { user, ip } => {
+                let mode = if user { Mode::User } else { Mode::Kernel };
+                Event::Sample { at, tid, mode, ip, period_ns: SAMPLE_PERIOD_NS as u32 }
+            }
+            What::Lost { records } => Event::Lost { at, events: records },
+        })
+    }
+}
+
+fn switches(root: Pid, cpu: u32) -> io::Result<OwnedFd> {
+    let mut attr = common(bindings::PERF_COUNT_SW_DUMMY);
+    attr.set_exclude_kernel(1);
+    attr.set_context_switch(1);
+    attr.set_task(1);
+    attr.set_comm(1);
+    attr.set_comm_exec(1);
+    perf_event::open(&attr, root, cpu)
+}
+
+fn clock(root: Pid, cpu: u32, period_ns: Ns, kernel_refused: &mut Option<String>) -> io::Result<OwnedFd> {
+    let mut attr = common(bindings::PERF_COUNT_SW_CPU_CLOCK);
+    attr.__bindgen_anon_1.sample_period = period_ns;
+    if kernel_refused.is_none() {
+        match perf_event::open(&attr, root, cpu) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                *kernel_refused = Some(format!("{error}{}", paranoia()));
+            }
+            result => return result,
+        }
+    }
+    attr.set_exclude_kernel(1);
+    attr.set_exclude_hv(1);
+    perf_event::open(&attr, root, cpu)
+}
+
+fn common(config: bindings::perf_sw_ids) -> bindings::perf_event_attr {
+    let mut attr = perf_event::software(config);
+    attr.sample_type = SAMPLE_TYPE;
+    attr.set_sample_id_all(1);
+    attr.set_use_clockid(1);
+    attr.clockid = libc::CLOCK_MONOTONIC;
+    attr.set_inherit(1);
+    attr.set_disabled(1);
+    attr.set_enable_on_exec(1);
+    attr
+}
+
+/// Maps the largest ring that is permitted, no larger than `pages`, which is brought down to it.
+fn map(mut event: OwnedFd, pages: &mut usize) -> io::Result<Ring> {
+    loop {
+        match Ring::map(event, *pages) {
+            Ok(ring) => return Ok(ring),
+            Err((back, error)) => {
+                event = back;
+                *pages = *RING_PAGES.iter().find(|smaller| **smaller < *pages).ok_or(error)?;
+            }
+        }
+    }
+}
+
+fn refused(root: Pid, error: &io::Error) -> Refused {
+    let remedy = match error.raw_os_error() {
+        Some(libc::EMFILE) => "ulimit -n 65536",
+        Some(libc::ENOSYS) => "a kernel with CONFIG_PERF_EVENTS, or a container that permits perf_event_open",
+        _ if perf_event::paranoid().is_some_and(|level| level > 2) => {
+            "sudo sysctl kernel.perf_event_paranoid=2"
+        }
+        _ => MORE,
+    };
+    Refused {
+        tried: format!("perf events on process {root}"),
+        said: format!("{error}{}", paranoia()),
+        remedy: remedy.to_owned(),
+    }
+}
+
+/// The current setting, for a message; empty where there is none.
+fn paranoia() -> String {
+    perf_event::paranoid().map(|level| format!(" (perf_event_paranoid is {level})")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(at: Ns, tid: Tid, what: What) -> Record {
+        Record { at, tid, cpu: 0, what }
+    }
+
+    #[test]
+    fn the_last_thread_of_a_process_is_known_as_such() {
+        let mut tree = Tree::default();
+        let mut last = |what| match tree.event(record(1, 10, what)) {
+            Some(Event::Exit { last, .. }) => last,
+            _ => false,
+        };
+        last(What::Forked { pid: 10, tid: 11, creator: 10 });
+        last(What::Forked { pid: 20, tid: 20, creator: 10 });
+        assert!(!last(What::Exited { pid: 10, tid: 10 }));
+        assert!(last(What::Exited { pid: 20, tid: 20 }));
+        assert!(last(What::Exited { pid: 10, tid: 11 }));
+    }
+
+    #[test]
+    fn a_child_has_its_creators_name_until_it_takes_one() {
+        let mut tree = Tree::default();
+        let sh = Comm::from("sh");
+        tree.event(record(1, 10, What::Named { pid: 10, tid: 10, name: sh, exec: true }));
+        let fork = tree.event(record(2, 10, What::Forked { pid: 20, tid: 20, creator: 10 }));
+        assert!(matches!(fork, Some(Event::Fork { tid: 10, child: 20, pid: 20, name, .. }) if name == sh));
+    }
+
+    #[test]
+    fn a_process_that_does_not_exist_is_refused_with_the_current_setting() {
+        let refused = Perf::start(i32::MAX as u32, 1_000_000).unwrap_err();
+        let level = perf_event::paranoid().unwrap();
+        assert!(refused.to_string().starts_with("perf events on process 2147483647: "), "{refused}");
+        assert!(refused.to_string().contains(&format!("(perf_event_paranoid is {level})")), "{refused}");
+        assert_eq!(refused.source("switches").seen, Extent::None);
+    }
+}

@@ -1,0 +1,524 @@
+//! Looks at all threads of the tree from outside, through `/proc`: what is left where events cannot be had, and what
+//! gives waits their reasons where events come without.
+//!
+//! A look is a sample: what happens between two is not seen. Looks begin each millisecond and become rarer, so that
+//! from the second second on they take at most a fiftieth of one CPU; they are never further apart than about 60 ms. Their distance
+//! varies at random by a quarter, lest a program that acts at regular times be always seen in the same act.
+//!
+//! Needs no privilege for programs of one's own; `/proc/PID/syscall` can be refused where the rest is not.
+
+mod objects;
+mod parse;
+
+use super::arguments;
+use crate::access::MORE;
+use model::coverage::{Extent, Source};
+use model::recording::{FileKind, Looked, Object};
+use model::{Call, Event, Ns, Pid, Seen, Tid};
+use objects::Objects;
+use parse::InCall;
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use sys::clock::{monotonic_ns, thread_cpu_ns};
+
+/// The unit of times in `stat`: `USER_HZ` is 100 on every architecture that we know.
+const TICK_NS: Ns = 10_000_000;
+/// Between two looks, at first.
+const PERIOD_NS_MIN: Ns = 1_000_000;
+/// Between two looks, at most.
+const PERIOD_NS_MAX: Ns = 50_000_000;
+/// For so long the shortest period holds, whatever it costs (within [`COST_SHARE_FIRST`]): most commands are short.
+const EAGER_NS: Ns = 1_000_000_000;
+/// One part in this many of a CPU is what looking may take.
+const COST_SHARE: Ns = 50;
+/// The same in the first second.
+const COST_SHARE_FIRST: Ns = 4;
+/// With no more threads than this their files stay open, which halves the cost of a look; four or five each.
+const KEEP_OPEN_THREADS: usize = 100;
+/// A process's pipes are read again after this long.
+const PIPES_EVERY_NS: Ns = 20_000_000;
+/// No more processes than this have their pipes read in one look.
+const PIPES_PER_LOOK: usize = 32;
+/// Without `children` files the whole of `/proc` must be read to find new processes: not more often than this.
+const SCAN_EVERY_NS: Ns = 20_000_000;
+
+/// Looks at the tree of one root.
+#[derive(Debug)]
+pub(crate) struct Looker {
+    proc_root: PathBuf,
+    root: Pid,
+    processes: HashMap<Pid, Process>,
+    tasks: HashMap<Tid, Task>,
+    objects: Objects,
+    refused: Refusals,
+    first_at: Option<Ns>,
+    scanned_at: Option<Ns>,
+    period_ns: Ns,
+    due: Ns,
+    random: u64,
+}
+
+/// A process of the tree that has been seen.
+#[derive(Debug, Default)]
+struct Process {
+    /// Tells it from a later one with the same number.
+    started: u64,
+    pipes: Vec<(u64, bool)>,
+    pipes_at: Option<Ns>,
+}
+
+/// One thread's files, as far as they are kept open.
+#[derive(Debug, Default)]
+struct Task {
+    open: [Option<File>; FILES.len()],
+}
+
+const FILES: [&str; 5] = ["stat", "schedstat", "syscall", "wchan", "children"];
+const STAT: usize = 0;
+const SCHEDSTAT: usize = 1;
+const SYSCALL: usize = 2;
+const WCHAN: usize = 3;
+const CHILDREN: usize = 4;
+
+/// What the system did not let us read, as it said it.
+#[derive(Debug, Default)]
+struct Refusals {
+    syscall: Option<String>,
+    wchan: Option<String>,
+    schedstat: Option<String>,
+    no_children_files: bool,
+}
+
+impl Looker {
+    /// For the tree that begins with `root`. Reads nothing yet.
+    pub(crate) fn start(root: Pid) -> Self {
+        Self::with_root(Path::new("/proc"), root)
+    }
+
+    /// The same with another `/proc`.
+    pub(crate) fn with_root(proc_root: &Path, root: Pid) -> Self {
+        Self {
+            proc_root: proc_root.to_owned(),
+            root,
+            processes: HashMap::new(),
+            tasks: HashMap::new(),
+            objects: Objects::default(),
+            refused: Refusals::default(),
+            first_at: None,
+            scanned_at: None,
+            period_ns: PERIOD_NS_MIN,
+            due: 0,
+            random: 0x9e37_79b9_7f4a_7c15 ^ u64::from(root),
+        }
+    }
+
+    /// Nominal time between looks, as things are.
+    pub(crate) fn period(&self) -> Ns {
+        self.period_ns
+    }
+
+    /// When to look next, `CLOCK_MONOTONIC`.
+    pub(crate) fn due(&self) -> Ns {
+        self.due
+    }
+
+    /// All threads of the tree as they are now; none when the root is gone.
+    pub(crate) fn look(&mut self) -> Option<Event> {
+        let at = monotonic_ns();
+        let cpu_before = thread_cpu_ns();
+        let mut threads = Vec::new();
+        self.tree(at, &mut threads);
+        self.add_pipes(at, &mut threads);
+        let took = thread_cpu_ns().saturating_sub(cpu_before);
+        self.adapt(at, took);
+        threads.iter().any(|thread| thread.pid == self.root).then_some(Event::Look { at, threads })
+    }
+
+    /// What looks tell, and what would tell more.
+    pub(crate) fn sources(&self) -> Vec<Source> {
+        let mut calls = "calls are not counted or timed from outside; the call of a thread that is seen to wait is read from \
+                         /proc/PID/syscall"
+            .to_owned();
+        for (what, said) in [("syscall", &self.refused.syscall), ("wchan", &self.refused.wchan)] {
+            if let Some(said) = said {
+                calls += &format!("; reading /proc/PID/{what}: {said}");
+            }
+        }
+        let mut faults = "each thread's own counters as of the last look at it".to_owned();
+        if let Some(said) = &self.refused.schedstat {
+            faults += &format!("; time spent runnable is not known: reading /proc/PID/schedstat: {said}");
+        }
+        let objects = "a wait's file, pipe or peer is the first argument of the call, where the look saw one; polls and \
+                       local sockets' other ends are not told apart"
+            .to_owned();
+        [("calls", calls), ("faults", faults), ("objects", objects)]
+            .map(|(name, why)| Source {
+                name: name.to_owned(),
+                seen: Extent::Partial,
+                why,
+                remedy: MORE.to_owned(),
+            })
+            .into()
+    }
+
+    /// Walks from the root to its descendants, and to those that have lost their parents since they were first seen.
+    fn tree(&mut self, at: Ns, threads: &mut Vec<Looked>) {
+        let mut visited = HashSet::new();
+        let mut queue = vec![self.root];
+        self.walk(&mut queue, &mut visited, threads, at);
+        if self.refused.no_children_files && self.scanned_at.is_none_or(|last| at - last >= SCAN_EVERY_NS) {
+            self.scanned_at = Some(at);
+            queue = self.descendants();
+            self.walk(&mut queue, &mut visited, threads, at);
+        }
+        queue = self.processes.keys().filter(|pid| !visited.contains(pid)).copied().collect();
+        self.walk(&mut queue, &mut visited, threads, at);
+        let seen: HashSet<Tid> = threads.iter().map(|thread| thread.tid).collect();
+        self.tasks.retain(|tid, _| seen.contains(tid));
+        self.processes.retain(|pid, _| seen.contains(pid));
+    }
+
+    fn walk(&mut self, queue: &mut Vec<Pid>, visited: &mut HashSet<Pid>, threads: &mut Vec<Looked>, at: Ns) {
+        while let Some(pid) = queue.pop() {
+            if visited.insert(pid) {
+                self.process(pid, at, queue, threads);
+            }
+        }
+    }
+
+    /// One process: its threads into `threads`, its children onto `queue`.
+    fn process(&mut self, pid: Pid, at: Ns, queue: &mut Vec<Pid>, threads: &mut Vec<Looked>) {
+        let Some(leader) = self.stat(pid, pid) else { return };
+        let known = self.processes.entry(pid).or_default();
+        if known.started == 0 {
+            known.started = leader.started;
+        } else if known.started != leader.started {
+            // Another process by now, and none of ours unless a parent says so at the next look.
+            self.processes.remove(&pid);
+            return;
+        }
+        let several = leader.threads > 1;
+        threads.push(self.thread(pid, pid, leader, at));
+        self.children(pid, pid, queue);
+        if !several {
+            return;
+        }
+        for tid in self.others(pid) {
+            if let Some(stat) = self.stat(pid, tid) {
+                threads.push(self.thread(pid, tid, stat, at));
+                self.children(pid, tid, queue);
+            }
+        }
+    }
+
+    /// The threads of a process but the one that leads it.
+    fn others(&self, pid: Pid) -> Vec<Tid> {
+        numbers_in(&self.proc_root.join(format!("{pid}/task")))
+            .into_iter()
+            .filter(|tid| *tid != pid)
+            .collect()
+    }
+
+    fn thread(&mut self, pid: Pid, tid: Tid, stat: parse::Stat, at: Ns) -> Looked {
+        let mut buffer = [0; 256];
+        let waits = matches!(stat.state, b'S' | b'D');
+        let times = match self.read(pid, tid, SCHEDSTAT, &mut buffer) {
+            Ok(text) => parse::schedstat(text).ok_or_else(|| "unreadable".to_owned()),
+            Err(error) => Err(refuse(&mut self.refused.schedstat, &error)),
+        };
+        let (cpu_ns, runqueue_ns) = match times {
+            Ok((cpu, runqueue)) => (Seen::Value(cpu), Seen::Value(runqueue)),
+            Err(why) => (Seen::Unseen(why.clone()), Seen::Unseen(why)),
+        };
+        let (call, on) = if waits { self.call(pid, tid, at) } else { (Seen::Absent, Object::Unknown) };
+        let wchan = match waits.then(|| self.read(pid, tid, WCHAN, &mut buffer)) {
+            None | Some(Ok(b"0" | b"")) => Seen::Absent,
+            Some(Ok(text)) => Seen::Value(String::from_utf8_lossy(text).trim_end().to_owned()),
+            Some(Err(error)) => Seen::Unseen(refuse(&mut self.refused.wchan, &error)),
+        };
+        Looked {
+            tid,
+            pid,
+            parent: stat.parent,
+            name: stat.name,
+            state: stat.state,
+            call,
+            on,
+            wchan,
+            cpu_ns,
+            runqueue_ns,
+            user_ns: stat.user_ticks * TICK_NS,
+            kernel_ns: stat.kernel_ticks * TICK_NS,
+            minor_faults: stat.minor_faults,
+            major_faults: stat.major_faults,
+            pipes: Vec::new(),
+        }
+    }
+
+    /// The call a waiting thread is in and what its first argument is.
+    fn call(&mut self, pid: Pid, tid: Tid, at: Ns) -> (Seen<Call>, Object) {
+        let mut buffer = [0; 256];
+        let text = match self.read(pid, tid, SYSCALL, &mut buffer) {
+            Ok(text) => text,
+            Err(error) => return (Seen::Unseen(refuse(&mut self.refused.syscall, &error)), Object::Unknown),
+        };
+        let Some(InCall::Call { number, first, compat }) = parse::syscall(text) else {
+            return (Seen::Absent, Object::Unknown);
+        };
+        if compat {
+            return (Seen::Value(Call(number | Call::COMPAT)), Object::Unknown);
+        }
+        let on = match i64::from(number) {
+            libc::SYS_futex => Object::Futex { address: first },
+            _ if arguments::is_descriptor(usize::from(number)) => {
+                self.objects.of(&self.proc_root, pid, first, at)
+            }
+            _ => Object::Unknown,
+        };
+        (Seen::Value(Call(number)), on)
+    }
+
+    fn stat(&mut self, pid: Pid, tid: Tid) -> Option<parse::Stat> {
+        let mut buffer = [0; 1024];
+        self.read(pid, tid, STAT, &mut buffer).ok().and_then(parse::stat)
+    }
+
+    fn children(&mut self, pid: Pid, tid: Tid, queue: &mut Vec<Pid>) {
+        // Some 600 children; of a process with more, the rest is found while the file is read on.
+        let mut buffer = [0; 4096];
+        match self.read(pid, tid, CHILDREN, &mut buffer) {
+            Ok(text) if text.len() == 4096 => {
+                let path = self.proc_root.join(format!("{pid}/task/{tid}/children"));
+                queue.extend(parse::ids(&fs::read(path).unwrap_or_default()));
+            }
+            Ok(text) => queue.extend(parse::ids(text)),
+            // The thread's other files are there, this one is not: a kernel without CONFIG_PROC_CHILDREN. (One that
+            // has just died answers ESRCH, or is looked for in vain the next time.)
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let still_there = self.proc_root.join(format!("{pid}/task/{tid}/stat")).exists();
+                self.refused.no_children_files |= still_there;
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// Descendants of the root by their parents' numbers, from all of `/proc`.
+    fn descendants(&self) -> Vec<Pid> {
+        let parents: Vec<(Pid, Pid)> = numbers_in(&self.proc_root)
+            .into_iter()
+            .filter_map(|pid| {
+                let text = fs::read(self.proc_root.join(format!("{pid}/stat"))).ok()?;
+                Some((pid, parse::stat(&text)?.parent))
+            })
+            .collect();
+        let mut found = vec![self.root];
+        let mut next = 0;
+        while let Some(&parent) = found.get(next) {
+            found.extend(parents.iter().filter(|(_, its)| *its == parent).map(|(pid, _)| *pid));
+            next += 1;
+        }
+        found
+    }
+
+    /// Reads one of a thread's files into `buffer`.
+    fn read<'b>(&mut self, pid: Pid, tid: Tid, file: usize, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
+        let keep = self.tasks.len() <= KEEP_OPEN_THREADS;
+        let task = self.tasks.entry(tid).or_default();
+        if let Some(open) = &task.open[file] {
+            let len = open.read_at(buffer, 0)?;
+            return Ok(&buffer[..len]);
+        }
+        let open = File::open(self.proc_root.join(format!("{pid}/task/{tid}/{}", FILES[file])))?;
+        let len = open.read_at(buffer, 0)?;
+        if keep {
+            task.open[file] = Some(open);
+        }
+        Ok(&buffer[..len])
+    }
+
+    /// While someone waits on a pipe, says who has which pipes.
+    fn add_pipes(&mut self, at: Ns, threads: &mut [Looked]) {
+        let on_pipe = |thread: &Looked| matches!(thread.on, Object::File { kind: FileKind::Pipe, .. });
+        if !threads.iter().any(on_pipe) {
+            return;
+        }
+        let mut left = PIPES_PER_LOOK;
+        for leader in threads.iter_mut().filter(|thread| thread.tid == thread.pid && thread.state != b'Z') {
+            let Some(process) = self.processes.get_mut(&leader.pid) else { continue };
+            let stale = process.pipes_at.is_none_or(|last| at.saturating_sub(last) >= PIPES_EVERY_NS);
+            if stale && left > 0 {
+                left -= 1;
+                process.pipes_at = Some(at);
+                process.pipes = objects::pipes(&self.proc_root, leader.pid);
+            }
+            leader.pipes.clone_from(&process.pipes);
+        }
+    }
+
+    /// Sets when to look next, from what this look took.
+    fn adapt(&mut self, at: Ns, took: Ns) {
+        let first = *self.first_at.get_or_insert(at);
+        let share = if at - first < EAGER_NS { COST_SHARE_FIRST } else { COST_SHARE };
+        // A step at a time, so that one slow look does not blind us.
+        let wanted = (took * share).clamp(PERIOD_NS_MIN, PERIOD_NS_MAX);
+        self.period_ns = wanted.clamp(self.period_ns / 2, self.period_ns * 2);
+        // xorshift64
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        let quarter = self.period_ns / 4;
+        self.due = at + self.period_ns - quarter + self.random % (2 * quarter).max(1);
+    }
+}
+
+/// Remembers what the system said the first time, and says it.
+fn refuse(said: &mut Option<String>, error: &io::Error) -> String {
+    let text = error.to_string();
+    // A thread that has just died is no refusal.
+    if error.raw_os_error() != Some(libc::ESRCH) {
+        said.get_or_insert_with(|| text.clone());
+    }
+    text
+}
+
+fn numbers_in(dir: &Path) -> Vec<u32> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::CommandExt;
+    use std::process::{Child, Command, Stdio};
+
+    /// A program that is killed and reaped with the test.
+    struct Running(Child);
+
+    impl Running {
+        fn shell(script: &str) -> Self {
+            let mut command = Command::new("sh");
+            Self(command.args(["-c", script]).stdin(Stdio::null()).process_group(0).spawn().unwrap())
+        }
+    }
+
+    impl Drop for Running {
+        fn drop(&mut self) {
+            let group = rustix::process::Pid::from_child(&self.0);
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+            let _ = self.0.wait();
+        }
+    }
+
+    /// Looks until `found` says so, for two seconds at most.
+    fn look_until(looker: &mut Looker, found: impl Fn(&[Looked]) -> bool) -> Vec<Looked> {
+        let mut last = Vec::new();
+        for _ in 0..400 {
+            if let Some(Event::Look { threads, .. }) = looker.look() {
+                if found(&threads) {
+                    return threads;
+                }
+                last = threads;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        panic!("not seen in two seconds; last: {last:#?}");
+    }
+
+    fn named<'a>(threads: &'a [Looked], name: &str) -> Option<&'a Looked> {
+        threads.iter().find(|thread| thread.name.to_text() == name)
+    }
+
+    #[test]
+    fn a_pipeline_is_seen_with_its_waits_and_who_has_the_pipe() {
+        let program = Running::shell("sleep 30 | cat; true");
+        let mut looker = Looker::start(program.0.id());
+        let threads = look_until(&mut looker, |threads| {
+            let waits = |name| named(threads, name).is_some_and(|thread| thread.call.value().is_some());
+            waits("sleep") && waits("cat") && waits("sh")
+        });
+        let (sh, sleep, cat) = (named(&threads, "sh"), named(&threads, "sleep"), named(&threads, "cat"));
+        let (sh, sleep, cat) = (sh.unwrap(), sleep.unwrap(), cat.unwrap());
+        assert_eq!((sleep.parent, cat.parent), (sh.pid, sh.pid));
+        assert_eq!(sleep.call, Seen::Value(Call(libc::SYS_clock_nanosleep as u16)));
+        assert_eq!(sh.call, Seen::Value(Call(libc::SYS_wait4 as u16)));
+        let Object::File { kind: FileKind::Pipe, ino, .. } = cat.on else {
+            panic!("cat waits on {:?}", cat.on)
+        };
+        assert!(sleep.pipes.contains(&(ino, true)), "{:?}", sleep.pipes);
+        assert!(cat.pipes.contains(&(ino, false)), "{:?}", cat.pipes);
+    }
+
+    #[test]
+    fn a_child_whose_parent_died_is_followed_on() {
+        let program = Running::shell("(sleep 30 & exec sleep 0.1); sleep 29");
+        let mut looker = Looker::start(program.0.id());
+        let asleep = |threads: &[Looked]| threads.iter().filter(|t| t.name.to_text() == "sleep").count();
+        look_until(&mut looker, |threads| asleep(threads) == 2 && threads.len() == 3);
+        let root = program.0.id();
+        // The short sleep has ended; of the two that are left one has another parent by now.
+        let orphaned =
+            |threads: &[Looked], t: &Looked| t.pid != root && threads.iter().all(|p| p.pid != t.parent);
+        look_until(&mut looker, |threads| {
+            asleep(threads) == 2 && threads.iter().any(|t| orphaned(threads, t))
+        });
+    }
+
+    #[test]
+    fn without_children_files_the_tree_is_found_by_parents() {
+        let program = Running::shell("sleep 30; true");
+        let mut looker = Looker::start(program.0.id());
+        looker.refused.no_children_files = true;
+        let mut seen = look_until(&mut looker, |threads| named(threads, "sleep").is_some());
+        seen.sort_by_key(|thread| thread.parent != program.0.id());
+        assert_eq!(looker.descendants().len(), 2);
+        assert_eq!(seen[0].name.to_text(), "sleep");
+    }
+
+    #[test]
+    fn a_root_that_is_gone_gives_no_look() {
+        let mut program = Running::shell("exit 0");
+        program.0.wait().unwrap();
+        assert_eq!(Looker::start(program.0.id()).look(), None);
+    }
+
+    #[test]
+    fn looks_cost_a_fiftieth_of_a_cpu_after_the_first_second() {
+        let mut looker = Looker::start(1);
+        // Dear ones: a quarter at most at first, a fiftieth later.
+        for at in 0..100 {
+            looker.adapt(at, 1_000_000);
+        }
+        assert_eq!(looker.period(), 4_000_000);
+        for at in 0..100 {
+            looker.adapt(EAGER_NS + 1 + at, 1_000_000);
+        }
+        assert_eq!(looker.period(), PERIOD_NS_MAX);
+        // Cheap ones: as often as may be.
+        for at in 0..100 {
+            looker.adapt(EAGER_NS + 1 + at, 10_000);
+        }
+        assert_eq!(looker.period(), PERIOD_NS_MIN);
+        let distance = looker.due() - (EAGER_NS + 100);
+        assert!((750_000..=1_250_000).contains(&distance), "{distance}");
+    }
+
+    #[test]
+    fn a_kept_proc_is_read_like_a_live_one() {
+        let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/proc-futex");
+        let mut looker = Looker::with_root(&kept, 900);
+        let Some(Event::Look { threads, .. }) = looker.look() else { panic!("nothing seen") };
+        assert_eq!(threads.len(), 3, "{threads:#?}");
+        let find = |tid| threads.iter().find(|thread| thread.tid == tid).unwrap();
+        assert_eq!((find(900).state, find(901).state, find(950).state), (b'S', b'R', b'D'));
+        assert_eq!(find(900).wchan, Seen::Value("futex_do_wait".to_owned()));
+        assert_eq!(find(901).cpu_ns, Seen::Value(123_456_789));
+        assert_eq!(find(901).user_ns, 1_200_000_000);
+        assert_eq!((find(950).parent, find(950).call.clone()), (900, Seen::Absent));
+        #[cfg(target_arch = "x86_64")]
+        assert_eq!(find(900).on, Object::Futex { address: 0x7f00_1234 });
+    }
+}

@@ -1,0 +1,185 @@
+//! What a descriptor of another process is: its link under `/proc/PID/fd`, and for sockets the tables of
+//! `/proc/PID/net`. Nothing is opened or examined through the link, since that could block as the program does.
+
+use super::parse;
+use model::recording::{Comm, FileKind, Object};
+use model::{Ns, Pid};
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// The socket tables are long on a busy server: not read more often than this.
+const SOCKET_TABLES_EVERY_NS: Ns = 100_000_000;
+
+/// Sockets seen so far.
+#[derive(Debug, Default)]
+pub(super) struct Objects {
+    sockets: HashMap<u64, Object>,
+    read_at: Option<Ns>,
+}
+
+impl Objects {
+    /// What descriptor `fd` of `pid` is; `Unknown` where it is closed or may not be read.
+    pub(super) fn of(&mut self, proc_root: &Path, pid: Pid, fd: u64, at: Ns) -> Object {
+        // Calls take descriptors as 32-bit numbers, whatever else the register holds.
+        let link = proc_root.join(format!("{pid}/fd/{}", fd as u32));
+        let Ok(target) = fs::read_link(link) else { return Object::Unknown };
+        match named(target.as_os_str().as_bytes()) {
+            Named::Object(object) => object,
+            Named::Socket(inode) => self.socket(proc_root, pid, inode, at),
+        }
+    }
+
+    fn socket(&mut self, proc_root: &Path, pid: Pid, inode: u64, at: Ns) -> Object {
+        let fresh = self.read_at.is_some_and(|read| at.saturating_sub(read) < SOCKET_TABLES_EVERY_NS);
+        if !self.sockets.contains_key(&inode) && !fresh {
+            self.read_at = Some(at);
+            self.read_tables(proc_root, pid);
+            // One that is in no table stays unknown without another reading.
+            self.sockets.entry(inode).or_insert(Object::OtherSocket { family: 0 });
+        }
+        self.sockets.get(&inode).cloned().unwrap_or(Object::OtherSocket { family: 0 })
+    }
+
+    fn read_tables(&mut self, proc_root: &Path, pid: Pid) {
+        let table =
+            |name| fs::read_to_string(proc_root.join(format!("{pid}/net/{name}"))).unwrap_or_default();
+        for (name, protocol) in [("tcp", 6), ("tcp6", 6), ("udp", 17), ("udp6", 17)] {
+            for (inode, ends) in parse::internet(&table(name), protocol) {
+                self.sockets.insert(inode, Object::Net(ends));
+            }
+        }
+        for ino in parse::unix(&table("unix")) {
+            self.sockets.insert(ino, Object::Unix { ino, peer: 0 });
+        }
+    }
+}
+
+/// The pipes that a process has open, and whether for writing: the link's own mode says that.
+pub(super) fn pipes(proc_root: &Path, pid: Pid) -> Vec<(u64, bool)> {
+    let Ok(entries) = fs::read_dir(proc_root.join(format!("{pid}/fd"))) else { return Vec::new() };
+    let mut pipes: Vec<(u64, bool)> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let target = fs::read_link(entry.path()).ok()?;
+            let inode = inode_in(target.as_os_str().as_bytes(), b"pipe:[")?;
+            // Without following it; 0o200 is "opened for writing".
+            let mode = fs::symlink_metadata(entry.path()).ok()?.permissions().mode();
+            Some((inode, mode & 0o200 != 0))
+        })
+        .collect();
+    pipes.sort_unstable();
+    pipes.dedup();
+    pipes
+}
+
+/// What the text of a link says.
+#[derive(Debug, PartialEq, Eq)]
+enum Named {
+    Object(Object),
+    Socket(u64),
+}
+
+fn named(target: &[u8]) -> Named {
+    if let Some(inode) = inode_in(target, b"socket:[") {
+        return Named::Socket(inode);
+    }
+    let file = |kind, ino, name: &[u8]| {
+        let mut bytes = [0; 16];
+        let len = name.len().min(15);
+        bytes[..len].copy_from_slice(&name[..len]);
+        Named::Object(Object::File { kind, dev: 0, ino, name: Comm(bytes) })
+    };
+    if let Some(inode) = inode_in(target, b"pipe:[") {
+        return file(FileKind::Pipe, inode, b"pipe");
+    }
+    if let Some(name) = target.strip_prefix(b"anon_inode:") {
+        let kind = match name {
+            b"[eventpoll]" => FileKind::Epoll,
+            b"[eventfd]" => FileKind::EventFd,
+            b"[timerfd]" => FileKind::TimerFd,
+            _ => FileKind::Anonymous,
+        };
+        return file(kind, 0, name);
+    }
+    let last = target.rsplit(|byte| *byte == b'/').next().unwrap_or(target);
+    let kind = match target.strip_prefix(b"/dev/") {
+        Some(device) if device.starts_with(b"tty") || device.starts_with(b"pts/") || device == b"console" => {
+            FileKind::Tty
+        }
+        // Shared memory is files of a filesystem; disks are what `Disk` is of.
+        Some(device) if device.starts_with(b"shm/") || is_disk(device) => FileKind::Disk,
+        Some(_) => FileKind::Device,
+        None => FileKind::Disk,
+    };
+    file(kind, 0, last)
+}
+
+/// Whether a name under `/dev` is a block device by the kernel's own naming.
+fn is_disk(device: &[u8]) -> bool {
+    [b"sd".as_slice(), b"vd", b"xvd", b"nvme", b"mmcblk", b"loop", b"dm-", b"md", b"mapper/"]
+        .iter()
+        .any(|prefix| device.starts_with(prefix))
+}
+
+fn inode_in(target: &[u8], prefix: &[u8]) -> Option<u64> {
+    std::str::from_utf8(target.strip_prefix(prefix)?.strip_suffix(b"]")?).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(target: &str) -> Option<(FileKind, u64, String)> {
+        match named(target.as_bytes()) {
+            Named::Object(Object::File { kind, ino, name, .. }) => Some((kind, ino, name.to_text())),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_link_tells_what_is_open() {
+        let cases = [
+            ("pipe:[77]", FileKind::Pipe, 77, "pipe"),
+            ("anon_inode:[eventpoll]", FileKind::Epoll, 0, "[eventpoll]"),
+            ("anon_inode:inotify", FileKind::Anonymous, 0, "inotify"),
+            ("/dev/pts/3", FileKind::Tty, 0, "3"),
+            ("/dev/null", FileKind::Device, 0, "null"),
+            ("/dev/vda1", FileKind::Disk, 0, "vda1"),
+            ("/home/a/data.bin (deleted)", FileKind::Disk, 0, "data.bin (delet"),
+        ];
+        for (target, expect, ino, name) in cases {
+            assert_eq!(kind(target), Some((expect, ino, name.to_owned())), "{target}");
+        }
+        assert_eq!(named(b"socket:[9]"), Named::Socket(9));
+    }
+
+    #[test]
+    fn our_own_pipe_is_seen_from_both_ends() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let found = pipes(Path::new("/proc"), std::process::id());
+        let proc_fd = |fd: i32| fs::read_link(format!("/proc/self/fd/{fd}")).unwrap();
+        use std::os::fd::AsRawFd;
+        let target = proc_fd(reader.as_raw_fd());
+        assert_eq!(target, proc_fd(writer.as_raw_fd()));
+        let inode = inode_in(target.as_os_str().as_bytes(), b"pipe:[").unwrap();
+        assert!(found.contains(&(inode, false)) && found.contains(&(inode, true)), "{found:?}");
+    }
+
+    #[test]
+    fn a_connected_socket_is_known_by_both_its_ends() {
+        use std::net::{TcpListener, TcpStream};
+        use std::os::fd::AsRawFd;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut objects = Objects::default();
+        let fd = stream.as_raw_fd() as u64;
+        let Object::Net(ends) = objects.of(Path::new("/proc"), std::process::id(), fd, 1) else {
+            panic!("not a network socket");
+        };
+        assert_eq!(ends.local_port, stream.local_addr().unwrap().port());
+        assert_eq!(ends.remote_port, listener.local_addr().unwrap().port());
+    }
+}
