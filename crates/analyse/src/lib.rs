@@ -1,1 +1,63 @@
-//! placeholder
+//! From what was seen to what it means: the account, the class, the tables.
+//!
+//! Pure: it opens no file, reads no clock and knows of no living process, so a kept recording gives what the live
+//! one gave. Events go in one by one, and what is kept of them does not grow with their number.
+
+pub mod calls;
+mod class;
+mod compose;
+mod followed;
+mod looked;
+mod path;
+mod pieces;
+mod reason;
+mod split;
+
+use calls::Arch;
+use followed::Followed;
+use looked::Looked;
+use model::recording::{Tier, Trailer};
+use model::run::Run;
+use model::{Event, Header};
+
+/// Takes a recording's events as they come and gives the run.
+#[derive(Debug)]
+pub struct Analyser {
+    header: Header,
+    how: How,
+}
+
+#[derive(Debug)]
+enum How {
+    /// Every switch and wake-up was seen.
+    Followed(Box<Followed>),
+    /// The tree was looked at from outside.
+    Looked(Box<Looked>),
+}
+
+impl Analyser {
+    /// For a recording that begins with this header.
+    pub fn new(header: &Header) -> Self {
+        let how = match header.tier {
+            Tier::Bpf => How::Followed(Box::new(Followed::new(header))),
+            Tier::Perf | Tier::Proc => How::Looked(Box::new(Looked::new(header))),
+        };
+        Self { header: header.clone(), how }
+    }
+
+    /// Takes the next event.
+    pub fn event(&mut self, event: &Event) {
+        match &mut self.how {
+            How::Followed(followed) => followed.event(event),
+            How::Looked(looked) => looked.event(event),
+        }
+    }
+
+    /// Closes the account.
+    ///
+    /// # Panics
+    /// When the account does not close: a mistake in this crate, never in the recording.
+    pub fn finish(self, trailer: &Trailer) -> Run {
+        compose::run(self, trailer)
+    }
+}

@@ -1,0 +1,157 @@
+//! System calls by name, and what waiting in one means.
+
+use model::{Call, State};
+use syscalls::{aarch64, arm, x86, x86_64};
+
+/// The tables of the architecture that a recording was made on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arch {
+    /// x86_64, with the i386 table beside it.
+    X86,
+    /// aarch64, with the arm table beside it.
+    Arm,
+    /// Another: calls are shown by number.
+    Other,
+}
+
+impl Arch {
+    /// From `uname -m`.
+    pub fn from_machine(machine: &str) -> Self {
+        match machine {
+            "x86_64" => Arch::X86,
+            "aarch64" => Arch::Arm,
+            _ => Arch::Other,
+        }
+    }
+
+    /// The call's name in its own table, where it has one.
+    pub fn name(self, call: Call) -> Option<&'static str> {
+        let number = usize::from(call.number());
+        match (self, call, call.is_compat()) {
+            (_, Call::DYING, _) => Some("exit"),
+            (Arch::X86, _, false) => x86_64::Sysno::new(number).map(|call| call.name()),
+            (Arch::X86, _, true) => x86::Sysno::new(number).map(|call| call.name()),
+            (Arch::Arm, _, false) => aarch64::Sysno::new(number).map(|call| call.name()),
+            (Arch::Arm, _, true) => arm::Sysno::new(number).map(|call| call.name()),
+            (Arch::Other, ..) => None,
+        }
+    }
+
+    /// The call as every output names it: `32:name` through the 32-bit table, `call 999` without a name.
+    pub fn show(self, call: Call) -> String {
+        let name = match (call, self.name(call)) {
+            (Call::OTHER, _) => "other calls".to_owned(),
+            (_, Some(name)) => name.to_owned(),
+            (_, None) => format!("call {}", call.number()),
+        };
+        if call.is_compat() { format!("32:{name}") } else { name }
+    }
+}
+
+/// What a wait in this call is about when its object does not tell.
+///
+/// `uninterruptible` is state D: calls on paths sleep that way for the filesystem, calls on memory for a lock of
+/// the address space.
+pub fn waits_for(name: &str, uninterruptible: bool) -> State {
+    match name {
+        "nanosleep" | "clock_nanosleep" | "clock_nanosleep_time64" => State::Sleep,
+        "futex" | "futex_time64" | "futex_wait" | "futex_waitv" | "semop" | "semtimedop"
+        | "semtimedop_time64" | "flock" => State::Lock,
+        "msgrcv" | "msgsnd" | "mq_timedreceive" | "mq_timedsend" => State::Pipe,
+        "io_getevents" | "io_pgetevents" | "sync" | "syncfs" | "fsync" | "fdatasync" | "msync"
+        | "sync_file_range" => State::Disk,
+        "mmap" | "mmap2" | "munmap" | "mprotect" | "mremap" | "brk" | "madvise" | "mlock" | "mlockall"
+        | "munlock"
+            if uninterruptible =>
+        {
+            State::Lock
+        }
+        "open" | "openat" | "openat2" | "creat" if !uninterruptible => State::Pipe,
+        name if uninterruptible && is_about_files(name) => State::Disk,
+        _ => State::OtherWait,
+    }
+}
+
+/// Whether a call works on paths or on files of a filesystem.
+fn is_about_files(name: &str) -> bool {
+    const STARTS: &[&str] = &[
+        "open",
+        "stat",
+        "lstat",
+        "fstat",
+        "newfstat",
+        "unlink",
+        "rename",
+        "mkdir",
+        "rmdir",
+        "link",
+        "symlink",
+        "readlink",
+        "chmod",
+        "fchmod",
+        "chown",
+        "fchown",
+        "lchown",
+        "access",
+        "faccess",
+        "truncate",
+        "ftruncate",
+        "getdents",
+        "utime",
+        "futimes",
+        "mknod",
+        "chdir",
+        "fchdir",
+        "execve",
+        "read",
+        "write",
+        "pread",
+        "pwrite",
+        "close",
+        "creat",
+        "getxattr",
+        "setxattr",
+        "lgetxattr",
+        "listxattr",
+        "fallocate",
+        "copy_file_range",
+        "sendfile",
+        "splice",
+        "mount",
+        "umount",
+    ];
+    STARTS.iter().any(|start| name.starts_with(start))
+}
+
+/// Whether a call can be what made a socket of another thread ready.
+pub fn touches_a_peer(name: &str) -> bool {
+    matches!(
+        name,
+        "write" | "writev" | "pwritev2" | "sendto" | "sendmsg" | "sendmmsg" | "send" | "sendfile" | "sendfile64" | "splice"
+            | "connect" | "shutdown" | "close" | "socketcall" | "io_uring_enter" | "exit_group" | "accept" | "accept4"
+            // Taking data in opens the window for the sender, and acknowledges it.
+            | "read" | "readv" | "recvfrom" | "recvmsg" | "recvmmsg" | "recv"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_from_the_table_the_call_went_through() {
+        assert_eq!(Arch::X86.show(Call(0)), "read");
+        assert_eq!(Arch::X86.show(Call(3 | Call::COMPAT)), "32:read");
+        assert_eq!(Arch::Arm.show(Call(63)), "read");
+        assert_eq!(Arch::X86.show(Call(1023)), "call 1023");
+        assert_eq!(Arch::Other.show(Call(0)), "call 0");
+    }
+
+    #[test]
+    fn what_a_wait_is_about_depends_on_how_it_sleeps() {
+        assert_eq!(waits_for("openat", true), State::Disk);
+        assert_eq!(waits_for("openat", false), State::Pipe, "the other end of a named pipe");
+        assert_eq!(waits_for("mmap", true), State::Lock);
+        assert_eq!(waits_for("wait4", false), State::OtherWait);
+    }
+}

@@ -1,0 +1,220 @@
+//! The run, put together: the pieces of the account, the tables from the trailer, and what it all rests on.
+
+use crate::followed::Closed;
+use crate::pieces::Pieces;
+use crate::{Analyser, Arch, How, class};
+use model::coverage::{Check, Coverage, Extent, Interval, Source};
+use model::recording::{HostCpu, Trailer};
+use model::run::{CallRow, Faults, Run};
+use model::{Account, CallStats, Header, Ns, Seen, State};
+use stats::Histogram;
+
+/// Two figures for one thing may differ by this much and still agree: 2 %, or 10 ms; and by `switching`.
+fn agree(ours: Ns, theirs: Ns, switching: Ns) -> bool {
+    ours.abs_diff(theirs) <= (theirs / 50).max(10_000_000) + switching
+}
+
+/// What the scheduler does in its own time at each switch: it counts that with the thread that comes, and we with the
+/// wait before it. Up to 25 us where timers are set through a hypervisor; no more than a quarter of the time on a CPU.
+fn switching(closed: &Closed) -> Ns {
+    (closed.switches * 25_000).min(closed.cpu.1 / 4)
+}
+
+/// The whole run.
+pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Run {
+    let Analyser { header, how } = analyser;
+    let (pieces, seen) = match how {
+        How::Followed(followed) => {
+            let closed = followed.close(trailer);
+            let seen = Beside::of_followed(&closed, trailer);
+            (closed.pieces, seen)
+        }
+        How::Looked(looked) => {
+            let closed = looked.close(trailer);
+            let seen = Beside { faults: Seen::Value(closed.faults), checks: Vec::new(), notes: closed.notes };
+            (closed.pieces, seen)
+        }
+    };
+    let Pieces { wall_ns, parts, steps, phases, threads, waits } = pieces;
+    let account = Account::new(wall_ns, parts, steps).expect("every nanosecond is booked once");
+    let on_cpu = |states: &[State]| {
+        threads
+            .iter()
+            .flat_map(|thread| &thread.states)
+            .filter(|(state, _)| states.contains(state))
+            .map(|(_, ns)| ns)
+            .sum()
+    };
+    let user_ns = on_cpu(&[State::User]);
+    let kernel_ns = on_cpu(&[State::Kernel, State::Fault]);
+    let bound = class::bound(&account);
+    Run {
+        schema: "dwell.run/1",
+        command: header.command.clone(),
+        exit: trailer.ending,
+        started_at: started_at(&header),
+        wall_ns,
+        user_ns: Seen::Value(user_ns),
+        kernel_ns: Seen::Value(kernel_ns),
+        bound,
+        coverage: coverage(&header, trailer, &account, user_ns + kernel_ns, seen.checks, seen.notes),
+        account: account.parts().to_vec(),
+        path: account.steps().to_vec(),
+        phases,
+        threads,
+        waits,
+        syscalls: call_rows(&header, trailer),
+        faults: seen.faults,
+        functions: Seen::unseen("code is not looked at yet"),
+        lines: Seen::unseen("code is not looked at yet"),
+        series: Seen::unseen("the surroundings are not looked at yet"),
+        findings: Seen::unseen("causes are not looked for yet"),
+        ruled_out: Seen::unseen("causes are not looked for yet"),
+        host: header.host,
+    }
+}
+
+fn started_at(header: &Header) -> String {
+    let seconds = i64::try_from(header.started_at_unix_s).unwrap_or(i64::MAX);
+    jiff::Timestamp::from_second(seconds).map(|time| time.to_string()).unwrap_or_default()
+}
+
+/// What a tier knows beside the account.
+struct Beside {
+    faults: Seen<Faults>,
+    checks: Vec<Check>,
+    notes: Vec<String>,
+}
+
+impl Beside {
+    fn of_followed(closed: &Closed, trailer: &Trailer) -> Self {
+        let check = |what: &str, (ours_ns, theirs_ns): (Ns, Ns)| Check {
+            what: what.to_owned(),
+            ours_ns,
+            theirs_ns,
+            agrees: agree(ours_ns, theirs_ns, switching(closed)),
+        };
+        let mut checks = vec![
+            check("time on a CPU of threads that ended, against the scheduler's own sum", closed.cpu),
+            check(
+                "time in the run queue of threads that ended, against the scheduler's own sum",
+                closed.runqueue,
+            ),
+        ];
+        if let (Seen::Value(rusage), true) = (&trailer.rusage, trailer.living.is_empty()) {
+            let of_tree = closed.pieces.threads.iter().flat_map(|thread| &thread.states);
+            let ours: Ns = of_tree.filter(|(state, _)| state.on_cpu()).map(|(_, ns)| ns).sum();
+            let theirs = rusage.user_ns + rusage.kernel_ns;
+            // It knows only children that were waited for: less than ours is no contradiction, and says nothing.
+            if ours <= theirs || agree(ours, theirs, switching(closed)) {
+                checks.push(check("time on a CPU of the tree, against getrusage", (ours, theirs)));
+            }
+        }
+        let mut notes = Vec::new();
+        let samples = crate::split::sum(closed.samples);
+        if closed.samples[2] * 50 > samples {
+            let share = closed.samples[2] * 100 / samples;
+            notes.push(format!(
+                "interrupts took {share} % of the time in the program's own code ({samples} samples)"
+            ));
+        }
+        let (minor, major) = closed.faults;
+        Self { faults: Seen::Value(Faults { minor, major }), checks, notes }
+    }
+}
+
+fn coverage(
+    header: &Header,
+    trailer: &Trailer,
+    account: &Account,
+    tree_cpu_ns: Ns,
+    checks: Vec<Check>,
+    mut notes: Vec<String>,
+) -> Coverage {
+    let mut sources = header.sources.clone();
+    for worse in &trailer.sources {
+        match sources.iter_mut().find(|source| source.name == worse.name) {
+            Some(source) => source.clone_from(worse),
+            None => sources.push(worse.clone()),
+        }
+    }
+    if !sources.iter().any(|source| source.name == "code") {
+        sources.push(Source {
+            name: "code".into(),
+            seen: Extent::None,
+            why: "functions and lines are not looked at yet".into(),
+            remedy: String::new(),
+        });
+    }
+    if let Some(until) = trailer.kept_until {
+        let after = until.saturating_sub(trailer.reaped_at.saturating_sub(account.wall_ns()));
+        notes.push(format!("raw events were kept for the first {:.1} s only", after as f64 / 1e9));
+    }
+    if trailer.cost.is_empty() {
+        notes.push("dwell's own cost was not measured".to_owned());
+    }
+    let sum =
+        |end: fn(&(Ns, Ns)) -> Ns| trailer.cost.iter().map(|cost| cost.times * end(&cost.each_ns)).sum();
+    let host = match &trailer.host_cpu {
+        Seen::Value(host) => Seen::Value(host),
+        Seen::Absent => Seen::Absent,
+        Seen::Unseen(why) => Seen::Unseen(why.clone()),
+    };
+    Coverage {
+        sources,
+        lost_events: trailer.lost_events.clone(),
+        unexplained_ns: account.ns(State::Unexplained),
+        overhead_ns: if trailer.cost.is_empty() {
+            Seen::unseen("this source does not count its own cost")
+        } else {
+            Seen::Value(Interval { lo: sum(|each| each.0), hi: sum(|each| each.1) })
+        },
+        host_busy: map(&host, |host| others_share(host, header.host.cpus, tree_cpu_ns)),
+        steal_ns: map(&host, |host| host.steal_ns),
+        checks,
+        notes,
+    }
+}
+
+/// What other programs took of all CPUs.
+fn others_share(host: &HostCpu, cpus: u32, tree_cpu_ns: Ns) -> f64 {
+    let others = host.busy_ns.saturating_sub(tree_cpu_ns + host.dwell_ns);
+    let all = host.span_ns * u64::from(cpus);
+    if all == 0 { 0.0 } else { (others as f64 / all as f64).min(1.0) }
+}
+
+fn map<T, U>(seen: &Seen<&T>, with: impl Fn(&T) -> U) -> Seen<U> {
+    match seen {
+        Seen::Value(value) => Seen::Value(with(value)),
+        Seen::Absent => Seen::Absent,
+        Seen::Unseen(why) => Seen::Unseen(why.clone()),
+    }
+}
+
+fn call_rows(header: &Header, trailer: &Trailer) -> Seen<Vec<CallRow>> {
+    let arch = Arch::from_machine(&header.host.arch);
+    let row = |call: &CallStats| {
+        let mut lengths = Histogram::default();
+        call.histogram.iter().for_each(|(index, count)| lengths.add(usize::from(*index), *count));
+        lengths.know_max(call.max_ns);
+        CallRow {
+            name: arch.show(call.call),
+            calls: call.calls,
+            errors: call.errors,
+            total_ns: call.total_ns,
+            cpu_ns: call.cpu_ns,
+            p50_ns: lengths.quantile(0.5),
+            p99_ns: lengths.quantile(0.99),
+            max_ns: call.max_ns,
+        }
+    };
+    match &trailer.calls {
+        Seen::Value(calls) => {
+            let mut rows: Vec<_> = calls.iter().map(row).collect();
+            rows.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)));
+            Seen::Value(rows)
+        }
+        Seen::Absent => Seen::Absent,
+        Seen::Unseen(why) => Seen::Unseen(why.clone()),
+    }
+}

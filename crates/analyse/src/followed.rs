@@ -1,0 +1,549 @@
+//! The account from events that were all seen: each thread's ledger, and the path that wake-ups weave through them.
+//!
+//! Forwards, as events arrive. A thread's time since it was last heard of is booked when it is heard of again:
+//!
+//! ```text
+//!   A  ──user──[write──────]──user──┤out          on a CPU: its calls are booked, the rest is its own
+//!                    │wake                        a wake-up from the tree hands A's path to B …
+//!   B  ─┤out   pipe  └runqueue┤in ──user──        … one from elsewhere leaves B's wait on B's path
+//! ```
+//!
+//! What is booked here is time; putting it into words and shares is `close.rs`.
+
+mod close;
+mod waits;
+
+use crate::calls::{Arch, touches_a_peer};
+use crate::path::{Path, Place, Slicing};
+use crate::reason::{Reason, classify};
+use crate::split::{Counts, Kind, one};
+use model::recording::{Calls, Comm, Counters, Ends, Event, In, Left, Mode, Out, Wait, Waker};
+use model::{Call, Header, Ns, Pid, State, Tid};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use waits::Waits;
+
+pub(crate) use close::Closed;
+
+/// Index into [`Followed::threads`]: thread numbers are used again, these are not.
+type Index = u32;
+
+/// Threads that have a ledger of their own. Of what comes after, those that end share one: a build of an hour starts
+/// hundreds of thousands of processes, and memory is not to grow with them.
+const OWN_LEDGERS: usize = 20_000;
+
+/// Places whose reasons are told apart (a crawler has a million peers); later ones are told by state only.
+const PLACES: usize = 400_000;
+/// Connections within this host whose last send is remembered. Past it all are forgotten: an answer still on its way
+/// then stays a wait.
+const SENDS: usize = 8192;
+
+/// What a thread is doing, as far as it has been heard of.
+#[derive(Debug, Clone)]
+enum Doing {
+    Running,
+    Runnable,
+    /// The flag says that a wake-up was seen before the switch: it may have been for this wait.
+    Blocked(Wait, bool),
+    Stopped,
+    Dead,
+}
+
+#[derive(Debug)]
+struct Thread {
+    pid: Pid,
+    tid: Tid,
+    name: Comm,
+    doing: Doing,
+    /// Booked up to here; the path too.
+    since: Ns,
+    born: Ns,
+    path: Path,
+    /// A wake-up came while it ran, or was on its way out.
+    woken_early: bool,
+    /// It came onto a CPU and nothing has been booked since.
+    just_came: bool,
+    /// Events were lost: what it did since is not known.
+    doubtful: bool,
+    states: [Ns; State::ALL.len()],
+    samples: Counts,
+    counters: Option<Counters>,
+    /// Whose places it is found in: its own, or those shared by the many.
+    places_of: Index,
+    own: Place,
+}
+
+/// What a thread was last known to have sent, for the other end that a soft interrupt wakes later.
+#[derive(Debug)]
+struct Sent {
+    sender: Index,
+    at: Ns,
+    path: Path,
+}
+
+/// The ledgers as they grow.
+#[derive(Debug)]
+pub(crate) struct Followed {
+    arch: Arch,
+    root: Pid,
+    sample_period_ns: Ns,
+    start: Ns,
+    end: Option<Ns>,
+    slicing: Slicing,
+    threads: Vec<Thread>,
+    /// The shared ledger, once there is one, and the slots that are free again.
+    shared: Option<Index>,
+    free: Vec<Index>,
+    by_tid: FxHashMap<Tid, Index>,
+    places: FxHashMap<(Index, State, Reason), Place>,
+    place_of: Vec<(Index, State, Reason)>,
+    sent: FxHashMap<Ends, Sent>,
+    waits: Waits,
+    root_alive: u32,
+    leaving_together: bool,
+    last: Option<Index>,
+    lost: u64,
+}
+
+impl Followed {
+    pub(crate) fn new(header: &Header) -> Self {
+        Self {
+            arch: Arch::from_machine(&header.host.arch),
+            root: header.root,
+            sample_period_ns: header.sample_period_ns,
+            start: 0,
+            end: None,
+            slicing: Slicing::new(0),
+            threads: Vec::new(),
+            shared: None,
+            free: Vec::new(),
+            by_tid: FxHashMap::default(),
+            places: FxHashMap::default(),
+            place_of: Vec::new(),
+            sent: FxHashMap::default(),
+            waits: Waits::default(),
+            root_alive: 0,
+            leaving_together: false,
+            last: None,
+            lost: 0,
+        }
+    }
+
+    /// Takes one event. Events after the end of the root's last thread are ignored.
+    pub(crate) fn event(&mut self, event: &Event) {
+        if self.end.is_some() {
+            return;
+        }
+        self.slicing.fit(event.at());
+        match event {
+            Event::Switch { at, out, into, .. } => {
+                // Who came first: the leaver may be the root's last thread, which closes the books.
+                if let Some(into) = into {
+                    self.came(*at, into);
+                }
+                if let Some(out) = out {
+                    self.left(*at, out);
+                }
+            }
+            Event::Wake { at, tid, waker, calls, .. } => self.woken(*at, *tid, waker, calls),
+            Event::Flush { at, tid, calls } => {
+                self.ran_until(*tid, *at, calls);
+            }
+            Event::Sample { at, tid, mode, period_ns, .. } => self.sampled(*at, *tid, *mode, *period_ns),
+            Event::Send { at, tid, ends, calls } => self.sends(*at, *tid, *ends, calls),
+            Event::Start { at, tid } => {
+                self.start = *at;
+                self.slicing = Slicing::new(*at);
+                self.root_alive = 1;
+                self.last =
+                    Some(self.born(*at, *tid, self.root, Comm::default(), Path::default(), Doing::Running));
+            }
+            Event::Fork { at, tid, child, pid, name, calls } => {
+                let Some(parent) = self.ran_until(*tid, *at, calls) else { return };
+                let path = self.threads[parent as usize].path.clone();
+                let since = self.threads[parent as usize].since;
+                self.born(since, *child, *pid, *name, path, Doing::Runnable);
+                if *pid == self.root {
+                    self.root_alive += 1;
+                }
+            }
+            Event::Exec { at, tid, old_tid, name, .. } => {
+                // A thread that executes takes the number of its group's leader.
+                if let Some(index) = self.by_tid.remove(old_tid) {
+                    self.by_tid.insert(*tid, index);
+                    let thread = &mut self.threads[index as usize];
+                    thread.tid = *tid;
+                    thread.name = *name;
+                }
+                self.ran_until(*tid, *at, &Calls::new());
+            }
+            Event::Exit { at, tid, calls, .. } => self.leaves(*at, *tid, calls),
+            Event::Rename { tid, name, .. } => {
+                if let Some(index) = self.by_tid.get(tid) {
+                    self.threads[*index as usize].name = *name;
+                }
+            }
+            Event::Lost { events, .. } => {
+                self.lost += events;
+                for thread in &mut self.threads {
+                    thread.doubtful |= matches!(thread.doing, Doing::Running | Doing::Runnable);
+                }
+            }
+            Event::Look { .. } => {}
+        }
+    }
+
+    fn born(&mut self, at: Ns, tid: Tid, pid: Pid, name: Comm, path: Path, doing: Doing) -> Index {
+        let many = self.threads.len() >= OWN_LEDGERS && pid != self.root;
+        if many && self.shared.is_none() {
+            let name = Comm::from("(others)");
+            self.shared = Some(self.place_thread(0, 0, 0, name, Path::default(), Doing::Dead, None));
+        }
+        let shared = self.shared.filter(|_| many);
+        let index = self.place_thread(at, tid, pid, name, path, doing, shared);
+        self.by_tid.insert(tid, index);
+        index
+    }
+
+    fn place_thread(
+        &mut self,
+        at: Ns,
+        tid: Tid,
+        pid: Pid,
+        name: Comm,
+        path: Path,
+        doing: Doing,
+        shared: Option<Index>,
+    ) -> Index {
+        let index = self.free.pop().unwrap_or(self.threads.len() as Index);
+        let places_of = shared.unwrap_or(index);
+        let own = self.place_by(places_of, State::User, Reason::None);
+        let thread = Thread {
+            pid,
+            tid,
+            name,
+            doing,
+            since: at,
+            born: at,
+            path,
+            woken_early: false,
+            just_came: true,
+            doubtful: false,
+            states: [0; State::ALL.len()],
+            samples: Counts::default(),
+            counters: None,
+            places_of,
+            own,
+        };
+        match self.threads.get_mut(index as usize) {
+            Some(slot) => *slot = thread,
+            None => self.threads.push(thread),
+        }
+        index
+    }
+
+    /// Adds the ledger of one of the many that has ended to the shared one, and frees its slot.
+    fn share_ledger(&mut self, index: Index, shared: Index) {
+        let thread = &self.threads[index as usize];
+        let (life, states, samples) = (thread.since - thread.born, thread.states, thread.samples);
+        let counters = thread.counters.unwrap_or_default();
+        let sum = &mut self.threads[shared as usize];
+        sum.since += life;
+        sum.states.iter_mut().zip(states).for_each(|(sum, more)| *sum += more);
+        crate::split::add(&mut sum.samples, samples);
+        let all = sum.counters.get_or_insert_default();
+        all.cpu_ns += counters.cpu_ns;
+        all.runqueue_ns += counters.runqueue_ns;
+        all.minor_faults += counters.minor_faults;
+        all.major_faults += counters.major_faults;
+        all.voluntary_switches += counters.voluntary_switches;
+        all.involuntary_switches += counters.involuntary_switches;
+        self.free.push(index);
+    }
+
+    fn place(&mut self, index: Index, state: State, reason: Reason) -> Place {
+        self.place_by(self.threads[index as usize].places_of, state, reason)
+    }
+
+    fn place_by(&mut self, places_of: Index, state: State, reason: Reason) -> Place {
+        let next = self.place_of.len() as Place;
+        let full = self.place_of.len() >= PLACES && !self.places.contains_key(&(places_of, state, reason));
+        let reason = if full { Reason::None } else { reason };
+        *self.places.entry((places_of, state, reason)).or_insert_with(|| {
+            self.place_of.push((places_of, state, reason));
+            next
+        })
+    }
+
+    /// Books a thread's time up to `at` as all of one kind.
+    fn book(&mut self, index: Index, at: Ns, state: State, reason: Reason) {
+        let place = self.place(index, state, reason);
+        let slicing = self.slicing;
+        let thread = &mut self.threads[index as usize];
+        let at = at.max(thread.since);
+        thread.states[state as usize] += at - thread.since;
+        thread.path.add(slicing, thread.since, at, &[], place, true);
+        thread.since = at;
+    }
+
+    /// Books a running thread's time up to `at`: its calls, and the rest as its own. Whatever is heard of a thread
+    /// that runs begins with this.
+    fn ran_until(&mut self, tid: Tid, at: Ns, calls: &Calls) -> Option<Index> {
+        let index = *self.by_tid.get(&tid)?;
+        let thread = &self.threads[index as usize];
+        if thread.doubtful {
+            self.threads[index as usize].doubtful = false;
+            self.threads[index as usize].doing = Doing::Running;
+            self.book(index, at, State::Unexplained, Reason::None);
+            return Some(index);
+        }
+        match &thread.doing {
+            Doing::Running => {}
+            // It was not seen to come onto its CPU.
+            _ => {
+                self.book(index, at, State::Unexplained, Reason::NoWake);
+                self.threads[index as usize].doing = Doing::Running;
+                return Some(index);
+            }
+        }
+        let since = thread.since;
+        let at = at.max(since);
+        let mut room = at - since;
+        let mut inside: SmallVec<[(Place, Ns, u64); 8]> = SmallVec::new();
+        for call in calls {
+            let place = self.place(index, State::Kernel, Reason::Call(call.call));
+            let ns = call.ns.min(room);
+            room -= ns;
+            inside.push((place, ns, u64::from(call.count)));
+        }
+        let slicing = self.slicing;
+        let thread = &mut self.threads[index as usize];
+        thread.states[State::Kernel as usize] += at - since - room;
+        thread.states[State::User as usize] += room;
+        thread.path.add(slicing, since, at, &inside, thread.own, thread.just_came);
+        thread.just_came = false;
+        thread.since = at;
+        Some(index)
+    }
+
+    fn left(&mut self, at: Ns, out: &Out) {
+        let Some(index) = self.ran_until(out.tid, at, &out.calls) else { return };
+        let thread = &mut self.threads[index as usize];
+        let woken_early = std::mem::take(&mut thread.woken_early);
+        thread.doing = match &out.left {
+            Left::Runnable => Doing::Runnable,
+            Left::Blocked(wait) => Doing::Blocked(wait.clone(), woken_early),
+            Left::Stopped => Doing::Stopped,
+            Left::Dead(counters) => {
+                thread.counters = Some(*counters);
+                Doing::Dead
+            }
+        };
+        if matches!(thread.doing, Doing::Dead) {
+            let (pid, since) = (thread.pid, thread.since);
+            self.by_tid.remove(&out.tid);
+            if pid == self.root {
+                self.last = Some(index);
+                self.root_alive = self.root_alive.saturating_sub(1);
+                if self.root_alive == 0 {
+                    self.end = Some(since);
+                }
+            } else {
+                // Nobody continues on a dead thread's path: who waited for it has it by now.
+                let thread = &mut self.threads[index as usize];
+                thread.path = Path::default();
+                if thread.places_of != index {
+                    let shared = thread.places_of;
+                    self.share_ledger(index, shared);
+                }
+            }
+        }
+    }
+
+    fn came(&mut self, at: Ns, into: &In) {
+        let Some(index) = self.by_tid.get(&into.tid).copied() else { return };
+        let thread = &mut self.threads[index as usize];
+        thread.just_came = true;
+        if std::mem::take(&mut thread.doubtful) {
+            self.book(index, at, State::Unexplained, Reason::None);
+        } else {
+            match &thread.doing {
+                Doing::Runnable | Doing::Blocked(_, true) => {
+                    let reason = match into.ran {
+                        Some((0, _)) => Reason::Ran(Comm::default()),
+                        Some((_, name)) => Reason::Ran(name),
+                        None => Reason::RanUnseen,
+                    };
+                    let throttled = into.throttled_ns.min(at.saturating_sub(thread.since));
+                    if throttled > 0 {
+                        let until = thread.since + throttled;
+                        self.book(index, until, State::Throttled, Reason::None);
+                    }
+                    self.book(index, at, State::Runqueue, reason);
+                }
+                Doing::Stopped => self.book(index, at, State::Stopped, Reason::None),
+                Doing::Blocked(_, false) => {
+                    self.waits.record(State::Unexplained, Reason::NoWake, at.saturating_sub(thread.since));
+                    self.book(index, at, State::Unexplained, Reason::NoWake);
+                }
+                Doing::Running | Doing::Dead => self.book(index, at, State::Unexplained, Reason::None),
+            }
+        }
+        self.threads[index as usize].doing = Doing::Running;
+    }
+
+    fn woken(&mut self, at: Ns, tid: Tid, waker: &Waker, calls: &Calls) {
+        // The waker's own time up to now, before its path is looked at.
+        let running = match waker {
+            Waker::Task { tid, name: None } => self.ran_until(*tid, at, calls),
+            Waker::Network { over, .. } if self.by_tid.contains_key(over) => self.ran_until(*over, at, calls),
+            _ => None,
+        };
+        let Some(index) = self.by_tid.get(&tid).copied() else { return };
+        let thread = &mut self.threads[index as usize];
+        let wait = match &thread.doing {
+            Doing::Blocked(wait, _) => wait.clone(),
+            Doing::Stopped => {
+                self.book(index, at, State::Stopped, Reason::None);
+                self.threads[index as usize].doing = Doing::Runnable;
+                return;
+            }
+            Doing::Running => {
+                thread.woken_early = true;
+                return;
+            }
+            Doing::Runnable | Doing::Dead => return,
+        };
+        let (state, reason) = classify(&wait, waker, self.arch);
+        self.waits.record(state, reason, at.saturating_sub(thread.since));
+        let source = match waker {
+            Waker::Task { name: None, .. } => running.filter(|waker| *waker != index).map(Source::Running),
+            Waker::Network { ready, .. } => self.sender(&wait, *ready, running, calls),
+            _ => None,
+        };
+        let (path, until) = match source {
+            Some(Source::Running(waker)) => {
+                let waker = &self.threads[waker as usize];
+                (waker.path.clone(), waker.since)
+            }
+            Some(Source::Sent(ends)) => (self.sent[&ends].path.clone(), self.sent[&ends].at),
+            None => (Path::default(), 0),
+        };
+        let thread = &mut self.threads[index as usize];
+        // Two clocks may be a few hundred nanoseconds apart; and what was sent before this thread blocked did not
+        // hold it up. Then it keeps its own path.
+        if until > thread.since {
+            thread.states[state as usize] += until - thread.since;
+            thread.path = path;
+            thread.since = until;
+        }
+        // What is left: all of it, or the way from the sender to here.
+        if at > self.threads[index as usize].since {
+            self.book(index, at, state, reason);
+        }
+        self.threads[index as usize].doing = Doing::Runnable;
+    }
+
+    /// Who of the tree is at the other end of a socket that became ready in a soft interrupt.
+    fn sender(&self, wait: &Wait, ready: Option<Ends>, over: Option<Index>, calls: &Calls) -> Option<Source> {
+        let ends = match (&wait.on, ready) {
+            (_, Some(ready)) => Some(ready),
+            (model::recording::Object::Net(ends), None) => Some(*ends),
+            _ => None,
+        };
+        let last_sent = ends.map(Ends::reversed).filter(|ends| self.sent.contains_key(ends));
+        let sender_runs = over.filter(|over| {
+            let known = last_sent.is_some_and(|ends| self.sent[&ends].sender == *over);
+            // Its first word on a connection is not known as such before its call is over: being in a call that
+            // can have done it, while a socket of this host became ready, is taken for it.
+            known || (ends.is_none_or(is_local) && last_sent.is_none() && self.is_in_a_peer_call(calls))
+        });
+        sender_runs.map(Source::Running).or(last_sent.map(Source::Sent))
+    }
+
+    fn is_in_a_peer_call(&self, calls: &Calls) -> bool {
+        let current: Option<Call> = calls.iter().rev().find(|call| call.count == 0).map(|call| call.call);
+        current.and_then(|call| self.arch.name(call)).is_some_and(touches_a_peer)
+    }
+
+    fn sends(&mut self, at: Ns, tid: Tid, ends: Ends, calls: &Calls) {
+        let Some(sender) = self.ran_until(tid, at, calls) else { return };
+        if is_local(ends) {
+            let path = self.threads[sender as usize].path.clone();
+            let at = self.threads[sender as usize].since;
+            if self.sent.len() >= SENDS && !self.sent.contains_key(&ends) {
+                self.sent.clear();
+            }
+            self.sent.insert(ends, Sent { sender, at, path });
+        }
+    }
+
+    fn leaves(&mut self, at: Ns, tid: Tid, calls: &Calls) {
+        let Some(index) = self.ran_until(tid, at, calls) else { return };
+        let thread = &self.threads[index as usize];
+        let alone = calls.iter().any(|call| call.count == 0 && self.arch.name(call.call) == Some("exit"));
+        if thread.pid != self.root || alone || self.leaving_together {
+            return;
+        }
+        // The whole process ends, and this thread says so: what the others do from here on is its doing.
+        self.leaving_together = true;
+        let (path, since) = (thread.path.clone(), thread.since);
+        for other in 0..self.threads.len() as Index {
+            let thread = &mut self.threads[other as usize];
+            if other == index || thread.pid != self.root || matches!(thread.doing, Doing::Dead) {
+                continue;
+            }
+            match &thread.doing {
+                Doing::Running if since > thread.since => {
+                    thread.states[State::User as usize] += since - thread.since;
+                    thread.since = since;
+                }
+                Doing::Runnable if since > thread.since => {
+                    thread.states[State::Runqueue as usize] += since - thread.since;
+                    thread.since = since;
+                }
+                // A blocked one is woken by the signal of the leaver, which hands over the path by itself.
+                _ => continue,
+            }
+            if thread.since == since {
+                thread.path = path.clone();
+            }
+        }
+    }
+
+    fn sampled(&mut self, at: Ns, tid: Tid, mode: Mode, period_ns: u32) {
+        let kind = match mode {
+            Mode::User | Mode::Kernel => Kind::User,
+            Mode::Fault => Kind::Fault,
+            Mode::Interrupt => Kind::Interrupt,
+            Mode::Entry => Kind::Entry,
+            // Time in calls is measured; it needs no samples.
+            Mode::Call(_) => return,
+        };
+        let Some(index) = self.by_tid.get(&tid).copied() else { return };
+        let slicing = self.slicing;
+        let weight = (Ns::from(period_ns) / self.sample_period_ns.max(1)).clamp(1, 1000) as u32;
+        let thread = &mut self.threads[index as usize];
+        let sample = one(kind, weight);
+        crate::split::add(&mut thread.samples, sample);
+        let own = thread.own;
+        thread.path.sample(slicing, at.max(self.start), own, sample);
+    }
+}
+
+/// Where a woken thread's path continues.
+enum Source {
+    /// On a thread that runs now.
+    Running(Index),
+    /// On what was last sent from these ends.
+    Sent(Ends),
+}
+
+/// Whether both ends are on this host: the same address, or a loopback one.
+fn is_local(ends: Ends) -> bool {
+    let loopback = |address: [u8; 16]| {
+        let address = std::net::Ipv6Addr::from(address);
+        address.to_canonical().is_loopback()
+    };
+    ends.local == ends.remote || loopback(ends.remote) || loopback(ends.local)
+}

@@ -1,0 +1,304 @@
+//! The books closed: the final path and the ledgers, in words and shares that sum to the wall clock.
+
+use super::{Doing, Followed, Index};
+use crate::path::{Amount, Key};
+use crate::pieces::Pieces;
+use crate::reason::Reason;
+use crate::split::{Counts, Own, add, interval, late, split};
+use model::recording::{Counters, Trailer};
+use model::run::{Phases, Thread, WaitRow};
+use model::{Basis, Ns, Part, Seen, State, Step};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// What the analysis of followed events gives, beside the pieces that every tier gives.
+#[derive(Debug)]
+pub(crate) struct Closed {
+    /// The pieces.
+    pub(crate) pieces: Pieces,
+    /// Samples of all threads.
+    pub(crate) samples: Counts,
+    /// Threads' time on a CPU and runnable as booked here, and as the kernel counted it, over threads that ended.
+    pub(crate) cpu: (Ns, Ns),
+    /// See `cpu`.
+    pub(crate) runqueue: (Ns, Ns),
+    /// How often threads that ended were switched, by the kernel's count.
+    pub(crate) switches: u64,
+    /// Faults over all threads, where the kernel told.
+    pub(crate) faults: (u64, u64),
+}
+
+impl Followed {
+    /// Closes the books.
+    pub(crate) fn close(mut self, trailer: &Trailer) -> Closed {
+        let end = self.settle(trailer);
+        let last = self.last.unwrap_or(0);
+        let final_path = self.threads.get(last as usize).map(|thread| thread.path.entries(self.slicing));
+        let entries = final_path.unwrap_or_default();
+        let samples = self.samples();
+        let living: FxHashMap<_, _> = trailer.living.iter().copied().collect();
+        let faults = self.faults(&living);
+        let (steps, parts) = self.steps_and_parts(&entries, samples, faults.0 + faults.1);
+        let phases = self.phases(&entries, samples, end);
+        let waits = self.wait_rows(&steps_by_reason(&entries, &self.place_of));
+        let mut cpu = (0, 0);
+        let mut runqueue = (0, 0);
+        let mut switches = 0;
+        for index in self.in_use() {
+            let thread = &self.threads[index as usize];
+            if let Some(counters) = thread.counters.as_ref().filter(|counters| counters.cpu_ns > 0) {
+                let of =
+                    |states: &[State]| states.iter().map(|state| thread.states[*state as usize]).sum::<Ns>();
+                cpu.0 += of(&[State::Kernel, State::User, State::Fault]);
+                cpu.1 += counters.cpu_ns;
+                runqueue.0 += of(&[State::Runqueue, State::Throttled]);
+                runqueue.1 += counters.runqueue_ns;
+                switches += counters.voluntary_switches + counters.involuntary_switches;
+            }
+        }
+        let threads = self.thread_rows(&living, samples);
+        let pieces = Pieces { wall_ns: end - self.start, parts, steps, phases, threads, waits };
+        Closed { pieces, samples, cpu, runqueue, switches, faults }
+    }
+
+    /// Brings every ledger to the end of the wall, which it returns.
+    fn settle(&mut self, trailer: &Trailer) -> Ns {
+        // The root's end was not seen (events were lost): it was reaped, and what came before has no evidence.
+        let end = self.end.unwrap_or(trailer.reaped_at).max(self.start);
+        for index in self.in_use() {
+            let thread = &self.threads[index as usize];
+            if matches!(thread.doing, Doing::Dead) || thread.since >= end {
+                continue;
+            }
+            let state = match &thread.doing {
+                Doing::Blocked(wait, _) => {
+                    let unknown = model::recording::Waker::Unknown;
+                    crate::reason::classify(wait, &unknown, self.arch).0
+                }
+                Doing::Stopped => State::Stopped,
+                Doing::Runnable => State::Runqueue,
+                Doing::Running | Doing::Dead => State::Unexplained,
+            };
+            self.book(index, end, if self.end.is_some() { state } else { State::Unexplained }, Reason::None);
+        }
+        if self.end.is_none() {
+            self.last = self.last_of_root(end);
+        }
+        end
+    }
+
+    /// Slots that hold a thread.
+    fn in_use(&self) -> Vec<Index> {
+        let free: rustc_hash::FxHashSet<Index> = self.free.iter().copied().collect();
+        (0..self.threads.len() as Index).filter(|index| !free.contains(index)).collect()
+    }
+
+    /// The thread whose path is the program's when no end was seen: one of the root's that lives, else the one that
+    /// died last, with what came after it unexplained.
+    fn last_of_root(&mut self, end: Ns) -> Option<Index> {
+        let of_root =
+            (0..self.threads.len() as Index).filter(|index| self.threads[*index as usize].pid == self.root);
+        let living =
+            of_root.clone().find(|index| !matches!(self.threads[*index as usize].doing, Doing::Dead));
+        let last = living.or(self.last)?;
+        self.book(last, end, State::Unexplained, Reason::None);
+        Some(last)
+    }
+
+    /// Minor and major faults of all threads, as far as the kernel told.
+    fn faults(&self, living: &FxHashMap<u32, Counters>) -> (u64, u64) {
+        let counters = self.in_use().into_iter().filter_map(|index| {
+            let thread = &self.threads[index as usize];
+            thread.counters.or_else(|| living.get(&thread.tid).copied())
+        });
+        counters.fold((0, 0), |sum, more| (sum.0 + more.minor_faults, sum.1 + more.major_faults))
+    }
+
+    fn samples(&self) -> Counts {
+        let mut sum = Counts::default();
+        self.in_use().into_iter().for_each(|index| add(&mut sum, self.threads[index as usize].samples));
+        sum
+    }
+
+    /// A thread's own time, split by its samples in the same place, by all of its samples, or by those of the whole
+    /// tree, whichever is the first to have any.
+    fn own(&self, index: Index, ns: Ns, here: Counts, of_tree: Counts) -> Own {
+        split(ns, [here, self.threads[index as usize].samples, of_tree])
+    }
+
+    fn steps_and_parts(
+        &self,
+        entries: &FxHashMap<Key, Amount>,
+        of_tree: Counts,
+        faults: u64,
+    ) -> (Vec<Step>, Vec<Part>) {
+        let mut by_place: BTreeMap<u32, (Ns, u64, Counts)> = BTreeMap::new();
+        for (key, amount) in entries {
+            let sum = by_place.entry(key.place).or_default();
+            sum.0 += amount.ns;
+            sum.1 += amount.count;
+            add(&mut sum.2, amount.samples);
+        }
+        let mut steps = Vec::new();
+        let mut own_ns = 0;
+        let mut entry_ns = 0;
+        let mut own_samples = Counts::default();
+        for (place, (ns, count, samples)) in by_place {
+            let (index, state, reason) = self.place_of[place as usize];
+            let thread = &self.threads[index as usize];
+            let mut step = |state, reason: String, ns, count| {
+                if ns > 0 {
+                    let (pid, tid, process) = (thread.pid, thread.tid, self.process_name(index));
+                    steps.push(Step { pid, tid, process, state, reason, ns, count });
+                }
+            };
+            if state == State::User {
+                own_ns += ns;
+                add(&mut own_samples, samples);
+                let own = self.own(index, ns, samples, of_tree);
+                entry_ns += own.entry;
+                step(State::Fault, String::new(), own.fault, count);
+                step(State::Kernel, ENTRY.to_owned(), own.entry, count);
+                step(State::User, String::new(), own.user, count);
+            } else {
+                step(state, reason.show(self.arch), ns, count);
+            }
+        }
+        steps.sort_by(|a, b| b.ns.cmp(&a.ns).then(a.tid.cmp(&b.tid)).then_with(|| a.reason.cmp(&b.reason)));
+        // The tree's faults, as far as its own time is on the path.
+        let tree_own: Ns = self
+            .in_use()
+            .iter()
+            .map(|index| self.threads[*index as usize].states[State::User as usize])
+            .sum();
+        let on_path = if tree_own == 0 {
+            0
+        } else {
+            (u128::from(faults) * u128::from(own_ns) / u128::from(tree_own)) as u64
+        };
+        let parts = parts(&steps, own_ns, entry_ns, own_samples, late(on_path, own_ns));
+        (steps, parts)
+    }
+
+    fn process_name(&self, index: Index) -> String {
+        let thread = &self.threads[index as usize];
+        let leader = self.by_tid.get(&thread.pid).map(|leader| &self.threads[*leader as usize]);
+        leader.filter(|leader| leader.pid == thread.pid).unwrap_or(thread).name.to_text()
+    }
+
+    fn phases(&self, entries: &FxHashMap<Key, Amount>, of_tree: Counts, end: Ns) -> Phases {
+        let slice_ns = self.slicing.slice_ns();
+        let count = (end - self.start).div_ceil(slice_ns) as usize;
+        let mut slices = vec![[0; State::ALL.len()]; count];
+        for (key, amount) in entries {
+            let Some(slice) = slices.get_mut(key.slice as usize) else { continue };
+            let (index, state, _) = self.place_of[key.place as usize];
+            if state == State::User {
+                put(slice, self.own(index, amount.ns, amount.samples.map(u64::from), of_tree));
+            } else {
+                slice[state as usize] += amount.ns;
+            }
+        }
+        Phases { slice_ns, slices: slices.iter().map(by_state).collect() }
+    }
+
+    fn thread_rows(&self, living: &FxHashMap<u32, Counters>, of_tree: Counts) -> Vec<Thread> {
+        let row = |index: Index| {
+            let thread = &self.threads[index as usize];
+            let mut states = thread.states;
+            let ns = std::mem::take(&mut states[State::User as usize]);
+            put(&mut states, self.own(index, ns, thread.samples, of_tree));
+            let counters = thread.counters.or_else(|| living.get(&thread.tid).copied());
+            let counted = |of: fn(&Counters) -> u64| match &counters {
+                Some(counters) => Seen::Value(of(counters)),
+                None => Seen::unseen("the thread's end was not seen"),
+            };
+            Thread {
+                pid: thread.pid,
+                tid: thread.tid,
+                name: thread.name.to_text(),
+                life_ns: thread.since - thread.born,
+                outlived: !matches!(thread.doing, Doing::Dead),
+                states: by_state(&states),
+                minor_faults: counted(|counters| counters.minor_faults),
+                major_faults: counted(|counters| counters.major_faults),
+            }
+        };
+        self.in_use().into_iter().map(row).collect()
+    }
+
+    fn wait_rows(&self, on_path: &FxHashMap<(State, Reason), Ns>) -> Vec<WaitRow> {
+        let row = |(state, reason, wait): (State, Reason, &super::waits::Wait)| {
+            let (call, on) = match reason {
+                Reason::Wait(call, on) => {
+                    (call.map(|call| self.arch.show(call)).unwrap_or_default(), on.show())
+                }
+                _ => (String::new(), crate::reason::On::External.show()),
+            };
+            WaitRow {
+                reason: state,
+                call,
+                on,
+                calls: wait.lengths.total(),
+                total_ns: wait.total_ns,
+                path_ns: on_path.get(&(state, reason)).copied().unwrap_or(0),
+                p50_ns: wait.lengths.quantile(0.5),
+                p99_ns: wait.lengths.quantile(0.99),
+                max_ns: wait.lengths.max(),
+                stack: Seen::unseen("stacks are not recorded"),
+            }
+        };
+        let mut rows: Vec<_> = self.waits.rows().map(row).collect();
+        rows.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.call.cmp(&b.call)));
+        rows
+    }
+}
+
+fn steps_by_reason(
+    entries: &FxHashMap<Key, Amount>,
+    place_of: &[(Index, State, Reason)],
+) -> FxHashMap<(State, Reason), Ns> {
+    let mut sums = FxHashMap::default();
+    for (key, amount) in entries {
+        let (_, state, reason) = place_of[key.place as usize];
+        *sums.entry((state, reason)).or_insert(0) += amount.ns;
+    }
+    sums
+}
+
+fn by_state(states: &[Ns; State::ALL.len()]) -> Vec<(State, Ns)> {
+    State::ALL.into_iter().map(|state| (state, states[state as usize])).filter(|(_, ns)| *ns > 0).collect()
+}
+
+/// The way into calls and out of them, as the path names it.
+const ENTRY: &str = "entering and leaving calls";
+
+fn put(states: &mut [Ns; State::ALL.len()], own: Own) {
+    states[State::User as usize] += own.user;
+    states[State::Fault as usize] += own.fault;
+    states[State::Kernel as usize] += own.entry;
+}
+
+/// The steps by state. User, fault and the entries of calls are parts of one sampled figure; the rest is measured.
+fn parts(steps: &[Step], own_ns: Ns, entry_ns: Ns, samples: Counts, late: Ns) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for state in State::ALL {
+        let ns = steps.iter().filter(|step| step.state == state).map(|step| step.ns).sum();
+        if ns == 0 {
+            continue;
+        }
+        let (basis, lo_ns, hi_ns) = match state {
+            State::User | State::Fault => {
+                let (lo, hi) = interval(state, ns, own_ns, samples, late);
+                (Basis::Sampled, lo, hi)
+            }
+            State::Kernel if entry_ns > 0 => {
+                let (lo, hi) = interval(state, entry_ns, own_ns, samples, 0);
+                (Basis::Sampled, ns - entry_ns + lo, ns - entry_ns + hi)
+            }
+            _ => (Basis::Measured, ns, ns),
+        };
+        parts.push(Part { state, ns, basis, lo_ns, hi_ns });
+    }
+    parts
+}

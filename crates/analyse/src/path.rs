@@ -1,0 +1,304 @@
+//! The path so far: where the wall clock went, as one thread would tell it.
+//!
+//! Every thread carries one, and a wake-up hands the waker's to the woken. So handing over must be cheap and
+//! memory must not grow with the run: a path is a short list of what is new, upon shared frozen chunks. A chunk
+//! that is not much larger than the one above it is merged into it, as in a log-structured merge tree, so that a
+//! path has few chunks (the logarithm of its distinct keys) and each entry is copied few times.
+
+use crate::split::KINDS;
+use model::Ns;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::rc::Rc;
+
+/// A place, numbered by its owner.
+pub(crate) type Place = u32;
+
+/// Slices of the wall that phases are kept for: at least half of this many.
+const SLICES: u32 = 256;
+/// Entries a path holds before they are frozen.
+const FRESH: usize = 16;
+
+/// Equal slices of the wall clock; they double as the run grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slicing {
+    start: Ns,
+    shift: u32,
+}
+
+impl Slicing {
+    /// Slices from `start` on; the first ones are 16 us.
+    pub(crate) fn new(start: Ns) -> Self {
+        Self { start, shift: 14 }
+    }
+
+    /// Doubles the slices until there are at most [`SLICES`] up to `at`.
+    pub(crate) fn fit(&mut self, at: Ns) {
+        while (at.saturating_sub(self.start)) >> self.shift >= u64::from(SLICES) {
+            self.shift += 1;
+        }
+    }
+
+    /// Length of a slice.
+    pub(crate) fn slice_ns(self) -> Ns {
+        1 << self.shift
+    }
+
+    fn slice_of(self, at: Ns) -> u32 {
+        (at.saturating_sub(self.start) >> self.shift) as u32
+    }
+
+    fn end_of(self, slice: u32) -> Ns {
+        self.start + ((u64::from(slice) + 1) << self.shift)
+    }
+}
+
+/// What is known of a place within a slice.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Amount {
+    /// Time.
+    pub(crate) ns: Ns,
+    /// How often it began.
+    pub(crate) count: u64,
+    /// Samples taken there, as `split` counts them.
+    pub(crate) samples: [u32; KINDS],
+}
+
+impl Amount {
+    fn add(&mut self, other: Amount) {
+        self.ns += other.ns;
+        self.count += other.count;
+        for (sum, more) in self.samples.iter_mut().zip(other.samples) {
+            *sum += more;
+        }
+    }
+}
+
+/// A place within a slice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    /// Where.
+    pub(crate) place: Place,
+    /// When.
+    pub(crate) slice: u32,
+}
+
+type Entry = (Key, Amount);
+
+#[derive(Debug)]
+struct Chunk {
+    older: Option<Rc<Chunk>>,
+    entries: Vec<Entry>,
+    /// The slicing its keys are in.
+    shift: u32,
+}
+
+/// One thread's path so far. Cloning it shares all but the newest entries.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Path {
+    frozen: Option<Rc<Chunk>>,
+    fresh: Vec<Entry>,
+    shift: u32,
+}
+
+impl Path {
+    /// Adds the time from `from` to `to`: `inside` of it in some places, the rest in `around`. The sum is exact,
+    /// in all and in every slice; within the stretch the places are taken as evenly spread.
+    ///
+    /// `begun` says whether `around` counts as begun once more.
+    pub(crate) fn add(
+        &mut self,
+        slicing: Slicing,
+        from: Ns,
+        to: Ns,
+        inside: &[(Place, Ns, u64)],
+        around: Place,
+        begun: bool,
+    ) {
+        let mut at = from;
+        let mut rest: SmallVec<[(Place, Ns, u64); 8]> = SmallVec::from_slice(inside);
+        let mut begun = u64::from(begun);
+        let mut slice = slicing.slice_of(from);
+        while at < to || rest.iter().any(|(_, _, count)| *count > 0) {
+            let end = slicing.end_of(slice).clamp(at, to);
+            let (length, left) = (end - at, to - at);
+            let mut around_ns = length;
+            for (place, ns, count) in &mut rest {
+                let share = if left == 0 {
+                    0
+                } else {
+                    (u128::from(*ns) * u128::from(length) / u128::from(left)) as Ns
+                };
+                let share = share.min(around_ns);
+                if share > 0 || *count > 0 {
+                    self.put(
+                        slicing,
+                        Key { place: *place, slice },
+                        Amount { ns: share, count: *count, samples: [0; KINDS] },
+                    );
+                }
+                around_ns -= share;
+                *ns -= share;
+                *count = 0;
+            }
+            if around_ns > 0 {
+                self.put(
+                    slicing,
+                    Key { place: around, slice },
+                    Amount { ns: around_ns, count: begun, samples: [0; KINDS] },
+                );
+                begun = 0;
+            }
+            at = end;
+            slice += 1;
+        }
+    }
+
+    /// Notes a sample taken at `at` in `place`.
+    pub(crate) fn sample(&mut self, slicing: Slicing, at: Ns, place: Place, sample: [u32; KINDS]) {
+        let amount = Amount { samples: sample, ..Amount::default() };
+        self.put(slicing, Key { place, slice: slicing.slice_of(at) }, amount);
+    }
+
+    fn put(&mut self, slicing: Slicing, key: Key, amount: Amount) {
+        if self.shift != slicing.shift {
+            let coarser = slicing.shift.saturating_sub(self.shift);
+            self.fresh.iter_mut().for_each(|(key, _)| key.slice >>= coarser);
+            self.shift = slicing.shift;
+        }
+        if let Some((_, sum)) = self.fresh.iter_mut().rev().find(|(known, _)| *known == key) {
+            sum.add(amount);
+            return;
+        }
+        if self.fresh.len() == FRESH {
+            self.freeze();
+        }
+        self.fresh.push((key, amount));
+    }
+
+    fn freeze(&mut self) {
+        let mut entries = std::mem::take(&mut self.fresh);
+        let mut older = self.frozen.take();
+        while let Some(chunk) = older {
+            if chunk.entries.len() > 2 * entries.len() {
+                older = Some(chunk);
+                break;
+            }
+            entries = merge(&chunk, entries, self.shift);
+            older = chunk.older.clone();
+        }
+        self.frozen = Some(Rc::new(Chunk { older, entries, shift: self.shift }));
+    }
+
+    /// All of it, each key once, in the given slicing.
+    pub(crate) fn entries(&self, slicing: Slicing) -> FxHashMap<Key, Amount> {
+        let mut all = FxHashMap::default();
+        let mut put = |entries: &[Entry], shift: u32| {
+            for (key, amount) in entries {
+                let key = Key { place: key.place, slice: key.slice >> (slicing.shift - shift) };
+                all.entry(key).or_insert_with(Amount::default).add(*amount);
+            }
+        };
+        put(&self.fresh, self.shift);
+        let mut next = self.frozen.as_deref();
+        while let Some(chunk) = next {
+            put(&chunk.entries, chunk.shift);
+            next = chunk.older.as_deref();
+        }
+        all
+    }
+}
+
+/// The entries of an older chunk with newer ones, each key once, in slices of `shift`.
+fn merge(older: &Chunk, newer: Vec<Entry>, shift: u32) -> Vec<Entry> {
+    let coarser = shift.saturating_sub(older.shift);
+    let mut all: FxHashMap<Key, Amount> =
+        FxHashMap::with_capacity_and_hasher(older.entries.len() + newer.len(), Default::default());
+    let old = older
+        .entries
+        .iter()
+        .map(|(key, amount)| (Key { place: key.place, slice: key.slice >> coarser }, *amount));
+    for (key, amount) in old.chain(newer) {
+        all.entry(key).or_default().add(amount);
+    }
+    all.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sum(path: &Path, slicing: Slicing) -> Ns {
+        path.entries(slicing).values().map(|amount| amount.ns).sum()
+    }
+
+    #[test]
+    fn a_path_handed_over_is_the_same_to_both_and_then_their_own() {
+        let mut slicing = Slicing::new(0);
+        slicing.fit(100);
+        let mut waker = Path::default();
+        waker.add(slicing, 0, 60, &[(1, 20, 3)], 0, true);
+        let mut woken = waker.clone();
+        woken.add(slicing, 60, 100, &[], 2, true);
+        waker.add(slicing, 60, 100, &[], 0, false);
+        assert_eq!(sum(&waker, slicing), 100);
+        let entries = woken.entries(slicing);
+        assert_eq!(entries[&Key { place: 0, slice: 0 }], Amount { ns: 40, count: 1, samples: [0; KINDS] });
+        assert_eq!(entries[&Key { place: 1, slice: 0 }], Amount { ns: 20, count: 3, samples: [0; KINDS] });
+        assert_eq!(entries[&Key { place: 2, slice: 0 }], Amount { ns: 40, count: 1, samples: [0; KINDS] });
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_gained_or_lost_however_long_the_run(
+            steps in prop::collection::vec((0_u64..3_000_000_000, 0_u32..40, 0_u64..100), 1..400),
+        ) {
+            let mut slicing = Slicing::new(1000);
+            let mut path = Path::default();
+            let mut kept = Vec::new();
+            let mut at = 1000;
+            for (length, place, percent) in steps {
+                slicing.fit(at + length);
+                path.add(slicing, at, at + length, &[(100, length * percent / 100, 1)], place, true);
+                at += length;
+                if place == 7 {
+                    kept.push((at - 1000, path.clone()));
+                }
+            }
+            prop_assert_eq!(sum(&path, slicing), at - 1000);
+            for (length, earlier) in kept {
+                prop_assert_eq!(sum(&earlier, slicing), length);
+            }
+            let mut by_slice = std::collections::BTreeMap::<u32, Ns>::new();
+            for (key, amount) in path.entries(slicing) {
+                *by_slice.entry(key.slice).or_default() += amount.ns;
+            }
+            let last = by_slice.keys().max().copied();
+            for (slice, ns) in &by_slice {
+                prop_assert!(*slice < SLICES);
+                prop_assert!(Some(*slice) == last || *ns == slicing.slice_ns() || *ns == 0, "slice {slice} has {ns}");
+            }
+        }
+
+    }
+
+    #[test]
+    fn chunks_stay_few() {
+        for places in [1, 17, 300, 5000] {
+            let mut slicing = Slicing::new(0);
+            let mut path = Path::default();
+            for step in 0..20_000_u64 {
+                slicing.fit(step * 10 + 10);
+                path.add(slicing, step * 10, step * 10 + 10, &[], step as u32 % places, true);
+            }
+            let mut chunks = 0;
+            let mut next = path.frozen.as_deref();
+            while let Some(chunk) = next {
+                chunks += 1;
+                next = chunk.older.as_deref();
+            }
+            assert!(chunks <= 16, "{chunks} for {places} places");
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! What every tier's analysis gives: the pieces of a run that depend on how it was seen.
+
+use model::run::{Phases, Thread, WaitRow};
+use model::{Ns, Part, Step};
+
+/// The account and what belongs to it.
+#[derive(Debug)]
+pub(crate) struct Pieces {
+    /// The wall clock.
+    pub(crate) wall_ns: Ns,
+    /// It, by state; sums to it.
+    pub(crate) parts: Vec<Part>,
+    /// It, by place, longest first; sums to it.
+    pub(crate) steps: Vec<Step>,
+    /// It, over time.
+    pub(crate) phases: Phases,
+    /// Each thread's own ledger.
+    pub(crate) threads: Vec<Thread>,
+    /// What threads were blocked on.
+    pub(crate) waits: Vec<WaitRow>,
+}

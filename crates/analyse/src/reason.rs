@@ -1,0 +1,217 @@
+//! Why a thread was where it was: what it waited for, and what that says about the kind of wait.
+
+use crate::calls::{Arch, waits_for};
+use model::recording::{Comm, Ends, FileKind, Object, Wait, Waker};
+use model::run::WaitOn;
+use model::{Call, Seen, State};
+
+/// Why, in a form that is cheap to compare; put into words at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Reason {
+    /// There is no more to say.
+    None,
+    /// In this call.
+    Call(Call),
+    /// This one ran instead; the empty name is the idle loop: a CPU was free, and the thread on its way to it.
+    Ran(Comm),
+    /// It was never seen who.
+    RanUnseen,
+    /// Waiting, in a call (none: a fault), on something.
+    Wait(Option<Call>, On),
+    /// Blocked, and no wake-up was seen.
+    NoWake,
+}
+
+/// What was waited on, as far as it is worth telling apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum On {
+    File,
+    Pipe,
+    Tty,
+    Device,
+    Unix,
+    Futex,
+    Timer,
+    Child,
+    /// An internet socket; the end with the lower port, which is the service as a rule.
+    Tcp([u8; 16], u16),
+    Udp([u8; 16], u16),
+    /// A thread outside the tree, by name.
+    Task(Comm),
+    /// It cannot be told.
+    External,
+}
+
+impl On {
+    /// Kind and name as every output has them.
+    pub(crate) fn show(self) -> WaitOn {
+        let (kind, name) = match self {
+            On::File => ("file", Seen::unseen("file names are not recorded")),
+            On::Pipe => ("pipe", Seen::Absent),
+            On::Tty => ("tty", Seen::Absent),
+            On::Device => ("device", Seen::Absent),
+            On::Unix => ("unix", Seen::Absent),
+            On::Futex => ("futex", Seen::Absent),
+            On::Timer => ("timer", Seen::Absent),
+            On::Child => ("child", Seen::Absent),
+            On::Tcp(address, port) => ("tcp", Seen::Value(show_end(address, port))),
+            On::Udp(address, port) => ("udp", Seen::Value(show_end(address, port))),
+            On::Task(name) => ("external", Seen::Value(name.to_text())),
+            On::External => ("external", Seen::Absent),
+        };
+        WaitOn { kind: kind.to_owned(), name }
+    }
+}
+
+/// `127.0.0.1:80`, `[::1]:80`.
+fn show_end(address: [u8; 16], port: u16) -> String {
+    let address = std::net::Ipv6Addr::from(address);
+    match address.to_ipv4_mapped() {
+        Some(v4) => format!("{v4}:{port}"),
+        None => format!("[{address}]:{port}"),
+    }
+}
+
+impl Reason {
+    /// In words, for the path: the call, who ran, or what was waited on.
+    pub(crate) fn show(self, arch: Arch) -> String {
+        match self {
+            Reason::None => String::new(),
+            Reason::Call(call) => arch.show(call),
+            Reason::Ran(name) if name == Comm::default() => "on its way to a free cpu".to_owned(),
+            Reason::Ran(name) => format!("{} ran", name.to_text()),
+            Reason::RanUnseen => String::new(),
+            Reason::NoWake => "no wake-up seen".to_owned(),
+            Reason::Wait(call, on) => {
+                let on = on.show();
+                let on = match on.name {
+                    Seen::Value(name) => format!("{} {name}", on.kind),
+                    _ => on.kind,
+                };
+                match call {
+                    Some(call) => format!("{}, {on}", arch.show(call)),
+                    None => format!("fault, {on}"),
+                }
+            }
+        }
+    }
+}
+
+/// What kind of wait it was, and on what: from the call and its object, and from who ended it where these leave
+/// it open.
+pub(crate) fn classify(wait: &Wait, waker: &Waker, arch: Arch) -> (State, Reason) {
+    let (state, on) = kind_of(wait, waker, arch);
+    (state, Reason::Wait(wait.call, on))
+}
+
+fn kind_of(wait: &Wait, waker: &Waker, arch: Arch) -> (State, On) {
+    // Whoever polls with a limit, or sleeps on a futex with one, and is woken by the limit, has slept.
+    let timed_out = matches!(waker, Waker::Timer) && !wait.io && !wait.uninterruptible;
+    if timed_out {
+        return (State::Sleep, On::Timer);
+    }
+    let by_waker = |otherwise: State| match waker {
+        Waker::Network { ready, .. } => (State::Network, ready.map_or(On::External, on_net)),
+        Waker::Device => (State::Disk, On::Device),
+        Waker::Task { name: Some(name), .. } => (otherwise, On::Task(*name)),
+        _ => (otherwise, On::External),
+    };
+    match &wait.on {
+        Object::Net(ends) => return (State::Network, on_net(*ends)),
+        Object::Unix { .. } => return (State::Pipe, On::Unix),
+        Object::OtherSocket { .. } => return by_waker(State::OtherWait),
+        Object::Futex { .. } => return (State::Lock, On::Futex),
+        Object::File { kind, .. } => match kind {
+            FileKind::Disk => {
+                let name = wait.call.and_then(|call| arch.name(call));
+                let locks = matches!(name, Some("flock" | "fcntl" | "fcntl64"));
+                return (if locks { State::Lock } else { State::Disk }, On::File);
+            }
+            FileKind::Remote => return (State::Network, On::File),
+            FileKind::Pipe => return (State::Pipe, On::Pipe),
+            FileKind::Tty => return (State::Pipe, On::Tty),
+            FileKind::TimerFd => return (State::Sleep, On::Timer),
+            FileKind::Device if wait.io => return (State::Disk, On::Device),
+            FileKind::Device => return (State::OtherWait, On::Device),
+            FileKind::Epoll | FileKind::EventFd | FileKind::Anonymous => return by_waker(State::OtherWait),
+        },
+        Object::Unknown => {}
+    }
+    if wait.io {
+        return (State::Disk, On::File);
+    }
+    let Some(name) = wait.call.and_then(|call| arch.name(call)) else {
+        // A fault that is not IO sleeps for the lock of its address space.
+        return if wait.uninterruptible { (State::Lock, On::External) } else { by_waker(State::OtherWait) };
+    };
+    if matches!(name, "wait4" | "waitid" | "waitpid" | "vfork") {
+        return (State::OtherWait, On::Child);
+    }
+    match waits_for(name, wait.uninterruptible) {
+        State::OtherWait => by_waker(State::OtherWait),
+        State::Sleep => (State::Sleep, On::Timer),
+        State::Disk => (State::Disk, On::File),
+        State::Pipe => (State::Pipe, On::Pipe),
+        state => (state, On::Futex),
+    }
+}
+
+fn on_net(ends: Ends) -> On {
+    let (address, port) =
+        if ends.remote_port == 0 || (ends.local_port != 0 && ends.local_port < ends.remote_port) {
+            (ends.local, ends.local_port)
+        } else {
+            (ends.remote, ends.remote_port)
+        };
+    if ends.protocol == 17 { On::Udp(address, port) } else { On::Tcp(address, port) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(call: u16) -> Wait {
+        Wait { call: Some(Call(call)), uninterruptible: false, io: false, on: Object::Unknown }
+    }
+
+    fn state(wait: &Wait, waker: &Waker) -> State {
+        classify(wait, waker, Arch::X86).0
+    }
+
+    #[test]
+    fn a_poll_that_times_out_has_slept_and_one_that_does_not_waited_on_what_came() {
+        let poll = wait(7);
+        assert_eq!(state(&poll, &Waker::Timer), State::Sleep);
+        assert_eq!(state(&poll, &Waker::Network { over: 0, ready: None }), State::Network);
+        assert_eq!(state(&poll, &Waker::Task { tid: 9, name: Some("x".into()) }), State::OtherWait);
+    }
+
+    #[test]
+    fn io_in_a_fault_is_disk_and_a_fault_that_waits_otherwise_is_a_lock() {
+        let fault = |io| Wait { call: None, uninterruptible: true, io, on: Object::Unknown };
+        assert_eq!(state(&fault(true), &Waker::Device), State::Disk);
+        assert_eq!(state(&fault(false), &Waker::Task { tid: 9, name: None }), State::Lock);
+    }
+
+    #[test]
+    fn a_service_is_named_by_its_port_from_either_end() {
+        let mut address = [0; 16];
+        address[10..].copy_from_slice(&[0xff, 0xff, 127, 0, 0, 1]);
+        let ends = Ends { protocol: 6, local: address, local_port: 40_000, remote: address, remote_port: 80 };
+        let named =
+            |ends| match classify(&Wait { on: Object::Net(ends), ..wait(45) }, &Waker::Device, Arch::X86).1 {
+                Reason::Wait(_, on) => on.show().name,
+                other => panic!("{other:?}"),
+            };
+        assert_eq!(named(ends), Seen::Value("127.0.0.1:80".to_owned()));
+        assert_eq!(named(ends.reversed()), Seen::Value("127.0.0.1:80".to_owned()));
+    }
+
+    #[test]
+    fn a_file_lock_is_a_lock() {
+        let file = Object::File { kind: FileKind::Disk, dev: 1, ino: 1, name: "x".into() };
+        let flock = Wait { on: file.clone(), ..wait(73) };
+        assert_eq!(state(&flock, &Waker::Task { tid: 9, name: Some("y".into()) }), State::Lock);
+        assert_eq!(state(&Wait { on: file, ..wait(0) }, &Waker::Device), State::Disk);
+    }
+}
