@@ -1,0 +1,20 @@
+//! Prints the sample pages: `cargo run -p dwell-report --example show -- WIDTH [plain] [ascii] [NAME…]`.
+// A development aid with its own `main`, not part of the crate.
+#![allow(clippy::print_stdout, clippy::disallowed_methods)]
+
+#[path = "../tests/samples/mod.rs"]
+mod samples;
+
+use dwell_report::{Look, terminal};
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let said = |word: &str| words.iter().any(|other| other == word);
+    let width = words.iter().find_map(|word| word.parse().ok()).unwrap_or(100);
+    let look = Look { width, colour: !said("plain"), unicode: !said("ascii") };
+    let all = samples::all();
+    let named = all.iter().any(|(name, _)| said(name));
+    for (_, run) in all.iter().filter(|(name, _)| !named || said(name)) {
+        println!("{}", terminal(run, look));
+    }
+}

@@ -1,0 +1,74 @@
+//! The account as one bar of the page's width, and its legend.
+
+use super::apportion;
+use crate::Look;
+use crate::clean::width;
+use crate::paint::{Ink, Line, mark};
+use crate::units::{duration, share, share_range};
+use model::account::{Basis, Part};
+use model::{Run, State};
+
+pub(super) fn lines(run: &Run, order: &[State], look: Look) -> Vec<Line> {
+    let parts: Vec<&Part> =
+        order.iter().filter_map(|state| run.account.iter().find(|part| part.state == *state)).collect();
+    if parts.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![bar(&parts, run, look)];
+    lines.extend(legend(&parts, run, look).wrap(0));
+    lines
+}
+
+/// Each state as long as its share; with its name and share inside where they fit.
+fn bar(parts: &[&Part], run: &Run, look: Look) -> Line {
+    let weights: Vec<_> = parts.iter().map(|part| part.ns).collect();
+    let mut line = Line::new(look);
+    for (part, cells) in parts.iter().zip(apportion(&weights, look.columns())) {
+        let label = format!(" {} {} ", part.state.name(), share(part.ns, run.wall_ns));
+        let label = if width(&label) <= cells { label } else { String::new() };
+        // Blanks on a colour would be lost to whatever trims lines.
+        let (on, fill) = match (look.colour, look.unicode) {
+            (true, true) => (Ink::Of(part.state), "█"),
+            _ => (Ink::On(part.state), mark(part.state).1),
+        };
+        let filled = cells - width(&label);
+        let before = filled.min(if on == Ink::Of(part.state) { 0 } else { 2 });
+        line = line.add(on, &fill.repeat(before)).add(Ink::On(part.state), &label);
+        line = line.add(on, &fill.repeat(filled - before));
+    }
+    line
+}
+
+/// `K kernel 1.61 s 69 %`, sampled figures with their interval; what is under half a hundredth is only named.
+fn legend(parts: &[&Part], run: &Run, look: Look) -> Line {
+    let small =
+        |part: &Part| u128::from(part.ns) * 200 < u128::from(run.wall_ns) && part.state != State::Unexplained;
+    let folded: Vec<&&Part> = parts.iter().filter(|part| small(part)).collect();
+    let fold = folded.len() > 1;
+    let mut line = Line::new(look);
+    for part in parts.iter().filter(|part| !fold || !small(part)) {
+        line = separate(line);
+        let ink = Ink::Of(part.state);
+        line = match (look.colour, look.unicode) {
+            (true, true) => line.glued(ink, "■ "),
+            _ => line.glued(ink, mark(part.state).1).glued(ink, " "),
+        };
+        let figures = format!(" {} {}", duration(part.ns), share(part.ns, run.wall_ns));
+        line = line.glued(ink, part.state.name()).glued(Ink::Plain, &figures);
+        let interval = share_range(part.lo_ns, part.hi_ns, run.wall_ns, look.dash());
+        if part.basis == Basis::Sampled && interval != share(part.ns, run.wall_ns) {
+            line = line.glued(Ink::Dim, &format!(" ({interval})"));
+        }
+    }
+    if fold {
+        line = separate(line);
+        let names: Vec<_> = folded.iter().map(|part| part.state.name()).collect();
+        line = line.add(Ink::Dim, &names.join(", ")).glued(Ink::Dim, " <1 %");
+        line = line.add(Ink::Dim, if names.len() > 1 { " each" } else { "" });
+    }
+    line
+}
+
+fn separate(line: Line) -> Line {
+    if line.is_empty() { line } else { line.add(Ink::Plain, "   ") }
+}

@@ -1,0 +1,168 @@
+//! What the page rests on: two lines when all was seen, one more for each thing that was not.
+
+use crate::Look;
+use crate::paint::{Ink, Line};
+use crate::units::{bytes, counted, duration, duration_range, share, share_of_one, share_range};
+use model::coverage::{Check, Extent, Source};
+use model::{Run, Seen};
+
+pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
+    let coverage = &run.coverage;
+    let mut lines = Vec::new();
+    lines.extend(summary(run, look).wrap(2));
+    lines.extend(holes(&coverage.sources, look));
+    match &coverage.lost_events {
+        Seen::Value(lost) if *lost > 0 => {
+            let text = format!("lost: {}", counted(*lost, "event"));
+            let line = Line::new(look).add(Ink::Warn, &text);
+            lines.extend(line.add(Ink::Plain, "; the time around it is in unexplained").wrap(2));
+        }
+        Seen::Value(_) | Seen::Absent => {}
+        Seen::Unseen(why) => lines.extend(unseen("lost events", why, look)),
+    }
+    for check in coverage.checks.iter().filter(|check| !check.agrees) {
+        lines.extend(disagreement(check, look).wrap(2));
+    }
+    lines.extend(surroundings(run, look).wrap(2));
+    let unknown = [
+        ("dwell's own cost", why(&coverage.overhead_ns)),
+        ("other programs' CPU time", why(&coverage.host_busy)),
+        ("hypervisor steal", why(&coverage.steal_ns)),
+    ];
+    for (what, why) in unknown {
+        lines.extend(why.map(|why| unseen(what, why, look)).unwrap_or_default());
+    }
+    for note in &coverage.notes {
+        lines.extend(Line::new(look).add(Ink::Warn, "note: ").add(Ink::Plain, note).wrap(2));
+    }
+    lines.extend(host(run, look).wrap(2));
+    lines
+}
+
+/// What is as it should be.
+fn summary(run: &Run, look: Look) -> Line {
+    let coverage = &run.coverage;
+    let full = coverage.sources.iter().filter(|source| source.seen == Extent::Full);
+    let full: Vec<_> = full.map(|source| source.name.as_str()).collect();
+    let mut said = Vec::new();
+    if !full.is_empty() {
+        said.push(format!("seen in full: {}", full.join(", ")));
+    }
+    if matches!(coverage.lost_events, Seen::Value(0)) {
+        said.push("no events lost".into());
+    }
+    if !coverage.checks.is_empty() && coverage.checks.iter().all(|check| check.agrees) {
+        said.push("the kernel's own counters agree".into());
+    }
+    let line = said.iter().fold(Line::new(look), |line, text| item(line, Ink::Dim, text));
+    // A hundredth is what the account aims at with full access.
+    let unexplained = u128::from(coverage.unexplained_ns);
+    let ink = if unexplained * 100 > u128::from(run.wall_ns) { Ink::Warn } else { Ink::Dim };
+    item(line, ink, &format!("unexplained {}", share(coverage.unexplained_ns, run.wall_ns)))
+}
+
+/// What was not seen, why, and what would change it: what has one remedy stands together, the remedy once, in one
+/// piece where the page is wide enough.
+fn holes(sources: &[Source], look: Look) -> Vec<Line> {
+    let mut left: Vec<&Source> = sources.iter().filter(|source| source.seen != Extent::Full).collect();
+    let mut lines = Vec::new();
+    while let Some(first) = left.first().copied() {
+        let (together, others) = left.iter().partition(|source| source.remedy == first.remedy);
+        left = others;
+        let mut together: Vec<Line> =
+            Vec::<&Source>::into_iter(together).map(|source| hole(source, look)).collect();
+        let remedy = |line: Line| line.add(Ink::Dim, "try: ").add(Ink::Plain, &first.remedy);
+        let last = together.pop().unwrap_or_else(|| Line::new(look));
+        lines.extend(together.into_iter().flat_map(|line| line.wrap(2)));
+        let in_one_line = remedy(last.clone().add(Ink::Dim, "; "));
+        if first.remedy.is_empty() {
+            lines.extend(last.wrap(2));
+        } else if in_one_line.width() <= look.columns() {
+            lines.push(in_one_line);
+        } else {
+            lines.extend(last.wrap(2));
+            lines.extend(remedy(Line::new(look).add(Ink::Plain, "  ")).wrap(4));
+        }
+    }
+    lines
+}
+
+fn hole(source: &Source, look: Look) -> Line {
+    let label = if source.seen == Extent::None { "not seen: " } else { "seen in part: " };
+    let line = Line::new(look).add(Ink::Warn, label).add(Ink::Bold, &source.name);
+    if source.why.is_empty() { line } else { line.add(Ink::Plain, &format!(": {}", source.why)) }
+}
+
+fn disagreement(check: &Check, look: Look) -> Line {
+    let figures = format!(
+        ": dwell has {}, the kernel's own counter {}",
+        duration(check.ours_ns),
+        duration(check.theirs_ns)
+    );
+    Line::new(look).add(Ink::Warn, "in doubt: ").add(Ink::Bold, &check.what).add(Ink::Plain, &figures)
+}
+
+/// What dwell itself and others did to the run.
+fn surroundings(run: &Run, look: Look) -> Line {
+    let coverage = &run.coverage;
+    let mut line = Line::new(look);
+    if let Seen::Value(cost) = coverage.overhead_ns {
+        let of_wall = share_range(cost.lo, cost.hi, run.wall_ns, look.dash());
+        let text = format!("dwell cost it {} ({of_wall})", duration_range(cost.lo, cost.hi, look.dash()));
+        line = item(line, Ink::Dim, &text);
+    }
+    if let Seen::Value(busy) = coverage.host_busy {
+        let ink = if busy >= 0.2 { Ink::Warn } else { Ink::Dim };
+        line = item(line, ink, &format!("other programs had {} of the CPUs", share_of_one(busy)));
+    }
+    match coverage.steal_ns {
+        Seen::Value(0) => item(line, Ink::Dim, "no hypervisor steal"),
+        Seen::Value(steal) => {
+            // Over all CPUs, so the share is of what they all could give.
+            let all = run.wall_ns.saturating_mul(u64::from(run.host.cpus.max(1)));
+            let ink = if u128::from(steal) * 100 >= u128::from(all) { Ink::Warn } else { Ink::Dim };
+            item(line, ink, &format!("hypervisor steal {} ({})", duration(steal), share(steal, all)))
+        }
+        Seen::Absent | Seen::Unseen(_) => line,
+    }
+}
+
+/// Where and when, so that a page can be told from another.
+fn host(run: &Run, look: Look) -> Line {
+    let host = &run.host;
+    let mut text = format!(
+        "{} on {}: Linux {} {}, {}, {}",
+        run.started_at,
+        host.name,
+        host.kernel,
+        host.arch,
+        counted(u64::from(host.cpus), "CPU"),
+        bytes(host.memory_bytes)
+    );
+    if let Seen::Value(what) = &host.virtualisation {
+        text = format!("{text}, {what}");
+    }
+    Line::new(look).add(Ink::Dim, &text)
+}
+
+/// Why something could not be looked for, where that is so.
+fn why<T>(seen: &Seen<T>) -> Option<&str> {
+    match seen {
+        Seen::Unseen(why) => Some(why),
+        Seen::Value(_) | Seen::Absent => None,
+    }
+}
+
+fn unseen(what: &str, why: &str, look: Look) -> Vec<Line> {
+    Line::new(look)
+        .add(Ink::Warn, "not seen: ")
+        .add(Ink::Bold, what)
+        .add(Ink::Plain, &format!(": {why}"))
+        .wrap(2)
+}
+
+/// One more item of a list in a sentence.
+fn item(line: Line, ink: Ink, text: &str) -> Line {
+    let line = if line.is_empty() { line } else { line.add(Ink::Dim, "; ") };
+    line.add(ink, text)
+}

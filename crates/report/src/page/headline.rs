@@ -1,0 +1,281 @@
+//! The first lines: what ran, how long, and what bounds it, in plain words.
+
+use super::threads;
+use crate::Look;
+use crate::clean::{clean, fit};
+use crate::paint::{Ink, Line};
+use crate::units::{count, duration, duration_precise, share, share_of_one};
+use model::recording::Ending;
+use model::run::Class;
+use model::{Ns, Run, Seen, State};
+
+/// The kinds of time that the class is decided from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Waiting,
+    Kernel,
+    User,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Waiting => "waiting",
+            Kind::Kernel => "kernel",
+            Kind::User => "user",
+        }
+    }
+}
+
+/// The two kinds with the largest shares of the wall, larger first.
+pub(super) fn leading_kinds(run: &Run) -> [Kind; 2] {
+    let [first, second, _] = by_share(run);
+    [first.0, second.0]
+}
+
+/// All kinds with their shares, largest first.
+fn by_share(run: &Run) -> [(Kind, f64); 3] {
+    let shares = run.bound.shares;
+    let mut kinds =
+        [(Kind::Waiting, shares.waiting), (Kind::Kernel, shares.kernel), (Kind::User, shares.user)];
+    kinds.sort_by(|one, other| other.1.total_cmp(&one.1));
+    kinds
+}
+
+pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
+    let mut lines = vec![command(run, look)];
+    lines.extend(figures(run, look).wrap(2));
+    if let Some(ending) = ending(run.exit) {
+        lines.extend(Line::new(look).add(Ink::Warn, &ending).wrap(2));
+    }
+    lines.extend(verdict(run, look).wrap(2));
+    lines
+}
+
+/// The command as one would type it, cut at two thirds when it is too long so that its end shows as well.
+fn command(run: &Run, look: Look) -> Line {
+    let words: Vec<String> = run.command.iter().map(|word| quoted(word)).collect();
+    let text = clean(&words.join(" "), look.unicode);
+    let room = look.columns() - 2;
+    let text = if crate::clean::width(&text) <= room {
+        text
+    } else {
+        let front = fit(&text, room * 2 / 3, look.unicode);
+        let mut back = String::new();
+        for char in text.chars().rev() {
+            if crate::clean::width(&back) + 2 > room - room * 2 / 3 {
+                break;
+            }
+            back.insert(0, char);
+        }
+        front + &back
+    };
+    Line::new(look).add(Ink::Dim, "$ ").add(Ink::Bold, &text).cut()
+}
+
+/// A word as a shell would need it. For reading: what is hostile in it is escaped later.
+fn quoted(word: &str) -> String {
+    let plain = |char: char| char.is_alphanumeric() || "-_./:=,+@%^".contains(char) || !char.is_ascii();
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+fn figures(run: &Run, look: Look) -> Line {
+    let blocked = run.account.iter().filter(|part| part.state.blocked()).map(|part| part.ns).sum::<Ns>();
+    let mut line = Line::new(look)
+        .glued(Ink::Bold, &format!("wall {}", duration_precise(run.wall_ns)))
+        .add(Ink::Plain, "   ");
+    for (name, ink, seen) in [("user", State::User, &run.user_ns), ("kernel", State::Kernel, &run.kernel_ns)]
+    {
+        line = line.glued(Ink::Of(ink), &format!("{name} "));
+        line = match seen {
+            Seen::Value(ns) => line.glued(Ink::Plain, &duration(*ns)),
+            Seen::Absent => line.glued(Ink::Plain, "none"),
+            Seen::Unseen(why) => line.add(Ink::Warn, &format!("not seen: {why}")),
+        }
+        .add(Ink::Plain, "   ");
+    }
+    // Side by side, threads may have more CPU time than there is wall clock.
+    if let many @ 2.. = threads::active(run).len() {
+        line =
+            line.glued(Ink::Dim, &format!("(sum of {} threads)", count(many as u64))).add(Ink::Plain, "   ");
+    }
+    line.glued(Ink::Plain, &format!("waiting {}", duration(blocked)))
+}
+
+/// How it ended, when not well.
+fn ending(exit: Ending) -> Option<String> {
+    match exit {
+        Ending::Code(0) => None,
+        Ending::Code(code) => Some(format!("the program exited with status {code}")),
+        Ending::Signal(signal) => Some(match signal_name(signal) {
+            Some(name) => format!("the program was killed by signal {signal} ({name})"),
+            None => format!("the program was killed by signal {signal}"),
+        }),
+    }
+}
+
+/// Names of the signals that end programs, as numbered on x86_64 and aarch64 alike.
+fn signal_name(signal: i32) -> Option<&'static str> {
+    const NAMES: [&str; 15] = [
+        "SIGHUP", "SIGINT", "SIGQUIT", "SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL",
+        "SIGUSR1", "SIGSEGV", "SIGUSR2", "SIGPIPE", "SIGALRM", "SIGTERM",
+    ];
+    match signal {
+        24 => Some("SIGXCPU"),
+        25 => Some("SIGXFSZ"),
+        31 => Some("SIGSYS"),
+        _ => NAMES.get(usize::try_from(signal).ok()?.checked_sub(1)?).copied(),
+    }
+}
+
+fn verdict(run: &Run, look: Look) -> Line {
+    let bound = &run.bound;
+    let shares = bound.shares;
+    let line = Line::new(look);
+    if run.wall_ns == 0 {
+        return line.add(Ink::Plain, "nothing to say of a program that took no time");
+    }
+    let lead = |line: Line, label: &str| line.add(Ink::Bold, label).add(Ink::Plain, ": ");
+    let line = match bound.class {
+        Class::Cpu => {
+            let line = lead(line, "CPU-bound").glued(Ink::Plain, &share_of_one(shares.user));
+            margin(line.add(Ink::Plain, " of the wall clock is its own code"), run, Kind::User)
+        }
+        Class::Kernel => {
+            let line = lead(line, "kernel-bound").glued(Ink::Plain, &share_of_one(shares.kernel));
+            let line = line.add(Ink::Plain, " of the wall clock is the kernel's work for it");
+            margin(mostly(line, run), run, Kind::Kernel)
+        }
+        Class::Io => {
+            let line = lead(line, io_label(bound.resource)).glued(Ink::Plain, &share_of_one(shares.waiting));
+            let line = line.add(Ink::Plain, " of the wall clock is waiting, above all ");
+            margin(line.add(Ink::Plain, resource(bound.resource)), run, Kind::Waiting)
+        }
+        Class::Idle => {
+            let asleep =
+                run.account.iter().filter(|part| part.state == State::Sleep).map(|part| part.ns).sum();
+            lead(line, "idle")
+                .glued(Ink::Plain, &share(asleep, run.wall_ns))
+                .add(Ink::Plain, " of the wall clock it slept, waiting for nothing but time to pass")
+        }
+        Class::Mixed => {
+            let mut line = lead(line, "mixed");
+            for (index, (kind, fraction)) in by_share(run).into_iter().enumerate() {
+                let comma = if index > 0 { ", " } else { "" };
+                line = line.add(Ink::Plain, &format!("{comma}{} ", kind.name()));
+                line = line.glued(Ink::Plain, &share_of_one(fraction));
+            }
+            // What leads clearly and yet is no class is waiting, below one half.
+            if bound.margin_points >= 10.0 {
+                line.add(Ink::Plain, &format!("; {} leads, but is less than half", by_share(run)[0].0.name()))
+            } else {
+                let apart = points(bound.margin_points);
+                line.add(Ink::Plain, "; no one kind leads")
+                    .add(Ink::Dim, &format!(" (the first two are {apart} apart)"))
+            }
+        }
+    };
+    // Neither working nor waiting for anything of its own: no class speaks of this time, so the headline must.
+    let other = |state| matches!(state, State::Runqueue | State::Throttled | State::Stopped);
+    let held_up: Ns = run.account.iter().filter(|part| other(part.state)).map(|part| part.ns).sum();
+    if u128::from(held_up) * 10 < u128::from(run.wall_ns) || held_up == 0 {
+        return line;
+    }
+    line.add(Ink::Warn, "; for ")
+        .glued(Ink::Warn, &share(held_up, run.wall_ns))
+        .add(Ink::Warn, " it was ready to run, but had no CPU or was stopped")
+}
+
+/// By how much the class leads; or, where waiting has more but less than the half that would make it the class,
+/// that.
+fn margin(line: Line, run: &Run, own: Kind) -> Line {
+    let [(first, most), (second, _), _] = by_share(run);
+    if first == own {
+        let lead = points(run.bound.margin_points);
+        return line.add(Ink::Dim, &format!(" ({lead} ahead of {})", second.name()));
+    }
+    let line = line.add(Ink::Dim, &format!(" ({} has ", first.name())).glued(Ink::Dim, &share_of_one(most));
+    line.add(Ink::Dim, ", but less than half)")
+}
+
+fn points(points: f64) -> String {
+    match points.round() {
+        1.0 => "1 point".into(),
+        rounded if rounded == 0.0 && points > 0.0 => "less than 1 point".into(),
+        rounded => format!("{rounded:.0} points"),
+    }
+}
+
+/// What most of the kernel's work is, when one thing is at least half of it.
+fn mostly(line: Line, run: &Run) -> Line {
+    let mut by_call = std::collections::BTreeMap::<&str, Ns>::new();
+    let mut all: Ns = 0;
+    for step in &run.path {
+        let what = match step.state {
+            State::Kernel => step.reason.as_str(),
+            State::Fault => "page faults",
+            _ => continue,
+        };
+        all += step.ns;
+        *by_call.entry(what).or_default() += step.ns;
+    }
+    let first = by_call.into_iter().max_by_key(|(_, ns)| *ns);
+    match first.filter(|(what, ns)| !what.is_empty() && *ns >= all.div_ceil(2)) {
+        Some((what, _)) => line.add(Ink::Plain, ", most of it ").add(Ink::Bold, what),
+        None => line,
+    }
+}
+
+/// The class's name for people. Its contract name is `io` for all of them, but a program that waits for locks
+/// does no input or output.
+fn io_label(resource: State) -> &'static str {
+    match resource {
+        State::Disk | State::Network | State::Pipe => "I/O-bound",
+        State::Lock => "lock-bound",
+        _ => "bound by waiting",
+    }
+}
+
+fn resource(resource: State) -> &'static str {
+    match resource {
+        State::Disk => "for the disk",
+        State::Network => "for the network",
+        State::Lock => "for locks",
+        State::Pipe => "for pipes, terminals or local sockets outside the program",
+        State::Sleep => "for time to pass",
+        _ => "for something that is no disk, network, lock or pipe",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_need_it() {
+        let words = ["ls", "-lR", "a b", "", "it's", "--x=1", "$HOME", "größe"];
+        let expected = ["ls", "-lR", "'a b'", "''", "'it'\\''s'", "--x=1", "'$HOME'", "größe"];
+        assert_eq!(words.map(quoted), expected);
+    }
+
+    #[test]
+    fn endings_are_named_unless_all_is_well() {
+        assert_eq!(ending(Ending::Code(0)), None);
+        assert_eq!(ending(Ending::Code(3)).unwrap(), "the program exited with status 3");
+        assert_eq!(ending(Ending::Signal(9)).unwrap(), "the program was killed by signal 9 (SIGKILL)");
+        assert_eq!(ending(Ending::Signal(15)).unwrap(), "the program was killed by signal 15 (SIGTERM)");
+        assert_eq!(ending(Ending::Signal(40)).unwrap(), "the program was killed by signal 40");
+    }
+
+    #[test]
+    fn points_are_said_in_words() {
+        assert_eq!(
+            ["1 point", "less than 1 point", "55 points"],
+            [1.2, 0.3, 55.4].map(points).each_ref().map(|p| p.as_str())
+        );
+    }
+}

@@ -1,0 +1,96 @@
+//! The page for a terminal, top to bottom: headline, account, phases, places, the tables that matter for the
+//! program's class, threads, coverage. One file a part; each returns lines and knows nothing of the others.
+
+mod account;
+mod coverage;
+mod evidence;
+mod headline;
+mod phases;
+mod places;
+mod threads;
+
+use crate::Look;
+use crate::paint::Line;
+use model::run::Class;
+use model::{Ns, Run, State};
+
+/// The page, with a newline after each line.
+pub fn terminal(run: &Run, look: Look) -> String {
+    let order = by_size(run);
+    let threads = threads::table(run, look, if run.bound.class == Class::Cpu { 6 } else { 4 });
+    let mut parts = vec![headline::lines(run, look)];
+    parts.push(account::lines(run, &order, look));
+    parts.push(phases::lines(run, &order, look));
+    parts.push(places::table(run, look));
+    match run.bound.class {
+        Class::Io | Class::Idle => parts.push(evidence::waits(run, look, 6)),
+        Class::Kernel => parts.push(evidence::calls(run, look, 7)),
+        Class::Cpu => parts.push(evidence::functions(run, look, 6)),
+        Class::Mixed => {
+            for kind in headline::leading_kinds(run) {
+                parts.push(match kind {
+                    headline::Kind::Waiting => evidence::waits(run, look, 4),
+                    headline::Kind::Kernel => evidence::calls(run, look, 4),
+                    headline::Kind::User => evidence::functions(run, look, 4),
+                });
+            }
+        }
+    }
+    parts.push(threads);
+    parts.push(coverage::lines(run, look));
+    let parts: Vec<Vec<Line>> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let mut page = String::new();
+    for (index, part) in parts.iter().enumerate() {
+        if index > 0 {
+            page.push('\n');
+        }
+        for line in part {
+            page.push_str(&line.render());
+            page.push('\n');
+        }
+    }
+    page
+}
+
+/// The states that occur, longest first: the order of the bar, its legend and the strip.
+fn by_size(run: &Run) -> Vec<State> {
+    let mut parts: Vec<_> = run.account.iter().filter(|part| part.ns > 0).collect();
+    parts.sort_by_key(|part| (std::cmp::Reverse(part.ns), part.state));
+    parts.iter().map(|part| part.state).collect()
+}
+
+/// One state's time in a ledger.
+fn time_in(states: &[(State, Ns)], which: impl Fn(State) -> bool) -> Ns {
+    states.iter().filter(|(state, _)| which(*state)).map(|(_, ns)| ns).sum()
+}
+
+/// Shares out `cells` among `weights` in proportion, none lost and none invented (largest remainders).
+fn apportion(weights: &[Ns], cells: usize) -> Vec<usize> {
+    let sum: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
+    if sum == 0 {
+        return vec![0; weights.len()];
+    }
+    let exact = |weight: Ns| u128::from(weight) * cells as u128;
+    let mut shares: Vec<usize> = weights.iter().map(|weight| (exact(*weight) / sum) as usize).collect();
+    let mut by_remainder: Vec<usize> = (0..weights.len()).collect();
+    by_remainder.sort_by_key(|index| std::cmp::Reverse(exact(weights[*index]) % sum));
+    let missing = cells - shares.iter().sum::<usize>();
+    for index in by_remainder.into_iter().take(missing) {
+        shares[index] += 1;
+    }
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_shared_out_whole() {
+        assert_eq!(apportion(&[1, 1, 1], 10), [4, 3, 3]);
+        assert_eq!(apportion(&[999, 1], 10), [10, 0]);
+        assert_eq!(apportion(&[u64::MAX, u64::MAX], 9), [5, 4]);
+        assert_eq!(apportion(&[0, 0], 5), [0, 0]);
+        assert_eq!(apportion(&[], 5), [0; 0]);
+    }
+}

@@ -1,0 +1,178 @@
+//! The places where the wall clock went: the path's steps, merged to what a person would call one place.
+//!
+//! A build runs the same compiler five hundred times; five hundred rows of it say less than one. Steps with
+//! equal process name, state and reason are one place. Threads are told apart only where their process has a
+//! handful of names for them. Time in the run queue is one place of its process, whoever ran instead: on a busy
+//! host that is somebody else each time, and the leading names say enough.
+
+use crate::Look;
+use crate::paint::{Ink, Line};
+use crate::table::{Table, figure, text};
+use crate::units::{count, duration, share};
+use model::{Ns, Pid, Run, State, Step, Tid};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Rows before the rest is folded.
+const ROWS: usize = 8;
+/// More thread names than this in one process are not told apart.
+const THREAD_NAMES: usize = 6;
+
+struct Place {
+    who: String,
+    state: State,
+    /// Each reason with its time.
+    reasons: BTreeMap<String, Ns>,
+    ns: Ns,
+    count: u64,
+    many: BTreeSet<(Pid, Tid)>,
+}
+
+pub(super) fn table(run: &Run, look: Look) -> Vec<Line> {
+    let places = merged(run);
+    if places.is_empty() {
+        return Vec::new();
+    }
+    // At least one place, whatever its size: all may be small.
+    let matters = |place: &Place| u128::from(place.ns) * 200 >= u128::from(run.wall_ns);
+    let mut shown = places.iter().take_while(|place| matters(place)).count().clamp(1, ROWS);
+    if places.len() == shown + 1 {
+        shown += 1;
+    }
+    let columns = vec![
+        text("", 10, 0),
+        text("", 11, 0),
+        text("", 12, 0),
+        figure("share", 0),
+        text("", 10, 2),
+        figure("time", 0),
+        figure("times", 1),
+    ];
+    let mut table = Table::new(look, "where the time went", columns);
+    for place in &places[..shown] {
+        let many = match place.many.len() {
+            0 | 1 => String::new(),
+            many => format!(" {}{}", look.times(), count(many as u64)),
+        };
+        let ink = Ink::Of(place.state);
+        table.row(vec![
+            (Ink::Plain, format!("{}{many}", place.who)),
+            (ink, place.state.name().into()),
+            (Ink::Plain, place.reason()),
+            (Ink::Plain, share(place.ns, run.wall_ns)),
+            (ink, bar(place.ns, run.wall_ns, look)),
+            (Ink::Plain, duration(place.ns)),
+            (Ink::Plain, count(place.count)),
+        ]);
+    }
+    let rest = &places[shown..];
+    if !rest.is_empty() {
+        let ns = rest.iter().map(|place| place.ns).sum();
+        table.rest(vec![
+            (Ink::Dim, format!("{} {} more places", look.rest(), count(rest.len() as u64))),
+            (Ink::Dim, String::new()),
+            (Ink::Dim, String::new()),
+            (Ink::Dim, share(ns, run.wall_ns)),
+            (Ink::Dim, String::new()),
+            (Ink::Dim, duration(ns)),
+            (Ink::Dim, count(rest.iter().map(|place| place.count).sum())),
+        ]);
+    }
+    table.lines()
+}
+
+impl Place {
+    /// The reason; of several that ran instead, the leading two.
+    fn reason(&self) -> String {
+        if self.state != State::Runqueue {
+            return self.reasons.keys().next().cloned().unwrap_or_default();
+        }
+        let mut ran: Vec<(&str, Ns)> = self
+            .reasons
+            .iter()
+            .filter_map(|(reason, ns)| Some((reason.strip_suffix(" ran")?, *ns)))
+            .collect();
+        ran.sort_by_key(|(_, ns)| Reverse(*ns));
+        let named: Vec<&str> = ran.iter().take(2).map(|(name, _)| *name).collect();
+        match (named.as_slice(), ran.len().saturating_sub(2)) {
+            ([], _) => self.reasons.keys().next().cloned().unwrap_or_default(),
+            (named, 0) => format!("{} ran", named.join(", ")),
+            (named, more) => format!("{} and {more} more ran", named.join(", ")),
+        }
+    }
+}
+
+/// Places, longest first.
+fn merged(run: &Run) -> Vec<Place> {
+    let labels = Labels::new(run);
+    let mut places = BTreeMap::<(String, State, &str), Place>::new();
+    for step in run.path.iter().filter(|step| step.ns > 0) {
+        let who = labels.of(step);
+        let told_apart = if step.state == State::Runqueue { "" } else { step.reason.as_str() };
+        let place = places.entry((who.clone(), step.state, told_apart)).or_insert_with(|| Place {
+            who,
+            state: step.state,
+            reasons: BTreeMap::new(),
+            ns: 0,
+            count: 0,
+            many: BTreeSet::new(),
+        });
+        *place.reasons.entry(step.reason.clone()).or_default() += step.ns;
+        place.ns += step.ns;
+        place.count += step.count;
+        place.many.insert((step.pid, step.tid));
+    }
+    let mut places: Vec<Place> = places.into_values().collect();
+    // The map's order, by name, decides among equals.
+    places.sort_by_key(|place| Reverse(place.ns));
+    places
+}
+
+/// Names for threads as they are shown.
+struct Labels<'a> {
+    names: HashMap<(Pid, Tid), &'a str>,
+    /// Per process name, the names of its threads on the path other than main threads.
+    on_path: HashMap<&'a str, BTreeSet<&'a str>>,
+}
+
+impl<'a> Labels<'a> {
+    fn new(run: &'a Run) -> Self {
+        let names: HashMap<_, _> =
+            run.threads.iter().map(|thread| ((thread.pid, thread.tid), thread.name.as_str())).collect();
+        let mut on_path = HashMap::<&str, BTreeSet<&str>>::new();
+        for step in run.path.iter().filter(|step| step.tid != step.pid) {
+            let name = names.get(&(step.pid, step.tid)).copied().unwrap_or_default();
+            on_path.entry(&step.process).or_default().insert(name);
+        }
+        Labels { names, on_path }
+    }
+
+    /// `cc`, `server/worker`; `demo/thread` where a thread has no name of its own or there are too many names.
+    fn of(&self, step: &Step) -> String {
+        let process = match step.process.as_str() {
+            "" => "-",
+            process => process,
+        };
+        if step.pid == step.tid {
+            return process.to_owned();
+        }
+        let few = self.on_path.get(process).is_some_and(|names| names.len() <= THREAD_NAMES);
+        match self.names.get(&(step.pid, step.tid)) {
+            Some(name) if few && !name.is_empty() && *name != process => format!("{process}/{name}"),
+            _ => format!("{process}/thread"),
+        }
+    }
+}
+
+/// The share as a bar, ten columns for all of the wall.
+fn bar(ns: Ns, wall_ns: Ns, look: Look) -> String {
+    const COLUMNS: u128 = 10;
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = u128::from(ns) * COLUMNS * 8 / u128::from(wall_ns.max(1));
+    let eighths = eighths.min(COLUMNS * 8) as usize;
+    if look.unicode {
+        format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+    } else {
+        "#".repeat((eighths + 4) / 8)
+    }
+}

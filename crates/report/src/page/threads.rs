@@ -1,0 +1,138 @@
+//! Each thread's own time, where there is more than one that did something.
+
+use super::time_in;
+use crate::Look;
+use crate::paint::{Ink, Line};
+use crate::table::{Table, figure, text};
+use crate::units::{count, duration};
+use model::run::Thread;
+use model::{Ns, Pid, Run, State, Tid};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+/// Above this many threads, those of one name share a row.
+const APART: usize = 6;
+
+/// One row: a thread, or all of one name.
+#[derive(Default)]
+struct Row<'a> {
+    name: &'a str,
+    threads: u64,
+    on_path: Ns,
+    user: Ns,
+    kernel: Ns,
+    fault: Ns,
+    runqueue: Ns,
+    waiting: Ns,
+}
+
+/// A column: its head, its rank when there is little room, its figure.
+struct Figure {
+    head: &'static str,
+    rank: u8,
+    of: fn(&Row) -> Ns,
+}
+
+const FIGURES: [Figure; 6] = [
+    Figure { head: "on path", rank: 0, of: |row| row.on_path },
+    Figure { head: "user", rank: 0, of: |row| row.user },
+    Figure { head: "kernel", rank: 0, of: |row| row.kernel },
+    Figure { head: "fault", rank: 1, of: |row| row.fault },
+    Figure { head: "runqueue", rank: 2, of: |row| row.runqueue },
+    Figure { head: "waiting", rank: 3, of: |row| row.waiting },
+];
+
+/// Threads that had a thousandth of the wall, on a CPU or on the path.
+pub(super) fn active(run: &Run) -> Vec<(&Thread, Ns)> {
+    let mut on_path = HashMap::<(Pid, Tid), Ns>::new();
+    for step in &run.path {
+        *on_path.entry((step.pid, step.tid)).or_default() += step.ns;
+    }
+    let threads = run.threads.iter().map(|thread| {
+        let path_ns = on_path.get(&(thread.pid, thread.tid)).copied().unwrap_or(0);
+        (thread, path_ns)
+    });
+    let matters = |(thread, path_ns): &(&Thread, Ns)| {
+        let most = time_in(&thread.states, State::on_cpu).max(*path_ns);
+        most > 0 && u128::from(most) * 1000 >= u128::from(run.wall_ns)
+    };
+    threads.filter(matters).collect()
+}
+
+pub(super) fn table(run: &Run, look: Look, rows_max: usize) -> Vec<Line> {
+    let active = active(run);
+    if active.len() < 2 {
+        return Vec::new();
+    }
+    let rows = rows(&active);
+    // Columns in which no thread has anything are left out.
+    let figures: Vec<&Figure> =
+        FIGURES.iter().filter(|figure| rows.iter().any(|row| (figure.of)(row) > 0)).collect();
+    let mut columns = vec![text("", 12, 0)];
+    columns.extend(figures.iter().map(|one| figure(one.head, one.rank)));
+    let mut table = Table::new(look, "threads", columns);
+    let shown = if rows.len() == rows_max + 1 { rows.len() } else { rows.len().min(rows_max) };
+    for row in &rows[..shown] {
+        let many = match row.threads {
+            1 => String::new(),
+            many => format!(" {}{}", look.times(), count(many)),
+        };
+        let mut cells = vec![(Ink::Plain, format!("{}{many}", row.name))];
+        cells.extend(figures.iter().map(|figure| match (figure.of)(row) {
+            0 => (Ink::Dim, "0".to_owned()),
+            ns => (Ink::Plain, duration(ns)),
+        }));
+        table.row(cells);
+    }
+    let mut rest = Row::default();
+    for row in &rows[shown..] {
+        rest.add(row);
+    }
+    if rest.threads > 0 {
+        let more = format!("{} {} more threads", look.rest(), count(rest.threads));
+        let mut cells = vec![(Ink::Dim, more)];
+        cells.extend(figures.iter().map(|figure| (Ink::Dim, duration((figure.of)(&rest)))));
+        table.rest(cells);
+    }
+    table.lines()
+}
+
+/// Rows, most time on the path first, then most CPU time.
+fn rows<'a>(active: &[(&'a Thread, Ns)]) -> Vec<Row<'a>> {
+    let each = active.iter().map(|(thread, path_ns)| {
+        let time = |which: fn(State) -> bool| time_in(&thread.states, which);
+        Row {
+            name: &thread.name,
+            threads: 1,
+            on_path: *path_ns,
+            user: time(|state| state == State::User),
+            kernel: time(|state| state == State::Kernel),
+            fault: time(|state| state == State::Fault),
+            runqueue: time(|state| matches!(state, State::Runqueue | State::Throttled)),
+            waiting: time(State::blocked),
+        }
+    });
+    let mut rows: Vec<Row> = if active.len() <= APART {
+        each.collect()
+    } else {
+        let mut by_name = BTreeMap::<&str, Row>::new();
+        for row in each {
+            by_name.entry(row.name).or_insert_with(|| Row { name: row.name, ..Row::default() }).add(&row);
+        }
+        by_name.into_values().collect()
+    };
+    rows.sort_by_key(|row| Reverse((row.on_path, row.user + row.kernel + row.fault)));
+    rows
+}
+
+impl Row<'_> {
+    fn add(&mut self, other: &Row) {
+        self.threads += other.threads;
+        self.on_path += other.on_path;
+        self.user += other.user;
+        self.kernel += other.kernel;
+        self.fault += other.fault;
+        self.runqueue += other.runqueue;
+        self.waiting += other.waiting;
+    }
+}

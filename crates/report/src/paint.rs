@@ -1,0 +1,246 @@
+//! Lines of styled text: the one way onto the page. Whatever is added to a [`Line`] is cleaned there, so that
+//! no part of the page can forget to.
+
+use crate::Look;
+use crate::clean::{char_width, clean, fit, width};
+use model::State;
+
+/// How a piece of text looks where colour is allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ink {
+    Plain,
+    /// What the eye should find first.
+    Bold,
+    /// What may be skipped.
+    Dim,
+    /// What qualifies the result.
+    Warn,
+    /// Text in a state's colour.
+    Of(State),
+    /// Text on a state's colour.
+    On(State),
+    /// An upper half block: one state above, another below.
+    Halves(State, State),
+}
+
+/// A state's colour (of the 256; apart for colour-blind eyes too, after Okabe and Ito) and its letter, which
+/// tells it where there is no colour.
+pub(crate) fn mark(state: State) -> (u8, &'static str) {
+    match state {
+        State::Stopped => (240, "Z"),
+        State::Kernel => (214, "K"),
+        State::Fault => (166, "F"),
+        State::User => (36, "U"),
+        State::Throttled => (136, "T"),
+        State::Runqueue => (184, "R"),
+        State::Disk => (33, "D"),
+        State::Network => (74, "N"),
+        State::Lock => (140, "L"),
+        State::Pipe => (109, "P"),
+        State::Sleep => (246, "."),
+        State::OtherWait => (242, "W"),
+        State::Unexplained => (198, "?"),
+    }
+}
+
+/// Black or white, whichever can be read on a state's colour.
+fn readable_on(state: State) -> u8 {
+    let dark = [State::Stopped, State::OtherWait];
+    if dark.contains(&state) { 231 } else { 16 }
+}
+
+impl Ink {
+    /// The parameters of the escape sequence that switches to this ink.
+    fn codes(self) -> String {
+        match self {
+            Ink::Plain => String::new(),
+            Ink::Bold => "1".into(),
+            Ink::Dim => "2".into(),
+            Ink::Warn => "1;38;5;208".into(),
+            Ink::Of(state) => format!("38;5;{}", mark(state).0),
+            Ink::On(state) => format!("48;5;{};38;5;{}", mark(state).0, readable_on(state)),
+            Ink::Halves(upper, lower) => format!("38;5;{};48;5;{}", mark(upper).0, mark(lower).0),
+        }
+    }
+}
+
+/// One line of the page, or one paragraph of it before it is wrapped.
+#[derive(Debug, Clone)]
+pub(crate) struct Line {
+    look: Look,
+    spans: Vec<(Ink, String)>,
+}
+
+impl Line {
+    pub(crate) fn new(look: Look) -> Self {
+        Line { look, spans: Vec::new() }
+    }
+
+    /// The line with cleaned `text` at its end.
+    pub(crate) fn add(mut self, ink: Ink, text: &str) -> Self {
+        self.push(ink, &clean(text, self.look.unicode));
+        self
+    }
+
+    /// The same, not to be broken between its words when the line is wrapped: for a figure and its unit.
+    pub(crate) fn glued(self, ink: Ink, text: &str) -> Self {
+        let mut line = self;
+        line.push(ink, &clean(text, line.look.unicode).replace(' ', GLUE));
+        line
+    }
+
+    /// The line with blanks at its end, up to a column.
+    pub(crate) fn pad_to(mut self, column: usize) -> Self {
+        let missing = column.saturating_sub(self.width());
+        self.push(Ink::Plain, &" ".repeat(missing));
+        self
+    }
+
+    fn push(&mut self, ink: Ink, text: &str) {
+        match self.spans.last_mut() {
+            _ if text.is_empty() => {}
+            Some((last, so_far)) if *last == ink => so_far.push_str(text),
+            _ => self.spans.push((ink, text.to_owned())),
+        }
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.spans.iter().map(|(_, text)| width(text)).sum()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// The line cut to the page.
+    pub(crate) fn cut(self) -> Self {
+        let columns = self.look.columns();
+        self.cut_to(columns)
+    }
+
+    fn cut_to(self, columns: usize) -> Self {
+        let mut left = columns;
+        if self.width() <= left {
+            return self;
+        }
+        let mut line = Line::new(self.look);
+        for (ink, text) in self.spans {
+            let cut = fit(&text, left, self.look.unicode);
+            left -= width(&cut);
+            let whole = cut == text;
+            line.push(ink, &cut);
+            if !whole {
+                break;
+            }
+        }
+        line
+    }
+
+    /// The line as a paragraph: broken between words, further lines indented, words that are wider than the
+    /// page broken anywhere; cut where it gets longer than anyone reads.
+    pub(crate) fn wrap(self, indent: usize) -> Vec<Line> {
+        if self.is_empty() {
+            return Vec::new();
+        }
+        let (look, columns) = (self.look, self.look.columns());
+        let kept = self.cut_to(PARAGRAPH);
+        let chars: Vec<(Ink, char)> =
+            kept.spans.iter().flat_map(|(ink, text)| text.chars().map(|char| (*ink, char))).collect();
+        let mut lines = Vec::new();
+        let mut line = Line::new(look);
+        let mut used = 0;
+        // A word ends with the blank after it, whatever inks it is written in.
+        for word in chars.split_inclusive(|(_, char)| *char == ' ') {
+            let wide: usize =
+                word.iter().filter(|(_, char)| *char != ' ').map(|(_, char)| char_width(*char)).sum();
+            let mut broken = used > indent && used + wide > columns;
+            for (ink, char) in word {
+                if broken || (used + char_width(*char) > columns && *char != ' ') {
+                    lines.push(std::mem::replace(&mut line, Line::new(look).pad_to(indent)));
+                    used = indent;
+                    broken = false;
+                }
+                line.push(*ink, char.encode_utf8(&mut [0; 4]));
+                used += char_width(*char);
+            }
+        }
+        lines.push(line);
+        lines
+    }
+
+    /// The bytes for a terminal: no blanks at the end, every colour switched off where it ends.
+    pub(crate) fn render(&self) -> String {
+        let mut spans = self.spans.clone();
+        let blank = |ink: Ink| !self.look.colour || !matches!(ink, Ink::On(_));
+        while let Some((_, text)) = spans.last_mut().filter(|(ink, _)| blank(*ink)) {
+            text.truncate(text.trim_end_matches([' ', '\u{a0}']).len());
+            if !text.is_empty() {
+                break;
+            }
+            spans.pop();
+        }
+        let mut rendered = String::new();
+        for (ink, text) in spans {
+            let text = text.replace(GLUE, " ");
+            match ink.codes() {
+                codes if codes.is_empty() || !self.look.colour => rendered.push_str(&text),
+                codes => rendered.push_str(&format!("\x1b[{codes}m{text}\x1b[0m")),
+            }
+        }
+        rendered
+    }
+}
+
+/// Columns of the longest paragraph. Our own stay far below; an error text of others may be any length.
+const PARAGRAPH: usize = 600;
+
+/// A blank that a line is not broken at; rendered as an ordinary one, so that copied text is plain.
+const GLUE: &str = "\u{a0}";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    const LOOK: Look = Look { width: 40, colour: false, unicode: true };
+
+    fn text(lines: &[Line]) -> Vec<String> {
+        lines.iter().map(Line::render).collect()
+    }
+
+    #[test]
+    fn each_state_has_its_own_colour_and_letter() {
+        let marks: Vec<_> = State::ALL.into_iter().map(mark).collect();
+        assert_eq!(marks.iter().map(|mark| mark.0).collect::<HashSet<_>>().len(), State::ALL.len());
+        assert_eq!(marks.iter().map(|mark| mark.1).collect::<HashSet<_>>().len(), State::ALL.len());
+    }
+
+    #[test]
+    fn a_paragraph_breaks_between_words_but_not_before_a_unit() {
+        let line =
+            Line::new(LOOK).add(Ink::Bold, "it took a rather long time of about ").glued(Ink::Dim, "12 ms");
+        let lines = line.add(Ink::Plain, " in all").wrap(2);
+        assert_eq!(text(&lines), ["it took a rather long time of about", "  12 ms in all"]);
+    }
+
+    #[test]
+    fn a_word_wider_than_the_page_is_broken() {
+        let lines = Line::new(LOOK).add(Ink::Plain, &format!("try: {}", "x".repeat(70))).wrap(2);
+        assert!(lines.iter().all(|line| line.width() <= 40));
+        assert_eq!(text(&lines).concat().matches('x').count(), 70);
+    }
+
+    #[test]
+    fn colour_is_switched_off_where_it_ends_and_left_out_when_not_wanted() {
+        let line = |look| Line::new(look).add(Ink::Bold, "a").add(Ink::Plain, "b\x1b[1m  ");
+        assert_eq!(line(Look { colour: true, ..LOOK }).render(), "\x1b[1ma\x1b[0mb\\x1b[1m");
+        assert_eq!(line(LOOK).render(), "ab\\x1b[1m");
+    }
+
+    #[test]
+    fn a_line_is_cut_to_the_page() {
+        let line = Line::new(LOOK).add(Ink::Bold, &"a".repeat(30)).add(Ink::Plain, &"b".repeat(30)).cut();
+        assert_eq!(line.width(), 40);
+        assert!(line.render().ends_with("b…"));
+    }
+}

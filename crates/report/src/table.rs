@@ -1,0 +1,253 @@
+//! Tables fitted to the page: as wide as their content, text columns narrowed and then the least important
+//! columns dropped when the page is narrower. Figures stand under each other by their last digit, units in a
+//! column of their own.
+
+use crate::Look;
+use crate::clean::{clean, fit, width};
+use crate::paint::{Ink, Line};
+
+/// Blanks between columns.
+const GAP: usize = 2;
+/// Blanks before each row; the title stands at the margin.
+const INDENT: usize = 2;
+/// Columns left to a text column when nothing more can be dropped.
+const LEAST: usize = 4;
+
+/// One column.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Column {
+    head: &'static str,
+    kind: Kind,
+    /// Columns are dropped from the highest rank down; 0 stays.
+    rank: u8,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    /// Left-aligned; may be narrowed down to this many columns.
+    Text(usize),
+    /// A figure, or a figure and its unit.
+    Figure,
+}
+
+/// A text column that may be narrowed to `least` columns.
+pub(crate) fn text(head: &'static str, least: usize, rank: u8) -> Column {
+    Column { head, kind: Kind::Text(least), rank }
+}
+
+/// A column of figures.
+pub(crate) fn figure(head: &'static str, rank: u8) -> Column {
+    Column { head, kind: Kind::Figure, rank }
+}
+
+struct Row {
+    cells: Vec<(Ink, String)>,
+    /// The first cell runs over the text columns that follow it: the title, and the row for the rest.
+    runs_over: bool,
+}
+
+/// A table with its title in the head row.
+pub(crate) struct Table {
+    look: Look,
+    columns: Vec<Column>,
+    rows: Vec<Row>,
+}
+
+impl Table {
+    pub(crate) fn new(look: Look, title: &str, columns: Vec<Column>) -> Self {
+        let mut head: Vec<_> = columns.iter().map(|column| (Ink::Dim, column.head.to_owned())).collect();
+        if let Some(first) = head.first_mut() {
+            *first = (Ink::Bold, title.to_owned());
+        }
+        // The title runs over columns without a head only.
+        let runs_over = true;
+        Table { look, columns, rows: vec![Row { cells: head, runs_over }] }
+    }
+
+    pub(crate) fn row(&mut self, cells: Vec<(Ink, String)>) {
+        self.add(cells, false);
+    }
+
+    /// The row for what is not shown: its first cell may be as wide as all leading text columns.
+    pub(crate) fn rest(&mut self, cells: Vec<(Ink, String)>) {
+        self.add(cells, true);
+    }
+
+    fn add(&mut self, cells: Vec<(Ink, String)>, runs_over: bool) {
+        let cells = cells.into_iter().map(|(ink, text)| (ink, clean(&text, self.look.unicode))).collect();
+        self.rows.push(Row { cells, runs_over });
+    }
+
+    pub(crate) fn lines(mut self) -> Vec<Line> {
+        let mut widths = self.natural_widths();
+        let room = self.look.columns();
+        self.narrow(&mut widths, room, false);
+        while total(&widths) > room {
+            let droppable = (0..self.columns.len()).filter(|index| self.columns[*index].rank > 0);
+            let Some(index) = droppable.max_by_key(|index| self.columns[*index].rank) else { break };
+            self.columns.remove(index);
+            for row in &mut self.rows {
+                row.cells.remove(index);
+            }
+            // What the drop freed goes back to the text columns.
+            widths = self.natural_widths();
+            self.narrow(&mut widths, room, false);
+        }
+        // Figures are never cut while there is text to give.
+        self.narrow(&mut widths, room, true);
+        let leading = self.leading();
+        self.rows
+            .iter()
+            .enumerate()
+            .map(|(index, row)| self.line(row, index == 0, &widths, leading))
+            .collect()
+    }
+
+    /// How many text columns stand at the left: what a cell that runs over may use.
+    fn leading(&self) -> usize {
+        self.columns.iter().take_while(|column| matches!(column.kind, Kind::Text(_))).count()
+    }
+
+    /// The widest figure and the widest unit of a column.
+    fn figure_widths(&self, column: usize) -> (usize, usize) {
+        let split = self.rows[1..].iter().map(|row| figure_and_unit(&row.cells[column].1));
+        split.fold((0, 0), |(figures, units), (figure, unit)| {
+            (figures.max(width(figure)), units.max(width(unit)))
+        })
+    }
+
+    fn natural_widths(&self) -> Vec<usize> {
+        let mut widths: Vec<usize> = (0..self.columns.len())
+            .map(|index| {
+                let head = if index == 0 { 0 } else { width(self.columns[index].head) };
+                let body = match self.columns[index].kind {
+                    Kind::Text(_) => {
+                        let cells = self.rows.iter().filter(|row| !row.runs_over || index > 0);
+                        cells.map(|row| width(&row.cells[index].1)).max().unwrap_or(0)
+                    }
+                    Kind::Figure => {
+                        let (figures, units) = self.figure_widths(index);
+                        figures + units
+                    }
+                };
+                head.max(body)
+            })
+            .collect();
+        // What runs over may need more than the leading columns have: the last of them gets it.
+        let leading = self.leading();
+        let have = total(&widths[..leading]);
+        let need = self.rows.iter().enumerate().filter(|(_, row)| row.runs_over);
+        let need = need.map(|(index, row)| self.run_over_width(row, index == 0, leading)).max().unwrap_or(0);
+        if let Some(last) = widths[..leading].last_mut() {
+            *last += need.saturating_sub(have);
+        }
+        widths
+    }
+
+    /// Columns that a row's first cell needs when it runs over the text columns without text of their own.
+    fn run_over_width(&self, row: &Row, head: bool, leading: usize) -> usize {
+        let others =
+            row.cells[1..leading.max(1)].iter().map(|cell| width(&cell.1)).filter(|width| *width > 0);
+        let others: usize = others.map(|width| width + GAP).sum();
+        width(&row.cells[0].1) + others + if head { 0 } else { INDENT }
+    }
+
+    /// Takes columns from the widest text columns until the table fits or all are at their least:
+    /// their own, or when it comes to it, that of all.
+    fn narrow(&self, widths: &mut [usize], room: usize, hard: bool) {
+        while total(widths) > room {
+            let least = |index: usize| match self.columns[index].kind {
+                Kind::Text(_) if hard => LEAST,
+                Kind::Text(least) => least,
+                Kind::Figure => usize::MAX,
+            };
+            let can = (0..widths.len()).filter(|index| widths[*index] > least(*index));
+            let Some(widest) = can.max_by_key(|index| widths[*index]) else { return };
+            widths[widest] -= 1;
+        }
+    }
+
+    fn line(&self, row: &Row, head: bool, widths: &[usize], leading: usize) -> Line {
+        let unicode = self.look.unicode;
+        let mut line = Line::new(self.look);
+        let mut at = if head { 0 } else { INDENT };
+        let mut edge = INDENT;
+        for (index, (ink, text)) in row.cells.iter().enumerate() {
+            let end = edge + widths[index];
+            match self.columns[index].kind {
+                Kind::Text(_) => {
+                    // Empty neighbours lend their room to a cell that runs over.
+                    let mut limit = end;
+                    if row.runs_over && index == 0 {
+                        let empty = row.cells[1..leading.max(1)].iter().take_while(|cell| cell.1.is_empty());
+                        limit += widths[1..=empty.count()].iter().map(|width| width + GAP).sum::<usize>();
+                    }
+                    if !text.is_empty() {
+                        line = line.pad_to(at).add(*ink, &fit(text, limit - at, unicode));
+                    }
+                }
+                Kind::Figure if head => {
+                    let text = fit(text, widths[index], unicode);
+                    line = line.pad_to(end - width(&text)).add(*ink, &text);
+                }
+                Kind::Figure => {
+                    let (_, units) = self.figure_widths(index);
+                    let (figure, unit) = figure_and_unit(text);
+                    // A figure without a unit, 0 among durations, stands at the end.
+                    let figure_end = if unit.is_empty() { end } else { end - units };
+                    line = line.pad_to(figure_end.saturating_sub(width(figure))).add(*ink, figure);
+                    line = line.add(if *ink == Ink::Plain { Ink::Dim } else { *ink }, unit);
+                }
+            }
+            edge = end + GAP;
+            at = edge;
+        }
+        line.cut()
+    }
+}
+
+/// Width of a table, indent and gaps included.
+fn total(widths: &[usize]) -> usize {
+    INDENT + widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
+}
+
+/// `56.7` and ` ms`. A figure without a unit is all figure.
+fn figure_and_unit(text: &str) -> (&str, &str) {
+    text.split_at(text.find(' ').unwrap_or(text.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn render(width: u16) -> Vec<String> {
+        let look = Look { width, colour: false, unicode: true };
+        let columns =
+            vec![text("", 4, 0), text("", 14, 0), figure("time", 0), figure("calls", 1), figure("p99", 2)];
+        let mut table = Table::new(look, "waits", columns);
+        let row = |cells: [&str; 5]| cells.map(|cell| (Ink::Plain, cell.to_owned())).to_vec();
+        table.row(row(["disk", "a-file-of-some-length", "1.23 s", "1,234", "890 us"]));
+        table.row(row(["pipe", "b", "56.7 ms", "2", "12 ns"]));
+        table.rest(row(["… 12 more kinds of wait", "", "1 ns", "", ""]));
+        table.lines().iter().map(Line::render).collect()
+    }
+
+    #[test]
+    fn figures_stand_under_each_other_with_their_units() {
+        let expected = [
+            "waits                             time  calls     p99",
+            "  disk  a-file-of-some-length  1.23 s   1,234  890 us",
+            "  pipe  b                      56.7 ms      2   12 ns",
+            "  … 12 more kinds of wait         1 ns",
+        ];
+        assert_eq!(render(100), expected);
+    }
+
+    #[test]
+    fn a_narrow_page_narrows_text_then_drops_columns() {
+        assert!(render(46)[1].contains("a-file-of-som…"), "{:#?}", render(46));
+        let narrow = render(40);
+        assert!(!narrow[0].contains("p99") && narrow[0].contains("time"), "{narrow:#?}");
+        assert!(narrow.iter().all(|line| width(line) <= 40), "{narrow:#?}");
+    }
+}

@@ -1,0 +1,244 @@
+//! Figures with their units: durations, counts, shares, bytes. Each keeps three significant digits and never
+//! shows something as nothing.
+
+use model::Ns;
+
+/// Units of time: length in nanoseconds, name, and the figure from which the next unit is used.
+const TIME: [(u128, &str, u128); 6] = [
+    (1, "ns", 1_000),
+    (1_000, "us", 1_000),
+    (1_000_000, "ms", 1_000),
+    (1_000_000_000, "s", 1_000),
+    (60_000_000_000, "min", 100),
+    (3_600_000_000_000, "h", u128::MAX),
+];
+
+/// A duration with three significant digits: `1.23 s`, `56.7 ms`, `890 us`, `12 ns`.
+pub fn duration(ns: Ns) -> String {
+    rounded(ns, 3)
+}
+
+/// A duration with four significant digits, for headlines: `1.234 s`.
+pub fn duration_precise(ns: Ns) -> String {
+    rounded(ns, 4)
+}
+
+/// `ns` with so many significant digits in the largest unit that keeps a digit before the point. Rounding may
+/// carry into the next unit: 999 999 ns is `1.00 ms`, never `1000 us`.
+fn rounded(ns: Ns, digits: usize) -> String {
+    let ns = u128::from(ns);
+    for (length, unit, limit) in TIME {
+        let whole_digits = |value: u128| value.checked_ilog10().map_or(1, |log| log as usize + 1);
+        let mut decimals = if length == 1 { 0 } else { digits.saturating_sub(whole_digits(ns / length)) };
+        let scaled_to = |decimals: usize| {
+            let scale = 10u128.pow(decimals as u32);
+            (scale, (ns * scale + length / 2) / length)
+        };
+        let (mut scale, mut scaled) = scaled_to(decimals);
+        if decimals > 0 && whole_digits(scaled / scale) + decimals > digits {
+            decimals -= 1;
+            (scale, scaled) = scaled_to(decimals);
+        }
+        if scaled / scale >= limit {
+            continue;
+        }
+        let whole = count_wide(scaled / scale);
+        return match decimals {
+            0 => format!("{whole} {unit}"),
+            _ => format!("{whole}.{:0decimals$} {unit}", scaled % scale),
+        };
+    }
+    unreachable!("the last unit of time has no limit")
+}
+
+/// An interval of durations: `3.10-9.20 ms`, `890 us - 1.20 ms`; one figure where both ends show the same.
+pub fn duration_range(lo: Ns, hi: Ns, dash: &str) -> String {
+    let (lo, hi) = (duration(lo), duration(hi));
+    match (lo.split_once(' '), hi.split_once(' ')) {
+        _ if lo == hi => hi,
+        (Some((figure, lo_unit)), Some((_, hi_unit))) if lo_unit == hi_unit => format!("{figure}{dash}{hi}"),
+        _ => format!("{lo} {dash} {hi}"),
+    }
+}
+
+/// A count with separated thousands: `1,234,567`.
+pub fn count(value: u64) -> String {
+    count_wide(u128::from(value))
+}
+
+/// A count of things: `1 event`, `2,345 events`.
+pub fn counted(value: u64, thing: &str) -> String {
+    format!("{} {thing}{}", count(value), if value == 1 { "" } else { "s" })
+}
+
+fn count_wide(value: u128) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.char_indices() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A part's share of a whole: `12 %`. `0 %` and `100 %` are said only of nothing and of everything.
+pub fn share(part: u64, whole: u64) -> String {
+    format!("{} %", percent(part, whole))
+}
+
+/// The same for a fraction between 0 and 1.
+pub fn share_of_one(fraction: f64) -> String {
+    const BILLION: u64 = 1_000_000_000;
+    // What rounds to none of a billion parts is still something.
+    let parts = (fraction * BILLION as f64).round() as u64;
+    share(if fraction > 0.0 { parts.max(1) } else { 0 }, BILLION)
+}
+
+/// An interval of shares: `6-11 %`; one figure where both ends show the same.
+pub fn share_range(lo: u64, hi: u64, whole: u64, dash: &str) -> String {
+    let (lo, hi) = (percent(lo, whole), percent(hi, whole));
+    if lo == hi { format!("{hi} %") } else { format!("{lo}{dash}{hi} %") }
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    let (part, whole) = (u128::from(part), u128::from(whole));
+    match part * 100 {
+        0 => "0".into(),
+        hundredfold if hundredfold < whole => "<1".into(),
+        _ if part >= whole => "100".into(),
+        hundredfold => match (hundredfold + whole / 2) / whole {
+            100.. => ">99".into(),
+            rounded => rounded.to_string(),
+        },
+    }
+}
+
+/// Bytes in binary units: `512 B`, `7.75 GiB`.
+pub fn bytes(value: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if value < 1024 {
+        return format!("{value} B");
+    }
+    let mut scaled = value as f64 / 1024.0;
+    let mut units = UNITS.iter();
+    let mut unit = units.next().unwrap_or(&"");
+    // 1023.5 is where three digits would round to 1024.
+    while scaled >= 1023.5 {
+        scaled /= 1024.0;
+        unit = units.next().unwrap_or(unit);
+    }
+    let decimals = match scaled {
+        scaled if scaled < 9.995 => 2,
+        scaled if scaled < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{scaled:.decimals$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_keep_three_digits_and_carry_into_the_next_unit() {
+        for (ns, text) in [
+            (0, "0 ns"),
+            (1, "1 ns"),
+            (12, "12 ns"),
+            (999, "999 ns"),
+            (1_000, "1.00 us"),
+            (9_994, "9.99 us"),
+            (9_995, "10.0 us"),
+            (99_949, "99.9 us"),
+            (99_950, "100 us"),
+            (890_000, "890 us"),
+            (999_499, "999 us"),
+            (999_500, "1.00 ms"),
+            (56_700_000, "56.7 ms"),
+            (999_499_999, "999 ms"),
+            (999_500_000, "1.00 s"),
+            (1_234_000_000, "1.23 s"),
+            (59_960_000_000, "60.0 s"),
+            (999_499_999_999, "999 s"),
+            (999_500_000_000, "16.7 min"),
+            (5_996_000_000_000, "99.9 min"),
+            (5_998_000_000_000, "1.67 h"),
+            (3_600_000_000_000_000, "1,000 h"),
+            (u64::MAX, "5,124,096 h"),
+        ] {
+            assert_eq!(duration(ns), text, "{ns} ns");
+        }
+        assert_eq!(duration_precise(1_234_499_999), "1.234 s");
+        assert_eq!(duration_precise(999_960), "1.000 ms");
+        assert_eq!(duration_precise(999_940), "999.9 us");
+    }
+
+    #[test]
+    fn no_duration_shows_a_thousand_of_its_unit() {
+        for power in 0..19 {
+            for around in -3i64..=3 {
+                let ns = 10i64.pow(power).saturating_add(around * 10i64.pow(power.saturating_sub(4))).max(0);
+                let text = duration(ns as u64);
+                let unit_is_small = ["ns", "us", "ms", " s"].iter().any(|unit| text.ends_with(unit));
+                assert!(!unit_is_small || !text.contains(','), "{ns}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn shares_round_but_never_to_nothing_or_everything() {
+        for (part, whole, text) in [
+            (0, 100, "0 %"),
+            (0, 0, "0 %"),
+            (5, 0, "100 %"),
+            (1, u64::MAX, "<1 %"),
+            (99, 10_000, "<1 %"),
+            (100, 10_000, "1 %"),
+            (149, 10_000, "1 %"),
+            (150, 10_000, "2 %"),
+            (9_949, 10_000, "99 %"),
+            (9_950, 10_000, ">99 %"),
+            (9_999, 10_000, ">99 %"),
+            (10_000, 10_000, "100 %"),
+            (u64::MAX, u64::MAX, "100 %"),
+        ] {
+            assert_eq!(share(part, whole), text, "{part} of {whole}");
+        }
+        assert_eq!(share_of_one(0.0), "0 %");
+        assert_eq!(share_of_one(1e-15), "<1 %");
+        assert_eq!(share_of_one(0.715), "72 %");
+        assert_eq!(share_of_one(1.0), "100 %");
+        assert_eq!(share_of_one(f64::NAN), "0 %");
+    }
+
+    #[test]
+    fn intervals_say_a_unit_once() {
+        assert_eq!(duration_range(3_100_000, 9_200_000, "-"), "3.10-9.20 ms");
+        assert_eq!(duration_range(890_000, 1_200_000, "-"), "890 us - 1.20 ms");
+        assert_eq!(duration_range(5, 5, "-"), "5 ns");
+        assert_eq!(share_range(6, 11, 100, "-"), "6-11 %");
+        assert_eq!(share_range(0, 1, 1_000, "-"), "0-<1 %");
+        assert_eq!(share_range(60, 61, 1_000, "-"), "6 %");
+    }
+
+    #[test]
+    fn counts_and_bytes() {
+        for (value, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(count(value), text);
+        }
+        assert_eq!(count(u64::MAX), "18,446,744,073,709,551,615");
+        assert_eq!(
+            [0, 1, 2_000].map(|value| counted(value, "event")),
+            ["0 events", "1 event", "2,000 events"]
+        );
+        for (value, text) in [(0, "0 B"), (1_023, "1023 B"), (1_024, "1.00 KiB")] {
+            assert_eq!(bytes(value), text);
+        }
+        assert_eq!(bytes(10_240), "10.0 KiB");
+        assert_eq!(bytes(1_048_575), "1.00 MiB");
+        assert_eq!(bytes(8_321_499_136), "7.75 GiB");
+        assert_eq!(bytes(u64::MAX), "16.0 EiB");
+    }
+}

@@ -1,0 +1,517 @@
+//! Runs to render: each a kind of program, built so that its account closes.
+
+use model::account::{Account, Basis, Part, State, Step};
+use model::coverage::{Check, Coverage, Extent, Interval, Source};
+use model::recording::{Ending, Host};
+use model::run::{
+    Bound, CallRow, Class, Faults, FunctionRow, LineRow, Phases, Run, Share, Shares, Thread, WaitOn, WaitRow,
+};
+use model::{Ns, Seen};
+use std::collections::BTreeMap;
+
+pub(crate) const US: Ns = 1_000;
+pub(crate) const MS: Ns = 1_000_000;
+pub(crate) const S: Ns = 1_000_000_000;
+
+/// All samples by name.
+pub(crate) fn all() -> Vec<(&'static str, Run)> {
+    vec![
+        ("ls", ls()),
+        ("sleep", sleep()),
+        ("pipeline", pipeline()),
+        ("python", python()),
+        ("degraded", degraded()),
+        ("hostile", hostile()),
+        ("build", build()),
+        ("server", server()),
+        ("crunch", crunch()),
+        ("empty", empty()),
+    ]
+}
+
+/// One step: process, pid, tid, state, reason, time, count.
+type Place<'a> = (&'a str, u32, u32, State, &'a str, Ns, u64);
+
+/// A run whose account and path are these places; everything else is filled in plainly.
+fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
+    let mut steps: Vec<Step> = places
+        .iter()
+        .map(|(process, pid, tid, state, reason, ns, count)| Step {
+            pid: *pid,
+            tid: *tid,
+            process: (*process).into(),
+            state: *state,
+            reason: (*reason).into(),
+            ns: *ns,
+            count: *count,
+        })
+        .collect();
+    steps.sort_by_key(|step| std::cmp::Reverse(step.ns));
+    let mut by_state = BTreeMap::<State, Ns>::new();
+    for step in &steps {
+        *by_state.entry(step.state).or_default() += step.ns;
+    }
+    let wall_ns = by_state.values().sum();
+    let parts: Vec<Part> = by_state.iter().map(|(state, ns)| part(*state, *ns, sampled_part)).collect();
+    let account = Account::new(wall_ns, parts, steps).expect("a sample's account closes");
+    let share = |which: &dyn Fn(State) -> bool| {
+        let ns: Ns = by_state.iter().filter(|(state, _)| which(**state)).map(|(_, ns)| ns).sum();
+        ns as f64 / wall_ns.max(1) as f64
+    };
+    let shares = Shares {
+        waiting: share(&State::blocked),
+        kernel: share(&|state| matches!(state, State::Kernel | State::Fault)),
+        user: share(&|state| state == State::User),
+    };
+    let mut sorted = [shares.waiting, shares.kernel, shares.user];
+    sorted.sort_by(f64::total_cmp);
+    let margin = (sorted[2] - sorted[1]) * 100.0;
+    let most = by_state.iter().max_by_key(|(_, ns)| **ns).map_or(State::Unexplained, |(state, _)| *state);
+    let class = match shares {
+        _ if share(&|state| state == State::Sleep) >= 0.9 => Class::Idle,
+        _ if margin < 10.0 => Class::Mixed,
+        shares if shares.waiting >= 0.5 => Class::Io,
+        shares if shares.kernel > shares.user => Class::Kernel,
+        _ => Class::Cpu,
+    };
+    Run {
+        schema: "dwell.run/1",
+        command: command.iter().map(|word| (*word).into()).collect(),
+        exit: Ending::Code(0),
+        started_at: "2026-11-20T10:47:33Z".into(),
+        host: Host {
+            name: "build-1".into(),
+            kernel: "6.18.5".into(),
+            arch: "x86_64".into(),
+            cpus: 2,
+            memory_bytes: 8_321_499_136,
+            virtualisation: Seen::Value("kvm".into()),
+        },
+        wall_ns,
+        user_ns: Seen::Value(account.ns(State::User)),
+        kernel_ns: Seen::Value(account.ns(State::Kernel) + account.ns(State::Fault)),
+        bound: Bound { class, resource: most, margin_points: margin, shares },
+        phases: phases(&account, 200),
+        account: account.parts().to_vec(),
+        path: account.steps().to_vec(),
+        threads: Vec::new(),
+        waits: Vec::new(),
+        syscalls: Seen::Value(Vec::new()),
+        faults: Seen::Value(Faults { minor: 312, major: 0 }),
+        functions: Seen::unseen("stacks are not taken yet"),
+        lines: Seen::unseen("stacks are not taken yet"),
+        series: Seen::unseen("devices are not watched yet"),
+        findings: Seen::unseen("causes are not looked for yet"),
+        ruled_out: Seen::unseen("causes are not looked for yet"),
+        coverage: full_coverage(wall_ns),
+    }
+}
+
+fn part(state: State, ns: Ns, sampled_part: f64) -> Part {
+    let sampled = matches!(state, State::User | State::Fault) && sampled_part > 0.0;
+    let off = if sampled { (ns as f64 * sampled_part) as Ns } else { 0 };
+    let basis = if sampled { Basis::Sampled } else { Basis::Measured };
+    Part { state, ns, basis, lo_ns: ns - off, hi_ns: ns + off }
+}
+
+/// The account spread over time: its states come and go, in a way that is the same each time.
+fn phases(account: &Account, count: u64) -> Phases {
+    let slice_ns = account.wall_ns().div_ceil(count).max(1);
+    let mut left: Vec<(State, Ns)> = account.parts().iter().map(|part| (part.state, part.ns)).collect();
+    let mut slices = Vec::new();
+    let mut at = 0;
+    while at < account.wall_ns() {
+        let mut room = slice_ns.min(account.wall_ns() - at);
+        at += room;
+        let turn = slices.len();
+        let kinds = left.len();
+        let mut slice = BTreeMap::<State, Ns>::new();
+        let all: Ns = left.iter().map(|(_, ns)| ns).sum();
+        for (index, (state, ns)) in left.iter_mut().enumerate() {
+            // Each state is denser in its own stretch of the run.
+            let near = if turn * kinds / count as usize == index { 3 } else { 1 };
+            let fair = (u128::from(*ns) * u128::from(room) * near / u128::from(all.max(1))) as Ns;
+            let taken = fair.min(*ns).min(room);
+            *slice.entry(*state).or_default() += taken;
+            *ns -= taken;
+            room -= taken;
+        }
+        for (state, ns) in &mut left {
+            let taken = room.min(*ns);
+            *slice.entry(*state).or_default() += taken;
+            *ns -= taken;
+            room -= taken;
+        }
+        slices.push(slice.into_iter().filter(|(_, ns)| *ns > 0).collect());
+    }
+    Phases { slice_ns, slices }
+}
+
+fn source(name: &str, seen: Extent, why: &str, remedy: &str) -> Source {
+    Source { name: name.into(), seen, why: why.into(), remedy: remedy.into() }
+}
+
+fn full_coverage(wall_ns: Ns) -> Coverage {
+    let names = ["switches", "calls", "faults", "code", "objects", "surroundings"];
+    Coverage {
+        sources: names.map(|name| source(name, Extent::Full, "", "")).to_vec(),
+        lost_events: Seen::Value(0),
+        unexplained_ns: 0,
+        overhead_ns: Seen::Value(Interval { lo: wall_ns / 400, hi: wall_ns / 90 }),
+        host_busy: Seen::Value(0.031),
+        steal_ns: Seen::Value(0),
+        checks: vec![Check {
+            what: "CPU time against getrusage".into(),
+            ours_ns: wall_ns,
+            theirs_ns: wall_ns,
+            agrees: true,
+        }],
+        notes: Vec::new(),
+    }
+}
+
+fn call(name: &str, calls: u64, errors: u64, total_ns: Ns, cpu_ns: Ns) -> CallRow {
+    let mean = total_ns / calls.max(1);
+    CallRow {
+        name: name.into(),
+        calls,
+        errors,
+        total_ns,
+        cpu_ns,
+        p50_ns: mean * 9 / 10,
+        p99_ns: mean * 3,
+        max_ns: mean * 40,
+    }
+}
+
+fn wait(
+    reason: State,
+    call: &str,
+    (kind, name): (&str, &str),
+    calls: u64,
+    total_ns: Ns,
+    path_ns: Ns,
+) -> WaitRow {
+    let mean = total_ns / calls.max(1);
+    let name = if name.is_empty() { Seen::Absent } else { Seen::Value(name.into()) };
+    WaitRow {
+        reason,
+        call: call.into(),
+        on: WaitOn { kind: kind.into(), name },
+        calls,
+        total_ns,
+        path_ns,
+        p50_ns: mean * 8 / 10,
+        p99_ns: total_ns.min(mean * 4),
+        max_ns: total_ns.min(mean * 6),
+        stack: Seen::unseen("stacks are not taken yet"),
+    }
+}
+
+fn thread(pid: u32, tid: u32, name: &str, states: &[(State, Ns)]) -> Thread {
+    Thread {
+        pid,
+        tid,
+        name: name.into(),
+        life_ns: states.iter().map(|(_, ns)| ns).sum(),
+        outlived: false,
+        states: states.to_vec(),
+        minor_faults: Seen::Value(312),
+        major_faults: Seen::Value(0),
+    }
+}
+
+/// A recursive long listing: kernel-bound by its stat calls.
+pub(crate) fn ls() -> Run {
+    use State::*;
+    let places: &[Place] = &[
+        ("ls", 812, 812, Kernel, "newfstatat", 842 * MS, 212_644),
+        ("ls", 812, 812, User, "", 591 * MS, 300_123),
+        ("ls", 812, 812, Kernel, "getdents64", 311 * MS, 44_021),
+        ("ls", 812, 812, Kernel, "lgetxattr", 290 * MS, 212_644),
+        ("ls", 812, 812, Kernel, "openat", 120 * MS, 22_011),
+        ("ls", 812, 812, Fault, "", 41 * MS, 1_200),
+        ("ls", 812, 812, Kernel, "write", 38 * MS, 9_120),
+        ("ls", 812, 812, Disk, "ext4 vda1", 12 * MS, 31),
+        ("ls", 812, 812, Kernel, "close", 10 * MS, 22_012),
+        ("ls", 812, 812, Runqueue, "kworker/0:1", 4 * MS, 77),
+        ("ls", 812, 812, Kernel, "fstat", 3 * MS, 22_012),
+        ("ls", 812, 812, Kernel, "mmap", 600 * US, 41),
+        ("ls", 812, 812, Unexplained, "", 900 * US, 4),
+    ];
+    let mut ls = run(&["ls", "-lR", "/usr"], places, 0.06);
+    ls.syscalls = Seen::Value(vec![
+        call("newfstatat", 212_644, 12, 850 * MS, 842 * MS),
+        call("getdents64", 44_021, 0, 320 * MS, 311 * MS),
+        call("lgetxattr", 212_644, 212_644, 291 * MS, 290 * MS),
+        call("openat", 22_011, 3, 122 * MS, 120 * MS),
+        call("write", 9_120, 0, 38 * MS, 38 * MS),
+        call("close", 22_012, 0, 10 * MS, 10 * MS),
+        call("fstat", 22_012, 0, 3 * MS, 3 * MS),
+        call("mmap", 41, 0, 600 * US, 600 * US),
+        call("brk", 211, 0, 400 * US, 400 * US),
+        call("ioctl", 2, 1, 4 * US, 4 * US),
+    ]);
+    ls.waits = vec![wait(Disk, "getdents64", ("file", "vda1"), 31, 12 * MS, 12 * MS)];
+    ls.threads = vec![thread(812, 812, "ls", &[(Kernel, 1_614 * MS), (User, 591 * MS), (Fault, 41 * MS)])];
+    ls.coverage.unexplained_ns = 900 * US;
+    ls
+}
+
+/// `sleep 0.2`: nothing but waiting for time to pass.
+pub(crate) fn sleep() -> Run {
+    use State::*;
+    let places: &[Place] = &[
+        ("sleep", 900, 900, Sleep, "clock_nanosleep", 200_071 * US, 1),
+        ("sleep", 900, 900, Kernel, "execve", 410 * US, 1),
+        ("sleep", 900, 900, Fault, "", 212 * US, 61),
+        ("sleep", 900, 900, User, "", 190 * US, 62),
+        ("sleep", 900, 900, Kernel, "exit_group", 65 * US, 1),
+    ];
+    let mut sleep = run(&["sleep", "0.2"], places, 0.4);
+    sleep.waits = vec![wait(Sleep, "clock_nanosleep", ("timer", ""), 1, 200_071 * US, 200_071 * US)];
+    sleep.threads = vec![thread(900, 900, "sleep", &[(Sleep, 200_071 * US), (Kernel, 475 * US)])];
+    sleep
+}
+
+/// Three processes in a row; the one in the middle holds the others up.
+pub(crate) fn pipeline() -> Run {
+    use State::*;
+    let places: &[Place] = &[
+        ("gzip", 1002, 1002, User, "", 3_310 * MS, 4_100),
+        ("gzip", 1002, 1002, Kernel, "read", 95 * MS, 4_101),
+        ("gzip", 1002, 1002, Kernel, "write", 61 * MS, 1_400),
+        ("cat", 1001, 1001, Disk, "file big.img", 212 * MS, 96),
+        ("cat", 1001, 1001, Kernel, "read", 88 * MS, 4_096),
+        ("cat", 1001, 1001, Kernel, "write", 49 * MS, 4_096),
+        ("sh", 1000, 1000, Kernel, "clone", 2 * MS, 3),
+        ("sh", 1000, 1000, User, "", MS, 5),
+        ("wc", 1003, 1003, User, "", 24 * MS, 1_398),
+        ("wc", 1003, 1003, Runqueue, "gzip", 31 * MS, 1_102),
+    ];
+    let mut pipeline = run(&["sh", "-c", "cat big.img | gzip -6 | wc -c"], places, 0.02);
+    pipeline.threads = vec![
+        thread(1000, 1000, "sh", &[(User, MS), (Kernel, 2 * MS), (OtherWait, 3_870 * MS)]),
+        thread(1001, 1001, "cat", &[(Kernel, 302 * MS), (Disk, 240 * MS), (Pipe, 3_300 * MS)]),
+        thread(1002, 1002, "gzip", &[(User, 3_310 * MS), (Kernel, 160 * MS), (Pipe, 390 * MS)]),
+        thread(
+            1003,
+            1003,
+            "wc",
+            &[(User, 24 * MS), (Kernel, 12 * MS), (Runqueue, 61 * MS), (Pipe, 3_770 * MS)],
+        ),
+    ];
+    pipeline.user_ns = Seen::Value(3_335 * MS);
+    pipeline.kernel_ns = Seen::Value(476 * MS);
+    pipeline.waits = vec![
+        wait(Pipe, "read", ("pipe", "pipe:[8812]"), 1_398, 3_770 * MS, 0),
+        wait(Disk, "read", ("file", "big.img"), 96, 240 * MS, 212 * MS),
+    ];
+    pipeline
+}
+
+/// A Python grid that gives its memory back and takes it again: the kernel's time is page faults.
+pub(crate) fn python() -> Run {
+    use State::*;
+    let places: &[Place] = &[
+        ("python3", 77, 77, Fault, "", 1_720 * MS, 905_112),
+        ("python3", 77, 77, User, "", 880 * MS, 905_300),
+        ("python3", 77, 77, Kernel, "munmap", 540 * MS, 3_500),
+        ("python3", 77, 77, Kernel, "mmap", 31 * MS, 3_512),
+        ("python3", 77, 77, Kernel, "execve", 900 * US, 1),
+        ("python3", 77, 77, Runqueue, "dwell", 6 * MS, 31),
+    ];
+    let mut python = run(&["python3", "grid.py", "--size", "4096"], places, 0.05);
+    python.faults = Seen::Value(Faults { minor: 905_112, major: 3 });
+    python.syscalls = Seen::Value(vec![
+        call("munmap", 3_500, 0, 541 * MS, 540 * MS),
+        call("mmap", 3_512, 0, 31 * MS, 31 * MS),
+        call("read", 211, 0, 2 * MS, 2 * MS),
+        call("newfstatat", 402, 131, 2 * MS, 2 * MS),
+    ]);
+    python.threads =
+        vec![thread(77, 77, "python3", &[(Fault, 1_720 * MS), (User, 880 * MS), (Kernel, 572 * MS)])];
+    python
+}
+
+/// A program seen through `/proc` only, by an ordinary user, and killed.
+pub(crate) fn degraded() -> Run {
+    use State::*;
+    let places: &[Place] = &[
+        ("rsync", 4242, 4242, Network, "socket", 6_120 * MS, 611),
+        ("rsync", 4242, 4242, Disk, "", 2_250 * MS, 224),
+        ("rsync", 4242, 4242, Kernel, "", 710 * MS, 70),
+        ("rsync", 4242, 4242, User, "", 590 * MS, 58),
+        ("rsync", 4242, 4242, Unexplained, "", 480 * MS, 50),
+    ];
+    let mut rsync = run(&["rsync", "-a", "backup:/srv/", "/srv/"], places, 0.0);
+    for part in &mut rsync.account {
+        part.basis = Basis::Sampled;
+        part.lo_ns = part.ns * 9 / 10;
+        part.hi_ns = part.ns * 11 / 10;
+    }
+    let paranoid = "perf_event_paranoid is 4 and this user may not change it";
+    rsync.exit = Ending::Signal(9);
+    rsync.syscalls = Seen::unseen("BPF was refused (operation not permitted)");
+    rsync.faults = Seen::Absent;
+    rsync.kernel_ns = Seen::unseen("the program was not reaped by dwell");
+    let mut socket = wait(Network, "read", ("tcp", ""), 611, 6_120 * MS, 6_120 * MS);
+    socket.on.name = Seen::unseen("/proc/4242/fd cannot be read (permission denied)");
+    rsync.waits = vec![
+        socket,
+        wait(Disk, "", ("file", ""), 224, 2_250 * MS, 2_250 * MS),
+        wait(Unexplained, "", ("external", ""), 50, 480 * MS, 480 * MS),
+    ];
+    rsync.coverage = Coverage {
+        sources: vec![
+            source(
+                "switches",
+                Extent::Partial,
+                "looked at every 10 ms in /proc: BPF was refused (operation not permitted)",
+                "sudo dwell run --user $USER -- rsync …",
+            ),
+            source("calls", Extent::None, "BPF was refused (operation not permitted)", ""),
+            source("code", Extent::None, paranoid, "sudo sysctl kernel.perf_event_paranoid=1"),
+            source("surroundings", Extent::Full, "", ""),
+        ],
+        lost_events: Seen::unseen("without BPF there are no events to count"),
+        unexplained_ns: 480 * MS,
+        overhead_ns: Seen::unseen("the cost of looking was not measured"),
+        host_busy: Seen::Value(0.41),
+        steal_ns: Seen::Value(310 * MS),
+        checks: vec![Check {
+            what: "CPU time against getrusage".into(),
+            ours_ns: 1_300 * MS,
+            theirs_ns: 1_520 * MS,
+            agrees: false,
+        }],
+        notes: vec!["events after 5.00 s were counted but not kept (--keep 200MB)".into()],
+    };
+    rsync
+}
+
+/// Names that try to take over the terminal, reverse the page or push it out of shape.
+pub(crate) fn hostile() -> Run {
+    use State::*;
+    let wide = "日本語のとても長いプロセスの名前がここにあります".repeat(3);
+    let long = "x".repeat(5_000);
+    let places: &[Place] = &[
+        ("\x1b[2J\x1b[31mroot", 1, 1, User, "\x1b]0;owned\x07", 50 * MS, 2),
+        ("a\nwall 0 ns", 2, 2, Kernel, "read\r\x1b[A", 30 * MS, 1),
+        ("\u{202e}gpj.exe", 3, 3, Disk, &wide, 20 * MS, 1),
+        ("\u{9b}31m\u{200b}\u{feff}", 4, 4, Lock, &long, 10 * MS, 1),
+        ("e\u{301}\u{301}\u{301}\u{301}", 5, 5, Sleep, "\u{2066}\u{2028}\u{e0041}", 9 * MS, 1),
+        ("", 0, 0, OtherWait, "\0\u{7f}", 8 * MS, 1),
+    ];
+    let mut hostile = run(&["./a\x1b[1m", "b\nc", &wide, &long, "last\u{202e}"], places, 0.1);
+    hostile.host.name = "\x1b[31mhost\u{85}".into();
+    hostile.coverage.notes = vec!["\x1b[0;5mnote\n\nfake line\x1b]8;;http://evil\x07".into(), long.clone()];
+    hostile.coverage.sources[1] = source("\x1bc", Extent::None, "why\x1b[2K\r", &format!("{wide}\x1b[8m"));
+    hostile.coverage.checks = vec![Check { what: "\x1b#8".into(), ours_ns: 1, theirs_ns: 2, agrees: false }];
+    hostile.waits = vec![wait(Disk, "\x1bM", ("file", &format!("\x1b[6n{wide}")), 3, 20 * MS, 20 * MS)];
+    hostile.syscalls = Seen::Value(vec![call("\x1b[5m", 1, 1, MS, MS), call(&long, 1, 0, MS, MS)]);
+    hostile.functions = Seen::unseen("\x1b[?1049h\u{202e}");
+    hostile.threads = (1..5).map(|id| thread(id, id, "\x1b[7m\u{200f}t", &[(User, 20 * MS)])).collect();
+    hostile
+}
+
+/// A build: hundreds of short compilers behind one make.
+pub(crate) fn build() -> Run {
+    use State::*;
+    let mut places: Vec<Place> = vec![
+        ("make", 10, 10, User, "", 210 * MS, 2_200),
+        ("make", 10, 10, Kernel, "newfstatat", 120 * MS, 9_000),
+        ("ld", 9_999, 9_999, User, "", 1_250 * MS, 800),
+        ("ld", 9_999, 9_999, Kernel, "write", 340 * MS, 120),
+    ];
+    for child in 0..512 {
+        let pid = 100 + child;
+        places.push(("cc1", pid, pid, User, "", 41 * MS, 90));
+        places.push(("cc1", pid, pid, Fault, "", 8 * MS, 4_000));
+        places.push(("cc1", pid, pid, Runqueue, "cc1", 5 * MS, 30));
+        places.push(("as", 1_000 + child, 1_000 + child, User, "", 3 * MS, 20));
+        places.push(("sh", 2_000 + child, 2_000 + child, Kernel, "vfork", MS, 2));
+    }
+    let mut build = run(&["make", "-j2", "CFLAGS=-O2 -g", "all"], &places, 0.03);
+    let state = |ns: &Ns| *ns;
+    build.threads = places
+        .iter()
+        .map(|(name, pid, tid, kind, _, ns, _)| thread(*pid, *tid, name, &[(*kind, state(ns))]))
+        .filter(|thread| thread.states[0].0 == User)
+        .collect();
+    build.user_ns = Seen::Value(51 * S);
+    build
+}
+
+/// A threaded server that waits for a database, with named threads, half its time in the kernel.
+pub(crate) fn server() -> Run {
+    use State::*;
+    let places: &[Place] = &[
+        ("server", 50, 51, Network, "tcp 10.0.0.7:5432", 910 * MS, 4_100),
+        ("server", 50, 51, Kernel, "sendto", 502 * MS, 4_100),
+        ("server", 50, 51, Kernel, "recvfrom", 371 * MS, 8_200),
+        ("server", 50, 52, Lock, "futex 0x7f12a0", 120 * MS, 911),
+        ("server", 50, 50, User, "", 402 * MS, 9_000),
+        ("server", 50, 53, User, "", 55 * MS, 40),
+    ];
+    let mut server = run(&["./server", "--requests", "4100"], places, 0.04);
+    server.exit = Ending::Code(3);
+    server.threads = vec![
+        thread(50, 50, "server", &[(User, 402 * MS), (Lock, 1_958 * MS)]),
+        thread(50, 51, "db-client", &[(Kernel, 873 * MS), (Network, 1_400 * MS)]),
+        thread(50, 52, "cache", &[(User, 12 * MS), (Lock, 2_300 * MS)]),
+        thread(50, 53, "server", &[(User, 55 * MS), (Sleep, 2_000 * MS)]),
+    ];
+    server.waits = vec![
+        wait(Lock, "futex", ("futex", "0x7f12a0"), 40_211, 4_258 * MS, 120 * MS),
+        wait(Sleep, "epoll_wait", ("timer", ""), 200, 2_000 * MS, 0),
+        wait(Network, "recvfrom", ("tcp", "10.0.0.7:5432"), 4_100, 1_400 * MS, 910 * MS),
+    ];
+    server.syscalls = Seen::Value(vec![
+        call("recvfrom", 8_200, 0, 1_771 * MS, 371 * MS),
+        call("sendto", 4_100, 0, 502 * MS, 502 * MS),
+        call("futex", 91_000, 4_000, 4_300 * MS, 42 * MS),
+    ]);
+    server
+}
+
+/// Own code only, with functions seen: the page that symbols will give.
+pub(crate) fn crunch() -> Run {
+    use State::*;
+    let places: &[Place] = &[
+        ("crunch", 5, 5, User, "", 9_812 * MS, 400),
+        ("crunch", 5, 5, Fault, "", 105 * MS, 8_000),
+        ("crunch", 5, 5, Runqueue, "dwell", 1_305 * MS, 399),
+    ];
+    let mut crunch = run(&["./crunch"], places, 0.01);
+    let share = |value: f64| Share { value, lo: value * 0.95, hi: value * 1.05 };
+    let function = |name: &str, module: &str, mode: &str, value| FunctionRow {
+        name: name.into(),
+        module: module.into(),
+        mode: mode.into(),
+        share: share(value),
+        samples: (value * 9_900.0) as u64,
+    };
+    crunch.functions = Seen::Value(vec![
+        function("matrix::multiply", "crunch", "user", 0.81),
+        function("__memmove_avx_unaligned_erms", "libc.so.6", "user", 0.11),
+        function("clear_page_rep", "[kernel]", "kernel", 0.009),
+    ]);
+    crunch.lines = Seen::Value(vec![LineRow {
+        file: "src/matrix.rs".into(),
+        line: 42,
+        function: "matrix::multiply".into(),
+        language: "rust".into(),
+        share: share(0.6),
+        samples: 5_940,
+    }]);
+    crunch.series = Seen::Absent;
+    crunch.findings = Seen::Value(Vec::new());
+    crunch.host.virtualisation = Seen::Absent;
+    crunch
+}
+
+/// Nothing at all: a wall of zero.
+pub(crate) fn empty() -> Run {
+    run(&["true"], &[], 0.0)
+}
