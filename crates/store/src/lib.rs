@@ -1,1 +1,78 @@
-//! placeholder
+//! Recordings on disk: written as they come, readable for ever.
+//!
+//! A file is the line [`MAGIC`] and then blocks (see `block`): the header as JSON, events in blocks of about
+//! 64 KiB as `postcard` encodes them, the trailer as JSON and, where not all events were kept, the whole result
+//! as JSON. Each block carries its length and a checksum, so that a file whose writer was killed is good up to
+//! its last whole block, and says so.
+//!
+//! What readability for ever asks of `model`: an [`Event`](model::Event) variant keeps its place and its fields,
+//! because their encoding names neither; what is new is a new variant at the end. The header and the trailer
+//! are JSON and may get fields, with a default. Block kinds that a reader does not know are passed over.
+//!
+//! This crate looks into events for their time only, and analyses nothing.
+
+mod block;
+mod reader;
+mod writer;
+
+pub use reader::{End, Incomplete, Notice, Reader};
+pub use writer::{Kept, Writer};
+
+use std::io;
+use std::path::PathBuf;
+
+/// The first line of every recording. Its number is raised only when the block structure changes.
+pub const MAGIC: &[u8] = b"dwell recording 1\n";
+
+/// How many bytes of events are kept unless asked otherwise.
+pub const DEFAULT_LIMIT_BYTES: u64 = 200_000_000;
+
+/// The newest `Header::format` that this version reads.
+const FORMAT: u32 = 1;
+
+/// Why a recording cannot be written or opened.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The system refused to write it.
+    #[error("cannot write recording {path:?}: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The system refused to read it.
+    #[error("cannot read recording {path:?}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It is something else.
+    #[error("cannot read {path:?}: it is not a recording of dwell\ntry: a file written by dwell run --keep")]
+    NotARecording {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It ends, or is damaged, before there is anything to say.
+    #[error("cannot read recording {path:?}: its header is {how}")]
+    NoHeader {
+        /// The file.
+        path: PathBuf,
+        /// `cut off` or `damaged`.
+        how: &'static str,
+    },
+    /// A later dwell wrote it.
+    #[error(
+        "cannot read recording {path:?}: it has format {format}, and this dwell reads up to {FORMAT}\ntry: the dwell that recorded it, {recorder}, or a later one"
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        format: u32,
+        /// The version that wrote it.
+        recorder: String,
+    },
+}

@@ -1,0 +1,176 @@
+//! Reading a recording back, as far as it goes.
+
+use crate::block::{self, Found, Kind};
+use crate::{Error, FORMAT, MAGIC};
+use model::{Event, Header, Ns, Trailer};
+use std::fmt;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+/// An open recording: its header, and then its events, as an iterator.
+#[derive(Debug)]
+pub struct Reader<R: Read = BufReader<File>> {
+    from: R,
+    header: Header,
+    /// The event block being read, and how far.
+    events: Vec<u8>,
+    at: usize,
+    last_at: Option<Ns>,
+    over: bool,
+    end: End,
+}
+
+/// What stands behind the events.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct End {
+    /// Absent when the recording ends early.
+    pub trailer: Option<Trailer>,
+    /// The report of the run as JSON, where not all events were kept.
+    pub result: Option<String>,
+    /// What the reader must know of a recording that is not whole.
+    pub notice: Option<Notice>,
+}
+
+/// How a recording is not whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Notice {
+    /// What is wrong.
+    pub what: Incomplete,
+    /// Time of the last event before that.
+    pub last_at: Option<Ns>,
+}
+
+/// What is wrong with a recording that is not whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Incomplete {
+    /// It has no end.
+    CutOff,
+    /// A block has not the bytes that were written.
+    Damaged,
+    /// A block holds what this version does not know.
+    NotUnderstood,
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.what {
+            Incomplete::CutOff => "the recording has no end: dwell was killed, or still writes it",
+            Incomplete::Damaged => "the recording is damaged from some place on",
+            Incomplete::NotUnderstood => "the recording has events that this version of dwell does not know",
+        })
+    }
+}
+
+impl Reader {
+    /// Opens a recording and reads its header.
+    ///
+    /// # Errors
+    /// The file cannot be read, is no recording, is too new, or ends within its header.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let file = File::open(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+        Self::new(BufReader::with_capacity(block::FULL, file), path)
+    }
+}
+
+impl<R: Read> Reader<R> {
+    /// Reads a recording from `from`; `path` is its name in errors.
+    ///
+    /// # Errors
+    /// See [`Reader::open`].
+    pub fn new(mut from: R, path: &Path) -> Result<Self, Error> {
+        let failed = |source| Error::Read { path: path.to_owned(), source };
+        let mut magic = Vec::new();
+        from.by_ref().take(MAGIC.len() as u64).read_to_end(&mut magic).map_err(failed)?;
+        if magic != MAGIC {
+            return Err(Error::NotARecording { path: path.to_owned() });
+        }
+        let no_header = |how| Error::NoHeader { path: path.to_owned(), how };
+        let header = match block::read(&mut from).map_err(failed)? {
+            Found::Block(Kind::Header, json) => json,
+            Found::End | Found::CutOff => return Err(no_header("cut off")),
+            Found::Block(..) | Found::Damaged => return Err(no_header("damaged")),
+        };
+        let header = read_header(&header, path)?;
+        let end = End::default();
+        Ok(Self { from, header, events: Vec::new(), at: 0, last_at: None, over: false, end })
+    }
+
+    /// What was known before the program started.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// What stands behind the events; passes over those that were not read.
+    pub fn end(mut self) -> End {
+        for _ in self.by_ref() {}
+        self.end
+    }
+
+    fn stop(&mut self, what: Incomplete) {
+        self.over = true;
+        self.end.notice = Some(Notice { what, last_at: self.last_at });
+    }
+
+    /// Takes the next block in.
+    fn next_block(&mut self) {
+        // A disk that fails is as good as a file that ends.
+        match block::read(&mut self.from).unwrap_or(Found::CutOff) {
+            Found::Block(Kind::Events, events) => (self.events, self.at) = (events, 0),
+            Found::Block(Kind::Trailer, json) => match serde_json::from_slice(&json) {
+                Ok(trailer) => self.end.trailer = Some(trailer),
+                Err(_) => self.stop(Incomplete::NotUnderstood),
+            },
+            Found::Block(Kind::Run, json) => self.end.result = String::from_utf8(json).ok(),
+            Found::Block(Kind::Header | Kind::Unknown, _) => {}
+            Found::End if self.end.trailer.is_some() => self.over = true,
+            Found::End | Found::CutOff => self.stop(Incomplete::CutOff),
+            Found::Damaged => self.stop(Incomplete::Damaged),
+        }
+    }
+}
+
+impl<R: Read> Iterator for Reader<R> {
+    type Item = Event;
+
+    /// The next event; none at the end, or where the recording stops being whole.
+    fn next(&mut self) -> Option<Event> {
+        while self.at == self.events.len() {
+            if self.over {
+                return None;
+            }
+            self.next_block();
+        }
+        match postcard::take_from_bytes::<Event>(&self.events[self.at..]) {
+            Ok((event, rest)) => {
+                self.at = self.events.len() - rest.len();
+                self.last_at = Some(event.at());
+                Some(event)
+            }
+            Err(_) => {
+                self.at = self.events.len();
+                self.stop(Incomplete::NotUnderstood);
+                None
+            }
+        }
+    }
+}
+
+/// The format is read first: what else a later header has may not be understood.
+fn read_header(json: &[u8], path: &Path) -> Result<Header, Error> {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        format: u32,
+        recorder: String,
+    }
+    let damaged = |_| Error::NoHeader { path: path.to_owned(), how: "damaged" };
+    let version: Version = serde_json::from_slice(json).map_err(damaged)?;
+    if version.format > FORMAT {
+        return Err(Error::Newer {
+            path: path.to_owned(),
+            format: version.format,
+            recorder: version.recorder,
+        });
+    }
+    serde_json::from_slice(json).map_err(damaged)
+}

@@ -1,0 +1,158 @@
+//! Writing a recording as its events come.
+
+use crate::block::{self, Kind};
+use crate::{Error, MAGIC};
+use model::{Event, Header, Ns, Trailer};
+use serde::Serialize;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Writes one recording. Cheap for each event: it is encoded into memory, which is written when it is full.
+///
+/// A failure to write does not disturb the recording: what follows is dropped, and [`Writer::finish`] says so.
+#[derive(Debug)]
+pub struct Writer<W: Write = File> {
+    out: W,
+    path: PathBuf,
+    limit_bytes: u64,
+    written_bytes: u64,
+    /// The event block being filled.
+    events: Vec<u8>,
+    /// Time of the last event that is kept.
+    last_at: Ns,
+    /// Set when the limit was reached.
+    kept_until: Option<Ns>,
+    failed: Option<io::Error>,
+}
+
+/// What became of a recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// Size of the file.
+    pub bytes: u64,
+    /// Events after this time were not kept: the limit was reached.
+    pub until: Option<Ns>,
+}
+
+impl Writer {
+    /// Creates the file, or empties it, and writes the header.
+    ///
+    /// # Errors
+    /// [`Error::Write`] when the file cannot be created.
+    pub fn create(path: &Path, header: &Header, limit_bytes: u64) -> Result<Self, Error> {
+        let out = File::create(path).map_err(|source| Error::Write { path: path.to_owned(), source })?;
+        Ok(Self::new(out, path, header, limit_bytes))
+    }
+}
+
+impl<W: Write> Writer<W> {
+    /// Writes the header to `out`, which is empty; `path` is its name in errors. Events are kept until they
+    /// fill `limit_bytes`.
+    pub fn new(out: W, path: &Path, header: &Header, limit_bytes: u64) -> Self {
+        let mut writer = Self {
+            out,
+            path: path.to_owned(),
+            limit_bytes,
+            written_bytes: 0,
+            events: block::start(),
+            last_at: 0,
+            kept_until: None,
+            failed: None,
+        };
+        writer.attempt(|writer| {
+            writer.write(MAGIC)?;
+            writer.write_json(Kind::Header, header)
+        });
+        writer
+    }
+
+    /// Adds an event.
+    pub fn event(&mut self, event: &Event) {
+        if self.kept_until.is_some() || self.failed.is_some() {
+            return;
+        }
+        let before = self.events.len();
+        match postcard::to_extend(event, std::mem::take(&mut self.events)) {
+            Ok(events) => self.events = events,
+            Err(error) => {
+                self.failed = Some(io::Error::other(error));
+                return;
+            }
+        }
+        if self.written_bytes + self.events.len() as u64 > self.limit_bytes {
+            self.events.truncate(before);
+            self.kept_until = Some(self.last_at);
+            self.attempt(Self::write_events);
+            return;
+        }
+        self.last_at = event.at();
+        if block::payload_len(&self.events) >= block::FULL {
+            self.attempt(Self::write_events);
+        }
+    }
+
+    /// Whether the limit was reached: then [`Writer::finish`] wants the result, too.
+    pub fn is_full(&self) -> bool {
+        self.kept_until.is_some()
+    }
+
+    /// Writes the trailer, with `kept_until` as it turned out, and the result as JSON where there is one to
+    /// write: it is what can still be said of events that were not kept.
+    ///
+    /// # Errors
+    /// [`Error::Write`] with the first failure since the start.
+    pub fn finish(mut self, trailer: &Trailer, result: Option<&str>) -> Result<Kept, Error> {
+        let trailer = Trailer { kept_until: self.kept_until, ..trailer.clone() };
+        self.attempt(|writer| {
+            writer.write_events()?;
+            writer.write_json(Kind::Trailer, &trailer)?;
+            if let Some(result) = result {
+                let mut block = block::start();
+                block.extend_from_slice(result.as_bytes());
+                writer.write_block(Kind::Run, &mut block)?;
+            }
+            writer.out.flush()
+        });
+        match self.failed {
+            Some(source) => Err(Error::Write { path: self.path, source }),
+            None => Ok(Kept { bytes: self.written_bytes, until: self.kept_until }),
+        }
+    }
+
+    /// Does what can fail, unless something has failed before.
+    fn attempt(&mut self, what: impl FnOnce(&mut Self) -> io::Result<()>) {
+        if self.failed.is_none() {
+            self.failed = what(self).err();
+        }
+    }
+
+    fn write_events(&mut self) -> io::Result<()> {
+        if block::payload_len(&self.events) == 0 {
+            return Ok(());
+        }
+        let mut events = std::mem::take(&mut self.events);
+        let written = self.write_block(Kind::Events, &mut events);
+        // Its memory serves again.
+        block::restart(&mut events);
+        self.events = events;
+        written
+    }
+
+    fn write_json(&mut self, kind: Kind, value: &impl Serialize) -> io::Result<()> {
+        let mut block = block::start();
+        serde_json::to_writer(&mut block, value)?;
+        self.write_block(kind, &mut block)
+    }
+
+    fn write_block(&mut self, kind: Kind, block: &mut Vec<u8>) -> io::Result<()> {
+        block::seal(kind, block)?;
+        self.write(block)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.out.write_all(bytes)?;
+        self.written_bytes += bytes.len() as u64;
+        Ok(())
+    }
+}

@@ -1,0 +1,206 @@
+//! A recording made by hand: every kind of event, and every variant below it, at least once.
+//!
+//! It is kept in `data`, so it may only grow with new variants; what is here must not change.
+
+use model::call::{Call, CallStats, CallTime};
+use model::coverage::{Extent, Source};
+use model::recording::{
+    Calls, Comm, Cost, Counters, Ending, Ends, Event, FileKind, Header, Host, HostCpu, In, Left, Looked,
+    Mode, Object, Out, Recording, Rusage, Tier, Trailer, Wait, Waker,
+};
+use model::{Ns, Seen};
+use smallvec::smallvec;
+
+/// The whole of it.
+pub(crate) fn recording() -> Recording {
+    Recording { header: header(), events: events(), trailer: trailer() }
+}
+
+fn header() -> Header {
+    Header {
+        format: 1,
+        recorder: "0.1.0".to_owned(),
+        command: vec!["make".to_owned(), "-j2 \"ü\"".to_owned()],
+        started_at_unix_s: 1_767_225_600,
+        root: 1000,
+        tier: Tier::Bpf,
+        sample_period_ns: 1_001_001,
+        host: Host {
+            name: "board".to_owned(),
+            kernel: "6.18.0".to_owned(),
+            arch: "x86_64".to_owned(),
+            cpus: 2,
+            memory_bytes: 8 << 30,
+            virtualisation: Seen::Absent,
+        },
+        sources: vec![Source {
+            name: "switches".to_owned(),
+            seen: Extent::Full,
+            why: String::new(),
+            remedy: String::new(),
+        }],
+    }
+}
+
+fn calls() -> Calls {
+    smallvec![
+        CallTime { call: Call(0), count: 3, ns: 4_500 },
+        CallTime { call: Call(Call::COMPAT | 4), count: 1, ns: 900 },
+        CallTime { call: Call::OTHER, count: u32::MAX, ns: u64::MAX },
+    ]
+}
+
+fn counters() -> Counters {
+    Counters {
+        cpu_ns: 1,
+        runqueue_ns: 2,
+        minor_faults: 3,
+        major_faults: 4,
+        voluntary_switches: 5,
+        involuntary_switches: 6,
+    }
+}
+
+fn ends() -> Ends {
+    let mut local = [0; 16];
+    local[10..].copy_from_slice(&[0xff, 0xff, 127, 0, 0, 1]);
+    Ends { protocol: 6, local, local_port: 40_000, remote: [0x20; 16], remote_port: 443 }
+}
+
+fn file(kind: FileKind, name: &str) -> Object {
+    Object::File { kind, dev: 0x801, ino: 1 << 40, name: name.into() }
+}
+
+fn objects() -> Vec<Object> {
+    use FileKind::*;
+    let files = [Disk, Remote, Pipe, Tty, Device, Epoll, EventFd, TimerFd, Anonymous];
+    let mut objects: Vec<Object> = files.into_iter().map(|kind| file(kind, "fifteen letters")).collect();
+    objects.extend([
+        Object::Unknown,
+        Object::Net(ends()),
+        Object::Unix { ino: 7, peer: 0 },
+        Object::OtherSocket { family: 16 },
+        Object::Futex { address: u64::MAX },
+    ]);
+    objects
+}
+
+fn lefts() -> Vec<Left> {
+    let wait = |on| Wait { call: Some(Call(202)), uninterruptible: false, io: true, on };
+    let fault = Wait { call: None, uninterruptible: true, io: true, on: Object::Unknown };
+    let mut lefts = vec![Left::Runnable, Left::Stopped, Left::Dead(counters()), Left::Blocked(fault)];
+    lefts.extend(objects().into_iter().map(|on| Left::Blocked(wait(on))));
+    lefts
+}
+
+fn wakers() -> Vec<Waker> {
+    vec![
+        Waker::Task { tid: 1001, name: None },
+        Waker::Task { tid: 5, name: Some(Comm(*b"\x1b[31mnot text\xff\xfe\0")) },
+        Waker::Timer,
+        Waker::Device,
+        Waker::Network { over: 0, ready: Some(ends().reversed()) },
+        Waker::Interrupt,
+        Waker::Unknown,
+    ]
+}
+
+fn looked() -> Looked {
+    Looked {
+        tid: 1001,
+        pid: 1000,
+        parent: 999,
+        name: "looked at".into(),
+        state: b'S',
+        call: Seen::Value(Call(7)),
+        on: file(FileKind::Pipe, ""),
+        wchan: Seen::Value("pipe_read".to_owned()),
+        cpu_ns: Seen::Value(10),
+        runqueue_ns: Seen::unseen("no schedstat"),
+        user_ns: 10_000_000,
+        kernel_ns: 20_000_000,
+        minor_faults: 9,
+        major_faults: 8,
+        pipes: vec![(1 << 33, true), (8, false)],
+    }
+}
+
+fn events() -> Vec<Event> {
+    let mut at: Ns = 1_000_000_000_000;
+    let mut tick = || {
+        at += 1_234;
+        at
+    };
+    let name = Comm::from("cc1");
+    let mut events = vec![
+        Event::Start { at: tick(), tid: 1000 },
+        Event::Exec { at: tick(), entered: 999_999_999_999, tid: 1000, pid: 1000, old_tid: 1001, name },
+        Event::Fork { at: tick(), tid: 1000, child: 1001, pid: 1001, name, calls: calls() },
+        Event::Rename { at: tick(), tid: 1001, name },
+        Event::Flush { at: tick(), tid: 1001, calls: calls() },
+        Event::Send { at: tick(), tid: 1001, ends: ends(), calls: Calls::new() },
+        Event::Lost { at: tick(), events: 1 << 33 },
+        Event::Look { at: tick(), threads: vec![looked(), Looked { call: Seen::Absent, ..looked() }] },
+    ];
+    for mode in [Mode::User, Mode::Call(Call(1)), Mode::Fault, Mode::Interrupt, Mode::Kernel] {
+        events.push(Event::Sample {
+            at: tick(),
+            tid: 1001,
+            mode,
+            ip: 0xffff_ffff_8100_0000,
+            period_ns: 497_003,
+        });
+    }
+    for waker in wakers() {
+        events.push(Event::Wake { at: tick(), cpu: 1, tid: 1001, waker, calls: calls() });
+    }
+    let into = In { tid: 1000, ran: Some((0, Comm::default())), throttled_ns: 5 };
+    events.push(Event::Switch { at: tick(), cpu: 255, out: None, into: Some(into) });
+    for left in lefts() {
+        let out = Some(Out { tid: 1001, left, calls: calls() });
+        events.push(Event::Switch { at: tick(), cpu: 0, out, into: None });
+    }
+    events.push(Event::Exit { at: tick(), tid: 1000, status: 0x8b, last: true, calls: Calls::new() });
+    events
+}
+
+fn trailer() -> Trailer {
+    Trailer {
+        ending: Ending::Signal(11),
+        reaped_at: 1_000_100_000_000,
+        calls: Seen::Value(vec![CallStats {
+            call: Call(0),
+            calls: 100,
+            errors: 1,
+            total_ns: 5_000_000,
+            cpu_ns: 4_000_000,
+            max_ns: 70_000,
+            histogram: vec![(3, 90), (1_023, 10)],
+        }]),
+        rusage: Seen::Value(Rusage { user_ns: 1, kernel_ns: 2, max_rss_bytes: 3, ..Rusage::default() }),
+        host_cpu: Seen::Value(HostCpu { busy_ns: 1, span_ns: 2, ..HostCpu::default() }),
+        living: vec![(1001, counters())],
+        lost_events: Seen::Value(1 << 33),
+        cost: vec![Cost { what: "switch".to_owned(), times: 12, each_ns: (100, 200) }],
+        sources: Vec::new(),
+        kept_until: None,
+    }
+}
+
+/// The variant's name. A new variant does not compile here until it has one, and then wants its event above.
+pub(crate) fn variant(event: &Event) -> &'static str {
+    match event {
+        Event::Exec { .. } => "Exec",
+        Event::Fork { .. } => "Fork",
+        Event::Exit { .. } => "Exit",
+        Event::Switch { .. } => "Switch",
+        Event::Wake { .. } => "Wake",
+        Event::Flush { .. } => "Flush",
+        Event::Send { .. } => "Send",
+        Event::Sample { .. } => "Sample",
+        Event::Rename { .. } => "Rename",
+        Event::Look { .. } => "Look",
+        Event::Lost { .. } => "Lost",
+        Event::Start { .. } => "Start",
+    }
+}
