@@ -1,1 +1,33 @@
-fn main(){}
+//! dwell tells where a program's wall-clock time goes.
+//!
+//! This crate is the wiring: it reads the command line, joins the stages (`observe`, `analyse`, `report`,
+//! `store`) for each verb, and is the only one that prints or exits. It measures and concludes nothing.
+
+mod cli;
+mod cmd;
+mod deliver;
+mod exit;
+mod look;
+mod output;
+
+use clap::Parser;
+use cli::{Cli, Verb};
+use std::panic;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return exit::usage(&error),
+    };
+    // A mistake of ours must not look like an exit status of the program: Rust's own would be 101.
+    let done = panic::catch_unwind(|| match cli.verb {
+        Verb::Run(args) => cmd::run::run(args),
+        Verb::Show(args) => cmd::show::show(args),
+    });
+    match done {
+        Ok(Ok(status)) => ExitCode::from(status),
+        Ok(Err(error)) => exit::failure(&error),
+        Err(_) => ExitCode::from(exit::DWELL_FAILED),
+    }
+}

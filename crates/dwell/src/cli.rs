@@ -1,0 +1,215 @@
+//! The command line: what may be said, and how it is explained.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Where did the wall clock go?
+#[derive(Debug, Parser)]
+#[command(name = "dwell", version, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    Run(RunArgs),
+    Show(ShowArgs),
+}
+
+/// Run a program and say where its wall-clock time went
+///
+/// The report goes to standard error, so that the program's own output stays clean. The exit status is the
+/// program's own (128 and the signal when it was killed); 125 when dwell itself failed, 126 when the program
+/// cannot be executed, 127 when it is not found.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  dwell run ls -lR /usr\n  dwell run --json run.json -- make -j2\n  sudo dwell run --user \"$USER\" -- ./server"
+)]
+pub(crate) struct RunArgs {
+    /// Keep the recording in FILE, for `dwell show`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keep: Option<PathBuf>,
+
+    /// Keep no more than SIZE of events; what is beyond is in the report all the same
+    #[arg(long, value_name = "SIZE", default_value = "200M", value_parser = size, requires = "keep")]
+    pub(crate) keep_limit: u64,
+
+    /// Run the program as this user (name or number)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+
+    /// Where events come from; `auto` takes the best that this host allows
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) source: Source,
+
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
+
+    /// Print no report (write files only)
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    /// The program and its arguments
+    #[arg(value_name = "CMD", required = true, trailing_var_arg = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Analyse a kept recording again
+///
+/// The report goes to standard output.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// A file written by `dwell run --keep`
+    #[arg(value_name = "FILE")]
+    pub(crate) recording: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
+}
+
+/// What is reported, where to, and how it looks.
+#[derive(Debug, Args)]
+pub(crate) struct PageArgs {
+    /// Write the report as JSON to FILE (`-`: standard output)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<Place>,
+
+    /// Write the report for people to FILE (`-`: standard output)
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<Place>,
+
+    /// When to use colour
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: Colour,
+
+    /// Columns of the report; default: those of the terminal
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
+    pub(crate) width: Option<u16>,
+}
+
+/// Where an output goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    Stdout,
+    File(PathBuf),
+}
+
+impl From<OsString> for Place {
+    fn from(text: OsString) -> Self {
+        if text == "-" { Place::Stdout } else { Place::File(text.into()) }
+    }
+}
+
+impl Place {
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Place::Stdout => None,
+            Place::File(path) => Some(path),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Source {
+    /// The best that this host allows
+    #[default]
+    Auto,
+    /// Every switch, wake-up and call, in the kernel
+    Bpf,
+    /// Every switch, from perf events
+    Perf,
+    /// Looks at /proc only
+    Proc,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Colour {
+    /// On terminals, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// `200M`, `1.5G`, `64KiB`, `1000`: bytes.
+fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|char: char| char.is_ascii_alphabetic());
+    let unit = match text[digits.len()..].to_ascii_lowercase().trim_end_matches('b') {
+        "" => 1,
+        "k" => 1_000,
+        "m" => 1_000_000,
+        "g" => 1_000_000_000,
+        "ki" => 1 << 10,
+        "mi" => 1 << 20,
+        "gi" => 1_u64 << 30,
+        _ => return Err("not a size: try 200M or 1GiB".to_owned()),
+    };
+    let number: f64 = digits.parse().map_err(|_| "not a size: try 200M or 1GiB".to_owned())?;
+    if number < 0.0 || !number.is_finite() {
+        return Err("a size cannot be negative".to_owned());
+    }
+    Ok((number * unit as f64) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn parsed(line: &[&str]) -> RunArgs {
+        let Verb::Run(args) = Cli::try_parse_from([["dwell", "run"].as_slice(), line].concat()).unwrap().verb
+        else {
+            panic!("not a run");
+        };
+        args
+    }
+
+    fn refused(line: &[&str]) -> String {
+        Cli::try_parse_from([&["dwell"], line].concat()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_definitions_are_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn what_follows_the_program_is_the_programs() {
+        assert_eq!(
+            parsed(&["ls", "-l", "--json", "x", "--", "y"]).command,
+            ["ls", "-l", "--json", "x", "--", "y"]
+        );
+        assert_eq!(parsed(&["-q", "--", "-odd", "-q"]).command, ["-odd", "-q"]);
+        assert_eq!(parsed(&["--", "ls", "--", "-l"]).command, ["ls", "--", "-l"]);
+        assert!(parsed(&["-q", "ls"]).quiet);
+    }
+
+    #[test]
+    fn an_option_that_is_none_is_not_a_program() {
+        assert!(refused(&["run", "--jsn", "x", "ls"]).contains("--jsn"));
+        assert!(refused(&["run"]).contains("CMD"));
+        assert!(refused(&["run", "--width", "0", "ls"]).contains("width"));
+    }
+
+    #[test]
+    fn a_dash_is_standard_output() {
+        let args = parsed(&["--json", "-", "-o", "page", "true"]);
+        assert_eq!(args.page.json, Some(Place::Stdout));
+        assert_eq!(args.page.output, Some(Place::File("page".into())));
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(size("1000"), Ok(1_000));
+        assert_eq!(size("200M"), Ok(200_000_000));
+        assert_eq!(size("1.5GB"), Ok(1_500_000_000));
+        assert_eq!(size("64KiB"), Ok(65_536));
+        for wrong in ["", "M", "-1", "10X", "1e400"] {
+            assert!(size(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! `dwell run`: the program, watched and accounted for.
+
+use crate::cli::{RunArgs, Source};
+use crate::deliver::Outputs;
+use crate::exit;
+use crate::look::Onto;
+use crate::output::{self, Target};
+use analyse::Analyser;
+use anyhow::Context;
+use model::{Event, Header, Trailer};
+use observe::{Choice, Request, Sink};
+use std::fs::File;
+use std::path::PathBuf;
+use store::Writer;
+use sys::signals::Signals;
+use sys::spawn::Command;
+use sys::user::User;
+
+/// Runs the program; gives the exit status.
+pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
+    // From here on Ctrl-C is the program's, and the report still comes.
+    let _signals = Signals::take_over().context("cannot take signals")?;
+    let user = args.user.as_deref().map(User::look_up).transpose()?;
+    let outputs = Outputs::open(&args.page, args.keep.as_deref())?;
+    let keep = args.keep.as_deref().map(Target::open).transpose()?;
+
+    let (program, arguments) = args.command.split_first().context("no program")?;
+    let command = Command { program: program.clone(), args: arguments.to_vec(), user };
+    let request = Request { command, source: choice(args.source) };
+    let mut watcher = Watcher { analyser: None, kept: Kept::new(keep, args.keep_limit) };
+    let trailer = observe::record(&request, &mut watcher)?;
+
+    let Watcher { analyser, mut kept } = watcher;
+    let analyser = analyser.context("the recording has no header")?;
+    // The recording is completed first: should the analysis fail, it shows why.
+    let mut failed = Vec::new();
+    if !kept.is_full() {
+        failed.extend(kept.finish(&trailer, None).err());
+    }
+    let result = analyser.finish(&trailer);
+    if kept.is_full() {
+        failed.extend(kept.finish(&trailer, Some(&report::json(&result))).err());
+    }
+    let silent = args.quiet && args.page.output.is_none();
+    failed.extend(outputs.write(&args.page, &result, (!silent).then_some(Onto::Stderr)));
+
+    for error in &failed {
+        output::complain(&format!("{error:#}"));
+    }
+    // A result that was asked for and is missing must not look like success; a failure of the program counts more.
+    Ok(match exit::of_program(trailer.ending) {
+        0 if !failed.is_empty() => exit::DWELL_FAILED,
+        status => status,
+    })
+}
+
+fn choice(source: Source) -> Choice {
+    match source {
+        Source::Auto => Choice::Auto,
+        Source::Bpf => Choice::Bpf,
+        Source::Perf => Choice::Perf,
+        Source::Proc => Choice::Proc,
+    }
+}
+
+/// Takes the recording as it comes.
+struct Watcher {
+    analyser: Option<Analyser>,
+    kept: Kept,
+}
+
+impl Sink for Watcher {
+    fn header(&mut self, header: &Header) {
+        self.analyser = Some(Analyser::new(header));
+        self.kept.header = Some(header.clone());
+    }
+
+    fn event(&mut self, event: &Event) {
+        if let Some(analyser) = &mut self.analyser {
+            analyser.event(event);
+        }
+        self.kept.event(event);
+    }
+}
+
+/// The recording on disk, where one was asked for. Nothing is written before the first event: the kernel may
+/// still refuse the program.
+struct Kept {
+    header: Option<Header>,
+    target: Option<Target>,
+    path: PathBuf,
+    limit_bytes: u64,
+    writer: Option<Writer<File>>,
+    failed: Option<anyhow::Error>,
+}
+
+impl Kept {
+    fn new(target: Option<Target>, limit_bytes: u64) -> Self {
+        let path = target.as_ref().map(|target| target.path().to_owned()).unwrap_or_default();
+        Self { header: None, target, path, limit_bytes, writer: None, failed: None }
+    }
+
+    fn is_full(&self) -> bool {
+        self.writer.as_ref().is_some_and(Writer::is_full)
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.start();
+        if let Some(writer) = &mut self.writer {
+            writer.event(event);
+        }
+    }
+
+    /// Begins the file, once.
+    fn start(&mut self) {
+        let (Some(_), Some(header)) = (&self.target, &self.header) else { return };
+        let Some(target) = self.target.take() else { return };
+        match target.take() {
+            Ok(file) => self.writer = Some(Writer::new(file, &self.path, header, self.limit_bytes)),
+            Err(error) => self.failed = Some(error),
+        }
+    }
+
+    fn finish(&mut self, trailer: &Trailer, result: Option<&str>) -> anyhow::Result<()> {
+        self.start();
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        if let Some(writer) = self.writer.take() {
+            writer.finish(trailer, result)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! `dwell show`: a kept recording, analysed again.
+
+use crate::cli::{Place, ShowArgs};
+use crate::deliver::Outputs;
+use crate::exit;
+use crate::look::Onto;
+use crate::output;
+use analyse::Analyser;
+use anyhow::Context;
+use model::recording::Ending;
+use model::{Event, Header, Ns, Run, Seen, Trailer};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use store::Reader;
+
+/// The ending of a program whose end was not recorded: no program can exit with it.
+const NO_ENDING: Ending = Ending::Code(-1);
+
+/// Shows the recording; gives the exit status.
+pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
+    let mut reader = Reader::open(&args.recording)?;
+    let outputs = Outputs::open(&args.page, Some(&args.recording))?;
+    let header = reader.header().clone();
+    let mut analyser = Analyser::new(&header);
+    let mut seen = LastSeen::default();
+    for event in reader.by_ref() {
+        seen.event(&header, &event);
+        analyser.event(&event);
+    }
+    let end = reader.end();
+    let trailer = end.trailer.unwrap_or_else(|| seen.trailer());
+    let mut run = match &end.result {
+        // Events beyond the limit were analysed when they were seen, and are gone.
+        Some(result) if trailer.kept_until.is_some() => stored(result, &args)?,
+        _ => analyser.finish(&trailer),
+    };
+    if let Some(notice) = end.notice {
+        let notice = format!("{notice}; what is shown ends with what could be read");
+        output::complain(&format!("{}: {notice}", args.recording.display()));
+        run.coverage.notes.push(notice);
+    }
+    let page = (args.page.json != Some(Place::Stdout)).then_some(Onto::Stdout);
+    let failed = outputs.write(&args.page, &run, page);
+    for error in &failed {
+        output::complain(&format!("{error:#}"));
+    }
+    Ok(if failed.is_empty() { 0 } else { exit::DWELL_FAILED })
+}
+
+/// The result that was stored in place of events that were not kept.
+fn stored(result: &str, args: &ShowArgs) -> anyhow::Result<Run> {
+    serde_json::from_str(result)
+        .with_context(|| format!("cannot read the result kept in {:?}", args.recording))
+}
+
+/// What stands in for a trailer that was never written.
+#[derive(Default)]
+struct LastSeen {
+    at: Ns,
+    ending: Option<Ending>,
+}
+
+impl LastSeen {
+    fn event(&mut self, header: &Header, event: &Event) {
+        self.at = event.at();
+        if let Event::Exit { tid, status, .. } = event
+            && *tid == header.root
+        {
+            let status = ExitStatus::from_raw(*status);
+            self.ending = status.code().map(Ending::Code).or(status.signal().map(Ending::Signal));
+        }
+    }
+
+    fn trailer(&self) -> Trailer {
+        const WHY: &str = "the recording ends before the program did";
+        Trailer {
+            ending: self.ending.unwrap_or(NO_ENDING),
+            reaped_at: self.at,
+            calls: Seen::unseen(WHY),
+            rusage: Seen::unseen(WHY),
+            host_cpu: Seen::unseen(WHY),
+            living: Vec::new(),
+            lost_events: Seen::unseen(WHY),
+            cost: Vec::new(),
+            sources: Vec::new(),
+            kept_until: None,
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! How the page may look where it goes: width, colour, characters.
+
+use crate::cli::{Colour, PageArgs};
+use report::Look;
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, IsTerminal};
+use terminal_size::{Width, terminal_size_of};
+
+/// Columns where nothing says how many there are.
+const DEFAULT_WIDTH: u16 = 100;
+
+/// What the page is written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Onto {
+    Stdout,
+    Stderr,
+    File,
+}
+
+/// The look for this place.
+pub(crate) fn look(args: &PageArgs, onto: Onto) -> Look {
+    let (terminal, columns) = match onto {
+        Onto::Stdout => (io::stdout().is_terminal(), columns(io::stdout())),
+        Onto::Stderr => (io::stderr().is_terminal(), columns(io::stderr())),
+        Onto::File => (false, None),
+    };
+    let asked_by_environment = || if onto == Onto::File { None } else { text("COLUMNS")?.parse().ok() };
+    Look {
+        width: args.width.or(columns).or_else(asked_by_environment).unwrap_or(DEFAULT_WIDTH),
+        colour: coloured(args.color, terminal, &text),
+        unicode: unicode(&text),
+    }
+}
+
+fn columns(of: impl std::os::fd::AsFd) -> Option<u16> {
+    terminal_size_of(of).map(|(Width(columns), _)| columns).filter(|columns| *columns > 0)
+}
+
+fn text(name: &str) -> Option<String> {
+    env::var_os(name).map(OsString::into_string)?.ok().filter(|value| !value.is_empty())
+}
+
+/// An option counts more than the environment, and there a "no" more than a "yes" (<https://no-color.org>,
+/// <https://bixense.com/clicolors>).
+fn coloured(asked: Colour, terminal: bool, environment: &dyn Fn(&str) -> Option<String>) -> bool {
+    match asked {
+        Colour::Always => true,
+        Colour::Never => false,
+        Colour::Auto if environment("NO_COLOR").is_some() => false,
+        Colour::Auto if environment("CLICOLOR_FORCE").is_some_and(|value| value != "0") => true,
+        Colour::Auto => terminal && environment("TERM").is_none_or(|value| value != "dumb"),
+    }
+}
+
+/// Whether the locale is one of UTF-8. Where none is set, as in most containers, terminals still are.
+fn unicode(environment: &dyn Fn(&str) -> Option<String>) -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(environment);
+    locale.is_none_or(|locale| {
+        let locale = locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(set: &'static [(&str, &str)]) -> impl Fn(&str) -> Option<String> {
+        move |name| set.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned())
+    }
+
+    #[test]
+    fn colour_is_for_terminals_unless_somebody_says_otherwise() {
+        use Colour::*;
+        for (asked, terminal, set, coloured_) in [
+            (Auto, true, &[][..], true),
+            (Auto, false, &[], false),
+            (Auto, true, &[("NO_COLOR", "1")], false),
+            (Always, false, &[("NO_COLOR", "1")], true),
+            (Never, true, &[("CLICOLOR_FORCE", "1")], false),
+            (Auto, false, &[("CLICOLOR_FORCE", "1")], true),
+            (Auto, false, &[("CLICOLOR_FORCE", "0")], false),
+            (Auto, false, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], false),
+            (Auto, true, &[("TERM", "dumb")], false),
+            (Auto, true, &[("TERM", "xterm")], true),
+        ] {
+            assert_eq!(
+                coloured(asked, terminal, &environment(set)),
+                coloured_,
+                "{asked:?} {terminal} {set:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_first_locale_that_is_set_counts() {
+        assert!(unicode(&environment(&[])));
+        assert!(unicode(&environment(&[("LANG", "de_AT.UTF-8")])));
+        assert!(!unicode(&environment(&[("LANG", "de_AT.UTF-8"), ("LC_ALL", "C")])));
+        assert!(unicode(&environment(&[("LC_CTYPE", "C.utf8"), ("LANG", "C")])));
+    }
+}

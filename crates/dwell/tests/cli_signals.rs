@@ -1,0 +1,195 @@
+//! Signals and terminals around the whole of dwell: the program gets what is meant for it, the report still comes.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const DWELL: &str = env!("CARGO_BIN_EXE_dwell");
+
+/// A script that says it is there, notes each SIGINT, and ends with 7 when told to. It has no children: a shell
+/// that is stopped while it starts one stands in `vfork`, where it does not count as stopped.
+const SCRIPT: &str = "mkfifo door; exec 3<>door; trap 'echo got >> got' INT
+echo $$ > pid.new; mv pid.new pid
+until read word <&3 && [ \"$word\" = end ]; do :; done
+exit 7
+";
+
+/// A directory in which the script runs under dwell.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Place(tempfile::tempdir().unwrap());
+        fs::write(place.file("script"), SCRIPT).unwrap();
+        place
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.file(name)).unwrap_or_default()
+    }
+
+    fn expect(&self, name: &str, text: &str) {
+        until(&format!("{name} to say {text:?}"), || self.read(name) == text);
+    }
+
+    /// The program's process id, once it runs.
+    fn program(&self) -> String {
+        until("the program to start", || self.file("pid").exists());
+        self.read("pid").trim().to_owned()
+    }
+
+    fn end_program(&self) {
+        fs::write(self.file("door"), "end\n").unwrap();
+    }
+
+    fn start(&self, words: &[&str]) -> Child {
+        // Whoever runs the tests may ignore some of them (nohup does), and that is inherited.
+        Command::new("env")
+            .args(["--default-signal=HUP,INT,TERM,USR1", DWELL, "run", "-o", "page"])
+            .args(words)
+            .current_dir(self.0.path())
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let patience = Instant::now() + Duration::from_secs(30);
+    while !holds() {
+        assert!(Instant::now() < patience, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn kill(signal: &str, pid: &str) {
+    assert!(Command::new("kill").args([signal, pid]).status().unwrap().success());
+}
+
+/// `R`, `S`, `T` …; `-` for a process that is gone.
+fn state(pid: &str) -> char {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()).unwrap_or('-')
+}
+
+#[test]
+fn a_signal_to_dwell_ends_the_program_and_the_report_comes() {
+    for (signal, status) in [("-TERM", 143), ("-HUP", 129), ("-USR1", 138)] {
+        let place = Place::new();
+        let mut dwell = place.start(&["sh", "script"]);
+        place.program();
+        kill(signal, &dwell.id().to_string());
+        assert_eq!(dwell.wait().unwrap().code(), Some(status));
+        assert!(place.read("page").contains("wall "), "{}", place.read("page"));
+    }
+}
+
+#[test]
+fn a_program_that_handles_its_signal_gets_it_once() {
+    let place = Place::new();
+    let mut dwell = place.start(&["sh", "script"]);
+    place.program();
+    kill("-INT", &dwell.id().to_string());
+    place.expect("got", "got\n");
+    std::thread::sleep(Duration::from_millis(100));
+    place.end_program();
+    assert_eq!(dwell.wait().unwrap().code(), Some(7));
+    assert_eq!(place.read("got"), "got\n");
+}
+
+#[test]
+fn a_program_outlives_a_dwell_that_is_killed() {
+    let place = Place::new();
+    let mut dwell = place.start(&["--keep", "kept", "sh", "script"]);
+    let pid = place.program();
+    dwell.kill().unwrap();
+    dwell.wait().unwrap();
+    kill("-INT", &pid);
+    place.expect("got", "got\n");
+    place.end_program();
+    until("the program to end", || ['-', 'Z'].contains(&state(&pid)));
+}
+
+/// An interactive shell on a terminal of its own.
+struct Terminal {
+    pty: pty_process::blocking::Pty,
+    shell: Child,
+}
+
+impl Terminal {
+    fn open(directory: &Path) -> Self {
+        let (pty, pts) = pty_process::blocking::open().unwrap();
+        let shell = pty_process::blocking::Command::new("sh")
+            .args(["-i"])
+            .env("PS1", "$ ")
+            .env("ENV", "")
+            .current_dir(directory)
+            .spawn(pts)
+            .unwrap();
+        // Somebody has to read what the terminal shows, or the shell blocks in its prompt.
+        let shown = pty.as_fd().try_clone_to_owned().unwrap();
+        std::thread::spawn(move || File::from(shown).read_to_end(&mut Vec::new()));
+        Terminal { pty, shell }
+    }
+
+    fn type_in(&mut self, keys: &str) {
+        self.pty.write_all(keys.as_bytes()).unwrap();
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.shell.kill();
+        let _ = self.shell.wait();
+    }
+}
+
+const CTRL_C: &str = "\x03";
+const CTRL_Z: &str = "\x1a";
+
+#[test]
+fn ctrl_c_ends_the_program_and_the_report_comes() {
+    let place = Place::new();
+    let mut terminal = Terminal::open(place.0.path());
+    terminal.type_in(&format!("'{DWELL}' run -o page sh -c 'echo > pid; exec sleep 60'; echo $? > status\n"));
+    place.program();
+    terminal.type_in(CTRL_C);
+    until("the report", || place.read("page").contains("wall "));
+    // An interactive shell that sees its job killed by SIGINT drops the rest of the line; dwell exits.
+    place.expect("status", "130\n");
+}
+
+#[test]
+fn ctrl_z_stops_both_and_fg_continues_both() {
+    let place = Place::new();
+    let mut terminal = Terminal::open(place.0.path());
+    terminal.type_in(&format!("'{DWELL}' run -o page --json json sh script\n"));
+    let pid = place.program();
+    for _ in 0..2 {
+        terminal.type_in(CTRL_Z);
+        until("the program to stop", || state(&pid) == 'T');
+        terminal.type_in("echo prompt > prompt\n");
+        place.expect("prompt", "prompt\n");
+        fs::remove_file(place.file("prompt")).unwrap();
+        std::thread::sleep(Duration::from_millis(100));
+        terminal.type_in("fg\n");
+        until("the program to go on", || state(&pid) == 'S');
+    }
+    place.end_program();
+    terminal.type_in("echo $? > status\n");
+    place.expect("status", "7\n");
+    // Where only looks from outside tell, there are none while dwell is stopped too.
+    if rustix::process::geteuid().is_root() {
+        let run: serde_json::Value = serde_json::from_str(&place.read("json")).unwrap();
+        let account = run["account"].as_array().unwrap();
+        let stopped = account.iter().find(|part| part["state"] == "stopped").unwrap();
+        assert!(stopped["hi_ns"].as_u64().unwrap() > 200_000_000, "{stopped}");
+    }
+}
