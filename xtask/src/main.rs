@@ -1,1 +1,58 @@
-fn main(){}
+//! The project's own chores: `cargo xtask test`, `ci`, `bpf`, `tidy`, `dist`, `bench`.
+//!
+//! One file for each verb; this one only chooses. Nothing here is part of the dwell that users get.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool of the developers")]
+
+mod bench;
+mod bpf;
+#[path = "../../crates/observe/bpf_build.rs"]
+mod bpf_build;
+mod deny;
+mod dist;
+mod setup;
+mod shell;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask VERB
+
+  test [--no-setup] [--keep-going]   install what the tests need, then run every check
+  ci                                 what CI does: test
+  bpf [--check]                      build the committed BPF objects, or check them against the source
+  tidy                               the checks on layers, documents and files alone
+  dist                               static binaries for both architectures into target/dist
+  bench [--quick] [--markdown] [--rounds N] [--dwell FILE] [NAME…]
+                                     dwell beside bare, strace -c, perf trace -s and bpftrace
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments.as_slice() {
+        ["test", options @ ..] => test::run_checks(options),
+        ["ci"] => test::run_checks(&[]),
+        ["bpf"] => bpf::build(),
+        ["bpf", "--check"] => bpf::check(),
+        ["tidy"] => tidy::run(),
+        ["dist"] => dist::run(),
+        ["bench", options @ ..] => bench::run(options),
+        ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

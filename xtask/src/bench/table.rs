@@ -1,0 +1,199 @@
+//! The tables: medians with their intervals, by program and tool, as aligned text or as Markdown.
+
+use super::Results;
+use super::measure::Outcome;
+use super::program::Timed;
+use super::tool::Tool;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// A median and the interval around it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Middle {
+    median: f64,
+    lo: f64,
+    hi: f64,
+    n: usize,
+}
+
+impl Middle {
+    /// The interval holds the true median with at least 95 % (order statistics, no assumption on the shape); with fewer
+    /// than six values it is the smallest and the largest.
+    fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut values: Vec<f64> = values.into_iter().collect();
+        values.sort_by(f64::total_cmp);
+        let n = values.len();
+        let last = n.checked_sub(1)?;
+        let skip = skipped_at_each_end(n);
+        Some(Self {
+            median: f64::midpoint(values[last / 2], values[n / 2]),
+            lo: values[skip],
+            hi: values[last - skip],
+            n,
+        })
+    }
+}
+
+/// How many values may be left off at each end with at most 2.5 % of a fair coin's throws beyond.
+fn skipped_at_each_end(n: usize) -> usize {
+    let mut chance = 0.5_f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
+    let (mut beyond, mut skip) = (0.0, 0);
+    for k in 0..n / 2 {
+        beyond += chance;
+        if beyond > 0.025 {
+            break;
+        }
+        skip = k;
+        chance *= (n - k) as f64 / (k + 1) as f64;
+    }
+    skip
+}
+
+/// Everything that is printed.
+pub(crate) fn render(
+    results: &[Results],
+    tools: &[Tool],
+    notes: &BTreeSet<String>,
+    machine: &str,
+    markdown: bool,
+) -> String {
+    let mut text = String::from(
+        "Time with each tool, as a multiple of the bare run beside it (median, interval, n)\n\n",
+    );
+    text.push_str(&layout(&ratios(results, tools), markdown));
+    text.push_str("\nWhat dwell adds around the program (medians)\n\n");
+    text.push_str(&layout(&around(results), markdown));
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        "\nIntervals: 95 % for the median from 6 rounds on, else smallest and largest. `bare again` is the same program\n\
+         once more: what noise alone makes of a ratio. Measured on {machine}."
+    );
+    for note in notes {
+        let _ = writeln!(text, "note: {note}");
+    }
+    text
+}
+
+fn ratios(results: &[Results], tools: &[Tool]) -> Vec<Vec<String>> {
+    let others: Vec<Tool> = tools.iter().copied().filter(|tool| *tool != Tool::Bare).collect();
+    let mut head = vec!["program".to_owned(), "bare".to_owned()];
+    for tool in &others {
+        head.push(tool.name().to_owned());
+        if *tool == Tool::Dwell {
+            head.push("reach".to_owned());
+        }
+    }
+    let mut rows = vec![head];
+    for result in results {
+        let bare = result.runs.get(&Tool::Bare).map_or(&[][..], Vec::as_slice);
+        let whole = result.program.timed == Timed::Whole;
+        let mut row = vec![result.program.what.to_owned(), absolute(bare, result.program.timed)];
+        for tool in &others {
+            let runs = result.runs.get(tool).map_or(&[][..], Vec::as_slice);
+            row.push(if whole { milliseconds(runs) } else { ratio(runs, bare) });
+            if *tool == Tool::Dwell {
+                let reach = result.program.reach;
+                row.push(if whole { format!("<= {reach:.0} ms") } else { format!("<= {reach:.2}") });
+            }
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+/// By pairs of one round.
+fn ratio(runs: &[Outcome], bare: &[Outcome]) -> String {
+    let pairs = runs.iter().zip(bare).map(|(run, bare)| run.timed_ns / bare.timed_ns);
+    let Some(Middle { median, lo, hi, n }) = Middle::of(pairs) else { return "-".to_owned() };
+    let places = if median < 10.0 { 3 } else { 0 };
+    format!("{median:.places$} ({lo:.places$}-{hi:.places$}, {n})")
+}
+
+fn milliseconds(runs: &[Outcome]) -> String {
+    let Some(Middle { median, lo, hi, n }) = Middle::of(runs.iter().map(|run| run.timed_ns / 1e6)) else {
+        return "-".to_owned();
+    };
+    format!("{median:.0} ms ({lo:.0}-{hi:.0}, {n})")
+}
+
+fn absolute(runs: &[Outcome], timed: Timed) -> String {
+    let Some(middle) = Middle::of(runs.iter().map(|run| run.timed_ns)) else { return "-".to_owned() };
+    match (timed, middle.median) {
+        (Timed::Itself, ns) if ns < 10_000.0 => format!("{ns:.0} ns each"),
+        (Timed::Itself, ns) => format!("{:.1} us each", ns / 1e3),
+        (_, ns) if ns < 1e8 => format!("{:.1} ms", ns / 1e6),
+        (_, ns) => format!("{:.2} s", ns / 1e9),
+    }
+}
+
+fn around(results: &[Results]) -> Vec<Vec<String>> {
+    let head = ["program", "start-up", "after the end", "peak memory"].map(str::to_owned);
+    let mut rows = vec![head.to_vec()];
+    for result in results {
+        let Some(runs) = result.runs.get(&Tool::Dwell) else { continue };
+        let bare = result.runs.get(&Tool::Bare).map_or(&[][..], Vec::as_slice);
+        // The bare run has its share of starting `timed`: what is left is dwell's.
+        let beyond = |which: fn(&Outcome) -> f64| {
+            let pairs = runs.iter().zip(bare).map(|(run, bare)| (which(run) - which(bare)) / 1e6);
+            Middle::of(pairs).map_or_else(|| "-".to_owned(), |middle| format!("{:.1} ms", middle.median))
+        };
+        let rss = result
+            .dwell_rss_kib
+            .map_or_else(|| "-".to_owned(), |kib| format!("{:.1} MiB", kib as f64 / 1024.0));
+        rows.push(vec![
+            result.program.what.to_owned(),
+            beyond(|run| run.startup_ns),
+            beyond(|run| run.ending_ns),
+            rss,
+        ]);
+    }
+    rows
+}
+
+/// Columns padded to their widest cell; the first to the left, the others to the right.
+fn layout(rows: &[Vec<String>], markdown: bool) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for (index, row) in rows.iter().enumerate() {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
+            if column == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        });
+        let cells: Vec<String> = cells.collect();
+        let line = if markdown { format!("| {} |", cells.join(" | ")) } else { cells.join("  ") };
+        text.push_str(line.trim_end());
+        text.push('\n');
+        if markdown && index == 0 {
+            let rule = widths.iter().enumerate().map(|(column, _)| if column == 0 { "---" } else { "---:" });
+            text.push_str(&format!("| {} |\n", rule.collect::<Vec<_>>().join(" | ")));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_of_eleven_leaves_off_one_at_each_end() {
+        // Known ranks for a 95 % interval of the median: 2nd and 10th of 11, 1st and 6th of 6, 6th and 15th of 20.
+        assert_eq!([5, 6, 8, 9, 11, 20].map(skipped_at_each_end), [0, 0, 0, 1, 1, 5]);
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between_two() {
+        let middle = Middle::of([4.0, 1.0, 2.0, 3.0]);
+        assert_eq!(middle, Some(Middle { median: 2.5, lo: 1.0, hi: 4.0, n: 4 }));
+        assert_eq!(Middle::of([]), None);
+    }
+
+    #[test]
+    fn columns_line_up() {
+        let rows = vec![vec!["a".to_owned(), "wide".to_owned()], vec!["longer".to_owned(), "1".to_owned()]];
+        assert_eq!(layout(&rows, false), "a       wide\nlonger     1\n");
+        assert!(layout(&rows, true).starts_with("| a      | wide |\n| --- | ---: |\n"));
+    }
+}

@@ -1,0 +1,65 @@
+//! The static binaries that users download: built for both architectures, checked, put into `target/dist`.
+
+use crate::setup;
+use crate::shell::{self, cargo, output, program, target};
+use anyhow::{Context, Result, bail};
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Endianness, elf};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Builds both and copies them to `target/dist/dwell-ARCH`.
+///
+/// # Errors
+/// When one does not build, is not static, or does not start.
+pub(crate) fn run() -> Result<()> {
+    let directory = target().join("dist");
+    fs::create_dir_all(&directory).with_context(|| format!("cannot create {}", directory.display()))?;
+    for arch in ["x86_64", "aarch64"] {
+        let built = build(arch)?;
+        let kept = directory.join(format!("dwell-{arch}"));
+        fs::copy(&built, &kept).with_context(|| format!("cannot copy {}", built.display()))?;
+        println!("{} ({} bytes)", kept.display(), fs::metadata(&kept)?.len());
+    }
+    Ok(())
+}
+
+/// Builds the static binary for `arch`, checks that it needs no loader, and starts it (`--version`), in the emulator
+/// where it is for another machine. Without an emulator that is said, and no error.
+///
+/// # Errors
+/// When it does not build, is not static, or does not start.
+pub(crate) fn build(arch: &str) -> Result<PathBuf> {
+    let triple = format!("{arch}-unknown-linux-musl");
+    run_cargo(&triple)?;
+    let binary = target().join(&triple).join("release/dwell");
+    if wants_loader(&binary)? {
+        bail!("{} is not static: it names a loader", binary.display());
+    }
+    let path = binary.to_string_lossy().into_owned();
+    let version = if arch == std::env::consts::ARCH {
+        output(&mut program(&binary, &["--version"]))?
+    } else if let Some(emulator) = setup::emulator().filter(|_| arch == "aarch64") {
+        output(&mut program(emulator, &[&path, "--version"]))?
+    } else {
+        println!("NOT STARTED: {path}, for want of an emulator");
+        return Ok(binary);
+    };
+    if !version.starts_with("dwell ") {
+        bail!("{path} --version says {version:?}");
+    }
+    println!("{arch}: {}", version.trim());
+    Ok(binary)
+}
+
+fn run_cargo(triple: &str) -> Result<()> {
+    shell::run(&mut cargo(&["build", "--release", "--package", "dwell", "--target", triple]))
+}
+
+fn wants_loader(binary: &Path) -> Result<bool> {
+    let bytes = fs::read(binary).with_context(|| format!("cannot read {}", binary.display()))?;
+    let header = elf::FileHeader64::<Endianness>::parse(&*bytes)?;
+    let endian = header.endian()?;
+    let segments = header.program_headers(endian, &*bytes)?;
+    Ok(segments.iter().any(|segment| segment.p_type(endian) == elf::PT_INTERP))
+}

@@ -1,0 +1,79 @@
+//! Finding and running other programs, and where things lie in the repository. No verb of its own.
+
+use anyhow::{Context, Result, bail};
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The root of the repository.
+pub(crate) fn root() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().unwrap_or(package).to_owned()
+}
+
+/// Where Cargo puts what it builds.
+pub(crate) fn target() -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |path| root().join(path))
+}
+
+/// The Cargo that runs us, to be run at the root, without a standard input that it could wait for.
+pub(crate) fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root()).args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// Any other program, at the root, without standard input.
+pub(crate) fn program(name: impl AsRef<Path>, arguments: &[&str]) -> Command {
+    let mut command = Command::new(name.as_ref());
+    command.current_dir(root()).args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// Runs to the end, showing the command and its output.
+///
+/// # Errors
+/// When it cannot be started or does not succeed.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    eprintln!("$ {}", shown(command));
+    let status = command.status().with_context(|| format!("cannot start {}", shown(command)))?;
+    if !status.success() {
+        bail!("{} ended with {status}", shown(command));
+    }
+    Ok(())
+}
+
+/// Runs to the end and returns standard output; standard error is part of the error.
+///
+/// # Errors
+/// When it cannot be started or does not succeed.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("cannot start {}", shown(command)))?;
+    if !output.status.success() {
+        bail!(
+            "{} ended with {}: {}",
+            shown(command),
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Whether it can be started and succeeds; its output is not shown.
+pub(crate) fn succeeds(command: &mut Command) -> bool {
+    command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+/// The path of a program: on `PATH`, or where administrators' tools lie, which is not on every user's.
+pub(crate) fn find(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let directories = env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    directories.map(|directory| directory.join(name)).find(|path| path.is_file())
+}
+
+fn shown(command: &Command) -> String {
+    let name = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
+    let words = std::iter::once(name).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,63 @@
+//! What holds for each file by itself: it says what it is for, it is short, and it names no place of one machine.
+
+use super::Source;
+
+/// Longer, and a file is about two things.
+const LINES_MAX: usize = 800;
+
+/// The complaints about one file.
+pub(crate) fn check(source: &Source) -> Vec<String> {
+    let mut complaints = Vec::new();
+    let path = &source.path;
+    if source.extension() == "rs" && !source.text.starts_with("//!") {
+        complaints.push(format!("{path}:1: does not open with //! and what the file is for"));
+    }
+    let lines = source.text.lines().count();
+    if ["rs", "c", "h", "py", "sh", "bt"].contains(&source.extension()) && lines > LINES_MAX {
+        complaints.push(format!("{path}: {lines} lines, and {LINES_MAX} are allowed"));
+    }
+    for (index, line) in source.text.lines().enumerate() {
+        if let Some(place) = private_place(line) {
+            complaints.push(format!("{path}:{}: names a place of one machine: {place}", index + 1));
+        }
+    }
+    complaints
+}
+
+/// A path that exists only where the project is being written. Written in two parts, or this file would complain of itself.
+fn private_place(line: &str) -> Option<&'static str> {
+    let place = concat!("/wo", "rk/");
+    let begins_there = |at: usize| {
+        let before = line[..at].chars().next_back();
+        !before.is_some_and(|c| c.is_alphanumeric() || "._-}/".contains(c))
+    };
+    line.match_indices(place).any(|(at, _)| begins_there(at)).then_some(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(path: &str, text: &str) -> Vec<String> {
+        check(&Source { path: path.into(), text: text.into() })
+    }
+
+    #[test]
+    fn a_file_must_open_with_its_purpose() {
+        assert_eq!(of("a.rs", "//! Why.\n").len(), 0);
+        assert_eq!(of("a.rs", "use std::fs;\n").len(), 1);
+        assert_eq!(of("a.md", "# Title\n").len(), 0);
+    }
+
+    #[test]
+    fn a_file_may_not_be_long() {
+        assert_eq!(of("a.c", &"x\n".repeat(LINES_MAX)).len(), 0);
+        assert_eq!(of("a.c", &"x\n".repeat(LINES_MAX + 1)).len(), 1);
+    }
+
+    #[test]
+    fn a_crate_named_work_is_no_private_place() {
+        assert_eq!(of("a.md", "see crates/work/src\n").len(), 0);
+        assert_eq!(of("a.md", concat!("see `/wo", "rk/main`\n")).len(), 1);
+    }
+}
