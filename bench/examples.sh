@@ -30,7 +30,7 @@ page 'The short one' 'The same files without `-l`: no call per file is left.' ls
 page 'Copying a large file' 'The kernel copies; whatever waits, waits for the disk.' cp large copy
 page 'gzip in a pipeline' 'Three processes, and the wall clock is that of one: the path goes through `gzip`.' sh -c 'cat text | gzip | wc -c'
 page 'A build' 'The driver `cc` waits for the compiler, so the path is the compiler'"'"'s.' cc -O2 -c -o locked.o locked.c
-page 'A Python grid that is allocated anew each step' 'Faults and the kernel: each step touches fresh memory.' python3 grid.py
+page 'A Python grid that is allocated anew each step' 'Each step touches fresh memory, which shows as faults.' python3 grid.py
 page 'A program that sleeps' 'Idle, and it says for how long.' sleep 0.5
 page 'Threads and a lock' 'The main thread waits for a lock; the wall clock is what its holder did meanwhile.' ./locked
 page 'A slow local server' 'The server sleeps on each request; it is of the tree, so the path finds its sleep.' ./served

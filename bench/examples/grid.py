@@ -4,7 +4,7 @@ SIZE = 128
 
 
 def step(grid):
-    new = [[0.0] * (SIZE * SIZE) for _ in range(SIZE)]
+    new = [[0.0] * (SIZE * SIZE * 8) for _ in range(SIZE)]
     for y in range(1, SIZE - 1):
         for x in range(1, SIZE - 1):
             new[y][x] = (grid[y - 1][x] + grid[y + 1][x] + grid[y][x - 1] + grid[y][x + 1]) / 4
@@ -12,5 +12,5 @@ def step(grid):
 
 
 grid = [[float(x * y) for x in range(SIZE)] for y in range(SIZE)]
-for _ in range(20):
+for _ in range(5):
     grid = step(grid)
