@@ -59,9 +59,9 @@ fn major(version: &str) -> Option<u32> {
 /// # Errors
 /// In words: an unknown architecture, a clang that cannot be started, or what clang said of the source.
 pub(crate) fn compile(clang: &Clang, source: &Path, arch: &str, out: &Path) -> Result<(), String> {
-    let (define, multiarch) = match arch {
-        "x86_64" => ("-D__TARGET_ARCH_x86", "x86_64-linux-gnu"),
-        "aarch64" => ("-D__TARGET_ARCH_arm64", "aarch64-linux-gnu"),
+    let define = match arch {
+        "x86_64" => "-D__TARGET_ARCH_x86",
+        "aarch64" => "-D__TARGET_ARCH_arm64",
         other => return Err(format!("no BPF object is built for {other}: only x86_64 and aarch64")),
     };
     let directory = source.parent().unwrap_or(Path::new("."));
@@ -69,13 +69,6 @@ pub(crate) fn compile(clang: &Clang, source: &Path, arch: &str, out: &Path) -> R
     let mut command = Command::new(&clang.program);
     command.current_dir(directory).args(FLAGS).arg(define);
     command.arg(format!("-ffile-prefix-map={}=.", directory.display()));
-    // Debian keeps asm/types.h, which linux/bpf.h wants, where only the native target looks. Those of the other
-    // architecture are rarely installed, and the few types taken from them are the same.
-    let headers = [multiarch, "x86_64-linux-gnu", "aarch64-linux-gnu"];
-    let headers = headers.iter().map(|name| Path::new("/usr/include").join(name));
-    if let Some(headers) = headers.into_iter().find(|path| path.join("asm").is_dir()) {
-        command.arg("-idirafter").arg(headers);
-    }
     command.arg("-c").arg(name).arg("-o").arg(out);
     let output =
         command.output().map_err(|error| format!("cannot start {}: {error}", clang.program.display()))?;

@@ -39,7 +39,7 @@ fn provide(source: &Path, arch: &str, wish: &str, out: &Path) -> Result<(), Stri
         }
         ("clang", Some(clang)) => bpf_build::compile(&clang, source, arch, out),
         ("", Some(clang)) => bpf_build::compile(&clang, source, arch, out).or_else(|refusal| {
-            // A clang without the headers is as good as none, so long as the committed object is of these sources.
+            // A clang that fails is as good as none, so long as the committed object is of these sources.
             take_prebuilt(source, arch, out).map_err(|_| refusal.clone())?;
             let said = refusal.lines().find(|line| line.contains("error:")).unwrap_or(&refusal);
             println!("cargo:warning=the committed BPF object is used, since compiling failed: {said}");
