@@ -118,8 +118,11 @@ impl Beside {
                 "interrupts took {share} % of the time in the program's own code ({samples} samples)"
             ));
         }
-        let (minor, major) = closed.faults;
-        Self { faults: Seen::Value(Faults { minor, major }), checks, notes }
+        let faults = match closed.faults {
+            Some((minor, major)) => Seen::Value(Faults { minor, major }),
+            None => Seen::unseen("no thread's end was seen"),
+        };
+        Self { faults, checks, notes }
     }
 }
 
@@ -156,6 +159,9 @@ fn coverage(
     let sum =
         |end: fn(&(Ns, Ns)) -> Ns| trailer.cost.iter().map(|cost| cost.times * end(&cost.each_ns)).sum();
     let host = match &trailer.host_cpu {
+        Seen::Value(host) if host.span_ns < HOST_SPAN_NS_MIN => {
+            Seen::unseen("the run is too short for the host's counters, which move in steps of 10 ms")
+        }
         Seen::Value(host) => Seen::Value(host),
         Seen::Absent => Seen::Absent,
         Seen::Unseen(why) => Seen::Unseen(why.clone()),
@@ -176,11 +182,14 @@ fn coverage(
     }
 }
 
-/// What other programs took of all CPUs.
+/// The host's counters move in ticks; over less than ten of them they tell nothing.
+const HOST_SPAN_NS_MIN: Ns = 100_000_000;
+
+/// What other programs took of all CPUs, over a span that is long enough.
 fn others_share(host: &HostCpu, cpus: u32, tree_cpu_ns: Ns) -> f64 {
     let others = host.busy_ns.saturating_sub(tree_cpu_ns + host.dwell_ns);
-    let all = host.span_ns * u64::from(cpus);
-    if all == 0 { 0.0 } else { (others as f64 / all as f64).min(1.0) }
+    let all = host.span_ns * u64::from(cpus.max(1));
+    (others as f64 / all as f64).min(1.0)
 }
 
 fn map<T, U>(seen: &Seen<&T>, with: impl Fn(&T) -> U) -> Seen<U> {

@@ -335,7 +335,8 @@ impl Followed {
             Left::Blocked(wait) => Doing::Blocked(wait.clone(), woken_early),
             Left::Stopped => Doing::Stopped,
             Left::Dead(counters) => {
-                thread.counters = Some(*counters);
+                // Whoever died has run; without that, the record of its counters was lost.
+                thread.counters = (counters.cpu_ns > 0).then_some(*counters);
                 Doing::Dead
             }
         };

@@ -243,3 +243,9 @@ fn the_many_children_of_a_long_build_share_a_ledger_and_lose_nothing() {
         run.threads.iter().filter(|thread| thread.tid != ROOT).map(|thread| thread.life_ns).sum();
     assert_eq!(lives, u64::from(children) * 10_000);
 }
+
+#[test]
+fn a_thread_whose_counters_were_lost_has_no_faults_that_were_counted() {
+    let run = Story::begins().after(10).ends();
+    assert!(matches!(run.threads[0].minor_faults, model::Seen::Unseen(_)), "{:?}", run.threads[0]);
+}

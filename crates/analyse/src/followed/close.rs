@@ -25,7 +25,7 @@ pub(crate) struct Closed {
     /// How often threads that ended were switched, by the kernel's count.
     pub(crate) switches: u64,
     /// Faults over all threads, where the kernel told.
-    pub(crate) faults: (u64, u64),
+    pub(crate) faults: Option<(u64, u64)>,
 }
 
 impl Followed {
@@ -38,7 +38,8 @@ impl Followed {
         let samples = self.samples();
         let living: FxHashMap<_, _> = trailer.living.iter().copied().collect();
         let faults = self.faults(&living);
-        let (steps, parts) = self.steps_and_parts(&entries, samples, faults.0 + faults.1);
+        let known = faults.map_or(0, |(minor, major)| minor + major);
+        let (steps, parts) = self.steps_and_parts(&entries, samples, known);
         let phases = self.phases(&entries, samples, end);
         let waits = self.wait_rows(&steps_by_reason(&entries, &self.place_of));
         let mut cpu = (0, 0);
@@ -46,7 +47,7 @@ impl Followed {
         let mut switches = 0;
         for index in self.in_use() {
             let thread = &self.threads[index as usize];
-            if let Some(counters) = thread.counters.as_ref().filter(|counters| counters.cpu_ns > 0) {
+            if let Some(counters) = &thread.counters {
                 let of =
                     |states: &[State]| states.iter().map(|state| thread.states[*state as usize]).sum::<Ns>();
                 cpu.0 += of(&[State::Kernel, State::User, State::Fault]);
@@ -106,12 +107,14 @@ impl Followed {
     }
 
     /// Minor and major faults of all threads, as far as the kernel told.
-    fn faults(&self, living: &FxHashMap<u32, Counters>) -> (u64, u64) {
+    fn faults(&self, living: &FxHashMap<u32, Counters>) -> Option<(u64, u64)> {
         let counters = self.in_use().into_iter().filter_map(|index| {
             let thread = &self.threads[index as usize];
             thread.counters.or_else(|| living.get(&thread.tid).copied())
         });
-        counters.fold((0, 0), |sum, more| (sum.0 + more.minor_faults, sum.1 + more.major_faults))
+        counters
+            .map(|of| (of.minor_faults, of.major_faults))
+            .reduce(|sum, more| (sum.0 + more.0, sum.1 + more.1))
     }
 
     fn samples(&self) -> Counts {
