@@ -28,7 +28,8 @@ struct thread {
 	u64 left_at;
 	u64 woken_at;  /* written by the waker */
 	u64 run_delay; /* the scheduler's own count when it left */
-	u64 throttled; /* its groups' throttled time when it left */
+	u64 throttled; /* its groups' throttled time, as read at throttled_at */
+	u64 throttled_at;
 	u32 call;      /* the current one, or NO_CALL */
 	u8 left;       /* how it left; LEFT_NONE while it is on a CPU */
 	u8 used;       /* slots */
@@ -443,7 +444,8 @@ INLINE bool in_iowait(struct task_struct *task)
 
 /* Below this, who ran instead is not worth a record. */
 #define RAN_NS 20000
-/* Below this, a wait for a CPU is not a quota's work (the shortest CFS period is 1 ms). */
+/* Below this, a wait for a CPU is not a quota's work (the shortest CFS period is 1 ms), and the groups' counts are
+ * still good: reading them is dear, and some threads are preempted 100,000 times a second. */
 #define THROTTLE_NS 500000
 
 SEC("tp_btf/sched_switch")
@@ -498,8 +500,10 @@ int sched_switch(u64 *ctx)
 		out->left = left;
 		out->left_at = now;
 		out->run_delay = prev->sched_info.run_delay;
-		if (left == LEFT_RUNNABLE)
+		if (left == LEFT_RUNNABLE && now - out->throttled_at > THROTTLE_NS) {
 			out->throttled = throttled_time(prev);
+			out->throttled_at = now;
+		}
 	}
 	if (into) {
 		u64 off = into->left_at ? now - into->left_at : 0;
