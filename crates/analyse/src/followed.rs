@@ -131,10 +131,8 @@ impl Followed {
 
     /// Takes one event. Events after the end of the root's last thread are ignored.
     pub(crate) fn event(&mut self, event: &Event) {
-        if self.end.is_some() {
-            return;
-        }
-        self.slicing.fit(event.at());
+        let (None, Some(at)) = (self.end, event.at()) else { return };
+        self.slicing.fit(at);
         match event {
             Event::Switch { at, out, into, .. } => {
                 // Who came first: the leaver may be the root's last thread, which closes the books.
@@ -189,7 +187,12 @@ impl Followed {
                     thread.doubtful |= matches!(thread.doing, Doing::Running | Doing::Runnable);
                 }
             }
-            Event::Look { .. } => {}
+            Event::Look { .. }
+            | Event::Place { .. }
+            | Event::Node { .. }
+            | Event::SampleStack { .. }
+            | Event::WaitStack { .. }
+            | Event::Named { .. } => {}
         }
     }
 

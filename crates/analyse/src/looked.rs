@@ -99,7 +99,8 @@ impl Looked {
 
     /// Takes the next event. Events and looks may come up to 5 ms out of order.
     pub(crate) fn event(&mut self, event: &Event) {
-        self.newest = self.newest.max(event.at());
+        let Some(at) = event.at() else { return };
+        self.newest = self.newest.max(at);
         match event {
             Event::Look { at, threads } => self.looks.push_back((*at, threads.clone())),
             other => self.held.push(other.clone()),
@@ -127,7 +128,7 @@ impl Looked {
 
     fn take_until(&mut self, at: Ns) -> Vec<Event> {
         let (mut now, later) =
-            std::mem::take(&mut self.held).into_iter().partition::<Vec<_>, _>(|event| event.at() <= at);
+            std::mem::take(&mut self.held).into_iter().partition::<Vec<_>, _>(|event| event.at() <= Some(at));
         self.held = later;
         now.sort_by_key(Event::at);
         now
@@ -175,7 +176,7 @@ impl Looked {
         for (index, event) in events.iter().enumerate() {
             let seen =
                 |tid: &Tid| lasting.get(tid).filter(|last| **last == index).and_then(|_| waits.get(tid));
-            let blind = blind_until.is_some_and(|until| event.at() <= until);
+            let blind = blind_until.is_some_and(|until| event.at() <= Some(until));
             self.happens(event, |tid| seen(&tid).copied(), blind);
         }
     }
@@ -195,7 +196,7 @@ impl Looked {
 
     /// One event; `seen` tells the wait that a look saw a thread in that leaves its CPU by this event.
     fn happens(&mut self, event: &Event, seen: impl Fn(Tid) -> Option<WaitId>, blind: bool) {
-        let at = event.at();
+        let Some(at) = event.at() else { return };
         if let Event::Exec { entered, tid, pid, name, .. } = event
             && *pid == self.root
             && !self.executed

@@ -8,6 +8,7 @@
 pub mod account;
 pub mod call;
 pub mod coverage;
+pub mod profile;
 pub mod recording;
 pub mod run;
 pub mod seen;
@@ -15,6 +16,7 @@ pub mod seen;
 pub use account::{Account, Basis, Part, State, Step};
 pub use call::{Call, CallStats, CallTime};
 pub use coverage::Coverage;
+pub use profile::Profile;
 pub use recording::{Event, Header, Recording, Trailer};
 pub use run::Run;
 pub use seen::Seen;

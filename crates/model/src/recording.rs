@@ -339,11 +339,118 @@ pub enum Event {
         /// The root's first thread.
         tid: Tid,
     },
+    /// A place in code that stacks lead through, told once before the first node that needs it.
+    Place {
+        /// Its number from now on: counted from 0.
+        id: u32,
+        /// What it is.
+        place: Place,
+    },
+    /// A node of the tree of calls: a place, called from another node. Told once, after its caller.
+    Node {
+        /// Its number from now on: counted from 1.
+        id: u32,
+        /// The node that called it; 0 for the outermost place of a stack.
+        caller: u32,
+        /// Where it is: an [`Event::Place`].
+        place: u32,
+    },
+    /// The stack of an [`Event::Sample`], which came before with the same time and thread.
+    SampleStack {
+        /// When.
+        at: Ns,
+        /// The thread.
+        tid: Tid,
+        /// The innermost place: an [`Event::Node`].
+        node: u32,
+    },
+    /// The stack from which a thread waited. Not each wait has one: they are thinned by their length, so that
+    /// each stands for `weight_ns` of blocked time, and the sum of all is the thread's blocked time.
+    WaitStack {
+        /// When it was taken: while the thread was still in the call that it had blocked in.
+        at: Ns,
+        /// The thread.
+        tid: Tid,
+        /// The innermost place: an [`Event::Node`].
+        node: u32,
+        /// Blocked time that it stands for.
+        weight_ns: Ns,
+        /// The call.
+        call: Option<Call>,
+    },
+    /// What a place is called, told when the program has ended and its names have been looked up.
+    Named {
+        /// An [`Event::Place`].
+        place: u32,
+        /// The function there and those inlined into it, the innermost first; never empty.
+        functions: Vec<Function>,
+    },
+}
+
+/// A place in code.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Place {
+    /// Machine code of a mapped file.
+    Native {
+        /// The file, as the kernel named it when it was mapped: a path, `[vdso]`, `[jit]`.
+        module: String,
+        /// The address as the file itself counts (as `nm` and `objdump` print it); in code that is in no file, the
+        /// address in the process. Of a caller: of the last byte of its call.
+        address: u64,
+    },
+    /// Machine code of the kernel or one of its modules.
+    Kernel {
+        /// The address.
+        address: u64,
+    },
+    /// A line of a program that an interpreter runs. It has its names already.
+    Script {
+        /// The language.
+        language: Language,
+        /// The function.
+        function: String,
+        /// Its file.
+        file: String,
+        /// The line, from 1; 0 when unknown.
+        line: u32,
+        /// The line on which the function begins.
+        first_line: u32,
+    },
+    /// The stack goes on, but could not be followed further out.
+    Broke {
+        /// Why and where, in words.
+        why: String,
+    },
+}
+
+/// What code is written in, as far as it shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Language {
+    /// Compiled to machine code.
+    Native,
+    /// The kernel.
+    Kernel,
+    /// Python.
+    Python,
+    /// Machine code that the program made itself and named in a perf map.
+    Jit,
+}
+
+/// A function at a place.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Function {
+    /// Its name, demangled; none where there is no symbol.
+    pub name: Option<String>,
+    /// Source file and line of the place in it, where there is debug information.
+    pub source: Option<(String, u32)>,
+    /// It is inlined into the next of the list.
+    pub inlined: bool,
 }
 
 impl Event {
-    /// When it happened.
-    pub fn at(&self) -> Ns {
+    /// When it happened; none for what is told of code, which has no time of its own.
+    pub fn at(&self) -> Option<Ns> {
         match self {
             Event::Exec { at, .. }
             | Event::Fork { at, .. }
@@ -356,7 +463,10 @@ impl Event {
             | Event::Rename { at, .. }
             | Event::Look { at, .. }
             | Event::Lost { at, .. }
-            | Event::Start { at, .. } => *at,
+            | Event::SampleStack { at, .. }
+            | Event::WaitStack { at, .. }
+            | Event::Start { at, .. } => Some(*at),
+            Event::Place { .. } | Event::Node { .. } | Event::Named { .. } => None,
         }
     }
 }

@@ -144,7 +144,7 @@ impl<R: Read> Iterator for Reader<R> {
         match postcard::take_from_bytes::<Event>(&self.events[self.at..]) {
             Ok((event, rest)) => {
                 self.at = self.events.len() - rest.len();
-                self.last_at = Some(event.at());
+                self.last_at = event.at().or(self.last_at);
                 Some(event)
             }
             Err(_) => {

@@ -86,7 +86,7 @@ impl<W: Write> Writer<W> {
             self.attempt(Self::write_events);
             return;
         }
-        self.last_at = event.at();
+        self.last_at = event.at().unwrap_or(self.last_at);
         if block::payload_len(&self.events) >= block::FULL {
             self.attempt(Self::write_events);
         }

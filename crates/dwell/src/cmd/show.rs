@@ -62,7 +62,7 @@ struct LastSeen {
 
 impl LastSeen {
     fn event(&mut self, header: &Header, event: &Event) {
-        self.at = event.at();
+        self.at = event.at().unwrap_or(self.at);
         if let Event::Exit { tid, status, .. } = event
             && *tid == header.root
         {

@@ -1,0 +1,115 @@
+//! Which code ran and which code waited: the tree of calls, with time on its nodes.
+//!
+//! Made by the analysis from the stacks of a recording, with every name that is known. Tables of functions and
+//! lines, the flame view and the files for other viewers are all views of this one thing.
+
+use crate::account::State;
+use crate::recording::Language;
+use crate::{Ns, Pid, Tid};
+use serde::{Deserialize, Serialize};
+
+/// The tree of calls of a whole program, all its threads.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Profile {
+    /// Places in code; nodes name them by their position here.
+    pub frames: Vec<Frame>,
+    /// The tree; a caller stands before what it calls.
+    pub nodes: Vec<Node>,
+    /// Threads that have stacks.
+    pub threads: Vec<Owner>,
+    /// Time by node, thread and what was done: all samples and waits, added up.
+    pub weights: Vec<Weight>,
+    /// Each sample and wait in order of time, for views with a time axis. Thinned evenly when there are too many:
+    /// every `thinned`-th is here.
+    pub moments: Vec<Moment>,
+    /// See `moments`; 1 when all are there.
+    pub thinned: u32,
+    /// How many stacks there were.
+    pub stacks: u64,
+    /// How many of them could not be followed to their outermost function; each ends in a frame that says why.
+    pub broken: u64,
+}
+
+/// A place in code, named as far as it is known. Names are the program's own: hostile until escaped.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Frame {
+    /// The function: its name, or `module+0x1f0` where there is no symbol.
+    pub function: String,
+    /// The file that has it, without its directories; `[kernel]`, `[jit]`; for a script its source file.
+    pub module: String,
+    /// Source file and line, where they are known. The line is 0 where only the file is known.
+    pub source: Option<(String, u32)>,
+    /// On which line the function begins; 0 where that is not known.
+    pub first_line: u32,
+    /// What it is written in.
+    pub language: Language,
+    /// It is inlined into its caller.
+    pub inlined: bool,
+    /// The address of the instruction as the module's file counts; of a caller, of the last byte of its call.
+    /// None for scripts and inlined functions.
+    pub address: Option<u64>,
+    /// It stands for the part of a stack that could not be followed, and `function` says why.
+    pub broke: bool,
+}
+
+/// A function called from somewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Node {
+    /// Its caller: a position in `nodes`, before its own. None for the outermost function.
+    pub caller: Option<u32>,
+    /// Where it is: a position in `frames`.
+    pub frame: u32,
+}
+
+/// A thread that has stacks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// Its process.
+    pub pid: Pid,
+    /// The thread.
+    pub tid: Tid,
+    /// Its name. Hostile until escaped.
+    pub name: String,
+}
+
+/// What the time of a stack was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Doing {
+    /// On a CPU, in the program's own code.
+    User,
+    /// On a CPU, in the kernel for the program: a call, a fault.
+    Kernel,
+    /// Blocked, in this state: `sleep`, `lock`, `disk` ….
+    Waiting(State),
+}
+
+/// Time of one node's own, without what it called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Weight {
+    /// The innermost function: a position in `nodes`.
+    pub node: u32,
+    /// A position in `threads`.
+    pub thread: u32,
+    /// What it did.
+    pub doing: Doing,
+    /// Time that these stacks stand for.
+    pub ns: Ns,
+    /// How many stacks that were.
+    pub count: u64,
+}
+
+/// One stack, when it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moment {
+    /// From the start of the wall.
+    pub at_ns: Ns,
+    /// The innermost function: a position in `nodes`.
+    pub node: u32,
+    /// A position in `threads`.
+    pub thread: u32,
+    /// What it did.
+    pub doing: Doing,
+    /// Time that the stack stands for: around `at_ns` on a CPU, before it when waiting.
+    pub ns: Ns,
+}
