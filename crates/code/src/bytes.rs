@@ -1,0 +1,212 @@
+//! The bytes of a file that may be very large and that others may change: read page by page, never mapped.
+//!
+//! A mapping would kill us (SIGBUS) if the program truncated the file, and reading a debug file whole can take
+//! gigabytes. Pages that were read are kept up to a common limit, so the hot parts of unwind tables and symbols
+//! stay at hand. A deadline can be set; once it has passed every further page is refused, which makes each parser
+//! that reads through here stop soon, whatever the file makes it do.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use rustc_hash::FxHashMap;
+
+/// How much is read at once.
+const PAGE: u64 = 16 << 10;
+
+/// How much of all files together is kept. A file that needs another page beyond that gives up its own first.
+const KEPT_MAX: usize = 64 << 20;
+
+/// Bytes of pages kept by all files.
+static KEPT: AtomicUsize = AtomicUsize::new(0);
+
+/// Where bytes come from.
+enum Source {
+    File(File),
+    Memory(Page),
+}
+
+/// A part of a file.
+#[derive(Clone)]
+pub(crate) struct Page {
+    /// Where in the file it begins.
+    pub(crate) start: u64,
+    /// Its content.
+    pub(crate) bytes: Arc<[u8]>,
+}
+
+impl Page {
+    /// The bytes from `at` (counted in the file) to the end of the page; none when `at` is not on it.
+    pub(crate) fn from(&self, at: u64) -> Option<&[u8]> {
+        let skip = usize::try_from(at.checked_sub(self.start)?).ok()?;
+        self.bytes.get(skip..).filter(|rest| !rest.is_empty())
+    }
+}
+
+/// What changes while a file is read.
+#[derive(Default)]
+struct Reading {
+    pages: FxHashMap<u64, Page>,
+    deadline: Option<Instant>,
+    expired: bool,
+}
+
+/// The bytes of a file, or of memory that is treated like one.
+pub(crate) struct Bytes {
+    source: Source,
+    len: u64,
+    reading: Mutex<Reading>,
+}
+
+impl Bytes {
+    /// The bytes of an open file, as long as it is now.
+    pub(crate) fn of_file(file: File) -> io::Result<Self> {
+        let len = file.metadata()?.len();
+        Ok(Bytes { source: Source::File(file), len, reading: Mutex::default() })
+    }
+
+    /// Bytes that are in memory already.
+    pub(crate) fn of_memory(bytes: Vec<u8>) -> Self {
+        let len = bytes.len() as u64;
+        let page = Page { start: 0, bytes: bytes.into() };
+        Bytes { source: Source::Memory(page), len, reading: Mutex::default() }
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// From now on pages are refused after `deadline`.
+    pub(crate) fn set_deadline(&self, deadline: Option<Instant>) {
+        let mut reading = self.reading.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        reading.deadline = deadline;
+        reading.expired = false;
+    }
+
+    /// Whether a page was refused because of the deadline since it was set.
+    pub(crate) fn expired(&self) -> bool {
+        self.reading.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).expired
+    }
+
+    /// The page that has the byte at `at`.
+    ///
+    /// # Errors
+    /// When `at` is beyond the end, the file cannot be read, or the deadline has passed.
+    pub(crate) fn page(&self, at: u64) -> io::Result<Page> {
+        let mut reading = self.reading.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if reading.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            reading.expired = true;
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let file = match &self.source {
+            Source::Memory(page) => return Ok(page.clone()),
+            Source::File(file) => file,
+        };
+        let start = at / PAGE * PAGE;
+        if let Some(page) = reading.pages.get(&start) {
+            return Ok(page.clone());
+        }
+        if at >= self.len {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let mut bytes = vec![0; PAGE.min(self.len - start) as usize];
+        let read = read_up_to(file, &mut bytes, start)?;
+        bytes.truncate(read);
+        let page = Page { start, bytes: bytes.into() };
+        if KEPT.fetch_add(read, Ordering::Relaxed) > KEPT_MAX {
+            reading.forget();
+        }
+        reading.pages.insert(start, page.clone());
+        Ok(page)
+    }
+
+    /// `len` bytes from `at` on, at most `max` of them.
+    ///
+    /// # Errors
+    /// When there are fewer, `len` is above `max`, or as [`Bytes::page`].
+    pub(crate) fn read(&self, at: u64, len: u64, max: u64) -> io::Result<Vec<u8>> {
+        let end = at.checked_add(len).filter(|end| *end <= self.len && len <= max);
+        let end = end.ok_or(io::ErrorKind::UnexpectedEof)?;
+        let mut bytes = Vec::with_capacity(len as usize);
+        let mut at = at;
+        while at < end {
+            let page = self.page(at)?;
+            let rest = page.from(at).ok_or(io::ErrorKind::UnexpectedEof)?;
+            let taken = rest.len().min((end - at) as usize);
+            bytes.extend_from_slice(&rest[..taken]);
+            at += taken as u64;
+        }
+        Ok(bytes)
+    }
+}
+
+impl Reading {
+    /// Gives up all pages; readers keep those that they are on.
+    fn forget(&mut self) {
+        let kept: usize = self.pages.values().map(|page| page.bytes.len()).sum();
+        KEPT.fetch_sub(kept, Ordering::Relaxed);
+        self.pages = FxHashMap::default();
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.forget();
+    }
+}
+
+impl std::fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Bytes({})", self.len)
+    }
+}
+
+/// Reads until `bytes` is full or the file ends: it may have become shorter.
+fn read_up_to(file: &File, bytes: &mut [u8], start: u64) -> io::Result<usize> {
+    let mut done = 0;
+    while done < bytes.len() {
+        match file.read_at(&mut bytes[done..], start + done as u64) {
+            Ok(0) => break,
+            Ok(read) => done += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn bytes_across_pages_are_read_in_order_and_a_shortened_file_is_an_error() {
+        let mut file = tempfile::tempfile().unwrap();
+        let content: Vec<u8> = (0..50_000u32).map(|n| n as u8).collect();
+        file.write_all(&content).unwrap();
+        let bytes = Bytes::of_file(file.try_clone().unwrap()).unwrap();
+        assert_eq!(bytes.read(16_000, 20_000, 1 << 20).unwrap(), content[16_000..36_000]);
+        assert!(bytes.read(0, 20_000, 10_000).is_err());
+        assert!(bytes.read(49_999, 2, 10).is_err());
+        file.set_len(40_000).unwrap();
+        assert!(bytes.read(41_000, 10, 10).is_ok(), "its page was kept before");
+        let bytes = Bytes { source: Source::File(file), len: 50_000, reading: Mutex::default() };
+        assert!(bytes.read(41_000, 10, 10).is_err());
+    }
+
+    #[test]
+    fn after_the_deadline_no_page_is_given() {
+        let bytes = Bytes::of_memory(vec![1, 2, 3]);
+        bytes.set_deadline(Some(Instant::now()));
+        assert!(bytes.page(0).is_err());
+        assert!(bytes.expired());
+        bytes.set_deadline(None);
+        assert!(bytes.page(0).is_ok());
+        assert!(!bytes.expired());
+    }
+}

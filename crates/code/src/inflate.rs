@@ -1,0 +1,53 @@
+//! Sections that are kept compressed: Go's and some distributions' debug information.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use gimli::Reader;
+
+use crate::bytes::Bytes;
+use crate::elf::Section;
+use crate::window::Window;
+
+/// The largest compressed or decompressed section that is taken; it is held in memory.
+const SECTION_MAX: u64 = 512 << 20;
+
+const ZLIB: u32 = 1;
+const ZSTD: u32 = 2;
+
+/// The content of a section; none when it is compressed in an unknown way, is damaged, or is above 512 MiB.
+pub(crate) fn section(bytes: &Arc<Bytes>, section: &Section) -> Option<Window> {
+    let mut window = Window::new(bytes, section.offset, section.len);
+    if !section.compressed() {
+        return Some(window);
+    }
+    let method = window.read_u32().ok()?;
+    window.skip(4).ok()?;
+    let len = window.read_u64().ok().filter(|len| *len <= SECTION_MAX)?;
+    window.skip(8).ok()?;
+    let from = Stream(window);
+    let plain = match method {
+        ZLIB => all(flate2::read::ZlibDecoder::new(from), len)?,
+        ZSTD => all(ruzstd::decoding::StreamingDecoder::new(from).ok()?, len)?,
+        _ => return None,
+    };
+    Some(Window::whole(&Arc::new(Bytes::of_memory(plain))))
+}
+
+/// Exactly `len` bytes. Memory is taken as they come, since the file may promise what it does not have.
+fn all(from: impl Read, len: u64) -> Option<Vec<u8>> {
+    let mut plain = Vec::new();
+    from.take(len).read_to_end(&mut plain).ok()?;
+    (plain.len() as u64 == len).then_some(plain)
+}
+
+/// A window as a stream.
+struct Stream(Window);
+
+impl Read for Stream {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let taken = into.len().min(self.0.len());
+        self.0.read_slice(&mut into[..taken]).map_err(|_| std::io::ErrorKind::InvalidData)?;
+        Ok(taken)
+    }
+}

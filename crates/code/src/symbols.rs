@@ -1,0 +1,185 @@
+//! Names for places in code: functions, the lines in them, and those inlined into them.
+//!
+//! First every place gets the name that symbol tables have for it, which is quick; then source lines and inlined
+//! functions, file by file, until the time is over.
+
+pub(crate) mod debug_file;
+mod demangle;
+mod go;
+mod lines;
+mod table;
+
+use std::time::{Duration, Instant};
+
+use model::recording::Function;
+use rustc_hash::FxHashMap;
+
+use crate::files::{FileId, Module};
+use crate::processes::Processes;
+use crate::unwind::RawFrame;
+use lines::Lines;
+
+/// What places are called.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Names {
+    /// For each place asked for, in that order: the function there and those inlined into it, the innermost first.
+    /// Never empty; where there is no symbol its only function has no name.
+    pub functions: Vec<Vec<Function>>,
+    /// The places (positions in `functions`) that may have more to tell than time was given for: lines, inlined
+    /// functions, or even the name.
+    pub unfinished: Vec<usize>,
+}
+
+impl Processes {
+    /// Looks up what places are called, the first of them first. Returns soon after `budget`, with what it has:
+    /// names by symbol of all files come before lines of any.
+    ///
+    /// A symbol's name is demangled, but may be anything: hostile until escaped.
+    pub fn names(&self, places: &[RawFrame], budget: Duration) -> Names {
+        let deadline = Instant::now().checked_add(budget).unwrap_or_else(far);
+        let unnamed = || vec![Function { name: None, source: None, inlined: false }];
+        let mut names = Names { functions: places.iter().map(|_| unnamed()).collect(), unfinished: Vec::new() };
+        let mut files: Vec<(FileId, Vec<usize>)> = Vec::new();
+        let mut order: FxHashMap<FileId, usize> = FxHashMap::default();
+        for (position, place) in places.iter().enumerate() {
+            let at = *order.entry(place.file).or_insert_with(|| {
+                files.push((place.file, Vec::new()));
+                files.len() - 1
+            });
+            files[at].1.push(position);
+        }
+        self.perf_maps().keep();
+        let mut cut = Vec::new();
+        for (file, positions) in &files {
+            match self.files.module(*file) {
+                Some(module) => {
+                    let done = by_symbol(module, places, positions, deadline, &mut names.functions);
+                    cut.extend((!done).then_some(*file));
+                }
+                None => self.by_perf_map(*file, places, positions, &mut names.functions),
+            }
+        }
+        for (file, positions) in &files {
+            let Some(module) = self.files.module(*file) else { continue };
+            by_line(module, places, positions, deadline, &mut names);
+            if cut.contains(file) {
+                names.unfinished.extend(positions);
+            }
+        }
+        names.unfinished.sort_unstable();
+        names.unfinished.dedup();
+        names
+    }
+
+    fn by_perf_map(
+        &self,
+        file: FileId,
+        places: &[RawFrame],
+        positions: &[usize],
+        functions: &mut [Vec<Function>],
+    ) {
+        if file != FileId::JIT {
+            return;
+        }
+        for position in positions {
+            functions[*position][0].name = self.perf_maps().name(places[*position].address);
+        }
+    }
+}
+
+/// A time that does not come.
+fn far() -> Instant {
+    Instant::now() + Duration::from_secs(1 << 30)
+}
+
+/// Names from symbol tables: the file's own, then its debug file's. Whether there was time for it.
+fn by_symbol(
+    module: &Module,
+    places: &[RawFrame],
+    positions: &[usize],
+    deadline: Instant,
+    functions: &mut [Vec<Function>],
+) -> bool {
+    let mut addresses: Vec<u64> = positions.iter().map(|position| places[*position].address).collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    let mut raw = vec![None; addresses.len()];
+    let debug = module.debug.as_ref();
+    let files = debug.map(|debug| (&debug.bytes, &debug.elf)).into_iter().chain([(&module.bytes, &module.elf)]);
+    let mut done = true;
+    for (bytes, elf) in files {
+        bytes.set_deadline(Some(deadline));
+        table::name(bytes, elf, &addresses, &mut raw);
+        go::name(bytes, elf, &addresses, &mut raw);
+        done &= !bytes.expired();
+        bytes.set_deadline(None);
+    }
+    let names: Vec<Option<String>> =
+        raw.into_iter().map(|raw| raw.as_deref().map(demangle::demangled)).collect();
+    for position in positions {
+        if let Ok(at) = addresses.binary_search(&places[*position].address) {
+            functions[*position][0].name.clone_from(&names[at]);
+        }
+    }
+    done
+}
+
+/// Lines and inlined functions of a file's places.
+fn by_line(module: &Module, places: &[RawFrame], positions: &[usize], deadline: Instant, names: &mut Names) {
+    let debug = module.debug.as_ref();
+    let (bytes, elf) = debug.map_or((&module.bytes, &module.elf), |debug| (&debug.bytes, &debug.elf));
+    if elf.section(b".debug_info").is_none() {
+        return;
+    }
+    let late = || Instant::now() >= deadline;
+    let mut left = positions.iter();
+    if !late()
+        && let Some(lines) = Lines::new(bytes, elf, deadline)
+    {
+        while !late()
+            && let Some(position) = left.next()
+        {
+            let functions = lines.at(places[*position].address);
+            if lines.expired() {
+                names.unfinished.push(*position);
+                break;
+            }
+            merge(&mut names.functions[*position], functions);
+        }
+    }
+    if late() {
+        names.unfinished.extend(left);
+    }
+    bytes.set_deadline(None);
+}
+
+/// Takes what debug information says; a name that only the symbol table has stays, also where it is the plainer one:
+/// `read` for what debug information calls `__GI___libc_read`.
+fn merge(known: &mut Vec<Function>, mut functions: Vec<Function>) {
+    let Some(outermost) = functions.last_mut() else { return };
+    let symbol = known.pop().and_then(|function| function.name);
+    let underscores = |name: &String| name.bytes().take_while(|byte| *byte == b'_').count();
+    let plainer = |symbol: &String| outermost.name.as_ref().is_none_or(|name| underscores(symbol) < underscores(name));
+    if symbol.as_ref().is_some_and(plainer) {
+        outermost.name = symbol;
+    }
+    *known = functions;
+}
+
+/// How many of some addresses (sorted) get a name or a line, by all that is tried; for the tests of damaged files.
+#[cfg(test)]
+pub(crate) fn everything(
+    bytes: &std::sync::Arc<crate::bytes::Bytes>,
+    elf: &crate::elf::Elf,
+    addresses: &[u64],
+    deadline: Instant,
+) -> usize {
+    let mut raw = vec![None; addresses.len()];
+    table::name(bytes, elf, addresses, &mut raw);
+    go::name(bytes, elf, addresses, &mut raw);
+    let named = raw.iter().flatten().map(|name| demangle::demangled(name)).filter(|name| !name.is_empty()).count();
+    let lines = Lines::new(bytes, elf, deadline);
+    let lines = lines.map_or(0, |lines| addresses.iter().filter(|address| !lines.at(**address).is_empty()).count());
+    assert!(Instant::now() < deadline + Duration::from_secs(1), "it ran on");
+    named + lines
+}

@@ -1,0 +1,78 @@
+//! Names of Go functions, from the table that every Go program carries for its own stack traces: also when it has
+//! been stripped (`-ldflags=-s`). Layout as in Go's `src/debug/gosym/pclntab.go`, since Go 1.18.
+
+use std::sync::Arc;
+
+use gimli::Reader;
+
+use crate::bytes::Bytes;
+use crate::elf::Elf;
+use crate::window::Window;
+
+/// Go 1.18 and 1.20, which wrote the table anew; later ones keep the second.
+const MAGIC: [u32; 2] = [0xffff_fff0, 0xffff_fff1];
+
+/// The longest name that is read.
+const NAME_MAX: usize = 4 << 10;
+
+/// The table of functions.
+struct Table {
+    /// Functions by address: offset from `text`, offset of its description from here; 4 bytes each.
+    functions: Window,
+    count: u64,
+    names: Window,
+    /// The address that offsets of code count from.
+    text: u64,
+}
+
+/// Names the addresses that have no name yet.
+pub(crate) fn name(bytes: &Arc<Bytes>, elf: &Elf, addresses: &[u64], names: &mut [Option<String>]) {
+    let Some(table) = Table::read(bytes, elf) else { return };
+    for (address, name) in addresses.iter().zip(names) {
+        if name.is_none() {
+            *name = table.name(*address);
+        }
+    }
+}
+
+impl Table {
+    fn read(bytes: &Arc<Bytes>, elf: &Elf) -> Option<Table> {
+        let section = elf.section(b".gopclntab").or_else(|| elf.section(b".data.rel.ro.gopclntab"))?;
+        let whole = Window::new(bytes, section.offset, section.len);
+        let mut header = whole.clone();
+        if !MAGIC.contains(&header.read_u32().ok()?) || header.read_u32().ok()? >> 24 != 8 {
+            return None;
+        }
+        let mut word = || header.read_u64().ok();
+        let (count, _files, text) = (word()?, word()?, word()?);
+        let (names, _units, _paths, _tables, functions) = (word()?, word()?, word()?, word()?, word()?);
+        // Position-independent programs have it relocated, and Go 1.26 no longer writes it.
+        let text = match text {
+            0 => elf.section(b".text")?.address,
+            text => text,
+        };
+        Some(Table { functions: whole.from(functions), count, names: whole.from(names), text })
+    }
+
+    fn name(&self, address: u64) -> Option<String> {
+        let offset = u32::try_from(address.checked_sub(self.text)?).ok()?;
+        let entry = |n: u64| -> Option<(u32, u32)> {
+            let mut entry = self.functions.from(n.checked_mul(8)?);
+            Some((entry.read_u32().ok()?, entry.read_u32().ok()?))
+        };
+        // The entry after the last is where code ends.
+        let end = self.functions.from(self.count.checked_mul(8)?).read_u32().ok()?;
+        if offset >= end || offset < entry(0)?.0 {
+            return None;
+        }
+        let (mut low, mut high) = (0, self.count);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if entry(middle)?.0 <= offset { low = middle } else { high = middle }
+        }
+        let mut function = self.functions.from(u64::from(entry(low)?.1));
+        let _start = function.read_u32().ok()?;
+        let name = self.names.from(u64::from(function.read_u32().ok()?)).text(NAME_MAX)?;
+        (!name.is_empty()).then(|| String::from_utf8_lossy(&name).into_owned())
+    }
+}

@@ -1,0 +1,209 @@
+//! Following a stack from its innermost function outwards, by call frame information and, where there is none, by
+//! frame pointers.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::elf::Arch;
+use crate::files::FileId;
+use crate::processes::Processes;
+use crate::registers::Registers;
+use crate::rule::{Failed, Stack, Step};
+
+/// Functions of one stack; deeper ones are cut off there.
+const FRAMES_MAX: usize = 1_024;
+
+/// A place that a stack leads through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RawFrame {
+    /// Which file, or [`FileId::JIT`]: [`Files::path`](crate::Files::path) names it.
+    pub file: FileId,
+    /// The address as the file itself counts, as `nm` and `objdump` print it; in [`FileId::JIT`] the process's.
+    /// Of the innermost function the next instruction, of the others the last byte of their call.
+    pub address: u64,
+}
+
+/// Why a stack could not be followed to its outermost function. As text it is short and the same for the same
+/// cause.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Broke {
+    /// Nothing executable is mapped where the stack leads.
+    NoMapping,
+    /// The code there has no unwind information, and keeps no frame pointers.
+    NoInformation(Arc<str>),
+    /// The file with the unwind information could not be read.
+    NoFile(Arc<str>, Arc<str>),
+    /// The copy of the stack, of this many bytes, ends before the stack does.
+    StackEnded(usize),
+    /// The unwind information asks for a register that was not kept.
+    RegisterUnknown(Arc<str>),
+    /// What the unwind information says leads nowhere: it is damaged, or the stack is.
+    Odd(Arc<str>),
+    /// There are more functions than are looked at.
+    TooDeep,
+}
+
+impl fmt::Display for Broke {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let short = |path: &'_ str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        match self {
+            Broke::NoMapping => write!(f, "no code is mapped at the address"),
+            Broke::NoInformation(path) => write!(f, "no unwind information in {}", short(path)),
+            Broke::NoFile(path, why) => write!(f, "{} could not be read: {why}", short(path)),
+            Broke::StackEnded(bytes) if *bytes < 1024 => {
+                write!(f, "the copied part of the stack ended ({bytes} bytes)")
+            }
+            Broke::StackEnded(bytes) => {
+                write!(f, "the copied part of the stack ended ({} KiB)", bytes.div_ceil(1024))
+            }
+            Broke::RegisterUnknown(path) => write!(f, "a register is not known in {}", short(path)),
+            Broke::Odd(path) => write!(f, "unwind information or stack damaged in {}", short(path)),
+            Broke::TooDeep => write!(f, "more than {FRAMES_MAX} functions deep"),
+        }
+    }
+}
+
+impl Processes {
+    /// Follows a stack: its places, the innermost first, go to the end of `out`.
+    ///
+    /// `stack` is a copy of the thread's memory from its stack pointer on. None when the outermost function was
+    /// reached, that is, one that says so itself; otherwise why not, and `out` has what there is up to there.
+    ///
+    /// A process of which nothing was told is read from `/proc`.
+    pub fn unwind(
+        &mut self,
+        pid: u32,
+        registers: &Registers,
+        stack: &[u8],
+        out: &mut Vec<RawFrame>,
+    ) -> Option<Broke> {
+        let stack = Stack { sp: registers.sp(), bytes: stack };
+        let mut registers = *registers;
+        // An interrupted instruction is where it is; a return address may be the next function's first.
+        let mut exact = true;
+        // The return address came from a frame pointer or a guess, from code without information.
+        let mut guessed: Option<Broke> = None;
+        for _ in 0..FRAMES_MAX {
+            let address = if exact { registers.ip } else { registers.ip - 1 };
+            let Some((frame, broke)) = self.place(pid, address) else {
+                return Some(guessed.unwrap_or(Broke::NoMapping));
+            };
+            out.push(frame);
+            let old = registers;
+            let rule = self.files.rule(frame.file, frame.address);
+            let step = match &rule {
+                Some(rule) => rule.apply(&mut registers, stack),
+                None => self.by_frame_pointer(pid, &mut registers, stack, exact, guessed.is_some()),
+            };
+            let signal = rule.as_ref().is_some_and(|rule| rule.signal);
+            match step {
+                Ok(Step::End) => return None,
+                Err(failed) => return Some(self.words(failed, frame.file, stack, broke)),
+                Ok(Step::Caller) => {}
+            }
+            let advanced = registers.sp() > old.sp() || signal;
+            // An aarch64 leaf function may use no stack.
+            let leaf = exact && registers.sp() == old.sp() && registers.ip != old.ip;
+            if !advanced && !leaf {
+                return Some(Broke::Odd(Arc::clone(self.files.path(frame.file))));
+            }
+            guessed = rule.is_none().then(|| broke.unwrap_or_else(|| self.no_information(frame.file)));
+            exact = signal;
+        }
+        Some(Broke::TooDeep)
+    }
+
+    /// Where an address is, and why nothing is known of its file, if so.
+    fn place(&mut self, pid: u32, address: u64) -> Option<(RawFrame, Option<Broke>)> {
+        if self.find(pid, address).is_none() && !self.missed(pid) {
+            return None;
+        }
+        let found = self.find(pid, address)?;
+        let file = found.file;
+        if let Some(module) = self.files.module(file) {
+            let offset = (address - found.mapping.start).wrapping_add(found.mapping.file_offset);
+            let address = module.elf.address_of(offset).unwrap_or(offset);
+            return Some((RawFrame { file, address }, None));
+        }
+        self.place_unopened(pid, address)
+    }
+
+    /// The same when its file is not open.
+    #[cold]
+    fn place_unopened(&mut self, pid: u32, address: u64) -> Option<(RawFrame, Option<Broke>)> {
+        let found = self.find(pid, address)?.clone();
+        let offset = address.wrapping_sub(found.mapping.start).wrapping_add(found.mapping.file_offset);
+        if let Some(module) = self.files.open(found.file, pid, &found.mapping) {
+            let address = module.elf.address_of(offset).unwrap_or(offset);
+            return Some((RawFrame { file: found.file, address }, None));
+        }
+        if self.files.is_jit(found.file) {
+            self.jit_ran(pid);
+            return Some((RawFrame { file: FileId::JIT, address }, None));
+        }
+        let why = self.files.failure(found.file).unwrap_or_default().into();
+        let broke = Broke::NoFile(Arc::clone(self.files.path(found.file)), why);
+        Some((RawFrame { file: found.file, address: offset }, Some(broke)))
+    }
+
+    /// One step by the frame pointer: `[fp]` is the caller's, the return address stands above it. A leaf function of
+    /// x86_64 that keeps none has its return address on top of the stack. `chained`: the step before was such a one,
+    /// so that a frame pointer of zero is the mark of the outermost function.
+    fn by_frame_pointer(
+        &mut self,
+        pid: u32,
+        registers: &mut Registers,
+        stack: Stack<'_>,
+        exact: bool,
+        chained: bool,
+    ) -> Result<Step, Failed> {
+        let fp = registers.fp().ok_or(Failed::NoInformation)?;
+        if fp == 0 && chained {
+            return Ok(Step::End);
+        }
+        let in_order = fp >= registers.sp() && fp % 8 == 0;
+        let pair = in_order.then(|| Some((stack.word(fp).ok()?, stack.word(fp + 8).ok()?))).flatten();
+        if let Some((outer, ip)) = pair {
+            let ip = registers.plain(ip);
+            if ip == 0 {
+                return Ok(Step::End);
+            }
+            // What it kept as `outer` need not be a frame pointer: its caller may have unwind information instead.
+            if self.find(pid, ip - 1).is_some() {
+                registers.forget_scratch();
+                registers.ip = ip;
+                registers.set(registers.fp_number(), Some(outer));
+                registers.set(registers.sp_number(), Some(fp + 16));
+                return Ok(Step::Caller);
+            }
+        }
+        if exact && registers.arch == Arch::X86_64 {
+            let ip = stack.word(registers.sp())?;
+            if ip != 0 && self.find(pid, ip - 1).is_some() {
+                registers.forget_scratch();
+                registers.ip = ip;
+                registers.set(registers.sp_number(), Some(registers.sp() + 8));
+                return Ok(Step::Caller);
+            }
+        }
+        let beyond = in_order && fp - stack.sp >= (stack.bytes.len() as u64).saturating_sub(15);
+        let near = fp.wrapping_sub(stack.sp) < 8 << 20;
+        Err(if beyond && near { Failed::StackEnded } else { Failed::NoInformation })
+    }
+
+    fn no_information(&self, file: FileId) -> Broke {
+        Broke::NoInformation(Arc::clone(self.files.path(file)))
+    }
+
+    /// What a failed step means.
+    fn words(&self, failed: Failed, file: FileId, stack: Stack<'_>, broke: Option<Broke>) -> Broke {
+        let path = Arc::clone(self.files.path(file));
+        match failed {
+            Failed::StackEnded => Broke::StackEnded(stack.bytes.len()),
+            _ if broke.is_some() => broke.unwrap_or(Broke::NoMapping),
+            Failed::NoInformation => Broke::NoInformation(path),
+            Failed::RegisterUnknown => Broke::RegisterUnknown(path),
+            Failed::BelowStack | Failed::Odd => Broke::Odd(path),
+        }
+    }
+}
