@@ -2,10 +2,11 @@
 
 use crate::followed::Closed;
 use crate::pieces::Pieces;
-use crate::{Analyser, Arch, How, class};
+use crate::{Analyser, Arch, How, class, code};
 use model::coverage::{Check, Coverage, Extent, Interval, Source};
+use model::profile::Doing;
 use model::recording::{HostCpu, Trailer};
-use model::run::{CallRow, Faults, Run};
+use model::run::{Analysis, CallRow, Faults, Run};
 use model::{Account, CallStats, Header, Ns, Seen, State};
 use stats::Histogram;
 
@@ -21,11 +22,11 @@ fn switching(closed: &Closed) -> Ns {
 }
 
 /// The whole run.
-pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Run {
-    let Analyser { header, how } = analyser;
+pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
+    let Analyser { header, how, code: stacks } = analyser;
     let (pieces, seen) = match how {
         How::Followed(followed) => {
-            let closed = followed.close(trailer);
+            let closed = followed.close(trailer, &stacks);
             let seen = Beside::of_followed(&closed, trailer);
             (closed.pieces, seen)
         }
@@ -35,7 +36,11 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Run {
             (closed.pieces, seen)
         }
     };
-    let Pieces { wall_ns, parts, steps, phases, threads, waits } = pieces;
+    let Pieces { start, wall_ns, parts, steps, phases, threads, waits } = pieces;
+    let profile = stacks.profile(start);
+    // Without a sample there is no share: a program of less than a sampling period, or no access.
+    let sampled = profile.weights.iter().any(|weight| !matches!(weight.doing, Doing::Waiting(_)));
+    let unsampled = why_unsampled(&header, trailer);
     let account = Account::new(wall_ns, parts, steps).expect("every nanosecond is booked once");
     let on_cpu = |states: &[State]| {
         threads
@@ -48,7 +53,7 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Run {
     let user_ns = on_cpu(&[State::User]);
     let kernel_ns = on_cpu(&[State::Kernel, State::Fault]);
     let bound = class::bound(&account);
-    Run {
+    let run = Run {
         schema: "dwell.run/1",
         command: header.command.clone(),
         exit: trailer.ending,
@@ -65,12 +70,22 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Run {
         waits,
         syscalls: call_rows(&header, trailer),
         faults: seen.faults,
-        functions: Seen::unseen("code is not looked at yet"),
-        lines: Seen::unseen("code is not looked at yet"),
+        functions: if sampled { Seen::Value(code::functions(&profile)) } else { Seen::unseen(&unsampled) },
+        lines: if sampled { Seen::Value(code::lines(&profile)) } else { Seen::unseen(&unsampled) },
         series: Seen::unseen("the surroundings are not looked at yet"),
         findings: Seen::unseen("causes are not looked for yet"),
         ruled_out: Seen::unseen("causes are not looked for yet"),
         host: header.host,
+    };
+    Analysis { run, profile }
+}
+
+/// Why no stack of running code was seen.
+fn why_unsampled(header: &Header, trailer: &Trailer) -> String {
+    let told = trailer.sources.iter().chain(&header.sources).find(|source| source.name == "code");
+    match told {
+        Some(source) if source.seen == Extent::None => source.why.clone(),
+        _ => "it ran for less than a sampling period".to_owned(),
     }
 }
 
@@ -145,7 +160,7 @@ fn coverage(
         sources.push(Source {
             name: "code".into(),
             seen: Extent::None,
-            why: "functions and lines are not looked at yet".into(),
+            why: "this recording was made without stacks".into(),
             remedy: String::new(),
         });
     }

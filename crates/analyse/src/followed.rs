@@ -63,6 +63,8 @@ struct Thread {
     woken_early: bool,
     /// It came onto a CPU and nothing has been booked since.
     just_came: bool,
+    /// What it blocked on last.
+    last_wait: Option<(State, Reason)>,
     /// Events were lost: what it did since is not known.
     doubtful: bool,
     states: [Ns; State::ALL.len()],
@@ -187,13 +189,24 @@ impl Followed {
                     thread.doubtful |= matches!(thread.doing, Doing::Running | Doing::Runnable);
                 }
             }
+            Event::WaitStack { tid, node, weight_ns, .. } => {
+                let wait = self.by_tid.get(tid).and_then(|index| self.threads[*index as usize].last_wait);
+                if let Some(wait) = wait {
+                    self.waits.stack(wait, *node, *weight_ns);
+                }
+            }
             Event::Look { .. }
             | Event::Place { .. }
             | Event::Node { .. }
             | Event::SampleStack { .. }
-            | Event::WaitStack { .. }
             | Event::Named { .. } => {}
         }
+    }
+
+    /// In which state a thread blocked last.
+    pub(crate) fn last_wait(&self, tid: Tid) -> Option<State> {
+        let index = self.by_tid.get(&tid)?;
+        self.threads[*index as usize].last_wait.map(|(state, _)| state)
     }
 
     fn born(&mut self, at: Ns, tid: Tid, pid: Pid, name: Comm, path: Path, doing: Doing) -> Index {
@@ -231,6 +244,7 @@ impl Followed {
             path,
             woken_early: false,
             just_came: true,
+            last_wait: None,
             doubtful: false,
             states: [0; State::ALL.len()],
             samples: Counts::default(),
@@ -419,6 +433,7 @@ impl Followed {
             Doing::Runnable | Doing::Dead => return,
         };
         let (state, reason) = classify(&wait, waker, self.arch);
+        thread.last_wait = Some((state, reason));
         self.waits.record(state, reason, at.saturating_sub(thread.since));
         let source = match waker {
             Waker::Task { name: None, .. } => running.filter(|waker| *waker != index).map(Source::Running),

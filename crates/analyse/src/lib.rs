@@ -5,6 +5,7 @@
 
 pub mod calls;
 mod class;
+mod code;
 mod compose;
 mod followed;
 mod looked;
@@ -14,17 +15,18 @@ mod reason;
 mod split;
 
 use calls::Arch;
+use code::Code;
 use followed::Followed;
 use looked::Looked;
 use model::recording::{Tier, Trailer};
-use model::run::Run;
-use model::{Event, Header};
+use model::{Analysis, Event, Header, State};
 
 /// Takes a recording's events as they come and gives the run.
 #[derive(Debug)]
 pub struct Analyser {
     header: Header,
     how: How,
+    code: Code,
 }
 
 #[derive(Debug)]
@@ -42,14 +44,24 @@ impl Analyser {
             Tier::Bpf => How::Followed(Box::new(Followed::new(header))),
             Tier::Perf | Tier::Proc => How::Looked(Box::new(Looked::new(header))),
         };
-        Self { header: header.clone(), how }
+        Self { header: header.clone(), how, code: Code::new(header) }
     }
 
     /// Takes the next event.
     pub fn event(&mut self, event: &Event) {
         match &mut self.how {
-            How::Followed(followed) => followed.event(event),
-            How::Looked(looked) => looked.event(event),
+            How::Followed(followed) => {
+                followed.event(event);
+                let waited = match event {
+                    Event::WaitStack { tid, .. } => followed.last_wait(*tid),
+                    _ => None,
+                };
+                self.code.event(event, waited.unwrap_or(State::OtherWait));
+            }
+            How::Looked(looked) => {
+                looked.event(event);
+                self.code.event(event, State::OtherWait);
+            }
         }
     }
 
@@ -57,7 +69,7 @@ impl Analyser {
     ///
     /// # Panics
     /// When the account does not close: a mistake in this crate, never in the recording.
-    pub fn finish(self, trailer: &Trailer) -> Run {
+    pub fn finish(self, trailer: &Trailer) -> Analysis {
         compose::run(self, trailer)
     }
 }

@@ -469,6 +469,7 @@ impl Looked {
         };
         let (parts, steps) = ledger.parts_and_steps(&evidence);
         let pieces = Pieces {
+            start,
             wall_ns,
             parts,
             steps,

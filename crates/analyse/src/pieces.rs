@@ -6,6 +6,8 @@ use model::{Ns, Part, Step};
 /// The account and what belongs to it.
 #[derive(Debug)]
 pub(crate) struct Pieces {
+    /// When the wall began.
+    pub(crate) start: Ns,
     /// The wall clock.
     pub(crate) wall_ns: Ns,
     /// It, by state; sums to it.

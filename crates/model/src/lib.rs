@@ -17,8 +17,8 @@ pub use account::{Account, Basis, Part, State, Step};
 pub use call::{Call, CallStats, CallTime};
 pub use coverage::Coverage;
 pub use profile::Profile;
-pub use recording::{Event, Header, Recording, Trailer};
-pub use run::Run;
+pub use recording::{Event, Header, Language, Recording, Trailer};
+pub use run::{Analysis, Run};
 pub use seen::Seen;
 
 /// Nanoseconds. Points in time are `CLOCK_MONOTONIC`.

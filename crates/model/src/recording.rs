@@ -355,7 +355,7 @@ pub enum Event {
         /// Where it is: an [`Event::Place`].
         place: u32,
     },
-    /// The stack of an [`Event::Sample`], which came before with the same time and thread.
+    /// The stack of an [`Event::Sample`] of the same time and thread, by itself: either may be lost.
     SampleStack {
         /// When.
         at: Ns,
@@ -363,11 +363,16 @@ pub enum Event {
         tid: Tid,
         /// The innermost place: an [`Event::Node`].
         node: u32,
+        /// What the thread did.
+        mode: Mode,
+        /// How much time on a CPU the sample stands for.
+        period_ns: u32,
     },
-    /// The stack from which a thread waited. Not each wait has one: they are thinned by their length, so that
-    /// each stands for `weight_ns` of blocked time, and the sum of all is the thread's blocked time.
+    /// The stack from which a thread waited, told between its coming back from that wait and its next. Not each
+    /// wait has one: they are thinned by their length, so that each stands for `weight_ns` of blocked time, and
+    /// the sum of all is the thread's blocked time.
     WaitStack {
-        /// When it was taken: while the thread was still in the call that it had blocked in.
+        /// When it was taken: at the end of the call that it had blocked in.
         at: Ns,
         /// The thread.
         tid: Tid,

@@ -5,6 +5,7 @@
 
 use crate::account::{Basis, Part, State, Step};
 use crate::coverage::Coverage;
+use crate::profile::Profile;
 use crate::recording::{Ending, Host};
 use crate::{Ns, Pid, Seen, Tid};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -229,10 +230,13 @@ pub struct FunctionRow {
     pub module: String,
     /// `user` or `kernel`.
     pub mode: String,
-    /// Its share of time on a CPU.
+    /// Its own share of time on a CPU, without what it called.
     pub share: Share,
     /// How many samples say so.
     pub samples: u64,
+    /// The same with what it called.
+    #[serde(default)]
+    pub total: Option<Share>,
 }
 
 /// One source line.
@@ -246,10 +250,24 @@ pub struct LineRow {
     pub function: String,
     /// Its language.
     pub language: String,
-    /// Its share of time on a CPU.
+    /// Its share of time on a CPU, with code it called that has no lines of its own.
     pub share: Share,
     /// How many samples say so.
     pub samples: u64,
+    /// The same with all that it called.
+    #[serde(default)]
+    pub total: Option<Share>,
+}
+
+/// A run and the tree of calls that its tables of code are views of.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Analysis {
+    /// What there is to say.
+    #[serde(flatten)]
+    pub run: Run,
+    /// Which code ran and waited.
+    #[serde(default)]
+    pub profile: Profile,
 }
 
 /// Time by state as a list of parts, each with the same basis. For ledgers that carry no interval.

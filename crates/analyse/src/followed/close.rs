@@ -1,6 +1,7 @@
 //! The books closed: the final path and the ledgers, in words and shares that sum to the wall clock.
 
 use super::{Doing, Followed, Index};
+use crate::code::Code;
 use crate::path::{Amount, Key};
 use crate::pieces::Pieces;
 use crate::reason::Reason;
@@ -30,7 +31,7 @@ pub(crate) struct Closed {
 
 impl Followed {
     /// Closes the books.
-    pub(crate) fn close(mut self, trailer: &Trailer) -> Closed {
+    pub(crate) fn close(mut self, trailer: &Trailer, code: &Code) -> Closed {
         let end = self.settle(trailer);
         let last = self.last.unwrap_or(0);
         let final_path = self.threads.get(last as usize).map(|thread| thread.path.entries(self.slicing));
@@ -41,7 +42,7 @@ impl Followed {
         let known = faults.map_or(0, |(minor, major)| minor + major);
         let (steps, parts) = self.steps_and_parts(&entries, samples, known);
         let phases = self.phases(&entries, samples, end);
-        let waits = self.wait_rows(&steps_by_reason(&entries, &self.place_of));
+        let waits = self.wait_rows(&steps_by_reason(&entries, &self.place_of), code);
         let mut cpu = (0, 0);
         let mut runqueue = (0, 0);
         let mut switches = 0;
@@ -58,7 +59,8 @@ impl Followed {
             }
         }
         let threads = self.thread_rows(&living, samples);
-        let pieces = Pieces { wall_ns: end - self.start, parts, steps, phases, threads, waits };
+        let pieces =
+            Pieces { start: self.start, wall_ns: end - self.start, parts, steps, phases, threads, waits };
         Closed { pieces, samples, cpu, runqueue, switches, faults }
     }
 
@@ -230,7 +232,7 @@ impl Followed {
         self.in_use().into_iter().map(row).collect()
     }
 
-    fn wait_rows(&self, on_path: &FxHashMap<(State, Reason), Ns>) -> Vec<WaitRow> {
+    fn wait_rows(&self, on_path: &FxHashMap<(State, Reason), Ns>, code: &Code) -> Vec<WaitRow> {
         let row = |(state, reason, wait): (State, Reason, &super::waits::Wait)| {
             let (call, on) = match reason {
                 Reason::Wait(call, on) => {
@@ -248,7 +250,10 @@ impl Followed {
                 p50_ns: wait.lengths.quantile(0.5),
                 p99_ns: wait.lengths.quantile(0.99),
                 max_ns: wait.lengths.max(),
-                stack: Seen::unseen("stacks are not recorded"),
+                stack: match wait.main_stack() {
+                    Some(node) => Seen::Value(code.words(node)),
+                    None => Seen::unseen("no stack was taken of so short a wait, or of its kind"),
+                },
             }
         };
         let mut rows: Vec<_> = self.waits.rows().map(row).collect();

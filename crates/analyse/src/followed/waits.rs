@@ -8,6 +8,9 @@ use stats::Histogram;
 /// Distinct waits that are told apart; what comes later is counted with the rest of its state.
 const DISTINCT: usize = 4096;
 
+/// Distinct stacks of one kind of wait that are told apart.
+const STACKS: usize = 256;
+
 /// Blocked time by kind and reason.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
@@ -21,6 +24,15 @@ pub(crate) struct Wait {
     pub(crate) total_ns: Ns,
     /// Its lengths.
     pub(crate) lengths: Histogram,
+    /// Time by stack, as far as stacks were taken.
+    stacks: FxHashMap<u32, Ns>,
+}
+
+impl Wait {
+    /// The stack that most of the time was spent in: a node of the tree of calls.
+    pub(crate) fn main_stack(&self) -> Option<u32> {
+        self.stacks.iter().max_by_key(|(node, ns)| (**ns, **node)).map(|(node, _)| *node)
+    }
 }
 
 impl Waits {
@@ -29,6 +41,14 @@ impl Waits {
         let row = self.rows.entry((state, if known { reason } else { Reason::None })).or_default();
         row.total_ns += ns;
         row.lengths.record(ns);
+    }
+
+    /// A stack was taken of such a wait.
+    pub(crate) fn stack(&mut self, (state, reason): (State, Reason), node: u32, ns: Ns) {
+        let row = self.rows.get_mut(&(state, reason));
+        if let Some(row) = row.filter(|row| row.stacks.len() < STACKS || row.stacks.contains_key(&node)) {
+            *row.stacks.entry(node).or_default() += ns;
+        }
     }
 
     pub(crate) fn rows(&self) -> impl Iterator<Item = (State, Reason, &Wait)> {

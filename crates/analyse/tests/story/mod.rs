@@ -120,7 +120,7 @@ impl Story {
     pub fn told(&self) -> Run {
         let mut analyser = Analyser::new(&header());
         self.events.iter().for_each(|event| analyser.event(event));
-        analyser.finish(&trailer(self.now + US))
+        analyser.finish(&trailer(self.now + US)).run
     }
 }
 

@@ -5,8 +5,8 @@
 use model::call::{Call, CallStats, CallTime};
 use model::coverage::{Extent, Source};
 use model::recording::{
-    Calls, Comm, Cost, Counters, Ending, Ends, Event, FileKind, Header, Host, HostCpu, In, Left, Looked,
-    Mode, Object, Out, Recording, Rusage, Tier, Trailer, Wait, Waker,
+    Calls, Comm, Cost, Counters, Ending, Ends, Event, FileKind, Function, Header, Host, HostCpu, In,
+    Language, Left, Looked, Mode, Object, Out, Place, Recording, Rusage, Tier, Trailer, Wait, Waker,
 };
 use model::{Ns, Seen};
 use smallvec::smallvec;
@@ -161,7 +161,39 @@ fn events() -> Vec<Event> {
         events.push(Event::Switch { at: tick(), cpu: 0, out, into: None });
     }
     events.push(Event::Exit { at: tick(), tid: 1000, status: 0x8b, last: true, calls: Calls::new() });
+    events.extend(stacks(tick()));
     events
+}
+
+fn stacks(at: Ns) -> Vec<Event> {
+    let places = [
+        Place::Native { module: "/usr/bin/cc".to_owned(), address: 0x1234 },
+        Place::Kernel { address: u64::MAX },
+        Place::Script {
+            language: Language::Python,
+            function: "réduire".to_owned(),
+            file: "/a.py".to_owned(),
+            line: 7,
+            first_line: 1,
+        },
+        Place::Broke { why: "no unwind information".to_owned() },
+    ];
+    let mut events = Vec::new();
+    for (id, place) in (0..).zip(places) {
+        events.push(Event::Place { id, place });
+        events.push(Event::Node { id: id + 1, caller: id, place: id });
+    }
+    events.push(Event::SampleStack { at, tid: 1001, node: 4, mode: Mode::Entry, period_ns: 497_003 });
+    events.push(Event::WaitStack { at, tid: 1001, node: 3, weight_ns: 1 << 40, call: Some(Call(7)) });
+    let inner = Function { name: None, source: Some(("/a.c".to_owned(), 3)), inlined: true };
+    let outer = Function { name: Some("main".to_owned()), source: None, inlined: false };
+    events.push(Event::Named { place: 0, functions: vec![inner, outer] });
+    events
+}
+
+/// Whether an event is of the kinds that came with stacks.
+pub(crate) fn of_stacks(event: &Event) -> bool {
+    matches!(variant(event), "Place" | "Node" | "SampleStack" | "WaitStack" | "Named")
 }
 
 fn trailer() -> Trailer {
@@ -202,5 +234,10 @@ pub(crate) fn variant(event: &Event) -> &'static str {
         Event::Look { .. } => "Look",
         Event::Lost { .. } => "Lost",
         Event::Start { .. } => "Start",
+        Event::Place { .. } => "Place",
+        Event::Node { .. } => "Node",
+        Event::SampleStack { .. } => "SampleStack",
+        Event::WaitStack { .. } => "WaitStack",
+        Event::Named { .. } => "Named",
     }
 }

@@ -1,0 +1,201 @@
+//! Which code ran and which code waited: the stacks of a recording, added up into the tree of calls.
+//!
+//! Names come at the end of a recording and may be missing; then a place is called by its module and address. What
+//! the tables say of the tree is left to `code/tables.rs`.
+
+mod frames;
+mod tables;
+
+use frames::Expanded;
+use model::profile::{Doing, Moment, Owner, Profile, Weight};
+use model::recording::{Comm, Function, Mode, Place};
+use model::{Event, Header, Ns, Pid, State, Tid};
+use rustc_hash::FxHashMap;
+pub(crate) use tables::{functions, lines};
+
+/// Most stacks that are kept one by one; beyond, each second one goes, again and again.
+const MOMENTS: usize = 1 << 18;
+
+/// Stacks as they come.
+#[derive(Debug)]
+pub(crate) struct Code {
+    root: Pid,
+    places: Vec<Place>,
+    /// Caller (0: none) and place; the first has the number 1.
+    nodes: Vec<(u32, u32)>,
+    names: FxHashMap<u32, Vec<Function>>,
+    owners: Vec<Owner>,
+    owner_of: FxHashMap<Tid, u32>,
+    /// Threads that have had no stack yet.
+    known: FxHashMap<Tid, (Pid, Comm)>,
+    weights: FxHashMap<(u32, u32, Doing), (Ns, u64)>,
+    moments: Vec<(Ns, u32, u32, Doing, Ns)>,
+    thinned: u32,
+    stacks: u64,
+}
+
+impl Code {
+    pub(crate) fn new(header: &Header) -> Self {
+        Self {
+            root: header.root,
+            places: Vec::new(),
+            nodes: Vec::new(),
+            names: FxHashMap::default(),
+            owners: Vec::new(),
+            owner_of: FxHashMap::default(),
+            known: FxHashMap::default(),
+            weights: FxHashMap::default(),
+            moments: Vec::new(),
+            thinned: 1,
+            stacks: 0,
+        }
+    }
+
+    /// Takes one event; `waited` is what the thread of a [`Event::WaitStack`] waited for.
+    pub(crate) fn event(&mut self, event: &Event, waited: State) {
+        match event {
+            Event::Place { place, .. } => self.places.push(place.clone()),
+            Event::Node { caller, place, .. } => self.nodes.push((*caller, *place)),
+            Event::Named { place, functions } => {
+                self.names.insert(*place, functions.clone());
+            }
+            Event::SampleStack { at, tid, node, mode, period_ns } => {
+                let doing = match mode {
+                    Mode::User => Doing::User,
+                    Mode::Call(_) | Mode::Fault | Mode::Kernel | Mode::Entry => Doing::Kernel,
+                    Mode::Interrupt => return,
+                };
+                self.add(*at, *tid, *node, doing, Ns::from(*period_ns));
+            }
+            Event::WaitStack { at, tid, node, weight_ns, .. } => {
+                self.add(*at, *tid, *node, Doing::Waiting(waited), *weight_ns);
+            }
+            Event::Start { tid, .. } => self.met(*tid, self.root, Comm::default()),
+            Event::Fork { child, pid, name, .. } => self.met(*child, *pid, *name),
+            Event::Exec { tid, pid, old_tid, name, .. } => {
+                if let Some(owner) = self.owner_of.remove(old_tid) {
+                    self.owner_of.insert(*tid, owner);
+                }
+                self.known.remove(old_tid);
+                self.renamed(*tid, Some(*pid), *name);
+            }
+            Event::Rename { tid, name, .. } => self.renamed(*tid, None, *name),
+            Event::Look { threads, .. } => {
+                for thread in threads {
+                    self.renamed(thread.tid, Some(thread.pid), thread.name);
+                }
+            }
+            Event::Exit { .. }
+            | Event::Switch { .. }
+            | Event::Wake { .. }
+            | Event::Flush { .. }
+            | Event::Send { .. }
+            | Event::Sample { .. }
+            | Event::Lost { .. } => {}
+        }
+    }
+
+    /// A new thread; whoever had its number is gone.
+    fn met(&mut self, tid: Tid, pid: Pid, name: Comm) {
+        self.owner_of.remove(&tid);
+        self.known.insert(tid, (pid, name));
+    }
+
+    fn renamed(&mut self, tid: Tid, pid: Option<Pid>, name: Comm) {
+        if let Some(owner) = self.owner_of.get(&tid) {
+            self.owners[*owner as usize].name = name.to_text();
+            return;
+        }
+        let pid = pid.or_else(|| self.known.get(&tid).map(|(pid, _)| *pid)).unwrap_or(tid);
+        self.known.insert(tid, (pid, name));
+    }
+
+    fn add(&mut self, at: Ns, tid: Tid, node: u32, doing: Doing, ns: Ns) {
+        if node == 0 || node as usize > self.nodes.len() {
+            return;
+        }
+        let next = self.owners.len() as u32;
+        let owner = *self.owner_of.entry(tid).or_insert(next);
+        if owner == next {
+            let (pid, name) = self.known.remove(&tid).unwrap_or((tid, Comm::default()));
+            self.owners.push(Owner { pid, tid, name: name.to_text() });
+        }
+        let weight = self.weights.entry((node, owner, doing)).or_default();
+        weight.0 += ns;
+        weight.1 += 1;
+        self.stacks += 1;
+        if self.stacks.is_multiple_of(u64::from(self.thinned)) {
+            self.moments.push((at, node, owner, doing, ns));
+        }
+        if self.moments.len() >= MOMENTS {
+            self.thinned *= 2;
+            let mut index = 0;
+            self.moments.retain(|_| {
+                index += 1;
+                index % 2 == 0
+            });
+        }
+    }
+
+    /// A stack in words, the innermost first.
+    pub(crate) fn words(&self, node: u32) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut at = node;
+        while let Some((caller, place)) = (at as usize).checked_sub(1).and_then(|at| self.nodes.get(at)) {
+            let frames = frames::of(self.places.get(*place as usize), self.names.get(place));
+            words.extend(frames.iter().map(|frame| match &frame.source {
+                Some((file, line)) if *line > 0 => {
+                    format!("{} ({}:{line})", frame.function, frames::base_name(file))
+                }
+                _ => frame.function.clone(),
+            }));
+            at = *caller;
+        }
+        words
+    }
+
+    /// The tree with all its names; `start` is when the wall began.
+    pub(crate) fn profile(self, start: Ns) -> Profile {
+        let mut expanded = Expanded::default();
+        let mut innermost: Vec<Option<u32>> = Vec::with_capacity(self.nodes.len());
+        for (caller, place) in &self.nodes {
+            // A caller is told before what it calls; one that is not there was lost with the start of a recording.
+            let mut at =
+                (*caller as usize).checked_sub(1).and_then(|at| innermost.get(at).copied().flatten());
+            for frame in frames::of(self.places.get(*place as usize), self.names.get(place)).into_iter().rev()
+            {
+                at = Some(expanded.node(at, frame));
+            }
+            innermost.push(at);
+        }
+        let node = |node: u32| innermost[node as usize - 1];
+        let mut weights: Vec<_> = self
+            .weights
+            .iter()
+            .filter_map(|((at, thread, doing), (ns, count))| {
+                Some(Weight { node: node(*at)?, thread: *thread, doing: *doing, ns: *ns, count: *count })
+            })
+            .collect();
+        weights.sort_by_key(|weight| (weight.thread, weight.node, weight.doing));
+        let mut moments: Vec<_> = self
+            .moments
+            .iter()
+            .filter_map(|(at, of, thread, doing, ns)| {
+                let at_ns = at.saturating_sub(start);
+                Some(Moment { at_ns, node: node(*of)?, thread: *thread, doing: *doing, ns: *ns })
+            })
+            .collect();
+        moments.sort_by_key(|moment| moment.at_ns);
+        let broken = expanded.broken(&weights);
+        Profile {
+            frames: expanded.frames,
+            nodes: expanded.nodes,
+            threads: self.owners,
+            weights,
+            moments,
+            thinned: self.thinned,
+            stacks: self.stacks,
+            broken,
+        }
+    }
+}

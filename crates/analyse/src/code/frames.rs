@@ -1,0 +1,103 @@
+//! Places in code as frames with names: one machine address may be in several functions that were inlined.
+
+use model::profile::{Frame, Node, Weight};
+use model::recording::{Function, Language, Place};
+use rustc_hash::FxHashMap;
+
+/// The frames at a place, the innermost first; never empty.
+pub(super) fn of(place: Option<&Place>, names: Option<&Vec<Function>>) -> Vec<Frame> {
+    match place {
+        Some(Place::Native { module, address }) => {
+            let language = if module == "[jit]" { Language::Jit } else { Language::Native };
+            machine(base_name(module), *address, language, names)
+        }
+        Some(Place::Kernel { address }) => machine("[kernel]", *address, Language::Kernel, names),
+        Some(Place::Script { language, function, file, line, first_line }) => vec![Frame {
+            function: function.clone(),
+            module: base_name(file).to_owned(),
+            source: Some((file.clone(), *line)),
+            first_line: *first_line,
+            language: *language,
+            inlined: false,
+            address: None,
+            broke: false,
+        }],
+        Some(Place::Broke { why }) => vec![broke(why)],
+        None => vec![broke("the recording does not say what was here")],
+    }
+}
+
+fn broke(why: &str) -> Frame {
+    Frame {
+        function: why.to_owned(),
+        module: String::new(),
+        source: None,
+        first_line: 0,
+        language: Language::Native,
+        inlined: false,
+        address: None,
+        broke: true,
+    }
+}
+
+fn machine(module: &str, address: u64, language: Language, names: Option<&Vec<Function>>) -> Vec<Frame> {
+    let frame = |name: Option<String>, source, inlined| Frame {
+        function: name.unwrap_or_else(|| format!("{module}+{address:#x}")),
+        module: module.to_owned(),
+        source,
+        first_line: 0,
+        language,
+        inlined,
+        address: (!inlined).then_some(address),
+        broke: false,
+    };
+    match names {
+        Some(names) if !names.is_empty() => names
+            .iter()
+            .map(|function| frame(function.name.clone(), function.source.clone(), function.inlined))
+            .collect(),
+        _ => vec![frame(None, None, false)],
+    }
+}
+
+/// The last part of a path.
+pub(super) fn base_name(path: &str) -> &str {
+    path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path)
+}
+
+/// The tree as it grows: equal frames once, equal callees of a node once.
+#[derive(Debug, Default)]
+pub(super) struct Expanded {
+    pub(super) frames: Vec<Frame>,
+    pub(super) nodes: Vec<Node>,
+    frame_of: FxHashMap<Frame, u32>,
+    node_of: FxHashMap<(Option<u32>, u32), u32>,
+}
+
+impl Expanded {
+    pub(super) fn node(&mut self, caller: Option<u32>, frame: Frame) -> u32 {
+        let frame = match self.frame_of.get(&frame) {
+            Some(known) => *known,
+            None => {
+                let new = self.frames.len() as u32;
+                self.frames.push(frame.clone());
+                self.frame_of.insert(frame, new);
+                new
+            }
+        };
+        *self.node_of.entry((caller, frame)).or_insert_with(|| {
+            self.nodes.push(Node { caller, frame });
+            self.nodes.len() as u32 - 1
+        })
+    }
+
+    /// How many stacks begin with a frame that says why they could not be followed.
+    pub(super) fn broken(&self, weights: &[Weight]) -> u64 {
+        let mut broke = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let own = self.frames[node.frame as usize].broke;
+            broke.push(own || node.caller.is_some_and(|caller| broke[caller as usize]));
+        }
+        weights.iter().filter(|weight| broke[weight.node as usize]).map(|weight| weight.count).sum()
+    }
+}

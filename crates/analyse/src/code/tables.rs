@@ -1,0 +1,157 @@
+//! Functions and lines by their share of time on a CPU, with what sampling leaves open.
+
+use model::profile::{Doing, Frame, Profile, Weight};
+use model::recording::Language;
+use model::run::{FunctionRow, LineRow, Share};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::hash::Hash;
+
+/// Rows of a table; what is beyond is too small to be told from nothing.
+const ROWS: usize = 500;
+
+/// Time of one row: its own and with what it called.
+#[derive(Debug, Default, Clone, Copy)]
+struct Sum {
+    own: Amount,
+    total: Amount,
+}
+
+/// Samples and what they stand for.
+#[derive(Debug, Default, Clone, Copy)]
+struct Amount {
+    ns: f64,
+    /// Sum of the squares of the samples' weights, for the interval.
+    squares: f64,
+    samples: u64,
+}
+
+impl Amount {
+    fn add(&mut self, weight: &Weight) {
+        let (ns, count) = (weight.ns as f64, weight.count.max(1) as f64);
+        self.ns += ns;
+        self.squares += ns * ns / count;
+        self.samples += weight.count;
+    }
+
+    /// Its share of `all`, which counts for as many equal samples as its weights are worth (Kish).
+    fn share(self, all: Amount) -> Share {
+        if all.ns <= 0.0 {
+            return Share { value: 0.0, lo: 0.0, hi: 1.0 };
+        }
+        let worth = all.ns * all.ns / all.squares;
+        let share = stats::wilson_of((self.ns / all.ns).min(1.0), worth);
+        Share { value: share.value, lo: share.lo, hi: share.hi }
+    }
+}
+
+/// Functions by their own time on a CPU, largest first.
+pub(crate) fn functions(profile: &Profile) -> Vec<FunctionRow> {
+    let key =
+        |frame: &Frame| (!frame.broke).then(|| (frame.function.clone(), frame.module.clone(), mode(frame)));
+    let (sums, all) = sums(profile, |stack| stack.first().and_then(|frame| key(frame)), |frame| key(frame));
+    let rows = sums.into_iter().map(|((name, module, mode), sum)| FunctionRow {
+        name,
+        module,
+        mode: mode.to_owned(),
+        share: sum.own.share(all),
+        samples: sum.own.samples,
+        total: Some(sum.total.share(all)),
+    });
+    largest_first(
+        rows.collect(),
+        |row| (row.share.value, row.total.map_or(0.0, |total| total.value)),
+        |row| (row.name.clone(), row.module.clone()),
+    )
+}
+
+/// Source lines by time on a CPU, largest first. A stack counts for one line: the innermost of a script where it has
+/// one, else the innermost of machine code with debug information. So a line has with its own time that of code
+/// without lines of its own that it called: the allocator, the kernel, the interpreter.
+pub(crate) fn lines(profile: &Profile) -> Vec<LineRow> {
+    let scripted =
+        |frame: &&&Frame| !matches!(frame.language, Language::Native | Language::Kernel | Language::Jit);
+    let has_line = |frame: &&&Frame| frame.source.as_ref().is_some_and(|(_, line)| *line > 0);
+    let key = |frame: &Frame| {
+        let (file, line) = frame.source.clone().filter(|(_, line)| *line > 0)?;
+        Some((file, line, frame.function.clone(), frame.language))
+    };
+    let innermost = |stack: &[&Frame]| {
+        let of_script = stack.iter().filter(scripted).find(has_line);
+        of_script.or_else(|| stack.iter().find(has_line)).and_then(|frame| key(frame))
+    };
+    let (sums, all) = sums(profile, innermost, |frame| key(frame));
+    let rows = sums.into_iter().map(|((file, line, function, language), sum)| LineRow {
+        file,
+        line,
+        function,
+        language: name_of(language).to_owned(),
+        share: sum.own.share(all),
+        samples: sum.own.samples,
+        total: Some(sum.total.share(all)),
+    });
+    largest_first(
+        rows.collect(),
+        |row| (row.share.value, row.total.map_or(0.0, |total| total.value)),
+        |row| (row.file.clone(), row.line),
+    )
+}
+
+/// Adds every on-CPU stack up under the key of its own place, and once under each key that it leads through.
+fn sums<K: Hash + Eq + Clone>(
+    profile: &Profile,
+    own: impl Fn(&[&Frame]) -> Option<K>,
+    each: impl Fn(&Frame) -> Option<K>,
+) -> (FxHashMap<K, Sum>, Amount) {
+    let keys: Vec<Option<K>> = profile.frames.iter().map(each).collect();
+    let mut sums: FxHashMap<K, Sum> = FxHashMap::default();
+    let mut all = Amount::default();
+    let mut stack: Vec<&Frame> = Vec::new();
+    let mut met: FxHashSet<&K> = FxHashSet::default();
+    for weight in profile.weights.iter().filter(|weight| !matches!(weight.doing, Doing::Waiting(_))) {
+        all.add(weight);
+        stack.clear();
+        met.clear();
+        let mut at = Some(weight.node);
+        while let Some(node) = at {
+            let node = profile.nodes[node as usize];
+            stack.push(&profile.frames[node.frame as usize]);
+            // A function that calls itself is met once.
+            if let Some(key) = &keys[node.frame as usize]
+                && met.insert(key)
+            {
+                sums.entry(key.clone()).or_default().total.add(weight);
+            }
+            at = node.caller;
+        }
+        if let Some(key) = own(&stack) {
+            sums.entry(key).or_default().own.add(weight);
+        }
+    }
+    (sums, all)
+}
+
+fn largest_first<R, O: Ord>(
+    mut rows: Vec<R>,
+    by: impl Fn(&R) -> (f64, f64),
+    then: impl Fn(&R) -> O,
+) -> Vec<R> {
+    rows.sort_by(|a, b| {
+        let ((own_a, total_a), (own_b, total_b)) = (by(a), by(b));
+        own_b.total_cmp(&own_a).then(total_b.total_cmp(&total_a)).then_with(|| then(a).cmp(&then(b)))
+    });
+    rows.truncate(ROWS);
+    rows
+}
+
+fn mode(frame: &Frame) -> &'static str {
+    if frame.language == Language::Kernel { "kernel" } else { "user" }
+}
+
+fn name_of(language: Language) -> &'static str {
+    match language {
+        Language::Native => "native",
+        Language::Kernel => "kernel",
+        Language::Python => "python",
+        Language::Jit => "jit",
+    }
+}
