@@ -3,9 +3,11 @@
 //! It concludes nothing; what the events mean is up to `analyse`. Privilege and chance end here.
 
 pub mod access;
+pub mod blocks;
 mod host;
 mod living;
 mod record;
 mod sources;
+mod stacks;
 
-pub use record::{Choice, Error, Request, Sink, record};
+pub use record::{Choice, Error, Rate, Request, Sink, record};

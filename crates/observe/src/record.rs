@@ -5,6 +5,7 @@ use crate::living::Living;
 use crate::sources::{self, Instruments};
 use model::recording::{HostCpu, Tier, Trailer};
 use model::{Event, Header, Ns, Seen};
+use std::num::NonZeroU32;
 use std::os::fd::AsFd;
 use std::time::Duration;
 use sys::clock::{monotonic_ns, process_cpu_ns, unix_s};
@@ -19,6 +20,34 @@ pub struct Request {
     pub command: spawn::Command,
     /// Where events are to come from.
     pub source: Choice,
+    /// How often running code is looked at.
+    pub rate: Rate,
+}
+
+/// How often running code is looked at, on each processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Rate {
+    /// About 2 kHz while the program is young, about 335 Hz when it lasts: what a sample costs stays small beside
+    /// what the program does.
+    #[default]
+    ByAge,
+    /// Each so many nanoseconds, whatever that costs.
+    Every(Ns),
+}
+
+impl Rate {
+    /// So many times a second.
+    pub fn hertz(hertz: NonZeroU32) -> Self {
+        Rate::Every(1_000_000_000 / Ns::from(hertz.get()))
+    }
+
+    /// The shortest period, where `by_age` is that of the program's youth.
+    pub(crate) fn period_ns(self, by_age: Ns) -> Ns {
+        match self {
+            Rate::ByAge => by_age,
+            Rate::Every(ns) => ns,
+        }
+    }
 }
 
 /// Where events are to come from.
@@ -93,7 +122,8 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Trailer, Error> 
     let mut signals = Signals::take_over()?;
     let held = Held::spawn(&request.command)?;
     let host = host::read(host::here());
-    let mut instruments = sources::start(request.source, held.pid(), &host::cpus(host::here()))?;
+    let mut instruments =
+        sources::start(request.source, request.rate, held.pid(), &host::cpus(host::here()))?;
     let header = Header {
         format: 1,
         recorder: env!("CARGO_PKG_VERSION").to_owned(),
@@ -116,6 +146,7 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Trailer, Error> 
     let reaped_at = monotonic_ns();
     let host_cpu = before.until_now();
     aftermath(&mut instruments, &mut living, sink);
+    instruments.names(&mut |event| sink.event(event));
     Ok(Trailer {
         ending: ended.ending,
         reaped_at,

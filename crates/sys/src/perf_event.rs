@@ -24,7 +24,10 @@ pub fn software(config: bindings::perf_sw_ids) -> perf_event_attr {
     attr
 }
 
-/// `perf_event_open` for one thread on one CPU. `attr.size` is filled in here.
+/// In place of a thread: whatever runs on the CPU.
+pub const ANY_THREAD: u32 = u32::MAX;
+
+/// `perf_event_open` for one thread (or [`ANY_THREAD`]) on one CPU. `attr.size` is filled in here.
 ///
 /// # Errors
 /// What the system says: `EACCES` or `EPERM` where `perf_event_paranoid` or a seccomp filter forbids it.

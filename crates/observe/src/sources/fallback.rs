@@ -2,6 +2,7 @@
 
 use super::perf::{Perf, Refused};
 use super::proc::Looker;
+use crate::record::Rate;
 use model::coverage::Source;
 use model::recording::{Comm, Cost, Tier};
 use model::{Event, Ns, Pid};
@@ -9,8 +10,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 use sys::clock::monotonic_ns;
 
-/// Between two samples of a thread on a CPU.
-pub(crate) const SAMPLE_PERIOD_NS: Ns = 1_000_000;
+/// Between two samples of a thread on a CPU, unless another rate is asked for.
+const SAMPLE_PERIOD_NS: Ns = 1_000_000;
 
 /// What coming onto or leaving a CPU costs with the two events of `perf` to be taken along; a pipe ping-pong showed 550.
 const SWITCH_COST_NS: (Ns, Ns) = (300, 700);
@@ -36,8 +37,8 @@ impl Fallback {
     ///
     /// # Errors
     /// When the events are refused; looks alone may still be had.
-    pub(crate) fn with_events(root: Pid) -> Result<Self, Refused> {
-        let perf = Perf::start(root, SAMPLE_PERIOD_NS)?;
+    pub(crate) fn with_events(root: Pid, rate: Rate) -> Result<Self, Refused> {
+        let perf = Perf::start(root, rate.period_ns(SAMPLE_PERIOD_NS))?;
         let sources = perf.sources();
         Ok(Self::new(root, Some(perf), sources))
     }
@@ -68,7 +69,7 @@ impl Fallback {
 
     /// Time between two samples of a thread on a CPU; between two looks where there are none.
     pub(crate) fn sample_period_ns(&self) -> Ns {
-        if self.perf.is_some() { SAMPLE_PERIOD_NS } else { self.looker.period() }
+        self.perf.as_ref().map_or_else(|| self.looker.period(), Perf::period_ns)
     }
 
     /// What it sees, and why not more; more is known when it is over.
@@ -78,7 +79,9 @@ impl Fallback {
 
     /// Sources that turned out worse than they were said to be.
     pub(crate) fn worse(&self) -> Vec<Source> {
-        self.looker.sources().into_iter().filter(|source| !self.sources.contains(source)).collect()
+        let of_code = self.perf.iter().filter_map(|perf| perf.shortfall());
+        let of_looks = self.looker.sources().into_iter();
+        of_looks.filter(|source| !self.sources.contains(source)).chain(of_code).collect()
     }
 
     /// Until the next look, or for `pause` if that is shorter.
@@ -115,6 +118,13 @@ impl Fallback {
             counted(&look);
         }
         events
+    }
+
+    /// What the code of all stacks is called, to be asked when the program has ended.
+    pub(crate) fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
+        if let Some(perf) = &mut self.perf {
+            perf.names(sink);
+        }
     }
 
     /// Events lost so far; they stand in the stream too.

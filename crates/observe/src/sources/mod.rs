@@ -8,7 +8,7 @@ mod perf;
 mod proc;
 
 use crate::access;
-use crate::record::{Choice, Error};
+use crate::record::{Choice, Error, Rate};
 use bpf::Bpf;
 use fallback::Fallback;
 use model::coverage::{Extent, Source};
@@ -28,9 +28,9 @@ pub(crate) enum Instruments {
 ///
 /// # Errors
 /// The one asked for is not to be had. Without a choice there is always one: `/proc`.
-pub(crate) fn start(choice: Choice, root: Pid, cpus: &[u32]) -> Result<Instruments, Error> {
+pub(crate) fn start(choice: Choice, rate: Rate, root: Pid, cpus: &[u32]) -> Result<Instruments, Error> {
     let without_bpf = match choice {
-        Choice::Auto | Choice::Bpf => match start_bpf(root, cpus) {
+        Choice::Auto | Choice::Bpf => match start_bpf(root, cpus, rate) {
             Ok(bpf) => return Ok(Instruments::Bpf(Box::new(bpf))),
             Err(wall) if choice == Choice::Bpf => {
                 return Err(Error::Refused { tier: "bpf", why: wall.why, remedy: wall.remedy });
@@ -48,7 +48,7 @@ pub(crate) fn start(choice: Choice, root: Pid, cpus: &[u32]) -> Result<Instrumen
     if choice == Choice::Proc {
         return Ok(Instruments::Fallback(Box::new(Fallback::looks_alone(root, None)), calls));
     }
-    match Fallback::with_events(root) {
+    match Fallback::with_events(root, rate) {
         Ok(fallback) => Ok(Instruments::Fallback(Box::new(fallback), calls)),
         Err(refused) if choice == Choice::Perf => {
             let why = format!("{}: {}", refused.tried, refused.said);
@@ -60,9 +60,9 @@ pub(crate) fn start(choice: Choice, root: Pid, cpus: &[u32]) -> Result<Instrumen
     }
 }
 
-fn start_bpf(root: Pid, cpus: &[u32]) -> Result<Bpf, access::Wall> {
+fn start_bpf(root: Pid, cpus: &[u32], rate: Rate) -> Result<Bpf, access::Wall> {
     access::bpf()?;
-    Bpf::start(root, cpus).map_err(|refused| access::Wall {
+    Bpf::start(root, cpus, rate).map_err(|refused| access::Wall {
         why: refused.to_string(),
         remedy: "run outside the container or sandbox that forbids it; BPF programs of this kind need Linux 5.15 or newer"
             .to_owned(),
@@ -81,7 +81,7 @@ impl Instruments {
     /// Time between two samples on a CPU; between two looks where there are none.
     pub(crate) fn sample_period_ns(&self) -> Ns {
         match self {
-            Instruments::Bpf(_) => bpf::SAMPLE_PERIOD_NS,
+            Instruments::Bpf(bpf) => bpf.sample_period_ns(),
             Instruments::Fallback(fallback, _) => fallback.sample_period_ns(),
         }
     }
@@ -109,6 +109,14 @@ impl Instruments {
         match self {
             Instruments::Bpf(bpf) => bpf.drain(sink),
             Instruments::Fallback(fallback, _) => fallback.drain(sink),
+        }
+    }
+
+    /// What the code of all stacks is called, to be asked when the program has ended.
+    pub(crate) fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
+        match self {
+            Instruments::Bpf(bpf) => bpf.names(sink),
+            Instruments::Fallback(fallback, _) => fallback.names(sink),
         }
     }
 
@@ -147,7 +155,7 @@ impl Instruments {
     /// Sources that turned out worse than they were said to be.
     pub(crate) fn worse(&self) -> Vec<Source> {
         match self {
-            Instruments::Bpf(_) => Vec::new(),
+            Instruments::Bpf(bpf) => bpf.worse(),
             Instruments::Fallback(fallback, _) => fallback.worse(),
         }
     }

@@ -15,12 +15,12 @@
 //! just before, after the teardown of its memory, and that moment is its [`Event::Exit`]. A program that
 //! executes a set-user-id file is not followed further.
 
-mod decode;
+pub(super) mod decode;
 
-use super::fallback::SAMPLE_PERIOD_NS;
 use crate::access::MORE;
 use crate::host;
-use decode::{Record, SAMPLE_TYPE, What, decode};
+use crate::stacks::{Of, RawStack, Stacks};
+use decode::{Copied, Record, SAMPLE_TYPE, STACK_TYPE, What, decode, registers_wanted};
 use model::coverage::{Extent, Source};
 use model::recording::{Calls, Comm, In, Left, Object, Out, Wait};
 use model::recording::{Event, Mode};
@@ -33,6 +33,9 @@ use sys::perf_event::{self, Ring, bindings};
 
 /// Ring sizes to try, in pages: above 128 (with 4 KiB pages) only the privileged are sure to get one.
 const RING_PAGES: [usize; 6] = [2048, 512, 128, 32, 8, 2];
+
+/// How much of a thread's stack is copied. Rings are small for ordinary users: 8 KiB is what perf(1) copies, too.
+const STACK_BYTES: u32 = 8192;
 
 /// Records younger than this when a drain begins wait for the next: another CPU may be about to write an older
 /// one. The kernel writes a record within microseconds of its time stamp.
@@ -73,6 +76,7 @@ pub(crate) struct Perf {
     /// Records too young to be handed over.
     waiting: Vec<Record>,
     tree: Tree,
+    stacks: Stacks,
     lost: u64,
 }
 
@@ -105,9 +109,21 @@ impl Perf {
             _clocks: clocks,
             kernel_refused,
             waiting: Vec::new(),
-            tree: Tree::default(),
+            tree: Tree { period_ns, ..Tree::default() },
+            stacks: Stacks::new(),
             lost: 0,
         })
+    }
+
+    /// What the code of all stacks is called, to be asked when the program has ended.
+    pub(crate) fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
+        self.stacks.rest(sink);
+        self.stacks.names(|_| None, sink);
+    }
+
+    /// What is missing of the code. Lost records are told in the stream, whatever they were.
+    pub(crate) fn shortfall(&self) -> Option<Source> {
+        self.stacks.shortfall(0)
     }
 
     /// Hands over what has been recorded, in order of time across CPUs. The last millisecond is kept back, so that the
@@ -125,6 +141,11 @@ impl Perf {
     /// Records that the kernel could not hand over because a ring was full.
     pub(crate) fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// Between two samples of a thread on a CPU.
+    pub(crate) fn period_ns(&self) -> Ns {
+        self.tree.period_ns
     }
 
     /// What these events tell, and what would tell more.
@@ -156,11 +177,34 @@ impl Perf {
         self.waiting.sort_by_key(|record| record.at);
         let young = self.waiting.partition_point(|record| record.at <= settled);
         for record in self.waiting.drain(..young) {
-            if let What::Lost { records } = record.what {
-                self.lost += records;
-            }
-            if let Some(event) = self.tree.event(record) {
-                sink(&event);
+            let at = record.at;
+            let mut copied = None;
+            let record = match record.what {
+                What::Mapped { pid, mapping } => {
+                    self.stacks.mapped(at, pid, mapping);
+                    continue;
+                }
+                What::Named { pid, exec: true, .. } => {
+                    self.stacks.executed(at, pid);
+                    record
+                }
+                What::Lost { records } => {
+                    self.lost += records;
+                    record
+                }
+                What::Sampled { user, ip, stack } => {
+                    copied = stack;
+                    Record { what: What::Sampled { user, ip, stack: None }, ..record }
+                }
+                _ => record,
+            };
+            let Some(event) = self.tree.event(record) else { continue };
+            self.stacks.before(&event, sink);
+            sink(&event);
+            if let (Some(copied), Event::Sample { tid, mode, period_ns, .. }) = (copied, &event) {
+                let Copied { pid, registers, kernel, user } = *copied;
+                let of = Of::Sample { mode: *mode, period_ns: *period_ns };
+                self.stacks.stack(at, RawStack { tid: *tid, pid, of, registers, kernel, user });
             }
         }
     }
@@ -169,6 +213,7 @@ impl Perf {
 /// What must be remembered of the tree to say what a record means.
 #[derive(Debug, Default)]
 struct Tree {
+    period_ns: Ns,
     names: HashMap<Tid, Comm>,
     /// Living threads of each process; one that is not here has one.
     living: HashMap<Pid, u32>,
@@ -213,9 +258,11 @@ impl Tree {
                     Event::Rename { at, tid, name }
                 }
             }
-            What::Sampled { user, ip } => {
+            // It has no event of its own: see `hand_over`.
+            What::Mapped { .. } => return None,
+            What::Sampled { user, ip, .. } => {
                 let mode = if user { Mode::User } else { Mode::Kernel };
-                Event::Sample { at, tid, mode, ip, period_ns: SAMPLE_PERIOD_NS as u32 }
+                Event::Sample { at, tid, mode, ip, period_ns: self.period_ns as u32 }
             }
             What::Lost { records } => Event::Lost { at, events: records },
         })
@@ -229,12 +276,18 @@ fn switches(root: Pid, cpu: u32) -> io::Result<OwnedFd> {
     attr.set_task(1);
     attr.set_comm(1);
     attr.set_comm_exec(1);
+    attr.set_mmap(1);
+    attr.set_mmap2(1);
     perf_event::open(&attr, root, cpu)
 }
 
 fn clock(root: Pid, cpu: u32, period_ns: Ns, kernel_refused: &mut Option<String>) -> io::Result<OwnedFd> {
     let mut attr = common(bindings::PERF_COUNT_SW_CPU_CLOCK);
     attr.__bindgen_anon_1.sample_period = period_ns;
+    attr.sample_type |= STACK_TYPE;
+    attr.sample_regs_user = registers_wanted();
+    attr.sample_stack_user = STACK_BYTES;
+    attr.set_exclude_callchain_user(1);
     if kernel_refused.is_none() {
         match perf_event::open(&attr, root, cpu) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -245,6 +298,7 @@ fn clock(root: Pid, cpu: u32, period_ns: Ns, kernel_refused: &mut Option<String>
     }
     attr.set_exclude_kernel(1);
     attr.set_exclude_hv(1);
+    attr.set_exclude_callchain_kernel(1);
     perf_event::open(&attr, root, cpu)
 }
 

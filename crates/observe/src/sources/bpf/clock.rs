@@ -4,6 +4,7 @@
 //! something of a short program would cost a long one several per cent.
 
 use super::Refused;
+use crate::record::Rate;
 use aya::Ebpf;
 use aya::programs::perf_event::{
     PerfEventConfig, PerfEventLinkId, PerfEventScope, SamplePolicy, SoftwareEvent,
@@ -13,7 +14,7 @@ use model::Ns;
 
 /// Between two samples on a CPU at first: about 2 kHz, and no divisor or multiple of any tick rate, so that programs
 /// that move with the tick are not seen always in the same place.
-pub(crate) const PERIOD_NS: Ns = 497_003;
+const PERIOD_NS: Ns = 497_003;
 /// The same later: a multiple, so that a later sample stands for a whole number of early ones. About 335 Hz.
 const LATER_PERIOD_NS: Ns = 6 * PERIOD_NS;
 /// How long a program is young.
@@ -23,6 +24,7 @@ const YOUNG_NS: Ns = 100_000_000;
 #[derive(Debug)]
 pub(super) struct Clock {
     cpus: Vec<u32>,
+    rate: Rate,
     /// The fast one on each processor, until it is taken off.
     fast: Vec<PerfEventLinkId>,
     started_at: Option<Ns>,
@@ -30,10 +32,15 @@ pub(super) struct Clock {
 
 impl Clock {
     /// Starts it on these processors.
-    pub(super) fn start(ebpf: &mut Ebpf, cpus: &[u32]) -> Result<Self, Refused> {
+    pub(super) fn start(ebpf: &mut Ebpf, cpus: &[u32], rate: Rate) -> Result<Self, Refused> {
         program(ebpf)?.load().map_err(refused("load"))?;
-        let fast = attach(ebpf, cpus, PERIOD_NS)?;
-        Ok(Self { cpus: cpus.to_vec(), fast, started_at: None })
+        let fast = attach(ebpf, cpus, rate.period_ns(PERIOD_NS))?;
+        Ok(Self { cpus: cpus.to_vec(), rate, fast, started_at: None })
+    }
+
+    /// The shortest time between two samples on a processor.
+    pub(super) fn period_ns(&self) -> Ns {
+        self.rate.period_ns(PERIOD_NS)
     }
 
     /// The program began.
@@ -44,7 +51,7 @@ impl Clock {
     /// Slows it down when it is time. The program keeps its fast clock where the slow one cannot be had.
     pub(super) fn keep(&mut self, ebpf: &mut Ebpf, now: Ns) {
         let lasts = self.started_at.is_some_and(|at| now > at + YOUNG_NS);
-        if !lasts || self.fast.is_empty() {
+        if self.rate != Rate::ByAge || !lasts || self.fast.is_empty() {
             return;
         }
         let fast = std::mem::take(&mut self.fast);

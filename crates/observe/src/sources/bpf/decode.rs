@@ -3,6 +3,8 @@
 //! Some records only prepare the next one on the same CPU; the decoder holds them until it comes. Bytes come from
 //! our own program, but a record that does not parse is dropped and counted, never trusted.
 
+use crate::stacks::{Of, RawStack};
+use code::Registers;
 use model::call::{Call, CallTime};
 use model::recording::{
     Calls, Comm, Counters, Ends, Event, FileKind, In, Left, Mode, Object, Out, Wait, Waker,
@@ -13,6 +15,10 @@ use std::collections::HashMap;
 /// Bytes before the fields of a record's own.
 const HEAD: usize = 16;
 const NO_CALL: u32 = u32::MAX;
+
+/// Bytes before the user's stack in a `struct stack_record`, and most entries of its kernel part.
+const STACK_HEAD: usize = HEAD + 8 + 8 + 64 + 8 + KERNEL_MAX * 8;
+const KERNEL_MAX: usize = 48;
 
 /// What one entry of the call statistics is, in words of 64 bits (`struct stats`).
 pub(crate) const STATS_WORDS: usize = 6 + BUCKETS / 2;
@@ -38,6 +44,8 @@ mod kind {
     pub(super) const RAN: u8 = 12;
     pub(super) const DEAD: u8 = 13;
     pub(super) const READY: u8 = 14;
+    pub(super) const SAMPLE_STACK: u8 = 64;
+    pub(super) const WAIT_STACK: u8 = 65;
 }
 
 /// A record, read field by field. Reading past its end gives zeros and marks it.
@@ -153,13 +161,7 @@ impl Decoder {
             kind::WAKE => Some(self.wake(record, at, tid)),
             kind::FLUSH => Some(Event::Flush { at, tid, calls: record.calls(HEAD) }),
             kind::SAMPLE => {
-                let mode = match record.u8(9) {
-                    0 => Mode::User,
-                    1 => Mode::Call(call(record.u32(HEAD + 8))),
-                    2 => Mode::Fault,
-                    3 => Mode::Interrupt,
-                    _ => Mode::Entry,
-                };
+                let mode = mode(record.u8(9), record.u32(HEAD + 8));
                 Some(Event::Sample { at, tid, mode, ip: record.u64(HEAD), period_ns: record.u32(HEAD + 12) })
             }
             kind::SEND => {
@@ -285,6 +287,60 @@ impl Decoder {
         };
         Event::Wake { at, cpu, tid, waker, calls: record.calls(HEAD + 24) }
     }
+}
+
+fn mode(byte: u8, number: u32) -> Mode {
+    match byte {
+        0 => Mode::User,
+        1 => Mode::Call(call(number)),
+        2 => Mode::Fault,
+        3 => Mode::Interrupt,
+        _ => Mode::Entry,
+    }
+}
+
+/// `USER_REGS` of `kernel.h`, by their DWARF numbers.
+#[cfg(target_arch = "x86_64")]
+fn registers([ip, sp, bp, bx, r12, r13, r14, r15]: [u64; 8]) -> Registers {
+    let kept = [(3, bx), (12, r12), (13, r13), (14, r14), (15, r15)];
+    kept.into_iter().fold(Registers::x86_64(ip, sp, bp), |all, (number, value)| all.with(number, value))
+}
+
+/// `USER_REGS` of `kernel.h`, by their DWARF numbers.
+#[cfg(target_arch = "aarch64")]
+fn registers([pc, sp, fp, lr, x19, x20, x21, x22]: [u64; 8]) -> Registers {
+    let kept = [(19, x19), (20, x20), (21, x21), (22, x22)];
+    kept.into_iter().fold(Registers::aarch64(pc, sp, fp, lr), |all, (number, value)| all.with(number, value))
+}
+
+/// Reads one record of the ring of stacks. None when it is cut short or of another kind.
+pub(crate) fn stack(bytes: &[u8]) -> Option<(Ns, RawStack)> {
+    let mut record = Record { bytes, short: false };
+    let at = record.u64(0);
+    let number = record.u32(HEAD + 12);
+    let stands_for_ns = record.u64(HEAD);
+    let of = match record.u8(8) {
+        kind::SAMPLE_STACK => Of::Sample {
+            mode: mode(record.u8(9), number),
+            period_ns: u32::try_from(stands_for_ns).unwrap_or(u32::MAX),
+        },
+        kind::WAIT_STACK => {
+            Of::Wait { weight_ns: stands_for_ns, call: (number != NO_CALL).then(|| call(number)) }
+        }
+        _ => return None,
+    };
+    let entries = (record.u32(HEAD + 80) as usize / 8).min(KERNEL_MAX);
+    let kernel = (0..entries).map(|entry| record.u64(HEAD + 88 + entry * 8)).collect();
+    let user = bytes.get(STACK_HEAD..)?.to_vec();
+    let stack = RawStack {
+        tid: record.u32(12),
+        pid: record.u32(HEAD + 8),
+        of,
+        registers: registers(std::array::from_fn(|index| record.u64(HEAD + 16 + index * 8))),
+        kernel,
+        user,
+    };
+    (!record.short).then_some((at, stack))
 }
 
 fn object(record: &mut Record<'_>) -> Object {

@@ -11,7 +11,8 @@
  *
  * No locks and no atomics: a thread's storage is written on the CPU that runs it, statistics are per CPU.
  */
-#include "wire.h"
+#include "names.h"
+#include "stacks.h"
 
 /* Set by user space before loading. */
 volatile const u32 root_pid = 0;
@@ -30,6 +31,8 @@ struct thread {
 	u64 run_delay; /* the scheduler's own count when it left */
 	u64 throttled; /* its groups' throttled time, as read at throttled_at */
 	u64 throttled_at;
+	u64 blocked_ns; /* in this call */
+	u64 owed_ns;    /* blocked, with no stack taken for it yet */
 	u32 call;      /* the current one, or NO_CALL */
 	u8 left;       /* how it left; LEFT_NONE while it is on a CPU */
 	u8 used;       /* slots */
@@ -244,6 +247,27 @@ int sys_enter(u64 *ctx)
 	return 0;
 }
 
+/* A call ends in which the thread blocked: is a stack due? */
+static __attribute__((noinline)) int wait_ends(struct thread *thread, struct task_struct *task, u32 call, u64 now)
+{
+	if (!thread || !task)
+		return 0;
+	struct settings *set = the_settings();
+	u64 owed = thread->owed_ns + thread->blocked_ns;
+	thread->blocked_ns = 0;
+	if (set) {
+		u64 period = set->wait_period_ns;
+		if (period && owed >= period) {
+			u64 due = owed / period * period;
+			struct head head = HEAD(K_WAIT_STACK, 0, task->pid, now);
+			owed -= due;
+			tell_stack(0, task, 1, head, call, due);
+		}
+	}
+	thread->owed_ns = owed;
+	return 0;
+}
+
 SEC("tp_btf/sys_exit")
 int sys_exit(u64 *ctx)
 {
@@ -260,6 +284,8 @@ int sys_exit(u64 *ctx)
 	book(thread, task->pid, call, 1, now - thread->seg, now);
 	thread->call = NO_CALL;
 	thread->seg = now;
+	if (unlikely(thread->blocked_ns))
+		wait_ends(thread, task, call, now);
 
 	struct stats *entry = stats_of(call);
 	if (!entry)
@@ -512,6 +538,8 @@ int sched_switch(u64 *ctx)
 		into->off_ns += off;
 		into->seg = now;
 		into->left = LEFT_NONE;
+		if (left == LEFT_BLOCKED)
+			into->blocked_ns += into->woken_at > into->left_at ? into->woken_at - into->left_at : off;
 		if (off > RAN_NS) {
 			u64 throttled = 0;
 			if (left == LEFT_RUNNABLE && off > THROTTLE_NS)
@@ -685,6 +713,8 @@ int sched_process_fork(u64 *ctx)
 	}
 	thread->call = NO_CALL;
 	thread->left = LEFT_RUNNABLE;
+	/* Each thread begins somewhere in the period, or threads that do the same would be seen in step. */
+	thread->owed_ns = child->pid * 7919ull % 500000;
 	return 0;
 }
 
@@ -794,6 +824,11 @@ int sample(struct bpf_perf_event_data *ctx)
 			record.head.a = MODE_ENTRY;
 	}
 	emit(&record, sizeof(record));
+	if (record.head.a != MODE_INTERRUPT) {
+		struct head head = record.head;
+		head.kind = K_SAMPLE_STACK;
+		tell_stack(ctx, task, 0, head, record.call, record.period_ns);
+	}
 	return 0;
 }
 

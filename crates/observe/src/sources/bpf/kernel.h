@@ -27,6 +27,7 @@ typedef _Bool bool;
 #define MAP_TYPE(name, type) typeof(type) *name
 
 enum {
+	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_RINGBUF = 27,
@@ -41,12 +42,14 @@ struct pt_regs;
 static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
 static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
 static u32 (*bpf_get_smp_processor_id)(void) = (void *)8;
+static long (*bpf_get_stack)(void *ctx, void *to, u32 size, u64 flags) = (void *)67;
 static long (*bpf_probe_read_user)(void *to, u32 size, const void *from) = (void *)112;
 static long (*bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static long (*bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
 static long (*bpf_ringbuf_output)(void *ring, void *data, u64 size, u64 flags) = (void *)130;
 static void *(*bpf_task_storage_get)(void *map, struct task_struct *task, void *value, u64 flags) = (void *)156;
 static struct task_struct *(*bpf_get_current_task_btf)(void) = (void *)158;
+static long (*bpf_snprintf)(char *to, u32 size, const char *format, u64 *data, u32 data_size) = (void *)165;
 static long (*bpf_task_pt_regs)(struct task_struct *task) = (void *)175;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -80,6 +83,15 @@ struct sched_info { unsigned long long run_delay; };
 struct signal_struct { atomic_t live; int group_exit_code; };
 struct thread_info { u32 status; unsigned long flags; };
 
+struct mm_struct { unsigned long start_stack; };
+#if defined(__TARGET_ARCH_x86)
+struct thread_struct { unsigned long fsbase; };
+#define THREAD_POINTER(task) ((task)->thread.fsbase)
+#elif defined(__TARGET_ARCH_arm64)
+struct thread_struct { struct { unsigned long tp_value; } uw; };
+#define THREAD_POINTER(task) ((task)->thread.uw.tp_value)
+#endif
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -92,13 +104,15 @@ struct task_struct {
 	char comm[16];
 	struct files_struct *files;
 	struct signal_struct *signal;
+	struct mm_struct *mm;
+	struct thread_struct thread;
 };
 
 #if defined(__TARGET_ARCH_x86)
-struct pt_regs { unsigned long r10, bx, cx, dx, si, di, orig_ax, ip, cs; };
+struct pt_regs { unsigned long r15, r14, r13, r12, r10, bp, bx, cx, dx, si, di, orig_ax, ip, cs, sp; };
 #elif defined(__TARGET_ARCH_arm64)
 struct user_pt_regs { u64 regs[31]; u64 sp, pc, pstate; };
-struct pt_regs { u64 regs[31]; u64 pc, pstate, orig_x0; s32 syscallno; };
+struct pt_regs { u64 regs[31]; u64 sp, pc, pstate, orig_x0; s32 syscallno; };
 #endif
 
 #pragma clang attribute pop
@@ -133,9 +147,21 @@ struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr;
 #define IS_COMPAT(task) ((task)->thread_info.status & 2) /* TS_COMPAT */
 /* Exceptions set it to -1: there is no call to restart. */
 #define CAME_BY_CALL(regs) ((s64)(regs)->orig_ax >= 0)
+/* What a stack is followed with: instruction, stack and frame pointer, and what functions keep for their callers. */
+#define USER_REGS(regs, to)                                                                                    \
+	do {                                                                                                   \
+		(to)[0] = (regs)->ip, (to)[1] = (regs)->sp, (to)[2] = (regs)->bp, (to)[3] = (regs)->bx;         \
+		(to)[4] = (regs)->r12, (to)[5] = (regs)->r13, (to)[6] = (regs)->r14, (to)[7] = (regs)->r15;     \
+	} while (0)
 #elif defined(__TARGET_ARCH_arm64)
 #define ARG0(regs, compat) ((regs)->orig_x0)
 #define ARG1(regs, compat) ((regs)->regs[1])
 #define IS_COMPAT(task) ((task)->thread_info.flags & (1ul << 22)) /* TIF_32BIT */
 #define CAME_BY_CALL(regs) ((regs)->syscallno >= 0)
+#define USER_REGS(user, to)                                                                                    \
+	do {                                                                                                   \
+		(to)[0] = (user)->pc, (to)[1] = (user)->sp, (to)[2] = (user)->regs[29], (to)[3] = (user)->regs[30]; \
+		(to)[4] = (user)->regs[19], (to)[5] = (user)->regs[20];                                         \
+		(to)[6] = (user)->regs[21], (to)[7] = (user)->regs[22];                                         \
+	} while (0)
 #endif

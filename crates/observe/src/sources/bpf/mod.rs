@@ -5,17 +5,22 @@
 
 mod clock;
 mod decode;
+mod mappings;
+mod names;
 mod types;
 
 use super::arguments;
-use aya::maps::{MapData, PerCpuArray, RingBuf};
+use crate::record::Rate;
+use crate::stacks::Stacks;
+use aya::maps::{Array, MapData, PerCpuArray, RingBuf};
 use aya::programs::{BtfTracePoint, Program, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
 use clock::Clock;
 use decode::{BUCKETS, CPU_WORDS, DENSE, Decoder, STATS_WORDS};
+use mappings::{Mappings, Told};
 use model::coverage::{Extent, Source};
 use model::recording::Cost;
-use model::{Call, CallStats, Event, Pid};
+use model::{Call, CallStats, Event, Ns, Pid};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -24,8 +29,6 @@ use sys::clock::monotonic_ns;
 
 /// The kernel half, for this architecture.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/dwell.bpf.o"));
-
-pub(crate) use clock::PERIOD_NS as SAMPLE_PERIOD_NS;
 
 /// Without these there is no account. The one that takes longest to load comes first.
 const NEEDED: &[&str] = &[
@@ -48,6 +51,9 @@ const NEEDED: &[&str] = &[
 
 /// Younger kernels have these; without them a wait on a local network peer may stay a wait.
 const WANTED: &[&str] = &["sk_data_ready", "sock_send_length"];
+
+/// Blocked time that one stack of a wait stands for, at first.
+const WAIT_PERIOD_NS: Ns = 500_000;
 
 /// Why the source cannot be used here.
 #[derive(Debug, thiserror::Error)]
@@ -87,6 +93,9 @@ pub(crate) struct Bpf {
     ebpf: Ebpf,
     ring: RingBuf<MapData>,
     clock: Option<Clock>,
+    stack_ring: RingBuf<MapData>,
+    mappings: Option<Mappings>,
+    stacks: Stacks,
     decoder: Decoder,
     lost_before: u64,
     sources: Vec<Source>,
@@ -94,7 +103,7 @@ pub(crate) struct Bpf {
 
 impl Bpf {
     /// Attaches everything, for a tree whose root is held and will enter `execve` next.
-    pub(crate) fn start(root: Pid, cpus: &[u32]) -> Result<Self, Refused> {
+    pub(crate) fn start(root: Pid, cpus: &[u32], rate: Rate) -> Result<Self, Refused> {
         let btf = types::read(NEEDED.iter().chain(WANTED).copied())?;
         let kinds = arguments::kinds();
         let mut ebpf = loader()
@@ -104,6 +113,7 @@ impl Bpf {
             .override_global("root_pid", &root, true)
             .override_global("nr_execve", &arguments::execve(), true)
             .override_global("arg_kind", kinds.as_slice(), true)
+            .map_max_entries("scratches", 2 * (cpus.iter().max().unwrap_or(&0) + 1))
             .load(OBJECT)
             .map_err(Box::new)?;
         let mut sources = Vec::new();
@@ -120,7 +130,7 @@ impl Bpf {
                 remedy: "a kernel from 6.3 on tells which socket became ready and who sent".into(),
             },
         });
-        let clock = Clock::start(&mut ebpf, cpus);
+        let clock = Clock::start(&mut ebpf, cpus, rate);
         sources.push(match &clock {
             Ok(_) => full("faults"),
             Err(why) => Source {
@@ -130,9 +140,35 @@ impl Bpf {
                 remedy: "run as root, or: sudo sysctl kernel.perf_event_paranoid=0".into(),
             },
         });
-        let ring = ebpf.take_map("ring").ok_or(Refused::Missing("ring"))?;
-        let ring = RingBuf::try_from(ring).map_err(|error| Box::new(error.into()))?;
-        Ok(Self { ebpf, ring, clock: clock.ok(), decoder: Decoder::default(), lost_before: 0, sources })
+        let mappings = Mappings::start(cpus);
+        sources.push(match &mappings {
+            Ok(_) => full("code"),
+            Err(why) => Source {
+                name: "code".into(),
+                seen: Extent::Partial,
+                why: format!("cannot be told what the program maps to execute: perf events: {why}"),
+                remedy: "run as root, or: sudo sysctl kernel.perf_event_paranoid=0".into(),
+            },
+        });
+        let ring = ring(&mut ebpf, "ring")?;
+        let stack_ring = self::ring(&mut ebpf, "stacks")?;
+        set_wait_period(&mut ebpf, WAIT_PERIOD_NS)?;
+        Ok(Self {
+            ebpf,
+            ring,
+            clock: clock.ok(),
+            stack_ring,
+            mappings: mappings.ok(),
+            stacks: Stacks::new(),
+            decoder: Decoder::default(),
+            lost_before: 0,
+            sources,
+        })
+    }
+
+    /// The shortest time between two samples on a processor; 0 where there are none.
+    pub(crate) fn sample_period_ns(&self) -> Ns {
+        self.clock.as_ref().map_or(0, Clock::period_ns)
     }
 
     /// What it sees, and why not more.
@@ -143,12 +179,26 @@ impl Bpf {
     /// Hands over what has come since. Returns how many records that were.
     pub(crate) fn drain(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
         let mut records = 0;
+        // In this order, so that whatever a stack needs is there when it is worked off: it is older than the stack.
+        while let Some(record) = self.stack_ring.next() {
+            match decode::stack(&record) {
+                Some((at, stack)) => self.stacks.stack(at, stack),
+                None => self.decoder.malformed += 1,
+            }
+        }
+        if let Some(mappings) = &mut self.mappings {
+            mappings.read(|at, pid, told| match told {
+                Told::Executed => self.stacks.executed(at, pid),
+                Told::Mapped(mapping) => self.stacks.mapped(at, pid, mapping),
+            });
+        }
         while let Some(record) = self.ring.next() {
             records += 1;
             if let Some(event) = self.decoder.decode(&record) {
                 if let (Event::Start { at, .. }, Some(clock)) = (&event, &mut self.clock) {
                     clock.program_began(*at);
                 }
+                self.stacks.before(&event, sink);
                 sink(&event);
             }
         }
@@ -156,6 +206,22 @@ impl Bpf {
             clock.keep(&mut self.ebpf, monotonic_ns());
         }
         records
+    }
+
+    /// What the code of all stacks is called, to be asked when the program has ended.
+    pub(crate) fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
+        self.stacks.rest(sink);
+        self.stacks.names(|addresses| names::ask(&mut self.ebpf, addresses), sink);
+    }
+
+    /// Sources that turned out worse than they were said to be.
+    pub(crate) fn worse(&self) -> Vec<Source> {
+        self.stacks.shortfall(self.lost_stacks()).into_iter().collect()
+    }
+
+    fn lost_stacks(&self) -> u64 {
+        let settings = self.ebpf.map("settings").and_then(|map| Array::<_, [u64; 2]>::try_from(map).ok());
+        settings.and_then(|settings| settings.get(&0, 0).ok()).map_or(0, |[_, lost]| lost)
     }
 
     /// Events lost since this was last asked.
@@ -212,6 +278,19 @@ impl Bpf {
         }
         calls.into_values().collect()
     }
+}
+
+fn ring(ebpf: &mut Ebpf, name: &'static str) -> Result<RingBuf<MapData>, Refused> {
+    let map = ebpf.take_map(name).ok_or(Refused::Missing(name))?;
+    Ok(RingBuf::try_from(map).map_err(|error| Box::new(error.into()))?)
+}
+
+/// Blocked time that one stack of a wait stands for.
+fn set_wait_period(ebpf: &mut Ebpf, period_ns: Ns) -> Result<(), Refused> {
+    let map = ebpf.map_mut("settings").ok_or(Refused::Missing("settings"))?;
+    let mut settings = Array::<_, [u64; 2]>::try_from(map).map_err(|error| Box::new(error.into()))?;
+    settings.set(0, [period_ns, 0], 0).map_err(|error| Box::new(error.into()))?;
+    Ok(())
 }
 
 fn add(calls: &mut BTreeMap<Call, CallStats>, words: &[u64; STATS_WORDS]) {

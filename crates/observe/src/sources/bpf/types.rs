@@ -22,6 +22,7 @@ const STRUCTS: &[&str] = &[
     "files_struct",
     "in6_addr",
     "inode",
+    "mm_struct",
     "path",
     "pt_regs",
     "qstr",
@@ -35,6 +36,7 @@ const STRUCTS: &[&str] = &[
     "task_group",
     "task_struct",
     "thread_info",
+    "thread_struct",
     "unix_sock",
     "user_pt_regs",
 ];

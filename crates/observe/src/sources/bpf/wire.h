@@ -23,6 +23,10 @@ enum kind {
 	K_RAN,    /* for the next switch of this CPU: who had it, and throttling */
 	K_DEAD,   /* for the next switch of this CPU: the leaver's counters */
 	K_READY,  /* for the next wake of this CPU: the socket that became ready */
+
+	/* In the ring `stacks`. */
+	K_SAMPLE_STACK = 64, /* a: mode */
+	K_WAIT_STACK,
 };
 
 enum left { LEFT_NONE, LEFT_RUNNABLE, LEFT_BLOCKED, LEFT_STOPPED, LEFT_DEAD };
@@ -157,6 +161,22 @@ struct ends_record { /* K_SEND, K_READY */
 	u32 pad;
 	struct ends ends;
 	struct slot tail[TAIL];
+};
+
+/* Most of a stack that is copied: a power of two. */
+#define USER_MAX 32768
+#define KERNEL_MAX 48
+
+struct stack_record {
+	struct head head;
+	u64 stands_for_ns;
+	u32 pid;
+	u32 call;
+	u64 regs[8]; /* of the user's code: USER_REGS */
+	u32 kernel_len;     /* bytes */
+	u32 user_len;       /* bytes */
+	u64 kernel[KERNEL_MAX];
+	u8 user[USER_MAX]; /* from sp upwards */
 };
 
 /* Per call and CPU. */

@@ -1,41 +1,69 @@
 //! The bytes of perf records, turned into what they say. Pure; `perf` says which events ask for them.
 
+use code::{Mapping, Registers};
 use model::recording::Comm;
 use model::{Ns, Pid, Tid};
 use sys::perf_event::RECORD_HEADER_LEN;
 use sys::perf_event::bindings::*;
 
 /// What every event asks to be told with each record; the layouts below follow from it.
-pub(super) const SAMPLE_TYPE: u64 =
+pub(in crate::sources) const SAMPLE_TYPE: u64 =
     (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU) as u64;
 
 /// Who, when and where, at the end of every record but a sample: pid, tid, time, cpu and a gap.
 const TRAILER_LEN: usize = 24;
 
+/// What a sample has besides: the kernel's part of its stack as addresses, the user's as a copy.
+pub(in crate::sources) const STACK_TYPE: u64 =
+    (PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER) as u64;
+
+/// The registers to ask for, by the numbers of the kernel's `asm/perf_regs.h`; they come in this order.
+#[cfg(target_arch = "x86_64")]
+const REGISTERS: [u8; 8] = [1, 6, 7, 8, 20, 21, 22, 23];
+#[cfg(target_arch = "aarch64")]
+const REGISTERS: [u8; 8] = [19, 20, 21, 22, 29, 30, 31, 32];
+
+/// The same as the mask that the kernel wants.
+pub(in crate::sources) fn registers_wanted() -> u64 {
+    REGISTERS.iter().map(|number| 1_u64 << number).sum()
+}
+
+/// A stack as the kernel copied it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::sources) struct Copied {
+    pub(in crate::sources) pid: Pid,
+    pub(in crate::sources) registers: Registers,
+    /// Addresses in the kernel, the innermost first.
+    pub(in crate::sources) kernel: Vec<u64>,
+    /// The user's stack, from its pointer upwards.
+    pub(in crate::sources) user: Vec<u8>,
+}
+
 /// One record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Record {
-    pub(super) at: Ns,
+pub(in crate::sources) struct Record {
+    pub(in crate::sources) at: Ns,
     /// The thread in whose time it was written.
-    pub(super) tid: Tid,
-    pub(super) cpu: u32,
-    pub(super) what: What,
+    pub(in crate::sources) tid: Tid,
+    pub(in crate::sources) cpu: u32,
+    pub(in crate::sources) what: What,
 }
 
 /// What a record says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum What {
+pub(in crate::sources) enum What {
     SwitchedIn,
     SwitchedOut { runnable: bool },
     Forked { pid: Pid, tid: Tid, creator: Tid },
     Exited { pid: Pid, tid: Tid },
     Named { pid: Pid, tid: Tid, name: Comm, exec: bool },
-    Sampled { user: bool, ip: u64 },
+    Sampled { user: bool, ip: u64, stack: Option<Box<Copied>> },
+    Mapped { pid: Pid, mapping: Mapping },
     Lost { records: u64 },
 }
 
 /// Decodes one record, header included; `None` for kinds that were not asked for or too short for their kind.
-pub(super) fn decode(record: &[u8]) -> Option<Record> {
+pub(in crate::sources) fn decode(record: &[u8]) -> Option<Record> {
     let kind = u32_at(record, 0)?;
     let misc = u32::from(u16::from_ne_bytes(record.get(4..6)?.try_into().ok()?));
     let body = record.get(RECORD_HEADER_LEN..)?;
@@ -57,6 +85,7 @@ pub(super) fn decode(record: &[u8]) -> Option<Record> {
             name: comm(body.get(8..)?),
             exec: misc & PERF_RECORD_MISC_COMM_EXEC != 0,
         },
+        PERF_RECORD_MMAP2 => What::Mapped { pid: u32_at(body, 0)?, mapping: mapping(body)? },
         // The event's id, then how many.
         PERF_RECORD_LOST => What::Lost { records: u64_at(body, 8)? },
         PERF_RECORD_LOST_SAMPLES => What::Lost { records: u64_at(body, 0)? },
@@ -65,12 +94,69 @@ pub(super) fn decode(record: &[u8]) -> Option<Record> {
     Some(Record { at: u64_at(trailer, 8)?, tid: u32_at(trailer, 4)?, cpu: u32_at(trailer, 16)?, what })
 }
 
-/// ip, pid, tid, time, cpu.
+/// pid, tid, address, length, offset, device (major, minor), inode, its generation, protection, flags, name.
+fn mapping(body: &[u8]) -> Option<Mapping> {
+    let start = u64_at(body, 8)?;
+    let name = body.get(64..)?;
+    let len = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+    Some(Mapping {
+        start,
+        end: start.checked_add(u64_at(body, 16)?)?,
+        file_offset: u64_at(body, 24)?,
+        path: name[..len].to_vec(),
+        dev: (u32_at(body, 32)?, u32_at(body, 36)?),
+        inode: u64_at(body, 40)?,
+    })
+}
+
+/// ip, pid, tid, time, cpu, a gap; then the stack.
 fn sample(body: &[u8], misc: u32) -> Option<Record> {
     let mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
     let user = mode == PERF_RECORD_MISC_USER || mode == PERF_RECORD_MISC_GUEST_USER;
-    let what = What::Sampled { user, ip: u64_at(body, 0)? };
+    let stack = stack(u32_at(body, 8)?, body.get(32..).unwrap_or_default()).map(Box::new);
+    let what = What::Sampled { user, ip: u64_at(body, 0)?, stack };
     Some(Record { at: u64_at(body, 16)?, tid: u32_at(body, 12)?, cpu: u32_at(body, 24)?, what })
+}
+
+/// How many addresses, the addresses; whether there are registers, the registers; how many bytes of stack there is room
+/// for, the bytes, how many of them are there. None when the thread has no user part.
+fn stack(pid: Pid, body: &[u8]) -> Option<Copied> {
+    // Among the addresses stand marks of what comes next, at the very end of the range.
+    const MARKS: u64 = -4095_i64 as u64;
+    // Registers of a 64-bit program.
+    const ABI_64: u64 = 2;
+    let addresses = usize::try_from(u64_at(body, 0)?).ok().filter(|addresses| *addresses < body.len())?;
+    let kernel = (0..addresses).map(|index| u64_at(body, 8 + index * 8)).collect::<Option<Vec<_>>>()?;
+    let body = body.get(8 + addresses * 8..)?;
+    if u64_at(body, 0)? != ABI_64 {
+        return None;
+    }
+    let mut values = [0; REGISTERS.len()];
+    for (index, value) in values.iter_mut().enumerate() {
+        *value = u64_at(body, 8 + index * 8)?;
+    }
+    let body = body.get(8 + REGISTERS.len() * 8..)?;
+    let room = usize::try_from(u64_at(body, 0)?).ok()?;
+    let bytes = body.get(8..8_usize.checked_add(room)?)?;
+    let there = if room == 0 { 0 } else { usize::try_from(u64_at(body, 8 + room)?).ok()? };
+    Some(Copied {
+        pid,
+        registers: registers(values),
+        kernel: kernel.into_iter().filter(|address| *address < MARKS).collect(),
+        user: bytes[..there.min(room)].to_vec(),
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+fn registers([bx, bp, sp, ip, r12, r13, r14, r15]: [u64; 8]) -> Registers {
+    let kept = [(3, bx), (12, r12), (13, r13), (14, r14), (15, r15)];
+    kept.into_iter().fold(Registers::x86_64(ip, sp, bp), |all, (number, value)| all.with(number, value))
+}
+
+#[cfg(target_arch = "aarch64")]
+fn registers([x19, x20, x21, x22, fp, lr, sp, pc]: [u64; 8]) -> Registers {
+    let kept = [(19, x19), (20, x20), (21, x21), (22, x22)];
+    kept.into_iter().fold(Registers::aarch64(pc, sp, fp, lr), |all, (number, value)| all.with(number, value))
 }
 
 fn comm(bytes: &[u8]) -> Comm {
@@ -141,9 +227,29 @@ mod tests {
     fn a_sample_has_its_own_order() {
         let body = [0xabc_u64.to_ne_bytes().to_vec(), words(&[10, 11, 77, 0, 3, 0])].concat();
         let seen = |misc| decode(&record(PERF_RECORD_SAMPLE, misc, &body)).unwrap();
-        let expect = |user| Record { at: 77, tid: 11, cpu: 3, what: What::Sampled { user, ip: 0xabc } };
+        let expect =
+            |user| Record { at: 77, tid: 11, cpu: 3, what: What::Sampled { user, ip: 0xabc, stack: None } };
         assert_eq!(seen(PERF_RECORD_MISC_USER), expect(true));
         assert_eq!(seen(PERF_RECORD_MISC_KERNEL), expect(false));
+    }
+
+    #[test]
+    fn a_stack_comes_after_the_sample() {
+        let mut body = [0xabc_u64.to_ne_bytes().to_vec(), words(&[10, 11, 77, 0, 3, 0])].concat();
+        let mut word = |word: u64| body.extend(word.to_ne_bytes());
+        // A mark and two addresses; registers; room for 16 bytes of which 8 are there.
+        [3, -128_i64 as u64, 0xffff_ffff_8100_0000, 0xffff_ffff_8200_0000].into_iter().for_each(&mut word);
+        [2, 1, 2, 3, 4, 5, 6, 7, 8].into_iter().for_each(&mut word);
+        [16, 0x1122, 0, 8].into_iter().for_each(&mut word);
+        let whole = record(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL, &body);
+        let Some(Record { what: What::Sampled { stack: Some(stack), .. }, .. }) = decode(&whole) else {
+            panic!("no stack");
+        };
+        assert_eq!((stack.pid, stack.kernel.len(), stack.user.len()), (10, 2, 8));
+        assert_eq!(stack.registers, registers([1, 2, 3, 4, 5, 6, 7, 8]));
+        for len in 0..whole.len() {
+            let _ = decode(&whole[..len]);
+        }
     }
 
     #[test]

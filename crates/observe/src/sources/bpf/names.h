@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What the kernel calls its own code: asked for a few hundred addresses when the program has ended.
+ *
+ * Reading all of /proc/kallsyms for that takes 30 to 40 ms. This program is attached nowhere: user space fills the
+ * table and runs it once.
+ */
+#pragma once
+#include "kernel.h"
+
+#define NAMES 512
+struct kernel_name { u64 address; char text[120]; };
+struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, NAMES); MAP_TYPE(key, u32); MAP_TYPE(value, struct kernel_name); } names SEC(".maps");
+
+static const char symbol_format[] = "%ps";
+
+SEC("raw_tp/name_addresses")
+int name_addresses(u64 *ctx)
+{
+	for (u32 i = 0; i < NAMES; i++) {
+		u32 key = i;
+		struct kernel_name *name = bpf_map_lookup_elem(&names, &key);
+		if (!name || !name->address)
+			break;
+		u64 address = name->address;
+		bpf_snprintf(name->text, sizeof(name->text), symbol_format, &address, sizeof(address));
+	}
+	return 0;
+}

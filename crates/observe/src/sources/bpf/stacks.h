@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Stacks of samples and of waits, as they stand: the user stack is copied, user space unwinds it.
+ *
+ * A wait's stack is taken when the wait is over and its length known, so that short ones cost a comparison. What is
+ * blocked adds up, and each time the sum passes `settings.wait_period_ns` the wait that it passed in is taken: long
+ * waits always, short ones as often as their time is worth.
+ *
+ * They have a ring of their own: being large, they must not crowd out what the account is made of.
+ */
+#pragma once
+#include "wire.h"
+
+struct stack_ring_type { MAP_UINT(type, BPF_MAP_TYPE_RINGBUF); MAP_UINT(max_entries, 4 * 1024 * 1024); } stacks SEC(".maps");
+
+/* Put together here. Two for each CPU: a sample may strike while a wait's stack is being taken. */
+struct scratch {
+	u64 busy;
+	struct stack_record record;
+};
+/* As many as there are CPUs, twice: set by user space. */
+struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, 2); MAP_TYPE(key, u32); MAP_TYPE(value, struct scratch); } scratches SEC(".maps");
+
+struct settings { u64 wait_period_ns; u64 lost; };
+struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct settings); } settings SEC(".maps");
+
+INLINE struct settings *the_settings(void)
+{
+	u32 zero = 0;
+	return bpf_map_lookup_elem(&settings, &zero);
+}
+
+/* Where the thread's stack ends, as far as that shows; beyond lie the environment or the thread's own data. */
+INLINE u64 top_of_stack(struct task_struct *task, u64 sp)
+{
+	u64 tls = THREAD_POINTER(task);
+	struct mm_struct *mm = READ(task, mm);
+	u64 start = READ(mm, start_stack) + 16;
+	u64 top = sp + USER_MAX;
+	if (start > sp && start < top)
+		top = start;
+	if (tls > sp && tls < top)
+		top = tls;
+	return top;
+}
+
+#define CHUNK 4096
+
+static __attribute__((noinline)) int copy_stack(struct task_struct *task, struct stack_record *record)
+{
+	if (!task || !record)
+		return 0;
+	u64 sp = record->regs[1];
+	u32 len = 0;
+	u32 want = top_of_stack(task, sp) - sp;
+	/* Page by page: one that is not there ends it. */
+	for (int i = 0; i <= USER_MAX / CHUNK; i++) {
+		u32 chunk = CHUNK - ((sp + len) & (CHUNK - 1));
+		if (len >= want || len > USER_MAX - CHUNK)
+			break;
+		if (chunk > want - len)
+			chunk = want - len;
+		if (chunk > CHUNK)
+			break;
+		if (bpf_probe_read_user(record->user + (len & (USER_MAX - 1)), chunk, (void *)(sp + len)))
+			break;
+		len += chunk;
+	}
+	record->user_len = len;
+	return 0;
+}
+
+/* `ctx` is that of a perf_event program, or none: then there is no kernel part. */
+INLINE void tell_stack(void *ctx, struct task_struct *task, u32 which, struct head head, u32 call, u64 stands_for_ns)
+{
+	u32 at = bpf_get_smp_processor_id() * 2 + which;
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &at);
+	struct settings *set = the_settings();
+	if (!scratch || !set)
+		return;
+	if (__sync_fetch_and_add(&scratch->busy, 1) == 0) {
+		struct stack_record *record = &scratch->record;
+		struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+		record->head = head;
+		record->stands_for_ns = stands_for_ns;
+		record->pid = task->tgid;
+		record->call = call;
+		USER_REGS(regs, record->regs);
+		record->user_len = 0;
+		record->kernel_len = 0;
+		if (ctx && head.a != MODE_USER) {
+			long got = bpf_get_stack(ctx, record->kernel, sizeof(record->kernel), 0);
+			if (got > 0)
+				record->kernel_len = got;
+		}
+		copy_stack(task, record);
+		u32 size = record->user_len & (2 * USER_MAX - 1);
+		if (size > USER_MAX)
+			size = USER_MAX;
+		if (bpf_ringbuf_output(&stacks, record, __builtin_offsetof(struct stack_record, user) + size, BPF_RB_NO_WAKEUP))
+			__sync_fetch_and_add(&set->lost, 1);
+	} else {
+		__sync_fetch_and_add(&set->lost, 1);
+	}
+	__sync_fetch_and_add(&scratch->busy, -1);
+}

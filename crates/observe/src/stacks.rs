@@ -1,0 +1,204 @@
+//! Raw stacks into nodes of the tree of calls: unwound as they come, named when the program has ended.
+//!
+//! What a stack means depends on what was mapped when it was taken, so everything is worked off in order of time:
+//! mappings and stacks wait here until the events before them have been told. How a stack is followed and what code is
+//! called is left to `code`.
+
+mod names;
+mod tree;
+
+use code::{Mapping, Processes, RawFrame, Registers};
+use model::coverage::{Extent, Source};
+use model::recording::{Mode, Place};
+use model::{Call, Event, Ns, Pid, Tid};
+use names::Unnamed;
+use rustc_hash::FxHashMap;
+use std::fmt;
+use tree::{Key, Tree};
+
+/// A stack as it was copied.
+#[derive(Debug)]
+pub(crate) struct RawStack {
+    pub(crate) tid: Tid,
+    pub(crate) pid: Pid,
+    pub(crate) of: Of,
+    /// The user's registers.
+    pub(crate) registers: Registers,
+    /// Addresses in the kernel, the innermost first.
+    pub(crate) kernel: Vec<u64>,
+    /// The user's stack, from its pointer upwards.
+    pub(crate) user: Vec<u8>,
+}
+
+/// What the stack is one of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Of {
+    Sample { mode: Mode, period_ns: u32 },
+    Wait { weight_ns: Ns, call: Option<Call> },
+}
+
+enum Item {
+    Executed(Pid),
+    Mapped(Pid, Mapping),
+    Stack(Box<RawStack>),
+}
+
+/// Stacks on their way.
+pub(crate) struct Stacks {
+    processes: Processes,
+    /// Of threads that do not lead their process.
+    pid_of: FxHashMap<Tid, Pid>,
+    tree: Tree,
+    /// In order of time, the latest first, so that the next is at the end.
+    waiting: Vec<(Ns, Item)>,
+    sorted: bool,
+    frames: Vec<RawFrame>,
+    /// How many were taken.
+    pub(crate) taken: u64,
+    /// What could not be named, once names were looked up.
+    unnamed: Unnamed,
+}
+
+impl fmt::Debug for Stacks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stacks").field("taken", &self.taken).finish_non_exhaustive()
+    }
+}
+
+impl Stacks {
+    pub(crate) fn new() -> Self {
+        Self {
+            processes: Processes::new(),
+            pid_of: FxHashMap::default(),
+            tree: Tree::default(),
+            waiting: Vec::new(),
+            sorted: true,
+            frames: Vec::new(),
+            taken: 0,
+            unnamed: Unnamed::default(),
+        }
+    }
+
+    /// A process executes another program: what it had mapped is gone. This comes before the program maps its own
+    /// code; [`Event::Exec`] comes after.
+    pub(crate) fn executed(&mut self, at: Ns, pid: Pid) {
+        self.add(at, Item::Executed(pid));
+    }
+
+    /// A process mapped a file, or memory of its own, to execute.
+    pub(crate) fn mapped(&mut self, at: Ns, pid: Pid, mapping: Mapping) {
+        self.add(at, Item::Mapped(pid, mapping));
+    }
+
+    /// A stack was taken.
+    pub(crate) fn stack(&mut self, at: Ns, stack: RawStack) {
+        self.taken += 1;
+        self.add(at, Item::Stack(Box::new(stack)));
+    }
+
+    fn add(&mut self, at: Ns, item: Item) {
+        self.waiting.push((at, item));
+        self.sorted = false;
+    }
+
+    /// Works off what came before `event`, then notes what the event changes. To be called before the event is told.
+    pub(crate) fn before(&mut self, event: &Event, sink: &mut dyn FnMut(&Event)) {
+        if let Some(at) = event.at() {
+            self.work_off(at, sink);
+        }
+        match event {
+            Event::Fork { tid, child, pid, .. } if child == pid => {
+                let parent = self.pid_of.get(tid).unwrap_or(tid);
+                self.processes.forked(*parent, *pid);
+            }
+            Event::Fork { child, pid, .. } => {
+                self.pid_of.insert(*child, *pid);
+            }
+            Event::Exec { old_tid, .. } => {
+                self.pid_of.remove(old_tid);
+            }
+            Event::Exit { tid, last, .. } => {
+                let pid = self.pid_of.remove(tid).unwrap_or(*tid);
+                if *last {
+                    self.processes.exited(pid);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What is missing of the code, for the coverage: `lost` stacks could not be handed over. None when nothing is.
+    pub(crate) fn shortfall(&self, lost: u64) -> Option<Source> {
+        let mut why = Vec::new();
+        let mut remedy = "";
+        if lost > 0 {
+            why.push(format!("{lost} of {} stacks were lost", lost + self.taken));
+            remedy = "dwell run --rate 99";
+        }
+        if let Some(said) = &self.unnamed.kernel {
+            why.push(format!("the kernel's functions have no names: {said}"));
+            remedy = "sudo sysctl kernel.kptr_restrict=0";
+        }
+        if self.unnamed.late > 0 {
+            let places = self.unnamed.late;
+            why.push(format!(
+                "the time for names was not enough for {places} places: they lack lines or names"
+            ));
+        }
+        let (seen, why, remedy) = (Extent::Partial, why.join("; "), remedy.to_owned());
+        (!why.is_empty()).then(|| Source { name: "code".to_owned(), seen, why, remedy })
+    }
+
+    /// Works off all that is left.
+    pub(crate) fn rest(&mut self, sink: &mut dyn FnMut(&Event)) {
+        self.work_off(Ns::MAX, sink);
+    }
+
+    fn work_off(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) {
+        if !self.sorted {
+            // Stable: what has the same time stays as it came, in reverse.
+            self.waiting.sort_by(|a, b| b.0.cmp(&a.0));
+            self.sorted = true;
+        }
+        while self.waiting.last().is_some_and(|(at, _)| *at < until) {
+            match self.waiting.pop() {
+                Some((_, Item::Executed(pid))) => self.processes.executed(pid),
+                Some((_, Item::Mapped(pid, mapping))) => self.processes.mapped(pid, mapping),
+                Some((at, Item::Stack(stack))) => self.unwind(at, &stack, sink),
+                None => {}
+            }
+        }
+    }
+
+    fn unwind(&mut self, at: Ns, stack: &RawStack, sink: &mut dyn FnMut(&Event)) {
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.clear();
+        let broke = self.processes.unwind(stack.pid, &stack.registers, &stack.user, &mut frames);
+        let mut node = 0;
+        if let Some(broke) = broke {
+            node = self.tree.node(
+                self.processes.files(),
+                node,
+                Key::Other(Place::Broke { why: broke.to_string() }),
+                sink,
+            );
+        }
+        for frame in frames.iter().rev() {
+            node = self.tree.node(self.processes.files(), node, Key::Native(frame.file, frame.address), sink);
+        }
+        for (depth, address) in stack.kernel.iter().enumerate().rev() {
+            // A return address is that of the next instruction, which may belong to the next function.
+            let address = if depth == 0 { *address } else { address.saturating_sub(1) };
+            node = self.tree.node(self.processes.files(), node, Key::Other(Place::Kernel { address }), sink);
+        }
+        self.frames = frames;
+        if node == 0 {
+            return;
+        }
+        let tid = stack.tid;
+        sink(&match stack.of {
+            Of::Sample { mode, period_ns } => Event::SampleStack { at, tid, node, mode, period_ns },
+            Of::Wait { weight_ns, call } => Event::WaitStack { at, tid, node, weight_ns, call },
+        });
+    }
+}

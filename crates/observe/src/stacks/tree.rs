@@ -1,0 +1,87 @@
+//! The tree of calls as it grows: each place and each node told once.
+
+use code::{FileId, Files};
+use model::Event;
+use model::recording::Place;
+use rustc_hash::FxHashMap;
+
+/// Most nodes; stacks that would need more end at the last node that there is. At some 100 bytes a node.
+const NODES: usize = 1 << 20;
+
+/// Where something is, cheap to compare.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Key {
+    Native(FileId, u64),
+    Other(Place),
+}
+
+impl Key {
+    fn place(&self, files: &Files) -> Place {
+        match self {
+            Key::Native(file, address) => {
+                Place::Native { module: files.path(*file).to_string(), address: *address }
+            }
+            Key::Other(place) => place.clone(),
+        }
+    }
+}
+
+/// What has been told.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    places: FxHashMap<Key, u32>,
+    nodes: FxHashMap<(u32, u32), u32>,
+}
+
+impl Tree {
+    /// The node for `key` when called from `caller` (0: the outermost), told to `sink` where it is new.
+    pub(super) fn node(&mut self, files: &Files, caller: u32, key: Key, sink: &mut dyn FnMut(&Event)) -> u32 {
+        let place = match self.places.get(&key) {
+            Some(place) => *place,
+            None => {
+                let id = self.places.len() as u32;
+                sink(&Event::Place { id, place: key.place(files) });
+                self.places.insert(key, id);
+                id
+            }
+        };
+        if let Some(node) = self.nodes.get(&(caller, place)) {
+            return *node;
+        }
+        if self.nodes.len() >= NODES {
+            return caller;
+        }
+        let id = self.nodes.len() as u32 + 1;
+        sink(&Event::Node { id, caller, place });
+        self.nodes.insert((caller, place), id);
+        id
+    }
+
+    /// Every place that was told, with its number.
+    pub(super) fn places(&self) -> impl Iterator<Item = (&Key, u32)> {
+        self.places.iter().map(|(key, id)| (key, *id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_and_nodes_are_told_once_and_before_they_are_used() {
+        let mut tree = Tree::default();
+        let mut told = Vec::new();
+        let key = |address| Key::Other(Place::Kernel { address });
+        let mut sink = |event: &Event| told.push(event.clone());
+        let processes = code::Processes::new();
+        let files = processes.files();
+        let outer = tree.node(files, 0, key(1), &mut sink);
+        let inner = tree.node(files, outer, key(2), &mut sink);
+        assert_eq!(tree.node(files, outer, key(2), &mut sink), inner);
+        let other = tree.node(files, inner, key(1), &mut sink);
+        assert_eq!((outer, inner, other), (1, 2, 3));
+        let place = |id, address| Event::Place { id, place: Place::Kernel { address } };
+        let node = |id, caller, place| Event::Node { id, caller, place };
+        assert_eq!(told, [place(0, 1), node(1, 0, 0), place(1, 2), node(2, 1, 1), node(3, 2, 0)]);
+    }
+}
