@@ -7,8 +7,10 @@
 
 mod clean;
 mod json;
+pub mod listing;
 mod page;
 mod paint;
+pub mod profile;
 mod table;
 pub mod units;
 
@@ -42,6 +44,11 @@ impl Look {
     /// Before what stands for several.
     fn times(self) -> &'static str {
         if self.unicode { "×" } else { "x" }
+    }
+
+    /// Between a function and its caller.
+    fn called_by(self) -> &'static str {
+        if self.unicode { " ‹ " } else { " < " }
     }
 
     /// Before what sums up the rest.

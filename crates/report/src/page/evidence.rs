@@ -1,10 +1,11 @@
 //! The tables that matter for one class: waits, system calls with faults, functions.
 
 use crate::Look;
+use crate::clean::clean;
 use crate::paint::{Ink, Line};
 use crate::table::{Column, Table, figure, text};
 use crate::units::{count, duration, share_of_one};
-use model::run::{CallRow, FunctionRow, WaitRow};
+use model::run::{CallRow, FunctionRow, Share, WaitRow};
 use model::{Run, Seen, State};
 use std::cmp::Reverse;
 
@@ -76,7 +77,27 @@ pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     if let Some(why) = unnamed {
         lines.extend(Line::new(look).add(Ink::Dim, &format!("  ? name not seen: {why}")).wrap(4));
     }
+    lines.extend(
+        waits[..shown].iter().filter(|wait| wait.path_ns > 0).take(STACKS).flat_map(|wait| from(wait, look)),
+    );
     lines
+}
+
+/// Waits whose stack is shown, and functions of each.
+const STACKS: usize = 2;
+const FUNCTIONS: usize = 5;
+
+/// Where a wait was called from.
+fn from(wait: &WaitRow, look: Look) -> Vec<Line> {
+    let Seen::Value(stack) = &wait.stack else { return Vec::new() };
+    let mut names: Vec<String> = stack.iter().take(FUNCTIONS).map(|name| clean(name, look.unicode)).collect();
+    if stack.len() > FUNCTIONS {
+        names.push(look.rest().to_owned());
+    }
+    let what = if wait.call.is_empty() { "fault" } else { &wait.call };
+    let called = format!(" ({}) from {}", clean(what, look.unicode), names.join(look.called_by()));
+    let line = Line::new(look).add(Ink::Plain, "  ").add(Ink::Of(wait.reason), wait.reason.name());
+    line.add(Ink::Plain, &called).wrap(6)
 }
 
 /// The system calls of the tree, most CPU time first, and its faults.
@@ -144,7 +165,7 @@ fn call_table(calls: &[CallRow], look: Look, rows: usize) -> Vec<Line> {
     table.lines()
 }
 
-/// The functions that ran.
+/// The functions that ran, by their own time on a CPU.
 pub(super) fn functions(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     let functions = match &run.functions {
         Seen::Value(functions) if !functions.is_empty() => functions,
@@ -158,28 +179,58 @@ pub(super) fn functions(run: &Run, look: Look, rows: usize) -> Vec<Line> {
         text("in", 10, 1),
         text("mode", 6, 2),
         figure("share", 0),
+        figure("with callees", 4),
         figure("samples", 3),
     ];
     let mut table = Table::new(look, "functions", columns);
-    let shown = rows_shown(functions.len(), rows);
+    let own = functions.iter().filter(|function| function.samples > 0).count();
+    let shown = rows_shown(own, rows);
     for function in &functions[..shown] {
-        let ends = (share_of_one(function.share.lo), share_of_one(function.share.hi));
-        let (lo, hi) = (ends.0.trim_end_matches(" %"), ends.1.trim_end_matches(" %"));
         table.row(vec![
             (Ink::Plain, function.name.clone()),
             (Ink::Plain, function.module.clone()),
             (Ink::Plain, function.mode.clone()),
-            (Ink::Plain, if lo == hi { ends.1.clone() } else { format!("{lo}{}{hi} %", look.dash()) }),
+            (Ink::Plain, interval(&function.share, look)),
+            (Ink::Plain, function.total.map(|total| share_of_one(total.value)).unwrap_or_default()),
             (Ink::Plain, count(function.samples)),
         ]);
     }
-    let rest: &[FunctionRow] = &functions[shown..];
+    let rest: &[FunctionRow] = &functions[shown..own];
     if !rest.is_empty() {
         let samples = rest.iter().map(|function| function.samples).sum();
         let more = format!("{} {} more", look.rest(), count(rest.len() as u64));
-        table.rest(dim([more, String::new(), String::new(), String::new(), count(samples)]));
+        let none = String::new;
+        table.rest(dim([more, none(), none(), none(), none(), count(samples)]));
     }
     table.lines()
+}
+
+/// The source lines that ran. Nothing where no code has lines: the functions say enough.
+pub(super) fn source_lines(run: &Run, look: Look, rows: usize) -> Vec<Line> {
+    let Seen::Value(lines) = &run.lines else { return Vec::new() };
+    let columns = vec![text("", 16, 0), text("function", 10, 1), figure("share", 0), figure("samples", 3)];
+    let mut table = Table::new(look, "lines", columns);
+    let own = lines.iter().filter(|line| line.samples > 0).count();
+    if own == 0 {
+        return Vec::new();
+    }
+    for line in &lines[..rows_shown(own, rows)] {
+        let file = line.file.rsplit('/').next().unwrap_or(&line.file);
+        table.row(vec![
+            (Ink::Plain, format!("{file}:{}", line.line)),
+            (Ink::Plain, line.function.clone()),
+            (Ink::Plain, interval(&line.share, look)),
+            (Ink::Plain, count(line.samples)),
+        ]);
+    }
+    table.lines()
+}
+
+/// A share as its interval: what sampling leaves open is part of the figure.
+fn interval(share: &Share, look: Look) -> String {
+    let ends = (share_of_one(share.lo), share_of_one(share.hi));
+    let (lo, hi) = (ends.0.trim_end_matches(" %"), ends.1.trim_end_matches(" %"));
+    if lo == hi { ends.1 } else { format!("{lo}{}{hi} %", look.dash()) }
 }
 
 /// A table that could not be made, and why.

@@ -24,8 +24,14 @@ pub fn terminal(run: &Run, look: Look) -> String {
     parts.push(places::table(run, look));
     match run.bound.class {
         Class::Io | Class::Idle => parts.push(evidence::waits(run, look, 6)),
-        Class::Kernel => parts.push(evidence::calls(run, look, 7)),
-        Class::Cpu => parts.push(evidence::functions(run, look, 6)),
+        Class::Kernel => {
+            parts.push(evidence::calls(run, look, 5));
+            parts.push(evidence::functions(run, look, 3));
+        }
+        Class::Cpu => {
+            parts.push(evidence::functions(run, look, 7));
+            parts.push(evidence::source_lines(run, look, 5));
+        }
         Class::Mixed => {
             for kind in headline::leading_kinds(run) {
                 parts.push(match kind {

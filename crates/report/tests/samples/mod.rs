@@ -491,6 +491,7 @@ pub(crate) fn crunch() -> Run {
         mode: mode.into(),
         share: share(value),
         samples: (value * 9_900.0) as u64,
+        total: None,
     };
     crunch.functions = Seen::Value(vec![
         function("matrix::multiply", "crunch", "user", 0.81),
@@ -504,6 +505,7 @@ pub(crate) fn crunch() -> Run {
         language: "rust".into(),
         share: share(0.6),
         samples: 5_940,
+        total: None,
     }]);
     crunch.series = Seen::Absent;
     crunch.findings = Seen::Value(Vec::new());
