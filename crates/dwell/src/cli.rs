@@ -44,6 +44,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) source: Source,
 
+    /// Look at running code so often a second on each processor; default: 2 kHz at first, 335 Hz when it lasts
+    #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=20_000))]
+    pub(crate) rate: Option<u32>,
+
     #[command(flatten)]
     pub(crate) page: PageArgs,
 
@@ -80,6 +84,9 @@ pub(crate) struct PageArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<Place>,
 
+    #[command(flatten)]
+    pub(crate) code: CodeArgs,
+
     /// When to use colour
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
     pub(crate) color: Colour,
@@ -87,6 +94,35 @@ pub(crate) struct PageArgs {
     /// Columns of the report; default: those of the terminal
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
     pub(crate) width: Option<u16>,
+}
+
+/// Which code, and how it is shown.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Code")]
+pub(crate) struct CodeArgs {
+    /// Show the tree of calls, on a CPU and waiting, below the report
+    #[arg(long)]
+    pub(crate) flame: bool,
+
+    /// Show the lines of FUNCTION with their time, below the report
+    #[arg(long, value_name = "FUNCTION")]
+    pub(crate) lines: Vec<String>,
+
+    /// Show the instructions of FUNCTION with their time, below the report
+    #[arg(long, value_name = "FUNCTION")]
+    pub(crate) annotate: Vec<String>,
+
+    /// Write folded stacks, in microseconds, to FILE (for flamegraph.pl, inferno, speedscope)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) folded: Option<Place>,
+
+    /// Write a profile for profiler.firefox.com to FILE
+    #[arg(long, value_name = "FILE")]
+    pub(crate) firefox: Option<Place>,
+
+    /// Write a profile for speedscope.app to FILE
+    #[arg(long, value_name = "FILE")]
+    pub(crate) speedscope: Option<Place>,
 }
 
 /// Where an output goes.

@@ -1,23 +1,43 @@
-//! Where a result goes: the page and the JSON, each to a stream or a file.
+//! Where a result goes: the page, JSON and the files for other viewers, each to a stream or a file.
 
 use crate::cli::{PageArgs, Place};
 use crate::look::{Onto, look};
 use crate::output::{self, Target};
+use crate::source;
 use anyhow::bail;
-use model::Run;
+use model::{Analysis, Header};
+use report::Look;
+use report::profile::{self, About, FlameOptions, FoldedOptions, Part, SourceOptions};
 use std::path::Path;
 
 /// What is written besides the page on the terminal, open and not yet written.
 pub(crate) struct Outputs {
-    json: Option<Target>,
     page: Option<Target>,
+    /// To a file, or to standard output.
+    others: Vec<(Form, Option<Target>)>,
+}
+
+/// A result in another form than the page.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    Json,
+    Folded,
+    Firefox,
+    Speedscope,
 }
 
 impl Outputs {
     /// Opens what the arguments name; `recording` is written or read meanwhile.
     pub(crate) fn open(args: &PageArgs, recording: Option<&Path>) -> anyhow::Result<Self> {
         let recording = recording.map(|path| Place::File(path.to_owned()));
-        let places: Vec<&Place> = [&args.json, &args.output, &recording].into_iter().flatten().collect();
+        let others = [
+            (Form::Json, &args.json),
+            (Form::Folded, &args.code.folded),
+            (Form::Firefox, &args.code.firefox),
+            (Form::Speedscope, &args.code.speedscope),
+        ];
+        let places = others.iter().map(|(_, place)| *place).chain([&args.output, &recording]);
+        let places: Vec<&Place> = places.flatten().collect();
         for (i, place) in places.iter().enumerate() {
             // Two that go to the same device, `/dev/null` above all, do not spoil each other.
             let device = place.path().is_some_and(|path| path.exists() && !path.is_file());
@@ -25,13 +45,23 @@ impl Outputs {
                 bail!("two outputs cannot go to the same place\ntry: a file for each");
             }
         }
-        let open = |place: &Option<Place>| place.as_ref().and_then(Place::path).map(Target::open).transpose();
-        Ok(Self { json: open(&args.json)?, page: open(&args.output)? })
+        let open = |place: &Place| place.path().map(Target::open).transpose();
+        let others = others.into_iter().filter_map(|(form, place)| Some((form, place.as_ref()?)));
+        Ok(Self {
+            page: args.output.as_ref().map(open).transpose()?.flatten(),
+            others: others.map(|(form, place)| Ok((form, open(place)?))).collect::<anyhow::Result<_>>()?,
+        })
     }
 
     /// Writes the result everywhere it is wanted; `page` is where the page goes when the arguments do not say.
     /// Gives what could not be written.
-    pub(crate) fn write(self, args: &PageArgs, run: &Run, page: Option<Onto>) -> Vec<anyhow::Error> {
+    pub(crate) fn write(
+        self,
+        args: &PageArgs,
+        header: &Header,
+        analysis: &Analysis,
+        page: Option<Onto>,
+    ) -> Vec<anyhow::Error> {
         let onto = match &args.output {
             Some(Place::Stdout) => Some(Onto::Stdout),
             Some(Place::File(_)) => Some(Onto::File),
@@ -39,7 +69,7 @@ impl Outputs {
         };
         let mut written = Vec::new();
         if let Some(onto) = onto {
-            let text = report::terminal(run, look(args, onto));
+            let text = page_text(args, analysis, look(args, onto));
             written.push(match (self.page, onto) {
                 (Some(target), _) => target.write(&text),
                 (None, Onto::Stdout) => output::to_stdout(&text),
@@ -49,9 +79,9 @@ impl Outputs {
                 }
             });
         }
-        if args.json.is_some() {
-            let text = report::json(run);
-            written.push(match self.json {
+        for (form, target) in self.others {
+            let text = form.text(header, analysis);
+            written.push(match target {
                 Some(target) => target.write(&text),
                 None => output::to_stdout(&text),
             });
@@ -59,3 +89,41 @@ impl Outputs {
         written.into_iter().filter_map(Result::err).collect()
     }
 }
+
+impl Form {
+    fn text(self, header: &Header, analysis: &Analysis) -> String {
+        let about = About::of(&analysis.run, header.started_at_unix_s);
+        let tree = &analysis.profile;
+        match self {
+            Form::Json => report::json(&analysis.run),
+            Form::Folded => profile::folded(tree, FoldedOptions { part: Part::All, threads: false }),
+            Form::Firefox => profile::firefox(tree, &about),
+            Form::Speedscope => profile::speedscope(tree, &about),
+        }
+    }
+}
+
+/// The page, and below it what was asked for of the code.
+fn page_text(args: &PageArgs, analysis: &Analysis, look: Look) -> String {
+    let mut text = report::terminal(&analysis.run, look);
+    if args.code.flame {
+        text.push('\n');
+        text.push_str(&profile::flame(&analysis.profile, &FlameOptions::new(look)));
+    }
+    for function in &args.code.lines {
+        text.push('\n');
+        let options = SourceOptions { look, rows: SOURCE_ROWS };
+        let table =
+            profile::source_table(&analysis.profile, function, &options, source::text, |share, worth| {
+                let share = stats::wilson_of(share, worth.max(1) as f64);
+                (share.lo, share.hi)
+            });
+        text.push_str(&table.unwrap_or_else(|| {
+            format!("no stack leads through a function called {}\n", report::clean(function, look.unicode))
+        }));
+    }
+    text
+}
+
+/// Lines of a function's source that are shown at most.
+const SOURCE_ROWS: usize = 40;

@@ -9,6 +9,7 @@ mod deliver;
 mod exit;
 mod look;
 mod output;
+mod source;
 
 use clap::Parser;
 use cli::{Cli, Verb};

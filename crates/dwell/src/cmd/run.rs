@@ -8,8 +8,9 @@ use crate::output::{self, Target};
 use analyse::Analyser;
 use anyhow::Context;
 use model::{Event, Header, Trailer};
-use observe::{Choice, Request, Sink};
+use observe::{Choice, Rate, Request, Sink};
 use std::fs::File;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use store::Writer;
 use sys::signals::Signals;
@@ -26,23 +27,30 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
 
     let (program, arguments) = args.command.split_first().context("no program")?;
     let command = Command { program: program.clone(), args: arguments.to_vec(), user };
-    let request = Request { command, source: choice(args.source) };
+    let request = Request { command, source: choice(args.source), rate: rate(args.rate) };
     let mut watcher = Watcher { analyser: None, kept: Kept::new(keep, args.keep_limit) };
     let trailer = observe::record(&request, &mut watcher)?;
 
     let Watcher { analyser, mut kept } = watcher;
+    let header = kept.header.clone().context("the recording has no header")?;
     let analyser = analyser.context("the recording has no header")?;
     // The recording is completed first: should the analysis fail, it shows why.
     let mut failed = Vec::new();
     if !kept.is_full() {
         failed.extend(kept.finish(&trailer, None).err());
     }
-    let result = analyser.finish(&trailer);
+    let analysis = analyser.finish(&trailer);
     if kept.is_full() {
-        failed.extend(kept.finish(&trailer, Some(&report::json(&result))).err());
+        failed.extend(
+            kept.finish(
+                &trailer,
+                Some(&serde_json::to_string(&analysis).context("cannot write the result down")?),
+            )
+            .err(),
+        );
     }
     let silent = args.quiet && args.page.output.is_none();
-    failed.extend(outputs.write(&args.page, &result, (!silent).then_some(Onto::Stderr)));
+    failed.extend(outputs.write(&args.page, &header, &analysis, (!silent).then_some(Onto::Stderr)));
 
     for error in &failed {
         output::complain(&format!("{error:#}"));
@@ -52,6 +60,10 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
         0 if !failed.is_empty() => exit::DWELL_FAILED,
         status => status,
     })
+}
+
+fn rate(hertz: Option<u32>) -> Rate {
+    hertz.and_then(NonZeroU32::new).map_or(Rate::ByAge, Rate::hertz)
 }
 
 fn choice(source: Source) -> Choice {

@@ -8,7 +8,7 @@ use crate::output;
 use analyse::Analyser;
 use anyhow::Context;
 use model::recording::Ending;
-use model::{Event, Header, Ns, Run, Seen, Trailer};
+use model::{Analysis, Event, Header, Ns, Seen, Trailer};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use store::Reader;
@@ -29,7 +29,7 @@ pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
     }
     let end = reader.end();
     let trailer = end.trailer.unwrap_or_else(|| seen.trailer());
-    let mut run = match &end.result {
+    let mut analysis = match &end.result {
         // Events beyond the limit were analysed when they were seen, and are gone.
         Some(result) if trailer.kept_until.is_some() => stored(result, &args)?,
         _ => analyser.finish(&trailer),
@@ -37,10 +37,10 @@ pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
     if let Some(notice) = end.notice {
         let notice = format!("{notice}; what is shown ends with what could be read");
         output::complain(&format!("{}: {notice}", args.recording.display()));
-        run.coverage.notes.push(notice);
+        analysis.run.coverage.notes.push(notice);
     }
     let page = (args.page.json != Some(Place::Stdout)).then_some(Onto::Stdout);
-    let failed = outputs.write(&args.page, &run, page);
+    let failed = outputs.write(&args.page, &header, &analysis, page);
     for error in &failed {
         output::complain(&format!("{error:#}"));
     }
@@ -48,7 +48,7 @@ pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
 }
 
 /// The result that was stored in place of events that were not kept.
-fn stored(result: &str, args: &ShowArgs) -> anyhow::Result<Run> {
+fn stored(result: &str, args: &ShowArgs) -> anyhow::Result<Analysis> {
     serde_json::from_str(result)
         .with_context(|| format!("cannot read the result kept in {:?}", args.recording))
 }
