@@ -5,14 +5,17 @@
 //! called is left to `code`.
 
 mod names;
+mod python;
 mod tree;
 
+use ::python::record::{Stack, described};
 use code::{Mapping, Processes, RawFrame, Registers};
 use model::coverage::{Extent, Source};
 use model::recording::{Mode, Place};
 use model::{Call, Event, Ns, Pid, Tid};
 use names::Unnamed;
-use rustc_hash::FxHashMap;
+use python::{Pythons, Target};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
 use tree::{Key, Tree};
 
@@ -28,6 +31,8 @@ pub(crate) struct RawStack {
     pub(crate) kernel: Vec<u64>,
     /// The user's stack, from its pointer upwards.
     pub(crate) user: Vec<u8>,
+    /// Its Python frames, where it has some.
+    pub(crate) python: Option<Stack>,
 }
 
 /// What the stack is one of.
@@ -40,6 +45,8 @@ pub(crate) enum Of {
 enum Item {
     Executed(Pid),
     Mapped(Pid, Mapping),
+    /// Python's description of a code object, as the kernel half sends it.
+    Described(Vec<u8>),
     Stack(Box<RawStack>),
 }
 
@@ -49,6 +56,11 @@ pub(crate) struct Stacks {
     /// Of threads that do not lead their process.
     pid_of: FxHashMap<Tid, Pid>,
     tree: Tree,
+    pythons: Pythons,
+    /// What the kernel half is still to be told of processes that run Python.
+    targets: Vec<Target>,
+    /// Processes of the tree: what others map is of no concern.
+    members: FxHashSet<Pid>,
     /// In order of time, the latest first, so that the next is at the end.
     waiting: Vec<(Ns, Item)>,
     sorted: bool,
@@ -71,6 +83,9 @@ impl Stacks {
             processes: Processes::new(),
             pid_of: FxHashMap::default(),
             tree: Tree::default(),
+            pythons: Pythons::default(),
+            targets: Vec::new(),
+            members: FxHashSet::default(),
             waiting: Vec::new(),
             sorted: true,
             frames: Vec::new(),
@@ -90,6 +105,16 @@ impl Stacks {
         self.add(at, Item::Mapped(pid, mapping));
     }
 
+    /// A Python code object was described.
+    pub(crate) fn described(&mut self, at: Ns, record: &[u8]) {
+        self.add(at, Item::Described(record.to_vec()));
+    }
+
+    /// What the kernel half is to be told of processes that run Python, since this was last asked.
+    pub(crate) fn targets(&mut self) -> Vec<Target> {
+        std::mem::take(&mut self.targets)
+    }
+
     /// A stack was taken.
     pub(crate) fn stack(&mut self, at: Ns, stack: RawStack) {
         self.taken += 1;
@@ -107,20 +132,28 @@ impl Stacks {
             self.work_off(at, sink);
         }
         match event {
+            Event::Start { tid, .. } => {
+                self.members.insert(*tid);
+            }
             Event::Fork { tid, child, pid, .. } if child == pid => {
                 let parent = self.pid_of.get(tid).unwrap_or(tid);
                 self.processes.forked(*parent, *pid);
+                self.pythons.forked(*parent, *pid);
+                self.members.insert(*pid);
             }
             Event::Fork { child, pid, .. } => {
                 self.pid_of.insert(*child, *pid);
             }
-            Event::Exec { old_tid, .. } => {
+            Event::Exec { old_tid, pid, .. } => {
                 self.pid_of.remove(old_tid);
+                self.members.insert(*pid);
             }
             Event::Exit { tid, last, .. } => {
                 let pid = self.pid_of.remove(tid).unwrap_or(*tid);
                 if *last {
                     self.processes.exited(pid);
+                    self.pythons.gone(pid);
+                    self.members.remove(&pid);
                 }
             }
             _ => {}
@@ -139,6 +172,7 @@ impl Stacks {
             why.push(format!("the kernel's functions have no names: {said}"));
             remedy = "sudo sysctl kernel.kptr_restrict=0";
         }
+        why.extend(self.pythons.unread.iter().cloned());
         if self.unnamed.late > 0 {
             let places = self.unnamed.late;
             why.push(format!(
@@ -162,8 +196,20 @@ impl Stacks {
         }
         while self.waiting.last().is_some_and(|(at, _)| *at < until) {
             match self.waiting.pop() {
-                Some((_, Item::Executed(pid))) => self.processes.executed(pid),
-                Some((_, Item::Mapped(pid, mapping))) => self.processes.mapped(pid, mapping),
+                Some((_, Item::Executed(pid))) => {
+                    self.processes.executed(pid);
+                    self.pythons.gone(pid);
+                }
+                Some((_, Item::Mapped(pid, mapping))) if self.members.contains(&pid) => {
+                    self.targets.extend(self.pythons.mapped(pid, &mapping));
+                    self.processes.mapped(pid, mapping);
+                }
+                Some((_, Item::Mapped(..))) => {}
+                Some((_, Item::Described(record))) => {
+                    if let Some(described) = described(&record) {
+                        self.pythons.described(&described);
+                    }
+                }
                 Some((at, Item::Stack(stack))) => self.unwind(at, &stack, sink),
                 None => {}
             }
@@ -174,7 +220,14 @@ impl Stacks {
         let mut frames = std::mem::take(&mut self.frames);
         frames.clear();
         let broke = self.processes.unwind(stack.pid, &stack.registers, &stack.user, &mut frames);
+        let files = self.processes.files();
+        let keys = match &stack.python {
+            Some(python) => self.pythons.merged(files, &frames, broke.is_none(), python),
+            None => frames.iter().map(|frame| Key::Native(frame.file, frame.address)).collect(),
+        };
         let mut node = 0;
+        // Python's own frames tell how it goes on.
+        let broke = broke.filter(|_| stack.python.as_ref().is_none_or(|python| python.frames.is_empty()));
         if let Some(broke) = broke {
             node = self.tree.node(
                 self.processes.files(),
@@ -183,13 +236,13 @@ impl Stacks {
                 sink,
             );
         }
-        for frame in frames.iter().rev() {
-            node = self.tree.node(self.processes.files(), node, Key::Native(frame.file, frame.address), sink);
+        for key in keys.into_iter().rev() {
+            node = self.tree.node(files, node, key, sink);
         }
         for (depth, address) in stack.kernel.iter().enumerate().rev() {
             // A return address is that of the next instruction, which may belong to the next function.
             let address = if depth == 0 { *address } else { address.saturating_sub(1) };
-            node = self.tree.node(self.processes.files(), node, Key::Other(Place::Kernel { address }), sink);
+            node = self.tree.node(files, node, Key::Other(Place::Kernel { address }), sink);
         }
         self.frames = frames;
         if node == 0 {

@@ -10,6 +10,7 @@ use model::recording::{
     Calls, Comm, Counters, Ends, Event, FileKind, In, Left, Mode, Object, Out, Wait, Waker,
 };
 use model::{Ns, Tid};
+use python::record::{K_PYTHON, K_PYTHON_CODE};
 use std::collections::HashMap;
 
 /// Bytes before the fields of a record's own.
@@ -313,8 +314,25 @@ fn registers([pc, sp, fp, lr, x19, x20, x21, x22]: [u64; 8]) -> Registers {
     kept.into_iter().fold(Registers::aarch64(pc, sp, fp, lr), |all, (number, value)| all.with(number, value))
 }
 
+/// A record of the ring of stacks.
+pub(crate) enum OfStacks {
+    Stack(Ns, RawStack),
+    /// The Python part of the stack that comes next for its thread.
+    Python(python::record::Stack),
+    /// A description of a Python code object.
+    Described(Ns),
+}
+
 /// Reads one record of the ring of stacks. None when it is cut short or of another kind.
-pub(crate) fn stack(bytes: &[u8]) -> Option<(Ns, RawStack)> {
+pub(crate) fn of_stacks(bytes: &[u8]) -> Option<OfStacks> {
+    match *bytes.get(8)? {
+        K_PYTHON => python::record::stack(bytes).map(OfStacks::Python),
+        K_PYTHON_CODE => Some(OfStacks::Described(u64::from_ne_bytes(bytes.get(..8)?.try_into().ok()?))),
+        _ => stack(bytes).map(|(at, stack)| OfStacks::Stack(at, stack)),
+    }
+}
+
+fn stack(bytes: &[u8]) -> Option<(Ns, RawStack)> {
     let mut record = Record { bytes, short: false };
     let at = record.u64(0);
     let number = record.u32(HEAD + 12);
@@ -339,6 +357,7 @@ pub(crate) fn stack(bytes: &[u8]) -> Option<(Ns, RawStack)> {
         registers: registers(std::array::from_fn(|index| record.u64(HEAD + 16 + index * 8))),
         kernel,
         user,
+        python: None,
     };
     (!record.short).then_some((at, stack))
 }

@@ -12,6 +12,7 @@
  * No locks and no atomics: a thread's storage is written on the CPU that runs it, statistics are per CPU.
  */
 #include "names.h"
+#include "python.h"
 #include "stacks.h"
 
 /* Set by user space before loading. */
@@ -37,6 +38,7 @@ struct thread {
 	u8 left;       /* how it left; LEFT_NONE while it is on a CPU */
 	u8 used;       /* slots */
 	u16 pad;
+	struct python_thread python;
 	u64 file[2], inode[2]; /* objects that user space knows already */
 	struct slot slot[SLOTS];
 };
@@ -247,6 +249,14 @@ int sys_enter(u64 *ctx)
 	return 0;
 }
 
+/* Its Python part goes before the stack that it belongs to. */
+INLINE void tell_python(struct python_record *record)
+{
+	struct settings *set = the_settings();
+	if (record && bpf_ringbuf_output(&stacks, record, PYTHON_SIZE(record), BPF_RB_NO_WAKEUP) && set)
+		__sync_fetch_and_add(&set->lost, 1);
+}
+
 /* A call ends in which the thread blocked: is a stack due? */
 static __attribute__((noinline)) int wait_ends(struct thread *thread, struct task_struct *task, u32 call, u64 now)
 {
@@ -261,6 +271,7 @@ static __attribute__((noinline)) int wait_ends(struct thread *thread, struct tas
 			u64 due = owed / period * period;
 			struct head head = HEAD(K_WAIT_STACK, 0, task->pid, now);
 			owed -= due;
+			tell_python(python_frames(task, &thread->python, 1, now));
 			tell_stack(0, task, 1, head, call, due);
 		}
 	}
@@ -704,6 +715,8 @@ int sched_process_fork(u64 *ctx)
 	struct task_struct *child = (void *)ctx[1];
 	if (!thread_of(parent))
 		return 0;
+	if (child->tgid != parent->tgid)
+		python_fork(parent->tgid, child->tgid);
 	struct thread *thread = bpf_task_storage_get(&threads, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!thread) {
 		struct cpu *cpu = this_cpu();
@@ -755,6 +768,7 @@ int sched_process_exec(u64 *ctx)
 	};
 	bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&task->comm));
 	emit(&record, sizeof(record));
+	python_exec(task);
 	return 0;
 }
 
@@ -772,8 +786,10 @@ int sched_process_exit(u64 *ctx)
 		thread->call = DYING;
 	struct signal_struct *signal = READ(task, signal);
 	struct exit_record record = { .head = HEAD(K_EXIT, 0, task->pid, now), .status = task->exit_code, .pid = task->tgid };
-	if (READ(signal, live.counter) == 0)
+	if (READ(signal, live.counter) == 0) {
 		record.head.flags = F_LAST;
+		python_exit(task->tgid);
+	}
 	record.head.calls = take_slots(thread, record.tail);
 	EMIT_TAIL(record);
 	return 0;
@@ -827,6 +843,7 @@ int sample(struct bpf_perf_event_data *ctx)
 	if (record.head.a != MODE_INTERRUPT) {
 		struct head head = record.head;
 		head.kind = K_SAMPLE_STACK;
+		tell_python(python_frames(task, &thread->python, 0, now));
 		tell_stack(ctx, task, 0, head, record.call, record.period_ns);
 	}
 	return 0;

@@ -12,15 +12,17 @@ mod types;
 use super::arguments;
 use crate::record::Rate;
 use crate::stacks::Stacks;
-use aya::maps::{Array, MapData, PerCpuArray, RingBuf};
+use aya::maps::{Array, HashMap, MapData, PerCpuArray, RingBuf};
 use aya::programs::{BtfTracePoint, Program, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
 use clock::Clock;
-use decode::{BUCKETS, CPU_WORDS, DENSE, Decoder, STATS_WORDS};
+use decode::{BUCKETS, CPU_WORDS, DENSE, Decoder, OfStacks, STATS_WORDS};
 use mappings::{Mappings, Told};
 use model::coverage::{Extent, Source};
 use model::recording::Cost;
-use model::{Call, CallStats, Event, Ns, Pid};
+use model::{Call, CallStats, Event, Ns, Pid, Tid};
+use python::TARGET_LEN;
+use rustc_hash::FxHashMap;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -54,6 +56,9 @@ const WANTED: &[&str] = &["sk_data_ready", "sock_send_length"];
 
 /// Blocked time that one stack of a wait stands for, at first.
 const WAIT_PERIOD_NS: Ns = 500_000;
+
+/// Python parts that wait for their stacks; those that are left over lost them.
+const PYTHON_WAITING: usize = 4096;
 
 /// Why the source cannot be used here.
 #[derive(Debug, thiserror::Error)]
@@ -96,6 +101,8 @@ pub(crate) struct Bpf {
     stack_ring: RingBuf<MapData>,
     mappings: Option<Mappings>,
     stacks: Stacks,
+    /// Python parts whose stacks have not come yet.
+    python: FxHashMap<(Tid, Ns), python::record::Stack>,
     decoder: Decoder,
     lost_before: u64,
     sources: Vec<Source>,
@@ -160,6 +167,7 @@ impl Bpf {
             stack_ring,
             mappings: mappings.ok(),
             stacks: Stacks::new(),
+            python: FxHashMap::default(),
             decoder: Decoder::default(),
             lost_before: 0,
             sources,
@@ -181,8 +189,18 @@ impl Bpf {
         let mut records = 0;
         // In this order, so that whatever a stack needs is there when it is worked off: it is older than the stack.
         while let Some(record) = self.stack_ring.next() {
-            match decode::stack(&record) {
-                Some((at, stack)) => self.stacks.stack(at, stack),
+            match decode::of_stacks(&record) {
+                Some(OfStacks::Stack(at, mut stack)) => {
+                    // Its Python part came just before, from the same program.
+                    stack.python = self.python.remove(&(stack.tid, at));
+                    self.stacks.stack(at, stack);
+                }
+                Some(OfStacks::Python(stack)) => {
+                    if self.python.len() < PYTHON_WAITING {
+                        self.python.insert((stack.tid, stack.at), stack);
+                    }
+                }
+                Some(OfStacks::Described(at)) => self.stacks.described(at, &record),
                 None => self.decoder.malformed += 1,
             }
         }
@@ -202,10 +220,28 @@ impl Bpf {
                 sink(&event);
             }
         }
+        self.tell_pythons();
         if let Some(clock) = &mut self.clock {
             clock.keep(&mut self.ebpf, monotonic_ns());
         }
         records
+    }
+
+    /// Tells the kernel half which processes run Python, and how to read it.
+    fn tell_pythons(&mut self) {
+        let targets = self.stacks.targets();
+        if targets.is_empty() {
+            return;
+        }
+        let map = self.ebpf.map_mut("pythons");
+        let Some(mut map) = map.and_then(|map| HashMap::<_, u32, [u8; TARGET_LEN]>::try_from(map).ok())
+        else {
+            return;
+        };
+        for (pid, target) in targets {
+            // When there are too many its Python frames are not read, and those of the interpreter stay.
+            let _ = map.insert(pid, target, 0);
+        }
     }
 
     /// What the code of all stacks is called, to be asked when the program has ended.

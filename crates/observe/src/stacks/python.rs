@@ -1,0 +1,132 @@
+//! The Python processes of the tree: found by what they map, their frames put in place of those of the interpreter.
+//!
+//! How CPython keeps its frames is left to `python`; what reads them is the source that takes the stacks.
+
+use super::tree::Key;
+use ::python::merge::Whole;
+use ::python::record::{Described, Frame, Stack};
+use ::python::{Codes, Interpreter, Interpreters, Merged, ProcessMemory, Python, TARGET_LEN, Version, merge};
+use code::{FileId, Files, Mapping, RawFrame};
+use model::Pid;
+use model::recording::Place;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What the kernel half is to be told of a process.
+pub(crate) type Target = (Pid, [u8; TARGET_LEN]);
+
+/// Files that were looked at; more are taken for no interpreter.
+const FILES: usize = 1024;
+
+#[derive(Default)]
+pub(super) struct Pythons {
+    /// What each mapped file with an interpreter's name is, by device, inode and path.
+    files: FxHashMap<((u32, u32), u64, Vec<u8>), Option<Arc<Python>>>,
+    /// By the path that `code` knows the file under.
+    by_path: FxHashMap<String, Arc<Python>>,
+    running: FxHashMap<Pid, Arc<Python>>,
+    codes: Codes,
+    /// Interpreters whose own functions are not seen, and why.
+    pub(super) unread: BTreeSet<String>,
+}
+
+impl Pythons {
+    /// A process mapped a file. What the kernel half is to be told, if that is a Python which can be read.
+    pub(super) fn mapped(&mut self, pid: Pid, mapping: &Mapping) -> Option<Target> {
+        let path = Path::new(std::str::from_utf8(&mapping.path).ok()?);
+        if !::python::discover::is_named_so(path) {
+            return None;
+        }
+        let key = (mapping.dev, mapping.inode, mapping.path.clone());
+        if !self.files.contains_key(&key) {
+            let found = if self.files.len() < FILES { self.look_at(pid, path) } else { None };
+            self.files.insert(key.clone(), found);
+        }
+        let python = Arc::clone(self.files.get(&key)?.as_ref()?);
+        let bias = python.bias(mapping.start, mapping.file_offset)?;
+        let runtime = python.runtime.wrapping_add(bias);
+        let target = ::python::target(runtime, &python.layout);
+        self.running.insert(pid, python);
+        Some((pid, target))
+    }
+
+    fn look_at(&mut self, pid: Pid, path: &Path) -> Option<Arc<Python>> {
+        let inside = PathBuf::from(format!("/proc/{pid}/root")).join(path.strip_prefix("/").unwrap_or(path));
+        let file = File::open(&inside).or_else(|_| File::open(path)).ok()?;
+        if !file.metadata().ok()?.is_file() {
+            return None;
+        }
+        match ::python::look_at(path, file) {
+            Interpreter::Python(python) => {
+                let python = Arc::from(python);
+                self.by_path.insert(path.to_string_lossy().into_owned(), Arc::clone(&python));
+                Some(python)
+            }
+            Interpreter::Unreadable(why) => {
+                self.unread.insert(why);
+                None
+            }
+            Interpreter::Other(name) => {
+                self.unread
+                    .insert(format!("functions of {name} code are not read, only those of its interpreter"));
+                None
+            }
+            Interpreter::None => None,
+        }
+    }
+
+    pub(super) fn forked(&mut self, parent: Pid, child: Pid) {
+        if let Some(python) = self.running.get(&parent) {
+            self.running.insert(child, Arc::clone(python));
+        }
+    }
+
+    pub(super) fn gone(&mut self, pid: Pid) {
+        self.running.remove(&pid);
+    }
+
+    /// A code object was met for the first time.
+    pub(super) fn described(&mut self, described: &Described<'_>) {
+        let Some(version) = self.version(described.pid) else { return };
+        let Some(code) = self.codes.add(version, described) else { return };
+        if let Some((at, len)) = code.missing()
+            && let Ok(memory) = ProcessMemory::open(described.pid)
+            && let Some(python) = self.running.get(&described.pid)
+            && let Ok(lines) =
+                (Interpreters { memory: &memory, layout: &python.layout, runtime: 0 }).line_table(at, len)
+        {
+            code.complete(&lines);
+        }
+    }
+
+    fn version(&self, pid: Pid) -> Option<Version> {
+        self.running.get(&pid).map(|python| python.layout.version)
+    }
+
+    /// The native frames with those of Python in place of the interpreter's, the innermost first.
+    pub(super) fn merged(&self, files: &Files, native: &[RawFrame], whole: bool, stack: &Stack) -> Vec<Key> {
+        let mut evaluations: FxHashSet<(FileId, u64)> = FxHashSet::default();
+        for frame in native {
+            let python = self.by_path.get(&**files.path(frame.file));
+            let evaluation = python.and_then(|python| python.evaluation.as_ref());
+            if evaluation.is_some_and(|range| range.contains(&frame.address)) {
+                evaluations.insert((frame.file, frame.address));
+            }
+        }
+        let whole = Whole { native: whole, python: stack.end.why().is_none() };
+        let is_evaluation = |frame: &RawFrame| evaluations.contains(&(frame.file, frame.address));
+        let (merged, _) = merge(native, is_evaluation, &stack.frames, |frame| frame.entry, whole);
+        let key = |frame: Merged<'_, RawFrame, Frame>| match frame {
+            Merged::Native(frame) => Key::Native(frame.file, frame.address),
+            Merged::Python(frame) => Key::Other(self.codes.place(stack.pid, frame)),
+        };
+        let mut keys: Vec<Key> = merged.into_iter().map(key).collect();
+        if let Some(why) = stack.end.why() {
+            keys.push(Key::Other(Place::Broke { why: why.to_owned() }));
+        }
+        keys
+    }
+}
