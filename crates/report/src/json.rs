@@ -1,4 +1,5 @@
-//! The JSON that `--json` promises; `docs/schema/dwell.run.1.json` describes it.
+//! The JSON that `--json` promises; `docs/schema/dwell.run.1.json` describes it. And what makes any JSON safe to look
+//! at.
 
 use crate::clean::invisible;
 use model::Run;
@@ -10,7 +11,11 @@ use std::fmt::Write;
 /// itself only asks that for the first 32.)
 pub fn json(run: &Run) -> String {
     // Only a map with keys that are no strings, or an error of an own `Serialize`, could fail: there is neither.
-    let plain = serde_json::to_string_pretty(run).expect("a run has string keys only");
+    visible(&serde_json::to_string_pretty(run).expect("a run has string keys only"))
+}
+
+/// JSON with what a terminal would obey escaped, and a newline at its end.
+pub(crate) fn visible(plain: &str) -> String {
     let mut safe = String::with_capacity(plain.len() + 1);
     for char in plain.chars() {
         // Line breaks here are the layout's own: those within strings are escaped already.

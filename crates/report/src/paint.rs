@@ -118,7 +118,8 @@ impl Line {
         self.cut_to(columns)
     }
 
-    fn cut_to(self, columns: usize) -> Self {
+    /// The line cut to so many columns.
+    pub(crate) fn cut_to(self, columns: usize) -> Self {
         let mut left = columns;
         if self.width() <= left {
             return self;

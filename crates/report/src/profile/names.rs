@@ -1,0 +1,245 @@
+//! Names of functions made short enough to read: what tells functions apart stays, what only fills the line goes.
+//!
+//! Demangled C++ and Rust names run to hundreds of characters of template arguments, parameters and return types.
+//! Names are the program's own, so nothing here trusts their brackets to match; the result is *not* yet cleaned for a
+//! terminal. Which functions are the same is not decided by short names but by whole ones.
+
+use crate::Look;
+use crate::clean::{clean, fit, width};
+use model::profile::Frame;
+use model::recording::Language;
+
+/// Characters of a name that are looked at. Longer ones exist, but nobody reads further.
+const LOOKED_AT: usize = 4096;
+
+/// Leading qualified types (`<A as B>::f`) that are taken apart, one in another.
+const QUALIFIED_MAX: usize = 8;
+
+/// A frame's function in at most `columns` columns, cleaned: whole if it fits, else without its leading modules, else
+/// cut at its end.
+pub(super) fn short(frame: &Frame, columns: usize, look: Look) -> String {
+    let sign = look.rest();
+    let name = clean(&plain(frame, sign), true);
+    // Our own sign stands in for itself; everything else outside ASCII is the program's.
+    let name = if look.unicode { name } else { clean(&name, false) };
+    if width(&name) <= columns {
+        return name;
+    }
+    let mut rest = name.as_str();
+    while let Some(at) = rest.find("::").filter(|at| rest.is_char_boundary(at + 2)) {
+        rest = &rest[at + 2..];
+        let shorter = format!("{sign}{rest}");
+        if !rest.is_empty() && width(&shorter) <= columns {
+            return shorter;
+        }
+    }
+    // No part fits: the last one says most.
+    let last = if rest.is_empty() { name.as_str() } else { rest };
+    fit(last, columns, look.unicode)
+}
+
+/// A frame's function without arguments of templates and functions, if it is compiled code; others as they are.
+pub(super) fn plain(frame: &Frame, sign: &str) -> String {
+    let name: String = frame.function.trim().chars().take(LOOKED_AT).collect();
+    match frame.language {
+        _ if name.is_empty() => "(no name)".into(),
+        _ if frame.broke => format!("(cut: {name})"),
+        Language::Native => match fold(&unqualified(&name), sign) {
+            (folded, true) => without_return_type(&folded).to_owned(),
+            (folded, false) => folded,
+        },
+        _ => name,
+    }
+}
+
+/// `<alloc::vec::Vec<T> as core::ops::Drop>::drop` is `alloc::vec::Vec<T>::drop`.
+fn unqualified(name: &str) -> String {
+    let mut name = name.to_owned();
+    for _ in 0..QUALIFIED_MAX {
+        let Some(end) = name.strip_prefix('<').and_then(|_| brackets(&name)[0]) else { break };
+        let (inner, rest) = (&name[1..end], &name[end + 1..]);
+        if !rest.starts_with("::") {
+            break;
+        }
+        // The `as` of an inner qualified type stands within its brackets.
+        let from = if inner.starts_with('<') { brackets(inner)[0].unwrap_or(0) } else { 0 };
+        let end = inner[from..].find(" as ").map_or(inner.len(), |at| from + at);
+        name = format!("{}{rest}", &inner[..end]);
+    }
+    name
+}
+
+/// For each byte that is an opening bracket, the byte of the one that closes it; none for other bytes, and where
+/// brackets do not match.
+fn brackets(name: &str) -> Vec<Option<usize>> {
+    let bytes = name.as_bytes();
+    let mut closing = vec![None; bytes.len()];
+    let mut open = Vec::new();
+    for (at, byte) in bytes.iter().enumerate() {
+        let opens = match byte {
+            b'<' | b'>' if ends_with_operator(&name[..at]) => continue,
+            // `->` closes nothing.
+            b'>' if at > 0 && bytes[at - 1] == b'-' => continue,
+            b'<' | b'(' | b'[' | b'{' => {
+                open.push(at);
+                continue;
+            }
+            b'>' => b'<',
+            b')' => b'(',
+            b']' => b'[',
+            b'}' => b'{',
+            _ => continue,
+        };
+        // What was opened since and not closed was no bracket.
+        if let Some(matching) = open.iter().rposition(|open| bytes[*open] == opens) {
+            closing[open[matching]] = Some(at);
+            open.truncate(matching);
+        }
+    }
+    closing
+}
+
+/// Whether what comes next belongs to the name of an operator: `operator<`, `operator()`.
+fn ends_with_operator(before: &str) -> bool {
+    // At most two symbols stand before the last of `<=>`.
+    (0..3).any(|symbols| {
+        let (name, symbols) =
+            before.split_at_checked(before.len().saturating_sub(symbols)).unwrap_or((before, ""));
+        name.ends_with("operator") && symbols.chars().all(|char| "<>=-".contains(char))
+    })
+}
+
+/// The name without arguments: templates' are `<…>`, functions' are gone, compilers' notes (`[clone .cold]`) too. And
+/// whether it had arguments of functions: only then can it begin with a return type.
+fn fold(name: &str, sign: &str) -> (String, bool) {
+    let closing = brackets(name);
+    let mut folded = String::new();
+    let mut at = 0;
+    let mut arguments = false;
+    while let Some(char) = name[at..].chars().next() {
+        let matching = match char {
+            '<' if ends_with_operator(&folded) => None,
+            '(' if folded.ends_with("operator") => None,
+            '<' | '(' | '[' => closing[at],
+            _ => None,
+        };
+        match (char, matching) {
+            ('<', Some(end)) => {
+                // `<…>` of nothing known before it, as in `<impl Trait for T>`, tells nothing either, but marks where.
+                folded.push('<');
+                folded.push_str(sign);
+                folded.push('>');
+                at = end + 1;
+            }
+            ('(', Some(end)) if !name[at..].starts_with("(anonymous ") && !folded.is_empty() => {
+                arguments = true;
+                at = end + 1;
+                // Qualifiers of a method: ` const`, ` &&`.
+                for qualifier in [" const", " volatile", " &&", " &", " noexcept"] {
+                    if name[at..].starts_with(qualifier) {
+                        at += qualifier.len();
+                    }
+                }
+            }
+            ('[', Some(end)) if folded.ends_with(' ') || name[at..].starts_with("[abi:") => {
+                folded.truncate(folded.trim_end().len());
+                at = end + 1;
+            }
+            _ => {
+                folded.push(char);
+                at += char.len_utf8();
+                if char == '(' && folded.ends_with("operator(") && name[at..].starts_with(')') {
+                    folded.push(')');
+                    at += 1;
+                }
+            }
+        }
+    }
+    (folded, arguments)
+}
+
+/// A template function's name begins with what it returns; nobody looks for that.
+fn without_return_type(name: &str) -> &str {
+    // `virtual thunk to f` is no `f`, and `(anonymous namespace)` has its blank within.
+    if name.contains(" to ") || name.contains(" for ") {
+        return name;
+    }
+    let words = || name.match_indices(' ').map(|(at, _)| at + 1);
+    let operator = |at: &usize| name[*at..].starts_with("operator") || name[*at..].contains("::operator");
+    let begins = std::iter::once(0).chain(words());
+    match begins.clone().rfind(operator).or_else(|| begins.last()) {
+        Some(at) if !name[at..].contains(')') || operator(&at) => &name[at..],
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn native(name: &str) -> Frame {
+        Frame {
+            function: name.into(),
+            module: String::new(),
+            source: None,
+            first_line: 0,
+            language: Language::Native,
+            inlined: false,
+            address: None,
+            broke: false,
+        }
+    }
+
+    #[test]
+    fn what_tells_functions_apart_stays() {
+        for (name, short) in [
+            ("main", "main"),
+            ("std::vector<int, std::allocator<int> >::push_back(int const&)", "std::vector<…>::push_back"),
+            ("void sort<int*>(int*, int*)", "sort<…>"),
+            (
+                "std::ostream& operator<< <std::char_traits<char> >(std::ostream&, char const*)",
+                "operator<< <…>",
+            ),
+            ("foo::operator()(int) const", "foo::operator()"),
+            ("foo::operator->() const", "foo::operator->"),
+            ("foo::operator bool() const", "foo::operator bool"),
+            ("operator new(unsigned long)", "operator new"),
+            ("(anonymous namespace)::work(int)", "(anonymous namespace)::work"),
+            ("run(int)::{lambda(int)#1}::operator()(int) const", "run::{lambda#1}::operator()"),
+            ("work(int) [clone .isra.0]", "work"),
+            ("str[abi:cxx11](int)", "str"),
+            ("<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop", "alloc::vec::Vec<…>::drop"),
+            ("<<A as B>::C as D>::f", "A::C::f"),
+            ("core::slice::<impl [T]>::sort_by", "core::slice::<…>::sort_by"),
+            ("run::{{closure}}", "run::{{closure}}"),
+            ("app.so+0x1f0", "app.so+0x1f0"),
+            ("guard variable for x", "guard variable for x"),
+            ("a<b", "a<b"),
+            ("a>b)c", "a>b)c"),
+            ("a<(b>::c", "a<…>::c"),
+            ("", "(no name)"),
+            (" \u{3000}", "(no name)"),
+        ] {
+            assert_eq!(plain(&native(name), "…"), short, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_does_not_fit_loses_its_modules_first() {
+        let look = Look { width: 80, colour: false, unicode: true };
+        let name = native("std::collections::hash::map::HashMap<K, V>::insert");
+        assert_eq!(short(&name, 60, look), "std::collections::hash::map::HashMap<…>::insert");
+        assert_eq!(short(&name, 30, look), "…hash::map::HashMap<…>::insert");
+        assert_eq!(short(&name, 8, look), "…insert");
+        assert_eq!(short(&name, 4, look), "ins…");
+        let ascii = Look { unicode: false, ..look };
+        assert_eq!(short(&name, 30, ascii), "..map::HashMap<..>::insert");
+        assert_eq!(short(&native("f\u{202e}\x1b[2J"), 40, look), "f\\u{202e}\\x1b[2J");
+    }
+
+    #[test]
+    fn brackets_without_end_are_read_in_no_time() {
+        let name = native(&"<(".repeat(100_000));
+        assert!(plain(&name, "…").len() <= LOOKED_AT);
+    }
+}
