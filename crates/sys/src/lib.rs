@@ -5,6 +5,7 @@
 //! for it ([`signals`]), waits and reads clocks ([`poll`], [`clock`]), and opens perf events ([`perf_event`]). It
 //! knows nothing of recordings; what to look at while the program runs is up to `observe`.
 
+pub mod bpf;
 pub mod clock;
 mod origin;
 pub mod perf_event;
@@ -12,4 +13,5 @@ pub mod poll;
 pub mod resolve;
 pub mod signals;
 pub mod spawn;
+pub mod step;
 pub mod user;

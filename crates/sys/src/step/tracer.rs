@@ -1,0 +1,380 @@
+//! The loop that steps: takes what a thread reports, counts where it is, and lets it go on.
+
+use super::machine::{BREAKPOINT, BREAKPOINT_MOVES, Kind};
+use super::memory::{exchange, hide_trap_flag, is_handled, is_ours, read_code, return_address};
+use super::ptrace::{self, Made, Report, Tid, registers};
+use super::tally::{self, Tally};
+use super::watch::Nudge;
+use super::{Code, Scope, Stopped};
+use crate::spawn::Ended;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::io;
+use std::time::Instant;
+
+mod leave;
+mod lift;
+mod made;
+
+/// One thread.
+#[derive(Debug, Clone, Copy, Default)]
+struct Thread {
+    /// It is stopped, and has to be told to go on.
+    stopped: bool,
+    /// It is in code that is counted, and is stepped.
+    inside: bool,
+    /// Job control stopped it, or it waits for what it vforked: it cannot run, and not be interrupted either.
+    parked: bool,
+    /// The instruction that it was let execute last.
+    last: Option<(u64, Kind)>,
+    /// A signal's handler interrupted it here: it will come again, counted already.
+    comes_again: Option<u64>,
+    /// It is no thread of the program but a process in its memory, until that executes something.
+    borrowed: bool,
+}
+
+/// A single step over a place where a breakpoint stands: it is out, and no other thread runs.
+#[derive(Debug, Clone, Copy)]
+struct Lifted {
+    tid: Tid,
+    address: u64,
+}
+
+/// What is being done with the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The function's file is not in memory yet.
+    Seeking,
+    Counting,
+    /// A limit was reached: whatever stops is let go.
+    LettingGo,
+}
+
+pub(super) struct Tracer<'a> {
+    pid: Tid,
+    code: Option<&'a Code>,
+    steps_max: u64,
+    nudge: &'a Nudge,
+    pub(super) tally: Tally,
+    phase: Phase,
+    threads: HashMap<Tid, Thread>,
+    /// Made, and not yet stopped for the first time.
+    expected: HashMap<Tid, Made>,
+    /// Stopped for the first time before their maker told of them.
+    early: Vec<Tid>,
+    /// Reports that came while something else was waited for.
+    waiting: VecDeque<(Tid, Report)>,
+    /// Stopped threads that are to go on once no breakpoint is out, each with a signal.
+    deferred: VecDeque<(Tid, i32)>,
+    /// Where the function's file is in memory: to be added to its offsets.
+    slide: Option<u64>,
+    /// Breakpoints, with what they replaced.
+    breakpoints: BTreeMap<u64, Vec<u8>>,
+    lifted: Option<Lifted>,
+    stopped: Stopped,
+    let_go_at: Option<Instant>,
+    children: u64,
+    found: bool,
+}
+
+impl<'a> Tracer<'a> {
+    pub(super) fn new(pid: Tid, scope: &'a Scope, steps_max: Option<u64>, nudge: &'a Nudge) -> Self {
+        let code = match scope {
+            Scope::Program => None,
+            Scope::Function(code) => Some(code),
+        };
+        Tracer {
+            pid,
+            code,
+            steps_max: steps_max.unwrap_or(u64::MAX),
+            nudge,
+            tally: Tally::default(),
+            phase: Phase::Counting,
+            threads: HashMap::new(),
+            expected: HashMap::new(),
+            early: Vec::new(),
+            waiting: VecDeque::new(),
+            deferred: VecDeque::new(),
+            slide: None,
+            breakpoints: BTreeMap::new(),
+            lifted: None,
+            stopped: Stopped::Ended,
+            let_go_at: None,
+            children: 0,
+            found: code.is_none(),
+        }
+    }
+
+    pub(super) fn stopped(&self) -> Stopped {
+        self.stopped
+    }
+
+    pub(super) fn let_go_at(&self) -> Option<Instant> {
+        self.let_go_at
+    }
+
+    pub(super) fn found(&self) -> bool {
+        self.found
+    }
+
+    pub(super) fn children(&self) -> u64 {
+        self.children
+    }
+
+    /// From the program's stop at its `execve` to its end.
+    pub(super) fn trace(&mut self) -> io::Result<Ended> {
+        self.begin(self.pid)?;
+        loop {
+            // While a breakpoint is out, only the thread it is out for may go on.
+            let (tid, report) = match self.waiting.pop_front_if(|_| self.lifted.is_none()) {
+                Some(report) => report,
+                None => ptrace::wait(-1)?,
+            };
+            match self.take(tid, report) {
+                Ok(None) => {}
+                Ok(Some(ended)) => return Ok(ended),
+                // Killed between its report and our answer: its end is reported next.
+                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {
+                    if let Some(thread) = self.threads.get_mut(&tid) {
+                        thread.stopped = false;
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn take(&mut self, tid: Tid, report: Report) -> io::Result<Option<Ended>> {
+        if let Report::Ended { ending, rusage } = report {
+            self.threads.remove(&tid);
+            self.put_back(tid)?;
+            return Ok((tid == self.pid).then_some(Ended { ending, rusage }));
+        }
+        if !self.threads.contains_key(&tid) && report != Report::Executed {
+            match self.expected.remove(&tid) {
+                Some(made) => self.adopt(tid, made)?,
+                None if self.phase == Phase::LettingGo => {
+                    self.clear_breakpoints(tid);
+                    ptrace::detach(tid, 0)?;
+                }
+                None => self.early.push(tid),
+            }
+            return Ok(None);
+        }
+        self.thread(tid).stopped = true;
+        self.put_back(tid)?;
+        if self.phase == Phase::LettingGo {
+            self.leave(tid, report)?;
+            return Ok(None);
+        }
+        match report {
+            Report::Signal(libc::SIGTRAP) => self.trapped(tid)?,
+            Report::Signal(signal) => self.signal(tid, signal)?,
+            Report::Syscall => {
+                if self.phase == Phase::Seeking && registers::syscall(tid)? == libc::SYS_mmap {
+                    self.seek(tid)?;
+                }
+                self.go_on(tid, 0)?;
+            }
+            Report::Made(made) => self.made(tid, made)?,
+            Report::VforkDone => {
+                self.thread(tid).parked = false;
+                self.go_on(tid, 0)?;
+            }
+            Report::Executed if self.threads.get(&tid).is_some_and(|thread| thread.borrowed) => {
+                self.threads.remove(&tid);
+                ptrace::detach(tid, 0)?;
+            }
+            Report::Executed => self.begin(tid)?,
+            Report::JobStopped => {
+                let thread = self.thread(tid);
+                (thread.parked, thread.stopped) = (true, false);
+                ptrace::listen(tid)?;
+            }
+            Report::Interrupted => {
+                self.thread(tid).parked = false;
+                self.go_on(tid, 0)?;
+            }
+            Report::Ended { .. } => {}
+        }
+        Ok(None)
+    }
+
+    fn thread(&mut self, tid: Tid) -> &mut Thread {
+        self.threads.entry(tid).or_default()
+    }
+
+    /// A new program in the process: one thread, its memory fresh.
+    fn begin(&mut self, tid: Tid) -> io::Result<()> {
+        self.threads.clear();
+        self.waiting.clear();
+        self.deferred.clear();
+        self.breakpoints.clear();
+        self.lifted = None;
+        self.slide = None;
+        self.tally.new_memory();
+        *self.thread(tid) = Thread { stopped: true, inside: self.code.is_none(), ..Thread::default() };
+        if self.code.is_some() {
+            self.phase = Phase::Seeking;
+            self.seek(tid)?;
+        }
+        self.go_on(tid, 0)
+    }
+
+    /// Looks for the function's file in memory, and puts the first breakpoint there.
+    fn seek(&mut self, tid: Tid) -> io::Result<()> {
+        let Some(code) = self.code else { return Ok(()) };
+        let maps = tally::maps(self.pid);
+        let map = maps.iter().filter(|map| map.executable && map.is_of(&code.file));
+        let Some(entry) = map.filter_map(|map| map.address_of(code.entry)).next() else { return Ok(()) };
+        self.slide = Some(entry.wrapping_sub(code.entry));
+        self.phase = Phase::Counting;
+        self.found = true;
+        self.set_breakpoint(tid, entry)
+    }
+
+    /// Whether an address is counted.
+    fn counts(&self, ip: u64) -> bool {
+        match (self.code, self.slide) {
+            (None, _) => true,
+            (Some(code), Some(slide)) => code.has(ip.wrapping_sub(slide)),
+            (Some(_), None) => false,
+        }
+    }
+
+    /// A step is done, or a breakpoint was met, or somebody sent a SIGTRAP.
+    fn trapped(&mut self, tid: Tid) -> io::Result<()> {
+        let ip = registers::ip(tid)?;
+        let thread = *self.thread(tid);
+        if !thread.inside {
+            let place = ip.wrapping_sub(BREAKPOINT_MOVES);
+            // SI_KERNEL or TRAP_BRKPT; a signal that a process sent has a code of 0 or below.
+            if !self.breakpoints.contains_key(&place) || ptrace::signal_origin(tid)?.0 <= 0 {
+                return self.signal(tid, libc::SIGTRAP);
+            }
+            registers::set_ip(tid, place)?;
+            // Breakpoints stand only in the function, or where they are stepped through to it.
+            self.thread(tid).inside = true;
+            self.arrive(tid, place)?;
+            return self.go_on(tid, 0);
+        }
+        if let Some((last, kind)) = thread.last {
+            let own_breakpoint = kind == Kind::Breakpoint && ip == last.wrapping_add(BREAKPOINT_MOVES);
+            if (ip == last || own_breakpoint) && ptrace::signal_origin(tid)?.0 <= 0
+                || own_breakpoint && !self.breakpoints.contains_key(&last)
+            {
+                return self.signal(tid, libc::SIGTRAP);
+            }
+            if kind == Kind::SavesFlags && ip != last {
+                // Where its stack cannot be reached it could not have pushed either.
+                let _ = hide_trap_flag(tid);
+            }
+            // A SIGTRAP that the call sent to its own thread took the place of the step's.
+            if kind == Kind::Syscall && ip != last && ptrace::signal_origin(tid)?.0 <= 0 {
+                if self.counts(ip) {
+                    self.arrive(tid, ip)?;
+                }
+                return self.signal(tid, libc::SIGTRAP);
+            }
+            // Another round of the same instruction, or the same call made again.
+            if ip == last && matches!(kind, Kind::Repeated | Kind::Syscall) {
+                return self.go_on(tid, 0);
+            }
+        }
+        if self.counts(ip) {
+            self.arrive(tid, ip)?;
+        } else {
+            self.outside(tid)?;
+        }
+        self.go_on(tid, 0)
+    }
+
+    /// A thread is about to execute the instruction at `ip`.
+    fn arrive(&mut self, tid: Tid, ip: u64) -> io::Result<()> {
+        let pid = self.pid;
+        let breakpoints = &self.breakpoints;
+        let kind = self.tally.count(ip, || read_code(tid, ip, breakpoints), || tally::maps(pid));
+        let thread = self.thread(tid);
+        thread.last = Some((ip, kind));
+        if thread.comes_again == Some(ip) {
+            thread.comes_again = None;
+            self.tally.take_back(ip);
+        }
+        if kind == Kind::Exclusive {
+            self.let_go(Stopped::Unsteppable);
+        } else if self.tally.steps >= self.steps_max {
+            self.let_go(Stopped::Steps);
+        }
+        Ok(())
+    }
+
+    /// A thread has left the function: by a call, then it is awaited where that returns to.
+    fn outside(&mut self, tid: Tid) -> io::Result<()> {
+        let thread = self.thread(tid);
+        thread.inside = false;
+        let last = thread.last.take();
+        if matches!(last, Some((_, Kind::Call))) {
+            match return_address(tid) {
+                Ok(back) if self.counts(back) => self.set_breakpoint(tid, back)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets a signal through. When a handler takes it, the instruction that it interrupts comes again.
+    fn signal(&mut self, tid: Tid, signal: i32) -> io::Result<()> {
+        if signal == libc::SIGSTOP && self.nudge.sent() && is_ours(tid)? {
+            self.let_go(Stopped::Time);
+            return self.go_on(tid, 0);
+        }
+        let thread = *self.thread(tid);
+        if thread.inside
+            && let Some((last, _)) = thread.last
+            && is_handled(self.pid, signal)
+        {
+            // After a system call the next instruction is interrupted, which was not counted yet.
+            let ip = registers::ip(tid)?;
+            self.thread(tid).last = None;
+            if ip == last {
+                self.thread(tid).comes_again = Some(ip);
+            }
+            if self.code.is_some() {
+                self.set_breakpoint(tid, ip)?;
+            }
+        }
+        self.go_on(tid, signal)
+    }
+
+    /// Lets a stopped thread go on, in the way that is due.
+    fn go_on(&mut self, tid: Tid, signal: i32) -> io::Result<()> {
+        let thread = *self.thread(tid);
+        if self.phase == Phase::LettingGo {
+            self.threads.remove(&tid);
+            return ptrace::detach(tid, signal);
+        }
+        if self.lifted.is_some() {
+            self.deferred.push_back((tid, signal));
+            return Ok(());
+        }
+        if thread.inside
+            && let Some((last, kind)) = thread.last
+            && self.breakpoints.contains_key(&last)
+        {
+            self.lift(tid, last, kind)?;
+        }
+        self.thread(tid).stopped = false;
+        match self.phase {
+            Phase::Seeking => ptrace::run_to_syscall(tid, signal),
+            _ if thread.inside => ptrace::step(tid, signal),
+            _ => ptrace::run(tid, signal),
+        }
+    }
+
+    fn set_breakpoint(&mut self, tid: Tid, address: u64) -> io::Result<()> {
+        if let Entry::Vacant(place) = self.breakpoints.entry(address) {
+            place.insert(exchange(tid, address, BREAKPOINT)?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,73 @@
+//! The end of counting before that of the program: every thread is let go, and no breakpoint stays.
+
+use super::super::Stopped;
+use super::super::machine::{BREAKPOINT, BREAKPOINT_MOVES};
+use super::super::memory::{exchange, is_ours, read};
+use super::super::ptrace::{self, Report, Tid, registers};
+use super::{Phase, Tracer};
+use std::io;
+use std::time::Instant;
+
+impl Tracer<'_> {
+    /// Counts no more: every thread is let go as soon as it stops, the one in hand at once.
+    pub(super) fn let_go(&mut self, why: Stopped) {
+        // A nudge on its way would stop the program after it was let go: it is awaited.
+        if self.phase == Phase::LettingGo || (why != Stopped::Time && !self.nudge.prevent()) {
+            return;
+        }
+        self.phase = Phase::LettingGo;
+        self.stopped = why;
+        self.let_go_at = Some(Instant::now());
+        let threads: Vec<(Tid, bool)> =
+            self.threads.iter().map(|(tid, thread)| (*tid, thread.stopped)).collect();
+        if let Some((tid, _)) = threads.iter().find(|(_, stopped)| *stopped) {
+            self.clear_breakpoints(*tid);
+        }
+        for (tid, stopped) in threads {
+            if !stopped {
+                // One that is gone says so itself.
+                let _ = ptrace::interrupt(tid);
+            }
+        }
+    }
+
+    /// Lets a thread go that stopped after the counting.
+    pub(super) fn leave(&mut self, tid: Tid, report: Report) -> io::Result<()> {
+        let mut signal = 0;
+        match report {
+            Report::Signal(libc::SIGTRAP) => {
+                let place = registers::ip(tid)?.wrapping_sub(BREAKPOINT_MOVES);
+                let inside = self.thread(tid).inside;
+                if ptrace::signal_origin(tid)?.0 <= 0 {
+                    signal = libc::SIGTRAP;
+                } else if !inside && self.breakpoints.contains_key(&place) {
+                    registers::set_ip(tid, place)?;
+                }
+            }
+            Report::Signal(libc::SIGSTOP) if is_ours(tid)? => {}
+            Report::Signal(other) => signal = other,
+            Report::Made(_) => {
+                let new = ptrace::made(tid)?;
+                // One that has not stopped yet is let go when it does.
+                if let Some(index) = self.early.iter().position(|early| *early == new) {
+                    self.early.swap_remove(index);
+                    self.clear_breakpoints(new);
+                    ptrace::detach(new, 0)?;
+                }
+            }
+            _ => {}
+        }
+        self.threads.remove(&tid);
+        ptrace::detach(tid, signal)
+    }
+
+    /// Takes all breakpoints out of the memory of a stopped thread. They stay known: somebody may have met one.
+    pub(super) fn clear_breakpoints(&self, tid: Tid) {
+        for (address, before) in &self.breakpoints {
+            let there = read(tid, *address);
+            if there.is_ok_and(|bytes| bytes.starts_with(BREAKPOINT)) {
+                let _ = exchange(tid, *address, before);
+            }
+        }
+    }
+}
