@@ -8,6 +8,7 @@ mod tables;
 
 use frames::Expanded;
 use model::profile::{Doing, Moment, Owner, Profile, Weight};
+use model::run::Address;
 use model::recording::{Comm, Function, Mode, Place};
 use model::{Event, Header, Ns, Pid, State, Tid};
 use rustc_hash::FxHashMap;
@@ -152,6 +153,25 @@ impl Code {
             at = *caller;
         }
         words
+    }
+
+    /// The program's own code by instruction, most time first.
+    pub(crate) fn addresses(&self) -> Vec<Address> {
+        let mut sums: FxHashMap<u32, (Ns, u64)> = FxHashMap::default();
+        for ((node, _, _), (ns, count)) in self.weights.iter().filter(|((_, _, doing), _)| *doing == Doing::User) {
+            let sum = sums.entry(self.nodes[*node as usize - 1].1).or_default();
+            sum.0 += ns;
+            sum.1 += count;
+        }
+        let address = |(place, (ns, samples)): (u32, (Ns, u64))| match self.places.get(place as usize) {
+            Some(Place::Native { module, address }) => {
+                Some(Address { module: module.clone(), address: *address, ns, samples })
+            }
+            _ => None,
+        };
+        let mut all: Vec<Address> = sums.into_iter().filter_map(address).collect();
+        all.sort_by(|a, b| b.ns.cmp(&a.ns).then_with(|| (&a.module, a.address).cmp(&(&b.module, b.address))));
+        all
     }
 
     /// The tree with all its names; `start` is when the wall began.

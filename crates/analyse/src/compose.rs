@@ -37,6 +37,7 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
         }
     };
     let Pieces { start, wall_ns, parts, steps, phases, threads, waits } = pieces;
+    let addresses = stacks.addresses();
     let profile = stacks.profile(start);
     // Without a sample there is no share: a program of less than a sampling period, or no access.
     let sampled = profile.weights.iter().any(|weight| !matches!(weight.doing, Doing::Waiting(_)));
@@ -77,7 +78,7 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
         ruled_out: Seen::unseen("causes are not looked for yet"),
         host: header.host,
     };
-    Analysis { run, profile }
+    Analysis { run, profile, addresses }
 }
 
 /// Why no stack of running code was seen.

@@ -1,5 +1,7 @@
 //! The processes of the tree: which code each has mapped where, and how its stacks are followed.
 
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -105,6 +107,16 @@ impl Processes {
         }
         self.all.entry(pid).or_default().table = Arc::new(table);
         Ok(())
+    }
+
+    /// A file that no process led to, for the names of places in it. None when it is no file of machine code that can be
+    /// read.
+    pub fn file(&mut self, path: &Path) -> Option<FileId> {
+        let path = path.as_os_str().as_bytes().to_vec();
+        let mapping = Mapping { start: 0, end: 0, file_offset: 0, path, dev: (0, 0), inode: 0 };
+        let id = self.files.id(&mapping);
+        self.files.open(id, 0, &mapping)?;
+        Some(id)
     }
 
     /// The mapping at an address.

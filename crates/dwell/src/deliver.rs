@@ -1,5 +1,6 @@
 //! Where a result goes: the page, JSON and the files for other viewers, each to a stream or a file.
 
+use crate::annotate;
 use crate::cli::{PageArgs, Place};
 use crate::look::{Onto, look};
 use crate::output::{self, Target};
@@ -121,6 +122,13 @@ fn page_text(args: &PageArgs, analysis: &Analysis, look: Look) -> String {
         text.push_str(&table.unwrap_or_else(|| {
             format!("no stack leads through a function called {}\n", report::clean(function, look.unicode))
         }));
+    }
+    for function in &args.code.annotate {
+        text.push('\n');
+        text.push_str(&match annotate::sampled(function, &analysis.addresses, look) {
+            Ok(listing) => listing,
+            Err(error) => format!("{}\n", report::clean(&format!("{error:#}"), look.unicode)),
+        });
     }
     text
 }

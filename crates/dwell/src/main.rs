@@ -3,6 +3,7 @@
 //! This crate is the wiring: it reads the command line, joins the stages (`observe`, `analyse`, `report`,
 //! `store`) for each verb, and is the only one that prints or exits. It measures and concludes nothing.
 
+mod annotate;
 mod cli;
 mod cmd;
 mod deliver;

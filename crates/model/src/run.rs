@@ -268,6 +268,22 @@ pub struct Analysis {
     /// Which code ran and waited.
     #[serde(default)]
     pub profile: Profile,
+    /// The program's own code that ran, by instruction.
+    #[serde(default)]
+    pub addresses: Vec<Address>,
+}
+
+/// Samples of one instruction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Address {
+    /// The file that has it, as the kernel named it when it was mapped.
+    pub module: String,
+    /// Its address as the file counts. It was to be executed next when the samples were taken.
+    pub address: u64,
+    /// Time that the samples stand for.
+    pub ns: Ns,
+    /// How many samples.
+    pub samples: u64,
 }
 
 /// Time by state as a list of parts, each with the same basis. For ledgers that carry no interval.
