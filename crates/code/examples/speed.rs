@@ -44,7 +44,8 @@ fn unwinding() {
     let dir = tempfile::tempdir().expect("cannot make a directory");
     let (source, program) = (dir.path().join("chain.c"), dir.path().join("chain"));
     std::fs::write(&source, CHAIN).expect("cannot write");
-    let done = Command::new("gcc").args(["-O2", "-fomit-frame-pointer", "-o"]).arg(&program).arg(&source).status();
+    let done =
+        Command::new("gcc").args(["-O2", "-fomit-frame-pointer", "-o"]).arg(&program).arg(&source).status();
     assert!(done.expect("no gcc").success());
     let mut child = Command::new(&program).stdin(Stdio::piped()).spawn().expect("cannot start");
     let (registers, stack) = blocked(&child);

@@ -27,7 +27,11 @@ static KEPT: AtomicUsize = AtomicUsize::new(0);
 enum Source {
     File(File),
     Memory(Page),
+    Masked { under: Arc<Bytes>, start: u64, masks: Vec<(u64, Mask)> },
 }
+
+/// Bytes that hide others.
+pub(crate) type Mask = [u8; 40];
 
 /// A part of a file.
 #[derive(Clone)]
@@ -75,6 +79,13 @@ impl Bytes {
         Bytes { source: Source::Memory(page), len, reading: Mutex::default() }
     }
 
+    /// `len` bytes of others, from `start` on, some of them hidden by `masks` (where each begins, in order).
+    pub(crate) fn masked(under: &Arc<Bytes>, start: u64, len: u64, masks: Vec<(u64, Mask)>) -> Self {
+        let len = len.min(under.len().saturating_sub(start));
+        let source = Source::Masked { under: Arc::clone(under), start, masks };
+        Bytes { source, len, reading: Mutex::default() }
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> u64 {
         self.len
@@ -102,10 +113,9 @@ impl Bytes {
             reading.expired = true;
             return Err(io::ErrorKind::TimedOut.into());
         }
-        let file = match &self.source {
-            Source::Memory(page) => return Ok(page.clone()),
-            Source::File(file) => file,
-        };
+        if let Source::Memory(page) = &self.source {
+            return Ok(page.clone());
+        }
         let start = at / PAGE * PAGE;
         if let Some(page) = reading.pages.get(&start) {
             return Ok(page.clone());
@@ -113,9 +123,8 @@ impl Bytes {
         if at >= self.len {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        let mut bytes = vec![0; PAGE.min(self.len - start) as usize];
-        let read = read_up_to(file, &mut bytes, start)?;
-        bytes.truncate(read);
+        let bytes = self.source.read(start, PAGE.min(self.len - start))?;
+        let read = bytes.len();
         let page = Page { start, bytes: bytes.into() };
         if KEPT.fetch_add(read, Ordering::Relaxed) > KEPT_MAX {
             reading.forget();
@@ -141,6 +150,34 @@ impl Bytes {
             at += taken as u64;
         }
         Ok(bytes)
+    }
+}
+
+impl Source {
+    /// `len` bytes from `start` on, or as many as there are now.
+    fn read(&self, start: u64, len: u64) -> io::Result<Vec<u8>> {
+        match self {
+            Source::Memory(page) => Ok(page.bytes.to_vec()),
+            Source::File(file) => {
+                let mut bytes = vec![0; len as usize];
+                let read = read_up_to(file, &mut bytes, start)?;
+                bytes.truncate(read);
+                Ok(bytes)
+            }
+            Source::Masked { under, start: skipped, masks } => {
+                let mut bytes = under.read(skipped + start, len, PAGE)?;
+                let first = masks.partition_point(|(at, mask)| at + mask.len() as u64 <= start);
+                for (at, mask) in masks[first..].iter().take_while(|(at, _)| *at < start + len) {
+                    for (byte, at) in mask.iter().zip(*at..) {
+                        if let Some(hidden) = at.checked_sub(start).and_then(|at| bytes.get_mut(at as usize))
+                        {
+                            *hidden = *byte;
+                        }
+                    }
+                }
+                Ok(bytes)
+            }
+        }
     }
 }
 
@@ -197,6 +234,21 @@ mod tests {
         assert!(bytes.read(41_000, 10, 10).is_ok(), "its page was kept before");
         let bytes = Bytes { source: Source::File(file), len: 50_000, reading: Mutex::default() };
         assert!(bytes.read(41_000, 10, 10).is_err());
+    }
+
+    #[test]
+    fn a_mask_hides_what_is_under_it_also_across_pages() {
+        let under = Arc::new(Bytes::of_memory(vec![1; 50_000]));
+        let masks = vec![(0, [7; 40]), (PAGE - 10, [8; 40])];
+        let bytes = Bytes::masked(&under, 100, 40_000, masks);
+        let read = bytes.read(0, 40_000, 40_000).unwrap();
+        let expected = |at: usize| match at {
+            0..40 => 7,
+            16_374..16_414 => 8,
+            _ => 1,
+        };
+        assert!((0..40_000).all(|at| read[at] == expected(at)));
+        assert!(bytes.read(39_999, 2, 2).is_err());
     }
 
     #[test]

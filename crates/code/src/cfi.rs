@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use gimli::{BaseAddresses, CieOrFde, DebugFrame, EhFrame, EhFrameHdr, ParsedEhFrameHdr};
-use gimli::{FrameDescriptionEntry, Pointer, UnwindContext, UnwindOffset, UnwindSection};
+use gimli::{BaseAddresses, CieOrFde, DebugFrame, EhFrame, Reader};
+use gimli::{FrameDescriptionEntry, UnwindContext, UnwindOffset, UnwindSection};
 
 use crate::bytes::Bytes;
 use crate::elf::Elf;
@@ -27,7 +27,7 @@ pub(crate) struct Cfi {
 
 /// How the entry for an address is found.
 enum Finder {
-    Header(ParsedEhFrameHdr<Window>),
+    Header(Header),
     Index(Index),
 }
 
@@ -48,20 +48,14 @@ impl Cfi {
     fn find_eh_frame(&mut self, bytes: &Arc<Bytes>, elf: &Elf) {
         if let Some(address) = elf.eh_frame_hdr
             && let Some((offset, len)) = elf.offset_of(address)
+            && let Ok(Some(header)) = Header::read(address, Window::new(bytes, offset, len))
+            && let Some((offset, len)) = elf.offset_of(header.frames)
         {
-            let bases = self.bases.clone().set_eh_frame_hdr(address);
-            let header = EhFrameHdr::from(Window::new(bytes, offset, len)).parse(&bases, 8);
-            if let Ok(header) = header
-                && header.table().is_some()
-                && let Pointer::Direct(frame) = header.eh_frame_ptr()
-                && let Some((offset, len)) = elf.offset_of(frame)
-            {
-                self.bases = bases.set_eh_frame(frame);
-                let mut section = EhFrame::from(Window::new(bytes, offset, len));
-                section.set_address_size(8);
-                self.eh = Some((section, Finder::Header(header)));
-                return;
-            }
+            self.bases = self.bases.clone().set_eh_frame_hdr(address).set_eh_frame(header.frames);
+            let mut section = EhFrame::from(Window::new(bytes, offset, len));
+            section.set_address_size(8);
+            self.eh = Some((section, Finder::Header(header)));
+            return;
         }
         let Some(section) = elf.section(b".eh_frame") else { return };
         self.bases = self.bases.clone().set_eh_frame(section.address);
@@ -94,16 +88,51 @@ impl Cfi {
         let entry = match finder {
             Finder::Index(index) => index.entry(section, &self.bases, address)?,
             Finder::Header(header) => {
-                let table = header.table()?;
-                let pointer = table.lookup(address, &self.bases).ok()?;
-                let (Pointer::Direct(entry), Pointer::Direct(frame)) = (pointer, header.eh_frame_ptr()) else {
-                    return None;
-                };
-                let offset = usize::try_from(entry.checked_sub(frame)?).ok()?;
+                let offset = header.entry(address).ok()??;
                 section.fde_from_offset(&self.bases, offset.into(), EhFrame::cie_from_offset).ok()?
             }
         };
         rule(section, &entry, &self.bases, &mut self.context, address)
+    }
+}
+
+/// `.eh_frame_hdr`: pairs of a function's first address and its entry, sorted, in the only form that linkers write.
+/// (`gimli` 0.34 reads it too, but overflows on damaged ones.)
+struct Header {
+    address: u64,
+    /// Address of `.eh_frame`.
+    frames: u64,
+    table: Window,
+    count: u64,
+}
+
+impl Header {
+    /// None when it has another form.
+    fn read(address: u64, mut from: Window) -> gimli::Result<Option<Header>> {
+        // Version 1; the frames' address relative to here, count and pairs in 4 bytes, pairs relative to the header.
+        if from.read_u32()? != u32::from_le_bytes([1, 0x1b, 0x03, 0x3b]) {
+            return Ok(None);
+        }
+        let frames = address.wrapping_add(4).wrapping_add_signed(from.read_i32()?.into());
+        let count = u64::from(from.read_u32()?).min(from.len() as u64 / 8);
+        Ok((count > 0).then_some(Header { address, frames, table: from, count }))
+    }
+
+    /// Where in `.eh_frame` the entry for an address is, if there is one.
+    fn entry(&self, address: u64) -> gimli::Result<Option<usize>> {
+        let pair = |n: u64| -> gimli::Result<(u64, u64)> {
+            let mut pair = self.table.from(n * 8);
+            let mut word = || pair.read_i32().map(|word| self.address.wrapping_add_signed(word.into()));
+            Ok((word()?, word()?))
+        };
+        let (mut low, mut high) = (0, self.count);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if pair(middle)?.0 <= address { low = middle } else { high = middle }
+        }
+        let (start, entry) = pair(low)?;
+        let offset = entry.checked_sub(self.frames).filter(|_| start <= address);
+        Ok(offset.and_then(|offset| usize::try_from(offset).ok()))
     }
 }
 

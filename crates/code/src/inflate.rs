@@ -10,12 +10,18 @@ use crate::elf::Section;
 use crate::window::Window;
 
 /// The largest compressed or decompressed section that is taken; it is held in memory.
-const SECTION_MAX: u64 = 512 << 20;
+const SECTION_MAX: u64 = 256 << 20;
+
+/// The largest file inside a file, unpacked.
+const PACKED_MAX: u64 = 128 << 20;
+
+/// Memory for unpacking; `xz -9` needs 65 MiB.
+const XZ_MEMORY_MAX_KIB: u32 = 128 << 10;
 
 const ZLIB: u32 = 1;
 const ZSTD: u32 = 2;
 
-/// The content of a section; none when it is compressed in an unknown way, is damaged, or is above 512 MiB.
+/// The content of a section; none when it is compressed in an unknown way, is damaged, or is above 256 MiB.
 pub(crate) fn section(bytes: &Arc<Bytes>, section: &Section) -> Option<Window> {
     let mut window = Window::new(bytes, section.offset, section.len);
     if !section.compressed() {
@@ -32,6 +38,16 @@ pub(crate) fn section(bytes: &Arc<Bytes>, section: &Section) -> Option<Window> {
         _ => return None,
     };
     Some(Window::whole(&Arc::new(Bytes::of_memory(plain))))
+}
+
+/// A file inside a section, packed by xz: Fedora's `.gnu_debugdata`, the symbol table of a stripped file. None when it
+/// is damaged or above 128 MiB.
+pub(crate) fn packed_file(bytes: &Arc<Bytes>, section: &Section) -> Option<Bytes> {
+    let from = Stream(Window::new(bytes, section.offset, section.len));
+    let mut plain = Vec::new();
+    let unpacking = lzma_rust2::XzReader::new_mem_limit(from, false, XZ_MEMORY_MAX_KIB);
+    unpacking.take(PACKED_MAX).read_to_end(&mut plain).ok()?;
+    ((plain.len() as u64) < PACKED_MAX).then(|| Bytes::of_memory(plain))
 }
 
 /// Exactly `len` bytes. Memory is taken as they come, since the file may promise what it does not have.

@@ -86,7 +86,8 @@ mod tests {
 
     #[test]
     fn the_nearest_function_below_is_named_with_its_module() {
-        let text = "ffff00 T _stext\nffff00 t alias\nffff80 D data\nffff90 t second\nffffc0 t third\t[ext4]\nbad\n";
+        let text =
+            "ffff00 T _stext\nffff00 t alias\nffff80 D data\nffff90 t second\nffffc0 t third\t[ext4]\nbad\n";
         let Seen::Value(all) = Kallsyms::parse(text.as_bytes()) else { panic!() };
         assert_eq!(all.name(0xffff00), Some("_stext"));
         assert_eq!(all.name(0xffff8f), Some("_stext"));

@@ -8,10 +8,10 @@ use std::io::{BufRead, BufReader, Read, Seek};
 use std::sync::{Arc, Mutex};
 
 /// How much of one file is read.
-const BYTES_MAX: u64 = 64 << 20;
+const BYTES_MAX: u64 = 16 << 20;
 
 /// Processes whose files are kept.
-const MAPS_MAX: usize = 1_024;
+const MAPS_MAX: usize = 256;
 
 /// The perf maps of all processes in which code of a JIT ran.
 #[derive(Default)]
@@ -29,6 +29,8 @@ struct Reading {
     /// By start address: start, end, name.
     names: Vec<(u64, u64, Box<str>)>,
     len: u64,
+    /// The process is gone, and its number may be another's.
+    ended: bool,
 }
 
 impl PerfMaps {
@@ -56,9 +58,20 @@ impl PerfMaps {
 }
 
 impl PerfMap {
+    /// The process has ended: reads the file for the last time.
+    pub(crate) fn end(&self) {
+        self.keep();
+        let mut reading = self.reading.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        reading.file = None;
+        reading.ended = true;
+    }
+
     /// Reads the file as it is now. Nothing changes when it cannot be read.
     pub(crate) fn keep(&self) {
         let mut reading = self.reading.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if reading.ended {
+            return;
+        }
         if reading.file.is_none() {
             reading.file = open(self.pid);
         }

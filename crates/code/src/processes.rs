@@ -17,7 +17,7 @@ const MAPPINGS_MAX: usize = 16_384;
 ///
 /// Memory: a child shares its parent's table until either changes it; a table takes under 150 bytes a mapping, at
 /// most 16,384 of them. Of files, at most 512 are open, and 64 MiB of their pages and 100,000 rules (10 MB) are
-/// kept.
+/// kept. Of perf maps, 256 of at most 16 MiB.
 pub struct Processes {
     pub(crate) files: Files,
     pub(crate) all: FxHashMap<u32, Process>,
@@ -147,7 +147,7 @@ impl Processes {
 
     fn keep_names(&mut self, pid: u32) {
         if let Some(map) = self.all.get_mut(&pid).and_then(|process| process.perf_map.take()) {
-            map.keep();
+            map.end();
         }
     }
 }

@@ -9,15 +9,17 @@ mod go;
 mod lines;
 mod table;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use model::recording::Function;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::elf::Elf;
 use crate::files::{FileId, Module};
+use crate::inflate;
 use crate::processes::Processes;
 use crate::unwind::RawFrame;
-use lines::Lines;
 
 /// What places are called.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,7 +40,8 @@ impl Processes {
     pub fn names(&self, places: &[RawFrame], budget: Duration) -> Names {
         let deadline = Instant::now().checked_add(budget).unwrap_or_else(far);
         let unnamed = || vec![Function { name: None, source: None, inlined: false }];
-        let mut names = Names { functions: places.iter().map(|_| unnamed()).collect(), unfinished: Vec::new() };
+        let mut names =
+            Names { functions: places.iter().map(|_| unnamed()).collect(), unfinished: Vec::new() };
         let mut files: Vec<(FileId, Vec<usize>)> = Vec::new();
         let mut order: FxHashMap<FileId, usize> = FxHashMap::default();
         for (position, place) in places.iter().enumerate() {
@@ -105,12 +108,22 @@ fn by_symbol(
     addresses.dedup();
     let mut raw = vec![None; addresses.len()];
     let debug = module.debug.as_ref();
-    let files = debug.map(|debug| (&debug.bytes, &debug.elf)).into_iter().chain([(&module.bytes, &module.elf)]);
+    let files =
+        debug.map(|debug| (&debug.bytes, &debug.elf)).into_iter().chain([(&module.bytes, &module.elf)]);
     let mut done = true;
     for (bytes, elf) in files {
         bytes.set_deadline(Some(deadline));
         table::name(bytes, elf, &addresses, &mut raw);
         go::name(bytes, elf, &addresses, &mut raw);
+        if raw.iter().any(Option::is_none)
+            && let Some(section) = elf.section(b".gnu_debugdata")
+            && let Some(packed) = inflate::packed_file(bytes, section)
+        {
+            let packed = Arc::new(packed);
+            packed.set_deadline(Some(deadline));
+            let _ = Elf::read(&packed).map(|elf| table::name(&packed, &elf, &addresses, &mut raw));
+            done &= !packed.expired();
+        }
         done &= !bytes.expired();
         bytes.set_deadline(None);
     }
@@ -131,26 +144,19 @@ fn by_line(module: &Module, places: &[RawFrame], positions: &[usize], deadline: 
     if elf.section(b".debug_info").is_none() {
         return;
     }
-    let late = || Instant::now() >= deadline;
-    let mut left = positions.iter();
-    if !late()
-        && let Some(lines) = Lines::new(bytes, elf, deadline)
-    {
-        while !late()
-            && let Some(position) = left.next()
-        {
-            let functions = lines.at(places[*position].address);
-            if lines.expired() {
-                names.unfinished.push(*position);
-                break;
-            }
-            merge(&mut names.functions[*position], functions);
+    let mut seen = FxHashSet::default();
+    let addresses = positions.iter().map(|position| places[*position].address);
+    let addresses: Vec<u64> = addresses.filter(|address| seen.insert(*address)).collect();
+    let found = lines::find(bytes, elf, &addresses, deadline);
+    for position in positions {
+        let address = places[*position].address;
+        if let Some(functions) = found.functions.get(&address) {
+            merge(&mut names.functions[*position], functions.clone());
+        }
+        if found.unfinished.contains(&address) {
+            names.unfinished.push(*position);
         }
     }
-    if late() {
-        names.unfinished.extend(left);
-    }
-    bytes.set_deadline(None);
 }
 
 /// Takes what debug information says; a name that only the symbol table has stays, also where it is the plainer one:
@@ -159,7 +165,8 @@ fn merge(known: &mut Vec<Function>, mut functions: Vec<Function>) {
     let Some(outermost) = functions.last_mut() else { return };
     let symbol = known.pop().and_then(|function| function.name);
     let underscores = |name: &String| name.bytes().take_while(|byte| *byte == b'_').count();
-    let plainer = |symbol: &String| outermost.name.as_ref().is_none_or(|name| underscores(symbol) < underscores(name));
+    let plainer =
+        |symbol: &String| outermost.name.as_ref().is_none_or(|name| underscores(symbol) < underscores(name));
     if symbol.as_ref().is_some_and(plainer) {
         outermost.name = symbol;
     }
@@ -177,9 +184,9 @@ pub(crate) fn everything(
     let mut raw = vec![None; addresses.len()];
     table::name(bytes, elf, addresses, &mut raw);
     go::name(bytes, elf, addresses, &mut raw);
-    let named = raw.iter().flatten().map(|name| demangle::demangled(name)).filter(|name| !name.is_empty()).count();
-    let lines = Lines::new(bytes, elf, deadline);
-    let lines = lines.map_or(0, |lines| addresses.iter().filter(|address| !lines.at(**address).is_empty()).count());
+    let named =
+        raw.iter().flatten().map(|name| demangle::demangled(name)).filter(|name| !name.is_empty()).count();
+    let lines = lines::find(bytes, elf, addresses, deadline).functions.len();
     assert!(Instant::now() < deadline + Duration::from_secs(1), "it ran on");
     named + lines
 }

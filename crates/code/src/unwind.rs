@@ -162,7 +162,8 @@ impl Processes {
             return Ok(Step::End);
         }
         let in_order = fp >= registers.sp() && fp % 8 == 0;
-        let pair = in_order.then(|| Some((stack.word(fp).ok()?, stack.word(fp + 8).ok()?))).flatten();
+        let pair =
+            in_order.then(|| Some((stack.word(fp).ok()?, stack.word(fp.checked_add(8)?).ok()?))).flatten();
         if let Some((outer, ip)) = pair {
             let ip = registers.plain(ip);
             if ip == 0 {
@@ -173,7 +174,7 @@ impl Processes {
                 registers.forget_scratch();
                 registers.ip = ip;
                 registers.set(registers.fp_number(), Some(outer));
-                registers.set(registers.sp_number(), Some(fp + 16));
+                registers.set(registers.sp_number(), Some(fp.wrapping_add(16)));
                 return Ok(Step::Caller);
             }
         }
@@ -182,7 +183,7 @@ impl Processes {
             if ip != 0 && self.find(pid, ip - 1).is_some() {
                 registers.forget_scratch();
                 registers.ip = ip;
-                registers.set(registers.sp_number(), Some(registers.sp() + 8));
+                registers.set(registers.sp_number(), Some(registers.sp().wrapping_add(8)));
                 return Ok(Step::Caller);
             }
         }
@@ -205,5 +206,71 @@ impl Processes {
             Failed::RegisterUnknown => Broke::RegisterUnknown(path),
             Failed::BelowStack | Failed::Odd => Broke::Odd(path),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Mapping;
+
+    #[test]
+    fn registers_and_stacks_of_any_content_do_no_harm() {
+        let mut processes = Processes::new();
+        let jit = |start| Mapping {
+            start,
+            end: start + 0x1000,
+            file_offset: u64::MAX,
+            path: Vec::new(),
+            dev: (0, 0),
+            inode: 0,
+        };
+        processes.mapped(1, jit(0x1000));
+        processes.mapped(1, jit(u64::MAX - 0x1000));
+        let odd = [
+            0,
+            1,
+            7,
+            8,
+            0x1000,
+            0x1008,
+            0x1fff,
+            0x2000,
+            1 << 63,
+            u64::MAX - 8,
+            u64::MAX - 7,
+            u64::MAX - 4,
+            u64::MAX,
+        ];
+        let stacks: Vec<Vec<u8>> =
+            odd.iter().map(|word| word.to_le_bytes().repeat(100)).chain([vec![], vec![1; 7]]).collect();
+        let mut followed = 0;
+        for stack in &stacks {
+            for ip in odd {
+                for sp in odd {
+                    for fp in odd.into_iter().chain([sp.wrapping_add(16)]) {
+                        let mut out = Vec::new();
+                        processes.unwind(1, &Registers::x86_64(ip, sp, fp), stack, &mut out);
+                        processes.unwind(1, &Registers::aarch64(ip, sp, fp, ip), stack, &mut out);
+                        assert!(out.len() <= 2 * FRAMES_MAX);
+                        followed = followed.max(out.len());
+                    }
+                }
+            }
+        }
+        assert!(followed > 2, "nothing was followed at all");
+    }
+
+    #[test]
+    fn why_a_stack_broke_is_said_in_short_words() {
+        let said = [
+            (Broke::StackEnded(16 << 10), "the copied part of the stack ended (16 KiB)"),
+            (Broke::NoInformation("/usr/lib/libfoo.so".into()), "no unwind information in libfoo.so"),
+            (Broke::NoFile("/a/b".into(), "denied".into()), "b could not be read: denied"),
+            (Broke::NoMapping, "no code is mapped at the address"),
+        ];
+        said.iter().for_each(|(broke, words)| assert_eq!(broke.to_string(), *words));
+        fn sent<T: Send>(_: T) {}
+        sent(Processes::new());
     }
 }

@@ -43,6 +43,11 @@ impl Window {
         Window::new(&self.bytes, self.start.saturating_add(skip), len)
     }
 
+    /// Where in that it begins.
+    pub(crate) fn start(&self) -> u64 {
+        self.start
+    }
+
     /// What it reads from.
     pub(crate) fn bytes(&self) -> &Arc<Bytes> {
         &self.bytes

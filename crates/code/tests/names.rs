@@ -87,6 +87,21 @@ fn a_debug_file_beside_the_library_is_found_by_its_link() {
 }
 
 #[test]
+fn a_symbol_table_packed_into_a_stripped_library_is_read() {
+    let bench = Bench::new();
+    let pack: [&[&str]; 4] = [
+        &["objcopy", "--strip-debug", "libown.so", "mini"],
+        &["xz", "mini"],
+        &["strip", "libown.so"],
+        &["objcopy", "--add-section", ".gnu_debugdata=mini.xz", "libown.so"],
+    ];
+    let Some(running) = with_library(&bench, &pack) else { return };
+    let mut processes = Processes::new();
+    let followed = follow(&mut processes, running.pid(), &running.blocked());
+    assert_eq!(followed.names[..4], ["read", "hidden", "shown", "main"]);
+}
+
+#[test]
 fn without_time_the_places_come_back_as_unfinished_and_later_with_all() {
     let bench = Bench::new();
     let Some(running) = with_library(&bench, &[]) else { return };
@@ -107,6 +122,41 @@ fn compressed_debug_information_is_read() {
     let running = Running::start(&program, &[]);
     let followed = follow(&mut Processes::new(), running.pid(), &running.blocked());
     assert_eq!(followed.from("hidden")[..4], ["hidden", "folded", "shown", "main"]);
+}
+
+#[test]
+fn functions_inlined_across_source_files_are_named() {
+    let bench = Bench::new();
+    let other = r#"
+int hidden(void);
+int folded(void) {
+    int got = hidden();
+    __asm__ volatile("" ::: "memory");
+    return got + 1;
+}
+"#;
+    let main = r#"
+#include <unistd.h>
+#define STAY __asm__ volatile("" ::: "memory")
+int folded(void);
+__attribute__((noinline, noclone)) int hidden(void) { char byte; int got = read(0, &byte, 1); STAY; return got; }
+int main(void) {
+    int got = folded();
+    STAY;
+    return got;
+}
+"#;
+    std::fs::write(bench.path("other.c"), other).unwrap();
+    let how = ["gcc", "-O2", "-g", "-flto", "-fno-optimize-sibling-calls", "other.c"];
+    let Some(program) = bench.compiled("across", main, &how) else { return };
+    let running = Running::start(&program, &[]);
+    let mut processes = Processes::new();
+    let followed = follow(&mut processes, running.pid(), &running.blocked());
+    assert_eq!(followed.from("hidden")[..3], ["hidden", "folded", "main"]);
+    let found = processes.names(&followed.frames[2..3], Duration::from_secs(9));
+    let lines: Vec<_> = found.functions[0].iter().map(|function| function.source.clone().unwrap()).collect();
+    assert!(lines[0].0.ends_with("other.c") && lines[1].0.ends_with("across.c"), "{lines:?}");
+    assert_eq!((lines[0].1, lines[1].1), (4, 7));
 }
 
 /// Code that a program makes itself: `made` calls back into `wait`, through memory that has no file.

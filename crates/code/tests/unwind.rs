@@ -48,13 +48,22 @@ fn a_static_program_at_a_fixed_address_is_followed() {
     let how = [&GCC[..], &["-static", "-no-pie"]].concat();
     let Some(program) = bench.compiled("static", CHAIN, &how) else { return };
     let (_, followed) = follow_fresh(&Running::start(&program, &[]));
-    assert_eq!((followed.broke.clone(), &followed.from("leaf")[..7]), (None, &CHAIN_NAMES.map(String::from)[..]));
+    assert_eq!(
+        (followed.broke.clone(), &followed.from("leaf")[..7]),
+        (None, &CHAIN_NAMES.map(String::from)[..])
+    );
 }
 
 #[test]
 fn a_program_with_frame_pointers_and_no_tables_is_followed_by_them() {
     let bench = Bench::new();
-    let how = ["gcc", "-O1", "-fno-omit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-optimize-sibling-calls"];
+    let how = [
+        "gcc",
+        "-O1",
+        "-fno-omit-frame-pointer",
+        "-fno-asynchronous-unwind-tables",
+        "-fno-optimize-sibling-calls",
+    ];
     let Some(program) = bench.compiled("pointers", CHAIN, &how) else { return };
     let running = Running::start(&program, &[]);
     let (mut processes, followed) = follow_fresh(&running);
@@ -86,9 +95,14 @@ __attribute__((noinline)) int sorted(std::vector<int> &all) {
 int main() { std::vector<int> all{1, 2}; int got = deep::sorted(all); asm volatile("" ::: "memory"); return got; }
 "#;
     let bench = Bench::new();
-    let Some(program) = bench.compiled("boxes", source, &["g++", "-O2", "-fomit-frame-pointer"]) else { return };
+    let Some(program) = bench.compiled("boxes", source, &["g++", "-O2", "-fomit-frame-pointer"]) else {
+        return;
+    };
     let (_, followed) = follow_fresh(&Running::start(&program, &[]));
-    assert_eq!(followed.from("deep::Box<long>::wait")[..3], ["deep::Box<long>::wait", "deep::sorted", "main"]);
+    assert_eq!(
+        followed.from("deep::Box<long>::wait")[..3],
+        ["deep::Box<long>::wait", "deep::sorted", "main"]
+    );
     assert_eq!(followed.broke, None);
 }
 
@@ -102,18 +116,24 @@ use std::io::Read;
 fn main() { std::process::exit(outer() as i32); }
 "#;
     let bench = Bench::new();
-    let Some(program) = bench.compiled("inlines", source, &["rustc", "-O", "-g", "--crate-name", "inlines"]) else {
+    let Some(program) = bench.compiled("inlines", source, &["rustc", "-O", "-g", "--crate-name", "inlines"])
+    else {
         return;
     };
     let running = Running::start(&program, &[]);
     let (processes, followed) = follow_fresh(&running);
     assert_eq!(followed.broke, None);
     let names = ["inlines::inlined", "inlines::outer", "inlines::main"];
-    let at = followed.names.iter().position(|name| name == names[0]).unwrap_or_else(|| panic!("{:?}", followed.names));
+    let at = followed
+        .names
+        .iter()
+        .position(|name| name == names[0])
+        .unwrap_or_else(|| panic!("{:?}", followed.names));
     assert!(followed.names[at - 1].starts_with("inlines::leaf"), "{:?}", followed.names);
     assert_eq!(followed.names[at..at + 3], names);
     let found = processes.names(&followed.frames, std::time::Duration::from_secs(9));
-    let outer = found.functions.iter().find(|functions| functions[0].name.as_deref() == Some(names[0])).unwrap();
+    let outer =
+        found.functions.iter().find(|functions| functions[0].name.as_deref() == Some(names[0])).unwrap();
     assert_eq!((outer.len(), outer[0].inlined, outer[1].inlined), (2, true, false));
     let line = |at: usize| outer[at].source.clone().map(|(file, line)| (file.ends_with("inlines.rs"), line));
     assert_eq!((line(0), line(1)), (Some((true, 4)), Some((true, 5))));
@@ -132,13 +152,21 @@ func wait() int { t := syscall.Timespec{Sec: 60}; syscall.Nanosleep(&t, nil); re
 func outer(n int) int { if n > 0 { return outer(n-1) + 1 }; return leaf() + 1 }
 func main() { println(outer(2)) }
 "#;
-    for (name, how) in [("gofull", &["go", "build"][..]), ("gobare", &["go", "build", "-ldflags=-s -w"]), ("gopie", &["go", "build", "-buildmode=pie", "-ldflags=-s -w"])] {
+    for (name, how) in [
+        ("gofull", &["go", "build"][..]),
+        ("gobare", &["go", "build", "-ldflags=-s -w"]),
+        ("gopie", &["go", "build", "-buildmode=pie", "-ldflags=-s -w"]),
+    ] {
         let bench = Bench::new();
         let Some(program) = bench.compiled(name, source, how) else { return };
         let (_, followed) = follow_fresh(&Running::start(&program, &[]));
-        let chain = ["main.wait", "main.leaf", "main.outer", "main.outer", "main.outer", "main.main", "runtime.main"];
+        let chain =
+            ["main.wait", "main.leaf", "main.outer", "main.outer", "main.outer", "main.main", "runtime.main"];
         assert_eq!(followed.from("main.wait")[..7], chain, "{name}: {:?}", followed.broke);
-        assert_eq!((followed.broke.clone(), followed.names.last().unwrap().as_str()), (None, "runtime.goexit"));
+        assert_eq!(
+            (followed.broke.clone(), followed.names.last().unwrap().as_str()),
+            (None, "runtime.goexit")
+        );
     }
 }
 
@@ -188,7 +216,10 @@ fn a_deleted_program_keeps_its_names_and_a_replaced_one_is_not_taken_for_it() {
     std::fs::remove_file(&program).unwrap();
     let mut processes = Processes::new();
     let followed = follow(&mut processes, running.pid(), &raw);
-    assert_eq!((followed.broke.clone(), &followed.from("leaf")[..7]), (None, &CHAIN_NAMES.map(String::from)[..]));
+    assert_eq!(
+        (followed.broke.clone(), &followed.from("leaf")[..7]),
+        (None, &CHAIN_NAMES.map(String::from)[..])
+    );
     assert_eq!(processes.files().path(followed.frames[1].file).as_ref(), program.to_str().unwrap());
 
     // Another program takes its place, and the process ends before its file was opened.

@@ -36,7 +36,8 @@ impl DebugFile {
         let directory = Path::new(path).parent()?.strip_prefix("/").ok()?;
         let places =
             [directory.to_owned(), directory.join(".debug"), Path::new("usr/lib/debug").join(directory)];
-        let candidates = roots.iter().flat_map(|root| places.iter().map(|place| root.join(place).join(&name)));
+        let candidates =
+            roots.iter().flat_map(|root| places.iter().map(|place| root.join(place).join(&name)));
         candidates.into_iter().find_map(|path: PathBuf| open(&path, elf, Some(checksum)))
     }
 }
@@ -111,7 +112,9 @@ mod tests {
         made.extend(&notes);
         made.extend(names);
         let debug_kind = if with_debug { 1 } else { 8 };
-        for (name, kind, at, len) in [(0u32, 0u32, 0, 0), (1, debug_kind, 0, 8), (13, 3, names_at, names.len())] {
+        for (name, kind, at, len) in
+            [(0u32, 0u32, 0, 0), (1, debug_kind, 0, 8), (13, 3, names_at, names.len())]
+        {
             made.extend(name.to_le_bytes());
             made.extend(kind.to_le_bytes());
             for word in [0, 0, at as u64, len as u64, 0, 0, 0] {

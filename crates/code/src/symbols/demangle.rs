@@ -84,7 +84,10 @@ mod tests {
             ("_ZN3foo3barEi", "foo::bar"),
             ("_ZN3foo3barEi.cold", "foo::bar"),
             ("_Z3addIiET_S0_S0_", "add<int>"),
-            ("_ZN4core3ops8function6FnOnce9call_once17h0123456789abcdefE", "core::ops::function::FnOnce::call_once"),
+            (
+                "_ZN4core3ops8function6FnOnce9call_once17h0123456789abcdefE",
+                "core::ops::function::FnOnce::call_once",
+            ),
             ("_RNvC6_123foo3bar", "123foo::bar"),
             ("_Znonsense", "_Znonsense"),
             ("", ""),

@@ -1,13 +1,21 @@
 //! Source lines and inlined functions, from DWARF.
+//!
+//! Debug information can be larger than memory, and most of it is of units (source files) in which nothing was seen.
+//! So units are found first, by `.debug_aranges` where there is one, and then only those that are wanted, and those
+//! that they refer to, are shown to the parser.
 
+use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Instant;
 
 use addr2line::Context;
+use gimli::{DebugInfo, Dwarf, Reader, UnitType};
 use model::recording::Function;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::demangle::demangled;
-use crate::bytes::Bytes;
+use crate::bytes::{Bytes, Mask};
 use crate::elf::Elf;
 use crate::inflate;
 use crate::window::Window;
@@ -15,67 +23,269 @@ use crate::window::Window;
 /// Functions inlined into each other at one place; more are cut.
 const INLINED_MAX: usize = 64;
 
-/// The sections that are not looked into.
-const UNUSED: [&str; 7] = [
-    ".debug_macinfo",
-    ".debug_macro",
-    ".debug_types",
-    ".debug_loc",
-    ".debug_loclists",
-    ".debug_names",
-    ".debug_pubnames",
-];
+/// Units that may claim one address, on average: more is damage.
+const CLAIMS_MAX: usize = 4;
 
-/// The debug information of a file. Units are parsed when an address in them is asked for.
-pub(crate) struct Lines {
-    context: Context<Window>,
-    /// Everything that is read: the file and its decompressed sections.
-    sources: Vec<Arc<Bytes>>,
+/// Units of a file; large programs have tens of thousands.
+const UNITS_MAX: usize = 4 << 20;
+
+/// How often units that others refer to are added: each time brings one step of what is inlined into what.
+const ROUNDS_MAX: usize = 24;
+
+/// Length of a mask; fewer bytes cannot be hidden.
+const HIDING: usize = size_of::<Mask>();
+
+/// The sections that are not looked into.
+const UNUSED: [&str; 6] =
+    [".debug_macinfo", ".debug_macro", ".debug_types", ".debug_loc", ".debug_loclists", ".debug_names"];
+
+/// What was found for some addresses.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// The functions at an address, the innermost first. Not there for addresses without debug information.
+    pub(crate) functions: FxHashMap<u64, Vec<Function>>,
+    /// Addresses for which the time was not enough.
+    pub(crate) unfinished: FxHashSet<u64>,
 }
 
-impl Lines {
-    /// Indexes the units of a file: about 10 µs each. None when it has none, they are damaged, or the deadline has
-    /// passed meanwhile.
-    pub(crate) fn new(bytes: &Arc<Bytes>, elf: &Elf, deadline: Instant) -> Option<Lines> {
-        elf.section(b".debug_info")?;
-        let mut sources = vec![Arc::clone(bytes)];
-        let load = |id: gimli::SectionId| -> Result<Window, gimli::Error> {
+/// Looks up addresses (each once; the first ones first) in a file's debug information.
+pub(crate) fn find(bytes: &Arc<Bytes>, elf: &Elf, addresses: &[u64], deadline: Instant) -> Found {
+    let mut found = Found::default();
+    if elf.section(b".debug_info").is_none() {
+        return found;
+    }
+    let sections = Sections::load(bytes, elf, deadline);
+    // Half of the time for finding units, so that some of what is found can also be used.
+    let now = Instant::now();
+    sections.set_deadline(Some(now + deadline.saturating_duration_since(now) / 2));
+    let (units, complete) = Units::find(&sections, addresses);
+    sections.set_deadline(Some(deadline));
+    if !complete {
+        found.unfinished.extend(addresses.iter().filter(|address| units.of(**address).is_empty()));
+    }
+    let mut left: Vec<u64> =
+        addresses.iter().copied().filter(|address| !units.of(*address).is_empty()).collect();
+    let mut referred = BTreeSet::new();
+    for _ in 0..ROUNDS_MAX {
+        let mut wanted = referred.clone();
+        wanted.extend(left.iter().flat_map(|address| units.of(*address)).map(|(_, unit)| *unit));
+        let context = sections.only(&units, &wanted);
+        let before = referred.len();
+        left.retain(|address| {
+            if sections.expired() || Instant::now() >= deadline {
+                found.unfinished.insert(*address);
+                return false;
+            }
+            let functions = context.as_ref().map_or(Ok(Vec::new()), |context| at(context, *address));
+            match functions {
+                // What is inlined there is described in another unit, which is needed too.
+                Err(gimli::Error::NoEntryAtGivenOffset(offset)) => {
+                    let unit = units.around(offset).filter(|unit| !wanted.contains(unit));
+                    referred.extend(unit);
+                    return unit.is_some();
+                }
+                Err(_) if sections.expired() => drop(found.unfinished.insert(*address)),
+                Err(_) => {}
+                Ok(functions) if functions.is_empty() => {}
+                Ok(functions) => drop(found.functions.insert(*address, functions)),
+            }
+            false
+        });
+        if left.is_empty() || referred.len() == before {
+            break;
+        }
+    }
+    sections.set_deadline(None);
+    found
+}
+
+/// The sections of debug information, decompressed.
+struct Sections {
+    all: FxHashMap<&'static str, Window>,
+    nothing: Window,
+}
+
+impl Sections {
+    fn load(bytes: &Arc<Bytes>, elf: &Elf, deadline: Instant) -> Sections {
+        bytes.set_deadline(Some(deadline));
+        let mut all = FxHashMap::default();
+        let _ = Dwarf::<Window>::load(|id| -> Result<Window, gimli::Error> {
             let wanted = Some(id.name()).filter(|name| !UNUSED.contains(name));
             let section = wanted.and_then(|name| elf.section(name.as_bytes()));
-            let window = section.and_then(|section| inflate::section(bytes, section));
-            let window = window.unwrap_or_else(|| Window::new(bytes, 0, 0));
-            window.bytes().set_deadline(Some(deadline));
-            sources.push(Arc::clone(window.bytes()));
-            Ok(window)
-        };
-        let dwarf = gimli::Dwarf::load(load).ok()?;
-        let context = Context::from_dwarf(dwarf).ok()?;
-        Some(Lines { context, sources })
+            if let Some(window) = section.and_then(|section| inflate::section(bytes, section)) {
+                all.insert(id.name(), window);
+            }
+            Ok(Window::new(bytes, 0, 0))
+        });
+        Sections { all, nothing: Window::new(bytes, 0, 0) }
+    }
+
+    fn set_deadline(&self, deadline: Option<Instant>) {
+        self.nothing.bytes().set_deadline(deadline);
+        self.all.values().for_each(|window| window.bytes().set_deadline(deadline));
     }
 
     /// Whether something could not be read because the deadline had passed.
-    pub(crate) fn expired(&self) -> bool {
-        self.sources.iter().any(|source| source.expired())
+    fn expired(&self) -> bool {
+        self.nothing.bytes().expired() || self.all.values().any(|window| window.bytes().expired())
     }
 
-    /// The functions at an address, the innermost first; empty when they are not known.
-    pub(crate) fn at(&self, address: u64) -> Vec<Function> {
-        let mut functions = Vec::new();
-        if address == u64::MAX {
-            return functions; // addr2line 0.27 counts on, and overflows
+    fn get(&self, name: &str) -> Window {
+        self.all.get(name).unwrap_or(&self.nothing).clone()
+    }
+
+    /// All of it, with `info` for the units.
+    fn dwarf(&self, info: Window) -> Dwarf<Window> {
+        let Ok(mut dwarf) = Dwarf::load(|id| Ok::<_, Infallible>(self.get(id.name())));
+        dwarf.debug_info = DebugInfo::from(info);
+        dwarf
+    }
+
+    /// Some of the units, where they are: the others are hidden, each stretch of them behind the header of one long
+    /// type unit, which nobody parses. So references between units stay right.
+    fn only(&self, units: &Units, wanted: &BTreeSet<usize>) -> Option<Context<Window>> {
+        let info = self.get(gimli::SectionId::DebugInfo.name());
+        let mut masks = Vec::new();
+        let mut from = 0;
+        for unit in wanted.iter().copied().chain([info.len()]) {
+            let hidden = unit.saturating_sub(from);
+            if hidden > HIDING {
+                masks.push((from as u64, mask(hidden)));
+            }
+            from = units.starts.partition_point(|start| *start <= unit);
+            from = units.starts.get(from).copied().unwrap_or(info.len());
         }
-        let Ok(mut frames) = self.context.find_frames(address).skip_all_loads() else { return functions };
-        while let Ok(Some(frame)) = frames.next() {
-            let name = frame.function.and_then(|function| Some(demangled(&function.raw_name().ok()?)));
-            let source = frame.location.and_then(|place| Some((place.file?.to_owned(), place.line.unwrap_or(0))));
-            functions.push(Function { name, source, inlined: true });
-            if functions.len() >= INLINED_MAX {
-                break;
+        let len = info.len() as u64;
+        let masked = Arc::new(Bytes::masked(info.bytes(), info.start(), len, masks));
+        let mut dwarf = self.dwarf(Window::whole(&masked));
+        dwarf.debug_aranges = self.nothing.clone().into();
+        Context::from_dwarf(dwarf).ok()
+    }
+}
+
+/// The header of a type unit that is `len` bytes long in all: DWARF 5, 64-bit format.
+fn mask(len: usize) -> Mask {
+    let mut mask = [0; HIDING];
+    mask[..4].fill(0xff);
+    mask[4..12].copy_from_slice(&(len as u64 - 12).to_le_bytes());
+    mask[12..16].copy_from_slice(&[5, 0, 2, 8]);
+    mask
+}
+
+/// Where units are, and which have the wanted addresses.
+struct Units {
+    /// Where each begins, in order.
+    starts: Vec<usize>,
+    /// Address and unit, in order.
+    claims: Vec<(u64, usize)>,
+}
+
+impl Units {
+    /// Those that claim to have any of the addresses; and whether all were asked.
+    fn find(sections: &Sections, addresses: &[u64]) -> (Units, bool) {
+        let mut sorted = addresses.to_vec();
+        sorted.sort_unstable();
+        let mut claims = Claims { sorted, made: Vec::new() };
+        let dwarf = sections.dwarf(sections.get(gimli::SectionId::DebugInfo.name()));
+        let listed = by_list(&dwarf, &mut claims);
+        let mut starts = Vec::new();
+        let walked = by_walk(&dwarf, &listed, &mut claims, &mut starts);
+        let mut claims = claims.made;
+        claims.sort_unstable();
+        claims.dedup();
+        (Units { starts, claims }, walked.is_ok() && !sections.expired())
+    }
+
+    /// The claims to an address.
+    fn of(&self, address: u64) -> &[(u64, usize)] {
+        let first = self.claims.partition_point(|claim| claim.0 < address);
+        let end = self.claims.partition_point(|claim| claim.0 <= address);
+        &self.claims[first..end]
+    }
+
+    /// The unit that has an offset.
+    fn around(&self, offset: u64) -> Option<usize> {
+        let next = self.starts.partition_point(|start| *start as u64 <= offset);
+        self.starts.get(next.checked_sub(1)?).copied()
+    }
+}
+
+/// Which units say that they have which of the wanted addresses.
+struct Claims {
+    sorted: Vec<u64>,
+    made: Vec<(u64, usize)>,
+}
+
+impl Claims {
+    fn add(&mut self, range: gimli::Range, unit: usize) {
+        let first = self.sorted.partition_point(|address| *address < range.begin);
+        for address in self.sorted[first..].iter().take_while(|address| **address < range.end) {
+            if self.made.len() < self.sorted.len() * CLAIMS_MAX {
+                self.made.push((*address, unit));
             }
         }
-        if let Some(outermost) = functions.last_mut() {
-            outermost.inlined = false;
-        }
-        functions
     }
+}
+
+/// Claims by `.debug_aranges`. The units that are in it.
+fn by_list(dwarf: &Dwarf<Window>, claims: &mut Claims) -> FxHashSet<usize> {
+    let mut listed = FxHashSet::default();
+    let mut headers = dwarf.debug_aranges.headers();
+    while let Ok(Some(header)) = headers.next() {
+        let unit = header.debug_info_offset().0;
+        let mut entries = header.entries();
+        while let Ok(Some(entry)) = entries.next() {
+            listed.insert(unit);
+            claims.add(entry.range(), unit);
+        }
+    }
+    listed
+}
+
+/// Where all units begin, and the claims of those not listed, from what each says first: about 30 µs a unit.
+fn by_walk(
+    dwarf: &Dwarf<Window>,
+    listed: &FxHashSet<usize>,
+    claims: &mut Claims,
+    starts: &mut Vec<usize>,
+) -> gimli::Result<()> {
+    let mut units = dwarf.units();
+    while let Some(header) = units.next()? {
+        let Some(offset) = header.debug_info_offset() else { continue };
+        if starts.len() >= UNITS_MAX {
+            return Err(gimli::Error::Io);
+        }
+        starts.push(offset.0);
+        let code = matches!(header.type_(), UnitType::Compilation | UnitType::Skeleton(_));
+        if !code || listed.contains(&offset.0) {
+            continue;
+        }
+        let Ok(unit) = dwarf.unit(header) else { continue };
+        let Ok(mut ranges) = dwarf.unit_ranges(&unit) else { continue };
+        while let Ok(Some(range)) = ranges.next() {
+            claims.add(range, offset.0);
+        }
+    }
+    Ok(())
+}
+
+/// The functions at an address, the innermost first; empty when they are not known.
+fn at(context: &Context<Window>, address: u64) -> gimli::Result<Vec<Function>> {
+    let mut functions = Vec::new();
+    if address == u64::MAX {
+        return Ok(functions); // addr2line 0.27 counts on, and overflows
+    }
+    let mut frames = context.find_frames(address).skip_all_loads()?;
+    while let Some(frame) = frames.next()? {
+        let name = frame.function.and_then(|function| Some(demangled(&function.raw_name().ok()?)));
+        let source = frame.location.and_then(|place| Some((place.file?.to_owned(), place.line.unwrap_or(0))));
+        functions.push(Function { name, source, inlined: true });
+        if functions.len() >= INLINED_MAX {
+            break;
+        }
+    }
+    if let Some(outermost) = functions.last_mut() {
+        outermost.inlined = false;
+    }
+    Ok(functions)
 }

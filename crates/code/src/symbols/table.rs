@@ -100,7 +100,8 @@ impl Search<'_> {
             return;
         }
         let sized = len > 0;
-        let mut symbol = Symbol { start, sized, binding: [0, 2, 1][usize::from(binding.min(2))], name: Vec::new() };
+        let mut symbol =
+            Symbol { start, sized, binding: [0, 2, 1][usize::from(binding.min(2))], name: Vec::new() };
         if sized {
             let end = start.saturating_add(len);
             let mut at = first;
@@ -110,7 +111,9 @@ impl Search<'_> {
                 at += 1;
             }
         } else if self.within_section(section, start, self.addresses[first]) {
-            if self.elf.arch == Arch::Aarch64 && self.strings.from(name.into()).text(1).is_none_or(|t| t == b"$") {
+            if self.elf.arch == Arch::Aarch64
+                && self.strings.from(name.into()).text(1).is_none_or(|t| t == b"$")
+            {
                 return; // `$x` and `$d` only tell code from data
             }
             offer(&self.strings, name, &mut symbol, &mut self.nearest[first]);
