@@ -21,10 +21,9 @@ const LINES_WITHIN: Duration = Duration::from_secs(5);
 /// # Errors
 /// No sampled file has such a function, or it cannot be read.
 pub(crate) fn sampled(name: &str, addresses: &[Address], look: Look) -> anyhow::Result<String> {
-    let program = addresses.iter().fold(Sample::default(), |sum, at| Sample {
-        ns: sum.ns + at.ns,
-        count: sum.count + at.samples,
-    });
+    let program = addresses
+        .iter()
+        .fold(Sample::default(), |sum, at| Sample { ns: sum.ns + at.ns, count: sum.count + at.samples });
     let mut best: Option<(u64, &str, Function)> = None;
     let modules: BTreeSet<&str> = addresses.iter().map(|at| at.module.as_str()).collect();
     for module in modules {
@@ -33,7 +32,9 @@ pub(crate) fn sampled(name: &str, addresses: &[Address], look: Look) -> anyhow::
         let cache = ReadCache::new(file);
         let Ok(elf) = Elf::parse(&cache) else { continue };
         for function in elf.find(name) {
-            let inside = |at: &&Address| at.module == module && ranges(&function).any(|part| part.contains(&at.address));
+            let inside = |at: &&Address| {
+                at.module == module && ranges(&function).any(|part| part.contains(&at.address))
+            };
             let ns = addresses.iter().filter(inside).map(|at| at.ns).sum();
             if best.as_ref().is_none_or(|(most, _, _)| ns > *most) {
                 best = Some((ns, module, function));
@@ -41,7 +42,9 @@ pub(crate) fn sampled(name: &str, addresses: &[Address], look: Look) -> anyhow::
         }
     }
     let Some((_, module, function)) = best else {
-        bail!("no file of which code ran has a function called {name:?}\ntry: a name from the table of functions");
+        bail!(
+            "no file of which code ran has a function called {name:?}\ntry: a name from the table of functions"
+        );
     };
     let of_module = addresses.iter().filter(|at| at.module == module);
     let samples = of_module.map(|at| (at.address, Sample { ns: at.ns, count: at.samples })).collect();
@@ -74,7 +77,8 @@ pub(crate) fn text(
         instructions.extend(disassemble(bytes, part.start, elf.arch()));
     }
     let within = |address: &u64| ranges(function).any(|part| part.contains(address));
-    let samples = samples.iter().filter(|(address, _)| within(address)).map(|(at, sample)| (*at, *sample)).collect();
+    let samples =
+        samples.iter().filter(|(address, _)| within(address)).map(|(at, sample)| (*at, *sample)).collect();
     let addresses: Vec<u64> = instructions.iter().map(|instruction| instruction.address).collect();
     let lines = lines(path, &addresses);
     let listed = listing::listing(subject, &instructions, &samples, &lines, counts);
@@ -90,16 +94,17 @@ pub(crate) fn ranges(function: &Function) -> impl Iterator<Item = &Range<u64>> {
 fn lines(path: &Path, addresses: &[u64]) -> BTreeMap<u64, SourceLine> {
     let mut processes = Processes::new();
     let Some(file) = processes.file(path) else { return BTreeMap::new() };
-    let places: Vec<RawFrame> = addresses.iter().map(|address| RawFrame { file, address: *address }).collect();
+    let places: Vec<RawFrame> =
+        addresses.iter().map(|address| RawFrame { file, address: *address }).collect();
     let names = processes.names(&places, LINES_WITHIN);
     let mut sources: BTreeMap<String, Option<Vec<String>>> = BTreeMap::new();
     let mut lines = BTreeMap::new();
     for (address, functions) in addresses.iter().zip(names.functions) {
         let innermost = functions.into_iter().next().and_then(|function| function.source);
         let Some((file, line)) = innermost.filter(|(_, line)| *line > 0) else { continue };
-        let source = sources.entry(file.clone()).or_insert_with(|| {
-            source::text(&file).map(|text| text.lines().map(str::to_owned).collect())
-        });
+        let source = sources
+            .entry(file.clone())
+            .or_insert_with(|| source::text(&file).map(|text| text.lines().map(str::to_owned).collect()));
         let text = source.as_ref().and_then(|source| source.get(line as usize - 1).cloned());
         lines.insert(*address, SourceLine { file, line, text });
     }

@@ -48,6 +48,12 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     pub(crate) rate: Option<u32>,
 
+    /// Count how often each block of FUNCTION is executed, exactly, by stepping the program; without FUNCTION, of all
+    /// its functions. Nothing is timed then: stepping makes a program thousands of times slower. FUNCTION@FILE looks
+    /// in another file than the program's
+    #[arg(long, value_name = "FUNCTION", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub(crate) count_blocks: Option<String>,
+
     #[command(flatten)]
     pub(crate) page: PageArgs,
 

@@ -22,13 +22,16 @@ pub fn listing(listing: &Listing, look: Look) -> String {
     let page = Page::new(listing, look);
     lines.push(page.columns());
     let mut folded: Vec<&ListedBlock> = Vec::new();
+    // The line that was begun in a folded block, to be shown where it goes on.
+    let mut begun = None;
     for (index, block) in listing.blocks.iter().enumerate() {
         if page.is_cold(block) {
             folded.push(block);
+            begun = block.rows.iter().rev().find_map(|row| row.line).or(begun);
             continue;
         }
         lines.extend(page.fold(&mut folded));
-        page.block(block, listing.hottest == Some(index), &mut lines);
+        page.block(block, listing.hottest == Some(index), begun.take(), &mut lines);
     }
     lines.extend(page.fold(&mut folded));
     lines.push(Line::new(look));
@@ -130,7 +133,7 @@ impl<'a> Page<'a> {
         line.pad_to(self.code_column()).add(Ink::Dim, "instruction").cut()
     }
 
-    fn block(&self, block: &ListedBlock, hottest: bool, lines: &mut Vec<Line>) {
+    fn block(&self, block: &ListedBlock, hottest: bool, mut begun: Option<usize>, lines: &mut Vec<Line>) {
         let ink = if hottest { Ink::Bold } else { Ink::Dim };
         let mut line = self.figures(&block.sample, &block.share, block.executions, ink);
         line = line.pad_to(self.code_column() - GAP - self.address);
@@ -145,7 +148,8 @@ impl<'a> Page<'a> {
         }
         lines.push(line.cut());
         for row in &block.rows {
-            if let Some(source) = row.line.and_then(|index| self.listing.lines.get(index)) {
+            let line = row.line.or(begun.take());
+            if let Some(source) = line.and_then(|index| self.listing.lines.get(index)) {
                 lines.push(self.source(source));
             }
             lines.push(self.row(row, block));

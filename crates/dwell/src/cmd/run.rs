@@ -1,6 +1,7 @@
 //! `dwell run`: the program, watched and accounted for.
 
 use crate::cli::{RunArgs, Source};
+use crate::cmd::count;
 use crate::deliver::Outputs;
 use crate::exit;
 use crate::look::Onto;
@@ -25,6 +26,9 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
     let outputs = Outputs::open(&args.page, args.keep.as_deref())?;
     let keep = args.keep.as_deref().map(Target::open).transpose()?;
 
+    if let Some(function) = &args.count_blocks {
+        return count::run(&args, function);
+    }
     let (program, arguments) = args.command.split_first().context("no program")?;
     let command = Command { program: program.clone(), args: arguments.to_vec(), user };
     let request = Request { command, source: choice(args.source), rate: rate(args.rate) };

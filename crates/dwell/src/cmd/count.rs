@@ -1,0 +1,216 @@
+//! `dwell run --count-blocks`: how often each basic block is executed, exactly, by stepping the program.
+//!
+//! A run of its own, with no times: a stepped program is thousands of times slower.
+
+use crate::annotate;
+use crate::cli::{Place, RunArgs};
+use crate::exit;
+use crate::look::{Onto, look};
+use crate::output::{self, Target as File};
+use anyhow::{Context, bail};
+use listing::{Counts as Executions, Elf, Function, Subject};
+use object::read::ReadCache;
+use observe::blocks::{Counts, Target, count_blocks};
+use report::Look;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use sys::resolve::resolve;
+use sys::signals::Signals;
+use sys::spawn::Command;
+use sys::step;
+use sys::step::{Limits, Stopped};
+use sys::user::User;
+
+/// Functions of a whole program that are listed with their blocks, and in the table.
+const LISTED: usize = 3;
+const TABLE: usize = 15;
+
+/// Runs the program and counts; gives the exit status. `asked` is the function, or nothing for all.
+pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
+    if args.page.json.is_some() || args.keep.is_some() {
+        bail!("--count-blocks records nothing that could be written or kept\ntry: without --json and --keep");
+    }
+    let mut signals = Signals::take_over().context("cannot take signals")?;
+    let user = args.user.as_deref().map(User::look_up).transpose()?;
+    let (program, arguments) = args.command.split_first().context("no program")?;
+    let command = Command { program: program.clone(), args: arguments.to_vec(), user };
+    let limits = Limits::default();
+    let (name, file) = match asked.split_once('@') {
+        Some((name, file)) => (name, PathBuf::from(file)),
+        None => (asked, resolve(program).map_err(|error| observe::Error::Start(error.into()))?),
+    };
+    let (onto, target) = match &args.page.output {
+        Some(Place::Stdout) => (Onto::Stdout, None),
+        Some(Place::File(path)) => (Onto::File, Some(File::open(path)?)),
+        None => (Onto::Stderr, None),
+    };
+    let look = look(&args.page, onto);
+    let (counts, text) = if name.is_empty() {
+        let counts =
+            count_blocks(&command, &Target::Program, limits, Some(&mut signals)).map_err(not_started)?;
+        let text = of_program(&counts, look)?;
+        (counts, text)
+    } else {
+        let (function, parts) = find(&file, name)?;
+        let target = Target::Function { file: file.clone(), parts };
+        let counts = count_blocks(&command, &target, limits, Some(&mut signals)).map_err(not_started)?;
+        let text = of_function(&counts, &file, &function, look)?;
+        (counts, text)
+    };
+    let text = text + &cost(&counts, look);
+    match target {
+        Some(target) => target.write(&text)?,
+        None if onto == Onto::Stdout => output::to_stdout(&text)?,
+        None => output::to_stderr(&text),
+    }
+    Ok(exit::of_program(counts.counted.ended.ending))
+}
+
+/// A program that cannot be started has its own exit status, as without counting.
+fn not_started(error: step::Error) -> anyhow::Error {
+    match error {
+        step::Error::Spawn(error) => observe::Error::Start(error).into(),
+        other => other.into(),
+    }
+}
+
+/// The one function of the file that `name` means, and where its parts are in the file.
+fn find(path: &Path, name: &str) -> anyhow::Result<(Function, Vec<std::ops::Range<u64>>)> {
+    let cache = ReadCache::new(annotate::open(path)?);
+    let elf = Elf::parse(&cache).with_context(|| {
+        format!(
+            "cannot look for {name:?} in {path:?}\ntry: --count-blocks={name}@FILE with the file that has it"
+        )
+    })?;
+    let mut found = elf.find(name);
+    let function = match found.len() {
+        0 => bail!(
+            "{path:?} has no function called {name:?}\ntry: --count-blocks={name}@FILE with the file that has it, or a name from `nm -C {}`",
+            path.display()
+        ),
+        1 => found.remove(0),
+        many => {
+            let names: Vec<&str> = found.iter().take(5).map(|function| function.name.as_str()).collect();
+            bail!(
+                "{path:?} has {many} functions that {name:?} may mean: {}\ntry: one of them whole",
+                names.join(", ")
+            )
+        }
+    };
+    let parts = annotate::ranges(&function)
+        .map(|part| Some(elf.offset_of(part.start)?..elf.offset_of(part.end.checked_sub(1)?)? + 1))
+        .collect::<Option<Vec<_>>>()
+        .with_context(|| format!("{path:?} has no code for {name:?}"))?;
+    Ok((function, parts))
+}
+
+fn of_function(counts: &Counts, path: &Path, function: &Function, look: Look) -> anyhow::Result<String> {
+    if !counts.counted.found {
+        return Ok(format!(
+            "the program never loaded {}\n",
+            report::clean(&path.to_string_lossy(), look.unicode)
+        ));
+    }
+    let executions = counts.file.as_ref().and_then(|file| counts.counted.modules.get(file));
+    listed(counts, path, function, executions.unwrap_or(&BTreeMap::new()), look)
+}
+
+/// The functions with most executed instructions, and the blocks of the first of them.
+fn of_program(counts: &Counts, look: Look) -> anyhow::Result<String> {
+    let mut functions: Vec<(u64, &str, Function)> = Vec::new();
+    let mut unnamed: Vec<(u64, &str)> = Vec::new();
+    for (module, executions) in &counts.counted.modules {
+        let all: u64 = executions.values().sum();
+        let cache = annotate::open(Path::new(module)).map(ReadCache::new);
+        let elf = cache.as_ref().ok().and_then(|cache| Elf::parse(cache).ok());
+        let Some(elf) = elf else {
+            unnamed.push((all, module));
+            continue;
+        };
+        let mut sums: BTreeMap<u64, (u64, Function)> = BTreeMap::new();
+        let mut last: Option<Function> = None;
+        for (offset, times) in executions {
+            let Some(address) = elf.address_of(*offset) else { continue };
+            if last.as_ref().is_none_or(|function| !function.code.contains(&address)) {
+                last = elf.at(address);
+            }
+            if let Some(function) = &last {
+                sums.entry(function.code.start).or_insert_with(|| (0, function.clone())).0 += times;
+            }
+        }
+        let named: u64 = sums.values().map(|(sum, _)| sum).sum();
+        unnamed.push((all - named, module));
+        functions.extend(sums.into_values().map(|(sum, function)| (sum, module.as_str(), function)));
+    }
+    functions.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.2.symbol.cmp(&b.2.symbol)));
+    let mut text = String::from("   instructions  function\n");
+    for (sum, module, function) in functions.iter().take(TABLE) {
+        let module = module.rsplit('/').next().unwrap_or(module);
+        let name = report::clean(&format!("{} in {module}", function.name), look.unicode);
+        text.push_str(&format!("{:>15}  {name}\n", report::units::count(*sum)));
+    }
+    let rest: u64 = functions.iter().skip(TABLE).map(|(sum, _, _)| sum).sum();
+    text.push_str(&format!(
+        "{:>15}  {} other functions\n",
+        report::units::count(rest),
+        functions.len().saturating_sub(TABLE)
+    ));
+    for (sum, module) in unnamed.iter().filter(|(sum, _)| *sum > 0) {
+        let module = if module.is_empty() { "memory without a file" } else { module };
+        let code = report::clean(&format!("code without symbols in {module}"), look.unicode);
+        text.push_str(&format!("{:>15}  {code}\n", report::units::count(*sum)));
+    }
+    for (_, module, function) in functions.iter().take(LISTED) {
+        text.push('\n');
+        let executions = &counts.counted.modules[*module];
+        text.push_str(&listed(counts, Path::new(module), function, executions, look)?);
+    }
+    Ok(text)
+}
+
+fn listed(
+    counts: &Counts,
+    path: &Path,
+    function: &Function,
+    executions: &BTreeMap<u64, u64>,
+    look: Look,
+) -> anyhow::Result<String> {
+    let cache = ReadCache::new(annotate::open(path)?);
+    let elf = Elf::parse(&cache).with_context(|| format!("cannot list code of {path:?}"))?;
+    let executions =
+        executions.iter().filter_map(|(offset, times)| Some((elf.address_of(*offset)?, *times))).collect();
+    let executions = Executions { executions, partial: !counts.complete() };
+    let subject = Subject {
+        name: function.name.clone(),
+        module: path.to_string_lossy().into_owned(),
+        program_ns: 0,
+        program_samples: 0,
+    };
+    annotate::text(path, function, subject, &BTreeMap::new(), Some(&executions), look)
+}
+
+/// What the counting cost, and what it left out.
+fn cost(counts: &Counts, look: Look) -> String {
+    let counted = &counts.counted;
+    let mut text = format!(
+        "counted exactly: {} instructions stepped in {}",
+        report::units::count(counted.steps),
+        report::units::duration(counted.elapsed_ns)
+    );
+    if let Some(rate) = counts.steps_per_s() {
+        text.push_str(&format!(", {} a second: its times mean nothing", report::units::count(rate as u64)));
+    }
+    if counted.children > 0 {
+        text.push_str(&format!("; {} child processes ran uncounted", counted.children));
+    }
+    match counted.stopped {
+        Stopped::Ended => {}
+        Stopped::Steps | Stopped::Time => text.push_str("; stopped at the limit, so there was more"),
+        Stopped::Unsteppable => {
+            text.push_str(
+                "; stopped at an instruction that cannot be stepped (load-exclusive), so there was more",
+            );
+        }
+    }
+    report::clean(&text, look.unicode) + "\n"
+}
