@@ -70,6 +70,8 @@ pub(crate) struct Elf {
     /// Address of `.eh_frame_hdr`, from the program headers: also there when sections are not.
     pub(crate) eh_frame_hdr: Option<u64>,
     pub(crate) build_id: Option<Vec<u8>>,
+    /// Where the kernel enters it, as a program or as the loader of one.
+    pub(crate) entry: u64,
 }
 
 impl Elf {
@@ -83,6 +85,7 @@ impl Elf {
             sections: Vec::new(),
             eh_frame_hdr: None,
             build_id: None,
+            entry: header.entry,
         };
         elf.read_segments(&whole, &header).map_err(|_| "its program headers are damaged")?;
         // Some files have no sections, or damaged ones, and run nevertheless.
@@ -148,6 +151,7 @@ impl Elf {
 
 /// The file header.
 struct Header {
+    entry: u64,
     arch: Arch,
     segments_offset: u64,
     sections_offset: u64,
@@ -179,12 +183,14 @@ impl Header {
     }
 
     fn read_rest(mut from: Window, arch: Arch) -> gimli::Result<Header> {
-        from.skip(4 + 8)?; // version, entry
+        from.skip(4)?; // version
+        let entry = from.read_u64()?;
         let segments_offset = from.read_u64()?;
         let sections_offset = from.read_u64()?;
         from.skip(4 + 2)?; // flags, length of this header
         Ok(Header {
             arch,
+            entry,
             segments_offset,
             sections_offset,
             segment_len: from.read_u16()?,

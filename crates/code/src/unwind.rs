@@ -91,6 +91,9 @@ impl Processes {
             out.push(frame);
             let old = registers;
             let rule = self.files.rule(frame.file, frame.address);
+            if rule.is_none() && self.is_entry(frame) {
+                return None;
+            }
             let step = match &rule {
                 Some(rule) => rule.apply(&mut registers, stack),
                 None => self.by_frame_pointer(pid, &mut registers, stack, exact, guessed.is_some()),
@@ -111,6 +114,16 @@ impl Processes {
             exact = signal;
         }
         Some(Broke::TooDeep)
+    }
+
+    /// Whether the kernel entered the program there: nobody has called it. The loader's own entry says so nowhere.
+    fn is_entry(&self, frame: RawFrame) -> bool {
+        /// glibc's is followed by the jump to the program, and both are hand-written.
+        const ENTRY_LEN: u64 = 64;
+        let module = self.files.module(frame.file);
+        module.is_some_and(|module| {
+            (module.elf.entry..module.elf.entry.saturating_add(ENTRY_LEN)).contains(&frame.address)
+        })
     }
 
     /// Where an address is, and why nothing is known of its file, if so.

@@ -5,6 +5,7 @@
 pub mod access;
 pub mod blocks;
 mod host;
+mod likely;
 mod living;
 mod record;
 mod sources;

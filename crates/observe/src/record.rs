@@ -1,8 +1,8 @@
 //! One run, watched from before its first instruction to after its last.
 
-use crate::host;
 use crate::living::Living;
 use crate::sources::{self, Instruments};
+use crate::{host, likely};
 use model::recording::{HostCpu, Tier, Trailer};
 use model::{Event, Header, Ns, Seen};
 use std::num::NonZeroU32;
@@ -103,6 +103,10 @@ impl Error {
     }
 }
 
+/// How long the reader sleeps while the program is young, so that an interpreter is known before it has done much.
+const YOUNG: Duration = Duration::from_millis(2);
+/// How long it is young.
+const YOUNG_FOR_NS: Ns = 100_000_000;
 /// How long the reader sleeps while little happens. Long enough to cost nothing, short enough that the ring
 /// (16 MiB) holds several times what the fastest programs bring in it.
 const QUIET: Duration = Duration::from_millis(20);
@@ -124,6 +128,9 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Trailer, Error> 
     let host = host::read(host::here());
     let mut instruments =
         sources::start(request.source, request.rate, held.pid(), &host::cpus(host::here()))?;
+    for path in likely::executables(&request.command.program) {
+        instruments.expect(&path);
+    }
     let header = Header {
         format: 1,
         recorder: env!("CARGO_PKG_VERSION").to_owned(),
@@ -168,11 +175,16 @@ fn watch(
     instruments: &mut Instruments,
     sink: &mut dyn FnMut(&Event),
 ) -> std::io::Result<Ended> {
-    let mut pause = BUSY;
+    let mut pause = YOUNG;
+    let grown_up_at = monotonic_ns() + YOUNG_FOR_NS;
     loop {
         let ready = poll::wait(&[signals.as_fd(), running.as_fd()], Some(instruments.pause(pause)))?;
         let records = drain(instruments, sink);
-        pause = if records > MANY { BUSY } else { QUIET };
+        pause = match records {
+            _ if monotonic_ns() < grown_up_at => YOUNG,
+            records if records > MANY => BUSY,
+            _ => QUIET,
+        };
         if ready.iter().any(|ready| *ready)
             && let Some(ended) = running.attend(signals)?
         {

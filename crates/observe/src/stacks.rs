@@ -14,8 +14,10 @@ use model::coverage::{Extent, Source};
 use model::recording::{Mode, Place};
 use model::{Call, Event, Ns, Pid, Tid};
 use names::Unnamed;
+pub(crate) use python::expected;
 use python::{Pythons, Target};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cmp::Reverse;
 use std::fmt;
 use tree::{Key, Tree};
 
@@ -116,9 +118,9 @@ impl Stacks {
     }
 
     /// A stack was taken.
-    pub(crate) fn stack(&mut self, at: Ns, stack: RawStack) {
+    pub(crate) fn stack(&mut self, at: Ns, stack: Box<RawStack>) {
         self.taken += 1;
-        self.add(at, Item::Stack(Box::new(stack)));
+        self.add(at, Item::Stack(stack));
     }
 
     fn add(&mut self, at: Ns, item: Item) {
@@ -191,7 +193,7 @@ impl Stacks {
     fn work_off(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) {
         if !self.sorted {
             // Stable: what has the same time stays as it came, in reverse.
-            self.waiting.sort_by(|a, b| b.0.cmp(&a.0));
+            self.waiting.sort_by_key(|(at, _)| Reverse(*at));
             self.sorted = true;
         }
         while self.waiting.last().is_some_and(|(at, _)| *at < until) {

@@ -14,6 +14,7 @@ use fallback::Fallback;
 use model::coverage::{Extent, Source};
 use model::recording::{Cost, Tier};
 use model::{CallStats, Event, Ns, Pid, Seen};
+use std::path::Path;
 use std::time::Duration;
 
 /// What watches the program.
@@ -70,6 +71,14 @@ fn start_bpf(root: Pid, cpus: &[u32], rate: Rate) -> Result<Bpf, access::Wall> {
 }
 
 impl Instruments {
+    /// The program will come to this executable first.
+    pub(crate) fn expect(&mut self, executable: &Path) {
+        match self {
+            Instruments::Bpf(bpf) => bpf.expect(executable),
+            Instruments::Fallback(..) => {}
+        }
+    }
+
     /// Which tier it is.
     pub(crate) fn tier(&self) -> Tier {
         match self {

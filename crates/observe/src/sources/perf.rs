@@ -204,7 +204,8 @@ impl Perf {
             if let (Some(copied), Event::Sample { tid, mode, period_ns, .. }) = (copied, &event) {
                 let Copied { pid, registers, kernel, user } = *copied;
                 let of = Of::Sample { mode: *mode, period_ns: *period_ns };
-                self.stacks.stack(at, RawStack { tid: *tid, pid, of, registers, kernel, user, python: None });
+                let stack = RawStack { tid: *tid, pid, of, registers, kernel, user, python: None };
+                self.stacks.stack(at, Box::new(stack));
             }
         }
     }

@@ -12,6 +12,7 @@ use model::recording::Place;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,10 +22,29 @@ pub(crate) type Target = (Pid, [u8; TARGET_LEN]);
 /// Files that were looked at; more are taken for no interpreter.
 const FILES: usize = 1024;
 
+/// Which file it is: device, inode and path.
+type Identity = ((u32, u32), u64, Vec<u8>);
+
+/// What the kernel half is to be told of an executable before it runs: its key, and how it is read. None when it is no
+/// Python, or none that can be read from its executable alone.
+pub(crate) fn expected(executable: &Path) -> Option<([u8; 16], [u8; TARGET_LEN])> {
+    let executable = executable.canonicalize().ok()?;
+    let found = executable.metadata().ok().filter(|found| found.is_file())?;
+    if !::python::discover::is_named_so(&executable) {
+        return None;
+    }
+    let Interpreter::Python(python) = ::python::look_at(&executable, File::open(&executable).ok()?) else {
+        return None;
+    };
+    let (major, minor) = (rustix::fs::major(found.dev()), rustix::fs::minor(found.dev()));
+    let key = ::python::file_key(major, minor, found.ino());
+    Some((key, ::python::target(python.runtime_from_code()?, &python.layout)))
+}
+
 #[derive(Default)]
 pub(super) struct Pythons {
-    /// What each mapped file with an interpreter's name is, by device, inode and path.
-    files: FxHashMap<((u32, u32), u64, Vec<u8>), Option<Arc<Python>>>,
+    /// What each mapped file with an interpreter's name is.
+    files: FxHashMap<Identity, Option<Arc<Python>>>,
     /// By the path that `code` knows the file under.
     by_path: FxHashMap<String, Arc<Python>>,
     running: FxHashMap<Pid, Arc<Python>>,

@@ -316,7 +316,7 @@ fn registers([pc, sp, fp, lr, x19, x20, x21, x22]: [u64; 8]) -> Registers {
 
 /// A record of the ring of stacks.
 pub(crate) enum OfStacks {
-    Stack(Ns, RawStack),
+    Stack(Ns, Box<RawStack>),
     /// The Python part of the stack that comes next for its thread.
     Python(python::record::Stack),
     /// A description of a Python code object.
@@ -328,7 +328,7 @@ pub(crate) fn of_stacks(bytes: &[u8]) -> Option<OfStacks> {
     match *bytes.get(8)? {
         K_PYTHON => python::record::stack(bytes).map(OfStacks::Python),
         K_PYTHON_CODE => Some(OfStacks::Described(u64::from_ne_bytes(bytes.get(..8)?.try_into().ok()?))),
-        _ => stack(bytes).map(|(at, stack)| OfStacks::Stack(at, stack)),
+        _ => stack(bytes).map(|(at, stack)| OfStacks::Stack(at, Box::new(stack))),
     }
 }
 

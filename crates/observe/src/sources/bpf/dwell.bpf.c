@@ -252,9 +252,8 @@ int sys_enter(u64 *ctx)
 /* Its Python part goes before the stack that it belongs to. */
 INLINE void tell_python(struct python_record *record)
 {
-	struct settings *set = the_settings();
-	if (record && bpf_ringbuf_output(&stacks, record, PYTHON_SIZE(record), BPF_RB_NO_WAKEUP) && set)
-		__sync_fetch_and_add(&set->lost, 1);
+	if (record && bpf_ringbuf_output(&stacks, record, PYTHON_SIZE(record), BPF_RB_NO_WAKEUP))
+		lose_stack();
 }
 
 /* A call ends in which the thread blocked: is a stack due? */
@@ -262,18 +261,16 @@ static __attribute__((noinline)) int wait_ends(struct thread *thread, struct tas
 {
 	if (!thread || !task)
 		return 0;
-	struct settings *set = the_settings();
+	u64 *setting_ = setting(WAIT_PERIOD_NS);
+	u64 period = setting_ ? *setting_ : 0;
 	u64 owed = thread->owed_ns + thread->blocked_ns;
 	thread->blocked_ns = 0;
-	if (set) {
-		u64 period = set->wait_period_ns;
-		if (period && owed >= period) {
-			u64 due = owed / period * period;
-			struct head head = HEAD(K_WAIT_STACK, 0, task->pid, now);
-			owed -= due;
-			tell_python(python_frames(task, &thread->python, 1, now));
-			tell_stack(0, task, 1, head, call, due);
-		}
+	if (period && owed >= period) {
+		u64 due = owed / period * period;
+		struct head head = HEAD(K_WAIT_STACK, 0, task->pid, now);
+		owed -= due;
+		tell_python(python_frames(task, &thread->python, 1, now));
+		tell_stack(0, task, 1, head, call, due);
 	}
 	thread->owed_ns = owed;
 	return 0;

@@ -8,10 +8,11 @@ mod decode;
 mod mappings;
 mod names;
 mod types;
+mod waits;
 
 use super::arguments;
 use crate::record::Rate;
-use crate::stacks::Stacks;
+use crate::stacks::{self, Of, Stacks};
 use aya::maps::{Array, HashMap, MapData, PerCpuArray, RingBuf};
 use aya::programs::{BtfTracePoint, Program, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
@@ -25,9 +26,11 @@ use python::TARGET_LEN;
 use rustc_hash::FxHashMap;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Mutex;
 use std::{fs, iter, thread};
 use sys::clock::monotonic_ns;
+use waits::WaitPeriod;
 
 /// The kernel half, for this architecture.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/dwell.bpf.o"));
@@ -54,8 +57,8 @@ const NEEDED: &[&str] = &[
 /// Younger kernels have these; without them a wait on a local network peer may stay a wait.
 const WANTED: &[&str] = &["sk_data_ready", "sock_send_length"];
 
-/// Blocked time that one stack of a wait stands for, at first.
-const WAIT_PERIOD_NS: Ns = 500_000;
+/// Where the map `settings` counts stacks that were lost.
+const LOST_STACKS: u32 = 1;
 
 /// Python parts that wait for their stacks; those that are left over lost them.
 const PYTHON_WAITING: usize = 4096;
@@ -100,6 +103,7 @@ pub(crate) struct Bpf {
     clock: Option<Clock>,
     stack_ring: RingBuf<MapData>,
     mappings: Option<Mappings>,
+    waits: WaitPeriod,
     stacks: Stacks,
     /// Python parts whose stacks have not come yet.
     python: FxHashMap<(Tid, Ns), python::record::Stack>,
@@ -159,13 +163,15 @@ impl Bpf {
         });
         let ring = ring(&mut ebpf, "ring")?;
         let stack_ring = self::ring(&mut ebpf, "stacks")?;
-        set_wait_period(&mut ebpf, WAIT_PERIOD_NS)?;
+        let waits = WaitPeriod::new(monotonic_ns());
+        waits.set(&mut ebpf).ok_or(Refused::Missing("settings"))?;
         Ok(Self {
             ebpf,
             ring,
             clock: clock.ok(),
             stack_ring,
             mappings: mappings.ok(),
+            waits,
             stacks: Stacks::new(),
             python: FxHashMap::default(),
             decoder: Decoder::default(),
@@ -193,6 +199,7 @@ impl Bpf {
                 Some(OfStacks::Stack(at, mut stack)) => {
                     // Its Python part came just before, from the same program.
                     stack.python = self.python.remove(&(stack.tid, at));
+                    self.waits.taken += u64::from(matches!(stack.of, Of::Wait { .. }));
                     self.stacks.stack(at, stack);
                 }
                 Some(OfStacks::Python(stack)) => {
@@ -221,10 +228,27 @@ impl Bpf {
             }
         }
         self.tell_pythons();
+        if self.waits.fit(monotonic_ns()) {
+            // Should that fail, the old one goes on.
+            let _ = self.waits.set(&mut self.ebpf);
+        }
         if let Some(clock) = &mut self.clock {
             clock.keep(&mut self.ebpf, monotonic_ns());
         }
         records
+    }
+
+    /// The program will come to this executable first. If that is a Python, the kernel half reads it from its first
+    /// instruction on, without waiting until it is told which process it is.
+    pub(crate) fn expect(&mut self, executable: &Path) {
+        let Some((key, target)) = stacks::expected(executable) else { return };
+        let map = self.ebpf.map_mut("python_files");
+        if let Some(mut map) =
+            map.and_then(|map| HashMap::<_, [u8; 16], [u8; TARGET_LEN]>::try_from(map).ok())
+        {
+            // Without it the first milliseconds of Python are shown as the interpreter's own functions.
+            let _ = map.insert(key, target, 0);
+        }
     }
 
     /// Tells the kernel half which processes run Python, and how to read it.
@@ -256,8 +280,8 @@ impl Bpf {
     }
 
     fn lost_stacks(&self) -> u64 {
-        let settings = self.ebpf.map("settings").and_then(|map| Array::<_, [u64; 2]>::try_from(map).ok());
-        settings.and_then(|settings| settings.get(&0, 0).ok()).map_or(0, |[_, lost]| lost)
+        let settings = self.ebpf.map("settings").and_then(|map| Array::<_, u64>::try_from(map).ok());
+        settings.and_then(|settings| settings.get(&LOST_STACKS, 0).ok()).unwrap_or(0)
     }
 
     /// Events lost since this was last asked.
@@ -319,14 +343,6 @@ impl Bpf {
 fn ring(ebpf: &mut Ebpf, name: &'static str) -> Result<RingBuf<MapData>, Refused> {
     let map = ebpf.take_map(name).ok_or(Refused::Missing(name))?;
     Ok(RingBuf::try_from(map).map_err(|error| Box::new(error.into()))?)
-}
-
-/// Blocked time that one stack of a wait stands for.
-fn set_wait_period(ebpf: &mut Ebpf, period_ns: Ns) -> Result<(), Refused> {
-    let map = ebpf.map_mut("settings").ok_or(Refused::Missing("settings"))?;
-    let mut settings = Array::<_, [u64; 2]>::try_from(map).map_err(|error| Box::new(error.into()))?;
-    settings.set(0, [period_ns, 0], 0).map_err(|error| Box::new(error.into()))?;
-    Ok(())
 }
 
 fn add(calls: &mut BTreeMap<Call, CallStats>, words: &[u64; STATS_WORDS]) {

@@ -14,16 +14,23 @@ struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, NAMES); MAP_T
 
 static const char symbol_format[] = "%ps";
 
+/* Global, so that the verifier looks at it once and not in each round. */
+__attribute__((noinline)) int name_one(u32 key)
+{
+	struct kernel_name *name = bpf_map_lookup_elem(&names, &key);
+	if (!name || !name->address)
+		return 0;
+	u64 address = name->address;
+	bpf_snprintf(name->text, sizeof(name->text), symbol_format, &address, sizeof(address));
+	return 1;
+}
+
 SEC("raw_tp/name_addresses")
 int name_addresses(u64 *ctx)
 {
 	for (u32 i = 0; i < NAMES; i++) {
-		u32 key = i;
-		struct kernel_name *name = bpf_map_lookup_elem(&names, &key);
-		if (!name || !name->address)
+		if (!name_one(i))
 			break;
-		u64 address = name->address;
-		bpf_snprintf(name->text, sizeof(name->text), symbol_format, &address, sizeof(address));
 	}
 	return 0;
 }

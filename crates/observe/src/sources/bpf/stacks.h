@@ -3,7 +3,7 @@
  * Stacks of samples and of waits, as they stand: the user stack is copied, user space unwinds it.
  *
  * A wait's stack is taken when the wait is over and its length known, so that short ones cost a comparison. What is
- * blocked adds up, and each time the sum passes `settings.wait_period_ns` the wait that it passed in is taken: long
+ * blocked adds up, and each time the sum passes the period of waits the wait that it passed in is taken: long
  * waits always, short ones as often as their time is worth.
  *
  * They have a ring of their own: being large, they must not crowd out what the account is made of.
@@ -21,13 +21,20 @@ struct scratch {
 /* As many as there are CPUs, twice: set by user space. */
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, 2); MAP_TYPE(key, u32); MAP_TYPE(value, struct scratch); } scratches SEC(".maps");
 
-struct settings { u64 wait_period_ns; u64 lost; };
-struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct settings); } settings SEC(".maps");
+/* Written by user space: blocked time that one stack of a wait stands for. Written here: stacks that were lost. */
+enum { WAIT_PERIOD_NS, LOST_STACKS, SETTINGS };
+struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, SETTINGS); MAP_TYPE(key, u32); MAP_TYPE(value, u64); } settings SEC(".maps");
 
-INLINE struct settings *the_settings(void)
+INLINE u64 *setting(u32 which)
 {
-	u32 zero = 0;
-	return bpf_map_lookup_elem(&settings, &zero);
+	return bpf_map_lookup_elem(&settings, &which);
+}
+
+INLINE void lose_stack(void)
+{
+	u64 *lost = setting(LOST_STACKS);
+	if (lost)
+		__sync_fetch_and_add(lost, 1);
 }
 
 /* Where the thread's stack ends, as far as that shows; beyond lie the environment or the thread's own data. */
@@ -46,13 +53,15 @@ INLINE u64 top_of_stack(struct task_struct *task, u64 sp)
 
 #define CHUNK 4096
 
-static __attribute__((noinline)) int copy_stack(struct task_struct *task, struct stack_record *record)
+/* Global, so that the verifier looks at it once and not on each way that leads here. `user_len` comes as what is
+ * wanted and goes as what was had. */
+__attribute__((noinline)) int copy_stack(struct stack_record *record)
 {
-	if (!task || !record)
+	if (!record)
 		return 0;
 	u64 sp = record->regs[1];
 	u32 len = 0;
-	u32 want = top_of_stack(task, sp) - sp;
+	u32 want = record->user_len;
 	/* Page by page: one that is not there ends it. */
 	for (int i = 0; i <= USER_MAX / CHUNK; i++) {
 		u32 chunk = CHUNK - ((sp + len) & (CHUNK - 1));
@@ -75,8 +84,7 @@ INLINE void tell_stack(void *ctx, struct task_struct *task, u32 which, struct he
 {
 	u32 at = bpf_get_smp_processor_id() * 2 + which;
 	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &at);
-	struct settings *set = the_settings();
-	if (!scratch || !set)
+	if (!scratch)
 		return;
 	if (__sync_fetch_and_add(&scratch->busy, 1) == 0) {
 		struct stack_record *record = &scratch->record;
@@ -86,21 +94,21 @@ INLINE void tell_stack(void *ctx, struct task_struct *task, u32 which, struct he
 		record->pid = task->tgid;
 		record->call = call;
 		USER_REGS(regs, record->regs);
-		record->user_len = 0;
+		record->user_len = top_of_stack(task, record->regs[1]) - record->regs[1];
 		record->kernel_len = 0;
 		if (ctx && head.a != MODE_USER) {
 			long got = bpf_get_stack(ctx, record->kernel, sizeof(record->kernel), 0);
 			if (got > 0)
 				record->kernel_len = got;
 		}
-		copy_stack(task, record);
+		copy_stack(record);
 		u32 size = record->user_len & (2 * USER_MAX - 1);
 		if (size > USER_MAX)
 			size = USER_MAX;
 		if (bpf_ringbuf_output(&stacks, record, __builtin_offsetof(struct stack_record, user) + size, BPF_RB_NO_WAKEUP))
-			__sync_fetch_and_add(&set->lost, 1);
+			lose_stack();
 	} else {
-		__sync_fetch_and_add(&set->lost, 1);
+		lose_stack();
 	}
 	__sync_fetch_and_add(&scratch->busy, -1);
 }

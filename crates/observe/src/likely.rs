@@ -1,0 +1,58 @@
+//! Which executables a command will come to first, told before it starts: the program, or what its first line asks for.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use sys::resolve::resolve;
+
+/// The kernel reads so much of a script's first line (`BINPRM_BUF_SIZE`).
+const LINE_LEN: u64 = 256;
+
+/// The executables, as far as they can be foreseen.
+pub(crate) fn executables(program: &OsStr) -> Vec<PathBuf> {
+    let Ok(path) = resolve(program) else { return Vec::new() };
+    let interpreter = interpreter(&path);
+    [Some(path), interpreter].into_iter().flatten().collect()
+}
+
+/// What a script's first line asks for; through `env` what that will find.
+fn interpreter(path: &Path) -> Option<PathBuf> {
+    // A pipe or a device would not be a script, and must not be read from.
+    let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|found| found.is_file()))?;
+    let mut head = Vec::new();
+    file.take(LINE_LEN).read_to_end(&mut head).ok()?;
+    let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let mut words = line.split(|byte| matches!(byte, b' ' | b'\t' | b'\r')).filter(|word| !word.is_empty());
+    let first = Path::new(OsStr::from_bytes(words.next()?));
+    if first.file_name() != Some(OsStr::new("env")) {
+        return Some(first.to_owned());
+    }
+    let program = words.find(|word| !word.starts_with(b"-") && !word.contains(&b'='))?;
+    resolve(OsStr::from_bytes(program)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_scripts_interpreter_is_foreseen_also_through_env() {
+        let top = std::env::temp_dir().join(format!("dwell-likely-{}", std::process::id()));
+        std::fs::create_dir_all(&top).unwrap();
+        let script = top.join("script");
+        let of = |text: &str| {
+            std::fs::write(&script, text).unwrap();
+            std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+            executables(script.as_os_str())
+        };
+        let sh = resolve(OsStr::new("sh")).unwrap();
+        assert_eq!(of("#!/bin/x -u\nrest"), [script.clone(), "/bin/x".into()]);
+        assert_eq!(of("#! /usr/bin/env -S A=1 sh -e\n"), [script.clone(), sh]);
+        assert_eq!(of("plain"), [script.clone()]);
+        assert_eq!(of("#!"), [script.clone()]);
+        std::fs::remove_dir_all(&top).unwrap();
+    }
+}

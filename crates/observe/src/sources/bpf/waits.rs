@@ -1,0 +1,78 @@
+//! How much blocked time one stack of a wait stands for: little at first, more where there are many waits.
+
+use aya::Ebpf;
+use aya::maps::Array;
+use model::Ns;
+
+/// At first, and at most.
+const SHORTEST_NS: Ns = 500_000;
+const LONGEST_NS: Ns = 1_000_000_000;
+/// How long is looked at before it changes.
+const WINDOW_NS: Ns = 250_000_000;
+/// Stacks in a window that are too many (800 a second), and so few that there may be more.
+const MANY: u64 = 200;
+const FEW: u64 = 50;
+/// Where the map `settings` has it.
+const WAIT_PERIOD: u32 = 0;
+
+/// The period, and what it brings.
+#[derive(Debug)]
+pub(super) struct WaitPeriod {
+    period_ns: Ns,
+    since: Ns,
+    /// Stacks of waits that came since.
+    pub(super) taken: u64,
+}
+
+impl WaitPeriod {
+    pub(super) fn new(now: Ns) -> Self {
+        Self { period_ns: SHORTEST_NS, since: now, taken: 0 }
+    }
+
+    /// Looks whether it fits. Whether it has changed.
+    pub(super) fn fit(&mut self, now: Ns) -> bool {
+        if now.saturating_sub(self.since) < WINDOW_NS {
+            return false;
+        }
+        let before = self.period_ns;
+        if self.taken > MANY {
+            // In proportion at once: ten thousand threads may begin to wait in turn.
+            self.period_ns = (before * (self.taken / MANY + 1)).min(LONGEST_NS);
+        } else if self.taken < FEW {
+            self.period_ns = (before / 2).max(SHORTEST_NS);
+        }
+        self.taken = 0;
+        self.since = now;
+        self.period_ns != before
+    }
+
+    /// Tells the kernel half. None when it has no place for it.
+    pub(super) fn set(&self, ebpf: &mut Ebpf) -> Option<()> {
+        let mut settings = Array::<_, u64>::try_from(ebpf.map_mut("settings")?).ok()?;
+        settings.set(WAIT_PERIOD, self.period_ns, 0).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_grows_with_many_and_shrinks_with_few() {
+        let mut waits = WaitPeriod::new(0);
+        waits.taken = 10 * MANY;
+        assert!(!waits.fit(WINDOW_NS - 1));
+        assert!(waits.fit(WINDOW_NS));
+        assert_eq!((waits.period_ns, waits.taken), (11 * SHORTEST_NS, 0));
+        waits.taken = (FEW + MANY) / 2;
+        assert!(!waits.fit(2 * WINDOW_NS));
+        assert!(waits.fit(3 * WINDOW_NS));
+        for window in 4..10 {
+            waits.fit(window * WINDOW_NS);
+        }
+        assert_eq!(waits.period_ns, SHORTEST_NS);
+        waits.taken = u64::from(u32::MAX);
+        assert!(waits.fit(20 * WINDOW_NS));
+        assert_eq!(waits.period_ns, LONGEST_NS);
+    }
+}
