@@ -1,26 +1,30 @@
 //! The source with everything: every switch, wake-up and call of the tree, seen in the kernel.
 //!
 //! `dwell.bpf.c` is the kernel half (its object is made by `build.rs`), `wire.h` and `decode.rs` are the two sides
-//! of what passes between them. This file loads, attaches, drains and reads the counts at the end.
+//! of what passes between them, by way of `buffers.rs`. This file loads, attaches, drains and reads the counts at the
+//! end.
 
+mod buffers;
 mod clock;
 mod decode;
 mod types;
 
 use super::arguments;
-use aya::maps::{MapData, PerCpuArray, RingBuf};
+use aya::maps::{Map, PerCpuArray};
 use aya::programs::{BtfTracePoint, Program, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
+use buffers::{Buffers, segments_per_cpu};
 use clock::Clock;
 use decode::{BUCKETS, CPU_WORDS, DENSE, Decoder, STATS_WORDS};
 use model::coverage::{Extent, Source};
 use model::recording::Cost;
-use model::{Call, CallStats, Event, Pid};
+use model::{Call, CallStats, Event, Ns, Pid};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::{fs, iter, thread};
+use std::{fs, io, iter, thread};
 use sys::clock::monotonic_ns;
+use sys::shared::Words;
 
 /// The kernel half, for this architecture.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/dwell.bpf.o"));
@@ -58,6 +62,14 @@ pub(crate) enum Refused {
     /// The object or a map was refused.
     #[error("cannot load the BPF object: {}", root_cause(.0))]
     Load(#[from] Box<aya::EbpfError>),
+    /// A buffer cannot be shared with the kernel.
+    #[error("cannot map the BPF map {name}: {error}")]
+    Map {
+        /// Which.
+        name: &'static str,
+        /// What the kernel said.
+        error: io::Error,
+    },
     /// A program was refused.
     #[error("cannot {doing} BPF program {program}: {}", root_cause(.error))]
     Program {
@@ -73,6 +85,9 @@ pub(crate) enum Refused {
     Missing(&'static str),
 }
 
+/// How old a record must be for its place in the stream to be certain: much more than the clocks of two CPUs differ.
+const SETTLED_NS: Ns = 100_000;
+
 /// What the innermost error says: the outer ones only repeat where it happened.
 fn root_cause(error: &dyn std::error::Error) -> String {
     let mut inner = error;
@@ -85,7 +100,7 @@ fn root_cause(error: &dyn std::error::Error) -> String {
 /// The attached instruments. Dropping it detaches all of them; so does the end of the process.
 pub(crate) struct Bpf {
     ebpf: Ebpf,
-    ring: RingBuf<MapData>,
+    buffers: Buffers<Words>,
     clock: Option<Clock>,
     decoder: Decoder,
     lost_before: u64,
@@ -97,6 +112,9 @@ impl Bpf {
     pub(crate) fn start(root: Pid, cpus: &[u32]) -> Result<Self, Refused> {
         let btf = types::read(NEEDED.iter().chain(WANTED).copied())?;
         let kinds = arguments::kinds();
+        // A CPU that comes later has no buffer: what happens on it counts as lost.
+        let buffered = cpus.iter().max().map_or(1, |last| last + 1);
+        let segments = segments_per_cpu(buffered);
         let mut ebpf = loader()
             .btf(Some(&btf))
             .allow_unsupported_maps() // task storage, which only the kernel half touches
@@ -104,6 +122,9 @@ impl Bpf {
             .override_global("root_pid", &root, true)
             .override_global("nr_execve", &arguments::execve(), true)
             .override_global("arg_kind", kinds.as_slice(), true)
+            .override_global("segments_per_cpu", &segments, true)
+            .map_max_entries("buffers", buffered)
+            .map_max_entries("segments", buffered * segments)
             .load(OBJECT)
             .map_err(Box::new)?;
         let mut sources = Vec::new();
@@ -130,9 +151,10 @@ impl Bpf {
                 remedy: "run as root, or: sudo sysctl kernel.perf_event_paranoid=0".into(),
             },
         });
-        let ring = ebpf.take_map("ring").ok_or(Refused::Missing("ring"))?;
-        let ring = RingBuf::try_from(ring).map_err(|error| Box::new(error.into()))?;
-        Ok(Self { ebpf, ring, clock: clock.ok(), decoder: Decoder::default(), lost_before: 0, sources })
+        let (positions, places) = buffers::words(buffered, segments);
+        let buffers =
+            Buffers::new(map(&ebpf, "buffers", positions)?, map(&ebpf, "segments", places)?, segments);
+        Ok(Self { ebpf, buffers, clock: clock.ok(), decoder: Decoder::default(), lost_before: 0, sources })
     }
 
     /// What it sees, and why not more.
@@ -140,27 +162,43 @@ impl Bpf {
         &self.sources
     }
 
-    /// Hands over what has come since. Returns how many records that were.
+    /// Hands over what has come since, but for the newest, whose order is not settled yet. Returns how many records
+    /// that were.
     pub(crate) fn drain(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
-        let mut records = 0;
-        while let Some(record) = self.ring.next() {
-            records += 1;
-            if let Some(event) = self.decoder.decode(&record) {
-                if let (Event::Start { at, .. }, Some(clock)) = (&event, &mut self.clock) {
+        self.drain_until(monotonic_ns().saturating_sub(SETTLED_NS), sink)
+    }
+
+    /// Hands over all that has come.
+    pub(crate) fn drain_rest(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
+        self.drain_until(Ns::MAX, sink)
+    }
+
+    fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
+        let (decoder, clock) = (&mut self.decoder, &mut self.clock);
+        let records = self.buffers.drain(until, &mut |record| {
+            if let Some(event) = decoder.decode(record) {
+                if let (Event::Start { at, .. }, Some(clock)) = (&event, clock.as_mut()) {
                     clock.program_began(*at);
                 }
                 sink(&event);
             }
-        }
+        });
         if let Some(clock) = &mut self.clock {
             clock.keep(&mut self.ebpf, monotonic_ns());
         }
         records
     }
 
+    /// How long may pass between two drains without loss.
+    pub(crate) fn pause_ns_max(&self) -> Ns {
+        self.buffers.fill_ns()
+    }
+
     /// Events lost since this was last asked.
     pub(crate) fn newly_lost(&mut self) -> u64 {
-        let lost = self.cpus().iter().map(|cpu| cpu[0]).sum::<u64>() + self.decoder.malformed;
+        let lost = self.cpus().iter().map(|cpu| cpu[0]).sum::<u64>()
+            + self.decoder.malformed
+            + self.buffers.malformed;
         let newly = lost - self.lost_before;
         self.lost_before = lost;
         newly
@@ -212,6 +250,11 @@ impl Bpf {
         }
         calls.into_values().collect()
     }
+}
+
+fn map(ebpf: &Ebpf, name: &'static str, words: usize) -> Result<Words, Refused> {
+    let Some(Map::Array(map)) = ebpf.map(name) else { return Err(Refused::Missing(name)) };
+    Words::map(map.fd(), words).map_err(|error| Refused::Map { name, error })
 }
 
 fn add(calls: &mut BTreeMap<Call, CallStats>, words: &[u64; STATS_WORDS]) {
