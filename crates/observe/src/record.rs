@@ -107,8 +107,8 @@ impl Error {
 const YOUNG: Duration = Duration::from_millis(2);
 /// How long it is young.
 const YOUNG_FOR_NS: Ns = 100_000_000;
-/// How long the reader sleeps while little happens. Long enough to cost nothing, short enough that the ring
-/// (16 MiB) holds several times what the fastest programs bring in it.
+/// How long the reader sleeps while little happens. Long enough to cost nothing, short enough that a CPU's buffer
+/// (8 MiB, less on large hosts) holds what the fastest programs bring in it; see [`Instruments::pause`].
 const QUIET: Duration = Duration::from_millis(20);
 /// The same while much happens.
 const BUSY: Duration = Duration::from_millis(5);
@@ -179,7 +179,8 @@ fn watch(
     let grown_up_at = monotonic_ns() + YOUNG_FOR_NS;
     loop {
         let ready = poll::wait(&[signals.as_fd(), running.as_fd()], Some(instruments.pause(pause)))?;
-        let records = drain(instruments, sink);
+        let records = instruments.drain(sink);
+        tell_losses(instruments, sink);
         pause = match records {
             _ if monotonic_ns() < grown_up_at => YOUNG,
             records if records > MANY => BUSY,
@@ -197,10 +198,12 @@ fn watch(
 fn aftermath(instruments: &mut Instruments, living: &mut Living, sink: &mut dyn Sink) {
     let until = monotonic_ns() + AFTERMATH.as_nanos() as Ns;
     loop {
-        drain(instruments, &mut |event| {
+        let mut tell = |event: &Event| {
             living.event(event);
             sink.event(event);
-        });
+        };
+        instruments.drain_rest(&mut tell);
+        tell_losses(instruments, &mut tell);
         let waits_for_more = instruments.tier() == Tier::Bpf && !living.root_is_gone();
         if !waits_for_more || monotonic_ns() > until {
             return;
@@ -209,13 +212,11 @@ fn aftermath(instruments: &mut Instruments, living: &mut Living, sink: &mut dyn 
     }
 }
 
-fn drain(instruments: &mut Instruments, sink: &mut dyn FnMut(&Event)) -> u64 {
-    let records = instruments.drain(sink);
+fn tell_losses(instruments: &mut Instruments, sink: &mut dyn FnMut(&Event)) {
     let events = instruments.newly_lost();
     if events > 0 {
         sink(&Event::Lost { at: monotonic_ns(), events });
     }
-    records
 }
 
 /// Counters of the host at one moment.

@@ -2,8 +2,9 @@
 //! needs it says so at its top.
 //!
 //! It starts and ends the program ([`spawn`], [`resolve`], [`user`]), stands between it and the signals meant
-//! for it ([`signals`]), waits and reads clocks ([`poll`], [`clock`]), and opens perf events ([`perf_event`]). It
-//! knows nothing of recordings; what to look at while the program runs is up to `observe`.
+//! for it ([`signals`]), waits and reads clocks ([`poll`], [`clock`]), opens perf events ([`perf_event`]) and maps
+//! memory that the kernel writes ([`shared`]). It knows nothing of recordings; what to look at while the program runs
+//! is up to `observe`.
 
 pub mod bpf;
 pub mod clock;
@@ -11,6 +12,7 @@ mod origin;
 pub mod perf_event;
 pub mod poll;
 pub mod resolve;
+pub mod shared;
 pub mod signals;
 pub mod spawn;
 pub mod step;

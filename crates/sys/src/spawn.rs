@@ -137,8 +137,16 @@ impl Held {
     /// # Errors
     /// The program cannot be run, the user cannot be had, or there are no more processes or descriptors.
     pub fn spawn(command: &Command) -> Result<Self, Error> {
+        Self::spawn_with(command, &[])
+    }
+
+    /// The same with these variables added to the program's environment, or in place of those that it would have.
+    ///
+    /// # Errors
+    /// As [`Held::spawn`].
+    pub fn spawn_with(command: &Command, variables: &[(OsString, OsString)]) -> Result<Self, Error> {
         let path = resolve::resolve(&command.program)?;
-        let image = Image::new(command, &path).map_err(system("arguments"))?;
+        let image = Image::new(command, &path, variables).map_err(system("arguments"))?;
         let (hold_reader, hold) = io::pipe().map_err(system("pipe"))?;
         let (status, status_writer) = io::pipe().map_err(system("pipe"))?;
         let ends = child::Ends {

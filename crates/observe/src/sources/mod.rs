@@ -108,15 +108,23 @@ impl Instruments {
     /// How long the reader may sleep, if `pause` is what the traffic allows.
     pub(crate) fn pause(&self, pause: Duration) -> Duration {
         match self {
-            Instruments::Bpf(_) => pause,
+            Instruments::Bpf(bpf) => pause.min(Duration::from_nanos(bpf.pause_ns_max())),
             Instruments::Fallback(fallback, _) => fallback.pause(pause),
         }
     }
 
-    /// Hands over what has come since; how many records that were.
+    /// Hands over what has come since; how many records that were. The newest may be kept for the next time.
     pub(crate) fn drain(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
         match self {
             Instruments::Bpf(bpf) => bpf.drain(sink),
+            Instruments::Fallback(fallback, _) => fallback.drain(sink),
+        }
+    }
+
+    /// Hands over all that has come.
+    pub(crate) fn drain_rest(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
+        match self {
+            Instruments::Bpf(bpf) => bpf.drain_rest(sink),
             Instruments::Fallback(fallback, _) => fallback.drain(sink),
         }
     }

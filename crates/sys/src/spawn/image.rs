@@ -42,11 +42,15 @@ impl Words {
 }
 
 impl Image {
-    /// The image for `command`, whose program was found at `path`.
+    /// The image for `command`, whose program was found at `path`, with `variables` in its environment.
     ///
     /// # Errors
     /// A zero byte in an argument.
-    pub(super) fn new(command: &Command, path: &Path) -> io::Result<Self> {
+    pub(super) fn new(
+        command: &Command,
+        path: &Path,
+        variables: &[(OsString, OsString)],
+    ) -> io::Result<Self> {
         let args = || command.args.iter().map(OsString::as_os_str);
         let script = is_bare_script(path).then(|| {
             let shell = OsStr::from_bytes(SHELL.to_bytes());
@@ -55,7 +59,7 @@ impl Image {
         Ok(Self {
             path: terminated(path.as_os_str())?,
             argv: Words::new([command.program.as_os_str()].into_iter().chain(args()))?,
-            envp: Words::new(environment(command))?,
+            envp: Words::new(environment(command, variables))?,
             script: script.transpose()?,
         })
     }
@@ -70,15 +74,18 @@ fn terminated(word: &OsStr) -> io::Result<CString> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a zero byte inside"))
 }
 
-/// dwell's own environment; for another user, with that user's name and home.
-fn environment(command: &Command) -> Vec<OsString> {
+/// dwell's own environment; for another user, with that user's name and home; and with `variables`.
+fn environment(command: &Command, variables: &[(OsString, OsString)]) -> Vec<OsString> {
     let theirs: Vec<(&str, &str)> = match &command.user {
         Some(user) => vec![("HOME", &user.home), ("USER", &user.name), ("LOGNAME", &user.name)],
         None => Vec::new(),
     };
-    let kept = env::vars_os().filter(|(name, _)| theirs.iter().all(|(theirs, _)| name != theirs));
     let set = theirs.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
-    kept.chain(set)
+    let set: Vec<(OsString, OsString)> = set.chain(variables.iter().cloned()).collect();
+    let kept: Vec<(OsString, OsString)> =
+        env::vars_os().filter(|(name, _)| set.iter().all(|(set, _)| name != set)).collect();
+    kept.into_iter()
+        .chain(set)
         .map(|(mut entry, value)| {
             entry.push("=");
             entry.push(value);

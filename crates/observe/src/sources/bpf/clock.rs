@@ -18,7 +18,7 @@ const PERIOD_NS: Ns = 497_003;
 /// The same later: a multiple, so that a later sample stands for a whole number of early ones. About 335 Hz.
 const LATER_PERIOD_NS: Ns = 6 * PERIOD_NS;
 /// How long a program is young.
-const YOUNG_NS: Ns = 100_000_000;
+const YOUNG_NS: Ns = 50_000_000;
 
 /// The clock, ticking.
 #[derive(Debug)]

@@ -9,7 +9,7 @@
  * Membership is a thread's storage: the root gets one when it enters its first execve, a new thread when its
  * creator has one, and it goes with the thread. No storage, no work: that is the fast way out of every program.
  *
- * No locks and no atomics: a thread's storage is written on the CPU that runs it, statistics are per CPU.
+ * No locks: a thread's storage is written on the CPU that runs it, statistics and buffers are per CPU.
  */
 #include "names.h"
 #include "python.h"
@@ -18,6 +18,8 @@
 /* Set by user space before loading. */
 volatile const u32 root_pid = 0;
 volatile const u32 nr_execve = 0;
+/* Of each CPU's buffer; a power of two. */
+volatile const u32 segments_per_cpu = 1;
 /* By call (see `index_of`): what its first argument is. */
 enum { ARG_NONE, ARG_FD, ARG_FUTEX, ARG_POLL };
 volatile const u8 arg_kind[2 * CALLS] = {};
@@ -54,7 +56,9 @@ struct cpu {
 };
 
 struct { MAP_UINT(type, BPF_MAP_TYPE_TASK_STORAGE); MAP_UINT(map_flags, BPF_F_NO_PREALLOC); MAP_TYPE(key, int); MAP_TYPE(value, struct thread); } threads SEC(".maps");
-struct { MAP_UINT(type, BPF_MAP_TYPE_RINGBUF); MAP_UINT(max_entries, 8 * 1024 * 1024); } ring SEC(".maps");
+/* User space sets how many entries: for each CPU one, and `segments_per_cpu`. */
+struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(map_flags, BPF_F_MMAPABLE); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct buffer); } buffers SEC(".maps");
+struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(map_flags, BPF_F_MMAPABLE); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct segment); } segments SEC(".maps");
 struct { MAP_UINT(type, BPF_MAP_TYPE_PERCPU_ARRAY); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct cpu); } cpus SEC(".maps");
 struct { MAP_UINT(type, BPF_MAP_TYPE_PERCPU_ARRAY); MAP_UINT(max_entries, DENSE); MAP_TYPE(key, u32); MAP_TYPE(value, struct stats); } stats SEC(".maps");
 
@@ -79,25 +83,84 @@ INLINE struct thread *thread_of(struct task_struct *task)
 	return bpf_task_storage_get(&threads, task, 0, 0);
 }
 
-INLINE void emit(void *record, u64 size)
+static __attribute__((noinline)) int lose(void)
 {
-	/* The reader looks by the clock: waking it would put its wake-up on the program's bill. */
-	if (unlikely(bpf_ringbuf_output(&ring, record, size, BPF_RB_NO_WAKEUP))) {
-		struct cpu *cpu = this_cpu();
-		if (cpu)
-			cpu->lost++;
-	}
+	struct cpu *cpu = this_cpu();
+	if (cpu)
+		cpu->lost++;
+	return 0;
 }
 
-/* Send a record that ends in `tail`, with as many slots as it has. */
-#define EMIT_TAIL(record)                                                                                      \
-	emit(&(record), __builtin_offsetof(typeof(record), tail) + ((record).head.calls & (TAIL - 1)) * sizeof(struct slot))
+/* Whether another program can strike on this CPU in the middle of this one. */
+enum others { ALONE, NOT_ALONE };
+
+/*
+ * Room for a record of this size, to be filled in and then given to `ready`. Null, and counted, when the reader is
+ * behind: nothing is overwritten.
+ *
+ * Only this CPU takes room here, but unless interrupts are off, a program can be interrupted by another one (a sample,
+ * an interrupt's wake-up) between its look at the end and its move of it. The reader is not woken: it looks by the
+ * clock, since waking it would put its wake-up on the program's bill.
+ */
+INLINE void *reserve(u32 size, enum others others)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct buffer *buffer = bpf_map_lookup_elem(&buffers, &cpu);
+	if (unlikely(!buffer))
+		goto lost;
+	u64 whole = sizeof(u64) + size;
+	u64 from = READ_ONCE(buffer->written);
+	for (int try = 0; try < 4; try++) {
+		if (unlikely(from + whole - READ_ONCE(buffer->taken) > (u64)segments_per_cpu * SEGMENT))
+			goto lost;
+		u64 found = from;
+		if (others == ALONE)
+			READ_ONCE(buffer->written) = from + whole;
+		else
+			found = __sync_val_compare_and_swap(&buffer->written, from, from + whole);
+		if (likely(found == from)) {
+			u32 index = cpu * segments_per_cpu + (from / SEGMENT & (segments_per_cpu - 1));
+			struct segment *segment = bpf_map_lookup_elem(&segments, &index);
+			if (unlikely(!segment))
+				goto lost;
+			return segment->bytes + (from & (SEGMENT - sizeof(u64))) + sizeof(u64);
+		}
+		from = found;
+	}
+lost:
+	lose();
+	return 0;
+}
+
+INLINE void ready(void *record, u32 size)
+{
+	STORE_RELEASE((u64 *)record - 1, (u64)size);
+}
+
+#define EMIT(record)                                                                                           \
+	do {                                                                                                   \
+		typeof(record) *place_ = reserve(sizeof(record), NOT_ALONE);                                   \
+		if (place_) {                                                                                  \
+			*place_ = (record);                                                                    \
+			ready(place_, sizeof(record));                                                         \
+		}                                                                                              \
+	} while (0)
 
 #define HEAD(kind_, a_, tid_, at_) { .at = (at_), .kind = (kind_), .a = (a_), .tid = (tid_) }
 
-INLINE u8 take_slots(struct thread *thread, struct slot *to)
+INLINE u32 with_slots(u32 size, u32 slots)
 {
-	u8 used = thread->used;
+	return size + slots * sizeof(struct slot);
+}
+
+INLINE u32 slots_of(struct thread *thread)
+{
+	u32 used = thread->used;
+	return used < SLOTS ? used : SLOTS;
+}
+
+INLINE void take_slots(struct thread *thread, u32 used, struct slot *to)
+{
 	for (int i = 0; i < SLOTS; i++) {
 		if (i >= used)
 			break;
@@ -106,16 +169,30 @@ INLINE u8 take_slots(struct thread *thread, struct slot *to)
 		to[i].ns = thread->slot[i].ns;
 	}
 	thread->used = 0;
-	return used;
 }
+
+/* Send a record with the slots that the thread has, if there is one. */
+#define EMIT_WITH_SLOTS(record, thread)                                                                        \
+	do {                                                                                                   \
+		u32 used_ = (thread) ? slots_of(thread) : 0;                                                   \
+		u32 size_ = with_slots(sizeof(record), used_);                                                 \
+		typeof(record) *place_ = reserve(size_, NOT_ALONE);                                            \
+		if (place_) {                                                                                  \
+			*place_ = (record);                                                                    \
+			place_->head.calls = used_;                                                            \
+			if (thread)                                                                            \
+				take_slots(thread, used_, place_->tail);                                       \
+			ready(place_, size_);                                                                  \
+		} else if (thread)                                                                             \
+			(thread)->used = 0;                                                                    \
+	} while (0)
 
 static __attribute__((noinline)) int flush(struct thread *thread, u32 tid, u64 now)
 {
 	struct flush_record record = { .head = HEAD(K_FLUSH, 0, tid, now) };
 	if (!thread)
 		return 0;
-	record.head.calls = take_slots(thread, record.tail);
-	EMIT_TAIL(record);
+	EMIT_WITH_SLOTS(record, thread);
 	return 0;
 }
 
@@ -166,7 +243,7 @@ static __attribute__((noinline)) int came_unseen(struct thread *thread, struct t
 	thread->off_ns += at - thread->left_at;
 	thread->seg = at;
 	thread->left = LEFT_NONE;
-	emit(&record, __builtin_offsetof(struct switch_record, tail));
+	EMIT(record);
 	return 0;
 }
 
@@ -235,7 +312,7 @@ int sys_enter(u64 *ctx)
 		if (!thread)
 			return 0;
 		struct head start = HEAD(K_START, 0, task->pid, bpf_ktime_get_ns());
-		emit(&start, sizeof(start));
+		EMIT(start);
 	}
 	call = call < CALLS ? call : OTHER_CALL;
 	if (IS_COMPAT(task))
@@ -295,15 +372,16 @@ int sys_exit(u64 *ctx)
 	if (unlikely(thread->blocked_ns))
 		wait_ends(thread, task, call, now);
 
+	u64 total = now - thread->entered;
+	u64 off = thread->off_ns - thread->off_enter;
 	struct stats *entry = stats_of(call);
 	if (!entry)
 		return 0;
-	u64 total = now - thread->entered;
 	entry->calls++;
 	if (unlikely((u64)result >= (u64)-4095))
 		entry->errors++;
 	entry->total_ns += total;
-	entry->cpu_ns += total - (thread->off_ns - thread->off_enter);
+	entry->cpu_ns += total - off;
 	if (total > entry->max_ns)
 		entry->max_ns = total;
 	u32 bucket = log_linear(total);
@@ -368,12 +446,12 @@ static __attribute__((noinline)) int tell_object(struct file *file, u64 now, u32
 			read_ends(sk, &record.ends);
 		}
 	}
-	emit(&record, sizeof(record));
+	EMIT(record);
 	return 0;
 }
 
 /* Which object the call of a thread that leaves is about; user space is told what it is when that is new. */
-INLINE u64 object_of(struct task_struct *task, struct thread *thread, u64 now)
+INLINE u64 object_of(struct task_struct *task, struct files_struct *files, struct thread *thread, u64 now)
 {
 	u32 call = thread->call;
 	u8 kind = arg_kind[index_of(call) & (2 * CALLS - 1)];
@@ -392,12 +470,10 @@ INLINE u64 object_of(struct task_struct *task, struct thread *thread, u64 now)
 		arg = (u32)one;
 	}
 	u32 fd = arg;
-	/* Not straight from the trusted pointer: the verifier would look each type up among all of the kernel's. */
-	struct files_struct *files = READ(task, files);
-	struct fdtable *table = READ(files, fdt);
-	if (fd >= READ(table, max_fds))
+	struct fdtable *table = files->fdt;
+	if (fd >= table->max_fds)
 		return 0;
-	struct file **array = READ(table, fd);
+	struct file **array = table->fd;
 	struct file *file = 0;
 	bpf_probe_read_kernel(&file, sizeof(file), array + fd);
 	if (!file)
@@ -438,7 +514,7 @@ static __attribute__((noinline)) int tell_ran(struct task_struct *prev, u32 tid,
 	record.cpu = bpf_get_smp_processor_id();
 	record.ran = READ(prev, pid);
 	bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&prev->comm));
-	emit(&record, sizeof(record));
+	EMIT(record);
 	return 0;
 }
 
@@ -457,7 +533,7 @@ static __attribute__((noinline)) int tell_dead(struct task_struct *task, u64 now
 	record.major_faults = READ(task, maj_flt);
 	record.voluntary = READ(task, nvcsw);
 	record.involuntary = READ(task, nivcsw);
-	emit(&record, sizeof(record));
+	EMIT(record);
 	return 0;
 }
 
@@ -487,6 +563,10 @@ int sched_switch(u64 *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1];
 	struct task_struct *next = (void *)ctx[2];
+	/* Here, since the verifier looks types up among all of the kernel's by name whenever a path comes by a load from a
+	 * trusted pointer. What it points to is not trusted any more, which is quicker to check. */
+	struct files_struct *files = prev->files;
+	barrier_var(files);
 	struct thread *out = thread_of(prev);
 	struct thread *into = thread_of(next);
 	if (!out) {
@@ -496,53 +576,44 @@ int sched_switch(u64 *ctx)
 			return 0;
 	}
 	u64 now = bpf_ktime_get_ns();
-	struct switch_record record;
-	record.head.at = now;
-	record.head.kind = K_SWITCH;
-	record.head.a = LEFT_NONE;
-	record.head.flags = 0;
-	record.head.calls = 0;
-	record.head.tid = 0;
-	record.cpu = bpf_get_smp_processor_id();
-	record.into = 0;
-	record.call = NO_CALL;
-	record.pad = 0;
-	record.object = 0;
+	u32 call = NO_CALL, tid = 0, used = 0;
+	u8 how = LEFT_NONE, flags = 0;
+	u64 object = 0;
 	if (out) {
 		u32 state = prev->__state;
-		u8 left = LEFT_BLOCKED;
 		settle(out, prev, now);
-		record.head.tid = prev->pid;
+		tid = prev->pid;
 		if (state & 0x80) {
-			left = LEFT_DEAD;
+			how = LEFT_DEAD;
 			tell_dead(prev, now);
 		} else if ((ctx[0] & 1) || state == 0 || (state & 0x200)) {
-			left = LEFT_RUNNABLE;
+			how = LEFT_RUNNABLE;
 		} else if (state & 0xc) {
-			left = LEFT_STOPPED;
+			how = LEFT_STOPPED;
 		} else {
-			record.call = out->call;
+			how = LEFT_BLOCKED;
+			call = out->call;
 			if (state & 2)
-				record.head.flags |= F_UNINTERRUPTIBLE;
+				flags |= F_UNINTERRUPTIBLE;
 			if (in_iowait(prev))
-				record.head.flags |= F_IO;
-			if (out->call != NO_CALL)
-				record.object = object_of(prev, out, now);
+				flags |= F_IO;
+			if (call != NO_CALL)
+				object = object_of(prev, files, out, now);
 		}
-		record.head.a = left;
-		record.head.calls = take_slots(out, record.tail);
-		out->left = left;
+		used = slots_of(out);
+		out->left = how;
 		out->left_at = now;
 		out->run_delay = prev->sched_info.run_delay;
-		if (left == LEFT_RUNNABLE && now - out->throttled_at > THROTTLE_NS) {
+		if (how == LEFT_RUNNABLE && now - out->throttled_at > THROTTLE_NS) {
 			out->throttled = throttled_time(prev);
 			out->throttled_at = now;
 		}
 	}
+	u32 came = 0;
 	if (into) {
 		u64 off = into->left_at ? now - into->left_at : 0;
 		u8 left = into->left;
-		record.into = next->pid;
+		came = next->pid;
 		into->off_ns += off;
 		into->seg = now;
 		into->left = LEFT_NONE;
@@ -552,10 +623,37 @@ int sched_switch(u64 *ctx)
 			u64 throttled = 0;
 			if (left == LEFT_RUNNABLE && off > THROTTLE_NS)
 				throttled = throttled_time(next) - into->throttled;
-			tell_ran(prev, record.into, now, throttled);
+			tell_ran(prev, came, now, throttled);
 		}
 	}
-	EMIT_TAIL(record);
+	u32 size = with_slots(sizeof(struct switch_record), used);
+	struct switch_record *record = reserve(size, ALONE);
+	if (record) {
+		record->head.at = now;
+		record->head.kind = K_SWITCH;
+		record->head.a = how;
+		record->head.flags = flags;
+		record->head.calls = used;
+		record->head.tid = tid;
+		record->cpu = bpf_get_smp_processor_id();
+		record->into = came;
+		record->call = call;
+		record->object = object;
+		if (out)
+			take_slots(out, used, record->tail);
+		ready(record, size);
+	} else if (out)
+		out->used = 0;
+	return 0;
+}
+
+static __attribute__((noinline)) int tell_ready(struct cpu *cpu, struct task_struct *woken, u64 now)
+{
+	if (!cpu || !woken)
+		return 0;
+	struct ends_record record = { .head = HEAD(K_READY, 0, READ(woken, pid), now), .cpu = bpf_get_smp_processor_id() };
+	record.ends = cpu->ends;
+	EMIT(record);
 	return 0;
 }
 
@@ -573,41 +671,49 @@ int sched_waking(u64 *ctx)
 	if (!cpu)
 		return 0;
 	thread->woken_at = now;
-	struct wake_record record;
-	record.head.at = now;
-	record.head.kind = K_WAKE;
-	record.head.a = waker ? BY_TASK : BY_OTHER_TASK;
-	record.head.flags = 0;
-	record.head.calls = 0;
-	record.head.tid = woken->pid;
-	record.cpu = bpf_get_smp_processor_id();
-	record.waker = task->pid;
+	u8 by = waker ? BY_TASK : BY_OTHER_TASK;
 	if (cpu->timer)
-		record.head.a = BY_TIMER;
+		by = BY_TIMER;
 	else if (cpu->irq)
-		record.head.a = BY_DEVICE;
+		by = BY_DEVICE;
 	else if (cpu->softirq) {
 		switch (cpu->softirq - 1) {
-		case 1: case 8: record.head.a = BY_TIMER; break; /* TIMER, HRTIMER */
-		case 2: case 3: record.head.a = BY_NETWORK; break; /* NET_TX, NET_RX */
-		case 4: case 5: record.head.a = BY_DEVICE; break; /* BLOCK, IRQ_POLL */
-		default: record.head.a = BY_INTERRUPT;
+		case 1: case 8: by = BY_TIMER; break; /* TIMER, HRTIMER */
+		case 2: case 3: by = BY_NETWORK; break; /* NET_TX, NET_RX */
+		case 4: case 5: by = BY_DEVICE; break; /* BLOCK, IRQ_POLL */
+		default: by = BY_INTERRUPT;
 		}
-		if (record.head.a == BY_NETWORK && cpu->ready) {
-			struct ends_record ready = { .head = HEAD(K_READY, 0, woken->pid, now), .cpu = record.cpu };
-			ready.ends = cpu->ends;
-			emit(&ready, __builtin_offsetof(struct ends_record, tail));
-		}
+		if (by == BY_NETWORK && cpu->ready)
+			tell_ready(cpu, woken, now);
 	}
 	/* In an interrupt that leads nowhere, the interrupted thread's books can wait. */
-	if (waker && (record.head.a == BY_TASK || record.head.a == BY_NETWORK)) {
+	u32 used = 0;
+	if (waker && (by == BY_TASK || by == BY_NETWORK)) {
 		settle(waker, task, now);
-		record.head.calls = take_slots(waker, record.tail);
+		used = slots_of(waker);
 	}
-	__builtin_memset(record.name, 0, sizeof(record.name));
-	if (record.head.a == BY_OTHER_TASK)
-		bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&task->comm));
-	EMIT_TAIL(record);
+	u32 tid = woken->pid;
+	u32 size = with_slots(sizeof(struct wake_record), used);
+	/* Interrupts are off (the woken task's lock is held), but where a task about to sleep wakes itself. */
+	struct wake_record *record = reserve(size, likely(tid != task->pid) ? ALONE : NOT_ALONE);
+	if (!record) {
+		if (used && waker)
+			waker->used = 0;
+		return 0;
+	}
+	record->head.at = now;
+	record->head.kind = K_WAKE;
+	record->head.a = by;
+	record->head.flags = 0;
+	record->head.calls = used;
+	record->head.tid = tid;
+	record->cpu = bpf_get_smp_processor_id();
+	record->waker = task->pid;
+	if (by == BY_OTHER_TASK)
+		bpf_probe_read_kernel(record->name, sizeof(record->name), __builtin_preserve_access_index(&task->comm));
+	if (used && waker)
+		take_slots(waker, used, record->tail);
+	ready(record, size);
 	return 0;
 }
 
@@ -697,8 +803,7 @@ int sock_send_length(u64 *ctx)
 	if (record.ends.family != 2 && record.ends.family != 10)
 		return 0;
 	settle(thread, task, now);
-	record.head.calls = take_slots(thread, record.tail);
-	EMIT_TAIL(record);
+	EMIT_WITH_SLOTS(record, thread);
 	return 0;
 }
 
@@ -742,11 +847,9 @@ int sched_wakeup_new(u64 *ctx)
 	thread->seg = thread->left_at = now;
 	struct fork_record record = { .head = HEAD(K_FORK, 0, parent->pid, now), .child = child->pid, .pid = child->tgid };
 	bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&child->comm));
-	if (creator) {
+	if (creator)
 		settle(creator, parent, now);
-		record.head.calls = take_slots(creator, record.tail);
-	}
-	EMIT_TAIL(record);
+	EMIT_WITH_SLOTS(record, creator);
 	return 0;
 }
 
@@ -764,7 +867,7 @@ int sched_process_exec(u64 *ctx)
 		.old_tid = (u32)ctx[1],
 	};
 	bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&task->comm));
-	emit(&record, sizeof(record));
+	EMIT(record);
 	python_exec(task);
 	return 0;
 }
@@ -787,8 +890,7 @@ int sched_process_exit(u64 *ctx)
 		record.head.flags = F_LAST;
 		python_exit(task->tgid);
 	}
-	record.head.calls = take_slots(thread, record.tail);
-	EMIT_TAIL(record);
+	EMIT_WITH_SLOTS(record, thread);
 	return 0;
 }
 
@@ -800,7 +902,7 @@ int task_rename(u64 *ctx)
 		return 0;
 	struct rename_record record = { .head = HEAD(K_RENAME, 0, task->pid, bpf_ktime_get_ns()) };
 	bpf_probe_read_kernel(record.name, sizeof(record.name), (void *)ctx[1]);
-	emit(&record, sizeof(record));
+	EMIT(record);
 	return 0;
 }
 
@@ -836,7 +938,7 @@ int sample(struct bpf_perf_event_data *ctx)
 		if (CAME_BY_CALL(regs))
 			record.head.a = MODE_ENTRY;
 	}
-	emit(&record, sizeof(record));
+	EMIT(record);
 	if (record.head.a != MODE_INTERRUPT) {
 		struct head head = record.head;
 		head.kind = K_SAMPLE_STACK;

@@ -21,21 +21,32 @@ typedef _Bool bool;
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define barrier_var(x) asm volatile("" : "+r"(x))
+#define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
+/* Store `value` after everything before. x86 keeps stores in order; BPF has no store with release for all kernels. */
+#if defined(__TARGET_ARCH_x86)
+#define STORE_RELEASE(to, value)                                                                               \
+	do {                                                                                                   \
+		asm volatile("" ::: "memory");                                                                 \
+		*(volatile typeof(*(to)) *)(to) = (value);                                                     \
+	} while (0)
+#else
+#define STORE_RELEASE(to, value) (void)__sync_lock_test_and_set(to, value)
+#endif
 
 /* BTF-style map definitions. */
 #define MAP_UINT(name, value) int(*name)[value]
 #define MAP_TYPE(name, type) typeof(type) *name
 
 enum {
-	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
 #define BPF_F_NO_PREALLOC 1
-#define BPF_LOCAL_STORAGE_GET_F_CREATE 1
 #define BPF_RB_NO_WAKEUP 1
+#define BPF_F_MMAPABLE (1 << 10)
+#define BPF_LOCAL_STORAGE_GET_F_CREATE 1
 
 struct task_struct;
 struct pt_regs;

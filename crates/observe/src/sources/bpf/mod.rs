@@ -1,8 +1,10 @@
 //! The source with everything: every switch, wake-up and call of the tree, seen in the kernel.
 //!
 //! `dwell.bpf.c` is the kernel half (its object is made by `build.rs`), `wire.h` and `decode.rs` are the two sides
-//! of what passes between them. This file loads, attaches, drains and reads the counts at the end.
+//! of what passes between them, by way of `buffers.rs`. This file loads, attaches, drains and reads the counts at the
+//! end.
 
+mod buffers;
 mod clock;
 mod decode;
 mod mappings;
@@ -13,9 +15,10 @@ mod waits;
 use super::arguments;
 use crate::record::Rate;
 use crate::stacks::{self, Of, Stacks};
-use aya::maps::{Array, HashMap, MapData, PerCpuArray, RingBuf};
+use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, RingBuf};
 use aya::programs::{BtfTracePoint, Program, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
+use buffers::{Buffers, segments_per_cpu};
 use clock::Clock;
 use decode::{BUCKETS, CPU_WORDS, DENSE, Decoder, OfStacks, STATS_WORDS};
 use mappings::{Mappings, Told};
@@ -28,9 +31,10 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
-use std::{fs, iter, thread};
+use std::{fs, io, iter, thread};
 use sys::clock::monotonic_ns;
 use waits::WaitPeriod;
+use sys::shared::Words;
 
 /// The kernel half, for this architecture.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/dwell.bpf.o"));
@@ -72,6 +76,14 @@ pub(crate) enum Refused {
     /// The object or a map was refused.
     #[error("cannot load the BPF object: {}", root_cause(.0))]
     Load(#[from] Box<aya::EbpfError>),
+    /// A buffer cannot be shared with the kernel.
+    #[error("cannot map the BPF map {name}: {error}")]
+    Map {
+        /// Which.
+        name: &'static str,
+        /// What the kernel said.
+        error: io::Error,
+    },
     /// A program was refused.
     #[error("cannot {doing} BPF program {program}: {}", root_cause(.error))]
     Program {
@@ -87,6 +99,9 @@ pub(crate) enum Refused {
     Missing(&'static str),
 }
 
+/// How old a record must be for its place in the stream to be certain: much more than the clocks of two CPUs differ.
+const SETTLED_NS: Ns = 100_000;
+
 /// What the innermost error says: the outer ones only repeat where it happened.
 fn root_cause(error: &dyn std::error::Error) -> String {
     let mut inner = error;
@@ -99,7 +114,7 @@ fn root_cause(error: &dyn std::error::Error) -> String {
 /// The attached instruments. Dropping it detaches all of them; so does the end of the process.
 pub(crate) struct Bpf {
     ebpf: Ebpf,
-    ring: RingBuf<MapData>,
+    buffers: Buffers<Words>,
     clock: Option<Clock>,
     stack_ring: RingBuf<MapData>,
     mappings: Option<Mappings>,
@@ -117,6 +132,9 @@ impl Bpf {
     pub(crate) fn start(root: Pid, cpus: &[u32], rate: Rate) -> Result<Self, Refused> {
         let btf = types::read(NEEDED.iter().chain(WANTED).copied())?;
         let kinds = arguments::kinds();
+        // A CPU that comes later has no buffer: what happens on it counts as lost.
+        let buffered = cpus.iter().max().map_or(1, |last| last + 1);
+        let segments = segments_per_cpu(buffered);
         let mut ebpf = loader()
             .btf(Some(&btf))
             .allow_unsupported_maps() // task storage, which only the kernel half touches
@@ -125,6 +143,9 @@ impl Bpf {
             .override_global("nr_execve", &arguments::execve(), true)
             .override_global("arg_kind", kinds.as_slice(), true)
             .map_max_entries("scratches", 2 * (cpus.iter().max().unwrap_or(&0) + 1))
+            .override_global("segments_per_cpu", &segments, true)
+            .map_max_entries("buffers", buffered)
+            .map_max_entries("segments", buffered * segments)
             .load(OBJECT)
             .map_err(Box::new)?;
         let mut sources = Vec::new();
@@ -161,13 +182,15 @@ impl Bpf {
                 remedy: "run as root, or: sudo sysctl kernel.perf_event_paranoid=0".into(),
             },
         });
-        let ring = ring(&mut ebpf, "ring")?;
-        let stack_ring = self::ring(&mut ebpf, "stacks")?;
+        let stack_ring = ring(&mut ebpf, "stacks")?;
         let waits = WaitPeriod::new(monotonic_ns());
         waits.set(&mut ebpf).ok_or(Refused::Missing("settings"))?;
+        let (positions, places) = buffers::words(buffered, segments);
+        let buffers =
+            Buffers::new(map(&ebpf, "buffers", positions)?, map(&ebpf, "segments", places)?, segments);
         Ok(Self {
             ebpf,
-            ring,
+            buffers,
             clock: clock.ok(),
             stack_ring,
             mappings: mappings.ok(),
@@ -190,10 +213,20 @@ impl Bpf {
         &self.sources
     }
 
-    /// Hands over what has come since. Returns how many records that were.
+    /// Hands over what has come since, but for the newest, whose order is not settled yet. Returns how many records
+    /// that were.
     pub(crate) fn drain(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
-        let mut records = 0;
-        // In this order, so that whatever a stack needs is there when it is worked off: it is older than the stack.
+        self.drain_until(monotonic_ns().saturating_sub(SETTLED_NS), sink)
+    }
+
+    /// Hands over all that has come.
+    pub(crate) fn drain_rest(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
+        self.drain_until(Ns::MAX, sink)
+    }
+
+    /// Takes what has come of stacks and mappings. First of all, so that whatever a stack needs is there when it is
+    /// worked off: it is older than the stack.
+    fn take_stacks(&mut self) {
         while let Some(record) = self.stack_ring.next() {
             match decode::of_stacks(&record) {
                 Some(OfStacks::Stack(at, mut stack)) => {
@@ -217,16 +250,20 @@ impl Bpf {
                 Told::Mapped(mapping) => self.stacks.mapped(at, pid, mapping),
             });
         }
-        while let Some(record) = self.ring.next() {
-            records += 1;
-            if let Some(event) = self.decoder.decode(&record) {
-                if let (Event::Start { at, .. }, Some(clock)) = (&event, &mut self.clock) {
+    }
+
+    fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
+        self.take_stacks();
+        let (decoder, clock, stacks) = (&mut self.decoder, &mut self.clock, &mut self.stacks);
+        let records = self.buffers.drain(until, &mut |record| {
+            if let Some(event) = decoder.decode(record) {
+                if let (Event::Start { at, .. }, Some(clock)) = (&event, clock.as_mut()) {
                     clock.program_began(*at);
                 }
-                self.stacks.before(&event, sink);
+                stacks.before(&event, sink);
                 sink(&event);
             }
-        }
+        });
         self.tell_pythons();
         if self.waits.fit(monotonic_ns()) {
             // Should that fail, the old one goes on.
@@ -236,6 +273,11 @@ impl Bpf {
             clock.keep(&mut self.ebpf, monotonic_ns());
         }
         records
+    }
+
+    /// How long may pass between two drains without loss.
+    pub(crate) fn pause_ns_max(&self) -> Ns {
+        self.buffers.fill_ns()
     }
 
     /// The program will come to this executable first. If that is a Python, the kernel half reads it from its first
@@ -270,6 +312,7 @@ impl Bpf {
 
     /// What the code of all stacks is called, to be asked when the program has ended.
     pub(crate) fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
+        self.take_stacks();
         self.stacks.rest(sink);
         self.stacks.names(|addresses| names::ask(&mut self.ebpf, addresses), sink);
     }
@@ -286,7 +329,9 @@ impl Bpf {
 
     /// Events lost since this was last asked.
     pub(crate) fn newly_lost(&mut self) -> u64 {
-        let lost = self.cpus().iter().map(|cpu| cpu[0]).sum::<u64>() + self.decoder.malformed;
+        let lost = self.cpus().iter().map(|cpu| cpu[0]).sum::<u64>()
+            + self.decoder.malformed
+            + self.buffers.malformed;
         let newly = lost - self.lost_before;
         self.lost_before = lost;
         newly
@@ -343,6 +388,11 @@ impl Bpf {
 fn ring(ebpf: &mut Ebpf, name: &'static str) -> Result<RingBuf<MapData>, Refused> {
     let map = ebpf.take_map(name).ok_or(Refused::Missing(name))?;
     Ok(RingBuf::try_from(map).map_err(|error| Box::new(error.into()))?)
+}
+
+fn map(ebpf: &Ebpf, name: &'static str, words: usize) -> Result<Words, Refused> {
+    let Some(Map::Array(map)) = ebpf.map(name) else { return Err(Refused::Missing(name)) };
+    Words::map(map.fd(), words).map_err(|error| Refused::Map { name, error })
 }
 
 fn add(calls: &mut BTreeMap<Call, CallStats>, words: &[u64; STATS_WORDS]) {

@@ -2,7 +2,7 @@
 /*
  * What the kernel half says, byte for byte. `decode.rs` reads it; a change here is a change there.
  *
- * Each record starts with `head`. Some records only prepare the next one on the same CPU (object, ran, dead …),
+ * Each record starts with `head` and is a multiple of 8 bytes. Some records only prepare the next one on the same CPU (object, ran, dead …),
  * which keeps the frequent records small.
  */
 #pragma once
@@ -60,8 +60,6 @@ struct slot {
 
 /* Most calls of one stretch that are told apart before they are handed over. */
 #define SLOTS 6
-/* The array that follows a record holds one more, so that a masked count is always inside. */
-#define TAIL 8
 
 struct switch_record {
 	struct head head; /* tid: who left; 0 when not ours */
@@ -70,7 +68,7 @@ struct switch_record {
 	u32 call; /* the call it blocked in */
 	u32 pad;
 	u64 object;
-	struct slot tail[TAIL];
+	struct slot tail[];
 };
 
 struct wake_record {
@@ -78,7 +76,7 @@ struct wake_record {
 	u32 cpu;
 	u32 waker;
 	char name[16]; /* the waker's, when it is not of the tree */
-	struct slot tail[TAIL];
+	struct slot tail[];
 };
 
 struct exec_record {
@@ -94,19 +92,19 @@ struct fork_record {
 	u32 child;
 	u32 pid;
 	char name[16];
-	struct slot tail[TAIL];
+	struct slot tail[];
 };
 
 struct exit_record {
 	struct head head;
 	s32 status;
 	u32 pid;
-	struct slot tail[TAIL];
+	struct slot tail[];
 };
 
 struct flush_record {
 	struct head head;
-	struct slot tail[TAIL];
+	struct slot tail[];
 };
 
 struct sample_record {
@@ -160,7 +158,24 @@ struct ends_record { /* K_SEND, K_READY */
 	u32 cpu;
 	u32 pad;
 	struct ends ends;
-	struct slot tail[TAIL];
+	struct slot tail[];
+};
+
+/*
+ * Each CPU has a buffer of its own, written in place and read by user space, which maps it (`buffers.rs`). It is a
+ * power of two of segments; a position counts bytes since the start and wraps at the buffer's size. A record that
+ * begins in a segment ends in it: behind each is room for the rest of its last one.
+ *
+ * A record is preceded by a word: 0 until the record is whole, then its size. The reader zeroes what it takes.
+ */
+#define SEGMENT (64 * 1024)
+#define LONGEST 512
+struct segment { u8 bytes[SEGMENT + LONGEST]; };
+struct buffer {
+	u64 written; /* position of the end; what ends here need not be whole */
+	u64 pad[15]; /* the two ends write to cache lines of their own */
+	u64 taken;
+	u64 pad2[15];
 };
 
 /* Most of a stack that is copied: a power of two. */

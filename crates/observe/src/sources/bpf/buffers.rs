@@ -1,0 +1,324 @@
+//! The buffers that the kernel half writes, one per CPU (`wire.h`), read as one stream in order of time.
+//!
+//! Whether the stream is causal is decided here. If one record leads to another (a wake-up and the switch-in after
+//! it, or a thread's last record on one CPU and its first on the next), then the first was whole before the other's
+//! clock was read. So what is whole and older than a moment before the buffers were looked at is all there is of that
+//! age, but for records that nothing so far led to; the rest is left for the next look. The clock (CLOCK_MONOTONIC)
+//! may differ between CPUs by a few nanoseconds, while it takes a few hundred from the one clock read to the other:
+//! the end of a program, and a wake-up that reaches another CPU. What the records say is `decode.rs`'s business.
+
+use model::Ns;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::ops::Deref;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+const WORD: u64 = 8;
+/// Bytes of a segment that have a position, and of the room for a record's rest behind them.
+const SEGMENT: u64 = 64 * 1024;
+const LONGEST: u64 = 512;
+/// Bytes of the shortest record: its head.
+const SHORTEST: u64 = 16;
+/// Words of `struct segment` and of `struct buffer`, and where that has `taken`.
+const SEGMENT_WORDS: usize = ((SEGMENT + LONGEST) / WORD) as usize;
+const BUFFER_WORDS: usize = 32;
+const TAKEN: usize = 16;
+
+/// How many segments each of this many CPUs gets, a power of two: 8 MiB for each of up to 4 CPUs, 32 MiB in all for more
+/// (the kernel allocates and clears it before the program starts), but never less than 256 KiB each. The busiest CPU
+/// makes 55 MB/s, and a reader that has to wait for a CPU of its own can be late by 100 ms.
+pub(super) fn segments_per_cpu(cpus: u32) -> u32 {
+    let fair = (32 * 1024 * 1024 / SEGMENT) as u32 / cpus.max(1);
+    1 << fair.clamp(4, 128).ilog2()
+}
+
+/// Words of the kernel's arrays `buffers` and `segments`.
+pub(super) fn words(cpus: u32, segments_per_cpu: u32) -> (usize, usize) {
+    (cpus as usize * BUFFER_WORDS, cpus as usize * segments_per_cpu as usize * SEGMENT_WORDS)
+}
+
+/// All CPUs' buffers, this end.
+pub(super) struct Buffers<W> {
+    /// Both ends' positions.
+    positions: W,
+    segments: W,
+    segments_per_cpu: u32,
+    cpus: Vec<Cpu>,
+    /// Reading was resumed after something that was no record.
+    pub(super) malformed: u64,
+    /// The record that is handed over.
+    record: Vec<u8>,
+}
+
+/// One CPU's buffer, this end.
+#[derive(Clone, Copy, Default)]
+struct Cpu {
+    taken: u64,
+    /// As read at the beginning of this look.
+    written: u64,
+    /// When its last record was made that was taken, or one before it that was later: records of one CPU stay in
+    /// their order, which is not always that of the clock (an interrupt's record may come before the one that it
+    /// interrupted).
+    last: Ns,
+}
+
+/// What comes next in a buffer.
+enum Next {
+    /// A record, made at this time.
+    Record(Ns),
+    /// One that is still being written, or has been interrupted.
+    Unfinished,
+    Nothing,
+}
+
+impl<W: Deref<Target = [AtomicU64]>> Buffers<W> {
+    /// The arrays must have the size that [`words`] says.
+    pub(super) fn new(positions: W, segments: W, segments_per_cpu: u32) -> Self {
+        let cpus = vec![Cpu::default(); positions.len() / BUFFER_WORDS];
+        Self { positions, segments, segments_per_cpu, cpus, malformed: 0, record: Vec::new() }
+    }
+
+    /// How long even the busiest CPU takes to fill its buffer: the shortest of round trips over a pipe make 55 bytes
+    /// per microsecond.
+    pub(super) fn fill_ns(&self) -> Ns {
+        u64::from(self.segments_per_cpu) * SEGMENT * 1000 / 64
+    }
+
+    /// Hands over the records made before `until`, which must be a moment before the call; all for `Ns::MAX`.
+    /// Returns how many they were.
+    pub(super) fn drain(&mut self, mut until: Ns, each: &mut dyn FnMut(&[u8])) -> u64 {
+        let rest = until == Ns::MAX;
+        let mut heap = BinaryHeap::new();
+        for cpu in 0..self.cpus.len() {
+            self.cpus[cpu].written = self.positions[cpu * BUFFER_WORDS].load(Acquire);
+            match self.next(cpu) {
+                Next::Record(at) => heap.push(Reverse((at, cpu))),
+                // What stands behind it is not to be had yet, and may have led to what others have.
+                Next::Unfinished if !rest => until = until.min(self.cpus[cpu].last),
+                Next::Unfinished | Next::Nothing => {}
+            }
+        }
+        let mut records = 0;
+        while let Some(mut first) = heap.peek_mut() {
+            let Reverse((at, cpu)) = *first;
+            if at >= until {
+                break;
+            }
+            self.take(cpu);
+            each(&self.record);
+            self.cpus[cpu].last = at;
+            records += 1;
+            match self.next(cpu) {
+                Next::Record(at) => *first = Reverse((at, cpu)),
+                Next::Unfinished if !rest => break,
+                Next::Unfinished | Next::Nothing => drop(PeekMut::pop(first)),
+            }
+        }
+        for cpu in 0..self.cpus.len() {
+            self.give_back(cpu);
+        }
+        records
+    }
+
+    fn next(&mut self, cpu: usize) -> Next {
+        let Cpu { taken, written, last } = self.cpus[cpu];
+        if taken == written {
+            return Next::Nothing;
+        }
+        let at = self.place(cpu, taken);
+        // Acquire: the record is visible once its size is.
+        let size = self.segments[at].load(Acquire);
+        if size == 0 {
+            return Next::Unfinished;
+        }
+        let room = written.wrapping_sub(taken);
+        if !(SHORTEST..=LONGEST - WORD).contains(&size) || !size.is_multiple_of(WORD) || WORD + size > room {
+            self.malformed += 1;
+            self.cpus[cpu].taken = written;
+            return Next::Nothing;
+        }
+        Next::Record(last.max(self.segments[at + 1].load(Relaxed)))
+    }
+
+    /// Moves the next record to `self.record`, and leaves zeros, so that a record is not taken for whole before it is.
+    fn take(&mut self, cpu: usize) {
+        let taken = self.cpus[cpu].taken;
+        let at = self.place(cpu, taken);
+        let size = self.segments[at].load(Relaxed);
+        self.record.clear();
+        self.segments[at].store(0, Relaxed);
+        for word in &self.segments[at + 1..at + 1 + (size / WORD) as usize] {
+            self.record.extend(word.load(Relaxed).to_ne_bytes());
+            word.store(0, Relaxed);
+        }
+        let next = taken + WORD + size;
+        self.cpus[cpu].taken = next;
+        if next / SEGMENT != taken / SEGMENT {
+            self.give_back(cpu);
+        }
+    }
+
+    fn give_back(&self, cpu: usize) {
+        // Release: the zeros are visible before the room is.
+        self.positions[cpu * BUFFER_WORDS + TAKEN].store(self.cpus[cpu].taken, Release);
+    }
+
+    /// Which word of `segments` a CPU's position is.
+    fn place(&self, cpu: usize, position: u64) -> usize {
+        let per_cpu = self.segments_per_cpu as usize;
+        let segment = cpu * per_cpu + (position / SEGMENT) as usize % per_cpu;
+        segment * SEGMENT_WORDS + (position % SEGMENT / WORD) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CPUS: u32 = 2;
+    const SEGMENTS: u32 = 2;
+
+    /// The kernel's end.
+    struct Written {
+        positions: Vec<AtomicU64>,
+        segments: Vec<AtomicU64>,
+    }
+
+    impl Written {
+        fn new() -> Self {
+            let (positions, segments) = words(CPUS, SEGMENTS);
+            let zeros = |count| (0..count).map(|_| AtomicU64::new(0)).collect();
+            Self { positions: zeros(positions), segments: zeros(segments) }
+        }
+
+        fn reader(&self) -> Buffers<&[AtomicU64]> {
+            Buffers::new(&self.positions, &self.segments, SEGMENTS)
+        }
+
+        /// Room for a record of these words; none when the reader is behind. Returns where its size goes.
+        fn reserve(&self, cpu: usize, record: &[u64]) -> Option<usize> {
+            let [written, taken] = [0, TAKEN].map(|end| &self.positions[cpu * BUFFER_WORDS + end]);
+            let (from, whole) = (written.load(Relaxed), WORD + record.len() as u64 * WORD);
+            if from + whole - taken.load(Relaxed) > u64::from(SEGMENTS) * SEGMENT {
+                return None;
+            }
+            written.store(from + whole, Relaxed);
+            let segment = cpu * SEGMENTS as usize + (from / SEGMENT) as usize % SEGMENTS as usize;
+            let at = segment * SEGMENT_WORDS + (from % SEGMENT / WORD) as usize;
+            for (place, word) in self.segments[at..].iter().zip([0].iter().chain(record)) {
+                // What is not finished must not look as if it were: the room was left clear.
+                assert_eq!(place.load(Relaxed), 0);
+                place.store(*word, Relaxed);
+            }
+            Some(at)
+        }
+
+        fn finish(&self, at: usize, words: usize) {
+            self.segments[at].store(words as u64 * WORD, Relaxed);
+        }
+
+        /// A whole record of two words.
+        fn write(&self, cpu: usize, at: Ns, what: u64) {
+            let place = self.reserve(cpu, &[at, what]).unwrap();
+            self.finish(place, 2);
+        }
+    }
+
+    /// What comes before `until`, each by its second word.
+    fn drained(reader: &mut Buffers<&[AtomicU64]>, until: Ns) -> Vec<u64> {
+        let mut seen = Vec::new();
+        let records = reader.drain(until, &mut |record| {
+            seen.push(u64::from_ne_bytes(record[8..16].try_into().unwrap()));
+        });
+        assert_eq!(records, seen.len() as u64);
+        seen
+    }
+
+    #[test]
+    fn records_of_two_cpus_come_by_time_and_those_of_one_in_their_order() {
+        let written = Written::new();
+        let mut reader = written.reader();
+        written.write(0, 10, 1);
+        written.write(0, 30, 3);
+        written.write(0, 15, 4); // an interrupted one: stays behind the one that interrupted it
+        written.write(1, 20, 2);
+        written.write(1, 40, 5);
+        written.write(1, 50, 6);
+        assert_eq!(drained(&mut reader, 50), [1, 2, 3, 4, 5]);
+        written.write(0, 45, 7);
+        assert_eq!(drained(&mut reader, 60), [7, 6]);
+        assert_eq!(drained(&mut reader, Ns::MAX), []);
+        assert_eq!(reader.malformed, 0);
+    }
+
+    #[test]
+    fn nothing_passes_a_record_that_is_not_whole_but_at_the_end() {
+        let written = Written::new();
+        let mut reader = written.reader();
+        written.write(0, 10, 1);
+        let unfinished = written.reserve(0, &[20, 2]).unwrap();
+        written.write(0, 21, 3);
+        written.write(1, 5, 0);
+        written.write(1, 22, 4);
+        assert_eq!(drained(&mut reader, 100), [0, 1]);
+        assert_eq!(drained(&mut reader, 100), []);
+        written.finish(unfinished, 2);
+        assert_eq!(drained(&mut reader, 100), [2, 3, 4]);
+        written.reserve(0, &[30, 5]).unwrap();
+        written.write(1, 40, 6);
+        assert_eq!(drained(&mut reader, 100), []);
+        assert_eq!(drained(&mut reader, Ns::MAX), [6]);
+    }
+
+    #[test]
+    fn records_of_all_lengths_go_around_many_times_and_none_is_overwritten() {
+        let written = Written::new();
+        let mut reader = written.reader();
+        let (mut next, mut refused, mut seen) = (0, 0, 0);
+        for round in 0..20_000 {
+            let record: Vec<u64> =
+                (0..2 + round % 61).map(|word| if word == 0 { next } else { next ^ word }).collect();
+            match written.reserve(1, &record) {
+                Some(place) => {
+                    written.finish(place, record.len());
+                    next += 1;
+                }
+                None => refused += 1,
+            }
+            if round % 700 == 0 {
+                reader.drain(Ns::MAX, &mut |record| {
+                    let words =
+                        record.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap()));
+                    assert!(words.zip(0..).all(|(word, at)| word == if at == 0 { seen } else { seen ^ at }));
+                    seen += 1;
+                });
+            }
+        }
+        reader.drain(Ns::MAX, &mut |_| seen += 1);
+        assert_eq!((seen, reader.malformed), (next, 0));
+        assert!(refused > 0 && next > 10_000, "{refused} refused, {next} written");
+        assert!(written.segments.iter().all(|word| word.load(Relaxed) == 0));
+    }
+
+    #[test]
+    fn what_cannot_be_a_record_is_skipped_and_counted() {
+        for size in [8, 17, LONGEST, u64::MAX] {
+            let written = Written::new();
+            let mut reader = written.reader();
+            let place = written.reserve(0, &[10, 1]).unwrap();
+            written.segments[place].store(size, Relaxed);
+            written.write(1, 20, 2);
+            assert_eq!(drained(&mut reader, 100), [2]);
+            written.write(0, 30, 3);
+            assert_eq!((drained(&mut reader, 100), reader.malformed), (vec![3], 1));
+        }
+    }
+
+    #[test]
+    fn buffers_of_all_cpus_together_stay_small() {
+        let sizes = [1, 2, 4, 5, 16, 17, 64, 128, 4096].map(segments_per_cpu);
+        assert_eq!(sizes, [128, 128, 128, 64, 32, 16, 8, 4, 4]);
+    }
+}
