@@ -134,6 +134,11 @@ impl Followed {
     /// Takes one event. Events after the end of the root's last thread are ignored.
     pub(crate) fn event(&mut self, event: &Event) {
         let (None, Some(at)) = (self.end, event.at()) else { return };
+        if self.start == 0 {
+            // Of a recording whose beginning is lost; otherwise the first event says when the wall begins.
+            self.start = at;
+            self.slicing = Slicing::new(at);
+        }
         self.slicing.fit(at);
         match event {
             Event::Switch { at, out, into, .. } => {

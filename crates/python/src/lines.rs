@@ -1,7 +1,7 @@
 //! From an instruction to its line: CPython's three forms of line table.
 //!
 //! `co_lnotab` to 3.9 (`Objects/lnotab_notes.txt`), the first `co_linetable` in 3.10 (PEP 626; the same notes, as of
-//! that version), the location table from 3.11 on (`InternalDocs/code_objects.md`, `Objects/locations.md` before).
+//! that version), the location table from 3.11 on (the interpreter's internal document on code objects; before that its document on locations).
 //! The tables come from the measured program: any bytes give an answer, at the cost of one pass over them.
 
 use crate::offsets::Version;

@@ -12,12 +12,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("stats", &[]),
     ("sys", &["model"]),
-    ("observe", &["sys", "model"]),
+    ("code", &["model"]),
+    ("python", &["model"]),
+    ("listing", &["model", "stats"]),
+    ("observe", &["sys", "model", "code", "python"]),
     ("work", &["sys", "model"]),
     ("store", &["model"]),
     ("analyse", &["model", "stats"]),
-    ("report", &["model"]),
-    ("dwell", &["model", "stats", "sys", "observe", "work", "store", "analyse", "report"]),
+    ("report", &["model", "stats", "listing"]),
+    ("dwell", &["model", "stats", "sys", "observe", "work", "store", "analyse", "report", "code", "listing"]),
     ("xtask", &[]),
 ];
 

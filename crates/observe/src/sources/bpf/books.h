@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The books of the threads of the tree, and how what is in them is handed over: a thread's storage, the buffer of each
+ * CPU with its records made in place, and the slots in which calls are added up until the next record of their thread.
+ */
+#pragma once
+#include "names.h"
+#include "python.h"
+#include "stacks.h"
+
+/* Set by user space before loading. */
+volatile const u32 root_pid = 0;
+volatile const u32 nr_execve = 0;
+/* Of each CPU's buffer; a power of two. */
+volatile const u32 segments_per_cpu = 1;
+/* By call (see `index_of`): what its first argument is. */
+enum { ARG_NONE, ARG_FD, ARG_FUTEX, ARG_POLL };
+volatile const u8 arg_kind[2 * CALLS] = {};
+
+struct thread {
+	u64 seg;       /* CPU time is charged up to here */
+	u64 entered;   /* the current call */
+	u64 off_ns;    /* off a CPU, ever */
+	u64 off_enter; /* the same when the call was entered */
+	u64 left_at;
+	u64 woken_at;  /* written by the waker */
+	u64 run_delay; /* the scheduler's own count when it left */
+	u64 throttled; /* its groups' throttled time, as read at throttled_at */
+	u64 throttled_at;
+	u64 blocked_ns; /* in this call */
+	u64 owed_ns;    /* blocked, with no stack taken for it yet */
+	u32 call;      /* the current one, or NO_CALL */
+	u8 left;       /* how it left; LEFT_NONE while it is on a CPU */
+	u8 used;       /* slots */
+	u16 pad;
+	struct python_thread python;
+	u64 file[2], inode[2]; /* objects that user space knows already */
+	struct slot slot[SLOTS];
+};
+
+/* Per CPU: which interrupt is being served, and what could not be handed over. */
+struct cpu {
+	u64 lost;
+	u32 softirq; /* vector + 1 */
+	u32 irq;
+	u32 timer;
+	u32 ready; /* `ends` holds the socket that became ready in this softirq */
+	struct ends ends;
+};
+
+struct { MAP_UINT(type, BPF_MAP_TYPE_TASK_STORAGE); MAP_UINT(map_flags, BPF_F_NO_PREALLOC); MAP_TYPE(key, int); MAP_TYPE(value, struct thread); } threads SEC(".maps");
+/* User space sets how many entries: for each CPU one, and `segments_per_cpu`. */
+struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(map_flags, BPF_F_MMAPABLE); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct buffer); } buffers SEC(".maps");
+struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(map_flags, BPF_F_MMAPABLE); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct segment); } segments SEC(".maps");
+struct { MAP_UINT(type, BPF_MAP_TYPE_PERCPU_ARRAY); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct cpu); } cpus SEC(".maps");
+struct { MAP_UINT(type, BPF_MAP_TYPE_PERCPU_ARRAY); MAP_UINT(max_entries, DENSE); MAP_TYPE(key, u32); MAP_TYPE(value, struct stats); } stats SEC(".maps");
+
+/* Which entry of `stats` a call has, plus 1. Two CPUs that meet a call for the first time at once give it two
+ * entries, which user space adds up. */
+u16 dense_of[2 * CALLS] = {};
+u32 dense_used = 0;
+
+INLINE u32 index_of(u32 call)
+{
+	return (call & (CALLS - 1)) | (call & COMPAT ? CALLS : 0);
+}
+
+INLINE struct cpu *this_cpu(void)
+{
+	u32 zero = 0;
+	return bpf_map_lookup_elem(&cpus, &zero);
+}
+
+INLINE struct thread *thread_of(struct task_struct *task)
+{
+	return bpf_task_storage_get(&threads, task, 0, 0);
+}
+
+static __attribute__((noinline)) int lose(void)
+{
+	struct cpu *cpu = this_cpu();
+	if (cpu)
+		cpu->lost++;
+	return 0;
+}
+
+/* Whether another program can strike on this CPU in the middle of this one. */
+enum others { ALONE, NOT_ALONE };
+
+/*
+ * Room for a record of this size, to be filled in and then given to `ready`. Null, and counted, when the reader is
+ * behind: nothing is overwritten.
+ *
+ * Only this CPU takes room here, but unless interrupts are off, a program can be interrupted by another one (a sample,
+ * an interrupt's wake-up) between its look at the end and its move of it. The reader is not woken: it looks by the
+ * clock, since waking it would put its wake-up on the program's bill.
+ */
+INLINE void *reserve(u32 size, enum others others)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct buffer *buffer = bpf_map_lookup_elem(&buffers, &cpu);
+	if (unlikely(!buffer))
+		goto lost;
+	u64 whole = sizeof(u64) + size;
+	u64 from = READ_ONCE(buffer->written);
+	for (int try = 0; try < 4; try++) {
+		if (unlikely(from + whole - READ_ONCE(buffer->taken) > (u64)segments_per_cpu * SEGMENT))
+			goto lost;
+		u64 found = from;
+		if (others == ALONE)
+			READ_ONCE(buffer->written) = from + whole;
+		else
+			found = __sync_val_compare_and_swap(&buffer->written, from, from + whole);
+		if (likely(found == from)) {
+			u32 index = cpu * segments_per_cpu + (from / SEGMENT & (segments_per_cpu - 1));
+			struct segment *segment = bpf_map_lookup_elem(&segments, &index);
+			if (unlikely(!segment))
+				goto lost;
+			return segment->bytes + (from & (SEGMENT - sizeof(u64))) + sizeof(u64);
+		}
+		from = found;
+	}
+lost:
+	lose();
+	return 0;
+}
+
+INLINE void ready(void *record, u32 size)
+{
+	STORE_RELEASE((u64 *)record - 1, (u64)size);
+}
+
+#define EMIT(record)                                                                                           \
+	do {                                                                                                   \
+		typeof(record) *place_ = reserve(sizeof(record), NOT_ALONE);                                   \
+		if (place_) {                                                                                  \
+			*place_ = (record);                                                                    \
+			ready(place_, sizeof(record));                                                         \
+		}                                                                                              \
+	} while (0)
+
+#define HEAD(kind_, a_, tid_, at_) { .at = (at_), .kind = (kind_), .a = (a_), .tid = (tid_) }
+
+INLINE u32 with_slots(u32 size, u32 slots)
+{
+	return size + slots * sizeof(struct slot);
+}
+
+INLINE u32 slots_of(struct thread *thread)
+{
+	u32 used = thread->used;
+	return used < SLOTS ? used : SLOTS;
+}
+
+INLINE void take_slots(struct thread *thread, u32 used, struct slot *to)
+{
+	for (int i = 0; i < SLOTS; i++) {
+		if (i >= used)
+			break;
+		to[i].call = thread->slot[i].call;
+		to[i].count = thread->slot[i].count;
+		to[i].ns = thread->slot[i].ns;
+	}
+	thread->used = 0;
+}
+
+/* Send a record with the slots that the thread has, if there is one. */
+#define EMIT_WITH_SLOTS(record, thread)                                                                        \
+	do {                                                                                                   \
+		u32 used_ = (thread) ? slots_of(thread) : 0;                                                   \
+		u32 size_ = with_slots(sizeof(record), used_);                                                 \
+		typeof(record) *place_ = reserve(size_, NOT_ALONE);                                            \
+		if (place_) {                                                                                  \
+			*place_ = (record);                                                                    \
+			place_->head.calls = used_;                                                            \
+			if (thread)                                                                            \
+				take_slots(thread, used_, place_->tail);                                       \
+			ready(place_, size_);                                                                  \
+		} else if (thread)                                                                             \
+			(thread)->used = 0;                                                                    \
+	} while (0)
+
+static __attribute__((noinline)) int flush(struct thread *thread, u32 tid, u64 now)
+{
+	struct flush_record record = { .head = HEAD(K_FLUSH, 0, tid, now) };
+	if (!thread)
+		return 0;
+	EMIT_WITH_SLOTS(record, thread);
+	return 0;
+}
+
+/* Book time on a CPU to a call of this stretch. */
+INLINE void book(struct thread *thread, u32 tid, u32 call, u32 count, u64 ns, u64 now)
+{
+	u32 used = thread->used;
+	/* Programs repeat themselves: the newest slot is the likely one. */
+	for (u32 i = 0; i < SLOTS; i++) {
+		if (i >= used)
+			break;
+		if (thread->slot[i].call == call) {
+			thread->slot[i].count += count;
+			thread->slot[i].ns += ns;
+			return;
+		}
+	}
+	if (used >= SLOTS) {
+		flush(thread, tid, now - ns);
+		used = 0;
+	}
+	thread->slot[used].call = call;
+	thread->slot[used].count = count;
+	thread->slot[used].ns = ns;
+	thread->used = used + 1;
+}
+
+/*
+ * A thread of ours runs and was not seen to come onto its CPU. Some kernels hide the switches of tasks that they
+ * protect, also those to other tasks. The scheduler's own count says how long it was in the run queue, so when it
+ * came is known after all.
+ */
+static __attribute__((noinline)) int came_unseen(struct thread *thread, struct task_struct *task, u64 now)
+{
+	struct switch_record record = {
+		.head = HEAD(K_SWITCH, LEFT_NONE, 0, now),
+		.cpu = bpf_get_smp_processor_id(),
+		.call = NO_CALL,
+	};
+	if (!thread || !task)
+		return 0;
+	struct sched_info *info = __builtin_preserve_access_index(&task->sched_info);
+	u64 queued = READ(info, run_delay) - thread->run_delay;
+	u64 from = thread->left == LEFT_RUNNABLE || thread->woken_at < thread->left_at ? thread->left_at : thread->woken_at;
+	u64 at = from + queued < now ? from + queued : now;
+	record.head.at = at;
+	record.into = READ(task, pid);
+	thread->off_ns += at - thread->left_at;
+	thread->seg = at;
+	thread->left = LEFT_NONE;
+	EMIT(record);
+	return 0;
+}
+
+#define ON_CPU(thread, task, now)                                                                              \
+	do {                                                                                                   \
+		if (unlikely((thread)->left != LEFT_NONE))                                                     \
+			came_unseen(thread, task, now);                                                        \
+	} while (0)
+
+/* Bring the running thread's books up to now, in the middle of a call or outside. */
+INLINE void settle(struct thread *thread, struct task_struct *task, u64 now)
+{
+	u32 tid = task->pid;
+	ON_CPU(thread, task, now);
+	if (thread->call != NO_CALL)
+		book(thread, tid, thread->call, 0, now - thread->seg, now);
+	thread->seg = now;
+}

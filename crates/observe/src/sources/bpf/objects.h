@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What a blocked thread waits on, read from the arguments of its call: files, sockets and their ends; and whether its
+ * control groups let it run.
+ */
+#pragma once
+#include "books.h"
+
+INLINE void read_ends(struct sock *sk, struct ends *ends)
+{
+	struct sock_common *common = __builtin_preserve_access_index(&sk->__sk_common);
+	u16 family = READ(common, skc_family);
+	ends->family = family;
+	ends->protocol = READ(sk, sk_protocol);
+	ends->local_port = READ(common, skc_num);
+	u16 port = READ(common, skc_dport);
+	ends->remote_port = port >> 8 | (u16)(port << 8);
+	if (family == 10) {
+		bpf_probe_read_kernel(ends->local, 16, __builtin_preserve_access_index(&common->skc_v6_rcv_saddr));
+		bpf_probe_read_kernel(ends->remote, 16, __builtin_preserve_access_index(&common->skc_v6_daddr));
+	} else {
+		ends->local[10] = ends->local[11] = ends->remote[10] = ends->remote[11] = 0xff;
+		bpf_probe_read_kernel(ends->local + 12, 4, __builtin_preserve_access_index(&common->skc_rcv_saddr));
+		bpf_probe_read_kernel(ends->remote + 12, 4, __builtin_preserve_access_index(&common->skc_daddr));
+	}
+}
+
+static __attribute__((noinline)) int tell_object(struct file *file, u64 now, u32 tid)
+{
+	struct object_record record = { .head = HEAD(K_OBJECT, ON_FILE, tid, now), .object = (u64)file };
+	struct inode *inode = READ(file, f_inode);
+	struct super_block *sb = READ(inode, i_sb);
+	struct path *path = __builtin_preserve_access_index(&file->f_path);
+	struct dentry *dentry = READ(path, dentry);
+	struct qstr *name = __builtin_preserve_access_index(&dentry->d_name);
+	record.mode = READ(inode, i_mode);
+	record.ino = READ(inode, i_ino);
+	record.magic = READ(sb, s_magic);
+	record.dev = READ(sb, s_dev);
+	u16 type = record.mode & 0170000;
+	if (type == 0020000 || type == 0060000)
+		record.dev = READ(inode, i_rdev);
+	bpf_probe_read_kernel_str(record.name, sizeof(record.name), READ(name, name));
+	if (type == 0140000) {
+		struct socket *socket = READ(file, private_data);
+		struct sock *sk = READ(socket, sk);
+		struct sock_common *common = __builtin_preserve_access_index(&sk->__sk_common);
+		u16 family = READ(common, skc_family);
+		record.head.a = ON_OTHER_SOCKET;
+		record.ends.family = family;
+		if (family == 1) {
+			record.head.a = ON_UNIX;
+			struct sock *peer = READ((struct unix_sock *)sk, peer);
+			struct socket *other = READ(peer, sk_socket);
+			struct file *other_file = READ(other, file);
+			struct inode *other_inode = READ(other_file, f_inode);
+			record.peer = READ(other_inode, i_ino);
+		} else if (family == 2 || family == 10) {
+			record.head.a = ON_NET;
+			read_ends(sk, &record.ends);
+		}
+	}
+	EMIT(record);
+	return 0;
+}
+
+/* Which object the call of a thread that leaves is about; user space is told what it is when that is new. */
+INLINE u64 object_of(struct task_struct *task, struct files_struct *files, struct thread *thread, u64 now)
+{
+	u32 call = thread->call;
+	u8 kind = arg_kind[index_of(call) & (2 * CALLS - 1)];
+	if (kind == ARG_NONE)
+		return 0;
+	bool compat __attribute__((unused)) = call & COMPAT;
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	u64 arg = ARG0(regs, compat);
+	if (kind == ARG_FUTEX)
+		return arg;
+	if (kind == ARG_POLL) {
+		/* One descriptor can be named; of several, only the waker tells. */
+		s32 one = -1;
+		if (ARG1(regs, compat) != 1 || bpf_probe_read_user(&one, sizeof(one), (void *)arg))
+			return 0;
+		arg = (u32)one;
+	}
+	u32 fd = arg;
+	struct fdtable *table = files->fdt;
+	if (fd >= table->max_fds)
+		return 0;
+	struct file **array = table->fd;
+	struct file *file = 0;
+	bpf_probe_read_kernel(&file, sizeof(file), array + fd);
+	if (!file)
+		return 0;
+	u64 inode = (u64)READ(file, f_inode);
+	if (thread->file[fd & 1] != (u64)file || thread->inode[fd & 1] != inode) {
+		thread->file[fd & 1] = (u64)file;
+		thread->inode[fd & 1] = inode;
+		tell_object(file, now, task->pid);
+	}
+	return (u64)file;
+}
+
+/* Time that the thread's control groups spent out of quota, ever. */
+INLINE u64 throttled_time(struct task_struct *task)
+{
+	if (!FIELD_EXISTS((struct task_struct *)0, sched_task_group) || !FIELD_EXISTS((struct task_group *)0, cfs_bandwidth))
+		return 0;
+	struct task_group *group = READ(task, sched_task_group);
+	u64 sum = 0;
+	for (int i = 0; i < 4; i++) {
+		if (!group)
+			break;
+		struct cfs_bandwidth *bandwidth = __builtin_preserve_access_index(&group->cfs_bandwidth);
+		sum += READ(bandwidth, throttled_time);
+		group = READ(group, parent);
+	}
+	return sum;
+}
