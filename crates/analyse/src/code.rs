@@ -8,8 +8,8 @@ mod tables;
 
 use frames::Expanded;
 use model::profile::{Doing, Moment, Owner, Profile, Weight};
-use model::run::Address;
 use model::recording::{Comm, Function, Mode, Place};
+use model::run::Address;
 use model::{Event, Header, Ns, Pid, State, Tid};
 use rustc_hash::FxHashMap;
 pub(crate) use tables::{functions, lines};
@@ -158,7 +158,9 @@ impl Code {
     /// The program's own code by instruction, most time first.
     pub(crate) fn addresses(&self) -> Vec<Address> {
         let mut sums: FxHashMap<u32, (Ns, u64)> = FxHashMap::default();
-        for ((node, _, _), (ns, count)) in self.weights.iter().filter(|((_, _, doing), _)| *doing == Doing::User) {
+        for ((node, _, _), (ns, count)) in
+            self.weights.iter().filter(|((_, _, doing), _)| *doing == Doing::User)
+        {
             let sum = sums.entry(self.nodes[*node as usize - 1].1).or_default();
             sum.0 += ns;
             sum.1 += count;

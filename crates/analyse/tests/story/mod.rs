@@ -6,7 +6,7 @@ use model::recording::{
     Calls, Comm, Counters, Ending, Ends, Event, Header, Host, In, Left, Object, Out, Tier, Trailer, Wait,
     Waker,
 };
-use model::{Ns, Pid, Run, Seen, State, Tid};
+use model::{Analysis, Ns, Pid, Run, Seen, State, Tid};
 
 pub const ROOT: Pid = 100;
 const US: Ns = 1000;
@@ -118,9 +118,14 @@ impl Story {
 
     /// Whatever came so far, analysed.
     pub fn told(&self) -> Run {
+        self.analysed().run
+    }
+
+    /// The same with the tree of calls.
+    pub fn analysed(&self) -> Analysis {
         let mut analyser = Analyser::new(&header());
         self.events.iter().for_each(|event| analyser.event(event));
-        analyser.finish(&trailer(self.now + US)).run
+        analyser.finish(&trailer(self.now + US))
     }
 }
 
