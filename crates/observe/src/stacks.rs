@@ -4,12 +4,14 @@
 //! mappings and stacks wait here until the events before them have been told. How a stack is followed and what code is
 //! called is left to `code`.
 
+mod faults;
 mod names;
 mod python;
 mod tree;
 
 use ::python::record::{Stack, described};
 use code::{Mapping, Processes, RawFrame, Registers};
+use faults::Faults;
 use model::coverage::{Extent, Source};
 use model::recording::{Mode, Place};
 use model::{Call, Event, Ns, Pid, Tid};
@@ -40,8 +42,16 @@ pub(crate) struct RawStack {
 /// What the stack is one of.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Of {
-    Sample { mode: Mode, period_ns: u32 },
-    Wait { weight_ns: Ns, call: Option<Call> },
+    Sample {
+        mode: Mode,
+        period_ns: u32,
+    },
+    Wait {
+        weight_ns: Ns,
+        call: Option<Call>,
+    },
+    /// Of a fault that blocks from here on.
+    Fault,
 }
 
 enum Item {
@@ -67,6 +77,8 @@ pub(crate) struct Stacks {
     waiting: Vec<(Ns, Item)>,
     sorted: bool,
     frames: Vec<RawFrame>,
+    /// Threads that are blocked in a fault: since when, and where, if that is known.
+    faults: Faults,
     /// How many were taken.
     pub(crate) taken: u64,
     /// What could not be named, once names were looked up.
@@ -91,6 +103,7 @@ impl Stacks {
             waiting: Vec::new(),
             sorted: true,
             frames: Vec::new(),
+            faults: Faults::default(),
             taken: 0,
             unnamed: Unnamed::default(),
         }
@@ -159,6 +172,13 @@ impl Stacks {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Tells the stack of a wait in a fault that `event` ends. To be called after the event was told.
+    pub(crate) fn after(&mut self, event: &Event, sink: &mut dyn FnMut(&Event)) {
+        if let (Some((tid, node, weight_ns)), Some(at)) = (self.faults.after(event), event.at()) {
+            sink(&Event::WaitStack { at, tid, node, weight_ns, call: None });
         }
     }
 
@@ -252,6 +272,10 @@ impl Stacks {
         }
         let tid = stack.tid;
         sink(&match stack.of {
+            Of::Fault => {
+                self.faults.stack(tid, node);
+                return;
+            }
             Of::Sample { mode, period_ns } => Event::SampleStack { at, tid, node, mode, period_ns },
             Of::Wait { weight_ns, call } => Event::WaitStack { at, tid, node, weight_ns, call },
         });

@@ -47,6 +47,7 @@ mod kind {
     pub(super) const READY: u8 = 14;
     pub(super) const SAMPLE_STACK: u8 = 64;
     pub(super) const WAIT_STACK: u8 = 65;
+    pub(super) const FAULT_STACK: u8 = 66;
 }
 
 /// A record, read field by field. Reading past its end gives zeros and marks it.
@@ -345,6 +346,7 @@ fn stack(bytes: &[u8]) -> Option<(Ns, RawStack)> {
         kind::WAIT_STACK => {
             Of::Wait { weight_ns: stands_for_ns, call: (number != NO_CALL).then(|| call(number)) }
         }
+        kind::FAULT_STACK => Of::Fault,
         _ => return None,
     };
     let entries = (record.u32(HEAD + 80) as usize / 8).min(KERNEL_MAX);

@@ -194,6 +194,21 @@ INLINE bool in_iowait(struct task_struct *task)
  * still good: reading them is dear, and some threads are preempted 100,000 times a second. */
 #define THROTTLE_NS 500000
 
+/* Of one thread not more often: the length of what is left out is added to the next. */
+#define FAULT_STACK_NS 200000
+
+/* A fault blocks, which no event ends that still has the stack. So it is taken as the wait begins. */
+static __attribute__((noinline)) int fault_waits(struct thread *thread, struct task_struct *task, u64 now)
+{
+	if (!thread || !task || now - thread->fault_at < FAULT_STACK_NS)
+		return 0;
+	thread->fault_at = now;
+	struct head head = HEAD(K_FAULT_STACK, 0, task->pid, now);
+	tell_python(python_frames(task, &thread->python, 1, now));
+	tell_stack(0, task, 1, head, NO_CALL, 0);
+	return 0;
+}
+
 SEC("tp_btf/sched_switch")
 int sched_switch(u64 *ctx)
 {
@@ -235,6 +250,8 @@ int sched_switch(u64 *ctx)
 				flags |= F_IO;
 			if (call != NO_CALL)
 				object = object_of(prev, files, out, now);
+			else
+				fault_waits(out, prev, now);
 		}
 		used = slots_of(out);
 		out->left = how;
@@ -253,7 +270,7 @@ int sched_switch(u64 *ctx)
 		into->off_ns += off;
 		into->seg = now;
 		into->left = LEFT_NONE;
-		if (left == LEFT_BLOCKED)
+		if (left == LEFT_BLOCKED && into->call != NO_CALL)
 			into->blocked_ns += into->woken_at > into->left_at ? into->woken_at - into->left_at : off;
 		if (off > RAN_NS) {
 			u64 throttled = 0;

@@ -33,8 +33,8 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::{fs, io, iter, thread};
 use sys::clock::monotonic_ns;
-use waits::WaitPeriod;
 use sys::shared::Words;
+use waits::WaitPeriod;
 
 /// The kernel half, for this architecture.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/dwell.bpf.o"));
@@ -262,6 +262,7 @@ impl Bpf {
                 }
                 stacks.before(&event, sink);
                 sink(&event);
+                stacks.after(&event, sink);
             }
         });
         self.tell_pythons();

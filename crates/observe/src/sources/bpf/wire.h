@@ -27,6 +27,7 @@ enum kind {
 	/* In the ring `stacks`. */
 	K_SAMPLE_STACK = 64, /* a: mode */
 	K_WAIT_STACK,
+	K_FAULT_STACK, /* of the wait that begins: its length is not known yet */
 };
 
 enum left { LEFT_NONE, LEFT_RUNNABLE, LEFT_BLOCKED, LEFT_STOPPED, LEFT_DEAD };

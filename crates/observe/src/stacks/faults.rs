@@ -1,0 +1,114 @@
+//! Waits in faults: their stacks are taken as they begin, and get their weight when they are over.
+
+use model::recording::{In, Left, Out};
+use model::{Event, Ns, Tid};
+use rustc_hash::FxHashMap;
+
+/// Threads of which something is kept; with more at once, some waits have no stack.
+const THREADS: usize = 16_384;
+
+/// Threads that wait, or waited, in faults.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    threads: FxHashMap<Tid, Fault>,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Fault {
+    /// Since when it is blocked; 0 when it is not.
+    since: Ns,
+    /// When it was woken; 0 when it was not.
+    woken: Ns,
+    /// Blocked time that no stack stands for yet.
+    owed_ns: Ns,
+    /// The stack that this wait began with; 0 when there is none.
+    node: u32,
+}
+
+impl Faults {
+    /// A stack was taken of a thread that blocks in a fault.
+    pub(super) fn stack(&mut self, tid: Tid, node: u32) {
+        if self.threads.len() < THREADS || self.threads.contains_key(&tid) {
+            self.threads.entry(tid).or_default().node = node;
+        }
+    }
+
+    /// What is heard of the threads. A wait that is over, with a stack: the thread, its stack and the time that it
+    /// stands for.
+    pub(super) fn after(&mut self, event: &Event) -> Option<(Tid, u32, Ns)> {
+        match event {
+            Event::Switch { at, out, into, .. } => {
+                let over = into.as_ref().and_then(|into| self.came(*at, into));
+                if let Some(out) = out {
+                    self.left(*at, out);
+                }
+                over
+            }
+            Event::Wake { at, tid, .. } => {
+                if let Some(fault) = self.threads.get_mut(tid).filter(|fault| fault.since > 0) {
+                    fault.woken = *at;
+                }
+                None
+            }
+            Event::Exit { tid, .. } => {
+                self.threads.remove(tid);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn left(&mut self, at: Ns, out: &Out) {
+        match &out.left {
+            Left::Blocked(wait) if wait.call.is_none() => {
+                if self.threads.len() < THREADS || self.threads.contains_key(&out.tid) {
+                    let fault = self.threads.entry(out.tid).or_default();
+                    (fault.since, fault.woken) = (at, 0);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn came(&mut self, at: Ns, into: &In) -> Option<(Tid, u32, Ns)> {
+        let fault = self.threads.get_mut(&into.tid).filter(|fault| fault.since > 0)?;
+        let until = if fault.woken > 0 { fault.woken } else { at };
+        fault.owed_ns += until.saturating_sub(fault.since);
+        fault.since = 0;
+        if fault.node == 0 {
+            return None;
+        }
+        let over = (into.tid, fault.node, fault.owed_ns);
+        (fault.owed_ns, fault.node) = (0, 0);
+        Some(over)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::recording::{Calls, Object, Wait, Waker};
+
+    fn leaves(at: Ns) -> Event {
+        let wait = Wait { call: None, uninterruptible: true, io: true, on: Object::Unknown };
+        let out = Some(Out { tid: 7, left: Left::Blocked(wait), calls: Calls::new() });
+        Event::Switch { at, cpu: 0, out, into: None }
+    }
+
+    fn comes(at: Ns) -> Event {
+        Event::Switch { at, cpu: 0, out: None, into: Some(In { tid: 7, ran: None, throttled_ns: 0 }) }
+    }
+
+    #[test]
+    fn a_stack_stands_for_its_wait_and_for_those_without_since_the_last() {
+        let mut faults = Faults::default();
+        assert_eq!(faults.after(&comes(5)), None);
+        faults.after(&leaves(10));
+        faults.after(&Event::Wake { at: 40, cpu: 0, tid: 7, waker: Waker::Device, calls: Calls::new() });
+        assert_eq!(faults.after(&comes(50)), None);
+        faults.stack(7, 3);
+        faults.after(&leaves(100));
+        assert_eq!(faults.after(&comes(200)), Some((7, 3, 130)));
+        assert_eq!(faults.after(&comes(300)), None);
+    }
+}
