@@ -7,30 +7,40 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
+# The interpreter itself, where `python3` is a version manager's script that looks for it.
+PATH=$(dirname "$(python3 -c 'import sys; print(sys.executable)')"):$PATH
 
-page() { # title, what to see, command…
-	title=$1 text=$2
-	shift 2
+page() { # title, what to see, options of dwell in one word, command…
+	title=$1 text=$2 options=$3
+	shift 3
 	printf '## %s\n\n%s\n\n```\n' "$title" "$text"
-	"$dwell" run --color never --width 96 -o page.txt -- "$@" >/dev/null 2>errors.txt </dev/null || true
+	if [ -n "$options" ]; then printf '$ dwell run %s %s\n' "$options" "$*"; fi
+	# Options are words.
+	# shellcheck disable=SC2086
+	"$dwell" run --color never --width 96 $options -o page.txt -- "$@" >/dev/null 2>errors.txt </dev/null || true
 	cat page.txt
 	printf '```\n\n'
 }
 
-cp "$here"/examples/* .
-cc -O1 -pthread -o locked locked.c
-cc -O2 -o served served.c
+cp "$here"/examples/* "$here"/nodes.c .
+cc -O1 -g -pthread -o locked locked.c
+cc -O2 -g -o served served.c
+cc -O1 -g -o nodes nodes.c
+cc -O1 -g -o search search.c
 dd if=/dev/urandom of=large bs=1M count=256 status=none
 dd if=/dev/zero of=text bs=1M count=64 status=none
 sync
 
 printf '# Examples\n\nReal programs, as `bench/examples.sh` printed them. The bar and the strip are coloured on a terminal.\n\n'
-page 'A recursive long listing' 'Bound by the kernel: a `statx` and two attribute calls for each file. `-l` asks for them.' ls -lR /usr
-page 'The short one' 'The same files without `-l`: no call per file is left.' ls -R /usr
-page 'Copying a large file' 'The kernel copies; whatever waits, waits for the disk.' cp large copy
-page 'gzip in a pipeline' 'Three processes, and the wall clock is that of one: the path goes through `gzip`.' sh -c 'cat text | gzip | wc -c'
-page 'A build' 'The driver `cc` waits for the compiler, so the path is the compiler'"'"'s.' cc -O2 -c -o locked.o locked.c
-page 'A Python grid that is allocated anew each step' 'Each step touches fresh memory, which shows as faults.' python3 grid.py
-page 'A program that sleeps' 'Idle, and it says for how long.' sleep 0.5
-page 'Threads and a lock' 'The main thread waits for a lock; the wall clock is what its holder did meanwhile.' ./locked
-page 'A slow local server' 'The server sleeps on each request; it is of the tree, so the path finds its sleep.' ./served
+page 'A recursive long listing' 'Bound by the kernel: a `statx` and two attribute calls for each file. `-l` asks for them.' '' ls -lR /usr
+page 'The short one' 'The same files without `-l`: no call per file is left.' '' ls -R /usr
+page 'Copying a large file' 'The kernel copies; whatever waits, waits for the disk.' '' cp large copy
+page 'gzip in a pipeline' 'Three processes, and the wall clock is that of one: the path goes through `gzip`.' '' sh -c 'cat text | gzip | wc -c'
+page 'A build' 'The driver `cc` waits for the compiler, so the path is the compiler'"'"'s.' '' cc -O2 -c -o locked.o locked.c
+page 'A list of a million nodes' 'Most of the time is the allocator'"'"'s and the kernel'"'"'s, which clears the pages; `main` walks the list.' '' ./nodes 4000000
+page 'A Python grid that is allocated anew each step' 'Each step touches fresh memory, which shows as faults: line 7 allocates it, and line 16 drops it again.' '--lines step' python3 grid.py
+page 'A Python client of a slow service' 'Two things in one tree: the loop in `dearest`, and what waits for each answer in `price`.' '--flame --lines price' python3 stock.py
+page 'A program that sleeps' 'Idle, and it says for how long.' '' sleep 0.5
+page 'Threads and a lock' 'The main thread waits for a lock; the wall clock is what its holder did meanwhile.' '' ./locked
+page 'A slow local server' 'The server sleeps on each request; it is of the tree, so the path finds its sleep, and the line it was called from.' '' ./served
+page 'Exact executions' 'How often each block of a function is executed: a binary search, which goes left about as often as right.' '--count-blocks=search' ./search

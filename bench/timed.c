@@ -1,4 +1,5 @@
-/* timed OUT [--rss] COMMAND…: runs COMMAND and writes when it began and ended, how it ended, and its peak memory.
+/* timed OUT [--rss] COMMAND…: runs COMMAND and writes when it began and ended, how it ended, its peak memory
+ * and its CPU time, that of its children with it.
  *
  * It stands both around a tool and, as the program, within it: the difference of the two is the tool's own start-up and
  * ending. Memory is asked of /proc while the command runs (only with --rss, as asking costs time): rusage would give the
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -77,12 +79,19 @@ int main(int argc, char **argv)
 	}
 	long long ended = now_ns();
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	struct rusage used;
+	/* Of all that was waited for: the command and what it waited for itself. */
+	if (getrusage(RUSAGE_CHILDREN, &used)) {
+		perror("getrusage");
+		return 1;
+	}
+	long long cpu_us = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000ll + used.ru_utime.tv_usec + used.ru_stime.tv_usec;
 	FILE *out = fopen(argv[1], "w");
 	if (!out) {
 		perror(argv[1]);
 		return 1;
 	}
-	fprintf(out, "%lld %lld %d %ld\n", begun, ended, code, peak);
+	fprintf(out, "%lld %lld %d %ld %lld\n", begun, ended, code, peak, cpu_us);
 	if (fclose(out))
 		return 1;
 	return code;

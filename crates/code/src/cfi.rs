@@ -83,15 +83,35 @@ impl Cfi {
         })
     }
 
-    fn eh_rule(&mut self, address: u64) -> Option<Rule> {
-        let (section, finder) = self.eh.as_ref()?;
-        let entry = match finder {
-            Finder::Index(index) => index.entry(section, &self.bases, address)?,
+    /// The first address of the function that an address is in, where there is an entry for it.
+    pub(crate) fn start(&self, address: u64) -> Option<u64> {
+        let of =
+            |entry: &FrameDescriptionEntry<Window>| entry.contains(address).then(|| entry.initial_address());
+        let eh = self.eh.as_ref().and_then(|(section, finder)| of(&self.entry(section, finder, address)?));
+        eh.or_else(|| {
+            let (section, index) = self.debug.as_ref()?;
+            of(&index.entry(section, &self.bases, address)?)
+        })
+    }
+
+    fn entry(
+        &self,
+        section: &EhFrame<Window>,
+        finder: &Finder,
+        address: u64,
+    ) -> Option<FrameDescriptionEntry<Window>> {
+        match finder {
+            Finder::Index(index) => index.entry(section, &self.bases, address),
             Finder::Header(header) => {
                 let offset = header.entry(address).ok()??;
-                section.fde_from_offset(&self.bases, offset.into(), EhFrame::cie_from_offset).ok()?
+                section.fde_from_offset(&self.bases, offset.into(), EhFrame::cie_from_offset).ok()
             }
-        };
+        }
+    }
+
+    fn eh_rule(&mut self, address: u64) -> Option<Rule> {
+        let (section, finder) = self.eh.as_ref()?;
+        let entry = self.entry(section, finder, address)?;
         rule(section, &entry, &self.bases, &mut self.context, address)
     }
 }

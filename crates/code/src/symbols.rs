@@ -5,8 +5,9 @@
 
 pub(crate) mod debug_file;
 mod demangle;
-mod go;
+pub(crate) mod go;
 mod lines;
+mod plt;
 mod table;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 use model::recording::Function;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::cfi::Cfi;
 use crate::elf::Elf;
 use crate::files::{FileId, Module};
 use crate::inflate;
@@ -25,7 +27,8 @@ use crate::unwind::RawFrame;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
     /// For each place asked for, in that order: the function there and those inlined into it, the innermost first.
-    /// Never empty; where there is no symbol its only function has no name.
+    /// Never empty; where there is no symbol its only function is called by the file and its first address, or has no
+    /// name where even that is not known.
     pub functions: Vec<Vec<Function>>,
     /// The places (positions in `functions`) that may have more to tell than time was given for: lines, inlined
     /// functions, or even the name.
@@ -65,6 +68,7 @@ impl Processes {
         for (file, positions) in &files {
             let Some(module) = self.files.module(*file) else { continue };
             by_line(module, places, positions, deadline, &mut names);
+            by_start(module, self.files.path(*file), places, positions, &mut names.functions);
             if cut.contains(file) {
                 names.unfinished.extend(positions);
             }
@@ -115,6 +119,7 @@ fn by_symbol(
         bytes.set_deadline(Some(deadline));
         table::name(bytes, elf, &addresses, &mut raw);
         go::name(bytes, elf, &addresses, &mut raw);
+        plt::name(bytes, elf, &addresses, &mut raw);
         if raw.iter().any(Option::is_none)
             && let Some(section) = elf.section(b".gnu_debugdata")
             && let Some(packed) = inflate::packed_file(bytes, section)
@@ -127,14 +132,46 @@ fn by_symbol(
         done &= !bytes.expired();
         bytes.set_deadline(None);
     }
-    let names: Vec<Option<String>> =
-        raw.into_iter().map(|raw| raw.as_deref().map(demangle::demangled)).collect();
+    let names: Vec<Option<String>> = raw.into_iter().map(|raw| raw.as_deref().map(demangled)).collect();
     for position in positions {
         if let Ok(at) = addresses.binary_search(&places[*position].address) {
             functions[*position][0].name.clone_from(&names[at]);
         }
     }
     done
+}
+
+/// A symbol's name as people write it; that of a stub stays that of a stub.
+fn demangled(raw: &str) -> String {
+    match raw.strip_suffix(plt::MARK) {
+        Some(raw) => demangle::demangled(raw) + plt::MARK,
+        None => demangle::demangled(raw),
+    }
+}
+
+/// Where there is no name at all, the function's first address in its stead, as call frame information has it: so all
+/// places of a function are called the same.
+fn by_start(
+    module: &Module,
+    path: &str,
+    places: &[RawFrame],
+    positions: &[usize],
+    functions: &mut [Vec<Function>],
+) {
+    let unnamed = |position: &&usize| functions[**position].last().is_some_and(|it| it.name.is_none());
+    let unnamed: Vec<usize> = positions.iter().filter(unnamed).copied().collect();
+    if unnamed.is_empty() {
+        return;
+    }
+    let cfi = Cfi::new(&module.bytes, &module.elf);
+    let file = path.rsplit('/').next().unwrap_or_default();
+    for position in unnamed {
+        if let (Some(start), Some(function)) =
+            (cfi.start(places[position].address), functions[position].last_mut())
+        {
+            function.name = Some(format!("{file}+{start:#x}"));
+        }
+    }
 }
 
 /// Lines and inlined functions of a file's places.

@@ -9,6 +9,7 @@ use crate::files::FileId;
 use crate::processes::Processes;
 use crate::registers::Registers;
 use crate::rule::{Failed, Stack, Step};
+use crate::symbols::go;
 
 /// Functions of one stack; deeper ones are cut off there.
 const FRAMES_MAX: usize = 1_024;
@@ -86,6 +87,9 @@ impl Processes {
         for _ in 0..FRAMES_MAX {
             let address = if exact { registers.ip } else { registers.ip - 1 };
             let Some((frame, broke)) = self.place(pid, address) else {
+                if out.last().is_some_and(|last| self.begins_threads(*last)) {
+                    return None;
+                }
                 return Some(guessed.unwrap_or(Broke::NoMapping));
             };
             out.push(frame);
@@ -124,6 +128,12 @@ impl Processes {
         module.is_some_and(|module| {
             (module.elf.entry..module.elf.entry.saturating_add(ENTRY_LEN)).contains(&frame.address)
         })
+    }
+
+    /// Whether a thread of Go began there: nobody has called it.
+    fn begins_threads(&self, frame: RawFrame) -> bool {
+        let module = self.files.module(frame.file);
+        module.is_some_and(|module| go::begins_threads(&module.bytes, &module.elf, frame.address))
     }
 
     /// Where an address is, and why nothing is known of its file, if so.

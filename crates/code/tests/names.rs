@@ -4,7 +4,7 @@ mod support;
 
 use std::time::Duration;
 
-use dwell_code::{FileId, Processes};
+use dwell_code::{FileId, Processes, RawFrame};
 use support::{Bench, Running, follow};
 
 const LIBRARY: &str = r#"
@@ -62,8 +62,38 @@ fn a_stripped_library_has_the_names_that_it_exports() {
     let Some(running) = with_library(&bench, &[&["strip", "libown.so"]]) else { return };
     let mut processes = Processes::new();
     let followed = follow(&mut processes, running.pid(), &running.blocked());
-    assert_eq!(followed.names[..4], ["read", "?", "shown", "main"]);
+    let names = &followed.names;
+    assert_eq!([&names[0], &names[2], &names[3]], ["read", "shown", "main"]);
+    // What has no name is called by where it begins, from wherever in it the stack leads on.
+    let start = names[1].strip_prefix("libown.so+0x").and_then(|start| u64::from_str_radix(start, 16).ok());
+    let start = start.unwrap_or_else(|| panic!("{names:?}"));
+    let frame = followed.frames[1];
+    assert!(start < frame.address && frame.address - start < 64, "{frame:?} of {start:#x}");
+    let first = RawFrame { address: start, ..frame };
+    let found = processes.names(&[first, frame], Duration::from_secs(9)).functions;
+    assert_eq!(found[0][0].name, found[1][0].name);
     assert_eq!(followed.broke, None);
+}
+
+#[test]
+fn a_stub_of_the_linker_is_called_by_where_it_leads() {
+    for options in [&[][..], &["-Wl,-z,ibtplt"], &["-fno-plt"], &["-Wl,-z,now"]] {
+        let bench = Bench::new();
+        let how = ["gcc", "-O2", "-fPIC", "-shared", "-s"];
+        let Some(library) = bench.compiled("libown.so", LIBRARY, &[&how, options].concat()) else { return };
+        let mut processes = Processes::new();
+        let file = processes.file(&library).unwrap();
+        // Each byte of the code, in stubs or not.
+        let places: Vec<RawFrame> = (0x1000..0x2000).map(|address| RawFrame { file, address }).collect();
+        let found = processes.names(&places, Duration::from_secs(9)).functions;
+        let stubs =
+            found.iter().filter_map(|functions| functions[0].name.as_deref()).filter(|n| n.contains('@'));
+        let stubs: Vec<&str> = stubs.collect();
+        assert!(stubs.iter().all(|name| ["read@plt", "__cxa_finalize@plt"].contains(name)), "{stubs:?}");
+        let of_read = stubs.iter().filter(|name| **name == "read@plt").count();
+        let expected = if options == ["-fno-plt"] { 0..=0 } else { 6..=32 };
+        assert!(expected.contains(&of_read), "{options:?}: {of_read} bytes");
+    }
 }
 
 #[test]
@@ -83,7 +113,8 @@ fn a_debug_file_beside_the_library_is_found_by_its_link() {
     // The debug file of another build is not taken.
     std::fs::copy(bench.path("user"), bench.path("libown.debug")).unwrap();
     let followed = follow(&mut Processes::new(), running.pid(), &raw);
-    assert_eq!(followed.names[..4], ["read", "?", "shown", "main"]);
+    assert!(followed.names[1].starts_with("libown.so+0x"), "{:?}", followed.names);
+    assert_eq!(followed.names[2..4], ["shown", "main"]);
 }
 
 #[test]

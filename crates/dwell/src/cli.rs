@@ -49,10 +49,17 @@ pub(crate) struct RunArgs {
     pub(crate) rate: Option<u32>,
 
     /// Count how often each block of FUNCTION is executed, exactly, by stepping the program; without FUNCTION, of all
-    /// its functions. Nothing is timed then: stepping makes a program thousands of times slower. FUNCTION@FILE looks
+    /// its functions. Nothing is timed then: a step takes some 30 us. FUNCTION@FILE looks
     /// in another file than the program's
     #[arg(long, value_name = "FUNCTION", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) count_blocks: Option<String>,
+
+    /// Count how often each line of a Python program (3.12 or later) is executed, exactly, in all its threads and in
+    /// Python processes that it starts; with FUNCTION, show all of its lines. Nothing is timed then: counting makes
+    /// Python 2 to 20 times slower
+    #[arg(long, value_name = "FUNCTION", num_args = 0..=1, require_equals = true, default_missing_value = "",
+          conflicts_with = "count_blocks")]
+    pub(crate) hits: Option<String>,
 
     #[command(flatten)]
     pub(crate) page: PageArgs,
@@ -118,7 +125,7 @@ pub(crate) struct CodeArgs {
     #[arg(long, value_name = "FUNCTION")]
     pub(crate) annotate: Vec<String>,
 
-    /// Write folded stacks, in microseconds, to FILE (for flamegraph.pl, inferno, speedscope)
+    /// Write folded stacks, in nanoseconds, to FILE (for flamegraph.pl, inferno, speedscope)
     #[arg(long, value_name = "FILE")]
     pub(crate) folded: Option<Place>,
 

@@ -127,7 +127,9 @@ fn page_text(args: &PageArgs, analysis: &Analysis, look: Look) -> String {
         text.push('\n');
         text.push_str(&match annotate::sampled(function, &analysis.addresses, look) {
             Ok(listing) => listing,
-            Err(error) => format!("{}\n", report::clean(&format!("{error:#}"), look.unicode)),
+            Err(error) => {
+                format!("{error:#}").lines().map(|line| report::clean(line, look.unicode) + "\n").collect()
+            }
         });
     }
     text

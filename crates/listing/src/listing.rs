@@ -224,6 +224,8 @@ fn entered(instructions: &[Instruction], counts: Option<&Counts>) -> Vec<u64> {
 fn notes(total: Sample, astray: u64, instructions: &[Instruction], counts: Option<&Counts>) -> Vec<Note> {
     let mut notes = Vec::new();
     match total.count {
+        // Counts were asked for in its place.
+        0 if counts.is_some() => {}
         0 => notes.push(Note::NoSamples),
         few if few < FEW => notes.extend([Note::Skid, Note::Few(few)]),
         _ => notes.push(Note::Skid),
@@ -317,7 +319,7 @@ mod tests {
         let listing = check(&[], Some(&Counts { executions, partial: true }));
         assert_eq!((listing.hottest, listing.executed), (Some(1), Some(12)));
         assert_eq!(listing.blocks[1].executions, Some(5));
-        assert_eq!(listing.notes, [Note::NoSamples, Note::Partial]);
+        assert_eq!(listing.notes, [Note::Partial]);
     }
 
     #[test]
@@ -334,6 +336,6 @@ mod tests {
         let counts = Counts { executions: BTreeMap::from([(0, 4), (3, 4), (4, 4)]), partial: false };
         let listing = listing(subject(), &code, &BTreeMap::new(), &BTreeMap::new(), Some(&counts));
         assert_eq!(listing.blocks.iter().map(|block| block.start).collect::<Vec<_>>(), [0, 2, 3]);
-        assert_eq!(listing.notes, [Note::NoSamples, Note::IndirectJumps(1)]);
+        assert_eq!(listing.notes, [Note::IndirectJumps(1)]);
     }
 }

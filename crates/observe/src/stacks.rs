@@ -74,7 +74,9 @@ pub(crate) struct Stacks {
     /// Processes of the tree: what others map is of no concern.
     members: FxHashSet<Pid>,
     /// In order of time, the latest first, so that the next is at the end.
-    waiting: Vec<(Ns, Item)>,
+    waiting: Vec<(Ns, u64, Item)>,
+    /// How many have come.
+    came: u64,
     sorted: bool,
     frames: Vec<RawFrame>,
     /// Threads that are blocked in a fault: since when, and where, if that is known.
@@ -101,6 +103,7 @@ impl Stacks {
             targets: Vec::new(),
             members: FxHashSet::default(),
             waiting: Vec::new(),
+            came: 0,
             sorted: true,
             frames: Vec::new(),
             faults: Faults::default(),
@@ -137,7 +140,8 @@ impl Stacks {
     }
 
     fn add(&mut self, at: Ns, item: Item) {
-        self.waiting.push((at, item));
+        self.came += 1;
+        self.waiting.push((at, self.came, item));
         self.sorted = false;
     }
 
@@ -195,6 +199,14 @@ impl Stacks {
             remedy = "sudo sysctl kernel.kptr_restrict=0";
         }
         why.extend(self.pythons.unread.iter().cloned());
+        if !self.unnamed.jit_named {
+            for name in &self.pythons.others {
+                why.push(format!("functions of {name} code are not read, only those of its interpreter"));
+                if *name == "Node.js" {
+                    remedy = "node --perf-basic-prof …";
+                }
+            }
+        }
         if self.unnamed.late > 0 {
             let places = self.unnamed.late;
             why.push(format!(
@@ -212,27 +224,27 @@ impl Stacks {
 
     fn work_off(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) {
         if !self.sorted {
-            // Stable: what has the same time stays as it came, in reverse.
-            self.waiting.sort_by_key(|(at, _)| Reverse(*at));
+            // A code object's description has the time of the stack that it comes before.
+            self.waiting.sort_unstable_by_key(|(at, came, _)| Reverse((*at, *came)));
             self.sorted = true;
         }
-        while self.waiting.last().is_some_and(|(at, _)| *at < until) {
+        while self.waiting.last().is_some_and(|(at, ..)| *at < until) {
             match self.waiting.pop() {
-                Some((_, Item::Executed(pid))) => {
+                Some((_, _, Item::Executed(pid))) => {
                     self.processes.executed(pid);
                     self.pythons.gone(pid);
                 }
-                Some((_, Item::Mapped(pid, mapping))) if self.members.contains(&pid) => {
+                Some((_, _, Item::Mapped(pid, mapping))) if self.members.contains(&pid) => {
                     self.targets.extend(self.pythons.mapped(pid, &mapping));
                     self.processes.mapped(pid, mapping);
                 }
-                Some((_, Item::Mapped(..))) => {}
-                Some((_, Item::Described(record))) => {
+                Some((_, _, Item::Mapped(..))) => {}
+                Some((_, _, Item::Described(record))) => {
                     if let Some(described) = described(&record) {
                         self.pythons.described(&described);
                     }
                 }
-                Some((at, Item::Stack(stack))) => self.unwind(at, &stack, sink),
+                Some((at, _, Item::Stack(stack))) => self.unwind(at, &stack, sink),
                 None => {}
             }
         }
@@ -250,6 +262,8 @@ impl Stacks {
         let mut node = 0;
         // Python's own frames tell how it goes on.
         let broke = broke.filter(|_| stack.python.as_ref().is_none_or(|python| python.frames.is_empty()));
+        // While a program is being replaced there is nothing to follow.
+        let broke = broke.filter(|_| !frames.is_empty() || stack.kernel.is_empty());
         if let Some(broke) = broke {
             node = self.tree.node(
                 self.processes.files(),

@@ -6,6 +6,7 @@
 //! trusted: see [`clean`].
 
 mod clean;
+pub mod hits;
 mod json;
 pub mod listing;
 mod page;

@@ -34,7 +34,9 @@ pub fn listing(listing: &Listing, look: Look) -> String {
         page.block(block, listing.hottest == Some(index), begun.take(), &mut lines);
     }
     lines.extend(page.fold(&mut folded));
-    lines.push(Line::new(look));
+    if !listing.notes.is_empty() {
+        lines.push(Line::new(look));
+    }
     lines.extend(listing.notes.iter().flat_map(|note| Line::new(look).add(Ink::Dim, &words(note)).wrap(2)));
     lines.iter().map(|line| line.render() + "\n").collect()
 }

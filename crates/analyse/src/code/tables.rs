@@ -77,7 +77,8 @@ pub(crate) fn lines(profile: &Profile) -> Vec<LineRow> {
     };
     let innermost = |stack: &[&Frame]| {
         let of_script = stack.iter().filter(scripted).find(has_line);
-        of_script.or_else(|| stack.iter().find(has_line)).and_then(|frame| key(frame))
+        let of_machine = || stack.iter().filter(|frame| !is_entry(frame)).find(has_line);
+        of_script.or_else(of_machine).and_then(|frame| key(frame))
     };
     let (sums, all) = sums(profile, innermost, |frame| key(frame));
     let rows = sums.into_iter().map(|((file, line, function, language), sum)| LineRow {
@@ -94,6 +95,23 @@ pub(crate) fn lines(profile: &Profile) -> Vec<LineRow> {
         |row| (row.share.value, row.total.map_or(0.0, |total| total.value)),
         |row| (row.file.clone(), row.line),
     )
+}
+
+/// The C library's own way into a program or a thread. Where that has lines and the program has none, all of the
+/// program's time would be charged to them.
+fn is_entry(frame: &Frame) -> bool {
+    const ENTRIES: [&str; 9] = [
+        "_start",
+        "__libc_start_main",
+        "__libc_start_main_impl",
+        "__libc_start_main_stage2",
+        "__libc_start_call_main",
+        "start_thread",
+        "clone",
+        "clone3",
+        "__clone3",
+    ];
+    ENTRIES.contains(&frame.function.as_str())
 }
 
 /// Adds every on-CPU stack up under the key of its own place, and once under each key that it leads through.

@@ -35,6 +35,12 @@ pub(crate) fn name(bytes: &Arc<Bytes>, elf: &Elf, addresses: &[u64], names: &mut
     }
 }
 
+/// Whether the function at an address is where Go's threads begin: it is hand-written, runs on a stack that it has just
+/// been given, and so has no caller, although its call frame information promises one.
+pub(crate) fn begins_threads(bytes: &Arc<Bytes>, elf: &Elf, address: u64) -> bool {
+    Table::read(bytes, elf).and_then(|table| table.name(address)).is_some_and(|name| name == "runtime.clone")
+}
+
 impl Table {
     fn read(bytes: &Arc<Bytes>, elf: &Elf) -> Option<Table> {
         let section = elf.section(b".gopclntab").or_else(|| elf.section(b".data.rel.ro.gopclntab"))?;

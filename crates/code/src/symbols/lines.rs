@@ -29,6 +29,10 @@ const CLAIMS_MAX: usize = 4;
 /// Units of a file; large programs have tens of thousands.
 const UNITS_MAX: usize = 4 << 20;
 
+/// Bytes of units that are parsed before what was parsed is forgotten (unless one unit is larger): what is kept of a
+/// unit while it is looked into is about as large as the unit.
+const PARSED_MAX: usize = 8 << 20;
+
 /// How often units that others refer to are added: each time brings one step of what is inlined into what.
 const ROUNDS_MAX: usize = 24;
 
@@ -63,13 +67,24 @@ pub(crate) fn find(bytes: &Arc<Bytes>, elf: &Elf, addresses: &[u64], deadline: I
     if !complete {
         found.unfinished.extend(addresses.iter().filter(|address| units.of(**address).is_empty()));
     }
-    let mut left: Vec<u64> =
-        addresses.iter().copied().filter(|address| !units.of(*address).is_empty()).collect();
+    for addresses in units.batches(addresses, sections.get(gimli::SectionId::DebugInfo.name()).len()) {
+        batch(&sections, &units, addresses, deadline, &mut found);
+    }
+    sections.set_deadline(None);
+    found
+}
+
+/// Looks up the addresses of some units, and forgets what it parsed.
+fn batch(sections: &Sections, units: &Units, mut left: Vec<u64>, deadline: Instant, found: &mut Found) {
     let mut referred = BTreeSet::new();
     for _ in 0..ROUNDS_MAX {
+        if sections.expired() || Instant::now() >= deadline {
+            found.unfinished.extend(left);
+            return;
+        }
         let mut wanted = referred.clone();
         wanted.extend(left.iter().flat_map(|address| units.of(*address)).map(|(_, unit)| *unit));
-        let context = sections.only(&units, &wanted);
+        let context = sections.only(units, &wanted);
         let before = referred.len();
         left.retain(|address| {
             if sections.expired() || Instant::now() >= deadline {
@@ -95,8 +110,6 @@ pub(crate) fn find(bytes: &Arc<Bytes>, elf: &Elf, addresses: &[u64], deadline: I
             break;
         }
     }
-    sections.set_deadline(None);
-    found
 }
 
 /// The sections of debug information, decompressed.
@@ -201,6 +214,36 @@ impl Units {
         let first = self.claims.partition_point(|claim| claim.0 < address);
         let end = self.claims.partition_point(|claim| claim.0 <= address);
         &self.claims[first..end]
+    }
+
+    /// The addresses that a unit claims, those of one unit together, the first ones first; as many units in a batch as
+    /// may be parsed at once. `len` is that of all units.
+    fn batches(&self, addresses: &[u64], len: usize) -> Vec<Vec<u64>> {
+        let mut order: FxHashMap<usize, usize> = FxHashMap::default();
+        let mut by_unit: Vec<(usize, Vec<u64>)> = Vec::new();
+        for address in addresses {
+            let Some((_, unit)) = self.of(*address).first() else { continue };
+            let at = *order.entry(*unit).or_insert_with(|| {
+                by_unit.push((*unit, Vec::new()));
+                by_unit.len() - 1
+            });
+            by_unit[at].1.push(*address);
+        }
+        let mut batches: Vec<Vec<u64>> = Vec::new();
+        let mut room = 0;
+        for (unit, addresses) in by_unit {
+            let next = self.starts.get(self.starts.partition_point(|start| *start <= unit));
+            let size = next.copied().unwrap_or(len).saturating_sub(unit);
+            match batches.last_mut().filter(|_| size <= room) {
+                Some(batch) => batch.extend(addresses),
+                None => {
+                    batches.push(addresses);
+                    room = PARSED_MAX;
+                }
+            }
+            room = room.saturating_sub(size);
+        }
+        batches
     }
 
     /// The unit that has an offset.

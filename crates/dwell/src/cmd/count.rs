@@ -7,7 +7,7 @@ use crate::cli::{Place, RunArgs};
 use crate::exit;
 use crate::look::{Onto, look};
 use crate::output::{self, Target as File};
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use listing::{Counts as Executions, Elf, Function, Subject};
 use object::read::ReadCache;
 use observe::blocks::{Counts, Target, count_blocks};
@@ -77,9 +77,9 @@ fn not_started(error: step::Error) -> anyhow::Error {
 /// The one function of the file that `name` means, and where its parts are in the file.
 fn find(path: &Path, name: &str) -> anyhow::Result<(Function, Vec<std::ops::Range<u64>>)> {
     let cache = ReadCache::new(annotate::open(path)?);
-    let elf = Elf::parse(&cache).with_context(|| {
-        format!(
-            "cannot look for {name:?} in {path:?}\ntry: --count-blocks={name}@FILE with the file that has it"
+    let elf = Elf::parse(&cache).map_err(|error| {
+        anyhow!(
+            "cannot look for {name:?} in {path:?}: {error}\ntry: --count-blocks={name}@FILE with the file that has it"
         )
     })?;
     let mut found = elf.find(name);

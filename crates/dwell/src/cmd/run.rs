@@ -1,7 +1,7 @@
 //! `dwell run`: the program, watched and accounted for.
 
 use crate::cli::{RunArgs, Source};
-use crate::cmd::count;
+use crate::cmd::{count, hits};
 use crate::deliver::Outputs;
 use crate::exit;
 use crate::look::Onto;
@@ -20,15 +20,19 @@ use sys::user::User;
 
 /// Runs the program; gives the exit status.
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
+    // These two open their outputs themselves: opened twice, a new file would be taken for one that is not needed.
+    if let Some(function) = &args.count_blocks {
+        return count::run(&args, function);
+    }
+    if let Some(function) = &args.hits {
+        return hits::run(&args, function);
+    }
     // From here on Ctrl-C is the program's, and the report still comes.
     let _signals = Signals::take_over().context("cannot take signals")?;
     let user = args.user.as_deref().map(User::look_up).transpose()?;
     let outputs = Outputs::open(&args.page, args.keep.as_deref())?;
     let keep = args.keep.as_deref().map(Target::open).transpose()?;
 
-    if let Some(function) = &args.count_blocks {
-        return count::run(&args, function);
-    }
     let (program, arguments) = args.command.split_first().context("no program")?;
     let command = Command { program: program.clone(), args: arguments.to_vec(), user };
     let request = Request { command, source: choice(args.source), rate: rate(args.rate) };

@@ -59,14 +59,10 @@ impl Faults {
     }
 
     fn left(&mut self, at: Ns, out: &Out) {
-        match &out.left {
-            Left::Blocked(wait) if wait.call.is_none() => {
-                if self.threads.len() < THREADS || self.threads.contains_key(&out.tid) {
-                    let fault = self.threads.entry(out.tid).or_default();
-                    (fault.since, fault.woken) = (at, 0);
-                }
-            }
-            _ => {}
+        let in_fault = matches!(&out.left, Left::Blocked(wait) if wait.call.is_none());
+        if in_fault && (self.threads.len() < THREADS || self.threads.contains_key(&out.tid)) {
+            let fault = self.threads.entry(out.tid).or_default();
+            (fault.since, fault.woken) = (at, 0);
         }
     }
 

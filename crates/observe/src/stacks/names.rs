@@ -2,7 +2,7 @@
 
 use super::Stacks;
 use super::tree::Key;
-use code::{Kallsyms, RawFrame};
+use code::{FileId, Kallsyms, RawFrame};
 use model::recording::{Function, Place};
 use model::{Event, Seen};
 use std::time::Duration;
@@ -15,6 +15,8 @@ const BUDGET: Duration = Duration::from_secs(5);
 pub(crate) struct Unnamed {
     /// Places of the program for which the time was not enough: they may lack lines, inlined functions or a name.
     pub(crate) late: usize,
+    /// A perf map named code that a program made itself.
+    pub(crate) jit_named: bool,
     /// Why the kernel's functions have no names, where they do not.
     pub(crate) kernel: Option<String>,
 }
@@ -54,7 +56,9 @@ impl Stacks {
         let frames: Vec<RawFrame> = native.iter().map(|(_, frame)| *frame).collect();
         let names = self.processes.names(&frames, BUDGET);
         unnamed.late = names.unfinished.len();
-        for ((place, _), functions) in native.into_iter().zip(names.functions) {
+        for ((place, frame), functions) in native.into_iter().zip(names.functions) {
+            let named = || functions.iter().any(|function| function.name.is_some());
+            unnamed.jit_named |= frame.file == FileId::JIT && named();
             sink(&Event::Named { place, functions });
         }
         self.unnamed = unnamed;

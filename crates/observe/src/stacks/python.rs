@@ -49,8 +49,10 @@ pub(super) struct Pythons {
     by_path: FxHashMap<String, Arc<Python>>,
     running: FxHashMap<Pid, Arc<Python>>,
     codes: Codes,
-    /// Interpreters whose own functions are not seen, and why.
+    /// Pythons whose functions cannot be read, and why.
     pub(super) unread: BTreeSet<String>,
+    /// Other interpreters that were met.
+    pub(super) others: BTreeSet<&'static str>,
 }
 
 impl Pythons {
@@ -90,8 +92,7 @@ impl Pythons {
                 None
             }
             Interpreter::Other(name) => {
-                self.unread
-                    .insert(format!("functions of {name} code are not read, only those of its interpreter"));
+                self.others.insert(name);
                 None
             }
             Interpreter::None => None,

@@ -63,8 +63,6 @@ executed       instruction
           f.c:9  }
           109  ret
           … 3 instructions, never executed
-
-no samples in it
 ";
     assert_eq!(page, expected, "\n{page}");
 }

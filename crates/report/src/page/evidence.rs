@@ -90,8 +90,16 @@ const FUNCTIONS: usize = 5;
 /// Where a wait was called from.
 fn from(wait: &WaitRow, look: Look) -> Vec<Line> {
     let Seen::Value(stack) = &wait.stack else { return Vec::new() };
-    let mut names: Vec<String> = stack.iter().take(FUNCTIONS).map(|name| clean(name, look.unicode)).collect();
-    if stack.len() > FUNCTIONS {
+    let cleaned = |name: &String| clean(name, look.unicode);
+    // Where a script waits, what the interpreter did for it says less than the script.
+    let script = stack.iter().position(|name| name.contains(".py:")).filter(|at| *at > 1);
+    let from = script.unwrap_or(0);
+    let mut names: Vec<String> = stack.iter().skip(from).take(FUNCTIONS).map(cleaned).collect();
+    if from > 0 {
+        names.insert(0, look.rest().to_owned());
+        names.insert(0, cleaned(&stack[0]));
+    }
+    if stack.len() > from + FUNCTIONS {
         names.push(look.rest().to_owned());
     }
     let what = if wait.call.is_empty() { "fault" } else { &wait.call };

@@ -76,7 +76,9 @@ fn lay_out(tree: &Tree, least: Ns, total: Ns) -> (Vec<Row>, Vec<(State, Ns)>) {
                 // However high the bar for a row, a fiftieth of all time is not passed over within a chain.
                 while let Some((only, rest)) = only_callee(tree, &last.children, least) {
                     let outer_own = rest.saturating_add(last.own.sum());
-                    if outer_own >= least || outer_own > total / 50 {
+                    // A script's own function is what people look for, not what the interpreter does for it.
+                    let leaves_script = last.script && !tree.branches[only as usize].script;
+                    if outer_own >= least || outer_own > total / 50 || leaves_script {
                         break;
                     }
                     pieces_of_passed(tree, last.own.clone(), &last.children, only, &mut todo);

@@ -76,6 +76,8 @@ pub(super) struct Branch {
     pub(super) total: Time,
     /// It called itself, directly or through others, and that is folded into it.
     pub(super) recursive: bool,
+    /// It is a function of a script, not of what runs it.
+    pub(super) script: bool,
     /// The frame that has most of `own`, for its source line, with its time.
     pub(super) hottest: Option<(u32, Ns)>,
     function: u32,
@@ -179,6 +181,8 @@ impl Tree {
                 }
                 None => self.child(parent, Label::Function(function), function, places),
             };
+            let language = profile.frames.get(frame as usize).map(|frame| frame.language);
+            self.branches[branch as usize].script |= language == Some(Language::Python);
             placed.insert((thread, node), branch);
             parent = Some(branch);
         }
@@ -205,6 +209,7 @@ impl Tree {
                 own,
                 total,
                 recursive: false,
+                script: false,
                 hottest,
                 function,
             });

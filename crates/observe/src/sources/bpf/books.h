@@ -28,6 +28,7 @@ struct thread {
 	u64 throttled; /* its groups' throttled time, as read at throttled_at */
 	u64 throttled_at;
 	u64 blocked_ns; /* in this call */
+	u64 cpu_before, delay_before; /* what the scheduler had counted before the thread was of the tree */
 	u64 fault_at;   /* when a stack was last taken of a fault that blocked */
 	u64 owed_ns;    /* blocked, with no stack taken for it yet */
 	u32 call;      /* the current one, or NO_CALL */

@@ -61,6 +61,10 @@ int sys_enter(u64 *ctx)
 		thread = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 		if (!thread)
 			return 0;
+		struct sched_entity *se = __builtin_preserve_access_index(&task->se);
+		struct sched_info *info = __builtin_preserve_access_index(&task->sched_info);
+		thread->cpu_before = READ(se, sum_exec_runtime);
+		thread->delay_before = READ(info, run_delay);
 		struct head start = HEAD(K_START, 0, task->pid, bpf_ktime_get_ns());
 		EMIT(start);
 	}
@@ -154,17 +158,17 @@ static __attribute__((noinline)) int tell_ran(struct task_struct *prev, u32 tid,
 	return 0;
 }
 
-static __attribute__((noinline)) int tell_dead(struct task_struct *task, u64 now)
+static __attribute__((noinline)) int tell_dead(struct thread *thread, struct task_struct *task, u64 now)
 {
 	struct dead_record record = { .head = HEAD(K_DEAD, 0, 0, now) };
-	if (!task)
+	if (!thread || !task)
 		return 0;
 	struct sched_entity *se = __builtin_preserve_access_index(&task->se);
 	struct sched_info *info = __builtin_preserve_access_index(&task->sched_info);
 	record.head.tid = READ(task, pid);
 	record.cpu = bpf_get_smp_processor_id();
-	record.cpu_ns = READ(se, sum_exec_runtime);
-	record.runqueue_ns = READ(info, run_delay);
+	record.cpu_ns = READ(se, sum_exec_runtime) - thread->cpu_before;
+	record.runqueue_ns = READ(info, run_delay) - thread->delay_before;
 	record.minor_faults = READ(task, min_flt);
 	record.major_faults = READ(task, maj_flt);
 	record.voluntary = READ(task, nvcsw);
@@ -236,7 +240,7 @@ int sched_switch(u64 *ctx)
 		tid = prev->pid;
 		if (state & 0x80) {
 			how = LEFT_DEAD;
-			tell_dead(prev, now);
+			tell_dead(out, prev, now);
 		} else if ((ctx[0] & 1) || state == 0 || (state & 0x200)) {
 			how = LEFT_RUNNABLE;
 		} else if (state & 0xc) {

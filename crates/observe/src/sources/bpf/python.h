@@ -25,7 +25,7 @@
 /* After a long search in vain (a thread of a C library, say), so many samples go without one. */
 #define PYTHON_REST 16
 /* Code objects described per sample; the others have their turn at the next. */
-#define PYTHON_FRESH 8
+#define PYTHON_FRESH 32
 /* Room in a description. */
 #define PYTHON_NAME 192
 #define PYTHON_FILE 256

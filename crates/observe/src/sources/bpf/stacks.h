@@ -60,9 +60,10 @@ __attribute__((noinline)) int copy_stack(struct stack_record *record)
 	if (!record)
 		return 0;
 	u64 sp = record->regs[1];
-	u32 len = 0;
+	u32 len = 0, held = 0;
 	u32 want = record->user_len;
-	/* Page by page: one that is not there ends it. */
+	/* Page by page. One that is not there has hardly ever been touched (room in an array, say): the helper leaves zeros
+	 * in its place, and the copy goes on. It ends with the last page that is there. */
 	for (int i = 0; i <= USER_MAX / CHUNK; i++) {
 		u32 chunk = CHUNK - ((sp + len) & (CHUNK - 1));
 		if (len >= want || len > USER_MAX - CHUNK)
@@ -71,11 +72,11 @@ __attribute__((noinline)) int copy_stack(struct stack_record *record)
 			chunk = want - len;
 		if (chunk > CHUNK)
 			break;
-		if (bpf_probe_read_user(record->user + (len & (USER_MAX - 1)), chunk, (void *)(sp + len)))
-			break;
+		if (!bpf_probe_read_user(record->user + (len & (USER_MAX - 1)), chunk, (void *)(sp + len)))
+			held = len + chunk;
 		len += chunk;
 	}
-	record->user_len = len;
+	record->user_len = held;
 	return 0;
 }
 

@@ -1,0 +1,309 @@
+//! `dwell run --hits`: how often each line of a Python program is executed, exactly, by the interpreter's own
+//! monitoring.
+//!
+//! A run of its own, with no times: Python calls a function for each line. What runs inside Python is in `hits/`.
+
+use crate::cli::{Place, RunArgs};
+use crate::exit;
+use crate::look::{Onto, look};
+use crate::output::{self, Target};
+use crate::source;
+use anyhow::{Context, bail};
+use counts::{Counts, Function};
+use model::Ns;
+use report::Look;
+use report::hits::{FunctionLine, HitFunction, HotLine};
+use report::units::{count, counted, duration};
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::chown;
+use std::path::Path;
+use sys::clock::monotonic_ns;
+use sys::poll;
+use sys::signals::Signals;
+use sys::spawn::{Command, Ended, Held};
+use sys::user::User;
+
+mod counts;
+
+/// Lines in the table, functions of one name that are shown whole, and lines of each.
+const TABLE: usize = 20;
+const FUNCTIONS: usize = 5;
+const LINES: u32 = 2_000;
+
+/// What is put into each Python process.
+const FILES: [(&str, &str); 2] = [
+    ("sitecustomize.py", include_str!("hits/sitecustomize.py")),
+    ("monitor.py", include_str!("hits/monitor.py")),
+];
+
+/// Runs the program and counts; gives the exit status. `asked` is the function, or nothing for the table only.
+pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
+    if args.page.json.is_some() || args.keep.is_some() {
+        bail!("--hits records nothing that could be written or kept\ntry: without --json and --keep");
+    }
+    let mut signals = Signals::take_over().context("cannot take signals")?;
+    let user = args.user.as_deref().map(User::look_up).transpose()?;
+    let (program, arguments) = args.command.split_first().context("no program")?;
+    if let Some(option) = closed(program, arguments) {
+        bail!("{option} keeps Python from loading what counts\ntry: without {option}");
+    }
+    let (onto, target) = match &args.page.output {
+        Some(Place::Stdout) => (Onto::Stdout, None),
+        Some(Place::File(path)) => (Onto::File, Some(Target::open(path)?)),
+        None => (Onto::Stderr, None),
+    };
+    let look = look(&args.page, onto);
+    let directory = prepare(user.as_ref())?;
+    let command = Command { program: program.clone(), args: arguments.to_vec(), user };
+    let held = Held::spawn_with(&command, &[("PYTHONPATH".into(), python_path(directory.path())?)])
+        .map_err(observe::Error::Start)?;
+    let root = held.pid();
+    // Python knows from it whether it is the program itself.
+    fs::write(directory.path().join("root"), root.to_string())
+        .with_context(|| format!("cannot write into {:?}", directory.path()))?;
+    let begun_ns = monotonic_ns();
+    let ended = wait(held, &mut signals)?;
+    let elapsed_ns = monotonic_ns() - begun_ns;
+
+    let counts = Counts::read(directory.path(), root)?;
+    if let Some(why) = &counts.refused {
+        bail!("{}\n{NEWER}", report::clean(why, look.unicode));
+    }
+    let status = exit::of_program(ended.ending);
+    if counts.versions.is_empty() {
+        // The program may have done all it should; but what was asked for is missing.
+        let (why, remedy) = nothing(&counts);
+        output::complain(&format!("nothing was counted: {}\n{remedy}", report::clean(&why, look.unicode)));
+        return Ok(if status == 0 { exit::DWELL_FAILED } else { status });
+    }
+    let mut text = String::new();
+    let found = functions(&counts, asked);
+    for (function, lines) in &found {
+        text += &report::hits::function(&whole(function, lines), look);
+        text.push('\n');
+    }
+    text += &table(&counts, look);
+    text += &cost(&counts, elapsed_ns, look);
+    match target {
+        Some(target) => target.write(&text)?,
+        None if onto == Onto::Stdout => output::to_stdout(&text)?,
+        None if args.quiet => {}
+        None => output::to_stderr(&text),
+    }
+    if !asked.is_empty() && found.is_empty() {
+        output::complain(&format!("no function called {asked:?} was executed\ntry: a name from the table"));
+        return Ok(if status == 0 { exit::DWELL_FAILED } else { status });
+    }
+    Ok(status)
+}
+
+const NEWER: &str = "try: a newer Python (3.12 or later), as in: dwell run --hits python3.13 script.py";
+const PLAIN: &str =
+    "try: a Python program, without -I, -E and -S, as in: dwell run --hits python3.13 script.py";
+
+/// The option in front of the script that closes Python to PYTHONPATH or to `sitecustomize`, if there is one.
+fn closed(program: &OsStr, arguments: &[OsString]) -> Option<String> {
+    let name = Path::new(program).file_name()?.as_bytes();
+    if !name.starts_with(b"python") {
+        return None;
+    }
+    let mut arguments = arguments.iter().map(|argument| argument.to_string_lossy());
+    while let Some(argument) = arguments.next() {
+        let letters = argument.strip_prefix('-').filter(|letters| !letters.starts_with('-'))?;
+        for (at, letter) in letters.char_indices() {
+            match letter {
+                'I' | 'E' | 'S' => return Some(format!("-{letter}")),
+                'c' | 'm' => return None,
+                'X' | 'W' => {
+                    if at + 1 == letters.len() {
+                        arguments.next();
+                    }
+                    break;
+                }
+                _ => {}
+            }
+        }
+        if letters.is_empty() {
+            return None;
+        }
+    }
+    None
+}
+
+/// A private directory with what counts, gone again when it is dropped.
+fn prepare(user: Option<&User>) -> anyhow::Result<tempfile::TempDir> {
+    let above = env::temp_dir();
+    // Python knows it by this name, so it is the real one.
+    let above = above.canonicalize().with_context(|| format!("cannot use {above:?} for temporary files"))?;
+    // Only its owner may enter a directory that tempfile makes.
+    let directory = tempfile::Builder::new().prefix("dwell-hits-").tempdir_in(&above);
+    let directory = directory.with_context(|| format!("cannot make a directory in {above:?}"))?;
+    for (name, text) in FILES {
+        let path = directory.path().join(name);
+        fs::write(&path, text).with_context(|| format!("cannot write {path:?}"))?;
+    }
+    if let Some(user) = user {
+        // Whoever owns the directory may use all that is in it.
+        chown(directory.path(), Some(user.uid), Some(user.gid))
+            .with_context(|| format!("cannot give {:?} to {:?}", directory.path(), user.name))?;
+    }
+    Ok(directory)
+}
+
+/// `PYTHONPATH` with the directory in front of what was there.
+fn python_path(directory: &Path) -> anyhow::Result<OsString> {
+    if directory.as_os_str().as_bytes().contains(&b':') {
+        bail!("cannot put {directory:?} into PYTHONPATH: it has a colon\ntry: TMPDIR=/tmp");
+    }
+    let mut path = directory.as_os_str().to_owned();
+    if let Some(before) = env::var_os("PYTHONPATH").filter(|before| !before.is_empty()) {
+        path.push(":");
+        path.push(before);
+    }
+    Ok(path)
+}
+
+/// Lets the program go and waits for its end, passing on what it is sent.
+fn wait(held: Held, signals: &mut Signals) -> anyhow::Result<Ended> {
+    let mut running = held.release().map_err(observe::Error::Start)?;
+    loop {
+        let ready = poll::wait(&[signals.as_fd(), running.as_fd()], None).context("cannot wait")?;
+        if ready.contains(&true)
+            && let Some(ended) = running.attend(signals).context("cannot wait for the program")?
+        {
+            return Ok(ended);
+        }
+    }
+}
+
+/// Why there are no counts at all, and what to try.
+fn nothing(counts: &Counts) -> (String, &'static str) {
+    match counts.uncounted.keys().next() {
+        Some(why) => (why.clone(), NEWER),
+        None => ("no Python started, or none that heeds PYTHONPATH".to_owned(), PLAIN),
+    }
+}
+
+/// Functions of this name with their lines, those hit most first: the qualified name, or its last part.
+fn functions<'a>(counts: &'a Counts, asked: &str) -> Vec<(&'a Function, &'a BTreeMap<u32, u64>)> {
+    let named = |name: &str| name == asked || name.rsplit('.').next() == Some(asked);
+    let mut found: Vec<_> =
+        counts.functions.iter().filter(|(function, _)| !asked.is_empty() && named(&function.name)).collect();
+    // The whole name leaves no doubt.
+    if found.iter().any(|(function, _)| function.name == asked) {
+        found.retain(|(function, _)| function.name == asked);
+    }
+    found.sort_by_key(|(_, lines)| std::cmp::Reverse(lines.values().sum::<u64>()));
+    found.truncate(FUNCTIONS);
+    found
+}
+
+/// The function from its first line to its last.
+fn whole(function: &Function, hits: &BTreeMap<u32, u64>) -> HitFunction {
+    let ends = (hits.keys().next(), hits.keys().next_back());
+    let first = ends.0.map_or(function.first_line, |line| function.first_line.min(*line));
+    let last = ends.1.map_or(first, |line| (*line).min(first.saturating_add(LINES)));
+    let text = source::text(&function.file).unwrap_or_default();
+    let mut source = text.lines().skip(first.saturating_sub(1) as usize);
+    let lines = (first..=last)
+        .map(|line| FunctionLine {
+            line,
+            // The line of its `def` belongs to it, but is executed by the code around it.
+            hits: hits.get(&line).copied().filter(|hits| *hits > 0 || line > function.first_line),
+            source: source.next().map(str::to_owned),
+        })
+        .collect();
+    HitFunction { name: function.name.clone(), file: function.file.clone(), lines }
+}
+
+/// The lines hit most. Python's own start-up and import system is only summed up.
+fn table(counts: &Counts, look: Look) -> String {
+    let mut lines: Vec<(u64, &Function, u32)> = Vec::new();
+    for (function, of_function) in &counts.functions {
+        let hit = of_function.iter().filter(|(_, hits)| **hits > 0);
+        lines.extend(hit.map(|(line, hits)| (*hits, function, *line)));
+    }
+    let (mut own, frozen): (Vec<_>, Vec<_>) =
+        lines.into_iter().partition(|(_, function, _)| !function.file.starts_with("<frozen "));
+    own.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
+    let shown = if own.len() == TABLE + 1 { own.len() } else { own.len().min(TABLE) };
+    let mut sources: BTreeMap<&str, Option<String>> = BTreeMap::new();
+    let hot: Vec<HotLine> = own[..shown]
+        .iter()
+        .map(|(hits, function, line)| {
+            let text = sources.entry(&function.file).or_insert_with(|| source::text(&function.file));
+            let nth = (*line as usize).saturating_sub(1);
+            HotLine {
+                file: function.file.clone(),
+                line: *line,
+                function: function.name.clone(),
+                hits: *hits,
+                source: text.as_deref().and_then(|text| text.lines().nth(nth)).map(str::to_owned),
+            }
+        })
+        .collect();
+    let sum = |lines: &[(u64, &Function, u32)]| lines.iter().map(|line| line.0).sum::<u64>();
+    let more = ((own.len() - shown) as u64, sum(&own[shown..]));
+    let mut text = report::hits::hottest(&hot, more, look);
+    if !frozen.is_empty() {
+        text += &format!("  and {} in Python's import system\n", counted(sum(&frozen), "hit"));
+    }
+    text
+}
+
+/// What the counting cost, and what it left out.
+fn cost(counts: &Counts, elapsed_ns: Ns, look: Look) -> String {
+    let total = counts.total();
+    let versions: Vec<&str> = counts.versions.keys().map(String::as_str).collect();
+    let processes = counts.versions.values().sum::<u64>();
+    let mut text = format!(
+        "counted exactly: {} in {} of Python {}, in {}",
+        counted(total, "hit"),
+        if processes == 1 { "1 process".to_owned() } else { format!("{} processes", count(processes)) },
+        versions.join(", "),
+        duration(elapsed_ns)
+    );
+    text += "; a call for each line makes Python code 2 to 20 times slower: its times mean nothing";
+    if counts.lost > 0 {
+        text += &format!("; {} had no room and are missing", counted(counts.lost, "hit"));
+    }
+    if counts.disturbed {
+        text += "; in this Python, lines of signal handlers and finalizers may be missing";
+    }
+    for (why, processes) in &counts.uncounted {
+        text += &format!("; not counted: {} ({why})", count(*processes));
+    }
+    report::clean(&text, look.unicode) + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_that_close_python_are_seen_and_those_of_the_script_are_not() {
+        let closed = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            closed(&words[0], &words[1..])
+        };
+        for (line, option) in [
+            ("python3 -I a.py", Some("-I")),
+            ("/usr/bin/python3.13 -uE a.py", Some("-E")),
+            ("python -W error -bS a.py", Some("-S")),
+            ("python3 -Xdev -s -c -I", None),
+            ("python3 a.py -I", None),
+            ("python3 -m mod -S", None),
+            ("python3 -W E -X S a.py", None),
+            ("python3 --version -I", None),
+            ("python3 - -I", None),
+            ("./tool -I", None),
+        ] {
+            assert_eq!(closed(line).as_deref(), option, "{line}");
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! What the Python processes left behind, read back. The format is described in `monitor.py`.
+//!
+//! The files are the measured program's as much as ours: each number is checked, and nothing is read beyond what a
+//! well-meant file can have.
+
+use anyhow::Context;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+const MAGIC: u64 = 0x6477_656c_6c68_3031;
+const WORD: usize = 8;
+const FIRST_WORD: usize = 8;
+const TEXT: u64 = 32 << 20;
+const SIZE: u64 = TEXT + (64 << 20);
+
+/// A function's place: file, qualified name, first line.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Function {
+    pub(super) file: String,
+    pub(super) name: String,
+    pub(super) first_line: u32,
+}
+
+/// The counts of all processes.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    /// Hits of each line of each function of which something was executed.
+    pub(super) functions: BTreeMap<Function, BTreeMap<u32, u64>>,
+    /// Processes that were counted, by Python's version.
+    pub(super) versions: BTreeMap<String, u64>,
+    /// Hits of lines for which there was no room.
+    pub(super) lost: u64,
+    /// Whether in some process handlers may have run unseen while a hit was counted.
+    pub(super) disturbed: bool,
+    /// Pythons that could not count: why, in words.
+    pub(super) uncounted: BTreeMap<String, u64>,
+    /// The program itself was such a Python, and was not run.
+    pub(super) refused: Option<String>,
+}
+
+impl Counts {
+    /// Reads all that is in `directory`.
+    ///
+    /// # Errors
+    /// The directory itself cannot be read.
+    pub(super) fn read(directory: &Path, root: u32) -> anyhow::Result<Self> {
+        let mut counts = Self::default();
+        for entry in fs::read_dir(directory).with_context(|| format!("cannot read {directory:?}"))? {
+            let path = entry.with_context(|| format!("cannot read {directory:?}"))?.path();
+            // A link or a pipe is not of our making.
+            if !path.symlink_metadata().is_ok_and(|found| found.is_file()) {
+                continue;
+            }
+            match path.extension().and_then(|extension| extension.to_str()) {
+                Some("hits") if !counts.add_file(&path) => {
+                    *counts.uncounted.entry("a file of counts is damaged".to_owned()).or_default() += 1;
+                }
+                Some("old") => {
+                    let (version, python) = note(&path);
+                    let why =
+                        format!("{python} is Python {version}; exact counts come with 3.12 (sys.monitoring)");
+                    if path.file_stem().is_some_and(|stem| *stem == *root.to_string()) {
+                        counts.refused = Some(why.clone());
+                    }
+                    *counts.uncounted.entry(why).or_default() += 1;
+                }
+                Some("failed") => {
+                    let (what, python) = note(&path);
+                    *counts.uncounted.entry(format!("{python}: {what}")).or_default() += 1;
+                }
+                _ => {}
+            }
+        }
+        Ok(counts)
+    }
+
+    /// All hits.
+    pub(super) fn total(&self) -> u64 {
+        self.functions.values().flat_map(BTreeMap::values).fold(0, |sum, hits| sum.saturating_add(*hits))
+    }
+
+    /// Adds the counts of one process; false where they cannot be read.
+    fn add_file(&mut self, path: &Path) -> bool {
+        let Ok(file) = File::open(path) else { return false };
+        let mut head = [0; FIRST_WORD * WORD];
+        if file.read_exact_at(&mut head, 0).is_err() {
+            return false;
+        }
+        let word = |index: usize| words(&head).nth(index).unwrap_or(0);
+        // A process that ended before it could begin has counted nothing.
+        if word(0) == 0 {
+            return true;
+        }
+        let length = word(1);
+        if word(0) != MAGIC || length > SIZE - TEXT {
+            return false;
+        }
+        let mut text = vec![0; usize::try_from(length).unwrap_or(0)];
+        if file.read_exact_at(&mut text, TEXT).is_err() {
+            return false;
+        }
+        let text = String::from_utf8_lossy(&text);
+        let last = last_word(&text).min(TEXT as usize / WORD);
+        let mut hits = vec![0; last * WORD];
+        if file.read_exact_at(&mut hits, 0).is_err() {
+            return false;
+        }
+        self.add(&text, &words(&hits).collect::<Vec<u64>>());
+        self.lost = self.lost.saturating_add(word(2));
+        self.disturbed |= word(3) == 0;
+        true
+    }
+
+    /// Adds the counts of one process: the text of its file, and its words.
+    fn add(&mut self, text: &str, words: &[u64]) {
+        let mut records = text.lines();
+        let version = records.next().and_then(|head| head.split('\t').next()).unwrap_or_default();
+        *self.versions.entry(unescaped(version)).or_default() += 1;
+        for record in records {
+            let Some((function, first_word, numbers)) = parsed(record) else { continue };
+            let lines = self.functions.entry(function).or_default();
+            for (index, line) in numbers.split(',').enumerate() {
+                let Ok(line) = line.parse() else { continue };
+                let hits = first_word.checked_add(index).and_then(|word| words.get(word));
+                let sum: &mut u64 = lines.entry(line).or_default();
+                *sum = sum.saturating_add(hits.copied().unwrap_or(0));
+            }
+        }
+    }
+}
+
+/// A record's function, the word of its first line, and its lines.
+fn parsed(record: &str) -> Option<(Function, usize, &str)> {
+    let mut fields = record.split('\t');
+    let (file, name) = (unescaped(fields.next()?), unescaped(fields.next()?));
+    let first_line = fields.next()?.parse().ok()?;
+    let first_word = fields.next()?.parse().ok().filter(|word| *word >= FIRST_WORD)?;
+    Some((Function { file, name, first_line }, first_word, fields.next()?))
+}
+
+/// The word after the last that some line has.
+fn last_word(text: &str) -> usize {
+    let ends = text.lines().filter_map(parsed);
+    let ends = ends.map(|(_, first, numbers)| first.saturating_add(numbers.split(',').count()));
+    ends.max().unwrap_or(0)
+}
+
+fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes.as_chunks::<WORD>().0.iter().map(|word| u64::from_ne_bytes(*word))
+}
+
+/// What a process without counts said, and which Python it is.
+fn note(path: &Path) -> (String, String) {
+    const LONGEST: u64 = 4096;
+    let mut bytes = vec![0; LONGEST as usize];
+    let read = File::open(path).and_then(|file| file.read_at(&mut bytes, 0)).unwrap_or(0);
+    let text = String::from_utf8_lossy(&bytes[..read]).trim_end().to_owned();
+    let (what, python) = text.rsplit_once('\t').unwrap_or((&text, "a Python"));
+    (what.replace('\t', ": "), python.to_owned())
+}
+
+/// Undoes Python's `unicode_escape`. An escape that it never writes becomes a replacement character.
+fn unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\\') {
+        plain.push_str(before);
+        let mut chars = after.chars();
+        let kind = chars.next();
+        rest = chars.as_str();
+        let digits = match kind {
+            Some('n') => {
+                plain.push('\n');
+                continue;
+            }
+            Some('t') => {
+                plain.push('\t');
+                continue;
+            }
+            Some('r') => {
+                plain.push('\r');
+                continue;
+            }
+            Some('x') => 2,
+            Some('u') => 4,
+            Some('U') => 8,
+            Some(char) => {
+                plain.push(char);
+                continue;
+            }
+            None => break,
+        };
+        let number = rest.get(..digits).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        // A lone surrogate stands for a byte that is no text.
+        plain.push(number.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER));
+        rest = rest.get(digits..).unwrap_or_default();
+    }
+    plain + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function(name: &str) -> Function {
+        Function { file: "/a b.py".into(), name: name.into(), first_line: 3 }
+    }
+
+    #[test]
+    fn names_come_back_as_they_were() {
+        for (escaped, plain) in [
+            (r"a\\n\tb\n", "a\\n\tb\n"),
+            (r"na\xefve \u65e5 \U0001f600", "naïve 日 😀"),
+            (r"\udce9.py", "\u{fffd}.py"),
+            (r"cut \u65", "cut \u{fffd}"),
+            ("é\\xé", "é\u{fffd}"),
+            ("\\", ""),
+        ] {
+            assert_eq!(unescaped(escaped), plain, "{escaped:?}");
+        }
+    }
+
+    #[test]
+    fn the_processes_are_added_up() {
+        let mut counts = Counts::default();
+        let text = "3.13.0\t/p\n/a b.py\tf\t3\t8\t3,4\n/a b.py\tg\t3\t10\t5\n/a b.py\tf\t3\t11\t9\n";
+        counts.add(text, &[0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4]);
+        counts.add(text, &[0, 0, 0, 0, 0, 0, 0, 0, 10, 20, 30, 40]);
+        assert_eq!(counts.functions[&function("f")], BTreeMap::from([(3, 11), (4, 22), (9, 44)]));
+        assert_eq!(counts.functions[&function("g")], BTreeMap::from([(5, 33)]));
+        assert_eq!(counts.versions, BTreeMap::from([("3.13.0".to_owned(), 2)]));
+        assert_eq!(counts.total(), 110);
+    }
+
+    #[test]
+    fn a_hostile_file_harms_nobody() {
+        let mut counts = Counts::default();
+        counts.add("", &[]);
+        counts.add(
+            "v\nx\ny\tz\nf\tg\t-1\t8\t1\nf\tg\t1\t1\t1\nf\tg\t1\t18446744073709551615\t1,2,x,,\n",
+            &[7; 9],
+        );
+        assert_eq!(counts.total(), 0);
+        let top = tempfile::tempdir().unwrap();
+        let file = |name: &str, bytes: &[u8]| fs::write(top.path().join(name), bytes).unwrap();
+        file("1-1.hits", b"short");
+        file("2-1.hits", &[0; 64]);
+        file("3-1.hits", &[0xff; 64]);
+        let mut head = [0; 64];
+        head[..8].copy_from_slice(&MAGIC.to_ne_bytes());
+        head[8..16].copy_from_slice(&(64_u64 << 20).to_ne_bytes());
+        file("4-1.hits", &head);
+        file("5.old", b"3.8.1\t/usr/bin/python3\n");
+        file("6.failed", b"");
+        std::os::unix::fs::symlink("/dev/zero", top.path().join("7-1.hits")).unwrap();
+        let counts = Counts::read(top.path(), 5).unwrap();
+        assert_eq!(counts.uncounted["a file of counts is damaged"], 3);
+        assert!(counts.refused.unwrap().starts_with("/usr/bin/python3 is Python 3.8.1; "));
+        assert!(counts.functions.is_empty());
+    }
+}
