@@ -1,6 +1,6 @@
 //! Exact hits of Python lines: against known truths, against sys.settrace, and a program that notices nothing.
 //!
-//! Interpreters come from `$DWELL_PYTHONS` (separated by colons) and `PATH`. Where none has sys.monitoring (3.12), only
+//! Interpreters come from `$DWELL_PYTHONS` (separated by colons), `PATH` and pyenv. Where none has sys.monitoring (3.12), only
 //! the refusals are tested, and that is said aloud.
 #![allow(clippy::print_stderr, reason = "what could not be tried here must be seen")]
 
@@ -33,6 +33,10 @@ fn pythons(counting: bool) -> Vec<PathBuf> {
         let names = ["python3", "python3.8", "python3.11", "python3.12", "python3.13", "python3.14"];
         candidates.extend(names.map(|name| directory.join(name)).into_iter().filter(|path| path.is_file()));
     }
+    let pyenv = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".pyenv/versions"));
+    let versions = pyenv.and_then(|versions| fs::read_dir(versions).ok()).into_iter().flatten().flatten();
+    candidates
+        .extend(versions.map(|version| version.path().join("bin/python3")).filter(|path| path.is_file()));
     let mut found = BTreeMap::new();
     for candidate in candidates {
         if let Some(version) = version(&candidate) {
@@ -42,7 +46,7 @@ fn pythons(counting: bool) -> Vec<PathBuf> {
     found.retain(|version, _| (*version >= (3, 12)) == counting);
     if counting && found.is_empty() {
         eprintln!(
-            "EXACT COUNTS WERE NOT EXERCISED: no Python of 3.12 or later in $DWELL_PYTHONS or PATH; only the refusals are tested"
+            "EXACT COUNTS WERE NOT EXERCISED: no Python of 3.12 or later in $DWELL_PYTHONS, PATH or ~/.pyenv; only the refusals are tested"
         );
     }
     found.into_values().collect()
