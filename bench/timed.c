@@ -85,7 +85,8 @@ int main(int argc, char **argv)
 		perror("getrusage");
 		return 1;
 	}
-	long long cpu_us = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000ll + used.ru_utime.tv_usec + used.ru_stime.tv_usec;
+	long long cpu_us = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000ll;
+	cpu_us += used.ru_utime.tv_usec + used.ru_stime.tv_usec;
 	FILE *out = fopen(argv[1], "w");
 	if (!out) {
 		perror(argv[1]);

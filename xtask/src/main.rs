@@ -25,7 +25,8 @@ cargo xtask VERB
   tidy                               the checks on layers, documents and files alone
   dist                               static binaries for both architectures into target/dist
   bench [--quick] [--markdown] [--rounds N] [--dwell FILE] [NAME…]
-                                     dwell beside bare, strace -c, perf trace -s and bpftrace
+                                     dwell beside bare runs and the tools people use today; NAME is a
+                                     program or a set: cost, stacks, python-lines, ends
 ";
 
 fn main() -> ExitCode {

@@ -9,6 +9,7 @@ pub(crate) mod go;
 mod lines;
 mod plt;
 mod table;
+mod units;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

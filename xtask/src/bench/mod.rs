@@ -1,9 +1,13 @@
-//! `cargo xtask bench`: what being watched costs a program, by dwell and by the tools people use today.
+//! `cargo xtask bench`: what being watched costs a program, by dwell and by the tools people use today;
+//! and how long dwell's own end takes.
 //!
 //! Every round runs each tool once, in an order that turns from round to round, and each ratio is to the bare run of the
 //! same round: what drifts on the machine drifts for both. A second bare run shows how much of a ratio is noise.
 
+mod big;
+mod made;
 mod measure;
+mod peers;
 mod program;
 mod table;
 mod tool;
@@ -11,19 +15,20 @@ mod tool;
 use crate::shell::{cargo, output, program as shell_program, run as run_shown, target};
 use anyhow::{Context, Result, bail};
 use measure::Outcome;
-use program::{PROGRAMS, Program};
+use program::{PROGRAMS, Program, Set};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use tool::{TOOLS, Tool};
+use std::time::Instant;
+use tool::Tool;
 
 /// What was measured of one program.
 struct Results {
     program: &'static Program,
     /// By tool, in the order of the rounds; a tool that is left out of later rounds has fewer.
     runs: BTreeMap<Tool, Vec<Outcome>>,
-    /// The most memory dwell had, in KiB, from a run of its own, since asking costs time.
-    dwell_rss_kib: Option<u64>,
+    /// The most memory each tool had, in KiB, from a run of its own, since asking costs time.
+    rss_kib: BTreeMap<Tool, u64>,
 }
 
 struct Options {
@@ -52,13 +57,40 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let dwell = options.dwell.clone().unwrap_or_else(|| target().join("release/dwell"));
     fs::copy(&dwell, place.join("dwell")).with_context(|| format!("cannot copy {}", dwell.display()))?;
     program::compile_all(&place)?;
-    let mut notes = BTreeSet::new();
-    let tools: Vec<Tool> = TOOLS.iter().copied().filter(|tool| available(*tool, &mut notes)).collect();
-    let mut results = Vec::new();
-    for program in &options.programs {
-        results.push(measure_program(program, &tools, &options, &place, &mut notes)?);
+    for set in Set::ALL {
+        let programs: Vec<_> = options.programs.iter().filter(|program| program.set == set).collect();
+        if programs.is_empty() {
+            continue;
+        }
+        let mut notes = BTreeSet::new();
+        prepare(set, &place, &mut notes)?;
+        let tools: Vec<Tool> =
+            set.tools().iter().copied().filter(|tool| available(*tool, &place, &mut notes)).collect();
+        let mut results = Vec::new();
+        let begun = load();
+        for program in programs {
+            results.push(measure_program(program, &tools, &options, &place, &mut notes)?);
+        }
+        println!("{}", table::render(set, &results, &tools, &notes, &machine(&begun), options.markdown));
     }
-    print!("{}", table::render(&results, &tools, &notes, &machine(), options.markdown));
+    Ok(())
+}
+
+/// What one set needs beyond the others.
+fn prepare(set: Set, place: &Path, notes: &mut BTreeSet<String>) -> Result<()> {
+    match set {
+        Set::Python => notes.extend(peers::install(place, program::python()).err()),
+        Set::Ends => {
+            let begun = Instant::now();
+            let made = big::make(place)?;
+            let mib = big::debug_bytes(&made)? >> 20;
+            notes.insert(format!(
+                "the big binary has {mib} MiB of debug information, there after {:.0} s",
+                begun.elapsed().as_secs_f64()
+            ));
+        }
+        Set::Cost | Set::Stacks => {}
+    }
     Ok(())
 }
 
@@ -84,9 +116,15 @@ fn options(arguments: &[&str]) -> Result<Options> {
             options.dwell = Some(rest.next().context("--dwell wants the path of a binary")?.into());
             continue;
         }
-        let names = || PROGRAMS.iter().map(|program| program.name).collect::<Vec<_>>().join(", ");
-        let known = PROGRAMS.iter().find(|program| program.name == word);
-        options.programs.push(known.with_context(|| format!("no program {word}; there are {}", names()))?);
+        let is_meant = |program: &&Program| program.name == word || program.set.name() == word;
+        let meant: Vec<_> = PROGRAMS.iter().filter(is_meant).collect();
+        if meant.is_empty() {
+            let sets = Set::ALL.iter().map(|set| set.name());
+            let names =
+                PROGRAMS.iter().map(|program| program.name).chain(sets).collect::<Vec<_>>().join(", ");
+            bail!("no program or set {word}; there are {names}");
+        }
+        options.programs.extend(meant);
     }
     if options.rounds == 0 {
         bail!("--rounds 0 measures nothing");
@@ -97,10 +135,10 @@ fn options(arguments: &[&str]) -> Result<Options> {
     Ok(options)
 }
 
-fn available(tool: Tool, notes: &mut BTreeSet<String>) -> bool {
-    let missing = tool.missing();
-    if let Some(package) = missing {
-        notes.insert(format!("{} is not installed; try: apt-get install {package}", tool.name()));
+fn available(tool: Tool, place: &Path, notes: &mut BTreeSet<String>) -> bool {
+    let missing = tool.missing(place);
+    if let Some(remedy) = &missing {
+        notes.insert(format!("{} is not installed; try: {remedy}", tool.name()));
     }
     missing.is_none()
 }
@@ -118,7 +156,7 @@ fn measure_program(
     measure::once(program, Tool::Bare, options.quick, place)
         .context("a program of the benchmark fails by itself")?;
     for round in 0..options.rounds {
-        eprint!("\r{:<12} round {} of {}   ", program.name, round + 1, options.rounds);
+        eprint!("\r{:<14} round {} of {}   ", program.name, round + 1, options.rounds);
         for at in 0..tools.len() {
             let tool = tools[(round + at) % tools.len()];
             if refused.contains(&tool) || tool.is_slow() && round >= options.slow_rounds {
@@ -139,18 +177,25 @@ fn measure_program(
         }
     }
     eprintln!();
-    let watched = || measure::dwell_rss_kib(program, options.quick, place).ok();
-    let dwell_rss_kib = runs.contains_key(&Tool::Dwell).then(watched).flatten();
-    Ok(Results { program, runs, dwell_rss_kib })
+    let mut rss_kib = BTreeMap::new();
+    for &tool in runs.keys().filter(|tool| tool.is_dwell() || **tool == Tool::PerfRecord) {
+        rss_kib.extend(measure::rss_kib(program, tool, options.quick, place).ok().map(|kib| (tool, kib)));
+    }
+    Ok(Results { program, runs, rss_kib })
 }
 
 /// One line on where this was measured.
-fn machine() -> String {
+fn machine(load_before: &str) -> String {
     let ask = |name: &str, arguments: &[&str]| {
         output(&mut shell_program(name, arguments))
             .map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
     };
+    let [system, processors] = [ask("uname", &["-srm"]), ask("nproc", &[])];
+    format!("{system}, {processors} CPUs, load {load_before} before and {} after", load())
+}
+
+/// Of the last minute: what else the machine did, and what the measuring itself did.
+fn load() -> String {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let load = load.split(' ').take(3).collect::<Vec<_>>().join(" ");
-    format!("{}, {} CPUs, load at the end {load}", ask("uname", &["-srm"]), ask("nproc", &[]))
+    load.split(' ').next().unwrap_or_default().to_owned()
 }

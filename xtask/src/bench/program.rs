@@ -1,11 +1,11 @@
 //! The programs that are run: how much each is given to do, what of it is timed, and what dwell is to reach on it.
 //!
-//! Those in C lie in `bench/` and are compiled here; the C file that is the compiler's load is made up here.
+//! Those in C lie in `bench/` and are compiled here; `made` writes what they read.
 
+use super::made;
+use super::tool::Tool;
 use crate::shell::{output, program, root, run};
-use anyhow::{Context, Result};
-use std::fmt::Write;
-use std::fs;
+use anyhow::Result;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -28,79 +28,205 @@ pub(crate) struct Sizes {
     pub(crate) slow_tool: u64,
 }
 
+/// A question, and who is asked: one table each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Set {
+    /// What being watched costs, at dwell's own choice of rate.
+    Cost,
+    /// What stacks cost, rate by rate.
+    Stacks,
+    /// What watching Python line by line costs.
+    Python,
+    /// How long dwell needs after the program's end to name what it saw.
+    Ends,
+}
+
 /// A program of the benchmark.
 pub(crate) struct Program {
+    pub(crate) set: Set,
     pub(crate) name: &'static str,
     pub(crate) what: &'static str,
     pub(crate) timed: Timed,
     pub(crate) sizes: Sizes,
-    /// What dwell is to stay below: a ratio, or milliseconds where the whole is timed.
-    pub(crate) reach: f64,
+    /// What dwell is to stay below: a ratio, or milliseconds where the whole is timed; by tool.
+    reach: &'static [(Tool, f64)],
     command: &'static [&'static str],
 }
 
-const ONE_SIZE: Sizes = Sizes { usual: 0, quick: 0, slow_tool: 0 };
+/// What is run in more than one set.
+const COMPILE: &[&str] = &["cc", "-O2", "-c", "{here}/generated.c", "-o", "{here}/generated.o"];
+const THREADS: &[&str] = &["{here}/threads", "4", "{n}"];
+const PURE_PYTHON: &[&str] = &["{python}", "{bench}/python_cpu.py", "{n}"];
 
-/// All, in the order of the table. In a command `{here}` is where compiled programs lie, `{bench}` the sources,
+const ONE_SIZE: Sizes = Sizes::all(0);
+
+const SLIGHT: &[(Tool, f64)] = &[(Tool::Dwell, 1.02)];
+const RATES: &[(Tool, f64)] = &[(Tool::Dwell199, 1.01), (Tool::Dwell999, 1.03)];
+/// Milliseconds after the end. The first has far fewer samples than a minute's run, the second as many.
+const NAMES: &[(Tool, f64)] = &[(Tool::Dwell999, 1000.0), (Tool::DwellMany, 1000.0)];
+
+/// All, in the order of the tables. In a command `{here}` is where compiled programs lie, `{bench}` the sources,
 /// `{python}` the interpreter, `{n}` the size.
 pub(crate) const PROGRAMS: &[Program] = &[
     Program {
+        set: Set::Cost,
         name: "ls",
         what: "ls -lR /usr",
         timed: Timed::Program,
         sizes: ONE_SIZE,
-        reach: 1.02,
+        reach: SLIGHT,
         command: &["ls", "-lR", "/usr"],
     },
     Program {
+        set: Set::Cost,
         name: "read",
         what: "one-byte reads",
         timed: Timed::Itself,
         sizes: Sizes { usual: 5_000_000, quick: 2_000_000, slow_tool: 50_000 },
-        reach: 2.2,
+        reach: &[(Tool::Dwell, 2.2)],
         command: &["{here}/read_byte", "{n}"],
     },
     Program {
+        set: Set::Cost,
         name: "ping-pong",
         what: "pipe ping-pong, one CPU",
         timed: Timed::Itself,
         sizes: Sizes { usual: 300_000, quick: 100_000, slow_tool: 10_000 },
-        reach: 1.45,
+        reach: &[(Tool::Dwell, 1.45)],
         command: &["{here}/ping_pong", "{n}"],
     },
     Program {
+        set: Set::Cost,
         name: "python",
         what: "pure Python",
         timed: Timed::Program,
         sizes: Sizes { usual: 10, quick: 4, slow_tool: 10 },
-        reach: 1.02,
-        command: &["{python}", "{bench}/python_cpu.py", "{n}"],
+        reach: SLIGHT,
+        command: PURE_PYTHON,
     },
     Program {
+        set: Set::Cost,
         name: "compile",
         what: "cc -O2 of one file",
         timed: Timed::Program,
         sizes: ONE_SIZE,
-        reach: 1.02,
-        command: &["cc", "-O2", "-c", "{here}/generated.c", "-o", "{here}/generated.o"],
+        reach: SLIGHT,
+        command: COMPILE,
     },
     Program {
+        set: Set::Cost,
         name: "threads",
         what: "4 threads, one mutex",
         timed: Timed::Itself,
         sizes: Sizes { usual: 10_000, quick: 4_000, slow_tool: 10_000 },
-        reach: 1.02,
-        command: &["{here}/threads", "4", "{n}"],
+        reach: SLIGHT,
+        command: THREADS,
     },
     Program {
+        set: Set::Cost,
         name: "true",
         what: "true, all of it",
         timed: Timed::Whole,
         sizes: ONE_SIZE,
-        reach: 80.0,
+        reach: &[(Tool::Dwell, 80.0)],
         command: &["true"],
     },
+    Program {
+        set: Set::Stacks,
+        name: "stacks-compile",
+        what: "cc -O2 of one file",
+        timed: Timed::Program,
+        sizes: ONE_SIZE,
+        reach: RATES,
+        command: COMPILE,
+    },
+    Program {
+        set: Set::Stacks,
+        name: "stacks-gzip",
+        what: "gzip of 40 MiB",
+        timed: Timed::Program,
+        sizes: ONE_SIZE,
+        reach: RATES,
+        command: &["gzip", "-5", "-c", "{here}/generated.text"],
+    },
+    Program {
+        set: Set::Stacks,
+        name: "stacks-threads",
+        what: "4 threads, one mutex",
+        timed: Timed::Itself,
+        sizes: Sizes { usual: 10_000, quick: 4_000, slow_tool: 10_000 },
+        reach: RATES,
+        command: THREADS,
+    },
+    Program {
+        set: Set::Python,
+        name: "python-lines",
+        what: "pure Python, a round",
+        timed: Timed::Itself,
+        sizes: Sizes { usual: 20, quick: 10, slow_tool: 3 },
+        reach: &[(Tool::Dwell, 1.05)],
+        command: PURE_PYTHON,
+    },
+    Program {
+        set: Set::Ends,
+        name: "end-compile",
+        what: "cc -O2 of one file",
+        timed: Timed::Program,
+        sizes: ONE_SIZE,
+        reach: NAMES,
+        command: COMPILE,
+    },
+    Program {
+        set: Set::Ends,
+        name: "end-rustc",
+        what: "rustc -O of a crate",
+        timed: Timed::Program,
+        sizes: ONE_SIZE,
+        reach: NAMES,
+        command: &["{rustc}", "-O", "--crate-type=lib", "--out-dir={here}", "{here}/generated.rs"],
+    },
+    Program {
+        set: Set::Ends,
+        name: "end-big",
+        what: "500 MiB of debug information",
+        timed: Timed::Program,
+        sizes: Sizes::all(5_000),
+        reach: NAMES,
+        command: &["{here}/big", "{n}"],
+    },
 ];
+
+impl Sizes {
+    const fn all(size: u64) -> Self {
+        Self { usual: size, quick: size, slow_tool: size }
+    }
+}
+
+impl Set {
+    /// All, in the order of the tables.
+    pub(crate) const ALL: [Self; 4] = [Self::Cost, Self::Stacks, Self::Python, Self::Ends];
+
+    /// By which it is asked for.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Cost => "cost",
+            Self::Stacks => "stacks",
+            Self::Python => "python-lines",
+            Self::Ends => "ends",
+        }
+    }
+
+    /// Who runs its programs, in the order of the table.
+    pub(crate) fn tools(self) -> &'static [Tool] {
+        use Tool::*;
+        match self {
+            Self::Cost => &[Bare, BareAgain, Dwell, Bpftrace, Strace, PerfTrace],
+            Self::Stacks => &[Bare, BareAgain, Dwell199, Dwell999, PerfRecord],
+            Self::Python => &[Bare, BareAgain, Dwell, Dwell999, PySpy, LineProfiler],
+            Self::Ends => &[Bare, Dwell999, DwellMany],
+        }
+    }
+}
 
 impl Program {
     /// The words to run it with.
@@ -113,18 +239,33 @@ impl Program {
             word.replace("{here}", &here.to_string_lossy())
                 .replace("{bench}", &root().join("bench").to_string_lossy())
                 .replace("{python}", if *word == "{python}" { python() } else { "" })
+                .replace("{rustc}", if *word == "{rustc}" { rustc() } else { "" })
                 .replace("{n}", &size.to_string())
         };
         self.command.iter().map(fill).collect()
     }
+
+    /// What the tool is to stay below.
+    pub(crate) fn reach(&self, tool: Tool) -> Option<f64> {
+        self.reach.iter().find(|(of, _)| *of == tool).map(|(_, reach)| *reach)
+    }
 }
 
 /// The interpreter itself: what is called `python3` may be a script that looks for it, and would be timed too.
-fn python() -> &'static str {
+pub(crate) fn python() -> &'static str {
     static PATH: OnceLock<String> = OnceLock::new();
     PATH.get_or_init(|| {
         let asked = output(&mut program("python3", &["-c", "import sys; print(sys.executable)"]));
         asked.map_or_else(|_| "python3".to_owned(), |path| path.trim().to_owned())
+    })
+}
+
+/// The compiler itself: what is called `rustc` may choose among several first.
+fn rustc() -> &'static str {
+    static PATH: OnceLock<String> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let asked = output(&mut program("rustc", &["--print", "sysroot"]));
+        asked.map_or_else(|_| "rustc".to_owned(), |path| format!("{}/bin/rustc", path.trim()))
     })
 }
 
@@ -138,34 +279,5 @@ pub(crate) fn compile_all(here: &Path) -> Result<()> {
         let mut cc = program("cc", &["-O2", "-Wall", "-pthread", "-o"]);
         run(cc.arg(here.join(name)).arg(source))?;
     }
-    let generated = here.join("generated.c");
-    fs::write(&generated, generated_source(120))
-        .with_context(|| format!("cannot write {}", generated.display()))
-}
-
-/// A C file of many functions with loops, branches and calls: a second or two of an optimising compiler.
-fn generated_source(functions: u32) -> String {
-    let mut text =
-        String::from("#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <math.h>\n\n");
-    text.push_str("struct item { int kind; double weight; char name[32]; struct item *next; };\n\n");
-    for n in 0..functions {
-        let (a, b) = (n * 7 % 31 + 2, n * 13 % 17 + 1);
-        let callee = if n == 0 { "0".to_owned() } else { format!("work{}(head, n / 2, out)", n - 1) };
-        // Writing to a string cannot fail.
-        let _ = write!(
-            text,
-            "double work{n}(struct item *head, int n, double *out)\n{{\n\tdouble sum = 0;\n\
-             \tfor (struct item *i = head; i; i = i->next) {{\n\
-             \t\tswitch (i->kind % 5) {{\n\
-             \t\tcase 0: sum += i->weight * {a}; break;\n\
-             \t\tcase 1: sum -= sqrt(fabs(i->weight)) / {b}; break;\n\
-             \t\tcase 2: sum += strlen(i->name) % {a}; break;\n\
-             \t\tcase 3: snprintf(i->name, sizeof i->name, \"item %d of %d\", i->kind, n); break;\n\
-             \t\tdefault: sum *= 1.0 / ({b} + i->kind * i->kind);\n\t\t}}\n\t}}\n\
-             \tfor (int x = 0; x < n; x++)\n\t\tfor (int y = 0; y < {a}; y++)\n\
-             \t\t\tout[(x * {b} + y) % n] += sum * (x ^ y) + out[(x + y * {a}) % n];\n\
-             \treturn n > {b} ? sum + {callee} : sum;\n}}\n\n"
-        );
-    }
-    text
+    made::write_all(here)
 }

@@ -2,7 +2,7 @@
 
 use super::Results;
 use super::measure::Outcome;
-use super::program::Timed;
+use super::program::{Set, Timed};
 use super::tool::Tool;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -51,17 +51,31 @@ fn skipped_at_each_end(n: usize) -> usize {
 
 /// Everything that is printed.
 pub(crate) fn render(
+    set: Set,
     results: &[Results],
     tools: &[Tool],
     notes: &BTreeSet<String>,
     machine: &str,
     markdown: bool,
 ) -> String {
-    let mut text = String::from(
-        "Time with each tool, as a multiple of the bare run beside it (median, interval, n)\n\n",
-    );
-    text.push_str(&layout(&ratios(results, tools), markdown));
-    text.push_str("\nWhat dwell adds around the program (medians)\n\n");
+    let mut text = match set {
+        Set::Cost => "What being watched costs".to_owned(),
+        Set::Stacks => "What stacks cost, rate by rate".to_owned(),
+        Set::Python => "What watching Python costs".to_owned(),
+        Set::Ends => "Naming what was seen".to_owned(),
+    };
+    if set == Set::Ends {
+        text.push_str(": from the program's end to dwell's (median, interval, n)\n\n");
+        text.push_str(&layout(&ends(results, tools), markdown));
+    } else {
+        text.push_str(": time as a multiple of the bare run beside it (median, interval, n)\n\n");
+        text.push_str(&layout(&ratios(results, tools), markdown));
+    }
+    if set == Set::Stacks {
+        text.push_str("\nThe same by CPU time of the program, which other programs disturb less\n\n");
+        text.push_str(&layout(&cpu_ratios(results, tools), markdown));
+    }
+    text.push_str("\nWhat the tool adds around the program (medians)\n\n");
     text.push_str(&layout(&around(results), markdown));
     // Writing to a string cannot fail.
     let _ = writeln!(
@@ -80,7 +94,7 @@ fn ratios(results: &[Results], tools: &[Tool]) -> Vec<Vec<String>> {
     let mut head = vec!["program".to_owned(), "bare".to_owned()];
     for tool in &others {
         head.push(tool.name().to_owned());
-        if *tool == Tool::Dwell {
+        if has_reach(*tool, results) {
             head.push("reach".to_owned());
         }
     }
@@ -91,10 +105,14 @@ fn ratios(results: &[Results], tools: &[Tool]) -> Vec<Vec<String>> {
         let mut row = vec![result.program.what.to_owned(), absolute(bare, result.program.timed)];
         for tool in &others {
             let runs = result.runs.get(tool).map_or(&[][..], Vec::as_slice);
-            row.push(if whole { milliseconds(runs) } else { ratio(runs, bare) });
-            if *tool == Tool::Dwell {
-                let reach = result.program.reach;
-                row.push(if whole { format!("<= {reach:.0} ms") } else { format!("<= {reach:.2}") });
+            let of = |run: &Outcome| run.timed_ns;
+            row.push(if whole { milliseconds(runs.iter().map(of)) } else { ratio(runs, bare, of) });
+            if has_reach(*tool, results) {
+                row.push(match result.program.reach(*tool) {
+                    Some(reach) if whole => format!("<= {reach:.0} ms"),
+                    Some(reach) => format!("<= {reach:.2}"),
+                    None => "-".to_owned(),
+                });
             }
         }
         rows.push(row);
@@ -102,16 +120,28 @@ fn ratios(results: &[Results], tools: &[Tool]) -> Vec<Vec<String>> {
     rows
 }
 
+fn cpu_ratios(results: &[Results], tools: &[Tool]) -> Vec<Vec<String>> {
+    let others: Vec<Tool> = tools.iter().copied().filter(|tool| *tool != Tool::Bare).collect();
+    let head = ["program"].into_iter().chain(others.iter().map(|tool| tool.name()));
+    let mut rows = vec![head.map(str::to_owned).collect::<Vec<_>>()];
+    for result in results {
+        let of = |tool| result.runs.get(tool).map_or(&[][..], Vec::as_slice);
+        let cells = others.iter().map(|tool| ratio(of(tool), of(&Tool::Bare), |run| run.cpu_ns));
+        rows.push([result.program.what.to_owned()].into_iter().chain(cells).collect());
+    }
+    rows
+}
+
 /// By pairs of one round.
-fn ratio(runs: &[Outcome], bare: &[Outcome]) -> String {
-    let pairs = runs.iter().zip(bare).map(|(run, bare)| run.timed_ns / bare.timed_ns);
+fn ratio(runs: &[Outcome], bare: &[Outcome], of: fn(&Outcome) -> f64) -> String {
+    let pairs = runs.iter().zip(bare).map(|(run, bare)| of(run) / of(bare));
     let Some(Middle { median, lo, hi, n }) = Middle::of(pairs) else { return "-".to_owned() };
     let places = if median < 10.0 { 3 } else { 0 };
     format!("{median:.places$} ({lo:.places$}-{hi:.places$}, {n})")
 }
 
-fn milliseconds(runs: &[Outcome]) -> String {
-    let Some(Middle { median, lo, hi, n }) = Middle::of(runs.iter().map(|run| run.timed_ns / 1e6)) else {
+fn milliseconds(ns: impl IntoIterator<Item = f64>) -> String {
+    let Some(Middle { median, lo, hi, n }) = Middle::of(ns.into_iter().map(|ns| ns / 1e6)) else {
         return "-".to_owned();
     };
     format!("{median:.0} ms ({lo:.0}-{hi:.0}, {n})")
@@ -127,26 +157,56 @@ fn absolute(runs: &[Outcome], timed: Timed) -> String {
     }
 }
 
+fn has_reach(tool: Tool, results: &[Results]) -> bool {
+    results.iter().any(|result| result.program.reach(tool).is_some())
+}
+
+/// One line a program and rate: how much there was to name, and how long that took.
+fn ends(results: &[Results], tools: &[Tool]) -> Vec<Vec<String>> {
+    let head = ["program", "rate", "runs for", "samples", "named", "the end takes", "reach"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for result in results {
+        for (tool, runs) in tools.iter().filter_map(|tool| Some((tool, result.runs.get(tool)?))) {
+            let Some(reach) = result.program.reach(*tool) else { continue };
+            let named = |part: fn((u64, u64)) -> f64| {
+                Middle::of(runs.iter().filter_map(|run| run.named).map(part)).map(|middle| middle.median)
+            };
+            let samples = named(|(all, _)| all as f64);
+            let share = named(|(all, named)| 100.0 * named as f64 / all.max(1) as f64);
+            rows.push(vec![
+                result.program.what.to_owned(),
+                tool.name().to_owned(),
+                absolute(runs, result.program.timed),
+                samples.map_or_else(|| "-".to_owned(), |samples| format!("{samples:.0}")),
+                share.map_or_else(|| "-".to_owned(), |share| format!("{share:.1} %")),
+                milliseconds(runs.iter().map(|run| run.ending_ns)),
+                format!("<= {reach:.0} ms"),
+            ]);
+        }
+    }
+    rows
+}
+
 fn around(results: &[Results]) -> Vec<Vec<String>> {
-    let head = ["program", "start-up", "after the end", "peak memory"].map(str::to_owned);
+    let head = ["program", "tool", "start-up", "after the end", "peak memory"].map(str::to_owned);
     let mut rows = vec![head.to_vec()];
     for result in results {
-        let Some(runs) = result.runs.get(&Tool::Dwell) else { continue };
-        let bare = result.runs.get(&Tool::Bare).map_or(&[][..], Vec::as_slice);
-        // The bare run has its share of starting `timed`: what is left is dwell's.
-        let beyond = |which: fn(&Outcome) -> f64| {
-            let pairs = runs.iter().zip(bare).map(|(run, bare)| (which(run) - which(bare)) / 1e6);
-            Middle::of(pairs).map_or_else(|| "-".to_owned(), |middle| format!("{:.1} ms", middle.median))
-        };
-        let rss = result
-            .dwell_rss_kib
-            .map_or_else(|| "-".to_owned(), |kib| format!("{:.1} MiB", kib as f64 / 1024.0));
-        rows.push(vec![
-            result.program.what.to_owned(),
-            beyond(|run| run.startup_ns),
-            beyond(|run| run.ending_ns),
-            rss,
-        ]);
+        for (tool, kib) in &result.rss_kib {
+            let runs = result.runs.get(tool).map_or(&[][..], Vec::as_slice);
+            let bare = result.runs.get(&Tool::Bare).map_or(&[][..], Vec::as_slice);
+            // The bare run has its share of starting `timed`: what is left is the tool's.
+            let beyond = |which: fn(&Outcome) -> f64| {
+                let pairs = runs.iter().zip(bare).map(|(run, bare)| (which(run) - which(bare)) / 1e6);
+                Middle::of(pairs).map_or_else(|| "-".to_owned(), |middle| format!("{:.1} ms", middle.median))
+            };
+            rows.push(vec![
+                result.program.what.to_owned(),
+                tool.name().to_owned(),
+                beyond(|run| run.startup_ns),
+                beyond(|run| run.ending_ns),
+                format!("{:.1} MiB", *kib as f64 / 1024.0),
+            ]);
+        }
     }
     rows
 }

@@ -7,14 +7,16 @@
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use addr2line::Context;
-use gimli::{DebugInfo, Dwarf, Reader, UnitType};
+use gimli::{DebugInfo, Dwarf, Reader};
 use model::recording::Function;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::demangle::demangled;
+use super::units::Units;
 use crate::bytes::{Bytes, Mask};
 use crate::elf::Elf;
 use crate::inflate;
@@ -23,15 +25,8 @@ use crate::window::Window;
 /// Functions inlined into each other at one place; more are cut.
 const INLINED_MAX: usize = 64;
 
-/// Units that may claim one address, on average: more is damage.
-const CLAIMS_MAX: usize = 4;
-
-/// Units of a file; large programs have tens of thousands.
-const UNITS_MAX: usize = 4 << 20;
-
-/// Bytes of units that are parsed before what was parsed is forgotten (unless one unit is larger): what is kept of a
-/// unit while it is looked into is about as large as the unit.
-const PARSED_MAX: usize = 8 << 20;
+/// Threads that parse at once.
+const WORKERS_MAX: usize = 4;
 
 /// How often units that others refer to are added: each time brings one step of what is inlined into what.
 const ROUNDS_MAX: usize = 24;
@@ -62,16 +57,38 @@ pub(crate) fn find(bytes: &Arc<Bytes>, elf: &Elf, addresses: &[u64], deadline: I
     // Half of the time for finding units, so that some of what is found can also be used.
     let now = Instant::now();
     sections.set_deadline(Some(now + deadline.saturating_duration_since(now) / 2));
-    let (units, complete) = Units::find(&sections, addresses);
+    let (units, walked) = Units::find(&sections.dwarf(sections.info()), addresses);
+    let complete = walked && !sections.expired();
     sections.set_deadline(Some(deadline));
     if !complete {
         found.unfinished.extend(addresses.iter().filter(|address| units.of(**address).is_empty()));
     }
-    for addresses in units.batches(addresses, sections.get(gimli::SectionId::DebugInfo.name()).len()) {
-        batch(&sections, &units, addresses, deadline, &mut found);
-    }
+    let batches = units.batches(addresses, sections.info().len());
+    // The program has ended and its processors are free.
+    let workers =
+        std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX).min(batches.len());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut found = Found::default();
+        while let Some(addresses) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
+            batch(&sections, &units, addresses.clone(), deadline, &mut found);
+        }
+        found
+    };
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
+        found.add(work());
+        others.into_iter().filter_map(|other| other.join().ok()).for_each(|other| found.add(other));
+    });
     sections.set_deadline(None);
     found
+}
+
+impl Found {
+    fn add(&mut self, other: Found) {
+        self.functions.extend(other.functions);
+        self.unfinished.extend(other.unfinished);
+    }
 }
 
 /// Looks up the addresses of some units, and forgets what it parsed.
@@ -147,6 +164,10 @@ impl Sections {
         self.all.get(name).unwrap_or(&self.nothing).clone()
     }
 
+    fn info(&self) -> Window {
+        self.get(gimli::SectionId::DebugInfo.name())
+    }
+
     /// All of it, with `info` for the units.
     fn dwarf(&self, info: Window) -> Dwarf<Window> {
         let Ok(mut dwarf) = Dwarf::load(|id| Ok::<_, Infallible>(self.get(id.name())));
@@ -157,7 +178,7 @@ impl Sections {
     /// Some of the units, where they are: the others are hidden, each stretch of them behind the header of one long
     /// type unit, which nobody parses. So references between units stay right.
     fn only(&self, units: &Units, wanted: &BTreeSet<usize>) -> Option<Context<Window>> {
-        let info = self.get(gimli::SectionId::DebugInfo.name());
+        let info = self.info();
         let mut masks = Vec::new();
         let mut from = 0;
         for unit in wanted.iter().copied().chain([info.len()]) {
@@ -183,133 +204,6 @@ fn mask(len: usize) -> Mask {
     mask[4..12].copy_from_slice(&(len as u64 - 12).to_le_bytes());
     mask[12..16].copy_from_slice(&[5, 0, 2, 8]);
     mask
-}
-
-/// Where units are, and which have the wanted addresses.
-struct Units {
-    /// Where each begins, in order.
-    starts: Vec<usize>,
-    /// Address and unit, in order.
-    claims: Vec<(u64, usize)>,
-}
-
-impl Units {
-    /// Those that claim to have any of the addresses; and whether all were asked.
-    fn find(sections: &Sections, addresses: &[u64]) -> (Units, bool) {
-        let mut sorted = addresses.to_vec();
-        sorted.sort_unstable();
-        let mut claims = Claims { sorted, made: Vec::new() };
-        let dwarf = sections.dwarf(sections.get(gimli::SectionId::DebugInfo.name()));
-        let listed = by_list(&dwarf, &mut claims);
-        let mut starts = Vec::new();
-        let walked = by_walk(&dwarf, &listed, &mut claims, &mut starts);
-        let mut claims = claims.made;
-        claims.sort_unstable();
-        claims.dedup();
-        (Units { starts, claims }, walked.is_ok() && !sections.expired())
-    }
-
-    /// The claims to an address.
-    fn of(&self, address: u64) -> &[(u64, usize)] {
-        let first = self.claims.partition_point(|claim| claim.0 < address);
-        let end = self.claims.partition_point(|claim| claim.0 <= address);
-        &self.claims[first..end]
-    }
-
-    /// The addresses that a unit claims, those of one unit together, the first ones first; as many units in a batch as
-    /// may be parsed at once. `len` is that of all units.
-    fn batches(&self, addresses: &[u64], len: usize) -> Vec<Vec<u64>> {
-        let mut order: FxHashMap<usize, usize> = FxHashMap::default();
-        let mut by_unit: Vec<(usize, Vec<u64>)> = Vec::new();
-        for address in addresses {
-            let Some((_, unit)) = self.of(*address).first() else { continue };
-            let at = *order.entry(*unit).or_insert_with(|| {
-                by_unit.push((*unit, Vec::new()));
-                by_unit.len() - 1
-            });
-            by_unit[at].1.push(*address);
-        }
-        let mut batches: Vec<Vec<u64>> = Vec::new();
-        let mut room = 0;
-        for (unit, addresses) in by_unit {
-            let next = self.starts.get(self.starts.partition_point(|start| *start <= unit));
-            let size = next.copied().unwrap_or(len).saturating_sub(unit);
-            match batches.last_mut().filter(|_| size <= room) {
-                Some(batch) => batch.extend(addresses),
-                None => {
-                    batches.push(addresses);
-                    room = PARSED_MAX;
-                }
-            }
-            room = room.saturating_sub(size);
-        }
-        batches
-    }
-
-    /// The unit that has an offset.
-    fn around(&self, offset: u64) -> Option<usize> {
-        let next = self.starts.partition_point(|start| *start as u64 <= offset);
-        self.starts.get(next.checked_sub(1)?).copied()
-    }
-}
-
-/// Which units say that they have which of the wanted addresses.
-struct Claims {
-    sorted: Vec<u64>,
-    made: Vec<(u64, usize)>,
-}
-
-impl Claims {
-    fn add(&mut self, range: gimli::Range, unit: usize) {
-        let first = self.sorted.partition_point(|address| *address < range.begin);
-        for address in self.sorted[first..].iter().take_while(|address| **address < range.end) {
-            if self.made.len() < self.sorted.len() * CLAIMS_MAX {
-                self.made.push((*address, unit));
-            }
-        }
-    }
-}
-
-/// Claims by `.debug_aranges`. The units that are in it.
-fn by_list(dwarf: &Dwarf<Window>, claims: &mut Claims) -> FxHashSet<usize> {
-    let mut listed = FxHashSet::default();
-    let mut headers = dwarf.debug_aranges.headers();
-    while let Ok(Some(header)) = headers.next() {
-        let unit = header.debug_info_offset().0;
-        let mut entries = header.entries();
-        while let Ok(Some(entry)) = entries.next() {
-            listed.insert(unit);
-            claims.add(entry.range(), unit);
-        }
-    }
-    listed
-}
-
-/// Where all units begin, and the claims of those not listed, from what each says first: about 30 µs a unit.
-fn by_walk(
-    dwarf: &Dwarf<Window>,
-    listed: &FxHashSet<usize>,
-    claims: &mut Claims,
-    starts: &mut Vec<usize>,
-) -> gimli::Result<()> {
-    let mut units = dwarf.units();
-    while let Some(header) = units.next()? {
-        let Some(offset) = header.debug_info_offset() else { continue };
-        if starts.len() >= UNITS_MAX {
-            return Err(gimli::Error::Io);
-        }
-        starts.push(offset.0);
-        let code = matches!(header.type_(), UnitType::Compilation | UnitType::Skeleton(_));
-        if !code || listed.contains(&offset.0) {
-            continue;
-        }
-        let Ok(unit) = dwarf.unit(header) else { continue };
-        let Ok(mut ranges) = dwarf.unit_ranges(&unit) else { continue };
-        while let Ok(Some(range)) = ranges.next() {
-            claims.add(range, offset.0);
-        }
-    }
-    Ok(())
 }
 
 /// The functions at an address, the innermost first; empty when they are not known.
