@@ -68,6 +68,8 @@ fn blocks_of_a_compiled_function_begin_where_objdump_says_that_jumps_go() {
 }
 
 /// Addresses and texts of a function's instructions.
+/// Kept whole, as one of these tests looks for it.
+#[inline(never)]
 fn objdump(path: &std::path::Path, name: &str) -> Vec<(u64, String)> {
     let output = Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(path).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
