@@ -42,6 +42,18 @@ impl Processes {
     ///
     /// A symbol's name is demangled, but may be anything: hostile until escaped.
     pub fn names(&self, places: &[RawFrame], budget: Duration) -> Names {
+        self.names_by_weight(places, |_| u32::MAX, budget)
+    }
+
+    /// The same, where `weight` says how many frames of stacks were at the place with this position. Compressed debug
+    /// information takes longest by far, the more so where little was seen: it is unpacked for files with 20 frames
+    /// or more.
+    pub fn names_by_weight(
+        &self,
+        places: &[RawFrame],
+        weight: impl Fn(usize) -> u32,
+        budget: Duration,
+    ) -> Names {
         let deadline = Instant::now().checked_add(budget).unwrap_or_else(far);
         let unnamed = || vec![Function { name: None, source: None, inlined: false }];
         let mut names =
@@ -68,7 +80,8 @@ impl Processes {
         }
         for (file, positions) in &files {
             let Some(module) = self.files.module(*file) else { continue };
-            by_line(module, places, positions, deadline, &mut names);
+            let frames = positions.iter().fold(0, |sum: u32, position| sum.saturating_add(weight(*position)));
+            by_line(module, places, positions, frames, deadline, &mut names);
             by_start(module, self.files.path(*file), places, positions, &mut names.functions);
             if cut.contains(file) {
                 names.unfinished.extend(positions);
@@ -94,6 +107,9 @@ impl Processes {
         }
     }
 }
+
+/// Frames of stacks in a file from which on its debug information is unpacked where it is compressed.
+const UNPACKED_FROM: u32 = 20;
 
 /// A time that does not come.
 fn far() -> Instant {
@@ -176,10 +192,18 @@ fn by_start(
 }
 
 /// Lines and inlined functions of a file's places.
-fn by_line(module: &Module, places: &[RawFrame], positions: &[usize], deadline: Instant, names: &mut Names) {
+fn by_line(
+    module: &Module,
+    places: &[RawFrame],
+    positions: &[usize],
+    frames: u32,
+    deadline: Instant,
+    names: &mut Names,
+) {
     let debug = module.debug.as_ref();
     let (bytes, elf) = debug.map_or((&module.bytes, &module.elf), |debug| (&debug.bytes, &debug.elf));
-    if elf.section(b".debug_info").is_none() {
+    let Some(section) = elf.section(b".debug_info") else { return };
+    if section.compressed() && frames < UNPACKED_FROM {
         return;
     }
     let mut seen = FxHashSet::default();

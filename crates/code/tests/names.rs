@@ -151,8 +151,31 @@ fn compressed_debug_information_is_read() {
     let source = format!("{LIBRARY}\nint main(void) {{ int got = shown(); STAY; return got; }}");
     let Some(program) = bench.compiled("packed", &source, &how) else { return };
     let running = Running::start(&program, &[]);
-    let followed = follow(&mut Processes::new(), running.pid(), &running.blocked());
+    let mut processes = Processes::new();
+    let followed = follow(&mut processes, running.pid(), &running.blocked());
     assert_eq!(followed.from("hidden")[..4], ["hidden", "folded", "shown", "main"]);
+}
+
+#[test]
+fn little_that_was_seen_is_not_worth_unpacking() {
+    let bench = Bench::new();
+    let how = ["gcc", "-O1", "-g", "-gz=zlib", "-fno-optimize-sibling-calls"];
+    let source = format!("{LIBRARY}\nint main(void) {{ int got = shown(); STAY; return got; }}");
+    let Some(program) = bench.compiled("packed", &source, &how) else { return };
+    let running = Running::start(&program, &[]);
+    let mut processes = Processes::new();
+    let followed = follow(&mut processes, running.pid(), &running.blocked());
+    let lines = |frames: u32| {
+        let budget = Duration::from_secs(9);
+        let found = processes.names_by_weight(&followed.frames, |_| frames, budget);
+        assert!(found.unfinished.is_empty());
+        let functions = found.functions.into_iter().flatten();
+        functions
+            .filter(|function| function.source.as_ref().is_some_and(|(file, _)| file.ends_with("packed.c")))
+            .count()
+    };
+    assert_eq!(lines(1), 0);
+    assert!(lines(20) > 0);
 }
 
 #[test]

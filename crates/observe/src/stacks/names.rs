@@ -5,6 +5,7 @@ use super::tree::Key;
 use code::{FileId, Kallsyms, RawFrame};
 use model::recording::{Function, Place};
 use model::{Event, Seen};
+use std::cmp::Reverse;
 use std::time::Duration;
 
 /// How long names may take. What has none by then goes without, and the recording says how much that was.
@@ -30,17 +31,17 @@ impl Stacks {
     ) {
         let mut native = Vec::new();
         let mut kernel = Vec::new();
-        for (key, place) in self.tree.places() {
+        for (key, place, frames) in self.tree.places() {
             match key {
                 Key::Native(file, address) => {
-                    native.push((place, RawFrame { file: *file, address: *address }))
+                    native.push((place, frames, RawFrame { file: *file, address: *address }))
                 }
                 Key::Other(Place::Kernel { address }) => kernel.push((place, *address)),
                 Key::Other(_) => {}
             }
         }
-        // In the order they were met, whatever the map's is: should the time not be enough, the first have names.
-        native.sort_unstable_by_key(|(place, _)| *place);
+        // Should the time not be enough, those that were seen most have names.
+        native.sort_unstable_by_key(|(place, frames, _)| (Reverse(*frames), *place));
         kernel.sort_unstable_by_key(|(place, _)| *place);
         let mut unnamed = Unnamed::default();
         let addresses: Vec<u64> = kernel.iter().map(|(_, address)| *address).collect();
@@ -53,10 +54,10 @@ impl Stacks {
                 }
             }
         }
-        let frames: Vec<RawFrame> = native.iter().map(|(_, frame)| *frame).collect();
-        let names = self.processes.names(&frames, BUDGET);
+        let places: Vec<RawFrame> = native.iter().map(|(_, _, place)| *place).collect();
+        let names = self.processes.names_by_weight(&places, |position| native[position].1, BUDGET);
         unnamed.late = names.unfinished.len();
-        for ((place, frame), functions) in native.into_iter().zip(names.functions) {
+        for ((place, _, frame), functions) in native.into_iter().zip(names.functions) {
             let named = || functions.iter().any(|function| function.name.is_some());
             unnamed.jit_named |= frame.file == FileId::JIT && named();
             sink(&Event::Named { place, functions });

@@ -29,19 +29,23 @@ impl Key {
 /// What has been told.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
-    places: FxHashMap<Key, u32>,
+    /// The number of each, and how many frames of stacks were there.
+    places: FxHashMap<Key, (u32, u32)>,
     nodes: FxHashMap<(u32, u32), u32>,
 }
 
 impl Tree {
     /// The node for `key` when called from `caller` (0: the outermost), told to `sink` where it is new.
     pub(super) fn node(&mut self, files: &Files, caller: u32, key: Key, sink: &mut dyn FnMut(&Event)) -> u32 {
-        let place = match self.places.get(&key) {
-            Some(place) => *place,
+        let place = match self.places.get_mut(&key) {
+            Some((place, frames)) => {
+                *frames = frames.saturating_add(1);
+                *place
+            }
             None => {
                 let id = self.places.len() as u32;
                 sink(&Event::Place { id, place: key.place(files) });
-                self.places.insert(key, id);
+                self.places.insert(key, (id, 1));
                 id
             }
         };
@@ -57,9 +61,9 @@ impl Tree {
         id
     }
 
-    /// Every place that was told, with its number.
-    pub(super) fn places(&self) -> impl Iterator<Item = (&Key, u32)> {
-        self.places.iter().map(|(key, id)| (key, *id))
+    /// Every place that was told, with its number and how many frames were there.
+    pub(super) fn places(&self) -> impl Iterator<Item = (&Key, u32, u32)> {
+        self.places.iter().map(|(key, (id, frames))| (key, *id, *frames))
     }
 }
 
