@@ -201,7 +201,9 @@ fn a_threaded_program_with_a_lock_is_the_work_under_the_lock() {
     assert!(status.is_ok_and(|status| status.success()), "cc cannot compile queue.c");
     hold(&[text(&program)], |told, claims| {
         // 30 items of 4 ms, one at a time: that is the path, whichever thread does it.
-        claims.that(told.parts(&["user"]) >= 115 * MS, "the work under the lock is not on the path");
+        // It asks for its own CPU time all along, which is the kernel's work.
+        claims
+            .that(told.parts(&["user", "kernel"]) >= 118 * MS, "the work under the lock is not on the path");
         claims.that(
             percent(told, told.parts(&["lock"])) < 5.0,
             "waiting for a holder in the tree is on the path",

@@ -18,6 +18,8 @@ enum { ARG_NONE, ARG_FD, ARG_FUTEX, ARG_POLL };
 volatile const u8 arg_kind[2 * CALLS] = {};
 
 struct thread {
+	u64 stamp;     /* of the seat that it belongs to */
+	u64 regs;      /* where the kernel keeps its registers while it is in a call */
 	u64 seg;       /* CPU time is charged up to here */
 	u64 entered;   /* the current call */
 	u64 off_ns;    /* off a CPU, ever */
@@ -47,10 +49,25 @@ struct cpu {
 	u32 irq;
 	u32 timer;
 	u32 ready; /* `ends` holds the socket that became ready in this softirq */
+	u64 task;  /* whose book is at `index`, as far as known: the task that runs, unless its switch was hidden */
+	u64 regs;  /* the same task's; 0 when not known */
+	u32 index; /* 0: it is not of the tree */
+	u32 pad;
 	struct ends ends;
 };
 
-struct { MAP_UINT(type, BPF_MAP_TYPE_TASK_STORAGE); MAP_UINT(map_flags, BPF_F_NO_PREALLOC); MAP_TYPE(key, int); MAP_TYPE(value, struct thread); } threads SEC(".maps");
+/* Which of the books is a thread's. A stamp is given once, so a seat in a book that has changed hands shows. */
+struct seat {
+	u64 stamp;
+	u32 index;
+	u32 pad;
+};
+
+struct { MAP_UINT(type, BPF_MAP_TYPE_TASK_STORAGE); MAP_UINT(map_flags, BPF_F_NO_PREALLOC); MAP_TYPE(key, int); MAP_TYPE(value, struct seat); } seats SEC(".maps");
+/* The first is nobody's. User space sets how many. */
+struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, 2); MAP_TYPE(key, u32); MAP_TYPE(value, struct thread); } books SEC(".maps");
+/* Books that were used and are free again. */
+struct { MAP_UINT(type, BPF_MAP_TYPE_STACK); MAP_UINT(max_entries, 1); MAP_TYPE(value, u32); } free_books SEC(".maps");
 /* User space sets how many entries: for each CPU one, and `segments_per_cpu`. */
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(map_flags, BPF_F_MMAPABLE); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct buffer); } buffers SEC(".maps");
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(map_flags, BPF_F_MMAPABLE); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct segment); } segments SEC(".maps");
@@ -73,12 +90,92 @@ INLINE struct cpu *this_cpu(void)
 	return bpf_map_lookup_elem(&cpus, &zero);
 }
 
-INLINE struct thread *thread_of(struct task_struct *task)
+u32 books_used = 0;
+u64 stamps_given = 0;
+
+INLINE struct thread *book_at(u32 index)
 {
-	return bpf_task_storage_get(&threads, task, 0, 0);
+	return index ? bpf_map_lookup_elem(&books, &index) : 0;
 }
 
-static __attribute__((noinline)) int lose(void)
+/* The place of a task in the books, 0 when it is not of the tree. */
+INLINE u32 place_of(struct task_struct *task)
+{
+	struct seat *seat = bpf_task_storage_get(&seats, task, 0, 0);
+	if (!seat)
+		return 0;
+	u32 index = seat->index;
+	struct thread *thread = book_at(index);
+	return thread && thread->stamp == seat->stamp ? index : 0;
+}
+
+INLINE struct thread *thread_of(struct task_struct *task)
+{
+	return book_at(place_of(task));
+}
+
+/* The running task's place in the books, by way of its storage. */
+__attribute__((noinline)) u32 look_up(struct cpu *cpu)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u32 index = place_of(task);
+	struct thread *thread = book_at(index);
+	if (!cpu)
+		return 0;
+	if (thread)
+		thread->regs = cpu->regs;
+	cpu->task = (u64)task;
+	cpu->index = index;
+	return index;
+}
+
+/* The same where its registers are not known. `task` is the running one. */
+INLINE u32 place_of_running(struct cpu *cpu, struct task_struct *task)
+{
+	if (likely(cpu->task == (u64)task))
+		return cpu->index;
+	cpu->regs = 0;
+	return look_up(cpu);
+}
+
+/* The place in the books of the task that is in a call with these registers, 0 when it is not of the tree. Whoever asks
+ * at each call asks like this: it takes no helper. */
+INLINE u32 running(struct cpu *cpu, struct pt_regs *regs)
+{
+	if (likely(cpu->regs == (u64)regs))
+		return cpu->index;
+	cpu->regs = (u64)regs;
+	return look_up(cpu);
+}
+
+/* A book for a thread that enters the tree, given its storage. */
+__attribute__((noinline)) u32 take_book(struct seat *seat)
+{
+	u32 index = 0;
+	if (!seat)
+		return 0;
+	if (bpf_map_pop_elem(&free_books, &index))
+		index = __sync_fetch_and_add(&books_used, 1) + 1;
+	struct thread *thread = book_at(index);
+	if (!thread)
+		return 0;
+	__builtin_memset(thread, 0, sizeof(*thread));
+	thread->call = NO_CALL;
+	thread->stamp = seat->stamp = __sync_fetch_and_add(&stamps_given, 1) + 1;
+	seat->index = index;
+	return index;
+}
+
+__attribute__((noinline)) int leave_book(struct thread *thread, u32 index)
+{
+	if (!thread)
+		return 0;
+	thread->stamp = 0;
+	bpf_map_push_elem(&free_books, &index, 0);
+	return 0;
+}
+
+__attribute__((noinline)) int lose(void)
 {
 	struct cpu *cpu = this_cpu();
 	if (cpu)
@@ -88,6 +185,36 @@ static __attribute__((noinline)) int lose(void)
 
 /* Whether another program can strike on this CPU in the middle of this one. */
 enum others { ALONE, NOT_ALONE };
+
+#define FULL (~0ull)
+
+INLINE bool has_room(struct buffer *buffer, u64 end)
+{
+	return likely(end - READ_ONCE(buffer->taken) <= (u64)segments_per_cpu * SEGMENT);
+}
+
+/*
+ * Moves the end of this CPU's buffer where another program can strike between the look at it and its move, and returns
+ * where it was, or FULL.
+ *
+ * Global, as is all that is not done at each event: the verifier looks at it once and not on each way that leads here,
+ * which is half of what loading takes.
+ */
+__attribute__((noinline)) u64 claim(struct buffer *buffer, u64 whole)
+{
+	if (!buffer)
+		return FULL;
+	u64 from = READ_ONCE(buffer->written);
+	for (int try = 0; try < 4; try++) {
+		if (!has_room(buffer, from + whole))
+			return FULL;
+		u64 found = __sync_val_compare_and_swap(&buffer->written, from, from + whole);
+		if (likely(found == from))
+			return from;
+		from = found;
+	}
+	return FULL;
+}
 
 /*
  * Room for a record of this size, to be filled in and then given to `ready`. Null, and counted, when the reader is
@@ -104,24 +231,21 @@ INLINE void *reserve(u32 size, enum others others)
 	if (unlikely(!buffer))
 		goto lost;
 	u64 whole = sizeof(u64) + size;
-	u64 from = READ_ONCE(buffer->written);
-	for (int try = 0; try < 4; try++) {
-		if (unlikely(from + whole - READ_ONCE(buffer->taken) > (u64)segments_per_cpu * SEGMENT))
+	u64 from;
+	if (others == ALONE) {
+		from = READ_ONCE(buffer->written);
+		if (!has_room(buffer, from + whole))
 			goto lost;
-		u64 found = from;
-		if (others == ALONE)
-			READ_ONCE(buffer->written) = from + whole;
-		else
-			found = __sync_val_compare_and_swap(&buffer->written, from, from + whole);
-		if (likely(found == from)) {
-			u32 index = cpu * segments_per_cpu + (from / SEGMENT & (segments_per_cpu - 1));
-			struct segment *segment = bpf_map_lookup_elem(&segments, &index);
-			if (unlikely(!segment))
-				goto lost;
-			return segment->bytes + (from & (SEGMENT - sizeof(u64))) + sizeof(u64);
-		}
-		from = found;
+		READ_ONCE(buffer->written) = from + whole;
+	} else {
+		from = claim(buffer, whole);
+		if (from == FULL)
+			goto lost;
 	}
+	u32 index = cpu * segments_per_cpu + (from / SEGMENT & (segments_per_cpu - 1));
+	struct segment *segment = bpf_map_lookup_elem(&segments, &index);
+	if (likely(segment))
+		return segment->bytes + (from & (SEGMENT - sizeof(u64))) + sizeof(u64);
 lost:
 	lose();
 	return 0;
@@ -182,8 +306,9 @@ INLINE void take_slots(struct thread *thread, u32 used, struct slot *to)
 			(thread)->used = 0;                                                                    \
 	} while (0)
 
-static __attribute__((noinline)) int flush(struct thread *thread, u32 tid, u64 now)
+__attribute__((noinline)) int flush(struct thread *thread, u64 now)
 {
+	u32 tid = bpf_get_current_task_btf()->pid;
 	struct flush_record record = { .head = HEAD(K_FLUSH, 0, tid, now) };
 	if (!thread)
 		return 0;
@@ -192,7 +317,7 @@ static __attribute__((noinline)) int flush(struct thread *thread, u32 tid, u64 n
 }
 
 /* Book time on a CPU to a call of this stretch. */
-INLINE void book(struct thread *thread, u32 tid, u32 call, u32 count, u64 ns, u64 now)
+INLINE void book(struct thread *thread, u32 call, u32 count, u64 ns, u64 now)
 {
 	u32 used = thread->used;
 	/* Programs repeat themselves: the newest slot is the likely one. */
@@ -206,7 +331,7 @@ INLINE void book(struct thread *thread, u32 tid, u32 call, u32 count, u64 ns, u6
 		}
 	}
 	if (used >= SLOTS) {
-		flush(thread, tid, now - ns);
+		flush(thread, now - ns);
 		used = 0;
 	}
 	thread->slot[used].call = call;
@@ -220,14 +345,15 @@ INLINE void book(struct thread *thread, u32 tid, u32 call, u32 count, u64 ns, u6
  * protect, also those to other tasks. The scheduler's own count says how long it was in the run queue, so when it
  * came is known after all.
  */
-static __attribute__((noinline)) int came_unseen(struct thread *thread, struct task_struct *task, u64 now)
+__attribute__((noinline)) int came_unseen(struct thread *thread, u64 now)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct switch_record record = {
 		.head = HEAD(K_SWITCH, LEFT_NONE, 0, now),
 		.cpu = bpf_get_smp_processor_id(),
 		.call = NO_CALL,
 	};
-	if (!thread || !task)
+	if (!thread)
 		return 0;
 	struct sched_info *info = __builtin_preserve_access_index(&task->sched_info);
 	u64 queued = READ(info, run_delay) - thread->run_delay;
@@ -242,18 +368,17 @@ static __attribute__((noinline)) int came_unseen(struct thread *thread, struct t
 	return 0;
 }
 
-#define ON_CPU(thread, task, now)                                                                              \
+#define ON_CPU(thread, now)                                                                                    \
 	do {                                                                                                   \
 		if (unlikely((thread)->left != LEFT_NONE))                                                     \
-			came_unseen(thread, task, now);                                                        \
+			came_unseen(thread, now);                                                        \
 	} while (0)
 
 /* Bring the running thread's books up to now, in the middle of a call or outside. */
-INLINE void settle(struct thread *thread, struct task_struct *task, u64 now)
+INLINE void settle(struct thread *thread, u64 now)
 {
-	u32 tid = task->pid;
-	ON_CPU(thread, task, now);
+	ON_CPU(thread, now);
 	if (thread->call != NO_CALL)
-		book(thread, tid, thread->call, 0, now - thread->seg, now);
+		book(thread, thread->call, 0, now - thread->seg, now);
 	thread->seg = now;
 }

@@ -6,28 +6,39 @@
  * calls are counted per CPU and, for the path, per stretch of a thread in a few slots that ride on the next
  * record of that thread.
  *
- * Membership is a thread's storage: the root gets one when it enters its first execve, a new thread when its
- * creator has one, and it goes with the thread. No storage, no work: that is the fast way out of every program.
+ * Membership is a seat in a thread's storage: the root gets one when it enters its first execve, a new thread when its
+ * creator has one. No seat, no work: that is the fast way out of every program. The seat says which of the books is the
+ * thread's; the book is free again when the thread has left its CPU for the last time. Storage is a dear way to ask
+ * who runs, so each CPU remembers it.
  *
- * No locks: a thread's storage is written on the CPU that runs it, statistics and buffers are per CPU.
+ * No locks: a thread's book is written on the CPU that runs it, statistics and buffers are per CPU.
  */
 #include "objects.h"
 
 /* ---- system calls ---------------------------------------------------------------------------------------- */
 
+/* The place of the highest bit, by the lowest bits of what a de Bruijn sequence of 64 bits is multiplied to (Leiserson,
+ * Prokop and Randall, "Using de Bruijn Sequences to Index a 1 in a Computer Word", 1998). Without a branch, since the verifier would
+ * follow each of the 64 ways through six of them. */
+static const u8 octave_of[64] = {
+	0, 47, 1, 56, 48, 27, 2, 60, 57, 49, 41, 37, 28, 16, 3, 61,
+	54, 58, 35, 52, 50, 42, 21, 44, 38, 32, 29, 23, 17, 11, 4, 62,
+	46, 55, 26, 59, 40, 36, 15, 53, 34, 51, 20, 43, 31, 22, 10, 45,
+	25, 39, 14, 33, 19, 30, 9, 24, 13, 18, 8, 12, 7, 6, 5, 63,
+};
+
 INLINE u32 log_linear(u64 ns)
 {
-	u32 octave = 0;
-	u64 rest = ns;
 	if (ns < 8)
 		return ns;
-	if (rest >> 32) { octave += 32; rest >>= 32; }
-	if (rest >> 16) { octave += 16; rest >>= 16; }
-	if (rest >> 8) { octave += 8; rest >>= 8; }
-	if (rest >> 4) { octave += 4; rest >>= 4; }
-	if (rest >> 2) { octave += 2; rest >>= 2; }
-	if (rest >> 1) { octave += 1; }
-	u32 index = (octave - 2) * 8 + ((ns >> (octave - 3)) & 7);
+	u64 filled = ns | ns >> 1;
+	filled |= filled >> 2;
+	filled |= filled >> 4;
+	filled |= filled >> 8;
+	filled |= filled >> 16;
+	filled |= filled >> 32;
+	u32 octave = octave_of[(filled * 0x03f79d71b4cb0a89ull) >> 58 & 63];
+	u32 index = (octave - 2) * 8 + (ns >> ((octave - 3) & 63) & 7);
 	return index < BUCKETS ? index : BUCKETS - 1;
 }
 
@@ -49,30 +60,48 @@ INLINE struct stats *stats_of(u32 call)
 	return entry;
 }
 
+/* The root is about to run its program: from here on there is a tree. */
+__attribute__((noinline)) u32 begin(struct cpu *cpu)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	if (!cpu || task->pid != root_pid)
+		return 0;
+	u32 index = take_book(bpf_task_storage_get(&seats, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE));
+	struct thread *thread = book_at(index);
+	if (!thread)
+		return 0;
+	struct sched_entity *se = __builtin_preserve_access_index(&task->se);
+	struct sched_info *info = __builtin_preserve_access_index(&task->sched_info);
+	thread->cpu_before = READ(se, sum_exec_runtime);
+	thread->delay_before = READ(info, run_delay);
+	thread->regs = cpu->regs;
+	cpu->index = index;
+	struct head start = HEAD(K_START, 0, task->pid, bpf_ktime_get_ns());
+	EMIT(start);
+	return index;
+}
+
 SEC("tp_btf/sys_enter")
 int sys_enter(u64 *ctx)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread *thread = thread_of(task);
+	struct cpu *cpu = this_cpu();
 	u32 call = ctx[1];
-	if (!thread) {
-		if (likely((u32)task->pid != root_pid) || call != nr_execve)
+	if (!cpu)
+		return 0;
+	u32 index = running(cpu, (void *)ctx[0]);
+	if (!index) {
+		if (likely(call != nr_execve))
 			return 0;
-		thread = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-		if (!thread)
-			return 0;
-		struct sched_entity *se = __builtin_preserve_access_index(&task->se);
-		struct sched_info *info = __builtin_preserve_access_index(&task->sched_info);
-		thread->cpu_before = READ(se, sum_exec_runtime);
-		thread->delay_before = READ(info, run_delay);
-		struct head start = HEAD(K_START, 0, task->pid, bpf_ktime_get_ns());
-		EMIT(start);
+		index = begin(cpu);
 	}
+	struct thread *thread = book_at(index);
+	if (!thread)
+		return 0;
 	call = call < CALLS ? call : OTHER_CALL;
-	if (IS_COMPAT(task))
+	if (IS_COMPAT(bpf_get_current_task_btf()))
 		call |= COMPAT;
 	u64 now = bpf_ktime_get_ns();
-	ON_CPU(thread, task, now);
+	ON_CPU(thread, now);
 	thread->call = call;
 	thread->off_enter = thread->off_ns;
 	thread->entered = now;
@@ -80,17 +109,12 @@ int sys_enter(u64 *ctx)
 	return 0;
 }
 
-/* Its Python part goes before the stack that it belongs to. */
-INLINE void tell_python(struct python_record *record)
+/* A call ends in which the running thread blocked: is a stack due? Its Python part goes before the stack that it
+ * belongs to. */
+__attribute__((noinline)) int wait_ends(struct thread *thread, u32 call, u64 now)
 {
-	if (record && bpf_ringbuf_output(&stacks, record, PYTHON_SIZE(record), BPF_RB_NO_WAKEUP))
-		lose_stack();
-}
-
-/* A call ends in which the thread blocked: is a stack due? */
-static __attribute__((noinline)) int wait_ends(struct thread *thread, struct task_struct *task, u32 call, u64 now)
-{
-	if (!thread || !task)
+	struct task_struct *task = bpf_get_current_task_btf();
+	if (!thread)
 		return 0;
 	u64 *setting_ = setting(WAIT_PERIOD_NS);
 	u64 period = setting_ ? *setting_ : 0;
@@ -100,8 +124,8 @@ static __attribute__((noinline)) int wait_ends(struct thread *thread, struct tas
 		u64 due = owed / period * period;
 		struct head head = HEAD(K_WAIT_STACK, 0, task->pid, now);
 		owed -= due;
-		tell_python(python_frames(task, &thread->python, 1, now));
-		tell_stack(0, task, 1, head, call, due);
+		tell_python(&thread->python, 1, now);
+		tell_wait_stack(&head, call, due);
 	}
 	thread->owed_ns = owed;
 	return 0;
@@ -110,8 +134,10 @@ static __attribute__((noinline)) int wait_ends(struct thread *thread, struct tas
 SEC("tp_btf/sys_exit")
 int sys_exit(u64 *ctx)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread *thread = thread_of(task);
+	struct cpu *cpu = this_cpu();
+	if (!cpu)
+		return 0;
+	struct thread *thread = book_at(running(cpu, (void *)ctx[0]));
 	if (!thread)
 		return 0;
 	u32 call = thread->call;
@@ -119,12 +145,12 @@ int sys_exit(u64 *ctx)
 		return 0;
 	u64 now = bpf_ktime_get_ns();
 	s64 result = ctx[1];
-	ON_CPU(thread, task, now);
-	book(thread, task->pid, call, 1, now - thread->seg, now);
+	ON_CPU(thread, now);
+	book(thread, call, 1, now - thread->seg, now);
 	thread->call = NO_CALL;
 	thread->seg = now;
 	if (unlikely(thread->blocked_ns))
-		wait_ends(thread, task, call, now);
+		wait_ends(thread, call, now);
 
 	u64 total = now - thread->entered;
 	u64 off = thread->off_ns - thread->off_enter;
@@ -146,11 +172,11 @@ int sys_exit(u64 *ctx)
 
 /* ---- switches and wake-ups ------------------------------------------------------------------------------- */
 
-static __attribute__((noinline)) int tell_ran(struct task_struct *prev, u32 tid, u64 now, u64 throttled)
+/* The task that runs had the CPU until now. */
+__attribute__((noinline)) int tell_ran(u32 tid, u64 now, u64 throttled)
 {
+	struct task_struct *prev = bpf_get_current_task_btf();
 	struct ran_record record = { .head = HEAD(K_RAN, 0, tid, now), .throttled_ns = throttled };
-	if (!prev)
-		return 0;
 	record.cpu = bpf_get_smp_processor_id();
 	record.ran = READ(prev, pid);
 	bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&prev->comm));
@@ -158,10 +184,11 @@ static __attribute__((noinline)) int tell_ran(struct task_struct *prev, u32 tid,
 	return 0;
 }
 
-static __attribute__((noinline)) int tell_dead(struct thread *thread, struct task_struct *task, u64 now)
+__attribute__((noinline)) int tell_dead(struct thread *thread, u64 now)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct dead_record record = { .head = HEAD(K_DEAD, 0, 0, now) };
-	if (!thread || !task)
+	if (!thread)
 		return 0;
 	struct sched_entity *se = __builtin_preserve_access_index(&task->se);
 	struct sched_info *info = __builtin_preserve_access_index(&task->sched_info);
@@ -202,14 +229,15 @@ INLINE bool in_iowait(struct task_struct *task)
 #define FAULT_STACK_NS 200000
 
 /* A fault blocks, which no event ends that still has the stack. So it is taken as the wait begins. */
-static __attribute__((noinline)) int fault_waits(struct thread *thread, struct task_struct *task, u64 now)
+__attribute__((noinline)) int fault_waits(struct thread *thread, u64 now)
 {
-	if (!thread || !task || now - thread->fault_at < FAULT_STACK_NS)
+	struct task_struct *task = bpf_get_current_task_btf();
+	if (!thread || now - thread->fault_at < FAULT_STACK_NS)
 		return 0;
 	thread->fault_at = now;
 	struct head head = HEAD(K_FAULT_STACK, 0, task->pid, now);
-	tell_python(python_frames(task, &thread->python, 1, now));
-	tell_stack(0, task, 1, head, NO_CALL, 0);
+	tell_python(&thread->python, 1, now);
+	tell_wait_stack(&head, NO_CALL, 0);
 	return 0;
 }
 
@@ -222,8 +250,16 @@ int sched_switch(u64 *ctx)
 	 * trusted pointer. What it points to is not trusted any more, which is quicker to check. */
 	struct files_struct *files = prev->files;
 	barrier_var(files);
-	struct thread *out = thread_of(prev);
-	struct thread *into = thread_of(next);
+	struct cpu *cpu = this_cpu();
+	if (!cpu)
+		return 0;
+	u32 from = place_of_running(cpu, prev);
+	u32 to = place_of(next);
+	struct thread *out = book_at(from);
+	struct thread *into = book_at(to);
+	cpu->task = (u64)next;
+	cpu->index = to;
+	cpu->regs = into ? into->regs : 0;
 	if (!out) {
 		/* Or the compiler ors the pointers, which the verifier refuses. */
 		barrier_var(into);
@@ -236,11 +272,11 @@ int sched_switch(u64 *ctx)
 	u64 object = 0;
 	if (out) {
 		u32 state = prev->__state;
-		settle(out, prev, now);
+		settle(out, now);
 		tid = prev->pid;
 		if (state & 0x80) {
 			how = LEFT_DEAD;
-			tell_dead(out, prev, now);
+			tell_dead(out, now);
 		} else if ((ctx[0] & 1) || state == 0 || (state & 0x200)) {
 			how = LEFT_RUNNABLE;
 		} else if (state & 0xc) {
@@ -255,7 +291,7 @@ int sched_switch(u64 *ctx)
 			if (call != NO_CALL)
 				object = object_of(prev, files, out, now);
 			else
-				fault_waits(out, prev, now);
+				fault_waits(out, now);
 		}
 		used = slots_of(out);
 		out->left = how;
@@ -280,7 +316,7 @@ int sched_switch(u64 *ctx)
 			u64 throttled = 0;
 			if (left == LEFT_RUNNABLE && off > THROTTLE_NS)
 				throttled = throttled_time(next) - into->throttled;
-			tell_ran(prev, came, now, throttled);
+			tell_ran(came, now, throttled);
 		}
 	}
 	u32 size = with_slots(sizeof(struct switch_record), used);
@@ -301,14 +337,16 @@ int sched_switch(u64 *ctx)
 		ready(record, size);
 	} else if (out)
 		out->used = 0;
+	if (unlikely(how == LEFT_DEAD) && out)
+		leave_book(out, from);
 	return 0;
 }
 
-static __attribute__((noinline)) int tell_ready(struct cpu *cpu, struct task_struct *woken, u64 now)
+__attribute__((noinline)) int tell_ready(struct cpu *cpu, u32 tid, u64 now)
 {
-	if (!cpu || !woken)
+	if (!cpu)
 		return 0;
-	struct ends_record record = { .head = HEAD(K_READY, 0, READ(woken, pid), now), .cpu = bpf_get_smp_processor_id() };
+	struct ends_record record = { .head = HEAD(K_READY, 0, tid, now), .cpu = bpf_get_smp_processor_id() };
 	record.ends = cpu->ends;
 	EMIT(record);
 	return 0;
@@ -323,10 +361,10 @@ int sched_waking(u64 *ctx)
 		return 0;
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct cpu *cpu = this_cpu();
-	struct thread *waker = thread_of(task);
-	u64 now = bpf_ktime_get_ns();
 	if (!cpu)
 		return 0;
+	struct thread *waker = book_at(place_of_running(cpu, task));
+	u64 now = bpf_ktime_get_ns();
 	thread->woken_at = now;
 	u8 by = waker ? BY_TASK : BY_OTHER_TASK;
 	if (cpu->timer)
@@ -341,12 +379,12 @@ int sched_waking(u64 *ctx)
 		default: by = BY_INTERRUPT;
 		}
 		if (by == BY_NETWORK && cpu->ready)
-			tell_ready(cpu, woken, now);
+			tell_ready(cpu, woken->pid, now);
 	}
 	/* In an interrupt that leads nowhere, the interrupted thread's books can wait. */
 	u32 used = 0;
 	if (waker && (by == BY_TASK || by == BY_NETWORK)) {
-		settle(waker, task, now);
+		settle(waker, now);
 		used = slots_of(waker);
 	}
 	u32 tid = woken->pid;
@@ -459,7 +497,7 @@ int sock_send_length(u64 *ctx)
 	read_ends(sk, &record.ends);
 	if (record.ends.family != 2 && record.ends.family != 10)
 		return 0;
-	settle(thread, task, now);
+	settle(thread, now);
 	EMIT_WITH_SLOTS(record, thread);
 	return 0;
 }
@@ -476,14 +514,13 @@ int sched_process_fork(u64 *ctx)
 		return 0;
 	if (child->tgid != parent->tgid)
 		python_fork(parent->tgid, child->tgid);
-	struct thread *thread = bpf_task_storage_get(&threads, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct thread *thread = book_at(take_book(bpf_task_storage_get(&seats, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)));
 	if (!thread) {
 		struct cpu *cpu = this_cpu();
 		if (cpu)
 			cpu->lost++;
 		return 0;
 	}
-	thread->call = NO_CALL;
 	thread->left = LEFT_RUNNABLE;
 	/* Each thread begins somewhere in the period, or threads that do the same would be seen in step. */
 	thread->owed_ns = child->pid * 7919ull % 500000;
@@ -505,7 +542,7 @@ int sched_wakeup_new(u64 *ctx)
 	struct fork_record record = { .head = HEAD(K_FORK, 0, parent->pid, now), .child = child->pid, .pid = child->tgid };
 	bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&child->comm));
 	if (creator)
-		settle(creator, parent, now);
+		settle(creator, now);
 	EMIT_WITH_SLOTS(record, creator);
 	return 0;
 }
@@ -537,7 +574,7 @@ int sched_process_exit(u64 *ctx)
 	if (!thread)
 		return 0;
 	u64 now = bpf_ktime_get_ns();
-	settle(thread, task, now);
+	settle(thread, now);
 	/* Killed outside a call: the rest of its life is the kernel's work on its death. */
 	if (thread->call == NO_CALL)
 		thread->call = DYING;
@@ -576,7 +613,7 @@ int sample(struct bpf_perf_event_data *ctx)
 	if (!cpu)
 		return 0;
 	u64 now = bpf_ktime_get_ns();
-	ON_CPU(thread, task, now);
+	ON_CPU(thread, now);
 	struct sample_record record = {
 		.head = HEAD(K_SAMPLE, MODE_FAULT, task->pid, now),
 		.ip = REGS_IP(&ctx->regs),
@@ -599,7 +636,7 @@ int sample(struct bpf_perf_event_data *ctx)
 	if (record.head.a != MODE_INTERRUPT) {
 		struct head head = record.head;
 		head.kind = K_SAMPLE_STACK;
-		tell_python(python_frames(task, &thread->python, 0, now));
+		tell_python(&thread->python, 0, now);
 		tell_stack(ctx, task, 0, head, record.call, record.period_ns);
 	}
 	return 0;

@@ -61,6 +61,9 @@ const NEEDED: &[&str] = &[
 /// Younger kernels have these; without them a wait on a local network peer may stay a wait.
 const WANTED: &[&str] = &["sk_data_ready", "sock_send_length"];
 
+/// Threads that are followed at once, and one more; what is left out is counted. 300 bytes each.
+const BOOKS: u32 = 16 * 1024;
+
 /// Where the map `settings` counts stacks that were lost.
 const LOST_STACKS: u32 = 1;
 
@@ -144,6 +147,8 @@ impl Bpf {
             .override_global("arg_kind", kinds.as_slice(), true)
             .map_max_entries("scratches", 2 * (cpus.iter().max().unwrap_or(&0) + 1))
             .override_global("segments_per_cpu", &segments, true)
+            .map_max_entries("books", BOOKS)
+            .map_max_entries("free_books", BOOKS)
             .map_max_entries("buffers", buffered)
             .map_max_entries("segments", buffered * segments)
             .load(OBJECT)

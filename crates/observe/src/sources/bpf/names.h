@@ -8,7 +8,8 @@
 #pragma once
 #include "kernel.h"
 
-#define NAMES 512
+#define ROUNDS 32
+#define NAMES (ROUNDS * 16)
 struct kernel_name { u64 address; char text[120]; };
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, NAMES); MAP_TYPE(key, u32); MAP_TYPE(value, struct kernel_name); } names SEC(".maps");
 
@@ -25,11 +26,20 @@ __attribute__((noinline)) int name_one(u32 key)
 	return 1;
 }
 
+__attribute__((noinline)) int name_some(u32 from)
+{
+	for (u32 i = 0; i < ROUNDS; i++) {
+		if (!name_one(from + i))
+			return 0;
+	}
+	return 1;
+}
+
 SEC("raw_tp/name_addresses")
 int name_addresses(u64 *ctx)
 {
-	for (u32 i = 0; i < NAMES; i++) {
-		if (!name_one(i))
+	for (u32 from = 0; from < NAMES; from += ROUNDS) {
+		if (!name_some(from))
 			break;
 	}
 	return 0;

@@ -25,8 +25,9 @@ INLINE void read_ends(struct sock *sk, struct ends *ends)
 	}
 }
 
-static __attribute__((noinline)) int tell_object(struct file *file, u64 now, u32 tid)
+__attribute__((noinline)) int tell_object(u64 file_, u64 now, u32 tid)
 {
+	struct file *file = (void *)file_;
 	struct object_record record = { .head = HEAD(K_OBJECT, ON_FILE, tid, now), .object = (u64)file };
 	struct inode *inode = READ(file, f_inode);
 	struct super_block *sb = READ(inode, i_sb);
@@ -96,18 +97,18 @@ INLINE u64 object_of(struct task_struct *task, struct files_struct *files, struc
 	if (thread->file[fd & 1] != (u64)file || thread->inode[fd & 1] != inode) {
 		thread->file[fd & 1] = (u64)file;
 		thread->inode[fd & 1] = inode;
-		tell_object(file, now, task->pid);
+		tell_object((u64)file, now, task->pid);
 	}
 	return (u64)file;
 }
 
-/* Time that the thread's control groups spent out of quota, ever. */
-INLINE u64 throttled_time(struct task_struct *task)
+/* Time that this control group of tasks and those above spent out of quota, ever. */
+__attribute__((noinline)) u64 throttled_in(u64 address)
 {
-	if (!FIELD_EXISTS((struct task_struct *)0, sched_task_group) || !FIELD_EXISTS((struct task_group *)0, cfs_bandwidth))
-		return 0;
-	struct task_group *group = READ(task, sched_task_group);
 	u64 sum = 0;
+	if (!FIELD_EXISTS((struct task_group *)0, cfs_bandwidth))
+		return 0;
+	struct task_group *group = (void *)address;
 	for (int i = 0; i < 4; i++) {
 		if (!group)
 			break;
@@ -116,4 +117,11 @@ INLINE u64 throttled_time(struct task_struct *task)
 		group = READ(group, parent);
 	}
 	return sum;
+}
+
+INLINE u64 throttled_time(struct task_struct *task)
+{
+	if (!FIELD_EXISTS((struct task_struct *)0, sched_task_group))
+		return 0;
+	return throttled_in((u64)READ(task, sched_task_group));
 }

@@ -425,13 +425,15 @@ __attribute__((noinline)) int python_describe(struct python_scratch *scratch, co
 /* ---- what the rest of the kernel half calls -------------------------------------------------------------- */
 
 /*
- * The Python stack of the running thread, 0 when its process runs no Python that is known. `slot` is 0 in the sampling
- * clock's program and 1 in those that it can interrupt. The record is good until the next call with that slot; send
- * PYTHON_SIZE bytes of it.
+ * Tells the Python stack of the running thread, when its process runs a Python that is known. `slot` is 0 in the
+ * sampling clock's program and 1 in those that it can interrupt.
  */
-INLINE struct python_record *python_frames(struct task_struct *task, struct python_thread *known, u32 slot, u64 now)
+__attribute__((noinline)) int tell_python(struct python_thread *known, u32 slot, u64 now)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	u32 pid = task->tgid;
+	if (!known)
+		return 0;
 	struct python_target *target = bpf_map_lookup_elem(&pythons, &pid);
 	if (likely(!target))
 		return 0;
@@ -459,7 +461,9 @@ INLINE struct python_record *python_frames(struct task_struct *task, struct pyth
 			break;
 		python_describe(scratch, target, i);
 	}
-	return record;
+	if (bpf_ringbuf_output(&stacks, record, PYTHON_SIZE(record), BPF_RB_NO_WAKEUP))
+		lose_stack();
+	return 0;
 }
 
 /* A process is made by another: it has its interpreter at the same addresses. */

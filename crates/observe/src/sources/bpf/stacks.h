@@ -53,30 +53,42 @@ INLINE u64 top_of_stack(struct task_struct *task, u64 sp)
 
 #define CHUNK 4096
 
-/* Global, so that the verifier looks at it once and not on each way that leads here. `user_len` comes as what is
- * wanted and goes as what was had. */
+/*
+ * Copies what of the stack is on the page at `len` bytes from its pointer, and returns how much that is. One that is not
+ * there has hardly ever been touched (room in an array, say): the helper leaves zeros in its place, and the copy goes
+ * on. It ends with the last page that is there.
+ *
+ * Global, so that the verifier looks at it once and not in each round.
+ */
+__attribute__((noinline)) u32 copy_page(struct stack_record *record, u32 len, u32 want)
+{
+	if (!record || len >= want || len > USER_MAX - CHUNK)
+		return 0;
+	u64 at = record->regs[1] + len;
+	u32 chunk = CHUNK - (at & (CHUNK - 1));
+	if (chunk > want - len)
+		chunk = want - len;
+	if (chunk > CHUNK)
+		return 0;
+	if (!bpf_probe_read_user(record->user + (len & (USER_MAX - 1)), chunk, (void *)at))
+		record->user_len = len + chunk;
+	return chunk;
+}
+
+/* `user_len` comes as what is wanted and goes as what was had. */
 __attribute__((noinline)) int copy_stack(struct stack_record *record)
 {
 	if (!record)
 		return 0;
-	u64 sp = record->regs[1];
-	u32 len = 0, held = 0;
-	u32 want = record->user_len;
-	/* Page by page. One that is not there has hardly ever been touched (room in an array, say): the helper leaves zeros
-	 * in its place, and the copy goes on. It ends with the last page that is there. */
+	u32 want = record->user_len, len = 0;
+	record->user_len = 0;
+#pragma clang loop unroll(disable)
 	for (int i = 0; i <= USER_MAX / CHUNK; i++) {
-		u32 chunk = CHUNK - ((sp + len) & (CHUNK - 1));
-		if (len >= want || len > USER_MAX - CHUNK)
+		u32 chunk = copy_page(record, len, want);
+		if (!chunk)
 			break;
-		if (chunk > want - len)
-			chunk = want - len;
-		if (chunk > CHUNK)
-			break;
-		if (!bpf_probe_read_user(record->user + (len & (USER_MAX - 1)), chunk, (void *)(sp + len)))
-			held = len + chunk;
 		len += chunk;
 	}
-	record->user_len = held;
 	return 0;
 }
 
@@ -112,4 +124,13 @@ INLINE void tell_stack(void *ctx, struct task_struct *task, u32 which, struct he
 		lose_stack();
 	}
 	__sync_fetch_and_add(&scratch->busy, -1);
+}
+
+/* The stack of a wait: of the running thread, from a program that the sampling clock can interrupt. Global, like
+ * everything here that is not done at each event. */
+__attribute__((noinline)) int tell_wait_stack(struct head *head, u32 call, u64 stands_for_ns)
+{
+	if (head)
+		tell_stack(0, bpf_get_current_task_btf(), 1, *head, call, stands_for_ns);
+	return 0;
 }
