@@ -72,7 +72,9 @@ impl Code {
                 self.add(*at, *tid, *node, Doing::Waiting(waited), *weight_ns);
             }
             Event::Start { tid, .. } => self.met(*tid, self.root, Comm::default()),
-            Event::Fork { child, pid, name, .. } => self.met(*child, *pid, *name),
+            Event::Fork { child, pid, name, .. } | Event::Alive { tid: child, pid, name, .. } => {
+                self.met(*child, *pid, *name)
+            }
             Event::Exec { tid, pid, old_tid, name, .. } => {
                 if let Some(owner) = self.owner_of.remove(old_tid) {
                     self.owner_of.insert(*tid, owner);
@@ -92,7 +94,14 @@ impl Code {
             | Event::Flush { .. }
             | Event::Send { .. }
             | Event::Sample { .. }
-            | Event::Lost { .. } => {}
+            | Event::Lost { .. }
+            | Event::Because { .. }
+            | Event::Path { .. }
+            | Event::Page { .. }
+            | Event::Connection(_)
+            | Event::Lookup(_)
+            | Event::Surroundings { .. }
+            | Event::Tracing { .. } => {}
         }
     }
 

@@ -204,7 +204,15 @@ impl Followed {
             | Event::Place { .. }
             | Event::Node { .. }
             | Event::SampleStack { .. }
-            | Event::Named { .. } => {}
+            | Event::Named { .. }
+            | Event::Because { .. }
+            | Event::Path { .. }
+            | Event::Page { .. }
+            | Event::Connection(_)
+            | Event::Lookup(_)
+            | Event::Surroundings { .. }
+            | Event::Tracing { .. }
+            | Event::Alive { .. } => {}
         }
     }
 

@@ -6,12 +6,15 @@
 //! dwell wrote, and nothing else.
 
 pub mod account;
+pub mod because;
 pub mod call;
 pub mod coverage;
+pub mod network;
 pub mod profile;
 pub mod recording;
 pub mod run;
 pub mod seen;
+pub mod surroundings;
 
 pub use account::{Account, Basis, Part, State, Step};
 pub use call::{Call, CallStats, CallTime};

@@ -9,8 +9,11 @@
 //! never changes: what needs another field becomes a new variant at the end. Header and trailer are kept with
 //! names; there fields may be added with a default. `Header::format` counts the changes that a reader must know.
 
+use crate::because::Because;
 use crate::call::{Call, CallStats, CallTime};
 use crate::coverage::Source;
+use crate::network::{Connection, Lookup};
+use crate::surroundings::Surroundings;
 use crate::{Ns, Pid, Seen, Tid};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -390,6 +393,78 @@ pub enum Event {
         /// The function there and those inlined into it, the innermost first; never empty.
         functions: Vec<Function>,
     },
+    /// What the next [`Event::Wake`] of this thread is about, told just before it, where the kernel knows.
+    Because {
+        /// When.
+        at: Ns,
+        /// Who is about to be woken.
+        tid: Tid,
+        /// What ends its wait.
+        because: Because,
+    },
+    /// What a file is called, told before the first wait on it, or on a page of it.
+    Path {
+        /// Device number, as in [`Object::File`].
+        dev: u32,
+        /// Inode.
+        ino: u64,
+        /// Its path from the root of the mount namespace, as far as that could be followed.
+        path: String,
+    },
+    /// A fault read a page of this file from its disk: told before the fault blocks.
+    Page {
+        /// When.
+        at: Ns,
+        /// The thread.
+        tid: Tid,
+        /// Device number of the filesystem.
+        dev: u32,
+        /// Inode; 0 for swap.
+        ino: u64,
+    },
+    /// What is known of a connection of the tree.
+    Connection(Box<Connection>),
+    /// A question for a name, told when it is answered or no answer is waited for any more.
+    Lookup(Box<Lookup>),
+    /// What the host did up to now.
+    Surroundings {
+        /// When.
+        at: Ns,
+        /// What.
+        surroundings: Box<Surroundings>,
+    },
+    /// From here on (until the next of these) system calls are not seen, or are seen again: their tracing is sliced in
+    /// time to bound what it costs.
+    Tracing {
+        /// When.
+        at: Ns,
+        /// Whether calls are seen from now on.
+        calls: bool,
+    },
+    /// A thread that lived already when the recording began, told before anything else of it.
+    Alive {
+        /// When it was found.
+        at: Ns,
+        /// The thread.
+        tid: Tid,
+        /// Its process.
+        pid: Pid,
+        /// Its name.
+        name: Comm,
+        /// What it was doing: in a call since `since` (0: unknown), blocked in it or not.
+        state: AliveState,
+    },
+}
+
+/// What a thread was doing when it was found alive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AliveState {
+    /// On a CPU or in the run queue; in a call or not.
+    Runnable(Option<Call>),
+    /// Blocked.
+    Blocked(Wait),
+    /// Stopped by job control or a tracer.
+    Stopped,
 }
 
 /// A place in code.
@@ -470,8 +545,15 @@ impl Event {
             | Event::Lost { at, .. }
             | Event::SampleStack { at, .. }
             | Event::WaitStack { at, .. }
+            | Event::Because { at, .. }
+            | Event::Page { at, .. }
+            | Event::Surroundings { at, .. }
+            | Event::Tracing { at, .. }
+            | Event::Alive { at, .. }
             | Event::Start { at, .. } => Some(*at),
-            Event::Place { .. } | Event::Node { .. } | Event::Named { .. } => None,
+            Event::Lookup(lookup) => Some(lookup.answered_at.unwrap_or(lookup.asked_at)),
+            Event::Connection(connection) => Some(connection.span.1),
+            Event::Place { .. } | Event::Node { .. } | Event::Named { .. } | Event::Path { .. } => None,
         }
     }
 }

@@ -239,5 +239,13 @@ pub(crate) fn variant(event: &Event) -> &'static str {
         Event::SampleStack { .. } => "SampleStack",
         Event::WaitStack { .. } => "WaitStack",
         Event::Named { .. } => "Named",
+        Event::Because { .. } => "Because",
+        Event::Path { .. } => "Path",
+        Event::Page { .. } => "Page",
+        Event::Connection(_) => "Connection",
+        Event::Lookup(_) => "Lookup",
+        Event::Surroundings { .. } => "Surroundings",
+        Event::Tracing { .. } => "Tracing",
+        Event::Alive { .. } => "Alive",
     }
 }

@@ -1,0 +1,29 @@
+//! What a wait turned out to be about: told by whatever ended it, where the call that waited could not say.
+
+use crate::Ns;
+use crate::recording::Object;
+use serde::{Deserialize, Serialize};
+
+/// Why a thread is woken next.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Because {
+    /// A request to a disk is done.
+    Request(Request),
+    /// The waker worked on this: the pipe, socket or eventfd that it writes to, for a thread that polls several.
+    Through(Object),
+}
+
+/// One request to a block device, from its making to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// Device number of the disk (not of a partition).
+    pub dev: u32,
+    /// Whether it wrote.
+    pub write: bool,
+    /// Its size.
+    pub bytes: u32,
+    /// From its making until the driver had it; 0 where the kernel does not keep that.
+    pub queue_ns: Ns,
+    /// From then to its end.
+    pub device_ns: Ns,
+}
