@@ -2,7 +2,7 @@
 
 use crate::followed::Closed;
 use crate::pieces::Pieces;
-use crate::{Analyser, Arch, How, class, code};
+use crate::{Analyser, Arch, How, class, code, sliced};
 use model::coverage::{Check, Coverage, Extent, Interval, Source};
 use model::profile::Doing;
 use model::recording::{HostCpu, Trailer};
@@ -165,6 +165,13 @@ fn coverage(
             None => sources.push(worse.clone()),
         }
     }
+    if let Some(sliced) = &trailer.sliced
+        && let Some(calls) = sources.iter_mut().find(|source| source.name == "calls")
+    {
+        calls.seen = Extent::Partial;
+        calls.why = sliced::why(sliced);
+        calls.remedy = "for exact counts, at their cost: --max-overhead none".into();
+    }
     if !sources.iter().any(|source| source.name == "code") {
         sources.push(Source {
             name: "code".into(),
@@ -230,7 +237,7 @@ fn call_rows(header: &Header, trailer: &Trailer) -> Seen<Vec<CallRow>> {
         let mut lengths = Histogram::default();
         call.histogram.iter().for_each(|(index, count)| lengths.add(usize::from(*index), *count));
         lengths.know_max(call.max_ns);
-        CallRow {
+        let mut row = CallRow {
             name: arch.show(call.call),
             calls: call.calls,
             errors: call.errors,
@@ -239,7 +246,12 @@ fn call_rows(header: &Header, trailer: &Trailer) -> Seen<Vec<CallRow>> {
             p50_ns: lengths.quantile(0.5),
             p99_ns: lengths.quantile(0.99),
             max_ns: call.max_ns,
+            estimate: None,
+        };
+        if let Some(sliced) = &trailer.sliced {
+            sliced::scale(&mut row, call, sliced);
         }
+        row
     };
     match &trailer.calls {
         Seen::Value(calls) => {

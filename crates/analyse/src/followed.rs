@@ -105,6 +105,8 @@ pub(crate) struct Followed {
     leaving_together: bool,
     last: Option<Index>,
     lost: u64,
+    /// When the tracing of calls was last taken off, and on again.
+    tracing: (Ns, Ns),
 }
 
 impl Followed {
@@ -128,6 +130,19 @@ impl Followed {
             leaving_together: false,
             last: None,
             lost: 0,
+            tracing: (Ns::MAX, 0),
+        }
+    }
+
+    /// Whether calls were not traced then.
+    fn untraced(&self, at: Ns) -> bool {
+        let (off, on) = self.tracing;
+        if off == Ns::MAX {
+            false
+        } else if off > on {
+            at >= off
+        } else {
+            at >= off && at < on
         }
     }
 
@@ -200,6 +215,8 @@ impl Followed {
                     self.waits.stack(wait, *node, *weight_ns);
                 }
             }
+            Event::Tracing { at, calls: true } => self.tracing.1 = *at,
+            Event::Tracing { at, calls: false } => self.tracing.0 = *at,
             Event::Look { .. }
             | Event::Place { .. }
             | Event::Node { .. }
@@ -211,7 +228,6 @@ impl Followed {
             | Event::Connection(_)
             | Event::Lookup(_)
             | Event::Surroundings { .. }
-            | Event::Tracing { .. }
             | Event::Alive { .. } => {}
         }
     }
@@ -549,6 +565,7 @@ impl Followed {
             Mode::Fault => Kind::Fault,
             Mode::Interrupt => Kind::Interrupt,
             Mode::Entry => Kind::Entry,
+            Mode::Call(_) if self.untraced(at) => Kind::Call,
             // Time in calls is measured; it needs no samples.
             Mode::Call(_) => return,
         };

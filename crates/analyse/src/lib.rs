@@ -12,6 +12,7 @@ mod looked;
 mod path;
 mod pieces;
 mod reason;
+mod sliced;
 mod split;
 
 use calls::Arch;

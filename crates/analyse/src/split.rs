@@ -1,4 +1,5 @@
-//! Time on a CPU outside calls, split by samples: a thread's own code, its faults, its ways into calls and out.
+//! Time on a CPU outside calls, split by samples: a thread's own code, its faults, its ways into calls and out. While
+//! calls are not traced, the calls themselves.
 //!
 //! No event marks the end of a fault on a stock kernel, and the events of a call come after its entry and before
 //! its exit; so this is the one split that is sampled. Interrupts that came in a thread's own time count with its
@@ -14,11 +15,13 @@ pub(crate) enum Kind {
     Fault,
     Interrupt,
     Entry,
+    /// In a call, while calls are not traced.
+    Call,
 }
 
 /// How many kinds there are, and one more: the sum of the squared weights.
-pub(crate) const KINDS: usize = 5;
-const SQUARES: usize = 4;
+pub(crate) const KINDS: usize = 6;
+const SQUARES: usize = 5;
 
 /// Samples by [`Kind`], each with its weight: the time it stands for, in periods of the fastest clock.
 pub(crate) type Counts = [u64; KINDS];
@@ -47,6 +50,14 @@ pub(crate) struct Own {
     pub(crate) user: Ns,
     pub(crate) fault: Ns,
     pub(crate) entry: Ns,
+    pub(crate) call: Ns,
+}
+
+impl Own {
+    /// What of it is the kernel's, but for faults.
+    pub(crate) fn kernel(self) -> Ns {
+        self.entry + self.call
+    }
 }
 
 /// Splits `ns` by the first of these counts that has a sample. Without any, all of it is taken for user, and the
@@ -58,8 +69,8 @@ pub(crate) fn split(ns: Ns, counts: [Counts; 3]) -> Own {
         0 => 0,
         all => (u128::from(ns) * u128::from(counts[kind as usize]) / u128::from(all)) as Ns,
     };
-    let (fault, entry) = (share(Kind::Fault), share(Kind::Entry));
-    Own { user: ns - fault - entry, fault, entry }
+    let (fault, entry, call) = (share(Kind::Fault), share(Kind::Entry), share(Kind::Call));
+    Own { user: ns - fault - entry - call, fault, entry, call }
 }
 
 /// How much of a fault may be taken for what follows it. It ends with interrupts off, so a sample that is due then is
@@ -77,7 +88,7 @@ pub(crate) fn interval(state: State, ns: Ns, own_ns: Ns, counts: Counts, late: N
     let all = sum(counts);
     let hits = match state {
         State::Fault => counts[Kind::Fault as usize],
-        State::Kernel => counts[Kind::Entry as usize],
+        State::Kernel => counts[Kind::Entry as usize] + counts[Kind::Call as usize],
         _ => counts[Kind::User as usize] + counts[Kind::Interrupt as usize],
     };
     let Proportion { lo, hi, .. } = match (all as f64, counts[SQUARES] as f64) {
@@ -102,14 +113,14 @@ mod tests {
 
     #[test]
     fn without_samples_everything_is_user_and_nothing_is_known() {
-        assert_eq!(split(100, [NONE; 3]), Own { user: 100, fault: 0, entry: 0 });
+        assert_eq!(split(100, [NONE; 3]), Own { user: 100, fault: 0, entry: 0, call: 0 });
         assert_eq!(interval(State::User, 100, 100, NONE, 0), (0, 100));
         assert_eq!(interval(State::Fault, 0, 100, NONE, 0), (0, 100));
     }
 
     #[test]
     fn what_may_have_been_sampled_late_widens_both_intervals_towards_each_other() {
-        let counts = [20, 80, 0, 0, 100];
+        let counts = [20, 80, 0, 0, 0, 100];
         let (lo, hi) = interval(State::Fault, 800, 1000, counts, 0);
         assert_eq!(interval(State::Fault, 800, 1000, counts, 30), (lo, hi + 30));
         let (lo, hi) = interval(State::User, 200, 1000, counts, 0);
@@ -119,15 +130,15 @@ mod tests {
 
     #[test]
     fn samples_of_a_slower_clock_count_for_more_and_are_not_surer_for_it() {
-        let fast = interval(State::Fault, 500, 1000, [50, 50, 0, 0, 100], 0);
-        let slow = interval(State::Fault, 500, 1000, [300, 300, 0, 0, 100 * 36], 0);
+        let fast = interval(State::Fault, 500, 1000, [50, 50, 0, 0, 0, 100], 0);
+        let slow = interval(State::Fault, 500, 1000, [300, 300, 0, 0, 0, 100 * 36], 0);
         assert_eq!(fast, slow);
-        assert_eq!(one(Kind::Fault, 6), [0, 6, 0, 0, 36]);
+        assert_eq!(one(Kind::Fault, 6), [0, 6, 0, 0, 0, 36]);
     }
 
     #[test]
     fn the_nearest_samples_decide_and_the_parts_sum() {
-        let own = split(1001, [NONE, [1, 2, 0, 1, 4], [100, 0, 0, 0, 100]]);
-        assert_eq!(own, Own { user: 251, fault: 500, entry: 250 });
+        let own = split(1001, [NONE, [1, 1, 0, 1, 1, 4], [100, 0, 0, 0, 0, 100]]);
+        assert_eq!(own, Own { user: 251, fault: 250, entry: 250, call: 250 });
     }
 }

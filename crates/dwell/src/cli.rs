@@ -1,6 +1,7 @@
 //! The command line: what may be said, and how it is explained.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use observe::MaxOverhead;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +48,11 @@ pub(crate) struct RunArgs {
     /// Look at running code so often a second on each processor; default: 2 kHz at first, 335 Hz when it lasts
     #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     pub(crate) rate: Option<u32>,
+
+    /// Trace system calls in slices of time where tracing all would cost more than this share of the program's time; `none`
+    /// traces every call, whatever it costs
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = max_overhead)]
+    pub(crate) max_overhead: MaxOverhead,
 
     /// Count how often each block of FUNCTION is executed, exactly, by stepping the program; without FUNCTION, of all
     /// its functions. Nothing is timed then: a step takes some 30 us. FUNCTION@FILE looks
@@ -182,6 +188,18 @@ pub(crate) enum Colour {
     Always,
     /// Never
     Never,
+}
+
+/// `5%`, `5`, `none`: a share of the program's time.
+fn max_overhead(text: &str) -> Result<MaxOverhead, String> {
+    if text == "none" {
+        return Ok(MaxOverhead::Unbounded);
+    }
+    let percent = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>().ok();
+    match percent.filter(|percent| *percent > 0.0 && *percent <= 1000.0) {
+        Some(percent) => Ok(MaxOverhead::Share(percent / 100.0)),
+        None => Err("not a share of the time: try 5% or none".to_owned()),
+    }
 }
 
 /// `200M`, `1.5G`, `64KiB`, `1000`: bytes.

@@ -57,3 +57,38 @@ pub struct CallStats {
     /// Wall time by log-linear bucket: (index, calls). `stats::histogram` says what an index means.
     pub histogram: Vec<(u16, u64)>,
 }
+
+/// What calls were counted in slices of time: the sums that a ratio estimate needs (Cochran, Sampling Techniques,
+/// chapter 6). x is the tree's time on a CPU within a slice, in milliseconds; y a call's count in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sliced {
+    /// From when on.
+    pub since: Ns,
+    /// How many slices there were.
+    pub slices: u64,
+    /// The tree's time on a CPU within slices without what tracing took of it: the sum of all x. The best value, and
+    /// with the lowest and the highest cost that a traced call may have.
+    pub traced_ns: [Ns; 3],
+    /// The sum of all x squared.
+    pub traced_squares: f64,
+    /// The tree's time on a CPU from then on outside slices. Calls that were counted then, while the programs were being
+    /// attached and detached, are in the table of calls but not in these sums.
+    pub untraced_ns: Ns,
+    /// Each call that was seen.
+    pub calls: Vec<SlicedCall>,
+}
+
+/// One call of [`Sliced`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SlicedCall {
+    /// Which.
+    pub call: Call,
+    /// Counted while all were.
+    pub before: u64,
+    /// Counted in slices: the sum of all y.
+    pub calls: u64,
+    /// The sum of all y squared.
+    pub squares: f64,
+    /// The sum of all x times y.
+    pub cross: f64,
+}

@@ -11,6 +11,7 @@
 
 use crate::because::Because;
 use crate::call::{Call, CallStats, CallTime};
+pub use crate::call::{Sliced, SlicedCall};
 use crate::coverage::Source;
 use crate::network::{Connection, Lookup};
 use crate::surroundings::Surroundings;
@@ -162,7 +163,7 @@ pub struct HostCpu {
 }
 
 /// What is known when it is over.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trailer {
     /// How the root ended.
     pub ending: Ending,
@@ -184,6 +185,9 @@ pub struct Trailer {
     pub sources: Vec<Source>,
     /// Events after this time were counted but not kept.
     pub kept_until: Option<Ns>,
+    /// Calls were traced in slices of time from some point on: then `calls` holds only those that were seen.
+    #[serde(default)]
+    pub sliced: Option<Sliced>,
 }
 
 /// What one kind of instrument cost the program.
@@ -198,7 +202,7 @@ pub struct Cost {
 }
 
 /// A kept recording, whole.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
     /// Known before.
     pub header: Header,

@@ -199,6 +199,22 @@ pub struct CallRow {
     pub p99_ns: Ns,
     /// The longest, exactly.
     pub max_ns: Ns,
+    /// Where only slices of time were traced: then calls, errors and times are estimates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
+}
+
+/// A count that was estimated from slices of time, with its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// How many were counted.
+    pub seen: u64,
+    /// How many there were, by estimate.
+    pub calls: u64,
+    /// Low end.
+    pub lo: u64,
+    /// High end; none when too few slices say anything.
+    pub hi: Option<u64>,
 }
 
 /// Page faults of the tree, until the end of the wall.

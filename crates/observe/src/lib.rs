@@ -11,4 +11,4 @@ mod record;
 mod sources;
 mod stacks;
 
-pub use record::{Choice, Error, Rate, Request, Sink, record};
+pub use record::{Choice, Error, MaxOverhead, Rate, Request, Sink, record};

@@ -22,6 +22,23 @@ pub struct Request {
     pub source: Choice,
     /// How often running code is looked at.
     pub rate: Rate,
+    /// What tracing calls may cost the program.
+    pub max_overhead: MaxOverhead,
+}
+
+/// What tracing calls may cost the program before only slices of time are traced.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum MaxOverhead {
+    /// Whatever it takes: every call is counted.
+    Unbounded,
+    /// A share of the program's time on a CPU, all instruments together.
+    Share(f64),
+}
+
+impl Default for MaxOverhead {
+    fn default() -> Self {
+        MaxOverhead::Share(0.05)
+    }
 }
 
 /// How often running code is looked at, on each processor.
@@ -126,8 +143,13 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Trailer, Error> 
     let mut signals = Signals::take_over()?;
     let held = Held::spawn(&request.command)?;
     let host = host::read(host::here());
-    let mut instruments =
-        sources::start(request.source, request.rate, held.pid(), &host::cpus(host::here()))?;
+    let mut instruments = sources::start(
+        request.source,
+        request.rate,
+        request.max_overhead,
+        held.pid(),
+        &host::cpus(host::here()),
+    )?;
     for path in likely::executables(&request.command.program) {
         instruments.expect(&path);
     }
@@ -165,6 +187,7 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Trailer, Error> 
         cost: instruments.cost(),
         sources: instruments.worse(),
         kept_until: None,
+        sliced: instruments.sliced(reaped_at),
     })
 }
 

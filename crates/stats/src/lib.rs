@@ -2,6 +2,8 @@
 
 pub mod histogram;
 pub mod interval;
+mod ratio;
 
 pub use histogram::Histogram;
 pub use interval::{Proportion, wilson, wilson_of};
+pub use ratio::{Sums, ratio};

@@ -22,7 +22,7 @@ pub struct Reader<R: Read = BufReader<File>> {
 }
 
 /// What stands behind the events.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct End {
     /// Absent when the recording ends early.
     pub trailer: Option<Trailer>,

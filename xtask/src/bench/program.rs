@@ -83,7 +83,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         what: "one-byte reads",
         timed: Timed::Itself,
         sizes: Sizes { usual: 5_000_000, quick: 2_000_000, slow_tool: 50_000 },
-        reach: &[(Tool::Dwell, 2.2)],
+        reach: &[(Tool::Dwell, 1.10), (Tool::DwellExact, 2.2)],
         command: &["{here}/read_byte", "{n}"],
     },
     Program {
@@ -92,7 +92,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         what: "pipe ping-pong, one CPU",
         timed: Timed::Itself,
         sizes: Sizes { usual: 300_000, quick: 100_000, slow_tool: 10_000 },
-        reach: &[(Tool::Dwell, 1.45)],
+        reach: &[(Tool::Dwell, 1.15), (Tool::DwellExact, 1.45)],
         command: &["{here}/ping_pong", "{n}"],
     },
     Program {

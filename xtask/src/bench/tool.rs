@@ -11,7 +11,10 @@ pub(crate) enum Tool {
     Bare,
     /// The same again: its ratio to `Bare` is what the machine's noise alone makes.
     BareAgain,
+    /// As it comes: exact until its cost passes 5 %, calls in slices of time from then on.
     Dwell,
+    /// Every call counted.
+    DwellExact,
     /// Looking at running code 199 times a second on each processor.
     Dwell199,
     Dwell999,
@@ -33,6 +36,7 @@ impl Tool {
             Self::Bare => "bare",
             Self::BareAgain => "bare again",
             Self::Dwell => "dwell run",
+            Self::DwellExact => "dwell, every call",
             Self::Dwell199 => "dwell 199 Hz",
             Self::Dwell999 => "dwell 999 Hz",
             Self::DwellMany => "dwell 4 kHz",
@@ -58,7 +62,7 @@ impl Tool {
 
     /// True for dwell, at whatever rate.
     pub(crate) fn is_dwell(self) -> bool {
-        matches!(self, Self::Dwell | Self::Dwell199 | Self::Dwell999 | Self::DwellMany)
+        matches!(self, Self::Dwell | Self::DwellExact | Self::Dwell199 | Self::Dwell999 | Self::DwellMany)
     }
 
     /// What to do so that it is there, when it is not.
@@ -83,6 +87,7 @@ impl Tool {
         let before = match self {
             Self::Bare | Self::BareAgain => vec![],
             Self::Dwell => words(&[&dwell, "run", "--json", &json, "--"]),
+            Self::DwellExact => words(&[&dwell, "run", "--max-overhead", "none", "--json", &json, "--"]),
             Self::Dwell199 => sampled("199"),
             Self::Dwell999 => sampled("999"),
             Self::DwellMany => sampled("4000"),

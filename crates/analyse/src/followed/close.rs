@@ -161,9 +161,10 @@ impl Followed {
                 own_ns += ns;
                 add(&mut own_samples, samples);
                 let own = self.own(index, ns, samples, of_tree);
-                entry_ns += own.entry;
+                entry_ns += own.kernel();
                 step(State::Fault, String::new(), own.fault, count);
                 step(State::Kernel, ENTRY.to_owned(), own.entry, count);
+                step(State::Kernel, UNTRACED.to_owned(), own.call, count);
                 step(State::User, String::new(), own.user, count);
             } else {
                 step(state, reason.show(self.arch), ns, count);
@@ -280,11 +281,13 @@ fn by_state(states: &[Ns; State::ALL.len()]) -> Vec<(State, Ns)> {
 
 /// The way into calls and out of them, as the path names it.
 const ENTRY: &str = "entering and leaving calls";
+/// Calls while they were not traced.
+const UNTRACED: &str = "calls, sampled";
 
 fn put(states: &mut [Ns; State::ALL.len()], own: Own) {
     states[State::User as usize] += own.user;
     states[State::Fault as usize] += own.fault;
-    states[State::Kernel as usize] += own.entry;
+    states[State::Kernel as usize] += own.kernel();
 }
 
 /// The steps by state. User, fault and the entries of calls are parts of one sampled figure; the rest is measured.

@@ -41,6 +41,7 @@ fn trailer(reaped_at: Ns, rusage: Seen<Rusage>) -> Trailer {
         cost: vec![],
         sources: vec![],
         kept_until: None,
+        sliced: None,
     }
 }
 

@@ -176,5 +176,6 @@ fn trailer(reaped_at: Ns) -> Trailer {
         cost: Vec::new(),
         sources: Vec::new(),
         kept_until: None,
+        sliced: None,
     }
 }

@@ -84,6 +84,7 @@ impl LastSeen {
             cost: Vec::new(),
             sources: Vec::new(),
             kept_until: None,
+            sliced: None,
         }
     }
 }

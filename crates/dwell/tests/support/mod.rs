@@ -75,6 +75,9 @@ pub(crate) struct Told {
     pub(crate) code: Option<i32>,
 }
 
+/// Every call is traced: what is compared with others' counts must not be an estimate.
+const EXACT: [&str; 2] = ["--max-overhead", "none"];
+
 /// Runs a program under dwell, with nothing to read and its output kept.
 pub(crate) fn run(command: &[&str]) -> Told {
     run_as(Command::new("timeout").args(["-k", "5", "150"]), command, Stdio::null(), |_| ())
@@ -91,7 +94,7 @@ pub(crate) fn run_as(
     use std::io::{BufRead, BufReader, Read};
     let (json, page) = (fresh("run.json"), fresh("page.txt"));
     let kept = std::fs::File::create(&page).expect("a file for the page");
-    launcher.arg(dwell()).arg("run").arg("--json").arg(&json).arg("--").args(command);
+    launcher.arg(dwell()).arg("run").args(EXACT).arg("--json").arg(&json).arg("--").args(command);
     launcher.stdin(input).stdout(Stdio::piped()).stderr(kept);
     let mut child = launcher.spawn().expect("dwell starts");
     let mut reader = BufReader::new(child.stdout.take().expect("a pipe was asked for"));
@@ -111,7 +114,7 @@ pub(crate) fn run_as(
 /// The same with nothing to read and with the program's output in a file: `out`.
 pub(crate) fn run_into(launcher: &mut Command, command: &[&str], out: &Path) -> Told {
     let (json, page) = (fresh("run.json"), fresh("page.txt"));
-    launcher.arg(dwell()).arg("run").arg("--json").arg(&json).arg("--").args(command);
+    launcher.arg(dwell()).arg("run").args(EXACT).arg("--json").arg(&json).arg("--").args(command);
     let status = redirect(launcher, out, &page).status().expect("dwell starts");
     let page = take(&page);
     let text = take(&json);

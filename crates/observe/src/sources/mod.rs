@@ -8,11 +8,11 @@ mod perf;
 mod proc;
 
 use crate::access;
-use crate::record::{Choice, Error, Rate};
+use crate::record::{Choice, Error, MaxOverhead, Rate};
 use bpf::Bpf;
 use fallback::Fallback;
 use model::coverage::{Extent, Source};
-use model::recording::{Cost, Tier};
+use model::recording::{Cost, Sliced, Tier};
 use model::{CallStats, Event, Ns, Pid, Seen};
 use std::path::Path;
 use std::time::Duration;
@@ -29,9 +29,15 @@ pub(crate) enum Instruments {
 ///
 /// # Errors
 /// The one asked for is not to be had. Without a choice there is always one: `/proc`.
-pub(crate) fn start(choice: Choice, rate: Rate, root: Pid, cpus: &[u32]) -> Result<Instruments, Error> {
+pub(crate) fn start(
+    choice: Choice,
+    rate: Rate,
+    max_overhead: MaxOverhead,
+    root: Pid,
+    cpus: &[u32],
+) -> Result<Instruments, Error> {
     let without_bpf = match choice {
-        Choice::Auto | Choice::Bpf => match start_bpf(root, cpus, rate) {
+        Choice::Auto | Choice::Bpf => match start_bpf(root, cpus, rate, max_overhead) {
             Ok(bpf) => return Ok(Instruments::Bpf(Box::new(bpf))),
             Err(wall) if choice == Choice::Bpf => {
                 return Err(Error::Refused { tier: "bpf", why: wall.why, remedy: wall.remedy });
@@ -61,9 +67,9 @@ pub(crate) fn start(choice: Choice, rate: Rate, root: Pid, cpus: &[u32]) -> Resu
     }
 }
 
-fn start_bpf(root: Pid, cpus: &[u32], rate: Rate) -> Result<Bpf, access::Wall> {
+fn start_bpf(root: Pid, cpus: &[u32], rate: Rate, max_overhead: MaxOverhead) -> Result<Bpf, access::Wall> {
     access::bpf()?;
-    Bpf::start(root, cpus, rate).map_err(|refused| access::Wall {
+    Bpf::start(root, cpus, rate, max_overhead).map_err(|refused| access::Wall {
         why: refused.to_string(),
         remedy: "run outside the container or sandbox that forbids it; BPF programs of this kind need Linux 5.15 or newer"
             .to_owned(),
@@ -158,6 +164,14 @@ impl Instruments {
         match self {
             Instruments::Bpf(bpf) => Seen::Value(bpf.calls()),
             Instruments::Fallback(..) => Seen::unseen("system calls are counted with BPF only"),
+        }
+    }
+
+    /// How the calls that were seen stand for all, where not all were.
+    pub(crate) fn sliced(&mut self, end: Ns) -> Option<Sliced> {
+        match self {
+            Instruments::Bpf(bpf) => bpf.sliced(end),
+            Instruments::Fallback(..) => None,
         }
     }
 

@@ -1,4 +1,5 @@
-//! Waits in faults: their stacks are taken as they begin, and get their weight when they are over.
+//! Waits in faults, and in calls while these are not traced: their stacks are taken as they begin, and get their weight
+//! when they are over.
 
 use model::recording::{In, Left, Out};
 use model::{Event, Ns, Tid};
@@ -11,6 +12,7 @@ const THREADS: usize = 16_384;
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     threads: FxHashMap<Tid, Fault>,
+    calls_are_off: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -54,13 +56,18 @@ impl Faults {
                 self.threads.remove(tid);
                 None
             }
+            Event::Tracing { calls, .. } => {
+                self.calls_are_off = !calls;
+                None
+            }
             _ => None,
         }
     }
 
     fn left(&mut self, at: Ns, out: &Out) {
-        let in_fault = matches!(&out.left, Left::Blocked(wait) if wait.call.is_none());
-        if in_fault && (self.threads.len() < THREADS || self.threads.contains_key(&out.tid)) {
+        let off = self.calls_are_off;
+        let begins = matches!(&out.left, Left::Blocked(wait) if off || wait.call.is_none());
+        if begins && (self.threads.len() < THREADS || self.threads.contains_key(&out.tid)) {
             let fault = self.threads.entry(out.tid).or_default();
             (fault.since, fault.woken) = (at, 0);
         }

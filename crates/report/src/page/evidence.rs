@@ -146,7 +146,7 @@ fn call_table(calls: &[CallRow], look: Look, rows: usize) -> Vec<Line> {
     for call in &calls[..shown] {
         table.row(vec![
             (Ink::Plain, call.name.clone()),
-            (Ink::Plain, count(call.calls)),
+            (Ink::Plain, estimated(call)),
             (if call.errors > 0 { Ink::Plain } else { Ink::Dim }, count(call.errors)),
             (Ink::Plain, duration(call.total_ns)),
             (Ink::Plain, duration(call.cpu_ns)),
@@ -170,7 +170,24 @@ fn call_table(calls: &[CallRow], look: Look, rows: usize) -> Vec<Line> {
             duration(max),
         ]));
     }
-    table.lines()
+    let mut lines = table.lines();
+    let estimates: Vec<_> = calls[..shown].iter().filter_map(|call| Some((call, call.estimate?))).collect();
+    if !estimates.is_empty() {
+        let text = "  ~ estimated from slices of time, in which they were counted";
+        let said = estimates.iter().take(3).map(|(call, estimate)| match estimate.hi {
+            None => format!("{}: at least {}", call.name, count(estimate.lo)),
+            Some(hi) => format!("{} {} to {}", call.name, count(estimate.lo), count(hi)),
+        });
+        let text = format!("{text}: {}", said.collect::<Vec<_>>().join(", "));
+        lines.extend(Line::new(look).add(Ink::Dim, &clean(&text, look.unicode)).wrap(4));
+    }
+    lines
+}
+
+/// How many calls there were; marked where that is an estimate.
+fn estimated(call: &CallRow) -> String {
+    let mark = if call.estimate.is_some() { "~" } else { "" };
+    format!("{mark}{}", count(call.calls))
 }
 
 /// The functions that ran, by their own time on a CPU.

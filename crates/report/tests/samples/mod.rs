@@ -181,6 +181,7 @@ fn call(name: &str, calls: u64, errors: u64, total_ns: Ns, cpu_ns: Ns) -> CallRo
         p50_ns: mean * 9 / 10,
         p99_ns: mean * 3,
         max_ns: mean * 40,
+        estimate: None,
     }
 }
 

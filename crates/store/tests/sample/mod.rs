@@ -216,6 +216,7 @@ fn trailer() -> Trailer {
         cost: vec![Cost { what: "switch".to_owned(), times: 12, each_ns: (100, 200) }],
         sources: Vec::new(),
         kept_until: None,
+        sliced: None,
     }
 }
 

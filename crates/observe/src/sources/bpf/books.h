@@ -45,6 +45,7 @@ struct thread {
 /* Per CPU: which interrupt is being served, and what could not be handed over. */
 struct cpu {
 	u64 lost;
+	u64 calls; /* that returned */
 	u32 softirq; /* vector + 1 */
 	u32 irq;
 	u32 timer;
@@ -374,10 +375,19 @@ __attribute__((noinline)) int came_unseen(struct thread *thread, u64 now)
 			came_unseen(thread, now);                                                        \
 	} while (0)
 
-/* Bring the running thread's books up to now, in the middle of a call or outside. */
+INLINE bool calls_are_off(void)
+{
+	u64 *off = setting(CALLS_OFF);
+	return off && unlikely(*off);
+}
+
+/* Bring the running thread's books up to now, in the middle of a call or outside. While calls are not traced, nobody
+ * says when one ends: samples tell what part of the time was in calls. */
 INLINE void settle(struct thread *thread, u64 now)
 {
 	ON_CPU(thread, now);
+	if (calls_are_off())
+		thread->call = NO_CALL;
 	if (thread->call != NO_CALL)
 		book(thread, thread->call, 0, now - thread->seg, now);
 	thread->seg = now;

@@ -27,8 +27,10 @@ pub(crate) const STATS_WORDS: usize = 6 + BUCKETS / 2;
 pub(crate) const BUCKETS: usize = 320;
 /// Entries of the statistics.
 pub(crate) const DENSE: u32 = 128;
-/// Words of `struct cpu`: one counter, four numbers, one pair of ends.
-pub(crate) const CPU_WORDS: usize = 1 + 2 + 5;
+/// Words of `struct cpu`: two counters, four numbers, whose book it is, one pair of ends.
+pub(crate) const CPU_WORDS: usize = 2 + 2 + 3 + 5;
+/// Which of them counts calls.
+pub(crate) const CPU_CALLS: usize = 1;
 
 mod kind {
     pub(super) const START: u8 = 1;

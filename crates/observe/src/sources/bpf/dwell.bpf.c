@@ -60,6 +60,21 @@ INLINE struct stats *stats_of(u32 call)
 	return entry;
 }
 
+INLINE u32 known(u32 call)
+{
+	return call < CALLS ? call : OTHER_CALL;
+}
+
+/* The call that the running thread is in, as its saved registers have it: for when calls are not traced. */
+__attribute__((noinline)) u32 call_by_registers(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if (!CAME_BY_CALL(regs))
+		return NO_CALL;
+	return known(CALL_OF(regs)) | (IS_COMPAT(task) ? COMPAT : 0);
+}
+
 /* The root is about to run its program: from here on there is a tree. */
 __attribute__((noinline)) u32 begin(struct cpu *cpu)
 {
@@ -97,7 +112,7 @@ int sys_enter(u64 *ctx)
 	struct thread *thread = book_at(index);
 	if (!thread)
 		return 0;
-	call = call < CALLS ? call : OTHER_CALL;
+	call = known(call);
 	if (IS_COMPAT(bpf_get_current_task_btf()))
 		call |= COMPAT;
 	u64 now = bpf_ktime_get_ns();
@@ -157,6 +172,7 @@ int sys_exit(u64 *ctx)
 	struct stats *entry = stats_of(call);
 	if (!entry)
 		return 0;
+	cpu->calls++;
 	entry->calls++;
 	if (unlikely((u64)result >= (u64)-4095))
 		entry->errors++;
@@ -225,14 +241,16 @@ INLINE bool in_iowait(struct task_struct *task)
  * still good: reading them is dear, and some threads are preempted 100,000 times a second. */
 #define THROTTLE_NS 500000
 
-/* Of one thread not more often: the length of what is left out is added to the next. */
+/* Of one thread not more often: the length of what is left out is added to the next. Calls come faster than faults. */
 #define FAULT_STACK_NS 200000
+#define CALL_STACK_NS 5000000
 
-/* A fault blocks, which no event ends that still has the stack. So it is taken as the wait begins. */
-__attribute__((noinline)) int fault_waits(struct thread *thread, u64 now)
+/* A fault blocks, which no event ends that still has the stack; or a call does while calls are not traced. So it is
+ * taken as the wait begins. */
+__attribute__((noinline)) int wait_begins(struct thread *thread, u64 now, u64 at_most_each_ns)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	if (!thread || now - thread->fault_at < FAULT_STACK_NS)
+	if (!thread || now - thread->fault_at < at_most_each_ns)
 		return 0;
 	thread->fault_at = now;
 	struct head head = HEAD(K_FAULT_STACK, 0, task->pid, now);
@@ -284,14 +302,19 @@ int sched_switch(u64 *ctx)
 		} else {
 			how = LEFT_BLOCKED;
 			call = out->call;
+			if (calls_are_off()) {
+				call = call_by_registers();
+				if (call != NO_CALL)
+					wait_begins(out, now, CALL_STACK_NS);
+			}
 			if (state & 2)
 				flags |= F_UNINTERRUPTIBLE;
 			if (in_iowait(prev))
 				flags |= F_IO;
 			if (call != NO_CALL)
-				object = object_of(prev, files, out, now);
+				object = object_of(prev, files, out, call, now);
 			else
-				fault_waits(out, now);
+				wait_begins(out, now, FAULT_STACK_NS);
 		}
 		used = slots_of(out);
 		out->left = how;
@@ -614,6 +637,9 @@ int sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	u64 now = bpf_ktime_get_ns();
 	ON_CPU(thread, now);
+	bool off = calls_are_off();
+	if (off)
+		thread->call = REGS_USER(&ctx->regs) ? NO_CALL : call_by_registers();
 	struct sample_record record = {
 		.head = HEAD(K_SAMPLE, MODE_FAULT, task->pid, now),
 		.ip = REGS_IP(&ctx->regs),
@@ -632,6 +658,8 @@ int sample(struct bpf_perf_event_data *ctx)
 		if (CAME_BY_CALL(regs))
 			record.head.a = MODE_ENTRY;
 	}
+	if (off)
+		thread->call = NO_CALL;
 	EMIT(record);
 	if (record.head.a != MODE_INTERRUPT) {
 		struct head head = record.head;

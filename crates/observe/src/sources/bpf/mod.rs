@@ -5,35 +5,42 @@
 //! end.
 
 mod buffers;
+mod busy;
 mod clock;
 mod decode;
 mod mappings;
 mod names;
+mod slices;
+mod tracing;
 mod types;
 mod waits;
 
 use super::arguments;
-use crate::record::Rate;
+use crate::record::{MaxOverhead, Rate};
 use crate::stacks::{self, Of, Stacks};
 use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, RingBuf};
+use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::programs::{BtfTracePoint, Program, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
 use buffers::{Buffers, segments_per_cpu};
+use busy::Busy;
 use clock::Clock;
-use decode::{BUCKETS, CPU_WORDS, DENSE, Decoder, OfStacks, STATS_WORDS};
+use decode::{BUCKETS, CPU_CALLS, CPU_WORDS, DENSE, Decoder, OfStacks, STATS_WORDS};
 use mappings::{Mappings, Told};
 use model::coverage::{Extent, Source};
-use model::recording::Cost;
+use model::recording::{Cost, Sliced};
 use model::{Call, CallStats, Event, Ns, Pid, Tid};
 use python::TARGET_LEN;
 use rustc_hash::FxHashMap;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use slices::{Ran, Slices, Turn};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::{fs, io, iter, thread};
 use sys::clock::monotonic_ns;
 use sys::shared::Words;
+use tracing::Tracing;
 use waits::WaitPeriod;
 
 /// The kernel half, for this architecture.
@@ -128,11 +135,14 @@ pub(crate) struct Bpf {
     decoder: Decoder,
     lost_before: u64,
     sources: Vec<Source>,
+    tracing: Tracing,
+    slices: Slices,
+    busy: Busy,
 }
 
 impl Bpf {
     /// Attaches everything, for a tree whose root is held and will enter `execve` next.
-    pub(crate) fn start(root: Pid, cpus: &[u32], rate: Rate) -> Result<Self, Refused> {
+    pub(crate) fn start(root: Pid, cpus: &[u32], rate: Rate, bound: MaxOverhead) -> Result<Self, Refused> {
         let btf = types::read(NEEDED.iter().chain(WANTED).copied())?;
         let kinds = arguments::kinds();
         // A CPU that comes later has no buffer: what happens on it counts as lost.
@@ -154,7 +164,8 @@ impl Bpf {
             .load(OBJECT)
             .map_err(Box::new)?;
         let mut sources = Vec::new();
-        attach(&mut ebpf, NEEDED, &btf).into_iter().collect::<Result<(), _>>()?;
+        let links = attach(&mut ebpf, NEEDED, &btf).into_iter().collect::<Result<Vec<_>, _>>()?;
+        let tracing = Tracing::new(links);
         let refused: Vec<_> = attach(&mut ebpf, WANTED, &btf).into_iter().filter_map(Result::err).collect();
         sources.push(full("switches"));
         sources.push(full("calls"));
@@ -190,6 +201,9 @@ impl Bpf {
         let stack_ring = ring(&mut ebpf, "stacks")?;
         let waits = WaitPeriod::new(monotonic_ns());
         waits.set(&mut ebpf).ok_or(Refused::Missing("settings"))?;
+        if cpu_counts(&ebpf).is_none() {
+            return Err(Refused::Missing("cpus as this file knows it"));
+        }
         let (positions, places) = buffers::words(buffered, segments);
         let buffers =
             Buffers::new(map(&ebpf, "buffers", positions)?, map(&ebpf, "segments", places)?, segments);
@@ -205,6 +219,9 @@ impl Bpf {
             decoder: Decoder::default(),
             lost_before: 0,
             sources,
+            tracing,
+            slices: Slices::new(bound),
+            busy: Busy::default(),
         })
     }
 
@@ -260,11 +277,13 @@ impl Bpf {
     fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
         self.take_stacks();
         let (decoder, clock, stacks) = (&mut self.decoder, &mut self.clock, &mut self.stacks);
+        let busy = &mut self.busy;
         let records = self.buffers.drain(until, &mut |record| {
             if let Some(event) = decoder.decode(record) {
                 if let (Event::Start { at, .. }, Some(clock)) = (&event, clock.as_mut()) {
                     clock.program_began(*at);
                 }
+                busy.event(&event);
                 stacks.before(&event, sink);
                 sink(&event);
                 stacks.after(&event, sink);
@@ -278,12 +297,51 @@ impl Bpf {
         if let Some(clock) = &mut self.clock {
             clock.keep(&mut self.ebpf, monotonic_ns());
         }
+        // At the end there is nothing left to spare.
+        if until != Ns::MAX {
+            self.bound_calls(sink);
+        }
         records
+    }
+
+    /// How often each instrument ran.
+    fn ran(&self) -> Ran {
+        let seen = self.decoder.seen;
+        let calls = cpu_counts(&self.ebpf).unwrap_or_default().iter().map(|cpu| cpu[CPU_CALLS]).sum();
+        Ran { calls, switches: seen.switches, wakes: seen.wakes, samples: seen.samples }
+    }
+
+    /// Keeps what tracing calls costs within its bound.
+    fn bound_calls(&mut self, sink: &mut dyn FnMut(&Event)) {
+        let now = monotonic_ns();
+        if !self.slices.exact() && self.slices.next().is_some_and(|next| now < next) {
+            return;
+        }
+        let ran = self.ran();
+        let (ebpf, busy_ns) = (&self.ebpf, self.busy.until(now));
+        let Some(turn) = self.slices.turn(now, ran, busy_ns, || calls_of(ebpf)) else { return };
+        // Should it fail, calls are traced on, or no more; what is told is what is so.
+        if turn == Turn::OnTimed {
+            self.tracing.time();
+        }
+        let calls = self.tracing.set(&mut self.ebpf, turn != Turn::Off);
+        if let (Turn::Off, Some(cost)) = (turn, self.tracing.cost(&mut self.ebpf)) {
+            self.slices.cost_is(cost);
+        }
+        if turn != Turn::Off {
+            let now = monotonic_ns();
+            self.slices.begun(now, self.ran(), self.busy.until(now), &calls_of(&self.ebpf));
+        }
+        let event = Event::Tracing { at: monotonic_ns(), calls };
+        self.stacks.before(&event, sink);
+        sink(&event);
+        self.stacks.after(&event, sink);
     }
 
     /// How long may pass between two drains without loss.
     pub(crate) fn pause_ns_max(&self) -> Ns {
-        self.buffers.fill_ns()
+        let turn = self.slices.next().map_or(Ns::MAX, |next| next.saturating_sub(monotonic_ns()));
+        self.buffers.fill_ns().min(turn.max(500_000))
     }
 
     /// The program will come to this executable first. If that is a Python, the kernel half reads it from its first
@@ -335,7 +393,7 @@ impl Bpf {
 
     /// Events lost since this was last asked.
     pub(crate) fn newly_lost(&mut self) -> u64 {
-        let lost = self.cpus().iter().map(|cpu| cpu[0]).sum::<u64>()
+        let lost = cpu_counts(&self.ebpf).unwrap_or_default().iter().map(|cpu| cpu[0]).sum::<u64>()
             + self.decoder.malformed
             + self.buffers.malformed;
         let newly = lost - self.lost_before;
@@ -365,30 +423,40 @@ impl Bpf {
         .collect()
     }
 
-    fn cpus(&self) -> Vec<[u64; CPU_WORDS]> {
-        let map =
-            self.ebpf.map("cpus").and_then(|map| PerCpuArray::<_, [u64; CPU_WORDS]>::try_from(map).ok());
-        map.and_then(|map| map.get(&0, 0).ok()).map(|values| values.to_vec()).unwrap_or_default()
+    /// The calls that returned while they were traced.
+    pub(crate) fn calls(&self) -> Vec<CallStats> {
+        calls_of(&self.ebpf)
     }
 
-    /// The calls that returned, summed over CPUs.
-    pub(crate) fn calls(&self) -> Vec<CallStats> {
-        let mut calls: BTreeMap<Call, CallStats> = BTreeMap::new();
-        let map =
-            self.ebpf.map("stats").and_then(|map| PerCpuArray::<_, [u64; STATS_WORDS]>::try_from(map).ok());
-        let mut empty = 0;
-        for entry in 0..DENSE {
-            let Some(values) = map.as_ref().and_then(|map| map.get(&entry, 0).ok()) else { break };
-            // Entries are given out in order, but one may be taken and not yet used.
-            let mut used = values.iter().filter(|words| words[1] > 0).peekable();
-            empty = if used.peek().is_some() { 0 } else { empty + 1 };
-            if empty > 8 {
-                break;
-            }
-            used.for_each(|words| add(&mut calls, words));
-        }
-        calls.into_values().collect()
+    /// How the calls that were seen stand for all, where they were traced in slices.
+    pub(crate) fn sliced(&mut self, end: Ns) -> Option<Sliced> {
+        let ebpf = &self.ebpf;
+        self.slices.sums(&self.busy, end, || calls_of(ebpf))
     }
+}
+
+/// What the kernel half counts for each CPU (`struct cpu`).
+fn cpu_counts(ebpf: &Ebpf) -> Option<Vec<[u64; CPU_WORDS]>> {
+    let map = PerCpuArray::<_, [u64; CPU_WORDS]>::try_from(ebpf.map("cpus")?).ok()?;
+    map.get(&0, 0).ok().map(|values| values.to_vec())
+}
+
+/// The calls that returned, summed over CPUs.
+fn calls_of(ebpf: &Ebpf) -> Vec<CallStats> {
+    let mut calls: BTreeMap<Call, CallStats> = BTreeMap::new();
+    let map = ebpf.map("stats").and_then(|map| PerCpuArray::<_, [u64; STATS_WORDS]>::try_from(map).ok());
+    let mut empty = 0;
+    for entry in 0..DENSE {
+        let Some(values) = map.as_ref().and_then(|map| map.get(&entry, 0).ok()) else { break };
+        // Entries are given out in order, but one may be taken and not yet used.
+        let mut used = values.iter().filter(|words| words[1] > 0).peekable();
+        empty = if used.peek().is_some() { 0 } else { empty + 1 };
+        if empty > 8 {
+            break;
+        }
+        used.for_each(|words| add(&mut calls, words));
+    }
+    calls.into_values().collect()
 }
 
 fn ring(ebpf: &mut Ebpf, name: &'static str) -> Result<RingBuf<MapData>, Refused> {
@@ -450,7 +518,7 @@ fn loader() -> EbpfLoader<'static> {
 
 /// Loads and attaches these programs, two at a time. The kernel's check of them is the longest part of the start-up
 /// that is left; two threads take 11 ms for what takes one 16 ms (lower quartiles of 60).
-fn attach(ebpf: &mut Ebpf, names: &[&'static str], btf: &Btf) -> Vec<Result<(), Refused>> {
+fn attach(ebpf: &mut Ebpf, names: &[&'static str], btf: &Btf) -> Vec<Result<Link, Refused>> {
     let mut programs: BTreeMap<_, _> = ebpf.programs_mut().collect();
     let queue: Vec<_> = names.iter().map(|name| (*name, programs.remove(name))).collect();
     let queue = Mutex::new(queue.into_iter());
@@ -466,7 +534,10 @@ fn attach(ebpf: &mut Ebpf, names: &[&'static str], btf: &Btf) -> Vec<Result<(), 
     })
 }
 
-fn attach_one(name: &'static str, program: Option<&mut Program>, btf: &Btf) -> Result<(), Refused> {
+/// A program and what holds it where it is attached.
+type Link = (&'static str, BtfTracePointLinkId);
+
+fn attach_one(name: &'static str, program: Option<&mut Program>, btf: &Btf) -> Result<Link, Refused> {
     let refused = |doing| {
         move |error: ProgramError| Refused::Program {
             doing,
@@ -477,6 +548,6 @@ fn attach_one(name: &'static str, program: Option<&mut Program>, btf: &Btf) -> R
     let program: &mut BtfTracePoint =
         program.ok_or(Refused::Missing(name))?.try_into().map_err(refused("find"))?;
     program.load(name, btf).map_err(refused("load"))?;
-    program.attach().map_err(refused("attach"))?;
-    Ok(())
+    let link = program.attach().map_err(refused("attach"))?;
+    Ok((name, link))
 }

@@ -66,9 +66,8 @@ __attribute__((noinline)) int tell_object(u64 file_, u64 now, u32 tid)
 }
 
 /* Which object the call of a thread that leaves is about; user space is told what it is when that is new. */
-INLINE u64 object_of(struct task_struct *task, struct files_struct *files, struct thread *thread, u64 now)
+INLINE u64 object_of(struct task_struct *task, struct files_struct *files, struct thread *thread, u32 call, u64 now)
 {
-	u32 call = thread->call;
 	u8 kind = arg_kind[index_of(call) & (2 * CALLS - 1)];
 	if (kind == ARG_NONE)
 		return 0;

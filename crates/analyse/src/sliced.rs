@@ -1,0 +1,104 @@
+//! The table of calls where only slices of time were traced: what was counted, scaled to what there was.
+//!
+//! Calls come with work, so they are taken to be as many for each millisecond on a CPU between slices as in them. The
+//! counts of the slices differ, and that is the interval, widened by what is not known of the cost of tracing, which is
+//! taken off the time in slices. Totals and errors are scaled by the same factor; lengths
+//! (median, 99th percentile, longest) are those of the calls that were seen.
+
+use model::recording::{Sliced, SlicedCall};
+use model::run::{CallRow, Estimate};
+use model::{CallStats, Ns};
+use stats::{Sums, ratio};
+
+/// What there was of a call in all; none where too few slices say so.
+fn estimate(call: &SlicedCall, seen: u64, sliced: &Sliced) -> Option<Estimate> {
+    let ms = |ns: Ns| ns as f64 / 1e6;
+    let [best, slow, fast] = sliced.traced_ns;
+    let sums = Sums {
+        n: sliced.slices,
+        x: ms(best),
+        y: call.calls as f64,
+        xx: sliced.traced_squares,
+        yy: call.squares,
+        xy: call.cross,
+    };
+    let (rate, lo, hi) = ratio(sums)?;
+    let counted = call.before + call.calls;
+    let all = |rate: f64| seen.max(counted + (rate * ms(sliced.untraced_ns)).round() as u64);
+    // With cheaper tracing more of the slices was the program's own, and there were fewer calls between them.
+    let (lo, hi) = (lo * best as f64 / slow.max(1) as f64, hi * best as f64 / fast.max(1) as f64);
+    Some(Estimate { seen, calls: all(rate), lo: all(lo), hi: Some(all(hi)) })
+}
+
+/// Scales a row of the table. One that cannot be scaled keeps what was seen, and says that it is no more than that.
+pub(crate) fn scale(row: &mut CallRow, stats: &CallStats, sliced: &Sliced) {
+    let call = sliced.calls.iter().find(|call| call.call == stats.call);
+    let Some(estimate) = call.and_then(|call| estimate(call, stats.calls, sliced)) else {
+        row.estimate = Some(Estimate { seen: stats.calls, calls: stats.calls, lo: stats.calls, hi: None });
+        return;
+    };
+    let scaled = |figure: u64| {
+        (u128::from(figure) * u128::from(estimate.calls) / u128::from(estimate.seen.max(1))) as u64
+    };
+    row.errors = scaled(row.errors);
+    row.total_ns = scaled(row.total_ns);
+    row.cpu_ns = scaled(row.cpu_ns);
+    row.calls = estimate.calls;
+    row.estimate = Some(estimate);
+}
+
+/// What the coverage says of it.
+pub(crate) fn why(sliced: &Sliced) -> String {
+    let all = sliced.traced_ns[0] + sliced.untraced_ns;
+    let share = 100.0 * sliced.traced_ns[0] as f64 / all.max(1) as f64;
+    format!(
+        "tracing every call would have cost more than the bound: they were traced in {} slices of time, {share:.0} % \
+         of the time on a CPU, and are estimated from these",
+        sliced.slices
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Call;
+
+    #[test]
+    fn what_was_counted_in_slices_is_scaled_by_time_on_a_cpu() {
+        // Four slices of 5 ms with 10,000 calls each; 100,000 before; 180 ms between.
+        let call = SlicedCall { call: Call(0), before: 100_000, calls: 40_000, squares: 4e8, cross: 2e5 };
+        let sliced = Sliced {
+            since: 0,
+            slices: 4,
+            traced_ns: [20_000_000, 25_000_000, 10_000_000],
+            traced_squares: 100.0,
+            untraced_ns: 180_000_000,
+            calls: vec![call],
+        };
+        let stats = CallStats {
+            call: Call(0),
+            calls: 140_000,
+            errors: 14,
+            total_ns: 1_400_000,
+            cpu_ns: 140_000,
+            max_ns: 9,
+            histogram: Vec::new(),
+        };
+        let mut row = CallRow {
+            name: "read".into(),
+            calls: stats.calls,
+            errors: stats.errors,
+            total_ns: stats.total_ns,
+            cpu_ns: stats.cpu_ns,
+            p50_ns: 1,
+            p99_ns: 2,
+            max_ns: 9,
+            estimate: None,
+        };
+        scale(&mut row, &stats, &sliced);
+        assert_eq!((row.calls, row.errors, row.total_ns), (500_000, 50, 5_000_000));
+        let estimate = row.estimate.unwrap();
+        assert_eq!((estimate.seen, estimate.lo, estimate.hi), (140_000, 428_000, Some(860_000)));
+        assert!(why(&sliced).contains("4 slices of time, 10 %"), "{}", why(&sliced));
+    }
+}

@@ -1,0 +1,367 @@
+//! What tracing calls may cost: all are traced until the cost passes the bound, then slices of time.
+//!
+//! Between slices the two programs are really detached, since an attached one costs a call some 65 ns even if it
+//! does nothing. How long a pause must be follows from what the last slice cost. What was counted per slice is kept as
+//! sums, from which the analysis estimates what there was in all (a ratio estimate: calls per time on a CPU).
+//!
+//! Tracing itself takes time within a slice, and the program does the less in it. That is taken off, so its cost must be
+//! known: in the first slice, which counts for nothing else, the kernel times the two programs.
+//!
+//! Switches and wake-ups are always traced: the account is made of them.
+
+use super::busy::Busy;
+use crate::record::MaxOverhead;
+use model::recording::{Sliced, SlicedCall};
+use model::{Call, CallStats, Ns};
+use std::collections::BTreeMap;
+
+/// Cost that no program is spared: below it everything is exact. 25,000 calls.
+const FREE_NS: Ns = 5_000_000;
+/// How long a slice is, of the tree's time on a CPU. Attaching and detaching takes some milliseconds, of the reader and (two
+/// interrupts) of all CPUs.
+const SLICE_NS: Ns = 5_000_000;
+/// A slice in which the tree does little ends all the same.
+const SLICE_NS_MAX: Ns = 50_000_000;
+/// How often is looked whether a slice is over.
+const LOOK_NS: Ns = 2_000_000;
+/// The longest pause, so that a program that changes is noticed, and slices are many enough to tell their spread.
+const PAUSE_NS_MAX: Ns = 250_000_000;
+/// Of the bound, what tracing calls may use: attaching and detaching have the rest.
+const USED: f64 = 0.7;
+/// What each instrument costs a time, about: the middle of what [`super::Bpf::cost`] says.
+const CALL_NS: Ns = 200;
+const SWITCH_NS: Ns = 150;
+const WAKE_NS: Ns = 150;
+const SAMPLE_NS: Ns = 2000;
+
+/// How often each instrument ran, up to now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Ran {
+    pub(super) calls: u64,
+    pub(super) switches: u64,
+    pub(super) wakes: u64,
+    pub(super) samples: u64,
+}
+
+impl Ran {
+    /// What is always paid.
+    fn fixed_ns(self) -> Ns {
+        self.switches * SWITCH_NS + self.wakes * WAKE_NS + self.samples * SAMPLE_NS
+    }
+}
+
+/// What is to be done now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Detach the programs of calls.
+    Off,
+    /// Attach them.
+    On,
+    /// Attach them, and let the kernel time them until they are detached.
+    OnTimed,
+}
+
+/// What tracing one call costs the program, in nanoseconds: about, at least and at most.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct CallCost {
+    pub(super) ns: f64,
+    pub(super) lo_ns: f64,
+    pub(super) hi_ns: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum State {
+    /// All calls are traced.
+    Exact,
+    /// None are, until then.
+    Off { until: Ns },
+    /// They are, since then; the counts as they were at its beginning. To be looked at next.
+    On { since: Ns, next: Ns, from: Ran, busy_ns: Ns },
+}
+
+/// The sums over slices that a ratio estimate needs, for one call. x is a slice's time on a CPU, in milliseconds.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    before: u64,
+    /// What it had when the slice under way began.
+    at_begin: u64,
+    calls: u64,
+    squares: f64,
+    cross: f64,
+}
+
+/// Decides when calls are traced, and keeps the sums.
+#[derive(Debug)]
+pub(super) struct Slices {
+    bound: MaxOverhead,
+    state: State,
+    /// The kernel times the programs in this slice.
+    timing: bool,
+    since: Ns,
+    /// Known from the end of the first slice on.
+    cost: Option<CallCost>,
+    slices: u64,
+    /// Time on a CPU in slices, with tracing; and without it by the three costs.
+    with_tracing_ns: Ns,
+    own_ns: [f64; 3],
+    own_squares: f64,
+    busy_before_ns: Ns,
+    calls: BTreeMap<Call, Sums>,
+}
+
+impl Slices {
+    pub(super) fn new(bound: MaxOverhead) -> Self {
+        Self {
+            bound,
+            state: State::Exact,
+            timing: false,
+            since: 0,
+            cost: None,
+            slices: 0,
+            with_tracing_ns: 0,
+            own_ns: [0.0; 3],
+            own_squares: 0.0,
+            busy_before_ns: 0,
+            calls: BTreeMap::new(),
+        }
+    }
+
+    /// Until when nothing is to be done, where that is known.
+    pub(super) fn next(&self) -> Option<Ns> {
+        match self.state {
+            State::Exact => None,
+            State::Off { until } => Some(until),
+            State::On { next, .. } => Some(next),
+        }
+    }
+
+    /// What the kernel timed in the first slice.
+    pub(super) fn cost_is(&mut self, cost: CallCost) {
+        self.cost = Some(cost);
+    }
+
+    /// Whether calls are traced while it is decided anew at each look.
+    pub(super) fn exact(&self) -> bool {
+        self.state == State::Exact
+    }
+
+    /// What is to be done, given how often instruments ran and how long the tree was on a CPU up to now. `counts` is
+    /// asked when a slice ends.
+    pub(super) fn turn(
+        &mut self,
+        now: Ns,
+        ran: Ran,
+        busy_ns: Ns,
+        counts: impl FnOnce() -> Vec<CallStats>,
+    ) -> Option<Turn> {
+        let MaxOverhead::Share(most) = self.bound else { return None };
+        match self.state {
+            State::Exact => {
+                let cost = ran.calls * CALL_NS;
+                if cost < FREE_NS || (cost + ran.fixed_ns()) as f64 <= most * busy_ns as f64 {
+                    return None;
+                }
+                for call in counts() {
+                    let sums = self.calls.entry(call.call).or_default();
+                    (sums.before, sums.at_begin) = (call.calls, call.calls);
+                }
+                (self.since, self.busy_before_ns) = (now, busy_ns);
+                let share = cost as f64 / busy_ns.max(1) as f64;
+                self.state = State::Off { until: now + self.pause(share, ran, busy_ns) };
+                Some(Turn::Off)
+            }
+            State::Off { until } if now >= until => {
+                // Until `begun` says from when on.
+                self.state = State::On { since: now, next: Ns::MAX, from: ran, busy_ns };
+                if self.cost.is_some() {
+                    return Some(Turn::On);
+                }
+                // Should the kernel not time them, this is what is known of other machines.
+                self.cost = Some(CallCost { ns: CALL_NS as f64, lo_ns: 90.0, hi_ns: 300.0 });
+                self.timing = true;
+                Some(Turn::OnTimed)
+            }
+            State::On { since, next, from, busy_ns: busy_then } if now >= next => {
+                let traced_ns = busy_ns.saturating_sub(busy_then);
+                if traced_ns < SLICE_NS && now < since + SLICE_NS_MAX {
+                    self.state = State::On { since, next: now + LOOK_NS, from, busy_ns: busy_then };
+                    return None;
+                }
+                let timed = std::mem::take(&mut self.timing);
+                self.add(traced_ns, ran.calls - from.calls, counts(), timed);
+                let share = ((ran.calls - from.calls) * CALL_NS) as f64 / traced_ns.max(1) as f64;
+                let pause = self.pause(share, ran, busy_ns);
+                if pause < SLICE_NS && !timed {
+                    // It has become quiet: another slice, without a pause.
+                    self.begins(now, ran, busy_ns);
+                    return None;
+                }
+                self.state = State::Off { until: now + pause };
+                Some(Turn::Off)
+            }
+            State::Off { .. } | State::On { .. } => None,
+        }
+    }
+
+    /// The programs are attached: the slice begins. Attaching takes some milliseconds in which calls are seen sooner or later; what
+    /// is seen then, and while they are detached, stands for nothing else.
+    pub(super) fn begun(&mut self, now: Ns, ran: Ran, busy_ns: Ns, counts: &[CallStats]) {
+        for call in counts {
+            self.calls.entry(call.call).or_default().at_begin = call.calls;
+        }
+        self.begins(now, ran, busy_ns);
+    }
+
+    fn begins(&mut self, now: Ns, ran: Ran, busy_ns: Ns) {
+        self.state = State::On { since: now, next: now + SLICE_NS, from: ran, busy_ns };
+    }
+
+    /// How long to pause when tracing costs this share of the time that it is on.
+    fn pause(&self, share: f64, ran: Ran, busy_ns: Ns) -> Ns {
+        let MaxOverhead::Share(most) = self.bound else { return 0 };
+        let fixed = ran.fixed_ns() as f64 / busy_ns.max(1) as f64;
+        // Where the rest alone passes the bound, calls get a fifth of it all the same: no table at all helps nobody.
+        let allowed = (most - fixed).max(most / 5.0) * USED;
+        let pause = SLICE_NS as f64 * (share / allowed.max(1e-6) - 1.0).max(0.0);
+        (pause as Ns).min(PAUSE_NS_MAX)
+    }
+
+    /// A slice is over. One in which tracing was timed was slower than others, and stands for nothing.
+    fn add(&mut self, traced_ns: Ns, traced: u64, counts: Vec<CallStats>, timed: bool) {
+        let Some(cost) = self.cost else { return };
+        let own = |each: f64| (traced_ns as f64 - traced as f64 * each).max(traced_ns as f64 / 10.0);
+        let x = own(cost.ns) / 1e6;
+        if !timed {
+            self.with_tracing_ns += traced_ns;
+            self.slices += 1;
+            let costs = [cost.ns, cost.lo_ns, cost.hi_ns];
+            self.own_ns.iter_mut().zip(costs).for_each(|(sum, each)| *sum += own(each));
+            self.own_squares += x * x;
+        }
+        for call in counts {
+            let sums = self.calls.entry(call.call).or_default();
+            let y = call.calls.saturating_sub(sums.at_begin);
+            sums.at_begin = call.calls;
+            if timed {
+                continue;
+            }
+            sums.calls += y;
+            sums.squares += (y as f64).powi(2);
+            sums.cross += x * y as f64;
+        }
+    }
+
+    /// The sums at the end of the recording; none when all calls were traced.
+    pub(super) fn sums(
+        &mut self,
+        busy: &Busy,
+        end: Ns,
+        counts: impl FnOnce() -> Vec<CallStats>,
+    ) -> Option<Sliced> {
+        let busy_ns = busy.until(end);
+        match self.state {
+            State::Exact => return None,
+            State::On { busy_ns: busy_then, from, .. } => {
+                let counts = counts();
+                let all: u64 = counts.iter().map(|call| call.calls).sum();
+                let timed = self.timing;
+                self.add(busy_ns.saturating_sub(busy_then), all.saturating_sub(from.calls), counts, timed);
+            }
+            State::Off { .. } => {}
+        }
+        let sliced_ns = busy_ns.saturating_sub(self.busy_before_ns);
+        Some(Sliced {
+            since: self.since,
+            slices: self.slices,
+            traced_ns: self.own_ns.map(|ns| ns as Ns),
+            traced_squares: self.own_squares,
+            untraced_ns: sliced_ns.saturating_sub(self.with_tracing_ns),
+            calls: self
+                .calls
+                .iter()
+                .map(|(call, sums)| SlicedCall {
+                    call: *call,
+                    before: sums.before,
+                    calls: sums.calls,
+                    squares: sums.squares,
+                    cross: sums.cross,
+                })
+                .collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Ns = 1_000_000;
+
+    fn ran(calls: u64) -> Ran {
+        Ran { calls, ..Ran::default() }
+    }
+
+    fn counts(calls: u64) -> Vec<CallStats> {
+        let (total_ns, cpu_ns, max_ns) = (0, 0, 0);
+        vec![CallStats { call: Call(0), calls, errors: 0, total_ns, cpu_ns, max_ns, histogram: Vec::new() }]
+    }
+
+    #[test]
+    fn few_calls_and_calls_without_a_bound_stay_exact() {
+        let mut slices = Slices::new(MaxOverhead::Share(0.05));
+        assert_eq!(slices.turn(10 * MS, ran(20_000), 10 * MS, || counts(0)), None);
+        // Many, and long ones.
+        assert_eq!(slices.turn(1000 * MS, ran(100_000), 1000 * MS, || counts(0)), None);
+        let mut unbound = Slices::new(MaxOverhead::Unbounded);
+        assert_eq!(unbound.turn(10 * MS, ran(1_000_000), 10 * MS, || counts(0)), None);
+        assert!(slices.exact() && unbound.exact());
+    }
+
+    #[test]
+    fn many_short_ones_are_seen_in_slices_and_the_sums_add_up() {
+        let mut slices = Slices::new(MaxOverhead::Share(0.05));
+        let mut busy = Busy::default();
+        busy.running(0, 0);
+        // 2 million a second: 40 % of the time.
+        assert_eq!(slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000)), Some(Turn::Off));
+        let on = slices.next().unwrap();
+        assert_eq!(on - 20 * MS, 52_142_857);
+        assert_eq!(slices.turn(on - 1, ran(40_000), on - 1, || counts(40_000)), None);
+        assert_eq!(slices.turn(on, ran(40_000), on, || counts(40_000)), Some(Turn::OnTimed));
+        slices.begun(on, ran(40_000), on, &counts(40_000));
+        slices.cost_is(CallCost { ns: 200.0, lo_ns: 100.0, hi_ns: 300.0 });
+        let off = slices.next().unwrap();
+        assert_eq!(off, on + SLICE_NS);
+        assert_eq!(slices.turn(off, ran(50_000), off, || counts(50_000)), Some(Turn::Off));
+        let on = slices.next().unwrap();
+        assert_eq!(slices.turn(on, ran(50_000), on, || counts(50_000)), Some(Turn::On));
+        // 1,000 while it was attached.
+        slices.begun(on, ran(51_000), on, &counts(51_000));
+        let off = slices.next().unwrap();
+        assert_eq!(slices.turn(off, ran(61_000), off, || counts(61_000)), Some(Turn::Off));
+        let sums = slices.sums(&busy, 200 * MS, || unreachable!()).unwrap();
+        assert_eq!((sums.slices, sums.untraced_ns), (1, 175 * MS));
+        // Of 5 ms, 10,000 calls at 200, 100 and 300 ns are tracing.
+        assert_eq!(sums.traced_ns, [3 * MS, 4 * MS, 2 * MS]);
+        assert_eq!((sums.calls[0].before, sums.calls[0].calls), (40_000, 10_000));
+        assert_eq!((sums.calls[0].squares, sums.calls[0].cross), (1e8, 3e4));
+    }
+
+    #[test]
+    fn when_it_becomes_quiet_there_is_no_pause() {
+        let mut slices = Slices::new(MaxOverhead::Share(0.05));
+        let on = |slices: &mut Slices| {
+            let at = slices.next().unwrap();
+            slices.turn(at, ran(40_000), at, || counts(40_000));
+            slices.begun(at, ran(40_000), at, &counts(40_000));
+            slices.next().unwrap()
+        };
+        slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000));
+        let end = on(&mut slices);
+        // The first slice, which is timed, ends in any case.
+        assert_eq!(slices.turn(end, ran(40_010), end, || counts(40_010)), Some(Turn::Off));
+        let end = on(&mut slices);
+        assert_eq!(slices.turn(end, ran(40_010), end, || counts(40_010)), None);
+        assert_eq!(slices.next(), Some(end + SLICE_NS));
+    }
+}

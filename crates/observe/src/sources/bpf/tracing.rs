@@ -1,0 +1,83 @@
+//! The two programs that see calls, attached and detached while the recording goes on, and timed by the kernel.
+
+use super::Link;
+use super::slices::CallCost;
+use aya::Ebpf;
+use aya::maps::Array;
+use aya::programs::BtfTracePoint;
+use aya::programs::tp_btf::BtfTracePointLinkId;
+use aya::sys::{Stats, enable_stats};
+use std::os::fd::OwnedFd;
+
+/// Their names.
+const PROGRAMS: [&str; 2] = ["sys_enter", "sys_exit"];
+/// Where the map `settings` tells the kernel half that they are off.
+const CALLS_OFF: u32 = 2;
+
+/// What an attached program costs a call beside its own time, both together: from the empty pair that the kernel goes
+/// through for each call, less the two clock reads that timing adds to what it says. Machines differ by that much.
+const AROUND_NS: (f64, f64) = (20.0, 70.0);
+
+/// What holds them.
+pub(super) struct Tracing {
+    links: Vec<(&'static str, BtfTracePointLinkId)>,
+    /// While the kernel times them.
+    timed: Option<OwnedFd>,
+}
+
+impl Tracing {
+    /// Of all that is attached, what is theirs.
+    pub(super) fn new(links: Vec<Link>) -> Self {
+        let links = links.into_iter().filter(|(name, _)| PROGRAMS.contains(name)).collect();
+        Self { links, timed: None }
+    }
+
+    /// Lets the kernel time programs from now on, where it does that.
+    pub(super) fn time(&mut self) {
+        self.timed = enable_stats(Stats::RunTime).ok();
+    }
+
+    /// What a call cost while they were timed, which ends here. None when they were not.
+    pub(super) fn cost(&mut self, ebpf: &mut Ebpf) -> Option<CallCost> {
+        self.timed.take()?;
+        let each = |ebpf: &mut Ebpf, name| {
+            let info = program(ebpf, name)?.info().ok()?;
+            let times = info.run_count();
+            (times > 0).then(|| info.run_time().as_nanos() as f64 / times as f64)
+        };
+        let ns = each(ebpf, PROGRAMS[0])? + each(ebpf, PROGRAMS[1])?;
+        let (lo, hi) = AROUND_NS;
+        Some(CallCost { ns: ns + (lo + hi) / 2.0, lo_ns: ns + lo, hi_ns: ns + hi })
+    }
+
+    /// Attaches or detaches them. Whether calls are traced afterwards.
+    pub(super) fn set(&mut self, ebpf: &mut Ebpf, on: bool) -> bool {
+        // What the other programs do without them does no harm while they are there, and the other way round it does.
+        if !on && !tell(ebpf, true) {
+            return true;
+        }
+        for (name, link) in self.links.drain(..) {
+            // It can only fail for a link that is not there.
+            let _ = program(ebpf, name).map(|program| program.detach(link));
+        }
+        if !on {
+            return false;
+        }
+        for name in PROGRAMS {
+            if let Some(link) = program(ebpf, name).and_then(|program| program.attach().ok()) {
+                self.links.push((name, link));
+            }
+        }
+        self.links.len() == PROGRAMS.len() && tell(ebpf, false)
+    }
+}
+
+fn program<'a>(ebpf: &'a mut Ebpf, name: &str) -> Option<&'a mut BtfTracePoint> {
+    ebpf.program_mut(name)?.try_into().ok()
+}
+
+/// Tells the kernel half.
+fn tell(ebpf: &mut Ebpf, off: bool) -> bool {
+    let settings = ebpf.map_mut("settings").and_then(|map| Array::<_, u64>::try_from(map).ok());
+    settings.is_some_and(|mut settings| settings.set(CALLS_OFF, u64::from(off), 0).is_ok())
+}
