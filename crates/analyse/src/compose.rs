@@ -82,6 +82,7 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
         series: Seen::unseen("the surroundings are not looked at yet"),
         findings: Seen::unseen("causes are not looked for yet"),
         ruled_out: Seen::unseen("causes are not looked for yet"),
+        extrapolation: None,
         host: header.host,
     };
     Analysis { run, profile, addresses }

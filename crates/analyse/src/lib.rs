@@ -7,6 +7,7 @@ pub mod calls;
 mod class;
 mod code;
 mod compose;
+pub mod extrapolate;
 mod followed;
 mod looked;
 mod path;

@@ -1,5 +1,6 @@
 //! The command line: what may be said, and how it is explained.
 
+use analyse::extrapolate::Work;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use observe::MaxOverhead;
 use std::ffi::OsString;
@@ -103,6 +104,15 @@ pub(crate) struct PageArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<Place>,
 
+    /// This run did WORK of a job: a number of units, or a system call that is made once for each; with --of, says what the
+    /// whole job takes
+    #[arg(long, value_name = "WORK", requires = "of", value_parser = work)]
+    pub(crate) work: Option<Work>,
+
+    /// Units of the whole job (`10M`, `1e6`)
+    #[arg(long, value_name = "UNITS", requires = "work", value_parser = units)]
+    pub(crate) of: Option<u64>,
+
     #[command(flatten)]
     pub(crate) code: CodeArgs,
 
@@ -188,6 +198,27 @@ pub(crate) enum Colour {
     Always,
     /// Never
     Never,
+}
+
+/// `100`, `sendto`.
+fn work(text: &str) -> Result<Work, String> {
+    if text.starts_with(|char: char| char.is_ascii_alphabetic()) {
+        return Ok(Work::Calls(text.to_owned()));
+    }
+    units(text).map(Work::Units)
+}
+
+/// `1000`, `10M`, `1e6`: a number of things.
+fn units(text: &str) -> Result<u64, String> {
+    let not = || "not a number of units: try 1000, 10M or 1e6".to_owned();
+    let (digits, scale) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1e3),
+        Some((at, 'M')) => (&text[..at], 1e6),
+        Some((at, 'G')) => (&text[..at], 1e9),
+        _ => (text, 1.0),
+    };
+    let number = digits.parse::<f64>().map_err(|_| not())? * scale;
+    if number >= 1.0 && number <= 1e18 && number.fract() == 0.0 { Ok(number as u64) } else { Err(not()) }
 }
 
 /// `5%`, `5`, `none`: a share of the program's time.

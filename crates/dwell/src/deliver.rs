@@ -6,10 +6,18 @@ use crate::look::{Onto, look};
 use crate::output::{self, Target};
 use crate::source;
 use anyhow::bail;
-use model::{Analysis, Header};
+use model::{Analysis, Header, Run};
 use report::Look;
 use report::profile::{self, About, FlameOptions, FoldedOptions, Part, SourceOptions};
 use std::path::Path;
+
+/// Says what the whole job takes, where that was asked for.
+pub(crate) fn extrapolate(args: &PageArgs, run: &mut Run) -> anyhow::Result<()> {
+    if let (Some(work), Some(of)) = (&args.work, args.of) {
+        run.extrapolation = Some(analyse::extrapolate::extrapolate(run, work, of)?);
+    }
+    Ok(())
+}
 
 /// What is written besides the page on the terminal, open and not yet written.
 pub(crate) struct Outputs {

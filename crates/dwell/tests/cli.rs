@@ -326,3 +326,31 @@ fn a_program_that_the_other_user_may_not_execute_is_126() {
     assert!(got.stderr.contains("permission denied"), "{got:?}");
     assert!(Path::new(&path).exists());
 }
+
+#[test]
+fn a_part_of_a_job_says_what_the_whole_takes() {
+    let place = Place::new();
+    let script = "i=0; while [ $i -lt 10 ]; do sleep 0.02; i=$((i + 1)); done";
+    let got = place.run(&["run", "--work", "10", "--of", "10M", "--json", "run.json", "sh", "-c", script]);
+    assert_eq!(got.status, 0);
+    assert!(got.stderr.contains("whole job"), "{}", got.stderr);
+    let run: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(place.path("run.json")).unwrap()).unwrap();
+    let (wall, whole) = (run["wall_ns"].as_u64().unwrap(), &run["extrapolation"]);
+    assert_eq!(whole["wall_ns"], wall * 1_000_000);
+    let states: u64 =
+        whole["states"].as_object().unwrap().values().filter_map(serde_json::Value::as_u64).sum();
+    assert_eq!(states, wall * 1_000_000);
+    // Each turn forks a child that sleeps once.
+    let by_call = place.run(&["run", "--work", "clock_nanosleep", "--of", "1000", "sh", "-c", script]);
+    assert!(by_call.stderr.contains("for 1,000 clock_nanosleep, as this run did 10"), "{}", by_call.stderr);
+    let none = place.run(&["run", "--work", "nosuch", "--of", "1000", "true"]);
+    assert_eq!(none.status, 125);
+    assert!(none.stderr.contains("no call of nosuch returned"), "{}", none.stderr);
+    for wrong in
+        [&["--work", "5"][..], &["--of", "5"], &["--work", "0", "--of", "5"], &["--work", "1.5", "--of", "5"]]
+    {
+        assert_eq!(place.run(&[&["run"], wrong, &["touch", "started"]].concat()).status, 125, "{wrong:?}");
+    }
+    assert!(!place.path("started").exists());
+}

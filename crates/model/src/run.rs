@@ -57,8 +57,31 @@ pub struct Run {
     pub findings: Seen<Vec<()>>,
     /// Causes looked for and not there.
     pub ruled_out: Seen<Vec<()>>,
+    /// What the whole job takes, where this run was told to be a part of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extrapolation: Option<Extrapolation>,
     /// What all of this rests on.
     pub coverage: Coverage,
+}
+
+/// The account of a whole job, of which this run did a part: each part of the account times the rest of the work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Extrapolation {
+    /// Units of work that this run did.
+    pub done: u64,
+    /// What was counted: empty when the number was given, else a system call.
+    pub unit: String,
+    /// Units of the whole job.
+    pub of: u64,
+    /// Wall clock of the whole job.
+    pub wall_ns: Ns,
+    /// The same by state; sums to it but for rounding. In JSON an object.
+    #[serde(serialize_with = "by_state", deserialize_with = "from_states")]
+    pub states: Vec<(State, Ns)>,
+    /// How much runs differ; one run does not say.
+    pub spread: Seen<f64>,
+    /// What the figures take for granted.
+    pub assumptions: Vec<String>,
 }
 
 /// What kind of time dominates.

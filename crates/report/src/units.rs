@@ -4,13 +4,14 @@
 use model::Ns;
 
 /// Units of time: length in nanoseconds, name, and the figure from which the next unit is used.
-const TIME: [(u128, &str, u128); 6] = [
+const TIME: [(u128, &str, u128); 7] = [
     (1, "ns", 1_000),
     (1_000, "us", 1_000),
     (1_000_000, "ms", 1_000),
     (1_000_000_000, "s", 1_000),
     (60_000_000_000, "min", 100),
-    (3_600_000_000_000, "h", u128::MAX),
+    (3_600_000_000_000, "h", 100),
+    (86_400_000_000_000, "days", u128::MAX),
 ];
 
 /// A duration with three significant digits: `1.23 s`, `56.7 ms`, `890 us`, `12 ns`.
@@ -165,8 +166,8 @@ mod tests {
             (999_500_000_000, "16.7 min"),
             (5_996_000_000_000, "99.9 min"),
             (5_998_000_000_000, "1.67 h"),
-            (3_600_000_000_000_000, "1,000 h"),
-            (u64::MAX, "5,124,096 h"),
+            (3_600_000_000_000_000, "41.7 days"),
+            (u64::MAX, "213,504 days"),
         ] {
             assert_eq!(duration(ns), text, "{ns} ns");
         }

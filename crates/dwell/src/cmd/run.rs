@@ -2,7 +2,7 @@
 
 use crate::cli::{RunArgs, Source};
 use crate::cmd::{count, hits};
-use crate::deliver::Outputs;
+use crate::deliver::{self, Outputs};
 use crate::exit;
 use crate::look::Onto;
 use crate::output::{self, Target};
@@ -48,7 +48,8 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
     if !kept.is_full() {
         failed.extend(kept.finish(&trailer, None).err());
     }
-    let analysis = analyser.finish(&trailer);
+    let mut analysis = analyser.finish(&trailer);
+    failed.extend(deliver::extrapolate(&args.page, &mut analysis.run).err());
     if kept.is_full() {
         failed.extend(
             kept.finish(

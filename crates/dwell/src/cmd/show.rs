@@ -1,7 +1,7 @@
 //! `dwell show`: a kept recording, analysed again.
 
 use crate::cli::{Place, ShowArgs};
-use crate::deliver::Outputs;
+use crate::deliver::{self, Outputs};
 use crate::exit;
 use crate::look::Onto;
 use crate::output;
@@ -39,8 +39,10 @@ pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
         output::complain(&format!("{}: {notice}", args.recording.display()));
         analysis.run.coverage.notes.push(notice);
     }
+    let whole = deliver::extrapolate(&args.page, &mut analysis.run);
     let page = (args.page.json != Some(Place::Stdout)).then_some(Onto::Stdout);
-    let failed = outputs.write(&args.page, &header, &analysis, page);
+    let mut failed = outputs.write(&args.page, &header, &analysis, page);
+    failed.extend(whole.err());
     for error in &failed {
         output::complain(&format!("{error:#}"));
     }

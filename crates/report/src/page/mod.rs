@@ -8,6 +8,7 @@ mod headline;
 mod phases;
 mod places;
 mod threads;
+mod whole;
 
 use crate::Look;
 use crate::paint::Line;
@@ -20,6 +21,7 @@ pub fn terminal(run: &Run, look: Look) -> String {
     let threads = threads::table(run, look, if run.bound.class == Class::Cpu { 6 } else { 4 });
     let mut parts = vec![headline::lines(run, look)];
     parts.push(account::lines(run, &order, look));
+    parts.push(whole::lines(run, look));
     parts.push(phases::lines(run, &order, look));
     parts.push(places::table(run, look));
     match run.bound.class {

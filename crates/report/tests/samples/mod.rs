@@ -103,6 +103,7 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
         series: Seen::unseen("devices are not watched yet"),
         findings: Seen::unseen("causes are not looked for yet"),
         ruled_out: Seen::unseen("causes are not looked for yet"),
+        extrapolation: None,
         coverage: full_coverage(wall_ns),
     }
 }

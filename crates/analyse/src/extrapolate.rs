@@ -1,0 +1,74 @@
+//! What the whole job takes, when this run did a part of it.
+
+use model::run::Extrapolation;
+use model::{Ns, Run, Seen};
+
+/// How much this run did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Work {
+    /// So many units.
+    Units(u64),
+    /// As many as there were calls of this name that returned.
+    Calls(String),
+}
+
+/// Why it cannot be said.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum Error {
+    /// The call never returned.
+    #[error(
+        "no call of {0} returned, so it cannot count the work done\ntry: a call of the table, or a number"
+    )]
+    NoCalls(String),
+    /// Calls were not counted.
+    #[error("cannot count the work by calls: {0}\ntry: --work with a number")]
+    Unseen(String),
+    /// The whole is less than its part.
+    #[error("the whole job is said to be {of}, and this run did {done} of it\ntry: a larger --of")]
+    Less {
+        /// What was done.
+        done: u64,
+        /// What was to be done.
+        of: u64,
+    },
+}
+
+/// The account of a job of `of` units, from a run that did `work` of them.
+///
+/// # Errors
+/// When the work done is not known, or more than the whole.
+pub fn extrapolate(run: &Run, work: &Work, of: u64) -> Result<Extrapolation, Error> {
+    let (done, unit) = match work {
+        Work::Units(units) => (*units, String::new()),
+        Work::Calls(name) => match &run.syscalls {
+            Seen::Value(rows) => {
+                let calls = rows.iter().find(|row| row.name == *name).map_or(0, |row| row.calls);
+                (calls, name.clone())
+            }
+            Seen::Absent => (0, name.clone()),
+            Seen::Unseen(why) => return Err(Error::Unseen(why.clone())),
+        },
+    };
+    if done == 0 {
+        return Err(Error::NoCalls(unit));
+    }
+    if of < done {
+        return Err(Error::Less { done, of });
+    }
+    let scaled = |ns: Ns| {
+        let whole = u128::from(ns) * u128::from(of) / u128::from(done);
+        Ns::try_from(whole).unwrap_or(Ns::MAX)
+    };
+    Ok(Extrapolation {
+        done,
+        unit,
+        of,
+        wall_ns: scaled(run.wall_ns),
+        states: run.account.iter().map(|part| (part.state, scaled(part.ns))).collect(),
+        spread: Seen::unseen("one run does not say how much runs differ"),
+        assumptions: vec![
+            "the rest goes as this part did, caches and peers included".to_owned(),
+            "starting and ending, which a whole job does once, are counted with the work".to_owned(),
+        ],
+    })
+}
