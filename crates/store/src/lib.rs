@@ -34,20 +34,20 @@ const FORMAT: u32 = 1;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The system refused to write it.
-    #[error("cannot write recording {path:?}: {source}")]
+    #[error("cannot write recording {path:?}: {said}")]
     Write {
         /// The file.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        said: io::Error,
     },
     /// The system refused to read it.
-    #[error("cannot read recording {path:?}: {source}")]
+    #[error("cannot read recording {path:?}: {said}")]
     Read {
         /// The file.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        said: io::Error,
     },
     /// It is something else.
     #[error("cannot read {path:?}: it is not a recording of dwell\ntry: a file written by dwell run --keep")]

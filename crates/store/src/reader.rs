@@ -68,7 +68,7 @@ impl Reader {
     /// # Errors
     /// The file cannot be read, is no recording, is too new, or ends within its header.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let file = File::open(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+        let file = File::open(path).map_err(|said| Error::Read { path: path.to_owned(), said })?;
         Self::new(BufReader::with_capacity(block::FULL, file), path)
     }
 }
@@ -79,7 +79,7 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// See [`Reader::open`].
     pub fn new(mut from: R, path: &Path) -> Result<Self, Error> {
-        let failed = |source| Error::Read { path: path.to_owned(), source };
+        let failed = |said| Error::Read { path: path.to_owned(), said };
         let mut magic = Vec::new();
         from.by_ref().take(MAGIC.len() as u64).read_to_end(&mut magic).map_err(failed)?;
         if magic != MAGIC {

@@ -41,7 +41,7 @@ impl Writer {
     /// # Errors
     /// [`Error::Write`] when the file cannot be created.
     pub fn create(path: &Path, header: &Header, limit_bytes: u64) -> Result<Self, Error> {
-        let out = File::create(path).map_err(|source| Error::Write { path: path.to_owned(), source })?;
+        let out = File::create(path).map_err(|said| Error::Write { path: path.to_owned(), said })?;
         Ok(Self::new(out, path, header, limit_bytes))
     }
 }
@@ -115,7 +115,7 @@ impl<W: Write> Writer<W> {
             writer.out.flush()
         });
         match self.failed {
-            Some(source) => Err(Error::Write { path: self.path, source }),
+            Some(said) => Err(Error::Write { path: self.path, said }),
             None => Ok(Kept { bytes: self.written_bytes, until: self.kept_until }),
         }
     }
