@@ -2,6 +2,7 @@
 
 use crate::followed::Closed;
 use crate::pieces::Pieces;
+use crate::surroundings::Program;
 use crate::{Analyser, Arch, How, class, code};
 use model::coverage::{Check, Coverage, Extent, Interval, Source};
 use model::profile::Doing;
@@ -29,7 +30,7 @@ fn underway(closed: &Closed) -> Ns {
 
 /// The whole run.
 pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
-    let Analyser { header, how, code: stacks } = analyser;
+    let Analyser { header, how, code: stacks, surroundings } = analyser;
     let (pieces, seen) = match how {
         How::Followed(followed) => {
             let closed = followed.close(trailer, &stacks);
@@ -68,6 +69,7 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
         wall_ns,
         user_ns: Seen::Value(user_ns),
         kernel_ns: Seen::Value(kernel_ns),
+        series: surroundings.series(&Program { start, wall_ns, bound: &bound }),
         bound,
         coverage: coverage(&header, trailer, &account, user_ns + kernel_ns, seen.checks, seen.notes),
         account: account.parts().to_vec(),
@@ -79,7 +81,6 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
         faults: seen.faults,
         functions: if sampled { Seen::Value(code::functions(&profile)) } else { Seen::unseen(&unsampled) },
         lines: if sampled { Seen::Value(code::lines(&profile)) } else { Seen::unseen(&unsampled) },
-        series: Seen::unseen("the surroundings are not looked at yet"),
         findings: Seen::unseen("causes are not looked for yet"),
         ruled_out: Seen::unseen("causes are not looked for yet"),
         host: header.host,

@@ -35,7 +35,8 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
 
     let (program, arguments) = args.command.split_first().context("no program")?;
     let command = Command { program: program.clone(), args: arguments.to_vec(), user };
-    let request = Request { command, source: choice(args.source), rate: rate(args.rate) };
+    let request =
+        Request { command, source: choice(args.source), rate: rate(args.rate), links: args.link.clone() };
     let mut watcher = Watcher { analyser: None, kept: Kept::new(keep, args.keep_limit) };
     let trailer = observe::record(&request, &mut watcher)?;
 
