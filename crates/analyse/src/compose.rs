@@ -61,6 +61,9 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
     let user_ns = on_cpu(&[State::User]);
     let kernel_ns = on_cpu(&[State::Kernel, State::Fault]);
     let bound = class::bound(&account);
+    let series = surroundings.series(&Program { start, wall_ns, bound: &bound });
+    let mut coverage = coverage(&header, trailer, &account, user_ns + kernel_ns, seen.checks, seen.notes);
+    coverage.sources.extend(surroundings.source(&series));
     let run = Run {
         schema: "dwell.run/1",
         command: header.command.clone(),
@@ -69,9 +72,9 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
         wall_ns,
         user_ns: Seen::Value(user_ns),
         kernel_ns: Seen::Value(kernel_ns),
-        series: surroundings.series(&Program { start, wall_ns, bound: &bound }),
         bound,
-        coverage: coverage(&header, trailer, &account, user_ns + kernel_ns, seen.checks, seen.notes),
+        coverage,
+        series,
         account: account.parts().to_vec(),
         path: account.steps().to_vec(),
         phases,

@@ -8,8 +8,9 @@ mod links;
 mod looks;
 mod verdicts;
 
-use crate::surroundings::links::LinkTrack;
+use links::LinkTrack;
 use looks::{Grid, Looks, Track};
+use model::coverage::{Extent, Source};
 use model::recording::Tier;
 use model::series::{CpuSeries, DiskSeries, MemorySeries, NfsOperationRow, NfsSeries};
 use model::surroundings::{Disk, Link, Memory, Nfs, Surroundings as Look};
@@ -110,7 +111,8 @@ impl Surroundings {
         }
         if let Some(links) = self.seen("links", &look.links) {
             // Links of another namespace are other ones, also where they have the same name.
-            let others = std::mem::replace(&mut self.links_namespace, look.links_namespace) != look.links_namespace;
+            let others =
+                std::mem::replace(&mut self.links_namespace, look.links_namespace) != look.links_namespace;
             for link in links {
                 let counters = of_link(link);
                 self.links.entry(link.name.clone()).or_default().told(step, counters, first || others, link);
@@ -164,7 +166,9 @@ impl Surroundings {
             return Seen::unseen("this recording was made without looks at the host");
         }
         if program.wall_ns < WALL_NS_MIN {
-            return Seen::unseen("the run is too short for the host's counters, which are looked at ten times a second");
+            return Seen::unseen(
+                "the run is too short for the host's counters, which are looked at ten times a second",
+            );
         }
         let grid = Grid::new(program.start, program.wall_ns);
         let mut series = Series {
@@ -180,6 +184,20 @@ impl Surroundings {
         Seen::Value(series)
     }
 
+    /// What could be seen of the host, for the coverage. Nothing for a run that is too short for it.
+    pub(crate) fn source(&self, series: &Seen<Series>) -> Option<Source> {
+        let (seen, why) = match series {
+            Seen::Value(_) if self.unseen.is_empty() => (Extent::Full, String::new()),
+            Seen::Value(_) => {
+                let whys: Vec<_> = self.unseen.iter().map(|(what, why)| format!("{what}: {why}")).collect();
+                (Extent::Partial, whys.join("; "))
+            }
+            Seen::Unseen(why) if self.looks.is_empty() => (Extent::None, why.clone()),
+            Seen::Unseen(_) | Seen::Absent => return None,
+        };
+        Some(Source { name: "surroundings".into(), seen, why, remedy: String::new() })
+    }
+
     /// The list, unless it is empty because looking failed.
     fn or_unseen<T>(&self, what: &str, list: Vec<T>) -> Seen<Vec<T>> {
         match self.unseen.get(what) {
@@ -189,7 +207,8 @@ impl Surroundings {
     }
 
     fn disks(&self, grid: &Grid) -> Vec<DiskSeries> {
-        let mut all: Vec<DiskSeries> = self.disks.values().map(|disk| disk_series(disk, &self.looks, grid)).collect();
+        let mut all: Vec<DiskSeries> =
+            self.disks.values().map(|disk| disk_series(disk, &self.looks, grid)).collect();
         all.sort_by_key(|disk| (Reverse(disk.requests), disk.name.clone()));
         all.truncate(DEVICES_MAX);
         all
@@ -200,8 +219,9 @@ impl Surroundings {
             return Vec::new();
         }
         let steps = self.memory.track.spread(&self.looks, grid);
-        let at_steps: Vec<[u64; 5]> =
-            (0..grid.len()).map(|step| self.gauges[self.looks.last_until(grid.end(step)).min(self.gauges.len() - 1)]).collect();
+        let at_steps: Vec<[u64; 5]> = (0..grid.len())
+            .map(|step| self.gauges[self.looks.last_until(grid.end(step)).min(self.gauges.len() - 1)])
+            .collect();
         let gauge = |which: usize| at_steps.iter().map(|gauges| gauges[which]).collect();
         vec![MemorySeries {
             total_bytes: self.memory_total_bytes,
@@ -237,7 +257,8 @@ impl Surroundings {
     }
 
     fn nfs(&self, grid: &Grid) -> Vec<NfsSeries> {
-        let mut all: Vec<NfsSeries> = self.nfs.iter().map(|(key, nfs)| nfs.series(key, &self.looks, grid)).collect();
+        let mut all: Vec<NfsSeries> =
+            self.nfs.iter().map(|(key, nfs)| nfs.series(key, &self.looks, grid)).collect();
         let total = |mount: &NfsSeries| mount.operations.iter().map(|one| one.total_ns).sum::<Ns>();
         all.sort_by_key(|mount| (Reverse(total(mount)), mount.mount.clone()));
         all
@@ -289,9 +310,14 @@ fn disk_series(disk: &Device<8>, looks: &Looks, grid: &Grid) -> DiskSeries {
     }
 }
 
-/// Time by requests, step by step, where a good part of a request at least ended.
+/// The kernel shows the time of requests and calls in ms: a step's sum below this tells no latency.
+const LATENCY_SUM_NS_MIN: f64 = 5e6;
+
+/// Time by requests, step by step, where that can be told.
 fn mean_latency<const N: usize>(steps: &[[f64; N]], of: impl Fn(&[f64; N]) -> (f64, f64)) -> Vec<Option<Ns>> {
-    let mean = |(ns, count): (f64, f64)| (count >= 0.5).then(|| (ns / count).round() as Ns);
+    let mean = |(ns, count): (f64, f64)| {
+        (count >= 1.0 && ns >= LATENCY_SUM_NS_MIN).then(|| (ns / count).round() as Ns)
+    };
     steps.iter().map(|step| mean(of(step))).collect()
 }
 

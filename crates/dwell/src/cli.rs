@@ -299,7 +299,9 @@ mod tests {
         let args = parsed(&["--link", "eth0=10M", "--link", "a=b=2.5g,half", "true"]);
         let link = |name: &str, bits, half_duplex| GivenLink { name: name.into(), bits, half_duplex };
         assert_eq!(args.link, [link("eth0", 10_000_000, false), link("a=b", 2_500_000_000, true)]);
-        for wrong in ["", "eth0", "=10M", "eth0=", "eth0=10X", "eth0=10M,quarter", "eth0=0", "eth0=-1", "eth0=inf"] {
+        for wrong in
+            ["", "eth0", "=10M", "eth0=", "eth0=10X", "eth0=10M,quarter", "eth0=0", "eth0=-1", "eth0=inf"]
+        {
             assert!(super::link(wrong).is_err(), "{wrong:?}");
         }
     }

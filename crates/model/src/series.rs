@@ -46,7 +46,8 @@ pub struct DiskSeries {
     pub busy_share: Vec<f64>,
     /// Requests under way, on average.
     pub queue_mean: Vec<f64>,
-    /// Time from a request's start to its end, on average over those that ended in the step; null where none did.
+    /// Time from a request's start to its end, on average over those that ended in the step; null where it
+    /// cannot be told: the kernel counts in ms, so where they took less than 5 ms together.
     pub latency_ns_mean: Vec<Option<Ns>>,
     /// Share of the wall in which it was busy for nine tenths of the step with at least one request under way on average.
     pub at_limit_share: f64,
@@ -126,7 +127,7 @@ pub struct NfsSeries {
     pub sent_bytes_per_s: Vec<f64>,
     /// Bytes received per second.
     pub received_bytes_per_s: Vec<f64>,
-    /// Time from queueing to answer, on average over the step's calls; null where there was none.
+    /// Time from queueing to answer, on average over the step's calls; null likewise.
     pub latency_ns_mean: Vec<Option<Ns>>,
     /// Operations called within the wall, longest total first.
     pub operations: Vec<NfsOperationRow>,
@@ -172,7 +173,7 @@ pub enum Verdict {
         name: String,
         /// For this share of the wall.
         share_of_wall: f64,
-        /// Bits of payload per second in that time.
+        /// Bits of payload per second in that time: in the middle one of its steps.
         carried_bits_per_s: f64,
         /// Bits of payload per second that it can carry.
         limit_bits_per_s: u64,

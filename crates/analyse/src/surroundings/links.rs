@@ -86,7 +86,8 @@ impl LinkTrack {
             if half { into + out } else { into.max(out) }
         };
         let can = both(&self.speed_bits, &self.full_duplex);
-        let limit_share = map(&can, |(speed, _)| grid.rates_by(&steps, *speed as f64, |step| wire_bits(ways(step), half)));
+        let limit_share =
+            map(&can, |(speed, _)| grid.rates_by(&steps, *speed as f64, |step| wire_bits(ways(step), half)));
         let at_limit_share = map(&limit_share, |share| grid.share_of_wall(|step| at_limit(share[step])));
         LinkSeries {
             name: name.to_owned(),

@@ -203,7 +203,8 @@ impl Grid {
 /// More decimals would only make files larger.
 pub(super) fn rounded(figure: f64, decimals: i32) -> f64 {
     let scale = 10f64.powi(decimals);
-    (figure * scale).round() / scale
+    // An empty sum is -0.
+    (figure * scale).round() / scale + 0.0
 }
 
 #[cfg(test)]
@@ -256,7 +257,8 @@ mod tests {
         assert!(looks.len() <= LOOKS_MAX, "{}", looks.len());
         assert!(track.gained.len() <= LOOKS_MAX);
         let grid = Grid::new(0, (count - 1) * 100 * MS);
-        let sum = |track: &Track<2>| track.spread(&looks, &grid).iter().map(|step| step[0]).sum::<f64>().round();
+        let sum =
+            |track: &Track<2>| track.spread(&looks, &grid).iter().map(|step| step[0]).sum::<f64>().round();
         assert_eq!((sum(&track), sum(&late)), (count as f64 - 1.0, 500.0));
         let rates = grid.rates(&track.spread(&looks, &grid), |step| step[0]);
         assert!(rates.iter().all(|rate| (9.5..10.5).contains(rate)), "{rates:?}");

@@ -1,8 +1,8 @@
 //! What follows from the series: which limits were reached, what was idle, what others did. Only what they support.
 
+use super::disk_at_limit;
 use super::links::at_limit;
 use super::looks::{Grid, rounded};
-use super::disk_at_limit;
 use model::run::{Bound, Class};
 use model::series::{DiskSeries, LinkSeries, Verdict};
 use model::{Ns, Seen, Series, State};
@@ -60,7 +60,11 @@ fn waits_for(program: &Program<'_>, states: &[State]) -> bool {
 fn link_at_limit(link: &LinkSeries, grid: &Grid) -> Option<Verdict> {
     let share = link.limit_share.value()?;
     let share_of_wall = *link.at_limit_share.value()?;
-    let carried = grid.mean_where(&link.payload_bits_per_s, |step| at_limit(share[step]))?;
+    // The middle one of those steps, since a look that comes late gives one step more and the next one less.
+    let steps = link.payload_bits_per_s.iter().zip(share).filter(|(_, share)| at_limit(**share));
+    let mut carried: Vec<f64> = steps.map(|(carried, _)| *carried).collect();
+    carried.sort_by(f64::total_cmp);
+    let carried = *carried.get(carried.len() / 2)?;
     (share_of_wall >= SHARE_OF_WALL_MIN).then(|| Verdict::LinkAtLimit {
         name: link.name.clone(),
         share_of_wall,
@@ -121,8 +125,6 @@ fn memory_short(series: &Series, grid: &Grid) -> Option<Verdict> {
 fn host_busy(series: &Series, grid: &Grid) -> Option<Verdict> {
     let cpu = series.cpu.value()?.first()?;
     let others = grid.mean(&cpu.others_share);
-    (others >= OTHERS_SHARE_MIN).then(|| Verdict::HostBusy {
-        cpus_taken: rounded(others * f64::from(cpu.cpus), 2),
-        cpus: cpu.cpus,
-    })
+    (others >= OTHERS_SHARE_MIN)
+        .then(|| Verdict::HostBusy { cpus_taken: rounded(others * f64::from(cpu.cpus), 2), cpus: cpu.cpus })
 }

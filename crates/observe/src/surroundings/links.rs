@@ -278,7 +278,10 @@ bond0.12: 100     2    0    0    0     0          0         0      200       3  
         // `unshare -n` leaves the old /sys, whose eth0 may be another one.
         let eth0 = links.look().unwrap().into_iter().find(|link| link.name == "eth0").unwrap();
         assert_eq!(eth0.bytes.0, 55);
-        assert!(matches!(&eth0.speed_bits, Seen::Unseen(why) if why.contains("network namespace")), "{eth0:?}");
+        assert!(
+            matches!(&eth0.speed_bits, Seen::Unseen(why) if why.contains("network namespace")),
+            "{eth0:?}"
+        );
         // `ip netns exec` mounts a new one.
         kernel.link("proc/self/ns/mnt", "mnt:[1]");
         kernel.link("proc/7/ns/mnt", "mnt:[2]");

@@ -23,7 +23,9 @@ impl Memory {
         let vmstat = self.vmstat.text()?;
         let pressure_ns = match self.pressure.text() {
             Ok(text) => pressure(&text),
-            Err(why) => Seen::unseen(format!("{why} (the kernel has no pressure stall information: boot it with psi=1)")),
+            Err(why) => Seen::unseen(format!(
+                "{why} (the kernel has no pressure stall information: boot it with psi=1)"
+            )),
         };
         parse(&meminfo, &vmstat, pressure_ns)
     }
@@ -55,7 +57,8 @@ fn field(text: &str, name: &str) -> Option<u64> {
 /// `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, in microseconds.
 fn pressure(text: &str) -> Seen<u64> {
     let some = text.lines().find_map(|line| line.strip_prefix("some "));
-    let total = some.and_then(|line| line.split_ascii_whitespace().find_map(|field| field.strip_prefix("total=")));
+    let total =
+        some.and_then(|line| line.split_ascii_whitespace().find_map(|field| field.strip_prefix("total=")));
     match total.and_then(|total| total.parse::<u64>().ok()) {
         Some(us) => Seen::Value(us * 1000),
         None => Seen::unseen("/proc/pressure/memory is not as expected"),
@@ -79,7 +82,8 @@ Writeback:           128 kB
 SwapTotal:       2097148 kB
 SwapFree:        1988004 kB
 ";
-    const VMSTAT: &str = "nr_free_pages 103083\npswpin 312\npswpout 20712\npgfault 912331233\npgmajfault 40211\n";
+    const VMSTAT: &str =
+        "nr_free_pages 103083\npswpin 312\npswpout 20712\npgfault 912331233\npgmajfault 40211\n";
 
     #[test]
     fn a_host_with_swap_and_pressure() {

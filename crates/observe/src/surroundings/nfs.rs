@@ -124,7 +124,8 @@ device tmpfs mounted on /run with fstype tmpfs
     #[test]
     fn v3_and_v4_mounts_have_their_operations() {
         let mounts = parse(MOUNTS);
-        let names: Vec<_> = mounts.iter().map(|mount| (mount.device.as_str(), mount.mount.as_str())).collect();
+        let names: Vec<_> =
+            mounts.iter().map(|mount| (mount.device.as_str(), mount.mount.as_str())).collect();
         assert_eq!(names, [("filer:/vol/home", "/home"), ("filer:/vol/space\\040here", "/srv/a\\040b")]);
         let operations = |mount: usize| -> Vec<_> {
             let operations = mounts[mount].operations.iter();

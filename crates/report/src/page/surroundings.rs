@@ -12,7 +12,7 @@ use model::{Ns, Run, Seen, Series, State};
 const LINES_MAX: usize = 6;
 const OF_A_KIND_MAX: usize = 3;
 /// Columns of a sparkline.
-const SPARK: std::ops::RangeInclusive<usize> = 8..=40;
+const SPARK: std::ops::RangeInclusive<usize> = 16..=40;
 /// Columns of a device's name.
 const LABEL_MAX: usize = 20;
 
@@ -21,7 +21,8 @@ struct Row {
     label: String,
     /// 0 to 1, over time.
     spark: Vec<f64>,
-    text: String,
+    /// Figures, the most telling first: the last are left out where the page is narrow.
+    said: Vec<String>,
 }
 
 pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
@@ -43,22 +44,43 @@ fn laid_out(rows: &[Row], look: Look) -> Vec<Line> {
     let labels: Vec<String> =
         rows.iter().map(|row| fit(&clean(&row.label, look.unicode), LABEL_MAX, look.unicode)).collect();
     let labels_wide = labels.iter().map(|label| width(label)).max().unwrap_or(0);
-    let texts_wide = rows.iter().map(|row| width(&clean(&row.text, look.unicode))).max().unwrap_or(0);
     let points = rows.iter().map(|row| row.spark.len()).max().unwrap_or(0);
-    let left = look.columns().saturating_sub(2 + labels_wide + 2 + 2 + texts_wide);
-    let columns = left.clamp(*SPARK.start(), *SPARK.end()).min(points.max(1));
+    let spark_from = 2 + labels_wide + 2;
+    let spark_least = points.min(*SPARK.start());
+    let texts: Vec<String> = rows
+        .iter()
+        .map(|row| fitted(&row.said, look.columns().saturating_sub(spark_from + spark_least + 2), look))
+        .collect();
+    let texts_wide = texts.iter().map(|text| width(text)).max().unwrap_or(0);
+    let left = look.columns().saturating_sub(spark_from + 2 + texts_wide);
+    let columns = left.clamp(*SPARK.start(), *SPARK.end()).min(points);
     rows.iter()
         .zip(labels)
-        .map(|(row, label)| {
+        .zip(texts)
+        .map(|((row, label), text)| {
             Line::new(look)
                 .add(Ink::Plain, &format!("  {label}"))
-                .pad_to(2 + labels_wide + 2)
+                .pad_to(spark_from)
                 .add(Ink::Plain, &spark(&row.spark, columns, look))
-                .pad_to(2 + labels_wide + 2 + columns + 2)
-                .add(Ink::Plain, &row.text)
+                .pad_to(spark_from + columns + 2)
+                .add(Ink::Plain, &text)
                 .cut()
         })
         .collect()
+}
+
+/// As many figures as there is room for; the first in any case.
+fn fitted(said: &[String], room: usize, look: Look) -> String {
+    let mut text = String::new();
+    for (index, figure) in said.iter().enumerate() {
+        let comma = if index > 0 { ", " } else { "" };
+        let figure = clean(&format!("{comma}{figure}"), look.unicode);
+        if index > 0 && width(&text) + width(&figure) > room {
+            break;
+        }
+        text.push_str(&figure);
+    }
+    text
 }
 
 /// So many columns of blocks, each the mean of the points that fall into it.
@@ -114,21 +136,22 @@ fn link_row(link: &LinkSeries, matters: bool) -> Option<Row> {
     if link.bytes == 0 || !(matters || moved) {
         return None;
     }
-    let mut text =
-        format!("{} in, {} out", bits(&link.received_bytes_per_s), bits(&link.sent_bytes_per_s));
-    match &link.limit_share {
-        Seen::Value(share) => text += &format!(", {} of its limit", share_of_one(mean(share))),
-        Seen::Unseen(_) => text += ", limit unknown",
-        Seen::Absent => {}
+    let [into, out] = [&link.received_bytes_per_s, &link.sent_bytes_per_s];
+    let mut said = vec![format!("{} in", bits(into)), format!("{} out", bits(out))];
+    if mean(out) > mean(into) {
+        said.swap(0, 1);
+    }
+    if let Some(share) = limit {
+        said.insert(1, format!("{} of its limit", share_of_one(mean(share))));
     }
     if link.errors > 0 {
-        text += &format!(", {}", counted(link.errors, "error"));
+        said.push(counted(link.errors, "error"));
     }
     if link.drops > 0 {
-        text += &format!(", {} dropped", counted(link.drops, "packet"));
+        said.push(format!("{} dropped", counted(link.drops, "packet")));
     }
     let spark = limit.cloned().unwrap_or_else(|| by_most(&link.payload_bits_per_s));
-    Some(Row { label: format!("link {}", link.name), spark, text })
+    Some(Row { label: format!("link {}", link.name), spark, said })
 }
 
 fn disk_row(disk: &DiskSeries, matters: bool) -> Option<Row> {
@@ -137,28 +160,23 @@ fn disk_row(disk: &DiskSeries, matters: bool) -> Option<Row> {
         return None;
     }
     let sum = |one: &[f64], other: &[f64]| mean(one) + mean(other);
-    let mut text = format!(
-        "busy {}, {} requests/s, {}/s",
-        share_of_one(busy),
-        three_digits(sum(&disk.reads_per_s, &disk.writes_per_s)),
-        bytes(sum(&disk.read_bytes_per_s, &disk.written_bytes_per_s).round() as u64),
-    );
-    if let Some(latency) = median(&disk.latency_ns_mean) {
-        text += &format!(", {} each", duration(latency));
-    }
-    Some(Row { label: format!("disk {}", disk.name), spark: disk.busy_share.clone(), text })
+    let mut said = vec![
+        format!("busy {}", share_of_one(busy)),
+        format!("{} requests/s", three_digits(sum(&disk.reads_per_s, &disk.writes_per_s))),
+        format!("{}/s", bytes(sum(&disk.read_bytes_per_s, &disk.written_bytes_per_s).round() as u64)),
+    ];
+    said.extend(median(&disk.latency_ns_mean).map(|latency| format!("{} each", duration(latency))));
+    Some(Row { label: format!("disk {}", disk.name), spark: disk.busy_share.clone(), said })
 }
 
 fn nfs_row(nfs: &NfsSeries) -> Option<Row> {
     let slowest = nfs.operations.first()?;
-    let text = format!(
-        "{} calls/s; {} {} at {} each",
-        three_digits(mean(&nfs.calls_per_s)),
-        counted(slowest.calls, "time"),
-        slowest.name,
-        duration(slowest.latency_ns_mean)
-    );
-    Some(Row { label: format!("nfs {}", nfs.mount), spark: by_most(&nfs.calls_per_s), text })
+    let said = vec![
+        format!("{} calls/s", three_digits(mean(&nfs.calls_per_s))),
+        format!("{} {}", slowest.name, counted(slowest.calls, "time")),
+        format!("{} each", duration(slowest.latency_ns_mean)),
+    ];
+    Some(Row { label: format!("nfs {}", nfs.mount), spark: by_most(&nfs.calls_per_s), said })
 }
 
 fn cpu_row(cpu: &CpuSeries) -> Option<Row> {
@@ -166,11 +184,12 @@ fn cpu_row(cpu: &CpuSeries) -> Option<Row> {
     if others < 0.1 && steal < 0.01 {
         return None;
     }
-    let mut text = format!("{:.1} of {}", others * f64::from(cpu.cpus), counted(u64::from(cpu.cpus), "CPU"));
+    let mut said =
+        vec![format!("{:.1} of {}", others * f64::from(cpu.cpus), counted(u64::from(cpu.cpus), "CPU"))];
     if steal > 0.0 {
-        text += &format!(", steal {}", share_of_one(steal));
+        said.push(format!("steal {}", share_of_one(steal)));
     }
-    Some(Row { label: "other programs".into(), spark: cpu.others_share.clone(), text })
+    Some(Row { label: "other programs".into(), spark: cpu.others_share.clone(), said })
 }
 
 fn memory_row(memory: &MemorySeries) -> Option<Row> {
@@ -181,12 +200,12 @@ fn memory_row(memory: &MemorySeries) -> Option<Row> {
     if (most - least) as f64 / (total as f64) < 0.05 && pressure < 0.01 && swapped < 1.0 {
         return None;
     }
-    let mut text = format!("{} of {} available at least", bytes(*least), bytes(total));
+    let mut said = vec![format!("at least {} of {}", bytes(*least), bytes(total))];
     if pressure > 0.0 {
-        text += &format!(", waited for {} of the time", share_of_one(pressure));
+        said.push(format!("waited for {} of the time", share_of_one(pressure)));
     }
     let spark = memory.available_bytes.iter().map(|bytes| *bytes as f64 / total as f64).collect();
-    Some(Row { label: "memory available".into(), spark, text })
+    Some(Row { label: "memory available".into(), spark, said })
 }
 
 /// The middle one of the steps' mean latencies.
@@ -229,7 +248,10 @@ fn sentence(verdict: &Verdict, look: Look) -> Line {
             let mut line = line.add(Ink::Warn, "memory was short: ");
             let waited = pressure_share.value().filter(|share| **share > 0.0);
             if let Some(share) = waited {
-                line = line.add(Ink::Plain, "some task waited for it for ").glued(Ink::Plain, &share_of_one(*share));
+                line = line
+                    .add(Ink::Plain, "some task waited for it for ")
+                    .glued(Ink::Plain, &share_of_one(*share));
+                line = line.add(Ink::Plain, " of the wall");
             }
             if *swapped_pages_per_s > 0.0 {
                 line = line
