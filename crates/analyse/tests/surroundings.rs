@@ -1,5 +1,6 @@
 //! Looks at a host, told as a story: what the series show, and which sentences they support.
 
+#[allow(dead_code, unreachable_pub, reason = "each test binary uses its own part of this")]
 mod story;
 
 use model::recording::{Ends, Event, Object, Waker};

@@ -37,7 +37,7 @@ const STEADY_BITS_PER_S_MIN: f64 = 100_000.0;
 pub(super) fn of(series: &Series, program: &Program<'_>, grid: &Grid) -> Vec<Verdict> {
     let disks = series.disks.value().map_or(&[][..], Vec::as_slice);
     let links = series.links.value().map_or(&[][..], Vec::as_slice);
-    let mut of_links: Vec<Verdict> = links.iter().filter_map(|link| link_at_limit(link, grid)).collect();
+    let mut of_links: Vec<Verdict> = links.iter().filter_map(link_at_limit).collect();
     if waits_for(program, &[State::Network]) {
         of_links.extend(links.iter().filter_map(|link| link_steady(link, grid)));
     }
@@ -57,7 +57,7 @@ fn waits_for(program: &Program<'_>, states: &[State]) -> bool {
     matches!(program.bound.class, Class::Io | Class::Mixed) && states.contains(&program.bound.resource)
 }
 
-fn link_at_limit(link: &LinkSeries, grid: &Grid) -> Option<Verdict> {
+fn link_at_limit(link: &LinkSeries) -> Option<Verdict> {
     let share = link.limit_share.value()?;
     let share_of_wall = *link.at_limit_share.value()?;
     // The middle one of those steps, since a look that comes late gives one step more and the next one less.
