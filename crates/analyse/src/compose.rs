@@ -2,6 +2,7 @@
 
 use crate::followed::Closed;
 use crate::pieces::Pieces;
+use crate::surroundings::Program;
 use crate::{Analyser, Arch, How, class, code, sliced};
 use model::coverage::{Check, Coverage, Extent, Interval, Source};
 use model::profile::Doing;
@@ -29,7 +30,7 @@ fn underway(closed: &Closed) -> Ns {
 
 /// The whole run.
 pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
-    let Analyser { header, how, code: stacks } = analyser;
+    let Analyser { header, how, code: stacks, surroundings } = analyser;
     let (pieces, seen) = match how {
         How::Followed(followed) => {
             let closed = followed.close(trailer, &stacks);
@@ -60,6 +61,9 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
     let user_ns = on_cpu(&[State::User]);
     let kernel_ns = on_cpu(&[State::Kernel, State::Fault]);
     let bound = class::bound(&account);
+    let series = surroundings.series(&Program { start, wall_ns, bound: &bound });
+    let mut coverage = coverage(&header, trailer, &account, user_ns + kernel_ns, seen.checks, seen.notes);
+    coverage.sources.extend(surroundings.source(&series));
     let run = Run {
         schema: "dwell.run/1",
         command: header.command.clone(),
@@ -69,7 +73,8 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
         user_ns: Seen::Value(user_ns),
         kernel_ns: Seen::Value(kernel_ns),
         bound,
-        coverage: coverage(&header, trailer, &account, user_ns + kernel_ns, seen.checks, seen.notes),
+        coverage,
+        series,
         account: account.parts().to_vec(),
         path: account.steps().to_vec(),
         phases,
@@ -79,7 +84,6 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
         faults: seen.faults,
         functions: if sampled { Seen::Value(code::functions(&profile)) } else { Seen::unseen(&unsampled) },
         lines: if sampled { Seen::Value(code::lines(&profile)) } else { Seen::unseen(&unsampled) },
-        series: Seen::unseen("the surroundings are not looked at yet"),
         findings: Seen::unseen("causes are not looked for yet"),
         ruled_out: Seen::unseen("causes are not looked for yet"),
         extrapolation: None,

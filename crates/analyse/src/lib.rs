@@ -15,6 +15,7 @@ mod pieces;
 mod reason;
 mod sliced;
 mod split;
+mod surroundings;
 
 use calls::Arch;
 use code::Code;
@@ -22,6 +23,7 @@ use followed::Followed;
 use looked::Looked;
 use model::recording::{Tier, Trailer};
 use model::{Analysis, Event, Header, State};
+use surroundings::Surroundings;
 
 /// Takes a recording's events as they come and gives the run.
 #[derive(Debug)]
@@ -29,6 +31,7 @@ pub struct Analyser {
     header: Header,
     how: How,
     code: Code,
+    surroundings: Surroundings,
 }
 
 #[derive(Debug)]
@@ -46,11 +49,12 @@ impl Analyser {
             Tier::Bpf => How::Followed(Box::new(Followed::new(header))),
             Tier::Perf | Tier::Proc => How::Looked(Box::new(Looked::new(header))),
         };
-        Self { header: header.clone(), how, code: Code::new(header) }
+        Self { header: header.clone(), how, code: Code::new(header), surroundings: Surroundings::new(header) }
     }
 
     /// Takes the next event.
     pub fn event(&mut self, event: &Event) {
+        self.surroundings.event(event);
         match &mut self.how {
             How::Followed(followed) => {
                 followed.event(event);

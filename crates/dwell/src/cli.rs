@@ -2,7 +2,7 @@
 
 use analyse::extrapolate::Work;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use observe::MaxOverhead;
+use observe::{GivenLink, MaxOverhead};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -54,6 +54,11 @@ pub(crate) struct RunArgs {
     /// traces every call, whatever it costs
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = max_overhead)]
     pub(crate) max_overhead: MaxOverhead,
+
+    /// What a network link can do, where the kernel does not know (virtual links) or is wrong: `eth0=10M`, `eth0=10M,half`
+    /// where it sends and receives by turns
+    #[arg(long, value_name = "NAME=BITS[,half]", value_parser = link)]
+    pub(crate) link: Vec<GivenLink>,
 
     /// Count how often each block of FUNCTION is executed, exactly, by stepping the program; without FUNCTION, of all
     /// its functions. Nothing is timed then: a step takes some 30 us. FUNCTION@FILE looks
@@ -253,6 +258,32 @@ fn size(text: &str) -> Result<u64, String> {
     Ok((number * unit as f64) as u64)
 }
 
+/// `eth0=10M`, `eth0=10M,half`: a link and what it can do.
+fn link(text: &str) -> Result<GivenLink, String> {
+    let wrong = || "not a link: try eth0=10M or eth0=10M,half".to_owned();
+    // A name may have any sign but a slash and a blank.
+    let (name, can) = text.rsplit_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(wrong)?;
+    let (speed, half_duplex) = match can.split_once(',') {
+        None => (can, false),
+        Some((speed, "half")) => (speed, true),
+        Some((speed, "full")) => (speed, false),
+        Some(_) => return Err(wrong()),
+    };
+    let digits = speed.trim_end_matches(|char: char| char.is_ascii_alphabetic());
+    let unit = match speed[digits.len()..].to_ascii_lowercase().as_str() {
+        "" => 1.0,
+        "k" => 1e3,
+        "m" => 1e6,
+        "g" => 1e9,
+        _ => return Err(wrong()),
+    };
+    let bits = digits.parse::<f64>().map_err(|_| wrong())? * unit;
+    if !(1.0..1e15).contains(&bits) {
+        return Err("no link has that speed".to_owned());
+    }
+    Ok(GivenLink { name: name.to_owned(), bits: bits.round() as u64, half_duplex })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -308,6 +339,18 @@ mod tests {
         assert_eq!(size("64KiB"), Ok(65_536));
         for wrong in ["", "M", "-1", "10X", "1e400"] {
             assert!(size(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn links_have_a_name_and_a_speed() {
+        let args = parsed(&["--link", "eth0=10M", "--link", "a=b=2.5g,half", "true"]);
+        let link = |name: &str, bits, half_duplex| GivenLink { name: name.into(), bits, half_duplex };
+        assert_eq!(args.link, [link("eth0", 10_000_000, false), link("a=b", 2_500_000_000, true)]);
+        for wrong in
+            ["", "eth0", "=10M", "eth0=", "eth0=10X", "eth0=10M,quarter", "eth0=0", "eth0=-1", "eth0=inf"]
+        {
+            assert!(super::link(wrong).is_err(), "{wrong:?}");
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod profile;
 pub mod recording;
 pub mod run;
 pub mod seen;
+pub mod series;
 pub mod surroundings;
 
 pub use account::{Account, Basis, Part, State, Step};
@@ -23,6 +24,7 @@ pub use profile::Profile;
 pub use recording::{Event, Header, Language, Recording, Trailer};
 pub use run::{Analysis, Run};
 pub use seen::Seen;
+pub use series::Series;
 
 /// Nanoseconds. Points in time are `CLOCK_MONOTONIC`.
 pub type Ns = u64;

@@ -7,7 +7,7 @@ use crate::account::{Basis, Part, State, Step};
 use crate::coverage::Coverage;
 use crate::profile::Profile;
 use crate::recording::{Ending, Host};
-use crate::{Ns, Pid, Seen, Tid};
+use crate::{Ns, Pid, Seen, Series, Tid};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ pub struct Run {
     /// Which source lines ran.
     pub lines: Seen<Vec<LineRow>>,
     /// What the host did meanwhile.
-    pub series: Seen<()>,
+    pub series: Seen<Series>,
     /// Causes, with what each fix would save.
     pub findings: Seen<Vec<()>>,
     /// Causes looked for and not there.

@@ -5,18 +5,21 @@
 use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
 
-/// One look at the host.
+/// One look at the host. A disk, link or NFS mount stands in the first look and then only in those before which it did
+/// something, so that an idle host's looks are short.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Surroundings {
     /// Disks (whole devices, not partitions), from `/proc/diskstats`.
     pub disks: Seen<Vec<Disk>>,
-    /// Network interfaces, from `/proc/net/dev` of the namespace that dwell is in.
+    /// Network interfaces, from `/proc/PID/net/dev`: those of the network namespace that the program is in.
     pub links: Seen<Vec<Link>>,
+    /// Which network namespace that is (its inode); its links are other ones when it changes. 0 where that cannot be read.
+    pub links_namespace: u64,
     /// Memory, from `/proc/meminfo`, `/proc/vmstat` and `/proc/pressure`.
     pub memory: Seen<Memory>,
     /// Processor time of the whole host, from `/proc/stat`.
     pub cpu: Seen<Cpu>,
-    /// NFS mounts, from `/proc/self/mountstats`; empty where there are none.
+    /// NFS mounts, from `/proc/PID/mountstats`; empty where there are none.
     pub nfs: Seen<Vec<Nfs>>,
 }
 
@@ -25,7 +28,7 @@ pub struct Surroundings {
 pub struct Disk {
     /// `nvme0n1`.
     pub name: String,
-    /// Its device number.
+    /// Its device number, as in [`Object::File`](crate::recording::Object::File).
     pub dev: u32,
     /// Requests done: reads, writes.
     pub requests: (u64, u64),
@@ -52,10 +55,15 @@ pub struct Link {
     pub errors: u64,
     /// Packets dropped in both directions.
     pub drops: u64,
-    /// Its speed in bits per second, where the kernel knows one (`/sys/class/net/*/speed`): virtual links have none.
+    /// Its speed in bits per second, where the kernel knows one (`/sys/class/net/*/speed`) or the user gave it. Virtual
+    /// links have none (some say a made-up one, which is not believed); for loopback it is absent.
     pub speed_bits: Seen<u64>,
+    /// Whether the speed (and duplex) is the user's word.
+    pub speed_given: bool,
     /// Whether it sends and receives at once (`/sys/class/net/*/duplex`).
     pub full_duplex: Seen<bool>,
+    /// The largest packet without its Ethernet header (`/sys/class/net/*/mtu`).
+    pub mtu_bytes: Seen<u32>,
 }
 
 /// Memory.
@@ -92,6 +100,8 @@ pub struct Cpu {
     pub steal_ns: Ns,
     /// In interrupts and soft interrupts.
     pub interrupt_ns: Ns,
+    /// dwell's own part of `busy_ns`, by its own clock.
+    pub dwell_ns: Ns,
 }
 
 /// One NFS mount.
@@ -101,7 +111,19 @@ pub struct Nfs {
     pub device: String,
     /// Where.
     pub mount: String,
-    /// Calls by operation (`READ`, `GETATTR`, …), with the time each took in all, from queueing to answer, and bytes
-    /// sent and received.
-    pub operations: Vec<(String, u64, Ns, u64, u64)>,
+    /// The operations that were called at all.
+    pub operations: Vec<NfsOperation>,
+}
+
+/// One kind of call to an NFS server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NfsOperation {
+    /// `READ`, `GETATTR`, …
+    pub name: String,
+    /// How often.
+    pub calls: u64,
+    /// From queueing to answer, summed. The kernel counts in ms.
+    pub total_ns: Ns,
+    /// Bytes: sent, received.
+    pub bytes: (u64, u64),
 }

@@ -80,22 +80,46 @@ fn virtualisation(roots: Roots<'_>) -> Seen<String> {
 }
 
 /// CPU time of the whole host since it booted; the span is filled by [`between`].
-///
-/// proc(5): the first line of `stat`, in ticks of 10 ms (`USER_HZ` is 100 on every Linux).
 pub(crate) fn cpu(proc: &Path) -> Option<HostCpu> {
+    let modes = modes(&fs::read_to_string(proc.join("stat")).ok()?)?;
+    Some(HostCpu {
+        busy_ns: modes.busy_ns(),
+        steal_ns: modes.steal_ns,
+        interrupt_ns: modes.interrupt_ns,
+        span_ns: 0,
+        dwell_ns: 0,
+    })
+}
+
+/// CPU time by mode, summed over CPUs, since the host booted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Modes {
+    /// User, nice and system.
+    tasks_ns: u64,
+    pub(crate) iowait_ns: u64,
+    pub(crate) interrupt_ns: u64,
+    pub(crate) steal_ns: u64,
+}
+
+impl Modes {
+    /// All but idle, IO wait and steal.
+    pub(crate) fn busy_ns(&self) -> u64 {
+        self.tasks_ns + self.interrupt_ns
+    }
+}
+
+/// proc(5): the first line of `stat`, in ticks of 10 ms (`USER_HZ` is 100 on every Linux).
+pub(crate) fn modes(stat: &str) -> Option<Modes> {
     const TICK_NS: u64 = 10_000_000;
-    let text = fs::read_to_string(proc.join("stat")).ok()?;
-    let fields = text.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
+    let fields = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
     let ticks: Vec<u64> = fields.map(|field| field.parse().unwrap_or(0)).collect();
     let field = |number: usize| ticks.get(number).copied().unwrap_or(0) * TICK_NS;
     // user nice system idle iowait irq softirq steal; guest time is within user.
-    let interrupt_ns = field(5) + field(6);
-    Some(HostCpu {
-        busy_ns: field(0) + field(1) + field(2) + interrupt_ns,
+    Some(Modes {
+        tasks_ns: field(0) + field(1) + field(2),
+        iowait_ns: field(4),
+        interrupt_ns: field(5) + field(6),
         steal_ns: field(7),
-        interrupt_ns,
-        span_ns: 0,
-        dwell_ns: 0,
     })
 }
 

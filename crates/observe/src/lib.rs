@@ -10,5 +10,7 @@ mod living;
 mod record;
 mod sources;
 mod stacks;
+mod surroundings;
 
 pub use record::{Choice, Error, MaxOverhead, Rate, Request, Sink, record};
+pub use surroundings::GivenLink;

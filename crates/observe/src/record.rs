@@ -2,6 +2,7 @@
 
 use crate::living::Living;
 use crate::sources::{self, Instruments};
+use crate::surroundings::{GivenLink, Surroundings};
 use crate::{host, likely};
 use model::recording::{HostCpu, Tier, Trailer};
 use model::{Event, Header, Ns, Seen};
@@ -24,6 +25,8 @@ pub struct Request {
     pub rate: Rate,
     /// What tracing calls may cost the program.
     pub max_overhead: MaxOverhead,
+    /// What links can do, where the user knows better than the kernel.
+    pub links: Vec<GivenLink>,
 }
 
 /// What tracing calls may cost the program before only slices of time are traced.
@@ -166,13 +169,18 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Trailer, Error> 
     };
     sink.header(&header);
     let mut living = Living::new(held.pid());
+    let mut surroundings = Surroundings::new(host::here(), held.pid(), &request.links);
     let before = Moment::now();
+    let first_look = surroundings.look(before.at, before.dwell_ns);
     let mut running = held.release()?;
-    let ended = watch(&mut running, &mut signals, &mut instruments, &mut |event| {
+    // Only now: the kernel may still have refused the program, and a kept recording begins with its first event.
+    sink.event(&first_look);
+    let ended = watch(&mut running, &mut signals, &mut instruments, &mut surroundings, &mut |event| {
         living.event(event);
         sink.event(event);
     })?;
     let reaped_at = monotonic_ns();
+    sink.event(&surroundings.look(reaped_at, process_cpu_ns()));
     let host_cpu = before.until_now();
     aftermath(&mut instruments, &mut living, sink);
     instruments.names(&mut |event| sink.event(event));
@@ -196,16 +204,22 @@ fn watch(
     running: &mut Running,
     signals: &mut Signals,
     instruments: &mut Instruments,
+    surroundings: &mut Surroundings,
     sink: &mut dyn FnMut(&Event),
 ) -> std::io::Result<Ended> {
     let mut pause = YOUNG;
     let grown_up_at = monotonic_ns() + YOUNG_FOR_NS;
     loop {
-        let ready = poll::wait(&[signals.as_fd(), running.as_fd()], Some(instruments.pause(pause)))?;
+        let sleep = surroundings.pause(instruments.pause(pause), monotonic_ns());
+        let ready = poll::wait(&[signals.as_fd(), running.as_fd()], Some(sleep))?;
         let records = instruments.drain(sink);
         tell_losses(instruments, sink);
+        let now = monotonic_ns();
+        if surroundings.is_due(now) {
+            sink(&surroundings.look(now, process_cpu_ns()));
+        }
         pause = match records {
-            _ if monotonic_ns() < grown_up_at => YOUNG,
+            _ if now < grown_up_at => YOUNG,
             records if records > MANY => BUSY,
             _ => QUIET,
         };

@@ -138,6 +138,26 @@ pub fn bytes(value: u64) -> String {
     format!("{scaled:.decimals$} {unit}")
 }
 
+/// A rate in bits, in decimal units as links have them: `9.41 Mb/s`, `120 kb/s`.
+pub fn bits_per_s(rate: f64) -> String {
+    let rate = rate.max(0.0);
+    let units = [(1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s")];
+    // What rounds to a thousand of one unit is one of the next.
+    let Some((scale, unit)) = units.into_iter().find(|(scale, _)| rate >= scale * 0.9995) else {
+        return format!("{rate:.0} b/s");
+    };
+    format!("{} {unit}", three_digits(rate / scale))
+}
+
+/// Three significant digits, none of them behind the point from 100 on: `0.12`, `9.41`, `94.1`, `1,234`.
+pub fn three_digits(figure: f64) -> String {
+    match figure {
+        figure if figure < 9.995 => format!("{figure:.2}"),
+        figure if figure < 99.95 => format!("{figure:.1}"),
+        figure => count(figure.round() as u64),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,5 +261,20 @@ mod tests {
         assert_eq!(bytes(1_048_575), "1.00 MiB");
         assert_eq!(bytes(8_321_499_136), "7.75 GiB");
         assert_eq!(bytes(u64::MAX), "16.0 EiB");
+    }
+
+    #[test]
+    fn rates_of_links_are_decimal() {
+        for (rate, text) in [
+            (0.0, "0 b/s"),
+            (999.0, "999 b/s"),
+            (999.6, "1.00 kb/s"),
+            (9_414_824.0, "9.41 Mb/s"),
+            (99_960_000.0, "100 Mb/s"),
+            (999_600_000.0, "1.00 Gb/s"),
+            (1.6e12, "1,600 Gb/s"),
+        ] {
+            assert_eq!(bits_per_s(rate), text, "{rate}");
+        }
     }
 }

@@ -89,6 +89,24 @@ fn what_is_broken_is_refused() {
 }
 
 #[test]
+fn broken_series_are_refused() {
+    let validator = validator(&schema());
+    let good = sample(&samples::download());
+    for (what, at, broken) in [
+        ("a share above one", "/series/disks/0/busy_share/3", literal!(1.5)),
+        ("a negative rate", "/series/links/0/sent_bytes_per_s/0", literal!(-1)),
+        ("a latency in words", "/series/nfs/0/latency_ns_mean/0", literal!("1 ms")),
+        ("an unknown verdict", "/series/verdicts/0/kind", literal!("link-sad")),
+        ("a verdict on nothing", "/series/verdicts/0/name", Value::Null),
+        ("no reason", "/series/links/1/limit_share", literal!({"unseen": 7})),
+    ] {
+        let mut value = good.clone();
+        *value.pointer_mut(at).expect(at) = broken;
+        assert!(!validator.is_valid(&value), "{what} was accepted at {at}");
+    }
+}
+
+#[test]
 fn readers_of_this_schema_accept_fields_of_later_versions() {
     let validator = validator(&schema());
     let mut value = sample(&samples::ls());

@@ -35,8 +35,13 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
 
     let (program, arguments) = args.command.split_first().context("no program")?;
     let command = Command { program: program.clone(), args: arguments.to_vec(), user };
-    let max_overhead = args.max_overhead;
-    let request = Request { command, source: choice(args.source), rate: rate(args.rate), max_overhead };
+    let request = Request {
+        command,
+        source: choice(args.source),
+        rate: rate(args.rate),
+        max_overhead: args.max_overhead,
+        links: args.link.clone(),
+    };
     let mut watcher = Watcher { analyser: None, kept: Kept::new(keep, args.keep_limit) };
     let trailer = observe::record(&request, &mut watcher)?;
 

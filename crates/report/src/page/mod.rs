@@ -7,6 +7,7 @@ mod evidence;
 mod headline;
 mod phases;
 mod places;
+mod surroundings;
 mod threads;
 mod whole;
 
@@ -45,6 +46,7 @@ pub fn terminal(run: &Run, look: Look) -> String {
         }
     }
     parts.push(threads);
+    parts.push(surroundings::lines(run, look));
     parts.push(coverage::lines(run, look));
     let parts: Vec<Vec<Line>> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     let mut page = String::new();

@@ -1,5 +1,7 @@
 //! Runs to render: each a kind of program, built so that its account closes.
 
+mod series;
+
 use model::account::{Account, Basis, Part, State, Step};
 use model::coverage::{Check, Coverage, Extent, Interval, Source};
 use model::recording::{Ending, Host};
@@ -26,6 +28,7 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
         ("server", server()),
         ("crunch", crunch()),
         ("empty", empty()),
+        ("download", download()),
     ]
 }
 
@@ -475,6 +478,20 @@ pub(crate) fn server() -> Run {
         call("futex", 91_000, 4_000, 4_300 * MS, 42 * MS),
     ]);
     server
+}
+
+/// Waiting for a slow link, on a host where much else goes on.
+pub(crate) fn download() -> Run {
+    use State::*;
+    let places: &[Place] = &[
+        ("curl", 40, 40, Network, "tcp 10.0.0.7:80", 2_290 * MS, 1_988),
+        ("curl", 40, 40, Kernel, "recvfrom", 51 * MS, 1_990),
+        ("curl", 40, 40, User, "", 19 * MS, 310),
+    ];
+    let mut download = run(&["curl", "-O", "http://10.0.0.7/big"], places, 0.04);
+    download.waits = vec![wait(Network, "poll", ("tcp", "10.0.0.7:80"), 1_988, 2_290 * MS, 2_290 * MS)];
+    download.series = Seen::Value(series::everything());
+    download
 }
 
 /// Own code only, with functions seen: the page that symbols will give.

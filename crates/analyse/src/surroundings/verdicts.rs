@@ -1,0 +1,130 @@
+//! What follows from the series: which limits were reached, what was idle, what others did. Only what they support.
+
+use super::disk_at_limit;
+use super::links::at_limit;
+use super::looks::{Grid, rounded};
+use model::run::{Bound, Class};
+use model::series::{DiskSeries, LinkSeries, Verdict};
+use model::{Ns, Seen, Series, State};
+
+/// What the verdicts are for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Program<'a> {
+    /// When the wall began.
+    pub(crate) start: Ns,
+    /// The wall.
+    pub(crate) wall_ns: Ns,
+    /// What bounds it.
+    pub(crate) bound: &'a Bound,
+}
+
+/// Less of the wall at a limit than this is not worth a sentence.
+const SHARE_OF_WALL_MIN: f64 = 0.1;
+/// A disk that is busy for less is idle.
+const IDLE_SHARE: f64 = 0.02;
+/// From this share of the processors on, others are worth a sentence. As on the page's last lines.
+const OTHERS_SHARE_MIN: f64 = 0.2;
+/// Memory is short when some task waits for it so much of the wall, or so many pages are swapped a second.
+const PRESSURE_SHARE_MIN: f64 = 0.01;
+const SWAPPED_PAGES_PER_S_MIN: f64 = 100.0;
+/// A rate is steady when its steps vary by no more than this part of their mean, after a tenth of them at either end of the
+/// order is left out; when there are enough of them; and when it is no trickle.
+const STEADY_VARIATION_MAX: f64 = 0.1;
+const STEADY_STEPS_MIN: usize = 5;
+const STEADY_BITS_PER_S_MIN: f64 = 100_000.0;
+
+/// All of them, most telling first.
+pub(super) fn of(series: &Series, program: &Program<'_>, grid: &Grid) -> Vec<Verdict> {
+    let disks = series.disks.value().map_or(&[][..], Vec::as_slice);
+    let links = series.links.value().map_or(&[][..], Vec::as_slice);
+    let mut of_links: Vec<Verdict> = links.iter().filter_map(link_at_limit).collect();
+    if waits_for(program, &[State::Network]) {
+        of_links.extend(links.iter().filter_map(|link| link_steady(link, grid)));
+    }
+    let mut all: Vec<Verdict> = disks.iter().filter_map(|disk| disk_at_limit_of(disk, grid)).collect();
+    let at = if program.bound.resource == State::Disk { all.len() } else { 0 };
+    all.splice(at..at, of_links);
+    if waits_for(program, &[State::Network, State::Pipe, State::OtherWait]) {
+        all.extend(disks_idle(disks, grid));
+    }
+    all.extend(memory_short(series, grid));
+    all.extend(host_busy(series, grid));
+    all
+}
+
+/// Whether the program mostly waits, and above all for one of these.
+fn waits_for(program: &Program<'_>, states: &[State]) -> bool {
+    matches!(program.bound.class, Class::Io | Class::Mixed) && states.contains(&program.bound.resource)
+}
+
+fn link_at_limit(link: &LinkSeries) -> Option<Verdict> {
+    let share = link.limit_share.value()?;
+    let share_of_wall = *link.at_limit_share.value()?;
+    // The middle one of those steps, since a look that comes late gives one step more and the next one less.
+    let steps = link.payload_bits_per_s.iter().zip(share).filter(|(_, share)| at_limit(**share));
+    let mut carried: Vec<f64> = steps.map(|(carried, _)| *carried).collect();
+    carried.sort_by(f64::total_cmp);
+    let carried = *carried.get(carried.len() / 2)?;
+    (share_of_wall >= SHARE_OF_WALL_MIN).then(|| Verdict::LinkAtLimit {
+        name: link.name.clone(),
+        share_of_wall,
+        carried_bits_per_s: rounded(carried, 0),
+        limit_bits_per_s: link.payload_limit_bits_per_s.value().copied().unwrap_or(0),
+    })
+}
+
+/// A link whose limit is unknown, and that carried the same all the time that it carried something.
+fn link_steady(link: &LinkSeries, grid: &Grid) -> Option<Verdict> {
+    let rates = &link.payload_bits_per_s;
+    let most = rates.iter().copied().fold(0.0, f64::max);
+    let carries = |step: usize| rates[step] >= most / 2.0;
+    let mut steady: Vec<f64> = rates.iter().copied().filter(|rate| *rate >= most / 2.0).collect();
+    steady.sort_by(f64::total_cmp);
+    let steady = &steady[steady.len() / 10..steady.len() - steady.len() / 10];
+    let count = steady.len() as f64;
+    let mean = steady.iter().sum::<f64>() / count;
+    let variance = steady.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / count;
+    let holds = matches!(link.payload_limit_bits_per_s, Seen::Unseen(_))
+        && steady.len() >= STEADY_STEPS_MIN
+        && mean >= STEADY_BITS_PER_S_MIN
+        && variance.sqrt() <= mean * STEADY_VARIATION_MAX
+        && grid.share_of_wall(carries) >= 0.5;
+    holds.then(|| Verdict::LinkSteady { name: link.name.clone(), carried_bits_per_s: rounded(mean, 0) })
+}
+
+fn disk_at_limit_of(disk: &DiskSeries, grid: &Grid) -> Option<Verdict> {
+    let limited = |step: usize| disk_at_limit(disk.busy_share[step], disk.queue_mean[step]);
+    let queue_mean = grid.mean_where(&disk.queue_mean, limited)?;
+    (disk.at_limit_share >= SHARE_OF_WALL_MIN).then(|| Verdict::DiskAtLimit {
+        name: disk.name.clone(),
+        share_of_wall: disk.at_limit_share,
+        queue_mean: rounded(queue_mean, 2),
+    })
+}
+
+/// Only when all are: one idle disk beside a busy one says nothing.
+fn disks_idle(disks: &[DiskSeries], grid: &Grid) -> Option<Verdict> {
+    let all_idle = disks.iter().all(|disk| grid.mean(&disk.busy_share) < IDLE_SHARE);
+    let names = || disks.iter().map(|disk| disk.name.clone()).collect();
+    (all_idle && !disks.is_empty()).then(|| Verdict::DisksIdle { names: names() })
+}
+
+fn memory_short(series: &Series, grid: &Grid) -> Option<Verdict> {
+    let memory = series.memory.value()?.first()?;
+    let pressure_share = match &memory.pressure_share {
+        Seen::Value(share) => Seen::Value(rounded(grid.mean(share), 4)),
+        Seen::Absent => Seen::Absent,
+        Seen::Unseen(why) => Seen::Unseen(why.clone()),
+    };
+    let swapped = grid.mean(&memory.swapped_pages_per_s);
+    let short = pressure_share.value().is_some_and(|share| *share >= PRESSURE_SHARE_MIN)
+        || swapped >= SWAPPED_PAGES_PER_S_MIN;
+    short.then(|| Verdict::MemoryShort { pressure_share, swapped_pages_per_s: rounded(swapped, 1) })
+}
+
+fn host_busy(series: &Series, grid: &Grid) -> Option<Verdict> {
+    let cpu = series.cpu.value()?.first()?;
+    let others = grid.mean(&cpu.others_share);
+    (others >= OTHERS_SHARE_MIN)
+        .then(|| Verdict::HostBusy { cpus_taken: rounded(others * f64::from(cpu.cpus), 2), cpus: cpu.cpus })
+}

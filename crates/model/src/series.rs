@@ -1,0 +1,216 @@
+//! What the host did while the program ran, as series over the wall clock, and what follows from them.
+//!
+//! All series have one point a step: equal steps from the start of the wall, the last one shorter, at most 600. A rate is
+//! that of its step. Where they come from is said in [`surroundings`](crate::surroundings).
+
+use crate::{Ns, Seen};
+use serde::{Deserialize, Serialize};
+
+/// All series of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Length of a step.
+    pub step_ns: Ns,
+    /// Disks that ever did something, busiest first; the 64 busiest where there are more.
+    pub disks: Seen<Vec<DiskSeries>>,
+    /// Links that ever carried something, busiest first; the 64 busiest where there are more.
+    pub links: Seen<Vec<LinkSeries>>,
+    /// The host's memory: one entry.
+    pub memory: Seen<Vec<MemorySeries>>,
+    /// NFS mounts, busiest first.
+    pub nfs: Seen<Vec<NfsSeries>>,
+    /// The host's processors together: one entry.
+    pub cpu: Seen<Vec<CpuSeries>>,
+    /// What follows from them, most telling first.
+    pub verdicts: Vec<Verdict>,
+}
+
+/// One disk.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DiskSeries {
+    /// `nvme0n1`.
+    pub name: String,
+    /// Requests done within the wall: reads and writes.
+    pub requests: u64,
+    /// Bytes read and written within the wall.
+    pub bytes: u64,
+    /// Reads done per second.
+    pub reads_per_s: Vec<f64>,
+    /// Writes done per second.
+    pub writes_per_s: Vec<f64>,
+    /// Bytes read per second.
+    pub read_bytes_per_s: Vec<f64>,
+    /// Bytes written per second.
+    pub written_bytes_per_s: Vec<f64>,
+    /// Share of the step with a request under way, 0 to 1.
+    pub busy_share: Vec<f64>,
+    /// Requests under way, on average.
+    pub queue_mean: Vec<f64>,
+    /// Time from a request's start to its end, on average over those that ended in the step; null where it
+    /// cannot be told: the kernel counts in ms, so where they took less than 5 ms together.
+    pub latency_ns_mean: Vec<Option<Ns>>,
+    /// Share of the wall in which it was busy for nine tenths of the step with at least one request under way on average.
+    pub at_limit_share: f64,
+}
+
+/// One network link.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LinkSeries {
+    /// `eth0`.
+    pub name: String,
+    /// Bytes received and sent within the wall, as the kernel counts them: with Ethernet headers.
+    pub bytes: u64,
+    /// Errors within the wall, both directions.
+    pub errors: u64,
+    /// Packets dropped within the wall, both directions.
+    pub drops: u64,
+    /// Bits per second on the wire. Absent for loopback.
+    pub speed_bits_per_s: Seen<u64>,
+    /// Whether the speed is the user's word (`--link`).
+    pub speed_given: bool,
+    /// Whether it sends and receives at once.
+    pub full_duplex: Seen<bool>,
+    /// Bits of TCP payload that it can carry per second: in each direction, or in both together where it is half-duplex.
+    pub payload_limit_bits_per_s: Seen<u64>,
+    /// Bytes received per second.
+    pub received_bytes_per_s: Vec<f64>,
+    /// Bytes sent per second.
+    pub sent_bytes_per_s: Vec<f64>,
+    /// Packets received per second.
+    pub received_packets_per_s: Vec<f64>,
+    /// Packets sent per second.
+    pub sent_packets_per_s: Vec<f64>,
+    /// Bits of payload per second: of the busier direction, or of both where the link is half-duplex.
+    pub payload_bits_per_s: Vec<f64>,
+    /// Share of what the link can do, by time on the wire; above 1 where the limit is a shaper that does not count like a
+    /// wire.
+    pub limit_share: Seen<Vec<f64>>,
+    /// Share of the wall in which that was nine tenths or more.
+    pub at_limit_share: Seen<f64>,
+}
+
+/// The memory of the host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MemorySeries {
+    /// All of it.
+    pub total_bytes: u64,
+    /// Free for use without swapping, at the step's last look.
+    pub available_bytes: Vec<u64>,
+    /// Used by nobody, likewise.
+    pub free_bytes: Vec<u64>,
+    /// The page cache, likewise.
+    pub cache_bytes: Vec<u64>,
+    /// Written but not on its disk yet, likewise.
+    pub dirty_bytes: Vec<u64>,
+    /// Swap in use, likewise.
+    pub swap_bytes: Vec<u64>,
+    /// Page faults per second.
+    pub faults_per_s: Vec<f64>,
+    /// Of these, with IO.
+    pub major_faults_per_s: Vec<f64>,
+    /// Pages swapped in and out per second.
+    pub swapped_pages_per_s: Vec<f64>,
+    /// Share of the step in which some task waited for memory.
+    pub pressure_share: Seen<Vec<f64>>,
+}
+
+/// One NFS mount.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NfsSeries {
+    /// `server:/export`.
+    pub name: String,
+    /// Where it is mounted.
+    pub mount: String,
+    /// Calls to the server per second.
+    pub calls_per_s: Vec<f64>,
+    /// Bytes sent per second.
+    pub sent_bytes_per_s: Vec<f64>,
+    /// Bytes received per second.
+    pub received_bytes_per_s: Vec<f64>,
+    /// Time from queueing to answer, on average over the step's calls; null likewise.
+    pub latency_ns_mean: Vec<Option<Ns>>,
+    /// Operations called within the wall, longest total first.
+    pub operations: Vec<NfsOperationRow>,
+}
+
+/// One kind of call to an NFS server, over the wall.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NfsOperationRow {
+    /// `READ`, `GETATTR`, …
+    pub name: String,
+    /// How often.
+    pub calls: u64,
+    /// From queueing to answer, summed.
+    pub total_ns: Ns,
+    /// The same, on average.
+    pub latency_ns_mean: Ns,
+}
+
+/// The processors of the host together. Shares are of all processors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CpuSeries {
+    /// How many processors.
+    pub cpus: u32,
+    /// Busy.
+    pub busy_share: Vec<f64>,
+    /// Busy with other than the program and dwell.
+    pub others_share: Vec<f64>,
+    /// Taken by the hypervisor.
+    pub steal_share: Vec<f64>,
+    /// In interrupts and soft interrupts.
+    pub interrupt_share: Vec<f64>,
+    /// Idle with IO under way.
+    pub iowait_share: Vec<f64>,
+}
+
+/// What follows from the series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Verdict {
+    /// A link carried what it can.
+    LinkAtLimit {
+        /// Which.
+        name: String,
+        /// For this share of the wall.
+        share_of_wall: f64,
+        /// Bits of payload per second in that time: in the middle one of its steps.
+        carried_bits_per_s: f64,
+        /// Bits of payload per second that it can carry.
+        limit_bits_per_s: u64,
+    },
+    /// The program waited for the network, and this link carried a steady rate; what it can carry is not known.
+    LinkSteady {
+        /// Which.
+        name: String,
+        /// Bits of payload per second.
+        carried_bits_per_s: f64,
+    },
+    /// A disk was busy and had more requests than one.
+    DiskAtLimit {
+        /// Which.
+        name: String,
+        /// For this share of the wall.
+        share_of_wall: f64,
+        /// Requests under way in that time, on average.
+        queue_mean: f64,
+    },
+    /// These disks did next to nothing while the program waited for something else.
+    DisksIdle {
+        /// Which: all that the host has.
+        names: Vec<String>,
+    },
+    /// Others than the program and dwell had a good part of the processors.
+    HostBusy {
+        /// How many processors they kept busy, on average.
+        cpus_taken: f64,
+        /// Of how many.
+        cpus: u32,
+    },
+    /// Tasks waited for memory, or pages were swapped.
+    MemoryShort {
+        /// Share of the wall in which some task waited for memory.
+        pressure_share: Seen<f64>,
+        /// Pages swapped in and out per second.
+        swapped_pages_per_s: f64,
+    },
+}

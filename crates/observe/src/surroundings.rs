@@ -1,0 +1,137 @@
+//! The host while the program runs: disks, links, memory, processors and NFS, looked at ten times a second.
+//!
+//! One file a source, next to what [`host`](crate::host) reads once. Files stay open and are read with `pread`; the tests
+//! have other hosts' files. What the counters mean is left to the analysis.
+
+mod cpu;
+mod disks;
+mod kept;
+mod links;
+mod memory;
+mod nfs;
+
+pub use links::GivenLink;
+
+use crate::host::Roots;
+use model::{Event, Ns, Pid, Seen, surroundings as noun};
+use std::time::Duration;
+
+/// Time between two looks: a little less than a tenth of a second, so that late wake-ups keep it at 10 Hz.
+const EVERY_NS: Ns = 90_000_000;
+
+/// What is read, and when next.
+#[derive(Debug)]
+pub(crate) struct Surroundings {
+    disks: disks::Disks,
+    links: links::Links,
+    memory: memory::Memory,
+    cpu: cpu::Cpu,
+    nfs: nfs::Nfs,
+    due: Ns,
+}
+
+impl Surroundings {
+    /// Opens the files. `root` is the program: links and mounts are those that it sees.
+    pub(crate) fn new(roots: Roots<'_>, root: Pid, given: &[GivenLink]) -> Self {
+        Self {
+            disks: disks::Disks::new(roots),
+            links: links::Links::new(roots, root, given),
+            memory: memory::Memory::new(roots.proc),
+            cpu: cpu::Cpu::new(roots.proc),
+            nfs: nfs::Nfs::new(roots.proc, root),
+            due: 0,
+        }
+    }
+
+    /// Looks, whether it is time or not.
+    pub(crate) fn look(&mut self, now: Ns, dwell_ns: Ns) -> Event {
+        self.due = now + EVERY_NS;
+        let surroundings = noun::Surroundings {
+            disks: seen(self.disks.look()),
+            links: seen(self.links.look()),
+            links_namespace: self.links.namespace(),
+            memory: seen(self.memory.look()),
+            cpu: seen(self.cpu.look(dwell_ns)),
+            nfs: seen(self.nfs.look(now)),
+        };
+        Event::Surroundings { at: now, surroundings: Box::new(surroundings) }
+    }
+
+    /// How long one may sleep until the next look, if `pause` is what else allows.
+    pub(crate) fn pause(&self, pause: Duration, now: Ns) -> Duration {
+        pause.min(Duration::from_nanos(self.due.saturating_sub(now)))
+    }
+
+    /// Whether it is time.
+    pub(crate) fn is_due(&self, now: Ns) -> bool {
+        now >= self.due
+    }
+}
+
+fn seen<T>(read: Result<T, String>) -> Seen<T> {
+    match read {
+        Ok(value) => Seen::Value(value),
+        Err(why) => Seen::Unseen(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::here;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    /// Another host's `/proc` and `/sys`, in a directory that goes away.
+    pub(super) struct Kernel {
+        directory: tempfile::TempDir,
+        proc: std::path::PathBuf,
+        sys: std::path::PathBuf,
+    }
+
+    impl Kernel {
+        pub(super) fn new(files: &[(&str, &str)]) -> Self {
+            let directory = tempfile::tempdir().unwrap();
+            let (proc, sys) = (directory.path().join("proc"), directory.path().join("sys"));
+            let kernel = Self { directory, proc, sys };
+            files.iter().for_each(|(path, text)| kernel.write(path, text));
+            kernel
+        }
+
+        pub(super) fn roots(&self) -> Roots<'_> {
+            Roots { proc: &self.proc, sys: &self.sys }
+        }
+
+        /// Writes a file in place, so that who has it open sees the new text.
+        pub(super) fn write(&self, path: &str, text: &str) {
+            let path = self.directory.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+
+        pub(super) fn link(&self, path: &str, to: &str) {
+            let path = self.directory.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let _ = fs::remove_file(&path);
+            symlink(to, path).unwrap();
+        }
+    }
+
+    #[test]
+    fn this_machine_is_looked_at_and_what_is_idle_is_told_once() {
+        let mut surroundings = Surroundings::new(here(), std::process::id(), &[]);
+        let mut look = |at| match surroundings.look(at, 7) {
+            Event::Surroundings { surroundings, .. } => *surroundings,
+            other => panic!("{other:?}"),
+        };
+        let (first, second) = (look(1), look(2));
+        assert!(first.memory.value().unwrap().available_bytes > 0, "{first:?}");
+        let (before, after) = (first.cpu.value().unwrap(), second.cpu.value().unwrap());
+        assert!(before.busy_ns > 0 && after.busy_ns >= before.busy_ns && after.dwell_ns == 7);
+        assert_ne!(first.links_namespace, 0);
+        // The second look adds what the first had no time for, the links' speeds; the third has nothing of idle ones.
+        let third = look(3);
+        let idle = |look: &noun::Surroundings| look.links.value().unwrap().len();
+        assert!(idle(&third) <= idle(&first), "{first:?}\n{third:?}");
+    }
+}

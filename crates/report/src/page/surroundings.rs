@@ -1,0 +1,298 @@
+//! What the host did meanwhile: a line with a sparkline for what moved or matters to the program's class, and what
+//! follows from it in sentences. Nothing where nothing did.
+
+use crate::Look;
+use crate::clean::{clean, fit, width};
+use crate::paint::{Ink, Line};
+use crate::units::{bits_per_s, bytes, counted, duration, share_of_one, three_digits};
+use model::series::{CpuSeries, DiskSeries, LinkSeries, MemorySeries, NfsSeries, Verdict};
+use model::{Ns, Run, Seen, Series, State};
+
+/// Most lines with a sparkline, and of one kind.
+const LINES_MAX: usize = 6;
+const OF_A_KIND_MAX: usize = 3;
+/// Columns of a sparkline.
+const SPARK: std::ops::RangeInclusive<usize> = 16..=40;
+/// Columns of a device's name.
+const LABEL_MAX: usize = 20;
+
+/// One line, before it is laid out.
+struct Row {
+    label: String,
+    /// 0 to 1, over time.
+    spark: Vec<f64>,
+    /// Figures, the most telling first: the last are left out where the page is narrow.
+    said: Vec<String>,
+}
+
+pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
+    let Seen::Value(series) = &run.series else { return Vec::new() };
+    let mut rows = rows(series, run.bound.resource);
+    rows.truncate(LINES_MAX);
+    let mut lines = Vec::new();
+    if !rows.is_empty() {
+        lines.push(Line::new(look).add(Ink::Bold, "the host meanwhile"));
+        lines.extend(laid_out(&rows, look));
+    }
+    for verdict in &series.verdicts {
+        lines.extend(sentence(verdict, look).wrap(2));
+    }
+    lines
+}
+
+fn laid_out(rows: &[Row], look: Look) -> Vec<Line> {
+    let labels: Vec<String> =
+        rows.iter().map(|row| fit(&clean(&row.label, look.unicode), LABEL_MAX, look.unicode)).collect();
+    let labels_wide = labels.iter().map(|label| width(label)).max().unwrap_or(0);
+    let points = rows.iter().map(|row| row.spark.len()).max().unwrap_or(0);
+    let spark_from = 2 + labels_wide + 2;
+    let spark_least = points.min(*SPARK.start());
+    let texts: Vec<String> = rows
+        .iter()
+        .map(|row| fitted(&row.said, look.columns().saturating_sub(spark_from + spark_least + 2), look))
+        .collect();
+    let texts_wide = texts.iter().map(|text| width(text)).max().unwrap_or(0);
+    let left = look.columns().saturating_sub(spark_from + 2 + texts_wide);
+    let columns = left.clamp(*SPARK.start(), *SPARK.end()).min(points);
+    rows.iter()
+        .zip(labels)
+        .zip(texts)
+        .map(|((row, label), text)| {
+            Line::new(look)
+                .add(Ink::Plain, &format!("  {label}"))
+                .pad_to(spark_from)
+                .add(Ink::Plain, &spark(&row.spark, columns, look))
+                .pad_to(spark_from + columns + 2)
+                .add(Ink::Plain, &text)
+                .cut()
+        })
+        .collect()
+}
+
+/// As many figures as there is room for; the first in any case.
+fn fitted(said: &[String], room: usize, look: Look) -> String {
+    let mut text = String::new();
+    for (index, figure) in said.iter().enumerate() {
+        let comma = if index > 0 { ", " } else { "" };
+        let figure = clean(&format!("{comma}{figure}"), look.unicode);
+        if index > 0 && width(&text) + width(&figure) > room {
+            break;
+        }
+        text.push_str(&figure);
+    }
+    text
+}
+
+/// So many columns of blocks, each the mean of the points that fall into it.
+fn spark(points: &[f64], columns: usize, look: Look) -> String {
+    const BLOCKS: [char; 9] = ['·', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    const ASCII: [char; 9] = ['.', '_', ':', '-', '=', '+', '*', '%', '#'];
+    let levels = if look.unicode { BLOCKS } else { ASCII };
+    let level = |column: usize| {
+        let [from, to] = [column, column + 1].map(|edge| edge * points.len() / columns);
+        let within = &points[from..to.max(from + 1).min(points.len())];
+        let mean = within.iter().sum::<f64>() / within.len().max(1) as f64;
+        // Something is never shown as nothing.
+        let level = (mean.clamp(0.0, 1.0) * 8.0).round() as usize;
+        levels[if mean > 0.0 { level.max(1) } else { 0 }]
+    };
+    (0..columns.min(points.len())).map(level).collect()
+}
+
+/// What the program waits for comes first.
+fn rows(series: &Series, resource: State) -> Vec<Row> {
+    let links = of_kind(&series.links, |link| link_row(link, resource == State::Network));
+    let disks = of_kind(&series.disks, |disk| disk_row(disk, resource == State::Disk));
+    let nfs = of_kind(&series.nfs, nfs_row);
+    let cpu = of_kind(&series.cpu, cpu_row);
+    let memory = of_kind(&series.memory, memory_row);
+    let order = match resource {
+        State::Network => [links, nfs, disks, cpu, memory],
+        State::Disk => [disks, nfs, memory, links, cpu],
+        State::Fault => [memory, disks, cpu, links, nfs],
+        _ => [cpu, memory, disks, links, nfs],
+    };
+    order.into_iter().flatten().collect()
+}
+
+fn of_kind<T>(list: &Seen<Vec<T>>, row: impl Fn(&T) -> Option<Row>) -> Vec<Row> {
+    list.value().into_iter().flatten().filter_map(row).take(OF_A_KIND_MAX).collect()
+}
+
+fn mean(points: &[f64]) -> f64 {
+    points.iter().sum::<f64>() / points.len().max(1) as f64
+}
+
+/// Each point as a share of the largest.
+fn by_most(points: &[f64]) -> Vec<f64> {
+    let most = points.iter().copied().fold(0.0, f64::max);
+    points.iter().map(|point| if most > 0.0 { point / most } else { 0.0 }).collect()
+}
+
+fn link_row(link: &LinkSeries, matters: bool) -> Option<Row> {
+    let bits = |points: &[f64]| bits_per_s(mean(points) * 8.0);
+    let limit = link.limit_share.value();
+    let moved = mean(&link.payload_bits_per_s) >= 1e6 || limit.is_some_and(|share| mean(share) >= 0.05);
+    if link.bytes == 0 || !(matters || moved) {
+        return None;
+    }
+    let [into, out] = [&link.received_bytes_per_s, &link.sent_bytes_per_s];
+    let mut said = vec![format!("{} in", bits(into)), format!("{} out", bits(out))];
+    if mean(out) > mean(into) {
+        said.swap(0, 1);
+    }
+    if let Some(share) = limit {
+        said.insert(1, format!("{} of its limit", share_of_one(mean(share))));
+    }
+    if link.errors > 0 {
+        said.push(counted(link.errors, "error"));
+    }
+    if link.drops > 0 {
+        said.push(format!("{} dropped", counted(link.drops, "packet")));
+    }
+    let spark = limit.cloned().unwrap_or_else(|| by_most(&link.payload_bits_per_s));
+    Some(Row { label: format!("link {}", link.name), spark, said })
+}
+
+fn disk_row(disk: &DiskSeries, matters: bool) -> Option<Row> {
+    let busy = mean(&disk.busy_share);
+    if disk.requests == 0 || (busy < 0.02 && !matters) {
+        return None;
+    }
+    let sum = |one: &[f64], other: &[f64]| mean(one) + mean(other);
+    let mut said = vec![
+        format!("busy {}", share_of_one(busy)),
+        format!("{} requests/s", three_digits(sum(&disk.reads_per_s, &disk.writes_per_s))),
+        format!("{}/s", bytes(sum(&disk.read_bytes_per_s, &disk.written_bytes_per_s).round() as u64)),
+    ];
+    said.extend(median(&disk.latency_ns_mean).map(|latency| format!("{} each", duration(latency))));
+    Some(Row { label: format!("disk {}", disk.name), spark: disk.busy_share.clone(), said })
+}
+
+fn nfs_row(nfs: &NfsSeries) -> Option<Row> {
+    let slowest = nfs.operations.first()?;
+    let said = vec![
+        format!("{} calls/s", three_digits(mean(&nfs.calls_per_s))),
+        format!("{} {}", slowest.name, counted(slowest.calls, "time")),
+        format!("{} each", duration(slowest.latency_ns_mean)),
+    ];
+    Some(Row { label: format!("nfs {}", nfs.mount), spark: by_most(&nfs.calls_per_s), said })
+}
+
+fn cpu_row(cpu: &CpuSeries) -> Option<Row> {
+    let (others, steal) = (mean(&cpu.others_share), mean(&cpu.steal_share));
+    if others < 0.1 && steal < 0.01 {
+        return None;
+    }
+    let mut said =
+        vec![format!("{:.1} of {}", others * f64::from(cpu.cpus), counted(u64::from(cpu.cpus), "CPU"))];
+    if steal > 0.0 {
+        said.push(format!("steal {}", share_of_one(steal)));
+    }
+    Some(Row { label: "other programs".into(), spark: cpu.others_share.clone(), said })
+}
+
+fn memory_row(memory: &MemorySeries) -> Option<Row> {
+    let (least, most) = (memory.available_bytes.iter().min()?, memory.available_bytes.iter().max()?);
+    let pressure = memory.pressure_share.value().map_or(0.0, |share| mean(share));
+    let swapped = mean(&memory.swapped_pages_per_s);
+    let total = memory.total_bytes.max(1);
+    if (most - least) as f64 / (total as f64) < 0.05 && pressure < 0.01 && swapped < 1.0 {
+        return None;
+    }
+    let mut said = vec![format!("at least {} of {}", bytes(*least), bytes(total))];
+    if pressure > 0.0 {
+        said.push(format!("waited for {} of the time", share_of_one(pressure)));
+    }
+    let spark = memory.available_bytes.iter().map(|bytes| *bytes as f64 / total as f64).collect();
+    Some(Row { label: "memory available".into(), spark, said })
+}
+
+/// The middle one of the steps' mean latencies.
+fn median(latencies: &[Option<Ns>]) -> Option<Ns> {
+    let mut seen: Vec<Ns> = latencies.iter().flatten().copied().collect();
+    seen.sort_unstable();
+    seen.get(seen.len() / 2).copied()
+}
+
+fn sentence(verdict: &Verdict, look: Look) -> Line {
+    let line = Line::new(look);
+    match verdict {
+        Verdict::LinkAtLimit { name, share_of_wall, carried_bits_per_s, limit_bits_per_s } => line
+            .add(Ink::Warn, &format!("link {name} was at its limit"))
+            .add(Ink::Plain, " (")
+            .glued(Ink::Plain, &of(*carried_bits_per_s, *limit_bits_per_s as f64))
+            .add(Ink::Plain, ") for ")
+            .glued(Ink::Plain, &share_of_one(*share_of_wall))
+            .add(Ink::Plain, " of the wall"),
+        Verdict::LinkSteady { name, carried_bits_per_s } => line
+            .add(Ink::Plain, &format!("link {name}: its limit is unknown; it carried a steady "))
+            .glued(Ink::Bold, &bits_per_s(*carried_bits_per_s))
+            .add(Ink::Dim, &format!(" (--link {name}=BITS says what it can do)")),
+        Verdict::DiskAtLimit { name, share_of_wall, queue_mean } => line
+            .add(Ink::Warn, &format!("disk {name} was at its limit"))
+            .add(Ink::Plain, " for ")
+            .glued(Ink::Plain, &share_of_one(*share_of_wall))
+            .add(Ink::Plain, " of the wall: busy, with ")
+            .glued(Ink::Plain, &format!("{queue_mean:.1} requests"))
+            .add(Ink::Plain, " under way"),
+        Verdict::DisksIdle { names } => {
+            let were = if let [_] = &names[..] { "was" } else { "were" };
+            let disks = if let [_] = &names[..] { "disk" } else { "disks" };
+            line.add(Ink::Plain, &format!("{disks} {} {were} idle: look elsewhere", names.join(", ")))
+        }
+        Verdict::HostBusy { cpus_taken, cpus } => line
+            .add(Ink::Warn, "the host was busy with other work: ")
+            .glued(Ink::Warn, &format!("{cpus_taken:.1} of {}", counted(u64::from(*cpus), "CPU"))),
+        Verdict::MemoryShort { pressure_share, swapped_pages_per_s } => {
+            let mut line = line.add(Ink::Warn, "memory was short: ");
+            let waited = pressure_share.value().filter(|share| **share > 0.0);
+            if let Some(share) = waited {
+                line = line
+                    .add(Ink::Plain, "some task waited for it for ")
+                    .glued(Ink::Plain, &share_of_one(*share));
+                line = line.add(Ink::Plain, " of the wall");
+            }
+            if *swapped_pages_per_s > 0.0 {
+                line = line
+                    .add(Ink::Plain, if waited.is_some() { "; " } else { "" })
+                    .glued(Ink::Plain, &three_digits(*swapped_pages_per_s))
+                    .add(Ink::Plain, " pages/s were swapped");
+            }
+            line
+        }
+    }
+}
+
+/// `9.38 of 9.41 Mb/s`: the unit once where both have it.
+fn of(carried: f64, limit: f64) -> String {
+    let (carried, limit) = (bits_per_s(carried), bits_per_s(limit));
+    match (carried.split_once(' '), limit.split_once(' ')) {
+        (Some((figure, one)), Some((_, other))) if one == other => format!("{figure} of {limit}"),
+        _ => format!("{carried} of {limit}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOOK: Look = Look { width: 80, colour: false, unicode: true };
+
+    #[test]
+    fn a_sparkline_never_shows_something_as_nothing() {
+        let shown = spark(&[0.0, 0.001, 0.5, 1.0, 7.0], 5, LOOK);
+        assert_eq!(shown, "·▁▄██");
+        assert_eq!(spark(&[0.0, 0.001, 0.5, 1.0, 7.0], 5, Look { unicode: false, ..LOOK }), "._=##");
+        // Means where there are more points than columns; no more columns than points.
+        assert_eq!(spark(&[0.0, 1.0, 1.0, 1.0], 2, LOOK), "▄█");
+        assert_eq!(spark(&[1.0], 9, LOOK), "█");
+        assert_eq!(spark(&[], 9, LOOK), "");
+    }
+
+    #[test]
+    fn figures_share_their_unit() {
+        assert_eq!(of(9_380_000.0, 9_414_824.0), "9.38 of 9.41 Mb/s");
+        assert_eq!(of(938_000.0, 1_000_000.0), "938 kb/s of 1.00 Mb/s");
+    }
+}
