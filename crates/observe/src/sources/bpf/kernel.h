@@ -108,7 +108,7 @@ struct sched_info { unsigned long long run_delay; };
 struct signal_struct { atomic_t live; int group_exit_code; };
 struct thread_info { u32 status; unsigned long flags; };
 
-struct mm_struct { unsigned long start_stack; };
+struct mm_struct { unsigned long start_stack; struct file *exe_file; };
 #if defined(__TARGET_ARCH_x86)
 struct thread_struct { unsigned long fsbase; };
 #define THREAD_POINTER(task) ((task)->thread.fsbase)

@@ -72,6 +72,24 @@ __attribute__((noinline)) int tell_object(u64 file_, u64 now, u32 tid)
 	return 0;
 }
 
+/* What a call with a path among its arguments waits on. */
+__attribute__((noinline)) u64 path_of(struct thread *thread, u32 kind, u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct mm_struct *mm = task->mm;
+	if (!thread)
+		return 0;
+	if (!thread->mm)
+		thread->mm = (u64)mm;
+	if (thread->mm == (u64)mm)
+		return tell_argument(thread, kind, now);
+	/* The old image is gone in the middle of its execve, and with it the argument. */
+	u64 image = (u64)READ(mm, exe_file);
+	if (image)
+		tell_object(image, now, task->pid);
+	return image;
+}
+
 /* Which object the call of a thread that leaves is about; user space is told what it is when that is new. */
 INLINE u64 object_of(struct task_struct *task, struct files_struct *files, struct thread *thread, u64 now)
 {
@@ -80,7 +98,7 @@ INLINE u64 object_of(struct task_struct *task, struct files_struct *files, struc
 	if (kind == ARG_NONE)
 		return 0;
 	if (kind >= ARG_PATH)
-		return tell_argument(thread, kind, now);
+		return path_of(thread, kind, now);
 	bool compat __attribute__((unused)) = call & COMPAT;
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	u64 arg = ARG0(regs, compat);

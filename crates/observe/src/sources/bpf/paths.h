@@ -155,9 +155,6 @@ __attribute__((noinline)) u64 tell_argument(struct thread *thread, u32 kind, u64
 		return 0;
 	if (thread->path_told == thread->entered)
 		return GIVEN_PATH;
-	/* The old image and with it the argument is gone. */
-	if (thread->mm != (u64)task->mm)
-		return 0;
 	bool compat __attribute__((unused)) = thread->call & COMPAT;
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	s32 dir = kind == ARG_PATH_AT ? (s32)ARG0(regs, compat) : AT_FDCWD;
