@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(fit_end("file /usr/lib/x/y.so", 12, true), "file …/y.so");
         assert_eq!(fit_end("file /usr/lib/x/y.so", 9, true), "file …/y…");
         assert_eq!(fit_end("file …/lib/x/y.so", 14, true), "file …/x/y.so");
-        assert_eq!(fit_end("file /usr/lib/x/y.so", 14, false), "file ../y.so");
+        assert_eq!(fit_end("file /usr/lib/x/y.so", 13, false), "file ../y.so");
         assert_eq!(fit_end("no path at all", 5, true), "no p…");
     }
 
