@@ -442,7 +442,12 @@ impl Followed {
                 }
                 Doing::Stopped => self.book(index, at, State::Stopped, Reason::None),
                 Doing::Blocked(_, false) => {
-                    self.waits.record(State::Unexplained, Reason::NoWake, at.saturating_sub(thread.since), None);
+                    self.waits.record(
+                        State::Unexplained,
+                        Reason::NoWake,
+                        at.saturating_sub(thread.since),
+                        None,
+                    );
                     self.book(index, at, State::Unexplained, Reason::NoWake);
                 }
                 Doing::Running | Doing::Dead => self.book(index, at, State::Unexplained, Reason::None),

@@ -226,11 +226,17 @@ mod tests {
         let mut address = [0; 16];
         address[10..].copy_from_slice(&[0xff, 0xff, 127, 0, 0, 1]);
         let ends = Ends { protocol: 6, local: address, local_port: 40_000, remote: address, remote_port: 80 };
-        let named =
-            |ends| match classify(&Wait { on: Object::Net(ends), ..wait(45) }, &Waker::Device, Arch::X86, On::External).1 {
-                Reason::Wait(_, on) => on.show(&Files::new(&[])).name,
-                other => panic!("{other:?}"),
-            };
+        let named = |ends| match classify(
+            &Wait { on: Object::Net(ends), ..wait(45) },
+            &Waker::Device,
+            Arch::X86,
+            On::External,
+        )
+        .1
+        {
+            Reason::Wait(_, on) => on.show(&Files::new(&[])).name,
+            other => panic!("{other:?}"),
+        };
         assert_eq!(named(ends), Seen::Value("127.0.0.1:80".to_owned()));
         assert_eq!(named(ends.reversed()), Seen::Value("127.0.0.1:80".to_owned()));
     }

@@ -304,8 +304,12 @@ fn a_fault_is_on_the_file_that_was_told_just_before_it_and_on_no_other() {
     waits_for_file(&mut story, 0, 20);
     waits_for_file(&mut story, 0, 30);
     let run = story.ends();
-    let names: Vec<_> = run.waits.iter().map(|row| (row.on.kind.as_str(), row.on.name.value().cloned())).collect();
-    assert_eq!(names, [("file", None), ("device", Some("swap".to_owned())), ("file", Some("/lib".to_owned()))]);
+    let names: Vec<_> =
+        run.waits.iter().map(|row| (row.on.kind.as_str(), row.on.name.value().cloned())).collect();
+    assert_eq!(
+        names,
+        [("file", None), ("device", Some("swap".to_owned())), ("file", Some("/lib".to_owned()))]
+    );
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Mounts, the names of devices, and whether there is swap: read from `/proc` and `/sys`, whose roots readers take.
 
 use crate::host::Roots;
-use model::recording::Device;
 use model::Tid;
+use model::recording::Device;
 use std::collections::BTreeMap;
 use std::fs;
 

@@ -86,7 +86,12 @@ pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     }
     lines.extend(disks(run, look));
     lines.extend(
-        kinds[..shown].iter().map(|kind| kind[0]).filter(|wait| wait.path_ns > 0).take(STACKS).flat_map(|wait| from(wait, look)),
+        kinds[..shown]
+            .iter()
+            .map(|kind| kind[0])
+            .filter(|wait| wait.path_ns > 0)
+            .take(STACKS)
+            .flat_map(|wait| from(wait, look)),
     );
     lines
 }
@@ -115,8 +120,11 @@ fn kinds<'a>(waits: &[&'a WaitRow], rows: usize) -> Vec<Vec<&'a WaitRow>> {
             }
         }
     }
-    let sum = |kind: &[&WaitRow], figure: fn(&WaitRow) -> Ns| kind.iter().map(|wait| figure(wait)).sum::<Ns>();
-    kinds.sort_by_key(|kind| (Reverse(sum(kind, |wait| wait.path_ns)), Reverse(sum(kind, |wait| wait.total_ns))));
+    let sum =
+        |kind: &[&WaitRow], figure: fn(&WaitRow) -> Ns| kind.iter().map(|wait| figure(wait)).sum::<Ns>();
+    kinds.sort_by_key(|kind| {
+        (Reverse(sum(kind, |wait| wait.path_ns)), Reverse(sum(kind, |wait| wait.total_ns)))
+    });
     kinds
 }
 
@@ -141,7 +149,10 @@ fn disks(run: &Run, look: Look) -> Vec<Line> {
             share(queue),
             share(device)
         );
-        Line::new(look).add(Ink::Of(State::Disk), &format!("  {}", clean(disk, look.unicode))).add(Ink::Plain, &said).wrap(4)
+        Line::new(look)
+            .add(Ink::Of(State::Disk), &format!("  {}", clean(disk, look.unicode)))
+            .add(Ink::Plain, &said)
+            .wrap(4)
     };
     disks.into_iter().flat_map(line).collect()
 }

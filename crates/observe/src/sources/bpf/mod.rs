@@ -15,8 +15,8 @@ mod waits;
 
 use super::arguments;
 use crate::record::Rate;
-use crate::{host, mounts};
 use crate::stacks::{self, Of, Stacks};
+use crate::{host, mounts};
 use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, RingBuf};
 use aya::programs::{BtfTracePoint, Program, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};

@@ -5,8 +5,8 @@
 
 use crate::host::here;
 use crate::mounts::{Mount, mounts_of};
-use model::recording::{Comm, Event, FileKind, Object};
 use model::Tid;
+use model::recording::{Comm, Event, FileKind, Object};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
 
@@ -135,13 +135,17 @@ mod tests {
         let (object, event) = paths.given(&told(b"/x/long-name-of-a-file\0"));
         let Some(Event::Path { dev: 0, ino, path }) = event else { panic!("{event:?}") };
         assert_eq!(path, "/x/long-name-of-a-file");
-        assert_eq!(object, Object::File { kind: FileKind::Disk, dev: 0, ino, name: "long-name-of-a-".into() });
+        assert_eq!(
+            object,
+            Object::File { kind: FileKind::Disk, dev: 0, ino, name: "long-name-of-a-".into() }
+        );
     }
 
     #[test]
     fn within_a_filesystem_a_path_is_put_where_that_is_mounted() {
         let mut paths = Paths::default();
-        let mount = |root: &str, at: &str| Mount { dev: 7, root: root.into(), at: at.into(), name: String::new() };
+        let mount =
+            |root: &str, at: &str| Mount { dev: 7, root: root.into(), at: at.into(), name: String::new() };
         paths.mounts.insert(7, vec![mount("/srv", "/data"), mount("/", "/mnt")]);
         let path = |event| match event {
             Some(Event::Path { path, .. }) => path,
