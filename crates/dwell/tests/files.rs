@@ -207,13 +207,13 @@ for i in range(40): os.write(fd, b'x' * 100); os.fsync(fd)
 fn a_cold_walk_waits_on_directories_and_on_the_paths_that_it_gives() {
     let dir = Dir::new("walked");
     for number in 0..100 {
-        dir.file(&format!("sub{number}/below/file"), 10);
+        dir.file(&format!("{}/sub{number}/below/file", if number < 50 { "walked" } else { "opened" }), 5000);
     }
     let script = "
-for at, dirs, files in os.walk(path):
+for at, dirs, files in os.walk(path + '/walked'):
     for name in files: os.stat(at + '/' + name)
-os.chdir(path)
-for number in range(100): open(f'sub{number}/below/file').read()
+os.chdir(path + '/opened')
+for number in range(50, 100): open(f'sub{number}/below/file', 'rb').read()
 ";
     let command = python(script, &dir.0);
     let cold = || {
@@ -228,15 +228,20 @@ for number in range(100): open(f'sub{number}/below/file').read()
         let on_ours = |row: &&Value| row["on"]["name"].as_str().is_some_and(|name| name.starts_with(root));
         let ours: Vec<_> = waits.iter().filter(on_ours).collect();
         let in_call = |call: &str| ours.iter().filter(|row| row["call"] == call).count();
-        claims.that(in_call("getdents64") >= 50, format!("{} directories are named", in_call("getdents64")));
+        claims.that(in_call("getdents64") >= 20, format!("{} directories are named", in_call("getdents64")));
         claims.that(in_call("read") >= 10, format!("{} files that are read are named", in_call("read")));
-        let given = in_call("newfstatat") + in_call("openat") + in_call("lstat") + in_call("stat");
-        claims.that(given >= 1, "no path that was given to a call is named");
+        // These were given relative to the directory of the process.
+        let opened = |row: &&&Value| {
+            row["call"] == "openat"
+                && row["on"]["name"].as_str().is_some_and(|name| {
+                    name.starts_with(&format!("{root}/opened/sub")) && name.ends_with("/below/file")
+                })
+        };
+        let opened = ours.iter().filter(opened).count();
+        claims.that(opened >= 10, format!("{opened} paths that are opened are named"));
         // Many small waits are one step of the path, not hundreds.
         let steps = told.run["path"].as_array().map_or(0, Vec::len);
         claims.that(steps < 200, format!("the path has {steps} steps"));
-        let one = row(told, "read", &format!("{root}/sub7/below/file"));
-        claims.that(one.is_some() || in_call("read") < 100, "a relative path has no directory in front");
     });
 }
 

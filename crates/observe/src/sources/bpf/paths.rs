@@ -66,16 +66,15 @@ impl Paths {
 
     /// Of a file whose path is known only within its filesystem.
     pub(super) fn in_filesystem(&mut self, dev: u32, ino: u64, told: &Told<'_>) -> Option<Event> {
-        if !self.mounts.contains_key(&dev) {
+        let mounts = self.mounts.entry(dev).or_insert_with(|| {
             let mut found = mounts_of(here(), told.tid);
             found.retain(|mount| mount.dev == dev);
-            self.mounts.insert(dev, found);
-        }
+            found
+        });
         let inside = told.path();
         let path = if told.cut {
             inside
         } else {
-            let mounts = self.mounts.get(&dev).map(Vec::as_slice).unwrap_or_default();
             mounts.iter().find_map(|mount| mount.place(&inside)).unwrap_or(inside)
         };
         self.tell(dev, ino, path + told.mark())
