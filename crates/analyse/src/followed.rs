@@ -11,12 +11,14 @@
 //! What is booked here is time; putting it into words and shares is `close.rs`.
 
 mod close;
+mod files;
 mod waits;
 
 use crate::calls::{Arch, touches_a_peer};
 use crate::path::{Path, Place, Slicing};
-use crate::reason::{Reason, classify};
+use crate::reason::{On, Reason, classify};
 use crate::split::{Counts, Kind, one};
+use model::because::{Because, Request};
 use model::recording::{Calls, Comm, Counters, Ends, Event, In, Left, Mode, Out, Wait, Waker};
 use model::{Call, Header, Ns, Pid, State, Tid};
 use rustc_hash::FxHashMap;
@@ -24,6 +26,7 @@ use smallvec::SmallVec;
 use waits::Waits;
 
 pub(crate) use close::Closed;
+pub(crate) use files::{File, Files};
 
 /// Index into [`Followed::threads`]: thread numbers are used again, these are not.
 type Index = u32;
@@ -34,6 +37,8 @@ const OWN_LEDGERS: usize = 20_000;
 
 /// Places whose reasons are told apart (a crawler has a million peers); later ones are told by state only.
 const PLACES: usize = 400_000;
+/// The same with files told apart, which the path names only where one of them is most of it.
+const FILE_PLACES: usize = 20_000;
 /// Connections within this host whose last send is remembered. Past it all are forgotten: an answer still on its way
 /// then stays a wait.
 const SENDS: usize = 8192;
@@ -65,6 +70,10 @@ struct Thread {
     just_came: bool,
     /// What it blocked on last.
     last_wait: Option<(State, Reason)>,
+    /// The page that the fault it is in needs, by device and inode.
+    page: Option<(u32, u64)>,
+    /// The end of this request is about to wake it.
+    request: Option<(Ns, Request)>,
     /// Events were lost: what it did since is not known.
     doubtful: bool,
     states: [Ns; State::ALL.len()],
@@ -101,6 +110,7 @@ pub(crate) struct Followed {
     place_of: Vec<(Index, State, Reason)>,
     sent: FxHashMap<Ends, Sent>,
     waits: Waits,
+    files: Files,
     root_alive: u32,
     leaving_together: bool,
     last: Option<Index>,
@@ -126,6 +136,7 @@ impl Followed {
             place_of: Vec::new(),
             sent: FxHashMap::default(),
             waits: Waits::default(),
+            files: Files::new(&header.devices),
             root_alive: 0,
             leaving_together: false,
             last: None,
@@ -148,6 +159,9 @@ impl Followed {
 
     /// Takes one event. Events after the end of the root's last thread are ignored.
     pub(crate) fn event(&mut self, event: &Event) {
+        if let Event::Path { dev, ino, path } = event {
+            self.files.told(*dev, *ino, path);
+        }
         let (None, Some(at)) = (self.end, event.at()) else { return };
         if self.start == 0 {
             // Of a recording whose beginning is lost; otherwise the first event says when the wall begins.
@@ -217,6 +231,16 @@ impl Followed {
             }
             Event::Tracing { at, calls: true } => self.tracing.1 = *at,
             Event::Tracing { at, calls: false } => self.tracing.0 = *at,
+            Event::Page { tid, dev, ino, .. } => {
+                if let Some(index) = self.by_tid.get(tid) {
+                    self.threads[*index as usize].page = Some((*dev, *ino));
+                }
+            }
+            Event::Because { at, tid, because: Because::Request(request) } => {
+                if let Some(index) = self.by_tid.get(tid) {
+                    self.threads[*index as usize].request = Some((*at, *request));
+                }
+            }
             Event::Look { .. }
             | Event::Place { .. }
             | Event::Node { .. }
@@ -224,7 +248,6 @@ impl Followed {
             | Event::Named { .. }
             | Event::Because { .. }
             | Event::Path { .. }
-            | Event::Page { .. }
             | Event::Connection(_)
             | Event::Lookup(_)
             | Event::Surroundings { .. }
@@ -274,6 +297,8 @@ impl Followed {
             woken_early: false,
             just_came: true,
             last_wait: None,
+            page: None,
+            request: None,
             doubtful: false,
             states: [0; State::ALL.len()],
             samples: Counts::default(),
@@ -315,6 +340,9 @@ impl Followed {
         let next = self.place_of.len() as Place;
         let full = self.place_of.len() >= PLACES && !self.places.contains_key(&(places_of, state, reason));
         let reason = if full { Reason::None } else { reason };
+        let many = reason.file().is_some() && self.place_of.len() >= FILE_PLACES;
+        let many = many && !self.places.contains_key(&(places_of, state, reason));
+        let reason = if many { reason.of_many() } else { reason };
         *self.places.entry((places_of, state, reason)).or_insert_with(|| {
             self.place_of.push((places_of, state, reason));
             next
@@ -430,7 +458,12 @@ impl Followed {
                 }
                 Doing::Stopped => self.book(index, at, State::Stopped, Reason::None),
                 Doing::Blocked(_, false) => {
-                    self.waits.record(State::Unexplained, Reason::NoWake, at.saturating_sub(thread.since));
+                    self.waits.record(
+                        State::Unexplained,
+                        Reason::NoWake,
+                        at.saturating_sub(thread.since),
+                        None,
+                    );
                     self.book(index, at, State::Unexplained, Reason::NoWake);
                 }
                 Doing::Running | Doing::Dead => self.book(index, at, State::Unexplained, Reason::None),
@@ -461,9 +494,12 @@ impl Followed {
             }
             Doing::Runnable | Doing::Dead => return,
         };
-        let (state, reason) = classify(&wait, waker, self.arch);
-        thread.last_wait = Some((state, reason));
-        self.waits.record(state, reason, at.saturating_sub(thread.since));
+        let request = thread.request.take().filter(|(of, _)| *of == at).map(|(_, request)| request);
+        let ns = at.saturating_sub(thread.since);
+        let about = self.about(index, &wait);
+        let (state, reason) = classify(&wait, waker, self.arch, about);
+        self.threads[index as usize].last_wait = Some((state, reason));
+        self.waits.record(state, reason, ns, request.filter(|_| state == State::Disk));
         let source = match waker {
             Waker::Task { name: None, .. } => running.filter(|waker| *waker != index).map(Source::Running),
             Waker::Network { ready, .. } => self.sender(&wait, *ready, running, calls),
@@ -490,6 +526,15 @@ impl Followed {
             self.book(index, at, state, reason);
         }
         self.threads[index as usize].doing = Doing::Runnable;
+    }
+
+    /// The file, or swap, that a thread's wait is about if it is about one.
+    fn about(&mut self, index: Index, wait: &Wait) -> On {
+        match (wait.call, self.threads[index as usize].page.take()) {
+            (None, Some((_, 0))) => On::Swap,
+            (None, Some((dev, ino))) => On::File(self.files.at(dev, ino)),
+            _ => On::File(self.files.of(&wait.on)),
+        }
     }
 
     /// Who of the tree is at the other end of a socket that became ready in a soft interrupt.

@@ -537,6 +537,8 @@ fn wait_rows(tree: &Tree, ledger: &Ledger) -> Vec<WaitRow> {
     for (id, ns) in ledger.waits() {
         path_ns[tree.kinds[id as usize]] += ns;
     }
+    let why = "requests to disks are not told apart from outside";
+    let by_request = Seen::unseen(why);
     let rows = tree.totals.iter().zip(path_ns).filter(|(totals, _)| totals.durations.total() > 0);
     let mut rows: Vec<WaitRow> = rows
         .map(|(totals, path_ns)| WaitRow {
@@ -550,6 +552,10 @@ fn wait_rows(tree: &Tree, ledger: &Ledger) -> Vec<WaitRow> {
             p99_ns: totals.durations.quantile(0.99),
             max_ns: totals.durations.max(),
             stack: Seen::unseen("no stacks are taken"),
+            device: by_request.clone(),
+            requests: Seen::unseen(why),
+            queue_ns: Seen::unseen(why),
+            device_ns: Seen::unseen(why),
         })
         .collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.total_ns));

@@ -1,6 +1,7 @@
 //! Why a thread was where it was: what it waited for, and what that says about the kind of wait.
 
 use crate::calls::{Arch, waits_for};
+use crate::followed::{File, Files};
 use model::recording::{Comm, Ends, FileKind, Object, Wait, Waker};
 use model::run::WaitOn;
 use model::{Call, Seen, State};
@@ -25,7 +26,8 @@ pub(crate) enum Reason {
 /// What was waited on, as far as it is worth telling apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum On {
-    File,
+    File(File),
+    Swap,
     Pipe,
     Tty,
     Device,
@@ -44,9 +46,10 @@ pub(crate) enum On {
 
 impl On {
     /// Kind and name as every output has them.
-    pub(crate) fn show(self) -> WaitOn {
+    pub(crate) fn show(self, files: &Files) -> WaitOn {
         let (kind, name) = match self {
-            On::File => ("file", Seen::unseen("file names are not recorded")),
+            On::File(file) => return files.show(file),
+            On::Swap => ("device", Seen::Value("swap".to_owned())),
             On::Pipe => ("pipe", Seen::Absent),
             On::Tty => ("tty", Seen::Absent),
             On::Device => ("device", Seen::Absent),
@@ -73,8 +76,31 @@ fn show_end(address: [u8; 16], port: u16) -> String {
 }
 
 impl Reason {
+    /// The one file that it is about.
+    pub(crate) fn file(self) -> Option<File> {
+        match self {
+            Reason::Wait(_, On::File(file)) if file.is_one() => Some(file),
+            _ => None,
+        }
+    }
+
+    /// The same for any file.
+    pub(crate) fn of_many(self) -> Self {
+        match self.file() {
+            Some(_) => self.of_file(File::MANY),
+            None => self,
+        }
+    }
+
+    fn of_file(self, file: File) -> Self {
+        match self {
+            Reason::Wait(call, On::File(_)) => Reason::Wait(call, On::File(file)),
+            other => other,
+        }
+    }
+
     /// In words, for the path: the call, who ran, or what was waited on.
-    pub(crate) fn show(self, arch: Arch) -> String {
+    pub(crate) fn show(self, arch: Arch, files: &Files) -> String {
         match self {
             Reason::None => String::new(),
             Reason::Call(call) => arch.show(call),
@@ -83,7 +109,7 @@ impl Reason {
             Reason::RanUnseen => String::new(),
             Reason::NoWake => "no wake-up seen".to_owned(),
             Reason::Wait(call, on) => {
-                let on = on.show();
+                let on = on.show(files);
                 let on = match on.name {
                     Seen::Value(name) => format!("{} {name}", on.kind),
                     _ => on.kind,
@@ -98,13 +124,13 @@ impl Reason {
 }
 
 /// What kind of wait it was, and on what: from the call and its object, and from who ended it where these leave
-/// it open.
-pub(crate) fn classify(wait: &Wait, waker: &Waker, arch: Arch) -> (State, Reason) {
-    let (state, on) = kind_of(wait, waker, arch);
+/// it open. `about`: the file or swap that it is about, if it is about one.
+pub(crate) fn classify(wait: &Wait, waker: &Waker, arch: Arch, about: On) -> (State, Reason) {
+    let (state, on) = kind_of(wait, waker, arch, about);
     (state, Reason::Wait(wait.call, on))
 }
 
-fn kind_of(wait: &Wait, waker: &Waker, arch: Arch) -> (State, On) {
+fn kind_of(wait: &Wait, waker: &Waker, arch: Arch, about: On) -> (State, On) {
     // Whoever polls with a limit, or sleeps on a futex with one, and is woken by the limit, has slept.
     let timed_out = matches!(waker, Waker::Timer) && !wait.io && !wait.uninterruptible;
     if timed_out {
@@ -121,13 +147,15 @@ fn kind_of(wait: &Wait, waker: &Waker, arch: Arch) -> (State, On) {
         Object::Unix { .. } => return (State::Pipe, On::Unix),
         Object::OtherSocket { .. } => return by_waker(State::OtherWait),
         Object::Futex { .. } => return (State::Lock, On::Futex),
+        // Only its path is known: the call and how it sleeps tell more.
+        Object::File { dev: 0, .. } => {}
         Object::File { kind, .. } => match kind {
             FileKind::Disk => {
                 let name = wait.call.and_then(|call| arch.name(call));
                 let locks = matches!(name, Some("flock" | "fcntl" | "fcntl64"));
-                return (if locks { State::Lock } else { State::Disk }, On::File);
+                return (if locks { State::Lock } else { State::Disk }, about);
             }
-            FileKind::Remote => return (State::Network, On::File),
+            FileKind::Remote => return (State::Network, about),
             FileKind::Pipe => return (State::Pipe, On::Pipe),
             FileKind::Tty => return (State::Pipe, On::Tty),
             FileKind::TimerFd => return (State::Sleep, On::Timer),
@@ -138,7 +166,7 @@ fn kind_of(wait: &Wait, waker: &Waker, arch: Arch) -> (State, On) {
         Object::Unknown => {}
     }
     if wait.io {
-        return (State::Disk, On::File);
+        return (State::Disk, about);
     }
     let Some(name) = wait.call.and_then(|call| arch.name(call)) else {
         // A fault that is not IO sleeps for the lock of its address space.
@@ -150,7 +178,7 @@ fn kind_of(wait: &Wait, waker: &Waker, arch: Arch) -> (State, On) {
     match waits_for(name, wait.uninterruptible) {
         State::OtherWait => by_waker(State::OtherWait),
         State::Sleep => (State::Sleep, On::Timer),
-        State::Disk => (State::Disk, On::File),
+        State::Disk => (State::Disk, about),
         State::Pipe => (State::Pipe, On::Pipe),
         state => (state, On::Futex),
     }
@@ -175,7 +203,7 @@ mod tests {
     }
 
     fn state(wait: &Wait, waker: &Waker) -> State {
-        classify(wait, waker, Arch::X86).0
+        classify(wait, waker, Arch::X86, On::File(File::UNSEEN)).0
     }
 
     #[test]
@@ -198,13 +226,27 @@ mod tests {
         let mut address = [0; 16];
         address[10..].copy_from_slice(&[0xff, 0xff, 127, 0, 0, 1]);
         let ends = Ends { protocol: 6, local: address, local_port: 40_000, remote: address, remote_port: 80 };
-        let named =
-            |ends| match classify(&Wait { on: Object::Net(ends), ..wait(45) }, &Waker::Device, Arch::X86).1 {
-                Reason::Wait(_, on) => on.show().name,
-                other => panic!("{other:?}"),
-            };
+        let named = |ends| match classify(
+            &Wait { on: Object::Net(ends), ..wait(45) },
+            &Waker::Device,
+            Arch::X86,
+            On::External,
+        )
+        .1
+        {
+            Reason::Wait(_, on) => on.show(&Files::new(&[])).name,
+            other => panic!("{other:?}"),
+        };
         assert_eq!(named(ends), Seen::Value("127.0.0.1:80".to_owned()));
         assert_eq!(named(ends.reversed()), Seen::Value("127.0.0.1:80".to_owned()));
+    }
+
+    #[test]
+    fn a_path_given_to_a_call_names_the_file_but_not_the_kind_of_wait() {
+        let file = Object::File { kind: FileKind::Disk, dev: 0, ino: 1, name: "x".into() };
+        let open = Wait { on: file, ..wait(2) };
+        assert_eq!(state(&open, &Waker::Unknown), State::Pipe, "a named pipe nobody else has opened");
+        assert_eq!(state(&Wait { uninterruptible: true, ..open }, &Waker::Device), State::Disk);
     }
 
     #[test]

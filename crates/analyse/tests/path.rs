@@ -3,8 +3,9 @@
 #[allow(unreachable_pub, dead_code, reason = "each test tells part of the stories")]
 mod story;
 
-use model::State;
-use model::recording::{Event, Left, Mode, Object, Wait, Waker};
+use model::because::{Because, Request};
+use model::recording::{Event, FileKind, Left, Mode, Object, Wait, Waker};
+use model::{Seen, State};
 use story::*;
 
 const CHILD: u32 = 200;
@@ -248,4 +249,83 @@ fn the_many_children_of_a_long_build_share_a_ledger_and_lose_nothing() {
 fn a_thread_whose_counters_were_lost_has_no_faults_that_were_counted() {
     let run = Story::begins().after(10).ends();
     assert!(matches!(run.threads[0].minor_faults, model::Seen::Unseen(_)), "{:?}", run.threads[0]);
+}
+
+const DISK: u32 = 254 << 20;
+
+/// The root waits for a disk in a call on this file (0: in a fault), and a request's end wakes it.
+fn waits_for_file(story: &mut Story, ino: u64, us: u64) {
+    let on = match ino {
+        0 => Object::Unknown,
+        _ => Object::File { kind: FileKind::Disk, dev: DISK, ino, name: "x".into() },
+    };
+    let call = (ino != 0).then_some(model::Call(READ));
+    let left = Left::Blocked(Wait { call, uninterruptible: true, io: true, on });
+    story.after(1).leaves(ROOT, left, none());
+    let request = Request { dev: DISK, write: false, bytes: 4096, queue_ns: 300, device_ns: 700 };
+    story.after(us).push(|at| Event::Because { at, tid: ROOT, because: Because::Request(request) });
+    story.wakes(ROOT, Waker::Device, none()).comes(ROOT);
+}
+
+fn path(dev: u32, ino: u64, path: &str) -> Event {
+    Event::Path { dev, ino, path: path.into() }
+}
+
+#[test]
+fn each_file_is_a_wait_of_its_own_and_the_path_names_the_one_that_is_most_of_it() {
+    let mut story = Story::begins();
+    for ino in 1..=100 {
+        story.push(|_| path(DISK, ino, &format!("/f{ino}")));
+        waits_for_file(&mut story, ino, 10);
+    }
+    let many = story.told();
+    waits_for_file(&mut story, 7, 2000);
+    let one = story.ends();
+    let steps = |run: &model::Run| -> Vec<_> {
+        let disk = run.path.iter().filter(|step| step.state == State::Disk);
+        disk.map(|step| (step.reason.clone(), step.ns / 1000, step.count)).collect()
+    };
+    assert_eq!(steps(&many), [("read, file".to_owned(), 1000, 100)]);
+    assert_eq!(steps(&one), [("read, file /f7".to_owned(), 2010, 2), ("read, file".to_owned(), 990, 99)]);
+    assert_eq!(one.waits.len(), 100);
+    let row = &one.waits[0];
+    assert_eq!((&row.on.name, row.calls, row.path_ns), (&Seen::Value("/f7".into()), 2, 2_010_000));
+    assert_eq!((&row.device, &row.requests), (&Seen::Value("vda".into()), &Seen::Value(2)));
+    assert_eq!((&row.queue_ns, &row.device_ns), (&Seen::Value(600), &Seen::Value(1400)));
+}
+
+#[test]
+fn a_fault_is_on_the_file_that_was_told_just_before_it_and_on_no_other() {
+    let mut story = Story::begins();
+    story.push(|_| path(DISK, 9, "/lib"));
+    story.push(|at| Event::Page { at, tid: ROOT, dev: DISK, ino: 9 });
+    waits_for_file(&mut story, 0, 10);
+    story.push(|at| Event::Page { at, tid: ROOT, dev: 0, ino: 0 });
+    waits_for_file(&mut story, 0, 20);
+    waits_for_file(&mut story, 0, 30);
+    let run = story.ends();
+    let names: Vec<_> =
+        run.waits.iter().map(|row| (row.on.kind.as_str(), row.on.name.value().cloned())).collect();
+    assert_eq!(
+        names,
+        [("file", None), ("device", Some("swap".to_owned())), ("file", Some("/lib".to_owned()))]
+    );
+}
+
+#[test]
+fn past_the_bound_files_are_one_row_and_the_account_still_closes() {
+    let mut story = Story::begins();
+    for ino in 1..=30_000 {
+        story.push(|_| path(DISK, ino, &format!("/f{ino}")));
+        waits_for_file(&mut story, ino, 1);
+    }
+    let left = waiting_in(NANOSLEEP, Object::Unknown);
+    story.after(1).leaves(ROOT, left, none()).after(5).wakes(ROOT, Waker::Timer, none()).comes(ROOT);
+    let run = story.ends();
+    assert!(run.waits.len() < 4096, "{} rows", run.waits.len());
+    let total: u64 = run.waits.iter().map(|row| row.total_ns).sum();
+    let on_path: u64 = run.waits.iter().map(|row| row.path_ns).sum();
+    assert_eq!((total, on_path), (30_005_000, 30_005_000));
+    assert!(run.waits.iter().any(|row| row.reason == State::Sleep && row.on.kind == "timer"));
+    assert_eq!(run.path.iter().filter(|step| step.state == State::Disk).count(), 1);
 }

@@ -99,6 +99,18 @@ pub struct Header {
     pub host: Host,
     /// What can be seen, and why not more.
     pub sources: Vec<Source>,
+    /// Disks, partitions and mounted filesystems.
+    #[serde(default)]
+    pub devices: Vec<Device>,
+}
+
+/// A disk, a partition, or a mounted filesystem that has a device number of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// Its number as the kernel counts: the major one above 20 bits of the minor one.
+    pub dev: u32,
+    /// `nvme0n1p2`; of a filesystem without a disk what it is mounted from (`server:/export`), or its type (`tmpfs`).
+    pub name: String,
 }
 
 /// How the root ended.
@@ -608,9 +620,10 @@ pub enum Object {
     File {
         /// What kind.
         kind: FileKind,
-        /// Device number of the filesystem (of the device itself for device nodes).
+        /// Device number of the filesystem (of the device itself for device nodes); 0 when only the path is known that
+        /// was given to the call.
         dev: u32,
-        /// Inode.
+        /// Inode; where `dev` is 0, a number that stands for the path.
         ino: u64,
         /// Last part of its path.
         name: Comm,

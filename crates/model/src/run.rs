@@ -192,6 +192,24 @@ pub struct WaitRow {
     pub max_ns: Ns,
     /// Where it was called from.
     pub stack: Seen<Vec<String>>,
+    /// Of waits on a disk: its name, or that of what the filesystem is mounted from. Absent for other waits, as are the
+    /// next three.
+    #[serde(default = "unrecorded")]
+    pub device: Seen<String>,
+    /// How many of these waits ended with a request to that disk.
+    #[serde(default = "unrecorded")]
+    pub requests: Seen<u64>,
+    /// Time that those requests queued, summed over them: before the disk's driver had them. A request may have been made
+    /// long before anybody waited for it.
+    #[serde(default = "unrecorded")]
+    pub queue_ns: Seen<Ns>,
+    /// Time that they were with the device, likewise.
+    #[serde(default = "unrecorded")]
+    pub device_ns: Seen<Ns>,
+}
+
+fn unrecorded<T>() -> Seen<T> {
+    Seen::unseen("made by a dwell that did not record it")
 }
 
 /// What was waited on.

@@ -7,6 +7,7 @@ pub mod blocks;
 mod host;
 mod likely;
 mod living;
+mod mounts;
 mod record;
 mod sources;
 mod stacks;

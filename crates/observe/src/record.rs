@@ -3,7 +3,7 @@
 use crate::living::Living;
 use crate::sources::{self, Instruments};
 use crate::surroundings::{GivenLink, Surroundings};
-use crate::{host, likely};
+use crate::{host, likely, mounts};
 use model::recording::{HostCpu, Tier, Trailer};
 use model::{Event, Header, Ns, Seen};
 use std::num::NonZeroU32;
@@ -165,6 +165,7 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Trailer, Error> 
         tier: instruments.tier(),
         sample_period_ns: instruments.sample_period_ns(),
         host,
+        devices: mounts::devices(host::here()),
         sources: instruments.sources(),
     };
     sink.header(&header);

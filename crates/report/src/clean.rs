@@ -82,6 +82,20 @@ pub(crate) fn fit(text: &str, columns: usize, unicode: bool) -> String {
     fitted
 }
 
+/// The same for text with a path in it, which says most at its end: whole directories are left out before that.
+pub(crate) fn fit_end(text: &str, columns: usize, unicode: bool) -> String {
+    let Some((lead, path)) = text.split_once('/').filter(|_| width(text) > columns) else {
+        return fit(text, columns, unicode);
+    };
+    let sign = if unicode { "…" } else { ".." };
+    // A path that is cut already has its sign.
+    let lead = lead.trim_end_matches(sign);
+    let ends = path.match_indices('/').map(|(at, _)| format!("{lead}{sign}{}", &path[at..]));
+    let mut ends = ends.skip_while(|end| width(end) > columns);
+    let last = || format!("{lead}{sign}/{}", path.trim_end_matches('/').rsplit('/').next().unwrap_or(path));
+    ends.next().unwrap_or_else(|| fit(&last(), columns, unicode))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +128,17 @@ mod tests {
         }
         assert!(('\0'..=char::MAX).all(|char| clean(&char.to_string(), false).is_ascii()));
         assert!(('\0'..=char::MAX).all(|char| width(&clean(&char.to_string(), true)) > 0));
+    }
+
+    #[test]
+    fn of_a_path_the_end_is_kept() {
+        assert_eq!(fit_end("file /usr/lib/x/y.so", 20, true), "file /usr/lib/x/y.so");
+        assert_eq!(fit_end("file /usr/lib/x/y.so", 18, true), "file …/lib/x/y.so");
+        assert_eq!(fit_end("file /usr/lib/x/y.so", 12, true), "file …/y.so");
+        assert_eq!(fit_end("file /usr/lib/x/y.so", 9, true), "file …/y…");
+        assert_eq!(fit_end("file …/lib/x/y.so", 14, true), "file …/x/y.so");
+        assert_eq!(fit_end("file /usr/lib/x/y.so", 13, false), "file ../y.so");
+        assert_eq!(fit_end("no path at all", 5, true), "no p…");
     }
 
     #[test]

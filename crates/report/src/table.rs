@@ -3,7 +3,7 @@
 //! column of their own.
 
 use crate::Look;
-use crate::clean::{clean, fit, width};
+use crate::clean::{clean, fit, fit_end, width};
 use crate::paint::{Ink, Line};
 
 /// Blanks between columns.
@@ -183,7 +183,7 @@ impl Table {
                         limit += widths[1..=empty.count()].iter().map(|width| width + GAP).sum::<usize>();
                     }
                     if !text.is_empty() {
-                        line = line.pad_to(at).add(*ink, &fit(text, limit - at, unicode));
+                        line = line.pad_to(at).add(*ink, &fit_end(text, limit - at, unicode));
                     }
                 }
                 Kind::Figure if head => {

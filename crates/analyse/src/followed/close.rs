@@ -1,10 +1,11 @@
 //! The books closed: the final path and the ledgers, in words and shares that sum to the wall clock.
 
+use super::waits::Requests;
 use super::{Doing, Followed, Index};
 use crate::code::Code;
 use crate::path::{Amount, Key};
 use crate::pieces::Pieces;
-use crate::reason::Reason;
+use crate::reason::{On, Reason, classify};
 use crate::split::{Counts, Own, add, interval, late, split};
 use model::recording::{Counters, Trailer};
 use model::run::{Phases, Thread, WaitRow};
@@ -28,6 +29,9 @@ pub(crate) struct Closed {
     /// Faults over all threads, where the kernel told.
     pub(crate) faults: Option<(u64, u64)>,
 }
+
+/// Time, how often it began, and samples.
+type Sum = (Ns, u64, Counts);
 
 impl Followed {
     /// Closes the books.
@@ -76,7 +80,7 @@ impl Followed {
             let state = match &thread.doing {
                 Doing::Blocked(wait, _) => {
                     let unknown = model::recording::Waker::Unknown;
-                    crate::reason::classify(wait, &unknown, self.arch).0
+                    classify(wait, &unknown, self.arch, On::External).0
                 }
                 Doing::Stopped => State::Stopped,
                 Doing::Runnable => State::Runqueue,
@@ -137,7 +141,7 @@ impl Followed {
         of_tree: Counts,
         faults: u64,
     ) -> (Vec<Step>, Vec<Part>) {
-        let mut by_place: BTreeMap<u32, (Ns, u64, Counts)> = BTreeMap::new();
+        let mut by_place: BTreeMap<u32, Sum> = BTreeMap::new();
         for (key, amount) in entries {
             let sum = by_place.entry(key.place).or_default();
             sum.0 += amount.ns;
@@ -148,8 +152,8 @@ impl Followed {
         let mut own_ns = 0;
         let mut entry_ns = 0;
         let mut own_samples = Counts::default();
-        for (place, (ns, count, samples)) in by_place {
-            let (index, state, reason) = self.place_of[place as usize];
+        for (place, (ns, count, samples)) in self.without_files(by_place) {
+            let (index, state, reason) = place;
             let thread = &self.threads[index as usize];
             let mut step = |state, reason: String, ns, count| {
                 if ns > 0 {
@@ -167,7 +171,7 @@ impl Followed {
                 step(State::Kernel, UNTRACED.to_owned(), own.call, count);
                 step(State::User, String::new(), own.user, count);
             } else {
-                step(state, reason.show(self.arch), ns, count);
+                step(state, reason.show(self.arch, &self.files), ns, count);
             }
         }
         steps.sort_by(|a, b| b.ns.cmp(&a.ns).then(a.tid.cmp(&b.tid)).then_with(|| a.reason.cmp(&b.reason)));
@@ -184,6 +188,37 @@ impl Followed {
         };
         let parts = parts(&steps, own_ns, entry_ns, own_samples, late(on_path, own_ns));
         (steps, parts)
+    }
+
+    /// The places with what is about files put together, but for a file that is more than half of the like.
+    fn without_files(&self, by_place: BTreeMap<u32, Sum>) -> Vec<((Index, State, Reason), Sum)> {
+        let mut likes: BTreeMap<u32, Vec<(Reason, Sum)>> = BTreeMap::new();
+        let mut first: FxHashMap<(Index, State, Reason), u32> = FxHashMap::default();
+        for (place, sum) in by_place {
+            let (index, state, reason) = self.place_of[place as usize];
+            let like = *first.entry((index, state, reason.of_many())).or_insert(place);
+            likes.entry(like).or_default().push((reason, sum));
+        }
+        let mut places = Vec::new();
+        for (like, members) in likes {
+            let (index, state, _) = self.place_of[like as usize];
+            let all: Ns = members.iter().map(|(_, sum)| sum.0).sum();
+            let alone = members.len() == 1;
+            let mut rest: Option<(Reason, Sum)> = None;
+            for (reason, sum) in members {
+                match &mut rest {
+                    _ if alone || sum.0 > all / 2 => places.push(((index, state, reason), sum)),
+                    Some((_, more)) => {
+                        more.0 += sum.0;
+                        more.1 += sum.1;
+                        add(&mut more.2, sum.2);
+                    }
+                    None => rest = Some((reason.of_many(), sum)),
+                }
+            }
+            places.extend(rest.map(|(reason, sum)| ((index, state, reason), sum)));
+        }
+        places
     }
 
     fn process_name(&self, index: Index) -> String {
@@ -234,12 +269,22 @@ impl Followed {
     }
 
     fn wait_rows(&self, on_path: &FxHashMap<(State, Reason), Ns>, code: &Code) -> Vec<WaitRow> {
+        let mut path_ns: FxHashMap<(State, Reason), Ns> = FxHashMap::default();
+        for ((state, reason), ns) in on_path {
+            *path_ns.entry(self.waits.row_of(*state, *reason)).or_default() += ns;
+        }
         let row = |(state, reason, wait): (State, Reason, &super::waits::Wait)| {
+            let (device, requests) = self.requests(state, reason, &wait.requests);
+            let figure = |of: fn(&Requests) -> Ns| match &requests {
+                Seen::Value(requests) => Seen::Value(of(requests)),
+                Seen::Absent => Seen::Absent,
+                Seen::Unseen(why) => Seen::Unseen(why.clone()),
+            };
             let (call, on) = match reason {
                 Reason::Wait(call, on) => {
-                    (call.map(|call| self.arch.show(call)).unwrap_or_default(), on.show())
+                    (call.map(|call| self.arch.show(call)).unwrap_or_default(), on.show(&self.files))
                 }
-                _ => (String::new(), crate::reason::On::External.show()),
+                _ => (String::new(), On::External.show(&self.files)),
             };
             WaitRow {
                 reason: state,
@@ -247,10 +292,14 @@ impl Followed {
                 on,
                 calls: wait.lengths.total(),
                 total_ns: wait.total_ns,
-                path_ns: on_path.get(&(state, reason)).copied().unwrap_or(0),
+                path_ns: path_ns.get(&(state, reason)).copied().unwrap_or(0),
                 p50_ns: wait.lengths.quantile(0.5),
                 p99_ns: wait.lengths.quantile(0.99),
                 max_ns: wait.lengths.max(),
+                device,
+                requests: figure(|requests| requests.count),
+                queue_ns: figure(|requests| requests.queue_ns),
+                device_ns: figure(|requests| requests.device_ns),
                 stack: match wait.main_stack() {
                     Some(node) => Seen::Value(code.words(node)),
                     None => Seen::unseen("no stack was taken of so short a wait, or of its kind"),
@@ -260,6 +309,26 @@ impl Followed {
         let mut rows: Vec<_> = self.waits.rows().map(row).collect();
         rows.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.call.cmp(&b.call)));
         rows
+    }
+
+    /// The device that waits on a disk were for, and what of their time is known by request.
+    fn requests<'a>(
+        &self,
+        state: State,
+        reason: Reason,
+        requests: &'a Requests,
+    ) -> (Seen<String>, Seen<&'a Requests>) {
+        if state != State::Disk {
+            return (Seen::Absent, Seen::Absent);
+        }
+        if requests.count > 0 {
+            return (self.files.device(requests.dev), Seen::Value(requests));
+        }
+        let device = match reason {
+            Reason::Wait(_, On::File(file)) => self.files.device_of(file),
+            _ => Seen::unseen("no request was seen that ended such a wait"),
+        };
+        (device, Seen::unseen("no request was seen that ended such a wait"))
     }
 }
 

@@ -160,6 +160,7 @@ fn header() -> Header {
             memory_bytes: 1 << 30,
             virtualisation: Seen::Absent,
         },
+        devices: vec![model::recording::Device { dev: 254 << 20, name: "vda".into() }],
         sources: Vec::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! Which calls have something to wait on as their first argument.
+//! Which calls have something to wait on among their arguments: a descriptor, a futex, or a path.
 //!
 //! The argument is looked at when a thread blocks (by the kernel half) or is found blocked (in `/proc`). For calls not
 //! listed nothing is looked at: a process id or a flag read as a descriptor would name an innocent file.
@@ -9,6 +9,8 @@ use syscalls::{aarch64, arm, x86, x86_64};
 const FD: u8 = 1;
 const FUTEX: u8 = 2;
 const POLL: u8 = 3;
+const PATH: u8 = 4;
+const PATH_AT: u8 = 5;
 
 const FD_CALLS: &[&str] = &[
     "read",
@@ -62,10 +64,78 @@ const FD_CALLS: &[&str] = &[
     "fadvise64",
 ];
 
+/// Calls whose first argument is a path, which they look up and may read directories and inodes for.
+const PATH_CALLS: &[&str] = &[
+    "open",
+    "creat",
+    "stat",
+    "lstat",
+    "stat64",
+    "lstat64",
+    "oldstat",
+    "oldlstat",
+    "statfs",
+    "statfs64",
+    "access",
+    "execve",
+    "chdir",
+    "chroot",
+    "rename",
+    "mkdir",
+    "rmdir",
+    "link",
+    "unlink",
+    "readlink",
+    "chmod",
+    "chown",
+    "chown32",
+    "lchown",
+    "lchown32",
+    "truncate",
+    "truncate64",
+    "mknod",
+    "utime",
+    "utimes",
+    "getxattr",
+    "lgetxattr",
+    "setxattr",
+    "lsetxattr",
+    "listxattr",
+    "llistxattr",
+    "removexattr",
+    "lremovexattr",
+];
+
+/// Calls with a directory's descriptor first and a path second.
+const PATH_AT_CALLS: &[&str] = &[
+    "openat",
+    "openat2",
+    "newfstatat",
+    "fstatat64",
+    "statx",
+    "faccessat",
+    "faccessat2",
+    "execveat",
+    "mkdirat",
+    "mknodat",
+    "unlinkat",
+    "renameat",
+    "renameat2",
+    "linkat",
+    "readlinkat",
+    "fchmodat",
+    "fchmodat2",
+    "fchownat",
+    "futimesat",
+    "utimensat",
+    "utimensat_time64",
+    "name_to_handle_at",
+];
+
 /// Entries a table has: the native one, then the 32-bit one.
 pub(crate) const TABLE: usize = 1024;
 
-/// For each call of both tables of this architecture: what its first argument is.
+/// For each call of both tables of this architecture: what it may wait on among its arguments.
 pub(crate) fn kinds() -> Vec<u8> {
     (0..TABLE).map(native).chain((0..TABLE).map(compat)).map(kind).collect()
 }
@@ -96,6 +166,8 @@ fn kind(name: Option<&str>) -> u8 {
         Some("futex" | "futex_wait" | "futex_time64") => FUTEX,
         Some("poll" | "ppoll" | "ppoll_time64") => POLL,
         Some(name) if FD_CALLS.contains(&name) => FD,
+        Some(name) if PATH_CALLS.contains(&name) => PATH,
+        Some(name) if PATH_AT_CALLS.contains(&name) => PATH_AT,
         _ => 0,
     }
 }
@@ -120,6 +192,8 @@ mod tests {
         assert_eq!(kinds[TABLE + 3], FD, "read is 3 on i386");
         assert_eq!(kinds[TABLE + 240], FUTEX, "futex is 240 on i386");
         assert_eq!(kinds[61], 0, "wait4 takes a process id");
+        assert_eq!((kinds[2], kinds[257]), (PATH, PATH_AT), "open and openat");
+        assert_eq!(kinds[execve() as usize], PATH);
         assert_eq!(execve(), 59);
     }
 }

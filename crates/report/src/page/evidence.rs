@@ -6,8 +6,9 @@ use crate::paint::{Ink, Line};
 use crate::table::{Column, Table, figure, text};
 use crate::units::{count, duration, share_of_one};
 use model::run::{CallRow, FunctionRow, Share, WaitRow};
-use model::{Run, Seen, State};
+use model::{Ns, Run, Seen, State};
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// What threads were blocked on; what is on the path first.
 pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
@@ -16,6 +17,7 @@ pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     }
     let mut waits: Vec<&WaitRow> = run.waits.iter().collect();
     waits.sort_by_key(|wait| (Reverse(wait.path_ns), Reverse(wait.total_ns)));
+    let kinds = kinds(&waits, rows);
     let columns = vec![
         text("", 10, 0),
         text("in call", 12, 5),
@@ -28,36 +30,41 @@ pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
         figure("max", 2),
     ];
     let mut table = Table::new(look, "waits", columns);
-    let shown = rows_shown(waits.len(), rows);
-    for wait in &waits[..shown] {
+    let shown = rows_shown(kinds.len(), rows);
+    for kind in &kinds[..shown] {
+        let wait = kind[0];
         let call = match wait.call.as_str() {
             "" if wait.reason == State::Unexplained => "?",
             "" => "(fault)",
             call => call,
         };
         let on = match &wait.on.name {
+            _ if kind.len() > 1 => format!("{} files", count(kind.len() as u64)),
             Seen::Value(name) if !name.is_empty() => format!("{} {name}", wait.on.kind),
             Seen::Value(_) | Seen::Absent => wait.on.kind.clone(),
             Seen::Unseen(_) => format!("{} ?", wait.on.kind),
         };
+        // A median of several files' waits cannot be had from theirs.
+        let quantile = |ns| if kind.len() > 1 { String::new() } else { duration(ns) };
+        let sum = |figure: fn(&WaitRow) -> u64| kind.iter().map(|wait| figure(wait)).sum::<u64>();
         table.row(vec![
             (Ink::Of(wait.reason), wait.reason.name().into()),
             (Ink::Plain, call.into()),
             (Ink::Plain, on),
-            (Ink::Plain, count(wait.calls)),
-            (Ink::Plain, duration(wait.total_ns)),
-            (Ink::Plain, duration(wait.path_ns)),
-            (Ink::Plain, duration(wait.p50_ns)),
-            (Ink::Plain, duration(wait.p99_ns)),
-            (Ink::Plain, duration(wait.max_ns)),
+            (Ink::Plain, count(sum(|wait| wait.calls))),
+            (Ink::Plain, duration(sum(|wait| wait.total_ns))),
+            (Ink::Plain, duration(sum(|wait| wait.path_ns))),
+            (Ink::Plain, quantile(wait.p50_ns)),
+            (Ink::Plain, quantile(wait.p99_ns)),
+            (Ink::Plain, duration(kind.iter().map(|wait| wait.max_ns).max().unwrap_or(0))),
         ]);
     }
-    let rest = &waits[shown..];
+    let rest: Vec<&WaitRow> = kinds[shown..].iter().flatten().copied().collect();
     if !rest.is_empty() {
         let sum = |figure: fn(&WaitRow) -> u64| rest.iter().map(|wait| figure(wait)).sum::<u64>();
         let max = rest.iter().map(|wait| wait.max_ns).max().unwrap_or(0);
         table.rest(dim([
-            format!("{} {} more", look.rest(), count(rest.len() as u64)),
+            format!("{} {} more", look.rest(), count((kinds.len() - shown) as u64)),
             String::new(),
             String::new(),
             count(sum(|wait| wait.calls)),
@@ -70,17 +77,84 @@ pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     }
     let mut lines = table.lines();
     // One reason for all `?` is the rule; with several, the first is an example.
-    let unnamed = waits[..shown].iter().find_map(|wait| match &wait.on.name {
+    let unnamed = kinds[..shown].iter().find_map(|kind| match &kind[0].on.name {
         Seen::Unseen(why) => Some(why),
         _ => None,
     });
     if let Some(why) = unnamed {
         lines.extend(Line::new(look).add(Ink::Dim, &format!("  ? name not seen: {why}")).wrap(4));
     }
+    lines.extend(disks(run, look));
     lines.extend(
-        waits[..shown].iter().filter(|wait| wait.path_ns > 0).take(STACKS).flat_map(|wait| from(wait, look)),
+        kinds[..shown]
+            .iter()
+            .map(|kind| kind[0])
+            .filter(|wait| wait.path_ns > 0)
+            .take(STACKS)
+            .flat_map(|wait| from(wait, look)),
     );
     lines
+}
+
+/// The waits as they are shown. Where there are more than `rows`, those of one call on files are one, but for a file
+/// that has more than half of their time.
+fn kinds<'a>(waits: &[&'a WaitRow], rows: usize) -> Vec<Vec<&'a WaitRow>> {
+    let like = |wait: &WaitRow| (wait.reason, wait.call.clone());
+    let weight = |wait: &WaitRow| wait.path_ns.max(1);
+    let is_file = |wait: &WaitRow| wait.on.kind == "file" && waits.len() > rows + 1;
+    let mut totals: BTreeMap<_, Ns> = BTreeMap::new();
+    for wait in waits.iter().filter(|wait| is_file(wait)) {
+        *totals.entry(like(wait)).or_default() += weight(wait);
+    }
+    let mut kinds: Vec<Vec<&WaitRow>> = Vec::new();
+    let mut of_files = BTreeMap::new();
+    for wait in waits {
+        let small = is_file(wait) && weight(wait) <= totals[&like(wait)] / 2;
+        match of_files.get(&like(wait)).filter(|_| small) {
+            Some(kind) => Vec::push(&mut kinds[*kind], *wait),
+            None => {
+                if small {
+                    of_files.insert(like(wait), kinds.len());
+                }
+                kinds.push(vec![*wait]);
+            }
+        }
+    }
+    let sum =
+        |kind: &[&WaitRow], figure: fn(&WaitRow) -> Ns| kind.iter().map(|wait| figure(wait)).sum::<Ns>();
+    kinds.sort_by_key(|kind| {
+        (Reverse(sum(kind, |wait| wait.path_ns)), Reverse(sum(kind, |wait| wait.total_ns)))
+    });
+    kinds
+}
+
+/// Each disk's requests that ended waits: whether they queued, or the device took its time.
+fn disks(run: &Run, look: Look) -> Vec<Line> {
+    let mut disks: BTreeMap<&str, [u64; 3]> = BTreeMap::new();
+    for wait in &run.waits {
+        if let (Seen::Value(disk), Seen::Value(requests), Seen::Value(queue), Seen::Value(device)) =
+            (&wait.device, &wait.requests, &wait.queue_ns, &wait.device_ns)
+        {
+            let sums = disks.entry(disk).or_default();
+            sums.iter_mut().zip([requests, queue, device]).for_each(|(sum, more)| *sum += more);
+        }
+    }
+    let line = |(disk, [requests, queue, device]): (&str, [u64; 3])| {
+        let all = queue + device;
+        let share = |ns: u64| share_of_one(ns as f64 / all.max(1) as f64);
+        let said = format!(
+            ": {} requests ended these waits, {} each on average: queue {}, device {}",
+            count(requests),
+            duration(all / requests.max(1)),
+            share(queue),
+            share(device)
+        );
+        Line::new(look)
+            .add(Ink::Of(State::Disk), &format!("  {}", clean(disk, look.unicode)))
+            .add(Ink::Plain, &said)
+            .wrap(4)
+    };
+    disks.into_iter().flat_map(line).collect()
 }
 
 /// Waits whose stack is shown, and functions of each.

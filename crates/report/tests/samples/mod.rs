@@ -210,6 +210,10 @@ fn wait(
         p99_ns: total_ns.min(mean * 4),
         max_ns: total_ns.min(mean * 6),
         stack: Seen::unseen("stacks are not taken yet"),
+        device: if reason == State::Disk { Seen::Value("vda".into()) } else { Seen::Absent },
+        requests: if reason == State::Disk { Seen::Value(calls) } else { Seen::Absent },
+        queue_ns: if reason == State::Disk { Seen::Value(total_ns / 20) } else { Seen::Absent },
+        device_ns: if reason == State::Disk { Seen::Value(total_ns) } else { Seen::Absent },
     }
 }
 

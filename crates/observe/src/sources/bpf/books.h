@@ -13,8 +13,8 @@ volatile const u32 root_pid = 0;
 volatile const u32 nr_execve = 0;
 /* Of each CPU's buffer; a power of two. */
 volatile const u32 segments_per_cpu = 1;
-/* By call (see `index_of`): what its first argument is. */
-enum { ARG_NONE, ARG_FD, ARG_FUTEX, ARG_POLL };
+/* By call (see `index_of`): what its first argument is; of ARG_PATH_AT, its second. */
+enum { ARG_NONE, ARG_FD, ARG_FUTEX, ARG_POLL, ARG_PATH, ARG_PATH_AT };
 volatile const u8 arg_kind[2 * CALLS] = {};
 
 struct thread {
@@ -39,6 +39,9 @@ struct thread {
 	u16 pad;
 	struct python_thread python;
 	u64 file[2], inode[2]; /* objects that user space knows already */
+	u64 path_told; /* when the call was entered whose path user space knows */
+	u64 mm;        /* its address space, as it was when it was made or last executed */
+	u64 page_inode, page_faults; /* the file that a fault needed a page of, and how many faults there had been */
 	struct slot slot[SLOTS];
 };
 
@@ -53,7 +56,7 @@ struct cpu {
 	u64 task;  /* whose book is at `index`, as far as known: the task that runs, unless its switch was hidden */
 	u64 regs;  /* the same task's; 0 when not known */
 	u32 index; /* 0: it is not of the tree */
-	u32 pad;
+	u32 request; /* a request to a disk ended in this context */
 	struct ends ends;
 };
 

@@ -3,8 +3,10 @@
 //! Some records only prepare the next one on the same CPU; the decoder holds them until it comes. Bytes come from
 //! our own program, but a record that does not parse is dropped and counted, never trusted.
 
+use super::paths::{Paths, Told};
 use crate::stacks::{Of, RawStack};
 use code::Registers;
+use model::because::{Because, Request};
 use model::call::{Call, CallTime};
 use model::recording::{
     Calls, Comm, Counters, Ends, Event, FileKind, In, Left, Mode, Object, Out, Wait, Waker,
@@ -16,6 +18,8 @@ use std::collections::HashMap;
 /// Bytes before the fields of a record's own.
 const HEAD: usize = 16;
 const NO_CALL: u32 = u32::MAX;
+/// The object of a switch: the path that the thread gave to its call.
+const GIVEN_PATH: u64 = 1;
 
 /// Bytes before the user's stack in a `struct stack_record`, and most entries of its kernel part.
 const STACK_HEAD: usize = HEAD + 8 + 8 + 64 + 8 + KERNEL_MAX * 8;
@@ -47,6 +51,9 @@ mod kind {
     pub(super) const RAN: u8 = 12;
     pub(super) const DEAD: u8 = 13;
     pub(super) const READY: u8 = 14;
+    pub(super) const PATH: u8 = 20;
+    pub(super) const PAGE: u8 = 21;
+    pub(super) const REQUEST: u8 = 22;
     pub(super) const SAMPLE_STACK: u8 = 64;
     pub(super) const WAIT_STACK: u8 = 65;
     pub(super) const FAULT_STACK: u8 = 66;
@@ -133,6 +140,11 @@ pub(crate) struct Decoder {
     ran: HashMap<u32, (Tid, Tid, Comm, Ns)>,
     dead: HashMap<u32, (Tid, Counters)>,
     ready: HashMap<u32, (Tid, Ends)>,
+    paths: Paths,
+    /// The path that a thread gave to the call it is in.
+    given: HashMap<Tid, Object>,
+    /// A fault that reads and is on no file is on swap.
+    swaps: bool,
     /// Records that could not be read.
     pub(crate) malformed: u64,
     /// Switches, wake-ups and samples that were.
@@ -140,6 +152,11 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
+    /// With `swaps`, a fault that waits for a disk and is on no file is taken for one on swap.
+    pub(crate) fn new(swaps: bool) -> Self {
+        Self { swaps, ..Self::default() }
+    }
+
     /// Reads one record; an event where it is one by itself.
     pub(crate) fn decode(&mut self, bytes: &[u8]) -> Option<Event> {
         let mut record = Record { bytes, short: false };
@@ -224,9 +241,44 @@ impl Decoder {
                 self.ready.insert(record.u32(HEAD), (tid, ends));
                 None
             }
+            kind::PATH => self.path(record, tid),
+            kind::PAGE => {
+                let (ino, dev) = (record.u64(HEAD), record.u32(HEAD + 8));
+                (ino != 0 || self.swaps).then_some(Event::Page { at, tid, dev, ino })
+            }
+            kind::REQUEST => {
+                let request = Request {
+                    dev: record.u32(HEAD),
+                    bytes: record.u32(HEAD + 4),
+                    queue_ns: record.u64(HEAD + 8),
+                    device_ns: record.u64(HEAD + 16),
+                    write: record.u32(HEAD + 24) != 0,
+                };
+                Some(Event::Because { at, tid, because: Because::Request(request) })
+            }
             _ => {
                 record.short = true;
                 None
+            }
+        }
+    }
+
+    fn path(&mut self, record: &mut Record<'_>, tid: Tid) -> Option<Event> {
+        let length = record.u32(HEAD + 12) as usize;
+        let Some(parts) = record.bytes.get(HEAD + 16..HEAD + 16 + length) else {
+            record.short = true;
+            return None;
+        };
+        let flags = record.u8(10);
+        let told = Told { parts, cut: flags & 1 != 0, deleted: flags & 2 != 0, tid };
+        let (dev, ino) = (record.u32(HEAD + 8), record.u64(HEAD));
+        match record.u8(9) {
+            0 => self.paths.of_file(dev, ino, &told),
+            1 => self.paths.in_filesystem(dev, ino, &told),
+            _ => {
+                let (object, event) = self.paths.given(&told);
+                self.given.insert(tid, object);
+                event
             }
         }
     }
@@ -262,6 +314,9 @@ impl Decoder {
         let number = record.u32(HEAD + 8);
         let object = record.u64(HEAD + 16);
         let on = match self.objects.get(&object) {
+            None if object == GIVEN_PATH => {
+                self.given.get(&record.u32(12)).cloned().unwrap_or(Object::Unknown)
+            }
             Some(known) => known.clone(),
             // Not a descriptor that was told: the address of a futex, or nothing.
             None if object != 0 => Object::Futex { address: object },

@@ -14,6 +14,7 @@
  * No locks: a thread's book is written on the CPU that runs it, statistics and buffers are per CPU.
  */
 #include "objects.h"
+#include "requests.h"
 
 /* ---- system calls ---------------------------------------------------------------------------------------- */
 
@@ -90,6 +91,7 @@ __attribute__((noinline)) u32 begin(struct cpu *cpu)
 	thread->cpu_before = READ(se, sum_exec_runtime);
 	thread->delay_before = READ(info, run_delay);
 	thread->regs = cpu->regs;
+	thread->mm = (u64)task->mm;
 	cpu->index = index;
 	struct head start = HEAD(K_START, 0, task->pid, bpf_ktime_get_ns());
 	EMIT(start);
@@ -304,6 +306,8 @@ int sched_switch(u64 *ctx)
 			call = out->call;
 			if (calls_are_off()) {
 				call = call_by_registers();
+				/* What is known of its arguments is of another call. */
+				out->entered = now;
 				if (call != NO_CALL)
 					wait_begins(out, now, CALL_STACK_NS);
 			}
@@ -313,8 +317,10 @@ int sched_switch(u64 *ctx)
 				flags |= F_IO;
 			if (call != NO_CALL)
 				object = object_of(prev, files, out, call, now);
-			else
+			else {
+				tell_page(out, now);
 				wait_begins(out, now, FAULT_STACK_NS);
+			}
 		}
 		used = slots_of(out);
 		out->left = how;
@@ -411,6 +417,8 @@ int sched_waking(u64 *ctx)
 		used = slots_of(waker);
 	}
 	u32 tid = woken->pid;
+	if (unlikely(cpu->request))
+		tell_request(cpu, tid, now);
 	u32 size = with_slots(sizeof(struct wake_record), used);
 	/* Interrupts are off (the woken task's lock is held), but where a task about to sleep wakes itself. */
 	struct wake_record *record = reserve(size, likely(tid != task->pid) ? ALONE : NOT_ALONE);
@@ -441,7 +449,7 @@ int softirq_entry(u64 *ctx)
 	struct cpu *cpu = this_cpu();
 	if (cpu) {
 		cpu->softirq = (u32)ctx[0] + 1;
-		cpu->ready = 0;
+		cpu->ready = cpu->request = 0;
 	}
 	return 0;
 }
@@ -451,7 +459,7 @@ int softirq_exit(u64 *ctx)
 {
 	struct cpu *cpu = this_cpu();
 	if (cpu)
-		cpu->softirq = cpu->ready = 0;
+		cpu->softirq = cpu->ready = cpu->request = 0;
 	return 0;
 }
 
@@ -459,8 +467,10 @@ SEC("tp_btf/irq_handler_entry")
 int irq_handler_entry(u64 *ctx)
 {
 	struct cpu *cpu = this_cpu();
-	if (cpu)
+	if (cpu) {
 		cpu->irq = 1;
+		cpu->request = 0;
+	}
 	return 0;
 }
 
@@ -469,7 +479,7 @@ int irq_handler_exit(u64 *ctx)
 {
 	struct cpu *cpu = this_cpu();
 	if (cpu)
-		cpu->irq = 0;
+		cpu->irq = cpu->request = 0;
 	return 0;
 }
 
@@ -489,6 +499,70 @@ int hrtimer_expire_exit(u64 *ctx)
 	if (cpu)
 		cpu->timer = 0;
 	return 0;
+}
+
+/* A driver is given a request. */
+SEC("tp_btf/block_rq_issue")
+int block_rq_issue(u64 *ctx)
+{
+	u64 request = address_in(ctx);
+	struct issue *issue = issue_of(request);
+	issue->request = request;
+	issue->at = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* Just before whoever waits for the request is woken. */
+SEC("tp_btf/block_rq_complete")
+int block_rq_complete(u64 *ctx)
+{
+	u64 address = address_in(ctx);
+	struct request *request = (void *)address;
+	struct cpu *cpu = this_cpu();
+	struct ended *ended = ended_here();
+	if (!cpu || !ended)
+		return 0;
+	struct request_queue *queue = READ(request, q);
+	struct gendisk *disk = READ(queue, disk);
+	u64 task = in_interrupt(cpu) ? 0 : (u64)bpf_get_current_task_btf();
+	u32 dev = (u32)READ(disk, major) << 20 | (u32)READ(disk, first_minor);
+	u64 made = READ(request, start_time_ns), now = bpf_ktime_get_ns();
+	struct issue *issue = issue_of(address);
+	u64 given = issue->request == address ? issue->at : 0;
+	if (given >= made && given <= now) {
+		ended->about.device_ns = now - given;
+		ended->about.queue_ns = made ? given - made : 0;
+	} else if (made && cpu->request && ended->about.dev == dev && now - made >= ended->about.device_ns) {
+		/* A flush: the driver was given another request in its stead, which has just ended. */
+		ended->about.queue_ns = now - made - ended->about.device_ns;
+	} else {
+		cpu->request = 0;
+		return 0;
+	}
+	/* Of operations only reading is even and without effect (REQ_OP_READ is 0). */
+	ended->about.write = (READ(request, cmd_flags) & 0xff) != 0;
+	ended->about.bytes = READ(request, __data_len);
+	ended->about.dev = dev;
+	ended->task = task;
+	cpu->request = 1;
+	return 0;
+}
+
+/* Since 6.13: a fault needs a page of a file, whether it is being read already or not. */
+SEC("tp_btf/mm_filemap_fault")
+int mm_filemap_fault(u64 *ctx)
+{
+	struct address_space *mapping = (void *)address_in(ctx);
+	return needs_page((u64)READ(mapping, host));
+}
+
+/* The same where there is no such tracepoint: told of the pages that this thread asks to read itself. */
+SEC("tp_btf/mm_filemap_add_to_page_cache")
+int mm_filemap_add_to_page_cache(u64 *ctx)
+{
+	struct folio *folio = (void *)address_in(ctx);
+	struct address_space *mapping = READ(folio, mapping);
+	return needs_page((u64)READ(mapping, host));
 }
 
 /* Since 6.2: the socket that becomes ready, just before it wakes whoever waits for it. */
@@ -545,6 +619,7 @@ int sched_process_fork(u64 *ctx)
 		return 0;
 	}
 	thread->left = LEFT_RUNNABLE;
+	thread->mm = (u64)child->mm;
 	/* Each thread begins somewhere in the period, or threads that do the same would be seen in step. */
 	thread->owed_ns = child->pid * 7919ull % 500000;
 	return 0;
@@ -585,6 +660,7 @@ int sched_process_exec(u64 *ctx)
 	};
 	bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&task->comm));
 	EMIT(record);
+	thread->mm = (u64)task->mm;
 	python_exec(task);
 	return 0;
 }

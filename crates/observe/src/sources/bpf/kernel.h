@@ -59,6 +59,7 @@ static u32 (*bpf_get_smp_processor_id)(void) = (void *)8;
 static long (*bpf_get_stack)(void *ctx, void *to, u32 size, u64 flags) = (void *)67;
 static long (*bpf_probe_read_user)(void *to, u32 size, const void *from) = (void *)112;
 static long (*bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
+static long (*bpf_probe_read_user_str)(void *to, u32 size, const void *from) = (void *)114;
 static long (*bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
 static long (*bpf_ringbuf_output)(void *ring, void *data, u64 size, u64 flags) = (void *)130;
 static void *(*bpf_task_storage_get)(void *map, struct task_struct *task, void *value, u64 flags) = (void *)156;
@@ -71,10 +72,20 @@ static long (*bpf_task_pt_regs)(struct task_struct *task) = (void *)175;
 typedef struct { int counter; } atomic_t;
 struct in6_addr { u8 bytes[16]; };
 struct qstr { const unsigned char *name; };
-struct dentry { struct qstr d_name; };
-struct path { struct dentry *dentry; };
+struct hlist_node { struct hlist_node *next; };
+struct hlist_head { struct hlist_node *first; };
+struct dentry { struct qstr d_name; struct dentry *d_parent; union { struct hlist_node d_alias; } d_u; };
+struct vfsmount { struct dentry *mnt_root; };
+struct mount { struct mount *mnt_parent; struct dentry *mnt_mountpoint; struct vfsmount mnt; };
+struct path { struct vfsmount *mnt; struct dentry *dentry; };
+struct fs_struct { struct path pwd; };
 struct super_block { u32 s_dev; unsigned long s_magic; };
-struct inode { u16 i_mode; unsigned long i_ino; u32 i_rdev; struct super_block *i_sb; };
+struct inode { u16 i_mode; unsigned long i_ino; u32 i_rdev, i_nlink, i_generation; struct super_block *i_sb; struct hlist_head i_dentry; };
+struct address_space { struct inode *host; };
+struct folio { struct address_space *mapping; };
+struct gendisk { int major, first_minor; };
+struct request_queue { struct gendisk *disk; };
+struct request { struct request_queue *q; u32 cmd_flags, __data_len; u64 start_time_ns; };
 struct file { struct inode *f_inode; void *private_data; struct path f_path; };
 struct fdtable { u32 max_fds; struct file **fd; };
 struct files_struct { struct fdtable *fdt; };
@@ -97,7 +108,7 @@ struct sched_info { unsigned long long run_delay; };
 struct signal_struct { atomic_t live; int group_exit_code; };
 struct thread_info { u32 status; unsigned long flags; };
 
-struct mm_struct { unsigned long start_stack; };
+struct mm_struct { unsigned long start_stack; struct file *exe_file; };
 #if defined(__TARGET_ARCH_x86)
 struct thread_struct { unsigned long fsbase; };
 #define THREAD_POINTER(task) ((task)->thread.fsbase)
@@ -116,6 +127,7 @@ struct task_struct {
 	unsigned in_iowait : 1;
 	unsigned long nvcsw, nivcsw, min_flt, maj_flt;
 	char comm[16];
+	struct fs_struct *fs;
 	struct files_struct *files;
 	struct signal_struct *signal;
 	struct mm_struct *mm;
@@ -152,6 +164,7 @@ struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr;
 		bpf_probe_read_kernel(&value_, sizeof(value_), __builtin_preserve_access_index(&(object)->field)); \
 		value_;                                                                                        \
 	})
+#define AT_FDCWD (-100)
 #define FIELD_EXISTS(object, field) __builtin_preserve_field_info((object)->field, 2)
 
 /* Arguments of the call a stopped thread is in. */

@@ -10,6 +10,7 @@ mod clock;
 mod decode;
 mod mappings;
 mod names;
+mod paths;
 mod slices;
 mod tracing;
 mod types;
@@ -18,6 +19,7 @@ mod waits;
 use super::arguments;
 use crate::record::{MaxOverhead, Rate};
 use crate::stacks::{self, Of, Stacks};
+use crate::{host, mounts};
 use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, RingBuf};
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::programs::{BtfTracePoint, Program, ProgramError};
@@ -67,6 +69,12 @@ const NEEDED: &[&str] = &[
 
 /// Younger kernels have these; without them a wait on a local network peer may stay a wait.
 const WANTED: &[&str] = &["sk_data_ready", "sock_send_length"];
+
+/// When requests to disks begin and end; a kernel without block devices has none.
+const REQUESTS: &[&str] = &["block_rq_issue", "block_rq_complete"];
+
+/// Which file a fault is about, the best first: the first that can be had is enough.
+const PAGES: [&str; 2] = ["mm_filemap_fault", "mm_filemap_add_to_page_cache"];
 
 /// Threads that are followed at once, and one more; what is left out is counted. 300 bytes each.
 const BOOKS: u32 = 16 * 1024;
@@ -143,7 +151,7 @@ pub(crate) struct Bpf {
 impl Bpf {
     /// Attaches everything, for a tree whose root is held and will enter `execve` next.
     pub(crate) fn start(root: Pid, cpus: &[u32], rate: Rate, bound: MaxOverhead) -> Result<Self, Refused> {
-        let btf = types::read(NEEDED.iter().chain(WANTED).copied())?;
+        let btf = types::read([NEEDED, WANTED, REQUESTS, &PAGES].into_iter().flatten().copied())?;
         let kinds = arguments::kinds();
         // A CPU that comes later has no buffer: what happens on it counts as lost.
         let buffered = cpus.iter().max().map_or(1, |last| last + 1);
@@ -178,6 +186,8 @@ impl Bpf {
                 remedy: "a kernel from 6.3 on tells which socket became ready and who sent".into(),
             },
         });
+        let (disks, decoder) = files(&mut ebpf, &btf);
+        sources.extend(disks);
         let clock = Clock::start(&mut ebpf, cpus, rate);
         sources.push(match &clock {
             Ok(_) => full("faults"),
@@ -216,7 +226,7 @@ impl Bpf {
             waits,
             stacks: Stacks::new(),
             python: FxHashMap::default(),
-            decoder: Decoder::default(),
+            decoder,
             lost_before: 0,
             sources,
             tracing,
@@ -457,6 +467,35 @@ fn calls_of(ebpf: &Ebpf) -> Vec<CallStats> {
         used.for_each(|words| add(&mut calls, words));
     }
     calls.into_values().collect()
+}
+
+/// Attaches what names requests to disks and the files of faults; says what it cannot.
+fn files(ebpf: &mut Ebpf, btf: &Btf) -> (Vec<Source>, Decoder) {
+    let refused: Vec<_> = attach(ebpf, REQUESTS, btf).into_iter().filter_map(Result::err).collect();
+    let partial = |name: &str, why: String, remedy: &str| Source {
+        name: name.into(),
+        seen: Extent::Partial,
+        why,
+        remedy: remedy.into(),
+    };
+    let requests = match refused.first() {
+        None => full("disks"),
+        Some(why) => partial("disks", why.to_string(), "a kernel with the block layer's tracepoints"),
+    };
+    let attached = |ebpf: &mut Ebpf, name| attach(ebpf, &[name], btf).into_iter().all(|done| done.is_ok());
+    let exact = attached(ebpf, PAGES[0]);
+    let pages = match exact || attached(ebpf, PAGES[1]) {
+        _ if exact => None,
+        true => Some(partial(
+            "pages",
+            "of faults that wait for what was being read already, the file is not known".into(),
+            "a kernel from 6.13 on tells the file of each fault",
+        )),
+        false => Some(partial("pages", "the kernel does not tell the files of faults".into(), "")),
+    };
+    // Only where each fault on a file is told is one that is not told a fault on swap.
+    let decoder = Decoder::new(exact && mounts::swaps(host::here()));
+    (iter::once(requests).chain(pages).collect(), decoder)
 }
 
 fn ring(ebpf: &mut Ebpf, name: &'static str) -> Result<RingBuf<MapData>, Refused> {

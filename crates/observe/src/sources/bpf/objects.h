@@ -4,7 +4,7 @@
  * control groups let it run.
  */
 #pragma once
-#include "books.h"
+#include "paths.h"
 
 INLINE void read_ends(struct sock *sk, struct ends *ends)
 {
@@ -24,6 +24,9 @@ INLINE void read_ends(struct sock *sk, struct ends *ends)
 		bpf_probe_read_kernel(ends->remote + 12, 4, __builtin_preserve_access_index(&common->skc_daddr));
 	}
 }
+
+#define PIPEFS_MAGIC 0x50495045
+#define ANON_INODE_MAGIC 0x09041934
 
 __attribute__((noinline)) int tell_object(u64 file_, u64 now, u32 tid)
 {
@@ -62,7 +65,29 @@ __attribute__((noinline)) int tell_object(u64 file_, u64 now, u32 tid)
 		}
 	}
 	EMIT(record);
+	/* Pipes, sockets and the like have no path. */
+	if (type == 0140000 || type == 0 || record.magic == PIPEFS_MAGIC || record.magic == ANON_INODE_MAGIC)
+		return 0;
+	tell_path((u64)inode, (u64)dentry, (u64)READ(path, mnt), now, tid);
 	return 0;
+}
+
+/* What a call with a path among its arguments waits on. */
+__attribute__((noinline)) u64 path_of(struct thread *thread, u32 kind, u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct mm_struct *mm = task->mm;
+	if (!thread)
+		return 0;
+	if (!thread->mm)
+		thread->mm = (u64)mm;
+	if (thread->mm == (u64)mm)
+		return tell_argument(thread, kind, now);
+	/* The old image is gone in the middle of its execve, and with it the argument. */
+	u64 image = (u64)READ(mm, exe_file);
+	if (image)
+		tell_object(image, now, task->pid);
+	return image;
 }
 
 /* Which object the call of a thread that leaves is about; user space is told what it is when that is new. */
@@ -71,6 +96,8 @@ INLINE u64 object_of(struct task_struct *task, struct files_struct *files, struc
 	u8 kind = arg_kind[index_of(call) & (2 * CALLS - 1)];
 	if (kind == ARG_NONE)
 		return 0;
+	if (kind >= ARG_PATH)
+		return path_of(thread, kind, now);
 	bool compat __attribute__((unused)) = call & COMPAT;
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	u64 arg = ARG0(regs, compat);

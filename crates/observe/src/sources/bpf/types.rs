@@ -15,17 +15,26 @@ const PATH: &str = "/sys/kernel/btf/vmlinux";
 
 /// What `kernel.h` declares: the loader looks up where the running kernel has their fields.
 const STRUCTS: &[&str] = &[
+    "address_space",
     "cfs_bandwidth",
     "dentry",
     "fdtable",
     "file",
     "files_struct",
+    "folio",
+    "fs_struct",
+    "gendisk",
+    "hlist_head",
+    "hlist_node",
     "in6_addr",
     "inode",
     "mm_struct",
+    "mount",
     "path",
     "pt_regs",
     "qstr",
+    "request",
+    "request_queue",
     "sched_entity",
     "sched_info",
     "signal_struct",
@@ -39,6 +48,7 @@ const STRUCTS: &[&str] = &[
     "thread_struct",
     "unix_sock",
     "user_pt_regs",
+    "vfsmount",
 ];
 
 /// Reads what the kernel half and these tracepoints need. A type has the number that the kernel gives it.

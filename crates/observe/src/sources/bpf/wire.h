@@ -23,6 +23,9 @@ enum kind {
 	K_RAN,    /* for the next switch of this CPU: who had it, and throttling */
 	K_DEAD,   /* for the next switch of this CPU: the leaver's counters */
 	K_READY,  /* for the next wake of this CPU: the socket that became ready */
+	K_PATH = 20, /* a: path_kind; what a file is called */
+	K_PAGE = 21, /* for the fault that the thread blocks in next: whose page it needs */
+	K_REQUEST = 22, /* for the next wake of this thread: the request whose end it follows from */
 
 	/* In the ring `stacks`. */
 	K_SAMPLE_STACK = 64, /* a: mode */
@@ -43,6 +46,17 @@ enum object_kind { ON_UNKNOWN, ON_FILE, ON_NET, ON_UNIX, ON_OTHER_SOCKET, ON_FUT
 #define F_UNINTERRUPTIBLE 1
 #define F_IO 2
 #define F_LAST 4
+
+enum path_kind {
+	PATH_OF_FILE,
+	PATH_IN_FILESYSTEM, /* from the root of its filesystem, wherever that is mounted */
+	PATH_GIVEN,         /* as given to the call that the thread is in; the file itself is not known */
+};
+/* In flags. */
+#define PATH_CUT 1
+#define PATH_DELETED 2
+/* Object of a switch: the thread's last PATH_GIVEN. No kernel address, and not aligned like a futex. */
+#define GIVEN_PATH 1
 
 struct head {
 	u64 at;
@@ -160,6 +174,34 @@ struct ends_record { /* K_SEND, K_READY */
 	u32 pad;
 	struct ends ends;
 	struct slot tail[];
+};
+
+struct path_record {
+	struct head head;
+	u64 ino;
+	u32 dev;
+	u32 length; /* bytes of `text` that are used */
+	char text[]; /* parts, the last one first, each with a 0 behind it */
+};
+
+struct page_record {
+	struct head head;
+	u64 ino; /* 0: no file was seen */
+	u32 dev;
+	u32 pad;
+};
+
+struct request_about {
+	u32 dev;
+	u32 bytes;
+	u64 queue_ns, device_ns;
+	u32 write;
+	u32 pad;
+};
+
+struct request_record {
+	struct head head; /* tid: who is about to be woken */
+	struct request_about about;
 };
 
 /*

@@ -1,0 +1,156 @@
+//! The files that threads wait on: each a number while the program runs, a path at the end.
+
+use model::recording::{Device, Object};
+use model::{Seen, run::WaitOn};
+use rustc_hash::FxHashMap;
+
+/// A file by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct File(u32);
+
+impl File {
+    /// It is not known which.
+    pub(crate) const UNSEEN: File = File(0);
+    /// One of the many that are not told apart.
+    pub(crate) const MANY: File = File(1);
+
+    /// Whether it is one file.
+    pub(crate) fn is_one(self) -> bool {
+        self.0 > 1
+    }
+}
+
+/// Files that are told apart. A search of a whole disk comes by millions.
+const FILES: usize = 16_384;
+
+/// What files are called.
+#[derive(Debug)]
+pub(crate) struct Files {
+    by_inode: FxHashMap<(u32, u64), File>,
+    /// Path and device, from the third number on.
+    files: Vec<(String, u32)>,
+    devices: FxHashMap<u32, String>,
+}
+
+impl Files {
+    pub(crate) fn new(devices: &[Device]) -> Self {
+        let devices = devices.iter().map(|device| (device.dev, device.name.clone())).collect();
+        Self { by_inode: FxHashMap::default(), files: Vec::new(), devices }
+    }
+
+    /// From now on this is its path. Another than before is another file: inodes are used again.
+    pub(crate) fn told(&mut self, dev: u32, ino: u64, path: &str) {
+        let known = self.by_inode.get(&(dev, ino)).and_then(|file| self.get(*file));
+        if known.is_none_or(|(known, _)| known != path) {
+            self.add(dev, ino, path);
+        }
+    }
+
+    fn add(&mut self, dev: u32, ino: u64, path: &str) -> File {
+        if self.files.len() >= FILES {
+            // It may have had a name that is not its own any more.
+            self.by_inode.remove(&(dev, ino));
+            return File::MANY;
+        }
+        self.files.push((path.to_owned(), dev));
+        let file = File(self.files.len() as u32 + 1);
+        self.by_inode.insert((dev, ino), file);
+        file
+    }
+
+    /// Which file a call was about.
+    pub(crate) fn of(&mut self, object: &Object) -> File {
+        match object {
+            Object::File { dev, ino, name, .. } => match self.by_inode.get(&(*dev, *ino)) {
+                Some(file) => *file,
+                // Its path was lost, or was not recorded: the last part of it is better than nothing.
+                None if *name != Default::default() => self.add(*dev, *ino, &format!("…/{}", name.to_text())),
+                None => File::UNSEEN,
+            },
+            _ => File::UNSEEN,
+        }
+    }
+
+    /// The file with this inode.
+    pub(crate) fn at(&self, dev: u32, ino: u64) -> File {
+        let many = if self.files.len() >= FILES { File::MANY } else { File::UNSEEN };
+        self.by_inode.get(&(dev, ino)).copied().unwrap_or(many)
+    }
+
+    fn get(&self, file: File) -> Option<&(String, u32)> {
+        self.files.get((file.0 as usize).checked_sub(2)?)
+    }
+
+    /// Kind and name as every output has them.
+    pub(crate) fn show(&self, file: File) -> WaitOn {
+        let name = match self.get(file) {
+            Some((path, _)) => Seen::Value(path.clone()),
+            None if file == File::MANY => Seen::unseen("more files than are told apart"),
+            None => Seen::unseen("which file was not seen"),
+        };
+        WaitOn { kind: "file".to_owned(), name }
+    }
+
+    /// The device that a file is on.
+    pub(crate) fn device_of(&self, file: File) -> Seen<String> {
+        match self.get(file) {
+            Some((_, dev)) => self.device(*dev),
+            None => Seen::unseen("which file was not seen"),
+        }
+    }
+
+    /// What a device is called.
+    pub(crate) fn device(&self, dev: u32) -> Seen<String> {
+        match self.devices.get(&dev) {
+            Some(name) => Seen::Value(name.clone()),
+            None if dev == 0 => Seen::unseen("only the path is known that was given to the call"),
+            None => Seen::unseen("the device was not there when the recording began"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::recording::FileKind;
+
+    fn object(ino: u64) -> Object {
+        Object::File { kind: FileKind::Disk, dev: 8 << 20, ino, name: "x".into() }
+    }
+
+    fn name(files: &Files, file: File) -> Seen<String> {
+        files.show(file).name
+    }
+
+    #[test]
+    fn an_inode_that_is_used_again_is_another_file() {
+        let mut files = Files::new(&[Device { dev: 8 << 20, name: "sda".into() }]);
+        files.told(8 << 20, 5, "/a");
+        let before = files.of(&object(5));
+        files.told(8 << 20, 5, "/a");
+        assert_eq!(files.of(&object(5)), before);
+        files.told(8 << 20, 5, "/b");
+        let after = files.of(&object(5));
+        assert_eq!(name(&files, before), Seen::Value("/a".into()));
+        assert_eq!(name(&files, after), Seen::Value("/b".into()));
+        assert_eq!(files.device_of(after), Seen::Value("sda".into()));
+        let untold = files.of(&object(6));
+        assert_eq!(name(&files, untold), Seen::Value("…/x".into()));
+    }
+
+    #[test]
+    fn past_the_bound_files_are_one_of_many_and_none_has_anothers_name() {
+        let mut files = Files::new(&[]);
+        for ino in 0..FILES as u64 {
+            files.told(1, ino, "/x");
+        }
+        files.told(1, FILES as u64, "/y");
+        files.told(1, 3, "/z");
+        for ino in [FILES as u64, 3] {
+            assert_eq!(files.at(1, ino), File::MANY);
+            assert!(matches!(name(&files, files.at(1, ino)), Seen::Unseen(_)));
+        }
+        assert_eq!(name(&files, files.at(1, 4)), Seen::Value("/x".into()));
+        assert_eq!(files.by_inode.len(), FILES - 1);
+    }
+}
