@@ -23,7 +23,7 @@ use model::recording::{Calls, Comm, Counters, Ends, Event, In, Left, Mode, Out, 
 use model::{Call, Header, Ns, Pid, State, Tid};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use waits::Waits;
+use waits::{By, Waits};
 
 pub(crate) use close::Closed;
 pub(crate) use files::{File, Files};
@@ -462,6 +462,7 @@ impl Followed {
                         State::Unexplained,
                         Reason::NoWake,
                         at.saturating_sub(thread.since),
+                        By::Unknown,
                         None,
                     );
                     self.book(index, at, State::Unexplained, Reason::NoWake);
@@ -470,6 +471,21 @@ impl Followed {
             }
         }
         self.threads[index as usize].doing = Doing::Running;
+    }
+
+    fn ender(&self, waker: &Waker) -> By {
+        match waker {
+            Waker::Task { name: Some(name), .. } => By::Outside(*name),
+            Waker::Task { tid, name: None } => match self.by_tid.get(tid) {
+                Some(index) => By::Thread(self.threads[*index as usize].name),
+                None => By::Unknown,
+            },
+            Waker::Timer => By::Timer,
+            Waker::Device => By::Device,
+            Waker::Network { .. } => By::Network,
+            Waker::Interrupt => By::Interrupt,
+            Waker::Unknown => By::Unknown,
+        }
     }
 
     fn woken(&mut self, at: Ns, tid: Tid, waker: &Waker, calls: &Calls) {
@@ -499,7 +515,8 @@ impl Followed {
         let about = self.about(index, &wait);
         let (state, reason) = classify(&wait, waker, self.arch, about);
         self.threads[index as usize].last_wait = Some((state, reason));
-        self.waits.record(state, reason, ns, request.filter(|_| state == State::Disk));
+        let by = self.ender(waker);
+        self.waits.record(state, reason, ns, by, request.filter(|_| state == State::Disk));
         let source = match waker {
             Waker::Task { name: None, .. } => running.filter(|waker| *waker != index).map(Source::Running),
             Waker::Network { ready, .. } => self.sender(&wait, *ready, running, calls),

@@ -556,6 +556,8 @@ fn wait_rows(tree: &Tree, ledger: &Ledger) -> Vec<WaitRow> {
             requests: Seen::unseen(why),
             queue_ns: Seen::unseen(why),
             device_ns: Seen::unseen(why),
+            by: Vec::new(),
+            histogram: Vec::new(),
         })
         .collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.total_ns));

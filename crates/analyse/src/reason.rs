@@ -32,7 +32,8 @@ pub(crate) enum On {
     Tty,
     Device,
     Unix,
-    Futex,
+    /// By its address in the process; 0 when that was not seen.
+    Futex(u64),
     Timer,
     Child,
     /// An internet socket; the end with the lower port, which is the service as a rule.
@@ -54,7 +55,8 @@ impl On {
             On::Tty => ("tty", Seen::Absent),
             On::Device => ("device", Seen::Absent),
             On::Unix => ("unix", Seen::Absent),
-            On::Futex => ("futex", Seen::Absent),
+            On::Futex(0) => ("futex", Seen::Absent),
+            On::Futex(address) => ("futex", Seen::Value(format!("{address:#x}"))),
             On::Timer => ("timer", Seen::Absent),
             On::Child => ("child", Seen::Absent),
             On::Tcp(address, port) => ("tcp", Seen::Value(show_end(address, port))),
@@ -84,11 +86,12 @@ impl Reason {
         }
     }
 
-    /// The same for any file.
+    /// The same for any file, and any futex.
     pub(crate) fn of_many(self) -> Self {
-        match self.file() {
-            Some(_) => self.of_file(File::MANY),
-            None => self,
+        match (self.file(), self) {
+            (Some(_), _) => self.of_file(File::MANY),
+            (None, Reason::Wait(call, On::Futex(_))) => Reason::Wait(call, On::Futex(0)),
+            (None, _) => self,
         }
     }
 
@@ -146,7 +149,7 @@ fn kind_of(wait: &Wait, waker: &Waker, arch: Arch, about: On) -> (State, On) {
         Object::Net(ends) => return (State::Network, on_net(*ends)),
         Object::Unix { .. } => return (State::Pipe, On::Unix),
         Object::OtherSocket { .. } => return by_waker(State::OtherWait),
-        Object::Futex { .. } => return (State::Lock, On::Futex),
+        Object::Futex { address } => return (State::Lock, On::Futex(*address)),
         // Only its path is known: the call and how it sleeps tell more.
         Object::File { dev: 0, .. } => {}
         Object::File { kind, .. } => match kind {
@@ -180,7 +183,7 @@ fn kind_of(wait: &Wait, waker: &Waker, arch: Arch, about: On) -> (State, On) {
         State::Sleep => (State::Sleep, On::Timer),
         State::Disk => (State::Disk, about),
         State::Pipe => (State::Pipe, On::Pipe),
-        state => (state, On::Futex),
+        state => (state, On::Futex(0)),
     }
 }
 

@@ -23,7 +23,7 @@ use smallvec::SmallVec;
 pub type Calls = SmallVec<[CallTime; 2]>;
 
 /// A thread's name as the kernel has it: up to 15 bytes of the program's choosing, then zeros.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct Comm(pub [u8; 16]);
 
 impl Comm {

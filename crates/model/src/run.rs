@@ -206,10 +206,30 @@ pub struct WaitRow {
     /// Time that they were with the device, likewise.
     #[serde(default = "unrecorded")]
     pub device_ns: Seen<Ns>,
+    /// Who or what ended them, most blocked time first; for a lock whoever held it, for a pipe whoever wrote.
+    #[serde(default)]
+    pub by: Vec<Ender>,
+    /// Their lengths by octave: (nanoseconds that they stayed below, how many).
+    #[serde(default)]
+    pub histogram: Vec<(Ns, u64)>,
 }
 
 fn unrecorded<T>() -> Seen<T> {
     Seen::unseen("made by a dwell that did not record it")
+}
+
+/// Who or what ended waits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ender {
+    /// `thread` (of the tree), `outside` (another program's thread, or the kernel's), `timer`, `device`, `network`,
+    /// `interrupt`, `unknown`.
+    pub kind: String,
+    /// The thread's name; empty for what is none.
+    pub name: String,
+    /// How many it ended.
+    pub times: u64,
+    /// Blocked time that these took.
+    pub ns: Ns,
 }
 
 /// What was waited on.

@@ -65,6 +65,19 @@ impl Histogram {
         self.max
     }
 
+    /// How many values each octave has, as (the first value beyond it, values): 1, 2, 4, … Empty ones are left out.
+    pub fn octaves(&self) -> Vec<(u64, u64)> {
+        let mut octaves: Vec<(u64, u64)> = Vec::new();
+        for (index, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let beyond = bounds(index).1.next_power_of_two();
+            match octaves.last_mut() {
+                Some((last, sum)) if *last == beyond => *sum += count,
+                _ => octaves.push((beyond, *count)),
+            }
+        }
+        octaves
+    }
+
     /// The value that `q` (0 to 1) of all values do not exceed, the nearest rank's place within its bucket taken
     /// linearly; never above the maximum. 0 when nothing came.
     pub fn quantile(&self, q: f64) -> u64 {
@@ -90,6 +103,13 @@ impl Histogram {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn octaves_have_what_is_below_them() {
+        let mut histogram = Histogram::default();
+        [1, 2, 3, 8, 15, 16, 1000].into_iter().for_each(|value| histogram.record(value));
+        assert_eq!(histogram.octaves(), [(2, 1), (4, 2), (16, 2), (32, 1), (1024, 1)]);
+    }
 
     proptest! {
         #[test]

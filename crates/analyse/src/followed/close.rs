@@ -8,7 +8,7 @@ use crate::pieces::Pieces;
 use crate::reason::{On, Reason, classify};
 use crate::split::{Counts, Own, add, interval, late, split};
 use model::recording::{Counters, Trailer};
-use model::run::{Phases, Thread, WaitRow};
+use model::run::{Phases, Thread, WaitOn, WaitRow};
 use model::{Basis, Ns, Part, Seen, State, Step};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -280,7 +280,13 @@ impl Followed {
                 Seen::Absent => Seen::Absent,
                 Seen::Unseen(why) => Seen::Unseen(why.clone()),
             };
+            let stack = wait.main_stack().map(|node| code.words(node));
             let (call, on) = match reason {
+                Reason::Wait(call, On::Futex(_)) if stack.as_deref().is_some_and(is_interpreter_lock) => {
+                    let on =
+                        WaitOn { kind: "futex".to_owned(), name: Seen::Value(INTERPRETER_LOCK.to_owned()) };
+                    (call.map(|call| self.arch.show(call)).unwrap_or_default(), on)
+                }
                 Reason::Wait(call, on) => {
                     (call.map(|call| self.arch.show(call)).unwrap_or_default(), on.show(&self.files))
                 }
@@ -296,12 +302,14 @@ impl Followed {
                 p50_ns: wait.lengths.quantile(0.5),
                 p99_ns: wait.lengths.quantile(0.99),
                 max_ns: wait.lengths.max(),
+                by: wait.enders(),
+                histogram: wait.lengths.octaves(),
                 device,
                 requests: figure(|requests| requests.count),
                 queue_ns: figure(|requests| requests.queue_ns),
                 device_ns: figure(|requests| requests.device_ns),
-                stack: match wait.main_stack() {
-                    Some(node) => Seen::Value(code.words(node)),
+                stack: match stack {
+                    Some(stack) => Seen::Value(stack),
                     None => Seen::unseen("no stack was taken of so short a wait, or of its kind"),
                 },
             }
@@ -330,6 +338,16 @@ impl Followed {
         };
         (device, Seen::unseen("no request was seen that ended such a wait"))
     }
+}
+
+/// What a futex is called that a thread of Python takes to run on.
+const INTERPRETER_LOCK: &str = "Python's interpreter lock";
+
+/// Whether a wait's stack, innermost first, leads into CPython's lock: `take_gil` where there are symbols, else what is
+/// exported and calls it.
+fn is_interpreter_lock(stack: &[String]) -> bool {
+    let takes = ["take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread", "_PyThreadState_Attach"];
+    stack.iter().take(8).any(|name| takes.iter().any(|takes| name.starts_with(takes)))
 }
 
 fn steps_by_reason(

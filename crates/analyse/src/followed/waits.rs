@@ -2,15 +2,21 @@
 
 use crate::reason::Reason;
 use model::because::Request;
+use model::recording::Comm;
+use model::run::Ender;
 use model::{Ns, State};
 use rustc_hash::FxHashMap;
 use stats::Histogram;
+use std::cmp::Reverse;
 
 /// Distinct waits that are told apart; what comes later is counted with the rest of its state.
 const DISTINCT: usize = 4096;
 
 /// The same with files told apart, so that a search of a disk leaves room for other waits.
 const FILES: usize = DISTINCT / 2;
+
+/// Enders of one kind of wait that are told apart.
+const ENDERS: usize = 64;
 
 /// Distinct stacks of one kind of wait that are told apart.
 const STACKS: usize = 256;
@@ -32,6 +38,36 @@ pub(crate) struct Wait {
     pub(crate) requests: Requests,
     /// Time by stack, as far as stacks were taken.
     stacks: FxHashMap<u32, Ns>,
+    /// How many were ended by whom, and their time.
+    by: FxHashMap<By, (u64, Ns)>,
+}
+
+/// Who or what ended a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum By {
+    /// A thread of the tree.
+    Thread(Comm),
+    /// Another one.
+    Outside(Comm),
+    Timer,
+    Device,
+    Network,
+    Interrupt,
+    Unknown,
+}
+
+impl By {
+    fn show(self) -> (&'static str, String) {
+        match self {
+            By::Thread(name) => ("thread", name.to_text()),
+            By::Outside(name) => ("outside", name.to_text()),
+            By::Timer => ("timer", String::new()),
+            By::Device => ("device", String::new()),
+            By::Network => ("network", String::new()),
+            By::Interrupt => ("interrupt", String::new()),
+            By::Unknown => ("unknown", String::new()),
+        }
+    }
 }
 
 /// Requests to disks that ended waits.
@@ -48,6 +84,17 @@ pub(crate) struct Requests {
 }
 
 impl Wait {
+    /// Who or what ended them, most time first.
+    pub(crate) fn enders(&self) -> Vec<Ender> {
+        let mut by: Vec<_> = self.by.iter().collect();
+        by.sort_by_key(|(by, (_, ns))| (Reverse(*ns), **by));
+        let ender = |(by, (times, ns)): (&By, &(u64, Ns))| {
+            let (kind, name) = by.show();
+            Ender { kind: kind.to_owned(), name, times: *times, ns: *ns }
+        };
+        by.into_iter().map(ender).collect()
+    }
+
     /// The stack that most of the time was spent in: a node of the tree of calls.
     pub(crate) fn main_stack(&self) -> Option<u32> {
         self.stacks.iter().max_by_key(|(node, ns)| (**ns, **node)).map(|(node, _)| *node)
@@ -55,7 +102,7 @@ impl Wait {
 }
 
 impl Waits {
-    pub(crate) fn record(&mut self, state: State, reason: Reason, ns: Ns, request: Option<Request>) {
+    pub(crate) fn record(&mut self, state: State, reason: Reason, ns: Ns, by: By, request: Option<Request>) {
         let known = self.rows.contains_key(&(state, reason));
         let reason = if !known && self.rows.len() >= FILES { reason.of_many() } else { reason };
         let known = self.rows.len() < DISTINCT || self.rows.contains_key(&(state, reason));
@@ -66,6 +113,9 @@ impl Waits {
             row.requests.device_ns += request.device_ns;
             row.requests.dev = request.dev;
         }
+        let by = if row.by.len() < ENDERS || row.by.contains_key(&by) { by } else { By::Unknown };
+        let ended = row.by.entry(by).or_default();
+        (ended.0, ended.1) = (ended.0 + 1, ended.1 + ns);
         row.total_ns += ns;
         row.lengths.record(ns);
     }

@@ -4,7 +4,7 @@ use crate::Look;
 use crate::clean::clean;
 use crate::paint::{Ink, Line};
 use crate::table::{Column, Table, figure, text};
-use crate::units::{count, duration, share_of_one};
+use crate::units::{count, counted, duration, share_of_one};
 use model::run::{CallRow, FunctionRow, Share, WaitRow};
 use model::{Ns, Run, Seen, State};
 use std::cmp::Reverse;
@@ -160,6 +160,8 @@ fn disks(run: &Run, look: Look) -> Vec<Line> {
 /// Waits whose stack is shown, and functions of each.
 const STACKS: usize = 2;
 const FUNCTIONS: usize = 5;
+/// Of those who ended it.
+const ENDERS: usize = 2;
 
 /// Where a wait was called from.
 fn from(wait: &WaitRow, look: Look) -> Vec<Line> {
@@ -177,9 +179,27 @@ fn from(wait: &WaitRow, look: Look) -> Vec<Line> {
         names.push(look.rest().to_owned());
     }
     let what = if wait.call.is_empty() { "fault" } else { &wait.call };
-    let called = format!(" ({}) from {}", clean(what, look.unicode), names.join(look.called_by()));
+    let called = format!(
+        " ({}) from {}{}",
+        clean(what, look.unicode),
+        names.join(look.called_by()),
+        ended_by(wait, look)
+    );
     let line = Line::new(look).add(Ink::Plain, "  ").add(Ink::Of(wait.reason), wait.reason.name());
     line.add(Ink::Plain, &called).wrap(6)
+}
+
+/// Who ended most of the waits, where that was a thread: whoever held the lock, or wrote into the pipe.
+fn ended_by(wait: &WaitRow, look: Look) -> String {
+    let threads = wait.by.iter().filter(|ender| matches!(ender.kind.as_str(), "thread" | "outside"));
+    let who: Vec<String> = threads
+        .take(ENDERS)
+        .map(|ender| {
+            let outside = if ender.kind == "outside" { ", another program" } else { "" };
+            format!("{} ({}{outside})", clean(&ender.name, look.unicode), counted(ender.times, "time"))
+        })
+        .collect();
+    if who.is_empty() { String::new() } else { format!("; ended by {}", who.join(", ")) }
 }
 
 /// The system calls of the tree, most CPU time first, and its faults.

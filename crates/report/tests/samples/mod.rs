@@ -214,6 +214,8 @@ fn wait(
         requests: if reason == State::Disk { Seen::Value(calls) } else { Seen::Absent },
         queue_ns: if reason == State::Disk { Seen::Value(total_ns / 20) } else { Seen::Absent },
         device_ns: if reason == State::Disk { Seen::Value(total_ns) } else { Seen::Absent },
+        by: Vec::new(),
+        histogram: Vec::new(),
     }
 }
 
