@@ -14,6 +14,8 @@ mod close;
 mod waits;
 
 use crate::calls::{Arch, touches_a_peer};
+use crate::connections::Connections;
+use crate::lookups::Lookups;
 use crate::path::{Path, Place, Slicing};
 use crate::reason::{Reason, classify};
 use crate::split::{Counts, Kind, one};
@@ -101,6 +103,8 @@ pub(crate) struct Followed {
     place_of: Vec<(Index, State, Reason)>,
     sent: FxHashMap<Ends, Sent>,
     waits: Waits,
+    connections: Connections,
+    lookups: Lookups,
     root_alive: u32,
     leaving_together: bool,
     last: Option<Index>,
@@ -124,6 +128,8 @@ impl Followed {
             place_of: Vec::new(),
             sent: FxHashMap::default(),
             waits: Waits::default(),
+            connections: Connections::default(),
+            lookups: Lookups::default(),
             root_alive: 0,
             leaving_together: false,
             last: None,
@@ -133,6 +139,12 @@ impl Followed {
 
     /// Takes one event. Events after the end of the root's last thread are ignored.
     pub(crate) fn event(&mut self, event: &Event) {
+        match event {
+            // Told when all is over, as a rule, of what was before.
+            Event::Connection(connection) => return self.connections.told(connection),
+            Event::Lookup(lookup) => return self.lookups.told(lookup),
+            _ => {}
+        }
         let (None, Some(at)) = (self.end, event.at()) else { return };
         if self.start == 0 {
             // Of a recording whose beginning is lost; otherwise the first event says when the wall begins.
@@ -448,6 +460,9 @@ impl Followed {
         let (state, reason) = classify(&wait, waker, self.arch);
         thread.last_wait = Some((state, reason));
         self.waits.record(state, reason, at.saturating_sub(thread.since));
+        if state == State::Network {
+            self.connections.waited(&wait, waker, at.saturating_sub(thread.since));
+        }
         let source = match waker {
             Waker::Task { name: None, .. } => running.filter(|waker| *waker != index).map(Source::Running),
             Waker::Network { ready, .. } => self.sender(&wait, *ready, running, calls),
@@ -500,6 +515,7 @@ impl Followed {
 
     fn sends(&mut self, at: Ns, tid: Tid, ends: Ends, calls: &Calls) {
         let Some(sender) = self.ran_until(tid, at, calls) else { return };
+        self.connections.sent(ends);
         if is_local(ends) {
             let path = self.threads[sender as usize].path.clone();
             let at = self.threads[sender as usize].since;

@@ -5,6 +5,7 @@
 
 use crate::account::{Basis, Part, State, Step};
 use crate::coverage::Coverage;
+use crate::peers::{ConnectionRow, LookupRow};
 use crate::profile::Profile;
 use crate::recording::{Ending, Host};
 use crate::{Ns, Pid, Seen, Tid};
@@ -43,6 +44,12 @@ pub struct Run {
     pub threads: Vec<Thread>,
     /// What threads of the tree were blocked on, on the path or not, longest first.
     pub waits: Vec<WaitRow>,
+    /// TCP connections of the tree by peer, those most waited on first.
+    #[serde(default = "unrecorded")]
+    pub connections: Seen<Vec<ConnectionRow>>,
+    /// Questions for names over UDP that the tree asked, by name, longest total first.
+    #[serde(default = "unrecorded")]
+    pub lookups: Seen<Vec<LookupRow>>,
     /// System calls of the tree that returned, longest total first.
     pub syscalls: Seen<Vec<CallRow>>,
     /// Page faults of the tree.
@@ -306,6 +313,11 @@ fn slices_from_states<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<
     #[derive(Deserialize)]
     struct Slice(#[serde(deserialize_with = "from_states")] Vec<(State, Ns)>);
     Ok(Vec::<Slice>::deserialize(deserializer)?.into_iter().map(|slice| slice.0).collect())
+}
+
+/// Of a field that came after what is read.
+fn unrecorded<T>() -> Seen<T> {
+    Seen::unseen("this was written by a version of dwell that did not look")
 }
 
 /// The only schema that is read back.

@@ -13,7 +13,7 @@
  *
  * No locks: a thread's book is written on the CPU that runs it, statistics and buffers are per CPU.
  */
-#include "objects.h"
+#include "network.h"
 
 /* ---- system calls ---------------------------------------------------------------------------------------- */
 
@@ -499,6 +499,11 @@ int sock_send_length(u64 *ctx)
 		return 0;
 	settle(thread, now);
 	EMIT_WITH_SLOTS(record, thread);
+	if (record.ends.protocol == IPPROTO_TCP && record.ends.remote_port) {
+		u64 key = 0;
+		bpf_probe_read_kernel(&key, sizeof(key), ctx);
+		sent_on(key, task->pid, now);
+	}
 	return 0;
 }
 

@@ -24,6 +24,9 @@ enum kind {
 	K_DEAD,   /* for the next switch of this CPU: the leaver's counters */
 	K_READY,  /* for the next wake of this CPU: the socket that became ready */
 
+	K_CONNECTION = 40, /* a: how it began (`network.h`); flags: F_CLOSED, F_NO_DELAY */
+	K_PACKET,          /* a: whether it asks for a name, rather than answers */
+
 	/* In the ring `stacks`. */
 	K_SAMPLE_STACK = 64, /* a: mode */
 	K_WAIT_STACK,
@@ -43,6 +46,8 @@ enum object_kind { ON_UNKNOWN, ON_FILE, ON_NET, ON_UNIX, ON_OTHER_SOCKET, ON_FUT
 #define F_UNINTERRUPTIBLE 1
 #define F_IO 2
 #define F_LAST 4
+#define F_CLOSED 1
+#define F_NO_DELAY 2
 
 struct head {
 	u64 at;
@@ -160,6 +165,24 @@ struct ends_record { /* K_SEND, K_READY */
 	u32 pad;
 	struct ends ends;
 	struct slot tail[];
+};
+
+struct connection_record {
+	struct head head; /* tid: who opened it or sent on it first; 0 when not seen */
+	u64 began, established;
+	u64 sent, received;
+	u32 round_trip_us, round_trip_us_min;
+	u32 retransmits, segment_bytes_max;
+	struct ends ends;
+};
+
+/* Most of a packet that is copied: the heads of IPv6, UDP and DNS, and a question as long as it gets. */
+#define PACKET_MAX 328
+struct packet_record {
+	struct head head; /* tid: who asks */
+	u32 len;
+	u32 pad;
+	u8 bytes[PACKET_MAX]; /* from the head of IP on */
 };
 
 /*
