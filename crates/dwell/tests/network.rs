@@ -1,7 +1,7 @@
 //! Connections and names, against what servers counted, what `ss` and tcpdump saw, and what the client's own clock said.
 //!
 //! Each test has a network namespace of its own, made by `unshare` and gone with its processes: it has a loopback
-//! interface and nothing else, so ports are free, also 53. The server runs beside dwell, outside its tree.
+//! interface and nothing else (with an address that is none of loopback's, or getent asks for nothing), so ports are free, also 53. The server runs beside dwell, outside its tree.
 
 mod support;
 
@@ -49,10 +49,10 @@ fn python() -> &'static str {
 fn beside(place: &Path, setup: &str, server: &str, client: &[&str]) -> Told {
     let mut launcher = Command::new("timeout");
     let script = format!(
-        "set -e; cd {place}; rm -f ready full; ip link set lo up; {setup}\n\
-         {python} {SCRIPT} {server} > facts.json &\n\
+        "set -e; cd {place}; rm -f ready full; ip link set lo up; ip addr add 192.0.2.1/32 dev lo; {setup}\n\
+         {python} {SCRIPT} {server} > facts.json & pids=\"$pids $!\"\n\
          for try in $(seq 500); do [ -e ready ] && break; sleep 0.01; done\n\
-         set +e; \"$@\"; code=$?; sleep 0.3; kill $(jobs -p) 2>/dev/null; wait; exit $code",
+         set +e; \"$@\"; code=$?; sleep 0.3; kill $pids 2>/dev/null; wait; exit $code",
         place = place.display(),
         python = python(),
     );
@@ -235,7 +235,7 @@ fn names_have_the_times_that_their_server_and_tcpdump_saw() {
     std::fs::write(place.0.join("nsswitch.conf"), "hosts: dns\n").unwrap();
     let setup = format!(
         "mount --bind {path}/resolv.conf /etc/resolv.conf; mount --bind {path}/nsswitch.conf /etc/nsswitch.conf; \
-         tcpdump -i lo -n -tt --time-stamp-precision=nano -l udp port 53 > packets.txt 2> tcpdump.txt & \
+         tcpdump -i lo -n -tt --time-stamp-precision=nano -l udp port 53 > packets.txt 2> tcpdump.txt & pids=$!; \
          for try in $(seq 500); do grep -q listening tcpdump.txt && break; sleep 0.01; done"
     );
     let run = || beside(&place.0, &setup, "serve_names 30", &["names"]);
@@ -293,20 +293,20 @@ fn what_is_not_asked_by_the_tree_is_not_told() {
     std::fs::write(place.0.join("resolv.conf"), "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n").unwrap();
     let other = format!(
         "mount --bind {path}/resolv.conf /etc/resolv.conf; \
-         (sleep 0.5; getent ahostsv4 other.test; {python} {SCRIPT} late) > other.txt 2>&1 &",
+         (while ! [ -e ready ]; do sleep 0.01; done; sleep 0.5; getent ahostsv4 other.test; {python} {SCRIPT} late) > other.txt 2>&1 &",
         path = place.0.display(),
         python = python(),
     );
     let told = {
         let mut launcher = Command::new("timeout");
         let script = format!(
-            "cd {}; ip link set lo up; {other} {python} {SCRIPT} serve_names 1 &\n\
-             \"$@\"; code=$?; kill $(jobs -p) 2>/dev/null; wait; exit $code",
+            "cd {}; ip link set lo up; ip addr add 192.0.2.1/32 dev lo; {other} {python} {SCRIPT} serve_names 1 & pids=$!\n\
+             \"$@\"; code=$?; kill $pids 2>/dev/null; wait; exit $code",
             place.0.display(),
             python = python(),
         );
         launcher.args(["-k", "5", "60", "unshare", "--net", "--mount", "sh", "-c", &script, "sh"]);
-        run_as(&mut launcher, &["sleep", "2"], Stdio::null(), |_| ())
+        run_as(&mut launcher, &["sleep", "4"], Stdio::null(), |_| ())
     };
     let asked = place.lines("asked.json");
     assert!(asked.iter().any(|line| line["name"] == "other.test"), "{asked:?}");

@@ -23,7 +23,7 @@ pub struct Connection {
     pub round_trip_ns: Option<Ns>,
     /// The smallest of the last five minutes (`rtt_min`).
     pub round_trip_ns_min: Option<Ns>,
-    /// Payload sent, each byte once (`bytes_sent` - `bytes_retrans`), since `span.0`.
+    /// Payload sent and acknowledged since `span.0` (`bytes_acked`, without the bytes that SYN and FIN count as).
     pub sent_bytes: u64,
     /// Payload received, likewise (`bytes_received`, without the byte that the other end's FIN counts as).
     pub received_bytes: u64,

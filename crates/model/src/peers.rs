@@ -29,7 +29,7 @@ pub struct ConnectionRow {
     pub round_trip_ns: Option<Ns>,
     /// The smallest round trip of all.
     pub round_trip_ns_min: Option<Ns>,
-    /// Payload sent.
+    /// Payload sent and acknowledged.
     pub sent_bytes: u64,
     /// Payload received.
     pub received_bytes: u64,

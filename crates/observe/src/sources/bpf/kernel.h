@@ -87,6 +87,7 @@ struct net;
 typedef struct { struct net *net; } possible_net_t;
 struct sock_common {
 	u16 skc_family;
+	unsigned char skc_state;
 	unsigned long skc_flags;
 	possible_net_t skc_net;
 	u32 skc_daddr, skc_rcv_saddr;
@@ -101,8 +102,8 @@ struct inet_sock { u16 inet_sport; };
 struct minmax_sample { u32 v; };
 struct minmax { struct minmax_sample s[3]; };
 struct tcp_sock {
-	u64 bytes_sent, bytes_retrans, bytes_received;
-	u32 srtt_us, total_retrans, mss_cache;
+	u64 bytes_acked, bytes_received;
+	u32 srtt_us, total_retrans, mss_cache, snd_una, write_seq;
 	struct minmax rtt_min;
 	u8 nonagle : 4;
 };

@@ -12,8 +12,12 @@
 
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
+#define TCP_FIN_WAIT1 4
+#define TCP_FIN_WAIT2 5
 #define TCP_CLOSE 7
+#define TCP_LAST_ACK 9
 #define TCP_LISTEN 10
+#define TCP_CLOSING 11
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
 #define SOCK_DONE 1 /* bit of skc_flags: the other end's FIN is in */
@@ -58,9 +62,15 @@ __attribute__((noinline)) int note_connection(u64 key, struct connection *connec
 	return 0;
 }
 
-INLINE u64 payload_sent(struct tcp_sock *tcp)
+/* Sent and acknowledged. What was handed to the device is no measure: that it dropped some is not always known. A SYN
+ * and a FIN count as a byte each; a FIN is acknowledged when nothing is left to be. */
+INLINE u64 payload_sent(struct tcp_sock *tcp, u8 how, u32 state)
 {
-	return READ(tcp, bytes_sent) - READ(tcp, bytes_retrans);
+	u64 acked = READ(tcp, bytes_acked);
+	bool fin = state == TCP_FIN_WAIT1 || state == TCP_FIN_WAIT2 || state == TCP_LAST_ACK || state == TCP_CLOSING;
+	if (acked && how == BEGAN_OPENED)
+		acked--;
+	return acked - (acked && fin && READ(tcp, snd_una) == READ(tcp, write_seq));
 }
 
 /* The other end's FIN counts as a byte. */
@@ -81,18 +91,20 @@ INLINE bool no_delay(struct tcp_sock *tcp)
 	return word >> __builtin_preserve_field_info(tcp->nonagle, 5) & TCP_NAGLE_OFF;
 }
 
-__attribute__((noinline)) int tell_connection(u64 key, struct connection *connection, u64 now, u32 closed)
+/* `before`: in which state it closed; 0 of one that is open. */
+__attribute__((noinline)) int tell_connection(u64 key, struct connection *connection, u64 now, u32 before)
 {
 	if (!connection)
 		return 0;
 	struct tcp_sock *tcp = (void *)key;
+	struct sock_common *common = __builtin_preserve_access_index(&((struct sock *)key)->__sk_common);
 	struct connection_record record = {
 		.head = HEAD(K_CONNECTION, connection->how, connection->tid, now),
 		.began = connection->began,
 		.established = connection->established,
 	};
-	record.head.flags = (closed ? F_CLOSED : 0) | (no_delay(tcp) ? F_NO_DELAY : 0);
-	record.sent = payload_sent(tcp) - connection->sent;
+	record.head.flags = (before ? F_CLOSED : 0) | (no_delay(tcp) ? F_NO_DELAY : 0);
+	record.sent = payload_sent(tcp, connection->how, before ? before : READ(common, skc_state)) - connection->sent;
 	record.received = payload_received(tcp) - connection->received;
 	record.retransmits = READ(tcp, total_retrans) - connection->retransmits;
 	record.round_trip_us = READ(tcp, srtt_us) >> 3;
@@ -153,7 +165,7 @@ __attribute__((noinline)) int is_closed(u64 key, u32 before)
 	struct connection *connection = bpf_map_lookup_elem(&connections, &key);
 	if (!connection)
 		return 0;
-	tell_connection(key, connection, bpf_ktime_get_ns(), 1);
+	tell_connection(key, connection, bpf_ktime_get_ns(), before);
 	bpf_map_delete_elem(&connections, &key);
 	return 0;
 }
@@ -187,7 +199,7 @@ __attribute__((noinline)) int sent_on(u64 key, u32 tid, u64 now)
 	}
 	struct tcp_sock *tcp = (void *)key;
 	struct connection found = { .began = now, .tid = tid, .how = BEGAN_FOUND };
-	found.sent = payload_sent(tcp);
+	found.sent = payload_sent(tcp, BEGAN_FOUND, TCP_ESTABLISHED);
 	found.received = payload_received(tcp);
 	found.retransmits = READ(tcp, total_retrans);
 	note_connection(key, &found);
