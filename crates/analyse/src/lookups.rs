@@ -132,8 +132,7 @@ mod tests {
     use model::recording::Ends;
 
     fn lookup(name: &str, asked_at: Ns, answer: Option<(Ns, u8)>) -> Lookup {
-        let ends =
-            Ends { protocol: 17, local: [0; 16], local_port: 4000, remote: [0; 16], remote_port: 53 };
+        let ends = Ends { protocol: 17, local: [0; 16], local_port: 4000, remote: [0; 16], remote_port: 53 };
         Lookup {
             tid: 1,
             ends,

@@ -107,16 +107,15 @@ fn agrees_with_ss(setup: &str, lossy: bool) {
         claims.equal("sent again, by ss", number(&row["retransmits"]), retransmits.unwrap_or(0));
         claims.that(!lossy || number(&row["retransmits"]) > 0, "nothing was lost on a lossy link");
         let ms = |field: Option<&str>| {
-            field.and_then(|field| field.split('/').next()?.parse::<f64>().ok()).map_or(0, |ms| (ms * 1e6) as u64)
+            field
+                .and_then(|field| field.split('/').next()?.parse::<f64>().ok())
+                .map_or(0, |ms| (ms * 1e6) as u64)
         };
         let rtt = ms(of_ss(ss, "rtt"));
         claims.that(rtt > 0, format!("no rtt in {ss:?}"));
         // The last segments, which close the connection, still count in: an eighth each.
         let ours = number(&row["round_trip_ns"]);
-        claims.that(
-            ours.abs_diff(rtt) <= (rtt / 3).max(MS),
-            format!("round trip {ours} ns, {rtt} by ss"),
-        );
+        claims.that(ours.abs_diff(rtt) <= (rtt / 3).max(MS), format!("round trip {ours} ns, {rtt} by ss"));
         let least = ms(of_ss(ss, "minrtt"));
         let ours = number(&row["round_trip_ns_min"]);
         claims.that(ours.abs_diff(least) <= 10_000, format!("smallest {ours} ns, {least} by ss"));
@@ -133,7 +132,10 @@ fn a_connection_has_the_figures_of_ss_and_of_the_server() {
 #[test]
 fn what_a_lossy_link_made_it_send_again_is_what_ss_says() {
     // A bucket that overflows: this kernel has no netem.
-    agrees_with_ss("ip link set lo mtu 1500; tc qdisc add dev lo root tbf rate 60mbit burst 4k limit 12k", true);
+    agrees_with_ss(
+        "ip link set lo mtu 1500; tc qdisc add dev lo root tbf rate 60mbit burst 4k limit 12k",
+        true,
+    );
 }
 
 #[test]
@@ -173,7 +175,8 @@ fn two_hundred_short_connections_are_one_row_that_says_so() {
 #[test]
 fn a_server_of_the_tree_has_the_connections_that_it_accepted() {
     let place = Place::new();
-    let client = format!("(while ! [ -e ready ]; do sleep 0.01; done; {} {SCRIPT} bulk 5 2000 300 0) &", python());
+    let client =
+        format!("(while ! [ -e ready ]; do sleep 0.01; done; {} {SCRIPT} bulk 5 2000 300 0) &", python());
     // The server runs under dwell, and what stands for it beside dwell does nothing.
     let run = || beside(&place.0, &client, "say; touch ready", &["serve_bulk", "5"]);
     hold_with(run, |told, claims| {
@@ -187,9 +190,11 @@ fn a_server_of_the_tree_has_the_connections_that_it_accepted() {
 
 #[test]
 fn delayed_acknowledgements_are_found_where_they_are_and_nowhere_else() {
-    for (server, how, is_there) in
-        [("serve_pairs 0", "two", true), ("serve_pairs 0", "nodelay", false), ("serve_pairs 41", "one", false)]
-    {
+    for (server, how, is_there) in [
+        ("serve_pairs 0", "two", true),
+        ("serve_pairs 0", "nodelay", false),
+        ("serve_pairs 41", "one", false),
+    ] {
         let place = Place::new();
         let run = || beside(&place.0, "", server, &["pairs", "25", how]);
         hold_with(run, |told, claims| {
@@ -231,7 +236,8 @@ fn by_tcpdump(text: &str) -> BTreeMap<String, Vec<u64>> {
 fn names_have_the_times_that_their_server_and_tcpdump_saw() {
     let place = Place::new();
     let path = place.0.display();
-    std::fs::write(place.0.join("resolv.conf"), "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n").unwrap();
+    std::fs::write(place.0.join("resolv.conf"), "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
+        .unwrap();
     std::fs::write(place.0.join("nsswitch.conf"), "hosts: dns\n").unwrap();
     let setup = format!(
         "mount --bind {path}/resolv.conf /etc/resolv.conf; mount --bind {path}/nsswitch.conf /etc/nsswitch.conf; \
@@ -268,12 +274,14 @@ fn names_have_the_times_that_their_server_and_tcpdump_saw() {
                 if name.starts_with("nope") { answers.len() as u64 } else { 0 },
             );
             let ours = row["answer"]["total_ns"].as_u64();
-            let near = |theirs: u64| ours.unwrap_or(0).abs_diff(theirs) < 5 * MS * answers.len().max(1) as u64;
+            let near =
+                |theirs: u64| ours.unwrap_or(0).abs_diff(theirs) < 5 * MS * answers.len().max(1) as u64;
             let theirs = answers.iter().sum::<u64>();
             claims.that(near(theirs), format!("{name:?}: {ours:?} ns, {theirs} by its server"));
             if !answers.is_empty() && name.is_ascii() && !name.contains("made") {
                 let theirs = seen.get(name).map(|times| times.iter().sum::<u64>());
-                claims.that(theirs.is_some_and(near), format!("{name:?}: {ours:?} ns, {theirs:?} by tcpdump"));
+                claims
+                    .that(theirs.is_some_and(near), format!("{name:?}: {ours:?} ns, {theirs:?} by tcpdump"));
             }
         }
         let python = lookups.iter().find(|row| row["name"] == "python.test");
@@ -290,7 +298,8 @@ fn names_have_the_times_that_their_server_and_tcpdump_saw() {
 fn what_is_not_asked_by_the_tree_is_not_told() {
     let _alone = alone();
     let place = Place::new();
-    std::fs::write(place.0.join("resolv.conf"), "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n").unwrap();
+    std::fs::write(place.0.join("resolv.conf"), "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
+        .unwrap();
     let other = format!(
         "mount --bind {path}/resolv.conf /etc/resolv.conf; \
          (while ! [ -e ready ]; do sleep 0.01; done; sleep 0.5; getent ahostsv4 other.test; {python} {SCRIPT} late) > other.txt 2>&1 &",

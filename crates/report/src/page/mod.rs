@@ -26,7 +26,7 @@ pub fn terminal(run: &Run, look: Look) -> String {
     match run.bound.class {
         Class::Io | Class::Idle => {
             parts.push(evidence::waits(run, look, 6));
-            parts.extend(peers::tables(run, look, 4));
+            parts.extend(peers::tables(run, look, 2));
         }
         Class::Kernel => {
             parts.push(evidence::calls(run, look, 5));
@@ -41,7 +41,7 @@ pub fn terminal(run: &Run, look: Look) -> String {
                 match kind {
                     headline::Kind::Waiting => {
                         parts.push(evidence::waits(run, look, 4));
-                        parts.extend(peers::tables(run, look, 3));
+                        parts.extend(peers::tables(run, look, 2));
                     }
                     headline::Kind::Kernel => parts.push(evidence::calls(run, look, 4)),
                     headline::Kind::User => parts.push(evidence::functions(run, look, 4)),

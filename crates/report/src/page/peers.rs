@@ -16,7 +16,8 @@ const WORTH: Ns = 50;
 /// Both tables and what they show; nothing where the network did not hold the program up, or was not looked at: then
 /// the coverage says why.
 pub(super) fn tables(run: &Run, look: Look, rows: usize) -> [Vec<Line>; 2] {
-    let network = run.account.iter().filter(|part| part.state == State::Network).map(|part| part.ns).sum::<Ns>();
+    let network =
+        run.account.iter().filter(|part| part.state == State::Network).map(|part| part.ns).sum::<Ns>();
     if network == 0 || network < run.wall_ns / WORTH {
         return Default::default();
     }
@@ -95,15 +96,15 @@ fn peer(row: &ConnectionRow) -> String {
 fn delayed(row: &ConnectionRow, look: Look) -> Vec<Line> {
     let Some(found) = &row.delayed_ack else { return Vec::new() };
     let text = format!(
-        ": looks like delayed acknowledgements: {} of {} that followed more than one write ({} each) lasted as long as \
-         the other end may put off its acknowledgement, {} in all; TCP_NODELAY, or one write for each request, does \
-         without them",
+        ": looks like delayed acknowledgements: {} of {} after more than one write ({} each) lasted as long as those \
+         are put off, {} in all; try TCP_NODELAY",
         count(found.waits),
         counted(found.of_waits, "wait"),
         bytes(found.write_bytes_mean),
         duration(found.total_ns),
     );
-    let line = Line::new(look).add(Ink::Plain, "  ").add(Ink::Of(State::Network), &clean(&peer(row), look.unicode));
+    let line =
+        Line::new(look).add(Ink::Plain, "  ").add(Ink::Of(State::Network), &clean(&row.remote, look.unicode));
     line.add(Ink::Plain, &text).wrap(6)
 }
 

@@ -206,11 +206,10 @@ mod tests {
         let mut four = vec![0x46, 0, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 53, 1, 1, 1, 1];
         four.extend([0x9c, 0x40, 0, 53, 0, 11, 0, 0, b'a', b'b', b'c', 0, 0]);
         let (ends, payload) = datagram(&four, true).unwrap();
-        assert_eq!((ends.local_port, ends.remote_port, ends.remote[10..].to_vec()), (
-            40_000,
-            53,
-            vec![0xff, 0xff, 192, 0, 2, 53]
-        ));
+        assert_eq!(
+            (ends.local_port, ends.remote_port, ends.remote[10..].to_vec()),
+            (40_000, 53, vec![0xff, 0xff, 192, 0, 2, 53])
+        );
         assert_eq!(payload, b"abc");
         let mut six = vec![0x60, 0, 0, 0, 0, 11, 17, 64];
         six.extend([2; 16].iter().chain(&[1; 16]));

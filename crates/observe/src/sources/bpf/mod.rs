@@ -180,8 +180,9 @@ impl Bpf {
                 name: "network".into(),
                 seen: if refused.len() == NETWORK.len() { Extent::None } else { Extent::Partial },
                 why: why.to_string(),
-                remedy: "a kernel with the tracepoints of its network (CONFIG_NET) tells of connections and names"
-                    .into(),
+                remedy:
+                    "a kernel with the tracepoints of its network (CONFIG_NET) tells of connections and names"
+                        .into(),
             },
         });
         let clock = Clock::start(&mut ebpf, cpus, rate);
