@@ -31,16 +31,22 @@ fn underway(closed: &Closed) -> Ns {
 /// The whole run.
 pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
     let Analyser { header, how, code: stacks, surroundings } = analyser;
-    let (pieces, seen) = match how {
+    let (pieces, seen, (connections, lookups)) = match how {
         How::Followed(followed) => {
             let closed = followed.close(trailer, &stacks);
             let seen = Beside::of_followed(&closed, trailer);
-            (closed.pieces, seen)
+            let why = why_no_network(&header);
+            let peers = match why {
+                None => (Seen::Value(closed.connections), Seen::Value(closed.lookups)),
+                Some(why) => (Seen::unseen(&why), Seen::unseen(why)),
+            };
+            (closed.pieces, seen, peers)
         }
         How::Looked(looked) => {
             let closed = looked.close(trailer);
             let seen = Beside { faults: Seen::Value(closed.faults), checks: Vec::new(), notes: closed.notes };
-            (closed.pieces, seen)
+            let why = "connections and names are seen with BPF only";
+            (closed.pieces, seen, (Seen::unseen(why), Seen::unseen(why)))
         }
     };
     let Pieces { start, wall_ns, parts, steps, phases, threads, waits } = pieces;
@@ -80,6 +86,8 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
         phases,
         threads,
         waits,
+        connections,
+        lookups,
         syscalls: call_rows(&header, trailer),
         faults: seen.faults,
         functions: if sampled { Seen::Value(code::functions(&profile)) } else { Seen::unseen(&unsampled) },
@@ -90,6 +98,15 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
         host: header.host,
     };
     Analysis { run, profile, addresses }
+}
+
+/// Why connections and names were not seen, where they were not.
+fn why_no_network(header: &Header) -> Option<String> {
+    match header.sources.iter().find(|source| source.name == "network") {
+        Some(source) if source.seen == Extent::None => Some(source.why.clone()),
+        Some(_) => None,
+        None => Some("this recording was made without them".to_owned()),
+    }
 }
 
 /// Why no stack of running code was seen.

@@ -15,6 +15,8 @@ mod files;
 mod waits;
 
 use crate::calls::{Arch, touches_a_peer};
+use crate::connections::Connections;
+use crate::lookups::Lookups;
 use crate::path::{Path, Place, Slicing};
 use crate::reason::{On, Reason, classify};
 use crate::split::{Counts, Kind, one};
@@ -111,6 +113,8 @@ pub(crate) struct Followed {
     sent: FxHashMap<Ends, Sent>,
     waits: Waits,
     files: Files,
+    connections: Connections,
+    lookups: Lookups,
     root_alive: u32,
     leaving_together: bool,
     last: Option<Index>,
@@ -137,6 +141,8 @@ impl Followed {
             sent: FxHashMap::default(),
             waits: Waits::default(),
             files: Files::new(&header.devices),
+            connections: Connections::default(),
+            lookups: Lookups::default(),
             root_alive: 0,
             leaving_together: false,
             last: None,
@@ -159,8 +165,12 @@ impl Followed {
 
     /// Takes one event. Events after the end of the root's last thread are ignored.
     pub(crate) fn event(&mut self, event: &Event) {
-        if let Event::Path { dev, ino, path } = event {
-            self.files.told(*dev, *ino, path);
+        match event {
+            // Told when all is over, as a rule, of what was before.
+            Event::Connection(connection) => return self.connections.told(connection),
+            Event::Lookup(lookup) => return self.lookups.told(lookup),
+            Event::Path { dev, ino, path } => return self.files.told(*dev, *ino, path),
+            _ => {}
         }
         let (None, Some(at)) = (self.end, event.at()) else { return };
         if self.start == 0 {
@@ -517,6 +527,9 @@ impl Followed {
         self.threads[index as usize].last_wait = Some((state, reason));
         let by = self.ender(waker);
         self.waits.record(state, reason, ns, by, request.filter(|_| state == State::Disk));
+        if state == State::Network {
+            self.connections.waited(&wait, waker, ns);
+        }
         let source = match waker {
             Waker::Task { name: None, .. } => running.filter(|waker| *waker != index).map(Source::Running),
             Waker::Network { ready, .. } => self.sender(&wait, *ready, running, calls),
@@ -578,6 +591,7 @@ impl Followed {
 
     fn sends(&mut self, at: Ns, tid: Tid, ends: Ends, calls: &Calls) {
         let Some(sender) = self.ran_until(tid, at, calls) else { return };
+        self.connections.sent(ends);
         if is_local(ends) {
             let path = self.threads[sender as usize].path.clone();
             let at = self.threads[sender as usize].since;

@@ -69,7 +69,7 @@ impl On {
 }
 
 /// `127.0.0.1:80`, `[::1]:80`.
-fn show_end(address: [u8; 16], port: u16) -> String {
+pub(crate) fn show_end(address: [u8; 16], port: u16) -> String {
     let address = std::net::Ipv6Addr::from(address);
     match address.to_ipv4_mapped() {
         Some(v4) => format!("{v4}:{port}"),

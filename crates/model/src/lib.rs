@@ -10,6 +10,7 @@ pub mod because;
 pub mod call;
 pub mod coverage;
 pub mod network;
+pub mod peers;
 pub mod profile;
 pub mod recording;
 pub mod run;

@@ -9,40 +9,70 @@ use serde::{Deserialize, Serialize};
 pub struct Connection {
     /// From where to where.
     pub ends: Ends,
-    /// The thread that opened or accepted it, where that was seen.
+    /// The thread that opened it, or first sent on it, where that was seen.
     pub tid: Option<Tid>,
-    /// Whether it was accepted here rather than opened.
-    pub accepted: bool,
-    /// From its first segment until it was established, where both were seen.
-    pub connect_ns: Option<Ns>,
-    /// When it was first and last seen.
+    /// How it came to be the tree's.
+    pub began: Began,
+    /// When its first segment was sent, or it was first seen; and when it closed or was last looked at.
     pub span: (Ns, Ns),
-    /// Smoothed round-trip time (`srtt_us`), and the smallest that was seen; 0: not measured.
-    pub round_trip_ns: Ns,
-    /// The smallest.
-    pub round_trip_ns_min: Ns,
-    /// Payload sent and acknowledged.
+    /// When it was established. None: it never was (`Opened`), or that was not seen (`Found`).
+    pub established_at: Option<Ns>,
+    /// Whether it was closed when this was told.
+    pub closed: bool,
+    /// Smoothed round-trip time (`srtt_us`); none: not measured.
+    pub round_trip_ns: Option<Ns>,
+    /// The smallest of the last five minutes (`rtt_min`).
+    pub round_trip_ns_min: Option<Ns>,
+    /// Payload sent and acknowledged since `span.0` (`bytes_acked`, without the bytes that SYN and FIN count as).
     pub sent_bytes: u64,
-    /// Payload received.
+    /// Payload received, likewise (`bytes_received`, without the byte that the other end's FIN counts as).
     pub received_bytes: u64,
-    /// Segments sent again.
+    /// Segments sent again (`total_retrans`), also of those that open it.
     pub retransmits: u32,
+    /// Payload of the longest segment (`mss_cache`).
+    pub segment_bytes_max: u32,
+    /// Whether it had `TCP_NODELAY` at the end: what is written goes out without waiting for acknowledgements.
+    pub no_delay: bool,
 }
 
-/// One question for a name and, where it came, its answer. Names are in their presentation form, hostile until escaped.
+/// How a connection came to be the tree's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Began {
+    /// A thread connected.
+    Opened,
+    /// It came in on a port on which a thread listened.
+    Accepted,
+    /// It was there already when a thread first sent on it: inherited, or accepted from a socket that was.
+    Found,
+}
+
+impl Began {
+    /// The name used in every output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Began::Opened => "opened",
+            Began::Accepted => "accepted",
+            Began::Found => "found",
+        }
+    }
+}
+
+/// One question for a name and, where it came, its answer. Names are in their presentation form (RFC 4343: `\.`, `\\`,
+/// `\DDD`), so that they are ASCII; they stay hostile in every other way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lookup {
     /// The thread that asked.
     pub tid: Tid,
     /// The server, as the remote end.
     pub ends: Ends,
-    /// The name.
+    /// The name, without the dot at its end; `.` is the root.
     pub name: String,
     /// `A` (1), `AAAA` (28), …: the type in the question.
     pub kind: u16,
     /// When it was asked; asking again is another lookup.
     pub asked_at: Ns,
-    /// When the answer came in.
+    /// When the answer came in. None: not within ten seconds, nor until the recording ended.
     pub answered_at: Option<Ns>,
     /// The answer's `RCODE`: 0 is success, 3 no such name.
     pub code: Option<u8>,

@@ -5,6 +5,7 @@
 
 use crate::account::{Basis, Part, State, Step};
 use crate::coverage::Coverage;
+use crate::peers::{ConnectionRow, LookupRow};
 use crate::profile::Profile;
 use crate::recording::{Ending, Host};
 use crate::{Ns, Pid, Seen, Series, Tid};
@@ -43,6 +44,12 @@ pub struct Run {
     pub threads: Vec<Thread>,
     /// What threads of the tree were blocked on, on the path or not, longest first.
     pub waits: Vec<WaitRow>,
+    /// TCP connections of the tree by peer, those most waited on first.
+    #[serde(default = "unrecorded")]
+    pub connections: Seen<Vec<ConnectionRow>>,
+    /// Questions for names over UDP that the tree asked, by name, longest total first.
+    #[serde(default = "unrecorded")]
+    pub lookups: Seen<Vec<LookupRow>>,
     /// System calls of the tree that returned, longest total first.
     pub syscalls: Seen<Vec<CallRow>>,
     /// Page faults of the tree.

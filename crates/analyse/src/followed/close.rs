@@ -7,6 +7,7 @@ use crate::path::{Amount, Key};
 use crate::pieces::Pieces;
 use crate::reason::{On, Reason, classify};
 use crate::split::{Counts, Own, add, interval, late, split};
+use model::peers::{ConnectionRow, LookupRow};
 use model::recording::{Counters, Trailer};
 use model::run::{Phases, Thread, WaitOn, WaitRow};
 use model::{Basis, Ns, Part, Seen, State, Step};
@@ -28,6 +29,10 @@ pub(crate) struct Closed {
     pub(crate) switches: u64,
     /// Faults over all threads, where the kernel told.
     pub(crate) faults: Option<(u64, u64)>,
+    /// Connections by peer.
+    pub(crate) connections: Vec<ConnectionRow>,
+    /// Questions for names.
+    pub(crate) lookups: Vec<LookupRow>,
 }
 
 /// Time, how often it began, and samples.
@@ -65,7 +70,8 @@ impl Followed {
         let threads = self.thread_rows(&living, samples);
         let pieces =
             Pieces { start: self.start, wall_ns: end - self.start, parts, steps, phases, threads, waits };
-        Closed { pieces, samples, cpu, runqueue, switches, faults }
+        let (connections, lookups) = (self.connections.rows(), self.lookups.rows());
+        Closed { pieces, samples, cpu, runqueue, switches, faults, connections, lookups }
     }
 
     /// Brings every ledger to the end of the wall, which it returns.

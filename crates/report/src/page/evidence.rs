@@ -358,10 +358,10 @@ fn not_seen(what: &str, why: &str, look: Look) -> Vec<Line> {
 }
 
 /// How many of `all` rows to show: a rest of one is shown, not summed up.
-fn rows_shown(all: usize, rows: usize) -> usize {
+pub(super) fn rows_shown(all: usize, rows: usize) -> usize {
     if all == rows + 1 { all } else { all.min(rows) }
 }
 
-fn dim<const N: usize>(cells: [String; N]) -> Vec<(Ink, String)> {
+pub(super) fn dim<const N: usize>(cells: [String; N]) -> Vec<(Ink, String)> {
     cells.map(|cell| (Ink::Dim, cell)).to_vec()
 }

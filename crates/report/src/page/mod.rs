@@ -5,6 +5,7 @@ mod account;
 mod coverage;
 mod evidence;
 mod headline;
+mod peers;
 mod phases;
 mod places;
 mod surroundings;
@@ -26,7 +27,10 @@ pub fn terminal(run: &Run, look: Look) -> String {
     parts.push(phases::lines(run, &order, look));
     parts.push(places::table(run, look));
     match run.bound.class {
-        Class::Io | Class::Idle => parts.push(evidence::waits(run, look, 6)),
+        Class::Io | Class::Idle => {
+            parts.push(evidence::waits(run, look, 6));
+            parts.extend(peers::tables(run, look, 2));
+        }
         Class::Kernel => {
             parts.push(evidence::calls(run, look, 5));
             parts.push(evidence::functions(run, look, 3));
@@ -37,11 +41,14 @@ pub fn terminal(run: &Run, look: Look) -> String {
         }
         Class::Mixed => {
             for kind in headline::leading_kinds(run) {
-                parts.push(match kind {
-                    headline::Kind::Waiting => evidence::waits(run, look, 4),
-                    headline::Kind::Kernel => evidence::calls(run, look, 4),
-                    headline::Kind::User => evidence::functions(run, look, 4),
-                });
+                match kind {
+                    headline::Kind::Waiting => {
+                        parts.push(evidence::waits(run, look, 4));
+                        parts.extend(peers::tables(run, look, 2));
+                    }
+                    headline::Kind::Kernel => parts.push(evidence::calls(run, look, 4)),
+                    headline::Kind::User => parts.push(evidence::functions(run, look, 4)),
+                }
             }
         }
     }

@@ -4,6 +4,8 @@ mod series;
 
 use model::account::{Account, Basis, Part, State, Step};
 use model::coverage::{Check, Coverage, Extent, Interval, Source};
+use model::network::Began;
+use model::peers::{ConnectionRow, DelayedAck, Lengths, LookupRow};
 use model::recording::{Ending, Host};
 use model::run::{
     Bound, CallRow, Class, Faults, FunctionRow, LineRow, Phases, Run, Share, Shares, Thread, WaitOn, WaitRow,
@@ -27,6 +29,7 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
         ("build", build()),
         ("server", server()),
         ("crunch", crunch()),
+        ("crawler", crawler()),
         ("empty", empty()),
         ("download", download()),
     ]
@@ -99,6 +102,8 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
         path: account.steps().to_vec(),
         threads: Vec::new(),
         waits: Vec::new(),
+        connections: Seen::Value(Vec::new()),
+        lookups: Seen::Value(Vec::new()),
         syscalls: Seen::Value(Vec::new()),
         faults: Seen::Value(Faults { minor: 312, major: 0 }),
         functions: Seen::unseen("stacks are not taken yet"),
@@ -498,6 +503,90 @@ pub(crate) fn download() -> Run {
     download.waits = vec![wait(Network, "poll", ("tcp", "10.0.0.7:80"), 1_988, 2_290 * MS, 2_290 * MS)];
     download.series = Seen::Value(series::everything());
     download
+}
+
+/// Many peers and names, one of each hostile in some way.
+pub(crate) fn crawler() -> Run {
+    use State::*;
+    let places: &[Place] = &[
+        ("crawler", 60, 60, Network, "poll, udp 192.0.2.53:53", 1_510 * MS, 52),
+        ("crawler", 60, 60, Network, "recvfrom, tcp 198.51.100.7:443", 2_800 * MS, 240),
+        ("crawler", 60, 60, User, "", 310 * MS, 300),
+    ];
+    let mut crawler = run(&["./crawler"], places, 0.04);
+    crawler.waits = vec![
+        wait(Network, "recvfrom", ("tcp", "198.51.100.7:443"), 240, 2_800 * MS, 2_800 * MS),
+        wait(Network, "poll", ("udp", "192.0.2.53:53"), 52, 1_510 * MS, 1_510 * MS),
+    ];
+    let lengths = |times: u64, each: Ns| {
+        Some(Lengths { total_ns: times * each, p50_ns: each, p99_ns: each * 2, max_ns: each * 3 })
+    };
+    let connection = |remote: &str, service: Option<&str>, times: u64| ConnectionRow {
+        protocol: "tcp".into(),
+        began: Began::Opened,
+        local: "192.0.2.10".into(),
+        remote: remote.into(),
+        service: service.map(str::to_owned),
+        times,
+        failed: 0,
+        open: 0,
+        connect: lengths(times, 11 * MS),
+        round_trip_ns: Some(12 * MS),
+        round_trip_ns_min: Some(10 * MS),
+        sent_bytes: 412 * times,
+        received_bytes: 91_233 * times,
+        retransmits: times / 30,
+        open_ns: 60 * MS * times,
+        waited_ns: 13 * MS * times,
+        waits: times,
+        bytes_per_s_open: Some(1_527_416),
+        bytes_per_s_waited: Some(7_049_615),
+        delayed_ack: None,
+    };
+    let delayed = ConnectionRow {
+        began: Began::Found,
+        local: "192.0.2.10".into(),
+        delayed_ack: Some(DelayedAck { waits: 20, of_waits: 21, total_ns: 820 * MS, write_bytes_mean: 38 }),
+        ..connection("[2001:db8:85a3:8d3:1319:8a2e:370:7348]:6379", Some("redis"), 1)
+    };
+    let failed = ConnectionRow {
+        failed: 3,
+        connect: None,
+        round_trip_ns: None,
+        round_trip_ns_min: None,
+        bytes_per_s_open: None,
+        bytes_per_s_waited: None,
+        ..connection("203.0.113.99:8081", None, 3)
+    };
+    let accepted = ConnectionRow {
+        began: Began::Accepted,
+        local: "192.0.2.10:80".into(),
+        connect: None,
+        ..connection("203.0.113.5", Some("http"), 9)
+    };
+    let mut connections = vec![connection("198.51.100.7:443", Some("https"), 240), delayed, failed, accepted];
+    connections.extend((20..60).map(|last| connection(&format!("198.51.100.{last}:443"), Some("https"), 1)));
+    crawler.connections = Seen::Value(connections);
+    let lookup = |name: &str, kind: &str, times: u64, answered: u64| LookupRow {
+        name: Seen::Value(name.into()),
+        kind: kind.into(),
+        server: "192.0.2.53:53".into(),
+        times,
+        answered,
+        failed: 0,
+        repeated: times - 1,
+        answer: lengths(answered, 30 * MS).filter(|_| answered > 0),
+    };
+    let long = "a-name-as-long-as-a-label-may-be.and-then-some.example.org";
+    crawler.lookups = Seen::Value(vec![
+        lookup("www.example.org", "A", 24, 24),
+        // Names are escaped before they come here; should one not be, the page is safe all the same.
+        lookup("\u{1b}[31m.example.\u{202e}", "TYPE65280", 1, 0),
+        lookup("www.example.org", "AAAA", 24, 24),
+        LookupRow { failed: 2, ..lookup(long, "SVCB", 2, 2) },
+        LookupRow { name: Seen::unseen("too many"), ..lookup("", "A", 1, 1) },
+    ]);
+    crawler
 }
 
 /// Own code only, with functions seen: the page that symbols will give.

@@ -3,11 +3,13 @@
 //! Some records only prepare the next one on the same CPU; the decoder holds them until it comes. Bytes come from
 //! our own program, but a record that does not parse is dropped and counted, never trusted.
 
+use super::lookups::Lookups;
 use super::paths::{Paths, Told};
 use crate::stacks::{Of, RawStack};
 use code::Registers;
 use model::because::{Because, Request};
 use model::call::{Call, CallTime};
+use model::network::{Began, Connection};
 use model::recording::{
     Calls, Comm, Counters, Ends, Event, FileKind, In, Left, Mode, Object, Out, Wait, Waker,
 };
@@ -54,6 +56,8 @@ mod kind {
     pub(super) const PATH: u8 = 20;
     pub(super) const PAGE: u8 = 21;
     pub(super) const REQUEST: u8 = 22;
+    pub(super) const CONNECTION: u8 = 40;
+    pub(super) const PACKET: u8 = 41;
     pub(super) const SAMPLE_STACK: u8 = 64;
     pub(super) const WAIT_STACK: u8 = 65;
     pub(super) const FAULT_STACK: u8 = 66;
@@ -145,6 +149,8 @@ pub(crate) struct Decoder {
     given: HashMap<Tid, Object>,
     /// A fault that reads and is on no file is on swap.
     swaps: bool,
+    /// Questions for names.
+    pub(super) lookups: Lookups,
     /// Records that could not be read.
     pub(crate) malformed: u64,
     /// Switches, wake-ups and samples that were.
@@ -255,6 +261,13 @@ impl Decoder {
                     write: record.u32(HEAD + 24) != 0,
                 };
                 Some(Event::Because { at, tid, because: Because::Request(request) })
+            }
+            kind::CONNECTION => Some(Event::Connection(Box::new(connection(record, at, tid)))),
+            kind::PACKET => {
+                let len = record.u32(HEAD) as usize;
+                let packet = record.bytes.get(HEAD + 8..).and_then(|packet| packet.get(..len));
+                record.short |= packet.is_none();
+                self.lookups.packet(at, tid, record.u8(9) != 0, packet?)
             }
             _ => {
                 record.short = true;
@@ -419,6 +432,33 @@ fn stack(bytes: &[u8]) -> Option<(Ns, RawStack)> {
         python: None,
     };
     (!record.short).then_some((at, stack))
+}
+
+fn connection(record: &mut Record<'_>, at: Ns, tid: Tid) -> Connection {
+    let began = match record.u8(9) {
+        1 => Began::Opened,
+        2 => Began::Accepted,
+        _ => Began::Found,
+    };
+    let flags = record.u8(10);
+    let some = |value: u64| (value != 0).then_some(value);
+    // What was never measured is all zeros, or all ones for a minimum.
+    let us = |value: u32| some(u64::from(value) * 1000).filter(|_| value != u32::MAX);
+    Connection {
+        ends: record.ends(HEAD + 48),
+        tid: (tid != 0).then_some(tid),
+        began,
+        span: (record.u64(HEAD), at),
+        established_at: some(record.u64(HEAD + 8)),
+        closed: flags & 1 != 0,
+        round_trip_ns: us(record.u32(HEAD + 32)),
+        round_trip_ns_min: us(record.u32(HEAD + 36)),
+        sent_bytes: record.u64(HEAD + 16),
+        received_bytes: record.u64(HEAD + 24),
+        retransmits: record.u32(HEAD + 40),
+        segment_bytes_max: record.u32(HEAD + 44),
+        no_delay: flags & 2 != 0,
+    }
 }
 
 fn object(record: &mut Record<'_>) -> Object {

@@ -15,6 +15,7 @@
  */
 #include "objects.h"
 #include "requests.h"
+#include "network.h"
 
 /* ---- system calls ---------------------------------------------------------------------------------------- */
 
@@ -596,6 +597,11 @@ int sock_send_length(u64 *ctx)
 		return 0;
 	settle(thread, now);
 	EMIT_WITH_SLOTS(record, thread);
+	if (record.ends.protocol == IPPROTO_TCP && record.ends.remote_port) {
+		u64 key = 0;
+		bpf_probe_read_kernel(&key, sizeof(key), ctx);
+		sent_on(key, task->pid, now);
+	}
 	return 0;
 }
 

@@ -38,12 +38,14 @@ typedef _Bool bool;
 #define MAP_TYPE(name, type) typeof(type) *name
 
 enum {
+	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_STACK = 23,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
+#define BPF_ANY 0
 #define BPF_F_NO_PREALLOC 1
 #define BPF_RB_NO_WAKEUP 1
 #define BPF_F_MMAPABLE (1 << 10)
@@ -52,6 +54,8 @@ enum {
 struct task_struct;
 struct pt_regs;
 static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static long (*bpf_map_update_elem)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
+static long (*bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static long (*bpf_map_push_elem)(void *map, const void *value, u64 flags) = (void *)87;
 static long (*bpf_map_pop_elem)(void *map, void *value) = (void *)88;
 static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
@@ -90,8 +94,13 @@ struct file { struct inode *f_inode; void *private_data; struct path f_path; };
 struct fdtable { u32 max_fds; struct file **fd; };
 struct files_struct { struct fdtable *fdt; };
 
+struct net;
+typedef struct { struct net *net; } possible_net_t;
 struct sock_common {
 	u16 skc_family;
+	unsigned char skc_state;
+	unsigned long skc_flags;
+	possible_net_t skc_net;
 	u32 skc_daddr, skc_rcv_saddr;
 	u16 skc_dport, skc_num;
 	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
@@ -100,6 +109,16 @@ struct socket;
 struct sock { struct sock_common __sk_common; u16 sk_protocol; struct socket *sk_socket; };
 struct socket { struct sock *sk; struct file *file; };
 struct unix_sock { struct sock *peer; };
+struct inet_sock { u16 inet_sport; };
+struct minmax_sample { u32 v; };
+struct minmax { struct minmax_sample s[3]; };
+struct tcp_sock {
+	u64 bytes_acked, bytes_received;
+	u32 srtt_us, total_retrans, mss_cache, snd_una, write_seq;
+	struct minmax rtt_min;
+	u8 nonagle : 4;
+};
+struct sk_buff { unsigned char *head, *data; u32 len, data_len; u16 protocol, network_header; };
 
 struct cfs_bandwidth { u64 throttled_time; };
 struct task_group { struct cfs_bandwidth cfs_bandwidth; struct task_group *parent; };

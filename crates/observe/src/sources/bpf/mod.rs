@@ -8,8 +8,11 @@ mod buffers;
 mod busy;
 mod clock;
 mod decode;
+mod dns;
+mod lookups;
 mod mappings;
 mod names;
+mod network;
 mod paths;
 mod slices;
 mod tracing;
@@ -75,6 +78,9 @@ const REQUESTS: &[&str] = &["block_rq_issue", "block_rq_complete"];
 
 /// Which file a fault is about, the best first: the first that can be had is enough.
 const PAGES: [&str; 2] = ["mm_filemap_fault", "mm_filemap_add_to_page_cache"];
+
+/// What tells of connections and names; the account does without.
+const NETWORK: &[&str] = &["inet_sock_set_state", "net_dev_queue", "netif_receive_skb"];
 
 /// Threads that are followed at once, and one more; what is left out is counted. 300 bytes each.
 const BOOKS: u32 = 16 * 1024;
@@ -151,7 +157,8 @@ pub(crate) struct Bpf {
 impl Bpf {
     /// Attaches everything, for a tree whose root is held and will enter `execve` next.
     pub(crate) fn start(root: Pid, cpus: &[u32], rate: Rate, bound: MaxOverhead) -> Result<Self, Refused> {
-        let btf = types::read([NEEDED, WANTED, REQUESTS, &PAGES].into_iter().flatten().copied())?;
+        let tracepoints = [NEEDED, WANTED, REQUESTS, &PAGES, NETWORK];
+        let btf = types::read(tracepoints.into_iter().flatten().copied())?;
         let kinds = arguments::kinds();
         // A CPU that comes later has no buffer: what happens on it counts as lost.
         let buffered = cpus.iter().max().map_or(1, |last| last + 1);
@@ -188,6 +195,18 @@ impl Bpf {
         });
         let (disks, decoder) = files(&mut ebpf, &btf);
         sources.extend(disks);
+        let refused: Vec<_> = attach(&mut ebpf, NETWORK, &btf).into_iter().filter_map(Result::err).collect();
+        sources.push(match refused.first() {
+            None => full("network"),
+            Some(why) => Source {
+                name: "network".into(),
+                seen: if refused.len() == NETWORK.len() { Extent::None } else { Extent::Partial },
+                why: why.to_string(),
+                remedy:
+                    "a kernel with the tracepoints of its network (CONFIG_NET) tells of connections and names"
+                        .into(),
+            },
+        });
         let clock = Clock::start(&mut ebpf, cpus, rate);
         sources.push(match &clock {
             Ok(_) => full("faults"),
@@ -299,6 +318,7 @@ impl Bpf {
                 stacks.after(&event, sink);
             }
         });
+        self.decoder.lookups.give_up(until.min(monotonic_ns()), sink);
         self.tell_pythons();
         if self.waits.fit(monotonic_ns()) {
             // Should that fail, the old one goes on.
@@ -386,6 +406,9 @@ impl Bpf {
 
     /// What the code of all stacks is called, to be asked when the program has ended.
     pub(crate) fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
+        network::tell_open(&mut self.ebpf);
+        self.drain_until(Ns::MAX, sink);
+        self.decoder.lookups.give_up(Ns::MAX, sink);
         self.take_stacks();
         self.stacks.rest(sink);
         self.stacks.names(|addresses| names::ask(&mut self.ebpf, addresses), sink);
@@ -393,7 +416,19 @@ impl Bpf {
 
     /// Sources that turned out worse than they were said to be.
     pub(crate) fn worse(&self) -> Vec<Source> {
-        self.stacks.shortfall(self.lost_stacks()).into_iter().collect()
+        self.stacks.shortfall(self.lost_stacks()).into_iter().chain(self.network_shortfall()).collect()
+    }
+
+    fn network_shortfall(&self) -> Option<Source> {
+        let (connections, questions) = (network::lost(&self.ebpf), self.decoder.lookups.unfollowed);
+        (connections + questions > 0).then(|| Source {
+            name: "network".into(),
+            seen: Extent::Partial,
+            why: format!(
+                "{connections} connections found no room, {questions} questions for names could not be followed"
+            ),
+            remedy: String::new(),
+        })
     }
 
     fn lost_stacks(&self) -> u64 {

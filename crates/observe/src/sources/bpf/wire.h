@@ -27,6 +27,9 @@ enum kind {
 	K_PAGE = 21, /* for the fault that the thread blocks in next: whose page it needs */
 	K_REQUEST = 22, /* for the next wake of this thread: the request whose end it follows from */
 
+	K_CONNECTION = 40, /* a: how it began (`network.h`); flags: F_CLOSED, F_NO_DELAY */
+	K_PACKET,          /* a: whether it asks for a name, rather than answers */
+
 	/* In the ring `stacks`. */
 	K_SAMPLE_STACK = 64, /* a: mode */
 	K_WAIT_STACK,
@@ -46,6 +49,8 @@ enum object_kind { ON_UNKNOWN, ON_FILE, ON_NET, ON_UNIX, ON_OTHER_SOCKET, ON_FUT
 #define F_UNINTERRUPTIBLE 1
 #define F_IO 2
 #define F_LAST 4
+#define F_CLOSED 1
+#define F_NO_DELAY 2
 
 enum path_kind {
 	PATH_OF_FILE,
@@ -202,6 +207,24 @@ struct request_about {
 struct request_record {
 	struct head head; /* tid: who is about to be woken */
 	struct request_about about;
+};
+
+struct connection_record {
+	struct head head; /* tid: who opened it or sent on it first; 0 when not seen */
+	u64 began, established;
+	u64 sent, received;
+	u32 round_trip_us, round_trip_us_min;
+	u32 retransmits, segment_bytes_max;
+	struct ends ends;
+};
+
+/* Most of a packet that is copied: the heads of IPv6, UDP and DNS, and a question as long as it gets. */
+#define PACKET_MAX 328
+struct packet_record {
+	struct head head; /* tid: who asks */
+	u32 len;
+	u32 pad;
+	u8 bytes[PACKET_MAX]; /* from the head of IP on */
 };
 
 /*

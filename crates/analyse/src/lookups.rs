@@ -1,0 +1,177 @@
+//! Questions for names, by name: how often, how long until the answer, and how often the same again.
+
+use crate::reason::show_end;
+use model::network::Lookup;
+use model::peers::{Lengths, LookupRow};
+use model::{Ns, Seen};
+use rustc_hash::FxHashMap;
+use stats::Histogram;
+use std::cmp::Reverse;
+
+/// Distinct questions that are told apart (a crawler has millions); later ones are one row for their server and type.
+const DISTINCT: usize = 4096;
+
+/// Name in lower case (RFC 4343), type, server.
+type Key = (Option<String>, u16, ([u8; 16], u16));
+
+/// All questions.
+#[derive(Debug, Default)]
+pub(crate) struct Lookups {
+    rows: FxHashMap<Key, Sum>,
+}
+
+#[derive(Debug, Default)]
+struct Sum {
+    times: u64,
+    failed: u64,
+    repeated: u64,
+    first_answer: Option<Ns>,
+    answers: Sums,
+}
+
+/// Lengths of time, added up.
+#[derive(Debug, Default)]
+pub(crate) struct Sums {
+    total_ns: Ns,
+    lengths: Histogram,
+}
+
+impl Sums {
+    pub(crate) fn record(&mut self, ns: Ns) {
+        self.total_ns += ns;
+        self.lengths.record(ns);
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.lengths.total()
+    }
+
+    /// None where there were none.
+    pub(crate) fn lengths(&self) -> Option<Lengths> {
+        (self.count() > 0).then(|| Lengths {
+            total_ns: self.total_ns,
+            p50_ns: self.lengths.quantile(0.5),
+            p99_ns: self.lengths.quantile(0.99),
+            max_ns: self.lengths.max(),
+        })
+    }
+}
+
+impl Lookups {
+    /// Takes the next.
+    pub(crate) fn told(&mut self, lookup: &Lookup) {
+        let server = (lookup.ends.remote, lookup.ends.remote_port);
+        let mut key = (Some(lookup.name.to_ascii_lowercase()), lookup.kind, server);
+        if self.rows.len() >= DISTINCT && !self.rows.contains_key(&key) {
+            key.0 = None;
+        }
+        let told_apart = key.0.is_some();
+        let sum = self.rows.entry(key).or_default();
+        sum.times += 1;
+        sum.repeated +=
+            u64::from(told_apart && sum.first_answer.is_some_and(|answer| answer <= lookup.asked_at));
+        if let Some(at) = lookup.answered_at {
+            sum.first_answer = Some(sum.first_answer.map_or(at, |first| first.min(at)));
+            sum.failed += u64::from(lookup.code != Some(0));
+            sum.answers.record(at.saturating_sub(lookup.asked_at));
+        }
+    }
+
+    /// The table, longest total first.
+    pub(crate) fn rows(&self) -> Vec<LookupRow> {
+        let row = |((name, kind, server), sum): (&Key, &Sum)| LookupRow {
+            name: match name {
+                Some(name) => Seen::Value(name.clone()),
+                None => Seen::unseen("there were more names than are told apart"),
+            },
+            kind: kind_name(*kind),
+            server: show_end(server.0, server.1),
+            times: sum.times,
+            answered: sum.answers.count(),
+            failed: sum.failed,
+            repeated: sum.repeated,
+            answer: sum.answers.lengths(),
+        };
+        let mut rows: Vec<_> = self.rows.iter().map(row).collect();
+        rows.sort_by_cached_key(|row| {
+            let total = row.answer.map_or(0, |answer| answer.total_ns);
+            let name = row.name.value().cloned();
+            (Reverse(total), Reverse(row.times), name, row.kind.clone(), row.server.clone())
+        });
+        rows
+    }
+}
+
+/// The registry of IANA, as far as programs ask for it.
+fn kind_name(kind: u16) -> String {
+    let name = match kind {
+        1 => "A",
+        2 => "NS",
+        5 => "CNAME",
+        6 => "SOA",
+        12 => "PTR",
+        15 => "MX",
+        16 => "TXT",
+        28 => "AAAA",
+        33 => "SRV",
+        35 => "NAPTR",
+        43 => "DS",
+        48 => "DNSKEY",
+        52 => "TLSA",
+        64 => "SVCB",
+        65 => "HTTPS",
+        255 => "ANY",
+        other => return format!("TYPE{other}"),
+    };
+    name.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::recording::Ends;
+
+    fn lookup(name: &str, asked_at: Ns, answer: Option<(Ns, u8)>) -> Lookup {
+        let ends = Ends { protocol: 17, local: [0; 16], local_port: 4000, remote: [0; 16], remote_port: 53 };
+        Lookup {
+            tid: 1,
+            ends,
+            name: name.into(),
+            kind: 1,
+            asked_at,
+            answered_at: answer.map(|(at, _)| at),
+            code: answer.map(|(_, code)| code),
+        }
+    }
+
+    #[test]
+    fn what_is_asked_again_after_an_answer_is_repeated_and_what_is_sent_again_is_not() {
+        let mut lookups = Lookups::default();
+        lookups.told(&lookup("A.example", 5, Some((35, 0))));
+        lookups.told(&lookup("a.example", 10, None)); // before the answer: a second packet
+        lookups.told(&lookup("a.EXAMPLE", 40, Some((60, 3))));
+        lookups.told(&lookup("b.example", 41, None));
+        let rows = lookups.rows();
+        assert_eq!(rows.len(), 2);
+        let [first, second] = [&rows[0], &rows[1]];
+        assert_eq!(first.name, Seen::Value("a.example".into()));
+        assert_eq!((first.times, first.answered, first.failed, first.repeated), (3, 2, 1, 1));
+        let answer = first.answer.unwrap();
+        assert_eq!((answer.total_ns, answer.max_ns), (50, 30));
+        assert_eq!((second.times, second.answered, second.answer), (1, 0, None));
+        assert_eq!((second.kind.as_str(), second.server.as_str()), ("A", "[::]:53"));
+    }
+
+    #[test]
+    fn rows_do_not_grow_without_bound_and_none_is_left_out() {
+        let mut lookups = Lookups::default();
+        for number in 0..DISTINCT as u64 + 5 {
+            lookups.told(&lookup(&format!("n{number}"), number, Some((number + 1, 0))));
+        }
+        let rows = lookups.rows();
+        assert_eq!(rows.len(), DISTINCT + 1);
+        assert_eq!(rows.iter().map(|row| row.times).sum::<u64>(), DISTINCT as u64 + 5);
+        let rest = rows.iter().find(|row| row.name.value().is_none()).unwrap();
+        assert_eq!((rest.times, rest.repeated), (5, 0));
+    }
+}
