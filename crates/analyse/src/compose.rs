@@ -42,13 +42,14 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
             (closed.pieces, seen)
         }
     };
-    let Pieces { start, wall_ns, parts, steps, phases, threads, waits } = pieces;
+    let Pieces { start, wall_ns, parts, steps, phases, threads, waits, window } = pieces;
     let addresses = stacks.addresses();
     let profile = stacks.profile(start);
     // Without a sample there is no share: a program of less than a sampling period, or no access.
     let sampled = profile.weights.iter().any(|weight| !matches!(weight.doing, Doing::Waiting(_)));
     let unsampled = why_unsampled(&header, trailer);
-    let account = Account::new(wall_ns, parts, steps).expect("every nanosecond is booked once");
+    let whole_ns = window.as_ref().map_or(wall_ns, |window| window.thread_ns);
+    let account = Account::new(whole_ns, parts, steps).expect("every nanosecond is booked once");
     let on_cpu = |states: &[State]| {
         threads
             .iter()
@@ -61,7 +62,7 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
     let kernel_ns = on_cpu(&[State::Kernel, State::Fault]);
     let bound = class::bound(&account);
     let run = Run {
-        schema: "dwell.run/1",
+        schema: if window.is_some() { model::run::SCHEMA_ATTACH } else { model::run::SCHEMA_RUN },
         command: header.command.clone(),
         exit: trailer.ending,
         started_at: started_at(&header),
@@ -69,10 +70,11 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
         user_ns: Seen::Value(user_ns),
         kernel_ns: Seen::Value(kernel_ns),
         bound,
-        coverage: coverage(&header, trailer, &account, user_ns + kernel_ns, seen.checks, seen.notes),
+        coverage: coverage(&header, trailer, &account, start, user_ns + kernel_ns, seen.checks, seen.notes),
         account: account.parts().to_vec(),
         path: account.steps().to_vec(),
         phases,
+        window,
         threads,
         waits,
         syscalls: call_rows(&header, trailer),
@@ -117,10 +119,12 @@ impl Beside {
             agrees: agree(ours_ns, theirs_ns, allowed),
         };
         let check = |what: &str, figures| within(what, figures, switching(closed));
+        // In a window the others were counted at both of its ends.
+        let whose = if closed.pieces.window.is_some() { "all threads" } else { "threads that ended" };
         let mut checks = vec![
-            check("time on a CPU of threads that ended, against the scheduler's own sum", closed.cpu),
+            check(&format!("time on a CPU of {whose}, against the scheduler's own sum"), closed.cpu),
             within(
-                "time in the run queue of threads that ended, against the scheduler's own sum",
+                &format!("time in the run queue of {whose}, against the scheduler's own sum"),
                 closed.runqueue,
                 switching(closed).max(underway(closed)),
             ),
@@ -154,6 +158,7 @@ fn coverage(
     header: &Header,
     trailer: &Trailer,
     account: &Account,
+    start: Ns,
     tree_cpu_ns: Ns,
     checks: Vec<Check>,
     mut notes: Vec<String>,
@@ -174,7 +179,7 @@ fn coverage(
         });
     }
     if let Some(until) = trailer.kept_until {
-        let after = until.saturating_sub(trailer.reaped_at.saturating_sub(account.wall_ns()));
+        let after = until.saturating_sub(start);
         notes.push(format!("raw events were kept for the first {:.1} s only", after as f64 / 1e9));
     }
     if trailer.cost.is_empty() {

@@ -12,12 +12,13 @@
 
 mod close;
 mod waits;
+mod window;
 
 use crate::calls::{Arch, touches_a_peer};
 use crate::path::{Path, Place, Slicing};
 use crate::reason::{Reason, classify};
 use crate::split::{Counts, Kind, one};
-use model::recording::{Calls, Comm, Counters, Ends, Event, In, Left, Mode, Out, Wait, Waker};
+use model::recording::{Attached, Calls, Comm, Counters, Ends, Event, In, Left, Mode, Out, Wait, Waker};
 use model::{Call, Header, Ns, Pid, State, Tid};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -70,6 +71,10 @@ struct Thread {
     states: [Ns; State::ALL.len()],
     samples: Counts,
     counters: Option<Counters>,
+    /// What the kernel had counted when the thread was found alive.
+    before: Counters,
+    /// How it waited, for whether it did anything in a window.
+    waited: window::Waited,
     /// Whose places it is found in: its own, or those shared by the many.
     places_of: Index,
     own: Place,
@@ -105,17 +110,20 @@ pub(crate) struct Followed {
     leaving_together: bool,
     last: Option<Index>,
     lost: u64,
+    /// What was attached to: then each thread's path is its own, and there is no root.
+    window: Option<Attached>,
 }
 
 impl Followed {
     pub(crate) fn new(header: &Header) -> Self {
+        let start = header.attached.as_ref().map_or(0, |attached| attached.at);
         Self {
             arch: Arch::from_machine(&header.host.arch),
             root: header.root,
             sample_period_ns: header.sample_period_ns,
-            start: 0,
+            start,
             end: None,
-            slicing: Slicing::new(0),
+            slicing: Slicing::new(start),
             threads: Vec::new(),
             shared: None,
             free: Vec::new(),
@@ -128,12 +136,14 @@ impl Followed {
             leaving_together: false,
             last: None,
             lost: 0,
+            window: header.attached.clone(),
         }
     }
 
     /// Takes one event. Events after the end of the root's last thread are ignored.
     pub(crate) fn event(&mut self, event: &Event) {
         let (None, Some(at)) = (self.end, event.at()) else { return };
+        // What comes before a window begins changes what threads are doing, and takes no time of it.
         if self.start == 0 {
             // Of a recording whose beginning is lost; otherwise the first event says when the wall begins.
             self.start = at;
@@ -165,7 +175,11 @@ impl Followed {
             }
             Event::Fork { at, tid, child, pid, name, calls } => {
                 let Some(parent) = self.ran_until(*tid, *at, calls) else { return };
-                let path = self.threads[parent as usize].path.clone();
+                let path = if self.window.is_some() {
+                    Path::default()
+                } else {
+                    self.threads[parent as usize].path.clone()
+                };
                 let since = self.threads[parent as usize].since;
                 self.born(since, *child, *pid, *name, path, Doing::Runnable);
                 if *pid == self.root {
@@ -211,8 +225,10 @@ impl Followed {
             | Event::Connection(_)
             | Event::Lookup(_)
             | Event::Surroundings { .. }
-            | Event::Tracing { .. }
-            | Event::Alive { .. } => {}
+            | Event::Tracing { .. } => {}
+            Event::Alive { tid, pid, name, state, before, .. } => {
+                self.found(*tid, *pid, *name, state, *before);
+            }
         }
     }
 
@@ -262,6 +278,8 @@ impl Followed {
             states: [0; State::ALL.len()],
             samples: Counts::default(),
             counters: None,
+            before: Counters::default(),
+            waited: window::Waited::default(),
             places_of,
             own,
         };
@@ -311,6 +329,9 @@ impl Followed {
         let slicing = self.slicing;
         let thread = &mut self.threads[index as usize];
         let at = at.max(thread.since);
+        if at == thread.since && self.window.is_some() {
+            return;
+        }
         thread.states[state as usize] += at - thread.since;
         thread.path.add(slicing, thread.since, at, &[], place, true);
         thread.since = at;
@@ -366,7 +387,9 @@ impl Followed {
             Left::Stopped => Doing::Stopped,
             Left::Dead(counters) => {
                 // Whoever died has run; without that, the record of its counters was lost.
-                thread.counters = (counters.cpu_ns > 0).then_some(*counters);
+                // Its time is told from when it was of the tree, the rest from its birth.
+                let before = Counters { cpu_ns: 0, runqueue_ns: 0, ..thread.before };
+                thread.counters = (counters.cpu_ns > 0).then(|| close::since(*counters, before));
                 Doing::Dead
             }
         };
@@ -447,8 +470,14 @@ impl Followed {
         };
         let (state, reason) = classify(&wait, waker, self.arch);
         thread.last_wait = Some((state, reason));
-        self.waits.record(state, reason, at.saturating_sub(thread.since));
+        let waited_ns = at.saturating_sub(thread.since);
+        thread.waited.add(self.arch, wait.call, waited_ns);
+        // One that was over before the window began is none of it.
+        if waited_ns > 0 || self.window.is_none() {
+            self.waits.record(state, reason, waited_ns);
+        }
         let source = match waker {
+            _ if self.window.is_some() => None,
             Waker::Task { name: None, .. } => running.filter(|waker| *waker != index).map(Source::Running),
             Waker::Network { ready, .. } => self.sender(&wait, *ready, running, calls),
             _ => None,
@@ -552,7 +581,7 @@ impl Followed {
             // Time in calls is measured; it needs no samples.
             Mode::Call(_) => return,
         };
-        let Some(index) = self.by_tid.get(&tid).copied() else { return };
+        let Some(index) = self.by_tid.get(&tid).copied().filter(|_| at >= self.start) else { return };
         let slicing = self.slicing;
         let weight = (Ns::from(period_ns) / self.sample_period_ns.max(1)).clamp(1, 1000) as u32;
         let thread = &mut self.threads[index as usize];

@@ -88,7 +88,7 @@ pub struct Header {
     pub command: Vec<String>,
     /// Wall-clock time of the start, seconds since 1970.
     pub started_at_unix_s: u64,
-    /// The root's process id.
+    /// The root's process id; 0 where there is none, since it was attached to what lived.
     pub root: Pid,
     /// Where events come from.
     pub tier: Tier,
@@ -98,6 +98,18 @@ pub struct Header {
     pub host: Host,
     /// What can be seen, and why not more.
     pub sources: Vec<Source>,
+    /// What lived already: then this is a recording of a window, without a start and a root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attached: Option<Attached>,
+}
+
+/// What `dwell attach` was asked to watch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attached {
+    /// When the window began: every thread had been found ([`Event::Alive`]), and all that watches it was in place.
+    pub at: Ns,
+    /// Whom it was asked to watch, in words: `nginx`, `process 12`, `service x`, `cgroup /a/b`.
+    pub target: String,
 }
 
 /// How the root ended.
@@ -108,6 +120,20 @@ pub enum Ending {
     Code(i32),
     /// It was killed by this signal.
     Signal(i32),
+    /// The window of `dwell attach` was over, for this reason; how the program ends is not known.
+    Window(WindowEnd),
+}
+
+/// What ended a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowEnd {
+    /// The time that was asked for had passed.
+    For,
+    /// dwell was told to stop.
+    Signal,
+    /// Nothing was left of what was watched.
+    TargetGone,
 }
 
 /// What a kernel counted of a thread or of a finished tree.
@@ -451,8 +477,11 @@ pub enum Event {
         pid: Pid,
         /// Its name.
         name: Comm,
-        /// What it was doing: in a call since `since` (0: unknown), blocked in it or not.
+        /// What it was doing.
         state: AliveState,
+        /// What the kernel had counted of it by then. What is told of its end or at the end of the recording counts time from
+        /// here on, and faults and switches from its birth.
+        before: Counters,
     },
 }
 

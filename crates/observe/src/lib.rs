@@ -3,6 +3,7 @@
 //! It concludes nothing; what the events mean is up to `analyse`. Privilege and chance end here.
 
 pub mod access;
+mod attach;
 pub mod blocks;
 mod host;
 mod likely;
@@ -10,5 +11,7 @@ mod living;
 mod record;
 mod sources;
 mod stacks;
+pub mod targets;
 
+pub use attach::{Target, Who, Window, attach};
 pub use record::{Choice, Error, Rate, Request, Sink, record};

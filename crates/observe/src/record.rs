@@ -88,6 +88,9 @@ pub enum Error {
         /// What would change it.
         remedy: String,
     },
+    /// Nothing lives of what was to be watched.
+    #[error("{0} is gone")]
+    Gone(String),
     /// The program could not be waited for.
     #[error("cannot watch the program: {0}")]
     Watch(#[from] std::io::Error),
@@ -98,7 +101,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Start(error) => error.exit_code(),
-            Error::Refused { .. } | Error::Watch(_) => 125,
+            Error::Refused { .. } | Error::Gone(_) | Error::Watch(_) => 125,
         }
     }
 }
@@ -141,6 +144,7 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Trailer, Error> 
         sample_period_ns: instruments.sample_period_ns(),
         host,
         sources: instruments.sources(),
+        attached: None,
     };
     sink.header(&header);
     let mut living = Living::new(held.pid());
@@ -212,7 +216,7 @@ fn aftermath(instruments: &mut Instruments, living: &mut Living, sink: &mut dyn 
     }
 }
 
-fn tell_losses(instruments: &mut Instruments, sink: &mut dyn FnMut(&Event)) {
+pub(crate) fn tell_losses(instruments: &mut Instruments, sink: &mut dyn FnMut(&Event)) {
     let events = instruments.newly_lost();
     if events > 0 {
         sink(&Event::Lost { at: monotonic_ns(), events });
@@ -220,18 +224,18 @@ fn tell_losses(instruments: &mut Instruments, sink: &mut dyn FnMut(&Event)) {
 }
 
 /// Counters of the host at one moment.
-struct Moment {
+pub(crate) struct Moment {
     at: Ns,
     host: Option<HostCpu>,
     dwell_ns: Ns,
 }
 
 impl Moment {
-    fn now() -> Self {
+    pub(crate) fn now() -> Self {
         Self { at: monotonic_ns(), host: host::cpu(host::here().proc), dwell_ns: process_cpu_ns() }
     }
 
-    fn until_now(&self) -> Seen<HostCpu> {
+    pub(crate) fn until_now(&self) -> Seen<HostCpu> {
         let now = Self::now();
         match (self.host, now.host) {
             (Some(before), Some(after)) => {

@@ -49,8 +49,10 @@ pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
 
 /// The result that was stored in place of events that were not kept.
 fn stored(result: &str, args: &ShowArgs) -> anyhow::Result<Analysis> {
-    serde_json::from_str(result)
-        .with_context(|| format!("cannot read the result kept in {:?}", args.recording))
+    let mut analysis: Analysis = serde_json::from_str(result)
+        .with_context(|| format!("cannot read the result kept in {:?}", args.recording))?;
+    analysis.run.schema = analysis.run.promise();
+    Ok(analysis)
 }
 
 /// What stands in for a trailer that was never written.

@@ -61,13 +61,43 @@ pub(crate) fn start(choice: Choice, rate: Rate, root: Pid, cpus: &[u32]) -> Resu
     }
 }
 
-fn start_bpf(root: Pid, cpus: &[u32], rate: Rate) -> Result<Bpf, access::Wall> {
-    access::bpf()?;
-    Bpf::start(root, cpus, rate).map_err(|refused| access::Wall {
+/// Attaches the best source that is to be had, or the one asked for, to processes that live already. `listed` lists them as
+/// they are when it is called.
+///
+/// # Errors
+/// The one asked for is not to be had, or none is.
+pub(crate) fn attach(
+    choice: Choice,
+    rate: Rate,
+    cpus: &[u32],
+    listed: &mut dyn FnMut() -> Vec<Pid>,
+) -> Result<Instruments, Error> {
+    let refused = |wall: access::Wall| Error::Refused { tier: "bpf", why: wall.why, remedy: wall.remedy };
+    match choice {
+        Choice::Auto | Choice::Bpf => {
+            access::bpf().map_err(refused)?;
+            let bpf = Bpf::attach(cpus, rate, listed).map_err(|error| refused(wall_of(&error)))?;
+            Ok(Instruments::Bpf(Box::new(bpf)))
+        }
+        Choice::Perf | Choice::Proc => Err(Error::Refused {
+            tier: if choice == Choice::Perf { "perf" } else { "proc" },
+            why: "what lives already is watched with BPF only".to_owned(),
+            remedy: "leave out --source".to_owned(),
+        }),
+    }
+}
+
+fn wall_of(refused: &bpf::Refused) -> access::Wall {
+    access::Wall {
         why: refused.to_string(),
         remedy: "run outside the container or sandbox that forbids it; BPF programs of this kind need Linux 5.15 or newer"
             .to_owned(),
-    })
+    }
+}
+
+fn start_bpf(root: Pid, cpus: &[u32], rate: Rate) -> Result<Bpf, access::Wall> {
+    access::bpf()?;
+    Bpf::start(root, cpus, rate).map_err(|refused| wall_of(&refused))
 }
 
 impl Instruments {
@@ -126,6 +156,17 @@ impl Instruments {
         match self {
             Instruments::Bpf(bpf) => bpf.drain_rest(sink),
             Instruments::Fallback(fallback, _) => fallback.drain(sink),
+        }
+    }
+
+    /// Ends a window, and hands over what happened in it. Returns when that was.
+    pub(crate) fn end(&mut self, sink: &mut dyn FnMut(&Event)) -> Ns {
+        match self {
+            Instruments::Bpf(bpf) => bpf.end(sink),
+            Instruments::Fallback(fallback, _) => {
+                fallback.drain(sink);
+                sys::clock::monotonic_ns()
+            }
         }
     }
 

@@ -108,7 +108,8 @@ struct thread_struct { struct { unsigned long tp_value; } uw; };
 
 struct task_struct {
 	struct thread_info thread_info;
-	unsigned int __state;
+	unsigned int __state, flags;
+	int on_cpu;
 	int pid, tgid, exit_code;
 	struct sched_entity se;
 	struct task_group *sched_task_group;
@@ -161,6 +162,7 @@ struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr;
 #define IS_COMPAT(task) ((task)->thread_info.status & 2) /* TS_COMPAT */
 /* Exceptions set it to -1: there is no call to restart. */
 #define CAME_BY_CALL(regs) ((s64)(regs)->orig_ax >= 0)
+#define CALL_NUMBER(regs) ((u32)(regs)->orig_ax)
 /* What a stack is followed with: instruction, stack and frame pointer, and what functions keep for their callers. */
 #define USER_REGS(regs, to)                                                                                    \
 	do {                                                                                                   \
@@ -172,6 +174,7 @@ struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr;
 #define ARG1(regs, compat) ((regs)->regs[1])
 #define IS_COMPAT(task) ((task)->thread_info.flags & (1ul << 22)) /* TIF_32BIT */
 #define CAME_BY_CALL(regs) ((regs)->syscallno >= 0)
+#define CALL_NUMBER(regs) ((u32)(regs)->syscallno)
 #define USER_REGS(user, to)                                                                                    \
 	do {                                                                                                   \
 		(to)[0] = (user)->pc, (to)[1] = (user)->sp, (to)[2] = (user)->regs[29], (to)[3] = (user)->regs[30]; \

@@ -4,6 +4,7 @@
 //! of what passes between them, by way of `buffers.rs`. This file loads, attaches, drains and reads the counts at the
 //! end.
 
+mod alive;
 mod buffers;
 mod clock;
 mod decode;
@@ -15,6 +16,7 @@ mod waits;
 use super::arguments;
 use crate::record::Rate;
 use crate::stacks::{self, Of, Stacks};
+use alive::LookHere;
 use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, RingBuf};
 use aya::programs::{BtfTracePoint, Program, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
@@ -97,6 +99,9 @@ pub(crate) enum Refused {
         /// What the kernel said.
         error: Box<ProgramError>,
     },
+    /// The tasks of this host cannot be looked at.
+    #[error("cannot look for living threads: {0}")]
+    Look(#[from] io::Error),
     /// The object lacks something this file expects.
     #[error("the BPF object has no {0}")]
     Missing(&'static str),
@@ -128,18 +133,55 @@ pub(crate) struct Bpf {
     decoder: Decoder,
     lost_before: u64,
     sources: Vec<Source>,
+    /// Where it was attached to what lives already.
+    look_here: Option<LookHere>,
 }
 
 impl Bpf {
     /// Attaches everything, for a tree whose root is held and will enter `execve` next.
     pub(crate) fn start(root: Pid, cpus: &[u32], rate: Rate) -> Result<Self, Refused> {
-        let btf = types::read(NEEDED.iter().chain(WANTED).copied())?;
+        let btf = types::read(NEEDED.iter().chain(WANTED).copied(), &[])?;
+        Self::start_with(&btf, root, cpus, rate, 1)
+    }
+
+    /// Attaches everything, then finds the threads that live already in the processes that `listed` lists when it is asked
+    /// (it is asked until it has no new ones).
+    pub(crate) fn attach(
+        cpus: &[u32],
+        rate: Rate,
+        listed: &mut dyn FnMut() -> Vec<Pid>,
+    ) -> Result<Self, Refused> {
+        let btf = types::read(NEEDED.iter().chain(WANTED).copied(), &[alive::ITERATOR])?;
+        let mut bpf = Self::start_with(&btf, 0, cpus, rate, BOOKS)?;
+        let (look_here, pids) = alive::seat(&mut bpf.ebpf, &btf, cpus, listed)?;
+        bpf.look_here = Some(look_here);
+        for pid in pids {
+            bpf.stacks.found(pid);
+        }
+        bpf.tell_pythons();
+        if let Some(clock) = &mut bpf.clock {
+            clock.program_began(monotonic_ns());
+        }
+        Ok(bpf)
+    }
+
+    /// Ends the window of an attachment, and hands over what happened in it. Returns when that was.
+    pub(crate) fn end(&mut self, sink: &mut dyn FnMut(&Event)) -> Ns {
+        if let Some(look_here) = &self.look_here {
+            look_here.everywhere();
+        }
+        let at = monotonic_ns();
+        self.drain_until(at, sink);
+        at
+    }
+
+    fn start_with(btf: &Btf, root: Pid, cpus: &[u32], rate: Rate, wanted: u32) -> Result<Self, Refused> {
         let kinds = arguments::kinds();
         // A CPU that comes later has no buffer: what happens on it counts as lost.
         let buffered = cpus.iter().max().map_or(1, |last| last + 1);
         let segments = segments_per_cpu(buffered);
         let mut ebpf = loader()
-            .btf(Some(&btf))
+            .btf(Some(btf))
             .allow_unsupported_maps() // task storage, which only the kernel half touches
             .verifier_log_level(VerifierLogLevel::DISABLE)
             .override_global("root_pid", &root, true)
@@ -147,6 +189,7 @@ impl Bpf {
             .override_global("arg_kind", kinds.as_slice(), true)
             .map_max_entries("scratches", 2 * (cpus.iter().max().unwrap_or(&0) + 1))
             .override_global("segments_per_cpu", &segments, true)
+            .map_max_entries("wanted", wanted)
             .map_max_entries("books", BOOKS)
             .map_max_entries("free_books", BOOKS)
             .map_max_entries("buffers", buffered)
@@ -154,8 +197,8 @@ impl Bpf {
             .load(OBJECT)
             .map_err(Box::new)?;
         let mut sources = Vec::new();
-        attach(&mut ebpf, NEEDED, &btf).into_iter().collect::<Result<(), _>>()?;
-        let refused: Vec<_> = attach(&mut ebpf, WANTED, &btf).into_iter().filter_map(Result::err).collect();
+        attach(&mut ebpf, NEEDED, btf).into_iter().collect::<Result<(), _>>()?;
+        let refused: Vec<_> = attach(&mut ebpf, WANTED, btf).into_iter().filter_map(Result::err).collect();
         sources.push(full("switches"));
         sources.push(full("calls"));
         sources.push(match refused.first() {
@@ -205,6 +248,7 @@ impl Bpf {
             decoder: Decoder::default(),
             lost_before: 0,
             sources,
+            look_here: None,
         })
     }
 
