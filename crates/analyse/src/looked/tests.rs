@@ -25,6 +25,7 @@ fn header(tier: Tier) -> Header {
             memory_bytes: 1,
             virtualisation: Seen::Absent,
         },
+        attached: None,
         sources: vec![],
     }
 }

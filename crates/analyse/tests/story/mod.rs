@@ -160,6 +160,7 @@ fn header() -> Header {
             memory_bytes: 1 << 30,
             virtualisation: Seen::Absent,
         },
+        attached: None,
         sources: Vec::new(),
     }
 }

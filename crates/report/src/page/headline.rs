@@ -63,7 +63,7 @@ fn attached(window: &Window, run: &Run, look: Look) -> Line {
     let line = Line::new(look).add(Ink::Bold, &who).add(Ink::Plain, &many);
     let line = line.add(Ink::Plain, " for ").glued(Ink::Plain, &duration(run.wall_ns));
     let did = match window.threads_active {
-        0 => ": none did anything but wait for work".to_owned(),
+        0 => ": none did anything but wait".to_owned(),
         active if window.threads_idle == 0 && active == 1 => String::new(),
         active if window.threads_idle == 0 => format!(": all {} did something", count(active)),
         active => format!(": {} did something", counted(active, "thread")),

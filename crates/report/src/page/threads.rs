@@ -125,7 +125,7 @@ pub(super) fn idle(run: &Run, look: Look) -> Vec<Line> {
         said.push(format!("{} more names", count(rest as u64)));
     }
     let text = format!(
-        " {}, {} of thread time in waiting for work: {}",
+        " {}, {} of thread time in waiting: {}",
         counted(window.threads_idle, "thread"),
         duration(window.idle_ns),
         said.join(", ")

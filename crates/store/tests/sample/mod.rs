@@ -33,6 +33,7 @@ fn header() -> Header {
             memory_bytes: 8 << 30,
             virtualisation: Seen::Absent,
         },
+        attached: None,
         sources: vec![Source {
             name: "switches".to_owned(),
             seen: Extent::Full,
