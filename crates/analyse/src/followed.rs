@@ -323,6 +323,12 @@ impl Followed {
         })
     }
 
+    /// Where a thread's time is booked by place: in a window, the many that share a ledger share that too.
+    fn path_of(&mut self, index: Index) -> &mut Path {
+        let owner = if self.window.is_some() { self.threads[index as usize].places_of } else { index };
+        &mut self.threads[owner as usize].path
+    }
+
     /// Books a thread's time up to `at` as all of one kind.
     fn book(&mut self, index: Index, at: Ns, state: State, reason: Reason) {
         let place = self.place(index, state, reason);
@@ -332,9 +338,10 @@ impl Followed {
         if at == thread.since && self.window.is_some() {
             return;
         }
-        thread.states[state as usize] += at - thread.since;
-        thread.path.add(slicing, thread.since, at, &[], place, true);
+        let since = thread.since;
+        thread.states[state as usize] += at - since;
         thread.since = at;
+        self.path_of(index).add(slicing, since, at, &[], place, true);
     }
 
     /// Books a running thread's time up to `at`: its calls, and the rest as its own. Whatever is heard of a thread
@@ -371,9 +378,9 @@ impl Followed {
         let thread = &mut self.threads[index as usize];
         thread.states[State::Kernel as usize] += at - since - room;
         thread.states[State::User as usize] += room;
-        thread.path.add(slicing, since, at, &inside, thread.own, thread.just_came);
-        thread.just_came = false;
+        let (own, begun) = (thread.own, std::mem::take(&mut thread.just_came));
         thread.since = at;
+        self.path_of(index).add(slicing, since, at, &inside, own, begun);
         Some(index)
     }
 
@@ -403,9 +410,12 @@ impl Followed {
                     self.end = Some(since);
                 }
             } else {
-                // Nobody continues on a dead thread's path: who waited for it has it by now.
                 let thread = &mut self.threads[index as usize];
-                thread.path = Path::default();
+                // Nobody continues on a dead thread's path: who waited for it has it by now. In a window it is the
+                // thread's own.
+                if self.window.is_none() {
+                    thread.path = Path::default();
+                }
                 if thread.places_of != index {
                     let shared = thread.places_of;
                     self.share_ledger(index, shared);
@@ -587,8 +597,8 @@ impl Followed {
         let thread = &mut self.threads[index as usize];
         let sample = one(kind, weight);
         crate::split::add(&mut thread.samples, sample);
-        let own = thread.own;
-        thread.path.sample(slicing, at.max(self.start), own, sample);
+        let (own, at) = (thread.own, at.max(self.start));
+        self.path_of(index).sample(slicing, at, own, sample);
     }
 }
 

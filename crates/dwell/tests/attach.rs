@@ -280,7 +280,7 @@ fn threads_born_in_the_window_are_of_it() {
 #[test]
 fn a_program_that_ends_ends_the_window() {
     let _alone = support::alone();
-    let alive = Alive::start(lives(), &["waits", "2500"]);
+    let alive = Alive::start(lives(), &["waits", "4000"]);
     let told = attach(&[&alive.name(), "--for", "60s"], |_| ());
     assert_eq!(told.run["exit"]["window"], "target-gone", "{}", told.page);
     assert!(told.wall() < 10_000 * MS, "{}", told.account());

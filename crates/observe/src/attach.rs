@@ -109,9 +109,11 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
         }
         progress(now - at);
     };
-    let ended_at = instruments.end(&mut |event| tell(&mut living, event));
+    let ended_at = instruments.end();
+    // At once: working off what has come may take a while, in which they go on.
     let counters = living.counters(host::here().proc);
     let host_cpu = before.until_now();
+    instruments.drain_until(ended_at, &mut |event| tell(&mut living, event));
     tell_losses(&mut instruments, &mut |event| tell(&mut living, event));
     instruments.names(&mut |event| tell(&mut living, event));
     Ok(Trailer {

@@ -84,6 +84,10 @@ impl Followed {
     /// a CPU and otherwise in calls that wait for work. Asked when all ledgers have been brought to the end.
     pub(super) fn is_idle(&self, index: Index) -> bool {
         let thread = &self.threads[index as usize];
+        // The many that share a ledger are not told apart.
+        if thread.places_of != index || Some(index) == self.shared {
+            return false;
+        }
         let ns = |which: fn(State) -> bool| {
             State::ALL.into_iter().filter(|state| which(*state)).map(|state| thread.states[state as usize]).sum::<Ns>()
         };

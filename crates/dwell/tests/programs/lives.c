@@ -27,7 +27,7 @@ static void *spins(void *none)
 /* Runs, calls, sleeps and blocks in turn, each thread in its own rhythm. */
 static void *works(void *number)
 {
-	struct timespec pause = { 0, 200000 + 17000 * (long)number };
+	struct timespec pause = { 0, 8000000 + 170000 * (long)number };
 	int ends[2];
 	char byte = 0;
 	if (pipe(ends))

@@ -159,15 +159,20 @@ impl Instruments {
         }
     }
 
-    /// Ends a window, and hands over what happened in it. Returns when that was.
-    pub(crate) fn end(&mut self, sink: &mut dyn FnMut(&Event)) -> Ns {
+    /// Ends a window; what happened in it is still to be handed over. Returns when that was.
+    pub(crate) fn end(&mut self) -> Ns {
         match self {
-            Instruments::Bpf(bpf) => bpf.end(sink),
-            Instruments::Fallback(fallback, _) => {
-                fallback.drain(sink);
-                sys::clock::monotonic_ns()
-            }
+            Instruments::Bpf(bpf) => bpf.end(),
+            Instruments::Fallback(..) => sys::clock::monotonic_ns(),
         }
+    }
+
+    /// Hands over all that came before `until`.
+    pub(crate) fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) {
+        match self {
+            Instruments::Bpf(bpf) => bpf.drain_until(until, sink),
+            Instruments::Fallback(fallback, _) => fallback.drain(sink),
+        };
     }
 
     /// What the code of all stacks is called, to be asked when the program has ended.

@@ -27,8 +27,8 @@ pub(crate) const STATS_WORDS: usize = 6 + BUCKETS / 2;
 pub(crate) const BUCKETS: usize = 320;
 /// Entries of the statistics.
 pub(crate) const DENSE: u32 = 128;
-/// Words of `struct cpu`: one counter, four numbers, one pair of ends.
-pub(crate) const CPU_WORDS: usize = 1 + 2 + 5;
+/// Words of `struct cpu`: one counter, four numbers, whose book is at which index, one pair of ends.
+pub(crate) const CPU_WORDS: usize = 1 + 2 + 3 + 5;
 
 mod kind {
     pub(super) const START: u8 = 1;

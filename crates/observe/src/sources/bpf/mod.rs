@@ -165,14 +165,12 @@ impl Bpf {
         Ok(bpf)
     }
 
-    /// Ends the window of an attachment, and hands over what happened in it. Returns when that was.
-    pub(crate) fn end(&mut self, sink: &mut dyn FnMut(&Event)) -> Ns {
+    /// Ends the window of an attachment: what those that run did up to now is told. Returns when that was.
+    pub(crate) fn end(&mut self) -> Ns {
         if let Some(look_here) = &self.look_here {
             look_here.everywhere();
         }
-        let at = monotonic_ns();
-        self.drain_until(at, sink);
-        at
+        monotonic_ns()
     }
 
     fn start_with(btf: &Btf, root: Pid, cpus: &[u32], rate: Rate, wanted: u32) -> Result<Self, Refused> {
@@ -301,7 +299,8 @@ impl Bpf {
         }
     }
 
-    fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
+    /// Hands over what came before `until`.
+    pub(crate) fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
         self.take_stacks();
         let (decoder, clock, stacks) = (&mut self.decoder, &mut self.clock, &mut self.stacks);
         let records = self.buffers.drain(until, &mut |record| {
