@@ -110,6 +110,8 @@ pub(crate) struct Followed {
     leaving_together: bool,
     last: Option<Index>,
     lost: u64,
+    /// How often a thread came onto a CPU.
+    came: u64,
     /// What was attached to: then each thread's path is its own, and there is no root.
     window: Option<Attached>,
 }
@@ -136,6 +138,7 @@ impl Followed {
             leaving_together: false,
             last: None,
             lost: 0,
+            came: 0,
             window: header.attached.clone(),
         }
     }
@@ -428,6 +431,7 @@ impl Followed {
         let Some(index) = self.by_tid.get(&into.tid).copied() else { return };
         let thread = &mut self.threads[index as usize];
         thread.just_came = true;
+        self.came += 1;
         if std::mem::take(&mut thread.doubtful) {
             self.book(index, at, State::Unexplained, Reason::None);
         } else {

@@ -105,7 +105,9 @@ fn closes(told: &Told) {
     assert!(errors.is_empty(), "{errors:#?}");
     assert_eq!(told.run["schema"], "dwell.attach/1");
     let whole = told.run["window"]["thread_ns"].as_u64().unwrap();
-    let sum = |of: &str| told.run[of].as_array().unwrap().iter().map(|one| one["ns"].as_u64().unwrap()).sum::<u64>();
+    let sum = |of: &str| {
+        told.run[of].as_array().unwrap().iter().map(|one| one["ns"].as_u64().unwrap()).sum::<u64>()
+    };
     assert_eq!([sum("account"), sum("path")], [whole; 2], "{}", told.account());
     let active = count(told, "threads_active");
     let mut lives = 0;
@@ -391,7 +393,11 @@ fn a_python_program_that_runs_already_has_its_lines() {
         let told = attach(&[&alive.name(), "--for", "1s"], |_| ());
         let lines = told.run["lines"].as_array().cloned().unwrap_or_default();
         let file = |row: &Value| row["file"].as_str().is_some_and(|file| file.ends_with("busy.py"));
-        ensure(lines.first().is_some_and(|row| file(row) && row["function"] == "inner"), "its lines lead", &told)
+        ensure(
+            lines.first().is_some_and(|row| file(row) && row["function"] == "inner"),
+            "its lines lead",
+            &told,
+        )
     });
 }
 
@@ -440,7 +446,8 @@ fn a_control_group_is_watched_whole() {
     };
     let group = root.join(format!("dwell-test-{}", std::process::id()));
     std::fs::create_dir(&group).unwrap();
-    let inside = format!("echo $$ > {}/cgroup.procs; sleep 1000 & echo ready; exec sleep 1000", group.display());
+    let inside =
+        format!("echo $$ > {}/cgroup.procs; sleep 1000 & echo ready; exec sleep 1000", group.display());
     let alive = Alive::start("sh", &["-c", &inside]);
     let name = format!("/{}", group.file_name().unwrap().to_str().unwrap());
     let told = attach(&["--cgroup", &name, "--for", "100ms"], |_| ());

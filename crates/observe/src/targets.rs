@@ -51,7 +51,8 @@ pub fn named(name: &str) -> Vec<Process> {
 
 /// Those of these that descend from no other of them.
 pub fn roots_of(some: &[Process]) -> Vec<&Process> {
-    let parents: HashMap<Pid, Pid> = processes().iter().map(|process| (process.pid, process.parent)).collect();
+    let parents: HashMap<Pid, Pid> =
+        processes().iter().map(|process| (process.pid, process.parent)).collect();
     let all: BTreeSet<Pid> = some.iter().map(|process| process.pid).collect();
     let descends = |process: &&Process| {
         let mut at = process.parent;
@@ -92,7 +93,8 @@ pub(crate) fn trees(roots: &[Pid]) -> Vec<Pid> {
 pub(crate) fn in_cgroup(directory: &Path) -> Vec<Pid> {
     let text = fs::read_to_string(directory.join("cgroup.procs")).unwrap_or_default();
     // 0 is a process of another pid namespace.
-    let mut pids: Vec<Pid> = text.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid != 0).collect();
+    let mut pids: Vec<Pid> =
+        text.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid != 0).collect();
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             pids.extend(in_cgroup(&entry.path()));

@@ -58,9 +58,21 @@ impl Followed {
                 switches += counters.voluntary_switches + counters.involuntary_switches;
             }
         }
+        if window.is_some() {
+            // Of those that live the kernel was not asked.
+            switches = self.came;
+        }
         let threads = self.thread_rows(&living, samples);
-        let pieces =
-            Pieces { start: self.start, wall_ns: end - self.start, parts, steps, phases, threads, waits, window };
+        let pieces = Pieces {
+            start: self.start,
+            wall_ns: end - self.start,
+            parts,
+            steps,
+            phases,
+            threads,
+            waits,
+            window,
+        };
         Closed { pieces, samples, cpu, runqueue, switches, faults }
     }
 
@@ -274,8 +286,7 @@ impl Followed {
             let mut states = thread.states;
             let ns = std::mem::take(&mut states[State::User as usize]);
             put(&mut states, self.own(index, ns, thread.samples, of_tree));
-            let counters =
-                thread.counters.or_else(|| Some(since(*living.get(&thread.tid)?, thread.before)));
+            let counters = thread.counters.or_else(|| Some(since(*living.get(&thread.tid)?, thread.before)));
             let counted = |of: fn(&Counters) -> u64| match &counters {
                 Some(counters) => Seen::Value(of(counters)),
                 None => Seen::unseen("the thread's end was not seen"),

@@ -89,7 +89,11 @@ impl Followed {
             return false;
         }
         let ns = |which: fn(State) -> bool| {
-            State::ALL.into_iter().filter(|state| which(*state)).map(|state| thread.states[state as usize]).sum::<Ns>()
+            State::ALL
+                .into_iter()
+                .filter(|state| which(*state))
+                .map(|state| thread.states[state as usize])
+                .sum::<Ns>()
         };
         let life_ns = thread.since - thread.born;
         let on_cpu_ns = ns(State::on_cpu);

@@ -21,12 +21,8 @@ pub(crate) fn attach(args: AttachArgs) -> anyhow::Result<u8> {
     let _signals = Signals::take_over().context("cannot take signals")?;
     let outputs = Outputs::open(&args.page, args.keep.as_deref())?;
     let keep = args.keep.as_deref().map(output::Target::open).transpose()?;
-    let window = Window {
-        target,
-        source: choice(args.source),
-        rate: rate(args.rate),
-        length_ns: args.length_ns,
-    };
+    let window =
+        Window { target, source: choice(args.source), rate: rate(args.rate), length_ns: args.length_ns };
     let mut watcher = Watcher { analyser: None, kept: Kept::new(keep, args.keep_limit) };
     let mut progress = Progress::new(!args.quiet, args.length_ns);
     let trailer = observe::attach(&window, &mut watcher, &mut |ns| progress.tell(ns))?;
@@ -52,7 +48,10 @@ impl Progress {
         }
         self.next_ns = ns + PROGRESS_NS;
         let seconds = |ns: Ns| report::units::duration(ns / 1_000_000_000 * 1_000_000_000);
-        let of = self.length_ns.map(|length| format!(" of {}", report::units::duration(length))).unwrap_or_default();
+        let of = self
+            .length_ns
+            .map(|length| format!(" of {}", report::units::duration(length)))
+            .unwrap_or_default();
         output::to_stderr(&format!("\r\x1b[Krecording: {}{of}; Ctrl-C ends it", seconds(ns)));
     }
 }

@@ -41,8 +41,9 @@ fn bar(parts: &[&Part], run: &Run, look: Look) -> Line {
 
 /// `K kernel 1.61 s 69 %`, sampled figures with their interval; what is under half a hundredth is only named.
 fn legend(parts: &[&Part], run: &Run, look: Look) -> Line {
-    let small =
-        |part: &Part| u128::from(part.ns) * 200 < u128::from(run.whole_ns()) && part.state != State::Unexplained;
+    let small = |part: &Part| {
+        u128::from(part.ns) * 200 < u128::from(run.whole_ns()) && part.state != State::Unexplained
+    };
     let folded: Vec<&&Part> = parts.iter().filter(|part| small(part)).collect();
     let fold = folded.len() > 1;
     let mut line = Line::new(look);

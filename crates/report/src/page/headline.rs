@@ -59,7 +59,11 @@ pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
 fn attached(window: &Window, run: &Run, look: Look) -> Line {
     let threads = window.threads_active + window.threads_idle;
     let who = format!("attached to {}", clean(&window.target, look.unicode));
-    let many = format!(" ({}, {})", counted_as(window.processes, "process", "processes"), counted(threads, "thread"));
+    let many = format!(
+        " ({}, {})",
+        counted_as(window.processes, "process", "processes"),
+        counted(threads, "thread")
+    );
     let line = Line::new(look).add(Ink::Bold, &who).add(Ink::Plain, &many);
     let line = line.add(Ink::Plain, " for ").glued(Ink::Plain, &duration(run.wall_ns));
     let did = match window.threads_active {
@@ -142,7 +146,9 @@ fn figures(run: &Run, look: Look) -> Line {
 fn ending(exit: Ending) -> Option<String> {
     match exit {
         Ending::Code(0) | Ending::Window(WindowEnd::For | WindowEnd::Signal) => None,
-        Ending::Window(WindowEnd::TargetGone) => Some("nothing was left to watch: the program ended".to_owned()),
+        Ending::Window(WindowEnd::TargetGone) => {
+            Some("nothing was left to watch: the program ended".to_owned())
+        }
         Ending::Code(code) => Some(format!("the program exited with status {code}")),
         Ending::Signal(signal) => Some(match signal_name(signal) {
             Some(name) => format!("the program was killed by signal {signal} ({name})"),
@@ -176,11 +182,16 @@ fn verdict(run: &Run, look: Look) -> Line {
     let line = match bound.class {
         Class::Cpu => {
             let line = lead(line, "CPU-bound").glued(Ink::Plain, &share_of_one(shares.user));
-            margin(line.add(Ink::Plain, of_the_whole(run)).add(Ink::Plain, " is its own code"), run, Kind::User)
+            margin(
+                line.add(Ink::Plain, of_the_whole(run)).add(Ink::Plain, " is its own code"),
+                run,
+                Kind::User,
+            )
         }
         Class::Kernel => {
             let line = lead(line, "kernel-bound").glued(Ink::Plain, &share_of_one(shares.kernel));
-            let line = line.add(Ink::Plain, of_the_whole(run)).add(Ink::Plain, " is the kernel's work for it");
+            let line =
+                line.add(Ink::Plain, of_the_whole(run)).add(Ink::Plain, " is the kernel's work for it");
             margin(mostly(line, run), run, Kind::Kernel)
         }
         Class::Io => {

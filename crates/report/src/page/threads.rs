@@ -2,9 +2,9 @@
 
 use super::time_in;
 use crate::Look;
+use crate::clean::clean;
 use crate::paint::{Ink, Line};
 use crate::table::{Table, figure, text};
-use crate::clean::clean;
 use crate::units::{count, counted, duration};
 use model::run::Thread;
 use model::{Ns, Pid, Run, State, Tid};
@@ -105,7 +105,9 @@ pub(super) fn table(run: &Run, look: Look, rows_max: usize) -> Vec<Line> {
 
 /// The threads of a window that did nothing but wait for work, in one line.
 pub(super) fn idle(run: &Run, look: Look) -> Vec<Line> {
-    let Some(window) = run.window.as_ref().filter(|window| window.threads_idle > 0) else { return Vec::new() };
+    let Some(window) = run.window.as_ref().filter(|window| window.threads_idle > 0) else {
+        return Vec::new();
+    };
     let mut names = BTreeMap::<&str, u64>::new();
     for thread in run.threads.iter().filter(|thread| thread.idle) {
         *names.entry(&thread.name).or_default() += 1;

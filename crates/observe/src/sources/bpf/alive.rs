@@ -80,7 +80,8 @@ pub(super) fn seat(
 /// Looks at all tasks once; how many were found that had no place, or another than theirs.
 fn look(ebpf: &mut Ebpf) -> Result<usize, Refused> {
     let name = "find_alive";
-    let refused = |error| Refused::Program { doing: "attach", program: name.to_owned(), error: Box::new(error) };
+    let refused =
+        |error| Refused::Program { doing: "attach", program: name.to_owned(), error: Box::new(error) };
     let finder: &mut Iter =
         ebpf.program_mut(name).ok_or(Refused::Missing(name))?.try_into().map_err(refused)?;
     let link = finder.attach().map_err(refused)?;
