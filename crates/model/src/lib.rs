@@ -15,6 +15,7 @@ pub mod recording;
 pub mod run;
 pub mod seen;
 pub mod surroundings;
+pub mod window;
 
 pub use account::{Account, Basis, Part, State, Step};
 pub use call::{Call, CallStats, CallTime};

@@ -14,6 +14,7 @@ use crate::call::{Call, CallStats, CallTime};
 use crate::coverage::Source;
 use crate::network::{Connection, Lookup};
 use crate::surroundings::Surroundings;
+pub use crate::window::{Attached, WindowEnd};
 use crate::{Ns, Pid, Seen, Tid};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -103,15 +104,6 @@ pub struct Header {
     pub attached: Option<Attached>,
 }
 
-/// What `dwell attach` was asked to watch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attached {
-    /// When the window began: every thread had been found ([`Event::Alive`]), and all that watches it was in place.
-    pub at: Ns,
-    /// Whom it was asked to watch, in words: `nginx`, `process 12`, `service x`, `cgroup /a/b`.
-    pub target: String,
-}
-
 /// How the root ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -122,18 +114,6 @@ pub enum Ending {
     Signal(i32),
     /// The window of `dwell attach` was over, for this reason; how the program ends is not known.
     Window(WindowEnd),
-}
-
-/// What ended a window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WindowEnd {
-    /// The time that was asked for had passed.
-    For,
-    /// dwell was told to stop.
-    Signal,
-    /// Nothing was left of what was watched.
-    TargetGone,
 }
 
 /// What a kernel counted of a thread or of a finished tree.

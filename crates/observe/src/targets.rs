@@ -173,12 +173,13 @@ mod tests {
     fn groups_are_found_by_either_path_and_services_cannot_lead_elsewhere() {
         assert_eq!(service("../../etc"), None);
         assert_eq!(cgroup(Path::new("no/such/group")), None);
-        let dir = tempfile::tempdir().unwrap();
-        let below = dir.path().join("below");
-        fs::create_dir(&below).unwrap();
-        fs::write(dir.path().join("cgroup.procs"), "12\n0\n").unwrap();
+        let dir = std::env::temp_dir().join(format!("dwell-groups-{}", std::process::id()));
+        let below = dir.join("below");
+        fs::create_dir_all(&below).unwrap();
+        fs::write(dir.join("cgroup.procs"), "12\n0\n").unwrap();
         fs::write(below.join("cgroup.procs"), "13\n").unwrap();
-        assert_eq!(cgroup(dir.path()).as_deref(), Some(dir.path()));
-        assert_eq!(in_cgroup(dir.path()), [12, 13]);
+        let found = (cgroup(&dir), in_cgroup(&dir));
+        fs::remove_dir_all(&dir).unwrap();
+        assert_eq!(found, (Some(dir), vec![12, 13]));
     }
 }
