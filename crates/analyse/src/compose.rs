@@ -49,13 +49,14 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
             (closed.pieces, seen, (Seen::unseen(why), Seen::unseen(why)))
         }
     };
-    let Pieces { start, wall_ns, parts, steps, phases, threads, waits } = pieces;
+    let Pieces { start, wall_ns, parts, steps, phases, threads, waits, window } = pieces;
     let addresses = stacks.addresses();
     let profile = stacks.profile(start);
     // Without a sample there is no share: a program of less than a sampling period, or no access.
     let sampled = profile.weights.iter().any(|weight| !matches!(weight.doing, Doing::Waiting(_)));
     let unsampled = why_unsampled(&header, trailer);
-    let account = Account::new(wall_ns, parts, steps).expect("every nanosecond is booked once");
+    let whole_ns = window.as_ref().map_or(wall_ns, |window| window.thread_ns);
+    let account = Account::new(whole_ns, parts, steps).expect("every nanosecond is booked once");
     let on_cpu = |states: &[State]| {
         threads
             .iter()
@@ -68,10 +69,11 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
     let kernel_ns = on_cpu(&[State::Kernel, State::Fault]);
     let bound = class::bound(&account);
     let series = surroundings.series(&Program { start, wall_ns, bound: &bound });
-    let mut coverage = coverage(&header, trailer, &account, user_ns + kernel_ns, seen.checks, seen.notes);
+    let mut coverage =
+        coverage(&header, trailer, &account, start, user_ns + kernel_ns, seen.checks, seen.notes);
     coverage.sources.extend(surroundings.source(&series));
     let run = Run {
-        schema: "dwell.run/1",
+        schema: if window.is_some() { model::run::SCHEMA_ATTACH } else { model::run::SCHEMA_RUN },
         command: header.command.clone(),
         exit: trailer.ending,
         started_at: started_at(&header),
@@ -84,6 +86,7 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
         account: account.parts().to_vec(),
         path: account.steps().to_vec(),
         phases,
+        window,
         threads,
         waits,
         connections,
@@ -139,14 +142,19 @@ impl Beside {
             agrees: agree(ours_ns, theirs_ns, allowed),
         };
         let check = |what: &str, figures| within(what, figures, switching(closed));
-        let mut checks = vec![
-            check("time on a CPU of threads that ended, against the scheduler's own sum", closed.cpu),
-            within(
-                "time in the run queue of threads that ended, against the scheduler's own sum",
+        // In a window the others were counted at both of its ends.
+        let whose = if closed.pieces.window.is_some() { "all threads" } else { "threads that ended" };
+        let mut checks =
+            vec![check(&format!("time on a CPU of {whose}, against the scheduler's own sum"), closed.cpu)];
+        // The scheduler adds a stretch in the run queue when it is over, so the edges of a window are not in its sum as
+        // they are in ours.
+        if closed.pieces.window.is_none() {
+            checks.push(within(
+                &format!("time in the run queue of {whose}, against the scheduler's own sum"),
                 closed.runqueue,
                 switching(closed).max(underway(closed)),
-            ),
-        ];
+            ));
+        }
         if let (Seen::Value(rusage), true) = (&trailer.rusage, trailer.living.is_empty()) {
             let of_tree = closed.pieces.threads.iter().flat_map(|thread| &thread.states);
             let ours: Ns = of_tree.filter(|(state, _)| state.on_cpu()).map(|(_, ns)| ns).sum();
@@ -176,6 +184,7 @@ fn coverage(
     header: &Header,
     trailer: &Trailer,
     account: &Account,
+    start: Ns,
     tree_cpu_ns: Ns,
     checks: Vec<Check>,
     mut notes: Vec<String>,
@@ -203,7 +212,7 @@ fn coverage(
         });
     }
     if let Some(until) = trailer.kept_until {
-        let after = until.saturating_sub(trailer.reaped_at.saturating_sub(account.wall_ns()));
+        let after = until.saturating_sub(start);
         notes.push(format!("raw events were kept for the first {:.1} s only", after as f64 / 1e9));
     }
     if trailer.cost.is_empty() {

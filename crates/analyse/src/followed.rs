@@ -13,6 +13,7 @@
 mod close;
 mod files;
 mod waits;
+mod window;
 
 use crate::calls::{Arch, touches_a_peer};
 use crate::connections::Connections;
@@ -21,7 +22,7 @@ use crate::path::{Path, Place, Slicing};
 use crate::reason::{On, Reason, classify};
 use crate::split::{Counts, Kind, one};
 use model::because::{Because, Request};
-use model::recording::{Calls, Comm, Counters, Ends, Event, In, Left, Mode, Out, Wait, Waker};
+use model::recording::{Attached, Calls, Comm, Counters, Ends, Event, In, Left, Mode, Out, Wait, Waker};
 use model::{Call, Header, Ns, Pid, State, Tid};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -81,6 +82,10 @@ struct Thread {
     states: [Ns; State::ALL.len()],
     samples: Counts,
     counters: Option<Counters>,
+    /// What the kernel had counted when the thread was found alive.
+    before: Counters,
+    /// How it waited, for whether it did anything in a window.
+    waited: window::Waited,
     /// Whose places it is found in: its own, or those shared by the many.
     places_of: Index,
     own: Place,
@@ -121,17 +126,22 @@ pub(crate) struct Followed {
     lost: u64,
     /// When the tracing of calls was last taken off, and on again.
     tracing: (Ns, Ns),
+    /// How often a thread came onto a CPU.
+    came: u64,
+    /// What was attached to: then each thread's path is its own, and there is no root.
+    window: Option<Attached>,
 }
 
 impl Followed {
     pub(crate) fn new(header: &Header) -> Self {
+        let start = header.attached.as_ref().map_or(0, |attached| attached.at);
         Self {
             arch: Arch::from_machine(&header.host.arch),
             root: header.root,
             sample_period_ns: header.sample_period_ns,
-            start: 0,
+            start,
             end: None,
-            slicing: Slicing::new(0),
+            slicing: Slicing::new(start),
             threads: Vec::new(),
             shared: None,
             free: Vec::new(),
@@ -148,6 +158,8 @@ impl Followed {
             last: None,
             lost: 0,
             tracing: (Ns::MAX, 0),
+            came: 0,
+            window: header.attached.clone(),
         }
     }
 
@@ -173,6 +185,7 @@ impl Followed {
             _ => {}
         }
         let (None, Some(at)) = (self.end, event.at()) else { return };
+        // What comes before a window begins changes what threads are doing, and takes no time of it.
         if self.start == 0 {
             // Of a recording whose beginning is lost; otherwise the first event says when the wall begins.
             self.start = at;
@@ -204,7 +217,11 @@ impl Followed {
             }
             Event::Fork { at, tid, child, pid, name, calls } => {
                 let Some(parent) = self.ran_until(*tid, *at, calls) else { return };
-                let path = self.threads[parent as usize].path.clone();
+                let path = if self.window.is_some() {
+                    Path::default()
+                } else {
+                    self.threads[parent as usize].path.clone()
+                };
                 let since = self.threads[parent as usize].since;
                 self.born(since, *child, *pid, *name, path, Doing::Runnable);
                 if *pid == self.root {
@@ -260,8 +277,10 @@ impl Followed {
             | Event::Path { .. }
             | Event::Connection(_)
             | Event::Lookup(_)
-            | Event::Surroundings { .. }
-            | Event::Alive { .. } => {}
+            | Event::Surroundings { .. } => {}
+            Event::Alive { tid, pid, name, state, before, .. } => {
+                self.found(*tid, *pid, *name, state, *before);
+            }
         }
     }
 
@@ -313,6 +332,8 @@ impl Followed {
             states: [0; State::ALL.len()],
             samples: Counts::default(),
             counters: None,
+            before: Counters::default(),
+            waited: window::Waited::default(),
             places_of,
             own,
         };
@@ -359,15 +380,25 @@ impl Followed {
         })
     }
 
+    /// Where a thread's time is booked by place: in a window, the many that share a ledger share that too.
+    fn path_of(&mut self, index: Index) -> &mut Path {
+        let owner = if self.window.is_some() { self.threads[index as usize].places_of } else { index };
+        &mut self.threads[owner as usize].path
+    }
+
     /// Books a thread's time up to `at` as all of one kind.
     fn book(&mut self, index: Index, at: Ns, state: State, reason: Reason) {
         let place = self.place(index, state, reason);
         let slicing = self.slicing;
         let thread = &mut self.threads[index as usize];
         let at = at.max(thread.since);
-        thread.states[state as usize] += at - thread.since;
-        thread.path.add(slicing, thread.since, at, &[], place, true);
+        if at == thread.since && self.window.is_some() {
+            return;
+        }
+        let since = thread.since;
+        thread.states[state as usize] += at - since;
         thread.since = at;
+        self.path_of(index).add(slicing, since, at, &[], place, true);
     }
 
     /// Books a running thread's time up to `at`: its calls, and the rest as its own. Whatever is heard of a thread
@@ -404,9 +435,9 @@ impl Followed {
         let thread = &mut self.threads[index as usize];
         thread.states[State::Kernel as usize] += at - since - room;
         thread.states[State::User as usize] += room;
-        thread.path.add(slicing, since, at, &inside, thread.own, thread.just_came);
-        thread.just_came = false;
+        let (own, begun) = (thread.own, std::mem::take(&mut thread.just_came));
         thread.since = at;
+        self.path_of(index).add(slicing, since, at, &inside, own, begun);
         Some(index)
     }
 
@@ -420,7 +451,9 @@ impl Followed {
             Left::Stopped => Doing::Stopped,
             Left::Dead(counters) => {
                 // Whoever died has run; without that, the record of its counters was lost.
-                thread.counters = (counters.cpu_ns > 0).then_some(*counters);
+                // Its time is told from when it was of the tree, the rest from its birth.
+                let before = Counters { cpu_ns: 0, runqueue_ns: 0, ..thread.before };
+                thread.counters = (counters.cpu_ns > 0).then(|| close::since(*counters, before));
                 Doing::Dead
             }
         };
@@ -434,9 +467,12 @@ impl Followed {
                     self.end = Some(since);
                 }
             } else {
-                // Nobody continues on a dead thread's path: who waited for it has it by now.
                 let thread = &mut self.threads[index as usize];
-                thread.path = Path::default();
+                // Nobody continues on a dead thread's path: who waited for it has it by now. In a window it is the
+                // thread's own.
+                if self.window.is_none() {
+                    thread.path = Path::default();
+                }
                 if thread.places_of != index {
                     let shared = thread.places_of;
                     self.share_ledger(index, shared);
@@ -449,6 +485,7 @@ impl Followed {
         let Some(index) = self.by_tid.get(&into.tid).copied() else { return };
         let thread = &mut self.threads[index as usize];
         thread.just_came = true;
+        self.came += 1;
         if std::mem::take(&mut thread.doubtful) {
             self.book(index, at, State::Unexplained, Reason::None);
         } else {
@@ -522,15 +559,20 @@ impl Followed {
         };
         let request = thread.request.take().filter(|(of, _)| *of == at).map(|(_, request)| request);
         let ns = at.saturating_sub(thread.since);
+        thread.waited.add(self.arch, wait.call, ns);
         let about = self.about(index, &wait);
         let (state, reason) = classify(&wait, waker, self.arch, about);
         self.threads[index as usize].last_wait = Some((state, reason));
-        let by = self.ender(waker);
-        self.waits.record(state, reason, ns, by, request.filter(|_| state == State::Disk));
+        // One that was over before the window began is none of it.
+        if ns > 0 || self.window.is_none() {
+            let by = self.ender(waker);
+            self.waits.record(state, reason, ns, by, request.filter(|_| state == State::Disk));
+        }
         if state == State::Network {
             self.connections.waited(&wait, waker, ns);
         }
         let source = match waker {
+            _ if self.window.is_some() => None,
             Waker::Task { name: None, .. } => running.filter(|waker| *waker != index).map(Source::Running),
             Waker::Network { ready, .. } => self.sender(&wait, *ready, running, calls),
             _ => None,
@@ -645,14 +687,14 @@ impl Followed {
             // Time in calls is measured; it needs no samples.
             Mode::Call(_) => return,
         };
-        let Some(index) = self.by_tid.get(&tid).copied() else { return };
+        let Some(index) = self.by_tid.get(&tid).copied().filter(|_| at >= self.start) else { return };
         let slicing = self.slicing;
         let weight = (Ns::from(period_ns) / self.sample_period_ns.max(1)).clamp(1, 1000) as u32;
         let thread = &mut self.threads[index as usize];
         let sample = one(kind, weight);
         crate::split::add(&mut thread.samples, sample);
-        let own = thread.own;
-        thread.path.sample(slicing, at.max(self.start), own, sample);
+        let (own, at) = (thread.own, at.max(self.start));
+        self.path_of(index).sample(slicing, at, own, sample);
     }
 }
 

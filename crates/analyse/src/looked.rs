@@ -476,6 +476,7 @@ impl Looked {
             phases: ledger.phases(&evidence),
             threads: threads.iter().map(|thread| thread_row(thread, &evidence, self.root)).collect(),
             waits: wait_rows(&self.tree, &ledger),
+            window: None,
         };
         let looked = || threads.iter().filter_map(|thread| thread.looked.as_ref());
         let faults = Faults {
@@ -526,6 +527,7 @@ fn thread_row(thread: &tree::Thread, evidence: &Evidence<'_>, root: Pid) -> Thre
         name: thread.name.to_text(),
         life_ns: states.iter().map(|(_, ns)| ns).sum(),
         outlived: thread.died.is_none() && thread.pid != root,
+        idle: false,
         states,
         minor_faults: faults(|looked| looked.minor_faults),
         major_faults: faults(|looked| looked.major_faults),

@@ -1,6 +1,6 @@
 //! What every tier's analysis gives: the pieces of a run that depend on how it was seen.
 
-use model::run::{Phases, Thread, WaitRow};
+use model::run::{Phases, Thread, WaitRow, Window};
 use model::{Ns, Part, Step};
 
 /// The account and what belongs to it.
@@ -20,4 +20,6 @@ pub(crate) struct Pieces {
     pub(crate) threads: Vec<Thread>,
     /// What threads were blocked on.
     pub(crate) waits: Vec<WaitRow>,
+    /// Where the program lived already; then the pieces are of its threads' time and sum to that.
+    pub(crate) window: Option<Window>,
 }

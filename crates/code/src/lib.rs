@@ -30,6 +30,7 @@ mod window;
 pub use elf::Arch;
 pub use files::{FileId, Files};
 pub use kallsyms::Kallsyms;
+pub use maps::executable as executable_mappings;
 pub use perf_map::PerfMaps;
 pub use processes::Processes;
 pub use registers::Registers;

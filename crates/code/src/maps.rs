@@ -6,7 +6,7 @@ use crate::Mapping;
 ///
 /// # Errors
 /// As reading the file.
-pub(crate) fn executable(pid: u32) -> std::io::Result<Vec<Mapping>> {
+pub fn executable(pid: u32) -> std::io::Result<Vec<Mapping>> {
     let text = std::fs::read(format!("/proc/{pid}/maps"))?;
     Ok(text.split(|byte| *byte == b'\n').filter_map(mapping).collect())
 }

@@ -17,6 +17,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Run(RunArgs),
+    Attach(AttachArgs),
     Show(ShowArgs),
 }
 
@@ -85,12 +86,72 @@ pub(crate) struct RunArgs {
     pub(crate) command: Vec<OsString>,
 }
 
+/// Say where the time of what already runs goes
+///
+/// Watches processes with all their threads, children, and what they start, from now until Ctrl-C, their end, or the
+/// time given; they are neither stopped nor changed. The report goes to standard error and leads with the threads that did
+/// something: a server's path has no end. The exit status is dwell's own: 0, or 125 when it failed.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  sudo dwell attach 1234 --for 10s\n  sudo dwell attach nginx --for 1m --json nginx.json\n  sudo dwell attach --service postgresql --for 30s\n  sudo dwell attach --cgroup /system.slice/docker-….scope --for 10s"
+)]
+pub(crate) struct AttachArgs {
+    /// Process numbers, or names of processes (as `ps -o comm` has them, or of their executables)
+    #[arg(value_name = "TARGET", required_unless_present_any = ["service", "cgroup"])]
+    pub(crate) targets: Vec<String>,
+
+    /// All processes of this systemd service
+    #[arg(long, value_name = "UNIT", conflicts_with_all = ["targets", "cgroup"])]
+    pub(crate) service: Option<String>,
+
+    /// All processes of this control group and those below it: a container's, say
+    #[arg(long, value_name = "PATH", conflicts_with = "targets")]
+    pub(crate) cgroup: Option<PathBuf>,
+
+    /// For so long (`500ms`, `10s`, `1h`); default: until Ctrl-C
+    #[arg(long = "for", value_name = "TIME", value_parser = duration_ns)]
+    pub(crate) length_ns: Option<u64>,
+
+    /// Keep the recording in FILE, for `dwell show`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keep: Option<PathBuf>,
+
+    /// Keep no more than SIZE of events; what is beyond is in the report all the same
+    #[arg(long, value_name = "SIZE", default_value = "200M", value_parser = size, requires = "keep")]
+    pub(crate) keep_limit: u64,
+
+    /// Where events come from; `auto` takes the best that this host allows
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) source: Source,
+
+    /// Look at running code so often a second on each processor; default: 2 kHz at first, 335 Hz when it lasts
+    #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=20_000))]
+    pub(crate) rate: Option<u32>,
+
+    /// Trace system calls in slices of time where tracing all would cost more than this share of the target's time; `none`
+    /// traces every call, whatever it costs
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = max_overhead)]
+    pub(crate) max_overhead: MaxOverhead,
+
+    /// What a network link can do, where the kernel does not know (virtual links) or is wrong: `eth0=10M`, `eth0=10M,half`
+    /// where it sends and receives by turns
+    #[arg(long, value_name = "NAME=BITS[,half]", value_parser = link)]
+    pub(crate) link: Vec<GivenLink>,
+
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
+
+    /// Print no report and no progress (write files only)
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
 /// Analyse a kept recording again
 ///
 /// The report goes to standard output.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// A file written by `dwell run --keep`
+    /// A file written by `dwell run --keep` or `dwell attach --keep`
     #[arg(value_name = "FILE")]
     pub(crate) recording: PathBuf,
 
@@ -284,6 +345,25 @@ fn link(text: &str) -> Result<GivenLink, String> {
     Ok(GivenLink { name: name.to_owned(), bits: bits.round() as u64, half_duplex })
 }
 
+/// `200us`, `1.5s`, `10m`, `1h`: nanoseconds.
+fn duration_ns(text: &str) -> Result<u64, String> {
+    const WRONG: &str = "not a time: try 500ms, 10s or 1h";
+    let digits = text.trim_end_matches(|char: char| char.is_ascii_alphabetic());
+    let unit_ns = match &text[digits.len()..] {
+        "ns" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "m" | "min" => 60e9,
+        "h" => 3600e9,
+        _ => return Err(WRONG.to_owned()),
+    };
+    let number: f64 = digits.parse().map_err(|_| WRONG.to_owned())?;
+    let ns = number * unit_ns;
+    // What does not fit is longer than anybody waits: 292 years.
+    if ns >= 1.0 && ns <= i64::MAX as f64 { Ok(ns as u64) } else { Err(WRONG.to_owned()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -329,6 +409,23 @@ mod tests {
         let args = parsed(&["--json", "-", "-o", "page", "true"]);
         assert_eq!(args.page.json, Some(Place::Stdout));
         assert_eq!(args.page.output, Some(Place::File("page".into())));
+    }
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(duration_ns("200us"), Ok(200_000));
+        assert_eq!(duration_ns("1.5s"), Ok(1_500_000_000));
+        assert_eq!(duration_ns("1h"), Ok(3_600_000_000_000));
+        for wrong in ["", "10", "s", "-1s", "0s", "1e400s", "1 day", "1D"] {
+            assert!(duration_ns(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn something_to_attach_to_is_given_in_one_way() {
+        assert!(refused(&["attach"]).contains("TARGET"));
+        assert!(refused(&["attach", "12", "--cgroup", "/x"]).contains("cannot be used with"));
+        assert!(Cli::try_parse_from(["dwell", "attach", "12", "nginx", "--for", "1s"]).is_ok());
     }
 
     #[test]

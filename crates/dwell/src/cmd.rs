@@ -1,5 +1,6 @@
 //! The verbs, one file each.
 
+pub(crate) mod attach;
 pub(crate) mod count;
 pub(crate) mod hits;
 pub(crate) mod run;

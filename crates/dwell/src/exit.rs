@@ -12,6 +12,7 @@ pub(crate) fn of_program(ending: Ending) -> u8 {
     let status = match ending {
         Ending::Code(code) => code,
         Ending::Signal(signal) => 128 + signal,
+        Ending::Window(_) => 0,
     };
     u8::try_from(status).unwrap_or(DWELL_FAILED)
 }

@@ -25,6 +25,7 @@ fn main() -> ExitCode {
     // A mistake of ours must not look like an exit status of the program: Rust's own would be 101.
     let done = panic::catch_unwind(|| match cli.verb {
         Verb::Run(args) => cmd::run::run(args),
+        Verb::Attach(args) => cmd::attach::attach(args),
         Verb::Show(args) => cmd::show::show(args),
     });
     match done {

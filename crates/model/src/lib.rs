@@ -17,6 +17,7 @@ pub mod run;
 pub mod seen;
 pub mod series;
 pub mod surroundings;
+pub mod window;
 
 pub use account::{Account, Basis, Part, State, Step};
 pub use call::{Call, CallStats, CallTime};

@@ -15,6 +15,7 @@ pub use crate::call::{Sliced, SlicedCall};
 use crate::coverage::Source;
 use crate::network::{Connection, Lookup};
 use crate::surroundings::Surroundings;
+pub use crate::window::{Attached, WindowEnd};
 use crate::{Ns, Pid, Seen, Tid};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -89,7 +90,7 @@ pub struct Header {
     pub command: Vec<String>,
     /// Wall-clock time of the start, seconds since 1970.
     pub started_at_unix_s: u64,
-    /// The root's process id.
+    /// The root's process id; 0 where there is none, since it was attached to what lived.
     pub root: Pid,
     /// Where events come from.
     pub tier: Tier,
@@ -99,6 +100,9 @@ pub struct Header {
     pub host: Host,
     /// What can be seen, and why not more.
     pub sources: Vec<Source>,
+    /// What lived already: then this is a recording of a window, without a start and a root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attached: Option<Attached>,
     /// Disks, partitions and mounted filesystems.
     #[serde(default)]
     pub devices: Vec<Device>,
@@ -121,6 +125,8 @@ pub enum Ending {
     Code(i32),
     /// It was killed by this signal.
     Signal(i32),
+    /// The window of `dwell attach` was over, for this reason; how the program ends is not known.
+    Window(WindowEnd),
 }
 
 /// What a kernel counted of a thread or of a finished tree.
@@ -467,8 +473,11 @@ pub enum Event {
         pid: Pid,
         /// Its name.
         name: Comm,
-        /// What it was doing: in a call since `since` (0: unknown), blocked in it or not.
+        /// What it was doing.
         state: AliveState,
+        /// What the kernel had counted of it by then. What is told of its end or at the end of the recording counts time from
+        /// here on, and faults and switches from its birth.
+        before: Counters,
     },
 }
 

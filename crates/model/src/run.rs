@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// The report of one run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Run {
-    /// `dwell.run/1`.
+    /// [`SCHEMA_RUN`], or [`SCHEMA_ATTACH`] where there is a `window`.
     #[serde(skip_deserializing, default = "schema")]
     pub schema: &'static str,
     /// The program and its arguments.
@@ -34,12 +34,16 @@ pub struct Run {
     pub kernel_ns: Seen<Ns>,
     /// What bounds the program.
     pub bound: Bound,
-    /// The wall clock by state; sums to `wall_ns` exactly.
+    /// The wall clock by state; sums to [`Run::whole_ns`] exactly.
     pub account: Vec<Part>,
-    /// The wall clock by place, longest first; sums to `wall_ns` exactly.
+    /// The same by place, longest first; sums to [`Run::whole_ns`] exactly.
     pub path: Vec<Step>,
     /// The path over time.
     pub phases: Phases,
+    /// Where the program lived already: then there is no path to an end, and `account`, `path` and `phases` are the time of
+    /// the threads that did something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
     /// Each thread's own ledger.
     pub threads: Vec<Thread>,
     /// What threads of the tree were blocked on, on the path or not, longest first.
@@ -89,6 +93,41 @@ pub struct Extrapolation {
     pub spread: Seen<f64>,
     /// What the figures take for granted.
     pub assumptions: Vec<String>,
+}
+
+/// The name of the promise for a program that dwell started.
+pub const SCHEMA_RUN: &str = "dwell.run/1";
+/// The same for a window on what lived already.
+pub const SCHEMA_ATTACH: &str = "dwell.attach/1";
+
+impl Run {
+    /// The name of what is promised of it.
+    pub fn promise(&self) -> &'static str {
+        if self.window.is_some() { SCHEMA_ATTACH } else { SCHEMA_RUN }
+    }
+
+    /// What `account` and `path` sum to and shares are of: the wall clock, or the time of the threads that a window is
+    /// about.
+    pub fn whole_ns(&self) -> Ns {
+        self.window.as_ref().map_or(self.wall_ns, |window| window.thread_ns)
+    }
+}
+
+/// A window on what lived already.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// Whom it was asked to watch, in words.
+    pub target: String,
+    /// Processes that lived in it.
+    pub processes: u64,
+    /// Threads that did something.
+    pub threads_active: u64,
+    /// Threads set apart: they did nothing but wait for work. Where all are, the account is theirs.
+    pub threads_idle: u64,
+    /// Time of the threads that the account is about, each for as long as it lived in the window.
+    pub thread_ns: Ns,
+    /// Time of the idle ones.
+    pub idle_ns: Ns,
 }
 
 /// What kind of time dominates.
@@ -167,6 +206,9 @@ pub struct Thread {
     pub life_ns: Ns,
     /// Whether it was still alive at the end of the wall.
     pub outlived: bool,
+    /// In a window: whether it did nothing but wait for work.
+    #[serde(default)]
+    pub idle: bool,
     /// Time by state; sums to `life_ns`. In JSON an object: `{"user": 12, …}`.
     #[serde(serialize_with = "by_state", deserialize_with = "from_states")]
     pub states: Vec<(State, Ns)>,
@@ -392,9 +434,9 @@ fn slices_from_states<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<
     Ok(Vec::<Slice>::deserialize(deserializer)?.into_iter().map(|slice| slice.0).collect())
 }
 
-/// The only schema that is read back.
+/// Until [`Run::promise`] says which.
 fn schema() -> &'static str {
-    "dwell.run/1"
+    SCHEMA_RUN
 }
 
 /// Time by state for each slice.

@@ -3,6 +3,7 @@
 //! It concludes nothing; what the events mean is up to `analyse`. Privilege and chance end here.
 
 pub mod access;
+mod attach;
 pub mod blocks;
 mod host;
 mod likely;
@@ -12,6 +13,8 @@ mod record;
 mod sources;
 mod stacks;
 mod surroundings;
+pub mod targets;
 
+pub use attach::{Target, Who, Window, attach};
 pub use record::{Choice, Error, MaxOverhead, Rate, Request, Sink, record};
 pub use surroundings::GivenLink;

@@ -25,6 +25,7 @@ impl Living {
         match event {
             Event::Start { tid, .. } => self.born(*tid, self.root),
             Event::Fork { child, pid, .. } => self.born(*child, *pid),
+            Event::Alive { tid, pid, .. } => self.born(*tid, *pid),
             Event::Switch { out: Some(out), .. }
                 if matches!(out.left, Left::Dead(_)) && self.threads.remove(&out.tid) == Some(self.root) =>
             {
@@ -49,6 +50,11 @@ impl Living {
     /// Whether the root's last thread was seen to go.
     pub(crate) fn root_is_gone(&self) -> bool {
         self.started && self.of_root == 0
+    }
+
+    /// Whether threads were seen, and all of them were seen to go.
+    pub(crate) fn all_are_gone(&self) -> bool {
+        self.started && self.threads.is_empty()
     }
 
     /// What the kernel counted of those that live, from `proc` (the mounted `/proc`).

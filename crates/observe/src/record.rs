@@ -108,6 +108,9 @@ pub enum Error {
         /// What would change it.
         remedy: String,
     },
+    /// Nothing lives of what was to be watched.
+    #[error("{0} is gone")]
+    Gone(String),
     /// The program could not be waited for.
     #[error("cannot watch the program: {0}")]
     Watch(#[from] std::io::Error),
@@ -118,7 +121,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Start(error) => error.exit_code(),
-            Error::Refused { .. } | Error::Watch(_) => 125,
+            Error::Refused { .. } | Error::Gone(_) | Error::Watch(_) => 125,
         }
     }
 }
@@ -167,6 +170,7 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Trailer, Error> 
         host,
         devices: mounts::devices(host::here()),
         sources: instruments.sources(),
+        attached: None,
     };
     sink.header(&header);
     let mut living = Living::new(held.pid());
@@ -250,7 +254,7 @@ fn aftermath(instruments: &mut Instruments, living: &mut Living, sink: &mut dyn 
     }
 }
 
-fn tell_losses(instruments: &mut Instruments, sink: &mut dyn FnMut(&Event)) {
+pub(crate) fn tell_losses(instruments: &mut Instruments, sink: &mut dyn FnMut(&Event)) {
     let events = instruments.newly_lost();
     if events > 0 {
         sink(&Event::Lost { at: monotonic_ns(), events });
@@ -258,18 +262,18 @@ fn tell_losses(instruments: &mut Instruments, sink: &mut dyn FnMut(&Event)) {
 }
 
 /// Counters of the host at one moment.
-struct Moment {
-    at: Ns,
+pub(crate) struct Moment {
+    pub(crate) at: Ns,
     host: Option<HostCpu>,
-    dwell_ns: Ns,
+    pub(crate) dwell_ns: Ns,
 }
 
 impl Moment {
-    fn now() -> Self {
+    pub(crate) fn now() -> Self {
         Self { at: monotonic_ns(), host: host::cpu(host::here().proc), dwell_ns: process_cpu_ns() }
     }
 
-    fn until_now(&self) -> Seen<HostCpu> {
+    pub(crate) fn until_now(&self) -> Seen<HostCpu> {
         let now = Self::now();
         match (self.host, now.host) {
             (Some(before), Some(after)) => {

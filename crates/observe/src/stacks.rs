@@ -112,6 +112,15 @@ impl Stacks {
         }
     }
 
+    /// A process lives already: what it has mapped was never told.
+    pub(crate) fn found(&mut self, pid: Pid) {
+        // One that is gone meanwhile has nothing to name.
+        for mapping in code::executable_mappings(pid).unwrap_or_default() {
+            self.targets.extend(self.pythons.mapped(pid, &mapping));
+            self.processes.mapped(pid, mapping);
+        }
+    }
+
     /// A process executes another program: what it had mapped is gone. This comes before the program maps its own
     /// code; [`Event::Exec`] comes after.
     pub(crate) fn executed(&mut self, at: Ns, pid: Pid) {
@@ -153,6 +162,12 @@ impl Stacks {
         match event {
             Event::Start { tid, .. } => {
                 self.members.insert(*tid);
+            }
+            Event::Alive { tid, pid, .. } => {
+                self.members.insert(*pid);
+                if tid != pid {
+                    self.pid_of.insert(*tid, *pid);
+                }
             }
             Event::Fork { tid, child, pid, .. } if child == pid => {
                 let parent = self.pid_of.get(tid).unwrap_or(tid);

@@ -1,4 +1,4 @@
-//! The one `bpf(2)` command that the loader has no call for: running a loaded program once.
+//! The one `bpf(2)` command that the loader has no call for: running a loaded program once, here or on a CPU of choice.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -7,13 +7,20 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 /// `BPF_PROG_TEST_RUN` (include/uapi/linux/bpf.h).
 const PROG_TEST_RUN: libc::c_int = 10;
 
+/// `BPF_F_TEST_RUN_ON_CPU`: there, in an interrupt.
+const ON_CPU: u32 = 1;
+
 /// `union bpf_attr` as that command reads it: no data, no context, no repetition.
 #[repr(C)]
 #[derive(Default)]
 struct TestRun {
     prog_fd: u32,
     retval: u32,
-    rest: [u64; 9],
+    none: [u64; 7],
+    flags: u32,
+    cpu: u32,
+    batch_size: u32,
+    pad: u32,
 }
 
 /// Runs a loaded BPF program once, here and now, without a context. For programs of the raw tracepoint type, which
@@ -22,7 +29,19 @@ struct TestRun {
 /// # Errors
 /// What the system says.
 pub fn run_once(program: BorrowedFd<'_>) -> io::Result<()> {
-    let attr = TestRun { prog_fd: program.as_raw_fd().cast_unsigned(), ..TestRun::default() };
+    run(program, TestRun::default())
+}
+
+/// The same on this CPU: in an interrupt there, so that whoever runs on it stands still meanwhile.
+///
+/// # Errors
+/// What the system says: the CPU may be offline.
+pub fn run_once_on(program: BorrowedFd<'_>, cpu: u32) -> io::Result<()> {
+    run(program, TestRun { flags: ON_CPU, cpu, ..TestRun::default() })
+}
+
+fn run(program: BorrowedFd<'_>, attr: TestRun) -> io::Result<()> {
+    let attr = TestRun { prog_fd: program.as_raw_fd().cast_unsigned(), ..attr };
     // SAFETY: `attr` is initialised, of the stated size and outlives the call. All pointers in it are null with a
     // size of zero, so the kernel reads and writes nothing else of this process.
     let result =

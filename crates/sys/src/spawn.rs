@@ -109,6 +109,7 @@ fn by_what(ending: &Ending) -> String {
     match ending {
         Ending::Signal(signal) => format!("by signal {signal}"),
         Ending::Code(code) => format!("with status {code}"),
+        Ending::Window(_) => "unseen".to_owned(),
     }
 }
 

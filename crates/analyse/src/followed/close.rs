@@ -1,6 +1,6 @@
 //! The books closed: the final path and the ledgers, in words and shares that sum to the wall clock.
 
-use super::waits::Requests;
+use super::waits::{By, Requests};
 use super::{Doing, Followed, Index};
 use crate::code::Code;
 use crate::path::{Amount, Key};
@@ -9,10 +9,10 @@ use crate::reason::{On, Reason, classify};
 use crate::split::{Counts, Own, add, interval, late, split};
 use model::peers::{ConnectionRow, LookupRow};
 use model::recording::{Counters, Trailer};
-use model::run::{Phases, Thread, WaitOn, WaitRow};
-use model::{Basis, Ns, Part, Seen, State, Step};
+use model::run::{Phases, Thread, WaitOn, WaitRow, Window};
+use model::{Basis, Ns, Part, Pid, Seen, State, Step};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the analysis of followed events gives, beside the pieces that every tier gives.
 #[derive(Debug)]
@@ -42,9 +42,8 @@ impl Followed {
     /// Closes the books.
     pub(crate) fn close(mut self, trailer: &Trailer, code: &Code) -> Closed {
         let end = self.settle(trailer);
-        let last = self.last.unwrap_or(0);
-        let final_path = self.threads.get(last as usize).map(|thread| thread.path.entries(self.slicing));
-        let entries = final_path.unwrap_or_default();
+        let window = self.window.as_ref().map(|attached| self.window_of(attached.target.clone()));
+        let entries = if window.is_some() { self.ledgers() } else { self.last_path() };
         let samples = self.samples();
         let living: FxHashMap<_, _> = trailer.living.iter().copied().collect();
         let faults = self.faults(&living);
@@ -57,7 +56,8 @@ impl Followed {
         let mut switches = 0;
         for index in self.in_use() {
             let thread = &self.threads[index as usize];
-            if let Some(counters) = &thread.counters {
+            let living = living.get(&thread.tid).filter(|_| window.is_some());
+            if let Some(counters) = thread.counters.or_else(|| Some(since(*living?, thread.before))) {
                 let of =
                     |states: &[State]| states.iter().map(|state| thread.states[*state as usize]).sum::<Ns>();
                 cpu.0 += of(&[State::Kernel, State::User, State::Fault]);
@@ -67,9 +67,21 @@ impl Followed {
                 switches += counters.voluntary_switches + counters.involuntary_switches;
             }
         }
+        if window.is_some() {
+            // Of those that live the kernel was not asked.
+            switches = self.came;
+        }
         let threads = self.thread_rows(&living, samples);
-        let pieces =
-            Pieces { start: self.start, wall_ns: end - self.start, parts, steps, phases, threads, waits };
+        let pieces = Pieces {
+            start: self.start,
+            wall_ns: end - self.start,
+            parts,
+            steps,
+            phases,
+            threads,
+            waits,
+            window,
+        };
         let (connections, lookups) = (self.connections.rows(), self.lookups.rows());
         Closed { pieces, samples, cpu, runqueue, switches, faults, connections, lookups }
     }
@@ -92,12 +104,74 @@ impl Followed {
                 Doing::Runnable => State::Runqueue,
                 Doing::Running | Doing::Dead => State::Unexplained,
             };
+            if self.window.is_some() {
+                self.cut(index, end, state);
+                continue;
+            }
             self.book(index, end, if self.end.is_some() { state } else { State::Unexplained }, Reason::None);
         }
-        if self.end.is_none() {
+        if self.end.is_none() && self.window.is_none() {
             self.last = self.last_of_root(end);
         }
         end
+    }
+
+    /// Brings a thread's ledger to the end of the window. A wait that goes on counts with its part.
+    fn cut(&mut self, index: Index, end: Ns, state: State) {
+        let thread = &self.threads[index as usize];
+        let ns = end - thread.since;
+        let reason = match thread.doing.clone() {
+            Doing::Blocked(wait, _) => {
+                self.threads[index as usize].waited.add(self.arch, wait.call, ns);
+                let about = self.about(index, &wait);
+                let reason = classify(&wait, &model::recording::Waker::Unknown, self.arch, about).1;
+                self.waits.record(state, reason, ns, By::Unknown, None);
+                reason
+            }
+            _ => Reason::None,
+        };
+        self.book(index, end, state, reason);
+    }
+
+    /// The path of the thread that the program ended with.
+    fn last_path(&self) -> FxHashMap<Key, Amount> {
+        let last = self.threads.get(self.last.unwrap_or(0) as usize);
+        last.map(|thread| thread.path.entries(self.slicing)).unwrap_or_default()
+    }
+
+    /// The ledgers of a window's threads, by place: of those that did something, or of all where none did.
+    fn ledgers(&self) -> FxHashMap<Key, Amount> {
+        let mut all = FxHashMap::default();
+        for index in self.told() {
+            // A place is a thread's own.
+            all.extend(self.threads[index as usize].path.entries(self.slicing));
+        }
+        all
+    }
+
+    /// Threads that the account of a window is about.
+    fn told(&self) -> Vec<Index> {
+        let (idle, active): (Vec<_>, Vec<_>) =
+            self.in_use().into_iter().partition(|index| self.is_idle(*index));
+        if active.is_empty() { idle } else { active }
+    }
+
+    fn window_of(&self, target: String) -> Window {
+        let life = |index: &Index| {
+            let thread = &self.threads[*index as usize];
+            thread.since - thread.born
+        };
+        let in_use = self.in_use();
+        let processes: BTreeSet<Pid> = in_use.iter().map(|index| self.threads[*index as usize].pid).collect();
+        let idle: Vec<_> = in_use.iter().copied().filter(|index| self.is_idle(*index)).collect();
+        Window {
+            target,
+            processes: processes.len() as u64,
+            threads_active: (in_use.len() - idle.len()) as u64,
+            threads_idle: idle.len() as u64,
+            thread_ns: self.told().iter().map(life).sum(),
+            idle_ns: idle.iter().map(life).sum(),
+        }
     }
 
     /// Slots that hold a thread.
@@ -122,7 +196,7 @@ impl Followed {
     fn faults(&self, living: &FxHashMap<u32, Counters>) -> Option<(u64, u64)> {
         let counters = self.in_use().into_iter().filter_map(|index| {
             let thread = &self.threads[index as usize];
-            thread.counters.or_else(|| living.get(&thread.tid).copied())
+            thread.counters.or_else(|| Some(since(*living.get(&thread.tid)?, thread.before)))
         });
         counters
             .map(|of| (of.minor_faults, of.major_faults))
@@ -255,7 +329,7 @@ impl Followed {
             let mut states = thread.states;
             let ns = std::mem::take(&mut states[State::User as usize]);
             put(&mut states, self.own(index, ns, thread.samples, of_tree));
-            let counters = thread.counters.or_else(|| living.get(&thread.tid).copied());
+            let counters = thread.counters.or_else(|| Some(since(*living.get(&thread.tid)?, thread.before)));
             let counted = |of: fn(&Counters) -> u64| match &counters {
                 Some(counters) => Seen::Value(of(counters)),
                 None => Seen::unseen("the thread's end was not seen"),
@@ -266,6 +340,7 @@ impl Followed {
                 name: thread.name.to_text(),
                 life_ns: thread.since - thread.born,
                 outlived: !matches!(thread.doing, Doing::Dead),
+                idle: self.window.is_some() && self.is_idle(index),
                 states: by_state(&states),
                 minor_faults: counted(|counters| counters.minor_faults),
                 major_faults: counted(|counters| counters.major_faults),
@@ -354,6 +429,18 @@ const INTERPRETER_LOCK: &str = "Python's interpreter lock";
 fn is_interpreter_lock(stack: &[String]) -> bool {
     let takes = ["take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread", "_PyThreadState_Attach"];
     stack.iter().take(8).any(|name| takes.iter().any(|takes| name.starts_with(takes)))
+}
+
+/// What was counted since `before`.
+pub(super) fn since(now: Counters, before: Counters) -> Counters {
+    Counters {
+        cpu_ns: now.cpu_ns.saturating_sub(before.cpu_ns),
+        runqueue_ns: now.runqueue_ns.saturating_sub(before.runqueue_ns),
+        minor_faults: now.minor_faults.saturating_sub(before.minor_faults),
+        major_faults: now.major_faults.saturating_sub(before.major_faults),
+        voluntary_switches: now.voluntary_switches.saturating_sub(before.voluntary_switches),
+        involuntary_switches: now.involuntary_switches.saturating_sub(before.involuntary_switches),
+    }
 }
 
 fn steps_by_reason(

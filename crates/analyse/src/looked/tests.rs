@@ -26,6 +26,7 @@ fn header(tier: Tier) -> Header {
             virtualisation: Seen::Absent,
         },
         devices: Vec::new(),
+        attached: None,
         sources: vec![],
     }
 }

@@ -161,6 +161,7 @@ fn header() -> Header {
             virtualisation: Seen::Absent,
         },
         devices: vec![model::recording::Device { dev: 254 << 20, name: "vda".into() }],
+        attached: None,
         sources: Vec::new(),
     }
 }

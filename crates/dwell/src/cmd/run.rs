@@ -1,6 +1,6 @@
 //! `dwell run`: the program, watched and accounted for.
 
-use crate::cli::{RunArgs, Source};
+use crate::cli::{PageArgs, RunArgs, Source};
 use crate::cmd::{count, hits};
 use crate::deliver::{self, Outputs};
 use crate::exit;
@@ -44,28 +44,38 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
     };
     let mut watcher = Watcher { analyser: None, kept: Kept::new(keep, args.keep_limit) };
     let trailer = observe::record(&request, &mut watcher)?;
+    finish(watcher, &trailer, outputs, &args.page, args.quiet)
+}
 
+/// Ends the recording, analyses it and writes what was asked for; gives the exit status.
+pub(super) fn finish(
+    watcher: Watcher,
+    trailer: &Trailer,
+    outputs: Outputs,
+    page: &PageArgs,
+    quiet: bool,
+) -> anyhow::Result<u8> {
     let Watcher { analyser, mut kept } = watcher;
     let header = kept.header.clone().context("the recording has no header")?;
     let analyser = analyser.context("the recording has no header")?;
     // The recording is completed first: should the analysis fail, it shows why.
     let mut failed = Vec::new();
     if !kept.is_full() {
-        failed.extend(kept.finish(&trailer, None).err());
+        failed.extend(kept.finish(trailer, None).err());
     }
-    let mut analysis = analyser.finish(&trailer);
-    failed.extend(deliver::extrapolate(&args.page, &mut analysis.run).err());
+    let mut analysis = analyser.finish(trailer);
+    failed.extend(deliver::extrapolate(page, &mut analysis.run).err());
     if kept.is_full() {
         failed.extend(
             kept.finish(
-                &trailer,
+                trailer,
                 Some(&serde_json::to_string(&analysis).context("cannot write the result down")?),
             )
             .err(),
         );
     }
-    let silent = args.quiet && args.page.output.is_none();
-    failed.extend(outputs.write(&args.page, &header, &analysis, (!silent).then_some(Onto::Stderr)));
+    let silent = quiet && page.output.is_none();
+    failed.extend(outputs.write(page, &header, &analysis, (!silent).then_some(Onto::Stderr)));
 
     for error in &failed {
         output::complain(&format!("{error:#}"));
@@ -77,11 +87,11 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
     })
 }
 
-fn rate(hertz: Option<u32>) -> Rate {
+pub(super) fn rate(hertz: Option<u32>) -> Rate {
     hertz.and_then(NonZeroU32::new).map_or(Rate::ByAge, Rate::hertz)
 }
 
-fn choice(source: Source) -> Choice {
+pub(super) fn choice(source: Source) -> Choice {
     match source {
         Source::Auto => Choice::Auto,
         Source::Bpf => Choice::Bpf,
@@ -91,9 +101,9 @@ fn choice(source: Source) -> Choice {
 }
 
 /// Takes the recording as it comes.
-struct Watcher {
-    analyser: Option<Analyser>,
-    kept: Kept,
+pub(super) struct Watcher {
+    pub(super) analyser: Option<Analyser>,
+    pub(super) kept: Kept,
 }
 
 impl Sink for Watcher {
@@ -112,7 +122,7 @@ impl Sink for Watcher {
 
 /// The recording on disk, where one was asked for. Nothing is written before the first event: the kernel may
 /// still refuse the program.
-struct Kept {
+pub(super) struct Kept {
     header: Option<Header>,
     target: Option<Target>,
     path: PathBuf,
@@ -122,7 +132,7 @@ struct Kept {
 }
 
 impl Kept {
-    fn new(target: Option<Target>, limit_bytes: u64) -> Self {
+    pub(super) fn new(target: Option<Target>, limit_bytes: u64) -> Self {
         let path = target.as_ref().map(|target| target.path().to_owned()).unwrap_or_default();
         Self { header: None, target, path, limit_bytes, writer: None, failed: None }
     }

@@ -7,7 +7,7 @@ use crate::look::Onto;
 use crate::output;
 use analyse::Analyser;
 use anyhow::Context;
-use model::recording::Ending;
+use model::recording::{Ending, WindowEnd};
 use model::{Analysis, Event, Header, Ns, Seen, Trailer};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -51,8 +51,10 @@ pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
 
 /// The result that was stored in place of events that were not kept.
 fn stored(result: &str, args: &ShowArgs) -> anyhow::Result<Analysis> {
-    serde_json::from_str(result)
-        .with_context(|| format!("cannot read the result kept in {:?}", args.recording))
+    let mut analysis: Analysis = serde_json::from_str(result)
+        .with_context(|| format!("cannot read the result kept in {:?}", args.recording))?;
+    analysis.run.schema = analysis.run.promise();
+    Ok(analysis)
 }
 
 /// What stands in for a trailer that was never written.
@@ -60,11 +62,13 @@ fn stored(result: &str, args: &ShowArgs) -> anyhow::Result<Analysis> {
 struct LastSeen {
     at: Ns,
     ending: Option<Ending>,
+    attached: bool,
 }
 
 impl LastSeen {
     fn event(&mut self, header: &Header, event: &Event) {
         self.at = event.at().unwrap_or(self.at);
+        self.attached = header.attached.is_some();
         if let Event::Exit { tid, status, .. } = event
             && *tid == header.root
         {
@@ -76,7 +80,12 @@ impl LastSeen {
     fn trailer(&self) -> Trailer {
         const WHY: &str = "the recording ends before the program did";
         Trailer {
-            ending: self.ending.unwrap_or(NO_ENDING),
+            // The end of a window that was not written is that of dwell itself.
+            ending: self.ending.unwrap_or(if self.attached {
+                Ending::Window(WindowEnd::Signal)
+            } else {
+                NO_ENDING
+            }),
             reaped_at: self.at,
             calls: Seen::unseen(WHY),
             rusage: Seen::unseen(WHY),

@@ -67,13 +67,45 @@ pub(crate) fn start(
     }
 }
 
-fn start_bpf(root: Pid, cpus: &[u32], rate: Rate, max_overhead: MaxOverhead) -> Result<Bpf, access::Wall> {
-    access::bpf()?;
-    Bpf::start(root, cpus, rate, max_overhead).map_err(|refused| access::Wall {
+/// Attaches the best source that is to be had, or the one asked for, to processes that live already. `listed` lists them as
+/// they are when it is called.
+///
+/// # Errors
+/// The one asked for is not to be had, or none is.
+pub(crate) fn attach(
+    choice: Choice,
+    rate: Rate,
+    max_overhead: MaxOverhead,
+    cpus: &[u32],
+    listed: &mut dyn FnMut() -> Vec<Pid>,
+) -> Result<Instruments, Error> {
+    let refused = |wall: access::Wall| Error::Refused { tier: "bpf", why: wall.why, remedy: wall.remedy };
+    match choice {
+        Choice::Auto | Choice::Bpf => {
+            access::bpf().map_err(refused)?;
+            let bpf =
+                Bpf::attach(cpus, rate, max_overhead, listed).map_err(|error| refused(wall_of(&error)))?;
+            Ok(Instruments::Bpf(Box::new(bpf)))
+        }
+        Choice::Perf | Choice::Proc => Err(Error::Refused {
+            tier: if choice == Choice::Perf { "perf" } else { "proc" },
+            why: "what lives already is watched with BPF only".to_owned(),
+            remedy: "leave out --source".to_owned(),
+        }),
+    }
+}
+
+fn wall_of(refused: &bpf::Refused) -> access::Wall {
+    access::Wall {
         why: refused.to_string(),
         remedy: "run outside the container or sandbox that forbids it; BPF programs of this kind need Linux 5.15 or newer"
             .to_owned(),
-    })
+    }
+}
+
+fn start_bpf(root: Pid, cpus: &[u32], rate: Rate, max_overhead: MaxOverhead) -> Result<Bpf, access::Wall> {
+    access::bpf()?;
+    Bpf::start(root, cpus, rate, max_overhead).map_err(|refused| wall_of(&refused))
 }
 
 impl Instruments {
@@ -133,6 +165,22 @@ impl Instruments {
             Instruments::Bpf(bpf) => bpf.drain_rest(sink),
             Instruments::Fallback(fallback, _) => fallback.drain(sink),
         }
+    }
+
+    /// Ends a window; what happened in it is still to be handed over. Returns when that was.
+    pub(crate) fn end(&mut self) -> Ns {
+        match self {
+            Instruments::Bpf(bpf) => bpf.end(),
+            Instruments::Fallback(..) => sys::clock::monotonic_ns(),
+        }
+    }
+
+    /// Hands over all that came before `until`.
+    pub(crate) fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) {
+        match self {
+            Instruments::Bpf(bpf) => bpf.drain_until(until, sink),
+            Instruments::Fallback(fallback, _) => fallback.drain(sink),
+        };
     }
 
     /// What the code of all stacks is called, to be asked when the program has ended.

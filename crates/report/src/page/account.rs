@@ -24,7 +24,7 @@ fn bar(parts: &[&Part], run: &Run, look: Look) -> Line {
     let weights: Vec<_> = parts.iter().map(|part| part.ns).collect();
     let mut line = Line::new(look);
     for (part, cells) in parts.iter().zip(apportion(&weights, look.columns())) {
-        let label = format!(" {} {} ", part.state.name(), share(part.ns, run.wall_ns));
+        let label = format!(" {} {} ", part.state.name(), share(part.ns, run.whole_ns()));
         let label = if width(&label) <= cells { label } else { String::new() };
         // Blanks on a colour would be lost to whatever trims lines.
         let (on, fill) = match (look.colour, look.unicode) {
@@ -41,8 +41,9 @@ fn bar(parts: &[&Part], run: &Run, look: Look) -> Line {
 
 /// `K kernel 1.61 s 69 %`, sampled figures with their interval; what is under half a hundredth is only named.
 fn legend(parts: &[&Part], run: &Run, look: Look) -> Line {
-    let small =
-        |part: &Part| u128::from(part.ns) * 200 < u128::from(run.wall_ns) && part.state != State::Unexplained;
+    let small = |part: &Part| {
+        u128::from(part.ns) * 200 < u128::from(run.whole_ns()) && part.state != State::Unexplained
+    };
     let folded: Vec<&&Part> = parts.iter().filter(|part| small(part)).collect();
     let fold = folded.len() > 1;
     let mut line = Line::new(look);
@@ -53,10 +54,10 @@ fn legend(parts: &[&Part], run: &Run, look: Look) -> Line {
             (true, true) => line.glued(ink, "■ "),
             _ => line.glued(ink, mark(part.state).1).glued(ink, " "),
         };
-        let figures = format!(" {} {}", duration(part.ns), share(part.ns, run.wall_ns));
+        let figures = format!(" {} {}", duration(part.ns), share(part.ns, run.whole_ns()));
         line = line.glued(ink, part.state.name()).glued(Ink::Plain, &figures);
-        let interval = share_range(part.lo_ns, part.hi_ns, run.wall_ns, look.dash());
-        if part.basis == Basis::Sampled && interval != share(part.ns, run.wall_ns) {
+        let interval = share_range(part.lo_ns, part.hi_ns, run.whole_ns(), look.dash());
+        if part.basis == Basis::Sampled && interval != share(part.ns, run.whole_ns()) {
             line = line.glued(Ink::Dim, &format!(" ({interval})"));
         }
     }

@@ -57,8 +57,8 @@ fn summary(run: &Run, look: Look) -> Line {
     let line = said.iter().fold(Line::new(look), |line, text| item(line, Ink::Dim, text));
     // A hundredth is what the account aims at with full access.
     let unexplained = u128::from(coverage.unexplained_ns);
-    let ink = if unexplained * 100 > u128::from(run.wall_ns) { Ink::Warn } else { Ink::Dim };
-    item(line, ink, &format!("unexplained {}", share(coverage.unexplained_ns, run.wall_ns)))
+    let ink = if unexplained * 100 > u128::from(run.whole_ns()) { Ink::Warn } else { Ink::Dim };
+    item(line, ink, &format!("unexplained {}", share(coverage.unexplained_ns, run.whole_ns())))
 }
 
 /// What was not seen, why, and what would change it: what has one remedy stands together, the remedy once, in one

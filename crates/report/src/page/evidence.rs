@@ -24,7 +24,7 @@ pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
         text("on", 24, 0),
         figure("times", 3),
         figure("total", 0),
-        figure("on path", 0),
+        figure(if run.window.is_some() { "active" } else { "on path" }, 0),
         figure("p50", 6),
         figure("p99", 4),
         figure("max", 2),

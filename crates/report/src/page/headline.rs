@@ -4,9 +4,9 @@ use super::threads;
 use crate::Look;
 use crate::clean::{clean, fit};
 use crate::paint::{Ink, Line};
-use crate::units::{count, duration, duration_precise, share, share_of_one};
-use model::recording::Ending;
-use model::run::Class;
+use crate::units::{count, counted, duration, duration_precise, share, share_of_one};
+use model::recording::{Ending, WindowEnd};
+use model::run::{Class, Window};
 use model::{Ns, Run, Seen, State};
 
 /// The kinds of time that the class is decided from.
@@ -43,13 +43,49 @@ fn by_share(run: &Run) -> [(Kind, f64); 3] {
 }
 
 pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
-    let mut lines = vec![command(run, look)];
+    let mut lines = match &run.window {
+        Some(window) => attached(window, run, look).wrap(2),
+        None => vec![command(run, look)],
+    };
     lines.extend(figures(run, look).wrap(2));
     if let Some(ending) = ending(run.exit) {
         lines.extend(Line::new(look).add(Ink::Warn, &ending).wrap(2));
     }
     lines.extend(verdict(run, look).wrap(2));
     lines
+}
+
+/// Who was watched for how long, and how many did something.
+fn attached(window: &Window, run: &Run, look: Look) -> Line {
+    let threads = window.threads_active + window.threads_idle;
+    let who = format!("attached to {}", clean(&window.target, look.unicode));
+    let many = format!(
+        " ({}, {})",
+        counted_as(window.processes, "process", "processes"),
+        counted(threads, "thread")
+    );
+    let line = Line::new(look).add(Ink::Bold, &who).add(Ink::Plain, &many);
+    let line = line.add(Ink::Plain, " for ").glued(Ink::Plain, &duration(run.wall_ns));
+    let did = match window.threads_active {
+        0 => ": none did anything but wait".to_owned(),
+        active if window.threads_idle == 0 && active == 1 => String::new(),
+        active if window.threads_idle == 0 => format!(": all {} did something", count(active)),
+        active => format!(": {} did something", counted(active, "thread")),
+    };
+    line.add(Ink::Plain, &did)
+}
+
+fn counted_as(of: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(of), if of == 1 { one } else { many })
+}
+
+/// What shares are of.
+fn of_the_whole(run: &Run) -> &'static str {
+    match &run.window {
+        None => " of the wall clock",
+        Some(window) if window.threads_active == 1 => " of its time",
+        Some(_) => " of the threads' time",
+    }
 }
 
 /// The command as one would type it, cut at two thirds when it is too long so that its end shows as well.
@@ -109,7 +145,10 @@ fn figures(run: &Run, look: Look) -> Line {
 /// How it ended, when not well.
 fn ending(exit: Ending) -> Option<String> {
     match exit {
-        Ending::Code(0) => None,
+        Ending::Code(0) | Ending::Window(WindowEnd::For | WindowEnd::Signal) => None,
+        Ending::Window(WindowEnd::TargetGone) => {
+            Some("nothing was left to watch: the program ended".to_owned())
+        }
         Ending::Code(code) => Some(format!("the program exited with status {code}")),
         Ending::Signal(signal) => Some(match signal_name(signal) {
             Some(name) => format!("the program was killed by signal {signal} ({name})"),
@@ -136,31 +175,37 @@ fn verdict(run: &Run, look: Look) -> Line {
     let bound = &run.bound;
     let shares = bound.shares;
     let line = Line::new(look);
-    if run.wall_ns == 0 {
+    if run.whole_ns() == 0 {
         return line.add(Ink::Plain, "nothing to say of a program that took no time");
     }
     let lead = |line: Line, label: &str| line.add(Ink::Bold, label).add(Ink::Plain, ": ");
     let line = match bound.class {
         Class::Cpu => {
             let line = lead(line, "CPU-bound").glued(Ink::Plain, &share_of_one(shares.user));
-            margin(line.add(Ink::Plain, " of the wall clock is its own code"), run, Kind::User)
+            margin(
+                line.add(Ink::Plain, of_the_whole(run)).add(Ink::Plain, " is its own code"),
+                run,
+                Kind::User,
+            )
         }
         Class::Kernel => {
             let line = lead(line, "kernel-bound").glued(Ink::Plain, &share_of_one(shares.kernel));
-            let line = line.add(Ink::Plain, " of the wall clock is the kernel's work for it");
+            let line =
+                line.add(Ink::Plain, of_the_whole(run)).add(Ink::Plain, " is the kernel's work for it");
             margin(mostly(line, run), run, Kind::Kernel)
         }
         Class::Io => {
             let line = lead(line, io_label(bound.resource)).glued(Ink::Plain, &share_of_one(shares.waiting));
-            let line = line.add(Ink::Plain, " of the wall clock is waiting, above all ");
+            let line = line.add(Ink::Plain, of_the_whole(run)).add(Ink::Plain, " is waiting, above all ");
             margin(line.add(Ink::Plain, resource(bound.resource)), run, Kind::Waiting)
         }
         Class::Idle => {
             let asleep =
                 run.account.iter().filter(|part| part.state == State::Sleep).map(|part| part.ns).sum();
             lead(line, "idle")
-                .glued(Ink::Plain, &share(asleep, run.wall_ns))
-                .add(Ink::Plain, " of the wall clock it slept, waiting for nothing but time to pass")
+                .glued(Ink::Plain, &share(asleep, run.whole_ns()))
+                .add(Ink::Plain, of_the_whole(run))
+                .add(Ink::Plain, " it slept, waiting for nothing but time to pass")
         }
         Class::Mixed => {
             let mut line = lead(line, "mixed");
@@ -182,11 +227,11 @@ fn verdict(run: &Run, look: Look) -> Line {
     // Neither working nor waiting for anything of its own: no class speaks of this time, so the headline must.
     let other = |state| matches!(state, State::Runqueue | State::Throttled | State::Stopped);
     let held_up: Ns = run.account.iter().filter(|part| other(part.state)).map(|part| part.ns).sum();
-    if u128::from(held_up) * 10 < u128::from(run.wall_ns) || held_up == 0 {
+    if u128::from(held_up) * 10 < u128::from(run.whole_ns()) || held_up == 0 {
         return line;
     }
     line.add(Ink::Warn, "; for ")
-        .glued(Ink::Warn, &share(held_up, run.wall_ns))
+        .glued(Ink::Warn, &share(held_up, run.whole_ns()))
         .add(Ink::Warn, " it was ready to run, but had no CPU or was stopped")
 }
 

@@ -54,6 +54,7 @@ pub fn terminal(run: &Run, look: Look) -> String {
     }
     parts.push(threads);
     parts.push(surroundings::lines(run, look));
+    parts.push(threads::idle(run, look));
     parts.push(coverage::lines(run, look));
     let parts: Vec<Vec<Line>> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     let mut page = String::new();

@@ -47,8 +47,8 @@ fn columns(run: &Run, order: &[State], count: usize) -> Vec<Vec<Ns>> {
     let wall = u128::from(run.wall_ns.max(1));
     let mut start: Ns = 0;
     for slice in &run.phases.slices {
-        let long = slice.iter().map(|(_, ns)| ns).sum::<Ns>();
-        let end = start.saturating_add(long).min(run.wall_ns);
+        let end = start.saturating_add(run.phases.slice_ns).min(run.wall_ns);
+        let long = end.saturating_sub(start);
         if end <= start {
             continue;
         }

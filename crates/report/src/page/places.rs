@@ -34,7 +34,7 @@ pub(super) fn table(run: &Run, look: Look) -> Vec<Line> {
         return Vec::new();
     }
     // At least one place, whatever its size: all may be small.
-    let matters = |place: &Place| u128::from(place.ns) * 200 >= u128::from(run.wall_ns);
+    let matters = |place: &Place| u128::from(place.ns) * 200 >= u128::from(run.whole_ns());
     let mut shown = places.iter().take_while(|place| matters(place)).count().clamp(1, ROWS);
     if places.len() == shown + 1 {
         shown += 1;
@@ -59,8 +59,8 @@ pub(super) fn table(run: &Run, look: Look) -> Vec<Line> {
             (Ink::Plain, format!("{}{many}", place.who)),
             (ink, place.state.name().into()),
             (Ink::Plain, place.reason()),
-            (Ink::Plain, share(place.ns, run.wall_ns)),
-            (ink, bar(place.ns, run.wall_ns, look)),
+            (Ink::Plain, share(place.ns, run.whole_ns())),
+            (ink, bar(place.ns, run.whole_ns(), look)),
             (Ink::Plain, duration(place.ns)),
             (Ink::Plain, count(place.count)),
         ]);
@@ -72,7 +72,7 @@ pub(super) fn table(run: &Run, look: Look) -> Vec<Line> {
             (Ink::Dim, format!("{} {} more places", look.rest(), count(rest.len() as u64))),
             (Ink::Dim, String::new()),
             (Ink::Dim, String::new()),
-            (Ink::Dim, share(ns, run.wall_ns)),
+            (Ink::Dim, share(ns, run.whole_ns())),
             (Ink::Dim, String::new()),
             (Ink::Dim, duration(ns)),
             (Ink::Dim, count(rest.iter().map(|place| place.count).sum())),

@@ -2,9 +2,10 @@
 
 use super::time_in;
 use crate::Look;
+use crate::clean::clean;
 use crate::paint::{Ink, Line};
 use crate::table::{Table, figure, text};
-use crate::units::{count, duration};
+use crate::units::{count, counted, duration};
 use model::run::Thread;
 use model::{Ns, Pid, Run, State, Tid};
 use std::cmp::Reverse;
@@ -48,7 +49,7 @@ pub(super) fn active(run: &Run) -> Vec<(&Thread, Ns)> {
     for step in &run.path {
         *on_path.entry((step.pid, step.tid)).or_default() += step.ns;
     }
-    let threads = run.threads.iter().map(|thread| {
+    let threads = run.threads.iter().filter(|thread| !thread.idle).map(|thread| {
         let path_ns = on_path.get(&(thread.pid, thread.tid)).copied().unwrap_or(0);
         (thread, path_ns)
     });
@@ -67,7 +68,12 @@ pub(super) fn table(run: &Run, look: Look, rows_max: usize) -> Vec<Line> {
     let rows = rows(&active);
     // Columns in which no thread has anything are left out.
     let figures: Vec<&Figure> =
-        FIGURES.iter().filter(|figure| rows.iter().any(|row| (figure.of)(row) > 0)).collect();
+        // Without a path to an end, a thread's time on it is its life.
+        FIGURES
+            .iter()
+            .filter(|figure| run.window.is_none() || figure.head != FIGURES[0].head)
+            .filter(|figure| rows.iter().any(|row| (figure.of)(row) > 0))
+            .collect();
     let mut columns = vec![text("", 12, 0)];
     columns.extend(figures.iter().map(|one| figure(one.head, one.rank)));
     let mut table = Table::new(look, "threads", columns);
@@ -96,6 +102,41 @@ pub(super) fn table(run: &Run, look: Look, rows_max: usize) -> Vec<Line> {
     }
     table.lines()
 }
+
+/// The threads of a window that did nothing but wait for work, in one line.
+pub(super) fn idle(run: &Run, look: Look) -> Vec<Line> {
+    let Some(window) = run.window.as_ref().filter(|window| window.threads_idle > 0) else {
+        return Vec::new();
+    };
+    let mut names = BTreeMap::<&str, u64>::new();
+    for thread in run.threads.iter().filter(|thread| thread.idle) {
+        *names.entry(&thread.name).or_default() += 1;
+    }
+    let mut names: Vec<_> = names.into_iter().collect();
+    names.sort_by_key(|(name, many)| (Reverse(*many), *name));
+    let rest = names.len().saturating_sub(NAMES);
+    let mut said: Vec<String> = names
+        .iter()
+        .take(NAMES)
+        .map(|(name, many)| {
+            let name = clean(name, look.unicode);
+            if *many == 1 { name } else { format!("{name} {}{}", look.times(), count(*many)) }
+        })
+        .collect();
+    if rest > 0 {
+        said.push(format!("{} more names", count(rest as u64)));
+    }
+    let text = format!(
+        " {}, {} of thread time in waiting: {}",
+        counted(window.threads_idle, "thread"),
+        duration(window.idle_ns),
+        said.join(", ")
+    );
+    Line::new(look).add(Ink::Bold, "idle").add(Ink::Plain, &text).wrap(2)
+}
+
+/// Names of idle threads that are shown.
+const NAMES: usize = 6;
 
 /// Rows, most time on the path first, then most CPU time.
 fn rows<'a>(active: &[(&'a Thread, Ns)]) -> Vec<Row<'a>> {

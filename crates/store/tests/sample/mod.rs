@@ -34,6 +34,7 @@ fn header() -> Header {
             virtualisation: Seen::Absent,
         },
         devices: Vec::new(),
+        attached: None,
         sources: vec![Source {
             name: "switches".to_owned(),
             seen: Extent::Full,

@@ -21,7 +21,7 @@ struct thread {
 	u64 stamp;     /* of the seat that it belongs to */
 	u64 regs;      /* where the kernel keeps its registers while it is in a call */
 	u64 seg;       /* CPU time is charged up to here */
-	u64 entered;   /* the current call */
+	u64 entered;   /* the current call; 0 when it began before the thread was of the tree */
 	u64 off_ns;    /* off a CPU, ever */
 	u64 off_enter; /* the same when the call was entered */
 	u64 left_at;
@@ -33,6 +33,7 @@ struct thread {
 	u64 cpu_before, delay_before; /* what the scheduler had counted before the thread was of the tree */
 	u64 fault_at;   /* when a stack was last taken of a fault that blocked */
 	u64 owed_ns;    /* blocked, with no stack taken for it yet */
+	u64 found_at;   /* when it was found alive; 0 when its birth was seen */
 	u32 call;      /* the current one, or NO_CALL */
 	u8 left;       /* how it left; LEFT_NONE while it is on a CPU */
 	u8 used;       /* slots */

@@ -11,7 +11,7 @@ use model::because::{Because, Request};
 use model::call::{Call, CallTime};
 use model::network::{Began, Connection};
 use model::recording::{
-    Calls, Comm, Counters, Ends, Event, FileKind, In, Left, Mode, Object, Out, Wait, Waker,
+    AliveState, Calls, Comm, Counters, Ends, Event, FileKind, In, Left, Mode, Object, Out, Wait, Waker,
 };
 use model::{Ns, Tid};
 use python::record::{K_PYTHON, K_PYTHON_CODE};
@@ -58,6 +58,7 @@ mod kind {
     pub(super) const REQUEST: u8 = 22;
     pub(super) const CONNECTION: u8 = 40;
     pub(super) const PACKET: u8 = 41;
+    pub(super) const ALIVE: u8 = 30;
     pub(super) const SAMPLE_STACK: u8 = 64;
     pub(super) const WAIT_STACK: u8 = 65;
     pub(super) const FAULT_STACK: u8 = 66;
@@ -109,6 +110,17 @@ impl<'a> Record<'a> {
             calls.push(CallTime { call: call(self.u32(at)), count: self.u32(at + 4), ns: self.u64(at + 8) });
         }
         calls
+    }
+
+    fn counters(&mut self, at: usize) -> Counters {
+        Counters {
+            cpu_ns: self.u64(at),
+            runqueue_ns: self.u64(at + 8),
+            minor_faults: self.u64(at + 16),
+            major_faults: self.u64(at + 24),
+            voluntary_switches: self.u64(at + 32),
+            involuntary_switches: self.u64(at + 40),
+        }
     }
 
     fn ends(&mut self, at: usize) -> Ends {
@@ -219,6 +231,7 @@ impl Decoder {
                 last: record.u8(10) & 4 != 0,
                 calls: record.calls(HEAD + 8),
             }),
+            kind::ALIVE => Some(self.alive(record, at, tid)),
             kind::RENAME => Some(Event::Rename { at, tid, name: record.comm(HEAD) }),
             kind::OBJECT => {
                 let object = object(record);
@@ -231,14 +244,7 @@ impl Decoder {
                 None
             }
             kind::DEAD => {
-                let counters = Counters {
-                    cpu_ns: record.u64(HEAD + 8),
-                    runqueue_ns: record.u64(HEAD + 16),
-                    minor_faults: record.u64(HEAD + 24),
-                    major_faults: record.u64(HEAD + 32),
-                    voluntary_switches: record.u64(HEAD + 40),
-                    involuntary_switches: record.u64(HEAD + 48),
-                };
+                let counters = record.counters(HEAD + 8);
                 self.dead.insert(record.u32(HEAD), (tid, counters));
                 None
             }
@@ -302,7 +308,7 @@ impl Decoder {
         let left = match record.u8(9) {
             0 => None,
             1 => Some(Left::Runnable),
-            2 => Some(Left::Blocked(self.wait(record))),
+            2 => Some(Left::Blocked(self.wait(record, HEAD + 8, HEAD + 16))),
             3 => Some(Left::Stopped),
             _ => {
                 let counters = self.dead.remove(&cpu).filter(|(dead, _)| *dead == tid);
@@ -322,10 +328,22 @@ impl Decoder {
         Event::Switch { at, cpu, out, into }
     }
 
-    fn wait(&self, record: &mut Record<'_>) -> Wait {
+    fn alive(&self, record: &mut Record<'_>, at: Ns, tid: Tid) -> Event {
+        let number = record.u32(HEAD + 4);
+        let state = match record.u8(9) {
+            2 => AliveState::Blocked(self.wait(record, HEAD + 4, HEAD + 8)),
+            3 => AliveState::Stopped,
+            _ => AliveState::Runnable((number != NO_CALL).then(|| call(number))),
+        };
+        let (pid, name, before) = (record.u32(HEAD), record.comm(HEAD + 16), record.counters(HEAD + 32));
+        Event::Alive { at, tid, pid, name, state, before }
+    }
+
+    /// What it waits in and on, by the places of call and object in the record.
+    fn wait(&self, record: &mut Record<'_>, call_at: usize, object_at: usize) -> Wait {
         let flags = record.u8(10);
-        let number = record.u32(HEAD + 8);
-        let object = record.u64(HEAD + 16);
+        let number = record.u32(call_at);
+        let object = record.u64(object_at);
         let on = match self.objects.get(&object) {
             None if object == GIVEN_PATH => {
                 self.given.get(&record.u32(12)).cloned().unwrap_or(Object::Unknown)

@@ -13,6 +13,7 @@
  *
  * No locks: a thread's book is written on the CPU that runs it, statistics and buffers are per CPU.
  */
+#include "alive.h"
 #include "objects.h"
 #include "requests.h"
 #include "network.h"
@@ -170,6 +171,9 @@ int sys_exit(u64 *ctx)
 	if (unlikely(thread->blocked_ns))
 		wait_ends(thread, call, now);
 
+	/* Of a call that began before anybody watched, the length is not known. */
+	if (unlikely(!thread->entered))
+		return 0;
 	u64 total = now - thread->entered;
 	u64 off = thread->off_ns - thread->off_enter;
 	struct stats *entry = stats_of(call);
@@ -221,21 +225,6 @@ __attribute__((noinline)) int tell_dead(struct thread *thread, u64 now)
 	record.involuntary = READ(task, nivcsw);
 	EMIT(record);
 	return 0;
-}
-
-INLINE bool in_iowait(struct task_struct *task)
-{
-	/* A bit field: CO-RE gives its byte offset, size and shifts. */
-	void *at = (void *)task + __builtin_preserve_field_info(task->in_iowait, 0);
-	u64 word = 0;
-	switch (__builtin_preserve_field_info(task->in_iowait, 1)) {
-	case 1: word = *(u8 *)at; break;
-	case 2: word = *(u16 *)at; break;
-	case 4: word = *(u32 *)at; break;
-	case 8: word = *(u64 *)at; break;
-	}
-	word <<= __builtin_preserve_field_info(task->in_iowait, 4);
-	return word >> __builtin_preserve_field_info(task->in_iowait, 5);
 }
 
 /* Below this, who ran instead is not worth a record. */
@@ -728,8 +717,12 @@ int sample(struct bpf_perf_event_data *ctx)
 		.call = thread->call,
 		.period_ns = ctx->sample_period,
 	};
-	if (REGS_USER(&ctx->regs))
+	if (REGS_USER(&ctx->regs)) {
 		record.head.a = MODE_USER;
+		/* It was found in a call, but on its way out: what would have said so was over. */
+		if (thread->found_at)
+			thread->call = NO_CALL;
+	}
 	else if (cpu->softirq)
 		record.head.a = MODE_INTERRUPT;
 	else if (thread->call != NO_CALL)

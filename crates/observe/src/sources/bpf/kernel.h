@@ -138,7 +138,8 @@ struct thread_struct { struct { unsigned long tp_value; } uw; };
 
 struct task_struct {
 	struct thread_info thread_info;
-	unsigned int __state;
+	unsigned int __state, flags;
+	int on_cpu;
 	int pid, tgid, exit_code;
 	struct sched_entity se;
 	struct task_group *sched_task_group;

@@ -4,6 +4,7 @@
 //! of what passes between them, by way of `buffers.rs`. This file loads, attaches, drains and reads the counts at the
 //! end.
 
+mod alive;
 mod buffers;
 mod busy;
 mod clock;
@@ -23,6 +24,7 @@ use super::arguments;
 use crate::record::{MaxOverhead, Rate};
 use crate::stacks::{self, Of, Stacks};
 use crate::{host, mounts};
+use alive::LookHere;
 use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, RingBuf};
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::programs::{BtfTracePoint, Program, ProgramError};
@@ -91,6 +93,11 @@ const LOST_STACKS: u32 = 1;
 /// Python parts that wait for their stacks; those that are left over lost them.
 const PYTHON_WAITING: usize = 4096;
 
+/// All that programs are attached to.
+fn tracepoints() -> impl Iterator<Item = &'static str> {
+    [NEEDED, WANTED, REQUESTS, &PAGES, NETWORK].into_iter().flatten().copied()
+}
+
 /// Why the source cannot be used here.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refused {
@@ -118,6 +125,9 @@ pub(crate) enum Refused {
         /// What the kernel said.
         error: Box<ProgramError>,
     },
+    /// The tasks of this host cannot be looked at.
+    #[error("cannot look for living threads: {0}")]
+    Look(#[from] io::Error),
     /// The object lacks something this file expects.
     #[error("the BPF object has no {0}")]
     Missing(&'static str),
@@ -152,19 +162,61 @@ pub(crate) struct Bpf {
     tracing: Tracing,
     slices: Slices,
     busy: Busy,
+    /// Where it was attached to what lives already.
+    look_here: Option<LookHere>,
 }
 
 impl Bpf {
     /// Attaches everything, for a tree whose root is held and will enter `execve` next.
     pub(crate) fn start(root: Pid, cpus: &[u32], rate: Rate, bound: MaxOverhead) -> Result<Self, Refused> {
-        let tracepoints = [NEEDED, WANTED, REQUESTS, &PAGES, NETWORK];
-        let btf = types::read(tracepoints.into_iter().flatten().copied())?;
+        let btf = types::read(tracepoints(), &[])?;
+        Self::start_with(&btf, root, cpus, rate, bound, 1)
+    }
+
+    /// Attaches everything, then finds the threads that live already in the processes that `listed` lists when it is asked
+    /// (it is asked until it has no new ones).
+    pub(crate) fn attach(
+        cpus: &[u32],
+        rate: Rate,
+        bound: MaxOverhead,
+        listed: &mut dyn FnMut() -> Vec<Pid>,
+    ) -> Result<Self, Refused> {
+        let btf = types::read(tracepoints(), &[alive::ITERATOR])?;
+        let mut bpf = Self::start_with(&btf, 0, cpus, rate, bound, BOOKS)?;
+        let (look_here, pids) = alive::seat(&mut bpf.ebpf, &btf, cpus, listed)?;
+        bpf.look_here = Some(look_here);
+        for pid in pids {
+            bpf.stacks.found(pid);
+        }
+        bpf.tell_pythons();
+        if let Some(clock) = &mut bpf.clock {
+            clock.program_began(monotonic_ns());
+        }
+        Ok(bpf)
+    }
+
+    /// Ends the window of an attachment: what those that run did up to now is told. Returns when that was.
+    pub(crate) fn end(&mut self) -> Ns {
+        if let Some(look_here) = &self.look_here {
+            look_here.everywhere();
+        }
+        monotonic_ns()
+    }
+
+    fn start_with(
+        btf: &Btf,
+        root: Pid,
+        cpus: &[u32],
+        rate: Rate,
+        bound: MaxOverhead,
+        wanted: u32,
+    ) -> Result<Self, Refused> {
         let kinds = arguments::kinds();
         // A CPU that comes later has no buffer: what happens on it counts as lost.
         let buffered = cpus.iter().max().map_or(1, |last| last + 1);
         let segments = segments_per_cpu(buffered);
         let mut ebpf = loader()
-            .btf(Some(&btf))
+            .btf(Some(btf))
             .allow_unsupported_maps() // task storage, which only the kernel half touches
             .verifier_log_level(VerifierLogLevel::DISABLE)
             .override_global("root_pid", &root, true)
@@ -172,6 +224,7 @@ impl Bpf {
             .override_global("arg_kind", kinds.as_slice(), true)
             .map_max_entries("scratches", 2 * (cpus.iter().max().unwrap_or(&0) + 1))
             .override_global("segments_per_cpu", &segments, true)
+            .map_max_entries("wanted", wanted)
             .map_max_entries("books", BOOKS)
             .map_max_entries("free_books", BOOKS)
             .map_max_entries("buffers", buffered)
@@ -179,9 +232,9 @@ impl Bpf {
             .load(OBJECT)
             .map_err(Box::new)?;
         let mut sources = Vec::new();
-        let links = attach(&mut ebpf, NEEDED, &btf).into_iter().collect::<Result<Vec<_>, _>>()?;
+        let links = attach(&mut ebpf, NEEDED, btf).into_iter().collect::<Result<Vec<_>, _>>()?;
         let tracing = Tracing::new(links);
-        let refused: Vec<_> = attach(&mut ebpf, WANTED, &btf).into_iter().filter_map(Result::err).collect();
+        let refused: Vec<_> = attach(&mut ebpf, WANTED, btf).into_iter().filter_map(Result::err).collect();
         sources.push(full("switches"));
         sources.push(full("calls"));
         sources.push(match refused.first() {
@@ -193,9 +246,9 @@ impl Bpf {
                 remedy: "a kernel from 6.3 on tells which socket became ready and who sent".into(),
             },
         });
-        let (disks, decoder) = files(&mut ebpf, &btf);
+        let (disks, decoder) = files(&mut ebpf, btf);
         sources.extend(disks);
-        let refused: Vec<_> = attach(&mut ebpf, NETWORK, &btf).into_iter().filter_map(Result::err).collect();
+        let refused: Vec<_> = attach(&mut ebpf, NETWORK, btf).into_iter().filter_map(Result::err).collect();
         sources.push(match refused.first() {
             None => full("network"),
             Some(why) => Source {
@@ -251,6 +304,7 @@ impl Bpf {
             tracing,
             slices: Slices::new(bound),
             busy: Busy::default(),
+            look_here: None,
         })
     }
 
@@ -303,7 +357,8 @@ impl Bpf {
         }
     }
 
-    fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
+    /// Hands over what came before `until`.
+    pub(crate) fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
         self.take_stacks();
         let (decoder, clock, stacks) = (&mut self.decoder, &mut self.clock, &mut self.stacks);
         let busy = &mut self.busy;

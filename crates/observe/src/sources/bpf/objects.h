@@ -6,6 +6,21 @@
 #pragma once
 #include "paths.h"
 
+INLINE bool in_iowait(struct task_struct *task)
+{
+	/* A bit field: CO-RE gives its byte offset, size and shifts. */
+	void *at = (void *)task + __builtin_preserve_field_info(task->in_iowait, 0);
+	u64 word = 0;
+	switch (__builtin_preserve_field_info(task->in_iowait, 1)) {
+	case 1: word = *(u8 *)at; break;
+	case 2: word = *(u16 *)at; break;
+	case 4: word = *(u32 *)at; break;
+	case 8: word = *(u64 *)at; break;
+	}
+	word <<= __builtin_preserve_field_info(task->in_iowait, 4);
+	return word >> __builtin_preserve_field_info(task->in_iowait, 5);
+}
+
 INLINE void read_ends(struct sock *sk, struct ends *ends)
 {
 	struct sock_common *common = __builtin_preserve_access_index(&sk->__sk_common);

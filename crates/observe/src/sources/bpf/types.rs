@@ -56,14 +56,19 @@ const STRUCTS: &[&str] = &[
     "vfsmount",
 ];
 
-/// Reads what the kernel half and these tracepoints need. A type has the number that the kernel gives it.
+/// Reads what the kernel half, these tracepoints and programs that stand in for these functions need. A type has the number that the kernel gives it.
 ///
 /// # Errors
 /// The kernel does not describe its types, or in a way that aya does not understand.
-pub(super) fn read<'a>(tracepoints: impl Iterator<Item = &'a str>) -> Result<Btf, BtfError> {
+pub(super) fn read<'a>(
+    tracepoints: impl Iterator<Item = &'a str>,
+    functions: &[&str],
+) -> Result<Btf, BtfError> {
     let mut btf = fs::read(PATH).map_err(|error| BtfError::FileError { path: PATH.into(), error })?;
     // Where this fails, all of it is parsed: that takes longer, and aya says what is wrong if anything is.
-    let _ = slim(&mut btf, &wanted(tracepoints));
+    let mut names = wanted(tracepoints);
+    names.extend(functions.iter().map(|name| name.as_bytes().to_vec()));
+    let _ = slim(&mut btf, &names);
     Btf::parse(&btf, Endianness::default())
 }
 
@@ -86,6 +91,7 @@ const STRUCT: u32 = 4;
 const UNION: u32 = 5;
 const FORWARD: u32 = 7;
 const TYPEDEF: u32 = 8;
+const FUNCTION: u32 = 12;
 const VOLATILE: u32 = 9;
 const CONST: u32 = 10;
 const RESTRICT: u32 = 11;
@@ -159,7 +165,7 @@ impl<'a> Records<'a> {
     fn kept(&self, wanted: &Names, strings: &[u8]) -> Option<Vec<bool>> {
         let mut next = Vec::new();
         for (record, id) in self.iter().zip(1..) {
-            if matches!(kind(record), STRUCT | UNION | TYPEDEF) {
+            if matches!(kind(record), STRUCT | UNION | TYPEDEF | FUNCTION) {
                 let name = strings.get(word(record, 0)? as usize..)?;
                 if wanted.contains(CStr::from_bytes_until_nul(name).ok()?.to_bytes()) {
                     next.push(id);
@@ -194,7 +200,7 @@ fn kind(record: &[u8]) -> u32 {
 fn length(info: u32) -> Option<usize> {
     let entries = (info & 0xffff) as usize;
     let of_kind = match info >> 24 & 0x1f {
-        2 | FORWARD | TYPEDEF | VOLATILE | CONST | RESTRICT | 12 | 16 | TYPE_TAG => 0, // 2 pointer, 12 function, 16 float
+        2 | FORWARD | TYPEDEF | VOLATILE | CONST | RESTRICT | FUNCTION | 16 | TYPE_TAG => 0, // 2 pointer, 12 function, 16 float
         1 | 14 | 17 => 4, // integer, variable, declaration tag
         ARRAY => 12,
         6 | 13 => 8 * entries,                    // enumeration, function prototype

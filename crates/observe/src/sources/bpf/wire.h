@@ -30,6 +30,8 @@ enum kind {
 	K_CONNECTION = 40, /* a: how it began (`network.h`); flags: F_CLOSED, F_NO_DELAY */
 	K_PACKET,          /* a: whether it asks for a name, rather than answers */
 
+	K_ALIVE = 30, /* a: left; a thread that lived before anybody watched */
+
 	/* In the ring `stacks`. */
 	K_SAMPLE_STACK = 64, /* a: mode */
 	K_WAIT_STACK,
@@ -151,6 +153,16 @@ struct dead_record {
 	struct head head;
 	u32 cpu;
 	u32 pad;
+	u64 cpu_ns, runqueue_ns, minor_faults, major_faults, voluntary, involuntary;
+};
+
+struct alive_record {
+	struct head head;
+	u32 pid;
+	u32 call; /* the one that it is in */
+	u64 object;
+	char name[16];
+	/* As the kernel had counted by then. */
 	u64 cpu_ns, runqueue_ns, minor_faults, major_faults, voluntary, involuntary;
 };
 

@@ -1,0 +1,123 @@
+//! A window on what lived already: threads that are found alive, and which of them did something.
+//!
+//! There is no path to an end. Each thread's path is its own ledger, by place; no wake-up hands it over.
+
+use super::{Doing, Followed, Index};
+use crate::calls::Arch;
+use crate::path::Path;
+use model::recording::{AliveState, Comm, Counters};
+use model::{Call, Ns, Pid, State, Tid};
+
+/// One part in this many of its life on a CPU is what a thread that only waits for work may take.
+const IDLE_SHARE: Ns = 1000;
+
+/// How a thread waited.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Waited {
+    /// How often.
+    times: u32,
+    /// How long in calls that wait for work.
+    for_work_ns: Ns,
+}
+
+impl Waited {
+    pub(super) fn add(&mut self, arch: Arch, call: Option<Call>, ns: Ns) {
+        if ns == 0 {
+            return;
+        }
+        self.times = self.times.saturating_add(1);
+        if call.and_then(|call| arch.name(call)).is_some_and(waits_for_work) {
+            self.for_work_ns += ns;
+        }
+    }
+}
+
+/// Calls in which a thread waits until somebody wants something of it. Reading from a connection is none: that may well
+/// be what the work waits for.
+fn waits_for_work(name: &str) -> bool {
+    matches!(
+        name,
+        "accept"
+            | "accept4"
+            | "epoll_wait"
+            | "epoll_pwait"
+            | "epoll_pwait2"
+            | "poll"
+            | "ppoll"
+            | "select"
+            | "_newselect"
+            | "pselect6"
+            | "futex"
+            | "futex_time64"
+            | "futex_waitv"
+            | "futex_wait"
+            | "rt_sigtimedwait"
+            | "rt_sigsuspend"
+            | "pause"
+            | "wait4"
+            | "waitid"
+            | "waitpid"
+            | "io_getevents"
+            | "io_uring_enter"
+            | "kevent"
+    )
+}
+
+impl Followed {
+    /// A thread lived already. Told again where it was found to be otherwise than was thought.
+    pub(super) fn found(&mut self, tid: Tid, pid: Pid, name: Comm, state: &AliveState, before: Counters) {
+        let doing = match state {
+            AliveState::Runnable(_) => Doing::Runnable,
+            AliveState::Blocked(wait) => Doing::Blocked(wait.clone(), false),
+            AliveState::Stopped => Doing::Stopped,
+        };
+        let index = match self.by_tid.get(&tid) {
+            Some(index) => *index,
+            None => self.born(self.start, tid, pid, name, Path::default(), Doing::Runnable),
+        };
+        let thread = &mut self.threads[index as usize];
+        thread.doing = doing;
+        thread.before = before;
+    }
+
+    /// Whether a thread did nothing in the window but wait for work: it was on no CPU and in one wait, or next to never on
+    /// a CPU and otherwise in calls that wait for work. Asked when all ledgers have been brought to the end.
+    pub(super) fn is_idle(&self, index: Index) -> bool {
+        let thread = &self.threads[index as usize];
+        // The many that share a ledger are not told apart.
+        if thread.places_of != index || Some(index) == self.shared {
+            return false;
+        }
+        let ns = |which: fn(State) -> bool| {
+            State::ALL
+                .into_iter()
+                .filter(|state| which(*state))
+                .map(|state| thread.states[state as usize])
+                .sum::<Ns>()
+        };
+        let life_ns = thread.since - thread.born;
+        let on_cpu_ns = ns(State::on_cpu);
+        let off_cpu_ns = ns(|state| state.blocked() || state == State::Stopped);
+        let ready_ns = life_ns - on_cpu_ns - off_cpu_ns;
+        let one_wait = on_cpu_ns == 0 && thread.waited.times <= 1 && ready_ns == 0;
+        // What was not in such a call was the CPU, the run queue, or a wait that is none of them.
+        let rest_ns = life_ns.saturating_sub(thread.waited.for_work_ns + ready_ns);
+        let for_work = on_cpu_ns * IDLE_SHARE < life_ns && rest_ns * IDLE_SHARE < life_ns * 2;
+        life_ns > 0 && (one_wait || for_work && thread.waited.for_work_ns > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_counts_as_for_work_by_its_call() {
+        let mut waited = Waited::default();
+        waited.add(Arch::X86, Some(Call(232)), 5);
+        waited.add(Arch::X86, Some(Call(0)), 7);
+        waited.add(Arch::X86, None, 11);
+        waited.add(Arch::X86, Some(Call(232)), 0);
+        assert_eq!((waited.times, waited.for_work_ns), (3, 5), "epoll_wait is, read and a fault are not");
+    }
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Threads that lived before anybody watched: found among all tasks, given a seat and a book each, and told as they are.
+ *
+ * Everything else is attached before. A thread goes on while it is looked at, so what is told of it may be old by the
+ * time it is seated. Two rules keep that harmless. Whoever runs or may run is told as runnable: `came_unseen` puts the
+ * one that has its CPU already there, from the moment it was found. And user space looks again until nothing changes, which finds
+ * who fell asleep between the look and the seat. What is left are microseconds before the window begins.
+ */
+#pragma once
+#include "objects.h"
+
+enum { ALIVE_MAP_HASH = 1 };
+#define STATE_STOPPED 0xc
+#define STATE_DEAD 0x80
+#define STATE_WAKING 0x200
+#define STATE_NEW 0x800
+#define PF_IO_WORKER 0x10
+
+/* Processes to follow, by user space. */
+struct { MAP_UINT(type, ALIVE_MAP_HASH); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, u32); } wanted SEC(".maps");
+
+/* Its layout is ABI: the first is where an iterator's program prints. */
+struct seq_file;
+struct bpf_iter_meta { struct seq_file *seq; };
+static long (*bpf_seq_write)(struct seq_file *to, const void *data, u32 size) = (void *)127;
+
+INLINE u8 condition(struct task_struct *task)
+{
+	u32 state = task->__state;
+	if (state & STATE_DEAD)
+		return LEFT_DEAD;
+	/* It may be about to block, but has not yet: that will be seen. */
+	if (FIELD_EXISTS((struct task_struct *)0, on_cpu) && task->on_cpu)
+		return LEFT_RUNNABLE;
+	if (state == 0 || state & STATE_WAKING)
+		return LEFT_RUNNABLE;
+	return state & STATE_STOPPED ? LEFT_STOPPED : LEFT_BLOCKED;
+}
+
+/* The call that a thread off its CPU is in, from its saved registers. */
+INLINE u32 call_of(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if (task->flags & PF_IO_WORKER || !CAME_BY_CALL(regs))
+		return NO_CALL;
+	u32 call = CALL_OF(regs);
+	call = call < CALLS ? call : OTHER_CALL;
+	return IS_COMPAT(task) ? call | COMPAT : call;
+}
+
+SEC("iter/task")
+int find_alive(u64 *ctx)
+{
+	struct bpf_iter_meta *meta = (void *)ctx[0];
+	struct task_struct *task = (void *)ctx[1];
+	if (!task)
+		return 0;
+	u32 pid = task->tgid, tid = task->pid;
+	if (!bpf_map_lookup_elem(&wanted, &pid))
+		return 0;
+	u8 how = condition(task);
+	/* One that is not whole yet is there at the next look. */
+	if (how == LEFT_DEAD || task->__state & STATE_NEW)
+		return 0;
+	struct files_struct *files = task->files;
+	barrier_var(files);
+	struct seat *seat = bpf_task_storage_get(&seats, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!seat) {
+		lose();
+		return 0;
+	}
+	struct seat draft = { .stamp = seat->stamp, .index = seat->index };
+	struct thread *thread = book_at(draft.index);
+	bool seated = thread && thread->stamp == draft.stamp;
+	if (seated) {
+		/* Nothing was heard of it since it was found, and it is not as it was. */
+		if (thread->left != LEFT_RUNNABLE || thread->left_at != thread->found_at || how == LEFT_RUNNABLE)
+			return 0;
+	} else {
+		thread = book_at(take_book(&draft));
+		if (!thread) {
+			lose();
+			return 0;
+		}
+	}
+	u64 now = bpf_ktime_get_ns();
+	struct sched_entity *se = __builtin_preserve_access_index(&task->se);
+	struct sched_info *info = __builtin_preserve_access_index(&task->sched_info);
+	struct alive_record record = { .head = HEAD(K_ALIVE, how, tid, now), .pid = pid };
+	record.cpu_ns = READ(se, sum_exec_runtime);
+	record.runqueue_ns = READ(info, run_delay);
+	record.minor_faults = task->min_flt;
+	record.major_faults = task->maj_flt;
+	record.voluntary = task->nvcsw;
+	record.involuntary = task->nivcsw;
+	bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&task->comm));
+	/* Of one that runs the registers may be from long ago. */
+	bool runs = !FIELD_EXISTS((struct task_struct *)0, on_cpu) || task->on_cpu;
+	thread->call = record.call = runs ? NO_CALL : call_of(task);
+	if (how == LEFT_BLOCKED) {
+		if (task->__state & 2)
+			record.head.flags |= F_UNINTERRUPTIBLE;
+		if (in_iowait(task))
+			record.head.flags |= F_IO;
+		/* The descriptors of a poll, and paths, are in memory that cannot be read from here. */
+		u8 kind = record.call == NO_CALL ? ARG_NONE : arg_kind[index_of(record.call) & (2 * CALLS - 1)];
+		if (kind == ARG_FD || kind == ARG_FUTEX)
+			record.object = object_of(task, files, thread, thread->call, now);
+	}
+	thread->cpu_before = record.cpu_ns;
+	thread->delay_before = thread->run_delay = record.runqueue_ns;
+	thread->throttled = throttled_time(task);
+	thread->throttled_at = now;
+	/* A moment after this record, for what is told as of then comes from another CPU. */
+	thread->found_at = thread->left_at = thread->seg = now + 1;
+	thread->owed_ns = tid * 7919ull % 500000;
+	EMIT(record);
+	thread->left = how;
+	if (!seated) {
+		seat->stamp = draft.stamp;
+		STORE_RELEASE(&seat->index, draft.index);
+	}
+	bpf_seq_write(meta->seq, &tid, sizeof(tid));
+	return 0;
+}
+
+/*
+ * Run by user space on each CPU, in an interrupt there: when threads were seated, and when the window ends. The CPU forgets
+ * who it thinks runs, and what the running thread did up to now is told.
+ */
+SEC("raw_tp/look_here")
+int look_here(u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct cpu *cpu = this_cpu();
+	if (!cpu)
+		return 0;
+	cpu->task = cpu->regs = 0;
+	cpu->index = 0;
+	struct thread *thread = thread_of(task);
+	if (!thread)
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	ON_CPU(thread, now);
+	/* In the call that it was in when found: an interrupt of its own code leaves no call in the registers. */
+	if (thread->found_at && !thread->entered)
+		thread->call = call_of(task);
+	settle(thread, now);
+	flush(thread, now);
+	return 0;
+}

@@ -1,0 +1,93 @@
+//! Threads that live already: found by the kernel half among all tasks (`alive.h`), again until there are no new ones.
+
+use super::Refused;
+use aya::maps::HashMap;
+use aya::programs::{Iter, RawTracePoint};
+use aya::{Btf, Ebpf};
+use model::Pid;
+use std::collections::BTreeSet;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use sys::bpf::run_once_on;
+
+/// The kernel's function that a program which looks at tasks stands in for.
+pub(super) const ITERATOR: &str = "bpf_iter_task";
+
+/// A look finds all but what is born or falls asleep in its course, so two are nearly always enough.
+const LOOKS_MAX: usize = 20;
+
+/// Bytes the kernel half prints for each thread.
+const PRINTED: usize = 4;
+
+/// The program that is run on each CPU.
+pub(super) struct LookHere {
+    program: OwnedFd,
+    cpus: Vec<u32>,
+}
+
+impl LookHere {
+    /// Has every CPU tell what its running thread did up to now.
+    pub(super) fn everywhere(&self) {
+        for cpu in &self.cpus {
+            // One that went offline runs nobody.
+            let _ = run_once_on(self.program.as_fd(), *cpu);
+        }
+    }
+}
+
+/// Gives every thread of these processes a place in the books. `listed` lists the processes that are wanted, as they are
+/// when it is called. Returns all that it ever listed.
+pub(super) fn seat(
+    ebpf: &mut Ebpf,
+    btf: &Btf,
+    cpus: &[u32],
+    listed: &mut dyn FnMut() -> Vec<Pid>,
+) -> Result<(LookHere, BTreeSet<Pid>), Refused> {
+    let refused = |doing: &'static str, program: &str| {
+        let program = program.to_owned();
+        move |error| Refused::Program { doing, program, error: Box::new(error) }
+    };
+    let name = "look_here";
+    let program: &mut RawTracePoint =
+        ebpf.program_mut(name).ok_or(Refused::Missing(name))?.try_into().map_err(refused("find", name))?;
+    program.load().map_err(refused("load", name))?;
+    let program = program.fd().and_then(|fd| Ok(fd.try_clone()?)).map_err(refused("load", name))?;
+    let look_here = LookHere { program: program.as_fd().try_clone_to_owned()?, cpus: cpus.to_vec() };
+
+    let name = "find_alive";
+    let finder: &mut Iter =
+        ebpf.program_mut(name).ok_or(Refused::Missing(name))?.try_into().map_err(refused("find", name))?;
+    finder.load("task", btf).map_err(refused("load", name))?;
+
+    let mut known = BTreeSet::new();
+    for _ in 0..LOOKS_MAX {
+        let new: Vec<Pid> = listed().into_iter().filter(|pid| known.insert(*pid)).collect();
+        let map = ebpf.map_mut("wanted").ok_or(Refused::Missing("wanted"))?;
+        let mut wanted = HashMap::<_, u32, u32>::try_from(map).map_err(|error| Box::new(error.into()))?;
+        for pid in &new {
+            wanted.insert(pid, 1, 0).map_err(|error| Box::new(error.into()))?;
+        }
+        let found = look(ebpf)?;
+        // Whoever runs learns of it: its CPU took it for a stranger.
+        look_here.everywhere();
+        if found == 0 && new.is_empty() {
+            break;
+        }
+    }
+    Ok((look_here, known))
+}
+
+/// Looks at all tasks once; how many were found that had no place, or another than theirs.
+fn look(ebpf: &mut Ebpf) -> Result<usize, Refused> {
+    let name = "find_alive";
+    let refused =
+        |error| Refused::Program { doing: "attach", program: name.to_owned(), error: Box::new(error) };
+    let finder: &mut Iter =
+        ebpf.program_mut(name).ok_or(Refused::Missing(name))?.try_into().map_err(refused)?;
+    let link = finder.attach().map_err(refused)?;
+    let link = finder.take_link(link).map_err(refused)?;
+    let mut file = link.into_file().map_err(io::Error::other)?;
+    let mut printed = Vec::new();
+    file.read_to_end(&mut printed)?;
+    Ok(printed.len() / PRINTED)
+}
