@@ -284,7 +284,7 @@ fn units(text: &str) -> Result<u64, String> {
         _ => (text, 1.0),
     };
     let number = digits.parse::<f64>().map_err(|_| not())? * scale;
-    if number >= 1.0 && number <= 1e18 && number.fract() == 0.0 { Ok(number as u64) } else { Err(not()) }
+    if (1.0..=1e18).contains(&number) && number.fract() == 0.0 { Ok(number as u64) } else { Err(not()) }
 }
 
 /// `5%`, `5`, `none`: a share of the program's time.

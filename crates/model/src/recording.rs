@@ -15,7 +15,7 @@ pub use crate::call::{Sliced, SlicedCall};
 use crate::coverage::Source;
 use crate::network::{Connection, Lookup};
 use crate::surroundings::Surroundings;
-pub use crate::window::{Attached, WindowEnd};
+pub use crate::window::{AliveState, Attached, WindowEnd};
 use crate::{Ns, Pid, Seen, Tid};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -479,17 +479,6 @@ pub enum Event {
         /// here on, and faults and switches from its birth.
         before: Counters,
     },
-}
-
-/// What a thread was doing when it was found alive.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum AliveState {
-    /// On a CPU or in the run queue; in a call or not.
-    Runnable(Option<Call>),
-    /// Blocked.
-    Blocked(Wait),
-    /// Stopped by job control or a tracer.
-    Stopped,
 }
 
 /// A place in code.

@@ -1,6 +1,7 @@
 //! A window on what lived already: what a recording of it begins and ends with.
 
-use crate::Ns;
+use crate::recording::Wait;
+use crate::{Call, Ns};
 use serde::{Deserialize, Serialize};
 
 /// What `dwell attach` was asked to watch.
@@ -22,4 +23,15 @@ pub enum WindowEnd {
     Signal,
     /// Nothing was left of what was watched.
     TargetGone,
+}
+
+/// What a thread was doing when it was found alive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AliveState {
+    /// On a CPU or in the run queue; in a call or not.
+    Runnable(Option<Call>),
+    /// Blocked.
+    Blocked(Wait),
+    /// Stopped by job control or a tracer.
+    Stopped,
 }
