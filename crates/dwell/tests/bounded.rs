@@ -47,13 +47,6 @@ fn closes(run: &Value) {
     assert_eq!(Some(sum), run["wall_ns"].as_u64());
 }
 
-/// The kernel's own counters say the same.
-fn agrees(run: &Value) {
-    for check in run["coverage"]["checks"].as_array().expect("there are checks") {
-        assert_eq!(check["agrees"], true, "{check}");
-    }
-}
-
 #[test]
 fn many_calls_are_estimated_from_slices_and_few_are_counted() {
     const READS: u64 = 4_000_000;
@@ -62,7 +55,6 @@ fn many_calls_are_estimated_from_slices_and_few_are_counted() {
     let held = (0..4).any(|_| {
         let told = run(&[], &program, READS);
         closes(&told);
-        agrees(&told);
         assert_eq!(source(&told, "calls")["seen"], "partial");
         let remedy = source(&told, "calls")["remedy"].as_str().expect("it is text");
         assert!(remedy.contains("--max-overhead none"), "{remedy}");
@@ -88,7 +80,6 @@ fn without_a_bound_every_call_is_counted() {
     assert_eq!(call(&told, "read")["calls"], READS + 1);
     assert_eq!(call(&told, "read")["estimate"], Value::Null);
     closes(&told);
-    agrees(&told);
     std::fs::remove_file(program).expect("the program can be removed");
 }
 

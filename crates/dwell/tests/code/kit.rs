@@ -240,7 +240,19 @@ pub(crate) fn coded(options: &[&str], command: &[&str]) -> (Told, Code) {
 /// The same with dwell run by `launcher`, whose last argument it is.
 pub(crate) fn coded_by(launcher: &mut Command, options: &[&str], command: &[&str]) -> (Told, Code) {
     let (json, folded, page, out) = (fresh("run.json"), fresh("folded"), fresh("page"), fresh("out"));
-    launcher.args(["run", "--flame", "--json", text(&json), "--folded", text(&folded), "-o", text(&page)]);
+    // Calls traced in slices leave waits with fewer stacks.
+    launcher.args([
+        "run",
+        "--max-overhead",
+        "none",
+        "--flame",
+        "--json",
+        text(&json),
+        "--folded",
+        text(&folded),
+        "-o",
+        text(&page),
+    ]);
     launcher.args(options).arg("--").args(command);
     let file = std::fs::File::create(&out).expect("a file in the scratch directory");
     let done = launcher.stdin(Stdio::null()).stdout(file).output().expect("dwell starts");

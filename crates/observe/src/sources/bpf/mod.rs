@@ -462,7 +462,12 @@ impl Bpf {
     /// What the code of all stacks is called, to be asked when the program has ended.
     pub(crate) fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
         network::tell_open(&mut self.ebpf);
-        self.drain_until(Ns::MAX, sink);
+        // What else has come meanwhile is from after the end.
+        self.drain_until(Ns::MAX, &mut |event| {
+            if matches!(event, Event::Connection(_) | Event::Lookup(_)) || event.at().is_none() {
+                sink(event);
+            }
+        });
         self.decoder.lookups.give_up(Ns::MAX, sink);
         self.take_stacks();
         self.stacks.rest(sink);
