@@ -231,8 +231,9 @@ fn a_host_that_is_busy_with_other_work_is_said_to_be() {
 #[test]
 fn a_disks_series_has_the_requests_that_the_program_made() {
     let file = fresh("direct");
+    // Long enough to have a series also where the disk is fast: 16 MB take 70 ms here.
     let write = format!(
-        "for turn in 1 2 3 4; do dd if=/dev/zero of={} bs=16k count=1000 oflag=direct conv=notrunc; done",
+        "for turn in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do dd if=/dev/zero of={} bs=16k count=1000 oflag=direct conv=notrunc; done",
         file.display()
     );
     hold_with(
