@@ -144,13 +144,18 @@ fn without_time_the_places_come_back_as_unfinished_and_later_with_all() {
     assert!(support::named(&processes, &followed.frames).contains(&"folded".to_owned()));
 }
 
+/// A program whose debug information is compressed, running.
+fn with_compressed(bench: &Bench) -> Option<Running> {
+    let how = ["gcc", "-O1", "-g", "-gz=zlib", "-fno-optimize-sibling-calls"];
+    let source = format!("{LIBRARY}\nint main(void) {{ int got = shown(); STAY; return got; }}");
+    let program = bench.compiled("packed", &source, &how)?;
+    Some(Running::start(&program, &[]))
+}
+
 #[test]
 fn compressed_debug_information_is_read() {
     let bench = Bench::new();
-    let how = ["gcc", "-O1", "-g", "-gz=zlib", "-fno-optimize-sibling-calls"];
-    let source = format!("{LIBRARY}\nint main(void) {{ int got = shown(); STAY; return got; }}");
-    let Some(program) = bench.compiled("packed", &source, &how) else { return };
-    let running = Running::start(&program, &[]);
+    let Some(running) = with_compressed(&bench) else { return };
     let mut processes = Processes::new();
     let followed = follow(&mut processes, running.pid(), &running.blocked());
     assert_eq!(followed.from("hidden")[..4], ["hidden", "folded", "shown", "main"]);
@@ -159,10 +164,7 @@ fn compressed_debug_information_is_read() {
 #[test]
 fn little_that_was_seen_is_not_worth_unpacking() {
     let bench = Bench::new();
-    let how = ["gcc", "-O1", "-g", "-gz=zlib", "-fno-optimize-sibling-calls"];
-    let source = format!("{LIBRARY}\nint main(void) {{ int got = shown(); STAY; return got; }}");
-    let Some(program) = bench.compiled("packed", &source, &how) else { return };
-    let running = Running::start(&program, &[]);
+    let Some(running) = with_compressed(&bench) else { return };
     let mut processes = Processes::new();
     let followed = follow(&mut processes, running.pid(), &running.blocked());
     let lines = |frames: u32| {

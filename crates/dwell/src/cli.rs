@@ -2,8 +2,9 @@
 
 use analyse::extrapolate::Work;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use observe::{GivenLink, MaxOverhead};
+use observe::{Choice, GivenLink, MaxOverhead, Rate, Watching};
 use std::ffi::OsString;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 /// Where did the wall clock go?
@@ -31,35 +32,12 @@ pub(crate) enum Verb {
     after_help = "Examples:\n  dwell run ls -lR /usr\n  dwell run --json run.json -- make -j2\n  sudo dwell run --user \"$USER\" -- ./server"
 )]
 pub(crate) struct RunArgs {
-    /// Keep the recording in FILE, for `dwell show`
-    #[arg(long, value_name = "FILE")]
-    pub(crate) keep: Option<PathBuf>,
-
-    /// Keep no more than SIZE of events; what is beyond is in the report all the same
-    #[arg(long, value_name = "SIZE", default_value = "200M", value_parser = size, requires = "keep")]
-    pub(crate) keep_limit: u64,
-
     /// Run the program as this user (name or number)
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
 
-    /// Where events come from; `auto` takes the best that this host allows
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) source: Source,
-
-    /// Look at running code so often a second on each processor; default: 2 kHz at first, 335 Hz when it lasts
-    #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=20_000))]
-    pub(crate) rate: Option<u32>,
-
-    /// Trace system calls in slices of time where tracing all would cost more than this share of the program's time; `none`
-    /// traces every call, whatever it costs
-    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = max_overhead)]
-    pub(crate) max_overhead: MaxOverhead,
-
-    /// What a network link can do, where the kernel does not know (virtual links) or is wrong: `eth0=10M`, `eth0=10M,half`
-    /// where it sends and receives by turns
-    #[arg(long, value_name = "NAME=BITS[,half]", value_parser = link)]
-    pub(crate) link: Vec<GivenLink>,
+    #[command(flatten)]
+    pub(crate) watching: WatchArgs,
 
     /// Count how often each block of FUNCTION is executed, exactly, by stepping the program; without FUNCTION, of all
     /// its functions. Nothing is timed then: a step takes some 30 us. FUNCTION@FILE looks
@@ -112,31 +90,8 @@ pub(crate) struct AttachArgs {
     #[arg(long = "for", value_name = "TIME", value_parser = duration_ns)]
     pub(crate) length_ns: Option<u64>,
 
-    /// Keep the recording in FILE, for `dwell show`
-    #[arg(long, value_name = "FILE")]
-    pub(crate) keep: Option<PathBuf>,
-
-    /// Keep no more than SIZE of events; what is beyond is in the report all the same
-    #[arg(long, value_name = "SIZE", default_value = "200M", value_parser = size, requires = "keep")]
-    pub(crate) keep_limit: u64,
-
-    /// Where events come from; `auto` takes the best that this host allows
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) source: Source,
-
-    /// Look at running code so often a second on each processor; default: 2 kHz at first, 335 Hz when it lasts
-    #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=20_000))]
-    pub(crate) rate: Option<u32>,
-
-    /// Trace system calls in slices of time where tracing all would cost more than this share of the target's time; `none`
-    /// traces every call, whatever it costs
-    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = max_overhead)]
-    pub(crate) max_overhead: MaxOverhead,
-
-    /// What a network link can do, where the kernel does not know (virtual links) or is wrong: `eth0=10M`, `eth0=10M,half`
-    /// where it sends and receives by turns
-    #[arg(long, value_name = "NAME=BITS[,half]", value_parser = link)]
-    pub(crate) link: Vec<GivenLink>,
+    #[command(flatten)]
+    pub(crate) watching: WatchArgs,
 
     #[command(flatten)]
     pub(crate) page: PageArgs,
@@ -157,6 +112,53 @@ pub(crate) struct ShowArgs {
 
     #[command(flatten)]
     pub(crate) page: PageArgs,
+}
+
+/// How it is watched, and what is kept of that.
+#[derive(Debug, Args)]
+pub(crate) struct WatchArgs {
+    /// Keep the recording in FILE, for `dwell show`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keep: Option<PathBuf>,
+
+    /// Keep no more than SIZE of events; what is beyond is in the report all the same
+    #[arg(long, value_name = "SIZE", default_value = "200M", value_parser = size, requires = "keep")]
+    pub(crate) keep_limit: u64,
+
+    /// Where events come from; `auto` takes the best that this host allows
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) source: Source,
+
+    /// Look at running code so often a second on each processor; default: 2 kHz at first, 335 Hz when it lasts
+    #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=20_000))]
+    pub(crate) rate: Option<u32>,
+
+    /// Trace system calls in slices of time where tracing all would cost more than this share of its time; `none`
+    /// traces every call, whatever it costs
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = max_overhead)]
+    pub(crate) max_overhead: MaxOverhead,
+
+    /// What a network link can do, where the kernel does not know (virtual links) or is wrong: `eth0=10M`, `eth0=10M,half`
+    /// where it sends and receives by turns
+    #[arg(long, value_name = "NAME=BITS[,half]", value_parser = link)]
+    pub(crate) link: Vec<GivenLink>,
+}
+
+impl WatchArgs {
+    /// How it is to be watched.
+    pub(crate) fn watching(&self) -> Watching {
+        Watching {
+            source: match self.source {
+                Source::Auto => Choice::Auto,
+                Source::Bpf => Choice::Bpf,
+                Source::Perf => Choice::Perf,
+                Source::Proc => Choice::Proc,
+            },
+            rate: self.rate.and_then(NonZeroU32::new).map_or(Rate::ByAge, Rate::hertz),
+            max_overhead: self.max_overhead,
+            links: self.link.clone(),
+        }
+    }
 }
 
 /// What is reported, where to, and how it looks.
@@ -443,7 +445,7 @@ mod tests {
     fn links_have_a_name_and_a_speed() {
         let args = parsed(&["--link", "eth0=10M", "--link", "a=b=2.5g,half", "true"]);
         let link = |name: &str, bits, half_duplex| GivenLink { name: name.into(), bits, half_duplex };
-        assert_eq!(args.link, [link("eth0", 10_000_000, false), link("a=b", 2_500_000_000, true)]);
+        assert_eq!(args.watching.link, [link("eth0", 10_000_000, false), link("a=b", 2_500_000_000, true)]);
         for wrong in
             ["", "eth0", "=10M", "eth0=", "eth0=10X", "eth0=10M,quarter", "eth0=0", "eth0=-1", "eth0=inf"]
         {

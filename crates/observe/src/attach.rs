@@ -1,8 +1,8 @@
 //! A window on what lives already: watched from one moment to another, and never touched.
 
 use crate::living::Living;
-use crate::record::{Choice, Error, MaxOverhead, Rate, Sink, tell_losses};
-use crate::surroundings::{GivenLink, Surroundings};
+use crate::record::{BUSY, Error, Sink, Watching, pause_after, tell_losses};
+use crate::surroundings::Surroundings;
 use crate::{host, mounts, record, sources};
 use model::recording::{Attached, Ending, Trailer, WindowEnd};
 use model::{Event, Header, Ns, Pid, Seen};
@@ -19,14 +19,8 @@ use sys::signals::Signals;
 pub struct Window {
     /// Whom.
     pub target: Target,
-    /// Where events are to come from.
-    pub source: Choice,
-    /// How often running code is looked at.
-    pub rate: Rate,
-    /// What tracing calls may cost the target.
-    pub max_overhead: MaxOverhead,
-    /// What links can do, where the user knows better than the kernel.
-    pub links: Vec<GivenLink>,
+    /// How they are watched.
+    pub watching: Watching,
     /// For how long; until told to stop, or until nothing is left to watch, where it is not said.
     pub length_ns: Option<Ns>,
 }
@@ -51,12 +45,6 @@ pub enum Who {
     Cgroup(PathBuf),
 }
 
-/// How long the reader sleeps while little happens, and while much does; see `record`.
-const QUIET: Duration = Duration::from_millis(20);
-const BUSY: Duration = Duration::from_millis(5);
-/// Records in one reading that make it busy.
-const MANY: u64 = 4000;
-
 /// Watches the target until the window ends and hands over everything that was seen of it. `progress` is told, a few
 /// times a second, how long it has been watched.
 ///
@@ -67,13 +55,7 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
     let host = host::read(host::here());
     let who = &window.target.who;
     let mut listed = || list(who);
-    let mut instruments = sources::attach(
-        window.source,
-        window.rate,
-        window.max_overhead,
-        &host::cpus(host::here()),
-        &mut listed,
-    )?;
+    let mut instruments = sources::attach(&window.watching, &host::cpus(host::here()), &mut listed)?;
     let Some(first) = list(who).first().copied() else {
         return Err(Error::Gone(window.target.name.clone()));
     };
@@ -92,7 +74,7 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
         attached: Some(Attached { at, target: window.target.name.clone() }),
     };
     sink.header(&header);
-    let mut surroundings = Surroundings::new(host::here(), first, &window.links);
+    let mut surroundings = Surroundings::new(host::here(), first, &window.watching.links);
     let before = record::Moment::now();
     sink.event(&surroundings.look(before.at, before.dwell_ns));
     let mut living = Living::new(0);
@@ -108,7 +90,7 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
         poll::wait(&[signals.as_fd()], Some(left.map_or(pause_max, |left| left.min(pause_max))))?;
         let records = instruments.drain(&mut |event| tell(&mut living, event));
         tell_losses(&mut instruments, &mut |event| tell(&mut living, event));
-        pause = if records > MANY { BUSY } else { QUIET };
+        pause = pause_after(records);
         if asked_to_stop(&mut signals)? {
             break WindowEnd::Signal;
         }

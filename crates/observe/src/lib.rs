@@ -16,5 +16,5 @@ mod surroundings;
 pub mod targets;
 
 pub use attach::{Target, Who, Window, attach};
-pub use record::{Choice, Error, MaxOverhead, Rate, Request, Sink, record};
+pub use record::{Choice, Error, MaxOverhead, Rate, Request, Sink, Watching, record};
 pub use surroundings::GivenLink;

@@ -19,6 +19,13 @@ use sys::spawn::{self, Ended, Held, Running};
 pub struct Request {
     /// The program.
     pub command: spawn::Command,
+    /// How it is watched.
+    pub watching: Watching,
+}
+
+/// How a program, or what already runs, is watched.
+#[derive(Debug, Clone)]
+pub struct Watching {
     /// Where events are to come from.
     pub source: Choice,
     /// How often running code is looked at.
@@ -36,12 +43,6 @@ pub enum MaxOverhead {
     Unbounded,
     /// A share of the program's time on a CPU, all instruments together.
     Share(f64),
-}
-
-impl Default for MaxOverhead {
-    fn default() -> Self {
-        MaxOverhead::Share(0.05)
-    }
 }
 
 /// How often running code is looked at, on each processor.
@@ -134,7 +135,7 @@ const YOUNG_FOR_NS: Ns = 100_000_000;
 /// (8 MiB, less on large hosts) holds what the fastest programs bring in it; see [`Instruments::pause`].
 const QUIET: Duration = Duration::from_millis(20);
 /// The same while much happens.
-const BUSY: Duration = Duration::from_millis(5);
+pub(crate) const BUSY: Duration = Duration::from_millis(5);
 /// Records in one reading that make it busy.
 const MANY: u64 = 4000;
 /// How long the last events may take to arrive after the program was reaped.
@@ -149,13 +150,7 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Trailer, Error> 
     let mut signals = Signals::take_over()?;
     let held = Held::spawn(&request.command)?;
     let host = host::read(host::here());
-    let mut instruments = sources::start(
-        request.source,
-        request.rate,
-        request.max_overhead,
-        held.pid(),
-        &host::cpus(host::here()),
-    )?;
+    let mut instruments = sources::start(&request.watching, held.pid(), &host::cpus(host::here()))?;
     for path in likely::executables(&request.command.program) {
         instruments.expect(&path);
     }
@@ -174,7 +169,7 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Trailer, Error> 
     };
     sink.header(&header);
     let mut living = Living::new(held.pid());
-    let mut surroundings = Surroundings::new(host::here(), held.pid(), &request.links);
+    let mut surroundings = Surroundings::new(host::here(), held.pid(), &request.watching.links);
     let before = Moment::now();
     let first_look = surroundings.look(before.at, before.dwell_ns);
     let mut running = held.release()?;
@@ -225,8 +220,7 @@ fn watch(
         }
         pause = match records {
             _ if now < grown_up_at => YOUNG,
-            records if records > MANY => BUSY,
-            _ => QUIET,
+            records => pause_after(records),
         };
         if ready.iter().any(|ready| *ready)
             && let Some(ended) = running.attend(signals)?
@@ -234,6 +228,11 @@ fn watch(
             return Ok(ended);
         }
     }
+}
+
+/// How long the reader sleeps after a reading that brought so many records.
+pub(crate) fn pause_after(records: u64) -> Duration {
+    if records > MANY { BUSY } else { QUIET }
 }
 
 /// What is still on its way when the program has been reaped: above all its last switch, which ends the wall.

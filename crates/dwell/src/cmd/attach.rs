@@ -1,7 +1,7 @@
 //! `dwell attach`: what already runs, watched for a while and accounted for.
 
 use crate::cli::AttachArgs;
-use crate::cmd::run::{Kept, Watcher, choice, finish, rate};
+use crate::cmd::run::{Kept, Watcher, finish};
 use crate::deliver::Outputs;
 use crate::output;
 use anyhow::{Context, bail};
@@ -19,17 +19,10 @@ pub(crate) fn attach(args: AttachArgs) -> anyhow::Result<u8> {
     let target = target(&args)?;
     // From here on Ctrl-C ends the window, and the report still comes.
     let _signals = Signals::take_over().context("cannot take signals")?;
-    let outputs = Outputs::open(&args.page, args.keep.as_deref())?;
-    let keep = args.keep.as_deref().map(output::Target::open).transpose()?;
-    let window = Window {
-        target,
-        source: choice(args.source),
-        rate: rate(args.rate),
-        max_overhead: args.max_overhead,
-        links: args.link.clone(),
-        length_ns: args.length_ns,
-    };
-    let mut watcher = Watcher { analyser: None, kept: Kept::new(keep, args.keep_limit) };
+    let outputs = Outputs::open(&args.page, args.watching.keep.as_deref())?;
+    let keep = args.watching.keep.as_deref().map(output::Target::open).transpose()?;
+    let window = Window { target, watching: args.watching.watching(), length_ns: args.length_ns };
+    let mut watcher = Watcher { analyser: None, kept: Kept::new(keep, args.watching.keep_limit) };
     let mut progress = Progress::new(!args.quiet, args.length_ns);
     let trailer = observe::attach(&window, &mut watcher, &mut |ns| progress.tell(ns))?;
     drop(progress);

@@ -27,7 +27,7 @@ const TABLE: usize = 15;
 
 /// Runs the program and counts; gives the exit status. `asked` is the function, or nothing for all.
 pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
-    if args.page.json.is_some() || args.keep.is_some() {
+    if args.page.json.is_some() || args.watching.keep.is_some() {
         bail!("--count-blocks records nothing that could be written or kept\ntry: without --json and --keep");
     }
     let mut signals = Signals::take_over().context("cannot take signals")?;

@@ -43,7 +43,7 @@ const FILES: [(&str, &str); 2] = [
 
 /// Runs the program and counts; gives the exit status. `asked` is the function, or nothing for the table only.
 pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
-    if args.page.json.is_some() || args.keep.is_some() {
+    if args.page.json.is_some() || args.watching.keep.is_some() {
         bail!("--hits records nothing that could be written or kept\ntry: without --json and --keep");
     }
     let mut signals = Signals::take_over().context("cannot take signals")?;

@@ -1,6 +1,6 @@
 //! `dwell run`: the program, watched and accounted for.
 
-use crate::cli::{PageArgs, RunArgs, Source};
+use crate::cli::{PageArgs, RunArgs};
 use crate::cmd::{count, hits};
 use crate::deliver::{self, Outputs};
 use crate::exit;
@@ -9,9 +9,8 @@ use crate::output::{self, Target};
 use analyse::Analyser;
 use anyhow::Context;
 use model::{Event, Header, Trailer};
-use observe::{Choice, Rate, Request, Sink};
+use observe::{Request, Sink};
 use std::fs::File;
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 use store::Writer;
 use sys::signals::Signals;
@@ -30,19 +29,13 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
     // From here on Ctrl-C is the program's, and the report still comes.
     let _signals = Signals::take_over().context("cannot take signals")?;
     let user = args.user.as_deref().map(User::look_up).transpose()?;
-    let outputs = Outputs::open(&args.page, args.keep.as_deref())?;
-    let keep = args.keep.as_deref().map(Target::open).transpose()?;
+    let outputs = Outputs::open(&args.page, args.watching.keep.as_deref())?;
+    let keep = args.watching.keep.as_deref().map(Target::open).transpose()?;
 
     let (program, arguments) = args.command.split_first().context("no program")?;
     let command = Command { program: program.clone(), args: arguments.to_vec(), user };
-    let request = Request {
-        command,
-        source: choice(args.source),
-        rate: rate(args.rate),
-        max_overhead: args.max_overhead,
-        links: args.link.clone(),
-    };
-    let mut watcher = Watcher { analyser: None, kept: Kept::new(keep, args.keep_limit) };
+    let request = Request { command, watching: args.watching.watching() };
+    let mut watcher = Watcher { analyser: None, kept: Kept::new(keep, args.watching.keep_limit) };
     let trailer = observe::record(&request, &mut watcher)?;
     finish(watcher, &trailer, outputs, &args.page, args.quiet)
 }
@@ -85,19 +78,6 @@ pub(super) fn finish(
         0 if !failed.is_empty() => exit::DWELL_FAILED,
         status => status,
     })
-}
-
-pub(super) fn rate(hertz: Option<u32>) -> Rate {
-    hertz.and_then(NonZeroU32::new).map_or(Rate::ByAge, Rate::hertz)
-}
-
-pub(super) fn choice(source: Source) -> Choice {
-    match source {
-        Source::Auto => Choice::Auto,
-        Source::Bpf => Choice::Bpf,
-        Source::Perf => Choice::Perf,
-        Source::Proc => Choice::Proc,
-    }
 }
 
 /// Takes the recording as it comes.

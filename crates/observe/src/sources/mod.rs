@@ -8,7 +8,7 @@ mod perf;
 mod proc;
 
 use crate::access;
-use crate::record::{Choice, Error, MaxOverhead, Rate};
+use crate::record::{Choice, Error, Watching};
 use bpf::Bpf;
 use fallback::Fallback;
 use model::coverage::{Extent, Source};
@@ -29,15 +29,10 @@ pub(crate) enum Instruments {
 ///
 /// # Errors
 /// The one asked for is not to be had. Without a choice there is always one: `/proc`.
-pub(crate) fn start(
-    choice: Choice,
-    rate: Rate,
-    max_overhead: MaxOverhead,
-    root: Pid,
-    cpus: &[u32],
-) -> Result<Instruments, Error> {
+pub(crate) fn start(watching: &Watching, root: Pid, cpus: &[u32]) -> Result<Instruments, Error> {
+    let choice = watching.source;
     let without_bpf = match choice {
-        Choice::Auto | Choice::Bpf => match start_bpf(root, cpus, rate, max_overhead) {
+        Choice::Auto | Choice::Bpf => match start_bpf(root, cpus, watching) {
             Ok(bpf) => return Ok(Instruments::Bpf(Box::new(bpf))),
             Err(wall) if choice == Choice::Bpf => {
                 return Err(Error::Refused { tier: "bpf", why: wall.why, remedy: wall.remedy });
@@ -55,7 +50,7 @@ pub(crate) fn start(
     if choice == Choice::Proc {
         return Ok(Instruments::Fallback(Box::new(Fallback::looks_alone(root, None)), calls));
     }
-    match Fallback::with_events(root, rate) {
+    match Fallback::with_events(root, watching.rate) {
         Ok(fallback) => Ok(Instruments::Fallback(Box::new(fallback), calls)),
         Err(refused) if choice == Choice::Perf => {
             let why = format!("{}: {}", refused.tried, refused.said);
@@ -73,22 +68,19 @@ pub(crate) fn start(
 /// # Errors
 /// The one asked for is not to be had, or none is.
 pub(crate) fn attach(
-    choice: Choice,
-    rate: Rate,
-    max_overhead: MaxOverhead,
+    watching: &Watching,
     cpus: &[u32],
     listed: &mut dyn FnMut() -> Vec<Pid>,
 ) -> Result<Instruments, Error> {
     let refused = |wall: access::Wall| Error::Refused { tier: "bpf", why: wall.why, remedy: wall.remedy };
-    match choice {
+    match watching.source {
         Choice::Auto | Choice::Bpf => {
             access::bpf().map_err(refused)?;
-            let bpf =
-                Bpf::attach(cpus, rate, max_overhead, listed).map_err(|error| refused(wall_of(&error)))?;
+            let bpf = Bpf::attach(cpus, watching, listed).map_err(|error| refused(wall_of(&error)))?;
             Ok(Instruments::Bpf(Box::new(bpf)))
         }
         Choice::Perf | Choice::Proc => Err(Error::Refused {
-            tier: if choice == Choice::Perf { "perf" } else { "proc" },
+            tier: if watching.source == Choice::Perf { "perf" } else { "proc" },
             why: "what lives already is watched with BPF only".to_owned(),
             remedy: "leave out --source".to_owned(),
         }),
@@ -103,9 +95,9 @@ fn wall_of(refused: &bpf::Refused) -> access::Wall {
     }
 }
 
-fn start_bpf(root: Pid, cpus: &[u32], rate: Rate, max_overhead: MaxOverhead) -> Result<Bpf, access::Wall> {
+fn start_bpf(root: Pid, cpus: &[u32], watching: &Watching) -> Result<Bpf, access::Wall> {
     access::bpf()?;
-    Bpf::start(root, cpus, rate, max_overhead).map_err(|refused| wall_of(&refused))
+    Bpf::start(root, cpus, watching).map_err(|refused| wall_of(&refused))
 }
 
 impl Instruments {

@@ -11,9 +11,6 @@
 #include "objects.h"
 
 enum { ALIVE_MAP_HASH = 1 };
-#define STATE_STOPPED 0xc
-#define STATE_DEAD 0x80
-#define STATE_WAKING 0x200
 #define STATE_NEW 0x800
 #define PF_IO_WORKER 0x10
 
@@ -41,12 +38,7 @@ INLINE u8 condition(struct task_struct *task)
 /* The call that a thread off its CPU is in, from its saved registers. */
 INLINE u32 call_of(struct task_struct *task)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	if (task->flags & PF_IO_WORKER || !CAME_BY_CALL(regs))
-		return NO_CALL;
-	u32 call = CALL_OF(regs);
-	call = call < CALLS ? call : OTHER_CALL;
-	return IS_COMPAT(task) ? call | COMPAT : call;
+	return task->flags & PF_IO_WORKER ? NO_CALL : saved_call(task);
 }
 
 SEC("iter/task")

@@ -63,19 +63,10 @@ INLINE struct stats *stats_of(u32 call)
 	return entry;
 }
 
-INLINE u32 known(u32 call)
-{
-	return call < CALLS ? call : OTHER_CALL;
-}
-
 /* The call that the running thread is in, as its saved registers have it: for when calls are not traced. */
 __attribute__((noinline)) u32 call_by_registers(void)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	if (!CAME_BY_CALL(regs))
-		return NO_CALL;
-	return known(CALL_OF(regs)) | (IS_COMPAT(task) ? COMPAT : 0);
+	return saved_call(bpf_get_current_task_btf());
 }
 
 /* The root is about to run its program: from here on there is a tree. */
@@ -284,12 +275,12 @@ int sched_switch(u64 *ctx)
 		u32 state = prev->__state;
 		settle(out, now);
 		tid = prev->pid;
-		if (state & 0x80) {
+		if (state & STATE_DEAD) {
 			how = LEFT_DEAD;
 			tell_dead(out, now);
-		} else if ((ctx[0] & 1) || state == 0 || (state & 0x200)) {
+		} else if ((ctx[0] & 1) || state == 0 || (state & STATE_WAKING)) {
 			how = LEFT_RUNNABLE;
-		} else if (state & 0xc) {
+		} else if (state & STATE_STOPPED) {
 			how = LEFT_STOPPED;
 		} else {
 			how = LEFT_BLOCKED;

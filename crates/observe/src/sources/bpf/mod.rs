@@ -21,7 +21,7 @@ mod types;
 mod waits;
 
 use super::arguments;
-use crate::record::{MaxOverhead, Rate};
+use crate::record::Watching;
 use crate::stacks::{self, Of, Stacks};
 use crate::{host, mounts};
 use alive::LookHere;
@@ -168,21 +168,20 @@ pub(crate) struct Bpf {
 
 impl Bpf {
     /// Attaches everything, for a tree whose root is held and will enter `execve` next.
-    pub(crate) fn start(root: Pid, cpus: &[u32], rate: Rate, bound: MaxOverhead) -> Result<Self, Refused> {
+    pub(crate) fn start(root: Pid, cpus: &[u32], watching: &Watching) -> Result<Self, Refused> {
         let btf = types::read(tracepoints(), &[])?;
-        Self::start_with(&btf, root, cpus, rate, bound, 1)
+        Self::start_with(&btf, root, cpus, watching, 1)
     }
 
     /// Attaches everything, then finds the threads that live already in the processes that `listed` lists when it is asked
     /// (it is asked until it has no new ones).
     pub(crate) fn attach(
         cpus: &[u32],
-        rate: Rate,
-        bound: MaxOverhead,
+        watching: &Watching,
         listed: &mut dyn FnMut() -> Vec<Pid>,
     ) -> Result<Self, Refused> {
         let btf = types::read(tracepoints(), &[alive::ITERATOR])?;
-        let mut bpf = Self::start_with(&btf, 0, cpus, rate, bound, BOOKS)?;
+        let mut bpf = Self::start_with(&btf, 0, cpus, watching, BOOKS)?;
         let (look_here, pids) = alive::seat(&mut bpf.ebpf, &btf, cpus, listed)?;
         bpf.look_here = Some(look_here);
         for pid in pids {
@@ -207,8 +206,7 @@ impl Bpf {
         btf: &Btf,
         root: Pid,
         cpus: &[u32],
-        rate: Rate,
-        bound: MaxOverhead,
+        watching: &Watching,
         wanted: u32,
     ) -> Result<Self, Refused> {
         let kinds = arguments::kinds();
@@ -260,7 +258,7 @@ impl Bpf {
                         .into(),
             },
         });
-        let clock = Clock::start(&mut ebpf, cpus, rate);
+        let clock = Clock::start(&mut ebpf, cpus, watching.rate);
         sources.push(match &clock {
             Ok(_) => full("faults"),
             Err(why) => Source {
@@ -302,7 +300,7 @@ impl Bpf {
             lost_before: 0,
             sources,
             tracing,
-            slices: Slices::new(bound),
+            slices: Slices::new(watching.max_overhead),
             busy: Busy::default(),
             look_here: None,
         })

@@ -21,6 +21,25 @@ INLINE bool in_iowait(struct task_struct *task)
 	return word >> __builtin_preserve_field_info(task->in_iowait, 5);
 }
 
+/* Of `task_struct.__state`. */
+#define STATE_STOPPED 0xc
+#define STATE_DEAD 0x80
+#define STATE_WAKING 0x200
+
+INLINE u32 known(u32 call)
+{
+	return call < CALLS ? call : OTHER_CALL;
+}
+
+/* The call that a thread is in, as its saved registers have it. */
+INLINE u32 saved_call(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if (!CAME_BY_CALL(regs))
+		return NO_CALL;
+	return known(CALL_OF(regs)) | (IS_COMPAT(task) ? COMPAT : 0);
+}
+
 INLINE void read_ends(struct sock *sk, struct ends *ends)
 {
 	struct sock_common *common = __builtin_preserve_access_index(&sk->__sk_common);

@@ -28,7 +28,8 @@ const LOOK_NS: Ns = 2_000_000;
 const PAUSE_NS_MAX: Ns = 250_000_000;
 /// Of the bound, what tracing calls may use: attaching and detaching have the rest.
 const USED: f64 = 0.7;
-/// What each instrument costs a time, about: the middle of what [`super::Bpf::cost`] says.
+/// What each instrument costs a time, within what [`super::Bpf::cost`] says; of a call towards the upper end, so that the
+/// bound holds where calls are dear.
 const CALL_NS: Ns = 200;
 const SWITCH_NS: Ns = 150;
 const WAKE_NS: Ns = 150;
