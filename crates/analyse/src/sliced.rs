@@ -1,8 +1,8 @@
 //! The table of calls where only slices of time were traced: what was counted, scaled to what there was.
 //!
-//! Calls come with work, so they are taken to be as many for each millisecond on a CPU between slices as in them. The
-//! counts of the slices differ, and that is the interval, widened by what is not known of the cost of tracing, which is
-//! taken off the time in slices. Totals and errors are scaled by the same factor; lengths
+//! Calls come with work, so they are taken to be as many for each millisecond on a CPU in a pause as in the slice behind
+//! it. Pauses differ, and that is the interval, widened by what is not known of the cost of tracing, which is taken off the
+//! time in slices. Totals and errors are scaled by the same factor; lengths
 //! (median, 99th percentile, longest) are those of the calls that were seen.
 
 use model::recording::{Sliced, SlicedCall};
@@ -13,12 +13,12 @@ use stats::{Sums, ratio};
 /// What there was of a call in all; none where too few slices say so.
 fn estimate(call: &SlicedCall, seen: u64, sliced: &Sliced) -> Option<Estimate> {
     let ms = |ns: Ns| ns as f64 / 1e6;
-    let [best, slow, fast] = sliced.traced_ns;
+    let [best, slow, fast] = sliced.paused_ns;
     let sums = Sums {
-        n: sliced.slices,
+        n: sliced.pauses,
         x: ms(best),
-        y: call.calls as f64,
-        xx: sliced.traced_squares,
+        y: call.filled,
+        xx: sliced.paused_squares,
         yy: call.squares,
         xy: call.cross,
     };
@@ -49,8 +49,8 @@ pub(crate) fn scale(row: &mut CallRow, stats: &CallStats, sliced: &Sliced) {
 
 /// What the coverage says of it.
 pub(crate) fn why(sliced: &Sliced) -> String {
-    let all = sliced.traced_ns[0] + sliced.untraced_ns;
-    let share = 100.0 * sliced.traced_ns[0] as f64 / all.max(1) as f64;
+    let all = sliced.traced_ns + sliced.untraced_ns;
+    let share = 100.0 * sliced.traced_ns as f64 / all.max(1) as f64;
     format!(
         "tracing every call would have cost more than the bound: they were traced in {} slices of time, {share:.0} % \
          of the time on a CPU, and are estimated from these",
@@ -65,13 +65,23 @@ mod tests {
 
     #[test]
     fn what_was_counted_in_slices_is_scaled_by_time_on_a_cpu() {
-        // Four slices of 5 ms with 10,000 calls each; 100,000 before; 180 ms between.
-        let call = SlicedCall { call: Call(0), before: 100_000, calls: 40_000, squares: 4e8, cross: 2e5 };
+        // 100,000 before; four slices of 5 ms with 10,000 calls each, behind pauses of 45 ms that stand for 90,000 each.
+        let [x, y] = [45.0, 90_000.0];
+        let call = SlicedCall {
+            call: Call(0),
+            before: 100_000,
+            calls: 40_000,
+            filled: 4.0 * y,
+            squares: 4.0 * y * y,
+            cross: 4.0 * x * y,
+        };
         let sliced = Sliced {
             since: 0,
             slices: 4,
-            traced_ns: [20_000_000, 25_000_000, 10_000_000],
-            traced_squares: 100.0,
+            traced_ns: 20_000_000,
+            pauses: 4,
+            paused_ns: [180_000_000, 225_000_000, 90_000_000],
+            paused_squares: 4.0 * x * x,
             untraced_ns: 180_000_000,
             calls: vec![call],
         };

@@ -58,19 +58,25 @@ pub struct CallStats {
     pub histogram: Vec<(u16, u64)>,
 }
 
-/// What calls were counted in slices of time: the sums that a ratio estimate needs (Cochran, Sampling Techniques,
-/// chapter 6). x is the tree's time on a CPU within a slice, in milliseconds; y a call's count in it.
+/// What calls were counted in slices of time. Slices are no even sample: a pause is the longer the busier the slice before
+/// it was. So each pause is filled from the slice behind it, and these are the sums over pauses that a ratio estimate
+/// needs (Cochran, Sampling Techniques, chapter 6). x is the tree's time on a CPU in a pause, in milliseconds; y how often a
+/// call was made in it by the rate of the slice behind it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sliced {
     /// From when on.
     pub since: Ns,
     /// How many slices there were.
     pub slices: u64,
-    /// The tree's time on a CPU within slices without what tracing took of it: the sum of all x. The best value, and
-    /// with the lowest and the highest cost that a traced call may have.
-    pub traced_ns: [Ns; 3],
+    /// The tree's time on a CPU within slices without what tracing took of it.
+    pub traced_ns: Ns,
+    /// Pauses with a slice behind them.
+    pub pauses: u64,
+    /// The sum of all x; then the same in proportion to the slices' time with the lowest and the highest cost that a
+    /// traced call may have.
+    pub paused_ns: [Ns; 3],
     /// The sum of all x squared.
-    pub traced_squares: f64,
+    pub paused_squares: f64,
     /// The tree's time on a CPU from then on outside slices. Calls that were counted then, while the programs were being
     /// attached and detached, are in the table of calls but not in these sums.
     pub untraced_ns: Ns,
@@ -85,8 +91,10 @@ pub struct SlicedCall {
     pub call: Call,
     /// Counted while all were.
     pub before: u64,
-    /// Counted in slices: the sum of all y.
+    /// Counted in slices.
     pub calls: u64,
+    /// The sum of all y.
+    pub filled: f64,
     /// The sum of all y squared.
     pub squares: f64,
     /// The sum of all x times y.

@@ -1,8 +1,10 @@
 //! What tracing calls may cost: all are traced until the cost passes the bound, then slices of time.
 //!
 //! Between slices the two programs are really detached, since an attached one costs a call some 65 ns even if it
-//! does nothing. How long a pause must be follows from what the last slice cost. What was counted per slice is kept as
-//! sums, from which the analysis estimates what there was in all (a ratio estimate: calls per time on a CPU).
+//! does nothing. How long a pause must be follows from what the last slice cost, so busy stretches are paused for longer than
+//! quiet ones, and slices are no even sample of the run. So each pause is filled from the slice behind it, whose
+//! beginning does not depend on what it will see; a slice that goes on from another without a pause stands for itself
+//! alone. What was counted is kept as sums, from which the analysis estimates what there was in all.
 //!
 //! Tracing itself takes time within a slice, and the program does the less in it. That is taken off, so its cost must be
 //! known: in the first slice, which counts for nothing else, the kernel times the two programs.
@@ -80,13 +82,15 @@ enum State {
     On { since: Ns, next: Ns, from: Ran, busy_ns: Ns },
 }
 
-/// The sums over slices that a ratio estimate needs, for one call. x is a slice's time on a CPU, in milliseconds.
+/// The sums over pauses that a ratio estimate needs, for one call. x is a pause's time on a CPU, in milliseconds; y what
+/// the call was made in it, by the rate of the slice behind it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
     before: u64,
     /// What it had when the slice under way began.
     at_begin: u64,
     calls: u64,
+    filled: f64,
     squares: f64,
     cross: f64,
 }
@@ -102,11 +106,17 @@ pub(super) struct Slices {
     /// Known from the end of the first slice on.
     cost: Option<CallCost>,
     slices: u64,
-    /// Time on a CPU in slices, with tracing; and without it by the three costs.
+    /// Time on a CPU in slices, with tracing and without.
     with_tracing_ns: Ns,
-    own_ns: [f64; 3],
-    own_squares: f64,
+    own_ns: f64,
+    /// Pauses with a slice behind them, their time on a CPU, and the same shortened or lengthened as the slices would
+    /// be by the lowest and the highest cost.
+    pauses: u64,
+    paused_ns: [f64; 3],
+    paused_squares: f64,
+    /// The tree's time on a CPU when slicing began, and when the last slice ended that counts.
     busy_before_ns: Ns,
+    ended_ns: Ns,
     calls: BTreeMap<Call, Sums>,
 }
 
@@ -120,9 +130,12 @@ impl Slices {
             cost: None,
             slices: 0,
             with_tracing_ns: 0,
-            own_ns: [0.0; 3],
-            own_squares: 0.0,
+            own_ns: 0.0,
+            pauses: 0,
+            paused_ns: [0.0; 3],
+            paused_squares: 0.0,
             busy_before_ns: 0,
+            ended_ns: 0,
             calls: BTreeMap::new(),
         }
     }
@@ -166,7 +179,7 @@ impl Slices {
                     let sums = self.calls.entry(call.call).or_default();
                     (sums.before, sums.at_begin) = (call.calls, call.calls);
                 }
-                (self.since, self.busy_before_ns) = (now, busy_ns);
+                (self.since, self.busy_before_ns, self.ended_ns) = (now, busy_ns, busy_ns);
                 let share = cost as f64 / busy_ns.max(1) as f64;
                 self.state = State::Off { until: now + self.pause(share, ran, busy_ns) };
                 Some(Turn::Off)
@@ -189,7 +202,7 @@ impl Slices {
                     return None;
                 }
                 let timed = std::mem::take(&mut self.timing);
-                self.add(traced_ns, ran.calls - from.calls, counts(), timed);
+                self.add((busy_then, busy_ns), ran.calls - from.calls, counts(), timed);
                 let share = ((ran.calls - from.calls) * CALL_NS) as f64 / traced_ns.max(1) as f64;
                 let pause = self.pause(share, ran, busy_ns);
                 if pause < SLICE_NS && !timed {
@@ -227,28 +240,34 @@ impl Slices {
         (pause as Ns).min(PAUSE_NS_MAX)
     }
 
-    /// A slice is over. One in which tracing was timed was slower than others, and stands for nothing.
-    fn add(&mut self, traced_ns: Ns, traced: u64, counts: Vec<CallStats>, timed: bool) {
-        let Some(cost) = self.cost else { return };
-        let own = |each: f64| (traced_ns as f64 - traced as f64 * each).max(traced_ns as f64 / 10.0);
-        let x = own(cost.ns) / 1e6;
-        if !timed {
-            self.with_tracing_ns += traced_ns;
-            self.slices += 1;
+    /// A slice is over, which lasted between these times on a CPU. One in which tracing was timed was slower than others,
+    /// and is a part of the pause.
+    fn add(&mut self, (from_ns, to_ns): (Ns, Ns), traced: u64, counts: Vec<CallStats>, timed: bool) {
+        let Some(cost) = self.cost.filter(|_| !timed) else { return };
+        let traced_ns = to_ns.saturating_sub(from_ns);
+        let own = |each: f64| (traced_ns as f64 - traced as f64 * each).max(traced_ns as f64 / 10.0).max(1.0);
+        let pause_ns = from_ns.saturating_sub(self.ended_ns) as f64;
+        let x = pause_ns / 1e6;
+        self.ended_ns = to_ns;
+        self.slices += 1;
+        self.with_tracing_ns += traced_ns;
+        self.own_ns += own(cost.ns);
+        if pause_ns > 0.0 {
+            self.pauses += 1;
             let costs = [cost.ns, cost.lo_ns, cost.hi_ns];
-            self.own_ns.iter_mut().zip(costs).for_each(|(sum, each)| *sum += own(each));
-            self.own_squares += x * x;
+            let shares = costs.map(|each| own(each) / own(cost.ns));
+            self.paused_ns.iter_mut().zip(shares).for_each(|(sum, share)| *sum += pause_ns * share);
+            self.paused_squares += x * x;
         }
         for call in counts {
             let sums = self.calls.entry(call.call).or_default();
-            let y = call.calls.saturating_sub(sums.at_begin);
+            let seen = call.calls.saturating_sub(sums.at_begin);
             sums.at_begin = call.calls;
-            if timed {
-                continue;
-            }
-            sums.calls += y;
-            sums.squares += (y as f64).powi(2);
-            sums.cross += x * y as f64;
+            sums.calls += seen;
+            let y = seen as f64 * pause_ns / own(cost.ns);
+            sums.filled += y;
+            sums.squares += y * y;
+            sums.cross += x * y;
         }
     }
 
@@ -266,7 +285,7 @@ impl Slices {
                 let counts = counts();
                 let all: u64 = counts.iter().map(|call| call.calls).sum();
                 let timed = self.timing;
-                self.add(busy_ns.saturating_sub(busy_then), all.saturating_sub(from.calls), counts, timed);
+                self.add((busy_then, busy_ns), all.saturating_sub(from.calls), counts, timed);
             }
             State::Off { .. } => {}
         }
@@ -274,8 +293,10 @@ impl Slices {
         Some(Sliced {
             since: self.since,
             slices: self.slices,
-            traced_ns: self.own_ns.map(|ns| ns as Ns),
-            traced_squares: self.own_squares,
+            traced_ns: self.own_ns as Ns,
+            pauses: self.pauses,
+            paused_ns: self.paused_ns.map(|ns| ns as Ns),
+            paused_squares: self.paused_squares,
             untraced_ns: sliced_ns.saturating_sub(self.with_tracing_ns),
             calls: self
                 .calls
@@ -284,6 +305,7 @@ impl Slices {
                     call: *call,
                     before: sums.before,
                     calls: sums.calls,
+                    filled: sums.filled,
                     squares: sums.squares,
                     cross: sums.cross,
                 })
@@ -342,10 +364,36 @@ mod tests {
         assert_eq!(slices.turn(off, ran(61_000), off, || counts(61_000)), Some(Turn::Off));
         let sums = slices.sums(&busy, 200 * MS, || unreachable!()).unwrap();
         assert_eq!((sums.slices, sums.untraced_ns), (1, 175 * MS));
-        // Of 5 ms, 10,000 calls at 200, 100 and 300 ns are tracing.
-        assert_eq!(sums.traced_ns, [3 * MS, 4 * MS, 2 * MS]);
-        assert_eq!((sums.calls[0].before, sums.calls[0].calls), (40_000, 10_000));
-        assert_eq!((sums.calls[0].squares, sums.calls[0].cross), (1e8, 3e4));
+        // Of 5 ms, 10,000 calls at 200, 100 and 300 ns are tracing: 3, 4 and 2 are left.
+        assert_eq!(sums.traced_ns, 3 * MS);
+        let pause_ns = on - 20 * MS;
+        assert_eq!((sums.pauses, sums.paused_ns), (1, [pause_ns, pause_ns * 4 / 3, pause_ns * 2 / 3]));
+        let [x, y] = [pause_ns as f64 / 1e6, 10_000.0 * pause_ns as f64 / 3e6];
+        let call = &sums.calls[0];
+        assert_eq!((call.before, call.calls), (40_000, 10_000));
+        assert_eq!([call.filled, call.squares, call.cross], [y, y * y, x * y]);
+    }
+
+    /// Quiet stretches are seen whole and busy ones in small parts: what is filled in must not be quiet.
+    #[test]
+    fn a_pause_is_filled_from_the_slice_behind_it_and_not_from_all() {
+        let mut slices = Slices::new(MaxOverhead::Share(0.05));
+        slices.cost = Some(CallCost { ns: 0.0, lo_ns: 0.0, hi_ns: 0.0 });
+        slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000));
+        let mut calls = 40_000;
+        let mut slice = |slices: &mut Slices, from: Ns, more: u64| {
+            calls += more;
+            slices.add((from, from + 5 * MS), more, counts(calls), false);
+        };
+        // 100 ms at 2,000 calls a millisecond with a slice behind it, and 20 slices in a row with none.
+        slice(&mut slices, 120 * MS, 10_000);
+        (0..20).for_each(|at| slice(&mut slices, (125 + 5 * at) * MS, 0));
+        let mut busy = Busy::default();
+        busy.running(0, 0);
+        slices.state = State::Off { until: 0 };
+        let sums = slices.sums(&busy, 225 * MS, || unreachable!()).unwrap();
+        assert_eq!((sums.pauses, sums.slices, sums.untraced_ns), (1, 21, 100 * MS));
+        assert_eq!(sums.calls[0].filled / (sums.paused_ns[0] as f64 / 1e6), 2000.0);
     }
 
     #[test]
