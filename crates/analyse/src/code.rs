@@ -12,7 +12,7 @@ use model::recording::{Comm, Function, Mode, Place};
 use model::run::Address;
 use model::{Event, Header, Ns, Pid, State, Tid};
 use rustc_hash::FxHashMap;
-pub(crate) use tables::{functions, lines};
+pub(crate) use tables::{functions, lines, short_of};
 
 /// Most stacks that are kept one by one; beyond, each second one goes, again and again.
 const MOMENTS: usize = 1 << 18;

@@ -72,6 +72,7 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
     let mut coverage =
         coverage(&header, trailer, &account, start, user_ns + kernel_ns, seen.checks, seen.notes);
     coverage.sources.extend(surroundings.source(&series));
+    coverage.notes.extend(code::short_of(&profile, user_ns + kernel_ns));
     let run = Run {
         schema: if window.is_some() { model::run::SCHEMA_ATTACH } else { model::run::SCHEMA_RUN },
         command: header.command.clone(),

@@ -1,5 +1,6 @@
 //! Functions and lines by their share of time on a CPU, with what sampling leaves open.
 
+use model::Ns;
 use model::profile::{Doing, Frame, Profile, Weight};
 use model::recording::Language;
 use model::run::{FunctionRow, LineRow, Share};
@@ -42,6 +43,25 @@ impl Amount {
         let share = stats::wilson_of((self.ns / all.ns).min(1.0), worth);
         Share { value: share.value, lo: share.lo, hi: share.hi }
     }
+}
+
+/// What to say where the samples stand for other than the time on a CPU, by more than chance (4 standard deviations of
+/// samples that strike at random) and a fifth of it: a hypervisor can hold a processor's timer back.
+pub(crate) fn short_of(profile: &Profile, on_cpu_ns: Ns) -> Option<String> {
+    let mut all = Amount::default();
+    profile
+        .weights
+        .iter()
+        .filter(|weight| !matches!(weight.doing, Doing::Waiting(_)))
+        .for_each(|w| all.add(w));
+    let off_ns = (all.ns - on_cpu_ns as f64).abs();
+    (all.samples > 0 && off_ns > 0.2 * on_cpu_ns as f64 + 4.0 * all.squares.sqrt()).then(|| {
+        format!(
+            "the samples stand for {:.1} ms of {:.1} ms on a CPU: functions and lines are those of the samples",
+            all.ns / 1e6,
+            on_cpu_ns as f64 / 1e6
+        )
+    })
 }
 
 /// Functions by their own time on a CPU, largest first.
@@ -171,5 +191,28 @@ fn name_of(language: Language) -> &'static str {
         Language::Kernel => "kernel",
         Language::Python => "python",
         Language::Jit => "jit",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::State;
+
+    #[test]
+    fn samples_that_stand_for_too_little_are_said() {
+        let weight = |doing, ns, count| Weight { node: 0, thread: 0, doing, ns, count };
+        let waiting = weight(Doing::Waiting(State::Pipe), 300_000_000, 100);
+        // 60 samples of 3 ms: chance alone makes that 180 +- 23 ms.
+        let running = weight(Doing::User, 180_000_000, 60);
+        let profile = Profile { weights: vec![waiting, running], ..Profile::default() };
+        assert_eq!(short_of(&profile, 250_000_000), None);
+        let said = short_of(&profile, 400_000_000).unwrap();
+        assert!(said.starts_with("the samples stand for 180.0 ms of 400.0 ms on a CPU"), "{said}");
+        assert_eq!(
+            short_of(&Profile::default(), 400_000_000),
+            None,
+            "nothing was sampled: another sentence says so"
+        );
     }
 }
