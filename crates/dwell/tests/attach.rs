@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use support::{BLOCKED, CPU, MS, Told};
 
 /// A machine that others use is sometimes too busy to tell; it is asked this often.
-const TRIES: u32 = 3;
+const TRIES: u32 = 5;
 
 /// A living program, gone with the test.
 struct Alive(Child);

@@ -17,7 +17,7 @@ pub(crate) const CPU: &[&str] = &["kernel", "fault", "user"];
 /// Blocked, in any way.
 pub(crate) const BLOCKED: &[&str] = &["disk", "network", "lock", "pipe", "sleep", "other-wait"];
 /// A machine that others use is sometimes too busy to tell; it is asked this often.
-const TRIES: u32 = 3;
+const TRIES: u32 = 5;
 
 /// Keeps the tests of one binary from running at one time: each wants the machine for itself.
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
@@ -397,7 +397,7 @@ impl Claims {
 }
 
 /// Runs `command` and judges what is claimed of it beside what holds of every run. A machine that others use may
-/// spoil a run; a claim that does not hold in any of three is false.
+/// spoil a run; a claim that does not hold in any of them is false.
 pub(crate) fn hold(command: &[&str], claim: impl Fn(&Told, &mut Claims)) {
     hold_with(|| run(command), claim);
 }
