@@ -11,8 +11,11 @@ use std::cmp::Reverse;
 /// Distinct questions that are told apart (a crawler has millions); later ones are one row for their server and type.
 const DISTINCT: usize = 4096;
 
-/// Name in lower case (RFC 4343), type, server.
-type Key = (Option<String>, u16, ([u8; 16], u16));
+/// Name in lower case (RFC 4343), type, server; no server is the C library.
+type Key = (Option<String>, u16, Option<([u8; 16], u16)>);
+
+/// Who was asked when no name server is known.
+const LIBRARY: &str = "the C library";
 
 /// All questions.
 #[derive(Debug, Default)]
@@ -60,7 +63,7 @@ impl Sums {
 impl Lookups {
     /// Takes the next.
     pub(crate) fn told(&mut self, lookup: &Lookup) {
-        let server = (lookup.ends.remote, lookup.ends.remote_port);
+        let server = lookup.ends.map(|ends| (ends.remote, ends.remote_port));
         let mut key = (Some(lookup.name.to_ascii_lowercase()), lookup.kind, server);
         if self.rows.len() >= DISTINCT && !self.rows.contains_key(&key) {
             key.0 = None;
@@ -85,7 +88,7 @@ impl Lookups {
                 None => Seen::unseen("there were more names than are told apart"),
             },
             kind: kind_name(*kind),
-            server: show_end(server.0, server.1),
+            server: server.map_or_else(|| LIBRARY.to_owned(), |(address, port)| show_end(address, port)),
             times: sum.times,
             answered: sum.answers.count(),
             failed: sum.failed,
@@ -105,6 +108,7 @@ impl Lookups {
 /// The registry of IANA, as far as programs ask for it.
 fn kind_name(kind: u16) -> String {
     let name = match kind {
+        0 => "getaddrinfo",
         1 => "A",
         2 => "NS",
         5 => "CNAME",
@@ -135,7 +139,7 @@ mod tests {
         let ends = Ends { protocol: 17, local: [0; 16], local_port: 4000, remote: [0; 16], remote_port: 53 };
         Lookup {
             tid: 1,
-            ends,
+            ends: Some(ends),
             name: name.into(),
             kind: 1,
             asked_at,
@@ -160,6 +164,16 @@ mod tests {
         assert_eq!((answer.total_ns, answer.max_ns), (50, 30));
         assert_eq!((second.times, second.answered, second.answer), (1, 0, None));
         assert_eq!((second.kind.as_str(), second.server.as_str()), ("A", "[::]:53"));
+    }
+
+    #[test]
+    fn what_the_c_library_was_asked_is_a_row_of_its_own() {
+        let mut lookups = Lookups::default();
+        lookups.told(&Lookup { ends: None, kind: 0, ..lookup("a.example", 5, Some((50, 2))) });
+        lookups.told(&lookup("a.example", 10, Some((40, 0))));
+        let rows = lookups.rows();
+        let told = rows.iter().map(|row| (row.server.as_str(), row.kind.as_str(), row.failed));
+        assert_eq!(told.collect::<Vec<_>>(), [("the C library", "getaddrinfo", 1), ("[::]:53", "A", 0)]);
     }
 
     #[test]

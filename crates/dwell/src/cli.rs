@@ -142,6 +142,11 @@ pub(crate) struct WatchArgs {
     /// where it sends and receives by turns
     #[arg(long, value_name = "NAME=BITS[,half]", value_parser = link)]
     pub(crate) link: Vec<GivenLink>,
+
+    /// Look also at what the C library is asked for names (getaddrinfo), whoever answers: a file, a local service, a name
+    /// server; dwell ends about 0.2 s later for it
+    #[arg(long)]
+    pub(crate) names: bool,
 }
 
 impl WatchArgs {
@@ -157,6 +162,7 @@ impl WatchArgs {
             rate: self.rate.and_then(NonZeroU32::new).map_or(Rate::ByAge, Rate::hertz),
             max_overhead: self.max_overhead,
             links: self.link.clone(),
+            names: self.names,
         }
     }
 }

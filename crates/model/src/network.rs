@@ -64,16 +64,16 @@ impl Began {
 pub struct Lookup {
     /// The thread that asked.
     pub tid: Tid,
-    /// The server, as the remote end.
-    pub ends: Ends,
+    /// The server, as the remote end. None: it was the C library that was asked (`getaddrinfo`), whomever that asked.
+    pub ends: Option<Ends>,
     /// The name, without the dot at its end; `.` is the root.
     pub name: String,
-    /// `A` (1), `AAAA` (28), …: the type in the question.
+    /// `A` (1), `AAAA` (28), …: the type in the question; 0 of the C library.
     pub kind: u16,
     /// When it was asked; asking again is another lookup.
     pub asked_at: Ns,
     /// When the answer came in. None: not within ten seconds, nor until the recording ended.
     pub answered_at: Option<Ns>,
-    /// The answer's `RCODE`: 0 is success, 3 no such name.
+    /// The answer's `RCODE`: 0 is success, 3 no such name; of the C library the number of its `EAI_` error, or 0.
     pub code: Option<u8>,
 }

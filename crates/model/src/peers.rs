@@ -81,9 +81,9 @@ pub struct Lengths {
 pub struct LookupRow {
     /// The name, in presentation form and lower case; unseen for those that came when too many were told apart.
     pub name: Seen<String>,
-    /// `A`, `AAAA`, …; `TYPE123` where it has no name here.
+    /// `A`, `AAAA`, …; `TYPE123` where it has no name here; `getaddrinfo` of the C library.
     pub kind: String,
-    /// The server.
+    /// The server, or `the C library`.
     pub server: String,
     /// How often it was asked.
     pub times: u64,

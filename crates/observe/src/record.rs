@@ -34,6 +34,8 @@ pub struct Watching {
     pub max_overhead: MaxOverhead,
     /// What links can do, where the user knows better than the kernel.
     pub links: Vec<GivenLink>,
+    /// Whether calls of the C library's resolver are looked at too.
+    pub names: bool,
 }
 
 /// What tracing calls may cost the program before only slices of time are traced.

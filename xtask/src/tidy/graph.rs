@@ -15,7 +15,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("code", &["model"]),
     ("python", &["model"]),
     ("listing", &["model", "stats"]),
-    ("observe", &["sys", "model", "code", "python"]),
+    ("observe", &["sys", "model", "code", "python", "listing"]),
     ("work", &["sys", "model"]),
     ("store", &["model"]),
     ("analyse", &["model", "stats"]),

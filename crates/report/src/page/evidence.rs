@@ -143,9 +143,10 @@ fn disks(run: &Run, look: Look) -> Vec<Line> {
         let all = queue + device;
         let share = |ns: u64| share_of_one(ns as f64 / all.max(1) as f64);
         let said = format!(
-            ": {} requests ended these waits, {} each on average: queue {}, device {}",
-            count(requests),
+            ": {} ended these waits, {}{}: queue {}, device {}",
+            counted(requests, "request"),
             duration(all / requests.max(1)),
+            if requests == 1 { "" } else { " each on average" },
             share(queue),
             share(device)
         );

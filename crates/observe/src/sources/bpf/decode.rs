@@ -3,7 +3,7 @@
 //! Some records only prepare the next one on the same CPU; the decoder holds them until it comes. Bytes come from
 //! our own program, but a record that does not parse is dropped and counted, never trusted.
 
-use super::lookups::Lookups;
+use super::lookups::{self, Lookups};
 use super::paths::{Paths, Told};
 use crate::stacks::{Of, RawStack};
 use code::Registers;
@@ -58,6 +58,7 @@ mod kind {
     pub(super) const REQUEST: u8 = 22;
     pub(super) const CONNECTION: u8 = 40;
     pub(super) const PACKET: u8 = 41;
+    pub(super) const RESOLVED: u8 = 42;
     pub(super) const ALIVE: u8 = 30;
     pub(super) const SAMPLE_STACK: u8 = 64;
     pub(super) const WAIT_STACK: u8 = 65;
@@ -274,6 +275,13 @@ impl Decoder {
                 let packet = record.bytes.get(HEAD + 8..).and_then(|packet| packet.get(..len));
                 record.short |= packet.is_none();
                 self.lookups.packet(at, tid, record.u8(9) != 0, packet?)
+            }
+            kind::RESOLVED => {
+                let (asked_at, error, len) =
+                    (record.u64(HEAD), record.u32(HEAD + 8), record.u32(HEAD + 12) as usize);
+                let name = record.bytes.get(HEAD + 16..).and_then(|name| name.get(..len));
+                record.short |= name.is_none();
+                lookups::resolved(tid, name?, (asked_at, at), error.cast_signed())
             }
             _ => {
                 record.short = true;

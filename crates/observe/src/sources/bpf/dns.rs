@@ -87,6 +87,19 @@ fn name(bytes: &[u8], mut at: usize) -> Option<(String, usize)> {
     None
 }
 
+/// A name as a program wrote it, in presentation form: its dots are those between labels.
+pub(super) fn presentation(name: &[u8]) -> String {
+    let name = name.strip_suffix(b".").unwrap_or(name);
+    let mut text = String::new();
+    for (number, label) in name.split(|byte| *byte == b'.').enumerate() {
+        if number > 0 {
+            text.push('.');
+        }
+        label.iter().for_each(|byte| show(*byte, &mut text));
+    }
+    text
+}
+
 /// A byte of a label in presentation form (RFC 4343 section 2.1).
 fn show(byte: u8, text: &mut String) {
     match byte {
@@ -145,6 +158,12 @@ mod tests {
         assert_eq!(name(b"\x03a.b\x01\\\0").as_deref(), Some("a\\.b.\\\\"));
         assert_eq!(name(b"\x05\x1b[1m \0").as_deref(), Some("\\027[1m\\032"));
         assert_eq!(name(b"\x02\xff\0\0").as_deref(), Some("\\255\\000"));
+    }
+
+    #[test]
+    fn a_name_that_a_program_wrote_is_shown_as_one_of_the_wire() {
+        assert_eq!(presentation(b"www.example.org."), "www.example.org");
+        assert_eq!(presentation(b"a\x1b[2J b.c"), "a\\027[2J\\032b.c");
     }
 
     #[test]

@@ -17,6 +17,7 @@
 #include "objects.h"
 #include "requests.h"
 #include "network.h"
+#include "resolver.h"
 
 /* ---- system calls ---------------------------------------------------------------------------------------- */
 

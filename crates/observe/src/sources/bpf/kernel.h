@@ -155,7 +155,7 @@ struct task_struct {
 };
 
 #if defined(__TARGET_ARCH_x86)
-struct pt_regs { unsigned long r15, r14, r13, r12, r10, bp, bx, cx, dx, si, di, orig_ax, ip, cs, sp; };
+struct pt_regs { unsigned long r15, r14, r13, r12, r10, bp, bx, ax, cx, dx, si, di, orig_ax, ip, cs, sp; };
 #elif defined(__TARGET_ARCH_arm64)
 struct user_pt_regs { u64 regs[31]; u64 sp, pc, pstate; };
 struct pt_regs { u64 regs[31]; u64 sp, pc, pstate, orig_x0; s32 syscallno; };
@@ -195,6 +195,9 @@ struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr;
 /* Exceptions set it to -1: there is no call to restart. */
 #define CAME_BY_CALL(regs) ((s64)(regs)->orig_ax >= 0)
 #define CALL_OF(regs) ((u32)(regs)->orig_ax)
+/* A function of the program: its first parameter, and what it returns. */
+#define PARAMETER0(regs) ((regs)->di)
+#define RETURNED(regs) ((regs)->ax)
 /* What a stack is followed with: instruction, stack and frame pointer, and what functions keep for their callers. */
 #define USER_REGS(regs, to)                                                                                    \
 	do {                                                                                                   \
@@ -207,6 +210,8 @@ struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr;
 #define IS_COMPAT(task) ((task)->thread_info.flags & (1ul << 22)) /* TIF_32BIT */
 #define CAME_BY_CALL(regs) ((regs)->syscallno >= 0)
 #define CALL_OF(regs) ((u32)(regs)->syscallno)
+#define PARAMETER0(user) (((struct user_pt_regs *)(user))->regs[0])
+#define RETURNED(user) (((struct user_pt_regs *)(user))->regs[0])
 #define USER_REGS(user, to)                                                                                    \
 	do {                                                                                                   \
 		(to)[0] = (user)->pc, (to)[1] = (user)->sp, (to)[2] = (user)->regs[29], (to)[3] = (user)->regs[30]; \

@@ -9,6 +9,7 @@ use model::recording::Ends;
 use model::{Event, Ns, Tid};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+use std::net::IpAddr;
 
 /// How long an answer is waited for: twice what resolvers wait before they ask again.
 const PATIENCE_NS: Ns = 10_000_000_000;
@@ -128,10 +129,33 @@ fn datagram(packet: &[u8], asks: bool) -> Option<(Ends, &[u8])> {
     Some((ends, &payload[..payload.len().min(usize::from(port(4)).saturating_sub(8))]))
 }
 
+/// What the C library was asked and has answered (`resolver.h`). An address in digits is no question.
+pub(super) fn resolved(
+    tid: Tid,
+    name: &[u8],
+    (asked_at, answered_at): (Ns, Ns),
+    error: i32,
+) -> Option<Event> {
+    if str::from_utf8(name).is_ok_and(|name| name.parse::<IpAddr>().is_ok()) {
+        return None;
+    }
+    // glibc's numbers are negative, musl's too; what matters is whether it is 0.
+    let code = u8::try_from(error.unsigned_abs()).unwrap_or(u8::MAX);
+    Some(Event::Lookup(Box::new(Lookup {
+        tid,
+        ends: None,
+        name: dns::presentation(name),
+        kind: 0,
+        asked_at,
+        answered_at: Some(answered_at),
+        code: Some(code),
+    })))
+}
+
 fn told(ends: Ends, waiting: Waiting, answer: Option<(Ns, u8)>) -> Event {
     Event::Lookup(Box::new(Lookup {
         tid: waiting.tid,
-        ends,
+        ends: Some(ends),
         name: waiting.question.name,
         kind: waiting.question.kind,
         asked_at: waiting.asked_at,

@@ -15,6 +15,7 @@ mod mappings;
 mod names;
 mod network;
 mod paths;
+mod resolver;
 mod slices;
 mod tracing;
 mod types;
@@ -170,7 +171,9 @@ impl Bpf {
     /// Attaches everything, for a tree whose root is held and will enter `execve` next.
     pub(crate) fn start(root: Pid, cpus: &[u32], watching: &Watching) -> Result<Self, Refused> {
         let btf = types::read(tracepoints(), &[])?;
-        Self::start_with(&btf, root, cpus, watching, 1)
+        let mut bpf = Self::start_with(&btf, root, cpus, watching, 1)?;
+        bpf.see_names(watching, &[]);
+        Ok(bpf)
     }
 
     /// Attaches everything, then finds the threads that live already in the processes that `listed` lists when it is asked
@@ -184,6 +187,7 @@ impl Bpf {
         let mut bpf = Self::start_with(&btf, 0, cpus, watching, BOOKS)?;
         let (look_here, pids) = alive::seat(&mut bpf.ebpf, &btf, cpus, listed)?;
         bpf.look_here = Some(look_here);
+        bpf.see_names(watching, &pids.iter().copied().collect::<Vec<_>>());
         for pid in pids {
             bpf.stacks.found(pid);
         }
@@ -192,6 +196,13 @@ impl Bpf {
             clock.program_began(monotonic_ns());
         }
         Ok(bpf)
+    }
+
+    /// Where it is asked for: what has been attached there takes the kernel 0.2 s to take off.
+    fn see_names(&mut self, watching: &Watching, pids: &[Pid]) {
+        if watching.names {
+            self.sources.extend(resolver::attach(&mut self.ebpf, pids));
+        }
     }
 
     /// Ends the window of an attachment: what those that run did up to now is told. Returns when that was.

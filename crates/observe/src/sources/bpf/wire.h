@@ -29,6 +29,7 @@ enum kind {
 
 	K_CONNECTION = 40, /* a: how it began (`network.h`); flags: F_CLOSED, F_NO_DELAY */
 	K_PACKET,          /* a: whether it asks for a name, rather than answers */
+	K_RESOLVED,        /* the C library was asked for a name and has returned */
 
 	K_ALIVE = 30, /* a: left; a thread that lived before anybody watched */
 
@@ -228,6 +229,16 @@ struct connection_record {
 	u32 round_trip_us, round_trip_us_min;
 	u32 retransmits, segment_bytes_max;
 	struct ends ends;
+};
+
+/* The longest name is 253 bytes. */
+#define NAME_MAX 256
+struct resolved_record {
+	struct head head; /* tid: who asked; at: when it knew */
+	u64 asked_at;
+	u32 error; /* as the function returned it; 0: there is an answer */
+	u32 len;
+	char name[NAME_MAX];
 };
 
 /* Most of a packet that is copied: the heads of IPv6, UDP and DNS, and a question as long as it gets. */

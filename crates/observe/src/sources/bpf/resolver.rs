@@ -1,0 +1,139 @@
+//! Where the C library is asked for names: instruments on `getaddrinfo` in the libraries of the host.
+//!
+//! One stands on its first instruction and one on each that returns. The kernel's own way of seeing a function return
+//! puts another address in place of the caller's, and then no stack leads out of the library any more. What they tell
+//! is in `resolver.h`. A program with a library of its own (static, in a container that came later) is seen by its packets
+//! only.
+
+use aya::Ebpf;
+use aya::programs::uprobe::UProbeScope;
+use aya::programs::{ProgramError, UProbe};
+use listing::{Elf, Kind, disassemble};
+use model::Pid;
+use model::coverage::{Extent, Source};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+const FUNCTION: &str = "getaddrinfo";
+
+/// Where C libraries are: Debian's kind, Fedora's, Arch's and Alpine's.
+#[cfg(target_arch = "x86_64")]
+const LIBRARIES: &[&str] = &[
+    "/lib/x86_64-linux-gnu/libc.so.6",
+    "/lib64/libc.so.6",
+    "/usr/lib/libc.so.6",
+    "/lib/ld-musl-x86_64.so.1",
+];
+#[cfg(target_arch = "aarch64")]
+const LIBRARIES: &[&str] = &[
+    "/lib/aarch64-linux-gnu/libc.so.6",
+    "/lib64/libc.so.6",
+    "/usr/lib/libc.so.6",
+    "/lib/ld-musl-aarch64.so.1",
+];
+
+/// More returns than this has no function that is well.
+const RETURNS_MAX: usize = 16;
+/// Files that are a C library, by the beginning of their name.
+const NAMES: &[&str] = &["libc.so", "libc-2.", "ld-musl-"];
+
+/// Attaches to the libraries of the host and of these processes. What it could not, if it could not.
+pub(super) fn attach(ebpf: &mut Ebpf, pids: &[Pid]) -> Option<Source> {
+    let mut libraries = BTreeMap::new();
+    let own = LIBRARIES.iter().map(PathBuf::from);
+    for path in own.chain(pids.iter().flat_map(|pid| mapped(*pid))) {
+        if let Ok(file) = fs::metadata(&path) {
+            libraries.entry((file.dev(), file.ino())).or_insert(path);
+        }
+    }
+    let why: Vec<String> = libraries
+        .values()
+        .filter_map(|library| {
+            let why = attach_to(ebpf, library).err()?;
+            Some(format!("names asked of {}: {why}", library.display()))
+        })
+        .collect();
+    (!why.is_empty()).then(|| Source {
+        name: "names".into(),
+        seen: Extent::Partial,
+        why: why.join("; "),
+        remedy: "questions to name servers over UDP are seen nevertheless".into(),
+    })
+}
+
+/// C libraries that a process has mapped, as they are to be opened from here.
+fn mapped(pid: Pid) -> Vec<PathBuf> {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    let paths = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
+    let is_library = |path: &&str| {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        NAMES.iter().any(|begin| name.starts_with(begin))
+    };
+    paths.filter(is_library).map(|path| PathBuf::from(format!("/proc/{pid}/root{path}"))).collect()
+}
+
+fn attach_to(ebpf: &mut Ebpf, library: &Path) -> Result<(), String> {
+    let bytes = fs::read(library).map_err(|error| error.to_string())?;
+    let (entry, returns) = entry_and_returns(&bytes)?;
+    let why = |error: ProgramError| super::root_cause(&error);
+    for (name, places) in [("resolver_answered", returns), ("resolver_asked", vec![entry])] {
+        let program: &mut UProbe =
+            ebpf.program_mut(name).ok_or("the BPF object has it not")?.try_into().map_err(why)?;
+        if program.fd().is_err() {
+            program.load().map_err(why)?;
+        }
+        for place in places {
+            program.attach(place, library, UProbeScope::AllProcesses).map_err(why)?;
+        }
+    }
+    Ok(())
+}
+
+/// Where in the file the function begins and where it returns.
+fn entry_and_returns(bytes: &[u8]) -> Result<(u64, Vec<u64>), String> {
+    let elf = Elf::parse(bytes).map_err(|error| error.to_string())?;
+    let found = elf.find(FUNCTION);
+    let function = found.iter().find(|found| found.symbol == FUNCTION).ok_or("it has no getaddrinfo")?;
+    let code = elf.code(&function.code).map_err(|error| error.to_string())?;
+    let instructions = disassemble(code, function.code.start, elf.arch());
+    let returns = instructions.iter().filter(|instruction| instruction.kind == Kind::Return);
+    let returns: Vec<u64> = returns.filter_map(|at| elf.offset_of(at.address)).collect();
+    if returns.is_empty() || returns.len() > RETURNS_MAX {
+        return Err(format!("its getaddrinfo returns in {} places", returns.len()));
+    }
+    let entry = elf.offset_of(function.code.start).ok_or("its getaddrinfo is not in the file")?;
+    Ok((entry, returns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_librarys_function_has_a_beginning_and_an_end() {
+        let library = LIBRARIES.iter().find(|path| Path::new(path).exists()).expect("a C library");
+        let bytes = fs::read(library).unwrap();
+        let (entry, returns) = entry_and_returns(&bytes).unwrap();
+        for at in returns {
+            let last = usize::try_from(at).unwrap();
+            #[cfg(target_arch = "x86_64")]
+            assert!(matches!(bytes[last], 0xc3 | 0xf2 | 0xf3), "{:x}", bytes[last]);
+            #[cfg(target_arch = "aarch64")]
+            assert_eq!(bytes[last..last + 4], 0xd65f_03c0u32.to_le_bytes());
+            assert!(entry < at && at < entry + 65_536);
+        }
+        assert_eq!(
+            entry_and_returns(b"no library").unwrap_err().split(':').next(),
+            Some("cannot read it as an ELF file")
+        );
+    }
+
+    #[test]
+    fn a_process_is_asked_which_library_it_has() {
+        let mine = mapped(std::process::id());
+        assert!(mine.iter().all(|path| path.starts_with(format!("/proc/{}/root", std::process::id()))));
+        assert!(mapped(0).is_empty());
+    }
+}
