@@ -23,7 +23,7 @@ pub(crate) use verdicts::Program;
 
 /// Below this, looks ten times a second and counters in steps of 10 ms tell nothing.
 const WALL_NS_MIN: Ns = 300_000_000;
-/// Disks and links beyond this are left out, the idlest first.
+/// Disks and links beyond this are left out, the idlest first; the source says so.
 const DEVICES_MAX: usize = 64;
 
 /// What the looks said so far.
@@ -186,12 +186,17 @@ impl Surroundings {
 
     /// What could be seen of the host, for the coverage. Nothing for a run that is too short for it.
     pub(crate) fn source(&self, series: &Seen<Series>) -> Option<Source> {
+        let left_out = [("disks", self.disks.len()), ("links", self.links.len())].into_iter().filter_map(
+            |(what, count)| {
+                let more = count.checked_sub(DEVICES_MAX).filter(|more| *more > 0)?;
+                Some(format!("{what}: the {more} idlest of {count} are left out"))
+            },
+        );
+        let failed = self.unseen.iter().map(|(what, why)| format!("{what}: {why}"));
+        let whys: Vec<String> = failed.chain(left_out).collect();
         let (seen, why) = match series {
-            Seen::Value(_) if self.unseen.is_empty() => (Extent::Full, String::new()),
-            Seen::Value(_) => {
-                let whys: Vec<_> = self.unseen.iter().map(|(what, why)| format!("{what}: {why}")).collect();
-                (Extent::Partial, whys.join("; "))
-            }
+            Seen::Value(_) if whys.is_empty() => (Extent::Full, String::new()),
+            Seen::Value(_) => (Extent::Partial, whys.join("; ")),
             Seen::Unseen(why) if self.looks.is_empty() => (Extent::None, why.clone()),
             Seen::Unseen(_) | Seen::Absent => return None,
         };

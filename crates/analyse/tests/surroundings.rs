@@ -263,3 +263,15 @@ fn links_of_another_namespace_are_other_links() {
     });
     assert_eq!(series(&run).links.value().unwrap()[0].bytes, 0);
 }
+
+#[test]
+fn devices_beyond_those_that_are_listed_are_said_to_be_left_out() {
+    let run = waiting(RECVFROM, far(), |_, host| {
+        let disks = value(&mut host.disks);
+        let first = disks[0].clone();
+        (disks.len() as u32 + 1..=70).for_each(|dev| disks.push(Disk { dev, ..first.clone() }));
+    });
+    let source = run.coverage.sources.iter().find(|source| source.name == "surroundings");
+    assert_eq!(source.expect("it was looked at").why, "disks: the 6 idlest of 70 are left out");
+    assert_eq!(value(&mut series(&run).disks.clone()).len(), 64);
+}
