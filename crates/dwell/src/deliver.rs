@@ -5,6 +5,7 @@ use crate::cli::{PageArgs, Place};
 use crate::look::{Onto, look};
 use crate::output::{self, Target};
 use crate::source;
+use analyse::extrapolate::{self, Work};
 use anyhow::bail;
 use model::{Analysis, Header, Run};
 use report::Look;
@@ -14,7 +15,7 @@ use std::path::Path;
 /// Says what the whole job takes, where that was asked for.
 pub(crate) fn extrapolate(args: &PageArgs, run: &mut Run) -> anyhow::Result<()> {
     if let (Some(work), Some(of)) = (&args.work, args.of) {
-        run.extrapolation = Some(analyse::extrapolate::extrapolate(run, work, of)?);
+        run.extrapolation = Some(extrapolate::extrapolate(run, work, of)?);
     }
     Ok(())
 }
@@ -36,8 +37,13 @@ enum Form {
 }
 
 impl Outputs {
-    /// Opens what the arguments name; `recording` is written or read meanwhile.
+    /// Opens what the arguments name, if they can be answered; `recording` is written or read meanwhile.
     pub(crate) fn open(args: &PageArgs, recording: Option<&Path>) -> anyhow::Result<Self> {
+        if let (Some(Work::Units(done)), Some(of)) = (&args.work, args.of)
+            && of < *done
+        {
+            bail!(extrapolate::Error::Less { done: *done, of });
+        }
         let recording = recording.map(|path| Place::File(path.to_owned()));
         let others = [
             (Form::Json, &args.json),

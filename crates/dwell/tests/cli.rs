@@ -347,9 +347,13 @@ fn a_part_of_a_job_says_what_the_whole_takes() {
     let none = place.run(&["run", "--work", "nosuch", "--of", "1000", "true"]);
     assert_eq!(none.status, 125);
     assert!(none.stderr.contains("no call of nosuch returned"), "{}", none.stderr);
-    for wrong in
-        [&["--work", "5"][..], &["--of", "5"], &["--work", "0", "--of", "5"], &["--work", "1.5", "--of", "5"]]
-    {
+    for wrong in [
+        &["--work", "5"][..],
+        &["--of", "5"],
+        &["--work", "0", "--of", "5"],
+        &["--work", "1.5", "--of", "5"],
+        &["--work", "6", "--of", "5"],
+    ] {
         assert_eq!(place.run(&[&["run"], wrong, &["touch", "started"]].concat()).status, 125, "{wrong:?}");
     }
     assert!(!place.path("started").exists());
