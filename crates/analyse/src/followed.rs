@@ -22,7 +22,9 @@ use crate::path::{Path, Place, Slicing};
 use crate::reason::{On, Reason, classify};
 use crate::split::{Counts, Kind, one};
 use model::because::{Because, Request};
-use model::recording::{Attached, Calls, Comm, Counters, Ends, Event, In, Left, Mode, Out, Wait, Waker};
+use model::recording::{
+    Attached, Calls, Comm, Counters, Ends, Event, FileKind, In, Left, Mode, Object, Out, Wait, Waker,
+};
 use model::{Call, Header, Ns, Pid, State, Tid};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -77,6 +79,8 @@ struct Thread {
     page: Option<(u32, u64)>,
     /// The end of this request is about to wake it.
     request: Option<(Ns, Request)>,
+    /// What the next wake-up at that time comes through.
+    through: Option<(Ns, Object)>,
     /// Events were lost: what it did since is not known.
     doubtful: bool,
     states: [Ns; State::ALL.len()],
@@ -268,12 +272,16 @@ impl Followed {
                     self.threads[*index as usize].request = Some((*at, *request));
                 }
             }
+            Event::Because { at, tid, because: Because::Through(object) } => {
+                if let Some(index) = self.by_tid.get(tid) {
+                    self.threads[*index as usize].through = Some((*at, object.clone()));
+                }
+            }
             Event::Look { .. }
             | Event::Place { .. }
             | Event::Node { .. }
             | Event::SampleStack { .. }
             | Event::Named { .. }
-            | Event::Because { .. }
             | Event::Path { .. }
             | Event::Connection(_)
             | Event::Lookup(_)
@@ -328,6 +336,7 @@ impl Followed {
             last_wait: None,
             page: None,
             request: None,
+            through: None,
             doubtful: false,
             states: [0; State::ALL.len()],
             samples: Counts::default(),
@@ -544,8 +553,13 @@ impl Followed {
         };
         let Some(index) = self.by_tid.get(&tid).copied() else { return };
         let thread = &mut self.threads[index as usize];
+        let through = thread.through.take().filter(|(of, _)| *of == at).map(|(_, object)| object);
         let wait = match &thread.doing {
-            Doing::Blocked(wait, _) => wait.clone(),
+            // What it polls is told by the waker, who works on what became ready.
+            Doing::Blocked(wait, _) => match through {
+                Some(on) if of_several(wait) => Wait { on, ..wait.clone() },
+                _ => wait.clone(),
+            },
             Doing::Stopped => {
                 self.book(index, at, State::Stopped, Reason::None);
                 self.threads[index as usize].doing = Doing::Runnable;
@@ -696,6 +710,11 @@ impl Followed {
         let (own, at) = (thread.own, at.max(self.start));
         self.path_of(index).sample(slicing, at, own, sample);
     }
+}
+
+/// Whether it waits for whichever of several things is ready first.
+fn of_several(wait: &Wait) -> bool {
+    matches!(wait.on, Object::Unknown | Object::File { kind: FileKind::Epoll, .. })
 }
 
 /// Where a woken thread's path continues.

@@ -11,6 +11,8 @@ const FUTEX: u8 = 2;
 const POLL: u8 = 3;
 const PATH: u8 = 4;
 const PATH_AT: u8 = 5;
+const EPOLL: u8 = 6;
+const SELECT: u8 = 7;
 
 const FD_CALLS: &[&str] = &[
     "read",
@@ -48,9 +50,6 @@ const FD_CALLS: &[&str] = &[
     "accept4",
     "connect",
     "shutdown",
-    "epoll_wait",
-    "epoll_pwait",
-    "epoll_pwait2",
     "io_uring_enter",
     "splice",
     "tee",
@@ -142,7 +141,7 @@ pub(crate) fn kinds() -> Vec<u8> {
 
 /// Whether the first argument of a call of the native table is a descriptor that it may wait on.
 pub(crate) fn is_descriptor(number: usize) -> bool {
-    kind(native(number)) == FD
+    matches!(kind(native(number)), FD | EPOLL)
 }
 
 fn native(number: usize) -> Option<&'static str> {
@@ -165,6 +164,8 @@ fn kind(name: Option<&str>) -> u8 {
     match name {
         Some("futex" | "futex_wait" | "futex_time64") => FUTEX,
         Some("poll" | "ppoll" | "ppoll_time64") => POLL,
+        Some("epoll_wait" | "epoll_pwait" | "epoll_pwait2") => EPOLL,
+        Some("select" | "_newselect" | "pselect6" | "pselect6_time64") => SELECT,
         Some(name) if FD_CALLS.contains(&name) => FD,
         Some(name) if PATH_CALLS.contains(&name) => PATH,
         Some(name) if PATH_AT_CALLS.contains(&name) => PATH_AT,
@@ -191,6 +192,7 @@ mod tests {
         assert_eq!(kinds[0], FD, "read is 0 on x86_64");
         assert_eq!(kinds[TABLE + 3], FD, "read is 3 on i386");
         assert_eq!(kinds[TABLE + 240], FUTEX, "futex is 240 on i386");
+        assert_eq!((kinds[232], kinds[23]), (EPOLL, SELECT), "epoll_wait and select");
         assert_eq!(kinds[61], 0, "wait4 takes a process id");
         assert_eq!((kinds[2], kinds[257]), (PATH, PATH_AT), "open and openat");
         assert_eq!(kinds[execve() as usize], PATH);

@@ -14,7 +14,7 @@ volatile const u32 nr_execve = 0;
 /* Of each CPU's buffer; a power of two. */
 volatile const u32 segments_per_cpu = 1;
 /* By call (see `index_of`): what its first argument is; of ARG_PATH_AT, its second. */
-enum { ARG_NONE, ARG_FD, ARG_FUTEX, ARG_POLL, ARG_PATH, ARG_PATH_AT };
+enum { ARG_NONE, ARG_FD, ARG_FUTEX, ARG_POLL, ARG_PATH, ARG_PATH_AT, ARG_EPOLL, ARG_SELECT };
 volatile const u8 arg_kind[2 * CALLS] = {};
 
 struct thread {

@@ -58,6 +58,7 @@ mod kind {
     pub(super) const REQUEST: u8 = 22;
     pub(super) const CONNECTION: u8 = 40;
     pub(super) const PACKET: u8 = 41;
+    pub(super) const THROUGH: u8 = 23;
     pub(super) const ALIVE: u8 = 30;
     pub(super) const SAMPLE_STACK: u8 = 64;
     pub(super) const WAIT_STACK: u8 = 65;
@@ -267,6 +268,10 @@ impl Decoder {
                     write: record.u32(HEAD + 24) != 0,
                 };
                 Some(Event::Because { at, tid, because: Because::Request(request) })
+            }
+            kind::THROUGH => {
+                let object = self.objects.get(&record.u64(HEAD))?.clone();
+                Some(Event::Because { at, tid, because: Because::Through(object) })
             }
             kind::CONNECTION => Some(Event::Connection(Box::new(connection(record, at, tid)))),
             kind::PACKET => {

@@ -400,6 +400,8 @@ int sched_waking(u64 *ctx)
 	u32 tid = woken->pid;
 	if (unlikely(cpu->request))
 		tell_request(cpu, tid, now);
+	if (by <= BY_OTHER_TASK && thread->call != NO_CALL && waits_for_several(thread->call))
+		tell_through(tid, now);
 	u32 size = with_slots(sizeof(struct wake_record), used);
 	/* Interrupts are off (the woken task's lock is held), but where a task about to sleep wakes itself. */
 	struct wake_record *record = reserve(size, likely(tid != task->pid) ? ALONE : NOT_ALONE);

@@ -130,8 +130,10 @@ INLINE u64 object_of(struct task_struct *task, struct files_struct *files, struc
 	u8 kind = arg_kind[index_of(call) & (2 * CALLS - 1)];
 	if (kind == ARG_NONE)
 		return 0;
-	if (kind >= ARG_PATH)
+	if (kind == ARG_PATH || kind == ARG_PATH_AT)
 		return path_of(thread, kind, now);
+	if (kind == ARG_SELECT)
+		return 0;
 	bool compat __attribute__((unused)) = call & COMPAT;
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	u64 arg = ARG0(regs, compat);
@@ -160,6 +162,39 @@ INLINE u64 object_of(struct task_struct *task, struct files_struct *files, struc
 		tell_object((u64)file, now, task->pid);
 	}
 	return (u64)file;
+}
+
+/* Calls that wait for whichever of several is ready first. */
+INLINE bool waits_for_several(u32 call)
+{
+	u8 kind = arg_kind[index_of(call) & (2 * CALLS - 1)];
+	return kind == ARG_POLL || kind == ARG_EPOLL || kind == ARG_SELECT;
+}
+
+/* A thread that waits for several is woken from the middle of a call: what that works on is what became ready. */
+__attribute__((noinline)) int tell_through(u32 tid, u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if (!CAME_BY_CALL(regs))
+		return 0;
+	bool compat = IS_COMPAT(task);
+	u32 call = CALL_OF(regs);
+	if (call >= CALLS || arg_kind[index_of(call | (compat ? COMPAT : 0)) & (2 * CALLS - 1)] != ARG_FD)
+		return 0;
+	u32 fd = ARG0(regs, compat);
+	struct fdtable *table = task->files->fdt;
+	if (fd >= table->max_fds)
+		return 0;
+	struct file **array = table->fd;
+	struct file *file = 0;
+	bpf_probe_read_kernel(&file, sizeof(file), array + fd);
+	if (!file)
+		return 0;
+	struct through_record record = { .head = HEAD(K_THROUGH, 0, tid, now), .object = (u64)file };
+	tell_object((u64)file, now, task->pid);
+	EMIT(record);
+	return 0;
 }
 
 /* Time that this control group of tasks and those above spent out of quota, ever. */

@@ -30,6 +30,7 @@ enum kind {
 	K_CONNECTION = 40, /* a: how it began (`network.h`); flags: F_CLOSED, F_NO_DELAY */
 	K_PACKET,          /* a: whether it asks for a name, rather than answers */
 
+	K_THROUGH = 23, /* for the next wake of this thread: what its waker works on */
 	K_ALIVE = 30, /* a: left; a thread that lived before anybody watched */
 
 	/* In the ring `stacks`. */
@@ -206,6 +207,11 @@ struct page_record {
 	u64 ino; /* 0: no file was seen */
 	u32 dev;
 	u32 pad;
+};
+
+struct through_record {
+	struct head head; /* tid: who is about to be woken */
+	u64 object;
 };
 
 struct request_about {
