@@ -19,16 +19,16 @@ use crate::calls::{Arch, touches_a_peer};
 use crate::connections::Connections;
 use crate::lookups::Lookups;
 use crate::path::{Path, Place, Slicing};
-use crate::reason::{On, Reason, classify};
+use crate::reason::{On, Reason, becomes_ready, classify, is_for_several};
 use crate::split::{Counts, Kind, one};
 use model::because::{Because, Request};
 use model::recording::{
-    Attached, Calls, Comm, Counters, Ends, Event, FileKind, In, Left, Mode, Object, Out, Wait, Waker,
+    Attached, Calls, Comm, Counters, Ends, Event, In, Left, Mode, Object, Out, Wait, Waker,
 };
 use model::{Call, Header, Ns, Pid, State, Tid};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use waits::{By, Waits};
+use waits::{By, Ended, Waits};
 
 pub(crate) use close::Closed;
 pub(crate) use files::{File, Files};
@@ -75,6 +75,8 @@ struct Thread {
     just_came: bool,
     /// What it blocked on last.
     last_wait: Option<(State, Reason)>,
+    /// What ended its last wait for a lock, where that was a thread of the tree.
+    ended: Option<Ended>,
     /// The page that the fault it is in needs, by device and inode.
     page: Option<(u32, u64)>,
     /// The end of this request is about to wake it.
@@ -277,6 +279,12 @@ impl Followed {
                     self.threads[*index as usize].through = Some((*at, object.clone()));
                 }
             }
+            Event::Because { tid, because: Because::From { woken_at, node }, .. } => {
+                let ended = self.by_tid.get(tid).and_then(|index| self.threads[*index as usize].ended);
+                if let Some(ended) = ended.filter(|ended| ended.at == *woken_at) {
+                    self.waits.ended_from(&ended, *node);
+                }
+            }
             Event::Look { .. }
             | Event::Place { .. }
             | Event::Node { .. }
@@ -334,6 +342,7 @@ impl Followed {
             woken_early: false,
             just_came: true,
             last_wait: None,
+            ended: None,
             page: None,
             request: None,
             through: None,
@@ -557,7 +566,7 @@ impl Followed {
         let wait = match &thread.doing {
             // What it polls is told by the waker, who works on what became ready.
             Doing::Blocked(wait, _) => match through {
-                Some(on) if of_several(wait) => Wait { on, ..wait.clone() },
+                Some(on) if is_for_several(wait) && becomes_ready(&on) => Wait { on, ..wait.clone() },
                 _ => wait.clone(),
             },
             Doing::Stopped => {
@@ -581,6 +590,8 @@ impl Followed {
         if ns > 0 || self.window.is_none() {
             let by = self.ender(waker);
             self.waits.record(state, reason, ns, by, request.filter(|_| state == State::Disk));
+            let of_tree = state == State::Lock && matches!(by, By::Thread(_));
+            self.threads[index as usize].ended = of_tree.then_some(Ended { at, wait: (state, reason), by, ns });
         }
         if state == State::Network {
             self.connections.waited(&wait, waker, ns);
@@ -710,11 +721,6 @@ impl Followed {
         let (own, at) = (thread.own, at.max(self.start));
         self.path_of(index).sample(slicing, at, own, sample);
     }
-}
-
-/// Whether it waits for whichever of several things is ready first.
-fn of_several(wait: &Wait) -> bool {
-    matches!(wait.on, Object::Unknown | Object::File { kind: FileKind::Epoll, .. })
 }
 
 /// Where a woken thread's path continues.

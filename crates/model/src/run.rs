@@ -279,12 +279,19 @@ pub struct Ender {
     pub times: u64,
     /// Blocked time that these took.
     pub ns: Ns,
+    /// Of locks that threads of the tree let go: where, as a line or function of the program's own code, for most of that time as
+    /// far as stacks were taken. Absent for other enders.
+    #[serde(default = "unrecorded")]
+    pub place: Seen<String>,
+    /// The stack there, the innermost first.
+    #[serde(default = "unrecorded")]
+    pub stack: Seen<Vec<String>>,
 }
 
 /// What was waited on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct WaitOn {
-    /// `file tcp udp unix pipe tty futex timer child device external`.
+    /// `file tcp udp unix pipe tty futex timer child device eventfd io_uring external`.
     pub kind: String,
     /// Its name, as far as it is known.
     pub name: Seen<String>,

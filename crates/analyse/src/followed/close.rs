@@ -383,7 +383,7 @@ impl Followed {
                 p50_ns: wait.lengths.quantile(0.5),
                 p99_ns: wait.lengths.quantile(0.99),
                 max_ns: wait.lengths.max(),
-                by: wait.enders(),
+                by: wait.enders(state == State::Lock, code),
                 histogram: wait.lengths.octaves(),
                 device,
                 requests: figure(|requests| requests.count),

@@ -1,10 +1,11 @@
 //! How long threads were blocked on what, on the path or not.
 
+use crate::code::Code;
 use crate::reason::Reason;
 use model::because::Request;
 use model::recording::Comm;
 use model::run::Ender;
-use model::{Ns, State};
+use model::{Ns, Seen, State};
 use rustc_hash::FxHashMap;
 use stats::Histogram;
 use std::cmp::Reverse;
@@ -40,6 +41,8 @@ pub(crate) struct Wait {
     stacks: FxHashMap<u32, Ns>,
     /// How many were ended by whom, and their time.
     by: FxHashMap<By, (u64, Ns)>,
+    /// Where those who ended it did that, by the time of waits that ended there: as far as stacks were taken.
+    from: FxHashMap<(By, u32), Ns>,
 }
 
 /// Who or what ended a wait.
@@ -54,6 +57,16 @@ pub(crate) enum By {
     Network,
     Interrupt,
     Unknown,
+}
+
+/// A wait that a thread ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ended {
+    pub(crate) at: Ns,
+    pub(crate) wait: (State, Reason),
+    pub(crate) by: By,
+    /// How long it was.
+    pub(crate) ns: Ns,
 }
 
 impl By {
@@ -84,13 +97,23 @@ pub(crate) struct Requests {
 }
 
 impl Wait {
-    /// Who or what ended them, most time first.
-    pub(crate) fn enders(&self) -> Vec<Ender> {
+    /// Who or what ended them, most time first; `locks` are let go somewhere.
+    pub(crate) fn enders(&self, locks: bool, code: &Code) -> Vec<Ender> {
         let mut by: Vec<_> = self.by.iter().collect();
         by.sort_by_key(|(by, (_, ns))| (Reverse(*ns), **by));
         let ender = |(by, (times, ns)): (&By, &(u64, Ns))| {
             let (kind, name) = by.show();
-            Ender { kind: kind.to_owned(), name, times: *times, ns: *ns }
+            let from = self.from.iter().filter(|((of, _), _)| of == by);
+            let most = from.max_by_key(|((_, node), ns)| (**ns, *node)).map(|((_, node), _)| *node);
+            let (place, stack) = match most {
+                Some(node) => (code.own_place(node), Seen::Value(code.words(node))),
+                None if locks && matches!(by, By::Thread(_)) => {
+                    let why = "no stack was taken of whoever ended so short a wait, or in another way than by a futex";
+                    (Seen::unseen(why), Seen::unseen(why))
+                }
+                None => (Seen::Absent, Seen::Absent),
+            };
+            Ender { kind: kind.to_owned(), name, times: *times, ns: *ns, place, stack }
         };
         by.into_iter().map(ender).collect()
     }
@@ -132,6 +155,16 @@ impl Waits {
         let row = self.rows.get_mut(&row);
         if let Some(row) = row.filter(|row| row.stacks.len() < STACKS || row.stacks.contains_key(&node)) {
             *row.stacks.entry(node).or_default() += ns;
+        }
+    }
+
+    /// A stack was taken of whoever ended such a wait.
+    pub(crate) fn ended_from(&mut self, ended: &Ended, node: u32) {
+        let row = self.row_of(ended.wait.0, ended.wait.1);
+        let Some(row) = self.rows.get_mut(&row) else { return };
+        let by = if row.by.contains_key(&ended.by) { ended.by } else { By::Unknown };
+        if row.from.len() < STACKS || row.from.contains_key(&(by, node)) {
+            *row.from.entry((by, node)).or_default() += ended.ns;
         }
     }
 

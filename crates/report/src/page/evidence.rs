@@ -93,7 +93,15 @@ pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
             .take(STACKS)
             .flat_map(|wait| from(wait, look)),
     );
+    lines.extend(waits.iter().filter(|wait| is_of_a_lock(wait, run)).take(STACKS).flat_map(|wait| from(wait, look)));
     lines
+}
+
+/// Whether it is a wait for a lock that counts, and was let go somewhere: while it is held the path is with the holder,
+/// so none of it is on the path.
+fn is_of_a_lock(wait: &WaitRow, run: &Run) -> bool {
+    let somewhere = wait.by.iter().any(|ender| ender.place.value().is_some());
+    somewhere && wait.path_ns == 0 && wait.total_ns >= run.wall_ns / 100
 }
 
 /// The waits as they are shown. Where there are more than `rows`, those of one call on files are one, but for a file
@@ -196,10 +204,19 @@ fn ended_by(wait: &WaitRow, look: Look) -> String {
         .take(ENDERS)
         .map(|ender| {
             let outside = if ender.kind == "outside" { ", another program" } else { "" };
-            format!("{} ({}{outside})", clean(&ender.name, look.unicode), counted(ender.times, "time"))
+            let place = match &ender.place {
+                Seen::Value(place) => format!(" in {}", clean(place, look.unicode)),
+                _ => String::new(),
+            };
+            let name = clean(&ender.name, look.unicode);
+            format!("{name} ({}{outside}){place}", counted(ender.times, "time"))
         })
         .collect();
-    if who.is_empty() { String::new() } else { format!("; ended by {}", who.join(", ")) }
+    // A thread is also woken by conditions, barriers and the end of another.
+    let let_go = wait.by.iter().filter_map(|ender| ender.stack.value()).flatten();
+    let unlocked = let_go.into_iter().any(|name| name.contains("unlock") || name.contains("release_lock"));
+    let how = if unlocked { "unlocked" } else { "ended" };
+    if who.is_empty() { String::new() } else { format!("; {how} by {}", who.join(", ")) }
 }
 
 /// The system calls of the tree, most CPU time first, and its faults.

@@ -63,6 +63,7 @@ mod kind {
     pub(super) const SAMPLE_STACK: u8 = 64;
     pub(super) const WAIT_STACK: u8 = 65;
     pub(super) const FAULT_STACK: u8 = 66;
+    pub(super) const WAKER_STACK: u8 = 67;
 }
 
 /// A record, read field by field. Reading past its end gives zeros and marks it.
@@ -440,6 +441,7 @@ fn stack(bytes: &[u8]) -> Option<(Ns, RawStack)> {
             Of::Wait { weight_ns: stands_for_ns, call: (number != NO_CALL).then(|| call(number)) }
         }
         kind::FAULT_STACK => Of::Fault,
+        kind::WAKER_STACK => Of::Waker { woken: number, woken_at: stands_for_ns },
         _ => return None,
     };
     let entries = (record.u32(HEAD + 80) as usize / 8).min(KERNEL_MAX);

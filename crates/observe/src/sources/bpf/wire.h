@@ -37,6 +37,7 @@ enum kind {
 	K_SAMPLE_STACK = 64, /* a: mode */
 	K_WAIT_STACK,
 	K_FAULT_STACK, /* of the wait that begins: its length is not known yet */
+	K_WAKER_STACK, /* of whoever ended a wait; stands_for_ns: when, call: of which thread */
 };
 
 enum left { LEFT_NONE, LEFT_RUNNABLE, LEFT_BLOCKED, LEFT_STOPPED, LEFT_DEAD };
