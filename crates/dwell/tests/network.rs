@@ -9,8 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
-use support::{Claims, MS, Told, alone, fresh, hold_with, run_as};
+use support::{Claims, MS, Told, alone, fresh, hold_with, python, run_as};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/network.py");
 
@@ -34,15 +33,6 @@ impl Drop for Place {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
-}
-
-/// The interpreter itself: what stands before it in the path may be a script, which is work of its own.
-fn python() -> &'static str {
-    static FOUND: OnceLock<String> = OnceLock::new();
-    FOUND.get_or_init(|| {
-        let asked = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
-        String::from_utf8(asked.expect("python3 starts").stdout).expect("a path").trim().to_owned()
-    })
 }
 
 /// Runs `client` under dwell where `server` listens, after `setup` (shell) in a namespace of their own.

@@ -3,7 +3,9 @@
 mod support;
 
 use serde_json::Value;
-use support::{MS, Told, hold};
+use std::path::PathBuf;
+use std::process::Command;
+use support::{MS, Told, fresh, hold, python};
 
 fn rows<'a>(told: &'a Told, asked: impl Fn(&Value) -> bool + 'a) -> impl Iterator<Item = &'a Value> {
     told.run["waits"].as_array().into_iter().flatten().filter(move |row| asked(row))
@@ -37,13 +39,88 @@ os.wait()
 #[test]
 fn whoever_polls_several_waits_for_what_the_waker_wrote_to() {
     for (how, calls) in [("epoll", &["epoll_wait"][..]), ("poll", &["poll"]), ("select", &["select", "pselect6"])] {
-        hold(&["python3", "-c", POLLER, how], |told, claims| {
+        hold(&[python(), "-c", POLLER, how], |told, claims| {
             let polled = |row: &Value| calls.iter().any(|call| row["call"] == *call);
             let on_pipes =
                 total(rows(told, move |row| polled(row) && row["on"]["kind"] == "pipe" && row["reason"] == "pipe"), "calls");
             claims.that(on_pipes >= 9, format!("{how}: {on_pipes} of 10 waits are on a pipe"));
         });
     }
+}
+
+/// Time that passes in three ways: a poll and a lock that reach their limits, and a sleep.
+const LIMITS: &str = "
+import select, os, threading, time
+ends = os.pipe()
+poller = select.poll()
+poller.register(ends[0], select.POLLIN)
+lock = threading.Lock()
+lock.acquire()
+for _ in range(5):
+    assert not poller.poll(20)
+    assert not lock.acquire(timeout=0.03)
+    time.sleep(0.01)
+";
+
+#[test]
+fn limits_that_were_reached_are_told_from_sleeps() {
+    hold(&[python(), "-S", "-c", LIMITS], |told, claims| {
+        let named = |call: &'static str, name: Value| {
+            let like = move |row: &Value| {
+                let on = &row["on"];
+                row["reason"] == "sleep" && row["call"] == call && on["kind"] == "timer" && on["name"] == name
+            };
+            (total(rows(told, like.clone()), "calls"), total(rows(told, like), "total_ns"))
+        };
+        for (call, name, ms) in [
+            ("poll", "time limit or timer".into(), 20),
+            ("futex", "time limit".into(), 30),
+            ("clock_nanosleep", Value::Null, 10),
+        ] {
+            let (calls, ns) = named(call, name);
+            claims.equal(call, calls, 5);
+            claims.that(ns >= 5 * ms * MS && ns < 10 * ms * MS, format!("{call} took {ns} ns"));
+        }
+    });
+}
+
+/// Has io_uring read from a pipe that a child fills late, then from a file, past the page cache and through it.
+const RING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/ring.c");
+
+fn ring() -> PathBuf {
+    let program = fresh("ring");
+    let built = Command::new("cc").args(["-O1", "-g", "-o"]).arg(&program).arg(RING).status();
+    assert!(built.expect("a C compiler").success(), "{RING} does not compile");
+    program
+}
+
+#[test]
+fn io_uring_says_what_became_ready() {
+    let (program, file) = (ring(), fresh("ring.data"));
+    std::fs::write(&file, vec![1; 16 << 20]).expect("room on the disk");
+    let [program_, file_] = [&program, &file].map(|path| path.to_str().expect("a path of plain characters"));
+    // As it is by default, with all work done by the one that submits, and with each request done by a worker.
+    for how in ["0", "0x3000", "worker"] {
+        hold(&[program_, how, file_], |told, claims| {
+            let truth = told.truth("ring");
+            let of = |reason: &'static str, kind: &'static str| {
+                rows(told, move |row| {
+                    row["call"] == "io_uring_enter" && row["reason"] == reason && row["on"]["kind"] == kind
+                })
+            };
+            claims.equal("waits on the pipe", total(of("pipe", "pipe"), "calls"), 10);
+            claims.waited("pipe", total(of("pipe", "pipe"), "total_ns"), truth.ns("pipe"), truth.ns("pipe") / 10);
+            claims.that(total(of("disk", "device"), "requests") > 0, "no request to a disk ended a wait");
+            let external = total(of("other-wait", "external"), "calls");
+            claims.equal("waits on what cannot be told", external, 0);
+            // What a worker waited for the disk is on its own account.
+            let workers: Vec<_> = told.run["threads"].as_array().into_iter().flatten().filter(|thread| {
+                thread["name"].as_str().is_some_and(|name| name.starts_with("iou-wrk-"))
+            }).collect();
+            claims.that(how != "worker" || !workers.is_empty(), "its worker is no thread of the tree");
+        });
+    }
+    let _ = (std::fs::remove_file(program), std::fs::remove_file(file));
 }
 
 /// Two threads that hold one lock for 20 ms in turn, five times each.
@@ -62,7 +139,7 @@ for thread in threads: thread.join()
 
 #[test]
 fn a_wait_for_a_lock_names_its_address_and_who_held_it() {
-    hold(&["python3", "-c", HOLDERS], |told, claims| {
+    hold(&[python(), "-c", HOLDERS], |told, claims| {
         let named = |row: &Value| row["reason"] == "lock" && row["on"]["name"].as_str().is_some_and(|name| name.starts_with("0x"));
         let longest = rows(told, named).max_by_key(|row| row["max_ns"].as_u64());
         let Some(row) = longest else {
@@ -98,7 +175,7 @@ for thread in threads: thread.join()
 
 #[test]
 fn pythons_own_lock_is_told_from_others() {
-    hold(&["python3", "-c", INTERPRETERS], |told, claims| {
+    hold(&[python(), "-c", INTERPRETERS], |told, claims| {
         let own = |row: &Value| row["on"]["name"] == "Python's interpreter lock";
         let timed = |row: &Value| row["on"]["kind"] == "timer" && row["call"] == "futex";
         // Whoever waits asks for it each 5 ms: such a wait is ended by its time limit.
