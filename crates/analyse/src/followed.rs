@@ -19,7 +19,7 @@ use crate::calls::{Arch, touches_a_peer};
 use crate::connections::Connections;
 use crate::lookups::Lookups;
 use crate::path::{Path, Place, Slicing};
-use crate::reason::{On, Reason, becomes_ready, classify, is_for_several};
+use crate::reason::{On, Reason, becomes_ready, classify, for_a_name, is_for_several};
 use crate::split::{Counts, Kind, one};
 use model::because::{Because, Request};
 use model::recording::{
@@ -585,6 +585,8 @@ impl Followed {
         thread.waited.add(self.arch, wait.call, ns);
         let about = self.about(index, &wait);
         let (state, reason) = classify(&wait, waker, self.arch, about);
+        let answer = |socket| self.lookups.answer(socket, at.saturating_sub(ns), at);
+        let reason = for_a_name(reason, &wait, waker, answer);
         self.threads[index as usize].last_wait = Some((state, reason));
         // One that was over before the window began is none of it.
         if ns > 0 || self.window.is_none() {

@@ -2,6 +2,7 @@
 
 use crate::calls::{Arch, Limit, limit_of, waits_for};
 use crate::followed::{File, Files};
+use crate::lookups::{Lookups, Question};
 use model::recording::{Comm, Ends, FileKind, Object, Wait, Waker};
 use model::run::WaitOn;
 use model::{Call, Seen, State};
@@ -46,17 +47,27 @@ pub(crate) enum On {
     /// An internet socket; the end with the lower port, which is the service as a rule.
     Tcp([u8; 16], u16),
     Udp([u8; 16], u16),
+    /// The answer to a question for a name.
+    Answer(Question),
     /// A thread outside the tree, by name.
     Task(Comm),
     /// It cannot be told.
     External,
 }
 
+/// Where numbers have their names.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Names<'a> {
+    pub(crate) files: &'a Files,
+    pub(crate) lookups: &'a Lookups,
+}
+
 impl On {
     /// Kind and name as every output has them.
-    pub(crate) fn show(self, files: &Files) -> WaitOn {
+    pub(crate) fn show(self, names: Names<'_>) -> WaitOn {
         let (kind, name) = match self {
-            On::File(file) => return files.show(file),
+            On::File(file) => return names.files.show(file),
+            On::Answer(question) => ("udp", Seen::Value(names.lookups.show(question).to_owned())),
             On::Swap => ("device", Seen::Value("swap".to_owned())),
             On::Pipe => ("pipe", Seen::Absent),
             On::Tty => ("tty", Seen::Absent),
@@ -114,7 +125,7 @@ impl Reason {
     }
 
     /// In words, for the path: the call, who ran, or what was waited on.
-    pub(crate) fn show(self, arch: Arch, files: &Files) -> String {
+    pub(crate) fn show(self, arch: Arch, names: Names<'_>) -> String {
         match self {
             Reason::None => String::new(),
             Reason::Call(call) => arch.show(call),
@@ -123,7 +134,7 @@ impl Reason {
             Reason::RanUnseen => String::new(),
             Reason::NoWake => "no wake-up seen".to_owned(),
             Reason::Wait(call, on) => {
-                let on = on.show(files);
+                let on = on.show(names);
                 let on = match on.name {
                     Seen::Value(name) => format!("{} {name}", on.kind),
                     _ => on.kind,
@@ -234,6 +245,26 @@ pub(crate) fn becomes_ready(on: &Object) -> bool {
     }
 }
 
+/// Such a wait with what it asked for in place of its socket, where the answer to a question ended it: `answer` finds
+/// that by socket.
+pub(crate) fn for_a_name(
+    reason: Reason,
+    wait: &Wait,
+    waker: &Waker,
+    answer: impl Fn(Ends) -> Option<Question>,
+) -> Reason {
+    let (Reason::Wait(call, On::Udp(..)), Waker::Network { ready, .. }) = (reason, waker) else { return reason };
+    let socket = match (&wait.on, ready) {
+        (_, Some(ready)) => Some(*ready),
+        (Object::Net(ends), None) => Some(*ends),
+        _ => None,
+    };
+    match socket.and_then(answer) {
+        Some(question) => Reason::Wait(call, On::Answer(question)),
+        None => reason,
+    }
+}
+
 fn on_net(ends: Ends) -> On {
     let (address, port) =
         if ends.remote_port == 0 || (ends.local_port != 0 && ends.local_port < ends.remote_port) {
@@ -284,7 +315,9 @@ mod tests {
         )
         .1
         {
-            Reason::Wait(_, on) => on.show(&Files::new(&[])).name,
+            Reason::Wait(_, on) => {
+                on.show(Names { files: &Files::new(&[]), lookups: &Lookups::default() }).name
+            }
             other => panic!("{other:?}"),
         };
         assert_eq!(named(ends), Seen::Value("127.0.0.1:80".to_owned()));

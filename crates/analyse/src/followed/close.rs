@@ -5,7 +5,7 @@ use super::{Doing, Followed, Index};
 use crate::code::Code;
 use crate::path::{Amount, Key};
 use crate::pieces::Pieces;
-use crate::reason::{On, Reason, classify};
+use crate::reason::{Names, On, Reason, classify};
 use crate::split::{Counts, Own, add, interval, late, split};
 use model::peers::{ConnectionRow, LookupRow};
 use model::recording::{Counters, Trailer};
@@ -251,7 +251,7 @@ impl Followed {
                 step(State::Kernel, UNTRACED.to_owned(), own.call, count);
                 step(State::User, String::new(), own.user, count);
             } else {
-                step(state, reason.show(self.arch, &self.files), ns, count);
+                step(state, reason.show(self.arch, self.names()), ns, count);
             }
         }
         steps.sort_by(|a, b| b.ns.cmp(&a.ns).then(a.tid.cmp(&b.tid)).then_with(|| a.reason.cmp(&b.reason)));
@@ -349,6 +349,10 @@ impl Followed {
         self.in_use().into_iter().map(row).collect()
     }
 
+    fn names(&self) -> Names<'_> {
+        Names { files: &self.files, lookups: &self.lookups }
+    }
+
     fn wait_rows(&self, on_path: &FxHashMap<(State, Reason), Ns>, code: &Code) -> Vec<WaitRow> {
         let mut path_ns: FxHashMap<(State, Reason), Ns> = FxHashMap::default();
         for ((state, reason), ns) in on_path {
@@ -369,9 +373,9 @@ impl Followed {
                     (call.map(|call| self.arch.show(call)).unwrap_or_default(), on)
                 }
                 Reason::Wait(call, on) => {
-                    (call.map(|call| self.arch.show(call)).unwrap_or_default(), on.show(&self.files))
+                    (call.map(|call| self.arch.show(call)).unwrap_or_default(), on.show(self.names()))
                 }
-                _ => (String::new(), On::External.show(&self.files)),
+                _ => (String::new(), On::External.show(self.names())),
             };
             WaitRow {
                 reason: state,

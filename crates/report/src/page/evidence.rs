@@ -39,6 +39,10 @@ pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
             call => call,
         };
         let on = match &wait.on.name {
+            Seen::Value(name) if kind.len() > 1 && is_asked(wait) => {
+                let others = kind.len() as u64 - 1;
+                format!("{} {name} and {}", wait.on.kind, counted(others, "other name"))
+            }
             _ if kind.len() > 1 => format!("{} files", count(kind.len() as u64)),
             Seen::Value(name) if !name.is_empty() => format!("{} {name}", wait.on.kind),
             Seen::Value(_) | Seen::Absent => wait.on.kind.clone(),
@@ -105,11 +109,11 @@ fn is_of_a_lock(wait: &WaitRow, run: &Run) -> bool {
 }
 
 /// The waits as they are shown. Where there are more than `rows`, those of one call on files are one, but for a file
-/// that has more than half of their time.
+/// that has more than half of their time; likewise those for answers to questions for names.
 fn kinds<'a>(waits: &[&'a WaitRow], rows: usize) -> Vec<Vec<&'a WaitRow>> {
-    let like = |wait: &WaitRow| (wait.reason, wait.call.clone());
+    let like = |wait: &WaitRow| (wait.reason, wait.call.clone(), wait.on.kind.clone());
     let weight = |wait: &WaitRow| wait.path_ns.max(1);
-    let is_file = |wait: &WaitRow| wait.on.kind == "file" && waits.len() > rows + 1;
+    let is_file = |wait: &WaitRow| (wait.on.kind == "file" || is_asked(wait)) && waits.len() > rows + 1;
     let mut totals: BTreeMap<_, Ns> = BTreeMap::new();
     for wait in waits.iter().filter(|wait| is_file(wait)) {
         *totals.entry(like(wait)).or_default() += weight(wait);
@@ -134,6 +138,11 @@ fn kinds<'a>(waits: &[&'a WaitRow], rows: usize) -> Vec<Vec<&'a WaitRow>> {
         (Reverse(sum(kind, |wait| wait.path_ns)), Reverse(sum(kind, |wait| wait.total_ns)))
     });
     kinds
+}
+
+/// Whether it is a wait for the answer to a question for a name.
+fn is_asked(wait: &WaitRow) -> bool {
+    wait.on.kind == "udp" && wait.on.name.value().is_some_and(|name| name.contains(" for "))
 }
 
 /// Each disk's requests that ended waits: whether they queued, or the device took its time.
