@@ -12,6 +12,7 @@
 
 mod close;
 mod files;
+mod meanwhile;
 mod waits;
 mod window;
 
@@ -28,6 +29,7 @@ use model::recording::{
 use model::{Call, Header, Ns, Pid, State, Tid};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use meanwhile::{Begins, Meanwhile};
 use waits::{By, Ended, Waits};
 
 pub(crate) use close::Closed;
@@ -90,6 +92,8 @@ struct Thread {
     counters: Option<Counters>,
     /// What the kernel had counted when the thread was found alive.
     before: Counters,
+    /// What it did while others waited for locks.
+    meanwhile: Meanwhile,
     /// How it waited, for whether it did anything in a window.
     waited: window::Waited,
     /// Whose places it is found in: its own, or those shared by the many.
@@ -123,6 +127,8 @@ pub(crate) struct Followed {
     place_of: Vec<(Index, State, Reason)>,
     sent: FxHashMap<Ends, Sent>,
     waits: Waits,
+    /// When the latest waits for locks began.
+    begins: Begins,
     files: Files,
     connections: Connections,
     lookups: Lookups,
@@ -156,6 +162,7 @@ impl Followed {
             place_of: Vec::new(),
             sent: FxHashMap::default(),
             waits: Waits::default(),
+            begins: Begins::default(),
             files: Files::new(&header.devices),
             connections: Connections::default(),
             lookups: Lookups::default(),
@@ -351,6 +358,7 @@ impl Followed {
             samples: Counts::default(),
             counters: None,
             before: Counters::default(),
+            meanwhile: Meanwhile::default(),
             waited: window::Waited::default(),
             places_of,
             own,
@@ -415,6 +423,7 @@ impl Followed {
         }
         let since = thread.since;
         thread.states[state as usize] += at - since;
+        thread.meanwhile.add(&self.begins, since, at, &[(state, at - since)]);
         thread.since = at;
         self.path_of(index).add(slicing, since, at, &[], place, true);
     }
@@ -453,6 +462,8 @@ impl Followed {
         let thread = &mut self.threads[index as usize];
         thread.states[State::Kernel as usize] += at - since - room;
         thread.states[State::User as usize] += room;
+        let parts = [(State::Kernel, at - since - room), (State::User, room)];
+        thread.meanwhile.add(&self.begins, since, at, &parts);
         let (own, begun) = (thread.own, std::mem::take(&mut thread.just_came));
         thread.since = at;
         self.path_of(index).add(slicing, since, at, &inside, own, begun);
@@ -465,7 +476,12 @@ impl Followed {
         let woken_early = std::mem::take(&mut thread.woken_early);
         thread.doing = match &out.left {
             Left::Runnable => Doing::Runnable,
-            Left::Blocked(wait) => Doing::Blocked(wait.clone(), woken_early),
+            Left::Blocked(wait) => {
+                if matches!(wait.on, Object::Futex { .. }) {
+                    self.begins.add(thread.since);
+                }
+                Doing::Blocked(wait.clone(), woken_early)
+            }
             Left::Stopped => Doing::Stopped,
             Left::Dead(counters) => {
                 // Whoever died has run; without that, the record of its counters was lost.
@@ -528,7 +544,7 @@ impl Followed {
                         Reason::NoWake,
                         at.saturating_sub(thread.since),
                         By::Unknown,
-                        None,
+                        waits::About::default(),
                     );
                     self.book(index, at, State::Unexplained, Reason::NoWake);
                 }
@@ -591,7 +607,10 @@ impl Followed {
         // One that was over before the window began is none of it.
         if ns > 0 || self.window.is_none() {
             let by = self.ender(waker);
-            self.waits.record(state, reason, ns, by, request.filter(|_| state == State::Disk));
+            let meanwhile = running.filter(|_| state == State::Lock && matches!(waker, Waker::Task { .. }));
+            let meanwhile = meanwhile.map(|waker| self.threads[waker as usize].meanwhile.since(at.saturating_sub(ns)));
+            let about = waits::About { request: request.filter(|_| state == State::Disk), meanwhile };
+            self.waits.record(state, reason, ns, by, about);
             let of_tree = state == State::Lock && matches!(by, By::Thread(_));
             self.threads[index as usize].ended = of_tree.then_some(Ended { at, wait: (state, reason), by, ns });
         }
@@ -617,6 +636,7 @@ impl Followed {
         // hold it up. Then it keeps its own path.
         if until > thread.since {
             thread.states[state as usize] += until - thread.since;
+            thread.meanwhile.add(&self.begins, thread.since, until, &[(state, until - thread.since)]);
             thread.path = path;
             thread.since = until;
         }

@@ -286,6 +286,10 @@ pub struct Ender {
     /// The stack there, the innermost first.
     #[serde(default = "unrecorded")]
     pub stack: Seen<Vec<String>>,
+    /// Of threads that let locks go: what they did while the others waited, as far as that is known, so that it sums to
+    /// `ns` at most. `user` holds the faults as well. In JSON an object, as a thread's states.
+    #[serde(default, serialize_with = "by_state", deserialize_with = "from_states")]
+    pub meanwhile: Vec<(State, Ns)>,
 }
 
 /// What was waited on.

@@ -1,6 +1,6 @@
 //! The books closed: the final path and the ledgers, in words and shares that sum to the wall clock.
 
-use super::waits::{By, Requests};
+use super::waits::{About, By, Requests};
 use super::{Doing, Followed, Index};
 use crate::code::Code;
 use crate::path::{Amount, Key};
@@ -125,7 +125,7 @@ impl Followed {
                 self.threads[index as usize].waited.add(self.arch, wait.call, ns);
                 let about = self.about(index, &wait);
                 let reason = classify(&wait, &model::recording::Waker::Unknown, self.arch, about).1;
-                self.waits.record(state, reason, ns, By::Unknown, None);
+                self.waits.record(state, reason, ns, By::Unknown, About::default());
                 reason
             }
             _ => Reason::None,

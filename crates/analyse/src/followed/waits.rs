@@ -1,5 +1,6 @@
 //! How long threads were blocked on what, on the path or not.
 
+use super::meanwhile::Times;
 use crate::code::Code;
 use crate::reason::Reason;
 use model::because::Request;
@@ -40,9 +41,27 @@ pub(crate) struct Wait {
     /// Time by stack, as far as stacks were taken.
     stacks: FxHashMap<u32, Ns>,
     /// How many were ended by whom, and their time.
-    by: FxHashMap<By, (u64, Ns)>,
+    by: FxHashMap<By, Sum>,
     /// Where those who ended it did that, by the time of waits that ended there: as far as stacks were taken.
     from: FxHashMap<(By, u32), Ns>,
+}
+
+/// Waits that were ended by one.
+#[derive(Debug, Default)]
+struct Sum {
+    times: u64,
+    ns: Ns,
+    /// What that one did in the time, as far as it is known.
+    meanwhile: Times,
+}
+
+/// What is known of one wait.
+#[derive(Debug, Default)]
+pub(crate) struct About {
+    /// The request to a disk whose end ended it.
+    pub(crate) request: Option<Request>,
+    /// What whoever ended it did while it lasted.
+    pub(crate) meanwhile: Option<Times>,
 }
 
 /// Who or what ended a wait.
@@ -100,8 +119,8 @@ impl Wait {
     /// Who or what ended them, most time first; `locks` are let go somewhere.
     pub(crate) fn enders(&self, locks: bool, code: &Code) -> Vec<Ender> {
         let mut by: Vec<_> = self.by.iter().collect();
-        by.sort_by_key(|(by, (_, ns))| (Reverse(*ns), **by));
-        let ender = |(by, (times, ns)): (&By, &(u64, Ns))| {
+        by.sort_by_key(|(by, sum)| (Reverse(sum.ns), **by));
+        let ender = |(by, sum): (&By, &Sum)| {
             let (kind, name) = by.show();
             let from = self.from.iter().filter(|((of, _), _)| of == by);
             let most = from.max_by_key(|((_, node), ns)| (**ns, *node)).map(|((_, node), _)| *node);
@@ -113,7 +132,8 @@ impl Wait {
                 }
                 None => (Seen::Absent, Seen::Absent),
             };
-            Ender { kind: kind.to_owned(), name, times: *times, ns: *ns, place, stack }
+            let meanwhile = State::ALL.into_iter().zip(sum.meanwhile).filter(|(_, ns)| *ns > 0).collect();
+            Ender { kind: kind.to_owned(), name, times: sum.times, ns: sum.ns, place, stack, meanwhile }
         };
         by.into_iter().map(ender).collect()
     }
@@ -125,12 +145,12 @@ impl Wait {
 }
 
 impl Waits {
-    pub(crate) fn record(&mut self, state: State, reason: Reason, ns: Ns, by: By, request: Option<Request>) {
+    pub(crate) fn record(&mut self, state: State, reason: Reason, ns: Ns, by: By, about: About) {
         let known = self.rows.contains_key(&(state, reason));
         let reason = if !known && self.rows.len() >= FILES { reason.of_many() } else { reason };
         let known = self.rows.len() < DISTINCT || self.rows.contains_key(&(state, reason));
         let row = self.rows.entry((state, if known { reason } else { Reason::None })).or_default();
-        if let Some(request) = request {
+        if let Some(request) = about.request {
             row.requests.count += 1;
             row.requests.queue_ns += request.queue_ns;
             row.requests.device_ns += request.device_ns;
@@ -138,7 +158,11 @@ impl Waits {
         }
         let by = if row.by.len() < ENDERS || row.by.contains_key(&by) { by } else { By::Unknown };
         let ended = row.by.entry(by).or_default();
-        (ended.0, ended.1) = (ended.0 + 1, ended.1 + ns);
+        ended.times += 1;
+        ended.ns += ns;
+        for (sum, more) in ended.meanwhile.iter_mut().zip(about.meanwhile.unwrap_or_default()) {
+            *sum += more;
+        }
         row.total_ns += ns;
         row.lengths.record(ns);
     }

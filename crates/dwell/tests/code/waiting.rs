@@ -49,6 +49,8 @@ fn a_lock_names_who_let_it_go_and_where() {
                 continue;
             };
             let ns = ender["ns"].as_u64().unwrap_or(0);
+            let meanwhile = |state: &str| ender["meanwhile"][state].as_u64().unwrap_or(0);
+            claims.waited(&format!("the time that {who} slept with it"), meanwhile("sleep"), ns, meanwhile("runqueue"));
             // What it then waited for a CPU, five times, is none of it.
             claims.waited(&format!("the time that {who} held it"), ns, truth.ns(who), truth.ns(who) / 10);
             let stack = ender["stack"].as_array().map_or(&[][..], Vec::as_slice);
@@ -56,7 +58,8 @@ fn a_lock_names_who_let_it_go_and_where() {
             claims.that(named("unlock") && named("holds_in_turn"), format!("{who}'s stack is {stack:?}"));
         }
         let said = told.page.replace("\n      ", " ");
-        claims.that(said.contains("unlocked by late (5 times) in lets_go_late (waits.c:"), told.page.clone());
+        let named = "unlocked by late (5 times, meanwhile sleep ";
+        claims.that(said.contains(named) && said.contains("in lets_go_late (waits.c:"), told.page.clone());
     });
 }
 

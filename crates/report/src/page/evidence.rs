@@ -5,7 +5,7 @@ use crate::clean::clean;
 use crate::paint::{Ink, Line};
 use crate::table::{Column, Table, figure, text};
 use crate::units::{count, counted, duration, share_of_one};
-use model::run::{CallRow, FunctionRow, Share, WaitRow};
+use model::run::{CallRow, Ender, FunctionRow, Share, WaitRow};
 use model::{Ns, Run, Seen, State};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -40,8 +40,8 @@ pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
         };
         let on = match &wait.on.name {
             Seen::Value(name) if kind.len() > 1 && is_asked(wait) => {
-                let others = kind.len() as u64 - 1;
-                format!("{} {name} and {}", wait.on.kind, counted(others, "other name"))
+                let server = name.split(" for ").next().unwrap_or(name);
+                format!("{} {server} for {} names", wait.on.kind, count(kind.len() as u64))
             }
             _ if kind.len() > 1 => format!("{} files", count(kind.len() as u64)),
             Seen::Value(name) if !name.is_empty() => format!("{} {name}", wait.on.kind),
@@ -218,7 +218,7 @@ fn ended_by(wait: &WaitRow, look: Look) -> String {
                 _ => String::new(),
             };
             let name = clean(&ender.name, look.unicode);
-            format!("{name} ({}{outside}){place}", counted(ender.times, "time"))
+            format!("{name} ({}{outside}{}){place}", counted(ender.times, "time"), meanwhile(ender))
         })
         .collect();
     // A thread is also woken by conditions, barriers and the end of another.
@@ -226,6 +226,15 @@ fn ended_by(wait: &WaitRow, look: Look) -> String {
     let unlocked = let_go.into_iter().any(|name| name.contains("unlock") || name.contains("release_lock"));
     let how = if unlocked { "unlocked" } else { "ended" };
     if who.is_empty() { String::new() } else { format!("; {how} by {}", who.join(", ")) }
+}
+
+/// How most of the time went by for a thread that let a lock go, as far as that is known: it was held for a reason.
+fn meanwhile(ender: &Ender) -> String {
+    let mut states: Vec<_> = ender.meanwhile.iter().filter(|(_, ns)| *ns >= ender.ns.max(10) / 10).collect();
+    states.sort_by_key(|(_, ns)| Reverse(*ns));
+    let share = |ns: Ns| share_of_one(ns as f64 / ender.ns.max(1) as f64);
+    let said: Vec<_> = states.iter().take(2).map(|(state, ns)| format!("{} {}", state.name(), share(*ns))).collect();
+    if said.is_empty() { String::new() } else { format!(", meanwhile {}", said.join(" and ")) }
 }
 
 /// The system calls of the tree, most CPU time first, and its faults.
