@@ -46,7 +46,7 @@ struct Piece {
 }
 
 impl Meanwhile {
-    /// From then to then it did these, in an order that is not known.
+    /// From then to then it did these, in an order that is not known. They are all of it.
     pub(super) fn add(&mut self, begins: &Begins, from: Ns, to: Ns, parts: &[(State, Ns)]) {
         let Some(first) = begins.0.front().copied().filter(|first| *first < to && from < to) else { return };
         self.0.retain(|piece| piece.to > first);
@@ -69,9 +69,13 @@ impl Meanwhile {
         }
         let Some(piece) = self.0.last_mut() else { return };
         piece.to = to;
-        for (state, ns) in parts {
+        let mut rest = to - from;
+        for (index, (state, ns)) in parts.iter().enumerate() {
             let share = u128::from(*ns) * u128::from(to - from) / u128::from(of.max(1));
-            piece.times[*state as usize] += u64::try_from(share).unwrap_or(*ns);
+            let last = index + 1 == parts.len();
+            let share = if last { rest } else { u64::try_from(share).unwrap_or(rest).min(rest) };
+            piece.times[*state as usize] += share;
+            rest -= share;
         }
     }
 
