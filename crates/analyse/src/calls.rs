@@ -88,13 +88,25 @@ pub(crate) enum Limit {
 /// What limit a call can have.
 pub(crate) fn limit_of(name: &str) -> Limit {
     match name {
-        "futex" | "futex_time64" | "futex_wait" | "futex_waitv" | "semtimedop" | "semtimedop_time64" | "mq_timedreceive"
-        | "mq_timedreceive_time64" | "mq_timedsend" | "mq_timedsend_time64" | "rt_sigtimedwait" | "rt_sigtimedwait_time64"
-        | "io_getevents" | "io_pgetevents" | "io_pgetevents_time64" => Limit::Some,
-        "poll" | "ppoll" | "ppoll_time64" | "select" | "_newselect" | "pselect6" | "pselect6_time64" | "epoll_wait"
-        | "epoll_pwait" | "epoll_pwait2" | "io_uring_enter" => Limit::OfSeveral,
-        "read" | "readv" | "recvfrom" | "recvmsg" | "recv" | "write" | "writev" | "sendto" | "sendmsg" | "send"
-        | "accept" | "accept4" | "connect" | "socketcall" => Limit::OfSocket,
+        "futex"
+        | "futex_time64"
+        | "futex_wait"
+        | "futex_waitv"
+        | "semtimedop"
+        | "semtimedop_time64"
+        | "mq_timedreceive"
+        | "mq_timedreceive_time64"
+        | "mq_timedsend"
+        | "mq_timedsend_time64"
+        | "rt_sigtimedwait"
+        | "rt_sigtimedwait_time64"
+        | "io_getevents"
+        | "io_pgetevents"
+        | "io_pgetevents_time64" => Limit::Some,
+        "poll" | "ppoll" | "ppoll_time64" | "select" | "_newselect" | "pselect6" | "pselect6_time64"
+        | "epoll_wait" | "epoll_pwait" | "epoll_pwait2" | "io_uring_enter" => Limit::OfSeveral,
+        "read" | "readv" | "recvfrom" | "recvmsg" | "recv" | "write" | "writev" | "sendto" | "sendmsg"
+        | "send" | "accept" | "accept4" | "connect" | "socketcall" => Limit::OfSocket,
         "recvmmsg" | "recvmmsg_time64" => Limit::Some,
         _ => Limit::None,
     }

@@ -169,7 +169,8 @@ impl Code {
             let script = matches!(found, Some(Place::Script { .. }));
             if script || own.is_none() && !found.is_some_and(frames::is_of_library) {
                 let frames = frames::of(found, self.names.get(place));
-                let frame = frames.into_iter().find(|frame| script || !frames::is_of_runtime(&frame.function));
+                let frame =
+                    frames.into_iter().find(|frame| script || !frames::is_of_runtime(&frame.function));
                 own = frame.map(|frame| frames::words(&frame));
             }
             if script {

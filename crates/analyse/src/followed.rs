@@ -22,6 +22,7 @@ use crate::lookups::Lookups;
 use crate::path::{Path, Place, Slicing};
 use crate::reason::{On, Reason, becomes_ready, classify, for_a_name, is_for_several};
 use crate::split::{Counts, Kind, one};
+use meanwhile::{Begins, Meanwhile};
 use model::because::{Because, Request};
 use model::recording::{
     Attached, Calls, Comm, Counters, Ends, Event, In, Left, Mode, Object, Out, Wait, Waker,
@@ -29,7 +30,6 @@ use model::recording::{
 use model::{Call, Header, Ns, Pid, State, Tid};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use meanwhile::{Begins, Meanwhile};
 use waits::{By, Ended, Waits};
 
 pub(crate) use close::Closed;
@@ -608,11 +608,13 @@ impl Followed {
         if ns > 0 || self.window.is_none() {
             let by = self.ender(waker);
             let meanwhile = running.filter(|_| state == State::Lock && matches!(waker, Waker::Task { .. }));
-            let meanwhile = meanwhile.map(|waker| self.threads[waker as usize].meanwhile.since(at.saturating_sub(ns)));
+            let meanwhile =
+                meanwhile.map(|waker| self.threads[waker as usize].meanwhile.since(at.saturating_sub(ns)));
             let about = waits::About { request: request.filter(|_| state == State::Disk), meanwhile };
             self.waits.record(state, reason, ns, by, about);
             let of_tree = state == State::Lock && matches!(by, By::Thread(_));
-            self.threads[index as usize].ended = of_tree.then_some(Ended { at, wait: (state, reason), by, ns });
+            self.threads[index as usize].ended =
+                of_tree.then_some(Ended { at, wait: (state, reason), by, ns });
         }
         if state == State::Network {
             self.connections.waited(&wait, waker, ns);

@@ -253,7 +253,9 @@ pub(crate) fn for_a_name(
     waker: &Waker,
     answer: impl Fn(Ends) -> Option<Question>,
 ) -> Reason {
-    let (Reason::Wait(call, On::Udp(..)), Waker::Network { ready, .. }) = (reason, waker) else { return reason };
+    let (Reason::Wait(call, On::Udp(..)), Waker::Network { ready, .. }) = (reason, waker) else {
+        return reason;
+    };
     let socket = match (&wait.on, ready) {
         (_, Some(ready)) => Some(*ready),
         (Object::Net(ends), None) => Some(*ends),

@@ -82,11 +82,17 @@ fn what_an_earlier_waker_worked_on_says_nothing_of_this_wait() {
 /// The stack `unlock` (of the C library) called by `lets_go` called by `main`, innermost last.
 fn stack(story: &mut Story) -> u32 {
     for (number, (module, name)) in
-        [("/app", "main"), ("/app", "lets_go"), ("/lib/libc.so.6", "pthread_mutex_unlock")].into_iter().enumerate()
+        [("/app", "main"), ("/app", "lets_go"), ("/lib/libc.so.6", "pthread_mutex_unlock")]
+            .into_iter()
+            .enumerate()
     {
         let number = number as u32;
         let place = Place::Native { module: module.into(), address: u64::from(number) };
-        let function = Function { name: Some(name.into()), source: Some(("/src/app.c".into(), number + 1)), inlined: false };
+        let function = Function {
+            name: Some(name.into()),
+            source: Some(("/src/app.c".into(), number + 1)),
+            inlined: false,
+        };
         story.push(|_| Event::Place { id: number, place });
         story.push(|_| Event::Named { place: number, functions: vec![function] });
         story.push(|_| Event::Node { id: number + 1, caller: number, place: number });
@@ -108,7 +114,9 @@ fn a_lock_says_where_it_was_let_go_and_what_went_on_until_then() {
         Event::Wake { at, cpu: 1, tid: ROOT, waker: by_task(CHILD), calls: inside(FUTEX, 2) }
     });
     story.after(2).comes(ROOT);
-    let from = |woken_at, node| move |at| Event::Because { at, tid: ROOT, because: Because::From { woken_at, node } };
+    let from = |woken_at, node| {
+        move |at| Event::Because { at, tid: ROOT, because: Because::From { woken_at, node } }
+    };
     story.push(from(woken_at, node));
     // Of a wake-up that has been followed by another since.
     story.push(from(woken_at - 1, 1));
@@ -165,7 +173,11 @@ fn a_wait_that_an_answer_ended_is_for_the_name_that_was_asked() {
 fn limits_that_ran_out_are_told_from_sleeps_and_from_alarms() {
     let timer = |call, on| {
         let mut story = Story::begins();
-        story.leaves(ROOT, waiting_in(call, on), none()).after(30).wakes(ROOT, Waker::Timer, none()).comes(ROOT);
+        story
+            .leaves(ROOT, waiting_in(call, on), none())
+            .after(30)
+            .wakes(ROOT, Waker::Timer, none())
+            .comes(ROOT);
         let run = story.ends();
         row(&run, State::Sleep).on.name.value().cloned()
     };

@@ -282,14 +282,18 @@ fn names_have_the_times_that_their_server_and_tcpdump_saw() {
         claims.that(obeyed.is_empty(), format!("{obeyed:?} in {:?}", told.page));
         claims.that(told.page.contains("python.test"), &told.page);
         // The waits for these answers have the names, in the resolver's poll and in a plain recv.
-        for (name, times, calls) in
-            [("python.test", 3, &["poll"][..]), ("nope.test", 1, &["poll"]), ("hand\\.made.\\027[2j.test", 1, &["recvfrom"])]
-        {
+        for (name, times, calls) in [
+            ("python.test", 3, &["poll"][..]),
+            ("nope.test", 1, &["poll"]),
+            ("hand\\.made.\\027[2j.test", 1, &["recvfrom"]),
+        ] {
             let named = format!("127.0.0.1:53 for {name}");
             let waits = told.run["waits"].as_array().into_iter().flatten().filter(|row| {
                 row["on"]["name"] == named.as_str() && calls.iter().any(|call| row["call"] == *call)
             });
-            let sums = waits.fold((0, 0), |sums, row| (sums.0 + number(&row["calls"]), sums.1 + number(&row["total_ns"])));
+            let sums = waits.fold((0, 0), |sums, row| {
+                (sums.0 + number(&row["calls"]), sums.1 + number(&row["total_ns"]))
+            });
             claims.equal(&format!("waits for {name}"), sums.0, times);
             let so = (times * 25 * MS..times * 60 * MS).contains(&sums.1);
             claims.that(so, format!("waited {} ns for {name}, which takes 30 ms each time", sums.1));

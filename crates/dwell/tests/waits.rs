@@ -38,11 +38,15 @@ os.wait()
 
 #[test]
 fn whoever_polls_several_waits_for_what_the_waker_wrote_to() {
-    for (how, calls) in [("epoll", &["epoll_wait"][..]), ("poll", &["poll"]), ("select", &["select", "pselect6"])] {
+    for (how, calls) in
+        [("epoll", &["epoll_wait"][..]), ("poll", &["poll"]), ("select", &["select", "pselect6"])]
+    {
         hold(&[python(), "-c", POLLER, how], |told, claims| {
             let polled = |row: &Value| calls.iter().any(|call| row["call"] == *call);
-            let on_pipes =
-                total(rows(told, move |row| polled(row) && row["on"]["kind"] == "pipe" && row["reason"] == "pipe"), "calls");
+            let on_pipes = total(
+                rows(told, move |row| polled(row) && row["on"]["kind"] == "pipe" && row["reason"] == "pipe"),
+                "calls",
+            );
             claims.that(on_pipes >= 9, format!("{how}: {on_pipes} of 10 waits are on a pipe"));
         });
     }
@@ -109,14 +113,22 @@ fn io_uring_says_what_became_ready() {
                 })
             };
             claims.equal("waits on the pipe", total(of("pipe", "pipe"), "calls"), 10);
-            claims.waited("pipe", total(of("pipe", "pipe"), "total_ns"), truth.ns("pipe"), truth.ns("pipe") / 10);
+            claims.waited(
+                "pipe",
+                total(of("pipe", "pipe"), "total_ns"),
+                truth.ns("pipe"),
+                truth.ns("pipe") / 10,
+            );
             claims.that(total(of("disk", "device"), "requests") > 0, "no request to a disk ended a wait");
             let external = total(of("other-wait", "external"), "calls");
             claims.equal("waits on what cannot be told", external, 0);
             // What a worker waited for the disk is on its own account.
-            let workers: Vec<_> = told.run["threads"].as_array().into_iter().flatten().filter(|thread| {
-                thread["name"].as_str().is_some_and(|name| name.starts_with("iou-wrk-"))
-            }).collect();
+            let workers: Vec<_> = told.run["threads"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter(|thread| thread["name"].as_str().is_some_and(|name| name.starts_with("iou-wrk-")))
+                .collect();
             claims.that(how != "worker" || !workers.is_empty(), "its worker is no thread of the tree");
         });
     }
@@ -140,7 +152,9 @@ for thread in threads: thread.join()
 #[test]
 fn a_wait_for_a_lock_names_its_address_and_who_held_it() {
     hold(&[python(), "-c", HOLDERS], |told, claims| {
-        let named = |row: &Value| row["reason"] == "lock" && row["on"]["name"].as_str().is_some_and(|name| name.starts_with("0x"));
+        let named = |row: &Value| {
+            row["reason"] == "lock" && row["on"]["name"].as_str().is_some_and(|name| name.starts_with("0x"))
+        };
         let longest = rows(told, named).max_by_key(|row| row["max_ns"].as_u64());
         let Some(row) = longest else {
             claims.that(false, "no lock has an address");
@@ -152,13 +166,22 @@ fn a_wait_for_a_lock_names_its_address_and_who_held_it() {
             thread.is_some_and(|ender| ender["name"].as_str().is_some_and(|name| name.starts_with("python"))),
             format!("it was ended by {by:?}"),
         );
-        claims.equal("times of all who ended it", total(by.iter(), "times"), row["calls"].as_u64().unwrap_or(0));
-        claims.equal("time of all who ended it", total(by.iter(), "ns"), row["total_ns"].as_u64().unwrap_or(0));
+        claims.equal(
+            "times of all who ended it",
+            total(by.iter(), "times"),
+            row["calls"].as_u64().unwrap_or(0),
+        );
+        claims.equal(
+            "time of all who ended it",
+            total(by.iter(), "ns"),
+            row["total_ns"].as_u64().unwrap_or(0),
+        );
         let octaves = row["histogram"].as_array().cloned().unwrap_or_default();
         let counted: u64 = octaves.iter().filter_map(|pair| pair[1].as_u64()).sum();
         claims.equal("waits of all octaves", counted, row["calls"].as_u64().unwrap_or(0));
         let longest = octaves.last().and_then(|pair| pair[0].as_u64()).unwrap_or(0);
-        claims.that(longest > row["max_ns"].as_u64().unwrap_or(u64::MAX), "the longest is in the last octave");
+        claims
+            .that(longest > row["max_ns"].as_u64().unwrap_or(u64::MAX), "the longest is in the last octave");
     });
 }
 

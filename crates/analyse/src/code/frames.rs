@@ -80,7 +80,18 @@ pub(super) fn is_of_library(place: &Place) -> bool {
 
 /// The same of a function, where such a library is linked into the program.
 pub(super) fn is_of_runtime(function: &str) -> bool {
-    const STARTS: &[&str] = &["std::", "<std::", "core::", "<core::", "parking_lot", "runtime.", "pthread_", "__pthread_", "__lll_", "syscall"];
+    const STARTS: &[&str] = &[
+        "std::",
+        "<std::",
+        "core::",
+        "<core::",
+        "parking_lot",
+        "runtime.",
+        "pthread_",
+        "__pthread_",
+        "__lll_",
+        "syscall",
+    ];
     STARTS.iter().any(|start| function.starts_with(start))
 }
 

@@ -50,11 +50,18 @@ fn a_lock_names_who_let_it_go_and_where() {
             };
             let ns = ender["ns"].as_u64().unwrap_or(0);
             let meanwhile = |state: &str| ender["meanwhile"][state].as_u64().unwrap_or(0);
-            claims.waited(&format!("the time that {who} slept with it"), meanwhile("sleep"), ns, meanwhile("runqueue"));
+            claims.waited(
+                &format!("the time that {who} slept with it"),
+                meanwhile("sleep"),
+                ns,
+                meanwhile("runqueue"),
+            );
             // What it then waited for a CPU, five times, is none of it.
             claims.waited(&format!("the time that {who} held it"), ns, truth.ns(who), truth.ns(who) / 10);
             let stack = ender["stack"].as_array().map_or(&[][..], Vec::as_slice);
-            let named = |name: &str| stack.iter().any(|frame| frame.as_str().is_some_and(|frame| frame.contains(name)));
+            let named = |name: &str| {
+                stack.iter().any(|frame| frame.as_str().is_some_and(|frame| frame.contains(name)))
+            };
             claims.that(named("unlock") && named("holds_in_turn"), format!("{who}'s stack is {stack:?}"));
         }
         let said = told.page.replace("\n      ", " ");

@@ -97,7 +97,9 @@ pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
             .take(STACKS)
             .flat_map(|wait| from(wait, look)),
     );
-    lines.extend(waits.iter().filter(|wait| is_of_a_lock(wait, run)).take(STACKS).flat_map(|wait| from(wait, look)));
+    lines.extend(
+        waits.iter().filter(|wait| is_of_a_lock(wait, run)).take(STACKS).flat_map(|wait| from(wait, look)),
+    );
     lines
 }
 
@@ -233,7 +235,8 @@ fn meanwhile(ender: &Ender) -> String {
     let mut states: Vec<_> = ender.meanwhile.iter().filter(|(_, ns)| *ns >= ender.ns.max(10) / 10).collect();
     states.sort_by_key(|(_, ns)| Reverse(*ns));
     let share = |ns: Ns| share_of_one(ns as f64 / ender.ns.max(1) as f64);
-    let said: Vec<_> = states.iter().take(2).map(|(state, ns)| format!("{} {}", state.name(), share(*ns))).collect();
+    let said: Vec<_> =
+        states.iter().take(2).map(|(state, ns)| format!("{} {}", state.name(), share(*ns))).collect();
     if said.is_empty() { String::new() } else { format!(", meanwhile {}", said.join(" and ")) }
 }
 

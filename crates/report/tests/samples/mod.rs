@@ -8,7 +8,8 @@ use model::network::Began;
 use model::peers::{ConnectionRow, DelayedAck, Lengths, LookupRow};
 use model::recording::{Ending, Host};
 use model::run::{
-    Bound, CallRow, Class, Ender, Faults, FunctionRow, LineRow, Phases, Run, Share, Shares, Thread, WaitOn, WaitRow,
+    Bound, CallRow, Class, Ender, Faults, FunctionRow, LineRow, Phases, Run, Share, Shares, Thread, WaitOn,
+    WaitRow,
 };
 use model::{Ns, Seen};
 use std::collections::BTreeMap;
@@ -227,7 +228,8 @@ fn wait(
 
 /// The same wait with the stacks of both ends, for a lock that `who` let go at `place`.
 fn unlocked(wait: WaitRow, who: &str, place: &str, meanwhile: &[(State, Ns)]) -> WaitRow {
-    let stack = |inner: &str| Seen::Value(vec![inner.to_owned(), place.to_owned(), "main (main.c:9)".to_owned()]);
+    let stack =
+        |inner: &str| Seen::Value(vec![inner.to_owned(), place.to_owned(), "main (main.c:9)".to_owned()]);
     let by = Ender {
         kind: "thread".into(),
         name: who.into(),
@@ -449,7 +451,12 @@ pub(crate) fn hostile() -> Run {
     hostile.coverage.checks = vec![Check { what: "\x1b#8".into(), ours_ns: 1, theirs_ns: 2, agrees: false }];
     hostile.waits = vec![wait(Disk, "\x1bM", ("file", &format!("\x1b[6n{wide}")), 3, 20 * MS, 20 * MS)];
     let lock = wait(Lock, "futex", ("udp", "\x1b[6n for \x1b[2J"), 3, 20 * MS, 0);
-    hostile.waits.push(unlocked(lock, "\x1b[2Junlock\r", &format!("\x1b[5munlock{wide}"), &[(Sleep, 20 * MS)]));
+    hostile.waits.push(unlocked(
+        lock,
+        "\x1b[2Junlock\r",
+        &format!("\x1b[5munlock{wide}"),
+        &[(Sleep, 20 * MS)],
+    ));
     hostile.syscalls = Seen::Value(vec![call("\x1b[5m", 1, 1, MS, MS), call(&long, 1, 0, MS, MS)]);
     hostile.functions = Seen::unseen("\x1b[?1049h\u{202e}");
     hostile.threads = (1..5).map(|id| thread(id, id, "\x1b[7m\u{200f}t", &[(User, 20 * MS)])).collect();
@@ -539,9 +546,7 @@ pub(crate) fn crawler() -> Run {
         ("crawler", 60, 60, User, "", 310 * MS, 300),
     ];
     let mut crawler = run(&["./crawler"], places, 0.04);
-    crawler.waits = vec![
-        wait(Network, "recvfrom", ("tcp", "198.51.100.7:443"), 240, 2_800 * MS, 2_800 * MS),
-    ];
+    crawler.waits = vec![wait(Network, "recvfrom", ("tcp", "198.51.100.7:443"), 240, 2_800 * MS, 2_800 * MS)];
     crawler.waits.extend((0..13).map(|host| {
         let name = format!("192.0.2.53:53 for host{host}.example.org");
         wait(Network, "poll", ("udp", &name), 4, (130 - host) * MS, (130 - host) * MS)

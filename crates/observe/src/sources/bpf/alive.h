@@ -91,6 +91,7 @@ int find_alive(u64 *ctx)
 			record.head.flags |= F_IO;
 		/* The descriptors of a poll, and paths, are in memory that cannot be read from here. */
 		u8 kind = record.call == NO_CALL ? ARG_NONE : arg_kind[index_of(record.call) & (2 * CALLS - 1)];
+		thread->kind = kind;
 		if (kind == ARG_FD || kind == ARG_EPOLL || kind == ARG_RING || kind == ARG_FDS || kind == ARG_FUTEX)
 			record.object = object_of(task, files, thread, thread->call, now);
 	}

@@ -46,7 +46,8 @@ struct thread {
 	u32 ended_tid; /* whose wait that was */
 	u8 left;       /* how it left; LEFT_NONE while it is on a CPU */
 	u8 used;       /* slots */
-	u16 worker;    /* it is one of io_uring's, which make no calls: all its time is of one */
+	u8 kind;       /* what the call in which it blocked last takes first: ARG_… */
+	u8 worker;     /* it is one of io_uring's, which make no calls: all its time is of one */
 	struct python_thread python;
 	u64 file[2], inode[2]; /* objects that user space knows already */
 	u64 path_told; /* when the call was entered whose path user space knows */

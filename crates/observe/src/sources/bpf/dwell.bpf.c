@@ -303,6 +303,7 @@ int sched_switch(u64 *ctx)
 				flags |= F_UNINTERRUPTIBLE;
 			if (in_iowait(prev))
 				flags |= F_IO;
+			out->kind = arg_kind[index_of(call) & (2 * CALLS - 1)];
 			if (call != NO_CALL)
 				object = object_of(prev, files, out, call, now);
 			else {
@@ -407,9 +408,8 @@ int sched_waking(u64 *ctx)
 	u32 tid = woken->pid;
 	if (unlikely(cpu->request))
 		tell_request(cpu, tid, now);
-	u8 kind = arg_kind[index_of(thread->call) & (2 * CALLS - 1)];
-	if (kind >= ARG_ENDED && by <= BY_OTHER_TASK)
-		tell_ended(thread, waker, kind, tid, now);
+	if (thread->kind >= ARG_ENDED && by <= BY_OTHER_TASK)
+		tell_ended(thread, waker, tid, now);
 	u32 size = with_slots(sizeof(struct wake_record), used);
 	/* Interrupts are off (the woken task's lock is held), but where a task about to sleep wakes itself. */
 	struct wake_record *record = reserve(size, likely(tid != task->pid) ? ALONE : NOT_ALONE);

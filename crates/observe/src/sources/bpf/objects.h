@@ -212,13 +212,13 @@ __attribute__((noinline)) int tell_through(u32 tid, u64 now)
 #define ENDED_NS 100000
 #define WAKER_STACK_NS 5000000
 
-/* The running thread, not an interrupt, ends the wait of another in a call of this kind. Its stack is taken when its
+/* The running thread, not an interrupt, ends the wait of another. Its stack is taken when its
  * own call ends, where that is to wake. */
-__attribute__((noinline)) int tell_ended(struct thread *thread, struct thread *waker, u32 kind, u32 tid, u64 now)
+__attribute__((noinline)) int tell_ended(struct thread *thread, struct thread *waker, u32 tid, u64 now)
 {
 	if (!thread || thread->left != LEFT_BLOCKED)
 		return 0;
-	if (kind >= ARG_SEVERAL)
+	if (thread->kind >= ARG_SEVERAL)
 		return tell_through(tid, now);
 	u64 waited = now - thread->left_at;
 	if (!waker || waited < ENDED_NS)
