@@ -72,6 +72,46 @@ pub fn waits_for(name: &str, uninterruptible: bool) -> State {
     }
 }
 
+/// Whether a call can end since time is up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// Not by a limit: it sleeps, or a timer's signal ends it.
+    None,
+    /// By one that it may be given.
+    Some,
+    /// The same, and a timer may be among what it waits for.
+    OfSeveral,
+    /// By one that its socket may have.
+    OfSocket,
+}
+
+/// What limit a call can have.
+pub(crate) fn limit_of(name: &str) -> Limit {
+    match name {
+        "futex"
+        | "futex_time64"
+        | "futex_wait"
+        | "futex_waitv"
+        | "semtimedop"
+        | "semtimedop_time64"
+        | "mq_timedreceive"
+        | "mq_timedreceive_time64"
+        | "mq_timedsend"
+        | "mq_timedsend_time64"
+        | "rt_sigtimedwait"
+        | "rt_sigtimedwait_time64"
+        | "io_getevents"
+        | "io_pgetevents"
+        | "io_pgetevents_time64" => Limit::Some,
+        "poll" | "ppoll" | "ppoll_time64" | "select" | "_newselect" | "pselect6" | "pselect6_time64"
+        | "epoll_wait" | "epoll_pwait" | "epoll_pwait2" | "io_uring_enter" => Limit::OfSeveral,
+        "read" | "readv" | "recvfrom" | "recvmsg" | "recv" | "write" | "writev" | "sendto" | "sendmsg"
+        | "send" | "accept" | "accept4" | "connect" | "socketcall" => Limit::OfSocket,
+        "recvmmsg" | "recvmmsg_time64" => Limit::Some,
+        _ => Limit::None,
+    }
+}
+
 /// Whether a call works on paths or on files of a filesystem.
 fn is_about_files(name: &str) -> bool {
     const STARTS: &[&str] = &[

@@ -10,7 +10,7 @@ use frames::Expanded;
 use model::profile::{Doing, Moment, Owner, Profile, Weight};
 use model::recording::{Comm, Function, Mode, Place};
 use model::run::Address;
-use model::{Event, Header, Ns, Pid, State, Tid};
+use model::{Event, Header, Ns, Pid, Seen, State, Tid};
 use rustc_hash::FxHashMap;
 pub(crate) use tables::{functions, lines, short_of};
 
@@ -153,15 +153,32 @@ impl Code {
         let mut at = node;
         while let Some((caller, place)) = (at as usize).checked_sub(1).and_then(|at| self.nodes.get(at)) {
             let frames = frames::of(self.places.get(*place as usize), self.names.get(place));
-            words.extend(frames.iter().map(|frame| match &frame.source {
-                Some((file, line)) if *line > 0 => {
-                    format!("{} ({}:{line})", frame.function, frames::base_name(file))
-                }
-                _ => frame.function.clone(),
-            }));
+            words.extend(frames.iter().map(frames::words));
             at = *caller;
         }
         words
+    }
+
+    /// Where a stack is in the program's own code, in words: in a script, or past the C library and what runtimes do for
+    /// a lock.
+    pub(crate) fn own_place(&self, node: u32) -> Seen<String> {
+        let mut own = None;
+        let mut at = node;
+        while let Some((caller, place)) = (at as usize).checked_sub(1).and_then(|at| self.nodes.get(at)) {
+            let found = self.places.get(*place as usize);
+            let script = matches!(found, Some(Place::Script { .. }));
+            if script || own.is_none() && !found.is_some_and(frames::is_of_library) {
+                let frames = frames::of(found, self.names.get(place));
+                let frame =
+                    frames.into_iter().find(|frame| script || !frames::is_of_runtime(&frame.function));
+                own = frame.map(|frame| frames::words(&frame));
+            }
+            if script {
+                break;
+            }
+            at = *caller;
+        }
+        own.map_or_else(|| Seen::unseen("its stack leads through no code of the program"), Seen::Value)
     }
 
     /// The program's own code by instruction, most time first.

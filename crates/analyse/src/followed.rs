@@ -12,6 +12,7 @@
 
 mod close;
 mod files;
+mod meanwhile;
 mod waits;
 mod window;
 
@@ -19,14 +20,17 @@ use crate::calls::{Arch, touches_a_peer};
 use crate::connections::Connections;
 use crate::lookups::Lookups;
 use crate::path::{Path, Place, Slicing};
-use crate::reason::{On, Reason, classify};
+use crate::reason::{On, Reason, becomes_ready, classify, for_a_name, is_for_several};
 use crate::split::{Counts, Kind, one};
+use meanwhile::{Begins, Meanwhile};
 use model::because::{Because, Request};
-use model::recording::{Attached, Calls, Comm, Counters, Ends, Event, In, Left, Mode, Out, Wait, Waker};
+use model::recording::{
+    Attached, Calls, Comm, Counters, Ends, Event, In, Left, Mode, Object, Out, Wait, Waker,
+};
 use model::{Call, Header, Ns, Pid, State, Tid};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use waits::{By, Waits};
+use waits::{By, Ended, Waits};
 
 pub(crate) use close::Closed;
 pub(crate) use files::{File, Files};
@@ -73,10 +77,14 @@ struct Thread {
     just_came: bool,
     /// What it blocked on last.
     last_wait: Option<(State, Reason)>,
+    /// What ended its last wait for a lock, where that was a thread of the tree.
+    ended: Option<Ended>,
     /// The page that the fault it is in needs, by device and inode.
     page: Option<(u32, u64)>,
     /// The end of this request is about to wake it.
     request: Option<(Ns, Request)>,
+    /// What the next wake-up at that time comes through.
+    through: Option<(Ns, Object)>,
     /// Events were lost: what it did since is not known.
     doubtful: bool,
     states: [Ns; State::ALL.len()],
@@ -84,6 +92,8 @@ struct Thread {
     counters: Option<Counters>,
     /// What the kernel had counted when the thread was found alive.
     before: Counters,
+    /// What it did while others waited for locks.
+    meanwhile: Meanwhile,
     /// How it waited, for whether it did anything in a window.
     waited: window::Waited,
     /// Whose places it is found in: its own, or those shared by the many.
@@ -117,6 +127,8 @@ pub(crate) struct Followed {
     place_of: Vec<(Index, State, Reason)>,
     sent: FxHashMap<Ends, Sent>,
     waits: Waits,
+    /// When the latest waits for locks began.
+    begins: Begins,
     files: Files,
     connections: Connections,
     lookups: Lookups,
@@ -150,6 +162,7 @@ impl Followed {
             place_of: Vec::new(),
             sent: FxHashMap::default(),
             waits: Waits::default(),
+            begins: Begins::default(),
             files: Files::new(&header.devices),
             connections: Connections::default(),
             lookups: Lookups::default(),
@@ -268,12 +281,22 @@ impl Followed {
                     self.threads[*index as usize].request = Some((*at, *request));
                 }
             }
+            Event::Because { at, tid, because: Because::Through(object) } => {
+                if let Some(index) = self.by_tid.get(tid) {
+                    self.threads[*index as usize].through = Some((*at, object.clone()));
+                }
+            }
+            Event::Because { tid, because: Because::From { woken_at, node }, .. } => {
+                let ended = self.by_tid.get(tid).and_then(|index| self.threads[*index as usize].ended);
+                if let Some(ended) = ended.filter(|ended| ended.at == *woken_at) {
+                    self.waits.ended_from(&ended, *node);
+                }
+            }
             Event::Look { .. }
             | Event::Place { .. }
             | Event::Node { .. }
             | Event::SampleStack { .. }
             | Event::Named { .. }
-            | Event::Because { .. }
             | Event::Path { .. }
             | Event::Connection(_)
             | Event::Lookup(_)
@@ -326,13 +349,16 @@ impl Followed {
             woken_early: false,
             just_came: true,
             last_wait: None,
+            ended: None,
             page: None,
             request: None,
+            through: None,
             doubtful: false,
             states: [0; State::ALL.len()],
             samples: Counts::default(),
             counters: None,
             before: Counters::default(),
+            meanwhile: Meanwhile::default(),
             waited: window::Waited::default(),
             places_of,
             own,
@@ -397,6 +423,7 @@ impl Followed {
         }
         let since = thread.since;
         thread.states[state as usize] += at - since;
+        thread.meanwhile.add(&self.begins, since, at, &[(state, at - since)]);
         thread.since = at;
         self.path_of(index).add(slicing, since, at, &[], place, true);
     }
@@ -435,6 +462,8 @@ impl Followed {
         let thread = &mut self.threads[index as usize];
         thread.states[State::Kernel as usize] += at - since - room;
         thread.states[State::User as usize] += room;
+        let parts = [(State::Kernel, at - since - room), (State::User, room)];
+        thread.meanwhile.add(&self.begins, since, at, &parts);
         let (own, begun) = (thread.own, std::mem::take(&mut thread.just_came));
         thread.since = at;
         self.path_of(index).add(slicing, since, at, &inside, own, begun);
@@ -447,7 +476,12 @@ impl Followed {
         let woken_early = std::mem::take(&mut thread.woken_early);
         thread.doing = match &out.left {
             Left::Runnable => Doing::Runnable,
-            Left::Blocked(wait) => Doing::Blocked(wait.clone(), woken_early),
+            Left::Blocked(wait) => {
+                if matches!(wait.on, Object::Futex { .. }) {
+                    self.begins.add(thread.since);
+                }
+                Doing::Blocked(wait.clone(), woken_early)
+            }
             Left::Stopped => Doing::Stopped,
             Left::Dead(counters) => {
                 // Whoever died has run; without that, the record of its counters was lost.
@@ -510,7 +544,7 @@ impl Followed {
                         Reason::NoWake,
                         at.saturating_sub(thread.since),
                         By::Unknown,
-                        None,
+                        waits::About::default(),
                     );
                     self.book(index, at, State::Unexplained, Reason::NoWake);
                 }
@@ -544,8 +578,13 @@ impl Followed {
         };
         let Some(index) = self.by_tid.get(&tid).copied() else { return };
         let thread = &mut self.threads[index as usize];
+        let through = thread.through.take().filter(|(of, _)| *of == at).map(|(_, object)| object);
         let wait = match &thread.doing {
-            Doing::Blocked(wait, _) => wait.clone(),
+            // What it polls is told by the waker, who works on what became ready.
+            Doing::Blocked(wait, _) => match through {
+                Some(on) if is_for_several(wait) && becomes_ready(&on) => Wait { on, ..wait.clone() },
+                _ => wait.clone(),
+            },
             Doing::Stopped => {
                 self.book(index, at, State::Stopped, Reason::None);
                 self.threads[index as usize].doing = Doing::Runnable;
@@ -562,11 +601,20 @@ impl Followed {
         thread.waited.add(self.arch, wait.call, ns);
         let about = self.about(index, &wait);
         let (state, reason) = classify(&wait, waker, self.arch, about);
+        let answer = |socket| self.lookups.answer(socket, at.saturating_sub(ns), at);
+        let reason = for_a_name(reason, &wait, waker, answer);
         self.threads[index as usize].last_wait = Some((state, reason));
         // One that was over before the window began is none of it.
         if ns > 0 || self.window.is_none() {
             let by = self.ender(waker);
-            self.waits.record(state, reason, ns, by, request.filter(|_| state == State::Disk));
+            let meanwhile = running.filter(|_| state == State::Lock && matches!(waker, Waker::Task { .. }));
+            let meanwhile =
+                meanwhile.map(|waker| self.threads[waker as usize].meanwhile.since(at.saturating_sub(ns)));
+            let about = waits::About { request: request.filter(|_| state == State::Disk), meanwhile };
+            self.waits.record(state, reason, ns, by, about);
+            let of_tree = state == State::Lock && matches!(by, By::Thread(_));
+            self.threads[index as usize].ended =
+                of_tree.then_some(Ended { at, wait: (state, reason), by, ns });
         }
         if state == State::Network {
             self.connections.waited(&wait, waker, ns);
@@ -590,6 +638,7 @@ impl Followed {
         // hold it up. Then it keeps its own path.
         if until > thread.since {
             thread.states[state as usize] += until - thread.since;
+            thread.meanwhile.add(&self.begins, thread.since, until, &[(state, until - thread.since)]);
             thread.path = path;
             thread.since = until;
         }

@@ -3,6 +3,7 @@
 use crate::reason::show_end;
 use model::network::Lookup;
 use model::peers::{Lengths, LookupRow};
+use model::recording::Ends;
 use model::{Ns, Seen};
 use rustc_hash::FxHashMap;
 use stats::Histogram;
@@ -17,11 +18,23 @@ type Key = (Option<String>, u16, Option<([u8; 16], u16)>);
 /// Who was asked when no name server is known.
 const LIBRARY: &str = "the C library";
 
+/// Names that waits are told apart by.
+const NAMED: usize = 1024;
+
 /// All questions.
 #[derive(Debug, Default)]
 pub(crate) struct Lookups {
     rows: FxHashMap<Key, Sum>,
+    /// By this end's port: the socket on which the last answer came in, when, and to which question.
+    answered: FxHashMap<u16, (Ends, Ns, Question)>,
+    questions: FxHashMap<String, Question>,
+    /// In the order of their numbers.
+    asked: Vec<String>,
 }
+
+/// A question by its number: server and name. The last one stands for all that are not told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Question(u32);
 
 #[derive(Debug, Default)]
 struct Sum {
@@ -77,7 +90,39 @@ impl Lookups {
             sum.first_answer = Some(sum.first_answer.map_or(at, |first| first.min(at)));
             sum.failed += u64::from(lookup.code != Some(0));
             sum.answers.record(at.saturating_sub(lookup.asked_at));
+            if let Some(ends) = lookup.ends {
+                self.answered(ends, &lookup.name, at);
+            }
         }
+    }
+
+    fn answered(&mut self, ends: Ends, name: &str, at: Ns) {
+        let server = show_end(ends.remote, ends.remote_port);
+        let mut words = format!("{server} for {}", name.to_ascii_lowercase());
+        if self.asked.len() >= NAMED && !self.questions.contains_key(&words) {
+            words = format!("{server} for other names");
+        }
+        let next = Question(self.asked.len() as u32);
+        let question = *self.questions.entry(words).or_insert_with_key(|words| {
+            self.asked.push(words.clone());
+            next
+        });
+        self.answered.insert(ends.local_port, (ends, at, question));
+    }
+
+    /// The question whose answer came in on this socket between these times.
+    pub(crate) fn answer(&self, socket: Ends, from: Ns, to: Ns) -> Option<Question> {
+        let (ends, at, question) = self.answered.get(&socket.local_port)?;
+        // A socket need not be bound to an address, nor connected.
+        let local = ends.local == socket.local || is_any(socket.local);
+        let remote = (ends.remote, ends.remote_port) == (socket.remote, socket.remote_port);
+        let fits = local && (remote || socket.remote_port == 0);
+        (fits && (from..=to).contains(at)).then_some(*question)
+    }
+
+    /// What it asked whom, in words.
+    pub(crate) fn show(&self, question: Question) -> &str {
+        self.asked.get(question.0 as usize).map_or("", String::as_str)
     }
 
     /// The table, longest total first.
@@ -103,6 +148,10 @@ impl Lookups {
         });
         rows
     }
+}
+
+fn is_any(address: [u8; 16]) -> bool {
+    std::net::Ipv6Addr::from(address).to_canonical().is_unspecified()
 }
 
 /// The registry of IANA, as far as programs ask for it.
@@ -133,7 +182,6 @@ fn kind_name(kind: u16) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::recording::Ends;
 
     fn lookup(name: &str, asked_at: Ns, answer: Option<(Ns, u8)>) -> Lookup {
         let ends = Ends { protocol: 17, local: [0; 16], local_port: 4000, remote: [0; 16], remote_port: 53 };
@@ -187,5 +235,25 @@ mod tests {
         assert_eq!(rows.iter().map(|row| row.times).sum::<u64>(), DISTINCT as u64 + 5);
         let rest = rows.iter().find(|row| row.name.value().is_none()).unwrap();
         assert_eq!((rest.times, rest.repeated), (5, 0));
+    }
+
+    #[test]
+    fn an_answer_is_found_by_its_socket_and_time_and_names_are_bounded() {
+        let mut lookups = Lookups::default();
+        lookups.told(&lookup("A.example", 5, Some((35, 0))));
+        let ends = Ends { protocol: 17, local: [0; 16], local_port: 4000, remote: [0; 16], remote_port: 53 };
+        let named = |lookups: &Lookups, ends, from| {
+            lookups.answer(ends, from, 40).map(|question| lookups.show(question).to_owned())
+        };
+        let asked = Some("[::]:53 for a.example".to_owned());
+        assert_eq!(named(&lookups, ends, 5), asked);
+        assert_eq!(named(&lookups, Ends { remote_port: 0, ..ends }, 5), asked, "not connected");
+        assert_eq!(named(&lookups, Ends { local_port: 4001, ..ends }, 5), None, "another socket");
+        assert_eq!(named(&lookups, ends, 36), None, "it was there before the wait began");
+        for number in 0..NAMED as u64 + 5 {
+            lookups.told(&lookup(&format!("n{number}"), 36, Some((37, 0))));
+        }
+        assert_eq!(named(&lookups, ends, 5).as_deref(), Some("[::]:53 for other names"));
+        assert!(lookups.asked.len() <= NAMED + 1);
     }
 }

@@ -1,7 +1,8 @@
 //! Why a thread was where it was: what it waited for, and what that says about the kind of wait.
 
-use crate::calls::{Arch, waits_for};
+use crate::calls::{Arch, Limit, limit_of, waits_for};
 use crate::followed::{File, Files};
+use crate::lookups::{Lookups, Question};
 use model::recording::{Comm, Ends, FileKind, Object, Wait, Waker};
 use model::run::WaitOn;
 use model::{Call, Seen, State};
@@ -35,21 +36,38 @@ pub(crate) enum On {
     /// By its address in the process; 0 when that was not seen.
     Futex(u64),
     Timer,
+    /// What it waited for did not come within the limit that the call was given.
+    Limit,
+    /// The same, or a timer became ready that is among what it polls.
+    LimitOrTimer,
+    EventFd,
+    /// Requests given to io_uring, where what they were about cannot be told.
+    Ring,
     Child,
     /// An internet socket; the end with the lower port, which is the service as a rule.
     Tcp([u8; 16], u16),
     Udp([u8; 16], u16),
+    /// The answer to a question for a name.
+    Answer(Question),
     /// A thread outside the tree, by name.
     Task(Comm),
     /// It cannot be told.
     External,
 }
 
+/// Where numbers have their names.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Names<'a> {
+    pub(crate) files: &'a Files,
+    pub(crate) lookups: &'a Lookups,
+}
+
 impl On {
     /// Kind and name as every output has them.
-    pub(crate) fn show(self, files: &Files) -> WaitOn {
+    pub(crate) fn show(self, names: Names<'_>) -> WaitOn {
         let (kind, name) = match self {
-            On::File(file) => return files.show(file),
+            On::File(file) => return names.files.show(file),
+            On::Answer(question) => ("udp", Seen::Value(names.lookups.show(question).to_owned())),
             On::Swap => ("device", Seen::Value("swap".to_owned())),
             On::Pipe => ("pipe", Seen::Absent),
             On::Tty => ("tty", Seen::Absent),
@@ -58,6 +76,10 @@ impl On {
             On::Futex(0) => ("futex", Seen::Absent),
             On::Futex(address) => ("futex", Seen::Value(format!("{address:#x}"))),
             On::Timer => ("timer", Seen::Absent),
+            On::Limit => ("timer", Seen::Value("time limit".to_owned())),
+            On::LimitOrTimer => ("timer", Seen::Value("time limit or timer".to_owned())),
+            On::EventFd => ("eventfd", Seen::Absent),
+            On::Ring => ("io_uring", Seen::Absent),
             On::Child => ("child", Seen::Absent),
             On::Tcp(address, port) => ("tcp", Seen::Value(show_end(address, port))),
             On::Udp(address, port) => ("udp", Seen::Value(show_end(address, port))),
@@ -103,7 +125,7 @@ impl Reason {
     }
 
     /// In words, for the path: the call, who ran, or what was waited on.
-    pub(crate) fn show(self, arch: Arch, files: &Files) -> String {
+    pub(crate) fn show(self, arch: Arch, names: Names<'_>) -> String {
         match self {
             Reason::None => String::new(),
             Reason::Call(call) => arch.show(call),
@@ -112,7 +134,7 @@ impl Reason {
             Reason::RanUnseen => String::new(),
             Reason::NoWake => "no wake-up seen".to_owned(),
             Reason::Wait(call, on) => {
-                let on = on.show(files);
+                let on = on.show(names);
                 let on = match on.name {
                     Seen::Value(name) => format!("{} {name}", on.kind),
                     _ => on.kind,
@@ -137,7 +159,14 @@ fn kind_of(wait: &Wait, waker: &Waker, arch: Arch, about: On) -> (State, On) {
     // Whoever polls with a limit, or sleeps on a futex with one, and is woken by the limit, has slept.
     let timed_out = matches!(waker, Waker::Timer) && !wait.io && !wait.uninterruptible;
     if timed_out {
-        return (State::Sleep, On::Timer);
+        let limit = wait.call.and_then(|call| arch.name(call)).map_or(Limit::None, limit_of);
+        let socket = matches!(wait.on, Object::Net(_) | Object::Unix { .. } | Object::OtherSocket { .. });
+        return match limit {
+            Limit::Some => (State::Sleep, On::Limit),
+            Limit::OfSocket if socket => (State::Sleep, On::Limit),
+            Limit::OfSeveral => (State::Sleep, On::LimitOrTimer),
+            _ => (State::Sleep, On::Timer),
+        };
     }
     let by_waker = |otherwise: State| match waker {
         Waker::Network { ready, .. } => (State::Network, ready.map_or(On::External, on_net)),
@@ -164,6 +193,10 @@ fn kind_of(wait: &Wait, waker: &Waker, arch: Arch, about: On) -> (State, On) {
             FileKind::TimerFd => return (State::Sleep, On::Timer),
             FileKind::Device if wait.io => return (State::Disk, On::Device),
             FileKind::Device => return (State::OtherWait, On::Device),
+            FileKind::EventFd if matches!(waker, Waker::Task { .. }) => return (State::Pipe, On::EventFd),
+            FileKind::Anonymous if is_ring(&wait.on) && matches!(waker, Waker::Task { .. }) => {
+                return (State::OtherWait, On::Ring);
+            }
             FileKind::Epoll | FileKind::EventFd | FileKind::Anonymous => return by_waker(State::OtherWait),
         },
         Object::Unknown => {}
@@ -179,11 +212,58 @@ fn kind_of(wait: &Wait, waker: &Waker, arch: Arch, about: On) -> (State, On) {
         return (State::OtherWait, On::Child);
     }
     match waits_for(name, wait.uninterruptible) {
+        // A thread of the kernel's that works off requests, and has none.
+        State::OtherWait if name == "io_uring_enter" && matches!(waker, Waker::Task { name: None, .. }) => {
+            (State::OtherWait, On::Ring)
+        }
         State::OtherWait => by_waker(State::OtherWait),
         State::Sleep => (State::Sleep, On::Timer),
         State::Disk => (State::Disk, about),
         State::Pipe => (State::Pipe, On::Pipe),
         state => (state, On::Futex(0)),
+    }
+}
+
+/// Whether it waits for whichever of several things is ready first.
+pub(crate) fn is_for_several(wait: &Wait) -> bool {
+    matches!(wait.on, Object::Unknown | Object::File { kind: FileKind::Epoll, .. }) || is_ring(&wait.on)
+}
+
+fn is_ring(on: &Object) -> bool {
+    matches!(on, Object::File { kind: FileKind::Anonymous, name, .. } if *name == Comm::from("[io_uring]"))
+}
+
+/// Whether a thread can be woken from a poll since another worked on this. Who writes to a file may as well wake another
+/// by the way, as those that watch for changes of files.
+pub(crate) fn becomes_ready(on: &Object) -> bool {
+    match on {
+        Object::Net(_) | Object::Unix { .. } | Object::OtherSocket { .. } => true,
+        Object::File { kind, .. } => {
+            matches!(kind, FileKind::Pipe | FileKind::Tty | FileKind::EventFd | FileKind::TimerFd)
+        }
+        Object::Futex { .. } | Object::Unknown => false,
+    }
+}
+
+/// Such a wait with what it asked for in place of its socket, where the answer to a question ended it: `answer` finds
+/// that by socket.
+pub(crate) fn for_a_name(
+    reason: Reason,
+    wait: &Wait,
+    waker: &Waker,
+    answer: impl Fn(Ends) -> Option<Question>,
+) -> Reason {
+    let (Reason::Wait(call, On::Udp(..)), Waker::Network { ready, .. }) = (reason, waker) else {
+        return reason;
+    };
+    let socket = match (&wait.on, ready) {
+        (_, Some(ready)) => Some(*ready),
+        (Object::Net(ends), None) => Some(*ends),
+        _ => None,
+    };
+    match socket.and_then(answer) {
+        Some(question) => Reason::Wait(call, On::Answer(question)),
+        None => reason,
     }
 }
 
@@ -237,7 +317,9 @@ mod tests {
         )
         .1
         {
-            Reason::Wait(_, on) => on.show(&Files::new(&[])).name,
+            Reason::Wait(_, on) => {
+                on.show(Names { files: &Files::new(&[]), lookups: &Lookups::default() }).name
+            }
             other => panic!("{other:?}"),
         };
         assert_eq!(named(ends), Seen::Value("127.0.0.1:80".to_owned()));

@@ -262,7 +262,7 @@ fn waits_for_file(story: &mut Story, ino: u64, us: u64) {
     let call = (ino != 0).then_some(model::Call(READ));
     let left = Left::Blocked(Wait { call, uninterruptible: true, io: true, on });
     story.after(1).leaves(ROOT, left, none());
-    let request = Request { dev: DISK, write: false, bytes: 4096, queue_ns: 300, device_ns: 700 };
+    let request = Request { dev: DISK, write: false, bytes: 4096, queue_ns: Some(300), device_ns: 700 };
     story.after(us).push(|at| Event::Because { at, tid: ROOT, because: Because::Request(request) });
     story.wakes(ROOT, Waker::Device, none()).comes(ROOT);
 }
@@ -328,4 +328,26 @@ fn past_the_bound_files_are_one_row_and_the_account_still_closes() {
     assert_eq!((total, on_path), (30_005_000, 30_005_000));
     assert!(run.waits.iter().any(|row| row.reason == State::Sleep && row.on.kind == "timer"));
     assert_eq!(run.path.iter().filter(|step| step.state == State::Disk).count(), 1);
+}
+
+#[test]
+fn where_the_kernel_does_not_keep_when_requests_are_made_their_queue_is_unseen() {
+    let mut story = Story::begins();
+    waits_for_file(&mut story, 7, 20);
+    let on = Object::File { kind: FileKind::Disk, dev: DISK, ino: 7, name: "x".into() };
+    let call = Some(model::Call(READ));
+    story.after(1).leaves(ROOT, Left::Blocked(Wait { call, uninterruptible: true, io: true, on }), none());
+    story.after(5).push(|at| {
+        let request = Request { dev: DISK, write: false, bytes: 4096, queue_ns: None, device_ns: 700 };
+        Event::Because { at, tid: ROOT, because: Because::Request(request) }
+    });
+    story.wakes(ROOT, Waker::Device, none()).comes(ROOT);
+    let run = story.ends();
+    let wait = run.waits.iter().find(|wait| wait.reason == State::Disk).unwrap();
+    assert_eq!((&wait.requests, &wait.device_ns), (&Seen::Value(2), &Seen::Value(1400)));
+    assert!(
+        matches!(&wait.queue_ns, Seen::Unseen(why) if why.contains("does not keep")),
+        "{:?}",
+        wait.queue_ns
+    );
 }

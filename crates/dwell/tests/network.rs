@@ -9,8 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
-use support::{Claims, MS, Told, alone, fresh, hold_with, run_as};
+use support::{Claims, MS, Told, alone, fresh, hold_with, python, run_as};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/network.py");
 
@@ -34,15 +33,6 @@ impl Drop for Place {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
-}
-
-/// The interpreter itself: what stands before it in the path may be a script, which is work of its own.
-fn python() -> &'static str {
-    static FOUND: OnceLock<String> = OnceLock::new();
-    FOUND.get_or_init(|| {
-        let asked = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
-        String::from_utf8(asked.expect("python3 starts").stdout).expect("a path").trim().to_owned()
-    })
 }
 
 /// Runs `client` under dwell where `server` listens, after `setup` (shell) in a namespace of their own.
@@ -291,6 +281,23 @@ fn names_have_the_times_that_their_server_and_tcpdump_saw() {
         let obeyed: Vec<char> = told.page.chars().filter(|c| c.is_control() && *c != '\n').collect();
         claims.that(obeyed.is_empty(), format!("{obeyed:?} in {:?}", told.page));
         claims.that(told.page.contains("python.test"), &told.page);
+        // The waits for these answers have the names, in the resolver's poll and in a plain recv.
+        for (name, times, calls) in [
+            ("python.test", 3, &["poll"][..]),
+            ("nope.test", 1, &["poll"]),
+            ("hand\\.made.\\027[2j.test", 1, &["recvfrom"]),
+        ] {
+            let named = format!("127.0.0.1:53 for {name}");
+            let waits = told.run["waits"].as_array().into_iter().flatten().filter(|row| {
+                row["on"]["name"] == named.as_str() && calls.iter().any(|call| row["call"] == *call)
+            });
+            let sums = waits.fold((0, 0), |sums, row| {
+                (sums.0 + number(&row["calls"]), sums.1 + number(&row["total_ns"]))
+            });
+            claims.equal(&format!("waits for {name}"), sums.0, times);
+            let so = (times * 25 * MS..times * 60 * MS).contains(&sums.1);
+            claims.that(so, format!("waited {} ns for {name}, which takes 30 ms each time", sums.1));
+        }
     });
 }
 

@@ -415,7 +415,8 @@ pub enum Event {
         /// The function there and those inlined into it, the innermost first; never empty.
         functions: Vec<Function>,
     },
-    /// What the next [`Event::Wake`] of this thread is about, told just before it, where the kernel knows.
+    /// What the next [`Event::Wake`] of this thread is about, told just before it, where the kernel knows; or where that
+    /// wake-up came from, told after it.
     Because {
         /// When.
         at: Ns,

@@ -279,12 +279,23 @@ pub struct Ender {
     pub times: u64,
     /// Blocked time that these took.
     pub ns: Ns,
+    /// Of locks that threads of the tree let go: where, as a line or function of the program's own code, for most of that time as
+    /// far as stacks were taken. Absent for other enders.
+    #[serde(default = "unrecorded")]
+    pub place: Seen<String>,
+    /// The stack there, the innermost first.
+    #[serde(default = "unrecorded")]
+    pub stack: Seen<Vec<String>>,
+    /// Of threads that let locks go: what they did while the others waited, as far as that is known, so that it sums to
+    /// `ns` at most. `user` holds the faults as well. In JSON an object, as a thread's states.
+    #[serde(default, serialize_with = "by_state", deserialize_with = "from_states")]
+    pub meanwhile: Vec<(State, Ns)>,
 }
 
 /// What was waited on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct WaitOn {
-    /// `file tcp udp unix pipe tty futex timer child device external`.
+    /// `file tcp udp unix pipe tty futex timer child device eventfd io_uring external`.
     pub kind: String,
     /// Its name, as far as it is known.
     pub name: Seen<String>,

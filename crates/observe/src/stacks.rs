@@ -12,6 +12,7 @@ mod tree;
 use ::python::record::{Stack, described};
 use code::{Mapping, Processes, RawFrame, Registers};
 use faults::Faults;
+use model::because::Because;
 use model::coverage::{Extent, Source};
 use model::recording::{Mode, Place};
 use model::{Call, Event, Ns, Pid, Tid};
@@ -52,6 +53,11 @@ pub(crate) enum Of {
     },
     /// Of a fault that blocks from here on.
     Fault,
+    /// Of whoever ended another thread's wait, then.
+    Waker {
+        woken: Tid,
+        woken_at: Ns,
+    },
 }
 
 enum Item {
@@ -307,6 +313,9 @@ impl Stacks {
             }
             Of::Sample { mode, period_ns } => Event::SampleStack { at, tid, node, mode, period_ns },
             Of::Wait { weight_ns, call } => Event::WaitStack { at, tid, node, weight_ns, call },
+            Of::Waker { woken, woken_at } => {
+                Event::Because { at, tid: woken, because: Because::From { woken_at, node } }
+            }
         });
     }
 }

@@ -60,6 +60,41 @@ fn machine(module: &str, address: u64, language: Language, names: Option<&Vec<Fu
     }
 }
 
+/// `function (file:line)`, as far as that is known.
+pub(super) fn words(frame: &Frame) -> String {
+    match &frame.source {
+        Some((file, line)) if *line > 0 => format!("{} ({}:{line})", frame.function, base_name(file)),
+        _ => frame.function.clone(),
+    }
+}
+
+/// Whether a place is in the C library or the like, which every program calls for its locks, or in no program at all.
+pub(super) fn is_of_library(place: &Place) -> bool {
+    const STARTS: &[&str] = &["libc.", "libc-", "libpthread", "ld-", "libstdc++", "libgcc_s", "[vdso]"];
+    match place {
+        Place::Native { module, .. } => STARTS.iter().any(|start| base_name(module).starts_with(start)),
+        Place::Kernel { .. } | Place::Broke { .. } => true,
+        Place::Script { .. } => false,
+    }
+}
+
+/// The same of a function, where such a library is linked into the program.
+pub(super) fn is_of_runtime(function: &str) -> bool {
+    const STARTS: &[&str] = &[
+        "std::",
+        "<std::",
+        "core::",
+        "<core::",
+        "parking_lot",
+        "runtime.",
+        "pthread_",
+        "__pthread_",
+        "__lll_",
+        "syscall",
+    ];
+    STARTS.iter().any(|start| function.starts_with(start))
+}
+
 /// The last part of a path.
 pub(super) fn base_name(path: &str) -> &str {
     path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path)

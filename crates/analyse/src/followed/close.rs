@@ -1,11 +1,11 @@
 //! The books closed: the final path and the ledgers, in words and shares that sum to the wall clock.
 
-use super::waits::{By, Requests};
+use super::waits::{About, By, Requests};
 use super::{Doing, Followed, Index};
 use crate::code::Code;
 use crate::path::{Amount, Key};
 use crate::pieces::Pieces;
-use crate::reason::{On, Reason, classify};
+use crate::reason::{Names, On, Reason, classify};
 use crate::split::{Counts, Own, add, interval, late, split};
 use model::peers::{ConnectionRow, LookupRow};
 use model::recording::{Counters, Trailer};
@@ -125,7 +125,7 @@ impl Followed {
                 self.threads[index as usize].waited.add(self.arch, wait.call, ns);
                 let about = self.about(index, &wait);
                 let reason = classify(&wait, &model::recording::Waker::Unknown, self.arch, about).1;
-                self.waits.record(state, reason, ns, By::Unknown, None);
+                self.waits.record(state, reason, ns, By::Unknown, About::default());
                 reason
             }
             _ => Reason::None,
@@ -251,7 +251,7 @@ impl Followed {
                 step(State::Kernel, UNTRACED.to_owned(), own.call, count);
                 step(State::User, String::new(), own.user, count);
             } else {
-                step(state, reason.show(self.arch, &self.files), ns, count);
+                step(state, reason.show(self.arch, self.names()), ns, count);
             }
         }
         steps.sort_by(|a, b| b.ns.cmp(&a.ns).then(a.tid.cmp(&b.tid)).then_with(|| a.reason.cmp(&b.reason)));
@@ -349,6 +349,10 @@ impl Followed {
         self.in_use().into_iter().map(row).collect()
     }
 
+    fn names(&self) -> Names<'_> {
+        Names { files: &self.files, lookups: &self.lookups }
+    }
+
     fn wait_rows(&self, on_path: &FxHashMap<(State, Reason), Ns>, code: &Code) -> Vec<WaitRow> {
         let mut path_ns: FxHashMap<(State, Reason), Ns> = FxHashMap::default();
         for ((state, reason), ns) in on_path {
@@ -356,8 +360,11 @@ impl Followed {
         }
         let row = |(state, reason, wait): (State, Reason, &super::waits::Wait)| {
             let (device, requests) = self.requests(state, reason, &wait.requests);
-            let figure = |of: fn(&Requests) -> Ns| match &requests {
-                Seen::Value(requests) => Seen::Value(of(requests)),
+            let figure = |of: fn(&Requests) -> Option<Ns>| match &requests {
+                Seen::Value(requests) => match of(requests) {
+                    Some(figure) => Seen::Value(figure),
+                    None => Seen::unseen("the kernel does not keep when requests are made"),
+                },
                 Seen::Absent => Seen::Absent,
                 Seen::Unseen(why) => Seen::Unseen(why.clone()),
             };
@@ -369,9 +376,9 @@ impl Followed {
                     (call.map(|call| self.arch.show(call)).unwrap_or_default(), on)
                 }
                 Reason::Wait(call, on) => {
-                    (call.map(|call| self.arch.show(call)).unwrap_or_default(), on.show(&self.files))
+                    (call.map(|call| self.arch.show(call)).unwrap_or_default(), on.show(self.names()))
                 }
-                _ => (String::new(), On::External.show(&self.files)),
+                _ => (String::new(), On::External.show(self.names())),
             };
             WaitRow {
                 reason: state,
@@ -383,12 +390,12 @@ impl Followed {
                 p50_ns: wait.lengths.quantile(0.5),
                 p99_ns: wait.lengths.quantile(0.99),
                 max_ns: wait.lengths.max(),
-                by: wait.enders(),
+                by: wait.enders(state == State::Lock, code),
                 histogram: wait.lengths.octaves(),
                 device,
-                requests: figure(|requests| requests.count),
+                requests: figure(|requests| Some(requests.count)),
                 queue_ns: figure(|requests| requests.queue_ns),
-                device_ns: figure(|requests| requests.device_ns),
+                device_ns: figure(|requests| Some(requests.device_ns)),
                 stack: match stack {
                     Some(stack) => Seen::Value(stack),
                     None => Seen::unseen("no stack was taken of so short a wait, or of its kind"),

@@ -1,10 +1,12 @@
 //! How long threads were blocked on what, on the path or not.
 
+use super::meanwhile::Times;
+use crate::code::Code;
 use crate::reason::Reason;
 use model::because::Request;
 use model::recording::Comm;
 use model::run::Ender;
-use model::{Ns, State};
+use model::{Ns, Seen, State};
 use rustc_hash::FxHashMap;
 use stats::Histogram;
 use std::cmp::Reverse;
@@ -39,7 +41,27 @@ pub(crate) struct Wait {
     /// Time by stack, as far as stacks were taken.
     stacks: FxHashMap<u32, Ns>,
     /// How many were ended by whom, and their time.
-    by: FxHashMap<By, (u64, Ns)>,
+    by: FxHashMap<By, Sum>,
+    /// Where those who ended it did that, by the time of waits that ended there: as far as stacks were taken.
+    from: FxHashMap<(By, u32), Ns>,
+}
+
+/// Waits that were ended by one.
+#[derive(Debug, Default)]
+struct Sum {
+    times: u64,
+    ns: Ns,
+    /// What that one did in the time, as far as it is known.
+    meanwhile: Times,
+}
+
+/// What is known of one wait.
+#[derive(Debug, Default)]
+pub(crate) struct About {
+    /// The request to a disk whose end ended it.
+    pub(crate) request: Option<Request>,
+    /// What whoever ended it did while it lasted.
+    pub(crate) meanwhile: Option<Times>,
 }
 
 /// Who or what ended a wait.
@@ -54,6 +76,16 @@ pub(crate) enum By {
     Network,
     Interrupt,
     Unknown,
+}
+
+/// A wait that a thread ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ended {
+    pub(crate) at: Ns,
+    pub(crate) wait: (State, Reason),
+    pub(crate) by: By,
+    /// How long it was.
+    pub(crate) ns: Ns,
 }
 
 impl By {
@@ -71,26 +103,43 @@ impl By {
 }
 
 /// Requests to disks that ended waits.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Requests {
     /// How many.
     pub(crate) count: u64,
-    /// In a queue, summed.
-    pub(crate) queue_ns: Ns,
+    /// In a queue, summed; none when that is not known of each.
+    pub(crate) queue_ns: Option<Ns>,
     /// With the device, summed.
     pub(crate) device_ns: Ns,
     /// The disk of the last one.
     pub(crate) dev: u32,
 }
 
+impl Default for Requests {
+    fn default() -> Self {
+        Self { count: 0, queue_ns: Some(0), device_ns: 0, dev: 0 }
+    }
+}
+
 impl Wait {
-    /// Who or what ended them, most time first.
-    pub(crate) fn enders(&self) -> Vec<Ender> {
+    /// Who or what ended them, most time first; `locks` are let go somewhere.
+    pub(crate) fn enders(&self, locks: bool, code: &Code) -> Vec<Ender> {
         let mut by: Vec<_> = self.by.iter().collect();
-        by.sort_by_key(|(by, (_, ns))| (Reverse(*ns), **by));
-        let ender = |(by, (times, ns)): (&By, &(u64, Ns))| {
+        by.sort_by_key(|(by, sum)| (Reverse(sum.ns), **by));
+        let ender = |(by, sum): (&By, &Sum)| {
             let (kind, name) = by.show();
-            Ender { kind: kind.to_owned(), name, times: *times, ns: *ns }
+            let from = self.from.iter().filter(|((of, _), _)| of == by);
+            let most = from.max_by_key(|((_, node), ns)| (**ns, *node)).map(|((_, node), _)| *node);
+            let (place, stack) = match most {
+                Some(node) => (code.own_place(node), Seen::Value(code.words(node))),
+                None if locks && matches!(by, By::Thread(_)) => {
+                    let why = "no stack was taken of whoever ended so short a wait, or in another way than by a futex";
+                    (Seen::unseen(why), Seen::unseen(why))
+                }
+                None => (Seen::Absent, Seen::Absent),
+            };
+            let meanwhile = State::ALL.into_iter().zip(sum.meanwhile).filter(|(_, ns)| *ns > 0).collect();
+            Ender { kind: kind.to_owned(), name, times: sum.times, ns: sum.ns, place, stack, meanwhile }
         };
         by.into_iter().map(ender).collect()
     }
@@ -102,20 +151,24 @@ impl Wait {
 }
 
 impl Waits {
-    pub(crate) fn record(&mut self, state: State, reason: Reason, ns: Ns, by: By, request: Option<Request>) {
+    pub(crate) fn record(&mut self, state: State, reason: Reason, ns: Ns, by: By, about: About) {
         let known = self.rows.contains_key(&(state, reason));
         let reason = if !known && self.rows.len() >= FILES { reason.of_many() } else { reason };
         let known = self.rows.len() < DISTINCT || self.rows.contains_key(&(state, reason));
         let row = self.rows.entry((state, if known { reason } else { Reason::None })).or_default();
-        if let Some(request) = request {
+        if let Some(request) = about.request {
             row.requests.count += 1;
-            row.requests.queue_ns += request.queue_ns;
+            row.requests.queue_ns = row.requests.queue_ns.zip(request.queue_ns).map(|(sum, more)| sum + more);
             row.requests.device_ns += request.device_ns;
             row.requests.dev = request.dev;
         }
         let by = if row.by.len() < ENDERS || row.by.contains_key(&by) { by } else { By::Unknown };
         let ended = row.by.entry(by).or_default();
-        (ended.0, ended.1) = (ended.0 + 1, ended.1 + ns);
+        ended.times += 1;
+        ended.ns += ns;
+        for (sum, more) in ended.meanwhile.iter_mut().zip(about.meanwhile.unwrap_or_default()) {
+            *sum += more;
+        }
         row.total_ns += ns;
         row.lengths.record(ns);
     }
@@ -132,6 +185,16 @@ impl Waits {
         let row = self.rows.get_mut(&row);
         if let Some(row) = row.filter(|row| row.stacks.len() < STACKS || row.stacks.contains_key(&node)) {
             *row.stacks.entry(node).or_default() += ns;
+        }
+    }
+
+    /// A stack was taken of whoever ended such a wait.
+    pub(crate) fn ended_from(&mut self, ended: &Ended, node: u32) {
+        let row = self.row_of(ended.wait.0, ended.wait.1);
+        let Some(row) = self.rows.get_mut(&row) else { return };
+        let by = if row.by.contains_key(&ended.by) { ended.by } else { By::Unknown };
+        if row.from.len() < STACKS || row.from.contains_key(&(by, node)) {
+            *row.from.entry((by, node)).or_default() += ended.ns;
         }
     }
 

@@ -33,6 +33,44 @@ fn a_wait_names_the_function_that_waits() {
 }
 
 #[test]
+fn a_lock_names_who_let_it_go_and_where() {
+    let program = c("waits");
+    hold_code(&[], &[text(&program), "locks"], |told, _, claims| {
+        let truth = told.truth("waits");
+        let rows = told.run["waits"].as_array().into_iter().flatten().filter(|row| row["reason"] == "lock");
+        let enders: Vec<_> = rows.filter_map(|row| row["by"].as_array()).flatten().collect();
+        for (who, function) in [("late", "lets_go_late"), ("soon", "lets_go_soon")] {
+            let there = |ender: &&&serde_json::Value| {
+                let place = ender["place"].as_str().unwrap_or_default();
+                ender["name"] == who && place.starts_with(&format!("{function} (waits.c:"))
+            };
+            let Some(ender) = enders.iter().filter(there).max_by_key(|ender| ender["ns"].as_u64()) else {
+                claims.that(false, format!("{who} is not said to have let go in {function}: {enders:?}"));
+                continue;
+            };
+            let ns = ender["ns"].as_u64().unwrap_or(0);
+            let meanwhile = |state: &str| ender["meanwhile"][state].as_u64().unwrap_or(0);
+            claims.waited(
+                &format!("the time that {who} slept with it"),
+                meanwhile("sleep"),
+                ns,
+                meanwhile("runqueue"),
+            );
+            // What it then waited for a CPU, five times, is none of it.
+            claims.waited(&format!("the time that {who} held it"), ns, truth.ns(who), truth.ns(who) / 10);
+            let stack = ender["stack"].as_array().map_or(&[][..], Vec::as_slice);
+            let named = |name: &str| {
+                stack.iter().any(|frame| frame.as_str().is_some_and(|frame| frame.contains(name)))
+            };
+            claims.that(named("unlock") && named("holds_in_turn"), format!("{who}'s stack is {stack:?}"));
+        }
+        let said = told.page.replace("\n      ", " ");
+        let named = "unlocked by late (5 times, meanwhile sleep ";
+        claims.that(said.contains(named) && said.contains("in lets_go_late (waits.c:"), told.page.clone());
+    });
+}
+
+#[test]
 fn many_short_waits_have_stacks_that_add_up() {
     let program = c("waits");
     // On one processor: between two, a hypervisor's wake-ups are most of what there is.

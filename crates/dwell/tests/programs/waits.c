@@ -1,9 +1,11 @@
 /* Waits of different kinds, each from a function of its own: a sleep, a lock that another thread holds, a pipe that
    another thread fills late, and many short turns between two processes. */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -97,8 +99,66 @@ static void plays(long turns)
     wait(0);
 }
 
+static pthread_barrier_t taken;
+
+APART static void lets_go_late(void)
+{
+    pthread_mutex_lock(&lock);
+    pthread_barrier_wait(&taken);
+    pause_ms(40);
+    if (pthread_mutex_unlock(&lock))
+        abort();
+}
+
+APART static void lets_go_soon(void)
+{
+    pthread_mutex_lock(&lock);
+    pthread_barrier_wait(&taken);
+    pause_ms(8);
+    if (pthread_mutex_unlock(&lock))
+        abort();
+}
+
+static void *holds_in_turn(void *late)
+{
+    pthread_setname_np(pthread_self(), late ? "late" : "soon");
+    for (int i = 0; i < 5; i++) {
+        if (late)
+            lets_go_late();
+        else
+            lets_go_soon();
+        /* The other has it now, and says when it is done. */
+        pthread_barrier_wait(&taken);
+    }
+    return 0;
+}
+
+/* How long it waited, all in all, for a lock that a thread took five times and let go each time from one place. */
+static uint64_t waits_for(void *late)
+{
+    pthread_t holder;
+    uint64_t waited = 0;
+    pthread_create(&holder, 0, holds_in_turn, late);
+    for (int i = 0; i < 5; i++) {
+        pthread_barrier_wait(&taken);
+        uint64_t begun = now_ns();
+        waits_for_the_lock();
+        waited += now_ns() - begun;
+        pthread_barrier_wait(&taken);
+    }
+    pthread_join(holder, 0);
+    return waited;
+}
+
 int main(int count, char **arguments)
 {
+    if (count > 1 && !strcmp(arguments[1], "locks")) {
+        pthread_barrier_init(&taken, 0, 2);
+        uint64_t late = waits_for("late"), soon = waits_for(0);
+        printf("{\"program\":\"waits\",\"ns\":{\"late\":%llu,\"soon\":%llu}}\n", (unsigned long long)late,
+               (unsigned long long)soon);
+        return 0;
+    }
     pthread_t holder, filler;
     pthread_barrier_t held;
     uint64_t begun, slept, locked, read, played;

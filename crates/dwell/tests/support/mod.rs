@@ -62,6 +62,15 @@ pub(crate) fn work() -> &'static str {
     })
 }
 
+/// The interpreter itself: what stands before it in the path may be a script, which is work of its own.
+pub(crate) fn python() -> &'static str {
+    static FOUND: OnceLock<String> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let asked = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
+        String::from_utf8(asked.expect("python3 starts").stdout).expect("a path").trim().to_owned()
+    })
+}
+
 /// What came of one run.
 #[derive(Debug)]
 pub(crate) struct Told {

@@ -7,10 +7,15 @@ use syscalls::{aarch64, arm, x86, x86_64};
 
 /// Values of `arg_kind` in the kernel half.
 const FD: u8 = 1;
-const FUTEX: u8 = 2;
-const POLL: u8 = 3;
-const PATH: u8 = 4;
-const PATH_AT: u8 = 5;
+/// A descriptor, with others behind it: what became ready by such a call may be any of them.
+const FDS: u8 = 2;
+const PATH: u8 = 3;
+const PATH_AT: u8 = 4;
+const FUTEX: u8 = 5;
+const POLL: u8 = 6;
+const EPOLL: u8 = 7;
+const SELECT: u8 = 8;
+const RING: u8 = 9;
 
 const FD_CALLS: &[&str] = &[
     "read",
@@ -48,12 +53,6 @@ const FD_CALLS: &[&str] = &[
     "accept4",
     "connect",
     "shutdown",
-    "epoll_wait",
-    "epoll_pwait",
-    "epoll_pwait2",
-    "io_uring_enter",
-    "splice",
-    "tee",
     "vmsplice",
     "copy_file_range",
     "close",
@@ -142,7 +141,7 @@ pub(crate) fn kinds() -> Vec<u8> {
 
 /// Whether the first argument of a call of the native table is a descriptor that it may wait on.
 pub(crate) fn is_descriptor(number: usize) -> bool {
-    kind(native(number)) == FD
+    matches!(kind(native(number)), FD | FDS | EPOLL | RING)
 }
 
 fn native(number: usize) -> Option<&'static str> {
@@ -163,8 +162,12 @@ fn compat(number: usize) -> Option<&'static str> {
 
 fn kind(name: Option<&str>) -> u8 {
     match name {
-        Some("futex" | "futex_wait" | "futex_time64") => FUTEX,
+        Some("futex" | "futex_wait" | "futex_wake" | "futex_time64") => FUTEX,
         Some("poll" | "ppoll" | "ppoll_time64") => POLL,
+        Some("epoll_wait" | "epoll_pwait" | "epoll_pwait2") => EPOLL,
+        Some("select" | "_newselect" | "pselect6" | "pselect6_time64") => SELECT,
+        Some("io_uring_enter") => RING,
+        Some("splice" | "tee") => FDS,
         Some(name) if FD_CALLS.contains(&name) => FD,
         Some(name) if PATH_CALLS.contains(&name) => PATH,
         Some(name) if PATH_AT_CALLS.contains(&name) => PATH_AT,
@@ -179,6 +182,11 @@ pub(crate) fn execve() -> u32 {
     number.cast_unsigned()
 }
 
+/// The same of `io_uring_enter`: the same in all tables that are younger than it.
+pub(crate) fn io_uring_enter() -> u32 {
+    x86_64::Sysno::io_uring_enter.id().cast_unsigned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,9 +199,12 @@ mod tests {
         assert_eq!(kinds[0], FD, "read is 0 on x86_64");
         assert_eq!(kinds[TABLE + 3], FD, "read is 3 on i386");
         assert_eq!(kinds[TABLE + 240], FUTEX, "futex is 240 on i386");
+        assert_eq!((kinds[232], kinds[23]), (EPOLL, SELECT), "epoll_wait and select");
         assert_eq!(kinds[61], 0, "wait4 takes a process id");
         assert_eq!((kinds[2], kinds[257]), (PATH, PATH_AT), "open and openat");
         assert_eq!(kinds[execve() as usize], PATH);
         assert_eq!(execve(), 59);
+        assert_eq!((kinds[426], kinds[TABLE + 426]), (RING, RING), "io_uring_enter");
+        assert_eq!(io_uring_enter(), aarch64::Sysno::io_uring_enter.id().cast_unsigned());
     }
 }

@@ -5,7 +5,7 @@ use crate::clean::clean;
 use crate::paint::{Ink, Line};
 use crate::table::{Column, Table, figure, text};
 use crate::units::{count, counted, duration, share_of_one};
-use model::run::{CallRow, FunctionRow, Share, WaitRow};
+use model::run::{CallRow, Ender, FunctionRow, Share, WaitRow};
 use model::{Ns, Run, Seen, State};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -39,6 +39,10 @@ pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
             call => call,
         };
         let on = match &wait.on.name {
+            Seen::Value(name) if kind.len() > 1 && is_asked(wait) => {
+                let server = name.split(" for ").next().unwrap_or(name);
+                format!("{} {server} for {} names", wait.on.kind, count(kind.len() as u64))
+            }
             _ if kind.len() > 1 => format!("{} files", count(kind.len() as u64)),
             Seen::Value(name) if !name.is_empty() => format!("{} {name}", wait.on.kind),
             Seen::Value(_) | Seen::Absent => wait.on.kind.clone(),
@@ -93,15 +97,25 @@ pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
             .take(STACKS)
             .flat_map(|wait| from(wait, look)),
     );
+    lines.extend(
+        waits.iter().filter(|wait| is_of_a_lock(wait, run)).take(STACKS).flat_map(|wait| from(wait, look)),
+    );
     lines
 }
 
+/// Whether it is a wait for a lock that counts, and was let go somewhere: while it is held the path is with the holder,
+/// so none of it is on the path.
+fn is_of_a_lock(wait: &WaitRow, run: &Run) -> bool {
+    let somewhere = wait.by.iter().any(|ender| ender.place.value().is_some());
+    somewhere && wait.path_ns == 0 && wait.total_ns >= run.wall_ns / 100
+}
+
 /// The waits as they are shown. Where there are more than `rows`, those of one call on files are one, but for a file
-/// that has more than half of their time.
+/// that has more than half of their time; likewise those for answers to questions for names.
 fn kinds<'a>(waits: &[&'a WaitRow], rows: usize) -> Vec<Vec<&'a WaitRow>> {
-    let like = |wait: &WaitRow| (wait.reason, wait.call.clone());
+    let like = |wait: &WaitRow| (wait.reason, wait.call.clone(), wait.on.kind.clone());
     let weight = |wait: &WaitRow| wait.path_ns.max(1);
-    let is_file = |wait: &WaitRow| wait.on.kind == "file" && waits.len() > rows + 1;
+    let is_file = |wait: &WaitRow| (wait.on.kind == "file" || is_asked(wait)) && waits.len() > rows + 1;
     let mut totals: BTreeMap<_, Ns> = BTreeMap::new();
     for wait in waits.iter().filter(|wait| is_file(wait)) {
         *totals.entry(like(wait)).or_default() += weight(wait);
@@ -126,6 +140,11 @@ fn kinds<'a>(waits: &[&'a WaitRow], rows: usize) -> Vec<Vec<&'a WaitRow>> {
         (Reverse(sum(kind, |wait| wait.path_ns)), Reverse(sum(kind, |wait| wait.total_ns)))
     });
     kinds
+}
+
+/// Whether it is a wait for the answer to a question for a name.
+fn is_asked(wait: &WaitRow) -> bool {
+    wait.on.kind == "udp" && wait.on.name.value().is_some_and(|name| name.contains(" for "))
 }
 
 /// Each disk's requests that ended waits: whether they queued, or the device took its time.
@@ -197,10 +216,29 @@ fn ended_by(wait: &WaitRow, look: Look) -> String {
         .take(ENDERS)
         .map(|ender| {
             let outside = if ender.kind == "outside" { ", another program" } else { "" };
-            format!("{} ({}{outside})", clean(&ender.name, look.unicode), counted(ender.times, "time"))
+            let place = match &ender.place {
+                Seen::Value(place) => format!(" in {}", clean(place, look.unicode)),
+                _ => String::new(),
+            };
+            let name = clean(&ender.name, look.unicode);
+            format!("{name} ({}{outside}{}){place}", counted(ender.times, "time"), meanwhile(ender))
         })
         .collect();
-    if who.is_empty() { String::new() } else { format!("; ended by {}", who.join(", ")) }
+    // A thread is also woken by conditions, barriers and the end of another.
+    let let_go = wait.by.iter().filter_map(|ender| ender.stack.value()).flatten();
+    let unlocked = let_go.into_iter().any(|name| name.contains("unlock") || name.contains("release_lock"));
+    let how = if unlocked { "unlocked" } else { "ended" };
+    if who.is_empty() { String::new() } else { format!("; {how} by {}", who.join(", ")) }
+}
+
+/// How most of the time went by for a thread that let a lock go, as far as that is known: it was held for a reason.
+fn meanwhile(ender: &Ender) -> String {
+    let mut states: Vec<_> = ender.meanwhile.iter().filter(|(_, ns)| *ns >= ender.ns.max(10) / 10).collect();
+    states.sort_by_key(|(_, ns)| Reverse(*ns));
+    let share = |ns: Ns| share_of_one(ns as f64 / ender.ns.max(1) as f64);
+    let said: Vec<_> =
+        states.iter().take(2).map(|(state, ns)| format!("{} {}", state.name(), share(*ns))).collect();
+    if said.is_empty() { String::new() } else { format!(", meanwhile {}", said.join(" and ")) }
 }
 
 /// The system calls of the tree, most CPU time first, and its faults.

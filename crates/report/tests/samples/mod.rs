@@ -8,7 +8,8 @@ use model::network::Began;
 use model::peers::{ConnectionRow, DelayedAck, Lengths, LookupRow};
 use model::recording::{Ending, Host};
 use model::run::{
-    Bound, CallRow, Class, Faults, FunctionRow, LineRow, Phases, Run, Share, Shares, Thread, WaitOn, WaitRow,
+    Bound, CallRow, Class, Ender, Faults, FunctionRow, LineRow, Phases, Run, Share, Shares, Thread, WaitOn,
+    WaitRow,
 };
 use model::{Ns, Seen};
 use std::collections::BTreeMap;
@@ -225,6 +226,22 @@ fn wait(
     }
 }
 
+/// The same wait with the stacks of both ends, for a lock that `who` let go at `place`.
+fn unlocked(wait: WaitRow, who: &str, place: &str, meanwhile: &[(State, Ns)]) -> WaitRow {
+    let stack =
+        |inner: &str| Seen::Value(vec![inner.to_owned(), place.to_owned(), "main (main.c:9)".to_owned()]);
+    let by = Ender {
+        kind: "thread".into(),
+        name: who.into(),
+        times: wait.calls,
+        ns: wait.total_ns,
+        place: Seen::Value(place.into()),
+        stack: stack("pthread_mutex_unlock (pthread_mutex_unlock.c:68)"),
+        meanwhile: meanwhile.to_vec(),
+    };
+    WaitRow { stack: stack("pthread_mutex_lock (pthread_mutex_lock.c:93)"), by: vec![by], ..wait }
+}
+
 fn thread(pid: u32, tid: u32, name: &str, states: &[(State, Ns)]) -> Thread {
     Thread {
         pid,
@@ -324,6 +341,12 @@ pub(crate) fn pipeline() -> Run {
     pipeline.waits = vec![
         wait(Pipe, "read", ("pipe", "pipe:[8812]"), 1_398, 3_770 * MS, 0),
         wait(Disk, "read", ("file", "big.img"), 96, 240 * MS, 212 * MS),
+        unlocked(
+            wait(Lock, "futex", ("futex", "0x7f12a0"), 211, 1_258 * MS, 0),
+            "xz",
+            "flush (block.c:120)",
+            &[(User, 300 * MS), (Kernel, 20 * MS), (Pipe, 900 * MS)],
+        ),
     ];
     pipeline
 }
@@ -427,6 +450,13 @@ pub(crate) fn hostile() -> Run {
     hostile.coverage.sources[1] = source("\x1bc", Extent::None, "why\x1b[2K\r", &format!("{wide}\x1b[8m"));
     hostile.coverage.checks = vec![Check { what: "\x1b#8".into(), ours_ns: 1, theirs_ns: 2, agrees: false }];
     hostile.waits = vec![wait(Disk, "\x1bM", ("file", &format!("\x1b[6n{wide}")), 3, 20 * MS, 20 * MS)];
+    let lock = wait(Lock, "futex", ("udp", "\x1b[6n for \x1b[2J"), 3, 20 * MS, 0);
+    hostile.waits.push(unlocked(
+        lock,
+        "\x1b[2Junlock\r",
+        &format!("\x1b[5munlock{wide}"),
+        &[(Sleep, 20 * MS)],
+    ));
     hostile.syscalls = Seen::Value(vec![call("\x1b[5m", 1, 1, MS, MS), call(&long, 1, 0, MS, MS)]);
     hostile.functions = Seen::unseen("\x1b[?1049h\u{202e}");
     hostile.threads = (1..5).map(|id| thread(id, id, "\x1b[7m\u{200f}t", &[(User, 20 * MS)])).collect();
@@ -516,10 +546,11 @@ pub(crate) fn crawler() -> Run {
         ("crawler", 60, 60, User, "", 310 * MS, 300),
     ];
     let mut crawler = run(&["./crawler"], places, 0.04);
-    crawler.waits = vec![
-        wait(Network, "recvfrom", ("tcp", "198.51.100.7:443"), 240, 2_800 * MS, 2_800 * MS),
-        wait(Network, "poll", ("udp", "192.0.2.53:53"), 52, 1_510 * MS, 1_510 * MS),
-    ];
+    crawler.waits = vec![wait(Network, "recvfrom", ("tcp", "198.51.100.7:443"), 240, 2_800 * MS, 2_800 * MS)];
+    crawler.waits.extend((0..13).map(|host| {
+        let name = format!("192.0.2.53:53 for host{host}.example.org");
+        wait(Network, "poll", ("udp", &name), 4, (130 - host) * MS, (130 - host) * MS)
+    }));
     let lengths = |times: u64, each: Ns| {
         Some(Lengths { total_ns: times * each, p50_ns: each, p99_ns: each * 2, max_ns: each * 3 })
     };

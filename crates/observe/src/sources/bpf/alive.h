@@ -12,7 +12,6 @@
 
 enum { ALIVE_MAP_HASH = 1 };
 #define STATE_NEW 0x800
-#define PF_IO_WORKER 0x10
 
 /* Processes to follow, by user space. */
 struct { MAP_UINT(type, ALIVE_MAP_HASH); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, u32); } wanted SEC(".maps");
@@ -33,12 +32,6 @@ INLINE u8 condition(struct task_struct *task)
 	if (state == 0 || state & STATE_WAKING)
 		return LEFT_RUNNABLE;
 	return state & STATE_STOPPED ? LEFT_STOPPED : LEFT_BLOCKED;
-}
-
-/* The call that a thread off its CPU is in, from its saved registers. */
-INLINE u32 call_of(struct task_struct *task)
-{
-	return task->flags & PF_IO_WORKER ? NO_CALL : saved_call(task);
 }
 
 SEC("iter/task")
@@ -89,7 +82,8 @@ int find_alive(u64 *ctx)
 	bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&task->comm));
 	/* Of one that runs the registers may be from long ago. */
 	bool runs = !FIELD_EXISTS((struct task_struct *)0, on_cpu) || task->on_cpu;
-	thread->call = record.call = runs ? NO_CALL : call_of(task);
+	thread->worker = !!(task->flags & PF_IO_WORKER);
+	thread->call = record.call = runs && !thread->worker ? NO_CALL : saved_call(task);
 	if (how == LEFT_BLOCKED) {
 		if (task->__state & 2)
 			record.head.flags |= F_UNINTERRUPTIBLE;
@@ -97,7 +91,8 @@ int find_alive(u64 *ctx)
 			record.head.flags |= F_IO;
 		/* The descriptors of a poll, and paths, are in memory that cannot be read from here. */
 		u8 kind = record.call == NO_CALL ? ARG_NONE : arg_kind[index_of(record.call) & (2 * CALLS - 1)];
-		if (kind == ARG_FD || kind == ARG_FUTEX)
+		thread->kind = kind;
+		if (kind == ARG_FD || kind == ARG_EPOLL || kind == ARG_RING || kind == ARG_FDS || kind == ARG_FUTEX)
 			record.object = object_of(task, files, thread, thread->call, now);
 	}
 	thread->cpu_before = record.cpu_ns;
@@ -137,7 +132,7 @@ int look_here(u64 *ctx)
 	ON_CPU(thread, now);
 	/* In the call that it was in when found: an interrupt of its own code leaves no call in the registers. */
 	if (thread->found_at && !thread->entered)
-		thread->call = call_of(task);
+		thread->call = saved_call(task);
 	settle(thread, now);
 	flush(thread, now);
 	return 0;

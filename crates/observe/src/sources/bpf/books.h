@@ -10,12 +10,18 @@
 
 /* Set by user space before loading. */
 volatile const u32 root_pid = 0;
-volatile const u32 nr_execve = 0;
+volatile const u32 nr_execve = 0, nr_io_uring_enter = 0;
 /* Of each CPU's buffer; a power of two. */
 volatile const u32 segments_per_cpu = 1;
-/* By call (see `index_of`): what its first argument is; of ARG_PATH_AT, its second. */
-enum { ARG_NONE, ARG_FD, ARG_FUTEX, ARG_POLL, ARG_PATH, ARG_PATH_AT };
+/* By call (see `index_of`): what its first argument is; of ARG_PATH_AT, its second; of ARG_FDS, there are more of its kind. */
+enum { ARG_NONE, ARG_FD, ARG_FDS, ARG_PATH, ARG_PATH_AT, ARG_FUTEX, ARG_POLL, ARG_EPOLL, ARG_SELECT, ARG_RING };
+/* From here on, whoever ends a wait can say more of it; and from there on it was for whichever of several is ready first. */
+#define ARG_ENDED ARG_FUTEX
+#define ARG_SEVERAL ARG_POLL
 volatile const u8 arg_kind[2 * CALLS] = {};
+
+/* In `blocked_ns`, which is looked at when a call ends: it ended another's wait. */
+#define ENDED_WAIT (1ull << 63)
 
 struct thread {
 	u64 stamp;     /* of the seat that it belongs to */
@@ -29,15 +35,19 @@ struct thread {
 	u64 run_delay; /* the scheduler's own count when it left */
 	u64 throttled; /* its groups' throttled time, as read at throttled_at */
 	u64 throttled_at;
-	u64 blocked_ns; /* in this call */
+	u64 blocked_ns; /* in this call; with ENDED_WAIT */
 	u64 cpu_before, delay_before; /* what the scheduler had counted before the thread was of the tree */
 	u64 fault_at;   /* when a stack was last taken of a fault that blocked */
 	u64 owed_ns;    /* blocked, with no stack taken for it yet */
+	u64 ended_at;   /* when it last ended another's wait such that its stack was due, and in which call by its time */
+	u64 ended_in;
 	u64 found_at;   /* when it was found alive; 0 when its birth was seen */
 	u32 call;      /* the current one, or NO_CALL */
+	u32 ended_tid; /* whose wait that was */
 	u8 left;       /* how it left; LEFT_NONE while it is on a CPU */
 	u8 used;       /* slots */
-	u16 pad;
+	u8 kind;       /* what the call in which it blocked last takes first: ARG_… */
+	u8 worker;     /* it is one of io_uring's, which make no calls: all its time is of one */
 	struct python_thread python;
 	u64 file[2], inode[2]; /* objects that user space knows already */
 	u64 path_told; /* when the call was entered whose path user space knows */
@@ -390,7 +400,7 @@ INLINE bool calls_are_off(void)
 INLINE void settle(struct thread *thread, u64 now)
 {
 	ON_CPU(thread, now);
-	if (calls_are_off())
+	if (calls_are_off() && !thread->worker)
 		thread->call = NO_CALL;
 	if (thread->call != NO_CALL)
 		book(thread, thread->call, 0, now - thread->seg, now);

@@ -20,6 +20,8 @@ use std::collections::HashMap;
 /// Bytes before the fields of a record's own.
 const HEAD: usize = 16;
 const NO_CALL: u32 = u32::MAX;
+/// The queue time of a request where the kernel does not keep when it was made.
+const NOT_KEPT: u64 = u64::MAX;
 /// The object of a switch: the path that the thread gave to its call.
 const GIVEN_PATH: u64 = 1;
 
@@ -59,10 +61,12 @@ mod kind {
     pub(super) const CONNECTION: u8 = 40;
     pub(super) const PACKET: u8 = 41;
     pub(super) const RESOLVED: u8 = 42;
+    pub(super) const THROUGH: u8 = 23;
     pub(super) const ALIVE: u8 = 30;
     pub(super) const SAMPLE_STACK: u8 = 64;
     pub(super) const WAIT_STACK: u8 = 65;
     pub(super) const FAULT_STACK: u8 = 66;
+    pub(super) const WAKER_STACK: u8 = 67;
 }
 
 /// A record, read field by field. Reading past its end gives zeros and marks it.
@@ -263,11 +267,15 @@ impl Decoder {
                 let request = Request {
                     dev: record.u32(HEAD),
                     bytes: record.u32(HEAD + 4),
-                    queue_ns: record.u64(HEAD + 8),
+                    queue_ns: Some(record.u64(HEAD + 8)).filter(|ns| *ns != NOT_KEPT),
                     device_ns: record.u64(HEAD + 16),
                     write: record.u32(HEAD + 24) != 0,
                 };
                 Some(Event::Because { at, tid, because: Because::Request(request) })
+            }
+            kind::THROUGH => {
+                let object = self.objects.get(&record.u64(HEAD))?.clone();
+                Some(Event::Because { at, tid, because: Because::Through(object) })
             }
             kind::CONNECTION => Some(Event::Connection(Box::new(connection(record, at, tid)))),
             kind::PACKET => {
@@ -443,6 +451,7 @@ fn stack(bytes: &[u8]) -> Option<(Ns, RawStack)> {
             Of::Wait { weight_ns: stands_for_ns, call: (number != NO_CALL).then(|| call(number)) }
         }
         kind::FAULT_STACK => Of::Fault,
+        kind::WAKER_STACK => Of::Waker { woken: number, woken_at: stands_for_ns },
         _ => return None,
     };
     let entries = (record.u32(HEAD + 80) as usize / 8).min(KERNEL_MAX);

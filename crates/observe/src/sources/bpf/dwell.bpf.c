@@ -129,16 +129,23 @@ __attribute__((noinline)) int wait_ends(struct thread *thread, u32 call, u64 now
 		return 0;
 	u64 *setting_ = setting(WAIT_PERIOD_NS);
 	u64 period = setting_ ? *setting_ : 0;
-	u64 owed = thread->owed_ns + thread->blocked_ns;
-	thread->blocked_ns = 0;
+	u64 owed = thread->owed_ns + (thread->blocked_ns & ~ENDED_WAIT);
+	u64 stands_for_ns = 0;
+	struct head head = HEAD(K_WAIT_STACK, 0, task->pid, now);
 	if (period && owed >= period) {
-		u64 due = owed / period * period;
-		struct head head = HEAD(K_WAIT_STACK, 0, task->pid, now);
-		owed -= due;
-		tell_python(&thread->python, 1, now);
-		tell_wait_stack(&head, call, due);
+		stands_for_ns = owed / period * period;
+		owed -= stands_for_ns;
+	} else if (period && thread->blocked_ns & ENDED_WAIT && thread->ended_in == thread->entered) {
+		stands_for_ns = thread->ended_at;
+		call = thread->ended_tid;
+		head.kind = K_WAKER_STACK;
 	}
+	thread->blocked_ns = 0;
 	thread->owed_ns = owed;
+	if (stands_for_ns) {
+		tell_python(&thread->python, 1, now);
+		tell_wait_stack(&head, call, stands_for_ns);
+	}
 	return 0;
 }
 
@@ -297,6 +304,7 @@ int sched_switch(u64 *ctx)
 				flags |= F_UNINTERRUPTIBLE;
 			if (in_iowait(prev))
 				flags |= F_IO;
+			out->kind = arg_kind[index_of(call) & (2 * CALLS - 1)];
 			if (call != NO_CALL)
 				object = object_of(prev, files, out, call, now);
 			else {
@@ -401,6 +409,8 @@ int sched_waking(u64 *ctx)
 	u32 tid = woken->pid;
 	if (unlikely(cpu->request))
 		tell_request(cpu, tid, now);
+	if (thread->kind >= ARG_ENDED && by <= BY_OTHER_TASK)
+		tell_ended(thread, waker, tid, now);
 	u32 size = with_slots(sizeof(struct wake_record), used);
 	/* Interrupts are off (the woken task's lock is held), but where a task about to sleep wakes itself. */
 	struct wake_record *record = reserve(size, likely(tid != task->pid) ? ALONE : NOT_ALONE);
@@ -513,7 +523,7 @@ int block_rq_complete(u64 *ctx)
 	u64 given = issue->request == address ? issue->at : 0;
 	if (given >= made && given <= now) {
 		ended->about.device_ns = now - given;
-		ended->about.queue_ns = made ? given - made : 0;
+		ended->about.queue_ns = made ? given - made : NOT_KEPT;
 	} else if (made && cpu->request && ended->about.dev == dev && now - made >= ended->about.device_ns) {
 		/* A flush: the driver was given another request in its stead, which has just ended. */
 		ended->about.queue_ns = now - made - ended->about.device_ns;
@@ -612,16 +622,30 @@ int sched_process_fork(u64 *ctx)
 	return 0;
 }
 
+INLINE void become_worker(struct thread *thread)
+{
+	thread->worker = 1;
+	thread->left = LEFT_RUNNABLE;
+	thread->call = nr_io_uring_enter;
+}
+
 /* It is put into a run queue for the first time: from here on it waits for a CPU. Until then its creator worked. */
 SEC("tp_btf/sched_wakeup_new")
 int sched_wakeup_new(u64 *ctx)
 {
 	struct task_struct *child = (void *)ctx[0];
-	struct thread *thread = thread_of(child);
+	struct task_struct *parent = bpf_get_current_task_btf();
+	struct thread *thread = thread_of(child), *creator = thread_of(parent);
+	/* No fork tells of these. */
+	if (!thread && creator && child->flags & PF_IO_WORKER && child->tgid == parent->tgid) {
+		thread = book_at(take_book(bpf_task_storage_get(&seats, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)));
+		if (!thread)
+			lose();
+		else
+			become_worker(thread);
+	}
 	if (!thread)
 		return 0;
-	struct task_struct *parent = bpf_get_current_task_btf();
-	struct thread *creator = thread_of(parent);
 	u64 now = bpf_ktime_get_ns();
 	thread->seg = thread->left_at = now;
 	struct fork_record record = { .head = HEAD(K_FORK, 0, parent->pid, now), .child = child->pid, .pid = child->tgid };
@@ -725,7 +749,7 @@ int sample(struct bpf_perf_event_data *ctx)
 		if (CAME_BY_CALL(regs))
 			record.head.a = MODE_ENTRY;
 	}
-	if (off)
+	if (off && !thread->worker)
 		thread->call = NO_CALL;
 	EMIT(record);
 	if (record.head.a != MODE_INTERRUPT) {

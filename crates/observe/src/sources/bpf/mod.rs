@@ -230,6 +230,7 @@ impl Bpf {
             .verifier_log_level(VerifierLogLevel::DISABLE)
             .override_global("root_pid", &root, true)
             .override_global("nr_execve", &arguments::execve(), true)
+            .override_global("nr_io_uring_enter", &arguments::io_uring_enter(), true)
             .override_global("arg_kind", kinds.as_slice(), true)
             .map_max_entries("scratches", 2 * (cpus.iter().max().unwrap_or(&0) + 1))
             .override_global("segments_per_cpu", &segments, true)
@@ -346,7 +347,7 @@ impl Bpf {
                 Some(OfStacks::Stack(at, mut stack)) => {
                     // Its Python part came just before, from the same program.
                     stack.python = self.python.remove(&(stack.tid, at));
-                    self.waits.taken += u64::from(matches!(stack.of, Of::Wait { .. }));
+                    self.waits.taken += u64::from(matches!(stack.of, Of::Wait { .. } | Of::Waker { .. }));
                     self.stacks.stack(at, stack);
                 }
                 Some(OfStacks::Python(stack)) => {

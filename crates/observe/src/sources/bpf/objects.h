@@ -31,9 +31,15 @@ INLINE u32 known(u32 call)
 	return call < CALLS ? call : OTHER_CALL;
 }
 
+/* A thread that the kernel made for a program's io_uring: it runs the kernel's code only. */
+#define PF_IO_WORKER 0x10
+
 /* The call that a thread is in, as its saved registers have it. */
 INLINE u32 saved_call(struct task_struct *task)
 {
+	/* It has none, and works off what calls left it to do. */
+	if (task->flags & PF_IO_WORKER)
+		return nr_io_uring_enter;
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	if (!CAME_BY_CALL(regs))
 		return NO_CALL;
@@ -62,7 +68,8 @@ INLINE void read_ends(struct sock *sk, struct ends *ends)
 #define PIPEFS_MAGIC 0x50495045
 #define ANON_INODE_MAGIC 0x09041934
 
-__attribute__((noinline)) int tell_object(u64 file_, u64 now, u32 tid)
+/* Whether it can have a path: pipes, sockets and the like have none. */
+__attribute__((noinline)) int tell_kind(u64 file_, u64 now, u32 tid)
 {
 	struct file *file = (void *)file_;
 	struct object_record record = { .head = HEAD(K_OBJECT, ON_FILE, tid, now), .object = (u64)file };
@@ -99,10 +106,16 @@ __attribute__((noinline)) int tell_object(u64 file_, u64 now, u32 tid)
 		}
 	}
 	EMIT(record);
-	/* Pipes, sockets and the like have no path. */
-	if (type == 0140000 || type == 0 || record.magic == PIPEFS_MAGIC || record.magic == ANON_INODE_MAGIC)
+	return type != 0140000 && type != 0 && record.magic != PIPEFS_MAGIC && record.magic != ANON_INODE_MAGIC;
+}
+
+__attribute__((noinline)) int tell_object(u64 file_, u64 now, u32 tid)
+{
+	struct file *file = (void *)file_;
+	if (!tell_kind(file_, now, tid))
 		return 0;
-	tell_path((u64)inode, (u64)dentry, (u64)READ(path, mnt), now, tid);
+	struct path *path = __builtin_preserve_access_index(&file->f_path);
+	tell_path((u64)READ(file, f_inode), (u64)READ(path, dentry), (u64)READ(path, mnt), now, tid);
 	return 0;
 }
 
@@ -124,14 +137,39 @@ __attribute__((noinline)) u64 path_of(struct thread *thread, u32 kind, u64 now)
 	return image;
 }
 
+/* The file that a descriptor stands for; null for none. */
+INLINE struct file *open_file(struct files_struct *files, u32 fd)
+{
+	struct fdtable *table = files->fdt;
+	struct file *file = 0;
+	if (fd >= table->max_fds)
+		return 0;
+	struct file **array = table->fd;
+	bpf_probe_read_kernel(&file, sizeof(file), array + fd);
+	return file;
+}
+
+/* Whether user space is to be told what this file is: a thread remembers the last two. */
+INLINE bool is_news(struct thread *thread, u32 fd, struct file *file)
+{
+	u64 inode = (u64)READ(file, f_inode);
+	if (thread->file[fd & 1] == (u64)file && thread->inode[fd & 1] == inode)
+		return 0;
+	thread->file[fd & 1] = (u64)file;
+	thread->inode[fd & 1] = inode;
+	return 1;
+}
+
 /* Which object the call of a thread that leaves is about; user space is told what it is when that is new. */
 INLINE u64 object_of(struct task_struct *task, struct files_struct *files, struct thread *thread, u32 call, u64 now)
 {
 	u8 kind = arg_kind[index_of(call) & (2 * CALLS - 1)];
 	if (kind == ARG_NONE)
 		return 0;
-	if (kind >= ARG_PATH)
+	if (kind == ARG_PATH || kind == ARG_PATH_AT)
 		return path_of(thread, kind, now);
+	if (kind == ARG_SELECT || (kind == ARG_RING && task->flags & PF_IO_WORKER))
+		return 0;
 	bool compat __attribute__((unused)) = call & COMPAT;
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	u64 arg = ARG0(regs, compat);
@@ -144,22 +182,59 @@ INLINE u64 object_of(struct task_struct *task, struct files_struct *files, struc
 			return 0;
 		arg = (u32)one;
 	}
-	u32 fd = arg;
-	struct fdtable *table = files->fdt;
-	if (fd >= table->max_fds)
+	struct file *file = open_file(files, arg);
+	if (file && is_news(thread, arg, file))
+		tell_object((u64)file, now, task->pid);
+	return (u64)file;
+}
+
+/* A thread that waits for several is woken from the middle of a call: what that works on is what became ready. */
+__attribute__((noinline)) int tell_through(u32 tid, u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	u32 call = saved_call(task);
+	if (call == NO_CALL || arg_kind[index_of(call) & (2 * CALLS - 1)] != ARG_FD)
 		return 0;
-	struct file **array = table->fd;
-	struct file *file = 0;
-	bpf_probe_read_kernel(&file, sizeof(file), array + fd);
+	bool compat __attribute__((unused)) = call & COMPAT;
+	u64 file = (u64)open_file(task->files, ARG0(regs, compat));
+	struct through_record record = { .head = HEAD(K_THROUGH, 0, tid, now), .object = file };
 	if (!file)
 		return 0;
-	u64 inode = (u64)READ(file, f_inode);
-	if (thread->file[fd & 1] != (u64)file || thread->inode[fd & 1] != inode) {
-		thread->file[fd & 1] = (u64)file;
-		thread->inode[fd & 1] = inode;
-		tell_object((u64)file, now, task->pid);
-	}
-	return (u64)file;
+	/* A path would come too late, and what threads wait for in this way seldom has one. */
+	tell_kind(file, now, task->pid);
+	EMIT(record);
+	return 0;
+}
+
+/* Waits shorter than this have no stack of whoever ended them; and of one who ends them not more often, but for such
+ * as were that long themselves. */
+#define ENDED_NS 100000
+#define WAKER_STACK_NS 5000000
+
+/* The running thread, not an interrupt, ends the wait of another. Its stack is taken when its
+ * own call ends, where that is to wake. */
+__attribute__((noinline)) int tell_ended(struct thread *thread, struct thread *waker, u32 tid, u64 now)
+{
+	if (!thread || thread->left != LEFT_BLOCKED)
+		return 0;
+	if (thread->kind >= ARG_SEVERAL)
+		return tell_through(tid, now);
+	u64 waited = now - thread->left_at;
+	if (!waker || waited < ENDED_NS)
+		return 0;
+	u64 *period = setting(WAIT_PERIOD_NS);
+	u64 since = now - waker->ended_at;
+	u64 least = period && *period > WAKER_STACK_NS ? *period : WAKER_STACK_NS;
+	if (since < ENDED_NS || (since < least && waited < least))
+		return 0;
+	if (waker->call == NO_CALL || arg_kind[index_of(waker->call) & (2 * CALLS - 1)] != ARG_FUTEX)
+		return 0;
+	waker->ended_at = now;
+	waker->ended_in = waker->entered;
+	waker->ended_tid = tid;
+	waker->blocked_ns |= ENDED_WAIT;
+	return 0;
 }
 
 /* Time that this control group of tasks and those above spent out of quota, ever. */

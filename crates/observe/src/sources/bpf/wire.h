@@ -31,12 +31,14 @@ enum kind {
 	K_PACKET,          /* a: whether it asks for a name, rather than answers */
 	K_RESOLVED,        /* the C library was asked for a name and has returned */
 
+	K_THROUGH = 23, /* for the next wake of this thread: what its waker works on */
 	K_ALIVE = 30, /* a: left; a thread that lived before anybody watched */
 
 	/* In the ring `stacks`. */
 	K_SAMPLE_STACK = 64, /* a: mode */
 	K_WAIT_STACK,
 	K_FAULT_STACK, /* of the wait that begins: its length is not known yet */
+	K_WAKER_STACK, /* of whoever ended a wait; stands_for_ns: when, call: of which thread */
 };
 
 enum left { LEFT_NONE, LEFT_RUNNABLE, LEFT_BLOCKED, LEFT_STOPPED, LEFT_DEAD };
@@ -209,10 +211,17 @@ struct page_record {
 	u32 pad;
 };
 
+struct through_record {
+	struct head head; /* tid: who is about to be woken */
+	u64 object;
+};
+
+/* The kernel does not keep when requests are made. */
+#define NOT_KEPT (~0ull)
 struct request_about {
 	u32 dev;
 	u32 bytes;
-	u64 queue_ns, device_ns;
+	u64 queue_ns, device_ns; /* queue_ns may be NOT_KEPT */
 	u32 write;
 	u32 pad;
 };
