@@ -1,6 +1,7 @@
 //! The run, put together: the pieces of the account, the tables from the trailer, and what it all rests on.
 
 use crate::followed::Closed;
+use crate::looked;
 use crate::pieces::Pieces;
 use crate::surroundings::Program;
 use crate::{Analyser, Arch, How, class, code, sliced};
@@ -44,7 +45,7 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
         }
         How::Looked(looked) => {
             let closed = looked.close(trailer);
-            let seen = Beside { faults: Seen::Value(closed.faults), checks: Vec::new(), notes: closed.notes };
+            let seen = Beside::of_looked(&closed, header.host.cpus);
             let why = "connections and names are seen with BPF only";
             (closed.pieces, seen, (Seen::unseen(why), Seen::unseen(why)))
         }
@@ -134,6 +135,21 @@ struct Beside {
 }
 
 impl Beside {
+    fn of_looked(closed: &looked::Closed, cpus: u32) -> Self {
+        let check = |(ours_ns, theirs_ns): (Ns, Ns)| Check {
+            what: "time on a CPU of all threads, against the scheduler's own sum".to_owned(),
+            ours_ns,
+            theirs_ns,
+            // The scheduler adds up what a thread that runs has had at each tick.
+            agrees: agree(ours_ns, theirs_ns, Ns::from(cpus) * 10_000_000),
+        };
+        Self {
+            faults: Seen::Value(closed.faults),
+            checks: closed.cpu.map(check).into_iter().collect(),
+            notes: closed.notes.clone(),
+        }
+    }
+
     fn of_followed(closed: &Closed, trailer: &Trailer) -> Self {
         let within = |what: &str, (ours_ns, theirs_ns): (Ns, Ns), allowed: Ns| Check {
             what: what.to_owned(),
