@@ -19,8 +19,8 @@ fn agree(ours: Ns, theirs: Ns, switching: Ns) -> bool {
 
 /// What the scheduler does in its own time at each switch: it counts that with the thread that comes, and we with the
 /// wait before it. Up to 25 us where timers are set through a hypervisor; no more than a quarter of the time on a CPU.
-fn switching(closed: &Closed) -> Ns {
-    (closed.switches * 25_000).min(closed.cpu.1 / 4)
+fn switching(switches: u64, cpu_ns: Ns) -> Ns {
+    (switches * 25_000).min(cpu_ns / 4)
 }
 
 /// A thread that is woken for another processor is put into its run queue some microseconds later, by an interrupt there.
@@ -136,12 +136,16 @@ struct Beside {
 
 impl Beside {
     fn of_looked(closed: &looked::Closed, cpus: u32) -> Self {
-        let check = |(ours_ns, theirs_ns): (Ns, Ns)| Check {
+        let check = |counted: looked::Counted| Check {
             what: "time on a CPU of all threads, against the scheduler's own sum".to_owned(),
-            ours_ns,
-            theirs_ns,
+            ours_ns: counted.ours_ns,
+            theirs_ns: counted.theirs_ns,
             // The scheduler adds up what a thread that runs has had at each tick.
-            agrees: agree(ours_ns, theirs_ns, Ns::from(cpus) * 10_000_000),
+            agrees: agree(
+                counted.ours_ns,
+                counted.theirs_ns,
+                switching(counted.switches, counted.theirs_ns) + Ns::from(cpus) * 10_000_000,
+            ),
         };
         Self {
             faults: Seen::Value(closed.faults),
@@ -157,7 +161,8 @@ impl Beside {
             theirs_ns,
             agrees: agree(ours_ns, theirs_ns, allowed),
         };
-        let check = |what: &str, figures| within(what, figures, switching(closed));
+        let switching = switching(closed.switches, closed.cpu.1);
+        let check = |what: &str, figures| within(what, figures, switching);
         // In a window the others were counted at both of its ends.
         let whose = if closed.pieces.window.is_some() { "all threads" } else { "threads that ended" };
         let mut checks =
@@ -168,7 +173,7 @@ impl Beside {
             checks.push(within(
                 &format!("time in the run queue of {whose}, against the scheduler's own sum"),
                 closed.runqueue,
-                switching(closed).max(underway(closed)),
+                switching.max(underway(closed)),
             ));
         }
         if let (Seen::Value(rusage), true) = (&trailer.rusage, trailer.living.is_empty()) {
@@ -176,7 +181,7 @@ impl Beside {
             let ours: Ns = of_tree.filter(|(state, _)| state.on_cpu()).map(|(_, ns)| ns).sum();
             let theirs = rusage.user_ns + rusage.kernel_ns;
             // It knows only children that were waited for: less than ours is no contradiction, and says nothing.
-            if ours <= theirs || agree(ours, theirs, switching(closed)) {
+            if ours <= theirs || agree(ours, theirs, switching) {
                 checks.push(check("time on a CPU of the tree, against getrusage", (ours, theirs)));
             }
         }

@@ -72,10 +72,19 @@ pub(crate) struct Closed {
     pub(crate) pieces: Pieces,
     /// Page faults that were seen of threads that were looked at.
     pub(crate) faults: Faults,
-    /// Time on a CPU of all threads in a window, as the switches and as the scheduler have it, where both are known.
-    pub(crate) cpu: Option<(Ns, Ns)>,
+    /// Time on a CPU of all threads in a window, where both the switches and the scheduler tell.
+    pub(crate) cpu: Option<Counted>,
     /// What the reader must know.
     pub(crate) notes: Vec<String>,
+}
+
+/// Time on a CPU as the switches and as the scheduler have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Counted {
+    pub(crate) ours_ns: Ns,
+    pub(crate) theirs_ns: Ns,
+    /// How often a thread came onto a CPU.
+    pub(crate) switches: u64,
 }
 
 impl Looked {
@@ -146,8 +155,8 @@ impl Looked {
     /// Works through the oldest look and the events before it.
     fn next_look(&mut self) {
         let Some((at, threads)) = self.looks.pop_front() else { return };
-        let at = at.max(self.begin());
         let events = self.take_until(at);
+        let at = at.max(self.begin());
         let mut waits = FxHashMap::default();
         for looked in threads.iter().filter(|looked| matches!(looked.state, b'S' | b'D')) {
             let id = self.tree.id(wait::wait(looked, self.arch));

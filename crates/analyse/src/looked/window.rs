@@ -7,7 +7,7 @@
 use super::ledger::{Amount, Evidence, Slices};
 use super::tree::{Doing, Thread, WaitId};
 use super::wait::{Follow, Wait};
-use super::{Closed, Looked, wait_rows};
+use super::{Closed, Counted, Looked, wait_rows};
 use crate::calls::waits_for_work;
 use crate::pieces::Pieces;
 use model::account::{Basis, Part, Step};
@@ -129,7 +129,12 @@ impl Looked {
             major: members.iter().filter_map(|member| member.count(|sight| sight.major_faults)).sum(),
         };
         let counted = members.iter().map(|member| Some(member.counted?.0)).sum::<Option<Ns>>();
-        let cpu = (self.tier == Tier::Perf).then_some(evidence.on_cpu_ns).zip(counted);
+        let came = threads.iter().filter_map(|thread| Some(thread.ledger.get(&Doing::Cpu)?.count));
+        let cpu = counted.filter(|_| self.tier == Tier::Perf).map(|theirs_ns| Counted {
+            ours_ns: evidence.on_cpu_ns,
+            theirs_ns,
+            switches: came.sum(),
+        });
         Closed { pieces, faults, cpu, notes: notes(self.tier, self.looks_within, end - attached.at) }
     }
 }
@@ -400,3 +405,6 @@ fn notes(tier: Tier, looks: u64, wall_ns: Ns) -> Vec<String> {
     }
     notes
 }
+
+#[cfg(test)]
+mod tests;
