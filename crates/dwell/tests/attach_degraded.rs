@@ -119,7 +119,8 @@ fn a_users_spinner_has_the_cpu_time_that_the_kernel_counts() {
             let beside = lasted - told.wall();
             ensure(cpu + beside + 10 * MS >= outer, &format!("less than was counted: {outer}"), &told)?;
             ensure(told.parts(BLOCKED) == 0, "it never waits", &told)?;
-            ensure(told.parts(&["unexplained"]) < MS, "all is explained", &told)?;
+            // On a busy machine looks may come too late to speak for all the time between them.
+            ensure(told.parts(&["unexplained"]) * 50 < whole(&told), "all is explained", &told)?;
             ensure(told.parts(&["user"]) * 10 > cpu * 8, "it is its own code", &told)?;
             let functions = told.run["functions"].as_array().cloned().unwrap_or_default();
             let named = functions.first().is_some_and(|row| row["name"] == "spins");

@@ -61,7 +61,7 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
     let Some(first) = list(who).first().copied() else {
         return Err(Error::Gone(window.target.name.clone()));
     };
-    let at = monotonic_ns();
+    let at = instruments.begin();
     let header = Header {
         format: 1,
         recorder: env!("CARGO_PKG_VERSION").to_owned(),

@@ -13,6 +13,8 @@ use sys::clock::monotonic_ns;
 
 /// Between two samples of a thread on a CPU, unless another rate is asked for.
 const SAMPLE_PERIOD_NS: Ns = 1_000_000;
+/// The same of what lives already, which is no short command: as often as a program that lasts is sampled with BPF.
+const SAMPLE_PERIOD_NS_LIVING: Ns = 2_985_000;
 
 /// What coming onto or leaving a CPU costs with the two events of `perf` to be taken along; a pipe ping-pong showed 550.
 const SWITCH_COST_NS: (Ns, Ns) = (300, 700);
@@ -101,7 +103,7 @@ impl Fallback {
         listed: &mut dyn FnMut() -> Vec<Pid>,
         rate: Rate,
     ) -> Result<Self, Refused> {
-        let perf = Perf::attach(listed, rate.period_ns(SAMPLE_PERIOD_NS))?;
+        let perf = Perf::attach(listed, rate.period_ns(SAMPLE_PERIOD_NS_LIVING))?;
         let sources = perf.sources();
         Ok(Self::living(&listed(), Some(perf), sources))
     }
@@ -114,6 +116,8 @@ impl Fallback {
     fn living(pids: &[Pid], perf: Option<Perf>, mut sources: Vec<Source>) -> Self {
         sources.extend(access::partly(pids));
         let mut looker = Looker::start(pids);
+        // The first look takes longest, since it opens what it reads; the second one the window begins with.
+        looker.look_on();
         let look = Some(looker.look_on());
         Self::new(Whom::Living { look }, perf, looker, sources)
     }
@@ -172,6 +176,14 @@ impl Fallback {
             Whom::Living { .. } => Some(self.looker.look_on()),
         };
         self.hand_over(if over { Until::Rest } else { Until::Now }, first.as_ref(), look.as_ref(), sink)
+    }
+
+    /// When the look was taken that the window begins with: counters of threads count from there on.
+    pub(crate) fn began(&self) -> Option<Ns> {
+        match &self.whom {
+            Whom::Living { look } => look.as_ref().and_then(Event::at),
+            Whom::Held { .. } => None,
+        }
     }
 
     /// Ends a window with a last look, at the time that is returned.

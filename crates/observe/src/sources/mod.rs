@@ -178,6 +178,15 @@ impl Instruments {
         }
     }
 
+    /// Begins a window; to be asked before anything is handed over. Returns when that was.
+    pub(crate) fn begin(&self) -> Ns {
+        match self {
+            Instruments::Bpf(_) => None,
+            Instruments::Fallback(fallback, _) => fallback.began(),
+        }
+        .unwrap_or_else(sys::clock::monotonic_ns)
+    }
+
     /// Ends a window; what happened in it is still to be handed over. Returns when that was.
     pub(crate) fn end(&mut self) -> Ns {
         match self {

@@ -52,6 +52,8 @@ pub(crate) struct Looker {
     roots: Vec<Pid>,
     processes: HashMap<Pid, Process>,
     tasks: HashMap<Tid, Task>,
+    /// Files stay open while there is room for them.
+    keeps_open: bool,
     objects: Objects,
     refused: Refusals,
     first_at: Option<Ns>,
@@ -105,6 +107,7 @@ impl Looker {
             roots: roots.to_vec(),
             processes: HashMap::new(),
             tasks: HashMap::new(),
+            keeps_open: true,
             objects: Objects::default(),
             refused: Refusals::default(),
             first_at: None,
@@ -340,14 +343,23 @@ impl Looker {
 
     /// Reads one of a thread's files into `buffer`.
     fn read<'b>(&mut self, pid: Pid, tid: Tid, file: usize, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
-        let keep = self.tasks.len() <= KEEP_OPEN_THREADS;
-        let task = self.tasks.entry(tid).or_default();
-        if let Some(open) = &task.open[file] {
+        if let Some(open) = self.tasks.get(&tid).and_then(|task| task.open[file].as_ref()) {
             let len = open.read_at(buffer, 0)?;
             return Ok(&buffer[..len]);
         }
-        let open = File::open(self.proc_root.join(format!("{pid}/task/{tid}/{}", FILES[file])))?;
+        let path = self.proc_root.join(format!("{pid}/task/{tid}/{}", FILES[file]));
+        let open = match File::open(&path) {
+            // No more files may be open, which is no word about the thread: from now on none is kept so.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
+                self.keeps_open = false;
+                self.tasks.values_mut().for_each(|task| *task = Task::default());
+                File::open(&path)?
+            }
+            opened => opened?,
+        };
         let len = open.read_at(buffer, 0)?;
+        let keep = self.keeps_open && self.tasks.len() <= KEEP_OPEN_THREADS;
+        let task = self.tasks.entry(tid).or_default();
         if keep {
             task.open[file] = Some(open);
         }

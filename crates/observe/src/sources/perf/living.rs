@@ -18,10 +18,15 @@ const ROUNDS_MAX: usize = 20;
 /// A new thread may be seen in `/proc` some microseconds before the record of its birth is written.
 const BIRTH: Duration = Duration::from_millis(1);
 
+/// Files that are left for all but the events: looks, outputs, code to be named.
+const OTHER_FILES: u64 = 64;
+
 /// Events and rings, as far as they are open.
 struct Opened {
     rings: HashMap<u32, Ring>,
     events: Vec<OwnedFd>,
+    /// No more events than this, so that there is room for other files.
+    events_max: u64,
     pages: usize,
     kernel_refused: Option<String>,
     /// Threads that have events: their own, or inherited.
@@ -35,11 +40,12 @@ impl Perf {
     /// # Errors
     /// When the events are refused on all threads, or their rings are; nothing is left behind then.
     pub(crate) fn attach(listed: &mut dyn FnMut() -> Vec<Pid>, period_ns: Ns) -> Result<Self, Refused> {
-        allow_many_files();
+        let files_max = allow_many_files();
         let cpus = host::cpus(host::here());
         let mut opened = Opened {
             rings: HashMap::new(),
             events: Vec::new(),
+            events_max: files_max.saturating_sub(OTHER_FILES),
             pages: RING_PAGES[0],
             kernel_refused: None,
             watched: BTreeSet::new(),
@@ -104,6 +110,9 @@ impl Opened {
 
     /// One thread's event on one processor. A thread that is gone needs none, nor does a processor that is offline.
     fn open(&mut self, tid: Tid, cpu: u32, period_ns: Ns) -> io::Result<()> {
+        if (self.events.len() + self.rings.len()) as u64 >= self.events_max {
+            return Err(io::Error::from_raw_os_error(libc::EMFILE));
+        }
         let attr = with_side_band(clock(period_ns));
         let event = match open(attr, tid, cpu, &mut self.kernel_refused) {
             Err(error) if matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ENODEV)) => return Ok(()),
@@ -133,9 +142,10 @@ impl Opened {
     }
 }
 
-/// As many open files as are permitted: each thread needs one for each processor.
-fn allow_many_files() {
+/// Has as many open files permitted as may be, since each thread needs one for each processor; how many that is.
+fn allow_many_files() -> u64 {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // Where that fails the old limit holds, and it will be said when it is met.
+    // Where that fails the old limit holds.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
