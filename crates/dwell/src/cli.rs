@@ -431,6 +431,9 @@ mod tests {
     fn something_to_attach_to_is_given_in_one_way() {
         assert!(refused(&["attach"]).contains("TARGET"));
         assert!(refused(&["attach", "12", "--cgroup", "/x"]).contains("cannot be used with"));
+        assert!(
+            refused(&["attach", "--container", "3f2a91", "--service", "x"]).contains("cannot be used with")
+        );
         assert!(Cli::try_parse_from(["dwell", "attach", "12", "nginx", "--for", "1s"]).is_ok());
     }
 

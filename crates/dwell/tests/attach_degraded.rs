@@ -292,3 +292,65 @@ fn a_window_that_was_kept_is_shown_as_it_was() {
         assert_eq!(serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap(), told.run);
     }
 }
+
+#[test]
+fn dwell_is_none_of_what_it_watches() {
+    let _alone = support::alone();
+    let place = Place::new(AS_NOBODY);
+    for source in SOURCES {
+        let script =
+            format!("./dwell attach $$ --for 200ms --quiet --source {source} --json attach.json; exit $?");
+        assert!(place.command("sh").args(["-c", &script]).status().unwrap().success());
+        let text = std::fs::read_to_string(place.dir.join("attach.json")).unwrap();
+        let run: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(run["window"]["processes"], 1, "{}", run["threads"]);
+        assert_eq!(run["threads"].as_array().unwrap().len(), 1, "{}", run["threads"]);
+    }
+}
+
+#[test]
+fn few_open_files_leave_looks_and_say_so() {
+    let _alone = support::alone();
+    let place = Place::new(AS_NOBODY);
+    let alive = place.alive("lives", &["few"]);
+    hold(|| {
+        let json = place.dir.join("attach.json");
+        let limited = "ulimit -n 80 && exec ./dwell attach \"$@\"";
+        let mut command = place.command("sh");
+        command.args(["-c", limited, "dwell"]);
+        let told = window::attach(&mut command, &json, &[&alive.name(), "--for", "300ms"], |_| ());
+        admits(&told, "switches");
+        ensure(told.page.contains("try: ulimit -n 65536"), "what would help is said", &told)?;
+        ensure(counts(&told) == [2, 31], "and every thread is seen all the same", &told)
+    });
+}
+
+#[test]
+fn of_a_group_that_users_share_each_sees_into_his_own() {
+    let _alone = support::alone();
+    let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(std::path::Path::new);
+    let place = Place::new(AS_NOBODY);
+    let Some(root) = roots.into_iter().find(|root| root.join("cgroup.procs").exists()) else {
+        assert!(place.refused(&["--cgroup", "/", "--for", "1s"]).0.contains("no control group"));
+        return;
+    };
+    let group = root.join(format!("dwell-shared-{}", std::process::id()));
+    std::fs::create_dir_all(&group).unwrap();
+    let own = place.alive("lives", &["spins"]);
+    let others = Alive::start("sh", &["-c", "echo ready; exec sleep 1000"]);
+    let join = |alive: &Alive| std::fs::write(group.join("cgroup.procs"), alive.name()).unwrap();
+    join(&others);
+    let name = group.file_name().unwrap().to_str().unwrap();
+    let (message, code) = place.refused(&["--cgroup", name, "--for", "1s"]);
+    join(&own);
+    let told = place.attach(&["--cgroup", name, "--for", "300ms"], |_| ());
+    drop((own, others));
+    let until = Instant::now() + Duration::from_secs(10);
+    while std::fs::remove_dir(&group).is_err() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(code == Some(125) && message.contains("user 0's"), "{message}");
+    assert_eq!(counts(&told), [1, 1], "{}", told.account());
+    admits(&told, "other users' processes");
+    assert!(told.page.contains("1 of 2 processes may not be looked into"), "{}", told.page);
+}

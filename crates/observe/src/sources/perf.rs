@@ -383,7 +383,10 @@ fn refused(root: Pid, error: &io::Error) -> Refused {
     };
     Refused {
         tried: format!("perf events on process {root}"),
-        said: format!("{error}{}", paranoia()),
+        said: match error.raw_os_error() {
+            Some(libc::EMFILE) => error.to_string(),
+            _ => format!("{error}{}", paranoia()),
+        },
         remedy: remedy.to_owned(),
     }
 }

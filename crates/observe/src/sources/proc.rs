@@ -50,6 +50,7 @@ const SCAN_EVERY_NS: Ns = 20_000_000;
 pub(crate) struct Looker {
     proc_root: PathBuf,
     roots: Vec<Pid>,
+    own: Pid,
     processes: HashMap<Pid, Process>,
     tasks: HashMap<Tid, Task>,
     /// Files stay open while there is room for them.
@@ -105,6 +106,7 @@ impl Looker {
         Self {
             proc_root: proc_root.to_owned(),
             roots: roots.to_vec(),
+            own: std::process::id(),
             processes: HashMap::new(),
             tasks: HashMap::new(),
             keeps_open: true,
@@ -209,6 +211,10 @@ impl Looker {
 
     /// One process: its threads into `threads`, its children onto `queue`.
     fn process(&mut self, pid: Pid, at: Ns, queue: &mut Vec<Pid>, threads: &mut Vec<Looked>) {
+        // dwell itself, of the shell that it was attached to, say.
+        if pid == self.own {
+            return;
+        }
         let Some(leader) = self.stat(pid, pid) else { return };
         let known = self.processes.entry(pid).or_default();
         if known.started == 0 {
