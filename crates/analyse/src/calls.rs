@@ -163,6 +163,37 @@ fn is_about_files(name: &str) -> bool {
     STARTS.iter().any(|start| name.starts_with(start))
 }
 
+/// Calls in which a thread waits until somebody wants something of it. Reading from a connection is none: that may well
+/// be what the work waits for.
+pub(crate) fn waits_for_work(name: &str) -> bool {
+    matches!(
+        name,
+        "accept"
+            | "accept4"
+            | "epoll_wait"
+            | "epoll_pwait"
+            | "epoll_pwait2"
+            | "poll"
+            | "ppoll"
+            | "select"
+            | "_newselect"
+            | "pselect6"
+            | "futex"
+            | "futex_time64"
+            | "futex_waitv"
+            | "futex_wait"
+            | "rt_sigtimedwait"
+            | "rt_sigsuspend"
+            | "pause"
+            | "wait4"
+            | "waitid"
+            | "waitpid"
+            | "io_getevents"
+            | "io_uring_enter"
+            | "kevent"
+    )
+}
+
 /// Whether a call can be what made a socket of another thread ready.
 pub fn touches_a_peer(name: &str) -> bool {
     matches!(

@@ -1,6 +1,7 @@
 //! The run, put together: the pieces of the account, the tables from the trailer, and what it all rests on.
 
 use crate::followed::Closed;
+use crate::looked;
 use crate::pieces::Pieces;
 use crate::surroundings::Program;
 use crate::{Analyser, Arch, How, class, code, sliced};
@@ -17,9 +18,10 @@ fn agree(ours: Ns, theirs: Ns, switching: Ns) -> bool {
 }
 
 /// What the scheduler does in its own time at each switch: it counts that with the thread that comes, and we with the
-/// wait before it. Up to 25 us where timers are set through a hypervisor; no more than a quarter of the time on a CPU.
-fn switching(closed: &Closed) -> Ns {
-    (closed.switches * 25_000).min(closed.cpu.1 / 4)
+/// wait before it. Up to 25 us where timers are set through a hypervisor; no more than one part in `share` of the time on a
+/// CPU.
+fn switching(switches: u64, cpu_ns: Ns, share: Ns) -> Ns {
+    (switches * 25_000).min(cpu_ns / share)
 }
 
 /// A thread that is woken for another processor is put into its run queue some microseconds later, by an interrupt there.
@@ -44,7 +46,7 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
         }
         How::Looked(looked) => {
             let closed = looked.close(trailer);
-            let seen = Beside { faults: Seen::Value(closed.faults), checks: Vec::new(), notes: closed.notes };
+            let seen = Beside::of_looked(&closed, header.host.cpus);
             let why = "connections and names are seen with BPF only";
             (closed.pieces, seen, (Seen::unseen(why), Seen::unseen(why)))
         }
@@ -135,6 +137,26 @@ struct Beside {
 }
 
 impl Beside {
+    fn of_looked(closed: &looked::Closed, cpus: u32) -> Self {
+        let check = |counted: looked::Counted| Check {
+            what: "time on a CPU of all threads, against the scheduler's own sum".to_owned(),
+            ours_ns: counted.ours_ns,
+            theirs_ns: counted.theirs_ns,
+            // The scheduler adds up what a thread that runs has had at each tick. The switching of the perf events, with
+            // a timer each, falls between their records.
+            agrees: agree(
+                counted.ours_ns,
+                counted.theirs_ns,
+                switching(counted.switches, counted.theirs_ns, 2) + Ns::from(cpus) * 10_000_000,
+            ),
+        };
+        Self {
+            faults: Seen::Value(closed.faults),
+            checks: closed.cpu.map(check).into_iter().collect(),
+            notes: closed.notes.clone(),
+        }
+    }
+
     fn of_followed(closed: &Closed, trailer: &Trailer) -> Self {
         let within = |what: &str, (ours_ns, theirs_ns): (Ns, Ns), allowed: Ns| Check {
             what: what.to_owned(),
@@ -142,7 +164,8 @@ impl Beside {
             theirs_ns,
             agrees: agree(ours_ns, theirs_ns, allowed),
         };
-        let check = |what: &str, figures| within(what, figures, switching(closed));
+        let switching = switching(closed.switches, closed.cpu.1, 4);
+        let check = |what: &str, figures| within(what, figures, switching);
         // In a window the others were counted at both of its ends.
         let whose = if closed.pieces.window.is_some() { "all threads" } else { "threads that ended" };
         let mut checks =
@@ -153,7 +176,7 @@ impl Beside {
             checks.push(within(
                 &format!("time in the run queue of {whose}, against the scheduler's own sum"),
                 closed.runqueue,
-                switching(closed).max(underway(closed)),
+                switching.max(underway(closed)),
             ));
         }
         if let (Seen::Value(rusage), true) = (&trailer.rusage, trailer.living.is_empty()) {
@@ -161,7 +184,7 @@ impl Beside {
             let ours: Ns = of_tree.filter(|(state, _)| state.on_cpu()).map(|(_, ns)| ns).sum();
             let theirs = rusage.user_ns + rusage.kernel_ns;
             // It knows only children that were waited for: less than ours is no contradiction, and says nothing.
-            if ours <= theirs || agree(ours, theirs, switching(closed)) {
+            if ours <= theirs || agree(ours, theirs, switching) {
                 checks.push(check("time on a CPU of the tree, against getrusage", (ours, theirs)));
             }
         }

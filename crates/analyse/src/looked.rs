@@ -16,11 +16,12 @@
 mod ledger;
 mod tree;
 mod wait;
+mod window;
 
 use crate::calls::Arch;
 use crate::pieces::Pieces;
-use ledger::{Evidence, Ledger};
-use model::recording::{Header, Left, Looked as Sight, Tier, Trailer};
+use ledger::{Evidence, Ledger, Slices};
+use model::recording::{Attached, Header, Left, Looked as Sight, Tier, Trailer};
 use model::run::{Faults, Thread as ThreadRow, WaitRow};
 use model::{Event, Ns, Pid, Seen, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -60,6 +61,8 @@ pub(crate) struct Looked {
     kernel_samples: u64,
     pooled: Mix,
     runnable: FxHashMap<Tid, (Ns, Ns)>,
+    /// What was attached to: then every thread's own time counts, and there is no path.
+    window: Option<Attached>,
 }
 
 /// The account, and what it rests on.
@@ -69,20 +72,34 @@ pub(crate) struct Closed {
     pub(crate) pieces: Pieces,
     /// Page faults that were seen of threads that were looked at.
     pub(crate) faults: Faults,
+    /// Time on a CPU of all threads in a window, where both the switches and the scheduler tell.
+    pub(crate) cpu: Option<Counted>,
     /// What the reader must know.
     pub(crate) notes: Vec<String>,
+}
+
+/// Time on a CPU as the switches and as the scheduler have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Counted {
+    pub(crate) ours_ns: Ns,
+    pub(crate) theirs_ns: Ns,
+    /// How often a thread came onto a CPU.
+    pub(crate) switches: u64,
 }
 
 impl Looked {
     /// For the recording that begins with `header`, of tier `perf` or `proc`.
     pub(crate) fn new(header: &Header) -> Self {
+        let mut tree = Tree::new(header.root);
+        let start = header.attached.as_ref().map(|attached| attached.at);
+        tree.slices = start.map(Slices::new);
         Self {
             root: header.root,
             tier: header.tier,
             arch: Arch::from_machine(&header.host.arch),
             period_ns: header.sample_period_ns,
-            tree: Tree::new(header.root),
-            ledger: None,
+            tree,
+            ledger: start.map(Ledger::new),
             ended_at: None,
             held: Vec::new(),
             looks: VecDeque::new(),
@@ -94,6 +111,7 @@ impl Looked {
             kernel_samples: 0,
             pooled: Mix::default(),
             runnable: FxHashMap::default(),
+            window: header.attached.clone(),
         }
     }
 
@@ -138,17 +156,23 @@ impl Looked {
     fn next_look(&mut self) {
         let Some((at, threads)) = self.looks.pop_front() else { return };
         let events = self.take_until(at);
+        let at = at.max(self.begin());
         let mut waits = FxHashMap::default();
         for looked in threads.iter().filter(|looked| matches!(looked.state, b'S' | b'D')) {
             let id = self.tree.id(wait::wait(looked, self.arch));
             waits.insert(looked.tid, id);
         }
         self.events(&events, &waits);
-        // All dead: it says nothing of what they did.
-        if threads.iter().any(|looked| !matches!(looked.state, b'Z' | b'X')) {
+        // All dead: it says nothing of what they did, but that their window is over.
+        if self.window.is_some() || threads.iter().any(|looked| !matches!(looked.state, b'Z' | b'X')) {
             self.look(at, threads, &waits);
             self.last_look = Some(at);
         }
+    }
+
+    /// What comes before a window begins changes what threads are doing, and takes no time of it.
+    fn begin(&self) -> Ns {
+        self.window.as_ref().map_or(0, |attached| attached.at)
     }
 
     /// Events, oldest first, up to a look that saw these waits.
@@ -196,7 +220,7 @@ impl Looked {
 
     /// One event; `seen` tells the wait that a look saw a thread in that leaves its CPU by this event.
     fn happens(&mut self, event: &Event, seen: impl Fn(Tid) -> Option<WaitId>, blind: bool) {
-        let Some(at) = event.at() else { return };
+        let Some(at) = event.at().map(|at| at.max(self.begin())) else { return };
         if let Event::Exec { entered, tid, pid, name, .. } = event
             && *pid == self.root
             && !self.executed
@@ -265,7 +289,8 @@ impl Looked {
 
     /// `times` samples found the thread in user or kernel mode.
     fn sample(&mut self, tid: Tid, user: bool, times: u64) {
-        let on_path = self.ledger.is_some() && self.tree.path().is_some_and(|place| place.tid == tid);
+        let on_path = self.window.is_some()
+            || self.ledger.is_some() && self.tree.path().is_some_and(|place| place.tid == tid);
         self.kernel_samples += u64::from(!user) * times;
         let Some(thread) = self.tree.get_mut(tid) else { return };
         thread.mix.add(user, times);
@@ -379,6 +404,7 @@ impl Looked {
         if tid == looked.pid {
             self.tree.has_pipes(looked.pid, &looked.pipes);
         }
+        self.lived_before(at, &looked);
         let ran = self.tree.get(tid).is_some_and(|thread| ran_since(thread.looked.as_ref(), &looked));
         self.agree(at, tid, now, ran);
         self.used(tid, &looked);
@@ -450,6 +476,9 @@ impl Looked {
     }
 
     fn closed(mut self, end: Ns, trailer: &Trailer) -> Closed {
+        if let Some(attached) = self.window.take() {
+            return self.close_window(attached, trailer);
+        }
         let ledger = self.ledger.take().unwrap_or_else(|| Ledger::new(end));
         let start = ledger.start();
         let wall_ns = ledger.now() - start;
@@ -475,7 +504,7 @@ impl Looked {
             steps,
             phases: ledger.phases(&evidence),
             threads: threads.iter().map(|thread| thread_row(thread, &evidence, self.root)).collect(),
-            waits: wait_rows(&self.tree, &ledger),
+            waits: wait_rows(&self.tree, ledger.waits(), None),
             window: None,
         };
         let looked = || threads.iter().filter_map(|thread| thread.looked.as_ref());
@@ -483,7 +512,7 @@ impl Looked {
             minor: looked().map(|looked| looked.minor_faults).sum(),
             major: looked().map(|looked| looked.major_faults).sum(),
         };
-        Closed { pieces, faults, notes: notes(self.tier, self.looks_within, wall_ns) }
+        Closed { pieces, faults, cpu: None, notes: notes(self.tier, self.looks_within, wall_ns) }
     }
 }
 
@@ -534,21 +563,33 @@ fn thread_row(thread: &tree::Thread, evidence: &Evidence<'_>, root: Pid) -> Thre
     }
 }
 
-fn wait_rows(tree: &Tree, ledger: &Ledger) -> Vec<WaitRow> {
-    let mut path_ns = vec![0; tree.totals.len()];
-    for (id, ns) in ledger.waits() {
-        path_ns[tree.kinds[id as usize]] += ns;
-    }
+/// Waits by kind: `path` says what of them counts in the account, `all` (where counters tell more than looks do) of what.
+fn wait_rows(
+    tree: &Tree,
+    path: impl Iterator<Item = (WaitId, Ns)>,
+    all: Option<&[(WaitId, Ns)]>,
+) -> Vec<WaitRow> {
+    let by_kind = |waits: &mut dyn Iterator<Item = (WaitId, Ns)>| {
+        let mut sums = vec![0; tree.totals.len()];
+        waits.for_each(|(id, ns)| sums[tree.kinds[id as usize]] += ns);
+        sums
+    };
+    let path_ns = by_kind(&mut { path });
+    let all_ns: Vec<Ns> = match all {
+        Some(all) => by_kind(&mut all.iter().copied()),
+        None => tree.totals.iter().map(|totals| totals.total_ns).collect(),
+    };
     let why = "requests to disks are not told apart from outside";
     let by_request = Seen::unseen(why);
-    let rows = tree.totals.iter().zip(path_ns).filter(|(totals, _)| totals.durations.total() > 0);
+    let rows = tree.totals.iter().zip(path_ns.into_iter().zip(all_ns));
     let mut rows: Vec<WaitRow> = rows
-        .map(|(totals, path_ns)| WaitRow {
+        .filter(|(totals, _)| totals.durations.total() > 0)
+        .map(|(totals, (path_ns, total_ns))| WaitRow {
             reason: totals.state,
             call: totals.call.clone(),
             on: totals.on.clone(),
             calls: totals.durations.total(),
-            total_ns: totals.total_ns,
+            total_ns,
             path_ns,
             p50_ns: totals.durations.quantile(0.5),
             p99_ns: totals.durations.quantile(0.99),

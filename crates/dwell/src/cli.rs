@@ -71,18 +71,22 @@ pub(crate) struct RunArgs {
 /// something: a server's path has no end. The exit status is dwell's own: 0, or 125 when it failed.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  sudo dwell attach 1234 --for 10s\n  sudo dwell attach nginx --for 1m --json nginx.json\n  sudo dwell attach --service postgresql --for 30s\n  sudo dwell attach --cgroup /system.slice/docker-….scope --for 10s"
+    after_help = "Examples:\n  sudo dwell attach 1234 --for 10s\n  sudo dwell attach nginx --for 1m --json nginx.json\n  sudo dwell attach --service postgresql --for 30s\n  sudo dwell attach --container 3f2a91 --for 10s\n  sudo dwell attach --cgroup system.slice/cron.service --for 10s"
 )]
 pub(crate) struct AttachArgs {
     /// Process numbers, or names of processes (as `ps -o comm` has them, or of their executables)
-    #[arg(value_name = "TARGET", required_unless_present_any = ["service", "cgroup"])]
+    #[arg(value_name = "TARGET", required_unless_present_any = ["service", "container", "cgroup"])]
     pub(crate) targets: Vec<String>,
 
-    /// All processes of this systemd service
-    #[arg(long, value_name = "UNIT", conflicts_with_all = ["targets", "cgroup"])]
+    /// All processes of this systemd unit: the system's, else a user's
+    #[arg(long, value_name = "UNIT", conflicts_with_all = ["targets", "container", "cgroup"])]
     pub(crate) service: Option<String>,
 
-    /// All processes of this control group and those below it: a container's, say
+    /// All processes of the container whose identifier begins so (Docker, Podman, Kubernetes)
+    #[arg(long, value_name = "ID", conflicts_with_all = ["targets", "cgroup"])]
+    pub(crate) container: Option<String>,
+
+    /// All processes of this control group and those below it, by its path in the file system or from the root of the groups
     #[arg(long, value_name = "PATH", conflicts_with = "targets")]
     pub(crate) cgroup: Option<PathBuf>,
 
@@ -433,6 +437,9 @@ mod tests {
     fn something_to_attach_to_is_given_in_one_way() {
         assert!(refused(&["attach"]).contains("TARGET"));
         assert!(refused(&["attach", "12", "--cgroup", "/x"]).contains("cannot be used with"));
+        assert!(
+            refused(&["attach", "--container", "3f2a91", "--service", "x"]).contains("cannot be used with")
+        );
         assert!(Cli::try_parse_from(["dwell", "attach", "12", "nginx", "--for", "1s"]).is_ok());
     }
 

@@ -138,7 +138,10 @@ fn a_connection_that_has_to_knock_twice_took_as_long_as_the_client_says() {
         let said = said.map_or(0, |said| number(&said["connect_ns"]));
         let ours = number(&row["connect"]["max_ns"]);
         claims.that(said > 900 * MS, format!("it took only {said} ns"));
-        claims.that(ours.abs_diff(said) < 5 * MS, format!("connected in {ours} ns, {said} by its own clock"));
+        // Its own clock also has what it waited for a CPU afterwards.
+        let late = said.saturating_sub(told.parts(&["runqueue"]));
+        let so = ours < said + 5 * MS && late < ours + 5 * MS;
+        claims.that(so, format!("connected in {ours} ns, {said} by its own clock"));
         claims.that(number(&row["retransmits"]) > 0, "it knocked once");
         let refused: Vec<_> = told.run["connections"].as_array().into_iter().flatten().collect();
         let refused = refused.iter().filter(|row| row["remote"] == "127.0.0.1:5001");

@@ -1,6 +1,10 @@
 //! What this process may look at, found out before it tries, with what would change it.
 
+use model::Pid;
+use model::coverage::{Extent, Source};
 use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Capabilities by bit, from capabilities(7).
@@ -10,7 +14,7 @@ const CAP_BPF: u32 = 39;
 
 /// What gives an ordinary user everything.
 pub(crate) const MORE: &str =
-    "sudo dwell run …, or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep $(command -v dwell)";
+    "sudo dwell …, or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep $(command -v dwell)";
 
 /// A wall, and the door in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +51,44 @@ fn bpf_for(capabilities: u64, sys: &Path) -> Result<(), Wall> {
         });
     }
     Ok(())
+}
+
+/// Whether what a process does may be read: all but what everybody may know of it.
+///
+/// # Errors
+/// Whose it is.
+pub(crate) fn looking_at(pid: Pid) -> Result<(), Wall> {
+    // Needs what perf events and descriptors need, whatever hardening says of tracers.
+    match fs::read_link(format!("/proc/{pid}/exe")) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            let owner = fs::metadata(format!("/proc/{pid}")).map(|of| of.uid());
+            let own = rustix::process::geteuid().as_raw();
+            let why = match owner {
+                Ok(owner) if owner != own => {
+                    format!("it is user {owner}'s, and user {own} may not look into it")
+                }
+                _ => "it has more privileges than this process, or hides from its own user".to_owned(),
+            };
+            Err(Wall { why, remedy: MORE.to_owned() })
+        }
+        // A thread of the kernel has none.
+        _ => Ok(()),
+    }
+}
+
+/// What is missing where some of these processes may not be looked into; none when all may.
+pub(crate) fn partly(pids: &[Pid]) -> Option<Source> {
+    let closed = pids.iter().filter(|pid| looking_at(**pid).is_err()).count();
+    (closed > 0).then(|| Source {
+        name: "other users' processes".to_owned(),
+        seen: Extent::Partial,
+        why: format!(
+            "{closed} of {} processes may not be looked into: their states and times are seen, not their calls or what \
+             they wait for",
+            pids.len()
+        ),
+        remedy: MORE.to_owned(),
+    })
 }
 
 /// proc(5): `CapEff` in `status`, hexadecimal. None when it cannot be read.

@@ -1,7 +1,8 @@
 //! A window on what lives already: watched from one moment to another, and never touched.
 
+use crate::access::{self, Wall};
 use crate::living::Living;
-use crate::record::{BUSY, Error, Sink, Watching, pause_after, tell_losses};
+use crate::record::{BUSY, Choice, Error, Sink, Watching, pause_after, tell_losses};
 use crate::surroundings::Surroundings;
 use crate::{host, mounts, record, sources};
 use model::recording::{Attached, Ending, Trailer, WindowEnd};
@@ -54,12 +55,13 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
     let mut signals = Signals::take_over()?;
     let host = host::read(host::here());
     let who = &window.target.who;
+    may_look(window)?;
     let mut listed = || list(who);
     let mut instruments = sources::attach(&window.watching, &host::cpus(host::here()), &mut listed)?;
     let Some(first) = list(who).first().copied() else {
         return Err(Error::Gone(window.target.name.clone()));
     };
-    let at = monotonic_ns();
+    let at = instruments.begin();
     let header = Header {
         format: 1,
         recorder: env!("CARGO_PKG_VERSION").to_owned(),
@@ -129,6 +131,27 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
     })
 }
 
+/// Without BPF a process is looked into from outside, for which it must be of one's own.
+fn may_look(window: &Window) -> Result<(), Error> {
+    let bpf = window.watching.source == Choice::Auto && access::bpf().is_ok();
+    if bpf || window.watching.source == Choice::Bpf {
+        return Ok(());
+    }
+    let denied = |wall: Wall| {
+        let (target, Wall { why, remedy }) = (window.target.name.clone(), wall);
+        Error::Denied { target, why, remedy }
+    };
+    match &window.target.who {
+        Who::Trees(roots) => roots.iter().try_for_each(|pid| access::looking_at(*pid)).map_err(denied),
+        // Of a group that many share, some of one's own will do.
+        Who::Cgroup(_) => {
+            let looks: Vec<_> = list(&window.target.who).into_iter().map(access::looking_at).collect();
+            let none = looks.iter().all(Result::is_err);
+            looks.into_iter().find(|_| none).unwrap_or(Ok(())).map_err(denied)
+        }
+    }
+}
+
 /// Whether somebody wants dwell to stop: Ctrl-C, a hang-up, SIGTERM. Ctrl-Z stops dwell, as any program.
 fn asked_to_stop(signals: &mut Signals) -> std::io::Result<bool> {
     let mut stop = false;
@@ -147,7 +170,7 @@ fn list(who: &Who) -> Vec<Pid> {
     let own = std::process::id();
     let all = match who {
         Who::Trees(roots) => crate::targets::trees(roots),
-        Who::Cgroup(directory) => crate::targets::in_cgroup(directory),
+        Who::Cgroup(directory) => crate::cgroups::processes(directory),
     };
     let all: BTreeSet<Pid> = all.into_iter().filter(|pid| *pid != own).collect();
     all.into_iter().collect()

@@ -5,6 +5,7 @@
 pub mod access;
 mod attach;
 pub mod blocks;
+pub mod cgroups;
 mod host;
 mod likely;
 mod living;

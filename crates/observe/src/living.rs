@@ -13,6 +13,8 @@ pub(crate) struct Living {
     root: Pid,
     of_root: u32,
     started: bool,
+    /// Whether the last look from outside found any alive; none where there are no looks.
+    looked: Option<bool>,
 }
 
 impl Living {
@@ -36,6 +38,9 @@ impl Living {
             {
                 self.threads.insert(*tid, *pid);
             }
+            Event::Look { threads, .. } => {
+                self.looked = Some(threads.iter().any(|thread| !matches!(thread.state, b'Z' | b'X')));
+            }
             _ => {}
         }
     }
@@ -54,7 +59,7 @@ impl Living {
 
     /// Whether threads were seen, and all of them were seen to go.
     pub(crate) fn all_are_gone(&self) -> bool {
-        self.started && self.threads.is_empty()
+        self.looked.map_or(self.started && self.threads.is_empty(), |lives| !lives)
     }
 
     /// What the kernel counted of those that live, from `proc` (the mounted `/proc`).

@@ -111,6 +111,16 @@ pub enum Error {
         /// What would change it.
         remedy: String,
     },
+    /// What lives may not be looked into.
+    #[error("cannot watch {target}: {why}\ntry: {remedy}")]
+    Denied {
+        /// What was to be watched.
+        target: String,
+        /// Whose it is.
+        why: String,
+        /// What would change it.
+        remedy: String,
+    },
     /// Nothing lives of what was to be watched.
     #[error("{0} is gone")]
     Gone(String),
@@ -124,7 +134,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Start(error) => error.exit_code(),
-            Error::Refused { .. } | Error::Gone(_) | Error::Watch(_) => 125,
+            Error::Refused { .. } | Error::Denied { .. } | Error::Gone(_) | Error::Watch(_) => 125,
         }
     }
 }

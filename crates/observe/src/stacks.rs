@@ -127,6 +127,13 @@ impl Stacks {
         }
     }
 
+    /// The same where nothing else tells of its threads.
+    pub(crate) fn lives(&mut self, pid: Pid, threads: &[Tid]) {
+        self.members.insert(pid);
+        self.pid_of.extend(threads.iter().filter(|tid| **tid != pid).map(|tid| (*tid, pid)));
+        self.found(pid);
+    }
+
     /// A process executes another program: what it had mapped is gone. This comes before the program maps its own
     /// code; [`Event::Exec`] comes after.
     pub(crate) fn executed(&mut self, at: Ns, pid: Pid) {

@@ -1,9 +1,8 @@
-//! Who is meant: processes by number, name, tree or control group, as `/proc` and `/sys/fs/cgroup` have them.
+//! Who is meant: processes by number, name or tree, as `/proc` has them.
 
-use model::Pid;
+use model::{Pid, Tid};
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
-use std::path::{Path, PathBuf};
 
 /// A process, as far as it takes to choose it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,9 +14,6 @@ pub struct Process {
     /// Its name, of up to 15 bytes of its own choosing.
     pub name: String,
 }
-
-/// Where control groups are, of the second version or of both side by side.
-const CGROUPS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 
 /// All processes.
 pub fn processes() -> Vec<Process> {
@@ -89,50 +85,10 @@ pub(crate) fn trees(roots: &[Pid]) -> Vec<Pid> {
     found.intersection(&alive).copied().collect()
 }
 
-/// The processes of a control group and of those below it.
-pub(crate) fn in_cgroup(directory: &Path) -> Vec<Pid> {
-    let text = fs::read_to_string(directory.join("cgroup.procs")).unwrap_or_default();
-    // 0 is a process of another pid namespace.
-    let mut pids: Vec<Pid> =
-        text.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid != 0).collect();
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            pids.extend(in_cgroup(&entry.path()));
-        }
-    }
-    pids
-}
-
-/// The processes of a control group, without dwell itself.
-pub fn members(directory: &Path) -> Vec<Pid> {
-    let own = std::process::id();
-    in_cgroup(directory).into_iter().filter(|pid| *pid != own).collect()
-}
-
-/// The directory of a control group, given as a path of the file system or as one from the root of the groups.
-pub fn cgroup(path: &Path) -> Option<PathBuf> {
-    let below = |root: &str| Path::new(root).join(path.strip_prefix("/").unwrap_or(path));
-    std::iter::once(path.to_owned())
-        .chain(CGROUPS.map(below))
-        .find(|directory| directory.is_absolute() && directory.join("cgroup.procs").exists())
-}
-
-/// The control group of a service of systemd's.
-pub fn service(unit: &str) -> Option<PathBuf> {
-    let unit = if unit.contains('.') { unit.to_owned() } else { format!("{unit}.service") };
-    // The name becomes part of a path.
-    if unit.contains('/') || unit.starts_with('.') {
-        return None;
-    }
-    cgroup(&Path::new("system.slice").join(&unit)).or_else(|| {
-        let said = std::process::Command::new("systemctl")
-            .args(["show", "--property", "ControlGroup", "--value", "--", &unit])
-            .output()
-            .ok()?;
-        let path = String::from_utf8(said.stdout).ok()?;
-        let path = path.trim();
-        if path.is_empty() { None } else { cgroup(Path::new(path)) }
-    })
+/// The threads of a process; none when it is gone.
+pub(crate) fn threads(pid: Pid) -> Vec<Tid> {
+    let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// A process's command line, or its name in brackets where it has none.
@@ -167,19 +123,5 @@ mod tests {
         }
         assert!(!trees(&[own]).contains(&child.id()));
         child.wait().unwrap();
-    }
-
-    #[test]
-    fn groups_are_found_by_either_path_and_services_cannot_lead_elsewhere() {
-        assert_eq!(service("../../etc"), None);
-        assert_eq!(cgroup(Path::new("no/such/group")), None);
-        let dir = std::env::temp_dir().join(format!("dwell-groups-{}", std::process::id()));
-        let below = dir.join("below");
-        fs::create_dir_all(&below).unwrap();
-        fs::write(dir.join("cgroup.procs"), "12\n0\n").unwrap();
-        fs::write(below.join("cgroup.procs"), "13\n").unwrap();
-        let found = (cgroup(&dir), in_cgroup(&dir));
-        fs::remove_dir_all(&dir).unwrap();
-        assert_eq!(found, (Some(dir), vec![12, 13]));
     }
 }

@@ -171,3 +171,13 @@ fn a_path_of_fifty_thousand_places_stays_one_page() {
     let lines = terminal(&run, Look { width: 100, ..PLAIN }).lines().count();
     assert!(lines <= 40, "{lines} lines");
 }
+
+#[test]
+fn a_window_speaks_of_one_number_of_threads_that_did_something() {
+    let page = terminal(&samples::attached(), Look { width: 120, ..PLAIN });
+    let head: Vec<&str> = page.lines().take(2).collect();
+    assert!(head[0].ends_with("(1 process, 44 threads) for 2.00 s: 41 threads did something"), "{page}");
+    // Most of the 41 are too short for the table of threads, and yet their time is in these sums.
+    assert!(head[1].contains("(sum of all threads)"), "{page}");
+    assert!(!head[1].contains("(sum of 1"), "{page}");
+}

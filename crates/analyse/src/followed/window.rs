@@ -3,7 +3,7 @@
 //! There is no path to an end. Each thread's path is its own ledger, by place; no wake-up hands it over.
 
 use super::{Doing, Followed, Index};
-use crate::calls::Arch;
+use crate::calls::{Arch, waits_for_work};
 use crate::path::Path;
 use model::recording::{AliveState, Comm, Counters};
 use model::{Call, Ns, Pid, State, Tid};
@@ -30,37 +30,6 @@ impl Waited {
             self.for_work_ns += ns;
         }
     }
-}
-
-/// Calls in which a thread waits until somebody wants something of it. Reading from a connection is none: that may well
-/// be what the work waits for.
-fn waits_for_work(name: &str) -> bool {
-    matches!(
-        name,
-        "accept"
-            | "accept4"
-            | "epoll_wait"
-            | "epoll_pwait"
-            | "epoll_pwait2"
-            | "poll"
-            | "ppoll"
-            | "select"
-            | "_newselect"
-            | "pselect6"
-            | "futex"
-            | "futex_time64"
-            | "futex_waitv"
-            | "futex_wait"
-            | "rt_sigtimedwait"
-            | "rt_sigsuspend"
-            | "pause"
-            | "wait4"
-            | "waitid"
-            | "waitpid"
-            | "io_getevents"
-            | "io_uring_enter"
-            | "kevent"
-    )
 }
 
 impl Followed {

@@ -19,9 +19,9 @@ const SLICE_NS_MIN: Ns = 1 << 20;
 
 /// Time and visits of a place.
 #[derive(Debug, Clone, Copy, Default)]
-struct Amount {
-    ns: Ns,
-    count: u64,
+pub(super) struct Amount {
+    pub(super) ns: Ns,
+    pub(super) count: u64,
 }
 
 /// The path so far.
@@ -31,26 +31,29 @@ pub(super) struct Ledger {
     now: Ns,
     places: BTreeMap<Option<Place>, Amount>,
     last: Option<Option<Place>>,
+    slices: Slices,
+}
+
+/// Who did what over time, in slices that double in length when they become too many.
+#[derive(Debug)]
+pub(super) struct Slices {
+    start: Ns,
     slice_ns: Ns,
     slices: Vec<Slice>,
 }
 
+/// A thread and what it did; none where there is no evidence.
+type Key = Option<(Tid, Doing)>;
+
 #[derive(Debug, Default, Clone)]
 struct Slice {
-    times: FxHashMap<Option<(Tid, Doing)>, Ns>,
+    times: FxHashMap<Key, Ns>,
 }
 
 impl Ledger {
     /// From the start of the wall.
     pub(super) fn new(start: Ns) -> Self {
-        Self {
-            start,
-            now: start,
-            places: BTreeMap::new(),
-            last: None,
-            slice_ns: SLICE_NS_MIN,
-            slices: Vec::new(),
-        }
+        Self { start, now: start, places: BTreeMap::new(), last: None, slices: Slices::new(start) }
     }
 
     pub(super) fn start(&self) -> Ns {
@@ -71,17 +74,30 @@ impl Ledger {
         amount.ns += at - self.now;
         amount.count += u64::from(self.last != Some(place));
         self.last = Some(place);
-        self.charge_slices(at, place);
+        self.slices.charge(self.now, at, place.map(|place| (place.tid, place.doing)));
         self.now = at;
     }
 
-    fn charge_slices(&mut self, at: Ns, place: Option<Place>) {
+    /// Time on the path in each wait.
+    pub(super) fn waits(&self) -> impl Iterator<Item = (WaitId, Ns)> {
+        self.places.iter().filter_map(|(place, amount)| match place {
+            Some(Place { doing: Doing::Wait(id, _), .. }) => Some((*id, amount.ns)),
+            _ => None,
+        })
+    }
+}
+
+impl Slices {
+    pub(super) fn new(start: Ns) -> Self {
+        Self { start, slice_ns: SLICE_NS_MIN, slices: Vec::new() }
+    }
+
+    /// Somebody did something from `from` until `at`.
+    pub(super) fn charge(&mut self, mut from: Ns, at: Ns, key: Key) {
         while (at - self.start).div_ceil(self.slice_ns) > SLICES_MAX as u64 {
             self.slice_ns *= 2;
             self.slices = self.slices.chunks(2).map(Slice::merged).collect();
         }
-        let key = place.map(|place| (place.tid, place.doing));
-        let mut from = self.now;
         while from < at {
             let index = (from - self.start) / self.slice_ns;
             let until = at.min(self.start + (index + 1) * self.slice_ns);
@@ -93,12 +109,18 @@ impl Ledger {
         }
     }
 
-    /// Time on the path in each wait.
-    pub(super) fn waits(&self) -> impl Iterator<Item = (WaitId, Ns)> {
-        self.places.iter().filter_map(|(place, amount)| match place {
-            Some(Place { doing: Doing::Wait(id, _), .. }) => Some((*id, amount.ns)),
-            _ => None,
-        })
+    /// The slices by state; `divide` says what is known of one key's time.
+    pub(super) fn phases(&self, divide: impl Fn(Key, Ns) -> Vec<(State, Ns)>) -> Phases {
+        let slices = self.slices.iter().map(|slice| {
+            let mut states: BTreeMap<State, Ns> = BTreeMap::new();
+            for (key, ns) in &slice.times {
+                for (state, ns) in divide(*key, *ns).into_iter().filter(|(_, ns)| *ns > 0) {
+                    *states.entry(state).or_default() += ns;
+                }
+            }
+            states.into_iter().collect()
+        });
+        Phases { slice_ns: self.slice_ns, slices: slices.collect() }
     }
 }
 
@@ -140,7 +162,7 @@ impl Evidence<'_> {
         }
     }
 
-    fn pooled_share(&self) -> Proportion {
+    pub(super) fn pooled_share(&self) -> Proportion {
         let (user, all) = self.user(self.pooled, self.on_cpu_ns);
         let sampled = wilson(user, all);
         if all >= SAMPLES_MIN {
@@ -157,7 +179,7 @@ impl Evidence<'_> {
         }
     }
 
-    fn user_share(&self, mix: Mix, on_cpu_ns: Ns) -> f64 {
+    pub(super) fn user_share(&self, mix: Mix, on_cpu_ns: Ns) -> f64 {
         let (user, all) = self.user(mix, on_cpu_ns);
         if all >= SAMPLES_MIN { user as f64 / all as f64 } else { self.pooled_share().value }
     }
@@ -211,9 +233,9 @@ impl Evidence<'_> {
 
     /// A thread's own ledger.
     pub(super) fn states(&self, thread: &Thread) -> Vec<(State, Ns)> {
-        let on_cpu_ns = thread.ledger.get(&Doing::Cpu).copied().unwrap_or(0);
+        let on_cpu_ns = thread.spent(Doing::Cpu);
         let mut states: BTreeMap<State, Ns> = BTreeMap::new();
-        for (doing, ns) in &thread.ledger {
+        for (doing, Amount { ns, .. }) in &thread.ledger {
             for (state, ns) in self.divide(thread.tid, *doing, *ns, |thread| thread.mix, on_cpu_ns) {
                 *states.entry(state).or_default() += ns;
             }
@@ -330,28 +352,18 @@ impl Ledger {
     /// The path over time.
     pub(super) fn phases(&self, evidence: &Evidence<'_>) -> Phases {
         let on_cpu = self.on_cpu();
-        let slices = self.slices.iter().map(|slice| {
-            let mut states: BTreeMap<State, Ns> = BTreeMap::new();
-            for (key, ns) in &slice.times {
-                let divided = match key {
-                    None => vec![(State::Unexplained, *ns)],
-                    Some((tid, doing)) => {
-                        let own = on_cpu.get(tid).copied().unwrap_or(0);
-                        evidence.divide(*tid, *doing, *ns, |thread| thread.path_mix, own)
-                    }
-                };
-                for (state, ns) in divided.into_iter().filter(|(_, ns)| *ns > 0) {
-                    *states.entry(state).or_default() += ns;
-                }
+        self.slices.phases(|key, ns| match key {
+            None => vec![(State::Unexplained, ns)],
+            Some((tid, doing)) => {
+                let own = on_cpu.get(&tid).copied().unwrap_or(0);
+                evidence.divide(tid, doing, ns, |thread| thread.path_mix, own)
             }
-            states.into_iter().collect()
-        });
-        Phases { slice_ns: self.slice_ns, slices: slices.collect() }
+        })
     }
 }
 
 impl Amount {
-    fn add(&mut self, other: Amount) {
+    pub(super) fn add(&mut self, other: Amount) {
         self.ns += other.ns;
         self.count += other.count;
     }

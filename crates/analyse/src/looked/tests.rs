@@ -4,11 +4,11 @@ use super::*;
 use model::recording::{Calls, Comm, Ending, FileKind, Host, In, Mode, Object, Out, Rusage, Wait};
 use model::{Account, Basis, Call, State};
 
-const MS: Ns = 1_000_000;
-const SLEEP: u16 = 230;
+pub(super) const MS: Ns = 1_000_000;
+pub(super) const SLEEP: u16 = 230;
 const WAIT4: u16 = 61;
 
-fn header(tier: Tier) -> Header {
+pub(super) fn header(tier: Tier) -> Header {
     Header {
         format: 1,
         recorder: "test".into(),
@@ -31,7 +31,7 @@ fn header(tier: Tier) -> Header {
     }
 }
 
-fn trailer(reaped_at: Ns, rusage: Seen<Rusage>) -> Trailer {
+pub(super) fn trailer(reaped_at: Ns, rusage: Seen<Rusage>) -> Trailer {
     Trailer {
         ending: Ending::Code(0),
         reaped_at,
@@ -48,7 +48,7 @@ fn trailer(reaped_at: Ns, rusage: Seen<Rusage>) -> Trailer {
 }
 
 /// One thread in a look; `+` methods say more.
-fn sight(tid: Tid, pid: Pid, parent: Pid, state: u8) -> Sight {
+pub(super) fn sight(tid: Tid, pid: Pid, parent: Pid, state: u8) -> Sight {
     Sight {
         tid,
         pid,
@@ -68,7 +68,7 @@ fn sight(tid: Tid, pid: Pid, parent: Pid, state: u8) -> Sight {
     }
 }
 
-fn in_call(tid: Tid, pid: Pid, parent: Pid, call: u16) -> Sight {
+pub(super) fn in_call(tid: Tid, pid: Pid, parent: Pid, call: u16) -> Sight {
     Sight { call: Seen::Value(Call(call)), ..sight(tid, pid, parent, b'S') }
 }
 
@@ -77,7 +77,7 @@ fn on_pipe(tid: Tid, pid: Pid, parent: Pid, call: u16, ino: u64) -> Sight {
     Sight { on, ..in_call(tid, pid, parent, call) }
 }
 
-fn look(at_ms: Ns, threads: Vec<Sight>) -> Event {
+pub(super) fn look(at_ms: Ns, threads: Vec<Sight>) -> Event {
     Event::Look { at: at_ms * MS, threads }
 }
 
@@ -86,25 +86,25 @@ fn exec(at_ms: Ns) -> Event {
     Event::Exec { at, entered: at, tid: 10, pid: 10, old_tid: 10, name: Comm::from("root") }
 }
 
-fn out(at_ms: Ns, tid: Tid, runnable: bool) -> Event {
+pub(super) fn out(at_ms: Ns, tid: Tid, runnable: bool) -> Event {
     let wait = Wait { call: None, uninterruptible: false, io: false, on: Object::Unknown };
     let left = if runnable { Left::Runnable } else { Left::Blocked(wait) };
     Event::Switch { at: at_ms * MS, cpu: 0, out: Some(Out { tid, left, calls: Calls::new() }), into: None }
 }
 
-fn back(at_ms: Ns, tid: Tid) -> Event {
+pub(super) fn back(at_ms: Ns, tid: Tid) -> Event {
     Event::Switch { at: at_ms * MS, cpu: 0, out: None, into: Some(In { tid, ran: None, throttled_ns: 0 }) }
 }
 
-fn fork(at_ms: Ns, tid: Tid, child: Tid, pid: Pid) -> Event {
+pub(super) fn fork(at_ms: Ns, tid: Tid, child: Tid, pid: Pid) -> Event {
     Event::Fork { at: at_ms * MS, tid, child, pid, name: Comm::from("child"), calls: Calls::new() }
 }
 
-fn exit(at_ms: Ns, tid: Tid) -> Event {
+pub(super) fn exit(at_ms: Ns, tid: Tid) -> Event {
     Event::Exit { at: at_ms * MS, tid, status: 0, last: true, calls: Calls::new() }
 }
 
-fn sample(at_ms: Ns, tid: Tid, mode: Mode) -> Event {
+pub(super) fn sample(at_ms: Ns, tid: Tid, mode: Mode) -> Event {
     Event::Sample { at: at_ms * MS, tid, mode, ip: 1, period_ns: 1_000_000 }
 }
 

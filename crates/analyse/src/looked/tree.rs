@@ -8,6 +8,7 @@
 //! No wake-up is seen here, so where the path goes on is inferred from the states of the moment: a heuristic, and
 //! every part that rests on it says so by its basis.
 
+use super::ledger::{Amount, Slices};
 use super::wait::{Follow, Wait};
 use model::recording::{Comm, Looked};
 use model::run::WaitOn;
@@ -54,12 +55,17 @@ pub(super) struct Thread {
     /// When it ended, if it did.
     pub(super) died: Option<Ns>,
     /// Time by what it did.
-    pub(super) ledger: FxHashMap<Doing, Ns>,
+    pub(super) ledger: FxHashMap<Doing, Amount>,
     pub(super) mix: Mix,
     /// Of the samples, those that fell while the path was here.
     pub(super) path_mix: Mix,
     /// As the last look at it found it.
     pub(super) looked: Option<Looked>,
+    /// As it was found, if it lived before the window.
+    pub(super) before: Option<Looked>,
+    /// How often it was looked at, and how often it waited then.
+    pub(super) looks: u64,
+    pub(super) looks_waiting: u64,
     /// Time off a CPU that was known to be runnable, and that was taken for blocked, until that look.
     pub(super) ready_ns: Ns,
     pub(super) blocked_ns: Ns,
@@ -120,6 +126,8 @@ pub(super) struct Tree {
     pub(super) totals: Vec<WaitTotals>,
     /// Of each wait, its place in `totals`.
     pub(super) kinds: Vec<usize>,
+    /// What all threads did over time, in a window.
+    pub(super) slices: Option<Slices>,
 }
 
 impl Tree {
@@ -133,6 +141,7 @@ impl Tree {
             ids: FxHashMap::default(),
             totals: Vec::new(),
             kinds: Vec::new(),
+            slices: None,
         };
         tree.id(Wait::unseen());
         tree
@@ -199,6 +208,9 @@ impl Tree {
             mix: Mix::default(),
             path_mix: Mix::default(),
             looked: None,
+            before: None,
+            looks: 0,
+            looks_waiting: 0,
             ready_ns: 0,
             blocked_ns: 0,
             last_wait: UNSEEN_WAIT,
@@ -249,7 +261,7 @@ impl Tree {
         if thread.doing == doing {
             return;
         }
-        let waited = thread.turn(at, doing);
+        let waited = thread.turn(at, doing, self.slices.as_mut());
         if let Doing::Wait(id, true) = doing {
             thread.last_wait = id;
         }
@@ -263,7 +275,7 @@ impl Tree {
 
     pub(super) fn dies(&mut self, at: Ns, tid: Tid) {
         let Some(mut thread) = self.living.remove(&tid) else { return };
-        let waited = thread.turn(at, Doing::Unseen);
+        let waited = thread.turn(at, Doing::Unseen, self.slices.as_mut());
         self.waited(waited);
         thread.died = Some(at);
         let pid = thread.pid;
@@ -292,7 +304,7 @@ impl Tree {
         let living = std::mem::take(&mut self.living);
         let mut threads = std::mem::take(&mut self.dead);
         for (_, mut thread) in living {
-            let waited = thread.turn(at, Doing::Unseen);
+            let waited = thread.turn(at, Doing::Unseen, self.slices.as_mut());
             self.waited(waited);
             threads.push(thread);
         }
@@ -396,14 +408,22 @@ const WAITS_ELSEWHERE: u8 = 2;
 const NOTHING: u8 = 5;
 
 impl Thread {
+    /// Time in what it did.
+    pub(super) fn spent(&self, doing: Doing) -> Ns {
+        self.ledger.get(&doing).map_or(0, |amount| amount.ns)
+    }
+
     /// Ends what it was doing; the wait that this ends, if it does, and its length.
-    fn turn(&mut self, at: Ns, doing: Doing) -> Option<(WaitId, Ns)> {
+    fn turn(&mut self, at: Ns, doing: Doing, slices: Option<&mut Slices>) -> Option<(WaitId, Ns)> {
         let was = std::mem::replace(&mut self.doing, doing);
         let spent = at.saturating_sub(self.since);
-        self.since = self.since.max(at);
         if spent > 0 {
-            *self.ledger.entry(was).or_default() += spent;
+            self.ledger.entry(was).or_default().add(Amount { ns: spent, count: 1 });
+            if let Some(slices) = slices {
+                slices.charge(self.since, at, Some((self.tid, was)));
+            }
         }
+        self.since = self.since.max(at);
         match was {
             Doing::Ready => self.ready_ns += spent,
             Doing::Wait(..) => self.blocked_ns += spent,

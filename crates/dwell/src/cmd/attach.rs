@@ -6,9 +6,12 @@ use crate::deliver::Outputs;
 use crate::output;
 use anyhow::{Context, bail};
 use model::{Ns, Pid};
+use observe::cgroups::{self, Hierarchies, NotFound};
 use observe::targets::{self, Process};
 use observe::{Target, Who, Window};
 use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use sys::signals::Signals;
 
 /// Between two lines of progress.
@@ -66,12 +69,22 @@ impl Drop for Progress {
 /// Whom the arguments mean.
 fn target(args: &AttachArgs) -> anyhow::Result<Target> {
     if let Some(unit) = &args.service {
-        let group = targets::service(unit)
-            .with_context(|| format!("no service {unit:?} runs here\ntry: systemctl status {unit:?}"))?;
+        let found = Hierarchies::here().service(unit).or_else(|error| told_by_systemd(unit).ok_or(error));
+        let group =
+            one_group(found, &format!("no service {unit:?} runs here\ntry: systemctl status {unit:?}"))?;
         return of_group(format!("service {unit}"), group);
     }
+    if let Some(id) = &args.container {
+        let none = format!(
+            "no container {id:?} runs here (its identifier or the beginning of it, not its name)\n\
+             try: docker ps, podman ps or crictl ps"
+        );
+        let group = one_group(Hierarchies::here().container(id), &none)?;
+        return of_group(format!("container {id}"), group);
+    }
     if let Some(path) = &args.cgroup {
-        let group = targets::cgroup(path)
+        let group = Hierarchies::here()
+            .at(path)
             .with_context(|| format!("no control group {}\ntry: systemd-cgls", path.display()))?;
         return of_group(format!("cgroup {}", path.display()), group);
     }
@@ -89,8 +102,33 @@ fn target(args: &AttachArgs) -> anyhow::Result<Target> {
     Ok(Target { name: names.join(", "), command, who: Who::Trees(roots) })
 }
 
-fn of_group(name: String, group: std::path::PathBuf) -> anyhow::Result<Target> {
-    let first = targets::members(&group).into_iter().next();
+/// The one group that was found, or why there is not one.
+fn one_group(found: Result<PathBuf, NotFound>, none: &str) -> anyhow::Result<PathBuf> {
+    match found {
+        Ok(group) => Ok(group),
+        Err(NotFound::None) => bail!("{none}"),
+        Err(NotFound::Several(groups)) => {
+            let lines: Vec<_> =
+                groups.iter().map(|path| report::clean(&format!("  {}", path.display()), true)).collect();
+            bail!("there are {} of them; choose by --cgroup:\n{}", lines.len(), lines.join("\n"))
+        }
+    }
+}
+
+/// The group of a unit that systemd calls otherwise than its group: by an alias.
+fn told_by_systemd(unit: &str) -> Option<PathBuf> {
+    let said = Command::new("systemctl")
+        .args(["show", "--property", "ControlGroup", "--value", "--", unit])
+        .output()
+        .ok()?;
+    let path = String::from_utf8(said.stdout).ok()?;
+    let path = path.trim();
+    // "" where it does not run, "/" where there is no systemd to ask.
+    if path.len() < 2 { None } else { Hierarchies::here().at(Path::new(path)) }
+}
+
+fn of_group(name: String, group: PathBuf) -> anyhow::Result<Target> {
+    let first = cgroups::members(&group).into_iter().next();
     let first = first.with_context(|| format!("{name} has no processes"))?;
     Ok(Target { name, command: targets::command(first), who: Who::Cgroup(group) })
 }

@@ -76,6 +76,8 @@ int main(int count, char **words)
 	const char *what = words[1];
 	if (!strcmp(what, "crowd"))
 		start(200, idles), start(2, spins);
+	else if (!strcmp(what, "few"))
+		start(30, idles), start(2, spins);
 	else if (!strcmp(what, "busy"))
 		start(100, works);
 	else if (!strcmp(what, "births"))

@@ -2,6 +2,7 @@
 
 use super::perf::{Perf, Refused};
 use super::proc::Looker;
+use crate::access;
 use crate::record::Rate;
 use model::coverage::Source;
 use model::recording::{Comm, Cost, Tier};
@@ -12,6 +13,8 @@ use sys::clock::monotonic_ns;
 
 /// Between two samples of a thread on a CPU, unless another rate is asked for.
 const SAMPLE_PERIOD_NS: Ns = 1_000_000;
+/// The same of what lives already, which is no short command: as often as a program that lasts is sampled with BPF.
+const SAMPLE_PERIOD_NS_LIVING: Ns = 2_985_000;
 
 /// What coming onto or leaving a CPU costs with the two events of `perf` to be taken along; a pipe ping-pong showed 550.
 const SWITCH_COST_NS: (Ns, Ns) = (300, 700);
@@ -21,15 +24,52 @@ const SAMPLE_COST_NS: (Ns, Ns) = (1000, 5000);
 /// Perf events, if they may be had, and looks.
 #[derive(Debug)]
 pub(crate) struct Fallback {
-    root: Pid,
-    root_dir: PathBuf,
+    whom: Whom,
     perf: Option<Perf>,
     looker: Looker,
     sources: Vec<Source>,
-    /// Where there are no events, the program begins when it is let go, which follows at once.
-    start: Option<Ns>,
     switches: u64,
     samples: u64,
+}
+
+/// What is watched.
+#[derive(Debug)]
+enum Whom {
+    /// A held child that will execute the program.
+    Held {
+        root: Pid,
+        /// In `/proc`: gone when the program is.
+        dir: PathBuf,
+        /// Where there are no events, the program begins when it is let go, which follows at once.
+        start: Option<Ns>,
+    },
+    /// What lives already.
+    Living {
+        /// The look that the window begins with, until it is handed over; later the one that it ends with.
+        look: Option<Event>,
+    },
+}
+
+/// How much is handed over.
+#[derive(Debug, Clone, Copy)]
+enum Until {
+    /// What is settled.
+    Now,
+    /// What came before.
+    Time(Ns),
+    /// All that is left.
+    Rest,
+}
+
+/// What is not seen where there are looks alone.
+fn without_events(refused: Option<&Refused>) -> Vec<Source> {
+    let not_tried = Refused {
+        tried: "perf events".to_owned(),
+        said: "not asked for".to_owned(),
+        remedy: "leave out the choice of a source".to_owned(),
+    };
+    let why = refused.unwrap_or(&not_tried);
+    vec![why.source("switches"), why.source("code")]
 }
 
 impl Fallback {
@@ -40,26 +80,51 @@ impl Fallback {
     pub(crate) fn with_events(root: Pid, rate: Rate) -> Result<Self, Refused> {
         let perf = Perf::start(root, rate.period_ns(SAMPLE_PERIOD_NS))?;
         let sources = perf.sources();
-        Ok(Self::new(root, Some(perf), sources))
+        Ok(Self::held(root, Some(perf), sources))
     }
 
     /// Looks alone; `refused` says why, where events were tried.
     pub(crate) fn looks_alone(root: Pid, refused: Option<&Refused>) -> Self {
-        let not_tried = Refused {
-            tried: "perf events".to_owned(),
-            said: "not asked for".to_owned(),
-            remedy: "leave out the choice of a source".to_owned(),
-        };
-        let why = refused.unwrap_or(&not_tried);
-        Self::new(root, None, vec![why.source("switches"), why.source("code")])
+        Self::held(root, None, without_events(refused))
     }
 
-    fn new(root: Pid, perf: Option<Perf>, mut sources: Vec<Source>) -> Self {
-        let looker = Looker::start(root);
-        sources.extend(looker.sources());
+    fn held(root: Pid, perf: Option<Perf>, sources: Vec<Source>) -> Self {
+        let looker = Looker::start(&[root]);
         let start = perf.is_none().then(monotonic_ns);
-        let root_dir = PathBuf::from(format!("/proc/{root}"));
-        Self { root, root_dir, perf, looker, sources, start, switches: 0, samples: 0 }
+        let dir = PathBuf::from(format!("/proc/{root}"));
+        Self::new(Whom::Held { root, dir, start }, perf, looker, sources)
+    }
+
+    /// Perf events on, and looks at, all that `listed` lists and what it starts.
+    ///
+    /// # Errors
+    /// When the events are refused; looks alone may still be had.
+    pub(crate) fn attach_with_events(
+        listed: &mut dyn FnMut() -> Vec<Pid>,
+        rate: Rate,
+    ) -> Result<Self, Refused> {
+        let perf = Perf::attach(listed, rate.period_ns(SAMPLE_PERIOD_NS_LIVING))?;
+        let sources = perf.sources();
+        Ok(Self::living(&listed(), Some(perf), sources))
+    }
+
+    /// Looks alone at these and what they start; `refused` says why, where events were tried.
+    pub(crate) fn attach_looks_alone(pids: &[Pid], refused: Option<&Refused>) -> Self {
+        Self::living(pids, None, without_events(refused))
+    }
+
+    fn living(pids: &[Pid], perf: Option<Perf>, mut sources: Vec<Source>) -> Self {
+        sources.extend(access::partly(pids));
+        let mut looker = Looker::start(pids);
+        // The first look takes longest, since it opens what it reads; the second one the window begins with.
+        looker.look_on();
+        let look = Some(looker.look_on());
+        Self::new(Whom::Living { look }, perf, looker, sources)
+    }
+
+    fn new(whom: Whom, perf: Option<Perf>, looker: Looker, mut sources: Vec<Source>) -> Self {
+        sources.extend(looker.sources());
+        Self { whom, perf, looker, sources, switches: 0, samples: 0 }
     }
 
     /// Which tier it is.
@@ -89,13 +154,64 @@ impl Fallback {
         pause.min(Duration::from_nanos(self.looker.due().saturating_sub(monotonic_ns())))
     }
 
-    /// Hands over what has come since, and looks if it is time; all that is left when the root has been reaped. Returns
-    /// how many events that were.
+    /// Hands over what has come since, and looks if it is time; all that is left when a root that was started here has been
+    /// reaped. Returns how many events that were.
     pub(crate) fn drain(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
-        if let Some(at) = self.start.take() {
-            let (tid, name) = (self.root, Comm::default());
-            sink(&Event::Exec { at, entered: at, tid, pid: tid, old_tid: tid, name });
+        let mut over = false;
+        let mut first = None;
+        match &mut self.whom {
+            Whom::Held { root, dir, start } => {
+                over = !dir.exists();
+                if let Some(at) = start.take() {
+                    let (tid, name) = (*root, Comm::default());
+                    first = Some(Event::Exec { at, entered: at, tid, pid: tid, old_tid: tid, name });
+                }
+            }
+            Whom::Living { look } => first = look.take(),
         }
+        let is_due = !over && self.looker.due() <= monotonic_ns();
+        let look = match &self.whom {
+            _ if !is_due => None,
+            Whom::Held { .. } => self.looker.look(),
+            Whom::Living { .. } => Some(self.looker.look_on()),
+        };
+        self.hand_over(if over { Until::Rest } else { Until::Now }, first.as_ref(), look.as_ref(), sink)
+    }
+
+    /// When the look was taken that the window begins with: counters of threads count from there on.
+    pub(crate) fn began(&self) -> Option<Ns> {
+        match &self.whom {
+            Whom::Living { look } => look.as_ref().and_then(Event::at),
+            Whom::Held { .. } => None,
+        }
+    }
+
+    /// Ends a window with a last look, at the time that is returned.
+    pub(crate) fn end(&mut self) -> Ns {
+        let last = self.looker.look_on();
+        let at = last.at().unwrap_or_else(monotonic_ns);
+        if let Whom::Living { look } = &mut self.whom {
+            *look = Some(last);
+        }
+        at
+    }
+
+    /// Hands over all that came before `until`, the end of the window, and the look that ended it.
+    pub(crate) fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) {
+        let last = match &mut self.whom {
+            Whom::Living { look } => look.take(),
+            Whom::Held { .. } => None,
+        };
+        self.hand_over(Until::Time(until), None, last.as_ref(), sink);
+    }
+
+    fn hand_over(
+        &mut self,
+        until: Until,
+        first: Option<&Event>,
+        look: Option<&Event>,
+        sink: &mut dyn FnMut(&Event),
+    ) -> u64 {
         let mut events = 0;
         let (switches, samples) = (&mut self.switches, &mut self.samples);
         let mut counted = |event: &Event| {
@@ -107,16 +223,15 @@ impl Fallback {
             }
             sink(event);
         };
-        let over = !self.root_dir.exists();
+        first.into_iter().for_each(&mut counted);
         if let Some(perf) = &mut self.perf {
-            if over { perf.finish(&mut counted) } else { perf.drain(&mut counted) }
+            match until {
+                Until::Now => perf.drain(&mut counted),
+                Until::Time(until) => perf.drain_until(until, &mut counted),
+                Until::Rest => perf.finish(&mut counted),
+            }
         }
-        if !over
-            && self.looker.due() <= monotonic_ns()
-            && let Some(look) = self.looker.look()
-        {
-            counted(&look);
-        }
+        look.into_iter().for_each(&mut counted);
         events
     }
 

@@ -14,6 +14,7 @@ use fallback::Fallback;
 use model::coverage::{Extent, Source};
 use model::recording::{Cost, Sliced, Tier};
 use model::{CallStats, Event, Ns, Pid, Seen};
+use perf::Refused;
 use std::path::Path;
 use std::time::Duration;
 
@@ -41,50 +42,68 @@ pub(crate) fn start(watching: &Watching, root: Pid, cpus: &[u32]) -> Result<Inst
         },
         Choice::Perf | Choice::Proc => None,
     };
-    let calls = without_bpf.map(|wall| Source {
-        name: "calls and wake-ups".into(),
-        seen: Extent::None,
-        why: wall.why,
-        remedy: wall.remedy,
-    });
+    let fallback = fall_back(
+        choice,
+        || Fallback::with_events(root, watching.rate),
+        |refused| Fallback::looks_alone(root, refused),
+    )?;
+    Ok(Instruments::Fallback(Box::new(fallback), without_bpf.map(no_calls)))
+}
+
+/// Perf events, unless they are refused or not asked for; then looks alone.
+fn fall_back(
+    choice: Choice,
+    with_events: impl FnOnce() -> Result<Fallback, Refused>,
+    looks_alone: impl FnOnce(Option<&Refused>) -> Fallback,
+) -> Result<Fallback, Error> {
     if choice == Choice::Proc {
-        return Ok(Instruments::Fallback(Box::new(Fallback::looks_alone(root, None)), calls));
+        return Ok(looks_alone(None));
     }
-    match Fallback::with_events(root, watching.rate) {
-        Ok(fallback) => Ok(Instruments::Fallback(Box::new(fallback), calls)),
+    match with_events() {
+        Ok(fallback) => Ok(fallback),
         Err(refused) if choice == Choice::Perf => {
             let why = format!("{}: {}", refused.tried, refused.said);
             Err(Error::Refused { tier: "perf", why, remedy: refused.remedy })
         }
-        Err(refused) => {
-            Ok(Instruments::Fallback(Box::new(Fallback::looks_alone(root, Some(&refused))), calls))
-        }
+        Err(refused) => Ok(looks_alone(Some(&refused))),
     }
+}
+
+/// What is missing without BPF.
+fn no_calls(wall: access::Wall) -> Source {
+    Source { name: "calls and wake-ups".into(), seen: Extent::None, why: wall.why, remedy: wall.remedy }
 }
 
 /// Attaches the best source that is to be had, or the one asked for, to processes that live already. `listed` lists them as
 /// they are when it is called.
 ///
 /// # Errors
-/// The one asked for is not to be had, or none is.
+/// The one asked for is not to be had. Without a choice there is always one: `/proc`.
 pub(crate) fn attach(
     watching: &Watching,
     cpus: &[u32],
     listed: &mut dyn FnMut() -> Vec<Pid>,
 ) -> Result<Instruments, Error> {
-    let refused = |wall: access::Wall| Error::Refused { tier: "bpf", why: wall.why, remedy: wall.remedy };
-    match watching.source {
-        Choice::Auto | Choice::Bpf => {
-            access::bpf().map_err(refused)?;
-            let bpf = Bpf::attach(cpus, watching, listed).map_err(|error| refused(wall_of(&error)))?;
-            Ok(Instruments::Bpf(Box::new(bpf)))
+    let choice = watching.source;
+    let mut without_bpf = None;
+    if matches!(choice, Choice::Auto | Choice::Bpf) {
+        let bpf = access::bpf()
+            .and_then(|()| Bpf::attach(cpus, watching, listed).map_err(|refused| wall_of(&refused)));
+        match bpf {
+            Ok(bpf) => return Ok(Instruments::Bpf(Box::new(bpf))),
+            Err(wall) if choice == Choice::Bpf => {
+                return Err(Error::Refused { tier: "bpf", why: wall.why, remedy: wall.remedy });
+            }
+            Err(wall) => without_bpf = Some(wall),
         }
-        Choice::Perf | Choice::Proc => Err(Error::Refused {
-            tier: if watching.source == Choice::Perf { "perf" } else { "proc" },
-            why: "what lives already is watched with BPF only".to_owned(),
-            remedy: "leave out --source".to_owned(),
-        }),
     }
+    let listed = std::cell::RefCell::new(listed);
+    let fallback = fall_back(
+        choice,
+        || Fallback::attach_with_events(&mut **listed.borrow_mut(), watching.rate),
+        |refused| Fallback::attach_looks_alone(&(listed.borrow_mut())(), refused),
+    )?;
+    Ok(Instruments::Fallback(Box::new(fallback), without_bpf.map(no_calls)))
 }
 
 fn wall_of(refused: &bpf::Refused) -> access::Wall {
@@ -159,20 +178,31 @@ impl Instruments {
         }
     }
 
+    /// Begins a window; to be asked before anything is handed over. Returns when that was.
+    pub(crate) fn begin(&self) -> Ns {
+        match self {
+            Instruments::Bpf(_) => None,
+            Instruments::Fallback(fallback, _) => fallback.began(),
+        }
+        .unwrap_or_else(sys::clock::monotonic_ns)
+    }
+
     /// Ends a window; what happened in it is still to be handed over. Returns when that was.
     pub(crate) fn end(&mut self) -> Ns {
         match self {
             Instruments::Bpf(bpf) => bpf.end(),
-            Instruments::Fallback(..) => sys::clock::monotonic_ns(),
+            Instruments::Fallback(fallback, _) => fallback.end(),
         }
     }
 
     /// Hands over all that came before `until`.
     pub(crate) fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) {
         match self {
-            Instruments::Bpf(bpf) => bpf.drain_until(until, sink),
-            Instruments::Fallback(fallback, _) => fallback.drain(sink),
-        };
+            Instruments::Bpf(bpf) => {
+                bpf.drain_until(until, sink);
+            }
+            Instruments::Fallback(fallback, _) => fallback.drain_until(until, sink),
+        }
     }
 
     /// What the code of all stacks is called, to be asked when the program has ended.

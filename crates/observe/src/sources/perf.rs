@@ -16,6 +16,7 @@
 //! executes a set-user-id file is not followed further.
 
 pub(super) mod decode;
+mod living;
 
 use crate::access::MORE;
 use crate::host;
@@ -28,8 +29,9 @@ use model::{Ns, Pid, Tid};
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
 use sys::clock::monotonic_ns;
-use sys::perf_event::{self, Ring, bindings};
+use sys::perf_event::{self, Ring, bindings, bindings::perf_event_attr};
 
 /// Ring sizes to try, in pages: above 128 (with 4 KiB pages) only the privileged are sure to get one.
 const RING_PAGES: [usize; 6] = [2048, 512, 128, 32, 8, 2];
@@ -69,10 +71,14 @@ impl Refused {
 #[derive(Debug)]
 pub(crate) struct Perf {
     rings: Vec<Ring>,
-    /// The sampling events, which write into the rings; open for as long as they shall count.
-    _clocks: Vec<OwnedFd>,
+    /// The other events, which write into the rings; open for as long as they shall count.
+    _events: Vec<OwnedFd>,
     /// Why the kernel's own code is not sampled, where it is not.
     kernel_refused: Option<String>,
+    /// It was attached to threads that lived already.
+    living: bool,
+    /// Of them, those whose events were refused: how many, and what was said.
+    unwatched: Option<(usize, String)>,
     /// Records too young to be handed over.
     waiting: Vec<Record>,
     tree: Tree,
@@ -92,27 +98,34 @@ impl Perf {
         let mut clocks = Vec::new();
         let mut pages = RING_PAGES[0];
         for cpu in host::cpus(host::here()) {
-            let ring = match switches(root, cpu).and_then(|event| map(event, &mut pages)) {
+            let ring = match perf_event::open(&switches(), root, cpu).and_then(|event| map(event, &mut pages))
+            {
                 Ok(ring) => ring,
                 // Listed, but not there for us: it went offline in between.
                 Err(error) if error.raw_os_error() == Some(libc::ENODEV) => continue,
                 Err(error) => return Err(refused(root, &error)),
             };
-            let clock = clock(root, cpu, period_ns, &mut kernel_refused)
+            let clock = open(at_exec(clock(period_ns)), root, cpu, &mut kernel_refused)
                 .and_then(|clock| perf_event::redirect(clock.as_fd(), ring.as_fd()).map(|()| clock))
                 .map_err(|error| refused(root, &error))?;
             rings.push(ring);
             clocks.push(clock);
         }
-        Ok(Self {
+        Ok(Self::on(rings, clocks, kernel_refused, period_ns))
+    }
+
+    fn on(rings: Vec<Ring>, events: Vec<OwnedFd>, kernel_refused: Option<String>, period_ns: Ns) -> Self {
+        Self {
             rings,
-            _clocks: clocks,
+            _events: events,
             kernel_refused,
+            living: false,
+            unwatched: None,
             waiting: Vec::new(),
             tree: Tree { period_ns, ..Tree::default() },
             stacks: Stacks::new(),
             lost: 0,
-        })
+        }
     }
 
     /// What the code of all stacks is called, to be asked when the program has ended.
@@ -133,6 +146,14 @@ impl Perf {
         self.hand_over(settled, sink);
     }
 
+    /// Hands over what was recorded before `until`, and forgets what came later.
+    pub(crate) fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) {
+        // What was written up to then is there within this time.
+        std::thread::sleep(Duration::from_nanos((until + SETTLING_NS).saturating_sub(monotonic_ns())));
+        self.hand_over(until, sink);
+        self.waiting.clear();
+    }
+
     /// Hands over all that is left; to be called when the root has ended.
     pub(crate) fn finish(&mut self, sink: &mut dyn FnMut(&Event)) {
         self.hand_over(Ns::MAX, sink);
@@ -150,14 +171,15 @@ impl Perf {
 
     /// What these events tell, and what would tell more.
     pub(crate) fn sources(&self) -> Vec<Source> {
-        let switches = Source {
-            name: "switches".to_owned(),
-            seen: Extent::Partial,
-            why: "perf events tell when each thread left and got a CPU, not who woke it: where the path goes on from \
-                  a wait is inferred from what the threads were seen in"
-                .to_owned(),
-            remedy: MORE.to_owned(),
-        };
+        let mut why = "perf events tell when each thread left and got a CPU, not who woke it".to_owned();
+        if !self.living {
+            why += ": where the path goes on from a wait is inferred from what the threads were seen in";
+        }
+        if let Some((threads, said)) = &self.unwatched {
+            why += &format!("; {threads} threads have no events: {said}");
+        }
+        let switches =
+            Source { name: "switches".to_owned(), seen: Extent::Partial, why, remedy: MORE.to_owned() };
         let (seen, why, remedy) = match &self.kernel_refused {
             None => (Extent::Full, String::new(), String::new()),
             Some(said) => (
@@ -270,27 +292,50 @@ impl Tree {
     }
 }
 
-fn switches(root: Pid, cpu: u32) -> io::Result<OwnedFd> {
-    let mut attr = common(bindings::PERF_COUNT_SW_DUMMY);
+/// Tells of switches, births, ends, names and mappings, from the program's start.
+fn switches() -> perf_event_attr {
+    let mut attr = with_side_band(common(bindings::PERF_COUNT_SW_DUMMY));
     attr.set_exclude_kernel(1);
+    at_exec(attr)
+}
+
+fn with_side_band(mut attr: perf_event_attr) -> perf_event_attr {
     attr.set_context_switch(1);
     attr.set_task(1);
     attr.set_comm(1);
     attr.set_comm_exec(1);
     attr.set_mmap(1);
     attr.set_mmap2(1);
-    perf_event::open(&attr, root, cpu)
+    attr
 }
 
-fn clock(root: Pid, cpu: u32, period_ns: Ns, kernel_refused: &mut Option<String>) -> io::Result<OwnedFd> {
+/// Counts from when the held child executes the program.
+fn at_exec(mut attr: perf_event_attr) -> perf_event_attr {
+    attr.set_disabled(1);
+    attr.set_enable_on_exec(1);
+    attr
+}
+
+/// A sample with its stack each `period_ns`.
+fn clock(period_ns: Ns) -> perf_event_attr {
     let mut attr = common(bindings::PERF_COUNT_SW_CPU_CLOCK);
     attr.__bindgen_anon_1.sample_period = period_ns;
     attr.sample_type |= STACK_TYPE;
     attr.sample_regs_user = registers_wanted();
     attr.sample_stack_user = STACK_BYTES;
     attr.set_exclude_callchain_user(1);
+    attr
+}
+
+/// Opens the event on a thread; without the kernel's own code where that is refused.
+fn open(
+    mut attr: perf_event_attr,
+    tid: Tid,
+    cpu: u32,
+    kernel_refused: &mut Option<String>,
+) -> io::Result<OwnedFd> {
     if kernel_refused.is_none() {
-        match perf_event::open(&attr, root, cpu) {
+        match perf_event::open(&attr, tid, cpu) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 *kernel_refused = Some(format!("{error}{}", paranoia()));
             }
@@ -300,18 +345,17 @@ fn clock(root: Pid, cpu: u32, period_ns: Ns, kernel_refused: &mut Option<String>
     attr.set_exclude_kernel(1);
     attr.set_exclude_hv(1);
     attr.set_exclude_callchain_kernel(1);
-    perf_event::open(&attr, root, cpu)
+    perf_event::open(&attr, tid, cpu)
 }
 
-fn common(config: bindings::perf_sw_ids) -> bindings::perf_event_attr {
+/// Of a thread and of all that it starts.
+fn common(config: bindings::perf_sw_ids) -> perf_event_attr {
     let mut attr = perf_event::software(config);
     attr.sample_type = SAMPLE_TYPE;
     attr.set_sample_id_all(1);
     attr.set_use_clockid(1);
     attr.clockid = libc::CLOCK_MONOTONIC;
     attr.set_inherit(1);
-    attr.set_disabled(1);
-    attr.set_enable_on_exec(1);
     attr
 }
 
@@ -339,7 +383,10 @@ fn refused(root: Pid, error: &io::Error) -> Refused {
     };
     Refused {
         tried: format!("perf events on process {root}"),
-        said: format!("{error}{}", paranoia()),
+        said: match error.raw_os_error() {
+            Some(libc::EMFILE) => error.to_string(),
+            _ => format!("{error}{}", paranoia()),
+        },
         remedy: remedy.to_owned(),
     }
 }

@@ -45,13 +45,16 @@ const PIPES_PER_LOOK: usize = 32;
 /// Without `children` files the whole of `/proc` must be read to find new processes: not more often than this.
 const SCAN_EVERY_NS: Ns = 20_000_000;
 
-/// Looks at the tree of one root.
+/// Looks at the trees of some roots.
 #[derive(Debug)]
 pub(crate) struct Looker {
     proc_root: PathBuf,
-    root: Pid,
+    roots: Vec<Pid>,
+    own: Pid,
     processes: HashMap<Pid, Process>,
     tasks: HashMap<Tid, Task>,
+    /// Files stay open while there is room for them.
+    keeps_open: bool,
     objects: Objects,
     refused: Refusals,
     first_at: Option<Ns>,
@@ -93,25 +96,27 @@ struct Refusals {
 }
 
 impl Looker {
-    /// For the tree that begins with `root`. Reads nothing yet.
-    pub(crate) fn start(root: Pid) -> Self {
-        Self::with_root(Path::new("/proc"), root)
+    /// For the trees that begin with `roots`. Reads nothing yet.
+    pub(crate) fn start(roots: &[Pid]) -> Self {
+        Self::with_root(Path::new("/proc"), roots)
     }
 
     /// The same with another `/proc`.
-    pub(crate) fn with_root(proc_root: &Path, root: Pid) -> Self {
+    pub(crate) fn with_root(proc_root: &Path, roots: &[Pid]) -> Self {
         Self {
             proc_root: proc_root.to_owned(),
-            root,
+            roots: roots.to_vec(),
+            own: std::process::id(),
             processes: HashMap::new(),
             tasks: HashMap::new(),
+            keeps_open: true,
             objects: Objects::default(),
             refused: Refusals::default(),
             first_at: None,
             scanned_at: None,
             period_ns: PERIOD_NS_MIN,
             due: 0,
-            random: 0x9e37_79b9_7f4a_7c15 ^ u64::from(root),
+            random: 0x9e37_79b9_7f4a_7c15 ^ u64::from(roots.first().copied().unwrap_or_default()),
         }
     }
 
@@ -125,8 +130,23 @@ impl Looker {
         self.due
     }
 
-    /// All threads of the tree as they are now; none when the root is gone.
+    /// All threads of the tree as they are now; none when the roots are gone.
     pub(crate) fn look(&mut self) -> Option<Event> {
+        let look = self.look_at_living();
+        let lives = matches!(&look, Event::Look { threads, .. }
+            if threads.iter().any(|thread| self.roots.contains(&thread.pid)));
+        lives.then_some(look)
+    }
+
+    /// All threads of the trees as they are now, whether or not their roots live. A root that is gone is no root from then
+    /// on: its number may be another's soon.
+    pub(crate) fn look_on(&mut self) -> Event {
+        let look = self.look_at_living();
+        self.roots.retain(|pid| self.processes.contains_key(pid));
+        look
+    }
+
+    fn look_at_living(&mut self) -> Event {
         let at = monotonic_ns();
         let cpu_before = thread_cpu_ns();
         let mut threads = Vec::new();
@@ -134,7 +154,7 @@ impl Looker {
         self.add_pipes(at, &mut threads);
         let took = thread_cpu_ns().saturating_sub(cpu_before);
         self.adapt(at, took);
-        threads.iter().any(|thread| thread.pid == self.root).then_some(Event::Look { at, threads })
+        Event::Look { at, threads }
     }
 
     /// What looks tell, and what would tell more.
@@ -164,10 +184,10 @@ impl Looker {
             .into()
     }
 
-    /// Walks from the root to its descendants, and to those that have lost their parents since they were first seen.
+    /// Walks from the roots to their descendants, and to those that have lost their parents since they were first seen.
     fn tree(&mut self, at: Ns, threads: &mut Vec<Looked>) {
         let mut visited = HashSet::new();
-        let mut queue = vec![self.root];
+        let mut queue = self.roots.clone();
         self.walk(&mut queue, &mut visited, threads, at);
         if self.refused.no_children_files && self.scanned_at.is_none_or(|last| at - last >= SCAN_EVERY_NS) {
             self.scanned_at = Some(at);
@@ -191,6 +211,10 @@ impl Looker {
 
     /// One process: its threads into `threads`, its children onto `queue`.
     fn process(&mut self, pid: Pid, at: Ns, queue: &mut Vec<Pid>, threads: &mut Vec<Looked>) {
+        // dwell itself, of the shell that it was attached to, say.
+        if pid == self.own {
+            return;
+        }
         let Some(leader) = self.stat(pid, pid) else { return };
         let known = self.processes.entry(pid).or_default();
         if known.started == 0 {
@@ -305,7 +329,7 @@ impl Looker {
         }
     }
 
-    /// Descendants of the root by their parents' numbers, from all of `/proc`.
+    /// Descendants of the roots by their parents' numbers, from all of `/proc`.
     fn descendants(&self) -> Vec<Pid> {
         let parents: Vec<(Pid, Pid)> = numbers_in(&self.proc_root)
             .into_iter()
@@ -314,7 +338,7 @@ impl Looker {
                 Some((pid, parse::stat(&text)?.parent))
             })
             .collect();
-        let mut found = vec![self.root];
+        let mut found = self.roots.clone();
         let mut next = 0;
         while let Some(&parent) = found.get(next) {
             found.extend(parents.iter().filter(|(_, its)| *its == parent).map(|(pid, _)| *pid));
@@ -325,14 +349,23 @@ impl Looker {
 
     /// Reads one of a thread's files into `buffer`.
     fn read<'b>(&mut self, pid: Pid, tid: Tid, file: usize, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
-        let keep = self.tasks.len() <= KEEP_OPEN_THREADS;
-        let task = self.tasks.entry(tid).or_default();
-        if let Some(open) = &task.open[file] {
+        if let Some(open) = self.tasks.get(&tid).and_then(|task| task.open[file].as_ref()) {
             let len = open.read_at(buffer, 0)?;
             return Ok(&buffer[..len]);
         }
-        let open = File::open(self.proc_root.join(format!("{pid}/task/{tid}/{}", FILES[file])))?;
+        let path = self.proc_root.join(format!("{pid}/task/{tid}/{}", FILES[file]));
+        let open = match File::open(&path) {
+            // No more files may be open, which is no word about the thread: from now on none is kept so.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
+                self.keeps_open = false;
+                self.tasks.values_mut().for_each(|task| *task = Task::default());
+                File::open(&path)?
+            }
+            opened => opened?,
+        };
         let len = open.read_at(buffer, 0)?;
+        let keep = self.keeps_open && self.tasks.len() <= KEEP_OPEN_THREADS;
+        let task = self.tasks.entry(tid).or_default();
         if keep {
             task.open[file] = Some(open);
         }
@@ -435,7 +468,7 @@ mod tests {
     #[test]
     fn a_pipeline_is_seen_with_its_waits_and_who_has_the_pipe() {
         let program = Running::shell("sleep 30 | cat; true");
-        let mut looker = Looker::start(program.0.id());
+        let mut looker = Looker::start(&[program.0.id()]);
         let threads = look_until(&mut looker, |threads| {
             let waits = |name| named(threads, name).is_some_and(|thread| thread.call.value().is_some());
             waits("sleep") && waits("cat") && waits("sh")
@@ -455,7 +488,7 @@ mod tests {
     #[test]
     fn a_child_whose_parent_died_is_followed_on() {
         let program = Running::shell("(sleep 30 & exec sleep 0.1); sleep 29");
-        let mut looker = Looker::start(program.0.id());
+        let mut looker = Looker::start(&[program.0.id()]);
         let asleep = |threads: &[Looked]| threads.iter().filter(|t| t.name.to_text() == "sleep").count();
         look_until(&mut looker, |threads| asleep(threads) == 2 && threads.len() == 3);
         let root = program.0.id();
@@ -470,7 +503,7 @@ mod tests {
     #[test]
     fn without_children_files_the_tree_is_found_by_parents() {
         let program = Running::shell("sleep 30; true");
-        let mut looker = Looker::start(program.0.id());
+        let mut looker = Looker::start(&[program.0.id()]);
         looker.refused.no_children_files = true;
         let mut seen = look_until(&mut looker, |threads| named(threads, "sleep").is_some());
         seen.sort_by_key(|thread| thread.parent != program.0.id());
@@ -482,12 +515,26 @@ mod tests {
     fn a_root_that_is_gone_gives_no_look() {
         let mut program = Running::shell("exit 0");
         program.0.wait().unwrap();
-        assert_eq!(Looker::start(program.0.id()).look(), None);
+        assert_eq!(Looker::start(&[program.0.id()]).look(), None);
+    }
+
+    #[test]
+    fn several_roots_are_looked_at_and_one_that_is_gone_is_none_any_more() {
+        let (one, mut other) = (Running::shell("sleep 30; true"), Running::shell("sleep 29; true"));
+        let mut looker = Looker::start(&[one.0.id(), other.0.id()]);
+        let asleep = |threads: &[Looked]| threads.iter().filter(|t| t.name.to_text() == "sleep").count();
+        look_until(&mut looker, |threads| asleep(threads) == 2 && threads.len() == 4);
+        let group = rustix::process::Pid::from_child(&other.0);
+        rustix::process::kill_process_group(group, rustix::process::Signal::KILL).unwrap();
+        other.0.wait().unwrap();
+        let Event::Look { threads, .. } = looker.look_on() else { unreachable!() };
+        assert!(threads.iter().any(|thread| thread.pid == one.0.id()));
+        assert_eq!(looker.roots, [one.0.id()]);
     }
 
     #[test]
     fn looks_cost_a_fiftieth_of_a_cpu_after_the_first_second() {
-        let mut looker = Looker::start(1);
+        let mut looker = Looker::start(&[1]);
         // Dear ones: a quarter at most at first, a fiftieth later.
         for at in 0..100 {
             looker.adapt(at, 1_000_000);
@@ -509,7 +556,7 @@ mod tests {
     #[test]
     fn a_kept_proc_is_read_like_a_live_one() {
         let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/proc-futex");
-        let mut looker = Looker::with_root(&kept, 900);
+        let mut looker = Looker::with_root(&kept, &[900]);
         let Some(Event::Look { threads, .. }) = looker.look() else { panic!("nothing seen") };
         assert_eq!(threads.len(), 3, "{threads:#?}");
         let find = |tid| threads.iter().find(|thread| thread.tid == tid).unwrap();

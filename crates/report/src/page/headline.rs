@@ -135,9 +135,14 @@ fn figures(run: &Run, look: Look) -> Line {
         .add(Ink::Plain, "   ");
     }
     // Side by side, threads may have more CPU time than there is wall clock.
-    if let many @ 2.. = threads::active(run).len() {
-        line =
-            line.glued(Ink::Dim, &format!("(sum of {} threads)", count(many as u64))).add(Ink::Plain, "   ");
+    let of = match (&run.window, threads::active(run).len()) {
+        // How many there are, and how many of them did something, is said above: no third number beside the two.
+        (Some(_), _) if run.threads.len() > 1 => Some("(sum of all threads)".to_owned()),
+        (None, many @ 2..) => Some(format!("(sum of {} threads)", count(many as u64))),
+        _ => None,
+    };
+    if let Some(of) = of {
+        line = line.glued(Ink::Dim, &of).add(Ink::Plain, "   ");
     }
     line.glued(Ink::Plain, &format!("waiting {}", duration(blocked)))
 }

@@ -6,10 +6,10 @@ use model::account::{Account, Basis, Part, State, Step};
 use model::coverage::{Check, Coverage, Extent, Interval, Source};
 use model::network::Began;
 use model::peers::{ConnectionRow, DelayedAck, Lengths, LookupRow};
-use model::recording::{Ending, Host};
+use model::recording::{Ending, Host, WindowEnd};
 use model::run::{
     Bound, CallRow, Class, Ender, Faults, FunctionRow, LineRow, Phases, Run, Share, Shares, Thread, WaitOn,
-    WaitRow,
+    WaitRow, Window,
 };
 use model::{Ns, Seen};
 use std::collections::BTreeMap;
@@ -29,6 +29,7 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
         ("hostile", hostile()),
         ("build", build()),
         ("server", server()),
+        ("attached", attached()),
         ("crunch", crunch()),
         ("crawler", crawler()),
         ("empty", empty()),
@@ -521,6 +522,39 @@ pub(crate) fn server() -> Run {
         call("futex", 91_000, 4_000, 4_300 * MS, 42 * MS),
     ]);
     server
+}
+
+/// A window on a server, most of whose threads live for half a millisecond, and some of which idle.
+pub(crate) fn attached() -> Run {
+    use State::*;
+    let short = |tid: u32| thread(50, tid, "worker", &[(User, 200_000), (Kernel, 300_000)]);
+    let mut threads = vec![thread(50, 50, "server", &[(Network, 1_900 * MS), (User, 100 * MS)])];
+    threads.extend((100..140).map(short));
+    threads.extend(
+        (200..203).map(|tid| Thread { idle: true, ..thread(50, tid, "pool", &[(Lock, 2_000 * MS)]) }),
+    );
+    let mut places: Vec<Place> = vec![
+        ("server", 50, 50, Network, "accept4, tcp :8080", 1_900 * MS, 40),
+        ("server", 50, 50, User, "", 100 * MS, 40),
+    ];
+    for tid in 100..140 {
+        places.push(("worker", 50, tid, User, "", 200_000, 1));
+        places.push(("worker", 50, tid, Kernel, "sendto", 300_000, 1));
+    }
+    let mut run = run(&["./server"], &places, 0.04);
+    run.schema = model::run::SCHEMA_ATTACH;
+    run.exit = Ending::Window(WindowEnd::For);
+    run.wall_ns = 2_000 * MS;
+    run.window = Some(Window {
+        target: "server (process 50)".into(),
+        processes: 1,
+        threads_active: 41,
+        threads_idle: 3,
+        thread_ns: 2_020 * MS,
+        idle_ns: 6_000 * MS,
+    });
+    run.threads = threads;
+    run
 }
 
 /// Waiting for a slow link, on a host where much else goes on.

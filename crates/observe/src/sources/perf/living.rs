@@ -1,0 +1,151 @@
+//! Perf events on threads that live already: one event a thread and processor, which tells of switches and takes samples
+//! and which what the thread starts inherits.
+
+use super::decode::{Record, What, decode};
+use super::{Perf, RING_PAGES, Refused, clock, map, open, refused, with_side_band};
+use crate::host;
+use crate::targets;
+use model::{Ns, Pid, Tid};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+use sys::perf_event::{self, Ring};
+
+/// A round finds all but what is born in its course of threads that had no events yet.
+const ROUNDS_MAX: usize = 20;
+/// A new thread may be seen in `/proc` some microseconds before the record of its birth is written.
+const BIRTH: Duration = Duration::from_millis(1);
+
+/// Files that are left for all but the events: looks, outputs, code to be named.
+const OTHER_FILES: u64 = 64;
+
+/// Events and rings, as far as they are open.
+struct Opened {
+    rings: HashMap<u32, Ring>,
+    events: Vec<OwnedFd>,
+    /// No more events than this, so that there is room for other files.
+    events_max: u64,
+    pages: usize,
+    kernel_refused: Option<String>,
+    /// Threads that have events: their own, or inherited.
+    watched: BTreeSet<Tid>,
+    waiting: Vec<Record>,
+}
+
+impl Perf {
+    /// Opens the events on all threads of what `listed` lists, until it lists no new ones; what they start inherits them.
+    ///
+    /// # Errors
+    /// When the events are refused on all threads, or their rings are; nothing is left behind then.
+    pub(crate) fn attach(listed: &mut dyn FnMut() -> Vec<Pid>, period_ns: Ns) -> Result<Self, Refused> {
+        let files_max = allow_many_files();
+        let cpus = host::cpus(host::here());
+        let mut opened = Opened {
+            rings: HashMap::new(),
+            events: Vec::new(),
+            events_max: files_max.saturating_sub(OTHER_FILES),
+            pages: RING_PAGES[0],
+            kernel_refused: None,
+            watched: BTreeSet::new(),
+            waiting: Vec::new(),
+        };
+        let mut pids = BTreeSet::new();
+        let mut unwatched: Option<(usize, Refused)> = None;
+        for round in 0..ROUNDS_MAX {
+            let mut found = BTreeSet::new();
+            for pid in listed() {
+                pids.insert(pid);
+                found.extend(targets::threads(pid));
+            }
+            if round > 0 {
+                std::thread::sleep(BIRTH);
+            }
+            opened.births();
+            let new: Vec<Tid> = found.difference(&opened.watched).copied().collect();
+            if new.is_empty() {
+                break;
+            }
+            for tid in new {
+                opened.watched.insert(tid);
+                match opened.open_all(tid, &cpus, period_ns) {
+                    // Another user's, it may be: the rest is watched all the same.
+                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                        let (threads, _) = unwatched.get_or_insert_with(|| (0, refused(tid, &error)));
+                        *threads += 1;
+                    }
+                    done => done.map_err(|error| refused(tid, &error))?,
+                }
+            }
+        }
+        if opened.rings.is_empty()
+            && let Some((_, refused)) = unwatched
+        {
+            return Err(refused);
+        }
+        let mut perf =
+            Self::on(opened.rings.into_values().collect(), opened.events, opened.kernel_refused, period_ns);
+        perf.waiting = opened.waiting;
+        perf.living = true;
+        perf.unwatched = unwatched.map(|(threads, refused)| (threads, refused.to_string()));
+        for pid in pids {
+            perf.lives(pid);
+        }
+        Ok(perf)
+    }
+
+    /// A process lives already.
+    fn lives(&mut self, pid: Pid) {
+        let threads = targets::threads(pid);
+        self.tree.living.insert(pid, threads.len() as u32);
+        self.stacks.lives(pid, &threads);
+    }
+}
+
+impl Opened {
+    fn open_all(&mut self, tid: Tid, cpus: &[u32], period_ns: Ns) -> io::Result<()> {
+        cpus.iter().try_for_each(|cpu| self.open(tid, *cpu, period_ns))
+    }
+
+    /// One thread's event on one processor. A thread that is gone needs none, nor does a processor that is offline.
+    fn open(&mut self, tid: Tid, cpu: u32, period_ns: Ns) -> io::Result<()> {
+        if (self.events.len() + self.rings.len()) as u64 >= self.events_max {
+            return Err(io::Error::from_raw_os_error(libc::EMFILE));
+        }
+        let attr = with_side_band(clock(period_ns));
+        let event = match open(attr, tid, cpu, &mut self.kernel_refused) {
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ENODEV)) => return Ok(()),
+            event => event?,
+        };
+        match self.rings.get(&cpu) {
+            Some(ring) => {
+                perf_event::redirect(event.as_fd(), ring.as_fd())?;
+                self.events.push(event);
+            }
+            None => {
+                self.rings.insert(cpu, map(event, &mut self.pages)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Threads born of those that have events have them too.
+    fn births(&mut self) {
+        for ring in self.rings.values_mut() {
+            ring.read(|bytes| self.waiting.extend(decode(bytes)));
+        }
+        self.watched.extend(self.waiting.iter().filter_map(|record| match record.what {
+            What::Forked { tid, .. } => Some(tid),
+            _ => None,
+        }));
+    }
+}
+
+/// Has as many open files permitted as may be, since each thread needs one for each processor; how many that is.
+fn allow_many_files() -> u64 {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // Where that fails the old limit holds.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
