@@ -1,7 +1,11 @@
 //! What this process may look at, found out before it tries, with what would change it.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+
+/// The number of the PID namespace that the kernel starts with: PROC_PID_INIT_INO, the same on every host.
+const FIRST_PID_NAMESPACE: u64 = 0xeffffffc;
 
 /// Capabilities by bit, from capabilities(7).
 const CAP_SYS_ADMIN: u32 = 21;
@@ -28,6 +32,34 @@ pub struct Wall {
 /// The capability that is missing.
 pub fn bpf() -> Result<(), Wall> {
     bpf_for(effective_capabilities(Path::new("/proc")), Path::new("/sys"))
+}
+
+/// Whether processes are called in `/proc` as the system calls them here. In a new PID namespace with the `/proc` of the old one
+/// they are not, and whoever reads there by number reads of others.
+///
+/// # Errors
+/// They are not, or there is no `/proc`.
+pub(crate) fn numbers() -> Result<(), Wall> {
+    numbers_of(Path::new("/proc"), std::process::id())
+}
+
+fn numbers_of(proc: &Path, own: u32) -> Result<(), Wall> {
+    let found = fs::read_link(proc.join("self"));
+    let why = match &found {
+        Ok(name) if *name == Path::new(&own.to_string()) => return Ok(()),
+        Ok(name) => format!(
+            "it is of another PID namespace: there dwell is process {}, here it is process {own}",
+            name.display()
+        ),
+        Err(error) => format!("/proc/self: {error}"),
+    };
+    Err(Wall { why, remedy: "mount -t proc proc /proc (or unshare with --mount-proc)".to_owned() })
+}
+
+/// The PID namespace that dwell's numbers of processes are of; 0 for the first one, in which the kernel counts.
+pub(crate) fn pid_namespace() -> u32 {
+    let number = fs::metadata("/proc/self/ns/pid").map_or(FIRST_PID_NAMESPACE, |metadata| metadata.ino());
+    if number == FIRST_PID_NAMESPACE { 0 } else { u32::try_from(number).unwrap_or(0) }
 }
 
 fn bpf_for(capabilities: u64, sys: &Path) -> Result<(), Wall> {
@@ -66,6 +98,15 @@ mod tests {
         assert!(bpf_for(1 << CAP_SYS_ADMIN, sys).is_ok());
         assert!(bpf_for(1 << CAP_BPF | 1 << CAP_PERFMON, sys).is_ok());
         assert!(bpf_for(1 << CAP_BPF, sys).unwrap_err().why.contains("CAP_PERFMON"));
+    }
+
+    #[test]
+    fn a_proc_of_another_namespace_is_told_with_what_helps() {
+        assert_eq!(numbers(), Ok(()));
+        let wall = numbers_of(Path::new("/proc"), std::process::id() + 1).unwrap_err();
+        assert!(wall.why.contains(&std::process::id().to_string()), "{wall:?}");
+        let wall = numbers_of(Path::new("/nonexistent"), 1).unwrap_err();
+        assert!(wall.why.contains("/proc/self"), "{wall:?}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::living::Living;
 use crate::record::{BUSY, Error, Sink, Watching, pause_after, tell_losses};
 use crate::surroundings::Surroundings;
-use crate::{host, mounts, record, sources};
+use crate::{access, host, mounts, record, sources};
 use model::recording::{Attached, Ending, Trailer, WindowEnd};
 use model::{Event, Header, Ns, Pid, Seen};
 use std::collections::BTreeSet;
@@ -51,6 +51,7 @@ pub enum Who {
 /// # Errors
 /// The source asked for cannot be had, or the target is gone. Nothing of the target is stopped or signalled in any case.
 pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)) -> Result<Trailer, Error> {
+    access::numbers()?;
     let mut signals = Signals::take_over()?;
     let host = host::read(host::here());
     let who = &window.target.who;

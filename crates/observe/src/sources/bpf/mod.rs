@@ -23,7 +23,7 @@ mod waits;
 use super::arguments;
 use crate::record::Watching;
 use crate::stacks::{self, Of, Stacks};
-use crate::{host, mounts};
+use crate::{access, host, mounts};
 use alive::LookHere;
 use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, RingBuf};
 use aya::programs::tp_btf::BtfTracePointLinkId;
@@ -218,6 +218,7 @@ impl Bpf {
             .allow_unsupported_maps() // task storage, which only the kernel half touches
             .verifier_log_level(VerifierLogLevel::DISABLE)
             .override_global("root_pid", &root, true)
+            .override_global("own_pid_ns", &access::pid_namespace(), true)
             .override_global("nr_execve", &arguments::execve(), true)
             .override_global("arg_kind", kinds.as_slice(), true)
             .map_max_entries("scratches", 2 * (cpus.iter().max().unwrap_or(&0) + 1))

@@ -120,7 +120,7 @@ __attribute__((noinline)) u64 path_of(struct thread *thread, u32 kind, u64 now)
 	/* The old image is gone in the middle of its execve, and with it the argument. */
 	u64 image = (u64)READ(mm, exe_file);
 	if (image)
-		tell_object(image, now, task->pid);
+		tell_object(image, now, TID(thread, task));
 	return image;
 }
 
@@ -157,7 +157,7 @@ INLINE u64 object_of(struct task_struct *task, struct files_struct *files, struc
 	if (thread->file[fd & 1] != (u64)file || thread->inode[fd & 1] != inode) {
 		thread->file[fd & 1] = (u64)file;
 		thread->inode[fd & 1] = inode;
-		tell_object((u64)file, now, task->pid);
+		tell_object((u64)file, now, TID(thread, task));
 	}
 	return (u64)file;
 }
