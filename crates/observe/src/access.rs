@@ -1,8 +1,12 @@
 //! What this process may look at, found out before it tries, with what would change it.
 
+use model::Pid;
+use rustix::fs::{StatVfsMountFlags, getxattr, statvfs};
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use sys::resolve::resolve;
 
 /// The number of the PID namespace that the kernel starts with: PROC_PID_INIT_INO, the same on every host.
 const FIRST_PID_NAMESPACE: u64 = 0xeffffffc;
@@ -60,6 +64,34 @@ fn numbers_of(proc: &Path, own: u32) -> Result<(), Wall> {
 pub(crate) fn pid_namespace() -> u32 {
     let number = fs::metadata("/proc/self/ns/pid").map_or(FIRST_PID_NAMESPACE, |metadata| metadata.ino());
     if number == FIRST_PID_NAMESPACE { 0 } else { u32::try_from(number).unwrap_or(0) }
+}
+
+/// Whether the program gets rights from its file that `root`, the child held for it, has not: those of its owner or group
+/// (set-user-id), or capabilities. The kernel lets only BPF follow it then: it takes perf events away as it is executed.
+pub(crate) fn entrusted(program: &OsStr, root: Pid) -> Option<Wall> {
+    let path = resolve(program).ok()?;
+    let found = fs::metadata(&path).ok()?;
+    let (uid, gid) = effective_ids(Path::new("/proc"), root)?;
+    let of_owner = found.mode() & 0o4000 != 0 && found.uid() != uid;
+    let of_group = found.mode() & 0o2010 == 0o2010 && found.gid() != gid;
+    let capable = uid != 0 && getxattr(&path, "security.capability", &mut [0_u8; 0][..]).is_ok();
+    let counts = !statvfs(&path).is_ok_and(|mount| mount.f_flag.contains(StatVfsMountFlags::NOSUID));
+    (counts && (of_owner || of_group || capable)).then(|| Wall {
+        why: format!(
+            "{} has rights of its own (set-user-id, or capabilities): the kernel takes perf events away as it is executed",
+            path.display()
+        ),
+        remedy: "sudo dwell run --user \"$USER\" …, which sees it with BPF".to_owned(),
+    })
+}
+
+/// proc(5): the second number of `Uid` and `Gid` in `status`.
+fn effective_ids(proc: &Path, pid: Pid) -> Option<(u32, u32)> {
+    let status = fs::read_to_string(proc.join(pid.to_string()).join("status")).ok()?;
+    let second = |name: &str| {
+        status.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().nth(1)?.parse().ok())
+    };
+    Some((second("Uid:")?, second("Gid:")?))
 }
 
 fn bpf_for(capabilities: u64, sys: &Path) -> Result<(), Wall> {

@@ -25,11 +25,17 @@ pub(crate) enum Instruments {
     Fallback(Box<Fallback>, Option<Source>),
 }
 
-/// Starts the best source that is to be had, or the one asked for.
+/// Starts the best source that is to be had, or the one asked for. `entrusted` says why perf events cannot follow the program,
+/// where they cannot.
 ///
 /// # Errors
 /// The one asked for is not to be had. Without a choice there is always one: `/proc`.
-pub(crate) fn start(watching: &Watching, root: Pid, cpus: &[u32]) -> Result<Instruments, Error> {
+pub(crate) fn start(
+    watching: &Watching,
+    root: Pid,
+    cpus: &[u32],
+    entrusted: Option<access::Wall>,
+) -> Result<Instruments, Error> {
     let choice = watching.source;
     let without_bpf = match choice {
         Choice::Auto | Choice::Bpf => match start_bpf(root, cpus, watching) {
@@ -50,7 +56,15 @@ pub(crate) fn start(watching: &Watching, root: Pid, cpus: &[u32]) -> Result<Inst
     if choice == Choice::Proc {
         return Ok(Instruments::Fallback(Box::new(Fallback::looks_alone(root, None)), calls));
     }
-    match Fallback::with_events(root, watching.rate) {
+    let events = match entrusted {
+        None => Fallback::with_events(root, watching.rate),
+        Some(wall) => Err(perf::Refused {
+            tried: format!("perf events on process {root}"),
+            said: wall.why,
+            remedy: wall.remedy,
+        }),
+    };
+    match events {
         Ok(fallback) => Ok(Instruments::Fallback(Box::new(fallback), calls)),
         Err(refused) if choice == Choice::Perf => {
             let why = format!("{}: {}", refused.tried, refused.said);
