@@ -1,8 +1,9 @@
 /* Programs that do to dwell what programs may do: trace, close everything, use numbers again, step the clock, die in the
-   middle of a call. Each says on one line, as JSON, what its own clock saw. The first argument says which. */
+   middle of a call; and plain waits, for others to look at too. Each says on one line, as JSON, what its own clock saw. The first argument says which. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -328,6 +329,28 @@ static void killed(void)
     MUST(read(ends[0], &byte, 1) == 99);
 }
 
+/* Waits in three calls, each with lengths of its own, and says how many. */
+static void calls(void)
+{
+    enum { EACH = 10 };
+    static int word = 1;
+    struct timespec wait = {0, 12000000};
+    uint64_t ns[3] = {0}, from;
+    for (int turn = 0; turn < EACH; turn++) {
+        from = now_ns();
+        pause_ms(turn % 2 ? 6 : 24);
+        ns[0] += now_ns() - from;
+        from = now_ns();
+        MUST(poll(0, 0, 12) == 0);
+        ns[1] += now_ns() - from;
+        from = now_ns();
+        MUST(syscall(SYS_futex, &word, 128 /* FUTEX_WAIT_PRIVATE */, 1, &wait, 0, 0) == -1 && errno == ETIMEDOUT);
+        ns[2] += now_ns() - from;
+    }
+    printf("{\"program\":\"calls\",\"ns\":{\"clock_nanosleep\":%lu,\"poll\":%lu,\"futex\":%lu},\"ids\":{\"self\":%d},\"counts\":{\"each\":%d}}\n",
+           ns[0], ns[1], ns[2], getpid(), EACH);
+}
+
 /* Who it is, and that it waited and worked as itself. */
 static void who(void)
 {
@@ -360,6 +383,8 @@ int main(int count, char **words)
         after();
     else if (!strcmp(which, "killed"))
         killed();
+    else if (!strcmp(which, "calls"))
+        calls();
     else if (!strcmp(which, "who"))
         who();
     else
