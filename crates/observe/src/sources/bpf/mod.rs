@@ -44,6 +44,7 @@ use slices::{Ran, Slices, Turn};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
+use std::time::Duration;
 use std::{fs, io, iter, thread};
 use sys::clock::monotonic_ns;
 use sys::shared::Words;
@@ -359,19 +360,7 @@ impl Bpf {
     /// Hands over what came before `until`.
     pub(crate) fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
         self.take_stacks();
-        let (decoder, clock, stacks) = (&mut self.decoder, &mut self.clock, &mut self.stacks);
-        let busy = &mut self.busy;
-        let records = self.buffers.drain(until, &mut |record| {
-            if let Some(event) = decoder.decode(record) {
-                if let (Event::Start { at, .. }, Some(clock)) = (&event, clock.as_mut()) {
-                    clock.program_began(*at);
-                }
-                busy.event(&event);
-                stacks.before(&event, sink);
-                sink(&event);
-                stacks.after(&event, sink);
-            }
-        });
+        let records = self.take_records(until, sink);
         self.decoder.lookups.give_up(until.min(monotonic_ns()), sink);
         self.tell_pythons();
         if self.waits.fit(monotonic_ns()) {
@@ -388,6 +377,32 @@ impl Bpf {
         records
     }
 
+    fn take_records(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
+        let (decoder, clock, stacks) = (&mut self.decoder, &mut self.clock, &mut self.stacks);
+        let busy = &mut self.busy;
+        self.buffers.drain(until, &mut |record| {
+            if let Some(event) = decoder.decode(record) {
+                if let (Event::Start { at, .. }, Some(clock)) = (&event, clock.as_mut()) {
+                    clock.program_began(*at);
+                }
+                busy.event(&event);
+                stacks.before(&event, sink);
+                sink(&event);
+                stacks.after(&event, sink);
+            }
+        })
+    }
+
+    /// The tree's time on a CPU up to a moment that is hardly over: everything until then is worked off first. Who seems to run
+    /// may long have left, and what is thought too much at one end of a slice is missing in it.
+    fn busy_until(&mut self, at: Ns, sink: &mut dyn FnMut(&Event)) -> Ns {
+        thread::sleep(Duration::from_nanos((at + SETTLED_NS).saturating_sub(monotonic_ns())));
+        // A stack's mappings and itself go before the events that follow it.
+        self.take_stacks();
+        self.take_records(at, sink);
+        self.busy.until(at)
+    }
+
     /// How often each instrument ran.
     fn ran(&self) -> Ran {
         let seen = self.decoder.seen;
@@ -402,8 +417,16 @@ impl Bpf {
             return;
         }
         let ran = self.ran();
-        let (ebpf, busy_ns) = (&self.ebpf, self.busy.until(now));
-        let Some(turn) = self.slices.turn(now, ran, busy_ns, || calls_of(ebpf)) else { return };
+        let turn = if self.slices.exact() {
+            // Asked at each look: about will do.
+            let ebpf = &self.ebpf;
+            self.slices.turn(now, ran, self.busy.until(now), || calls_of(ebpf))
+        } else {
+            let counts = calls_of(&self.ebpf);
+            let busy_ns = self.busy_until(now, sink);
+            self.slices.turn(now, ran, busy_ns, || counts)
+        };
+        let Some(turn) = turn else { return };
         // Should it fail, calls are traced on, or no more; what is told is what is so.
         if turn == Turn::OnTimed {
             self.tracing.time();
@@ -413,8 +436,9 @@ impl Bpf {
             self.slices.cost_is(cost);
         }
         if turn != Turn::Off {
-            let now = monotonic_ns();
-            self.slices.begun(now, self.ran(), self.busy.until(now), &calls_of(&self.ebpf));
+            let (now, ran, counts) = (monotonic_ns(), self.ran(), calls_of(&self.ebpf));
+            let busy_ns = self.busy_until(now, sink);
+            self.slices.begun(now, ran, busy_ns, &counts);
         }
         let event = Event::Tracing { at: monotonic_ns(), calls };
         self.stacks.before(&event, sink);
