@@ -345,6 +345,30 @@ fn inside_of_a_pid_namespace_numbers_are_those_of_the_inside() {
 }
 
 #[test]
+fn inside_of_a_pid_namespace_what_already_runs_is_found() {
+    let json = fresh("attach.json");
+    let script = format!("{} pauses & {} attach $! --for 300ms -q --json {}", luck(), dwell(), json.display());
+    let attach = || {
+        let mut shell = Command::new("unshare");
+        let said = shell.args(["--pid", "--fork", "--mount-proc", "sh", "-c", &script]).output().expect("unshare starts");
+        let page = String::from_utf8_lossy(&said.stderr).into_owned();
+        let text = std::fs::read_to_string(&json).unwrap_or_else(|error| panic!("{error}\n{page}"));
+        let run = serde_json::from_str(&text).expect("JSON");
+        Told { run, page, out: String::from_utf8_lossy(&said.stdout).into_owned(), code: said.status.code() }
+    };
+    hold_coarse(attach, |told, claims| {
+        let [thread] = rows(told, "threads") else { return claims.that(false, "there is not one thread") };
+        claims.equal("its number", thread["tid"].as_u64(), Some(2));
+        let asleep = states(thread, &["sleep"]);
+        claims.that(asleep * 10 >= told.wall() * 8, format!("asleep for {asleep} ns"));
+        let pauses = told.calls("clock_nanosleep").0;
+        let most = told.wall() / (10 * MS) + 2;
+        claims.that((10..=most).contains(&pauses), format!("{pauses} pauses of 10 ms, {most} at most"));
+    });
+    let _ = std::fs::remove_file(json);
+}
+
+#[test]
 fn from_outside_of_a_pid_namespace_numbers_are_those_of_the_outside() {
     let command = ["unshare", "--pid", "--fork", "--mount-proc", luck(), "steps"];
     hold(&command, |told, claims| {

@@ -351,6 +351,13 @@ static void calls(void)
            ns[0], ns[1], ns[2], getpid(), EACH);
 }
 
+/* Pauses for ten milliseconds, again and again, for as long as it is left alone. */
+static void pauses(void)
+{
+    for (;;)
+        pause_ms(10);
+}
+
 /* Who it is, and that it waited and worked as itself. */
 static void who(void)
 {
@@ -385,6 +392,8 @@ int main(int count, char **words)
         killed();
     else if (!strcmp(which, "calls"))
         calls();
+    else if (!strcmp(which, "pauses"))
+        pauses();
     else if (!strcmp(which, "who"))
         who();
     else

@@ -73,7 +73,8 @@ __attribute__((noinline)) u32 call_by_registers(void)
 __attribute__((noinline)) u32 begin(struct cpu *cpu)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	if (!cpu || number_of(task) != root_pid)
+	/* Nobody has number 0, and whoever is in no namespace of dwell's has none. */
+	if (!cpu || !root_pid || number_of(task) != root_pid)
 		return 0;
 	u32 index = take_book(bpf_task_storage_get(&seats, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE));
 	struct thread *thread = book_at(index);

@@ -25,7 +25,7 @@ use crate::record::Watching;
 use crate::stacks::{self, Of, Stacks};
 use crate::{access, host, mounts};
 use alive::LookHere;
-use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, RingBuf};
+use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, PerCpuValues, RingBuf};
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::programs::{BtfTracePoint, Program, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
@@ -165,6 +165,8 @@ pub(crate) struct Bpf {
     busy: Busy,
     /// Where it was attached to what lives already.
     look_here: Option<LookHere>,
+    /// Calls as a window ended: those whom it watched go on.
+    at_end: Option<Vec<CallStats>>,
 }
 
 impl Bpf {
@@ -192,6 +194,7 @@ impl Bpf {
         if let Some(clock) = &mut bpf.clock {
             clock.program_began(monotonic_ns());
         }
+        forget_calls(&mut bpf.ebpf);
         Ok(bpf)
     }
 
@@ -200,6 +203,7 @@ impl Bpf {
         if let Some(look_here) = &self.look_here {
             look_here.everywhere();
         }
+        self.at_end = Some(calls_of(&self.ebpf));
         monotonic_ns()
     }
 
@@ -305,6 +309,7 @@ impl Bpf {
             slices: Slices::new(watching.max_overhead),
             busy: Busy::default(),
             look_here: None,
+            at_end: None,
         })
     }
 
@@ -553,13 +558,13 @@ impl Bpf {
 
     /// The calls that returned while they were traced.
     pub(crate) fn calls(&self) -> Vec<CallStats> {
-        calls_of(&self.ebpf)
+        self.at_end.clone().unwrap_or_else(|| calls_of(&self.ebpf))
     }
 
     /// How the calls that were seen stand for all, where they were traced in slices.
     pub(crate) fn sliced(&mut self, end: Ns) -> Option<Sliced> {
-        let ebpf = &self.ebpf;
-        self.slices.sums(&self.busy, end, || calls_of(ebpf))
+        let (ebpf, at_end) = (&self.ebpf, &self.at_end);
+        self.slices.sums(&self.busy, end, || at_end.clone().unwrap_or_else(|| calls_of(ebpf)))
     }
 }
 
@@ -585,6 +590,22 @@ fn calls_of(ebpf: &Ebpf) -> Vec<CallStats> {
         used.for_each(|words| add(&mut calls, words));
     }
     calls.into_values().collect()
+}
+
+/// Starts the counts of calls anew: finding who lives takes some time, and what they call meanwhile is no part of a window.
+fn forget_calls(ebpf: &mut Ebpf) {
+    let map = ebpf.map_mut("stats").map(PerCpuArray::<_, [u64; STATS_WORDS]>::try_from);
+    let Some(Ok(mut map)) = map else { return };
+    for entry in 0..DENSE {
+        let Ok(counted) = map.get(&entry, 0) else { return };
+        let zero = vec![[0; STATS_WORDS]; counted.len()];
+        if counted.iter().any(|words| words[1] > 0)
+            && let Ok(zero) = PerCpuValues::try_from(zero)
+        {
+            // Should it fail, there are a few too many.
+            let _ = map.set(entry, zero, 0);
+        }
+    }
 }
 
 /// Attaches what names requests to disks and the files of faults; says what it cannot.
