@@ -12,7 +12,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use support::{BLOCKED, CPU, Claims, MS, Told, dwell, fresh, hold, hold_coarse, hold_with, luck, redirect, run, run_as, scratch};
+use support::{
+    BLOCKED, CPU, Claims, MS, Told, dwell, fresh, hold, hold_coarse, hold_with, luck, redirect, run, run_as,
+    scratch,
+};
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("plain characters")
@@ -50,8 +53,18 @@ fn a_tracee_is_stopped_for_as_long_as_its_tracer_keeps_it() {
         // Each step adds the moment between the stop and the tracer's clock.
         let slack = truth.count("steps") * MS / 4;
         claims.between("the child stopped", told.thread(child, &["stopped"]), held, held + slack);
-        claims.waited("the child asleep", told.thread(child, &["sleep"]), rest, told.thread(child, &["runqueue"]) + MS);
-        claims.waited("the tracer asleep", told.thread(tracer, &["sleep"]), held, told.thread(tracer, &["runqueue"]));
+        claims.waited(
+            "the child asleep",
+            told.thread(child, &["sleep"]),
+            rest,
+            told.thread(child, &["runqueue"]) + MS,
+        );
+        claims.waited(
+            "the tracer asleep",
+            told.thread(tracer, &["sleep"]),
+            held,
+            told.thread(tracer, &["runqueue"]),
+        );
         claims.little("the tracer stopped", told.thread(tracer, &["stopped"]));
         // While it is kept stopped nothing else is on the path: it is not the tracer's sleep that it waits for.
         let on_path = told.path(Some(child), &["stopped"]) + told.path(Some(tracer), &["sleep"]);
@@ -68,10 +81,15 @@ fn strace_traces_as_without_dwell() {
     hold(&list, |told, claims| {
         claims.equal("what ls says", told.out.as_bytes(), &alone.stdout);
         claims.equal("exit status", told.code, Some(0));
-        let [tracee] = threads_named(told, "ls")[..] else { return claims.that(false, "there is not one ls") };
+        let [tracee] = threads_named(told, "ls")[..] else {
+            return claims.that(false, "there is not one ls");
+        };
         // Two stops a call, and no wait for anything else but what it reads.
         claims.that(states(tracee, &["stopped"]) > 0, "the tracee was never stopped");
-        claims.little("the tracee's other waits", states(tracee, &["other-wait", "sleep", "lock", "pipe", "network"]));
+        claims.little(
+            "the tracee's other waits",
+            states(tracee, &["other-wait", "sleep", "lock", "pipe", "network"]),
+        );
         // It tries first what tracing can do here, on children of its own.
         let tracer = threads_named(told, "strace").into_iter().max_by_key(|row| row["life_ns"].as_u64());
         claims.equal("the tracer stopped", tracer.map(|row| states(row, &["stopped"])), Some(0));
@@ -99,7 +117,8 @@ struct Entrusted(PathBuf);
 
 impl Entrusted {
     fn new() -> Self {
-        let dir = std::env::temp_dir().join(format!("dwell-entrusted-{}", fresh("").file_name().unwrap().display()));
+        let dir = std::env::temp_dir()
+            .join(format!("dwell-entrusted-{}", fresh("").file_name().unwrap().display()));
         std::fs::create_dir_all(&dir).unwrap();
         for (from, to, mode) in [(dwell(), "dwell", 0o755), (luck(), "luck", 0o4755)] {
             std::fs::copy(from, dir.join(to)).unwrap();
@@ -126,7 +145,8 @@ impl Entrusted {
             launcher.args(["--user", ID]);
         }
         let out = fresh("out.txt");
-        let status = redirect(launcher.arg("--").args(command), &out, &page).status().expect("setpriv starts");
+        let status =
+            redirect(launcher.arg("--").args(command), &out, &page).status().expect("setpriv starts");
         let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
         let page = read(&page);
         let run = serde_json::from_str(&read(&json)).unwrap_or_else(|error| panic!("{error}\n{page}"));
@@ -199,7 +219,12 @@ fn a_setuid_program_keeps_its_rights_and_a_user_is_told_what_is_not_seen() {
     seen_by_a_user(&entrusted, &["--source", "proc"], &command, "/proc/PID/syscall: Permission denied");
     // In the middle of a run the kernel ends what perf events tell, and that is no end of the program.
     let command = ["sh".to_owned(), "-c".to_owned(), format!("{} who; true", entrusted.luck())];
-    seen_by_a_user(&entrusted, &["--source", "perf"], &command, "one thread executed a file with its owner's rights");
+    seen_by_a_user(
+        &entrusted,
+        &["--source", "perf"],
+        &command,
+        "one thread executed a file with its owner's rights",
+    );
 }
 
 #[test]
@@ -207,7 +232,10 @@ fn perf_events_that_cannot_follow_a_program_are_refused_when_asked_for() {
     let entrusted = Entrusted::new();
     let mut launcher = Command::new("setpriv");
     launcher.args(["--reuid", ID, "--regid", ID, "--clear-groups"]).arg(entrusted.0.join("dwell"));
-    let said = launcher.args(["run", "--source", "perf", "--", &entrusted.luck(), "who"]).output().expect("setpriv starts");
+    let said = launcher
+        .args(["run", "--source", "perf", "--", &entrusted.luck(), "who"])
+        .output()
+        .expect("setpriv starts");
     assert_eq!((said.status.code(), said.stdout), (Some(125), Vec::new()), "nothing of it ran");
     let text = String::from_utf8_lossy(&said.stderr);
     assert!(text.contains("set-user-id") && text.contains("try: sudo dwell run --user"), "{text}");
@@ -248,13 +276,21 @@ fn a_number_that_is_used_again_is_what_it_is_now() {
             let (ns, times) = waits(told, |row| row["call"] == "read" && row["on"]["kind"] == kind);
             claims.equal(&format!("reads of a {what}"), times, rounds);
             // Between the end of a wait and the program's clock there is a wait for a CPU, each time.
-            claims.between(&format!("blocked on a {what}"), ns, truth.ns(what) - truth.ns(what) / 10, truth.ns(what));
+            claims.between(
+                &format!("blocked on a {what}"),
+                ns,
+                truth.ns(what) - truth.ns(what) / 10,
+                truth.ns(what),
+            );
         }
         for (index, file) in files.iter().enumerate() {
             let asked = |row: &Value| row["call"] == "read" && row["on"]["kind"] == "file";
             let (ns, times) = waits(told, |row| asked(row) && row["on"]["name"] == text(file));
             let all = truth.ns(&format!("file_{index}"));
-            claims.that(times >= rounds / 2, format!("{times} waits on {}, of {rounds} rounds", file.display()));
+            claims.that(
+                times >= rounds / 2,
+                format!("{times} waits on {}, of {rounds} rounds", file.display()),
+            );
             claims.that(ns <= all && ns * 4 >= all, format!("{ns} ns on {}, of {all}", file.display()));
         }
         let odd = waits(told, |row| row["call"] == "read" && !["pipe", "unix", "file"].contains(&kind(row)));
@@ -297,7 +333,10 @@ fn a_stepped_clock_changes_no_time() {
         let seconds = Command::new("date").args(["+%s", "--date", started]).output().expect("date starts");
         let started = String::from_utf8_lossy(&seconds.stdout).trim().parse::<i64>().unwrap_or(0);
         let before_end = truth.count("unix_s") as i64 - started;
-        claims.that((0..=5).contains(&before_end), format!("it started {before_end} s before it looked at its clock"));
+        claims.that(
+            (0..=5).contains(&before_end),
+            format!("it started {before_end} s before it looked at its clock"),
+        );
     });
 }
 
@@ -316,13 +355,20 @@ fn two_processes_with_one_number_are_two() {
         || run_inside(&[luck(), "twins"]),
         |told, claims| {
             let truth = told.truth("twins");
-            let of_both: Vec<_> = rows(told, "threads").iter().filter(|row| row["tid"] == truth.id("both")).collect();
+            let of_both: Vec<_> =
+                rows(told, "threads").iter().filter(|row| row["tid"] == truth.id("both")).collect();
             claims.equal("threads of that number", of_both.len(), 2);
-            let named = |name: &str| of_both.iter().find(|row| row["name"] == name).copied().unwrap_or(&Value::Null);
+            let named =
+                |name: &str| of_both.iter().find(|row| row["name"] == name).copied().unwrap_or(&Value::Null);
             let (sleeper, worker) = (named("sleeper"), named("worker"));
             claims.between("the first asleep", states(sleeper, &["sleep"]), 120 * MS, truth.ns("slept"));
             claims.little("the first at work", states(sleeper, &["user"]));
-            claims.between("the second at work", states(worker, CPU), truth.ns("worked"), truth.ns("worked") + 5 * MS);
+            claims.between(
+                "the second at work",
+                states(worker, CPU),
+                truth.ns("worked"),
+                truth.ns("worked") + 5 * MS,
+            );
             claims.little("the second asleep", states(worker, &["sleep"]));
             claims.between("asleep on the path", told.parts(&["sleep"]), 120 * MS, truth.ns("slept"));
         },
@@ -336,10 +382,18 @@ fn inside_of_a_pid_namespace_numbers_are_those_of_the_inside() {
         |told, claims| {
             let truth = told.truth("steps");
             let (tracer, child) = (truth.id("tracer"), truth.id("child"));
-            claims.that(tracer < 100 && child < 100, format!("{tracer} and {child} are not of a new namespace"));
+            claims.that(
+                tracer < 100 && child < 100,
+                format!("{tracer} and {child} are not of a new namespace"),
+            );
             let held = truth.ns("held");
             claims.between("the child stopped", told.thread(child, &["stopped"]), held, held + 15 * MS);
-            claims.waited("the tracer asleep", told.thread(tracer, &["sleep"]), held, told.thread(tracer, &["runqueue"]));
+            claims.waited(
+                "the tracer asleep",
+                told.thread(tracer, &["sleep"]),
+                held,
+                told.thread(tracer, &["runqueue"]),
+            );
         },
     );
 }
@@ -347,10 +401,14 @@ fn inside_of_a_pid_namespace_numbers_are_those_of_the_inside() {
 #[test]
 fn inside_of_a_pid_namespace_what_already_runs_is_found() {
     let json = fresh("attach.json");
-    let script = format!("{} pauses & {} attach $! --for 300ms -q --json {}", luck(), dwell(), json.display());
+    let script =
+        format!("{} pauses & {} attach $! --for 300ms -q --json {}", luck(), dwell(), json.display());
     let attach = || {
         let mut shell = Command::new("unshare");
-        let said = shell.args(["--pid", "--fork", "--mount-proc", "sh", "-c", &script]).output().expect("unshare starts");
+        let said = shell
+            .args(["--pid", "--fork", "--mount-proc", "sh", "-c", &script])
+            .output()
+            .expect("unshare starts");
         let page = String::from_utf8_lossy(&said.stderr).into_owned();
         let text = std::fs::read_to_string(&json).unwrap_or_else(|error| panic!("{error}\n{page}"));
         let run = serde_json::from_str(&text).expect("JSON");
@@ -439,7 +497,12 @@ fn of_threads_that_all_execute_at_one_time_one_goes_on() {
         let root = truth.id("self");
         claims.equal("threads", rows(told, "threads").len(), 5);
         claims.waited("asleep", told.parts(&["sleep"]), truth.ns("slept"), told.parts(&["runqueue"]));
-        claims.waited("by the one", told.path(Some(root), &["sleep"]), truth.ns("slept"), told.parts(&["runqueue"]));
+        claims.waited(
+            "by the one",
+            told.path(Some(root), &["sleep"]),
+            truth.ns("slept"),
+            told.parts(&["runqueue"]),
+        );
     });
 }
 

@@ -50,9 +50,19 @@ fn agree(told: &Told, claims: &mut Claims, theirs: &BTreeMap<String, Seen>, late
         let (total, max) = (number(ours, "total_ns"), number(ours, "max_ns"));
         let least = theirs.total_ns.saturating_sub(theirs.calls * late_ns);
         claims.between(&format!("{name}: total"), total, least, theirs.total_ns);
-        claims.between(&format!("{name}: longest"), max, theirs.max_ns.saturating_sub(late_ns), theirs.max_ns);
+        claims.between(
+            &format!("{name}: longest"),
+            max,
+            theirs.max_ns.saturating_sub(late_ns),
+            theirs.max_ns,
+        );
         // Both are about the program's own clock.
-        claims.between(&format!("{name}: its own clock"), total, truth.ns(name) - theirs.calls * late_ns, truth.ns(name));
+        claims.between(
+            &format!("{name}: its own clock"),
+            total,
+            truth.ns(name) - theirs.calls * late_ns,
+            truth.ns(name),
+        );
     }
 }
 
@@ -107,12 +117,20 @@ fn beside_bpftrace(script: &str, command: &[&str]) -> (Told, String) {
     // What comes last is attached last.
     let script = format!("{script} interval:ms:50 {{ printf(\"attached\\n\"); }}");
     let mut bpftrace = Command::new("bpftrace");
-    let mut bpftrace =
-        bpftrace.args(["-B", "line", "-e", &script]).stdout(out).stdin(Stdio::null()).spawn().expect("bpftrace starts");
+    let mut bpftrace = bpftrace
+        .args(["-B", "line", "-e", &script])
+        .stdout(out)
+        .stdin(Stdio::null())
+        .spawn()
+        .expect("bpftrace starts");
     let until = Instant::now() + Duration::from_secs(60);
     let text = |said: &Path| std::fs::read_to_string(said).unwrap_or_default();
     while !text(&said).contains("attached") {
-        assert!(bpftrace.try_wait().is_ok_and(|ended| ended.is_none()), "bpftrace has ended: {}", text(&said));
+        assert!(
+            bpftrace.try_wait().is_ok_and(|ended| ended.is_none()),
+            "bpftrace has ended: {}",
+            text(&said)
+        );
         assert!(Instant::now() < until, "bpftrace attaches nothing");
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -226,7 +244,8 @@ fn calls_take_as_long_by_bpftrace_and_in_the_same_octaves() {
 #[test]
 fn threads_block_as_often_by_bpftrace() {
     // Blocked, not preempted, stopped or dead: TASK_INTERRUPTIBLE and TASK_UNINTERRUPTIBLE.
-    let script = "tracepoint:sched:sched_switch /args->prev_state & 3/ { @blocked[args->prev_pid] = count(); }";
+    let script =
+        "tracepoint:sched:sched_switch /args->prev_state & 3/ { @blocked[args->prev_pid] = count(); }";
     let said = std::cell::RefCell::new(String::new());
     let traced = || {
         let (told, text) = beside_bpftrace(script, &[luck(), "crowd", "200"]);
@@ -242,6 +261,9 @@ fn threads_block_as_often_by_bpftrace() {
         let ours: u64 = waits.iter().map(|row| number(row, "calls")).sum();
         claims.that(theirs >= 200, format!("bpftrace saw {theirs} blocks: {by_tid:?}"));
         // bpftrace's count has what came before the execve; a wake-up that comes first leaves no wait to tell of.
-        claims.that(ours <= theirs && ours + 10 + theirs / 20 >= theirs, format!("{ours} waits, {theirs} blocks by bpftrace"));
+        claims.that(
+            ours <= theirs && ours + 10 + theirs / 20 >= theirs,
+            format!("{ours} waits, {theirs} blocks by bpftrace"),
+        );
     });
 }

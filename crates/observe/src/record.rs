@@ -159,7 +159,8 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Trailer, Error> 
     let held = Held::spawn(&request.command)?;
     let host = host::read(host::here());
     let entrusted = access::entrusted(&request.command.program, held.pid());
-    let mut instruments = sources::start(&request.watching, held.pid(), &host::cpus(host::here()), entrusted)?;
+    let mut instruments =
+        sources::start(&request.watching, held.pid(), &host::cpus(host::here()), entrusted)?;
     for path in likely::executables(&request.command.program) {
         instruments.expect(&path);
     }

@@ -44,7 +44,8 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     let (rate, seconds) = (ROUNDS.to_string(), length.as_secs().to_string());
     let mut command = shell_program(place.join("dwell"), &["run", "--json"]);
     command.arg(&json).arg("--").arg(place.join("paced")).args([&rate, &seconds]);
-    let mut dwell = command.stdout(Stdio::null()).stderr(File::create(&said)?).spawn().context("cannot start dwell")?;
+    let mut dwell =
+        command.stdout(Stdio::null()).stderr(File::create(&said)?).spawn().context("cannot start dwell")?;
     let peaks = watch(&mut dwell, length)?;
     let status = dwell.wait()?;
     if !status.success() {
@@ -65,7 +66,14 @@ fn duration(text: &str) -> Result<Duration> {
     if number == 0 {
         bail!("--for {text} measures nothing");
     }
-    Ok(Duration::from_secs(number * match unit { "h" => 3600, "m" => 60, _ => 1 }))
+    Ok(Duration::from_secs(
+        number
+            * match unit {
+                "h" => 3600,
+                "m" => 60,
+                _ => 1,
+            },
+    ))
 }
 
 /// The process's most memory so far (`VmHWM`), in KiB; none when it has ended.
@@ -110,13 +118,20 @@ fn table(run: &Value, peaks: &[u64]) -> Result<String> {
     let sliced = run["syscalls"].as_array().into_iter().flatten().any(|row| row["estimate"].is_object());
     let most = mib(peaks.iter().max().copied());
     let mut lines = vec![
-        format!("{wall_s:.0} s, {:.0} events a second: {calls:.0} calls{}, {waits:.0} waits with a wake-up and a switch each",
-            calls + 2.0 * waits, if sliced { " (estimated from slices)" } else { "" }),
+        format!(
+            "{wall_s:.0} s, {:.0} events a second: {calls:.0} calls{}, {waits:.0} waits with a wake-up and a switch each",
+            calls + 2.0 * waits,
+            if sliced { " (estimated from slices)" } else { "" }
+        ),
         "time        peak so far".to_owned(),
     ];
     for tenth in 1..=10 {
         let at = (peaks.len() * tenth).div_ceil(10).saturating_sub(1);
-        lines.push(format!("{:>6.0} s  {:>8.1} MiB", wall_s * tenth as f64 / 10.0, mib(peaks.get(at).copied())));
+        lines.push(format!(
+            "{:>6.0} s  {:>8.1} MiB",
+            wall_s * tenth as f64 / 10.0,
+            mib(peaks.get(at).copied())
+        ));
     }
     lines.push(format!("lost events: {}", run["coverage"]["lost_events"]));
     let verdict = if most <= REACH_MIB { "reached" } else { "NOT reached" };
