@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use support::{
     BLOCKED, CPU, Claims, MS, Told, dwell, fresh, hold, hold_coarse, hold_with, luck, redirect, run, run_as,
@@ -50,8 +50,8 @@ fn a_tracee_is_stopped_for_as_long_as_its_tracer_keeps_it() {
         let (held, rest) = (truth.ns("held"), truth.ns("rest"));
         claims.equal("exit status", told.code, Some(0));
         claims.equal("steps", told.calls("ptrace").0, truth.count("steps") + 2);
-        // Each step adds the moment between the stop and the tracer's clock.
-        let slack = truth.count("steps") * MS / 4;
+        // Each step adds the moment between the stop and the tracer's clock, and the tracer may wait for a CPU.
+        let slack = truth.count("steps") * MS / 4 + told.thread(tracer, &["runqueue"]);
         claims.between("the child stopped", told.thread(child, &["stopped"]), held, held + slack);
         claims.waited(
             "the child asleep",
@@ -175,7 +175,7 @@ fn a_setuid_program_keeps_its_rights_and_its_account_under_root() {
         |told, claims| {
             is_entrusted(told, claims);
             let truth = told.truth("who");
-            claims.near("asleep", told.parts(&["sleep"]), truth.ns("slept"));
+            claims.waited("asleep", told.parts(&["sleep"]), truth.ns("slept"), told.parts(&["runqueue"]));
             claims.between("at work", told.parts(CPU), truth.ns("worked"), truth.ns("worked") + 20 * MS);
         },
     );
@@ -387,7 +387,8 @@ fn inside_of_a_pid_namespace_numbers_are_those_of_the_inside() {
                 format!("{tracer} and {child} are not of a new namespace"),
             );
             let held = truth.ns("held");
-            claims.between("the child stopped", told.thread(child, &["stopped"]), held, held + 15 * MS);
+            let late = 15 * MS + told.thread(tracer, &["runqueue"]);
+            claims.between("the child stopped", told.thread(child, &["stopped"]), held, held + late);
             claims.waited(
                 "the tracer asleep",
                 told.thread(tracer, &["sleep"]),
@@ -396,6 +397,40 @@ fn inside_of_a_pid_namespace_numbers_are_those_of_the_inside() {
             );
         },
     );
+}
+
+/// A program that is gone with the test.
+struct Gone(Child);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn who_runs_instead_is_named_also_from_outside_of_the_namespace() {
+    let spins = scratch().join(format!("spins-{}", std::process::id()));
+    let _ = std::fs::remove_file(&spins);
+    std::os::unix::fs::symlink("/bin/sh", &spins).expect("a link in the scratch directory");
+    let run = || {
+        let mut spinner = Command::new("taskset");
+        let spinner = spinner.args(["-c", "0", text(&spins), "-c", "while :; do :; done"]).spawn();
+        let _gone = Gone(spinner.expect("taskset starts"));
+        run_inside(&["taskset", "-c", "0", luck(), "who"])
+    };
+    hold_with(run, |told, claims| {
+        // Who had the CPU last, the spinner or another program outside; in the namespace only the thread itself runs.
+        let ours = |step: &Value| {
+            step["state"] == "runqueue"
+                && step["reason"].as_str().is_some_and(|reason| reason.ends_with(" ran"))
+        };
+        // They share the CPU while it works for 100 ms.
+        let ns = told.steps(ours);
+        claims.that(ns >= 30 * MS, format!("others ran for {ns} ns instead"));
+    });
+    let _ = std::fs::remove_file(spins);
 }
 
 #[test]
@@ -435,8 +470,9 @@ fn from_outside_of_a_pid_namespace_numbers_are_those_of_the_outside() {
         claims.equal("threads", tids.len(), 3);
         claims.that(!tids.contains(&truth.id("tracer")), "numbers of the inside");
         let held = truth.ns("held");
-        let stopped: u64 = rows(told, "threads").iter().map(|row| states(row, &["stopped"])).sum();
-        claims.between("the child stopped", stopped, held, held + 15 * MS);
+        let in_all = |state: &str| rows(told, "threads").iter().map(|row| states(row, &[state])).sum::<u64>();
+        let late = 15 * MS + in_all("runqueue");
+        claims.between("the child stopped", in_all("stopped"), held, held + late);
     });
 }
 
@@ -515,7 +551,7 @@ fn a_program_killed_in_the_middle_of_a_call_has_its_wait() {
         // The wait's thread slept in its place.
         claims.between("asleep", told.parts(&["sleep"]), 150 * MS, 155 * MS);
         let blocked = told.thread(root, BLOCKED);
-        claims.between("in the read", blocked, 150 * MS, 155 * MS);
+        claims.between("in the read", blocked, 150 * MS, 155 * MS + told.parts(&["runqueue"]));
         claims.equal("reads of the pipe that returned", told.calls("pause").0, 0);
     });
 }

@@ -195,6 +195,9 @@ __attribute__((noinline)) int tell_ran(u32 tid, u64 now, u64 throttled)
 	struct ran_record record = { .head = HEAD(K_RAN, 0, tid, now), .throttled_ns = throttled };
 	record.cpu = bpf_get_smp_processor_id();
 	record.ran = number_of(prev);
+	/* 0 is the idle loop's. */
+	if (own_pid_ns && !record.ran && READ(prev, pid))
+		record.ran = NUMBER_ELSEWHERE;
 	bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&prev->comm));
 	EMIT(record);
 	return 0;
