@@ -242,6 +242,12 @@ impl Looked {
                 }
             }
             Event::Switch { out, into, .. } if !blind => {
+                let heard_of = out.iter().map(|out| out.tid).chain(into.iter().map(|into| into.tid));
+                for tid in heard_of {
+                    if let Some(thread) = self.tree.get_mut(tid) {
+                        thread.by_looks = false;
+                    }
+                }
                 if let Some(out) = out {
                     let doing = match &out.left {
                         Left::Runnable => Doing::Ready,
