@@ -27,6 +27,8 @@ cargo xtask VERB
   bench [--quick] [--markdown] [--rounds N] [--dwell FILE] [NAME…]
                                      dwell beside bare runs and the tools people use today; NAME is a
                                      program or a set: cost, stacks, python-lines, ends
+  bench memory [--for 1h] [--dwell FILE]
+                                     dwell's memory over a long run at 100,000 events a second
 ";
 
 fn main() -> ExitCode {

@@ -266,6 +266,12 @@ impl Looked {
                 }
             }
             Event::Switch { out, into, .. } if !blind => {
+                let heard_of = out.iter().map(|out| out.tid).chain(into.iter().map(|into| into.tid));
+                for tid in heard_of {
+                    if let Some(thread) = self.tree.get_mut(tid) {
+                        thread.by_looks = false;
+                    }
+                }
                 if let Some(out) = out {
                     let doing = match &out.left {
                         Left::Runnable => Doing::Ready,
@@ -324,9 +330,7 @@ impl Looked {
         }
         let from = self.ledger.as_ref().map_or(at, Ledger::now);
         let since = if self.tier == Tier::Proc { from } else { at };
-        if self.tier == Tier::Proc {
-            self.miss(since, &threads);
-        }
+        self.miss(since, &threads);
         for looked in threads {
             self.look_at(since, looked, waits);
         }
@@ -371,14 +375,20 @@ impl Looked {
         same_wait && before.is_some() && before == looked.cpu_ns.value()
     }
 
-    /// Threads that are in the tree but not in this look have ended.
+    /// Threads that are in the tree but not in this look have ended. Where there are switches they tell of most ends; not of
+    /// the threads that are not followed any more, of which nothing was heard since the last look either.
     fn miss(&mut self, at: Ns, threads: &[Sight]) {
         let there: std::collections::HashSet<Tid> = threads
             .iter()
             .filter(|looked| !matches!(looked.state, b'Z' | b'X'))
             .map(|looked| looked.tid)
             .collect();
+        let last_look = self.last_look.unwrap_or(0);
         for tid in self.tree.tids() {
+            let heard_of = self.tree.get(tid).is_some_and(|thread| thread.since >= last_look);
+            if self.tier != Tier::Proc && heard_of {
+                continue;
+            }
             // The root's last thread has the wall until it is reaped.
             if !there.contains(&tid) && tid != self.root {
                 self.tree.dies(at, tid);
@@ -418,10 +428,17 @@ impl Looked {
     fn agree(&mut self, at: Ns, tid: Tid, now: Doing, ran: bool) {
         let Some(thread) = self.tree.get(tid) else { return };
         let since_before_last_look = self.last_look.is_some_and(|last| thread.since < last);
+        // Off its CPU, say the switches, and yet it ran; or never off it, and yet it waits: they are not told any more (a
+        // set-user-id program).
+        let untold = match (thread.doing, now) {
+            (Doing::Wait(..) | Doing::Ready, Doing::Cpu) => ran,
+            (Doing::Cpu, Doing::Wait(..)) => true,
+            _ => false,
+        };
+        let by_looks = thread.by_looks || untold && since_before_last_look && self.tier == Tier::Perf;
         let doing = match (self.tier, thread.doing, now) {
             (Tier::Proc, ..) => now,
-            // Off its CPU, say the switches, and yet it ran: they are not told any more (a set-user-id program).
-            (_, Doing::Ready, Doing::Cpu) if since_before_last_look && ran => Doing::Cpu,
+            _ if by_looks => now,
             (_, Doing::Wait(..) | Doing::Ready, Doing::Cpu) => Doing::Ready,
             (_, Doing::Cpu, Doing::Cpu) => return,
             // It may have left its CPU while the look was taken: its own switch will say so.
@@ -429,6 +446,9 @@ impl Looked {
             (_, Doing::Wait(_, true), Doing::Wait(..)) => return,
             _ => now,
         };
+        if let Some(thread) = self.tree.get_mut(tid) {
+            thread.by_looks = by_looks;
+        }
         self.tree.does(at, tid, doing);
     }
 
@@ -436,6 +456,7 @@ impl Looked {
     fn used(&mut self, tid: Tid, looked: &Sight) {
         let Some(thread) = self.tree.get(tid) else { return };
         let last = thread.looked.as_ref();
+        let by_looks = thread.by_looks;
         let was_runnable = last.is_some_and(|last| last.state == b'R') || looked.state == b'R';
         let since = |now: &Seen<Ns>, last: Option<&Seen<Ns>>| {
             let now = now.value().copied().unwrap_or(0);
@@ -454,6 +475,13 @@ impl Looked {
         if self.tier == Tier::Proc {
             self.sample(tid, true, user);
             self.sample(tid, false, kernel);
+        } else if by_looks {
+            // Beside other threads' samples: a tick is worth as many.
+            let worth = TICK_NS / self.period_ns.max(1);
+            self.sample(tid, true, user * worth);
+            if self.kernel_samples > 0 {
+                self.sample(tid, false, kernel * worth);
+            }
         }
     }
 
@@ -486,12 +514,15 @@ impl Looked {
         let threads = self.tree.close(end);
         let on_cpu_ns = ledger.on_cpu().values().sum();
         let samples_hide_kernel = self.tier == Tier::Perf && self.kernel_samples == 0;
+        let by_looks = |(tid, _): &(Tid, (Ns, Ns))| {
+            self.tier == Tier::Proc || threads.iter().any(|thread| thread.tid == *tid && thread.by_looks)
+        };
         let evidence = Evidence {
             tree: &self.tree,
             threads: threads.iter().map(|thread| (thread.tid, thread)).collect(),
             only_user_each_ns: samples_hide_kernel.then_some(self.period_ns),
             rusage: trailer.rusage.value(),
-            runnable: if self.tier == Tier::Proc { self.runnable } else { FxHashMap::default() },
+            runnable: self.runnable.into_iter().filter(by_looks).collect(),
             looks: (self.tier == Tier::Proc).then_some(self.looks_within),
             pooled: self.pooled,
             on_cpu_ns,

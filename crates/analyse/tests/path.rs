@@ -224,6 +224,16 @@ fn lost_events_leave_a_gap_and_not_a_guess() {
 }
 
 #[test]
+fn a_recording_that_never_heard_of_the_root_is_without_evidence_and_closes() {
+    let mut story = Story::begins();
+    story.events.clear();
+    story.push(|at| Event::Rename { at, tid: ROOT + 1, name: "stranger".into() });
+    let run = story.after(40).told();
+    assert_eq!((us(&run, State::Unexplained), run.wall_ns), (41, 41_000));
+    assert_eq!(run.threads.len(), 1, "{:?}", run.threads);
+}
+
+#[test]
 fn the_many_children_of_a_long_build_share_a_ledger_and_lose_nothing() {
     let mut story = Story::begins();
     let children = 25_000;

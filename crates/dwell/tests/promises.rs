@@ -60,6 +60,8 @@ fn loaded() -> usize {
 fn a_dwell_that_is_killed_leaves_nothing_in_the_kernel_and_its_program_unharmed() {
     let _alone = support::alone();
     let mark = support::fresh("alive");
+    // Somebody else's dwell may run here, too.
+    let before = loaded();
     let script = format!("sleep 1; echo done > {}", mark.display());
     let mut dwell = Command::new(support::dwell())
         .args(["run", "-q", "--source", "bpf", "--", "sh", "-c", &script])
@@ -72,10 +74,10 @@ fn a_dwell_that_is_killed_leaves_nothing_in_the_kernel_and_its_program_unharmed(
             std::thread::sleep(Duration::from_millis(20));
         }
     };
-    within("it is loaded", &|| loaded() > 0);
+    within("it is loaded", &|| loaded() > before);
     std::thread::sleep(Duration::from_millis(200));
     dwell.kill().unwrap();
     dwell.wait().unwrap();
-    within("nothing is loaded", &|| loaded() == 0);
+    within("nothing of it is loaded", &|| loaded() <= before);
     within("the program goes on to its end", &|| mark.exists());
 }

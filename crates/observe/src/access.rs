@@ -2,10 +2,16 @@
 
 use model::Pid;
 use model::coverage::{Extent, Source};
+use rustix::fs::{StatVfsMountFlags, getxattr, statvfs};
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use sys::resolve::resolve;
+
+/// The number of the PID namespace that the kernel starts with: PROC_PID_INIT_INO, the same on every host.
+const FIRST_PID_NAMESPACE: u64 = 0xeffffffc;
 
 /// Capabilities by bit, from capabilities(7).
 const CAP_SYS_ADMIN: u32 = 21;
@@ -32,6 +38,62 @@ pub struct Wall {
 /// The capability that is missing.
 pub fn bpf() -> Result<(), Wall> {
     bpf_for(effective_capabilities(Path::new("/proc")), Path::new("/sys"))
+}
+
+/// Whether processes are called in `/proc` as the system calls them here. In a new PID namespace with the `/proc` of the old one
+/// they are not, and whoever reads there by number reads of others.
+///
+/// # Errors
+/// They are not, or there is no `/proc`.
+pub(crate) fn numbers() -> Result<(), Wall> {
+    numbers_of(Path::new("/proc"), std::process::id())
+}
+
+fn numbers_of(proc: &Path, own: u32) -> Result<(), Wall> {
+    let found = fs::read_link(proc.join("self"));
+    let why = match &found {
+        Ok(name) if *name == Path::new(&own.to_string()) => return Ok(()),
+        Ok(name) => format!(
+            "it is of another PID namespace: there dwell is process {}, here it is process {own}",
+            name.display()
+        ),
+        Err(error) => format!("/proc/self: {error}"),
+    };
+    Err(Wall { why, remedy: "mount -t proc proc /proc (or unshare with --mount-proc)".to_owned() })
+}
+
+/// The PID namespace that dwell's numbers of processes are of; 0 for the first one, in which the kernel counts.
+pub(crate) fn pid_namespace() -> u32 {
+    let number = fs::metadata("/proc/self/ns/pid").map_or(FIRST_PID_NAMESPACE, |metadata| metadata.ino());
+    if number == FIRST_PID_NAMESPACE { 0 } else { u32::try_from(number).unwrap_or(0) }
+}
+
+/// Whether the program gets rights from its file that `root`, the child held for it, has not: those of its owner or group
+/// (set-user-id), or capabilities. The kernel lets only BPF follow it then: it takes perf events away as it is executed.
+pub(crate) fn entrusted(program: &OsStr, root: Pid) -> Option<Wall> {
+    let path = resolve(program).ok()?;
+    let found = fs::metadata(&path).ok()?;
+    let (uid, gid) = effective_ids(Path::new("/proc"), root)?;
+    let of_owner = found.mode() & 0o4000 != 0 && found.uid() != uid;
+    let of_group = found.mode() & 0o2010 == 0o2010 && found.gid() != gid;
+    let capable = uid != 0 && getxattr(&path, "security.capability", &mut [0_u8; 0][..]).is_ok();
+    let counts = !statvfs(&path).is_ok_and(|mount| mount.f_flag.contains(StatVfsMountFlags::NOSUID));
+    (counts && (of_owner || of_group || capable)).then(|| Wall {
+        why: format!(
+            "{} has rights of its own (set-user-id, or capabilities): the kernel takes perf events away as it is executed",
+            path.display()
+        ),
+        remedy: "sudo dwell run --user \"$USER\" …, which sees it with BPF".to_owned(),
+    })
+}
+
+/// proc(5): the second number of `Uid` and `Gid` in `status`.
+fn effective_ids(proc: &Path, pid: Pid) -> Option<(u32, u32)> {
+    let status = fs::read_to_string(proc.join(pid.to_string()).join("status")).ok()?;
+    let second = |name: &str| {
+        status.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().nth(1)?.parse().ok())
+    };
+    Some((second("Uid:")?, second("Gid:")?))
 }
 
 fn bpf_for(capabilities: u64, sys: &Path) -> Result<(), Wall> {
@@ -108,6 +170,15 @@ mod tests {
         assert!(bpf_for(1 << CAP_SYS_ADMIN, sys).is_ok());
         assert!(bpf_for(1 << CAP_BPF | 1 << CAP_PERFMON, sys).is_ok());
         assert!(bpf_for(1 << CAP_BPF, sys).unwrap_err().why.contains("CAP_PERFMON"));
+    }
+
+    #[test]
+    fn a_proc_of_another_namespace_is_told_with_what_helps() {
+        assert_eq!(numbers(), Ok(()));
+        let wall = numbers_of(Path::new("/proc"), std::process::id() + 1).unwrap_err();
+        assert!(wall.why.contains(&std::process::id().to_string()), "{wall:?}");
+        let wall = numbers_of(Path::new("/nonexistent"), 1).unwrap_err();
+        assert!(wall.why.contains("/proc/self"), "{wall:?}");
     }
 
     #[test]

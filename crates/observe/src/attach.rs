@@ -52,6 +52,7 @@ pub enum Who {
 /// # Errors
 /// The source asked for cannot be had, or the target is gone. Nothing of the target is stopped or signalled in any case.
 pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)) -> Result<Trailer, Error> {
+    access::numbers()?;
     let mut signals = Signals::take_over()?;
     let host = host::read(host::here());
     let who = &window.target.who;

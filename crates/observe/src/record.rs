@@ -3,7 +3,7 @@
 use crate::living::Living;
 use crate::sources::{self, Instruments};
 use crate::surroundings::{GivenLink, Surroundings};
-use crate::{host, likely, mounts};
+use crate::{access, host, likely, mounts};
 use model::recording::{HostCpu, Tier, Trailer};
 use model::{Event, Header, Ns, Seen};
 use std::num::NonZeroU32;
@@ -104,7 +104,7 @@ pub enum Error {
     /// The source that was asked for is not to be had; nothing of the program ran.
     #[error("cannot record from {tier}: {why}\ntry: {remedy}")]
     Refused {
-        /// `bpf`, `perf` or `proc`.
+        /// `bpf`, `perf` or `proc`; `/proc` where it is what all need.
         tier: &'static str,
         /// What the system said.
         why: String,
@@ -127,6 +127,13 @@ pub enum Error {
     /// The program could not be waited for.
     #[error("cannot watch the program: {0}")]
     Watch(#[from] std::io::Error),
+}
+
+impl From<access::Wall> for Error {
+    /// What all sources need is missing.
+    fn from(wall: access::Wall) -> Self {
+        Error::Refused { tier: "/proc", why: wall.why, remedy: wall.remedy }
+    }
 }
 
 impl Error {
@@ -159,10 +166,13 @@ const AFTERMATH: Duration = Duration::from_millis(200);
 /// The program cannot be started, or the source asked for cannot be had. Once the program runs, a failing source
 /// makes the recording poorer and says so in the trailer; it never harms the program.
 pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Trailer, Error> {
+    access::numbers()?;
     let mut signals = Signals::take_over()?;
     let held = Held::spawn(&request.command)?;
     let host = host::read(host::here());
-    let mut instruments = sources::start(&request.watching, held.pid(), &host::cpus(host::here()))?;
+    let entrusted = access::entrusted(&request.command.program, held.pid());
+    let mut instruments =
+        sources::start(&request.watching, held.pid(), &host::cpus(host::here()), entrusted)?;
     for path in likely::executables(&request.command.program) {
         instruments.expect(&path);
     }

@@ -7,6 +7,7 @@
 mod big;
 mod made;
 mod measure;
+mod memory;
 mod peers;
 mod program;
 mod table;
@@ -47,15 +48,11 @@ struct Options {
 /// # Errors
 /// For options that are not understood, when dwell does not build, or when a program fails bare.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
-    let options = options(arguments)?;
-    let place = target().join("bench");
-    fs::create_dir_all(&place).with_context(|| format!("cannot create {}", place.display()))?;
-    if options.dwell.is_none() {
-        run_shown(&mut cargo(&["build", "--release", "--package", "dwell"]))?;
+    if let ["memory", rest @ ..] = arguments {
+        return memory::run(rest);
     }
-    // A copy, so that building meanwhile does not change what is measured.
-    let dwell = options.dwell.clone().unwrap_or_else(|| target().join("release/dwell"));
-    fs::copy(&dwell, place.join("dwell")).with_context(|| format!("cannot copy {}", dwell.display()))?;
+    let options = options(arguments)?;
+    let place = install(options.dwell.as_deref())?;
     program::compile_all(&place)?;
     for set in Set::ALL {
         let programs: Vec<_> = options.programs.iter().filter(|program| program.set == set).collect();
@@ -74,6 +71,18 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
         println!("{}", table::render(set, &results, &tools, &notes, &machine(&begun), options.markdown));
     }
     Ok(())
+}
+
+/// The directory to measure in, with a copy of dwell: building meanwhile does not change what is measured.
+fn install(dwell: Option<&Path>) -> Result<PathBuf> {
+    let place = target().join("bench");
+    fs::create_dir_all(&place).with_context(|| format!("cannot create {}", place.display()))?;
+    if dwell.is_none() {
+        run_shown(&mut cargo(&["build", "--release", "--package", "dwell"]))?;
+    }
+    let dwell = dwell.map_or_else(|| target().join("release/dwell"), Path::to_owned);
+    fs::copy(&dwell, place.join("dwell")).with_context(|| format!("cannot copy {}", dwell.display()))?;
+    Ok(place)
 }
 
 /// What one set needs beyond the others.

@@ -275,9 +275,17 @@ fn rustc() -> &'static str {
 /// When there is no compiler, or it fails.
 pub(crate) fn compile_all(here: &Path) -> Result<()> {
     for name in ["timed", "read_byte", "ping_pong", "threads"] {
-        let source = root().join("bench").join(name).with_extension("c");
-        let mut cc = program("cc", &["-O2", "-Wall", "-pthread", "-o"]);
-        run(cc.arg(here.join(name)).arg(source))?;
+        compile(here, name)?;
     }
     made::write_all(here)
+}
+
+/// Compiles one of the programs in `bench/`.
+///
+/// # Errors
+/// When there is no compiler, or it fails.
+pub(crate) fn compile(here: &Path, name: &str) -> Result<()> {
+    let source = root().join("bench").join(name).with_extension("c");
+    let mut cc = program("cc", &["-O2", "-Wall", "-pthread", "-o"]);
+    run(cc.arg(here.join(name)).arg(source))
 }

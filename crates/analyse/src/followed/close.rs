@@ -3,12 +3,12 @@
 use super::waits::{About, By, Requests};
 use super::{Doing, Followed, Index};
 use crate::code::Code;
-use crate::path::{Amount, Key};
+use crate::path::{Amount, Key, Path};
 use crate::pieces::Pieces;
 use crate::reason::{Names, On, Reason, classify};
 use crate::split::{Counts, Own, add, interval, late, split};
 use model::peers::{ConnectionRow, LookupRow};
-use model::recording::{Counters, Trailer};
+use model::recording::{Comm, Counters, Trailer};
 use model::run::{Phases, Thread, WaitOn, WaitRow, Window};
 use model::{Basis, Ns, Part, Pid, Seen, State, Step};
 use rustc_hash::FxHashMap;
@@ -111,7 +111,7 @@ impl Followed {
             self.book(index, end, if self.end.is_some() { state } else { State::Unexplained }, Reason::None);
         }
         if self.end.is_none() && self.window.is_none() {
-            self.last = self.last_of_root(end);
+            self.last = Some(self.last_of_root(end));
         }
         end
     }
@@ -182,14 +182,17 @@ impl Followed {
 
     /// The thread whose path is the program's when no end was seen: one of the root's that lives, else the one that
     /// died last, with what came after it unexplained.
-    fn last_of_root(&mut self, end: Ns) -> Option<Index> {
+    fn last_of_root(&mut self, end: Ns) -> Index {
         let of_root =
             (0..self.threads.len() as Index).filter(|index| self.threads[*index as usize].pid == self.root);
         let living =
             of_root.clone().find(|index| !matches!(self.threads[*index as usize].doing, Doing::Dead));
-        let last = living.or(self.last)?;
+        // Of a recording that never heard of the root nothing is known but that it ran.
+        let last = living.or(self.last).unwrap_or_else(|| {
+            self.born(self.start, self.root, self.root, Comm::default(), Path::default(), Doing::Running)
+        });
         self.book(last, end, State::Unexplained, Reason::None);
-        Some(last)
+        last
     }
 
     /// Minor and major faults of all threads, as far as the kernel told.

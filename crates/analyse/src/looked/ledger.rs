@@ -197,7 +197,7 @@ impl Evidence<'_> {
     /// Share of run queue in a thread's time that switches saw as blocked: between its wake-up and its CPU.
     fn woken_late(&self, thread: &Thread) -> f64 {
         let Some(looked) = &thread.looked else { return 0.0 };
-        if self.looks.is_some() || thread.blocked_ns == 0 {
+        if self.looks.is_some() || thread.by_looks || thread.blocked_ns == 0 {
             return 0.0;
         }
         let waited = looked.runqueue_ns.value().copied().unwrap_or(0).saturating_sub(thread.ready_ns);

@@ -69,6 +69,8 @@ pub(super) struct Thread {
     /// Time off a CPU that was known to be runnable, and that was taken for blocked, until that look.
     pub(super) ready_ns: Ns,
     pub(super) blocked_ns: Ns,
+    /// Its switches are not told any more: only looks say what it does.
+    pub(super) by_looks: bool,
     /// The last wait that a look fell into.
     last_wait: WaitId,
     /// When its wait began, while it waits.
@@ -213,6 +215,7 @@ impl Tree {
             looks_waiting: 0,
             ready_ns: 0,
             blocked_ns: 0,
+            by_looks: false,
             last_wait: UNSEEN_WAIT,
             waits_since: at,
         };

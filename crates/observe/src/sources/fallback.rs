@@ -145,8 +145,9 @@ impl Fallback {
     /// Sources that turned out worse than they were said to be.
     pub(crate) fn worse(&self) -> Vec<Source> {
         let of_code = self.perf.iter().filter_map(|perf| perf.shortfall());
+        let of_switches = self.perf.iter().filter_map(|perf| perf.entrusted());
         let of_looks = self.looker.sources().into_iter();
-        of_looks.filter(|source| !self.sources.contains(source)).chain(of_code).collect()
+        of_looks.filter(|source| !self.sources.contains(source)).chain(of_code).chain(of_switches).collect()
     }
 
     /// Until the next look, or for `pause` if that is shorter.

@@ -26,11 +26,17 @@ pub(crate) enum Instruments {
     Fallback(Box<Fallback>, Option<Source>),
 }
 
-/// Starts the best source that is to be had, or the one asked for.
+/// Starts the best source that is to be had, or the one asked for. `entrusted` says why perf events cannot follow the program,
+/// where they cannot.
 ///
 /// # Errors
 /// The one asked for is not to be had. Without a choice there is always one: `/proc`.
-pub(crate) fn start(watching: &Watching, root: Pid, cpus: &[u32]) -> Result<Instruments, Error> {
+pub(crate) fn start(
+    watching: &Watching,
+    root: Pid,
+    cpus: &[u32],
+    entrusted: Option<access::Wall>,
+) -> Result<Instruments, Error> {
     let choice = watching.source;
     let without_bpf = match choice {
         Choice::Auto | Choice::Bpf => match start_bpf(root, cpus, watching) {
@@ -44,7 +50,14 @@ pub(crate) fn start(watching: &Watching, root: Pid, cpus: &[u32]) -> Result<Inst
     };
     let fallback = fall_back(
         choice,
-        || Fallback::with_events(root, watching.rate),
+        || match entrusted {
+            None => Fallback::with_events(root, watching.rate),
+            Some(wall) => Err(Refused {
+                tried: format!("perf events on process {root}"),
+                said: wall.why,
+                remedy: wall.remedy,
+            }),
+        },
         |refused| Fallback::looks_alone(root, refused),
     )?;
     Ok(Instruments::Fallback(Box::new(fallback), without_bpf.map(no_calls)))

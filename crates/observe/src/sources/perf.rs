@@ -12,8 +12,8 @@
 //! ```
 //!
 //! The events begin with the root's `execve`. A thread's last switch is not seen: the kernel takes its events away
-//! just before, after the teardown of its memory, and that moment is its [`Event::Exit`]. A program that
-//! executes a set-user-id file is not followed further.
+//! just before, after the teardown of its memory, and that moment is its [`Event::Exit`]. It also takes them away when
+//! an ordinary user's program executes a set-user-id file: that is told from an end, said, and left to looks.
 
 pub(super) mod decode;
 mod living;
@@ -26,7 +26,7 @@ use model::coverage::{Extent, Source};
 use model::recording::{Calls, Comm, In, Left, Object, Out, Wait};
 use model::recording::{Event, Mode};
 use model::{Ns, Pid, Tid};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -84,6 +84,8 @@ pub(crate) struct Perf {
     tree: Tree,
     stacks: Stacks,
     lost: u64,
+    /// Threads that executed a file with its owner's rights.
+    entrusted: u64,
 }
 
 impl Perf {
@@ -125,6 +127,7 @@ impl Perf {
             tree: Tree { period_ns, ..Tree::default() },
             stacks: Stacks::new(),
             lost: 0,
+            entrusted: 0,
         }
     }
 
@@ -132,6 +135,17 @@ impl Perf {
     pub(crate) fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
         self.stacks.rest(sink);
         self.stacks.names(|_| None, sink);
+    }
+
+    /// What is missing of the switches, beyond what [`Perf::sources`] says.
+    pub(crate) fn entrusted(&self) -> Option<Source> {
+        let mut source = self.sources().into_iter().find(|source| source.name == "switches")?;
+        source.why += &format!(
+            "; {} executed a file with its owner's rights (set-user-id), from where on the kernel lets only the \
+             privileged watch: what happened then is known by looks",
+            if self.entrusted == 1 { "one thread".to_owned() } else { format!("{} threads", self.entrusted) }
+        );
+        (self.entrusted > 0).then_some(source)
     }
 
     /// What is missing of the code. Lost records are told in the stream, whatever they were.
@@ -203,12 +217,18 @@ impl Perf {
             let mut copied = None;
             let record = match record.what {
                 What::Mapped { pid, mapping } => {
+                    self.tree.executing.remove(&pid);
                     self.stacks.mapped(at, pid, mapping);
                     continue;
                 }
                 What::Named { pid, exec: true, .. } => {
+                    self.tree.executing.insert(pid);
                     self.stacks.executed(at, pid);
                     record
+                }
+                What::Exited { pid, .. } if self.tree.executing.remove(&pid) => {
+                    self.entrusted += 1;
+                    continue;
                 }
                 What::Lost { records } => {
                     self.lost += records;
@@ -240,6 +260,9 @@ struct Tree {
     names: HashMap<Tid, Comm>,
     /// Living threads of each process; one that is not here has one.
     living: HashMap<Pid, u32>,
+    /// Processes that execute another program and have nothing of it in their memory yet. None ends like that of its own
+    /// doing; the kernel takes the events of one away that comes to have other rights.
+    executing: HashSet<Pid>,
 }
 
 impl Tree {

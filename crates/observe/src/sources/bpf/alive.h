@@ -41,7 +41,7 @@ int find_alive(u64 *ctx)
 	struct task_struct *task = (void *)ctx[1];
 	if (!task)
 		return 0;
-	u32 pid = task->tgid, tid = task->pid;
+	u32 pid = process_of(task), tid = number_of(task);
 	if (!bpf_map_lookup_elem(&wanted, &pid))
 		return 0;
 	u8 how = condition(task);
@@ -95,6 +95,7 @@ int find_alive(u64 *ctx)
 		if (kind == ARG_FD || kind == ARG_EPOLL || kind == ARG_RING || kind == ARG_FDS || kind == ARG_FUTEX)
 			record.object = object_of(task, files, thread, thread->call, now);
 	}
+	thread->tid = tid;
 	thread->cpu_before = record.cpu_ns;
 	thread->delay_before = thread->run_delay = record.runqueue_ns;
 	thread->throttled = throttled_time(task);

@@ -48,6 +48,7 @@ struct thread {
 	u8 used;       /* slots */
 	u8 kind;       /* what the call in which it blocked last takes first: ARG_… */
 	u8 worker;     /* it is one of io_uring's, which make no calls: all its time is of one */
+	u32 tid;       /* in dwell's PID namespace */
 	struct python_thread python;
 	u64 file[2], inode[2]; /* objects that user space knows already */
 	u64 path_told; /* when the call was entered whose path user space knows */
@@ -323,10 +324,10 @@ INLINE void take_slots(struct thread *thread, u32 used, struct slot *to)
 
 __attribute__((noinline)) int flush(struct thread *thread, u64 now)
 {
-	u32 tid = bpf_get_current_task_btf()->pid;
-	struct flush_record record = { .head = HEAD(K_FLUSH, 0, tid, now) };
+	struct task_struct *task = bpf_get_current_task_btf();
 	if (!thread)
 		return 0;
+	struct flush_record record = { .head = HEAD(K_FLUSH, 0, TID(thread, task), now) };
 	EMIT_WITH_SLOTS(record, thread);
 	return 0;
 }
@@ -375,7 +376,7 @@ __attribute__((noinline)) int came_unseen(struct thread *thread, u64 now)
 	u64 from = thread->left == LEFT_RUNNABLE || thread->woken_at < thread->left_at ? thread->left_at : thread->woken_at;
 	u64 at = from + queued < now ? from + queued : now;
 	record.head.at = at;
-	record.into = READ(task, pid);
+	record.into = TID(thread, task);
 	thread->off_ns += at - thread->left_at;
 	thread->seg = at;
 	thread->left = LEFT_NONE;

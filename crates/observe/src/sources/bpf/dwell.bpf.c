@@ -74,7 +74,8 @@ __attribute__((noinline)) u32 call_by_registers(void)
 __attribute__((noinline)) u32 begin(struct cpu *cpu)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	if (!cpu || task->pid != root_pid)
+	/* Nobody has number 0, and whoever is in no namespace of dwell's has none. */
+	if (!cpu || !root_pid || number_of(task) != root_pid)
 		return 0;
 	u32 index = take_book(bpf_task_storage_get(&seats, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE));
 	struct thread *thread = book_at(index);
@@ -82,12 +83,13 @@ __attribute__((noinline)) u32 begin(struct cpu *cpu)
 		return 0;
 	struct sched_entity *se = __builtin_preserve_access_index(&task->se);
 	struct sched_info *info = __builtin_preserve_access_index(&task->sched_info);
+	thread->tid = root_pid;
 	thread->cpu_before = READ(se, sum_exec_runtime);
 	thread->delay_before = READ(info, run_delay);
 	thread->regs = cpu->regs;
 	thread->mm = (u64)task->mm;
 	cpu->index = index;
-	struct head start = HEAD(K_START, 0, task->pid, bpf_ktime_get_ns());
+	struct head start = HEAD(K_START, 0, root_pid, bpf_ktime_get_ns());
 	EMIT(start);
 	return index;
 }
@@ -131,7 +133,7 @@ __attribute__((noinline)) int wait_ends(struct thread *thread, u32 call, u64 now
 	u64 period = setting_ ? *setting_ : 0;
 	u64 owed = thread->owed_ns + (thread->blocked_ns & ~ENDED_WAIT);
 	u64 stands_for_ns = 0;
-	struct head head = HEAD(K_WAIT_STACK, 0, task->pid, now);
+	struct head head = HEAD(K_WAIT_STACK, 0, TID(thread, task), now);
 	if (period && owed >= period) {
 		stands_for_ns = owed / period * period;
 		owed -= stands_for_ns;
@@ -200,7 +202,10 @@ __attribute__((noinline)) int tell_ran(u32 tid, u64 now, u64 throttled)
 	struct task_struct *prev = bpf_get_current_task_btf();
 	struct ran_record record = { .head = HEAD(K_RAN, 0, tid, now), .throttled_ns = throttled };
 	record.cpu = bpf_get_smp_processor_id();
-	record.ran = READ(prev, pid);
+	record.ran = number_of(prev);
+	/* 0 is the idle loop's. */
+	if (own_pid_ns && !record.ran && READ(prev, pid))
+		record.ran = NUMBER_ELSEWHERE;
 	bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&prev->comm));
 	EMIT(record);
 	return 0;
@@ -214,7 +219,7 @@ __attribute__((noinline)) int tell_dead(struct thread *thread, u64 now)
 		return 0;
 	struct sched_entity *se = __builtin_preserve_access_index(&task->se);
 	struct sched_info *info = __builtin_preserve_access_index(&task->sched_info);
-	record.head.tid = READ(task, pid);
+	record.head.tid = TID(thread, task);
 	record.cpu = bpf_get_smp_processor_id();
 	record.cpu_ns = READ(se, sum_exec_runtime) - thread->cpu_before;
 	record.runqueue_ns = READ(info, run_delay) - thread->delay_before;
@@ -244,7 +249,7 @@ __attribute__((noinline)) int wait_begins(struct thread *thread, u64 now, u64 at
 	if (!thread || now - thread->fault_at < at_most_each_ns)
 		return 0;
 	thread->fault_at = now;
-	struct head head = HEAD(K_FAULT_STACK, 0, task->pid, now);
+	struct head head = HEAD(K_FAULT_STACK, 0, TID(thread, task), now);
 	tell_python(&thread->python, 1, now);
 	tell_wait_stack(&head, NO_CALL, 0);
 	return 0;
@@ -282,7 +287,7 @@ int sched_switch(u64 *ctx)
 	if (out) {
 		u32 state = prev->__state;
 		settle(out, now);
-		tid = prev->pid;
+		tid = TID(out, prev);
 		if (state & STATE_DEAD) {
 			how = LEFT_DEAD;
 			tell_dead(out, now);
@@ -325,7 +330,7 @@ int sched_switch(u64 *ctx)
 	if (into) {
 		u64 off = into->left_at ? now - into->left_at : 0;
 		u8 left = into->left;
-		came = next->pid;
+		came = TID(into, next);
 		into->off_ns += off;
 		into->seg = now;
 		into->left = LEFT_NONE;
@@ -398,7 +403,7 @@ int sched_waking(u64 *ctx)
 		default: by = BY_INTERRUPT;
 		}
 		if (by == BY_NETWORK && cpu->ready)
-			tell_ready(cpu, woken->pid, now);
+			tell_ready(cpu, TID(thread, woken), now);
 	}
 	/* In an interrupt that leads nowhere, the interrupted thread's books can wait. */
 	u32 used = 0;
@@ -406,14 +411,14 @@ int sched_waking(u64 *ctx)
 		settle(waker, now);
 		used = slots_of(waker);
 	}
-	u32 tid = woken->pid;
+	u32 tid = TID(thread, woken);
 	if (unlikely(cpu->request))
 		tell_request(cpu, tid, now);
 	if (thread->kind >= ARG_ENDED && by <= BY_OTHER_TASK)
 		tell_ended(thread, waker, tid, now);
 	u32 size = with_slots(sizeof(struct wake_record), used);
 	/* Interrupts are off (the woken task's lock is held), but where a task about to sleep wakes itself. */
-	struct wake_record *record = reserve(size, likely(tid != task->pid) ? ALONE : NOT_ALONE);
+	struct wake_record *record = reserve(size, likely(woken->pid != task->pid) ? ALONE : NOT_ALONE);
 	if (!record) {
 		if (used && waker)
 			waker->used = 0;
@@ -426,7 +431,7 @@ int sched_waking(u64 *ctx)
 	record->head.calls = used;
 	record->head.tid = tid;
 	record->cpu = bpf_get_smp_processor_id();
-	record->waker = task->pid;
+	record->waker = waker ? TID(waker, task) : number_of(task);
 	if (by == BY_OTHER_TASK)
 		bpf_probe_read_kernel(record->name, sizeof(record->name), __builtin_preserve_access_index(&task->comm));
 	if (used && waker)
@@ -582,7 +587,7 @@ int sock_send_length(u64 *ctx)
 		return 0;
 	struct sock *sk = (void *)ctx[0];
 	u64 now = bpf_ktime_get_ns();
-	struct ends_record record = { .head = HEAD(K_SEND, 0, task->pid, now), .cpu = bpf_get_smp_processor_id() };
+	struct ends_record record = { .head = HEAD(K_SEND, 0, TID(thread, task), now), .cpu = bpf_get_smp_processor_id() };
 	read_ends(sk, &record.ends);
 	if (record.ends.family != 2 && record.ends.family != 10)
 		return 0;
@@ -591,7 +596,7 @@ int sock_send_length(u64 *ctx)
 	if (record.ends.protocol == IPPROTO_TCP && record.ends.remote_port) {
 		u64 key = 0;
 		bpf_probe_read_kernel(&key, sizeof(key), ctx);
-		sent_on(key, task->pid, now);
+		sent_on(key, TID(thread, task), now);
 	}
 	return 0;
 }
@@ -607,7 +612,7 @@ int sched_process_fork(u64 *ctx)
 	if (!thread_of(parent))
 		return 0;
 	if (child->tgid != parent->tgid)
-		python_fork(parent->tgid, child->tgid);
+		python_fork(process_of(parent), process_of(child));
 	struct thread *thread = book_at(take_book(bpf_task_storage_get(&seats, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)));
 	if (!thread) {
 		struct cpu *cpu = this_cpu();
@@ -615,6 +620,7 @@ int sched_process_fork(u64 *ctx)
 			cpu->lost++;
 		return 0;
 	}
+	thread->tid = number_of(child);
 	thread->left = LEFT_RUNNABLE;
 	thread->mm = (u64)child->mm;
 	/* Each thread begins somewhere in the period, or threads that do the same would be seen in step. */
@@ -622,8 +628,9 @@ int sched_process_fork(u64 *ctx)
 	return 0;
 }
 
-INLINE void become_worker(struct thread *thread)
+INLINE void become_worker(struct thread *thread, struct task_struct *task)
 {
+	thread->tid = number_of(task);
 	thread->worker = 1;
 	thread->left = LEFT_RUNNABLE;
 	thread->call = nr_io_uring_enter;
@@ -642,13 +649,13 @@ int sched_wakeup_new(u64 *ctx)
 		if (!thread)
 			lose();
 		else
-			become_worker(thread);
+			become_worker(thread, child);
 	}
 	if (!thread)
 		return 0;
 	u64 now = bpf_ktime_get_ns();
 	thread->seg = thread->left_at = now;
-	struct fork_record record = { .head = HEAD(K_FORK, 0, parent->pid, now), .child = child->pid, .pid = child->tgid };
+	struct fork_record record = { .head = HEAD(K_FORK, 0, number_of(parent), now), .child = TID(thread, child), .pid = process_of(child) };
 	bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&child->comm));
 	if (creator)
 		settle(creator, now);
@@ -663,11 +670,14 @@ int sched_process_exec(u64 *ctx)
 	struct thread *thread = thread_of(task);
 	if (!thread)
 		return 0;
+	/* A thread that is not its process's first takes that one's place and number. */
+	u32 pid = process_of(task), old = own_pid_ns ? thread->tid : (u32)ctx[1];
+	thread->tid = pid;
 	struct exec_record record = {
-		.head = HEAD(K_EXEC, 0, task->pid, bpf_ktime_get_ns()),
+		.head = HEAD(K_EXEC, 0, pid, bpf_ktime_get_ns()),
 		.entered = thread->entered,
-		.pid = task->tgid,
-		.old_tid = (u32)ctx[1],
+		.pid = pid,
+		.old_tid = old,
 	};
 	bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&task->comm));
 	EMIT(record);
@@ -688,11 +698,12 @@ int sched_process_exit(u64 *ctx)
 	/* Killed outside a call: the rest of its life is the kernel's work on its death. */
 	if (thread->call == NO_CALL)
 		thread->call = DYING;
+	u32 pid = process_of(task);
 	struct signal_struct *signal = READ(task, signal);
-	struct exit_record record = { .head = HEAD(K_EXIT, 0, task->pid, now), .status = task->exit_code, .pid = task->tgid };
+	struct exit_record record = { .head = HEAD(K_EXIT, 0, TID(thread, task), now), .status = task->exit_code, .pid = pid };
 	if (READ(signal, live.counter) == 0) {
 		record.head.flags = F_LAST;
-		python_exit(task->tgid);
+		python_exit(pid);
 	}
 	EMIT_WITH_SLOTS(record, thread);
 	return 0;
@@ -704,7 +715,7 @@ int task_rename(u64 *ctx)
 	struct task_struct *task = (void *)ctx[0];
 	if (!thread_of(task))
 		return 0;
-	struct rename_record record = { .head = HEAD(K_RENAME, 0, task->pid, bpf_ktime_get_ns()) };
+	struct rename_record record = { .head = HEAD(K_RENAME, 0, number_of(task), bpf_ktime_get_ns()) };
 	bpf_probe_read_kernel(record.name, sizeof(record.name), (void *)ctx[1]);
 	EMIT(record);
 	return 0;
@@ -728,7 +739,7 @@ int sample(struct bpf_perf_event_data *ctx)
 	if (off)
 		thread->call = REGS_USER(&ctx->regs) ? NO_CALL : call_by_registers();
 	struct sample_record record = {
-		.head = HEAD(K_SAMPLE, MODE_FAULT, task->pid, now),
+		.head = HEAD(K_SAMPLE, MODE_FAULT, TID(thread, task), now),
 		.ip = REGS_IP(&ctx->regs),
 		.call = thread->call,
 		.period_ns = ctx->sample_period,

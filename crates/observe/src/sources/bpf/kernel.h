@@ -128,6 +128,10 @@ struct signal_struct { atomic_t live; int group_exit_code; };
 struct thread_info { u32 status; unsigned long flags; };
 
 struct mm_struct { unsigned long start_stack; struct file *exe_file; };
+struct ns_common { u32 inum; };
+struct pid_namespace { struct ns_common ns; };
+struct upid { int nr; struct pid_namespace *ns; };
+struct pid { u32 level; struct upid numbers[1]; };
 #if defined(__TARGET_ARCH_x86)
 struct thread_struct { unsigned long fsbase; };
 #define THREAD_POINTER(task) ((task)->thread.fsbase)
@@ -150,6 +154,8 @@ struct task_struct {
 	struct fs_struct *fs;
 	struct files_struct *files;
 	struct signal_struct *signal;
+	struct pid *thread_pid;
+	struct task_struct *group_leader;
 	struct mm_struct *mm;
 	struct thread_struct thread;
 };

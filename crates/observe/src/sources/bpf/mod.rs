@@ -24,9 +24,9 @@ mod waits;
 use super::arguments;
 use crate::record::Watching;
 use crate::stacks::{self, Of, Stacks};
-use crate::{host, mounts};
+use crate::{access, host, mounts};
 use alive::LookHere;
-use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, RingBuf};
+use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, PerCpuValues, RingBuf};
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::programs::{BtfTracePoint, Program, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
@@ -45,6 +45,7 @@ use slices::{Ran, Slices, Turn};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
+use std::time::Duration;
 use std::{fs, io, iter, thread};
 use sys::clock::monotonic_ns;
 use sys::shared::Words;
@@ -165,6 +166,8 @@ pub(crate) struct Bpf {
     busy: Busy,
     /// Where it was attached to what lives already.
     look_here: Option<LookHere>,
+    /// Calls as a window ended: those whom it watched go on.
+    at_end: Option<Vec<CallStats>>,
 }
 
 impl Bpf {
@@ -195,6 +198,7 @@ impl Bpf {
         if let Some(clock) = &mut bpf.clock {
             clock.program_began(monotonic_ns());
         }
+        forget_calls(&mut bpf.ebpf);
         Ok(bpf)
     }
 
@@ -210,6 +214,7 @@ impl Bpf {
         if let Some(look_here) = &self.look_here {
             look_here.everywhere();
         }
+        self.at_end = Some(calls_of(&self.ebpf));
         monotonic_ns()
     }
 
@@ -229,6 +234,7 @@ impl Bpf {
             .allow_unsupported_maps() // task storage, which only the kernel half touches
             .verifier_log_level(VerifierLogLevel::DISABLE)
             .override_global("root_pid", &root, true)
+            .override_global("own_pid_ns", &access::pid_namespace(), true)
             .override_global("nr_execve", &arguments::execve(), true)
             .override_global("nr_io_uring_enter", &arguments::io_uring_enter(), true)
             .override_global("arg_kind", kinds.as_slice(), true)
@@ -315,6 +321,7 @@ impl Bpf {
             slices: Slices::new(watching.max_overhead),
             busy: Busy::default(),
             look_here: None,
+            at_end: None,
         })
     }
 
@@ -370,19 +377,7 @@ impl Bpf {
     /// Hands over what came before `until`.
     pub(crate) fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
         self.take_stacks();
-        let (decoder, clock, stacks) = (&mut self.decoder, &mut self.clock, &mut self.stacks);
-        let busy = &mut self.busy;
-        let records = self.buffers.drain(until, &mut |record| {
-            if let Some(event) = decoder.decode(record) {
-                if let (Event::Start { at, .. }, Some(clock)) = (&event, clock.as_mut()) {
-                    clock.program_began(*at);
-                }
-                busy.event(&event);
-                stacks.before(&event, sink);
-                sink(&event);
-                stacks.after(&event, sink);
-            }
-        });
+        let records = self.take_records(until, sink);
         self.decoder.lookups.give_up(until.min(monotonic_ns()), sink);
         self.tell_pythons();
         if self.waits.fit(monotonic_ns()) {
@@ -399,6 +394,32 @@ impl Bpf {
         records
     }
 
+    fn take_records(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
+        let (decoder, clock, stacks) = (&mut self.decoder, &mut self.clock, &mut self.stacks);
+        let busy = &mut self.busy;
+        self.buffers.drain(until, &mut |record| {
+            if let Some(event) = decoder.decode(record) {
+                if let (Event::Start { at, .. }, Some(clock)) = (&event, clock.as_mut()) {
+                    clock.program_began(*at);
+                }
+                busy.event(&event);
+                stacks.before(&event, sink);
+                sink(&event);
+                stacks.after(&event, sink);
+            }
+        })
+    }
+
+    /// The tree's time on a CPU up to a moment that is hardly over: everything until then is worked off first. Who seems to run
+    /// may long have left, and what is thought too much at one end of a slice is missing in it.
+    fn busy_until(&mut self, at: Ns, sink: &mut dyn FnMut(&Event)) -> Ns {
+        thread::sleep(Duration::from_nanos((at + SETTLED_NS).saturating_sub(monotonic_ns())));
+        // A stack's mappings and itself go before the events that follow it.
+        self.take_stacks();
+        self.take_records(at, sink);
+        self.busy.until(at)
+    }
+
     /// How often each instrument ran.
     fn ran(&self) -> Ran {
         let seen = self.decoder.seen;
@@ -413,8 +434,16 @@ impl Bpf {
             return;
         }
         let ran = self.ran();
-        let (ebpf, busy_ns) = (&self.ebpf, self.busy.until(now));
-        let Some(turn) = self.slices.turn(now, ran, busy_ns, || calls_of(ebpf)) else { return };
+        let turn = if self.slices.exact() {
+            // Asked at each look: about will do.
+            let ebpf = &self.ebpf;
+            self.slices.turn(now, ran, self.busy.until(now), || calls_of(ebpf))
+        } else {
+            let counts = calls_of(&self.ebpf);
+            let busy_ns = self.busy_until(now, sink);
+            self.slices.turn(now, ran, busy_ns, || counts)
+        };
+        let Some(turn) = turn else { return };
         // Should it fail, calls are traced on, or no more; what is told is what is so.
         if turn == Turn::OnTimed {
             self.tracing.time();
@@ -424,8 +453,9 @@ impl Bpf {
             self.slices.cost_is(cost);
         }
         if turn != Turn::Off {
-            let now = monotonic_ns();
-            self.slices.begun(now, self.ran(), self.busy.until(now), &calls_of(&self.ebpf));
+            let (now, ran, counts) = (monotonic_ns(), self.ran(), calls_of(&self.ebpf));
+            let busy_ns = self.busy_until(now, sink);
+            self.slices.begun(now, ran, busy_ns, &counts);
         }
         let event = Event::Tracing { at: monotonic_ns(), calls };
         self.stacks.before(&event, sink);
@@ -540,13 +570,13 @@ impl Bpf {
 
     /// The calls that returned while they were traced.
     pub(crate) fn calls(&self) -> Vec<CallStats> {
-        calls_of(&self.ebpf)
+        self.at_end.clone().unwrap_or_else(|| calls_of(&self.ebpf))
     }
 
     /// How the calls that were seen stand for all, where they were traced in slices.
     pub(crate) fn sliced(&mut self, end: Ns) -> Option<Sliced> {
-        let ebpf = &self.ebpf;
-        self.slices.sums(&self.busy, end, || calls_of(ebpf))
+        let (ebpf, at_end) = (&self.ebpf, &self.at_end);
+        self.slices.sums(&self.busy, end, || at_end.clone().unwrap_or_else(|| calls_of(ebpf)))
     }
 }
 
@@ -572,6 +602,22 @@ fn calls_of(ebpf: &Ebpf) -> Vec<CallStats> {
         used.for_each(|words| add(&mut calls, words));
     }
     calls.into_values().collect()
+}
+
+/// Starts the counts of calls anew: finding who lives takes some time, and what they call meanwhile is no part of a window.
+fn forget_calls(ebpf: &mut Ebpf) {
+    let map = ebpf.map_mut("stats").map(PerCpuArray::<_, [u64; STATS_WORDS]>::try_from);
+    let Some(Ok(mut map)) = map else { return };
+    for entry in 0..DENSE {
+        let Ok(counted) = map.get(&entry, 0) else { return };
+        let zero = vec![[0; STATS_WORDS]; counted.len()];
+        if counted.iter().any(|words| words[1] > 0)
+            && let Ok(zero) = PerCpuValues::try_from(zero)
+        {
+            // Should it fail, there are a few too many.
+            let _ = map.set(entry, zero, 0);
+        }
+    }
 }
 
 /// Attaches what names requests to disks and the files of faults; says what it cannot.

@@ -124,7 +124,7 @@ __attribute__((noinline)) int begins(u64 key, u32 state)
 	struct task_struct *task = bpf_get_current_task_btf();
 	if (!thread_of(task))
 		return 0;
-	u32 tid = task->pid;
+	u32 tid = number_of(task);
 	if (state == TCP_SYN_SENT) {
 		struct connection begun = { .began = bpf_ktime_get_ns(), .tid = tid, .how = BEGAN_OPENED };
 		note_connection(key, &begun);
@@ -286,7 +286,7 @@ int net_dev_queue(u64 *ctx)
 		return 0;
 	u64 skb = 0;
 	bpf_probe_read_kernel(&skb, sizeof(skb), ctx);
-	tell_packet(skb, task->pid, 1);
+	tell_packet(skb, number_of(task), 1);
 	return 0;
 }
 

@@ -133,7 +133,7 @@ __attribute__((noinline)) u64 path_of(struct thread *thread, u32 kind, u64 now)
 	/* The old image is gone in the middle of its execve, and with it the argument. */
 	u64 image = (u64)READ(mm, exe_file);
 	if (image)
-		tell_object(image, now, task->pid);
+		tell_object(image, now, TID(thread, task));
 	return image;
 }
 
@@ -184,7 +184,7 @@ INLINE u64 object_of(struct task_struct *task, struct files_struct *files, struc
 	}
 	struct file *file = open_file(files, arg);
 	if (file && is_news(thread, arg, file))
-		tell_object((u64)file, now, task->pid);
+		tell_object((u64)file, now, TID(thread, task));
 	return (u64)file;
 }
 
@@ -202,7 +202,7 @@ __attribute__((noinline)) int tell_through(u32 tid, u64 now)
 	if (!file)
 		return 0;
 	/* A path would come too late, and what threads wait for in this way seldom has one. */
-	tell_kind(file, now, task->pid);
+	tell_kind(file, now, number_of(task));
 	EMIT(record);
 	return 0;
 }

@@ -168,7 +168,7 @@ __attribute__((noinline)) u64 tell_argument(struct thread *thread, u32 kind, u64
 		return 0;
 	}
 	walk->at = size;
-	struct path_record about = { .head = HEAD(K_PATH, PATH_GIVEN, task->pid, now) };
+	struct path_record about = { .head = HEAD(K_PATH, PATH_GIVEN, TID(thread, task), now) };
 	if (walk->text[0] != '/') {
 		struct path *path = 0;
 		if (dir == AT_FDCWD) {
@@ -219,7 +219,7 @@ __attribute__((noinline)) int tell_page(struct thread *thread, u64 now)
 	struct task_struct *task = bpf_get_current_task_btf();
 	if (!thread)
 		return 0;
-	struct page_record record = { .head = HEAD(K_PAGE, 0, task->pid, now) };
+	struct page_record record = { .head = HEAD(K_PAGE, 0, TID(thread, task), now) };
 	if (thread->page_inode && thread->page_faults == task->min_flt + task->maj_flt) {
 		struct inode *inode = (void *)thread->page_inode;
 		struct super_block *sb = READ(inode, i_sb);
@@ -228,7 +228,7 @@ __attribute__((noinline)) int tell_page(struct thread *thread, u64 now)
 		record.dev = READ(sb, s_dev);
 		record.ino = READ(inode, i_ino);
 		if (name)
-			tell_path((u64)inode, name - __builtin_preserve_field_info(((struct dentry *)0)->d_u, 0), 0, now, task->pid);
+			tell_path((u64)inode, name - __builtin_preserve_field_info(((struct dentry *)0)->d_u, 0), 0, now, TID(thread, task));
 	}
 	EMIT(record);
 	return 0;

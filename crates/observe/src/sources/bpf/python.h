@@ -431,7 +431,7 @@ __attribute__((noinline)) int python_describe(struct python_scratch *scratch, co
 __attribute__((noinline)) int tell_python(struct python_thread *known, u32 slot, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	u32 pid = task->tgid;
+	u32 pid = process_of(task);
 	if (!known)
 		return 0;
 	struct python_target *target = bpf_map_lookup_elem(&pythons, &pid);
@@ -444,7 +444,7 @@ __attribute__((noinline)) int tell_python(struct python_thread *known, u32 slot,
 	record->head.at = now;
 	record->head.kind = K_PYTHON;
 	record->head.flags = record->head.calls = 0;
-	record->head.tid = task->pid;
+	record->head.tid = number_of(task);
 	record->head.a = PYTHON_NO_THREAD;
 	record->pid = pid;
 	record->count = 0;
@@ -487,7 +487,7 @@ static __attribute__((noinline)) int python_exec(struct task_struct *task)
 	struct python_target target;
 	if (!task)
 		return 0;
-	u32 pid = task->tgid;
+	u32 pid = process_of(task);
 	struct mm_struct___python *mm = READ((struct task_struct___python *)task, mm);
 	struct file *exe = READ(mm, exe_file);
 	struct inode *inode = READ(exe, f_inode);

@@ -40,7 +40,7 @@ int resolver_answered(struct pt_regs *ctx)
 		return 0;
 	struct resolved_record *record = reserve(sizeof(*record), NOT_ALONE);
 	if (record) {
-		struct head begin = HEAD(K_RESOLVED, 0, tid, bpf_ktime_get_ns());
+		struct head begin = HEAD(K_RESOLVED, 0, number_of(task), bpf_ktime_get_ns());
 		record->head = begin;
 		record->asked_at = asked->at;
 		record->error = RETURNED(ctx);

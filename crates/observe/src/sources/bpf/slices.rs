@@ -245,6 +245,10 @@ impl Slices {
     fn add(&mut self, (from_ns, to_ns): (Ns, Ns), traced: u64, counts: Vec<CallStats>, timed: bool) {
         let Some(cost) = self.cost.filter(|_| !timed) else { return };
         let traced_ns = to_ns.saturating_sub(from_ns);
+        if traced as f64 * cost.lo_ns >= traced_ns as f64 {
+            // Tracing alone would have taken longer: what was read of it cannot be right, and it says nothing of a pause.
+            return;
+        }
         let own = |each: f64| (traced_ns as f64 - traced as f64 * each).max(traced_ns as f64 / 10.0).max(1.0);
         let pause_ns = from_ns.saturating_sub(self.ended_ns) as f64;
         let x = pause_ns / 1e6;
@@ -372,6 +376,22 @@ mod tests {
         let call = &sums.calls[0];
         assert_eq!((call.before, call.calls), (40_000, 10_000));
         assert_eq!([call.filled, call.squares, call.cross], [y, y * y, x * y]);
+    }
+
+    #[test]
+    fn a_slice_in_which_there_was_no_time_for_its_calls_says_nothing() {
+        let mut slices = Slices::new(MaxOverhead::Share(0.05));
+        assert_eq!(slices.turn(0, ran(1_000_000), 10 * MS, || counts(1_000_000)), Some(Turn::Off));
+        slices.cost_is(CallCost { ns: 100.0, lo_ns: 90.0, hi_ns: 300.0 });
+        let mut now = 1_000 * MS;
+        assert_eq!(slices.turn(now, ran(1_000_000), 20 * MS, Vec::new), Some(Turn::On));
+        slices.begun(now, ran(1_000_000), 20 * MS, &counts(1_000_000));
+        // 10,000 calls and no time at all, as from a clock that was read too late at the beginning.
+        now += 1_000 * MS;
+        assert_eq!(slices.turn(now, ran(1_010_000), 20 * MS, || counts(1_010_000)), Some(Turn::Off));
+        let sums = slices.sums(&Busy::default(), now, Vec::new).unwrap();
+        assert_eq!((sums.slices, sums.pauses), (0, 0));
+        assert!(sums.calls.iter().all(|call| call.filled == 0.0), "{:?}", sums.calls);
     }
 
     /// Quiet stretches are seen whole and busy ones in small parts: what is filled in must not be quiet.

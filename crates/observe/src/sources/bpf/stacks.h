@@ -9,7 +9,7 @@
  * They have a ring of their own: being large, they must not crowd out what the account is made of.
  */
 #pragma once
-#include "wire.h"
+#include "numbers.h"
 
 struct stack_ring_type { MAP_UINT(type, BPF_MAP_TYPE_RINGBUF); MAP_UINT(max_entries, 4 * 1024 * 1024); } stacks SEC(".maps");
 
@@ -105,7 +105,7 @@ INLINE void tell_stack(void *ctx, struct task_struct *task, u32 which, struct he
 		struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 		record->head = head;
 		record->stands_for_ns = stands_for_ns;
-		record->pid = task->tgid;
+		record->pid = process_of(task);
 		record->call = call;
 		USER_REGS(regs, record->regs);
 		record->user_len = top_of_stack(task, record->regs[1]) - record->regs[1];

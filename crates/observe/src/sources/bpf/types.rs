@@ -33,7 +33,10 @@ const STRUCTS: &[&str] = &[
     "minmax_sample",
     "mm_struct",
     "mount",
+    "ns_common",
     "path",
+    "pid",
+    "pid_namespace",
     "pt_regs",
     "qstr",
     "request",
@@ -52,6 +55,7 @@ const STRUCTS: &[&str] = &[
     "thread_info",
     "thread_struct",
     "unix_sock",
+    "upid",
     "user_pt_regs",
     "vfsmount",
 ];
