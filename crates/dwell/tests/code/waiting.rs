@@ -56,8 +56,8 @@ fn a_lock_names_who_let_it_go_and_where() {
                 ns,
                 meanwhile("runqueue"),
             );
-            // What it then waited for a CPU, five times, is none of it.
-            claims.waited(&format!("the time that {who} held it"), ns, truth.ns(who), truth.ns(who) / 10);
+            let held = format!("the time that {who} held it");
+            claims.waited(&held, ns, truth.ns(who), told.queued("waits"));
             let stack = ender["stack"].as_array().map_or(&[][..], Vec::as_slice);
             let named = |name: &str| {
                 stack.iter().any(|frame| frame.as_str().is_some_and(|frame| frame.contains(name)))

@@ -204,6 +204,12 @@ impl Told {
         states.iter().map(|state| thread["states"][*state].as_u64().unwrap_or(0)).sum()
     }
 
+    /// Time that threads of this name waited for a CPU.
+    pub(crate) fn queued(&self, name: &str) -> u64 {
+        let rows = self.rows("threads").iter().filter(|row| row["name"] == name);
+        rows.filter_map(|row| row["states"]["runqueue"].as_u64()).sum()
+    }
+
     /// A thread's row.
     pub(crate) fn thread_row(&self, tid: u64) -> Option<&Value> {
         self.rows("threads").iter().find(|row| row["tid"] == tid)
