@@ -10,6 +10,8 @@ pub enum Work {
     Units(u64),
     /// As many as there were calls of this name that returned.
     Calls(String),
+    /// As many as it wrote lines of output; none while they are not counted.
+    Lines(Option<u64>),
 }
 
 /// Why it cannot be said.
@@ -20,6 +22,11 @@ pub enum Error {
         "no call of {0} returned, so it cannot count the work done\ntry: a call of the table, or a number"
     )]
     NoCalls(String),
+    /// Lines were not counted, or there were none.
+    #[error(
+        "no lines of output were counted\ntry: the program under dwell run with its output in a file, or --work with a number"
+    )]
+    NoLines,
     /// Calls were not counted.
     #[error("cannot count the work by calls: {0}\ntry: --work with a number")]
     Unseen(String),
@@ -40,6 +47,8 @@ pub enum Error {
 pub fn extrapolate(run: &Run, work: &Work, of: u64) -> Result<Extrapolation, Error> {
     let (done, unit) = match work {
         Work::Units(units) => (*units, String::new()),
+        Work::Lines(Some(lines)) if *lines > 0 => (*lines, "lines".to_owned()),
+        Work::Lines(_) => return Err(Error::NoLines),
         Work::Calls(name) => match &run.syscalls {
             Seen::Value(rows) => {
                 let calls = rows.iter().find(|row| row.name == *name).map_or(0, |row| row.calls);

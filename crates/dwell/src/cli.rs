@@ -182,8 +182,8 @@ pub(crate) struct PageArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<Place>,
 
-    /// This run did WORK of a job: a number of units, or a system call that is made once for each; with --of, says what the
-    /// whole job takes
+    /// This run did WORK of a job: a number of units, a system call that is made once for each, or `lines` of output that
+    /// goes to a file; with --of, says what the whole job takes
     #[arg(long, value_name = "WORK", requires = "of", value_parser = work)]
     pub(crate) work: Option<Work>,
 
@@ -278,8 +278,11 @@ pub(crate) enum Colour {
     Never,
 }
 
-/// `100`, `sendto`.
+/// `100`, `sendto`, `lines`.
 fn work(text: &str) -> Result<Work, String> {
+    if text == "lines" {
+        return Ok(Work::Lines(None));
+    }
     if text.starts_with(|char: char| char.is_ascii_alphabetic()) {
         return Ok(Work::Calls(text.to_owned()));
     }

@@ -344,6 +344,25 @@ fn a_part_of_a_job_says_what_the_whole_takes() {
     // Each turn forks a child that sleeps once.
     let by_call = place.run(&["run", "--work", "clock_nanosleep", "--of", "1000", "sh", "-c", script]);
     assert!(by_call.stderr.contains("for 1,000 clock_nanosleep, as this run did 10"), "{}", by_call.stderr);
+    let lines = "echo one; echo two; printf three";
+    let mut by_line =
+        place.dwell(&["run", "--work", "lines", "--of", "9", "--json", "run.json", "sh", "-c", lines]);
+    let written = fs::OpenOptions::new().append(true).create(true).open(place.path("lines")).unwrap();
+    for _ in 0..2 {
+        assert!(
+            by_line.stdout(written.try_clone().unwrap()).stderr(Stdio::null()).status().unwrap().success()
+        );
+        let run: serde_json::Value =
+            serde_json::from_str(&fs::read_to_string(place.path("run.json")).unwrap()).unwrap();
+        assert_eq!(
+            [&run["extrapolation"]["done"], &run["extrapolation"]["unit"]],
+            ["3".parse::<u64>().unwrap().into(), serde_json::Value::from("lines")].each_ref()
+        );
+    }
+    assert_eq!(fs::read_to_string(place.path("lines")).unwrap(), "one\ntwo\nthreeone\ntwo\nthree");
+    let none = place.run(&["run", "--work", "lines", "--of", "5", "touch", "started"]);
+    assert_eq!(none.status, 125);
+    assert!(none.stderr.contains("standard output is no file\ntry: the same with > FILE"), "{}", none.stderr);
     let none = place.run(&["run", "--work", "nosuch", "--of", "1000", "true"]);
     assert_eq!(none.status, 125);
     assert!(none.stderr.contains("no call of nosuch returned"), "{}", none.stderr);

@@ -4,6 +4,7 @@ use crate::cli::{PageArgs, RunArgs};
 use crate::cmd::{count, hits};
 use crate::deliver::{self, Outputs};
 use crate::exit;
+use crate::lines::Lines;
 use crate::look::Onto;
 use crate::output::{self, Target};
 use analyse::Analyser;
@@ -18,7 +19,7 @@ use sys::spawn::Command;
 use sys::user::User;
 
 /// Runs the program; gives the exit status.
-pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
+pub(crate) fn run(mut args: RunArgs) -> anyhow::Result<u8> {
     // These two open their outputs themselves: opened twice, a new file would be taken for one that is not needed.
     if let Some(function) = &args.count_blocks {
         return count::run(&args, function);
@@ -32,11 +33,15 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
     let outputs = Outputs::open(&args.page, args.watching.keep.as_deref())?;
     let keep = args.watching.keep.as_deref().map(Target::open).transpose()?;
 
+    let lines = Lines::before(args.page.work.as_ref())?;
     let (program, arguments) = args.command.split_first().context("no program")?;
     let command = Command { program: program.clone(), args: arguments.to_vec(), user };
     let request = Request { command, watching: args.watching.watching() };
     let mut watcher = Watcher { analyser: None, kept: Kept::new(keep, args.watching.keep_limit) };
     let trailer = observe::record(&request, &mut watcher)?;
+    if let Some(lines) = lines {
+        args.page.work = Some(lines.after());
+    }
     finish(watcher, &trailer, outputs, &args.page, args.quiet)
 }
 
