@@ -11,7 +11,7 @@ use sys::loops;
 use sys::pages::{Obtained, Pages, Wanted};
 
 /// Where the kernel does not state a line: that of all x86_64 and most aarch64 processors.
-const LINE_BYTES: u64 = 64;
+pub(crate) const LINE_BYTES: u64 = 64;
 /// The memory that is chased through for `dram` is so many times the last cache: what is still found in it is at most one
 /// in so many.
 const DRAM_TIMES: u64 = 8;
