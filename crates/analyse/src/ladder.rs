@@ -20,7 +20,6 @@ pub fn ladder(measured: &Measurements) -> Ladder {
     for at in 0..rungs.len() {
         rungs[at].plausible = plausible::judge(&rungs[at], &rungs[..at]);
     }
-    let clock_cost_ns = clock_cost_ns(measured);
     Ladder {
         schema: SCHEMA_LADDER.to_owned(),
         host: measured.host.clone(),
@@ -31,16 +30,11 @@ pub fn ladder(measured: &Measurements) -> Ladder {
         limits: limits::of_all(measured, &rungs),
         rungs,
         curve: match &measured.curve {
-            Seen::Value(sizes) => Seen::Value(curve(sizes, clock_cost_ns, measured)),
+            Seen::Value(sizes) => Seen::Value(curve(sizes, measured)),
             Seen::Absent => Seen::Absent,
             Seen::Unseen(why) => Seen::Unseen(why.clone()),
         },
     }
-}
-
-fn clock_cost_ns(measured: &Measurements) -> f64 {
-    let costs = measured.rungs.iter().filter_map(|rung| rung.outcome.as_ref().ok());
-    costs.map(|samples| samples.clock_cost_ns).fold(0.0, f64::max)
 }
 
 fn rung(one: &Measured, all: &Measurements) -> Rung {
@@ -105,9 +99,9 @@ fn spread(sorted: &[f64]) -> Option<Spread> {
     })
 }
 
-fn curve(sizes: &[SizeSamples], clock_cost_ns: f64, all: &Measurements) -> Curve {
+fn curve(sizes: &[SizeSamples], all: &Measurements) -> Curve {
     let point = |size: &SizeSamples| {
-        let clock = clock_cost_ns / size.ops_per_sample.max(1) as f64;
+        let clock = all.clock_cost_ns / size.ops_per_sample.max(1) as f64;
         let ns: Vec<f64> = size.per_op_ns.iter().map(|ns| ns - clock).collect();
         Some(Point { bytes: size.bytes, ns: interval(&sorted(&ns))? })
     };

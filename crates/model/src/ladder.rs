@@ -205,6 +205,8 @@ pub struct Measurements {
     pub started_at: String,
     /// What was asked for.
     pub asked: Asked,
+    /// What one reading of the clock costs.
+    pub clock_cost_ns: f64,
     /// The rungs in the order of the ladder.
     pub rungs: Vec<Measured>,
     /// Latency against size, smallest first.

@@ -70,6 +70,7 @@ pub fn measure(
         machine,
         started_at,
         asked: asked.clone(),
+        clock_cost_ns: clock,
         rungs: measured,
         curve,
         took_ns: monotonic_ns() - begun,
