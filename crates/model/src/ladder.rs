@@ -115,6 +115,9 @@ pub enum Unmeasured {
 pub struct Conditions {
     /// How long the rung took, in all.
     pub took_ns: Ns,
+    /// How long the measuring thread waited for its processor, which had other work.
+    #[serde(default)]
+    pub waited_ns: Ns,
     /// Time that the hypervisor gave to others, summed over all processors.
     pub steal_ns: Ns,
     /// Nanoseconds of a cycle right before and right after. Empty where that was not looked at.

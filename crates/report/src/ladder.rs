@@ -229,10 +229,11 @@ fn curve(ladder: &Ladder, look: Look) -> Vec<Line> {
     let Seen::Value(curve) = &ladder.curve else { return Vec::new() };
     let mut lines = Vec::new();
     for edge in &curve.edges {
-        let level = edge.level.as_deref().unwrap_or("a cache that the kernel does not state");
-        let line = Line::new(look)
-            .add(Ink::Plain, level)
-            .add(Ink::Plain, " ends at about ")
+        let line = match &edge.level {
+            Some(level) => Line::new(look).add(Ink::Plain, level).add(Ink::Plain, " ends at about "),
+            None => Line::new(look).add(Ink::Plain, "latency also rises at about "),
+        };
+        let line = line
             .glued(Ink::Bold, &units::bytes(edge.bytes))
             .add(Ink::Plain, ": ")
             .glued(Ink::Plain, &latency(edge.below_ns))

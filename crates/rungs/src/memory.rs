@@ -3,8 +3,8 @@
 mod cores;
 pub(crate) mod curve;
 mod levels;
-mod locks;
 mod loaded;
+mod locks;
 pub(crate) mod order;
 mod remote;
 mod tlb;

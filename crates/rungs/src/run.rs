@@ -84,7 +84,7 @@ pub fn list(asked: &Asked) -> Vec<About> {
 }
 
 fn one(rung: Rung, bench: &Bench) -> Measured {
-    let (from, steal) = (monotonic_ns(), steal_ns());
+    let (from, waited, steal) = (monotonic_ns(), waited_ns(), steal_ns());
     let mut cycle_ns = Vec::new();
     let probe = |cycles: &mut Vec<f64>| {
         if rung.watch_cycle {
@@ -94,8 +94,12 @@ fn one(rung: Rung, bench: &Bench) -> Measured {
     probe(&mut cycle_ns);
     let outcome = if bench.stopped() { Err(interrupted()) } else { (rung.measure)(bench) };
     probe(&mut cycle_ns);
-    let conditions =
-        Conditions { took_ns: monotonic_ns() - from, steal_ns: steal_ns().saturating_sub(steal), cycle_ns };
+    let conditions = Conditions {
+        took_ns: monotonic_ns() - from,
+        waited_ns: waited_ns().saturating_sub(waited),
+        steal_ns: steal_ns().saturating_sub(steal),
+        cycle_ns,
+    };
     Measured { about: rung.about, outcome, conditions }
 }
 
@@ -105,4 +109,11 @@ fn steal_ns() -> Ns {
     let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
     let ticks = stat.lines().next().and_then(|line| line.split_whitespace().nth(8)?.parse::<Ns>().ok());
     ticks.unwrap_or(0) * TICK_NS
+}
+
+/// Time that this thread was ready to run and did not, since it began: the second field of schedstat. 0 where the kernel does
+/// not count it, which no figure is made of: it only qualifies them.
+fn waited_ns() -> Ns {
+    let counts = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    counts.split_whitespace().nth(1).and_then(|ns| ns.parse().ok()).unwrap_or(0)
 }

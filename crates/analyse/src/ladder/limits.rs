@@ -7,6 +7,8 @@ use model::ladder::{Group, Machine, Measured, Measurements, Rung, Samples, Unmea
 const STEAL: f64 = 0.01;
 /// The kernel counts steal in ticks: one of them says nothing of a short rung.
 const TICKS_NS: u64 = 20_000_000;
+/// Waiting for the processor beyond this share of a rung's time is said. Samples are short, so that the median stands it.
+const WAITED: f64 = 0.05;
 /// A frequency that differs by more is another one.
 const CHANGED: f64 = 0.03;
 /// The clock's cost, beyond this share of a sample, is said although it is taken off.
@@ -23,7 +25,14 @@ pub(super) fn of_rung(one: &Measured, samples: &Samples, all: &Measurements) -> 
     let conditions = &one.conditions;
     let share = conditions.steal_ns as f64 / conditions.took_ns.max(1) as f64;
     if conditions.steal_ns >= TICKS_NS && share > STEAL {
-        limits.push(format!("the hypervisor gave {:.0} % of a processor to others meanwhile", share * 100.0));
+        limits.push(format!(
+            "the hypervisor gave more than {} % of a processor to others meanwhile",
+            step(share)
+        ));
+    }
+    let waited = conditions.waited_ns as f64 / conditions.took_ns.max(1) as f64;
+    if waited > WAITED {
+        limits.push(format!("its processor had other work for more than {} % of the time", step(waited)));
     }
     if let [before, after] = conditions.cycle_ns[..]
         && (after / before - 1.0).abs() > CHANGED
@@ -40,6 +49,12 @@ pub(super) fn of_rung(one: &Measured, samples: &Samples, all: &Measurements) -> 
         limits.extend(shared_with_others(&all.machine));
     }
     limits
+}
+
+/// A share in coarse steps, in percent: what is about the same on several rungs is said in the same words.
+fn step(share: f64) -> u32 {
+    let steps = [50, 25, 10, 5];
+    steps.into_iter().find(|step| share * 100.0 > f64::from(*step)).unwrap_or(1)
 }
 
 /// A third cache that is larger than its processors' share of one has other users.
@@ -102,4 +117,106 @@ fn stated_frequency(all: &Measurements, rungs: &[Rung]) -> Option<String> {
             stated / 1e3
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::ladder::{About, Asked, Cache, Conditions};
+    use model::recording::Host;
+
+    fn one(id: &str, conditions: Conditions) -> Measured {
+        let text = String::new;
+        Measured {
+            about: About {
+                id: id.to_owned(),
+                group: Group::Memory,
+                what: text(),
+                excludes: text(),
+                method: text(),
+                source: text(),
+                needs: text(),
+            },
+            outcome: Ok(samples()),
+            conditions,
+        }
+    }
+
+    fn samples() -> Samples {
+        Samples { per_op_ns: vec![1.0; 9], ops_per_sample: 20_000, clock_cost_ns: 20.0, ..Samples::default() }
+    }
+
+    fn all(virtualisation: Seen<String>) -> Measurements {
+        let unseen = || Seen::unseen("not stated");
+        Measurements {
+            host: Host {
+                name: "h".into(),
+                kernel: "6".into(),
+                arch: "x86_64".into(),
+                cpus: 2,
+                memory_bytes: 1 << 30,
+                virtualisation,
+            },
+            machine: Machine {
+                cpu: Seen::Absent,
+                caches: vec![Cache { level: 3, bytes: 260 << 20, line_bytes: 64, shared_by: 2 }],
+                page_bytes: 4096,
+                nodes: 1,
+                cpus_allowed: vec![0, 1],
+                stated_mhz: Seen::unseen("not stated"),
+                max_mhz: Seen::unseen("not stated"),
+                governor: unseen(),
+                clocksource: Seen::Value("hpet".into()),
+                memory_free_bytes: 1 << 30,
+            },
+            started_at: "2026-11-21T00:00:00Z".into(),
+            asked: Asked::default(),
+            clock_cost_ns: 20.0,
+            rungs: Vec::new(),
+            curve: Seen::Absent,
+            took_ns: 1,
+            interrupted: false,
+        }
+    }
+
+    #[test]
+    fn what_happened_meanwhile_is_said_and_nothing_else() {
+        let quiet = Conditions {
+            took_ns: 500_000_000,
+            waited_ns: 1_000_000,
+            steal_ns: 10_000_000,
+            cycle_ns: vec![0.3, 0.301],
+        };
+        assert_eq!(of_rung(&one("l1", quiet.clone()), &samples(), &all(Seen::Absent)), [""; 0]);
+        for (conditions, said) in [
+            (Conditions { steal_ns: 100_000_000, ..quiet.clone() }, "more than 10 % of a processor"),
+            (Conditions { waited_ns: 250_000_000, ..quiet.clone() }, "more than 25 % of the time"),
+            (Conditions { cycle_ns: vec![0.5, 0.25], ..quiet.clone() }, "from 2.00 to 4.00 GHz"),
+        ] {
+            let limits = of_rung(&one("l1", conditions), &samples(), &all(Seen::Absent));
+            assert!(limits.len() == 1 && limits[0].contains(said), "{limits:?}");
+        }
+        let short = Samples { ops_per_sample: 10, ..samples() };
+        assert!(
+            of_rung(&one("l1", quiet), &short, &all(Seen::Absent))[0].starts_with("the clock's own cost")
+        );
+    }
+
+    #[test]
+    fn a_third_cache_that_is_too_large_is_shared_with_other_machines_but_only_in_a_virtual_one() {
+        let l3 = || one("l3", Conditions { took_ns: 1, ..Conditions::default() });
+        let said = of_rung(&l3(), &samples(), &all(Seen::Value("a virtual machine".into())));
+        assert!(said.len() == 1 && said[0].contains("260 MiB for 2"), "{said:?}");
+        assert_eq!(of_rung(&l3(), &samples(), &all(Seen::Absent)), [""; 0]);
+    }
+
+    #[test]
+    fn a_slow_clock_source_and_an_early_end_qualify_all() {
+        let mut measured = all(Seen::Absent);
+        assert!(of_all(&measured, &[])[0].contains("hpet is read by a system call"));
+        measured.machine.clocksource = Seen::Value("tsc".into());
+        assert_eq!(of_all(&measured, &[]), [""; 0]);
+        measured.interrupted = true;
+        assert!(of_all(&measured, &[])[0].contains("ended early"));
+    }
 }

@@ -36,6 +36,9 @@ fn sizes(most: u64, quick: bool) -> Vec<u64> {
 }
 
 fn points(bench: &Bench<'_>) -> Result<Vec<SizeSamples>, Unmeasured> {
+    if bench.stopped() {
+        return Err(interrupted());
+    }
     let most = MOST.min(most_bytes(bench.machine)) >> 21 << 21;
     // A quick look ends where memory surely begins, since linking much takes long.
     let last = bench.machine.caches.last().map_or(32 << 20, |cache| cache.bytes);

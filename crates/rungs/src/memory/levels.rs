@@ -89,7 +89,9 @@ fn of_cache(bench: &Bench<'_>, level: u32) -> Result<Samples, Unmeasured> {
     let mut samples = chase_and_read(bench, bytes, line_bytes(Some(cache)))?;
     if let Some(below) = below.filter(|below| bytes < below * BELOW_TIMES) {
         let times = bytes as f64 / below as f64;
-        samples.limits.push(format!("half of it is {times:.1} times the cache below, which may still give some of the loads"));
+        samples.limits.push(format!(
+            "half of it is {times:.1} times the cache below, which may still give some of the loads"
+        ));
     }
     if cache.shared_by > 1 {
         samples.limits.push(format!("the cache is shared by {} processors", cache.shared_by));

@@ -35,7 +35,9 @@ pub(crate) fn rung() -> Rung {
 fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     let readers = others(bench.machine);
     if readers.is_empty() {
-        return Err(Unmeasured::Absent("only one processor may be used: nobody else can load the memory".into()));
+        return Err(Unmeasured::Absent(
+            "only one processor may be used: nobody else can load the memory".into(),
+        ));
     }
     let readers = &readers[..readers.len().min(READERS_MOST)];
     // The chase and all readers share what one rung may take.
@@ -61,7 +63,10 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
         let span_ns = monotonic_ns() - from;
         let mut samples = samples?;
         samples.bytes_per_s = vec![(read_bytes.load(Relaxed) - before) as f64 * 1e9 / span_ns as f64];
-        samples.limits.push(format!("{} processors read meanwhile", readers.len()));
+        samples.limits.push(match readers.len() {
+            1 => "one other processor read meanwhile".to_owned(),
+            more => format!("{more} other processors read meanwhile"),
+        });
         samples.limits.extend(small_pages(chase.pages()));
         samples.limits.extend(small_for_dram(bench.machine, bytes));
         Ok(samples)

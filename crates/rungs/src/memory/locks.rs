@@ -9,6 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use sys::clock::monotonic_ns;
 
+/// The lock stays with one thread for a while and then goes over: samples are so many times longer than others', to have
+/// several of both in them.
+const LONGER: u64 = 64;
 /// Others that want the lock, at most.
 const RIVALS: usize = 3;
 
@@ -82,7 +85,9 @@ fn add(lock: &Mutex<u64>) -> u64 {
 fn with_rivals(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     let others = others(bench.machine);
     if others.is_empty() {
-        return Err(Unmeasured::Absent("only one processor may be used: nobody else can want the lock".into()));
+        return Err(Unmeasured::Absent(
+            "only one processor may be used: nobody else can want the lock".into(),
+        ));
     }
     let rivals = &others[..others.len().min(RIVALS)];
     let lock = Mutex::new(0_u64);
@@ -103,7 +108,7 @@ fn with_rivals(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
         let samples = bench.sample_timed(|count| {
             let (from, first) = (monotonic_ns(), add(&lock));
             let mut turns = 0;
-            for _ in 0..count {
+            for _ in 0..count * LONGER {
                 turns = add(&lock) - first;
             }
             // The turns of the others are turns too: the time is shared by all of them.

@@ -17,8 +17,12 @@ const PLACES: u32 = 16 << 10;
 pub(crate) fn rung() -> Rung {
     Rung {
         about: About {
-            excludes: "the load itself, and tables that have to come from memory: those of 64 MiB stay in caches".into(),
-            method: "a chase with one place in each of 16,384 pages of 4 KiB, less the same places in huge pages".into(),
+            excludes:
+                "the load itself, and tables that have to come from memory: those of 64 MiB stay in caches"
+                    .into(),
+            method:
+                "a chase with one place in each of 16,384 pages of 4 KiB, less the same places in huge pages"
+                    .into(),
             source: "the page-per-element chase of clamchowder's MemoryLatency; multichase".into(),
             needs: "128 MiB of memory, and huge pages".into(),
             ..about("tlb-miss", Group::Memory, "finding a page's place when no TLB knows it")
