@@ -132,6 +132,16 @@ pub(crate) struct LadderArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
 
+    /// Where files are measured: a directory on the disk that is meant
+    // Shown with the first rung that writes files.
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub(crate) dir: Option<PathBuf>,
+
+    /// Measure the way to these hosts too: the only traffic that leaves this machine
+    // Shown with the first rung that speaks to hosts.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', hide = true)]
+    pub(crate) host: Vec<String>,
+
     /// Say what can be measured, and measure nothing
     #[arg(long)]
     pub(crate) list: bool,
@@ -139,6 +149,14 @@ pub(crate) struct LadderArgs {
     /// Write the ladder as JSON to FILE (`-`: standard output, and no page)
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<Place>,
+
+    /// Write the ladder as a picture to FILE, as SVG
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<Place>,
+
+    /// Write the same picture to FILE, as PNG
+    #[arg(long, value_name = "FILE")]
+    pub(crate) png: Option<Place>,
 
     /// Print no page and no progress (write files only)
     #[arg(short, long)]

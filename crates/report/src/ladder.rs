@@ -1,6 +1,9 @@
 //! The latency ladder: a page for a terminal, with every rung on one logarithmic axis, and the JSON of `dwell.ladder/1`.
 
 mod axis;
+mod picture;
+mod raster;
+mod svg;
 
 use crate::Look;
 use crate::clean::width;
@@ -34,6 +37,16 @@ pub fn terminal(ladder: &Ladder, look: Look) -> String {
     let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     let text = |part: &Vec<Line>| part.iter().map(|line| line.render() + "\n").collect::<String>();
     parts.iter().map(text).collect::<Vec<_>>().join("\n")
+}
+
+/// The ladder as a picture: an SVG document.
+pub fn svg(ladder: &Ladder) -> String {
+    svg::draw(&picture::of(ladder))
+}
+
+/// The same picture as the bytes of a PNG file.
+pub fn png(ladder: &Ladder) -> Vec<u8> {
+    raster::draw(&picture::of(ladder))
 }
 
 /// A latency: `0.27 ns`, `98.4 ns`, `1.23 us`.

@@ -5,8 +5,9 @@
 // Samples, golden files and the schema are read here, by the tests, not by the crate.
 #![allow(clippy::disallowed_methods)]
 
+use ::png as png_crate;
 use dwell_report::Look;
-use dwell_report::ladder::{json, latency, list, terminal};
+use dwell_report::ladder::{json, latency, list, png, svg, terminal};
 use jsonschema::Validator;
 use model::Seen;
 use model::ladder::{Group, Interval, Ladder, Plausible, Rung, Spread, Verdict};
@@ -133,6 +134,40 @@ fn every_rung_is_on_the_page_with_its_figure_or_its_reason() {
             }
         }
     }
+}
+
+#[test]
+fn the_picture_is_as_it_was_and_nothing_in_it_is_markup_of_others() {
+    let path = beside("golden/ladder.svg");
+    let drawn = svg(&kept());
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &drawn).expect("cannot write a golden file");
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(golden == drawn, "the picture differs from {}; BLESS=1 renews it", path.display());
+    let mut hostile = odd();
+    hostile.host.name = "</text><script>alert(1)</script>&".to_owned();
+    let drawn = svg(&hostile);
+    assert!(!drawn.contains("<script") && drawn.contains("&lt;script&gt;") && drawn.is_ascii(), "{drawn}");
+    assert!(!drawn.contains(|c: char| c.is_control() && c != '\n'));
+}
+
+#[test]
+fn the_png_has_the_size_of_the_picture_and_ink_on_it() {
+    for (name, ladder) in samples() {
+        let bytes = png(&ladder);
+        let mut reader = png_reader(&bytes);
+        let mut pixels = vec![0; reader.output_buffer_size().expect("it fits in memory")];
+        let frame = reader.next_frame(&mut pixels).expect("it can be read");
+        let size = format!("width=\"{}\" height=\"{}\"", frame.width, frame.height);
+        assert!(svg(&ladder).contains(&size), "{name}: not {size}");
+        let inked = pixels.chunks(3).filter(|pixel| **pixel != [255, 255, 255]).count();
+        assert!(inked > 500, "{name}: {inked} pixels");
+    }
+}
+
+fn png_reader(bytes: &[u8]) -> png_crate::Reader<std::io::Cursor<&[u8]>> {
+    png_crate::Decoder::new(std::io::Cursor::new(bytes)).read_info().expect("it is a PNG")
 }
 
 #[test]
