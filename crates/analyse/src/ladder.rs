@@ -13,6 +13,9 @@ use model::ladder::{
 use stats::median;
 use stats::median::quantile;
 
+/// Samples that a point of the curve needs: one or two on a busy machine would make an edge of an interruption.
+const POINT_SAMPLES: usize = 5;
+
 /// The ladder that follows from what was measured.
 pub fn ladder(measured: &Measurements) -> Ladder {
     let mut rungs: Vec<Rung> = measured.rungs.iter().map(|one| rung(one, measured)).collect();
@@ -101,6 +104,9 @@ fn spread(sorted: &[f64]) -> Option<Spread> {
 
 fn curve(sizes: &[SizeSamples], all: &Measurements) -> Curve {
     let point = |size: &SizeSamples| {
+        if size.per_op_ns.len() < POINT_SAMPLES {
+            return None;
+        }
         let clock = all.clock_cost_ns / size.ops_per_sample.max(1) as f64;
         let ns: Vec<f64> = size.per_op_ns.iter().map(|ns| ns - clock).collect();
         Some(Point { bytes: size.bytes, ns: interval(&sorted(&ns))? })
@@ -113,6 +119,32 @@ fn curve(sizes: &[SizeSamples], all: &Measurements) -> Curve {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ladder::limits::tests::measured;
+
+    #[test]
+    fn a_point_of_few_samples_is_left_out_and_the_clock_is_taken_off_the_others() {
+        let size = |bytes, samples| SizeSamples { bytes, per_op_ns: vec![5.0; samples], ops_per_sample: 20 };
+        let mut all = measured(Seen::Absent);
+        all.curve = Seen::Value(vec![size(4096, 9), size(8192, 2)]);
+        let curve = ladder(&all).curve;
+        let points = &curve.value().unwrap().points;
+        assert_eq!((points.len(), points[0].bytes, points[0].ns.median), (1, 4096, 4.0));
+    }
+
+    #[test]
+    fn what_is_absent_and_what_could_not_be_seen_stay_apart() {
+        let mut all = measured(Seen::Absent);
+        for outcome in [Unmeasured::Absent("one node".into()), Unmeasured::Unseen("no memory".into())] {
+            let about = all
+                .rungs
+                .first()
+                .map_or_else(|| limits::tests::about("dram-remote"), |one| one.about.clone());
+            all.rungs.push(Measured { about, outcome: Err(outcome), conditions: Default::default() });
+        }
+        let rungs = ladder(&all).rungs;
+        assert_eq!((&rungs[0].ns, &rungs[0].limits[..]), (&Seen::Absent, &["one node".to_owned()][..]));
+        assert_eq!(rungs[1].ns, Seen::unseen("no memory"));
+    }
 
     #[test]
     fn the_clock_is_taken_off_once_a_sample_and_a_baseline_takes_its_own_with_it() {

@@ -78,6 +78,28 @@ fn what_is_no_rung_is_refused_with_the_way_to_find_one() {
 }
 
 #[test]
+fn pictures_and_json_go_to_files_of_their_own() {
+    let [svg, png] = ["ladder.svg", "ladder.png"].map(support::fresh);
+    let [svg_path, png_path] = [&svg, &png].map(|path| path.to_str().unwrap());
+    let output = run(&["--quick", "--only", "cycle", "-q", "--svg", svg_path, "--png", png_path]);
+    assert!(output.status.success() && output.stdout.is_empty(), "{}", text(&output.stderr));
+    let drawn = std::fs::read_to_string(&svg).unwrap();
+    assert!(drawn.starts_with("<svg ") && drawn.contains(">cycle<"), "{drawn}");
+    assert!(std::fs::read(&png).unwrap().starts_with(b"\x89PNG"));
+    let output = run(&["--only", "cycle", "--svg", svg_path, "--png", svg_path]);
+    assert!(text(&output.stderr).contains("two outputs cannot go to the same place"));
+    assert_eq!(std::fs::read_to_string(&svg).unwrap(), drawn, "what was there is still there");
+    [svg, png].iter().for_each(|path| std::fs::remove_file(path).unwrap());
+}
+
+#[test]
+fn options_that_no_rung_uses_are_refused() {
+    let files = text(&run(&["--list"]).stdout).lines().any(|line| line == "files");
+    let output = run(&["--dir", ".", "--only", "cycle", "--quick", "-q"]);
+    assert_eq!(output.status.success(), files, "{}", text(&output.stderr));
+}
+
+#[test]
 fn an_interrupt_shows_what_there_is_and_is_no_failure() {
     let mut child = ladder(&["--width", "80"])
         .stdout(Stdio::piped())

@@ -10,6 +10,9 @@ use sys::clock::monotonic_ns;
 const SAMPLE_NS: Ns = 20_000;
 /// More samples than this say nothing more.
 const SAMPLES_MAX: u64 = 2_000;
+/// Fewer say little, so a rung with hardly any time left may go over it for them, but not by more than this.
+const SAMPLES_LEAST: usize = 5;
+const OVERTIME_NS: Ns = 50_000_000;
 /// The part of a rung's time that goes to warming up, and no sample is kept of.
 const WARM_UP: u64 = 8;
 /// Between two looks whether somebody wants to end it. A look is a system call, which disturbs what is measured.
@@ -102,7 +105,10 @@ impl<'a> Bench<'a> {
                 break;
             }
             samples.per_op_ns.push(batch(ops)? as f64 / ops as f64);
-            if monotonic_ns() - begun >= self.budget_ns {
+            let spent = monotonic_ns() - begun;
+            let enough =
+                samples.per_op_ns.len() >= SAMPLES_LEAST || spent >= 4 * self.budget_ns + OVERTIME_NS;
+            if spent >= self.budget_ns && enough {
                 break;
             }
         }

@@ -143,3 +143,93 @@ fn left_in_groups(sys: &Path, line: &str) -> Vec<u64> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(top: &Path, files: &[(&str, &str)]) {
+        for (name, content) in files {
+            let path = top.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, format!("{content}\n")).unwrap();
+        }
+    }
+
+    /// A board with two kinds of cores, as its kernel shows it to a container with a limit.
+    fn board() -> tempfile::TempDir {
+        let top = tempfile::tempdir().unwrap();
+        let cpu = "sys/devices/system/cpu/cpu4";
+        let cache = |index: usize, name: &str| format!("{cpu}/cache/index{index}/{name}");
+        for (index, fields) in [
+            ["1", "Instruction", "64K", "64", "4"],
+            ["1", "Data", "64K", "64", "4"],
+            ["2", "Unified", "512K", "64", "4-5"],
+            ["3", "Unified", "2M", "128", "0-3,4-5"],
+        ]
+        .iter()
+        .enumerate()
+        {
+            let names = ["level", "type", "size", "coherency_line_size", "shared_cpu_list"];
+            let files: Vec<_> =
+                names.iter().zip(fields).map(|(name, field)| (cache(index, name), *field)).collect();
+            files.iter().for_each(|(name, field)| write(top.path(), &[(name, field)]));
+        }
+        write(
+            top.path(),
+            &[
+                ("proc/cpuinfo", "processor\t: 0\nBogoMIPS\t: 48.00"),
+                ("proc/meminfo", "MemTotal: 8000000 kB\nMemAvailable:    6000000 kB"),
+                ("proc/self/cgroup", "4:memory:/gone\n0::/app/part"),
+                (&format!("{cpu}/cpufreq/scaling_cur_freq"), "1800000"),
+                (&format!("{cpu}/cpufreq/cpuinfo_max_freq"), "2208000"),
+                (&format!("{cpu}/cpufreq/scaling_governor"), "ondemand"),
+                ("sys/devices/system/clocksource/clocksource0/current_clocksource", "arch_sys_counter"),
+                ("sys/fs/cgroup/app/memory.max", "1000000000"),
+                ("sys/fs/cgroup/app/memory.current", "400000000"),
+                ("sys/fs/cgroup/app/part/memory.max", "max"),
+            ],
+        );
+        top
+    }
+
+    #[test]
+    fn a_board_says_what_it_says_and_not_what_it_does_not() {
+        let top = board();
+        let roots = Roots { proc: &top.path().join("proc"), sys: &top.path().join("sys") };
+        let machine = read(roots, 4, vec![4, 5]);
+        let cache = |level, bytes, line_bytes, shared_by| Cache { level, bytes, line_bytes, shared_by };
+        assert_eq!(
+            machine.caches,
+            [cache(1, 64 << 10, 64, 1), cache(2, 512 << 10, 64, 2), cache(3, 2 << 20, 128, 6)]
+        );
+        assert_eq!((machine.stated_mhz, machine.max_mhz), (Seen::Value(1800.0), Seen::Value(2208.0)));
+        assert_eq!(machine.governor, Seen::Value("ondemand".into()));
+        assert!(matches!(machine.cpu, Seen::Unseen(_)), "{:?}", machine.cpu);
+        assert_eq!(machine.nodes, 1);
+        // The group above has the limit, and less is left of it than the host has.
+        assert_eq!(machine.memory_free_bytes, 600_000_000);
+    }
+
+    #[test]
+    fn nothing_readable_is_nothing_stated() {
+        let roots = Roots { proc: Path::new("/nonexistent"), sys: Path::new("/nonexistent") };
+        let machine = read(roots, 0, vec![0]);
+        assert!(machine.caches.is_empty() && machine.memory_free_bytes == 0);
+        assert!(matches!((machine.stated_mhz, machine.clocksource), (Seen::Unseen(_), Seen::Unseen(_))));
+    }
+
+    #[test]
+    fn sizes_have_their_units() {
+        assert_eq!(
+            [size("32K"), size("1M"), size("0K"), size("x")],
+            [Some(32 << 10), Some(1 << 20), None, None]
+        );
+    }
+
+    #[test]
+    fn this_machine_has_memory_and_a_processor_to_run_on() {
+        let machine = machine();
+        assert!(machine.memory_free_bytes > 1 << 20 && !machine.cpus_allowed.is_empty());
+    }
+}

@@ -54,7 +54,7 @@ fn random_chase(bytes: usize) -> Chase {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        next.swap(last as usize, ((state >> 32) * u64::from(last) >> 32) as usize);
+        next.swap(last as usize, (((state >> 32) * u64::from(last)) >> 32) as usize);
     }
     Chase::link(Pages::obtain(bytes, Wanted::Huge).unwrap(), &next, |place| place * 64)
 }
@@ -64,7 +64,8 @@ fn more_work_takes_longer_in_proportion() {
     let bits: Vec<u8> = (0..400_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 31) as u8).collect();
     let bytes = vec![1_u8; 4 << 20];
     let mut near = random_chase(16 << 10);
-    let works: [(&str, u64, Box<dyn FnMut(u64)>); 6] = [
+    type Work<'a> = Box<dyn FnMut(u64) + 'a>;
+    let works: [(&str, u64, Work); 6] = [
         ("xors", 50_000, Box::new(|n| assert!(loops::xors(n) >= n))),
         ("adds", 50_000, Box::new(|n| assert!(loops::adds(n) >= n))),
         ("multiplications", 20_000, Box::new(|n| assert!(loops::multiplications(n) >= n))),

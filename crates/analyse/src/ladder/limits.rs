@@ -120,33 +120,33 @@ fn stated_frequency(all: &Measurements, rungs: &[Rung]) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use model::ladder::{About, Asked, Cache, Conditions};
     use model::recording::Host;
 
-    fn one(id: &str, conditions: Conditions) -> Measured {
+    pub(in crate::ladder) fn about(id: &str) -> About {
         let text = String::new;
-        Measured {
-            about: About {
-                id: id.to_owned(),
-                group: Group::Memory,
-                what: text(),
-                excludes: text(),
-                method: text(),
-                source: text(),
-                needs: text(),
-            },
-            outcome: Ok(samples()),
-            conditions,
+        About {
+            id: id.to_owned(),
+            group: Group::Memory,
+            what: text(),
+            excludes: text(),
+            method: text(),
+            source: text(),
+            needs: text(),
         }
+    }
+
+    fn one(id: &str, conditions: Conditions) -> Measured {
+        Measured { about: about(id), outcome: Ok(samples()), conditions }
     }
 
     fn samples() -> Samples {
         Samples { per_op_ns: vec![1.0; 9], ops_per_sample: 20_000, clock_cost_ns: 20.0, ..Samples::default() }
     }
 
-    fn all(virtualisation: Seen<String>) -> Measurements {
+    pub(in crate::ladder) fn measured(virtualisation: Seen<String>) -> Measurements {
         let unseen = || Seen::unseen("not stated");
         Measurements {
             host: Host {
@@ -187,36 +187,37 @@ mod tests {
             steal_ns: 10_000_000,
             cycle_ns: vec![0.3, 0.301],
         };
-        assert_eq!(of_rung(&one("l1", quiet.clone()), &samples(), &all(Seen::Absent)), [""; 0]);
+        assert_eq!(of_rung(&one("l1", quiet.clone()), &samples(), &measured(Seen::Absent)), [""; 0]);
         for (conditions, said) in [
             (Conditions { steal_ns: 100_000_000, ..quiet.clone() }, "more than 10 % of a processor"),
             (Conditions { waited_ns: 250_000_000, ..quiet.clone() }, "more than 25 % of the time"),
             (Conditions { cycle_ns: vec![0.5, 0.25], ..quiet.clone() }, "from 2.00 to 4.00 GHz"),
         ] {
-            let limits = of_rung(&one("l1", conditions), &samples(), &all(Seen::Absent));
+            let limits = of_rung(&one("l1", conditions), &samples(), &measured(Seen::Absent));
             assert!(limits.len() == 1 && limits[0].contains(said), "{limits:?}");
         }
         let short = Samples { ops_per_sample: 10, ..samples() };
         assert!(
-            of_rung(&one("l1", quiet), &short, &all(Seen::Absent))[0].starts_with("the clock's own cost")
+            of_rung(&one("l1", quiet), &short, &measured(Seen::Absent))[0]
+                .starts_with("the clock's own cost")
         );
     }
 
     #[test]
     fn a_third_cache_that_is_too_large_is_shared_with_other_machines_but_only_in_a_virtual_one() {
         let l3 = || one("l3", Conditions { took_ns: 1, ..Conditions::default() });
-        let said = of_rung(&l3(), &samples(), &all(Seen::Value("a virtual machine".into())));
+        let said = of_rung(&l3(), &samples(), &measured(Seen::Value("a virtual machine".into())));
         assert!(said.len() == 1 && said[0].contains("260 MiB for 2"), "{said:?}");
-        assert_eq!(of_rung(&l3(), &samples(), &all(Seen::Absent)), [""; 0]);
+        assert_eq!(of_rung(&l3(), &samples(), &measured(Seen::Absent)), [""; 0]);
     }
 
     #[test]
     fn a_slow_clock_source_and_an_early_end_qualify_all() {
-        let mut measured = all(Seen::Absent);
-        assert!(of_all(&measured, &[])[0].contains("hpet is read by a system call"));
-        measured.machine.clocksource = Seen::Value("tsc".into());
-        assert_eq!(of_all(&measured, &[]), [""; 0]);
-        measured.interrupted = true;
-        assert!(of_all(&measured, &[])[0].contains("ended early"));
+        let mut host = measured(Seen::Absent);
+        assert!(of_all(&host, &[])[0].contains("hpet is read by a system call"));
+        host.machine.clocksource = Seen::Value("tsc".into());
+        assert_eq!(of_all(&host, &[]), [""; 0]);
+        host.interrupted = true;
+        assert!(of_all(&host, &[])[0].contains("ended early"));
     }
 }

@@ -150,21 +150,13 @@ fn doubtful(why: String) -> Plausible {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ladder::limits::tests::about;
     use model::Seen;
-    use model::ladder::{About, Group, Interval};
+    use model::ladder::Interval;
 
     fn rung(id: &str, ns: f64) -> Rung {
-        let text = String::new;
         Rung {
-            about: About {
-                id: id.to_owned(),
-                group: Group::Memory,
-                what: text(),
-                excludes: text(),
-                method: text(),
-                source: text(),
-                needs: text(),
-            },
+            about: about(id),
             ns: Seen::Value(Interval { median: ns, lo: ns, hi: ns }),
             spread_ns: Seen::Absent,
             samples: 1,

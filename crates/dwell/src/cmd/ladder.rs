@@ -25,7 +25,7 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
     };
     let look = look_of(args.width, args.color, Onto::Stdout);
     if args.list {
-        output::to_stdout(&report::ladder::list(&rungs::list(&asked), look))?;
+        output::to_stdout(report::ladder::list(&rungs::list(&asked), look))?;
         return Ok(0);
     }
     known(&asked)?;

@@ -113,7 +113,12 @@ pub(crate) fn dram_bytes(machine: &Machine) -> Result<u64, Unmeasured> {
     let wanted = (last * DRAM_TIMES).clamp(DRAM_LEAST, DRAM_MOST);
     // Twice the cache is the least of which more comes from memory than from it.
     let least = (last * 2).max(DRAM_LEAST / 2);
-    if most < least { Err(too_little_memory(least)) } else { Ok(wanted.min(most) >> 21 << 21) }
+    if most < least { Err(too_little_memory(least)) } else { Ok(whole(wanted.min(most))) }
+}
+
+/// As many whole huge pages as fit: more would be another size's figure.
+pub(crate) fn whole(bytes: u64) -> u64 {
+    bytes / HUGE_BYTES * HUGE_BYTES
 }
 
 /// What is said of memory that is not many times the last cache.

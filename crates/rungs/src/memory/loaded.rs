@@ -2,7 +2,7 @@
 
 use crate::bench::Bench;
 use crate::cpu::pin::{Pinned, others};
-use crate::memory::levels::{chase, dram_bytes, line_bytes, obtain, small_for_dram, small_pages};
+use crate::memory::levels::{chase, dram_bytes, line_bytes, obtain, small_for_dram, small_pages, whole};
 use crate::{About, Group, Rung, Samples, Unmeasured, about};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
@@ -41,7 +41,7 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     }
     let readers = &readers[..readers.len().min(READERS_MOST)];
     // The chase and all readers share what one rung may take.
-    let bytes = dram_bytes(bench.machine)? / 2 >> 21 << 21;
+    let bytes = whole(dram_bytes(bench.machine)? / 2);
     let each = (bytes.min(READ_BYTES) / readers.len() as u64).max(8 << 20) / 4096 * 4096;
     let line = line_bytes(bench.machine.caches.last());
     let mut chase = chase(obtain(bytes, Wanted::Huge)?, bytes, line);
