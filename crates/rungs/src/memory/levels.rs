@@ -53,7 +53,7 @@ pub(crate) fn rungs() -> Vec<Rung> {
                 .into(),
             method: format!("the same through memory of {DRAM_TIMES} times the last cache, within {} of what is free", "a quarter"),
             source: SOURCE.into(),
-            needs: "free memory".into(),
+            needs: "up to 1 GiB of free memory".into(),
             ..about("dram", Group::Memory, "a load from memory that waits for the one before")
         },
         parts: 2.0,
