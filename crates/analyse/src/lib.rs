@@ -10,6 +10,7 @@ mod compose;
 mod connections;
 pub mod extrapolate;
 mod followed;
+pub mod ladder;
 mod looked;
 mod lookups;
 mod path;

@@ -20,6 +20,7 @@ pub(crate) enum Verb {
     Run(RunArgs),
     Attach(AttachArgs),
     Show(ShowArgs),
+    Ladder(LadderArgs),
 }
 
 /// Run a program and say where its wall-clock time went
@@ -116,6 +117,62 @@ pub(crate) struct ShowArgs {
 
     #[command(flatten)]
     pub(crate) page: PageArgs,
+}
+
+/// Measure what each level of latency costs on this machine
+///
+/// From a cycle of the core to caches, memory, the kernel, files and the network, on one logarithmic axis. Takes up to 30
+/// seconds and needs no privileges. The page goes to standard output. Ctrl-C ends it early and shows what there is.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  dwell ladder\n  dwell ladder --quick --only memory\n  dwell ladder --only l1,l2,dram --json ladder.json\n  dwell ladder --list"
+)]
+pub(crate) struct LadderArgs {
+    /// Take 5 seconds instead of 30; intervals get wider
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// Measure these rungs or groups only, by the names that --list gives
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+
+    /// Where files are measured: a directory on the disk that is meant
+    // Shown with the first rung that writes files.
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub(crate) dir: Option<PathBuf>,
+
+    /// Measure the way to these hosts too: the only traffic that leaves this machine
+    // Shown with the first rung that speaks to hosts.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', hide = true)]
+    pub(crate) host: Vec<String>,
+
+    /// Say what can be measured, and measure nothing
+    #[arg(long)]
+    pub(crate) list: bool,
+
+    /// Write the ladder as JSON to FILE (`-`: standard output, and no page)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<Place>,
+
+    /// Write the ladder as a picture to FILE, as SVG
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<Place>,
+
+    /// Write the same picture to FILE, as PNG
+    #[arg(long, value_name = "FILE")]
+    pub(crate) png: Option<Place>,
+
+    /// Print no page and no progress (write files only)
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    /// When to use colour
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: Colour,
+
+    /// Columns of the page; default: those of the terminal
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
+    pub(crate) width: Option<u16>,
 }
 
 /// How it is watched, and what is kept of that.

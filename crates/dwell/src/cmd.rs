@@ -3,5 +3,6 @@
 pub(crate) mod attach;
 pub(crate) mod count;
 pub(crate) mod hits;
+pub(crate) mod ladder;
 pub(crate) mod run;
 pub(crate) mod show;

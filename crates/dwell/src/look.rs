@@ -20,6 +20,11 @@ pub(crate) enum Onto {
 
 /// The look for this place.
 pub(crate) fn look(args: &PageArgs, onto: Onto) -> Look {
+    look_of(args.width, args.color, onto)
+}
+
+/// The same from the two options that concern it.
+pub(crate) fn look_of(width: Option<u16>, color: Colour, onto: Onto) -> Look {
     let (terminal, columns) = match onto {
         Onto::Stdout => (io::stdout().is_terminal(), columns(io::stdout())),
         Onto::Stderr => (io::stderr().is_terminal(), columns(io::stderr())),
@@ -27,8 +32,8 @@ pub(crate) fn look(args: &PageArgs, onto: Onto) -> Look {
     };
     let asked_by_environment = || if onto == Onto::File { None } else { text("COLUMNS")?.parse().ok() };
     Look {
-        width: args.width.or(columns).or_else(asked_by_environment).unwrap_or(DEFAULT_WIDTH),
-        colour: coloured(args.color, terminal, &text),
+        width: width.or(columns).or_else(asked_by_environment).unwrap_or(DEFAULT_WIDTH),
+        colour: coloured(color, terminal, &text),
         unicode: unicode(&text),
     }
 }

@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         Verb::Run(args) => cmd::run::run(args),
         Verb::Attach(args) => cmd::attach::attach(args),
         Verb::Show(args) => cmd::show::show(args),
+        Verb::Ladder(args) => cmd::ladder::ladder(&args),
     });
     match done {
         Ok(Ok(status)) => ExitCode::from(status),

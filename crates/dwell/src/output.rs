@@ -43,10 +43,10 @@ impl Target {
     }
 
     /// Writes the whole of it.
-    pub(crate) fn write(self, text: &str) -> anyhow::Result<()> {
+    pub(crate) fn write(self, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
         let path = self.path.clone();
         let mut file = self.take()?;
-        or_gone(file.write_all(text.as_bytes())).with_context(|| format!("cannot write {path:?}"))
+        or_gone(file.write_all(content.as_ref())).with_context(|| format!("cannot write {path:?}"))
     }
 }
 
@@ -59,9 +59,9 @@ impl Drop for Target {
 }
 
 /// Writes to standard output. A reader who has seen enough and left is no error.
-pub(crate) fn to_stdout(text: &str) -> anyhow::Result<()> {
+pub(crate) fn to_stdout(content: impl AsRef<[u8]>) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
-    or_gone(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
+    or_gone(stdout.write_all(content.as_ref()).and_then(|()| stdout.flush()))
         .context("cannot write to standard output")
 }
 

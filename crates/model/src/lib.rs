@@ -2,13 +2,14 @@
 //!
 //! A [`recording`] holds what the machine showed, with no conclusions; an [`account`] cuts a program's wall
 //! clock into parts that sum to it; a [`run`] is everything that one `dwell run` has to say, in the shape that
-//! `--json` promises. This crate does no IO, reads no clock and knows no kernel: it can be used to read what
+//! `--json` promises; a [`ladder`] is what each level of latency costs on a machine. This crate does no IO, reads no clock and knows no kernel: it can be used to read what
 //! dwell wrote, and nothing else.
 
 pub mod account;
 pub mod because;
 pub mod call;
 pub mod coverage;
+pub mod ladder;
 pub mod network;
 pub mod peers;
 pub mod profile;
@@ -22,6 +23,7 @@ pub mod window;
 pub use account::{Account, Basis, Part, State, Step};
 pub use call::{Call, CallStats, CallTime};
 pub use coverage::Coverage;
+pub use ladder::Ladder;
 pub use profile::Profile;
 pub use recording::{Event, Header, Language, Recording, Trailer};
 pub use run::{Analysis, Run};

@@ -19,3 +19,8 @@ pub mod targets;
 pub use attach::{Target, Who, Window, attach};
 pub use record::{Choice, Error, MaxOverhead, Rate, Request, Sink, Watching, record};
 pub use surroundings::GivenLink;
+
+/// The machine this runs on.
+pub fn this_host() -> model::recording::Host {
+    host::read(host::here())
+}

@@ -8,6 +8,7 @@
 mod clean;
 pub mod hits;
 mod json;
+pub mod ladder;
 pub mod listing;
 mod page;
 mod paint;

@@ -2,8 +2,10 @@
 
 pub mod histogram;
 pub mod interval;
+pub mod median;
 mod ratio;
 
 pub use histogram::Histogram;
 pub use interval::{Proportion, wilson, wilson_of};
+pub use median::{Median, median};
 pub use ratio::{Sums, ratio};

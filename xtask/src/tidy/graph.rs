@@ -16,11 +16,18 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("python", &["model"]),
     ("listing", &["model", "stats"]),
     ("observe", &["sys", "model", "code", "python", "listing"]),
+    ("rungs", &["sys", "model", "stats"]),
     ("work", &["sys", "model"]),
     ("store", &["model"]),
     ("analyse", &["model", "stats"]),
     ("report", &["model", "stats", "listing"]),
-    ("dwell", &["model", "stats", "sys", "observe", "work", "store", "analyse", "report", "code", "listing"]),
+    (
+        "dwell",
+        &[
+            "model", "stats", "sys", "observe", "rungs", "work", "store", "analyse", "report", "code",
+            "listing",
+        ],
+    ),
     ("xtask", &[]),
 ];
 

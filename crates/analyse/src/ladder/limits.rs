@@ -1,0 +1,223 @@
+//! What qualifies a ladder's figures: what the host did meanwhile, and what kind of machine it is.
+
+use model::Seen;
+use model::ladder::{Group, Machine, Measured, Measurements, Rung, Samples, Unmeasured};
+
+/// Steal beyond this share of a rung's time is said.
+const STEAL: f64 = 0.01;
+/// The kernel counts steal in ticks: one of them says nothing of a short rung.
+const TICKS_NS: u64 = 20_000_000;
+/// Waiting for the processor beyond this share of a rung's time is said. Samples are short, so that the median stands it.
+const WAITED: f64 = 0.05;
+/// A frequency that differs by more is another one.
+const CHANGED: f64 = 0.03;
+/// The clock's cost, beyond this share of a sample, is said although it is taken off.
+const CLOCK: f64 = 0.1;
+/// A last cache of more than this for each processor is rarely one machine's own.
+const SHARE_BYTES: u64 = 4 << 20;
+/// Clock sources that are read without a system call.
+const FAST: [&str; 5] =
+    ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "riscv_clocksource"];
+
+/// What qualifies one rung.
+pub(super) fn of_rung(one: &Measured, samples: &Samples, all: &Measurements) -> Vec<String> {
+    let mut limits = Vec::new();
+    let conditions = &one.conditions;
+    let share = conditions.steal_ns as f64 / conditions.took_ns.max(1) as f64;
+    if conditions.steal_ns >= TICKS_NS && share > STEAL {
+        limits.push(format!(
+            "the hypervisor gave more than {} % of a processor to others meanwhile",
+            step(share)
+        ));
+    }
+    let waited = conditions.waited_ns as f64 / conditions.took_ns.max(1) as f64;
+    if waited > WAITED {
+        limits.push(format!("its processor had other work for more than {} % of the time", step(waited)));
+    }
+    if let [before, after] = conditions.cycle_ns[..]
+        && (after / before - 1.0).abs() > CHANGED
+    {
+        let ghz = |cycle_ns: f64| 1.0 / cycle_ns;
+        limits.push(format!("the frequency went from {:.2} to {:.2} GHz meanwhile", ghz(before), ghz(after)));
+    }
+    let sample_ns =
+        samples.ops_per_sample as f64 * samples.per_op_ns.iter().copied().fold(f64::INFINITY, f64::min);
+    if samples.baseline_ns.is_empty() && samples.clock_cost_ns > sample_ns * CLOCK {
+        limits.push("the clock's own cost, which is taken off, was a tenth of a sample or more".to_owned());
+    }
+    if one.about.id == "l3" && is_virtual(all) {
+        limits.extend(shared_with_others(&all.machine));
+    }
+    limits
+}
+
+/// A share in coarse steps, in percent: what is about the same on several rungs is said in the same words.
+fn step(share: f64) -> u32 {
+    let steps = [50, 25, 10, 5];
+    steps.into_iter().find(|step| share * 100.0 > f64::from(*step)).unwrap_or(1)
+}
+
+/// A third cache that is larger than its processors' share of one has other users.
+fn shared_with_others(machine: &Machine) -> Option<String> {
+    let cache = machine.caches.iter().find(|cache| cache.level == 3)?;
+    let share = cache.bytes / u64::from(cache.shared_by.max(1));
+    (share > SHARE_BYTES).then(|| {
+        format!(
+            "{} MiB for {} processors is more than processors have: other machines on this host probably use it too",
+            cache.bytes >> 20,
+            cache.shared_by
+        )
+    })
+}
+
+fn is_virtual(all: &Measurements) -> bool {
+    matches!(&all.host.virtualisation, Seen::Value(kind) if kind.contains("virtual"))
+}
+
+/// What qualifies all of them.
+pub(super) fn of_all(all: &Measurements, rungs: &[Rung]) -> Vec<String> {
+    let mut limits = Vec::new();
+    let is_memory = |rung: &Rung| rung.about.group == Group::Memory && rung.ns.value().is_some();
+    if is_virtual(all) && rungs.iter().any(is_memory) {
+        limits.push(
+            "a virtual machine: a miss of the TLB walks two page tables, and processors, caches and memory may be shared"
+                .to_owned(),
+        );
+    }
+    if let Seen::Value(source) = &all.machine.clocksource
+        && !FAST.contains(&source.as_str())
+    {
+        limits.push(format!(
+            "the clock source {source} is read by a system call: short samples have that in them\n\
+             try: cat /sys/devices/system/clocksource/clocksource0/available_clocksource"
+        ));
+    }
+    limits.extend(stated_frequency(all, rungs));
+    if all.interrupted {
+        let missing =
+            all.rungs.iter().filter(|rung| matches!(rung.outcome, Err(Unmeasured::Unseen(_)))).count();
+        limits.push(format!("it was ended early; {missing} rungs are missing"));
+    }
+    limits
+}
+
+/// The frequency that was found, beside the one that is stated.
+fn stated_frequency(all: &Measurements, rungs: &[Rung]) -> Option<String> {
+    let cycle = rungs.iter().find(|rung| rung.about.id == "cycle")?.ns.value()?.median;
+    let found = 1e3 / cycle;
+    let (stated, by) = match (&all.machine.stated_mhz, &all.machine.max_mhz) {
+        (Seen::Value(stated), _) => (*stated, "now"),
+        (_, Seen::Value(max)) => (*max, "at most"),
+        _ => return None,
+    };
+    ((found / stated - 1.0).abs() > CHANGED).then(|| {
+        format!(
+            "the core runs at {:.2} GHz by its cycles; the kernel states {:.2} GHz {by}, which is not that of this core",
+            found / 1e3,
+            stated / 1e3
+        )
+    })
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use model::ladder::{About, Asked, Cache, Conditions};
+    use model::recording::Host;
+
+    pub(in crate::ladder) fn about(id: &str) -> About {
+        let text = String::new;
+        About {
+            id: id.to_owned(),
+            group: Group::Memory,
+            what: text(),
+            excludes: text(),
+            method: text(),
+            source: text(),
+            needs: text(),
+        }
+    }
+
+    fn one(id: &str, conditions: Conditions) -> Measured {
+        Measured { about: about(id), outcome: Ok(samples()), conditions }
+    }
+
+    fn samples() -> Samples {
+        Samples { per_op_ns: vec![1.0; 9], ops_per_sample: 20_000, clock_cost_ns: 20.0, ..Samples::default() }
+    }
+
+    pub(in crate::ladder) fn measured(virtualisation: Seen<String>) -> Measurements {
+        let unseen = || Seen::unseen("not stated");
+        Measurements {
+            host: Host {
+                name: "h".into(),
+                kernel: "6".into(),
+                arch: "x86_64".into(),
+                cpus: 2,
+                memory_bytes: 1 << 30,
+                virtualisation,
+            },
+            machine: Machine {
+                cpu: Seen::Absent,
+                caches: vec![Cache { level: 3, bytes: 260 << 20, line_bytes: 64, shared_by: 2 }],
+                page_bytes: 4096,
+                nodes: 1,
+                cpus_allowed: vec![0, 1],
+                stated_mhz: Seen::unseen("not stated"),
+                max_mhz: Seen::unseen("not stated"),
+                governor: unseen(),
+                clocksource: Seen::Value("hpet".into()),
+                memory_free_bytes: 1 << 30,
+            },
+            started_at: "2026-11-21T00:00:00Z".into(),
+            asked: Asked::default(),
+            clock_cost_ns: 20.0,
+            rungs: Vec::new(),
+            curve: Seen::Absent,
+            took_ns: 1,
+            interrupted: false,
+        }
+    }
+
+    #[test]
+    fn what_happened_meanwhile_is_said_and_nothing_else() {
+        let quiet = Conditions {
+            took_ns: 500_000_000,
+            waited_ns: 1_000_000,
+            steal_ns: 10_000_000,
+            cycle_ns: vec![0.3, 0.301],
+        };
+        assert_eq!(of_rung(&one("l1", quiet.clone()), &samples(), &measured(Seen::Absent)), [""; 0]);
+        for (conditions, said) in [
+            (Conditions { steal_ns: 100_000_000, ..quiet.clone() }, "more than 10 % of a processor"),
+            (Conditions { waited_ns: 250_000_000, ..quiet.clone() }, "more than 25 % of the time"),
+            (Conditions { cycle_ns: vec![0.5, 0.25], ..quiet.clone() }, "from 2.00 to 4.00 GHz"),
+        ] {
+            let limits = of_rung(&one("l1", conditions), &samples(), &measured(Seen::Absent));
+            assert!(limits.len() == 1 && limits[0].contains(said), "{limits:?}");
+        }
+        let short = Samples { ops_per_sample: 10, ..samples() };
+        assert!(
+            of_rung(&one("l1", quiet), &short, &measured(Seen::Absent))[0]
+                .starts_with("the clock's own cost")
+        );
+    }
+
+    #[test]
+    fn a_third_cache_that_is_too_large_is_shared_with_other_machines_but_only_in_a_virtual_one() {
+        let l3 = || one("l3", Conditions { took_ns: 1, ..Conditions::default() });
+        let said = of_rung(&l3(), &samples(), &measured(Seen::Value("a virtual machine".into())));
+        assert!(said.len() == 1 && said[0].contains("260 MiB for 2"), "{said:?}");
+        assert_eq!(of_rung(&l3(), &samples(), &measured(Seen::Absent)), [""; 0]);
+    }
+
+    #[test]
+    fn a_slow_clock_source_and_an_early_end_qualify_all() {
+        let mut host = measured(Seen::Absent);
+        assert!(of_all(&host, &[])[0].contains("hpet is read by a system call"));
+        host.machine.clocksource = Seen::Value("tsc".into());
+        assert_eq!(of_all(&host, &[]), [""; 0]);
+        host.interrupted = true;
+        assert!(of_all(&host, &[])[0].contains("ended early"));
+    }
+}

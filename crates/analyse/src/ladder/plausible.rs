@@ -1,0 +1,202 @@
+//! Whether a figure can be what it claims to be: against published figures of other machines, and against the other rungs
+//! of this one.
+
+use model::ladder::{Plausible, Rung, Verdict};
+
+/// Where published figures of a rung lie, with some room on both sides. A figure outside is not wrong for sure, but worth
+/// doubting.
+struct Published {
+    id: &'static str,
+    lo_ns: f64,
+    hi_ns: f64,
+    source: &'static str,
+}
+
+/// Of machines from 1 to 6 GHz, from small boards to two sockets.
+const PUBLISHED: &[Published] = &[
+    Published { id: "cycle", lo_ns: 0.16, hi_ns: 2.0, source: "cores of 0.5 to 6.2 GHz" },
+    Published {
+        id: "branch-miss",
+        lo_ns: 1.5,
+        hi_ns: 25.0,
+        source: "10 to 25 cycles: A. Fog, The microarchitecture of Intel, AMD and VIA CPUs",
+    },
+    Published {
+        id: "l2",
+        lo_ns: 1.5,
+        hi_ns: 25.0,
+        source: "3.65 ns (Xeon 6962P), 3.8 ns (EPYC 9654), 5.4 ns (Graviton2), 15 to 21 ns (Cortex-A53)",
+    },
+    Published {
+        id: "l3",
+        lo_ns: 6.0,
+        hi_ns: 100.0,
+        source: "13 to 21 ns (EPYC 9654), 28.8 ns (Graviton2), 60 ns (Xeon 6962P)",
+    },
+    Published {
+        id: "dram",
+        lo_ns: 50.0,
+        hi_ns: 300.0,
+        source: "95 ns (Graviton2), 105 ns (i.MX8M Plus), 110 ns (EPYC 9654), 137 ns (Xeon 6962P)",
+    },
+    Published {
+        id: "dram-remote",
+        lo_ns: 90.0,
+        hi_ns: 600.0,
+        source: "199 ns (EPYC 9654), 275 ns (Xeon 6962P)",
+    },
+    Published {
+        id: "core-to-core",
+        lo_ns: 10.0,
+        hi_ns: 400.0,
+        source: "28 to 182 ns (EPYC 9654), 47 ns (Graviton2), 57 to 115 ns (Xeon 6962P)",
+    },
+];
+
+/// How a rung must lie to another: at least so many times it, and at most.
+struct Relation {
+    id: &'static str,
+    of: &'static str,
+    lo: f64,
+    hi: f64,
+    /// What it would be otherwise.
+    else_it: &'static str,
+}
+
+const RELATIONS: &[Relation] = &[
+    Relation {
+        id: "add",
+        of: "cycle",
+        lo: 0.95,
+        hi: 1.1,
+        else_it: "one of the two chains is not one cycle a link here",
+    },
+    Relation {
+        id: "multiply",
+        of: "cycle",
+        lo: 1.9,
+        hi: 6.0,
+        else_it: "the multiplications did not wait for each other",
+    },
+    Relation {
+        id: "l1",
+        of: "cycle",
+        lo: 2.7,
+        hi: 7.5,
+        else_it: "it is not a dependent load that hits the first cache",
+    },
+    Relation {
+        id: "l2",
+        of: "l1",
+        lo: 1.5,
+        hi: 20.0,
+        else_it: "the loads do not come from the second cache",
+    },
+    Relation { id: "l3", of: "l2", lo: 1.3, hi: 40.0, else_it: "the loads do not come from the third cache" },
+    Relation { id: "dram", of: "l3", lo: 1.3, hi: 50.0, else_it: "the loads do not come from memory" },
+    Relation { id: "dram-loaded", of: "dram", lo: 0.9, hi: 40.0, else_it: "the memory was not under load" },
+    Relation {
+        id: "dram-remote",
+        of: "dram",
+        lo: 1.05,
+        hi: 6.0,
+        else_it: "the memory is not on another node",
+    },
+];
+
+pub(super) fn unknown(why: &str) -> Plausible {
+    Plausible { verdict: Verdict::Unknown, why: why.to_owned() }
+}
+
+/// The verdict on a rung, given those below it.
+pub(super) fn judge(rung: &Rung, below: &[Rung]) -> Plausible {
+    let Some(ns) = rung.ns.value() else { return unknown("nothing was measured") };
+    let name = rung.about.id.split('@').next().unwrap_or_default();
+    let ns = ns.median;
+    if ns <= 0.0 {
+        return doubtful(
+            "nothing takes no time: what is taken off is more than what was measured".to_owned(),
+        );
+    }
+    let sound = |id: &str| {
+        below.iter().find(|other| other.about.id == id && other.plausible.verdict != Verdict::Doubtful)
+    };
+    let median = |id: &str| sound(id)?.ns.value().map(|other| other.median);
+    let mut agrees = Vec::new();
+    for relation in RELATIONS.iter().filter(|relation| relation.id == name) {
+        let Some(of) = median(relation.of).filter(|of| *of > 0.0) else { continue };
+        let times = ns / of;
+        if times < relation.lo || times > relation.hi {
+            return doubtful(format!("{times:.2} times {}: {}", relation.of, relation.else_it));
+        }
+        agrees.push(format!("{times:.1} times {}", relation.of));
+    }
+    for published in PUBLISHED.iter().filter(|published| published.id == name) {
+        if ns < published.lo_ns || ns > published.hi_ns {
+            return doubtful(format!("published: {}", published.source));
+        }
+        agrees.push(format!("published: {}", published.source));
+    }
+    if agrees.is_empty() {
+        return unknown("no published figure is known to dwell");
+    }
+    Plausible { verdict: Verdict::Plausible, why: agrees.join("; ") }
+}
+
+fn doubtful(why: String) -> Plausible {
+    Plausible { verdict: Verdict::Doubtful, why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ladder::limits::tests::about;
+    use model::Seen;
+    use model::ladder::Interval;
+
+    fn rung(id: &str, ns: f64) -> Rung {
+        Rung {
+            about: about(id),
+            ns: Seen::Value(Interval { median: ns, lo: ns, hi: ns }),
+            spread_ns: Seen::Absent,
+            samples: 1,
+            ops_per_sample: 1,
+            bytes_per_s: Seen::Absent,
+            limits: Vec::new(),
+            plausible: unknown(""),
+        }
+    }
+
+    #[test]
+    fn a_real_machine_is_plausible() {
+        let all = [("cycle", 0.27), ("add", 0.27), ("l1", 1.08), ("l2", 3.8), ("l3", 17.0), ("dram", 110.0)]
+            .map(|(id, ns)| rung(id, ns));
+        for rung in &all {
+            let found = judge(rung, &all);
+            assert_eq!(found.verdict, Verdict::Plausible, "{}: {}", rung.about.id, found.why);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_doubted() {
+        for (id, ns, beside, said) in [
+            ("dram", 20.0, ("l3", 17.0), "not come from memory"),
+            ("dram", 20.0, ("x", 1.0), "published"),
+            ("l1", 0.27, ("cycle", 0.27), "not a dependent load"),
+            ("cycle", 0.01, ("x", 1.0), "0.5 to 6.2 GHz"),
+            ("branch-miss", -0.3, ("x", 1.0), "no time"),
+        ] {
+            let all = [rung(id, ns), rung(beside.0, beside.1)];
+            let found = judge(&all[0], &all);
+            assert_eq!(found.verdict, Verdict::Doubtful, "{id} {ns}");
+            assert!(found.why.contains(said), "{}", found.why);
+        }
+    }
+
+    #[test]
+    fn what_nothing_is_known_of_is_not_judged() {
+        let all = [rung("frob", 5.0)];
+        assert_eq!(judge(&all[0], &all).verdict, Verdict::Unknown);
+        assert_eq!(judge(&rung("dram@x", 100.0), &all).verdict, Verdict::Plausible);
+    }
+}

@@ -1,0 +1,129 @@
+//! `dwell ladder` from outside: what it prints, what it promises, and that Ctrl-C shows what there is.
+
+mod support;
+
+use serde_json::Value;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn ladder(args: &[&str]) -> Command {
+    let mut command = Command::new(support::dwell());
+    command.arg("ladder").args(args).stdin(Stdio::null());
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    ladder(args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn schema() -> jsonschema::Validator {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/dwell.ladder.1.json");
+    let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+fn median(ladder: &Value, id: &str) -> f64 {
+    let rungs = ladder["rungs"].as_array().unwrap();
+    let rung = rungs.iter().find(|rung| rung["id"] == id).unwrap_or_else(|| panic!("no {id} in {rungs:#?}"));
+    rung["ns"]["median"].as_f64().unwrap_or_else(|| panic!("no figure: {rung:#}"))
+}
+
+#[test]
+fn a_whole_ladder_is_what_the_schema_says_and_levels_are_in_their_order() {
+    let _alone = support::alone();
+    let output = run(&["--quick", "--json", "-"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let ladder: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let errors: Vec<String> =
+        schema().iter_errors(&ladder).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    for rung in ladder["rungs"].as_array().unwrap() {
+        let seen = rung["ns"]["median"].is_number();
+        let reason = rung["ns"]["unseen"].is_string() || !rung["limits"].as_array().unwrap().is_empty();
+        assert!(seen || reason, "neither figure nor reason: {rung:#}");
+    }
+    // Factors that hold on a busy machine too: samples are short, and a median stands half of them being disturbed.
+    let [cycle, l1, dram] = ["cycle", "l1", "dram"].map(|id| median(&ladder, id));
+    assert!((0.1..3.0).contains(&cycle), "{cycle}");
+    assert!(l1 > cycle * 2.0 && dram > l1 * 10.0, "{cycle} {l1} {dram}");
+    let points = ladder["curve"]["points"].as_array().unwrap();
+    let at = |point: &Value| point["ns"]["median"].as_f64().unwrap();
+    assert!(points.len() >= 15 && at(&points[points.len() - 1]) > at(&points[0]) * 5.0, "{points:#?}");
+}
+
+#[test]
+fn what_is_asked_for_is_measured_and_nothing_else() {
+    let output = run(&["--quick", "--only", "cycle,lock", "--width", "80", "--color", "never"]);
+    let page = text(&output.stdout);
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", text(&output.stderr));
+    let has = |id: &str| page.lines().any(|line| line.trim_start().starts_with(&format!("{id} ")));
+    assert!(has("cycle") && has("lock") && !has("l1") && !has("curve"), "{page}");
+}
+
+#[test]
+fn what_is_no_rung_is_refused_with_the_way_to_find_one() {
+    let output = run(&["--only", "l1,warp"]);
+    assert_eq!(output.status.code(), Some(125));
+    let said = text(&output.stderr);
+    assert!(said.contains("\"warp\"") && said.contains("try: dwell ladder --list"), "{said}");
+    let list = text(&run(&["--list"]).stdout);
+    assert!(["core", "memory"].iter().all(|group| list.lines().any(|line| line == *group)), "{list}");
+    assert!(list.lines().any(|line| line.trim_start().starts_with("l1 ")), "{list}");
+}
+
+#[test]
+fn pictures_and_json_go_to_files_of_their_own() {
+    let [svg, png] = ["ladder.svg", "ladder.png"].map(support::fresh);
+    let [svg_path, png_path] = [&svg, &png].map(|path| path.to_str().unwrap());
+    let output = run(&["--quick", "--only", "cycle", "-q", "--svg", svg_path, "--png", png_path]);
+    assert!(output.status.success() && output.stdout.is_empty(), "{}", text(&output.stderr));
+    let drawn = std::fs::read_to_string(&svg).unwrap();
+    assert!(drawn.starts_with("<svg ") && drawn.contains(">cycle<"), "{drawn}");
+    assert!(std::fs::read(&png).unwrap().starts_with(b"\x89PNG"));
+    let output = run(&["--only", "cycle", "--svg", svg_path, "--png", svg_path]);
+    assert!(text(&output.stderr).contains("two outputs cannot go to the same place"));
+    assert_eq!(std::fs::read_to_string(&svg).unwrap(), drawn, "what was there is still there");
+    [svg, png].iter().for_each(|path| std::fs::remove_file(path).unwrap());
+}
+
+#[test]
+fn options_that_no_rung_uses_are_refused() {
+    let files = text(&run(&["--list"]).stdout).lines().any(|line| line == "files");
+    let output = run(&["--dir", ".", "--only", "cycle", "--quick", "-q"]);
+    assert_eq!(output.status.success(), files, "{}", text(&output.stderr));
+}
+
+#[test]
+fn an_interrupt_shows_what_there_is_and_is_no_failure() {
+    let mut child = ladder(&["--width", "80"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(2_500));
+    let begun = Instant::now();
+    let id = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    let mut page = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut page).unwrap();
+    assert!(child.wait().unwrap().success(), "{page}");
+    // Whole, it takes far longer; the bound is for machines that are busy with the other tests.
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert!(page.contains("ended early") && page.contains("cycle"), "{page}");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_said_before_anything_is_measured() {
+    let begun = Instant::now();
+    let output = run(&["--json", "/no/such/directory/ladder.json"]);
+    assert_eq!(output.status.code(), Some(125));
+    assert!(text(&output.stderr).contains("cannot write"), "{}", text(&output.stderr));
+    assert!(begun.elapsed() < Duration::from_secs(10));
+}

@@ -1,0 +1,300 @@
+//! The latency ladder: a page for a terminal, with every rung on one logarithmic axis, and the JSON of `dwell.ladder/1`.
+
+mod axis;
+mod picture;
+mod raster;
+mod svg;
+
+use crate::Look;
+use crate::clean::width;
+use crate::json::visible;
+use crate::paint::{Ink, Line};
+use crate::units;
+use axis::Axis;
+use model::Seen;
+use model::ladder::{Group, Interval, Ladder, Rung, Verdict};
+
+/// Blanks between columns.
+const GAP: usize = 2;
+/// Columns of the axis, at least; a page that has less shows figures only.
+const AXIS: usize = 20;
+/// Pages narrower than this leave out the interval.
+const WIDE: usize = 76;
+
+/// The ladder as indented JSON, with a newline at its end.
+pub fn json(ladder: &Ladder) -> String {
+    // Only a map with keys that are no strings could fail: there is none.
+    visible(&serde_json::to_string_pretty(ladder).expect("a ladder has string keys only"))
+}
+
+/// The page, with a newline after each line.
+pub fn terminal(ladder: &Ladder, look: Look) -> String {
+    let mut notes = Notes::default();
+    let mut parts = vec![head(ladder, look), chart(ladder, look, &mut notes), curve(ladder, look)];
+    parts.push(missing(ladder, look));
+    parts.push(notes.lines(look));
+    parts.push(ladder.limits.iter().flat_map(|limit| paragraphs(look, Line::new(look), limit, 2)).collect());
+    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let text = |part: &Vec<Line>| part.iter().map(|line| line.render() + "\n").collect::<String>();
+    parts.iter().map(text).collect::<Vec<_>>().join("\n")
+}
+
+/// The ladder as a picture: an SVG document.
+pub fn svg(ladder: &Ladder) -> String {
+    svg::draw(&picture::of(ladder))
+}
+
+/// The same picture as the bytes of a PNG file.
+pub fn png(ladder: &Ladder) -> Vec<u8> {
+    raster::draw(&picture::of(ladder))
+}
+
+/// A latency: `0.27 ns`, `98.4 ns`, `1.23 us`.
+pub fn latency(ns: f64) -> String {
+    if ns.abs() < 999.5 {
+        let sign = if ns < 0.0 { "-" } else { "" };
+        return format!("{sign}{} ns", units::three_digits(ns.abs()));
+    }
+    units::duration(ns.max(0.0).round() as u64)
+}
+
+/// A rate: `31.2 GB/s`. Decimal, as memory and disks are sold.
+fn rate(bytes_per_s: f64) -> String {
+    let scales = [(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")];
+    let found = scales.into_iter().find(|(scale, _)| bytes_per_s >= scale * 0.9995);
+    let (scale, unit) = found.unwrap_or((1.0, "B/s"));
+    format!("{} {unit}", units::three_digits(bytes_per_s / scale))
+}
+
+fn range(interval: &Interval, look: Look) -> String {
+    let (lo, hi) = (latency(interval.lo), latency(interval.hi));
+    match (lo.rsplit_once(' '), hi.rsplit_once(' ')) {
+        _ if lo == hi => hi,
+        (Some((figure, lo_unit)), Some((_, hi_unit))) if lo_unit == hi_unit => {
+            format!("{figure}{}{hi}", look.dash())
+        }
+        _ => format!("{lo} {} {hi}", look.dash()),
+    }
+}
+
+/// Which machine, and when.
+fn head(ladder: &Ladder, look: Look) -> Vec<Line> {
+    let host = &ladder.host;
+    let cpu = ladder.machine.cpu.value().map_or("a processor without a name", String::as_str);
+    let mut line = Line::new(look)
+        .add(Ink::Bold, &host.name)
+        .add(Ink::Plain, &format!(": {cpu}, "))
+        .glued(Ink::Plain, &units::counted(u64::from(host.cpus), "processor"))
+        .add(Ink::Plain, ", ")
+        .glued(Ink::Plain, &units::bytes(host.memory_bytes))
+        .add(Ink::Plain, &format!(", Linux {}", host.kernel));
+    if let Seen::Value(kind) = &host.virtualisation {
+        line = line.add(Ink::Plain, &format!(", {kind}"));
+    }
+    let cycle = ladder.rungs.iter().find(|rung| rung.about.id == "cycle").and_then(|rung| rung.ns.value());
+    if let Some(cycle) = cycle.filter(|cycle| cycle.median > 0.0) {
+        line = line
+            .add(Ink::Plain, ", ")
+            .glued(Ink::Plain, &format!("{:.2} GHz", 1.0 / cycle.median))
+            .add(Ink::Plain, " by its cycles");
+    }
+    let when = format!("{}, in {}", ladder.started_at, units::duration(ladder.took_ns));
+    let mut lines = line.wrap(GAP);
+    lines.extend(Line::new(look).add(Ink::Dim, &when).wrap(GAP));
+    lines
+}
+
+/// One line of the chart, before it is known how wide the columns are.
+struct Row<'a> {
+    rung: &'a Rung,
+    name: String,
+    figure: String,
+    interval: String,
+    rate: String,
+    marks: String,
+    ns: Interval,
+}
+
+fn chart(ladder: &Ladder, look: Look, notes: &mut Notes) -> Vec<Line> {
+    let rows: Vec<Row> = ladder.rungs.iter().filter_map(|rung| row(rung, look, notes)).collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let most = |of: for<'r> fn(&'r Row<'r>) -> &'r str, least: usize| {
+        rows.iter().map(|row| width(of(row))).max().unwrap_or(0).max(least)
+    };
+    let names = most(|row| &row.name, 5).min(look.columns() / 3);
+    let figures = most(|row| &row.figure, "median".len());
+    let with_interval = look.columns() >= WIDE;
+    let intervals = if with_interval { most(|row| &row.interval, "95 %".len()) } else { 0 };
+    let rates = if rows.iter().any(|row| !row.rate.is_empty()) && look.columns() >= WIDE + 20 {
+        most(|row| &row.rate, "read".len())
+    } else {
+        0
+    };
+    let marks = most(|row| &row.marks, 0);
+    let figure_end = GAP + names + GAP + figures;
+    let mut end = figure_end;
+    let mut column = |wide: usize| {
+        end += if wide > 0 { GAP + wide } else { 0 };
+        end
+    };
+    let interval_end = column(intervals);
+    let rate_end = column(rates);
+    let mark_end = column(marks);
+    let left = look.columns().saturating_sub(mark_end + GAP);
+    let axis = (left >= AXIS).then(|| Axis::new(left.min(72), look));
+
+    let right = |line: Line, end: usize, ink: Ink, text: &str| {
+        line.pad_to(end.saturating_sub(width(text))).add(ink, text)
+    };
+    let mut lines = Vec::new();
+    let mut header = right(Line::new(look), figure_end, Ink::Dim, "median");
+    if intervals > 0 {
+        header = right(header, interval_end, Ink::Dim, "95 %");
+    }
+    if rates > 0 {
+        header = right(header, rate_end, Ink::Dim, "read");
+    }
+    if let Some(axis) = &axis {
+        header = axis.labels(header.pad_to(mark_end + GAP));
+    }
+    lines.push(header.cut());
+    let mut group = None;
+    for row in &rows {
+        if group != Some(row.rung.about.group) {
+            group = Some(row.rung.about.group);
+            lines.push(Line::new(look).add(Ink::Bold, row.rung.about.group.name()).cut());
+        }
+        let ink = if row.rung.plausible.verdict == Verdict::Doubtful { Ink::Warn } else { Ink::Plain };
+        let name = Line::new(look).pad_to(GAP).add(Ink::Plain, &row.name).cut_to(GAP + names);
+        let mut line = right(name, figure_end, ink, &row.figure);
+        if intervals > 0 {
+            line = right(line, interval_end, Ink::Dim, &row.interval);
+        }
+        if rates > 0 {
+            line = right(line, rate_end, Ink::Dim, &row.rate);
+        }
+        if marks > 0 {
+            line = right(line, mark_end, Ink::Dim, &row.marks);
+        }
+        if let Some(axis) = &axis {
+            let far = row.rung.spread_ns.value().map_or(row.ns.hi, |spread| spread.p90);
+            line = axis.bar(line.pad_to(mark_end + GAP), row.ns.median, far);
+        }
+        lines.push(line.cut());
+    }
+    lines
+}
+
+fn row<'a>(rung: &'a Rung, look: Look, notes: &mut Notes) -> Option<Row<'a>> {
+    let ns = *rung.ns.value()?;
+    let mut marks: Vec<usize> = rung.limits.iter().map(|limit| notes.number(limit)).collect();
+    if rung.plausible.verdict == Verdict::Doubtful {
+        marks.push(notes.number(&format!("doubtful: {}", rung.plausible.why)));
+    }
+    marks.sort_unstable();
+    marks.dedup();
+    let marks: Vec<String> = marks.into_iter().map(|mark| mark.to_string()).collect();
+    Some(Row {
+        rung,
+        name: crate::clean(&rung.about.id, look.unicode),
+        figure: latency(ns.median),
+        interval: range(&ns, look),
+        rate: rung.bytes_per_s.value().map_or_else(String::new, |found| rate(found.median)),
+        marks: marks.join(","),
+        ns,
+    })
+}
+
+/// Footnotes, each text once.
+#[derive(Default)]
+struct Notes(Vec<String>);
+
+impl Notes {
+    /// The number of a text, from 1.
+    fn number(&mut self, text: &str) -> usize {
+        let at = self.0.iter().position(|known| known == text);
+        at.unwrap_or_else(|| {
+            self.0.push(text.to_owned());
+            self.0.len() - 1
+        }) + 1
+    }
+
+    fn lines(&self, look: Look) -> Vec<Line> {
+        let number = |at: usize| Line::new(look).add(Ink::Dim, &format!("{:>3}  ", at + 1));
+        self.0.iter().enumerate().flat_map(|(at, text)| paragraphs(look, number(at), text, 5)).collect()
+    }
+}
+
+/// A text of several lines (a limit and its remedy), each a paragraph of its own behind `lead`.
+fn paragraphs(look: Look, lead: Line, text: &str, indent: usize) -> Vec<Line> {
+    let mut lead = Some(lead);
+    let line = |part: &str| {
+        let line = lead.take().unwrap_or_else(|| Line::new(look).pad_to(indent));
+        line.add(Ink::Plain, part).wrap(indent)
+    };
+    text.lines().flat_map(line).collect()
+}
+
+/// Where caches end.
+fn curve(ladder: &Ladder, look: Look) -> Vec<Line> {
+    let Seen::Value(curve) = &ladder.curve else { return Vec::new() };
+    let mut lines = Vec::new();
+    for edge in &curve.edges {
+        let line = match &edge.level {
+            Some(level) => Line::new(look).add(Ink::Plain, level).add(Ink::Plain, " ends at about "),
+            None => Line::new(look).add(Ink::Plain, "latency also rises at about "),
+        };
+        let line = line
+            .glued(Ink::Bold, &units::bytes(edge.bytes))
+            .add(Ink::Plain, ": ")
+            .glued(Ink::Plain, &latency(edge.below_ns))
+            .add(Ink::Plain, " below, ")
+            .glued(Ink::Plain, &latency(edge.above_ns))
+            .add(Ink::Plain, " above");
+        lines.extend(line.wrap(GAP));
+    }
+    lines
+}
+
+/// What has no figure, and why.
+fn missing(ladder: &Ladder, look: Look) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for rung in &ladder.rungs {
+        let why = match &rung.ns {
+            Seen::Value(_) => continue,
+            Seen::Absent => rung.limits.first().map_or("this machine has none", String::as_str),
+            Seen::Unseen(why) => why,
+        };
+        let lead = Line::new(look).add(Ink::Plain, &rung.about.id).add(Ink::Dim, " not measured: ");
+        lines.extend(paragraphs(look, lead, why, GAP));
+    }
+    if let Seen::Unseen(why) = &ladder.curve
+        && ladder.asked.only.is_empty()
+    {
+        let lead = Line::new(look).add(Ink::Plain, "curve").add(Ink::Dim, " not measured: ");
+        lines.extend(paragraphs(look, lead, why, GAP));
+    }
+    lines
+}
+
+/// What can be measured, for `--list`.
+pub fn list(abouts: &[model::ladder::About], look: Look) -> String {
+    let names = abouts.iter().map(|about| width(&about.id)).max().unwrap_or(0);
+    let mut lines = Vec::new();
+    let mut group: Option<Group> = None;
+    for about in abouts {
+        if group != Some(about.group) {
+            group = Some(about.group);
+            lines.push(Line::new(look).add(Ink::Bold, about.group.name()));
+        }
+        let mut line = Line::new(look).pad_to(GAP).add(Ink::Plain, &about.id).pad_to(2 * GAP + names);
+        line = line.add(Ink::Plain, &about.what);
+        if !about.needs.is_empty() {
+            line = line.add(Ink::Dim, &format!("; needs {}", about.needs));
+        }
+        lines.extend(line.wrap(2 * GAP + names));
+    }
+    lines.iter().map(|line| line.render() + "\n").collect()
+}

@@ -1,0 +1,102 @@
+//! The logarithmic axis from 0.1 ns to 1 s, in character cells.
+
+use crate::Look;
+use crate::clean::width;
+use crate::paint::{Ink, Line};
+
+/// Ends of the axis, as powers of ten of a nanosecond.
+const FIRST: f64 = -1.0;
+const LAST: f64 = 9.0;
+/// What stands at each power of ten.
+const LABELS: [&str; 11] =
+    ["0.1ns", "1ns", "10ns", "100ns", "1us", "10us", "100us", "1ms", "10ms", "100ms", "1s"];
+
+pub(super) struct Axis {
+    columns: usize,
+    look: Look,
+}
+
+impl Axis {
+    /// An axis in so many columns, the last label included.
+    pub(super) fn new(columns: usize, look: Look) -> Self {
+        let last = LABELS.last().map_or(0, |label| width(label));
+        Self { columns: columns.saturating_sub(last), look }
+    }
+
+    /// How many eighths of a cell lie between the left end and `ns`. What lies beyond an end is at the end.
+    fn eighths(&self, ns: f64) -> usize {
+        if ns.is_nan() || ns <= 0.0 {
+            return 0;
+        }
+        let share = ((ns.log10() - FIRST) / (LAST - FIRST)).clamp(0.0, 1.0);
+        (share * (self.columns * 8) as f64).round() as usize
+    }
+
+    /// Labels at the powers of ten, as many as fit beside each other.
+    pub(super) fn labels(&self, mut line: Line) -> Line {
+        let begin = line.width();
+        let mut free = 0;
+        for (power, label) in LABELS.iter().enumerate() {
+            let at = self.columns * power / (LABELS.len() - 1);
+            if at < free {
+                continue;
+            }
+            line = line.pad_to(begin + at).add(Ink::Dim, label);
+            free = at + width(label) + 1;
+        }
+        line
+    }
+
+    /// A bar up to `median`, and lighter up to `far`.
+    pub(super) fn bar(&self, line: Line, median: f64, far: f64) -> Line {
+        const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+        let eighths = self.eighths(median).max(1);
+        let (full, part, light) =
+            if self.look.unicode { ("█", PARTS[eighths % 8], "░") } else { ("#", "", "-") };
+        // Without eighths a bar is rounded to cells.
+        let cells = if self.look.unicode { eighths / 8 } else { (eighths + 4) / 8 };
+        let bar = full.repeat(cells) + part;
+        let lighter = (self.eighths(far) / 8).saturating_sub(width(&bar));
+        line.add(Ink::Plain, &bar).add(Ink::Dim, &light.repeat(lighter))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOOK: Look = Look { width: 100, colour: false, unicode: true };
+
+    #[test]
+    fn each_power_of_ten_is_a_tenth_of_the_axis() {
+        let axis = Axis::new(52, LOOK);
+        for (ns, cells) in
+            [(0.1, 0), (1.0, 5), (1000.0, 20), (1e9, 50), (1e12, 50), (0.01, 0), (-3.0, 0), (f64::NAN, 0)]
+        {
+            assert_eq!(axis.eighths(ns), cells * 8, "{ns}");
+        }
+    }
+
+    #[test]
+    fn a_bar_is_never_nothing_and_never_beyond_the_axis() {
+        for unicode in [true, false] {
+            let axis = Axis::new(30, Look { unicode, ..LOOK });
+            for ns in [0.0, 0.1, 0.11, 5.0, 123.0, 1e9, 1e15] {
+                let line = axis.bar(Line::new(axis.look), ns, ns * 3.0);
+                assert!(line.width() <= 30, "{ns}");
+                assert!(!unicode || line.width() > 0, "{ns}");
+            }
+        }
+    }
+
+    #[test]
+    fn labels_stand_where_their_bars_end_as_many_as_fit() {
+        let text = |columns| Axis::new(columns, LOOK).labels(Line::new(LOOK)).render();
+        assert_eq!(
+            text(72),
+            "0.1ns  1ns    10ns   100ns  1us    10us   100us  1ms    10ms   100ms  1s".to_owned()
+        );
+        assert!(text(24).starts_with("0.1ns"));
+        assert!((22..80).all(|columns| width(&text(columns)) <= columns));
+    }
+}

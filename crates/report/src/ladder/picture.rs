@@ -1,0 +1,223 @@
+//! The ladder as a picture: shapes with places and colours, which [`super::svg`] and [`super::raster`] draw alike.
+
+use super::{latency, range};
+use crate::Look;
+use crate::clean;
+use crate::units;
+use model::Seen;
+use model::ladder::{Curve, Ladder, Rung, Verdict};
+
+/// Pixels: a character, a line of text, the margin.
+pub(super) const CHAR: i32 = 8;
+pub(super) const ROW: i32 = 22;
+const MARGIN: i32 = 24;
+/// Where the axis begins and how wide a power of ten is.
+const AXIS_X: i32 = 200;
+const DECADE: i32 = 78;
+/// Right of the axis: the figure and its interval.
+const FIGURES: i32 = 250;
+const CURVE_HEIGHT: i32 = 300;
+const BAR: i32 = 12;
+/// Longest text that is drawn; what is longer ends in dots.
+const TEXT_MOST: usize = 120;
+
+const LABELS: [&str; 11] =
+    ["0.1 ns", "1 ns", "10 ns", "100 ns", "1 us", "10 us", "100 us", "1 ms", "10 ms", "100 ms", "1 s"];
+
+/// Colours as 0xRRGGBB; of the bars two that colour-blind eyes tell apart too (Okabe and Ito).
+pub(super) const PAPER: u32 = 0xff_ff_ff;
+const INK: u32 = 0x22_22_22;
+const FAINT: u32 = 0x77_77_77;
+const GRID: u32 = 0xdd_dd_dd;
+const BLUE: u32 = 0x00_72_b2;
+const ORANGE: u32 = 0xd5_5e_00;
+
+/// What a text's place is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// One thing to draw.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Shape {
+    Rect {
+        x: i32,
+        y: i32,
+        width: i32,
+        height: i32,
+        colour: u32,
+    },
+    Line {
+        points: Vec<(i32, i32)>,
+        colour: u32,
+        width: u32,
+    },
+    /// `y` is the base line. The text is clean and ASCII.
+    Text {
+        x: i32,
+        y: i32,
+        anchor: Anchor,
+        bold: bool,
+        colour: u32,
+        text: String,
+    },
+}
+
+/// Shapes and the size of the paper.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Picture {
+    pub(super) width: i32,
+    pub(super) height: i32,
+    pub(super) shapes: Vec<Shape>,
+}
+
+/// The picture of a ladder.
+pub(super) fn of(ladder: &Ladder) -> Picture {
+    let width = AXIS_X + DECADE * 10 + FIGURES + MARGIN;
+    let mut picture = Picture { width, height: MARGIN, shapes: Vec::new() };
+    picture.head(ladder);
+    let rungs: Vec<_> = ladder.rungs.iter().filter(|rung| rung.ns.value().is_some()).collect();
+    if !rungs.is_empty() {
+        picture.bars(&rungs);
+    }
+    if let Seen::Value(curve) = &ladder.curve
+        && curve.points.len() > 1
+    {
+        picture.curve(curve);
+    }
+    picture.height += MARGIN;
+    picture
+}
+
+/// Pixels right of the axis' begin for a latency.
+fn along(ns: f64) -> i32 {
+    if ns.is_nan() || ns <= 0.0 {
+        return 0;
+    }
+    ((ns.log10() + 1.0).clamp(0.0, 10.0) * f64::from(DECADE)).round() as i32
+}
+
+impl Picture {
+    fn text(&mut self, x: i32, y: i32, anchor: Anchor, bold: bool, colour: u32, text: &str) {
+        let text = crate::clean::fit(&clean(text, false), TEXT_MOST, false);
+        self.shapes.push(Shape::Text { x, y, anchor, bold, colour, text });
+    }
+
+    fn head(&mut self, ladder: &Ladder) {
+        let host = &ladder.host;
+        let cpu = ladder.machine.cpu.value().map_or("a processor without a name", String::as_str);
+        self.height += ROW;
+        self.text(MARGIN, self.height, Anchor::Start, true, INK, &format!("{}: {cpu}", host.name));
+        self.height += ROW;
+        let virtualisation = host.virtualisation.value().map_or(String::new(), |kind| format!(", {kind}"));
+        let line = format!(
+            "{}, {}, Linux {}{virtualisation}, {}",
+            units::counted(u64::from(host.cpus), "processor"),
+            units::bytes(host.memory_bytes),
+            host.kernel,
+            ladder.started_at
+        );
+        self.text(MARGIN, self.height, Anchor::Start, false, FAINT, &line);
+        self.height += ROW;
+    }
+
+    fn bars(&mut self, rungs: &[&Rung]) {
+        let look = Look { width: 120, colour: false, unicode: false };
+        self.height += ROW;
+        let labels_y = self.height;
+        let top = labels_y + 6;
+        let mut y = top;
+        let mut rows = Vec::new();
+        let mut group = None;
+        for rung in rungs {
+            if group != Some(rung.about.group) {
+                group = Some(rung.about.group);
+                y += ROW;
+                rows.push((y, None, rung));
+            }
+            y += ROW;
+            rows.push((y, Some(()), rung));
+        }
+        let bottom = y + 8;
+        for (power, label) in LABELS.iter().enumerate() {
+            let x = AXIS_X + DECADE * power as i32;
+            self.shapes.push(Shape::Line { points: vec![(x, top), (x, bottom)], colour: GRID, width: 1 });
+            self.text(x, labels_y, Anchor::Middle, false, FAINT, label);
+        }
+        for (y, row, rung) in rows {
+            match row {
+                None => self.text(MARGIN, y, Anchor::Start, true, INK, rung.about.group.name()),
+                Some(()) => self.bar(rung, y, look),
+            }
+        }
+        self.height = bottom;
+    }
+
+    fn bar(&mut self, rung: &Rung, y: i32, look: Look) {
+        let Seen::Value(ns) = &rung.ns else { return };
+        let doubtful = rung.plausible.verdict == Verdict::Doubtful;
+        let colour = if doubtful { ORANGE } else { BLUE };
+        let name = crate::clean::fit(&clean(&rung.about.id, false), 21, false);
+        self.text(MARGIN + CHAR, y, Anchor::Start, false, INK, &name);
+        let width = along(ns.median).max(1);
+        self.shapes.push(Shape::Rect { x: AXIS_X, y: y - BAR + 1, width, height: BAR, colour });
+        if let Seen::Value(spread) = &rung.spread_ns {
+            let (lo, hi) = (AXIS_X + along(spread.p10), AXIS_X + along(spread.p90));
+            let middle = y - BAR / 2 + 1;
+            self.shapes.push(Shape::Line { points: vec![(lo, middle), (hi, middle)], colour: INK, width: 2 });
+        }
+        let x = AXIS_X + DECADE * 10 + 2 * CHAR;
+        self.text(x + 9 * CHAR, y, Anchor::End, true, INK, &latency(ns.median));
+        let note = if doubtful { " doubtful" } else { "" };
+        self.text(x + 10 * CHAR, y, Anchor::Start, false, FAINT, &format!("{}{note}", range(ns, look)));
+    }
+
+    /// Latency against size, both logarithmic.
+    fn curve(&mut self, curve: &Curve) {
+        self.height += 2 * ROW;
+        self.text(MARGIN, self.height, Anchor::Start, true, INK, "a load, by the size of the memory in use");
+        let top = self.height + ROW;
+        let bottom = top + CURVE_HEIGHT;
+        let (left, right) = (AXIS_X, AXIS_X + DECADE * 10);
+        let log = |bytes: u64| (bytes.max(1) as f64).log2();
+        let (first, last) = (log(curve.points[0].bytes), log(curve.points[curve.points.len() - 1].bytes));
+        let x = |bytes: u64| {
+            left + ((log(bytes) - first) / (last - first).max(1.0) * f64::from(right - left)).round() as i32
+        };
+        // From 0.1 ns up to the power of ten above the highest point.
+        let highest = curve.points.iter().map(|point| point.ns.median).fold(1.0, f64::max);
+        let decades = (highest.log10().ceil() as i32 + 1).clamp(2, 10);
+        let y = |ns: f64| {
+            let share = f64::from(along(ns)) / f64::from(DECADE * decades);
+            bottom - (share.min(1.0) * f64::from(CURVE_HEIGHT)).round() as i32
+        };
+        for (power, label) in LABELS.iter().enumerate().take(decades as usize + 1) {
+            let at = bottom - CURVE_HEIGHT * power as i32 / decades;
+            self.shapes.push(Shape::Line { points: vec![(left, at), (right, at)], colour: GRID, width: 1 });
+            self.text(left - CHAR, at + 4, Anchor::End, false, FAINT, label);
+        }
+        for power in (first.ceil() as u32..=last.floor() as u32).step_by(2) {
+            let bytes = 1_u64 << power;
+            let at = x(bytes);
+            self.shapes.push(Shape::Line { points: vec![(at, top), (at, bottom)], colour: GRID, width: 1 });
+            let label = match power {
+                ..20 => format!("{} KiB", bytes >> 10),
+                20..30 => format!("{} MiB", bytes >> 20),
+                _ => format!("{} GiB", bytes >> 30),
+            };
+            self.text(at, bottom + ROW, Anchor::Middle, false, FAINT, &label);
+        }
+        for edge in &curve.edges {
+            let at = x(edge.bytes);
+            self.shapes.push(Shape::Line { points: vec![(at, top), (at, bottom)], colour: ORANGE, width: 1 });
+            let name = edge.level.as_deref().unwrap_or("?");
+            self.text(at + 4, top + ROW / 2, Anchor::Start, false, ORANGE, name);
+        }
+        let points = curve.points.iter().map(|point| (x(point.bytes), y(point.ns.median))).collect();
+        self.shapes.push(Shape::Line { points, colour: BLUE, width: 2 });
+        self.height = bottom + ROW;
+    }
+}

@@ -1,0 +1,99 @@
+//! A picture as PNG, drawn with fonts of pixels: no font of the system is needed, and all machines draw the same.
+
+use super::picture::{Anchor, CHAR, PAPER, Picture, Shape};
+use embedded_graphics::mono_font::MonoTextStyle;
+use embedded_graphics::mono_font::ascii::{FONT_8X13, FONT_8X13_BOLD};
+use embedded_graphics::pixelcolor::Rgb888;
+use embedded_graphics::prelude::*;
+use embedded_graphics::primitives::{Polyline, PrimitiveStyle, Rectangle};
+use embedded_graphics::text::Text;
+use std::convert::Infallible;
+
+/// The picture as the bytes of a PNG file.
+pub(super) fn draw(picture: &Picture) -> Vec<u8> {
+    let mut canvas = Canvas::new(picture.width.max(1) as u32, picture.height.max(1) as u32);
+    for shape in &picture.shapes {
+        canvas.shape(shape);
+    }
+    canvas.png()
+}
+
+struct Canvas {
+    width: u32,
+    height: u32,
+    /// Three bytes a pixel, row by row.
+    pixels: Vec<u8>,
+}
+
+fn colour(rgb: u32) -> Rgb888 {
+    Rgb888::new((rgb >> 16) as u8, (rgb >> 8) as u8, rgb as u8)
+}
+
+impl Canvas {
+    fn new(width: u32, height: u32) -> Self {
+        let paper = colour(PAPER);
+        let pixels = [paper.r(), paper.g(), paper.b()].repeat((width * height) as usize);
+        Self { width, height, pixels }
+    }
+
+    fn shape(&mut self, shape: &Shape) {
+        let Ok(()) = match shape {
+            Shape::Rect { x, y, width, height, colour: fill } => {
+                let size = Size::new((*width).max(0) as u32, (*height).max(0) as u32);
+                let style = PrimitiveStyle::with_fill(colour(*fill));
+                Rectangle::new(Point::new(*x, *y), size).into_styled(style).draw(self)
+            }
+            Shape::Line { points, colour: stroke, width } => {
+                let points: Vec<_> = points.iter().map(|(x, y)| Point::new(*x, *y)).collect();
+                Polyline::new(&points)
+                    .into_styled(PrimitiveStyle::with_stroke(colour(*stroke), *width))
+                    .draw(self)
+            }
+            Shape::Text { x, y, anchor, bold, colour: fill, text } => {
+                let wide = text.len() as i32 * CHAR;
+                let x = match anchor {
+                    Anchor::Start => *x,
+                    Anchor::Middle => x - wide / 2,
+                    Anchor::End => x - wide,
+                };
+                let font = if *bold { &FONT_8X13_BOLD } else { &FONT_8X13 };
+                Text::new(text, Point::new(x, *y), MonoTextStyle::new(font, colour(*fill)))
+                    .draw(self)
+                    .map(drop)
+            }
+        };
+    }
+
+    fn png(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, self.width, self.height);
+        encoder.set_color(png::ColorType::Rgb);
+        encoder.set_depth(png::BitDepth::Eight);
+        let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(&self.pixels));
+        // Only a writer that fails, or a size that is not that of the pixels, could: there is neither.
+        written.expect("pixels in memory can be written to memory");
+        bytes
+    }
+}
+
+impl OriginDimensions for Canvas {
+    fn size(&self) -> Size {
+        Size::new(self.width, self.height)
+    }
+}
+
+impl DrawTarget for Canvas {
+    type Color = Rgb888;
+    type Error = Infallible;
+
+    fn draw_iter<I: IntoIterator<Item = Pixel<Rgb888>>>(&mut self, pixels: I) -> Result<(), Infallible> {
+        for Pixel(at, colour) in pixels {
+            let inside = (0..self.width as i32).contains(&at.x) && (0..self.height as i32).contains(&at.y);
+            if inside {
+                let first = (at.y as usize * self.width as usize + at.x as usize) * 3;
+                self.pixels[first..first + 3].copy_from_slice(&[colour.r(), colour.g(), colour.b()]);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,11 @@
+//! What one core does by itself: a cycle, an addition, a branch that was guessed wrongly.
+
+mod branch;
+pub(crate) mod cycle;
+pub(crate) mod pin;
+
+use crate::{Asked, Rung};
+
+pub(crate) fn rungs(_: &Asked) -> Vec<Rung> {
+    vec![cycle::rung(), cycle::addition(), cycle::multiplication(), branch::rung()]
+}

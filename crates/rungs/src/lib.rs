@@ -1,0 +1,105 @@
+//! What a latency ladder measures: one file a rung, or a close family of them.
+//!
+//! A [`Rung`] says what it is and how it is measured, and gives [`Samples`]: times as the clock gave them. It concludes
+//! nothing; medians, plausibility and cache edges are up to `analyse`. What needs unsafe code (mappings, loops in
+//! assembly) is in `sys`. A rung cleans up whatever it starts or writes, also when it is stopped early.
+//!
+//! To add a rung: a function that gives a [`Rung`] in a file of its group's directory, and its name in [`all`].
+
+mod bench;
+mod cpu;
+mod machine;
+mod memory;
+mod run;
+
+pub use bench::Bench;
+pub use machine::machine;
+pub use model::ladder::{About, Asked, Group, Samples, Unmeasured};
+pub use run::{Listener, list, measure};
+
+/// How a rung is measured: within the time and on the machine that the bench gives.
+pub type Measure = Box<dyn Fn(&Bench) -> Result<Samples, Unmeasured>>;
+
+/// One thing to measure.
+pub struct Rung {
+    /// What it says of itself.
+    pub about: About,
+    /// How many parts of the time it wants: 1 for most, more for what varies or must be warmed up.
+    pub parts: f64,
+    /// Whether the cycle is measured before and after it: for what is bound by the core's or the memory's clock.
+    pub watch_cycle: bool,
+    /// Measures it.
+    pub measure: Measure,
+}
+
+impl std::fmt::Debug for Rung {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rung").field("id", &self.about.id).finish_non_exhaustive()
+    }
+}
+
+/// All rungs, in the order they are measured and shown. Those of hosts and directories depend on what was asked.
+pub fn all(asked: &Asked) -> Vec<Rung> {
+    let groups: [fn(&Asked) -> Vec<Rung>; 2] = [cpu::rungs, memory::rungs];
+    groups.iter().flat_map(|rungs| rungs(asked)).collect()
+}
+
+/// Whether a rung was asked for, by its name (also without `@HOST`), its group's, or by not being particular.
+pub fn wanted(about: &About, asked: &Asked) -> bool {
+    let plain = about.id.split('@').next().unwrap_or(&about.id);
+    let meant = |name: &String| *name == about.id || name == plain || name == about.group.name();
+    asked.only.is_empty() || asked.only.iter().any(meant)
+}
+
+/// Makes an [`About`] of plain words.
+pub(crate) fn about(id: &str, group: Group, what: &str) -> About {
+    About {
+        id: id.to_owned(),
+        group,
+        what: what.to_owned(),
+        excludes: String::new(),
+        method: String::new(),
+        source: String::new(),
+        needs: String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_rung_says_what_it_is_under_a_name_of_its_own() {
+        let asked = Asked { hosts: vec!["localhost".into()], dir: Some(".".into()), ..Asked::default() };
+        let rungs = all(&asked);
+        let mut names = HashSet::new();
+        for Rung { about, parts, .. } in &rungs {
+            assert!(names.insert(about.id.clone()), "{} twice", about.id);
+            assert!(
+                about.id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-@".contains(c))
+            );
+            for text in [&about.what, &about.excludes, &about.method, &about.source] {
+                assert!(!text.is_empty() && !text.ends_with('.'), "{}: {text:?}", about.id);
+            }
+            assert!(*parts > 0.0, "{}", about.id);
+        }
+        assert!(rungs.is_sorted_by_key(|rung| rung.about.group), "groups are in the order of the ladder");
+    }
+
+    #[test]
+    fn rungs_are_asked_for_by_name_and_by_group() {
+        let asked =
+            |only: &[&str]| Asked { only: only.iter().map(|&o| o.to_owned()).collect(), ..Asked::default() };
+        let rung = about("round-trip@db.example", Group::Network, "a packet to a host and back");
+        for (only, is) in [
+            (&[][..], true),
+            (&["network"], true),
+            (&["round-trip"], true),
+            (&["l1", "round-trip@db.example"], true),
+            (&["core", "round"], false),
+        ] {
+            assert_eq!(wanted(&rung, &asked(only)), is, "{only:?}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `dram-remote`: the chase of `dram` through memory of another node.
+
+use crate::bench::Bench;
+use crate::cpu::pin::{Pinned, home, others};
+use crate::machine::list;
+use crate::memory::levels::{chase, dram_bytes, line_bytes, obtain, small_for_dram, small_pages};
+use crate::{About, Group, Rung, Samples, Unmeasured, about};
+use model::ladder::Machine;
+use std::fs;
+use std::thread;
+use sys::pages::Wanted;
+
+pub(crate) fn rung() -> Rung {
+    Rung {
+        about: About {
+            excludes: "nodes that are farther away still: it is the one that the kernel calls the farthest of those with processors"
+                .into(),
+            method: "the chase of dram through memory that a thread on another node filled".into(),
+            source: "numactl's --membind with multichase; Intel Memory Latency Checker".into(),
+            needs: "a second memory node".into(),
+            ..about("dram-remote", Group::Memory, "a load from the memory of another node")
+        },
+        parts: 1.0,
+        watch_cycle: true,
+        measure: Box::new(measure),
+    }
+}
+
+fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
+    let machine = bench.machine;
+    if machine.nodes < 2 {
+        return Err(Unmeasured::Absent("this machine has one memory node".into()));
+    }
+    let Some((node, cpu)) = farthest(machine) else {
+        return Err(Unmeasured::Unseen("dwell may use no processor of another node".into()));
+    };
+    let bytes = dram_bytes(machine)?;
+    // Memory belongs to the node of the processor that first writes to it.
+    let filled = thread::scope(|scope| {
+        let fill = || {
+            let _pinned = Pinned::to(cpu);
+            obtain(bytes, Wanted::Huge)
+        };
+        scope.spawn(fill).join()
+    });
+    let pages = filled.map_err(|_| Unmeasured::Unseen("the memory could not be filled".into()))??;
+    let there = pages.nodes().unwrap_or_default();
+    let on_node = there.iter().filter(|(at, _)| *at == node).map(|(_, bytes)| bytes).sum::<u64>();
+    if on_node < bytes * 9 / 10 {
+        let share = 100 * on_node / bytes;
+        return Err(Unmeasured::Unseen(format!("only {share} % of the memory came to lie on node {node}")));
+    }
+    let mut chase = chase(pages, bytes, line_bytes(machine.caches.last()));
+    let mut samples = bench.sample(|hops| {
+        chase.hop(hops);
+        Ok(())
+    })?;
+    samples.limits.push(format!("from node {node}"));
+    samples.limits.extend(small_pages(chase.pages()));
+    samples.limits.extend(small_for_dram(machine, bytes));
+    Ok(samples)
+}
+
+/// The farthest node that dwell may use a processor of, by the kernel's distances, and that processor.
+fn farthest(machine: &Machine) -> Option<(u32, u32)> {
+    let node_of = |cpu: u32| {
+        let entries = fs::read_dir(format!("/sys/devices/system/cpu/cpu{cpu}")).ok()?;
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        names.filter_map(|name| name.strip_prefix("node")?.parse::<u32>().ok()).next()
+    };
+    let here = node_of(home(machine))?;
+    let nodes = list(fs::read_to_string("/sys/devices/system/node/online").ok()?.trim());
+    let text = fs::read_to_string(format!("/sys/devices/system/node/node{here}/distance")).ok()?;
+    let distances: Vec<u32> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let distance = |node: u32| Some(distances[nodes.iter().position(|known| *known == node)?]);
+    let candidates = others(machine).into_iter().filter_map(|cpu| Some((node_of(cpu)?, cpu)));
+    candidates.filter(|(node, _)| *node != here).max_by_key(|(node, _)| distance(*node))
+}

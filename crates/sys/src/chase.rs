@@ -1,0 +1,167 @@
+//! Loads that wait for each other: each gives the address of the next, so that no processor can begin one early.
+//!
+//! In which order the places are visited is up to whoever links them.
+#![allow(unsafe_code)]
+
+use crate::pages::Pages;
+use std::arch::asm;
+
+/// Pointers within pages that lead from one to the next, round and round.
+#[derive(Debug)]
+pub struct Chase {
+    pages: Pages,
+    at: *const u8,
+}
+
+// SAFETY: `at` points into `pages`, which moves with it.
+unsafe impl Send for Chase {}
+
+impl Chase {
+    /// Links places in `pages`: the one with number `i` is at `offset(i)` and leads to number `next[i]`. Two places at the
+    /// same offset lead astray but not out of the pages.
+    ///
+    /// # Panics
+    /// For a place that is not within the pages or not aligned to a pointer, and for a next that has no number.
+    pub fn link(mut pages: Pages, next: &[u32], offset: impl Fn(usize) -> usize) -> Self {
+        let base = pages.as_slice().as_ptr();
+        let bytes = pages.bytes();
+        let checked = |place: usize| {
+            assert!(place < next.len(), "no place has the number {place}");
+            let offset = offset(place);
+            let fits = offset.is_multiple_of(size_of::<usize>()) && offset <= bytes - size_of::<usize>();
+            assert!(fits, "place {place} is not within the pages: {offset}");
+            offset
+        };
+        let memory = pages.as_mut_slice();
+        for (place, to) in next.iter().enumerate() {
+            let target = base.wrapping_add(checked(*to as usize)).expose_provenance();
+            let from = checked(place);
+            memory[from..from + size_of::<usize>()].copy_from_slice(&target.to_ne_bytes());
+        }
+        let first = if next.is_empty() { None } else { Some(checked(0)) };
+        let at = base.wrapping_add(first.expect("a chase has a place"));
+        Self { pages, at }
+    }
+
+    /// Follows `hops` pointers, one after the other.
+    pub fn hop(&mut self, hops: u64) {
+        let (rounds, rest) = (hops / 16, hops % 16);
+        let mut at = self.at;
+        // SAFETY: `link` made every place that can be reached from `at` a pointer to another such place, all within
+        // `pages`, which nobody writes while `self` has it. The loops only read.
+        unsafe {
+            if rounds > 0 {
+                by_sixteen(&mut at, rounds);
+            }
+            for _ in 0..rest {
+                by_one(&mut at);
+            }
+        }
+        self.at = at;
+    }
+
+    /// The pages, to be linked otherwise.
+    pub fn into_pages(self) -> Pages {
+        self.pages
+    }
+
+    /// The pages it leads through.
+    pub fn pages(&self) -> &Pages {
+        &self.pages
+    }
+}
+
+/// A plain load, register to register: an indexed one costs a cycle more on many cores.
+///
+/// # Safety
+/// `at` points to a chain of pointers of at least `16 * rounds` hops; `rounds` is not 0.
+#[cfg(target_arch = "x86_64")]
+unsafe fn by_sixteen(at: &mut *const u8, rounds: u64) {
+    // SAFETY: the caller's.
+    unsafe {
+        asm!(
+            "2:",
+            "mov {at}, [{at}]", "mov {at}, [{at}]", "mov {at}, [{at}]", "mov {at}, [{at}]",
+            "mov {at}, [{at}]", "mov {at}, [{at}]", "mov {at}, [{at}]", "mov {at}, [{at}]",
+            "mov {at}, [{at}]", "mov {at}, [{at}]", "mov {at}, [{at}]", "mov {at}, [{at}]",
+            "mov {at}, [{at}]", "mov {at}, [{at}]", "mov {at}, [{at}]", "mov {at}, [{at}]",
+            "dec {rounds}",
+            "jnz 2b",
+            at = inout(reg) *at,
+            rounds = inout(reg) rounds => _,
+            options(nostack, readonly)
+        );
+    }
+}
+
+/// # Safety
+/// As above, for one hop.
+#[cfg(target_arch = "x86_64")]
+unsafe fn by_one(at: &mut *const u8) {
+    // SAFETY: the caller's.
+    unsafe { asm!("mov {at}, [{at}]", at = inout(reg) * at, options(nostack, readonly, preserves_flags)) };
+}
+
+/// # Safety
+/// As on x86_64.
+#[cfg(target_arch = "aarch64")]
+unsafe fn by_sixteen(at: &mut *const u8, rounds: u64) {
+    // SAFETY: the caller's.
+    unsafe {
+        asm!(
+            "2:",
+            "ldr {at}, [{at}]", "ldr {at}, [{at}]", "ldr {at}, [{at}]", "ldr {at}, [{at}]",
+            "ldr {at}, [{at}]", "ldr {at}, [{at}]", "ldr {at}, [{at}]", "ldr {at}, [{at}]",
+            "ldr {at}, [{at}]", "ldr {at}, [{at}]", "ldr {at}, [{at}]", "ldr {at}, [{at}]",
+            "ldr {at}, [{at}]", "ldr {at}, [{at}]", "ldr {at}, [{at}]", "ldr {at}, [{at}]",
+            "subs {rounds}, {rounds}, #1",
+            "b.ne 2b",
+            at = inout(reg) *at,
+            rounds = inout(reg) rounds => _,
+            options(nostack, readonly)
+        );
+    }
+}
+
+/// # Safety
+/// As above, for one hop.
+#[cfg(target_arch = "aarch64")]
+unsafe fn by_one(at: &mut *const u8) {
+    // SAFETY: the caller's.
+    unsafe { asm!("ldr {at}, [{at}]", at = inout(reg) * at, options(nostack, readonly, preserves_flags)) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::Wanted;
+
+    fn place(chase: &Chase) -> usize {
+        (chase.at.addr() - chase.pages.as_slice().as_ptr().addr()) / 64
+    }
+
+    #[test]
+    fn it_follows_the_links_one_by_one_and_by_sixteen() {
+        let pages = Pages::obtain(4096, Wanted::Small).unwrap();
+        let next: Vec<u32> = (0..64).map(|place| (place + 5) % 64).collect();
+        let mut chase = Chase::link(pages, &next, |place| place * 64);
+        for (hops, at) in [(0, 0), (1, 5), (2, 15), (16, 95 % 64), (33, (95 + 165) % 64)] {
+            chase.hop(hops);
+            assert_eq!(place(&chase), at, "after {hops} more");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "not within the pages")]
+    fn a_place_outside_is_refused() {
+        let pages = Pages::obtain(4096, Wanted::Small).unwrap();
+        Chase::link(pages, &[1, 0], |place| place * 4096);
+    }
+
+    #[test]
+    #[should_panic(expected = "no place has the number")]
+    fn a_next_that_is_none_is_refused() {
+        let pages = Pages::obtain(4096, Wanted::Small).unwrap();
+        Chase::link(pages, &[1, 2], |place| place * 64);
+    }
+}
