@@ -42,7 +42,8 @@ fn rung(id: &str, what: &str, statement: &'static str) -> Rung {
 fn of_statement(bench: &Bench<'_>, python: &Path, statement: &str) -> Result<Samples, Unmeasured> {
     let budget = bench.budget_ns.to_string();
     let said = child::run(bench, python, &["-I", "-S", "-c", PROGRAM, statement, &budget])?;
-    read(&said).ok_or_else(|| Unmeasured::Unseen("python3 did not answer as CPython 3.7 or later does".into()))
+    read(&said)
+        .ok_or_else(|| Unmeasured::Unseen("python3 did not answer as CPython 3.7 or later does".into()))
 }
 
 /// What the child says: a line of who it is, a line of operations a sample, then a line a sample, its time and that of its
@@ -96,7 +97,8 @@ mod tests {
         let samples = measured(&python, &|| false).unwrap();
         assert!(samples.limits[0].contains("CPython 3."), "{:?}", samples.limits);
         assert_eq!(samples.per_op_ns.len(), samples.baseline_ns.len());
-        let longer = samples.per_op_ns.iter().zip(&samples.baseline_ns).filter(|(ns, less)| ns > less).count();
+        let longer =
+            samples.per_op_ns.iter().zip(&samples.baseline_ns).filter(|(ns, less)| ns > less).count();
         assert!(longer * 10 > samples.per_op_ns.len() * 9, "{longer} of {}", samples.per_op_ns.len());
     }
 
@@ -126,7 +128,8 @@ mod tests {
     fn one_that_hangs_is_ended_when_somebody_wants_it_to_end() {
         let dir = tempfile::tempdir().unwrap();
         // A child of its own, which must go too.
-        let python = script(&dir, &format!("#!/bin/sh\nsleep 98.7 & echo $! > {}/pid\nwait\n", dir.path().display()));
+        let python =
+            script(&dir, &format!("#!/bin/sh\nsleep 98.7 & echo $! > {}/pid\nwait\n", dir.path().display()));
         let begun = monotonic_ns();
         let pid = Cell::new(None);
         let stop = || {

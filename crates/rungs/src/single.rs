@@ -13,8 +13,7 @@ pub(crate) fn sample_singly(
     mut one: impl FnMut() -> Result<Option<f64>, Unmeasured>,
 ) -> Result<Samples, Unmeasured> {
     let begun = monotonic_ns();
-    let mut samples =
-        Samples { ops_per_sample: 1, clock_cost_ns: bench.clock_cost_ns, ..Samples::default() };
+    let mut samples = Samples { ops_per_sample: 1, clock_cost_ns: bench.clock_cost_ns, ..Samples::default() };
     loop {
         if bench.stopped() {
             break;

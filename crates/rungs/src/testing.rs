@@ -30,5 +30,8 @@ pub(crate) fn grows_with_work_timed(count: u64, mut work: impl FnMut(u64) -> Ns)
             break;
         }
     }
-    assert!((3.0..5.5).contains(&times), "four times the work took {times} times as long: {once} and {four_times} ns");
+    assert!(
+        (3.0..5.5).contains(&times),
+        "four times the work took {times} times as long: {once} and {four_times} ns"
+    );
 }

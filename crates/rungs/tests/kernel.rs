@@ -1,8 +1,8 @@
 //! The rungs of the allocator, the language and the kernel on the machine at hand, in a process of their own: figures that
 //! can be, and nothing left behind.
 
-use model::ladder::{Asked, Group, Machine, Samples, Unmeasured};
 use dwell_rungs::{Bench, Rung, all, machine};
+use model::ladder::{Asked, Group, Machine, Samples, Unmeasured};
 use rustix::process::{WaitOptions, wait};
 use std::cell::Cell;
 use std::fs;

@@ -61,8 +61,8 @@ impl Smallest {
     pub fn new() -> io::Result<Self> {
         let flags = MemfdFlags::CLOEXEC;
         // Linux before 6.3 does not know that flag, and later ones without it complain in their log.
-        let program = memfd_create("dwell-smallest", flags | MemfdFlags::EXEC)
-            .or_else(|error| match error {
+        let program =
+            memfd_create("dwell-smallest", flags | MemfdFlags::EXEC).or_else(|error| match error {
                 rustix::io::Errno::INVAL => memfd_create("dwell-smallest", flags),
                 error => Err(error),
             })?;
@@ -97,7 +97,7 @@ impl Smallest {
         match status {
             0 => Ok(()),
             status if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == NOT_EXECUTED => {
-                Err(io::Error::new(io::ErrorKind::PermissionDenied, "the kernel refused to execute a file in memory"))
+                Err(io::Error::other("the kernel refused to execute it"))
             }
             status => Err(ended(status)),
         }

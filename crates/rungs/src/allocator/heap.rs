@@ -20,7 +20,9 @@ pub(crate) fn large() -> Rung {
 fn rung(id: &str, what: &str, bytes: usize) -> Rung {
     let about = About {
         excludes: "a heap in disorder, other threads that allocate, and touching the memory".into(),
-        method: "a block is allocated and freed over and over by one thread, so that it is mostly the same block".into(),
+        method:
+            "a block is allocated and freed over and over by one thread, so that it is mostly the same block"
+                .into(),
         source: "malloc(3)".into(),
         ..about(id, Group::Allocator, what)
     };
@@ -33,9 +35,9 @@ fn measure(bench: &Bench<'_>, bytes: usize) -> Result<Samples, Unmeasured> {
         allocate(bytes, count);
         Ok(())
     })?;
-    samples
-        .limits
-        .push(format!("of dwell's own C library, {C_LIBRARY}; another one can be several times as fast or as slow"));
+    samples.limits.push(format!(
+        "of dwell's own C library, {C_LIBRARY}; another one can be several times as fast or as slow"
+    ));
     Ok(samples)
 }
 

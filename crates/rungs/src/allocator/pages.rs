@@ -83,7 +83,9 @@ fn of_huge(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
         fresh.touch(HUGE_BYTES);
         let took = monotonic_ns() - from;
         let obtained = fresh.obtained().map_err(|error| {
-            Unmeasured::Unseen(format!("which pages were obtained cannot be read from /proc/self/smaps: {error}"))
+            Unmeasured::Unseen(format!(
+                "which pages were obtained cannot be read from /proc/self/smaps: {error}"
+            ))
         })?;
         let is_huge = obtained.huge_bytes == HUGE_BYTES as u64;
         small += u64::from(!is_huge);

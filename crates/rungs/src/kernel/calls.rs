@@ -10,7 +10,9 @@ use sys::to_self::Handler;
 pub(crate) fn clock() -> Rung {
     let about = About {
         excludes: "other clocks, of which those of CPU time are always system calls".into(),
-        method: "clock_gettime of CLOCK_MONOTONIC over and over, through the kernel's vDSO where there is one".into(),
+        method:
+            "clock_gettime of CLOCK_MONOTONIC over and over, through the kernel's vDSO where there is one"
+                .into(),
         source: "vdso(7)".into(),
         ..about("clock-read", Group::Kernel, "reading the clock")
     };
@@ -19,7 +21,9 @@ pub(crate) fn clock() -> Rung {
 
 pub(crate) fn cheapest() -> Rung {
     let about = About {
-        excludes: "what a call that does something does, and what tracing or a filter adds for other programs".into(),
+        excludes:
+            "what a call that does something does, and what tracing or a filter adds for other programs"
+                .into(),
         method: "getppid over and over, a call that nothing answers but the kernel".into(),
         source: "lmbench's lat_syscall null".into(),
         ..about("system-call", Group::Kernel, "the cheapest system call")
@@ -44,7 +48,9 @@ fn of_clock(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
         read_clock(count);
         Ok(())
     })?;
-    samples.limits.extend(bench.machine.clocksource.value().map(|source| format!("the clock source is {source}")));
+    samples
+        .limits
+        .extend(bench.machine.clocksource.value().map(|source| format!("the clock source is {source}")));
     Ok(samples)
 }
 

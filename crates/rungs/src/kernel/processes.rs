@@ -83,7 +83,8 @@ fn fork(count: u64) -> Result<(), Unmeasured> {
 }
 
 fn no_program(error: io::Error) -> Unmeasured {
-    let remedy = if error.kind() == io::ErrorKind::PermissionDenied { "\ntry: sysctl vm.memfd_noexec=0" } else { "" };
+    let remedy =
+        if error.kind() == io::ErrorKind::PermissionDenied { "\ntry: sysctl vm.memfd_noexec=0" } else { "" };
     Unmeasured::Unseen(format!("a program in memory could not be executed: {error}{remedy}"))
 }
 
@@ -92,7 +93,9 @@ fn resident() -> Option<String> {
     let statm = fs::read_to_string("/proc/self/statm").ok()?;
     let pages = statm.split(' ').nth(1)?.parse::<u64>().ok()?;
     let mib = (pages * rustix::param::page_size() as u64) as f64 / f64::from(1 << 20);
-    Some(format!("the process that forks has {mib:.0} MiB resident; a larger one takes longer, for its page tables"))
+    Some(format!(
+        "the process that forks has {mib:.0} MiB resident; a larger one takes longer, for its page tables"
+    ))
 }
 
 #[cfg(test)]

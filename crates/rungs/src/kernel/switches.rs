@@ -17,7 +17,8 @@ const SWITCHES: f64 = 2.0;
 pub(crate) fn futex() -> Rung {
     let about = About {
         excludes: "a lock that is free, for which nobody enters the kernel".into(),
-        method: "two threads on one core wake each other by turns: two wake-ups, two waits and two switches".into(),
+        method: "two threads on one core wake each other by turns: two wake-ups, two waits and two switches"
+            .into(),
         source: "B. Sigoure, How long does it take to make a context switch? (timectxsw)".into(),
         ..about("futex-round-trip", Group::Kernel, "to a thread on the same core and back, by a futex")
     };
@@ -107,8 +108,10 @@ fn siblings(cpu: u32) -> Vec<u32> {
 fn switches(bench: &Bench<'_>, here: u32, there: u32) -> Result<Samples, Unmeasured> {
     let _pinned = pinned(here)?;
     let (mut echo, mut alone) = (Echo::start(there)?, Alone::new()?);
-    let mut samples = bench
-        .sample_against(|count| timed(|| echo.round_trips(count)), |count| timed(|| alone.round_trips(count)))?;
+    let mut samples = bench.sample_against(
+        |count| timed(|| echo.round_trips(count)),
+        |count| timed(|| alone.round_trips(count)),
+    )?;
     // Counted in round trips until here, in switches from here on.
     samples.per_op_ns.iter_mut().chain(&mut samples.baseline_ns).for_each(|ns| *ns /= SWITCHES);
     samples.ops_per_sample *= SWITCHES as u64;

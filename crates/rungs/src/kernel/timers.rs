@@ -36,7 +36,9 @@ pub(crate) fn default() -> Rung {
 
 fn rung(id: &str, what: &str, method: &str, slack: Option<NonZeroU64>) -> Rung {
     let about = About {
-        excludes: "the sleep itself, real-time priorities, and a machine that is under load: that is `dwell wake`".into(),
+        excludes:
+            "the sleep itself, real-time priorities, and a machine that is under load: that is `dwell wake`"
+                .into(),
         method: method.into(),
         source: "cyclictest, with ordinary priority; prctl(2), PR_SET_TIMERSLACK".into(),
         ..about(id, Group::Kernel, what)

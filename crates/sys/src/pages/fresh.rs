@@ -88,7 +88,10 @@ mod tests {
         assert_eq!(fresh.touch(8192), 128);
         let page_bytes = rustix::param::page_size() as u64;
         if page_bytes <= 8192 {
-            assert_eq!(fresh.obtained().unwrap(), Obtained { bytes: 128 * page_bytes, huge_bytes: 0, reserved: false });
+            assert_eq!(
+                fresh.obtained().unwrap(),
+                Obtained { bytes: 128 * page_bytes, huge_bytes: 0, reserved: false }
+            );
         }
     }
 
