@@ -6,11 +6,17 @@
 //!
 //! To add a rung: a function that gives a [`Rung`] in a file of its group's directory, and its name in [`all`].
 
+mod allocator;
 mod bench;
 mod cpu;
+mod kernel;
+mod language;
 mod machine;
 mod memory;
 mod run;
+mod single;
+#[cfg(test)]
+mod testing;
 
 pub use bench::Bench;
 pub use machine::machine;
@@ -40,7 +46,8 @@ impl std::fmt::Debug for Rung {
 
 /// All rungs, in the order they are measured and shown. Those of hosts and directories depend on what was asked.
 pub fn all(asked: &Asked) -> Vec<Rung> {
-    let groups: [fn(&Asked) -> Vec<Rung>; 2] = [cpu::rungs, memory::rungs];
+    let groups: [fn(&Asked) -> Vec<Rung>; 5] =
+        [cpu::rungs, memory::rungs, allocator::rungs, language::rungs, kernel::rungs];
     groups.iter().flat_map(|rungs| rungs(asked)).collect()
 }
 

@@ -4,20 +4,24 @@
 //! It starts and ends the program ([`spawn`], [`resolve`], [`user`]), stands between it and the signals meant
 //! for it ([`signals`]), waits and reads clocks ([`poll`], [`clock`]), opens perf events ([`perf_event`]) and maps
 //! memory that the kernel writes ([`shared`]). For the latency ladder it gives pages of a wanted size ([`pages`]) and loops
-//! of known instructions ([`chase`], [`loops`]). It knows nothing of recordings; what to look at while the program runs
+//! of known instructions ([`chase`], [`loops`]), children, threads and signals that do nothing ([`fork`], [`pthread`],
+//! [`to_self`]). It knows nothing of recordings; what to look at while the program runs
 //! is up to `observe`.
 
 pub mod bpf;
 pub mod chase;
 pub mod clock;
+pub mod fork;
 pub mod loops;
 mod origin;
 pub mod pages;
 pub mod perf_event;
 pub mod poll;
+pub mod pthread;
 pub mod resolve;
 pub mod shared;
 pub mod signals;
 pub mod spawn;
 pub mod step;
+pub mod to_self;
 pub mod user;

@@ -3,6 +3,8 @@
 //! What it is used for is up to [`crate::chase`] and [`crate::loops`]; how much is sensible, to whoever asks.
 #![allow(unsafe_code)]
 
+pub mod fresh;
+
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::ptr::{self, NonNull};

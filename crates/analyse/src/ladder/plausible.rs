@@ -51,6 +51,48 @@ const PUBLISHED: &[Published] = &[
         hi_ns: 400.0,
         source: "28 to 182 ns (EPYC 9654), 47 ns (Graviton2), 57 to 115 ns (Xeon 6962P)",
     },
+    // M. Kennedy, Python numbers every programmer should know (mkennedy.codes, 2025): CPython 3.14 on an M4 Pro.
+    Published {
+        id: "python-call",
+        lo_ns: 4.0,
+        hi_ns: 1_000.0,
+        source: "22 ns (CPython 3.14, Apple M4 Pro: M. Kennedy, Python numbers)",
+    },
+    // python -m timeit '[]', quoted in many places; a list of one item takes a block more.
+    Published {
+        id: "python-list",
+        lo_ns: 4.0,
+        hi_ns: 1_000.0,
+        source: "11 ns for an empty one (CPython 3.11: python -m timeit '[]')",
+    },
+    // phoronix.com on page-table isolation, Skylake; napkin-math's table for GCP c4, 2026.
+    Published {
+        id: "system-call",
+        lo_ns: 20.0,
+        hi_ns: 5_000.0,
+        source: "228 to 237 ns (Skylake with page-table isolation: Phoronix), 300 ns (GCP c4: napkin-math)",
+    },
+    // ddumbying.vercel.app/experiments/ctx-switch-overhead: threads, Linux 6.6, i7 of the 11th generation.
+    Published {
+        id: "pipe-round-trip",
+        lo_ns: 700.0,
+        hi_ns: 100_000.0,
+        source: "2.14 us (threads, Core i7 of the 11th generation, Linux 6.6: ctx-switch-overhead)",
+    },
+    // The same, halved; albertnetymk.github.io/2022/12/18/context_switch, by a mutex. Both with the calls in them.
+    Published {
+        id: "thread-switch",
+        lo_ns: 100.0,
+        hi_ns: 50_000.0,
+        source: "1.07 us (Core i7 of the 11th generation), 1.3 us (A. Yang, Context Switch on Linux), calls included",
+    },
+    // PR_SET_TIMERSLACK(2const): 50 us unless changed, and idle processors take their time to wake.
+    Published {
+        id: "timer-wake",
+        lo_ns: 500.0,
+        hi_ns: 5_000_000.0,
+        source: "a slack of 50 us: PR_SET_TIMERSLACK(2const)",
+    },
 ];
 
 /// How a rung must lie to another: at least so many times it, and at most.
@@ -101,6 +143,118 @@ const RELATIONS: &[Relation] = &[
         lo: 1.05,
         hi: 6.0,
         else_it: "the memory is not on another node",
+    },
+    Relation {
+        id: "malloc-small",
+        of: "cycle",
+        lo: 5.0,
+        hi: 100_000.0,
+        else_it: "less than the instructions of malloc and free take, or far more",
+    },
+    Relation {
+        id: "malloc-large",
+        of: "malloc-small",
+        lo: 0.5,
+        hi: 100_000.0,
+        else_it: "a large block is not had for less than a small one",
+    },
+    Relation {
+        id: "map-unmap",
+        of: "cycle",
+        lo: 200.0,
+        hi: 1e6,
+        else_it: "two system calls take longer, and no more than that",
+    },
+    Relation {
+        id: "page-touch",
+        of: "cycle",
+        lo: 100.0,
+        hi: 1e6,
+        else_it: "a page fault takes longer: the pages were there already",
+    },
+    Relation {
+        id: "page-touch-huge",
+        of: "page-touch",
+        lo: 4.0,
+        hi: 2_000.0,
+        else_it: "it is not 512 pages that were zeroed at once",
+    },
+    Relation {
+        id: "python-object",
+        of: "python-call",
+        lo: 0.5,
+        hi: 50.0,
+        else_it: "an object is made by a call",
+    },
+    Relation {
+        id: "clock-read",
+        of: "cycle",
+        lo: 5.0,
+        hi: 100_000.0,
+        else_it: "reading a counter takes longer",
+    },
+    Relation {
+        id: "system-call",
+        of: "cycle",
+        lo: 40.0,
+        hi: 100_000.0,
+        else_it: "a call that enters the kernel takes longer",
+    },
+    Relation {
+        id: "signal",
+        of: "system-call",
+        lo: 2.0,
+        hi: 500.0,
+        else_it: "a signal takes the call that sends it and the one that returns from its handler",
+    },
+    Relation {
+        id: "futex-round-trip",
+        of: "system-call",
+        lo: 4.0,
+        hi: 2_000.0,
+        else_it: "it takes four calls",
+    },
+    Relation {
+        id: "pipe-round-trip",
+        of: "system-call",
+        lo: 4.0,
+        hi: 2_000.0,
+        else_it: "it takes four calls",
+    },
+    Relation {
+        id: "thread-switch",
+        of: "pipe-round-trip",
+        lo: 0.0,
+        hi: 0.5,
+        else_it: "it is a part of half the round trip",
+    },
+    Relation {
+        id: "thread-create",
+        of: "system-call",
+        lo: 5.0,
+        hi: 100_000.0,
+        else_it: "a thread takes several calls and two switches",
+    },
+    Relation {
+        id: "process-create",
+        of: "system-call",
+        lo: 20.0,
+        hi: 1e6,
+        else_it: "a process takes several calls, switches and page tables",
+    },
+    Relation {
+        id: "exec",
+        of: "system-call",
+        lo: 20.0,
+        hi: 1e6,
+        else_it: "a program takes a new address space and its faults",
+    },
+    Relation {
+        id: "timer-wake",
+        of: "timer-wake-precise",
+        lo: 0.7,
+        hi: 10_000.0,
+        else_it: "more slack does not wake earlier",
     },
 ];
 
@@ -189,6 +343,44 @@ mod tests {
             let all = [rung(id, ns), rung(beside.0, beside.1)];
             let found = judge(&all[0], &all);
             assert_eq!(found.verdict, Verdict::Doubtful, "{id} {ns}");
+            assert!(found.why.contains(said), "{}", found.why);
+        }
+    }
+
+    #[test]
+    fn the_kernels_rungs_are_judged_by_its_calls() {
+        let all = [
+            ("cycle", 0.3),
+            ("malloc-small", 15.0),
+            ("page-touch", 500.0),
+            ("page-touch-huge", 90_000.0),
+            ("python-call", 40.0),
+            ("python-object", 80.0),
+            ("clock-read", 20.0),
+            ("system-call", 110.0),
+            ("signal", 900.0),
+            ("futex-round-trip", 2_400.0),
+            ("pipe-round-trip", 2_600.0),
+            ("thread-switch", 900.0),
+            ("process-create", 60_000.0),
+            ("exec", 90_000.0),
+            ("timer-wake-precise", 4_000.0),
+            ("timer-wake", 54_000.0),
+        ]
+        .map(|(id, ns)| rung(id, ns));
+        for rung in &all {
+            let found = judge(rung, &all);
+            assert_ne!(found.verdict, Verdict::Doubtful, "{}: {}", rung.about.id, found.why);
+        }
+        for (id, ns, said) in [
+            ("pipe-round-trip", 200.0, "four calls"),
+            ("page-touch", 2.0, "there already"),
+            ("page-touch-huge", 700.0, "512 pages"),
+            ("system-call", 1.0, "enters the kernel"),
+            ("timer-wake", 1_000.0, "earlier"),
+        ] {
+            let found = judge(&rung(id, ns), &all);
+            assert_eq!(found.verdict, Verdict::Doubtful, "{id}");
             assert!(found.why.contains(said), "{}", found.why);
         }
     }

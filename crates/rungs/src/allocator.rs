@@ -1,0 +1,10 @@
+//! Getting memory and giving it back: from the allocator, and from the kernel.
+
+mod heap;
+mod pages;
+
+use crate::{Asked, Rung};
+
+pub(crate) fn rungs(_: &Asked) -> Vec<Rung> {
+    vec![heap::small(), heap::large(), pages::map(), pages::small(), pages::huge()]
+}

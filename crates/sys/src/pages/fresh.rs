@@ -1,0 +1,102 @@
+//! Memory that is not there yet: each first touch of a page faults.
+
+use super::{HUGE_BYTES, Obtained, Wanted, obtained};
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::ptr::NonNull;
+
+/// A private mapping of which nothing has been touched.
+#[derive(Debug)]
+pub struct Fresh {
+    base: NonNull<u8>,
+    bytes: usize,
+    mapping: (NonNull<u8>, usize),
+}
+
+impl Fresh {
+    /// Maps so many bytes; for huge pages at the beginning of one. Never from the administrator's reserve: that is there
+    /// already.
+    ///
+    /// # Errors
+    /// What `mmap` says.
+    pub fn map(bytes: usize, wanted: Wanted) -> io::Result<Self> {
+        let page = if wanted == Wanted::Huge { HUGE_BYTES } else { rustix::param::page_size() };
+        // A page of other advice on both sides: the kernel joins neighbours that are alike, and then tells of both.
+        let mapping = super::map(bytes + 2 * page, 0)?;
+        let at = mapping.0.as_ptr().addr();
+        let skip = (at + 1).next_multiple_of(page) - at;
+        // SAFETY: `skip` is at most a page of the two to spare, so `base` and `bytes` after it are within the mapping.
+        let base = unsafe { mapping.0.add(skip) };
+        let advice = if wanted == Wanted::Huge { libc::MADV_HUGEPAGE } else { libc::MADV_NOHUGEPAGE };
+        // SAFETY: a range of our own mapping; the advice touches nothing in it. A kernel without transparent huge pages
+        // refuses it: then all pages are small, as `obtained` tells.
+        unsafe { libc::madvise(base.as_ptr().cast(), bytes, advice) };
+        Ok(Self { base, bytes, mapping })
+    }
+
+    /// Writes a byte to each stretch of so many bytes. Says how many there are.
+    ///
+    /// # Panics
+    /// For stretches of nothing.
+    pub fn touch(&mut self, stretch_bytes: usize) -> u64 {
+        for offset in (0..self.bytes).step_by(stretch_bytes) {
+            // SAFETY: within the mapping, which is writable and ours alone; volatile, so that it is done.
+            unsafe { self.base.as_ptr().add(offset).write_volatile(1) };
+        }
+        self.bytes.div_ceil(stretch_bytes) as u64
+    }
+
+    /// What the kernel says of it, in `/proc/self/smaps`.
+    ///
+    /// # Errors
+    /// When that cannot be read.
+    pub fn obtained(&self) -> io::Result<Obtained> {
+        let smaps = BufReader::new(File::open("/proc/self/smaps")?);
+        let from = self.base.as_ptr().addr() as u64;
+        obtained(smaps, from, from + self.bytes as u64)
+    }
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        // SAFETY: exactly the mapping made in `map`, into which nobody has a reference.
+        unsafe { libc::munmap(self.mapping.0.as_ptr().cast(), self.mapping.1) };
+    }
+}
+
+/// Maps a private page and unmaps it, untouched.
+///
+/// # Errors
+/// What `mmap` says.
+pub fn map_and_unmap(bytes: usize) -> io::Result<()> {
+    let (base, bytes) = super::map(bytes, 0)?;
+    // SAFETY: the mapping made a moment ago, into which nobody has a reference.
+    match unsafe { libc::munmap(base.as_ptr().cast(), bytes) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_there_when_they_were_touched_and_not_before() {
+        let mut fresh = Fresh::map(1 << 20, Wanted::Small).unwrap();
+        assert_eq!(fresh.obtained().unwrap().bytes, 0);
+        assert_eq!(fresh.touch(8192), 128);
+        let page_bytes = rustix::param::page_size() as u64;
+        if page_bytes <= 8192 {
+            assert_eq!(
+                fresh.obtained().unwrap(),
+                Obtained { bytes: 128 * page_bytes, huge_bytes: 0, reserved: false }
+            );
+        }
+    }
+
+    #[test]
+    fn a_mapping_goes_as_it_came() {
+        map_and_unmap(4096).unwrap();
+    }
+}
