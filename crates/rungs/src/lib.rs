@@ -8,8 +8,10 @@
 
 mod bench;
 mod cpu;
+mod files;
 mod machine;
 mod memory;
+mod network;
 mod run;
 
 pub use bench::Bench;
@@ -40,7 +42,7 @@ impl std::fmt::Debug for Rung {
 
 /// All rungs, in the order they are measured and shown. Those of hosts and directories depend on what was asked.
 pub fn all(asked: &Asked) -> Vec<Rung> {
-    let groups: [fn(&Asked) -> Vec<Rung>; 2] = [cpu::rungs, memory::rungs];
+    let groups: [fn(&Asked) -> Vec<Rung>; 4] = [cpu::rungs, memory::rungs, files::rungs, network::rungs];
     groups.iter().flat_map(|rungs| rungs(asked)).collect()
 }
 

@@ -4,7 +4,7 @@
 //! It starts and ends the program ([`spawn`], [`resolve`], [`user`]), stands between it and the signals meant
 //! for it ([`signals`]), waits and reads clocks ([`poll`], [`clock`]), opens perf events ([`perf_event`]) and maps
 //! memory that the kernel writes ([`shared`]). For the latency ladder it gives pages of a wanted size ([`pages`]) and loops
-//! of known instructions ([`chase`], [`loops`]). It knows nothing of recordings; what to look at while the program runs
+//! of known instructions ([`chase`], [`loops`]), and what the kernel knows of a connection ([`tcp`]). It knows nothing of recordings; what to look at while the program runs
 //! is up to `observe`.
 
 pub mod bpf;
@@ -20,4 +20,5 @@ pub mod shared;
 pub mod signals;
 pub mod spawn;
 pub mod step;
+pub mod tcp;
 pub mod user;
