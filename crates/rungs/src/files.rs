@@ -29,7 +29,10 @@ pub(crate) fn rungs(asked: &Asked) -> Vec<Rung> {
 }
 
 fn about(id: &str, what: &str) -> About {
-    About { needs: "a directory that may be written to (--dir)".into(), ..crate::about(id, Group::Files, what) }
+    About {
+        needs: "a directory that may be written to (--dir)".into(),
+        ..crate::about(id, Group::Files, what)
+    }
 }
 
 /// A rung that is measured in the made directory, and says where that was.

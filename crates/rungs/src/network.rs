@@ -11,7 +11,8 @@ mod udp;
 use crate::{About, Asked, Group, Rung};
 
 pub(crate) fn rungs(asked: &Asked) -> Vec<Rung> {
-    let mut rungs = vec![udp::round_trip(), tcp::round_trip(), tcp::connect(), tls::handshake(), http::request()];
+    let mut rungs =
+        vec![udp::round_trip(), tcp::round_trip(), tcp::connect(), tls::handshake(), http::request()];
     rungs.extend(asked.hosts.iter().flat_map(|host| hosts::rungs(host)));
     rungs
 }

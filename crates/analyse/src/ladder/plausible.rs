@@ -143,7 +143,13 @@ const RELATIONS: &[Relation] = &[
     },
     Relation { id: "create-unlink", of: "open", lo: 1.0, hi: 1e4, else_it: "no file was made" },
     Relation { id: "fsync", of: "write", lo: 3.0, hi: 1e7, else_it: "the flush waited for no disk" },
-    Relation { id: "direct-read", of: "read-cached", lo: 3.0, hi: 1e7, else_it: "it was answered by the page cache" },
+    Relation {
+        id: "direct-read",
+        of: "read-cached",
+        lo: 3.0,
+        hi: 1e7,
+        else_it: "it was answered by the page cache",
+    },
     Relation {
         id: "direct-read-32",
         of: "direct-read",
@@ -165,9 +171,27 @@ const RELATIONS: &[Relation] = &[
         hi: 0.5,
         else_it: "a thousandth of the bytes took too long, or next to nothing",
     },
-    Relation { id: "tcp-connect", of: "tcp-round-trip", lo: 0.3, hi: 100.0, else_it: "a connection is a few packets" },
-    Relation { id: "tls-handshake", of: "tcp-round-trip", lo: 2.0, hi: 5e3, else_it: "no signature was made or checked" },
-    Relation { id: "http-request", of: "tcp-round-trip", lo: 0.5, hi: 30.0, else_it: "it is a round trip with a little more in it" },
+    Relation {
+        id: "tcp-connect",
+        of: "tcp-round-trip",
+        lo: 0.3,
+        hi: 100.0,
+        else_it: "a connection is a few packets",
+    },
+    Relation {
+        id: "tls-handshake",
+        of: "tcp-round-trip",
+        lo: 2.0,
+        hi: 5e3,
+        else_it: "no signature was made or checked",
+    },
+    Relation {
+        id: "http-request",
+        of: "tcp-round-trip",
+        lo: 0.5,
+        hi: 30.0,
+        else_it: "it is a round trip with a little more in it",
+    },
 ];
 
 pub(super) fn unknown(why: &str) -> Plausible {

@@ -16,7 +16,8 @@ const ENDING: [i32; 4] = [1, 2, 3, 15];
 
 /// Measures and shows; gives the exit status.
 pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
-    let asked = Asked { quick: args.quick, only: args.only.clone(), dir: args.dir.clone(), hosts: args.host.clone() };
+    let asked =
+        Asked { quick: args.quick, only: args.only.clone(), dir: args.dir.clone(), hosts: args.host.clone() };
     let to_stdout = args.json == Some(Place::Stdout);
     let look = look_of(args.width, args.color, Onto::Stdout);
     if args.list {

@@ -15,7 +15,8 @@ const FILE_BYTES: u64 = 1 << 20;
 
 pub(super) fn read(site: &Rc<Site>) -> Rung {
     let about = About {
-        excludes: "the disk; and part of the way to memory, since 1 MiB may be in the processor's caches".into(),
+        excludes: "the disk; and part of the way to memory, since 1 MiB may be in the processor's caches"
+            .into(),
         method: "pread of 4 KiB at random places of a file of 1 MiB that was just written".into(),
         source: "lmbench's bw_file_rd, with a small block".into(),
         ..about("read-cached", "reading 4 KiB of a file that is in the page cache")
@@ -33,7 +34,8 @@ pub(super) fn read(site: &Rc<Site>) -> Rung {
 
 pub(super) fn write(site: &Rc<Site>) -> Rung {
     let about = About {
-        excludes: "getting it onto the disk, which the kernel does later, and room for a file that grows".into(),
+        excludes: "getting it onto the disk, which the kernel does later, and room for a file that grows"
+            .into(),
         method: "pwrite of 4 KiB at random places of a file of 1 MiB that was just written".into(),
         source: "fio's randwrite, buffered".into(),
         ..about("write", "writing 4 KiB of a file into the page cache")
@@ -51,8 +53,11 @@ pub(super) fn write(site: &Rc<Site>) -> Rung {
 
 pub(super) fn fsync(site: &Rc<Site>) -> Rung {
     let about = About {
-        excludes: "the write itself, room for a file that grows, and whether the device keeps what it says it has".into(),
-        method: "pwrite of 4 KiB at a random place of a file of 1 MiB, then fsync; only the fsync is timed".into(),
+        excludes:
+            "the write itself, room for a file that grows, and whether the device keeps what it says it has"
+                .into(),
+        method: "pwrite of 4 KiB at a random place of a file of 1 MiB, then fsync; only the fsync is timed"
+            .into(),
         source: "fio with fsync=1, which reports the two apart too".into(),
         ..about("fsync", "getting 4 KiB that were written onto the disk")
     };
@@ -64,7 +69,8 @@ pub(super) fn fsync(site: &Rc<Site>) -> Rung {
             let mut took = 0;
             for _ in 0..ops {
                 block[0] = block[0].wrapping_add(1);
-                file.write_all_at(&block, blocks.any()).map_err(|error| made.refused("write a file", error))?;
+                file.write_all_at(&block, blocks.any())
+                    .map_err(|error| made.refused("write a file", error))?;
                 let from = monotonic_ns();
                 file.sync_all().map_err(|error| made.refused("flush a file", error))?;
                 took += monotonic_ns() - from;

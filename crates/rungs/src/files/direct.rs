@@ -140,7 +140,8 @@ impl Aligned {
     /// Makes each block one that was not written before.
     fn stamp(&mut self, at: u64) {
         for (index, block) in self.get(PIECE_BYTES).chunks_mut(BLOCK_BYTES).enumerate() {
-            block[..8].copy_from_slice(&(at + index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes());
+            block[..8]
+                .copy_from_slice(&(at + index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes());
         }
     }
 }
@@ -173,7 +174,8 @@ impl Working {
             && working.file.write_all_at(buffer.get(BLOCK_BYTES), 0).is_ok();
         if !working.direct {
             working.pass_by(false).map_err(|error| made.refused("write past the page cache", error))?;
-            working.bytes = made.cached_room(bench, room, FILE_BYTES_MIN)? / PIECE_BYTES as u64 * PIECE_BYTES as u64;
+            working.bytes =
+                made.cached_room(bench, room, FILE_BYTES_MIN)? / PIECE_BYTES as u64 * PIECE_BYTES as u64;
         }
         let refused = |error: io::Error| made.refused("write a file", error);
         match fallocate(&working.file, FallocateFlags::empty(), 0, working.bytes) {
@@ -211,8 +213,10 @@ impl Working {
     }
 
     fn said(&self) -> String {
-        let mut said =
-            format!("the working file has {} MiB: a cache on the way to the disk that holds it would answer", self.bytes >> 20);
+        let mut said = format!(
+            "the working file has {} MiB: a cache on the way to the disk that holds it would answer",
+            self.bytes >> 20
+        );
         if self.slow {
             said += "; writing more of it would have taken too long";
         }
@@ -361,7 +365,8 @@ mod tests {
         buffer.stamp(0);
         let one = buffer.get(PIECE_BYTES).to_vec();
         buffer.stamp(PIECE_BYTES as u64);
-        let same = one.chunks(BLOCK_BYTES).zip(buffer.get(PIECE_BYTES).chunks(BLOCK_BYTES)).filter(|(a, b)| a == b);
+        let same =
+            one.chunks(BLOCK_BYTES).zip(buffer.get(PIECE_BYTES).chunks(BLOCK_BYTES)).filter(|(a, b)| a == b);
         assert_eq!(same.count(), 0, "each block is new");
     }
 
@@ -371,7 +376,10 @@ mod tests {
         let site = Site::new(below.path().to_str().unwrap());
         with_bench(|bench| {
             let made = site.made().unwrap();
-            let (direct, dropped) = (Working::of(made, bench, FILE_BYTES_MIN, true).unwrap(), Working::of(made, bench, FILE_BYTES_MIN, false).unwrap());
+            let (direct, dropped) = (
+                Working::of(made, bench, FILE_BYTES_MIN, true).unwrap(),
+                Working::of(made, bench, FILE_BYTES_MIN, false).unwrap(),
+            );
             assert_eq!((direct.bytes, dropped.bytes), (FILE_BYTES_MIN, FILE_BYTES_MIN));
             assert!(!dropped.direct && dropped.said().contains("O_DIRECT is refused"), "{}", dropped.said());
             let mut cached = [0; BLOCK_BYTES];
@@ -380,10 +388,12 @@ mod tests {
                 ns.sort_unstable_by(f64::total_cmp);
                 ns[ns.len() / 2]
             };
-            let plain = ns(bench.sample(|ops| {
-                (0..ops).for_each(|_| dropped.file.read_exact_at(&mut cached, 0).unwrap());
-                Ok(())
-            }).unwrap());
+            let plain = ns(bench
+                .sample(|ops| {
+                    (0..ops).for_each(|_| dropped.file.read_exact_at(&mut cached, 0).unwrap());
+                    Ok(())
+                })
+                .unwrap());
             for working in [&direct, &dropped] {
                 let from_disk = ns(random_reads(working, made, bench).unwrap());
                 assert!(from_disk > plain * 3.0, "{from_disk} ns past the cache, {plain} ns from it");

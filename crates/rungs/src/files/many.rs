@@ -52,7 +52,12 @@ pub(super) fn rungs(site: &Rc<Site>) -> [Rung; 4] {
         ),
         rung(
             site,
-            of("large-file-read", "reading a file of 10 MB", read, "open, reads of 256 KiB to the end, close"),
+            of(
+                "large-file-read",
+                "reading a file of 10 MB",
+                read,
+                "open, reads of 256 KiB to the end, close",
+            ),
             |made, bench| read_all(made, bench, LARGE_BYTES, 1),
         ),
         rung(
@@ -154,7 +159,9 @@ fn read_all(made: &Made, bench: &Bench<'_>, bytes: usize, count: usize) -> Resul
         for _ in 0..ops {
             let read = files.read(next, &mut piece)?;
             if read != bytes {
-                return Err(Unmeasured::Unseen(format!("a file of {bytes} bytes had {read} when it was read")));
+                return Err(Unmeasured::Unseen(format!(
+                    "a file of {bytes} bytes had {read} when it was read"
+                )));
             }
             next = (next + 1) % count;
         }

@@ -90,7 +90,10 @@ impl Made {
         let known = KINDS.iter().find(|(known, _)| *known == i64::from(number) & 0xffff_ffff);
         Ok(Self {
             dir,
-            named: fs::canonicalize(named).unwrap_or_else(|_| named.to_owned()).to_string_lossy().into_owned(),
+            named: fs::canonicalize(named)
+                .unwrap_or_else(|_| named.to_owned())
+                .to_string_lossy()
+                .into_owned(),
             kind: known.map_or("a filesystem without a known name", |(_, name)| name),
             device: device_name(device),
             free_bytes: room.f_bavail.saturating_mul(room.f_frsize),
@@ -104,7 +107,9 @@ impl Made {
         let device = self.device.as_ref().map_or_else(String::new, |device| format!(" on {device}"));
         let more = match self.kind {
             kind if IN_MEMORY.contains(&kind) => ", which is memory: these are not figures of a disk",
-            kind if ELSEWHERE.contains(&kind) => ", which is another machine's: the way there is in the figures",
+            kind if ELSEWHERE.contains(&kind) => {
+                ", which is another machine's: the way there is in the figures"
+            }
             _ => "",
         };
         format!("in {} ({}{device}){more}", self.named, self.kind)

@@ -116,7 +116,9 @@ fn host(named: &str) -> Result<Host, String> {
     match named.rsplit_once(':') {
         None => Ok(of(named, PORT)),
         Some((name, port)) => match port.parse() {
-            Ok(port @ 1..) if !name.is_empty() => Ok(of(name.trim_start_matches('[').trim_end_matches(']'), port)),
+            Ok(port @ 1..) if !name.is_empty() => {
+                Ok(of(name.trim_start_matches('[').trim_end_matches(']'), port))
+            }
             _ => Err(format!("{port:?} is no port\ntry: --host NAME or --host NAME:443")),
         },
     }
@@ -225,7 +227,9 @@ fn connect(host: &Host, addresses: &[SocketAddr], bench: &Bench<'_>) -> Result<C
     let why = match last.kind() {
         io::ErrorKind::TimedOut => format!("no answer from port {port} within {} s", PATIENCE.as_secs()),
         io::ErrorKind::ConnectionRefused => {
-            format!("it refuses connections to port {port}\ntry: --host NAME:PORT with a port that it listens on")
+            format!(
+                "it refuses connections to port {port}\ntry: --host NAME:PORT with a port that it listens on"
+            )
         }
         _ => last.to_string(),
     };

@@ -13,9 +13,12 @@ const END: &[u8] = b"\r\n\r\n";
 
 pub(super) fn request() -> Rung {
     let about = About {
-        excludes: "the connection, and what a real server and a real client do beside the bare protocol".into(),
-        method: format!("an HTTP/1.1 GET over a kept connection and an answer of 100 bytes behind its headers, both written \
-                         by hand, {ENDS}"),
+        excludes: "the connection, and what a real server and a real client do beside the bare protocol"
+            .into(),
+        method: format!(
+            "an HTTP/1.1 GET over a kept connection and an answer of 100 bytes behind its headers, both written \
+                         by hand, {ENDS}"
+        ),
         source: "wrk with one connection".into(),
         ..about_loopback("http-request", "an HTTP request within this host and its answer")
     };
@@ -48,7 +51,8 @@ fn serve(mut stream: TcpStream) -> io::Result<()> {
             return Err(io::Error::other("not a request"));
         }
         buffer.drain(..head);
-        let mut answer = format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {BODY_BYTES}\r\n\r\n");
+        let mut answer =
+            format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {BODY_BYTES}\r\n\r\n");
         answer.extend(std::iter::repeat_n('x', BODY_BYTES));
         stream.write_all(answer.as_bytes())?;
     }

@@ -52,7 +52,10 @@ pub(super) struct Server {
 
 impl Server {
     /// Gives each connection to `serve`, which returns when its client has closed it.
-    pub(super) fn start(bench: &Bench<'_>, serve: impl Fn(TcpStream) + Send + 'static) -> Result<Self, Unmeasured> {
+    pub(super) fn start(
+        bench: &Bench<'_>,
+        serve: impl Fn(TcpStream) + Send + 'static,
+    ) -> Result<Self, Unmeasured> {
         let listener = TcpListener::bind(ANY_PORT).map_err(|error| refused("listen", &error))?;
         let address = listener.local_addr().map_err(|error| refused("listen", &error))?;
         let over = Arc::new(AtomicBool::new(false));

@@ -9,8 +9,11 @@ use sys::clock::monotonic_ns;
 
 pub(super) fn round_trip() -> Rung {
     let about = About {
-        excludes: "any network; and idle processors' deeper sleep, since both ends are woken again at once".into(),
-        method: format!("write and read of one byte over blocking sockets with TCP_NODELAY, {ENDS}; there and back"),
+        excludes: "any network; and idle processors' deeper sleep, since both ends are woken again at once"
+            .into(),
+        method: format!(
+            "write and read of one byte over blocking sockets with TCP_NODELAY, {ENDS}; there and back"
+        ),
         source: "lmbench's lat_tcp; sockperf with --full-rtt".into(),
         ..about_loopback("tcp-round-trip", "one byte over TCP to another thread of this host and back")
     };
@@ -30,9 +33,8 @@ fn measure_round_trip(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
         stream.write_all(&byte)?;
         stream.read_exact(&mut byte)
     };
-    let samples = bench.sample(|ops| {
-        (0..ops).try_for_each(|_| trip()).map_err(|error| refused("send and receive", &error))
-    });
+    let samples = bench
+        .sample(|ops| (0..ops).try_for_each(|_| trip()).map_err(|error| refused("send and receive", &error)));
     // Before its server, which waits for the end of the connection.
     drop(stream);
     Ok(Samples { limits: limits(bench), ..samples? })
