@@ -87,7 +87,7 @@ impl Made {
             Ok((dir, system.f_type, room, device))
         };
         let (dir, number, room, device) = open().map_err(|error| refused("look", named, &error.into()))?;
-        let known = KINDS.iter().find(|(known, _)| *known == i64::from(number) & 0xffff_ffff);
+        let known = KINDS.iter().find(|(known, _)| *known == number & 0xffff_ffff);
         Ok(Self {
             dir,
             named: fs::canonicalize(named)
