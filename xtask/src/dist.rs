@@ -1,5 +1,6 @@
 //! The static binaries that users download: built for both architectures, checked, put into `target/dist`.
 
+use crate::bpf_build::find_clang;
 use crate::setup;
 use crate::shell::{self, cargo, output, program, target};
 use anyhow::{Context, Result, bail};
@@ -53,7 +54,16 @@ pub(crate) fn build(arch: &str) -> Result<PathBuf> {
 }
 
 fn run_cargo(triple: &str) -> Result<()> {
-    shell::run(&mut cargo(&["build", "--release", "--package", "dwell", "--target", triple]))
+    let mut build = cargo(&["build", "--release", "--package", "dwell", "--target", triple]);
+    // The primitives below TLS have parts in C, which include nothing of a C library for musl: the host's compiler does for
+    // its own machine, and clang for any other.
+    let host = triple.starts_with(std::env::consts::ARCH);
+    let compiler = if host { Some("cc".into()) } else { find_clang().map(|clang| clang.program) };
+    if let Some(compiler) = compiler {
+        let underscored = triple.replace('-', "_");
+        build.env(format!("CC_{underscored}"), compiler).env(format!("AR_{underscored}"), "ar");
+    }
+    shell::run(&mut build)
 }
 
 fn wants_loader(binary: &Path) -> Result<bool> {

@@ -125,7 +125,7 @@ pub(crate) struct ShowArgs {
 /// seconds and needs no privileges. The page goes to standard output. Ctrl-C ends it early and shows what there is.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  dwell ladder\n  dwell ladder --quick --only memory\n  dwell ladder --only l1,l2,dram --json ladder.json\n  dwell ladder --list"
+    after_help = "Examples:\n  dwell ladder\n  dwell ladder --quick --only memory\n  dwell ladder --only l1,l2,dram --json ladder.json\n  dwell ladder --only files --dir /var/lib/db\n  dwell ladder --only network --host db.example:5432\n  dwell ladder --list"
 )]
 pub(crate) struct LadderArgs {
     /// Take 5 seconds instead of 30; intervals get wider
@@ -136,14 +136,13 @@ pub(crate) struct LadderArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
 
-    /// Where files are measured: a directory on the disk that is meant
-    // Shown with the first rung that writes files.
-    #[arg(long, value_name = "DIR", hide = true)]
+    /// Measure files in DIR; default: the current directory. All that is written there is in one directory of its own, takes
+    /// at most a twentieth of the free room, and is removed at the end
+    #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 
-    /// Measure the way to these hosts too: the only traffic that leaves this machine
-    // Shown with the first rung that speaks to hosts.
-    #[arg(long, value_name = "NAME", value_delimiter = ',', hide = true)]
+    /// Also measure the way to these hosts (port 443, or NAME:PORT); without it nothing leaves this host
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) host: Vec<String>,
 
     /// Say what can be measured, and measure nothing

@@ -9,10 +9,12 @@
 mod allocator;
 mod bench;
 mod cpu;
+mod files;
 mod kernel;
 mod language;
 mod machine;
 mod memory;
+mod network;
 mod run;
 mod single;
 #[cfg(test)]
@@ -46,8 +48,15 @@ impl std::fmt::Debug for Rung {
 
 /// All rungs, in the order they are measured and shown. Those of hosts and directories depend on what was asked.
 pub fn all(asked: &Asked) -> Vec<Rung> {
-    let groups: [fn(&Asked) -> Vec<Rung>; 5] =
-        [cpu::rungs, memory::rungs, allocator::rungs, language::rungs, kernel::rungs];
+    let groups: [fn(&Asked) -> Vec<Rung>; 7] = [
+        cpu::rungs,
+        memory::rungs,
+        allocator::rungs,
+        language::rungs,
+        kernel::rungs,
+        files::rungs,
+        network::rungs,
+    ];
     groups.iter().flat_map(|rungs| rungs(asked)).collect()
 }
 

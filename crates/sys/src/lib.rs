@@ -5,7 +5,7 @@
 //! for it ([`signals`]), waits and reads clocks ([`poll`], [`clock`]), opens perf events ([`perf_event`]) and maps
 //! memory that the kernel writes ([`shared`]). For the latency ladder it gives pages of a wanted size ([`pages`]) and loops
 //! of known instructions ([`chase`], [`loops`]), children, threads and signals that do nothing ([`fork`], [`pthread`],
-//! [`to_self`]). It knows nothing of recordings; what to look at while the program runs
+//! [`to_self`]), and what the kernel knows of a connection ([`tcp`]). It knows nothing of recordings; what to look at while the program runs
 //! is up to `observe`.
 
 pub mod bpf;
@@ -23,5 +23,6 @@ pub mod shared;
 pub mod signals;
 pub mod spawn;
 pub mod step;
+pub mod tcp;
 pub mod to_self;
 pub mod user;

@@ -19,6 +19,9 @@ const SHARE_BYTES: u64 = 4 << 20;
 const FAST: [&str; 5] =
     ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "riscv_clocksource"];
 
+/// Rungs that wait for a disk, or for what stands in for one.
+const ON_DISK: [&str; 5] = ["fsync", "direct-read", "direct-read-32", "sequential-read", "sequential-write"];
+
 /// What qualifies one rung.
 pub(super) fn of_rung(one: &Measured, samples: &Samples, all: &Measurements) -> Vec<String> {
     let mut limits = Vec::new();
@@ -47,6 +50,9 @@ pub(super) fn of_rung(one: &Measured, samples: &Samples, all: &Measurements) -> 
     }
     if one.about.id == "l3" && is_virtual(all) {
         limits.extend(shared_with_others(&all.machine));
+    }
+    if ON_DISK.contains(&one.about.id.as_str()) && is_virtual(all) {
+        limits.push("a virtual machine's disk: the memory of its host may have answered".to_owned());
     }
     limits
 }

@@ -93,6 +93,45 @@ const PUBLISHED: &[Published] = &[
         hi_ns: 5_000_000.0,
         source: "a slack of 50 us: PR_SET_TIMERSLACK(2const)",
     },
+    // Of files: S. Eskildsen's napkin-math (github.com/sirupsen/napkin-math), runs of 2017 to 2026; M. Callaghan's figures of
+    // fsync (smalldatum.blogspot.com, January 2026). From a fast device with a protected cache to a slow card or a full disk.
+    Published {
+        id: "fsync",
+        lo_ns: 8e3,
+        hi_ns: 200e6,
+        source: "12 to 58 us (with power-loss protection), 0.9 ms (without), 5 ms (napkin-math, 2017)",
+    },
+    Published {
+        id: "direct-read",
+        lo_ns: 5e3,
+        hi_ns: 50e6,
+        source: "100 us (SSD) and 10 ms (spinning disk), napkin-math",
+    },
+    Published {
+        id: "sequential-read",
+        lo_ns: 50e3,
+        hi_ns: 200e6,
+        source: "200 us for 1 MiB (SSD), napkin-math: 20 GB/s to 5 MB/s are believed",
+    },
+    Published {
+        id: "sequential-write",
+        lo_ns: 50e3,
+        hi_ns: 500e6,
+        source: "1 ms for 1 MiB (SSD), napkin-math: 20 GB/s to 2 MB/s are believed",
+    },
+    Published {
+        id: "tcp-round-trip",
+        lo_ns: 2e3,
+        hi_ns: 500e3,
+        source: "10 us (2017) and 50 us (GCP c4, 2026) for a TCP echo, napkin-math",
+    },
+    // Light in glass, half around the world and back, is 200 ms; satellites at rest add 500 ms.
+    Published {
+        id: "round-trip",
+        lo_ns: 1e3,
+        hi_ns: 1.5e9,
+        source: "250 us (one region), 60 ms (across North America), 80 ms (Europe to it), 180 ms (to Singapore), napkin-math",
+    },
 ];
 
 /// How a rung must lie to another: at least so many times it, and at most.
@@ -255,6 +294,57 @@ const RELATIONS: &[Relation] = &[
         lo: 0.7,
         hi: 10_000.0,
         else_it: "more slack does not wake earlier",
+    },
+    Relation { id: "create-unlink", of: "open", lo: 1.0, hi: 1e4, else_it: "no file was made" },
+    Relation { id: "fsync", of: "write", lo: 3.0, hi: 1e7, else_it: "the flush waited for no disk" },
+    Relation {
+        id: "direct-read",
+        of: "read-cached",
+        lo: 3.0,
+        hi: 1e7,
+        else_it: "it was answered by the page cache",
+    },
+    Relation {
+        id: "direct-read-32",
+        of: "direct-read",
+        lo: 0.5,
+        hi: 100.0,
+        else_it: "a read among 32 takes about as long as one by itself, or up to 32 times that and the switches between threads",
+    },
+    Relation {
+        id: "small-file-write",
+        of: "large-file-write",
+        lo: 1.0 / 2000.0,
+        hi: 0.5,
+        else_it: "a thousandth of the bytes took too long, or next to nothing",
+    },
+    Relation {
+        id: "small-file-read",
+        of: "large-file-read",
+        lo: 1.0 / 2000.0,
+        hi: 0.5,
+        else_it: "a thousandth of the bytes took too long, or next to nothing",
+    },
+    Relation {
+        id: "tcp-connect",
+        of: "tcp-round-trip",
+        lo: 0.3,
+        hi: 100.0,
+        else_it: "a connection is a few packets",
+    },
+    Relation {
+        id: "tls-handshake",
+        of: "tcp-round-trip",
+        lo: 2.0,
+        hi: 5e3,
+        else_it: "no signature was made or checked",
+    },
+    Relation {
+        id: "http-request",
+        of: "tcp-round-trip",
+        lo: 0.5,
+        hi: 30.0,
+        else_it: "it is a round trip with a little more in it",
     },
 ];
 
