@@ -16,7 +16,7 @@ const MACHINES: &[Published] = &[
     Published {
         name: "xeon-6962p",
         title: "Xeon 6962P",
-        source: "Intel Granite Rapids without sub-NUMA clusters, figures as published; cores one way",
+        source: "Intel Granite Rapids without sub-NUMA clusters, cores one way; a published table whose author is not known",
         figures: &[
             ("l1", 1.14, 1.14),
             ("l2", 3.65, 3.65),
@@ -29,7 +29,7 @@ const MACHINES: &[Published] = &[
     Published {
         name: "epyc-9654",
         title: "EPYC 9654",
-        source: "AMD Genoa, figures as published beside those of the Xeon 6962P; cores one way",
+        source: "AMD Genoa, cores one way; the same table as the Xeon 6962P",
         figures: &[
             ("l1", 1.08, 1.08),
             ("l2", 3.8, 3.8),
@@ -100,7 +100,8 @@ const TEXTBOOK: Published = Published {
 };
 
 fn of(published: &Published) -> Beside {
-    let figure = |(id, lo_ns, hi_ns): &(&str, f64, f64)| Figure { id: (*id).to_owned(), lo_ns: *lo_ns, hi_ns: *hi_ns };
+    let figure =
+        |(id, lo_ns, hi_ns): &(&str, f64, f64)| Figure { id: (*id).to_owned(), lo_ns: *lo_ns, hi_ns: *hi_ns };
     Beside {
         name: published.title.to_owned(),
         textbook: published.name == TEXTBOOK.name,

@@ -29,10 +29,8 @@ pub fn diff(a: &Ladder, b: &Ladder) -> LadderDiff {
     let order = |group: Group| Group::ALL.iter().position(|one| *one == group);
     rungs.sort_by_key(|rung| order(rung.group));
     uncompared.sort_by_key(|rung| order(rung.group));
-    let origin = |ladder: &Ladder| Origin {
-        host: ladder.host.name.clone(),
-        started_at: ladder.started_at.clone(),
-    };
+    let origin =
+        |ladder: &Ladder| Origin { host: ladder.host.name.clone(), started_at: ladder.started_at.clone() };
     LadderDiff {
         schema: SCHEMA_LADDER_DIFF.to_owned(),
         a: origin(a),
@@ -134,8 +132,9 @@ fn differences(a: &Ladder, b: &Ladder) -> Vec<Difference> {
     let dir = |asked: &Asked| asked.dir.clone().unwrap_or_else(|| "the current directory".to_owned());
     let length = |asked: &Asked| if asked.quick { "quick" } else { "whole" }.to_owned();
     let state = |ladder: &Ladder| text(&ladder.host.virtualisation);
-    let with_files =
-        |ladder: &Ladder| ladder.rungs.iter().any(|rung| rung.about.group == Group::Files && rung.ns.value().is_some());
+    let with_files = |ladder: &Ladder| {
+        ladder.rungs.iter().any(|rung| rung.about.group == Group::Files && rung.ns.value().is_some())
+    };
     let mut pairs = vec![
         ("host", a.host.name.clone(), b.host.name.clone()),
         ("processor", text(&a.machine.cpu), text(&b.machine.cpu)),
@@ -233,7 +232,8 @@ mod tests {
     fn with(rungs: &[(&str, Result<f64, Unmeasured>)]) -> Ladder {
         let mut all = measured(Seen::Absent);
         for (id, outcome) in rungs {
-            let samples = |ns: f64| Samples { per_op_ns: vec![ns; 50], ops_per_sample: 1, ..Samples::default() };
+            let samples =
+                |ns: f64| Samples { per_op_ns: vec![ns; 50], ops_per_sample: 1, ..Samples::default() };
             all.rungs.push(Measured {
                 about: about(id),
                 outcome: outcome.clone().map(samples),
