@@ -175,7 +175,8 @@ pub(crate) struct LadderArgs {
 /// Compare two kept results
 ///
 /// Two ladders that `dwell ladder --json` wrote: each rung's two medians, their ratio with its 95 % interval, and whether B
-/// is faster, slower, the same, or whether that is undecided. In what else they differ is said. The page goes to standard output.
+/// is faster, slower, the same, or whether that is undecided. In what else they differ is said. The page goes to standard
+/// output. Pictures have B's bars with A's medians upon them.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  dwell diff before.json after.json\n  dwell diff --png both.png mine.json yours.json"

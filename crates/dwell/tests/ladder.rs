@@ -168,7 +168,11 @@ fn two_ladders_of_this_machine_are_compared_rung_by_rung() {
     // The same file beside a new ladder.
     let output = run(&["--only", "cycle", "--quick", "--width", "80", "--beside", paths[0]]);
     let page = text(&output.stdout);
-    assert!(output.status.success() && page.contains("measured by dwell at "), "{page}{}", text(&output.stderr));
+    assert!(
+        output.status.success() && page.contains("measured by dwell at "),
+        "{page}{}",
+        text(&output.stderr)
+    );
     [a, b, json, png].iter().for_each(|path| std::fs::remove_file(path).unwrap());
 }
 

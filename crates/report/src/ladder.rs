@@ -64,11 +64,11 @@ pub fn png(ladder: &Ladder, others: &[Beside]) -> Vec<u8> {
 
 /// A latency: `0.27 ns`, `98.4 ns`, `1.23 us`.
 pub fn latency(ns: f64) -> String {
+    let sign = if ns < 0.0 { "-" } else { "" };
     if ns.abs() < 999.5 {
-        let sign = if ns < 0.0 { "-" } else { "" };
         return format!("{sign}{} ns", units::three_digits(ns.abs()));
     }
-    units::duration(ns.max(0.0).round() as u64)
+    format!("{sign}{}", units::duration(ns.abs().round() as u64))
 }
 
 /// A rate: `31.2 GB/s`. Decimal, as memory and disks are sold.

@@ -150,6 +150,7 @@ fn compared() -> LadderDiff {
         rungs,
         uncompared: vec![
             lone("l2", Some(Side::A), "the other was not asked for it"),
+            lone("atomic-add", Some(Side::A), "the other was not asked for it"),
             lone("l3", Some(Side::B), "not enough memory\ntry: free some"),
             lone("dram-remote", None, &hostile),
         ],
@@ -280,6 +281,7 @@ fn latencies_keep_three_digits_below_a_nanosecond_too() {
         (999.6, "1.00 us"),
         (4.2e6, "4.20 ms"),
         (-0.4, "-0.40 ns"),
+        (-2.5e3, "-2.50 us"),
         (0.0, "0.00 ns"),
     ] {
         assert_eq!(latency(ns), text);

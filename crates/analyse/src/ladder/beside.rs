@@ -29,7 +29,7 @@ const MACHINES: &[Published] = &[
     Published {
         name: "epyc-9654",
         title: "EPYC 9654",
-        source: "AMD Genoa, cores one way; the same table as the Xeon 6962P",
+        source: "AMD Genoa, cores one way; a published table whose author is not known",
         figures: &[
             ("l1", 1.08, 1.08),
             ("l2", 3.8, 3.8),

@@ -116,8 +116,13 @@ fn notes(a: &Rung, b: &Rung) -> Vec<String> {
     if a.about.method != b.about.method || a.about.what != b.about.what {
         notes.push("two versions of dwell measure it, in different ways".to_owned());
     }
+    let doubtful = |rung: &Rung| rung.plausible.verdict == Verdict::Doubtful;
+    let both = doubtful(a) && doubtful(b) && a.plausible.why == b.plausible.why;
+    if both {
+        notes.push(format!("doubtful in both: {}", a.plausible.why));
+    }
     for (name, one, other) in [("A", a, b), ("B", b, a)] {
-        if one.plausible.verdict == Verdict::Doubtful {
+        if doubtful(one) && !both {
             notes.push(format!("{name} is doubtful: {}", one.plausible.why));
         }
         let own = one.limits.iter().filter(|limit| !other.limits.contains(limit));
@@ -169,7 +174,7 @@ fn ghz(ladder: &Ladder) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::ladder::limits::tests::{about, measured};
-    use model::ladder::{Measured, Samples, Unmeasured};
+    use model::ladder::{Measured, Plausible, Samples, Unmeasured};
 
     fn interval(lo: f64, median: f64, hi: f64) -> Interval {
         Interval { median, lo, hi }
@@ -266,7 +271,7 @@ mod tests {
 
     #[test]
     fn what_else_differs_is_said_and_nothing_more() {
-        let a = with(&[("cycle", Ok(0.25)), ("l1", Ok(1.0))]);
+        let mut a = with(&[("cycle", Ok(0.25)), ("l1", Ok(1.0))]);
         assert_eq!(diff(&a, &a).differences, []);
         let mut b = with(&[("cycle", Ok(0.5)), ("l1", Ok(2.0))]);
         b.host.name = "other".into();
@@ -277,5 +282,10 @@ mod tests {
         // No file rung was measured, so the directory does not matter.
         assert_eq!(whats, ["host", "frequency, by cycles"]);
         assert_eq!(found.rungs[1].notes, ["only B: pages of 4 KiB"]);
+        for rung in [&mut a.rungs[1], &mut b.rungs[1]] {
+            rung.plausible = Plausible { verdict: Verdict::Doubtful, why: "published: less".into() };
+        }
+        let found = diff(&a, &b);
+        assert_eq!(found.rungs[1].notes, ["doubtful in both: published: less", "only B: pages of 4 KiB"]);
     }
 }

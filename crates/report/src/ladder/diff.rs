@@ -179,17 +179,25 @@ fn table(diff: &LadderDiff, look: Look, notes: &mut Notes) -> Vec<Line> {
     lines
 }
 
+/// The other rungs: those that miss a figure for one reason together.
 fn uncompared(diff: &LadderDiff, look: Look) -> Vec<Line> {
-    let line = |one: &model::ladder::diff::Uncompared| {
-        let who = match one.only {
+    let mut reasons: Vec<(Option<Side>, &str, Vec<&str>)> = Vec::new();
+    for one in &diff.uncompared {
+        match reasons.iter_mut().find(|(only, why, _)| *only == one.only && *why == one.why) {
+            Some((_, _, ids)) => ids.push(&one.id),
+            None => reasons.push((one.only, &one.why, vec![&one.id])),
+        }
+    }
+    let line = |(only, why, ids): &(Option<Side>, &str, Vec<&str>)| {
+        let who = match only {
             Some(Side::A) => "only in A",
             Some(Side::B) => "only in B",
             None => "in neither",
         };
-        let lead = Line::new(look).add(Ink::Plain, &one.id).add(Ink::Dim, &format!(" {who}: "));
-        paragraphs(look, lead, &one.why, GAP)
+        let lead = Line::new(look).add(Ink::Dim, &format!("{who}: ")).add(Ink::Plain, &ids.join(", "));
+        paragraphs(look, lead.add(Ink::Dim, ": "), why, GAP)
     };
-    diff.uncompared.iter().flat_map(line).collect()
+    reasons.iter().flat_map(line).collect()
 }
 
 /// What the intervals do not say.
