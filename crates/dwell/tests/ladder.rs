@@ -180,7 +180,8 @@ fn two_ladders_of_this_machine_are_compared_rung_by_rung() {
 fn what_cannot_be_compared_or_shown_beside_is_refused() {
     let files = [("no.json", "{"), ("some.json", "[]"), ("run.json", "{\"schema\": \"dwell.run/1\"}")]
         .map(|(name, content)| (support::fresh(name), content));
-    let broken = (support::fresh("broken.json"), "{\"schema\": \"dwell.ladder/1\"}");
+    let broken =
+        (support::fresh("broken.json"), r#"{"schema": "dwell.ladder/1", "asked": {"quick": "\u001b[2J"}}"#);
     for (path, content) in files.iter().chain([&broken]) {
         std::fs::write(path, content).unwrap();
     }
@@ -197,7 +198,7 @@ fn what_cannot_be_compared_or_shown_beside_is_refused() {
         let output = diff(&args);
         let error = text(&output.stderr);
         assert!(output.status.code() == Some(125) && error.contains(said), "{args:?}: {error}");
-        assert!(output.stdout.is_empty());
+        assert!(output.stdout.is_empty() && !error.contains('\x1b'), "{error:?}");
     }
     let error = text(&run(&["--only", "cycle", "--beside", "pdp-11"]).stderr);
     assert!(error.contains("no reference machine and no file is called \"pdp-11\""), "{error}");

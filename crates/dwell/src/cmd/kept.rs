@@ -1,6 +1,6 @@
 //! Results that were kept as JSON, read back: what they are is what their `schema` says.
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use model::ladder::Ladder;
 use serde_json::Value;
 use std::fs;
@@ -21,5 +21,8 @@ pub(super) fn read(path: &Path) -> anyhow::Result<(String, Value)> {
 
 /// The ladder in a file whose schema is a ladder's.
 pub(super) fn ladder(path: &Path, value: Value) -> anyhow::Result<Ladder> {
-    serde_json::from_value(value).with_context(|| format!("{path:?} is not what its schema says"))
+    // The reason quotes what is in the file.
+    serde_json::from_value(value).map_err(|error| {
+        anyhow!("{path:?} is not what its schema says: {}", report::clean(&error.to_string(), false))
+    })
 }
