@@ -1,9 +1,13 @@
 //! From a ladder's samples to its rungs: medians and intervals, what qualifies them, whether they can be what they claim
 //! to be, and where caches end.
 
+pub mod beside;
+mod diff;
 mod edges;
 mod limits;
 mod plausible;
+
+pub use diff::diff;
 
 use model::Seen;
 use model::ladder::{

@@ -21,6 +21,7 @@ pub(crate) enum Verb {
     Attach(AttachArgs),
     Show(ShowArgs),
     Ladder(LadderArgs),
+    Diff(DiffArgs),
 }
 
 /// Run a program and say where its wall-clock time went
@@ -122,10 +123,11 @@ pub(crate) struct ShowArgs {
 /// Measure what each level of latency costs on this machine
 ///
 /// From a cycle of the core to caches, memory, the kernel, files and the network, on one logarithmic axis. Takes up to 30
-/// seconds and needs no privileges. The page goes to standard output. Ctrl-C ends it early and shows what there is.
+/// seconds and needs no privileges. The page goes to standard output. Ctrl-C ends it early and shows what there is;
+/// the exit status is then 128 and the signal.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  dwell ladder\n  dwell ladder --quick --only memory\n  dwell ladder --only l1,l2,dram --json ladder.json\n  dwell ladder --only files --dir /var/lib/db\n  dwell ladder --only network --host db.example:5432\n  dwell ladder --list"
+    after_help = "Examples:\n  dwell ladder\n  dwell ladder --quick --only memory\n  dwell ladder --only l1,l2,dram --json ladder.json\n  dwell ladder --only files --dir /var/lib/db\n  dwell ladder --only network --host db.example:5432\n  dwell ladder --beside epyc-9654,ladder.json\n  dwell ladder --list"
 )]
 pub(crate) struct LadderArgs {
     /// Take 5 seconds instead of 30; intervals get wider
@@ -145,21 +147,17 @@ pub(crate) struct LadderArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) host: Vec<String>,
 
+    /// Show other machines beside this one, instead of textbook figures: a reference machine with published figures
+    /// (xeon-6962p, epyc-9654, epyc-9224, graviton2, graviton4, imx8m-plus), or a file that --json wrote
+    #[arg(long, value_name = "NAME|FILE", value_delimiter = ',')]
+    pub(crate) beside: Vec<String>,
+
     /// Say what can be measured, and measure nothing
     #[arg(long)]
     pub(crate) list: bool,
 
-    /// Write the ladder as JSON to FILE (`-`: standard output, and no page)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<Place>,
-
-    /// Write the ladder as a picture to FILE, as SVG
-    #[arg(long, value_name = "FILE")]
-    pub(crate) svg: Option<Place>,
-
-    /// Write the same picture to FILE, as PNG
-    #[arg(long, value_name = "FILE")]
-    pub(crate) png: Option<Place>,
+    #[command(flatten)]
+    pub(crate) forms: FormArgs,
 
     /// Print no page and no progress (write files only)
     #[arg(short, long)]
@@ -172,6 +170,56 @@ pub(crate) struct LadderArgs {
     /// Columns of the page; default: those of the terminal
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
     pub(crate) width: Option<u16>,
+}
+
+/// Compare two kept results
+///
+/// Two ladders that `dwell ladder --json` wrote: each rung's two medians, their ratio with its 95 % interval, and whether B
+/// is faster, slower, the same, or whether that is undecided. In what else they differ is said. The page goes to standard
+/// output. Pictures have B's bars with A's medians upon them.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  dwell diff before.json after.json\n  dwell diff --png both.png mine.json yours.json"
+)]
+pub(crate) struct DiffArgs {
+    /// The first: the measure
+    #[arg(value_name = "A.json")]
+    pub(crate) a: PathBuf,
+
+    /// The second
+    #[arg(value_name = "B.json")]
+    pub(crate) b: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) forms: FormArgs,
+
+    /// Print no page (write files only)
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    /// When to use colour
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: Colour,
+
+    /// Columns of the page; default: those of the terminal
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
+    pub(crate) width: Option<u16>,
+}
+
+/// Other forms than the page.
+#[derive(Debug, Args)]
+pub(crate) struct FormArgs {
+    /// Write the result as JSON to FILE (`-`: standard output, and no page)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<Place>,
+
+    /// Write the result as a picture to FILE, as SVG
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<Place>,
+
+    /// Write the same picture to FILE, as PNG
+    #[arg(long, value_name = "FILE")]
+    pub(crate) png: Option<Place>,
 }
 
 /// How it is watched, and what is kept of that.

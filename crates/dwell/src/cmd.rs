@@ -2,7 +2,9 @@
 
 pub(crate) mod attach;
 pub(crate) mod count;
+pub(crate) mod diff;
 pub(crate) mod hits;
+mod kept;
 pub(crate) mod ladder;
 pub(crate) mod run;
 pub(crate) mod show;

@@ -22,8 +22,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-fn schema() -> jsonschema::Validator {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/dwell.ladder.1.json");
+fn schema(what: &str) -> jsonschema::Validator {
+    let path = format!("{}/../../docs/schema/dwell.{what}.1.json", env!("CARGO_MANIFEST_DIR"));
     let schema = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     jsonschema::validator_for(&schema).unwrap()
 }
@@ -40,8 +40,10 @@ fn a_whole_ladder_is_what_the_schema_says_and_levels_are_in_their_order() {
     let output = run(&["--quick", "--json", "-"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let ladder: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let errors: Vec<String> =
-        schema().iter_errors(&ladder).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    let errors: Vec<String> = schema("ladder")
+        .iter_errors(&ladder)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
     assert!(errors.is_empty(), "{errors:#?}");
     for rung in ladder["rungs"].as_array().unwrap() {
         let seen = rung["ns"]["median"].is_number();
@@ -100,7 +102,7 @@ fn options_that_no_rung_uses_are_refused() {
 }
 
 #[test]
-fn an_interrupt_shows_what_there_is_and_is_no_failure() {
+fn an_interrupt_shows_what_there_is_and_is_told_by_the_exit_status() {
     let mut child = ladder(&["--width", "80"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -113,7 +115,7 @@ fn an_interrupt_shows_what_there_is_and_is_no_failure() {
     rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
     let mut page = String::new();
     child.stdout.take().unwrap().read_to_string(&mut page).unwrap();
-    assert!(child.wait().unwrap().success(), "{page}");
+    assert_eq!(child.wait().unwrap().code(), Some(128 + 2), "{page}");
     // Whole, it takes far longer; the bound is for machines that are busy with the other tests.
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
     assert!(page.contains("ended early") && page.contains("cycle"), "{page}");
@@ -126,4 +128,86 @@ fn a_file_that_cannot_be_written_is_said_before_anything_is_measured() {
     assert_eq!(output.status.code(), Some(125));
     assert!(text(&output.stderr).contains("cannot write"), "{}", text(&output.stderr));
     assert!(begun.elapsed() < Duration::from_secs(10));
+}
+
+fn diff(args: &[&str]) -> Output {
+    Command::new(support::dwell()).arg("diff").args(args).stdin(Stdio::null()).output().unwrap()
+}
+
+#[test]
+fn two_ladders_of_this_machine_are_compared_rung_by_rung() {
+    let [a, b, json, png] = ["a.json", "b.json", "diff.json", "diff.png"].map(support::fresh);
+    let paths = [&a, &b, &json, &png].map(|path| path.to_str().unwrap());
+    for path in &paths[..2] {
+        let output = run(&["--only", "core", "--quick", "-q", "--json", path]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    let output = diff(&["--width", "80", "--json", paths[2], "--png", paths[3], paths[0], paths[1]]);
+    let page = text(&output.stdout);
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", text(&output.stderr));
+    assert!(page.contains("B against A: ") && !page.contains("not the same host"), "{page}");
+    assert!(std::fs::read(&png).unwrap().starts_with(b"\x89PNG"));
+    let found: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    let errors: Vec<String> = schema("ladder-diff").iter_errors(&found).map(|one| one.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    let kept = |path| serde_json::from_str::<Value>(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let (of_a, of_b) = (median(&kept(&a), "cycle"), median(&kept(&b), "cycle"));
+    let rungs = found["rungs"].as_array().unwrap();
+    let cycle = rungs.iter().find(|rung| rung["id"] == "cycle").unwrap();
+    let ratio = cycle["ratio"]["median"].as_f64().unwrap();
+    assert!((ratio - of_b / of_a).abs() < 1e-9, "{cycle:#}");
+
+    // A ladder against itself has no rung that is faster or slower.
+    let output = diff(&["--json", "-", paths[0], paths[0]]);
+    let same: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for rung in same["rungs"].as_array().unwrap() {
+        assert!(["same", "undecided"].contains(&rung["change"].as_str().unwrap()), "{rung:#}");
+    }
+    assert_eq!(same["differences"], serde_json::json!([]));
+
+    // The same file beside a new ladder.
+    let output = run(&["--only", "cycle", "--quick", "--width", "80", "--beside", paths[0]]);
+    let page = text(&output.stdout);
+    assert!(
+        output.status.success() && page.contains("measured by dwell at "),
+        "{page}{}",
+        text(&output.stderr)
+    );
+    [a, b, json, png].iter().for_each(|path| std::fs::remove_file(path).unwrap());
+}
+
+#[test]
+fn what_cannot_be_compared_or_shown_beside_is_refused() {
+    let files = [("no.json", "{"), ("some.json", "[]"), ("run.json", "{\"schema\": \"dwell.run/1\"}")]
+        .map(|(name, content)| (support::fresh(name), content));
+    let broken =
+        (support::fresh("broken.json"), r#"{"schema": "dwell.ladder/1", "asked": {"quick": "\u001b[2J"}}"#);
+    for (path, content) in files.iter().chain([&broken]) {
+        std::fs::write(path, content).unwrap();
+    }
+    let path = |at: usize| files[at].0.to_str().unwrap();
+    let broken = broken.0.to_str().unwrap();
+    for (args, said) in [
+        (["/no/such/file", path(2)], "cannot read"),
+        ([path(0), path(2)], "is not JSON"),
+        ([path(1), path(2)], "does not say what it is"),
+        ([path(2), path(2)], "cannot compare two \"dwell.run/1\""),
+        ([path(2), broken], "try: two of a kind"),
+        ([broken, broken], "is not what its schema says"),
+    ] {
+        let output = diff(&args);
+        let error = text(&output.stderr);
+        assert!(output.status.code() == Some(125) && error.contains(said), "{args:?}: {error}");
+        assert!(output.stdout.is_empty() && !error.contains('\x1b'), "{error:?}");
+    }
+    let error = text(&run(&["--only", "cycle", "--beside", "pdp-11"]).stderr);
+    assert!(error.contains("no reference machine and no file is called \"pdp-11\""), "{error}");
+    // What is said to be there is in the help as well.
+    let help = text(&run(&["--help"]).stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    let names = error.split("one of ").nth(1).unwrap().split(", or a file").next().unwrap();
+    assert!(help.contains(names), "{names} are not in {help}");
+    let error = text(&run(&["--only", "cycle", "--beside", path(2)]).stderr);
+    assert!(error.contains("not a ladder"), "{error}");
+    files.iter().for_each(|(path, _)| std::fs::remove_file(path).unwrap());
+    std::fs::remove_file(broken).unwrap();
 }

@@ -5,6 +5,9 @@
 //! where a cache ends are made of them by `analyse`. Names and units are a public contract, described by
 //! `docs/schema/dwell.ladder.1.json`: fields are added, not renamed.
 
+pub mod beside;
+pub mod diff;
+
 use crate::recording::Host;
 use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,8 @@
 //! The latency ladder: a page for a terminal, with every rung on one logarithmic axis, and the JSON of `dwell.ladder/1`.
 
 mod axis;
+mod beside;
+mod diff;
 mod picture;
 mod raster;
 mod svg;
@@ -11,7 +13,9 @@ use crate::json::visible;
 use crate::paint::{Ink, Line};
 use crate::units;
 use axis::Axis;
+pub use diff::{json as diff_json, terminal as diff_terminal};
 use model::Seen;
+use model::ladder::beside::Beside;
 use model::ladder::{Group, Interval, Ladder, Rung, Verdict};
 
 /// Blanks between columns.
@@ -20,6 +24,8 @@ const GAP: usize = 2;
 const AXIS: usize = 20;
 /// Pages narrower than this leave out the interval.
 const WIDE: usize = 76;
+/// Pages narrower than this have the rates below the chart.
+const WITH_RATES: usize = 96;
 
 /// The ladder as indented JSON, with a newline at its end.
 pub fn json(ladder: &Ladder) -> String {
@@ -27,35 +33,42 @@ pub fn json(ladder: &Ladder) -> String {
     visible(&serde_json::to_string_pretty(ladder).expect("a ladder has string keys only"))
 }
 
-/// The page, with a newline after each line.
-pub fn terminal(ladder: &Ladder, look: Look) -> String {
+/// The page, with a newline after each line; `others` are marked on the axis, and explained.
+pub fn terminal(ladder: &Ladder, others: &[Beside], look: Look) -> String {
     let mut notes = Notes::default();
-    let mut parts = vec![head(ladder, look), chart(ladder, look, &mut notes), curve(ladder, look)];
+    let shown = beside::shown(ladder, others);
+    let mut parts = vec![head(ladder, look), chart(ladder, &shown, look, &mut notes)];
+    parts.extend(beside::tables(ladder, &shown, look));
+    parts.extend([beside::legend(others, &shown, look), rates(ladder, look), curve(ladder, look)]);
     parts.push(missing(ladder, look));
     parts.push(notes.lines(look));
     parts.push(ladder.limits.iter().flat_map(|limit| paragraphs(look, Line::new(look), limit, 2)).collect());
-    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    let text = |part: &Vec<Line>| part.iter().map(|line| line.render() + "\n").collect::<String>();
-    parts.iter().map(text).collect::<Vec<_>>().join("\n")
+    joined(&parts)
 }
 
-/// The ladder as a picture: an SVG document.
-pub fn svg(ladder: &Ladder) -> String {
-    svg::draw(&picture::of(ladder))
+/// Parts of a page with an empty line between those that have any.
+fn joined(parts: &[Vec<Line>]) -> String {
+    let text = |part: &Vec<Line>| part.iter().map(|line| line.render() + "\n").collect::<String>();
+    parts.iter().filter(|part| !part.is_empty()).map(text).collect::<Vec<_>>().join("\n")
+}
+
+/// The ladder as a picture, with `others` marked on it: an SVG document.
+pub fn svg(ladder: &Ladder, others: &[Beside]) -> String {
+    svg::draw(&picture::of(ladder, others))
 }
 
 /// The same picture as the bytes of a PNG file.
-pub fn png(ladder: &Ladder) -> Vec<u8> {
-    raster::draw(&picture::of(ladder))
+pub fn png(ladder: &Ladder, others: &[Beside]) -> Vec<u8> {
+    raster::draw(&picture::of(ladder, others))
 }
 
 /// A latency: `0.27 ns`, `98.4 ns`, `1.23 us`.
 pub fn latency(ns: f64) -> String {
+    let sign = if ns < 0.0 { "-" } else { "" };
     if ns.abs() < 999.5 {
-        let sign = if ns < 0.0 { "-" } else { "" };
         return format!("{sign}{} ns", units::three_digits(ns.abs()));
     }
-    units::duration(ns.max(0.0).round() as u64)
+    format!("{sign}{}", units::duration(ns.abs().round() as u64))
 }
 
 /// A rate: `31.2 GB/s`. Decimal, as memory and disks are sold.
@@ -115,7 +128,7 @@ struct Row<'a> {
     ns: Interval,
 }
 
-fn chart(ladder: &Ladder, look: Look, notes: &mut Notes) -> Vec<Line> {
+fn chart(ladder: &Ladder, others: &[&Beside], look: Look, notes: &mut Notes) -> Vec<Line> {
     let rows: Vec<Row> = ladder.rungs.iter().filter_map(|rung| row(rung, look, notes)).collect();
     if rows.is_empty() {
         return Vec::new();
@@ -127,8 +140,8 @@ fn chart(ladder: &Ladder, look: Look, notes: &mut Notes) -> Vec<Line> {
     let figures = most(|row| &row.figure, "median".len());
     let with_interval = look.columns() >= WIDE;
     let intervals = if with_interval { most(|row| &row.interval, "95 %".len()) } else { 0 };
-    let rates = if rows.iter().any(|row| !row.rate.is_empty()) && look.columns() >= WIDE + 20 {
-        most(|row| &row.rate, "read".len())
+    let rates = if rows.iter().any(|row| !row.rate.is_empty()) && look.columns() >= WITH_RATES {
+        most(|row| &row.rate, "rate".len())
     } else {
         0
     };
@@ -154,7 +167,7 @@ fn chart(ladder: &Ladder, look: Look, notes: &mut Notes) -> Vec<Line> {
         header = right(header, interval_end, Ink::Dim, "95 %");
     }
     if rates > 0 {
-        header = right(header, rate_end, Ink::Dim, "read");
+        header = right(header, rate_end, Ink::Dim, "rate");
     }
     if let Some(axis) = &axis {
         header = axis.labels(header.pad_to(mark_end + GAP));
@@ -180,7 +193,8 @@ fn chart(ladder: &Ladder, look: Look, notes: &mut Notes) -> Vec<Line> {
         }
         if let Some(axis) = &axis {
             let far = row.rung.spread_ns.value().map_or(row.ns.hi, |spread| spread.p90);
-            line = axis.bar(line.pad_to(mark_end + GAP), row.ns.median, far);
+            let marks = beside::marks(&row.rung.about.id, others, look);
+            line = axis.bar(line.pad_to(mark_end + GAP), row.ns.median, far, &marks);
         }
         lines.push(line.cut());
     }
@@ -235,6 +249,24 @@ fn paragraphs(look: Look, lead: Line, text: &str, indent: usize) -> Vec<Line> {
         line.add(Ink::Plain, part).wrap(indent)
     };
     text.lines().flat_map(line).collect()
+}
+
+/// What levels move, where the chart has no room for it.
+fn rates(ladder: &Ladder, look: Look) -> Vec<Line> {
+    if look.columns() >= WITH_RATES {
+        return Vec::new();
+    }
+    let all = ladder.rungs.iter().filter_map(|rung| {
+        let found = rung.bytes_per_s.value().filter(|_| rung.ns.value().is_some())?;
+        Some((&rung.about.id, rate(found.median)))
+    });
+    let mut line = Line::new(look);
+    for (id, rate) in all {
+        let lead = if line.is_empty() { "rates: " } else { ", " };
+        line = line.add(Ink::Dim, lead);
+        line = line.glued(Ink::Plain, id).add(Ink::Plain, " ").glued(Ink::Plain, &rate);
+    }
+    line.wrap(GAP)
 }
 
 /// Where caches end.

@@ -7,9 +7,13 @@
 
 use ::png as png_crate;
 use dwell_report::Look;
-use dwell_report::ladder::{json, latency, list, png, svg, terminal};
+use dwell_report::ladder::{diff_json, diff_terminal, json, latency, list, png, svg, terminal};
 use jsonschema::Validator;
 use model::Seen;
+use model::ladder::beside::{Beside, Figure};
+use model::ladder::diff::{
+    Change, Compared, Difference, LadderDiff, Origin, SCHEMA_LADDER_DIFF, Side, Uncompared,
+};
 use model::ladder::{Group, Interval, Ladder, Plausible, Rung, Spread, Verdict};
 use serde_json::{Value, json as literal};
 use std::path::PathBuf;
@@ -75,6 +79,98 @@ fn samples() -> [(&'static str, Ladder); 3] {
     [("ladder", kept()), ("ladder-odd", odd()), ("ladder-empty", empty())]
 }
 
+/// What a ladder is shown beside by default.
+fn textbook() -> Beside {
+    beside_of("textbook", true, &[("l1", 0.5, 0.5), ("dram", 100.0, 100.0), ("fsync", 3e5, 3e5)])
+}
+
+fn beside_of(name: &str, textbook: bool, figures: &[(&str, f64, f64)]) -> Beside {
+    let figure =
+        |(id, lo_ns, hi_ns): &(&str, f64, f64)| Figure { id: (*id).into(), lo_ns: *lo_ns, hi_ns: *hi_ns };
+    Beside {
+        name: name.to_owned(),
+        textbook,
+        source: format!("{name}, by somebody who measured it in a year"),
+        figures: figures.iter().map(figure).collect(),
+    }
+}
+
+fn others() -> Vec<Beside> {
+    vec![textbook()]
+}
+
+/// Machines, with a hostile one and one that has no rung of the page.
+fn machines() -> Vec<Beside> {
+    let figures =
+        [("l1", 1.08, 1.08), ("l3", 13.0, 21.0), ("dram", 110.0, 110.0), ("core-to-core", 28.0, 182.0)];
+    vec![
+        textbook(),
+        beside_of("EPYC 9654", false, &figures),
+        beside_of("none", false, &[("warp", 1.0, 1.0)]),
+        beside_of("a\x1b[2J\u{202e}b\nc", false, &[("lock", 1e-3, 1e15)]),
+        beside_of("i.MX8M Plus", false, &[("l1", 1.67, 1.67), ("l2", 15.0, 21.0)]),
+        beside_of("one more", false, &[("l2", 4.0, 4.0)]),
+        beside_of("and another", false, &[("l2", 5.0, 5.0)]),
+    ]
+}
+
+/// A comparison with everything that can be in one, and with what a hostile host could put there.
+fn compared() -> LadderDiff {
+    let hostile = "a\x1b[2J\u{202e}b\nc".to_owned();
+    let interval = |lo: f64, median: f64, hi: f64| Interval { median, lo, hi };
+    let rung = |id: &str, group, a_ns: Interval, times: f64, change| Compared {
+        id: id.to_owned(),
+        group,
+        b_ns: interval(a_ns.lo * times, a_ns.median * times, a_ns.hi * times),
+        a_ns,
+        ratio: (times > 0.0).then(|| interval(times * 0.9, times, times * 1.1)),
+        change,
+        notes: Vec::new(),
+    };
+    let mut rungs = vec![
+        rung("cycle", Group::Core, interval(0.27, 0.27, 0.27), 1.0, Change::Same),
+        rung("l1", Group::Memory, interval(1.09, 1.10, 1.11), 1.31, Change::Slower),
+        rung("dram", Group::Memory, interval(90.0, 98.4, 101.0), 0.8123, Change::Faster),
+        rung("lock-contended", Group::Memory, interval(6.0, 7.6, 9.0), 1.2, Change::Undecided),
+        rung("malloc-small", Group::Allocator, interval(-0.5, 0.4, 1.0), -1.0, Change::Undecided),
+        rung("fsync", Group::Files, interval(1e5, 1.2e5, 1.3e5), 123.4, Change::Slower),
+        rung("stat", Group::Files, interval(1e5, 1.2e5, 1.3e5), 0.000_82, Change::Faster),
+        rung(&format!("connect@{hostile}"), Group::Network, interval(1e9, 2e9, 3e9), 2.0, Change::Slower),
+        rung("tcp", Group::Network, interval(1e4, 2e4, 3e4), 3.0, Change::Slower),
+    ];
+    rungs[1].notes = vec!["only A: pages of 4 KiB".into(), format!("only B: {hostile}")];
+    let lone =
+        |id: &str, only, why: &str| Uncompared { id: id.into(), group: Group::Memory, only, why: why.into() };
+    LadderDiff {
+        schema: SCHEMA_LADDER_DIFF.to_owned(),
+        a: Origin { host: "vm".into(), started_at: "2026-11-20T20:20:22Z".into() },
+        b: Origin { host: hostile.clone(), started_at: "2026-11-21T20:20:22Z".into() },
+        margin: 0.05,
+        differences: vec![Difference { what: "host".into(), a: "vm".into(), b: hostile.clone() }],
+        rungs,
+        uncompared: vec![
+            lone("l2", Some(Side::A), "the other was not asked for it"),
+            lone("atomic-add", Some(Side::A), "the other was not asked for it"),
+            lone("l3", Some(Side::B), "not enough memory\ntry: free some"),
+            lone("dram-remote", None, &hostile),
+        ],
+    }
+}
+
+fn nothing_compared() -> LadderDiff {
+    LadderDiff { rungs: Vec::new(), uncompared: Vec::new(), differences: Vec::new(), ..compared() }
+}
+
+/// All pages that there are, at a width.
+fn pages(look: Look) -> Vec<(String, String)> {
+    let mut pages: Vec<_> =
+        samples().map(|(name, ladder)| (name.to_owned(), terminal(&ladder, &others(), look))).into();
+    pages.push(("ladder-beside".into(), terminal(&kept(), &machines(), look)));
+    pages.push(("ladder-diff".into(), diff_terminal(&compared(), look)));
+    pages.push(("ladder-diff-empty".into(), diff_terminal(&nothing_compared(), look)));
+    pages
+}
+
 fn check_golden(name: &str, page: &str) {
     let path = beside("golden").join(format!("{name}.txt"));
     if std::env::var_os("BLESS").is_some() {
@@ -86,23 +182,25 @@ fn check_golden(name: &str, page: &str) {
 
 #[test]
 fn pages_are_as_they_were() {
-    for (name, ladder) in samples() {
-        for width in [80, 120] {
-            check_golden(&format!("{name}-{width}"), &terminal(&ladder, Look { width, ..PLAIN }));
+    for width in [80, 120] {
+        for (name, page) in pages(Look { width, ..PLAIN }) {
+            check_golden(&format!("{name}-{width}"), &page);
         }
     }
-    check_golden("ladder-40", &terminal(&kept(), Look { width: 40, ..PLAIN }));
-    check_golden("ladder-ascii-100", &terminal(&kept(), Look { width: 100, unicode: false, ..PLAIN }));
-    let coloured = terminal(&kept(), Look { width: 80, colour: true, ..PLAIN });
+    check_golden("ladder-40", &terminal(&kept(), &others(), Look { width: 40, ..PLAIN }));
+    check_golden(
+        "ladder-ascii-100",
+        &terminal(&kept(), &others(), Look { width: 100, unicode: false, ..PLAIN }),
+    );
+    let coloured = terminal(&kept(), &others(), Look { width: 80, colour: true, ..PLAIN });
     check_golden("ladder-colour-80", &coloured.replace('\x1b', "\\e"));
 }
 
 #[test]
 fn no_line_is_wider_than_the_terminal_and_nothing_is_left_to_obey() {
-    for (name, ladder) in samples() {
-        for width in (40..=124).step_by(3) {
-            for unicode in [true, false] {
-                let page = terminal(&ladder, Look { width, colour: false, unicode });
+    for width in (40..=124).step_by(3) {
+        for unicode in [true, false] {
+            for (name, page) in pages(Look { width, colour: false, unicode }) {
                 assert!(unicode || page.is_ascii(), "{name} at {width}: not ASCII\n{page}");
                 for line in page.lines() {
                     let wide: usize = line.chars().map(|char| char.width().unwrap_or(0)).sum();
@@ -121,7 +219,7 @@ fn no_line_is_wider_than_the_terminal_and_nothing_is_left_to_obey() {
 #[test]
 fn every_rung_is_on_the_page_with_its_figure_or_its_reason() {
     for (_, ladder) in samples() {
-        let page = terminal(&ladder, Look { width: 120, ..PLAIN });
+        let page = terminal(&ladder, &others(), Look { width: 120, ..PLAIN });
         for rung in &ladder.rungs {
             let name = dwell_report::clean(&rung.about.id, true);
             let name: String = name.chars().take(20).collect();
@@ -139,15 +237,18 @@ fn every_rung_is_on_the_page_with_its_figure_or_its_reason() {
 #[test]
 fn the_picture_is_as_it_was_and_nothing_in_it_is_markup_of_others() {
     let path = beside("golden/ladder.svg");
-    let drawn = svg(&kept());
+    let drawn = svg(&kept(), &others());
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, &drawn).expect("cannot write a golden file");
     }
     let golden = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(golden == drawn, "the picture differs from {}; BLESS=1 renews it", path.display());
+    let drawn = svg(&kept(), &machines());
+    assert!(drawn.contains(">EPYC 9654: EPYC 9654, by somebody") && drawn.is_ascii(), "{drawn}");
+    assert!(!drawn.contains(">none: ") && !drawn.contains('\x1b'), "{drawn}");
     let mut hostile = odd();
     hostile.host.name = "</text><script>alert(1)</script>&".to_owned();
-    let drawn = svg(&hostile);
+    let drawn = svg(&hostile, &others());
     assert!(!drawn.contains("<script") && drawn.contains("&lt;script&gt;") && drawn.is_ascii(), "{drawn}");
     assert!(!drawn.contains(|c: char| c.is_control() && c != '\n'));
 }
@@ -155,12 +256,12 @@ fn the_picture_is_as_it_was_and_nothing_in_it_is_markup_of_others() {
 #[test]
 fn the_png_has_the_size_of_the_picture_and_ink_on_it() {
     for (name, ladder) in samples() {
-        let bytes = png(&ladder);
+        let bytes = png(&ladder, &others());
         let mut reader = png_reader(&bytes);
         let mut pixels = vec![0; reader.output_buffer_size().expect("it fits in memory")];
         let frame = reader.next_frame(&mut pixels).expect("it can be read");
         let size = format!("width=\"{}\" height=\"{}\"", frame.width, frame.height);
-        assert!(svg(&ladder).contains(&size), "{name}: not {size}");
+        assert!(svg(&ladder, &others()).contains(&size), "{name}: not {size}");
         let inked = pixels.chunks(3).filter(|pixel| **pixel != [255, 255, 255]).count();
         assert!(inked > 500, "{name}: {inked} pixels");
     }
@@ -180,6 +281,7 @@ fn latencies_keep_three_digits_below_a_nanosecond_too() {
         (999.6, "1.00 us"),
         (4.2e6, "4.20 ms"),
         (-0.4, "-0.40 ns"),
+        (-2.5e3, "-2.50 us"),
         (0.0, "0.00 ns"),
     ] {
         assert_eq!(latency(ns), text);
@@ -195,7 +297,11 @@ fn the_list_names_groups_once() {
 }
 
 fn schema() -> Value {
-    let text = std::fs::read_to_string(beside("../../../docs/schema/dwell.ladder.1.json"));
+    schema_of("ladder")
+}
+
+fn schema_of(what: &str) -> Value {
+    let text = std::fs::read_to_string(beside(&format!("../../../docs/schema/dwell.{what}.1.json")));
     serde_json::from_str(&text.expect("the schema can be read")).expect("the schema is JSON")
 }
 
@@ -275,4 +381,49 @@ fn json_comes_back_as_it_was_and_is_safe_to_look_at() {
         assert!(!text.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'), "{name}");
         assert_eq!(serde_json::from_str::<Ladder>(&text).unwrap(), ladder, "{name}");
     }
+}
+
+#[test]
+fn a_comparison_is_valid_and_every_field_is_described() {
+    let mut closed = schema_of("ladder-diff");
+    let open = validator(&closed);
+    close(&mut closed);
+    let closed = validator(&closed);
+    for diff in [compared(), nothing_compared()] {
+        let text = diff_json(&diff);
+        assert!(!text.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'));
+        assert_eq!(serde_json::from_str::<LadderDiff>(&text).unwrap(), diff);
+        assert_eq!(errors(&closed, &serde_json::from_str(&text).unwrap()), [""; 0]);
+    }
+    let good: Value = serde_json::from_str(&diff_json(&compared())).unwrap();
+    for (what, at, broken) in [
+        ("another version", "/schema", literal!("dwell.ladder-diff/2")),
+        ("an unknown verdict", "/rungs/0/change", literal!("nicer")),
+        ("half an interval", "/rungs/0/ratio", literal!({"median": 1})),
+        ("a third side", "/uncompared/0/only", literal!("c")),
+        ("a margin in words", "/margin", literal!("5 %")),
+    ] {
+        let mut value = good.clone();
+        *value.pointer_mut(at).expect(at) = broken;
+        assert!(!open.is_valid(&value), "{what} was accepted at {at}");
+    }
+    let mut value = good;
+    value["rungs"][0]["later"] = Value::Null;
+    assert!(open.is_valid(&value) && !closed.is_valid(&value));
+}
+
+#[test]
+fn marks_stand_on_the_axis_and_figures_of_machines_in_a_table() {
+    let page = terminal(&kept(), &machines(), Look { width: 120, ..PLAIN });
+    let of = |id: &str| -> Vec<&str> {
+        page.lines().filter(|line| line.trim_start().starts_with(&format!("{id} "))).collect()
+    };
+    let l1 = of("l1");
+    assert!(l1[0].contains('│') && l1[0].contains('a') && l1[0].contains('c'), "the chart's line: {l1:?}");
+    assert!(
+        l1.iter().any(|line| line.contains("1.08 ns") && line.contains("1.67 ns")),
+        "the table's: {l1:?}"
+    );
+    assert!(of("l3").iter().any(|line| line.contains("13.0–21.0 ns")), "{page}");
+    assert!(page.contains("EPYC 9654, by somebody") && page.contains("none has no figure"), "{page}");
 }

@@ -3,12 +3,11 @@
 use model::Seen;
 use model::ladder::{Group, Machine, Measured, Measurements, Rung, Samples, Unmeasured};
 
-/// Steal beyond this share of a rung's time is said.
-const STEAL: f64 = 0.01;
 /// The kernel counts steal in ticks: one of them says nothing of a short rung.
 const TICKS_NS: u64 = 20_000_000;
-/// Waiting for the processor beyond this share of a rung's time is said. Samples are short, so that the median stands it.
-const WAITED: f64 = 0.05;
+/// Steal, or waiting for the processor, beyond this share of a rung's time is said. Samples are short, so that the median
+/// stands less.
+const TAKEN: f64 = 0.1;
 /// A frequency that differs by more is another one.
 const CHANGED: f64 = 0.03;
 /// The clock's cost, beyond this share of a sample, is said although it is taken off.
@@ -27,15 +26,12 @@ pub(super) fn of_rung(one: &Measured, samples: &Samples, all: &Measurements) -> 
     let mut limits = Vec::new();
     let conditions = &one.conditions;
     let share = conditions.steal_ns as f64 / conditions.took_ns.max(1) as f64;
-    if conditions.steal_ns >= TICKS_NS && share > STEAL {
-        limits.push(format!(
-            "the hypervisor gave more than {} % of a processor to others meanwhile",
-            step(share)
-        ));
+    if let Some(most) = taken(share).filter(|_| conditions.steal_ns >= TICKS_NS) {
+        limits.push(format!("the hypervisor gave {most} of a processor to others meanwhile"));
     }
     let waited = conditions.waited_ns as f64 / conditions.took_ns.max(1) as f64;
-    if waited > WAITED {
-        limits.push(format!("its processor had other work for more than {} % of the time", step(waited)));
+    if let Some(most) = taken(waited) {
+        limits.push(format!("its processor had other work for {most} of the time"));
     }
     if let [before, after] = conditions.cycle_ns[..]
         && (after / before - 1.0).abs() > CHANGED
@@ -57,10 +53,14 @@ pub(super) fn of_rung(one: &Measured, samples: &Samples, all: &Measurements) -> 
     limits
 }
 
-/// A share in coarse steps, in percent: what is about the same on several rungs is said in the same words.
-fn step(share: f64) -> u32 {
-    let steps = [50, 25, 10, 5];
-    steps.into_iter().find(|step| share * 100.0 > f64::from(*step)).unwrap_or(1)
+/// A share of the time that others took, in two coarse steps: what is about the same on several rungs is said in the same
+/// words, once.
+fn taken(share: f64) -> Option<&'static str> {
+    match share {
+        _ if share > 0.5 => Some("more than half"),
+        _ if share > TAKEN => Some("more than 10 %"),
+        _ => None,
+    }
 }
 
 /// A third cache that is larger than its processors' share of one has other users.
@@ -189,14 +189,15 @@ pub(super) mod tests {
     fn what_happened_meanwhile_is_said_and_nothing_else() {
         let quiet = Conditions {
             took_ns: 500_000_000,
-            waited_ns: 1_000_000,
-            steal_ns: 10_000_000,
+            waited_ns: 45_000_000,
+            steal_ns: 45_000_000,
             cycle_ns: vec![0.3, 0.301],
         };
         assert_eq!(of_rung(&one("l1", quiet.clone()), &samples(), &measured(Seen::Absent)), [""; 0]);
         for (conditions, said) in [
             (Conditions { steal_ns: 100_000_000, ..quiet.clone() }, "more than 10 % of a processor"),
-            (Conditions { waited_ns: 250_000_000, ..quiet.clone() }, "more than 25 % of the time"),
+            (Conditions { waited_ns: 240_000_000, ..quiet.clone() }, "more than 10 % of the time"),
+            (Conditions { waited_ns: 260_000_000, ..quiet.clone() }, "more than half of the time"),
             (Conditions { cycle_ns: vec![0.5, 0.25], ..quiet.clone() }, "from 2.00 to 4.00 GHz"),
         ] {
             let limits = of_rung(&one("l1", conditions), &samples(), &measured(Seen::Absent));

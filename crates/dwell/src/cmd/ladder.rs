@@ -1,14 +1,17 @@
 //! `dwell ladder`: what each level of latency costs on this machine.
 
-use crate::cli::{LadderArgs, Place};
+use crate::cli::{FormArgs, LadderArgs, Place};
+use crate::cmd::kept;
 use crate::exit;
 use crate::look::{Onto, look_of};
 use crate::output::{self, Target};
 use anyhow::{Context, bail};
-use model::ladder::{Asked, Group};
+use model::ladder::beside::Beside;
+use model::ladder::{Asked, Group, SCHEMA_LADDER};
 use rungs::Listener;
 use std::cell::{Cell, RefCell};
 use std::io::{self, IsTerminal};
+use std::path::Path;
 use sys::signals::{Signals, stop_self};
 
 /// What the terminal sends for Ctrl-Z, and for Ctrl-C and its like.
@@ -29,38 +32,54 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
         return Ok(0);
     }
     known(&asked)?;
+    let others = others(&args.beside)?;
     let signals = Signals::take_over().context("cannot take signals")?;
-    let outputs = outputs(args)?;
-    let stop = Stop { signals: RefCell::new(signals), stopped: Cell::new(false) };
+    let outputs = Outputs::open(&args.forms)?;
+    let stop = Stop { signals: RefCell::new(signals), stopped: Cell::new(None) };
     let mut progress = Progress { shown: !args.quiet && io::stderr().is_terminal(), width: look.width };
     let measured = rungs::measure(&asked, observe::this_host(), &mut progress, &|| stop.asked());
     drop(progress);
     let ladder = analyse::ladder::ladder(&measured);
-    let page = !args.quiet && !outputs.iter().any(|(_, target)| target.is_none());
-    let mut failed = Vec::new();
-    for (form, target) in outputs {
-        let content = match form {
-            Form::Json => report::ladder::json(&ladder).into_bytes(),
-            Form::Svg => report::ladder::svg(&ladder).into_bytes(),
-            Form::Png => report::ladder::png(&ladder),
-        };
-        failed.extend(match target {
-            Some(target) => target.write(content).err(),
-            None => output::to_stdout(content).err(),
-        });
-    }
-    if page {
-        failed.extend(output::to_stdout(report::ladder::terminal(&ladder, look)).err());
-    }
-    for error in &failed {
-        output::complain(&format!("{error:#}"));
-    }
-    Ok(if failed.is_empty() { 0 } else { exit::DWELL_FAILED })
+    let failed = outputs.write(args.quiet, &|form| match form {
+        Form::Page => report::ladder::terminal(&ladder, &others, look).into_bytes(),
+        Form::Json => report::ladder::json(&ladder).into_bytes(),
+        Form::Svg => report::ladder::svg(&ladder, &others).into_bytes(),
+        Form::Png => report::ladder::png(&ladder, &others),
+    });
+    // What there is was written; whoever ended it early is told that it is not all, in the words of shells.
+    let ended = stop.stopped.get().and_then(|signal| u8::try_from(128 + signal).ok());
+    Ok(if failed { exit::DWELL_FAILED } else { ended.unwrap_or(0) })
 }
 
-/// A result in another form than the page.
+/// What it is shown beside: rules of thumb, unless machines are named or ladders that were kept.
+fn others(named: &[String]) -> anyhow::Result<Vec<Beside>> {
+    if named.is_empty() {
+        return Ok(vec![analyse::ladder::beside::textbook()]);
+    }
+    let other = |name: &String| {
+        if let Some(found) = analyse::ladder::beside::machine(name) {
+            return Ok(found);
+        }
+        if !Path::new(name).exists() {
+            let machines: Vec<_> = analyse::ladder::beside::machines().collect();
+            bail!(
+                "no reference machine and no file is called {name:?}\ntry: one of {}, or a file of --json",
+                machines.join(", ")
+            );
+        }
+        let (schema, value) = kept::read(Path::new(name))?;
+        if schema != SCHEMA_LADDER {
+            bail!("{name:?} holds a {schema:?}, not a ladder\ntry: a file that dwell ladder --json wrote");
+        }
+        Ok(analyse::ladder::beside::ladder(name, &kept::ladder(Path::new(name), value)?))
+    };
+    named.iter().map(other).collect()
+}
+
+/// The forms of a result.
 #[derive(Debug, Clone, Copy)]
-enum Form {
+pub(super) enum Form {
+    Page,
     Json,
     Svg,
     Png,
@@ -68,18 +87,44 @@ enum Form {
 
 /// What is written besides the page, open and not yet written; without a file it goes to standard output, instead of the
 /// page.
-fn outputs(args: &LadderArgs) -> anyhow::Result<Vec<(Form, Option<Target>)>> {
-    let asked = [(Form::Json, &args.json), (Form::Svg, &args.svg), (Form::Png, &args.png)];
-    let asked: Vec<_> = asked.into_iter().filter_map(|(form, place)| Some((form, place.as_ref()?))).collect();
-    for (at, (_, place)) in asked.iter().enumerate() {
-        // Two that go to the same device, `/dev/null` above all, do not spoil each other.
-        let device = place.path().is_some_and(|path| path.exists() && !path.is_file());
-        if !device && asked[..at].iter().any(|(_, other)| other == place) {
-            bail!("two outputs cannot go to the same place\ntry: a file for each");
+pub(super) struct Outputs(Vec<(Form, Option<Target>)>);
+
+impl Outputs {
+    pub(super) fn open(args: &FormArgs) -> anyhow::Result<Self> {
+        let asked = [(Form::Json, &args.json), (Form::Svg, &args.svg), (Form::Png, &args.png)];
+        let asked: Vec<_> =
+            asked.into_iter().filter_map(|(form, place)| Some((form, place.as_ref()?))).collect();
+        for (at, (_, place)) in asked.iter().enumerate() {
+            // Two that go to the same device, `/dev/null` above all, do not spoil each other.
+            let device = place.path().is_some_and(|path| path.exists() && !path.is_file());
+            if !device && asked[..at].iter().any(|(_, other)| other == place) {
+                bail!("two outputs cannot go to the same place\ntry: a file for each");
+            }
         }
+        let open = |place: &Place| place.path().map(Target::open).transpose();
+        let opened: anyhow::Result<_> =
+            asked.into_iter().map(|(form, place)| Ok((form, open(place)?))).collect();
+        Ok(Self(opened?))
     }
-    let open = |place: &Place| place.path().map(Target::open).transpose();
-    asked.into_iter().map(|(form, place)| Ok((form, open(place)?))).collect()
+
+    /// Writes all of them, and the page where it is wanted; complains, and gives whether there was reason to.
+    pub(super) fn write(self, quiet: bool, content: &dyn Fn(Form) -> Vec<u8>) -> bool {
+        let page = !quiet && !self.0.iter().any(|(_, target)| target.is_none());
+        let mut failed = Vec::new();
+        for (form, target) in self.0 {
+            failed.extend(match target {
+                Some(target) => target.write(content(form)).err(),
+                None => output::to_stdout(content(form)).err(),
+            });
+        }
+        if page {
+            failed.extend(output::to_stdout(content(Form::Page)).err());
+        }
+        for error in &failed {
+            output::complain(&format!("{error:#}"));
+        }
+        !failed.is_empty()
+    }
 }
 
 /// Refuses names of nothing: they would measure nothing and look like success.
@@ -104,19 +149,20 @@ fn known(asked: &Asked) -> anyhow::Result<()> {
 /// Whether somebody wants it to end.
 struct Stop {
     signals: RefCell<Signals>,
-    stopped: Cell<bool>,
+    /// By which signal.
+    stopped: Cell<Option<i32>>,
 }
 
 impl Stop {
     fn asked(&self) -> bool {
         while let Ok(Some(signal)) = self.signals.borrow_mut().take() {
             if ENDING.contains(&signal.number) {
-                self.stopped.set(true);
+                self.stopped.set(Some(signal.number));
             } else if signal.number == SIGTSTP {
                 stop_self();
             }
         }
-        self.stopped.get()
+        self.stopped.get().is_some()
     }
 }
 

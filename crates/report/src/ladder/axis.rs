@@ -47,8 +47,8 @@ impl Axis {
         line
     }
 
-    /// A bar up to `median`, and lighter up to `far`.
-    pub(super) fn bar(&self, line: Line, median: f64, far: f64) -> Line {
+    /// A bar up to `median`, lighter up to `far`, with marks where other figures are; of two in one place the later.
+    pub(super) fn bar(&self, line: Line, median: f64, far: f64, marks: &[(f64, char)]) -> Line {
         const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
         let eighths = self.eighths(median).max(1);
         let (full, part, light) =
@@ -57,7 +57,16 @@ impl Axis {
         let cells = if self.look.unicode { eighths / 8 } else { (eighths + 4) / 8 };
         let bar = full.repeat(cells) + part;
         let lighter = (self.eighths(far) / 8).saturating_sub(width(&bar));
-        line.add(Ink::Plain, &bar).add(Ink::Dim, &light.repeat(lighter))
+        let mut cells: Vec<(Ink, char)> = bar.chars().map(|char| (Ink::Plain, char)).collect();
+        cells.extend(light.repeat(lighter).chars().map(|char| (Ink::Dim, char)));
+        for (ns, mark) in marks {
+            let at = self.eighths(*ns) / 8;
+            if cells.len() <= at {
+                cells.resize(at + 1, (Ink::Plain, ' '));
+            }
+            cells[at] = (Ink::Bold, *mark);
+        }
+        cells.into_iter().fold(line, |line, (ink, char)| line.add(ink, char.encode_utf8(&mut [0; 4])))
     }
 }
 
@@ -82,7 +91,7 @@ mod tests {
         for unicode in [true, false] {
             let axis = Axis::new(30, Look { unicode, ..LOOK });
             for ns in [0.0, 0.1, 0.11, 5.0, 123.0, 1e9, 1e15] {
-                let line = axis.bar(Line::new(axis.look), ns, ns * 3.0);
+                let line = axis.bar(Line::new(axis.look), ns, ns * 3.0, &[(ns, 'a'), (1e12, 'b')]);
                 assert!(line.width() <= 30, "{ns}");
                 assert!(!unicode || line.width() > 0, "{ns}");
             }

@@ -1,10 +1,11 @@
 //! The ladder as a picture: shapes with places and colours, which [`super::svg`] and [`super::raster`] draw alike.
 
-use super::{latency, range};
+use super::{beside, latency, range, rate};
 use crate::Look;
 use crate::clean;
 use crate::units;
 use model::Seen;
+use model::ladder::beside::Beside;
 use model::ladder::{Curve, Ladder, Rung, Verdict};
 
 /// Pixels: a character, a line of text, the margin.
@@ -15,7 +16,7 @@ const MARGIN: i32 = 24;
 const AXIS_X: i32 = 200;
 const DECADE: i32 = 78;
 /// Right of the axis: the figure and its interval.
-const FIGURES: i32 = 250;
+const FIGURES: i32 = 330;
 const CURVE_HEIGHT: i32 = 300;
 const BAR: i32 = 12;
 /// Longest text that is drawn; what is longer ends in dots.
@@ -31,6 +32,9 @@ const FAINT: u32 = 0x77_77_77;
 const GRID: u32 = 0xdd_dd_dd;
 const BLUE: u32 = 0x00_72_b2;
 const ORANGE: u32 = 0xd5_5e_00;
+/// Of textbook figures, and of others by their turn: from the same set.
+const BLACK: u32 = 0x00_00_00;
+const OTHERS: [u32; 5] = [0xe6_9f_00, 0x00_9e_73, 0xcc_79_a7, 0x56_b4_e9, 0xa0_90_00];
 
 /// What a text's place is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,14 +78,16 @@ pub(super) struct Picture {
     pub(super) shapes: Vec<Shape>,
 }
 
-/// The picture of a ladder.
-pub(super) fn of(ladder: &Ladder) -> Picture {
+/// The picture of a ladder, with the figures of others as strokes upon its bars.
+pub(super) fn of(ladder: &Ladder, others: &[Beside]) -> Picture {
     let width = AXIS_X + DECADE * 10 + FIGURES + MARGIN;
     let mut picture = Picture { width, height: MARGIN, shapes: Vec::new() };
     picture.head(ladder);
     let rungs: Vec<_> = ladder.rungs.iter().filter(|rung| rung.ns.value().is_some()).collect();
     if !rungs.is_empty() {
-        picture.bars(&rungs);
+        let shown = beside::shown(ladder, others);
+        picture.bars(&rungs, &shown);
+        picture.legend(&shown);
     }
     if let Seen::Value(curve) = &ladder.curve
         && curve.points.len() > 1
@@ -98,6 +104,27 @@ fn along(ns: f64) -> i32 {
         return 0;
     }
     ((ns.log10() + 1.0).clamp(0.0, 10.0) * f64::from(DECADE)).round() as i32
+}
+
+/// The colour of one of the others.
+fn colour_of(at: usize, other: &Beside) -> u32 {
+    if other.textbook { BLACK } else { OTHERS[at % OTHERS.len()] }
+}
+
+/// A text in lines that fit, at most three.
+fn folded(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in clean(text, false).split(' ') {
+        let last = lines.len() - 1;
+        if lines[last].len() + word.len() + 1 > TEXT_MOST && !lines[last].is_empty() {
+            lines.push(String::new());
+        }
+        let last = lines.len() - 1;
+        let gap = if lines[last].is_empty() { "" } else { " " };
+        lines[last] += &format!("{gap}{word}");
+    }
+    lines.truncate(3);
+    lines
 }
 
 impl Picture {
@@ -124,7 +151,7 @@ impl Picture {
         self.height += ROW;
     }
 
-    fn bars(&mut self, rungs: &[&Rung]) {
+    fn bars(&mut self, rungs: &[&Rung], others: &[&Beside]) {
         let look = Look { width: 120, colour: false, unicode: false };
         self.height += ROW;
         let labels_y = self.height;
@@ -150,7 +177,10 @@ impl Picture {
         for (y, row, rung) in rows {
             match row {
                 None => self.text(MARGIN, y, Anchor::Start, true, INK, rung.about.group.name()),
-                Some(()) => self.bar(rung, y, look),
+                Some(()) => {
+                    self.bar(rung, y, look);
+                    self.strokes(rung, others, y);
+                }
             }
         }
         self.height = bottom;
@@ -172,7 +202,40 @@ impl Picture {
         let x = AXIS_X + DECADE * 10 + 2 * CHAR;
         self.text(x + 9 * CHAR, y, Anchor::End, true, INK, &latency(ns.median));
         let note = if doubtful { " doubtful" } else { "" };
-        self.text(x + 10 * CHAR, y, Anchor::Start, false, FAINT, &format!("{}{note}", range(ns, look)));
+        let rate =
+            rung.bytes_per_s.value().map_or_else(String::new, |found| format!(", {}", rate(found.median)));
+        let line = format!("{}{rate}{note}", range(ns, look));
+        self.text(x + 10 * CHAR, y, Anchor::Start, false, FAINT, &line);
+    }
+
+    /// Where others have the rung: a stroke, or a bracket from one end of theirs to the other.
+    fn strokes(&mut self, rung: &Rung, others: &[&Beside], y: i32) {
+        for (at, other) in others.iter().enumerate() {
+            let Some(figure) = beside::figure(other, &rung.about.id) else { continue };
+            let colour = colour_of(at, other);
+            let (lo, hi) = (AXIS_X + along(figure.lo_ns), AXIS_X + along(figure.hi_ns));
+            let (top, bottom) = (y - BAR - 2, y + 4);
+            for x in [lo, hi] {
+                self.shapes.push(Shape::Line { points: vec![(x, top), (x, bottom)], colour, width: 3 });
+            }
+            if hi > lo {
+                self.shapes.push(Shape::Line { points: vec![(lo, bottom), (hi, bottom)], colour, width: 3 });
+            }
+        }
+    }
+
+    /// What the strokes are, and where they come from.
+    fn legend(&mut self, others: &[&Beside]) {
+        for (at, other) in others.iter().enumerate() {
+            self.height += ROW;
+            let (y, colour) = (self.height, colour_of(at, other));
+            let x = MARGIN + CHAR;
+            self.shapes.push(Shape::Line { points: vec![(x, y - BAR), (x, y + 2)], colour, width: 3 });
+            for (row, line) in folded(&format!("{}: {}", other.name, other.source)).iter().enumerate() {
+                self.height += if row > 0 { ROW } else { 0 };
+                self.text(x + 2 * CHAR, self.height, Anchor::Start, false, INK, line);
+            }
+        }
     }
 
     /// Latency against size, both logarithmic.

@@ -1,0 +1,291 @@
+//! Two ladders rung by rung: the ratio with its interval, and what may be said of it.
+
+use model::ladder::diff::{
+    Change, Compared, Difference, LadderDiff, Origin, SCHEMA_LADDER_DIFF, Side, Uncompared,
+};
+use model::ladder::{Asked, Interval, Ladder, Rung, Verdict};
+use model::{Seen, ladder::Group};
+
+/// A relative difference up to this counts as none: about what one machine differs from itself by from one measuring to the next.
+const MARGIN: f64 = 0.05;
+/// Frequencies that differ by more are different ones.
+const FREQUENCY: f64 = 0.03;
+
+/// What differs from `a` to `b`.
+pub fn diff(a: &Ladder, b: &Ladder) -> LadderDiff {
+    let mut rungs = Vec::new();
+    let mut uncompared = Vec::new();
+    let find = |ladder: &'_ Ladder, id: &str| ladder.rungs.iter().position(|rung| rung.about.id == id);
+    for of_a in &a.rungs {
+        let of_b = find(b, &of_a.about.id).map(|at| &b.rungs[at]);
+        match compared(of_a, of_b) {
+            Ok(found) => rungs.push(found),
+            Err(missing) => uncompared.push(missing),
+        }
+    }
+    for of_b in b.rungs.iter().filter(|rung| find(a, &rung.about.id).is_none()) {
+        uncompared.push(lone(of_b, Side::B, NOT_ASKED));
+    }
+    let order = |group: Group| Group::ALL.iter().position(|one| *one == group);
+    rungs.sort_by_key(|rung| order(rung.group));
+    uncompared.sort_by_key(|rung| order(rung.group));
+    let origin =
+        |ladder: &Ladder| Origin { host: ladder.host.name.clone(), started_at: ladder.started_at.clone() };
+    LadderDiff {
+        schema: SCHEMA_LADDER_DIFF.to_owned(),
+        a: origin(a),
+        b: origin(b),
+        margin: MARGIN,
+        differences: differences(a, b),
+        rungs,
+        uncompared,
+    }
+}
+
+const NOT_ASKED: &str = "the other was not asked for it";
+
+/// A rung of which one side has a figure, or neither.
+fn lone(rung: &Rung, side: Side, why: &str) -> Uncompared {
+    let has = rung.ns.value().is_some();
+    Uncompared {
+        id: rung.about.id.clone(),
+        group: rung.about.group,
+        only: has.then_some(side),
+        why: if has { why.to_owned() } else { why_missing(rung) },
+    }
+}
+
+fn compared(a: &Rung, b: Option<&Rung>) -> Result<Compared, Uncompared> {
+    let Some(b) = b else { return Err(lone(a, Side::A, NOT_ASKED)) };
+    let (a_ns, b_ns) = match (a.ns.value(), b.ns.value()) {
+        (Some(a_ns), Some(b_ns)) => (*a_ns, *b_ns),
+        (Some(_), None) => return Err(lone(a, Side::A, &why_missing(b))),
+        (None, _) => return Err(lone(b, Side::B, &why_missing(a))),
+    };
+    let ratio = ratio(&a_ns, &b_ns);
+    Ok(Compared {
+        id: a.about.id.clone(),
+        group: a.about.group,
+        change: change(&a_ns, &b_ns, ratio.as_ref()),
+        a_ns,
+        b_ns,
+        ratio,
+        notes: notes(a, b),
+    })
+}
+
+fn why_missing(rung: &Rung) -> String {
+    match &rung.ns {
+        Seen::Unseen(why) => why.clone(),
+        _ => rung.limits.first().cloned().unwrap_or_else(|| "that machine has none".to_owned()),
+    }
+}
+
+/// The ratio of two medians and its interval from theirs: on the logarithms, where it is a difference, by the method of
+/// variance estimates recovery (G. Y. Zou, A. Donner, Statistics in Medicine 27, 2008), which keeps their being lopsided.
+fn ratio(a: &Interval, b: &Interval) -> Option<Interval> {
+    let all = [a.lo, a.median, a.hi, b.lo, b.median, b.hi];
+    if all.iter().any(|ns| !ns.is_finite() || *ns <= 0.0) {
+        return None;
+    }
+    let middle = (b.median / a.median).ln();
+    let below = (b.median / b.lo).ln().hypot((a.hi / a.median).ln());
+    let above = (b.hi / b.median).ln().hypot((a.median / a.lo).ln());
+    Some(Interval { median: middle.exp(), lo: (middle - below).exp(), hi: (middle + above).exp() })
+}
+
+fn change(a: &Interval, b: &Interval, ratio: Option<&Interval>) -> Change {
+    let Some(ratio) = ratio else { return Change::Undecided };
+    let (least, most) = (1.0 / (1.0 + MARGIN), 1.0 + MARGIN);
+    if ratio.lo >= least && ratio.hi <= most {
+        return Change::Same;
+    }
+    // What is sure to be different, but may be by less than machines differ from themselves, is not decided.
+    if b.hi < a.lo && ratio.median < least {
+        Change::Faster
+    } else if b.lo > a.hi && ratio.median > most {
+        Change::Slower
+    } else {
+        Change::Undecided
+    }
+}
+
+/// What holds for one of them only.
+fn notes(a: &Rung, b: &Rung) -> Vec<String> {
+    let mut notes = Vec::new();
+    if a.about.method != b.about.method || a.about.what != b.about.what {
+        notes.push("two versions of dwell measure it, in different ways".to_owned());
+    }
+    let doubtful = |rung: &Rung| rung.plausible.verdict == Verdict::Doubtful;
+    let both = doubtful(a) && doubtful(b) && a.plausible.why == b.plausible.why;
+    if both {
+        notes.push(format!("doubtful in both: {}", a.plausible.why));
+    }
+    for (name, one, other) in [("A", a, b), ("B", b, a)] {
+        if doubtful(one) && !both {
+            notes.push(format!("{name} is doubtful: {}", one.plausible.why));
+        }
+        let own = one.limits.iter().filter(|limit| !other.limits.contains(limit));
+        notes.extend(own.map(|limit| format!("only {name}: {limit}")));
+    }
+    notes
+}
+
+/// In what the measurings differ, beyond the figures.
+fn differences(a: &Ladder, b: &Ladder) -> Vec<Difference> {
+    let text = |seen: &Seen<String>| seen.value().cloned().unwrap_or_else(|| "unknown".to_owned());
+    let dir = |asked: &Asked| asked.dir.clone().unwrap_or_else(|| "the current directory".to_owned());
+    let length = |asked: &Asked| if asked.quick { "quick" } else { "whole" }.to_owned();
+    let state = |ladder: &Ladder| text(&ladder.host.virtualisation);
+    let with_files = |ladder: &Ladder| {
+        ladder.rungs.iter().any(|rung| rung.about.group == Group::Files && rung.ns.value().is_some())
+    };
+    let mut pairs = vec![
+        ("host", a.host.name.clone(), b.host.name.clone()),
+        ("processor", text(&a.machine.cpu), text(&b.machine.cpu)),
+        ("architecture", a.host.arch.clone(), b.host.arch.clone()),
+        ("processors", a.host.cpus.to_string(), b.host.cpus.to_string()),
+        ("memory, bytes", a.host.memory_bytes.to_string(), b.host.memory_bytes.to_string()),
+        ("kernel", a.host.kernel.clone(), b.host.kernel.clone()),
+        ("virtualisation", state(a), state(b)),
+        ("clock source", text(&a.machine.clocksource), text(&b.machine.clocksource)),
+        ("governor", text(&a.machine.governor), text(&b.machine.governor)),
+        ("bytes of a page", a.machine.page_bytes.to_string(), b.machine.page_bytes.to_string()),
+        ("length", length(&a.asked), length(&b.asked)),
+    ];
+    if with_files(a) && with_files(b) {
+        pairs.push(("--dir", dir(&a.asked), dir(&b.asked)));
+    }
+    if let (Some(of_a), Some(of_b)) = (ghz(a), ghz(b))
+        && (of_a / of_b - 1.0).abs() > FREQUENCY
+    {
+        pairs.push(("frequency, by cycles", format!("{of_a:.2} GHz"), format!("{of_b:.2} GHz")));
+    }
+    let differ = pairs.into_iter().filter(|(_, a, b)| a != b);
+    differ.map(|(what, a, b)| Difference { what: what.to_owned(), a, b }).collect()
+}
+
+fn ghz(ladder: &Ladder) -> Option<f64> {
+    let cycle = ladder.rungs.iter().find(|rung| rung.about.id == "cycle")?.ns.value()?.median;
+    (cycle > 0.0).then_some(1.0 / cycle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ladder::limits::tests::{about, measured};
+    use model::ladder::{Measured, Plausible, Samples, Unmeasured};
+
+    fn interval(lo: f64, median: f64, hi: f64) -> Interval {
+        Interval { median, lo, hi }
+    }
+
+    fn verdict(a: Interval, b: Interval) -> Change {
+        change(&a, &b, ratio(&a, &b).as_ref())
+    }
+
+    #[test]
+    fn a_verdict_needs_intervals_apart_and_more_than_the_margin() {
+        let a = interval(99.0, 100.0, 101.0);
+        for (b, expected) in [
+            (interval(119.0, 120.0, 121.0), Change::Slower),
+            (interval(79.0, 80.0, 81.0), Change::Faster),
+            (interval(100.0, 102.0, 103.0), Change::Same),
+            (a, Change::Same),
+            // Apart, but perhaps by less than the margin.
+            (interval(102.0, 104.0, 107.0), Change::Undecided),
+            // Far off, but it may be the same as well.
+            (interval(90.0, 130.0, 200.0), Change::Undecided),
+            (interval(-0.1, 130.0, 200.0), Change::Undecided),
+        ] {
+            assert_eq!(verdict(a, b), expected, "{b:?}");
+        }
+    }
+
+    #[test]
+    fn the_other_way_round_is_the_inverse() {
+        let (a, b) = (interval(8.0, 10.0, 11.0), interval(28.0, 30.0, 36.0));
+        let (there, back) = (ratio(&a, &b).unwrap(), ratio(&b, &a).unwrap());
+        for (one, other) in [(there.median, back.median), (there.lo, back.hi), (there.hi, back.lo)] {
+            assert!((one * other - 1.0).abs() < 1e-12, "{there:?} {back:?}");
+        }
+        assert_eq!((verdict(a, b), verdict(b, a)), (Change::Slower, Change::Faster));
+    }
+
+    #[test]
+    fn the_interval_of_a_ratio_holds_the_true_one_as_often_as_it_says() {
+        // Medians of lopsided samples (exponential, from a linear congruential generator), true ratio 2.
+        let mut state = 1_u64;
+        let mut draw = |scale: f64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            -scale * (((state >> 11) as f64 + 0.5) / (1_u64 << 53) as f64).ln()
+        };
+        let mut sample = |scale: f64| {
+            let mut all: Vec<f64> = (0..101).map(|_| draw(scale)).collect();
+            all.sort_unstable_by(f64::total_cmp);
+            let found = stats::median(&all).unwrap();
+            interval(found.lo, found.value, found.hi)
+        };
+        let held = (0..2_000).filter(|_| {
+            let found = ratio(&sample(1.0), &sample(2.0)).unwrap();
+            found.lo <= 2.0 && 2.0 <= found.hi
+        });
+        let held = held.count();
+        assert!((1_860..=1_960).contains(&held), "{held} of 2000");
+    }
+
+    fn with(rungs: &[(&str, Result<f64, Unmeasured>)]) -> Ladder {
+        let mut all = measured(Seen::Absent);
+        for (id, outcome) in rungs {
+            let samples =
+                |ns: f64| Samples { per_op_ns: vec![ns; 50], ops_per_sample: 1, ..Samples::default() };
+            all.rungs.push(Measured {
+                about: about(id),
+                outcome: outcome.clone().map(samples),
+                conditions: Default::default(),
+            });
+        }
+        crate::ladder::ladder(&all)
+    }
+
+    #[test]
+    fn what_only_one_has_is_said_and_why() {
+        let absent = || Err(Unmeasured::Absent("one node".into()));
+        let a = with(&[("l1", Ok(1.0)), ("dram", Ok(90.0)), ("dram-remote", absent()), ("x", absent())]);
+        let b = with(&[("l1", Ok(1.2)), ("dram-remote", Ok(200.0)), ("x", absent()), ("lock", Ok(5.0))]);
+        let found = diff(&a, &b);
+        assert_eq!(found.rungs.len(), 1);
+        assert_eq!((found.rungs[0].id.as_str(), found.rungs[0].change), ("l1", Change::Slower));
+        let said: Vec<_> =
+            found.uncompared.iter().map(|one| (one.id.as_str(), one.only, one.why.as_str())).collect();
+        assert_eq!(
+            said,
+            [
+                ("dram", Some(Side::A), NOT_ASKED),
+                ("dram-remote", Some(Side::B), "one node"),
+                ("x", None, "one node"),
+                ("lock", Some(Side::B), NOT_ASKED)
+            ]
+        );
+    }
+
+    #[test]
+    fn what_else_differs_is_said_and_nothing_more() {
+        let mut a = with(&[("cycle", Ok(0.25)), ("l1", Ok(1.0))]);
+        assert_eq!(diff(&a, &a).differences, []);
+        let mut b = with(&[("cycle", Ok(0.5)), ("l1", Ok(2.0))]);
+        b.host.name = "other".into();
+        b.asked.dir = Some("/mnt".into());
+        b.rungs[1].limits.push("pages of 4 KiB".into());
+        let found = diff(&a, &b);
+        let whats: Vec<_> = found.differences.iter().map(|one| one.what.as_str()).collect();
+        // No file rung was measured, so the directory does not matter.
+        assert_eq!(whats, ["host", "frequency, by cycles"]);
+        assert_eq!(found.rungs[1].notes, ["only B: pages of 4 KiB"]);
+        for rung in [&mut a.rungs[1], &mut b.rungs[1]] {
+            rung.plausible = Plausible { verdict: Verdict::Doubtful, why: "published: less".into() };
+        }
+        let found = diff(&a, &b);
+        assert_eq!(found.rungs[1].notes, ["doubtful in both: published: less", "only B: pages of 4 KiB"]);
+    }
+}

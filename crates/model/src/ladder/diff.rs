@@ -1,0 +1,103 @@
+//! Two ladders beside each other, rung by rung: the shape that `dwell diff --json` promises of them,
+//! `dwell.ladder-diff/1`, described by `docs/schema/dwell.ladder-diff.1.json`. Fields are added, not renamed.
+
+use super::{Group, Interval};
+use serde::{Deserialize, Serialize};
+
+/// The name of the promise.
+pub const SCHEMA_LADDER_DIFF: &str = "dwell.ladder-diff/1";
+
+/// Which of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// The first: the measure.
+    A,
+    /// The second.
+    B,
+}
+
+/// What became of a rung from A to B.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// B takes less.
+    Faster,
+    /// B takes more.
+    Slower,
+    /// They differ by less than the margin, and that is sure.
+    Same,
+    /// The intervals allow more than one of these.
+    Undecided,
+}
+
+/// A rung that both measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Compared {
+    /// Its public name.
+    pub id: String,
+    /// Where it belongs.
+    pub group: Group,
+    /// Nanoseconds for one operation.
+    pub a_ns: Interval,
+    /// The same of B.
+    pub b_ns: Interval,
+    /// B by A, with its 95 % interval. None where a figure or the end of an interval is not above zero.
+    pub ratio: Option<Interval>,
+    /// What became of it.
+    pub change: Change,
+    /// What qualifies one of the two and not the other. Sentences without a full stop.
+    pub notes: Vec<String>,
+}
+
+/// A rung that one of the two, or neither, has a figure of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Uncompared {
+    /// Its public name.
+    pub id: String,
+    /// Where it belongs.
+    pub group: Group,
+    /// Who has a figure. None: neither has.
+    pub only: Option<Side>,
+    /// Why the other has none.
+    pub why: String,
+}
+
+/// Something in which the two measurings differ.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// What differs, in a few words.
+    pub what: String,
+    /// What it was with A.
+    pub a: String,
+    /// And with B.
+    pub b: String,
+}
+
+/// Where and when one of them was measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The host's name.
+    pub host: String,
+    /// When it began: RFC 3339, UTC.
+    pub started_at: String,
+}
+
+/// The comparison.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LadderDiff {
+    /// [`SCHEMA_LADDER_DIFF`].
+    pub schema: String,
+    /// The first.
+    pub a: Origin,
+    /// The second.
+    pub b: Origin,
+    /// A relative difference up to this counts as none.
+    pub margin: f64,
+    /// In what else they differ: hosts, frequency, what was asked for.
+    pub differences: Vec<Difference>,
+    /// In the order of the groups.
+    pub rungs: Vec<Compared>,
+    /// The others.
+    pub uncompared: Vec<Uncompared>,
+}

@@ -1,0 +1,101 @@
+//! Others beside a ladder: marks on its axis, a table of their figures, and where those come from.
+
+use super::{GAP, latency, paragraphs};
+use crate::Look;
+use crate::clean::width;
+use crate::paint::{Ink, Line};
+use model::ladder::beside::{Beside, Figure};
+use model::ladder::{Interval, Ladder};
+
+/// The figure that `other` has of a rung.
+pub(super) fn figure<'a>(other: &'a Beside, id: &str) -> Option<&'a Figure> {
+    other.figures.iter().find(|figure| figure.id == id)
+}
+
+/// The others that have a figure of a rung on the page.
+pub(super) fn shown<'a>(ladder: &Ladder, others: &'a [Beside]) -> Vec<&'a Beside> {
+    let ids = ladder.rungs.iter().filter(|rung| rung.ns.value().is_some()).map(|rung| &rung.about.id);
+    let has = |other: &Beside| ids.clone().any(|id| figure(other, id).is_some());
+    others.iter().filter(|other| has(other)).collect()
+}
+
+/// What stands for an other: a stroke for textbooks, letters for machines.
+fn sign(at: usize, others: &[&Beside], look: Look) -> char {
+    if others[at].textbook {
+        return if look.unicode { '│' } else { '|' };
+    }
+    let before = others[..at].iter().filter(|other| !other.textbook).count();
+    char::from(b'a' + (before % 26) as u8)
+}
+
+/// Marks on the axis of a rung: at the geometric middle of a range.
+pub(super) fn marks(id: &str, others: &[&Beside], look: Look) -> Vec<(f64, char)> {
+    let mark = |(at, other): (usize, &&Beside)| {
+        let found = figure(other, id)?;
+        Some(((found.lo_ns * found.hi_ns).sqrt(), sign(at, others, look)))
+    };
+    others.iter().enumerate().filter_map(mark).collect()
+}
+
+/// What the marks of those `shown` are, and where their figures come from; of all others, machines without a mark are named.
+pub(super) fn legend(others: &[Beside], shown: &[&Beside], look: Look) -> Vec<Line> {
+    let line = |(at, other): (usize, &&Beside)| {
+        let lead = Line::new(look)
+            .add(Ink::Plain, "  ")
+            .add(Ink::Bold, &sign(at, shown, look).to_string())
+            .add(Ink::Plain, &format!("  {}: ", other.name));
+        paragraphs(look, lead, &other.source, 5)
+    };
+    let mut lines: Vec<Line> = shown.iter().enumerate().flat_map(line).collect();
+    for other in others.iter().filter(|other| !other.textbook && !shown.contains(other)) {
+        let line = Line::new(look).add(Ink::Plain, &other.name);
+        lines.extend(line.add(Ink::Dim, " has no figure of these rungs").wrap(GAP));
+    }
+    lines
+}
+
+/// The figures of this machine and of the machines beside it; several tables where one would be too wide.
+pub(super) fn tables(ladder: &Ladder, others: &[&Beside], look: Look) -> Vec<Vec<Line>> {
+    let machines: Vec<(usize, &Beside)> =
+        others.iter().copied().enumerate().filter(|(_, other)| !other.textbook).collect();
+    let rungs_of = |machines: &[(usize, &Beside)]| -> Vec<(&str, &Interval)> {
+        let has = |id: &str| machines.iter().any(|(_, other)| figure(other, id).is_some());
+        let shown = ladder.rungs.iter().filter(|rung| has(&rung.about.id));
+        shown.filter_map(|rung| Some((rung.about.id.as_str(), rung.ns.value()?))).collect()
+    };
+    let widest = |rungs: &[(&str, &Interval)]| rungs.iter().map(|(id, _)| width(id)).max().unwrap_or(0);
+    let names = widest(&rungs_of(&machines)).min(look.columns() / 3);
+    let first = GAP + names;
+    let each = 14;
+    let fit = (look.columns().saturating_sub(first + each) / each).max(1);
+    let table = |machines: &[(usize, &Beside)]| {
+        let right = |line: Line, column: usize, ink: Ink, text: &str| {
+            let end = first + column * each;
+            let line = line.cut_to(end);
+            line.pad_to(end.saturating_sub(width(text))).add(ink, text)
+        };
+        let mut header = right(Line::new(look), 1, Ink::Dim, "this machine");
+        for (column, (at, other)) in machines.iter().enumerate() {
+            let name = crate::clean::fit(&crate::clean(&other.name, look.unicode), each - 4, look.unicode);
+            let text = format!("{} {name}", sign(*at, others, look));
+            header = right(header, column + 2, Ink::Bold, &text);
+        }
+        let row = |(id, ns): &(&str, &Interval)| {
+            let name = Line::new(look).pad_to(GAP).add(Ink::Plain, id).cut_to(GAP + names);
+            let mut line = right(name, 1, Ink::Plain, &latency(ns.median));
+            for (column, (_, other)) in machines.iter().enumerate() {
+                if let Some(found) = figure(other, id) {
+                    line = right(line, column + 2, Ink::Plain, &text(found, look));
+                }
+            }
+            line.cut()
+        };
+        std::iter::once(header.cut()).chain(rungs_of(machines).iter().map(row)).collect()
+    };
+    machines.chunks(fit).map(table).collect()
+}
+
+fn text(figure: &Figure, look: Look) -> String {
+    let ends = Interval { median: figure.lo_ns, lo: figure.lo_ns, hi: figure.hi_ns };
+    super::range(&ends, look)
+}

@@ -1,0 +1,214 @@
+//! Two ladders as a table, rung by rung, and the JSON of `dwell.ladder-diff/1`.
+
+use super::{GAP, Notes, joined, latency, paragraphs, range};
+use crate::Look;
+use crate::clean::width;
+use crate::json::visible;
+use crate::paint::{Ink, Line};
+use crate::units;
+use model::ladder::Interval;
+use model::ladder::diff::{Change, Compared, LadderDiff, Side};
+
+/// Pages narrower than this leave out the intervals of the two medians.
+const WIDE: usize = 110;
+/// Rungs that are named in the summary.
+const NAMED: usize = 3;
+
+/// The comparison as indented JSON, with a newline at its end.
+pub fn json(diff: &LadderDiff) -> String {
+    // Only a map with keys that are no strings could fail: there is none.
+    visible(&serde_json::to_string_pretty(diff).expect("a comparison has string keys only"))
+}
+
+/// The page, with a newline after each line.
+pub fn terminal(diff: &LadderDiff, look: Look) -> String {
+    let mut notes = Notes::default();
+    let parts = [
+        head(diff, look),
+        differences(diff, look),
+        summary(diff, look),
+        table(diff, look, &mut notes),
+        uncompared(diff, look),
+        notes.lines(look),
+        caveat(diff, look),
+    ];
+    joined(&parts)
+}
+
+fn head(diff: &LadderDiff, look: Look) -> Vec<Line> {
+    let line = |name: &str, origin: &model::ladder::diff::Origin| {
+        Line::new(look)
+            .add(Ink::Bold, name)
+            .add(Ink::Plain, &format!("  {}, ", origin.host))
+            .add(Ink::Dim, &origin.started_at)
+            .wrap(GAP + 1)
+    };
+    [line("A", &diff.a), line("B", &diff.b)].concat()
+}
+
+fn differences(diff: &LadderDiff, look: Look) -> Vec<Line> {
+    let line = |one: &model::ladder::diff::Difference| {
+        let lead =
+            Line::new(look).add(Ink::Warn, "not the same ").add(Ink::Plain, &format!("{}: ", one.what));
+        lead.add(Ink::Plain, &one.a).add(Ink::Dim, " and ").add(Ink::Plain, &one.b).wrap(GAP)
+    };
+    diff.differences.iter().flat_map(line).collect()
+}
+
+fn word(change: Change) -> &'static str {
+    match change {
+        Change::Faster => "faster",
+        Change::Slower => "slower",
+        Change::Same => "same",
+        Change::Undecided => "undecided",
+    }
+}
+
+/// How many rungs became what, with the biggest changes.
+fn summary(diff: &LadderDiff, look: Look) -> Vec<Line> {
+    if diff.rungs.is_empty() {
+        return Line::new(look).add(Ink::Plain, "no rung has a figure in both").wrap(GAP);
+    }
+    let mut line = Line::new(look).add(Ink::Plain, "B against A: ");
+    let all = [Change::Faster, Change::Slower, Change::Same, Change::Undecided];
+    for (at, change) in all.into_iter().enumerate() {
+        let mut of: Vec<&Compared> = diff.rungs.iter().filter(|rung| rung.change == change).collect();
+        let far = |rung: &Compared| rung.ratio.map_or(0.0, |ratio| ratio.median.ln().abs());
+        of.sort_by(|a, b| far(b).total_cmp(&far(a)));
+        let lead = if at > 0 { ", " } else { "" };
+        let count = format!("{} {}", units::count(of.len() as u64), word(change));
+        line = line.add(Ink::Plain, lead).glued(Ink::Bold, &count);
+        if matches!(change, Change::Faster | Change::Slower) && !of.is_empty() {
+            let named: Vec<String> =
+                of.iter().take(NAMED).map(|rung| format!("{} {}", rung.id, times(rung, look))).collect();
+            let more = if of.len() > NAMED { format!(", {}", look.rest()) } else { String::new() };
+            line = line.add(Ink::Plain, &format!(" ({}{more})", named.join(", ")));
+        }
+    }
+    line.wrap(GAP)
+}
+
+/// A ratio: `1.32×`.
+fn times(rung: &Compared, look: Look) -> String {
+    rung.ratio.map_or_else(String::new, |ratio| format!("{}{}", figure(ratio.median), look.times()))
+}
+
+/// A ratio with as many digits as say something.
+fn figure(ratio: f64) -> String {
+    match ratio {
+        0.1..10.0 => format!("{ratio:.2}"),
+        ..0.1 => format!("{ratio:.4}"),
+        _ => units::three_digits(ratio),
+    }
+}
+
+fn table(diff: &LadderDiff, look: Look, notes: &mut Notes) -> Vec<Line> {
+    if diff.rungs.is_empty() {
+        return Vec::new();
+    }
+    let wide = look.columns() >= WIDE;
+    let narrow = look.columns() < 70;
+    let interval = |of: &Interval| if wide { range(of, look) } else { String::new() };
+    let ends = |of: &Interval| match (figure(of.lo), figure(of.hi)) {
+        _ if narrow => String::new(),
+        (lo, hi) if lo == hi => lo,
+        (lo, hi) => format!("{lo}{}{hi}", look.dash()),
+    };
+    let rows: Vec<[String; 8]> = diff
+        .rungs
+        .iter()
+        .map(|rung| {
+            let mut marks: Vec<usize> = rung.notes.iter().map(|note| notes.number(note)).collect();
+            marks.sort_unstable();
+            marks.dedup();
+            let marks: Vec<String> = marks.iter().map(usize::to_string).collect();
+            [
+                latency(rung.a_ns.median),
+                interval(&rung.a_ns),
+                latency(rung.b_ns.median),
+                interval(&rung.b_ns),
+                times(rung, look),
+                rung.ratio.as_ref().map_or_else(String::new, ends),
+                word(rung.change).to_owned(),
+                marks.join(","),
+            ]
+        })
+        .collect();
+    let header = ["A", if wide { "95 %" } else { "" }, "B", if wide { "95 %" } else { "" }, "B/A"];
+    let header = [&header[..], &[if narrow { "" } else { "95 %" }, "B is", ""]].concat();
+    let names = diff.rungs.iter().map(|rung| width(&crate::clean(&rung.id, look.unicode))).max();
+    let widths: Vec<usize> = (0..header.len())
+        .map(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0).max(width(header[at])))
+        .collect();
+    let figures: usize = widths.iter().filter(|wide| **wide > 0).map(|wide| GAP + wide).sum();
+    // A name that is long must not push the verdict off the page.
+    let room = look.columns().saturating_sub(GAP + figures).max(8);
+    let names = names.unwrap_or(0).min(look.columns() / 3).min(room);
+    let line = |lead: Line, cells: &[&str], ink: &dyn Fn(usize) -> Ink| {
+        let mut line = lead;
+        let mut end = GAP + names;
+        for (at, cell) in cells.iter().enumerate().filter(|(at, _)| widths[*at] > 0) {
+            end += GAP + widths[at];
+            // Words begin together, figures end together.
+            let begin = if at == 6 { end - widths[at] } else { end - width(cell) };
+            line = line.pad_to(begin).add(ink(at), cell);
+        }
+        line.cut()
+    };
+    let mut lines = vec![line(Line::new(look), &header, &|_| Ink::Dim)];
+    let mut group = None;
+    for (rung, row) in diff.rungs.iter().zip(&rows) {
+        if group != Some(rung.group) {
+            group = Some(rung.group);
+            lines.push(Line::new(look).add(Ink::Bold, rung.group.name()).cut());
+        }
+        let name = Line::new(look).pad_to(GAP).add(Ink::Plain, &rung.id).cut_to(GAP + names);
+        let cells: Vec<&str> = row.iter().map(String::as_str).collect();
+        let verdict = match rung.change {
+            Change::Slower => Ink::Warn,
+            Change::Faster => Ink::Bold,
+            Change::Same => Ink::Plain,
+            Change::Undecided => Ink::Dim,
+        };
+        lines.push(line(name, &cells, &|at| match at {
+            1 | 3 | 5 | 7 => Ink::Dim,
+            6 => verdict,
+            _ => Ink::Plain,
+        }));
+    }
+    lines
+}
+
+/// The other rungs: those that miss a figure for one reason together.
+fn uncompared(diff: &LadderDiff, look: Look) -> Vec<Line> {
+    let mut reasons: Vec<(Option<Side>, &str, Vec<&str>)> = Vec::new();
+    for one in &diff.uncompared {
+        match reasons.iter_mut().find(|(only, why, _)| *only == one.only && *why == one.why) {
+            Some((_, _, ids)) => ids.push(&one.id),
+            None => reasons.push((one.only, &one.why, vec![&one.id])),
+        }
+    }
+    let line = |(only, why, ids): &(Option<Side>, &str, Vec<&str>)| {
+        let who = match only {
+            Some(Side::A) => "only in A",
+            Some(Side::B) => "only in B",
+            None => "in neither",
+        };
+        let lead = Line::new(look).add(Ink::Dim, &format!("{who}: ")).add(Ink::Plain, &ids.join(", "));
+        paragraphs(look, lead.add(Ink::Dim, ": "), why, GAP)
+    };
+    reasons.iter().flat_map(line).collect()
+}
+
+/// What the intervals do not say.
+fn caveat(diff: &LadderDiff, look: Look) -> Vec<Line> {
+    if diff.rungs.is_empty() {
+        return Vec::new();
+    }
+    let margin = units::share_of_one(diff.margin);
+    let text = format!(
+        "same: within {margin}, intervals included; faster, slower: intervals apart, and by more than {margin}. They are of one \
+         measuring each: pages, neighbours and temperature may move a figure from one to the next"
+    );
+    paragraphs(look, Line::new(look), &text, GAP)
+}
