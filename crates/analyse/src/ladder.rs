@@ -1,10 +1,12 @@
 //! From a ladder's samples to its rungs: medians and intervals, what qualifies them, whether they can be what they claim
 //! to be, and where caches end.
 
+mod costs;
 mod edges;
 mod limits;
 mod plausible;
 
+pub use costs::costs;
 use model::Seen;
 use model::ladder::{
     Curve, Interval, Ladder, Measured, Measurements, Point, Rung, SCHEMA_LADDER, Samples, SizeSamples,

@@ -1,11 +1,14 @@
 //! `dwell ladder`: what each level of latency costs on this machine.
 
-use crate::cli::{LadderArgs, Place};
+use crate::cli::{Colour, LadderArgs, Place};
 use crate::exit;
+use crate::kept;
 use crate::look::{Onto, look_of};
 use crate::output::{self, Target};
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use model::ladder::{Asked, Group};
+use model::{Costs, Ladder, Seen};
+use report::Look;
 use rungs::Listener;
 use std::cell::{Cell, RefCell};
 use std::io::{self, IsTerminal};
@@ -28,21 +31,55 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
         output::to_stdout(report::ladder::list(&rungs::list(&asked), look))?;
         return Ok(0);
     }
+    if args.kept {
+        let ladder = kept::last().map_err(|missing| anyhow!("{missing}\ntry: dwell ladder"))?;
+        return write(args, outputs(args)?, &ladder, look);
+    }
     known(&asked)?;
-    let signals = Signals::take_over().context("cannot take signals")?;
+    let mut signals = Signals::take_over().context("cannot take signals")?;
     let outputs = outputs(args)?;
+    let (ladder, whole) = measure(&asked, &mut signals, args.quiet, look.width);
+    if whole && !args.no_keep {
+        kept::keep(&ladder);
+    }
+    write(args, outputs, &ladder, look)
+}
+
+/// What operations cost, by a quick ladder that is kept when it gets to its end; for a program that has ended.
+pub(super) fn after_a_run(signals: &mut Signals, quiet: bool) -> Seen<Costs> {
+    let asked = Asked { quick: true, ..Asked::default() };
+    let width = look_of(None, Colour::Auto, Onto::Stderr).width;
+    let (ladder, whole) = measure(&asked, signals, quiet, width);
+    if !whole {
+        return Seen::unseen("the ladder after the run was ended early");
+    }
+    kept::keep(&ladder);
+    Seen::Value(analyse::ladder::costs(&ladder, "quick ladder right after the run"))
+}
+
+/// Measures until it is done or a signal ends it; and whether everything there is was measured.
+fn measure(asked: &Asked, signals: &mut Signals, quiet: bool, width: u16) -> (Ladder, bool) {
     let stop = Stop { signals: RefCell::new(signals), stopped: Cell::new(false) };
-    let mut progress = Progress { shown: !args.quiet && io::stderr().is_terminal(), width: look.width };
-    let measured = rungs::measure(&asked, observe::this_host(), &mut progress, &|| stop.asked());
+    let mut progress = Progress { shown: !quiet && io::stderr().is_terminal(), width };
+    let measured = rungs::measure(asked, observe::this_host(), &mut progress, &|| stop.asked());
     drop(progress);
-    let ladder = analyse::ladder::ladder(&measured);
+    (analyse::ladder::ladder(&measured), asked.only.is_empty() && !measured.interrupted)
+}
+
+/// Writes what was asked for; gives the exit status.
+fn write(
+    args: &LadderArgs,
+    outputs: Vec<(Form, Option<Target>)>,
+    ladder: &Ladder,
+    look: Look,
+) -> anyhow::Result<u8> {
     let page = !args.quiet && !outputs.iter().any(|(_, target)| target.is_none());
     let mut failed = Vec::new();
     for (form, target) in outputs {
         let content = match form {
-            Form::Json => report::ladder::json(&ladder).into_bytes(),
-            Form::Svg => report::ladder::svg(&ladder).into_bytes(),
-            Form::Png => report::ladder::png(&ladder),
+            Form::Json => report::ladder::json(ladder).into_bytes(),
+            Form::Svg => report::ladder::svg(ladder).into_bytes(),
+            Form::Png => report::ladder::png(ladder),
         };
         failed.extend(match target {
             Some(target) => target.write(content).err(),
@@ -50,7 +87,7 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
         });
     }
     if page {
-        failed.extend(output::to_stdout(report::ladder::terminal(&ladder, look)).err());
+        failed.extend(output::to_stdout(report::ladder::terminal(ladder, look)).err());
     }
     for error in &failed {
         output::complain(&format!("{error:#}"));
@@ -102,12 +139,12 @@ fn known(asked: &Asked) -> anyhow::Result<()> {
 }
 
 /// Whether somebody wants it to end.
-struct Stop {
-    signals: RefCell<Signals>,
+struct Stop<'a> {
+    signals: RefCell<&'a mut Signals>,
     stopped: Cell<bool>,
 }
 
-impl Stop {
+impl Stop<'_> {
     fn asked(&self) -> bool {
         while let Ok(Some(signal)) = self.signals.borrow_mut().take() {
             if ENDING.contains(&signal.number) {
