@@ -101,6 +101,7 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
         findings: Seen::unseen("causes are not looked for yet"),
         ruled_out: Seen::unseen("causes are not looked for yet"),
         extrapolation: None,
+        costs: trailer.costs.clone(),
         host: header.host,
     };
     Analysis { run, profile, addresses }

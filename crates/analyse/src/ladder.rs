@@ -2,11 +2,13 @@
 //! to be, and where caches end.
 
 pub mod beside;
+mod costs;
 mod diff;
 mod edges;
 mod limits;
 mod plausible;
 
+pub use costs::costs;
 pub use diff::diff;
 
 use model::Seen;

@@ -54,6 +54,11 @@ pub(crate) struct RunArgs {
           conflicts_with = "count_blocks")]
     pub(crate) hits: Option<String>,
 
+    /// When the program has ended, measure what operations cost on this host (a quick `dwell ladder`, about 5 seconds; its
+    /// files are in the current directory), keep that, and compare the program's waits with it
+    #[arg(long, conflicts_with_all = ["count_blocks", "hits"])]
+    pub(crate) ladder: bool,
+
     #[command(flatten)]
     pub(crate) page: PageArgs,
 
@@ -127,7 +132,7 @@ pub(crate) struct ShowArgs {
 /// the exit status is then 128 and the signal.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  dwell ladder\n  dwell ladder --quick --only memory\n  dwell ladder --only l1,l2,dram --json ladder.json\n  dwell ladder --only files --dir /var/lib/db\n  dwell ladder --only network --host db.example:5432\n  dwell ladder --beside epyc-9654,ladder.json\n  dwell ladder --list"
+    after_help = "Examples:\n  dwell ladder\n  dwell ladder --quick --only memory\n  dwell ladder --only l1,l2,dram --json ladder.json\n  dwell ladder --only files --dir /var/lib/db\n  dwell ladder --only network --host db.example:5432\n  dwell ladder --beside epyc-9654,ladder.json\n  dwell ladder --kept\n  dwell ladder --list"
 )]
 pub(crate) struct LadderArgs {
     /// Take 5 seconds instead of 30; intervals get wider
@@ -155,6 +160,15 @@ pub(crate) struct LadderArgs {
     /// Say what can be measured, and measure nothing
     #[arg(long)]
     pub(crate) list: bool,
+
+    /// Show the last whole ladder of this host again, and measure nothing
+    #[arg(long, conflicts_with_all = ["quick", "only", "dir", "host", "list", "no_keep"])]
+    pub(crate) kept: bool,
+
+    /// Do not keep the ladder. A whole one replaces the last of this host in $XDG_CACHE_HOME/dwell (~/.cache/dwell), where
+    /// `dwell run` finds what to compare waits with
+    #[arg(long)]
+    pub(crate) no_keep: bool,
 
     #[command(flatten)]
     pub(crate) forms: FormArgs,

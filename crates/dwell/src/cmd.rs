@@ -4,7 +4,7 @@ pub(crate) mod attach;
 pub(crate) mod count;
 pub(crate) mod diff;
 pub(crate) mod hits;
-mod kept;
 pub(crate) mod ladder;
+mod results;
 pub(crate) mod run;
 pub(crate) mod show;

@@ -8,6 +8,7 @@ mod cli;
 mod cmd;
 mod deliver;
 mod exit;
+mod kept;
 mod lines;
 mod look;
 mod output;

@@ -10,7 +10,11 @@ use std::time::{Duration, Instant};
 
 fn ladder(args: &[&str]) -> Command {
     let mut command = Command::new(support::dwell());
-    command.arg("ladder").args(args).stdin(Stdio::null());
+    command
+        .env("XDG_CACHE_HOME", support::scratch().join("no-cache"))
+        .arg("ladder")
+        .args(args)
+        .stdin(Stdio::null());
     command
 }
 
@@ -37,7 +41,7 @@ fn median(ladder: &Value, id: &str) -> f64 {
 #[test]
 fn a_whole_ladder_is_what_the_schema_says_and_levels_are_in_their_order() {
     let _alone = support::alone();
-    let output = run(&["--quick", "--json", "-"]);
+    let output = run(&["--quick", "--no-keep", "--json", "-"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let ladder: Value = serde_json::from_slice(&output.stdout).unwrap();
     let errors: Vec<String> = schema("ladder")

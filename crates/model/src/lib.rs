@@ -8,6 +8,7 @@
 pub mod account;
 pub mod because;
 pub mod call;
+pub mod costs;
 pub mod coverage;
 pub mod ladder;
 pub mod network;
@@ -22,6 +23,7 @@ pub mod window;
 
 pub use account::{Account, Basis, Part, State, Step};
 pub use call::{Call, CallStats, CallTime};
+pub use costs::Costs;
 pub use coverage::Coverage;
 pub use ladder::Ladder;
 pub use profile::Profile;

@@ -206,6 +206,9 @@ pub struct Trailer {
     /// Calls were traced in slices of time from some point on: then `calls` holds only those that were seen.
     #[serde(default)]
     pub sliced: Option<Sliced>,
+    /// What operations cost on this host, by a ladder of it. Kept with the recording, so that it is shown the same elsewhere.
+    #[serde(default = "crate::run::unrecorded")]
+    pub costs: Seen<crate::Costs>,
 }
 
 /// What one kind of instrument cost the program.

@@ -4,6 +4,7 @@
 //! renamed.
 
 use crate::account::{Basis, Part, State, Step};
+use crate::costs::Costs;
 use crate::coverage::Coverage;
 use crate::peers::{ConnectionRow, LookupRow};
 use crate::profile::Profile;
@@ -71,6 +72,9 @@ pub struct Run {
     /// What the whole job takes, where this run was told to be a part of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extrapolation: Option<Extrapolation>,
+    /// What operations cost on this host, by its last ladder: what the waits are compared with.
+    #[serde(default = "unrecorded")]
+    pub costs: Seen<Costs>,
     /// What all of this rests on.
     pub coverage: Coverage,
 }
@@ -263,7 +267,7 @@ pub struct WaitRow {
     pub histogram: Vec<(Ns, u64)>,
 }
 
-fn unrecorded<T>() -> Seen<T> {
+pub(crate) fn unrecorded<T>() -> Seen<T> {
     Seen::unseen("made by a dwell that did not record it")
 }
 

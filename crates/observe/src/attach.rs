@@ -129,6 +129,7 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
         sources: instruments.worse(),
         kept_until: None,
         sliced: instruments.sliced(ended_at),
+        costs: Seen::unseen("no ladder of this host was looked for"),
     })
 }
 

@@ -20,6 +20,13 @@ pub use attach::{Target, Who, Window, attach};
 pub use record::{Choice, Error, MaxOverhead, Rate, Request, Sink, Watching, record};
 pub use surroundings::GivenLink;
 
+/// The number that this installation was given, from machine-id(5). Not to be shown or written down as it is.
+pub fn machine_id() -> Option<String> {
+    let read = |path| std::fs::read_to_string(path).ok().map(|id| id.trim().to_owned());
+    let ids = ["/etc/machine-id", "/var/lib/dbus/machine-id"].into_iter().filter_map(read);
+    ids.into_iter().find(|id| !id.is_empty() && id != "uninitialized")
+}
+
 /// The machine this runs on.
 pub fn this_host() -> model::recording::Host {
     host::read(host::here())

@@ -218,6 +218,7 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Trailer, Error> 
         sources: instruments.worse(),
         kept_until: None,
         sliced: instruments.sliced(reaped_at),
+        costs: Seen::unseen("no ladder of this host was looked for"),
     })
 }
 

@@ -8,6 +8,7 @@
 mod samples;
 
 use dwell_report::{Look, terminal};
+use model::Seen;
 use std::path::PathBuf;
 use unicode_width::UnicodeWidthChar;
 
@@ -180,4 +181,22 @@ fn a_window_speaks_of_one_number_of_threads_that_did_something() {
     // Most of the 41 are too short for the table of threads, and yet their time is in these sums.
     assert!(head[1].contains("(sum of all threads)"), "{page}");
     assert!(!head[1].contains("(sum of 1"), "{page}");
+}
+
+#[test]
+fn waits_are_held_against_what_the_machine_was_measured_to_do_and_only_then() {
+    let page = |run: &model::Run| terminal(run, Look { width: 120, ..PLAIN });
+    let mut journal = samples::journal();
+    let told = page(&journal);
+    let line = "waits in fsync take up to 18.4 ms, as much as 140,000 memory accesses or 13 fsyncs (kept quick ladder of 2026-11-21)";
+    assert!(told.lines().any(|found| found == line), "{told}");
+    // What was not measured is left out, not counted.
+    let download = page(&samples::download());
+    assert!(download.contains(" memory accesses (kept") && !download.contains("connection"), "{download}");
+    journal.costs = Seen::unseen("no ladder of this host is kept\ntry: dwell ladder");
+    let without = page(&journal);
+    assert!(!without.contains("as much as") && !without.contains("ladder"), "{without}");
+    let mut sleep = samples::sleep();
+    sleep.costs = samples::journal().costs;
+    assert!(!page(&sleep).contains("as much as"), "{}", page(&sleep));
 }

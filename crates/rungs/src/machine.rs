@@ -4,6 +4,7 @@
 use model::Seen;
 use model::ladder::{Cache, Machine};
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 /// Where the kernel shows itself.
@@ -19,6 +20,30 @@ pub fn machine() -> Machine {
     let cpu = cpus.first().copied().unwrap_or(0);
     let roots = Roots { proc: Path::new("/proc"), sys: Path::new("/sys") };
     read(roots, cpu, cpus)
+}
+
+/// The name of this machine's processor alone, for who has no time for the rest.
+pub fn cpu_name() -> Seen<String> {
+    // The first processors are enough: on a large machine the whole file takes milliseconds.
+    let mut start = Vec::new();
+    if let Ok(file) = fs::File::open("/proc/cpuinfo") {
+        // What cannot be read has no name in it.
+        let _ = file.take(START_BYTES).read_to_end(&mut start);
+    }
+    name(&String::from_utf8_lossy(&start))
+}
+
+/// What [`cpu_name`] reads at most.
+const START_BYTES: u64 = 4096;
+
+fn name(cpuinfo: &str) -> Seen<String> {
+    seen(field(cpuinfo, "model name"), "the processor's name")
+}
+
+/// A field of the first processor that has it.
+fn field(cpuinfo: &str, name: &str) -> Option<String> {
+    let line = cpuinfo.lines().find(|line| line.starts_with(name))?;
+    line.split_once(':').map(|(_, value)| value.trim().to_owned())
 }
 
 /// Processors that this thread may run on.
@@ -39,16 +64,12 @@ fn allowed() -> Vec<u32> {
 fn read(roots: Roots<'_>, cpu: u32, cpus_allowed: Vec<u32>) -> Machine {
     let here = roots.sys.join(format!("devices/system/cpu/cpu{cpu}"));
     let cpuinfo = fs::read_to_string(roots.proc.join("cpuinfo")).unwrap_or_default();
-    let field = |name: &str| {
-        let mut lines = cpuinfo.lines().filter(|line| line.starts_with(name));
-        lines.next()?.split_once(':').map(|(_, value)| value.trim().to_owned())
-    };
     let khz =
         |name: &str| text(&here.join("cpufreq").join(name))?.parse::<f64>().ok().map(|khz| khz / 1000.0);
-    let stated = khz("scaling_cur_freq").or_else(|| field("cpu MHz")?.parse().ok());
+    let stated = khz("scaling_cur_freq").or_else(|| field(&cpuinfo, "cpu MHz")?.parse().ok());
     let clocksource = roots.sys.join("devices/system/clocksource/clocksource0/current_clocksource");
     Machine {
-        cpu: seen(field("model name"), "the processor's name"),
+        cpu: name(&cpuinfo),
         caches: caches(&here.join("cache")),
         page_bytes: rustix::param::page_size() as u64,
         nodes: nodes(roots.sys),

@@ -7,6 +7,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+/// Whether this process has root's rights over files.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 /// A user the program is to run as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {

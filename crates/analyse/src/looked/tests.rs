@@ -44,6 +44,7 @@ pub(super) fn trailer(reaped_at: Ns, rusage: Seen<Rusage>) -> Trailer {
         sources: vec![],
         kept_until: None,
         sliced: None,
+        costs: Seen::unseen("no ladder is kept"),
     }
 }
 

@@ -179,5 +179,6 @@ fn trailer(reaped_at: Ns) -> Trailer {
         sources: Vec::new(),
         kept_until: None,
         sliced: None,
+        costs: Seen::unseen("no ladder is kept"),
     }
 }

@@ -3,6 +3,7 @@
 use crate::cli::AttachArgs;
 use crate::cmd::run::{Kept, Watcher, finish};
 use crate::deliver::Outputs;
+use crate::kept;
 use crate::output;
 use anyhow::{Context, bail};
 use model::{Ns, Pid};
@@ -27,8 +28,9 @@ pub(crate) fn attach(args: AttachArgs) -> anyhow::Result<u8> {
     let window = Window { target, watching: args.watching.watching(), length_ns: args.length_ns };
     let mut watcher = Watcher { analyser: None, kept: Kept::new(keep, args.watching.keep_limit) };
     let mut progress = Progress::new(!args.quiet, args.length_ns);
-    let trailer = observe::attach(&window, &mut watcher, &mut |ns| progress.tell(ns))?;
+    let mut trailer = observe::attach(&window, &mut watcher, &mut |ns| progress.tell(ns))?;
     drop(progress);
+    trailer.costs = kept::costs();
     finish(watcher, &trailer, outputs, &args.page, args.quiet)
 }
 

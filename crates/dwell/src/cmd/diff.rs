@@ -1,8 +1,8 @@
 //! `dwell diff`: two kept results beside each other.
 
 use crate::cli::DiffArgs;
-use crate::cmd::kept;
 use crate::cmd::ladder::{Form, Outputs};
+use crate::cmd::results;
 use crate::exit;
 use crate::look::{Onto, look_of};
 use anyhow::bail;
@@ -11,8 +11,8 @@ use serde_json::Value;
 
 /// Compares and shows; gives the exit status.
 pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
-    let (of_a, a) = kept::read(&args.a)?;
-    let (of_b, b) = kept::read(&args.b)?;
+    let (of_a, a) = results::read(&args.a)?;
+    let (of_b, b) = results::read(&args.b)?;
     if of_a != of_b {
         bail!(
             "{:?} is a {of_a:?} and {:?} a {of_b:?}: they cannot be compared\ntry: two of a kind",
@@ -31,7 +31,7 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
 }
 
 fn ladders(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {
-    let (a, b) = (kept::ladder(&args.a, a)?, kept::ladder(&args.b, b)?);
+    let (a, b) = (results::ladder(&args.a, a)?, results::ladder(&args.b, b)?);
     let outputs = Outputs::open(&args.forms)?;
     let look = look_of(args.width, args.color, Onto::Stdout);
     let diff = analyse::ladder::diff(&a, &b);

@@ -1,13 +1,16 @@
 //! `dwell ladder`: what each level of latency costs on this machine.
 
-use crate::cli::{FormArgs, LadderArgs, Place};
-use crate::cmd::kept;
+use crate::cli::{Colour, FormArgs, LadderArgs, Place};
+use crate::cmd::results;
 use crate::exit;
+use crate::kept;
 use crate::look::{Onto, look_of};
 use crate::output::{self, Target};
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use model::ladder::beside::Beside;
 use model::ladder::{Asked, Group, SCHEMA_LADDER};
+use model::{Costs, Ladder, Seen};
+use report::Look;
 use rungs::Listener;
 use std::cell::{Cell, RefCell};
 use std::io::{self, IsTerminal};
@@ -31,24 +34,67 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
         output::to_stdout(report::ladder::list(&rungs::list(&asked), look))?;
         return Ok(0);
     }
+    if args.kept {
+        let ladder = kept::last().map_err(|missing| anyhow!("{missing}\ntry: dwell ladder"))?;
+        let failed = write(args, Outputs::open(&args.forms)?, &ladder, &others(&args.beside)?, look);
+        return Ok(if failed { exit::DWELL_FAILED } else { 0 });
+    }
     known(&asked)?;
     let others = others(&args.beside)?;
-    let signals = Signals::take_over().context("cannot take signals")?;
+    let mut signals = Signals::take_over().context("cannot take signals")?;
     let outputs = Outputs::open(&args.forms)?;
-    let stop = Stop { signals: RefCell::new(signals), stopped: Cell::new(None) };
-    let mut progress = Progress { shown: !args.quiet && io::stderr().is_terminal(), width: look.width };
-    let measured = rungs::measure(&asked, observe::this_host(), &mut progress, &|| stop.asked());
-    drop(progress);
-    let ladder = analyse::ladder::ladder(&measured);
-    let failed = outputs.write(args.quiet, &|form| match form {
-        Form::Page => report::ladder::terminal(&ladder, &others, look).into_bytes(),
-        Form::Json => report::ladder::json(&ladder).into_bytes(),
-        Form::Svg => report::ladder::svg(&ladder, &others).into_bytes(),
-        Form::Png => report::ladder::png(&ladder, &others),
-    });
+    let measured = measure(&asked, &mut signals, args.quiet, look.width);
+    if measured.whole && !args.no_keep {
+        kept::keep(&measured.ladder);
+    }
+    let failed = write(args, outputs, &measured.ladder, &others, look);
     // What there is was written; whoever ended it early is told that it is not all, in the words of shells.
-    let ended = stop.stopped.get().and_then(|signal| u8::try_from(128 + signal).ok());
+    let ended = measured.ended_by.and_then(|signal| u8::try_from(128 + signal).ok());
     Ok(if failed { exit::DWELL_FAILED } else { ended.unwrap_or(0) })
+}
+
+/// What operations cost, by a quick ladder that is kept when it gets to its end; for a program that has ended.
+pub(super) fn after_a_run(signals: &mut Signals, quiet: bool) -> Seen<Costs> {
+    let asked = Asked { quick: true, ..Asked::default() };
+    let width = look_of(None, Colour::Auto, Onto::Stderr).width;
+    let measured = measure(&asked, signals, quiet, width);
+    if !measured.whole {
+        return Seen::unseen("the ladder after the run was ended early");
+    }
+    kept::keep(&measured.ladder);
+    Seen::Value(analyse::ladder::costs(&measured.ladder, "quick ladder right after the run"))
+}
+
+/// A ladder that was measured just now.
+struct Measured {
+    ladder: Ladder,
+    /// Everything there is was measured.
+    whole: bool,
+    /// The signal that ended it early.
+    ended_by: Option<i32>,
+}
+
+/// Measures until it is done or a signal ends it.
+fn measure(asked: &Asked, signals: &mut Signals, quiet: bool, width: u16) -> Measured {
+    let stop = Stop { signals: RefCell::new(signals), stopped: Cell::new(None) };
+    let mut progress = Progress { shown: !quiet && io::stderr().is_terminal(), width };
+    let measured = rungs::measure(asked, observe::this_host(), &mut progress, &|| stop.asked());
+    drop(progress);
+    Measured {
+        ladder: analyse::ladder::ladder(&measured),
+        whole: asked.only.is_empty() && !measured.interrupted,
+        ended_by: stop.stopped.get(),
+    }
+}
+
+/// Writes what was asked for; gives whether something could not be.
+fn write(args: &LadderArgs, outputs: Outputs, ladder: &Ladder, others: &[Beside], look: Look) -> bool {
+    outputs.write(args.quiet, &|form| match form {
+        Form::Page => report::ladder::terminal(ladder, others, look).into_bytes(),
+        Form::Json => report::ladder::json(ladder).into_bytes(),
+        Form::Svg => report::ladder::svg(ladder, others).into_bytes(),
+        Form::Png => report::ladder::png(ladder, others),
+    })
 }
 
 /// What it is shown beside: rules of thumb, unless machines are named or ladders that were kept.
@@ -67,11 +113,11 @@ fn others(named: &[String]) -> anyhow::Result<Vec<Beside>> {
                 machines.join(", ")
             );
         }
-        let (schema, value) = kept::read(Path::new(name))?;
+        let (schema, value) = results::read(Path::new(name))?;
         if schema != SCHEMA_LADDER {
             bail!("{name:?} holds a {schema:?}, not a ladder\ntry: a file that dwell ladder --json wrote");
         }
-        Ok(analyse::ladder::beside::ladder(name, &kept::ladder(Path::new(name), value)?))
+        Ok(analyse::ladder::beside::ladder(name, &results::ladder(Path::new(name), value)?))
     };
     named.iter().map(other).collect()
 }
@@ -147,13 +193,13 @@ fn known(asked: &Asked) -> anyhow::Result<()> {
 }
 
 /// Whether somebody wants it to end.
-struct Stop {
-    signals: RefCell<Signals>,
+struct Stop<'a> {
+    signals: RefCell<&'a mut Signals>,
     /// By which signal.
     stopped: Cell<Option<i32>>,
 }
 
-impl Stop {
+impl Stop<'_> {
     fn asked(&self) -> bool {
         while let Ok(Some(signal)) = self.signals.borrow_mut().take() {
             if ENDING.contains(&signal.number) {

@@ -1,9 +1,10 @@
 //! `dwell run`: the program, watched and accounted for.
 
 use crate::cli::{PageArgs, RunArgs};
-use crate::cmd::{count, hits};
+use crate::cmd::{count, hits, ladder};
 use crate::deliver::{self, Outputs};
 use crate::exit;
+use crate::kept;
 use crate::lines::Lines;
 use crate::look::Onto;
 use crate::output::{self, Target};
@@ -28,7 +29,7 @@ pub(crate) fn run(mut args: RunArgs) -> anyhow::Result<u8> {
         return hits::run(&args, function);
     }
     // From here on Ctrl-C is the program's, and the report still comes.
-    let _signals = Signals::take_over().context("cannot take signals")?;
+    let mut signals = Signals::take_over().context("cannot take signals")?;
     let user = args.user.as_deref().map(User::look_up).transpose()?;
     let outputs = Outputs::open(&args.page, args.watching.keep.as_deref())?;
     let keep = args.watching.keep.as_deref().map(Target::open).transpose()?;
@@ -38,10 +39,11 @@ pub(crate) fn run(mut args: RunArgs) -> anyhow::Result<u8> {
     let command = Command { program: program.clone(), args: arguments.to_vec(), user };
     let request = Request { command, watching: args.watching.watching() };
     let mut watcher = Watcher { analyser: None, kept: Kept::new(keep, args.watching.keep_limit) };
-    let trailer = observe::record(&request, &mut watcher)?;
+    let mut trailer = observe::record(&request, &mut watcher)?;
     if let Some(lines) = lines {
         args.page.work = Some(lines.after());
     }
+    trailer.costs = if args.ladder { ladder::after_a_run(&mut signals, args.quiet) } else { kept::costs() };
     finish(watcher, &trailer, outputs, &args.page, args.quiet)
 }
 

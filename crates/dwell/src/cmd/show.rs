@@ -96,6 +96,7 @@ impl LastSeen {
             sources: Vec::new(),
             kept_until: None,
             sliced: None,
+            costs: Seen::unseen(WHY),
         }
     }
 }

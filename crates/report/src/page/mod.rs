@@ -2,6 +2,7 @@
 //! program's class, threads, coverage. One file a part; each returns lines and knows nothing of the others.
 
 mod account;
+mod costs;
 mod coverage;
 mod evidence;
 mod headline;
@@ -22,6 +23,7 @@ pub fn terminal(run: &Run, look: Look) -> String {
     let order = by_size(run);
     let threads = threads::table(run, look, if run.bound.class == Class::Cpu { 6 } else { 4 });
     let mut parts = vec![headline::lines(run, look)];
+    parts[0].extend(costs::lines(run, look));
     parts.push(account::lines(run, &order, look));
     parts.push(whole::lines(run, look));
     parts.push(phases::lines(run, &order, look));

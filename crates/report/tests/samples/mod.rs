@@ -1,5 +1,6 @@
 //! Runs to render: each a kind of program, built so that its account closes.
 
+mod costs;
 mod series;
 
 use model::account::{Account, Basis, Part, State, Step};
@@ -13,6 +14,8 @@ use model::run::{
 };
 use model::{Ns, Seen};
 use std::collections::BTreeMap;
+
+pub(crate) use costs::journal;
 
 pub(crate) const US: Ns = 1_000;
 pub(crate) const MS: Ns = 1_000_000;
@@ -34,6 +37,7 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
         ("crawler", crawler()),
         ("empty", empty()),
         ("download", download()),
+        ("journal", journal()),
     ]
 }
 
@@ -115,6 +119,7 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
         findings: Seen::unseen("causes are not looked for yet"),
         ruled_out: Seen::unseen("causes are not looked for yet"),
         extrapolation: None,
+        costs: Seen::unseen("no ladder of this host is kept\ntry: dwell ladder"),
         coverage: full_coverage(wall_ns),
     }
 }
@@ -460,6 +465,7 @@ pub(crate) fn hostile() -> Run {
     ));
     hostile.syscalls = Seen::Value(vec![call("\x1b[5m", 1, 1, MS, MS), call(&long, 1, 0, MS, MS)]);
     hostile.functions = Seen::unseen("\x1b[?1049h\u{202e}");
+    hostile.costs = Seen::Value(costs::hostile());
     hostile.threads = (1..5).map(|id| thread(id, id, "\x1b[7m\u{200f}t", &[(User, 20 * MS)])).collect();
     hostile
 }
@@ -568,6 +574,7 @@ pub(crate) fn download() -> Run {
     let mut download = run(&["curl", "-O", "http://10.0.0.7/big"], places, 0.04);
     download.waits = vec![wait(Network, "poll", ("tcp", "10.0.0.7:80"), 1_988, 2_290 * MS, 2_290 * MS)];
     download.series = Seen::Value(series::everything());
+    download.costs = Seen::Value(costs::of_a_ladder());
     download
 }
 

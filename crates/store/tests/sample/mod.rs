@@ -219,6 +219,7 @@ fn trailer() -> Trailer {
         sources: Vec::new(),
         kept_until: None,
         sliced: None,
+        costs: Seen::unseen("no ladder is kept"),
     }
 }
 

@@ -1,0 +1,133 @@
+//! What single operations cost, taken from a ladder: what waits are compared with and predictions are made of.
+
+use model::ladder::{Interval, Ladder, Verdict};
+use model::{Costs, Seen};
+
+/// The costs that `ladder` has; `from` says in words which one it is.
+pub fn costs(ladder: &Ladder, from: impl Into<String>) -> Costs {
+    let of = |id: &str| cost(ladder, id);
+    Costs {
+        from: from.into(),
+        measured_at: ladder.started_at.clone(),
+        quick: ladder.asked.quick,
+        memory_access_ns: of("dram"),
+        call_ns: of("system-call"),
+        fault_ns: of("page-touch"),
+        switch_ns: of("thread-switch"),
+        open_ns: of("open"),
+        stat_ns: of("stat"),
+        fsync_ns: of("fsync"),
+        disk_read_ns: of("direct-read"),
+        process_ns: sum(of("process-create"), of("exec")),
+        connect_ns: of("tcp-connect"),
+    }
+}
+
+/// One rung's figure. What is doubtful is no measure for anything else.
+fn cost(ladder: &Ladder, id: &str) -> Seen<Interval> {
+    let Some(rung) = ladder.rungs.iter().find(|rung| rung.about.id == id) else {
+        return Seen::unseen(format!("the ladder has no rung {id}"));
+    };
+    match &rung.ns {
+        Seen::Value(_) if rung.plausible.verdict == Verdict::Doubtful => {
+            Seen::unseen(format!("{id} is doubtful: {}", rung.plausible.why))
+        }
+        Seen::Value(ns) if ns.median <= 0.0 => Seen::unseen(format!("{id} was too short to be measured")),
+        Seen::Value(ns) => {
+            Seen::Value(Interval { median: short(ns.median), lo: short(ns.lo), hi: short(ns.hi) })
+        }
+        Seen::Absent => {
+            let why = rung.limits.first().map_or("this machine has no such thing", String::as_str);
+            Seen::unseen(format!("{id}: {why}"))
+        }
+        Seen::Unseen(why) => Seen::unseen(format!("{id}: {why}")),
+    }
+}
+
+/// Both, one after the other. The ends are added as they are, which is wider than need be.
+fn sum(one: Seen<Interval>, other: Seen<Interval>) -> Seen<Interval> {
+    match (one, other) {
+        (Seen::Value(one), Seen::Value(other)) => Seen::Value(Interval {
+            median: short(one.median + other.median),
+            lo: short(one.lo + other.lo),
+            hi: short(one.hi + other.hi),
+        }),
+        (Seen::Value(_), missing) | (missing, _) => missing,
+    }
+}
+
+/// To a thousandth: so short that a reader of JSON gets back exactly what was written, which a kept recording needs.
+fn short(ns: f64) -> f64 {
+    (ns * 1_000.0).round() / 1_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ladder::{ladder, limits::tests as sample};
+    use model::ladder::{Measured, Samples, Unmeasured};
+
+    /// A ladder of the given rungs, each with samples about its figure or the reason why it has none.
+    fn of(rungs: &[(&str, Result<f64, Unmeasured>)]) -> Ladder {
+        let mut all = sample::measured(Seen::Absent);
+        all.asked.quick = true;
+        all.rungs = rungs
+            .iter()
+            .map(|(id, outcome)| Measured {
+                about: sample::about(id),
+                outcome: outcome.clone().map(|ns| Samples {
+                    per_op_ns: [0.9, 1.0, 1.1].repeat(5).iter().map(|part| ns * part).collect(),
+                    ops_per_sample: 1,
+                    ..Samples::default()
+                }),
+                conditions: Default::default(),
+            })
+            .collect();
+        ladder(&all)
+    }
+
+    #[test]
+    fn each_cost_is_its_rungs_figure_and_a_process_is_made_and_executed() {
+        let ladder = of(&[
+            ("dram", Ok(100.0)),
+            ("system-call", Ok(150.123_456)),
+            ("process-create", Ok(60_000.0)),
+            ("exec", Ok(200_000.0)),
+            ("fsync", Ok(2e6)),
+        ]);
+        let costs = costs(&ladder, "kept ladder of a day");
+        let median = |cost: &Seen<Interval>| cost.value().map(|ns| ns.median);
+        assert_eq!(median(&costs.memory_access_ns), Some(100.0));
+        assert_eq!(median(&costs.call_ns), Some(150.123));
+        assert_eq!(median(&costs.process_ns), Some(260_000.0));
+        let process = costs.process_ns.value().unwrap();
+        assert!(process.lo < 260_000.0 && process.hi > 260_000.0, "{process:?}");
+        assert_eq!(median(&costs.fsync_ns), Some(2e6));
+        assert_eq!((costs.measured_at, costs.quick), (ladder.started_at, true));
+        assert_eq!(costs.from, "kept ladder of a day");
+    }
+
+    #[test]
+    fn a_cost_that_was_not_measured_says_why_and_is_not_zero() {
+        let mut ladder = of(&[
+            ("dram", Ok(100.0)),
+            ("open", Ok(-0.5)),
+            ("fsync", Err(Unmeasured::Unseen("the directory cannot be written".into()))),
+            ("tcp-connect", Err(Unmeasured::Absent("no loopback interface".into()))),
+            ("exec", Ok(200_000.0)),
+        ]);
+        ladder.rungs[0].plausible.verdict = Verdict::Doubtful;
+        ladder.rungs[0].plausible.why = "less than the cache before it".into();
+        let costs = costs(&ladder, "");
+        for (cost, why) in [
+            (&costs.memory_access_ns, "dram is doubtful: less than the cache before it"),
+            (&costs.open_ns, "open was too short to be measured"),
+            (&costs.fsync_ns, "fsync: the directory cannot be written"),
+            (&costs.connect_ns, "tcp-connect: no loopback interface"),
+            (&costs.process_ns, "the ladder has no rung process-create"),
+            (&costs.stat_ns, "the ladder has no rung stat"),
+        ] {
+            assert_eq!(cost, &Seen::unseen(why));
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The last ladder of a host: one file of JSON, as `dwell ladder --json` writes it.
+//!
+//! It is written beside its place and then put there, so a reader finds the old one or the new one, whole, also when
+//! the writer is killed. The file's name tells hosts that share a home directory apart without telling who they are.
+
+use model::Ladder;
+use model::Seen;
+use model::ladder::SCHEMA_LADDER;
+use model::recording::Host;
+use std::fs::{DirBuilder, File};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// More is no ladder of ours.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// Why a ladder cannot be kept.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cannot keep the ladder in {path:?}: {said}\ntry: dwell ladder --no-keep, or XDG_CACHE_HOME set to another directory"
+)]
+pub struct NotKept {
+    /// Where it was to be.
+    pub path: PathBuf,
+    /// What the system said.
+    pub said: io::Error,
+}
+
+/// Why there is no ladder to be had. The texts are parts of a sentence.
+#[derive(Debug, thiserror::Error)]
+pub enum Missing {
+    /// Nobody measured one.
+    #[error("no ladder of this host is kept")]
+    None,
+    /// The system refused to read it.
+    #[error("the kept ladder {path:?} cannot be read: {said}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        said: String,
+    },
+    /// It is damaged, or something else.
+    #[error("{0:?} is no ladder of dwell")]
+    NotALadder(PathBuf),
+    /// Another version of dwell wrote it.
+    #[error("the kept ladder is of another version of dwell: {0:?}")]
+    Version(String),
+    /// The host has changed since.
+    #[error("the kept ladder is of another {what}: {was:?}")]
+    Other {
+        /// `processor` or `kernel`.
+        what: &'static str,
+        /// What it was then.
+        was: String,
+    },
+}
+
+/// The name of the file for a host: from its machine-id(5), or its name where it has none, and its processor's name.
+/// It has half the bits of a machine-id, so that cannot be had back from it.
+pub fn file_name(machine: &str, cpu: &Seen<String>) -> String {
+    let cpu = cpu.value().map_or("", String::as_str);
+    format!("ladder-{:016x}.json", fnv_1a([machine, "\0", cpu].concat().as_bytes()))
+}
+
+/// A hash that is the same in every version, by Fowler, Noll and Vo (FNV-1a).
+fn fnv_1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// Keeps `ladder` at `path`, in place of what was there; makes the directory.
+///
+/// # Errors
+/// What the system said, with the place.
+pub fn keep(path: &Path, ladder: &Ladder) -> Result<(), NotKept> {
+    let put = || -> io::Result<()> {
+        let dir = path.parent().ok_or(ErrorKind::InvalidInput)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        let mut file = tempfile::Builder::new().prefix(".ladder-").tempfile_in(dir)?;
+        file.write_all(&serde_json::to_vec(ladder)?)?;
+        file.persist(path)?;
+        Ok(())
+    };
+    put().map_err(|said| NotKept { path: path.to_owned(), said })
+}
+
+/// The ladder kept at `path`, if it is of this host as it is now.
+///
+/// # Errors
+/// Why there is none.
+pub fn kept(path: &Path, host: &Host, cpu: &Seen<String>) -> Result<Ladder, Missing> {
+    let refused = |said: io::Error| Missing::Unreadable { path: path.to_owned(), said: said.to_string() };
+    let file = match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Err(Missing::None),
+        opened => opened.map_err(refused)?,
+    };
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(refused)?;
+    let not_one = || Missing::NotALadder(path.to_owned());
+    // The version first: of another one the rest may have another shape.
+    let any: serde_json::Value = serde_json::from_slice(&bytes).map_err(|_| not_one())?;
+    match any["schema"].as_str() {
+        Some(SCHEMA_LADDER) => {}
+        Some(other) => return Err(Missing::Version(other.to_owned())),
+        None => return Err(not_one()),
+    }
+    let ladder: Ladder = serde_json::from_value(any).map_err(|_| not_one())?;
+    if ladder.machine.cpu != *cpu {
+        let was = ladder.machine.cpu.value().map_or("not known", String::as_str).to_owned();
+        return Err(Missing::Other { what: "processor", was });
+    }
+    if ladder.host.kernel != host.kernel {
+        return Err(Missing::Other { what: "kernel", was: ladder.host.kernel });
+    }
+    Ok(ladder)
+}
