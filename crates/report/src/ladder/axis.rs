@@ -35,10 +35,11 @@ impl Axis {
     /// Labels at the powers of ten, as many as fit beside each other.
     pub(super) fn labels(&self, mut line: Line) -> Line {
         let begin = line.width();
+        let end = self.columns + LABELS.last().map_or(0, |label| width(label));
         let mut free = 0;
         for (power, label) in LABELS.iter().enumerate() {
             let at = self.columns * power / (LABELS.len() - 1);
-            if at < free {
+            if at < free || at + width(label) > end {
                 continue;
             }
             line = line.pad_to(begin + at).add(Ink::Dim, label);
