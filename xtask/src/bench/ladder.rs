@@ -41,6 +41,7 @@ const PAIRS: &[Pair] = &[
     Pair { rung: "l2", rival: Rival::Chase, goal: Goal::Within(0.02) },
     Pair { rung: "l3", rival: Rival::Chase, goal: Goal::Within(0.05) },
     Pair { rung: "dram", rival: Rival::Chase, goal: Goal::Within(0.05) },
+    Pair { rung: "system-call", rival: Rival::Getppid, goal: Goal::Spread },
     Pair { rung: "system-call", rival: Rival::PerfSyscall, goal: Goal::Spread },
     Pair { rung: "pipe-round-trip", rival: Rival::PerfPipe, goal: Goal::Spread },
     Pair { rung: "fsync", rival: Rival::Fio(FLUSH), goal: Goal::Spread },
@@ -82,12 +83,15 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     // Once unmeasured: it says which processors it uses.
     (setting.home, setting.other) = processors(&dwell(&["cycle"], &setting)?)?;
     let mut pairs: Vec<(&Pair, Vec<Round>)> = Vec::new();
-    for pair in PAIRS.iter().filter(|pair| options.only.is_empty() || options.only.iter().any(|o| o == pair.rung))
+    for pair in
+        PAIRS.iter().filter(|pair| options.only.is_empty() || options.only.iter().any(|o| o == pair.rung))
     {
         match pair.rival.missing() {
             Some(remedy) => _ = notes.insert(remedy),
             None => {
-                pair.rival.prepare(&setting.place)?;
+                if !pairs.iter().any(|(other, _)| other.rival == pair.rival) {
+                    pair.rival.prepare(&setting.place)?;
+                }
                 pairs.push((pair, Vec::new()));
             }
         }
@@ -135,7 +139,9 @@ fn options(arguments: &[&str]) -> Result<Options> {
             _ => {
                 let rungs: BTreeSet<&str> = PAIRS.iter().map(|pair| pair.rung).collect();
                 let rungs = rungs.into_iter().collect::<Vec<_>>().join(", ");
-                bail!("bench ladder knows --rounds, --markdown, --dwell, --dir and the rungs {rungs}; not {word}");
+                bail!(
+                    "bench ladder knows --rounds, --markdown, --dwell, --dir and the rungs {rungs}; not {word}"
+                );
             }
         }
     }
@@ -147,8 +153,7 @@ fn options(arguments: &[&str]) -> Result<Options> {
 
 /// One round. Who comes first changes: the first finds a colder machine.
 fn measure(pair: &Pair, rival_first: bool, setting: &Setting) -> Result<Round> {
-    let rungs: &[&str] =
-        if pair.rival == Rival::WholeCycles { &["cycle", pair.rung] } else { &[pair.rung] };
+    let rungs: &[&str] = if pair.rival == Rival::WholeCycles { &["cycle", pair.rung] } else { &[pair.rung] };
     let mut ladder = dwell(rungs, setting)?;
     let rival = pair.rival.figure_ns(pair.rung, &ladder, setting)?;
     // Only dwell says the sizes, so that the first of two is run once more, after the other.

@@ -6,7 +6,8 @@ use super::program::compile;
 use crate::shell::{find, output, program};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -15,8 +16,9 @@ use std::time::Duration;
 
 /// How long each has for its figure, as far as it lets itself be told: about as long as dwell has.
 const SECONDS: &str = "1";
-/// perf bench gives means, so there are several short runs, and the median of theirs.
-const PERF_RUNS: usize = 9;
+/// perf bench gives means, so there are many short runs, and the median of theirs: of a long run, other programs' turns
+/// on the processor would be a part.
+const PERF_RUNS: usize = 31;
 
 /// Another way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +27,9 @@ pub(super) enum Rival {
     WholeCycles,
     /// `bench/chase.c`.
     Chase,
+    /// `bench/getppid.c`.
+    Getppid,
+    /// By the C library's function, which returns once more.
     PerfSyscall,
     PerfPipe,
     /// With the options of the job.
@@ -75,6 +80,7 @@ impl Rival {
         match self {
             Self::WholeCycles => "whole cycles",
             Self::Chase => "bench/chase.c",
+            Self::Getppid => "bench/getppid.c",
             Self::PerfSyscall => "perf bench syscall basic",
             Self::PerfPipe => "perf bench sched pipe -T",
             Self::Fio(_) => "fio",
@@ -88,20 +94,22 @@ impl Rival {
     pub(super) fn missing(self) -> Option<String> {
         let (program, package) = match self {
             Self::WholeCycles => return None,
-            Self::Chase => ("cc", "gcc"),
+            Self::Chase | Self::Getppid => ("cc", "gcc"),
             Self::PerfSyscall | Self::PerfPipe => ("perf", "linux-perf"),
             Self::Fio(_) => ("fio", "fio"),
             Self::Ioping => ("ioping", "ioping"),
             Self::SockperfUdp | Self::SockperfTcp => ("sockperf", "sockperf"),
         };
-        find(program)
-            .is_none()
-            .then(|| format!("{program} is not installed; try: apt-get install {package}"))
+        find(program).is_none().then(|| format!("{program} is not installed; try: apt-get install {package}"))
     }
 
     /// What must be made before it can be run.
     pub(super) fn prepare(self, place: &Path) -> Result<()> {
-        if self == Self::Chase { compile(place, "chase") } else { Ok(()) }
+        match self {
+            Self::Chase => compile(place, "chase"),
+            Self::Getppid => compile(place, "getppid"),
+            _ => Ok(()),
+        }
     }
 
     /// One figure, in ns, of what dwell has just measured in `ladder` as `rung`.
@@ -109,8 +117,12 @@ impl Rival {
         match self {
             Self::WholeCycles => whole_cycles_ns(rung, ladder),
             Self::Chase => chase_ns(kib_said(ladder, rung, "chased through ")? << 10, setting),
-            Self::PerfSyscall => perf_ns(&["syscall", "basic", "-l", "100000"], setting),
-            Self::PerfPipe => perf_ns(&["sched", "pipe", "-T", "-l", "10000"], setting),
+            Self::Getppid => {
+                let getppid = setting.place.join("getppid").to_string_lossy().into_owned();
+                pinned(setting.home, &[&getppid])?.trim().parse().context("getppid gave no time")
+            }
+            Self::PerfSyscall => perf_ns(&["syscall", "basic", "-l", "10000"], setting),
+            Self::PerfPipe => perf_ns(&["sched", "pipe", "-T", "-l", "1000"], setting),
             Self::Fio(job) => fio_ns(job, rung, ladder, setting),
             Self::Ioping => ioping_ns(rung, ladder, setting),
             Self::SockperfUdp => sockperf_ns(&[], setting),
@@ -183,6 +195,7 @@ fn perf_said_ns(said: &str) -> Result<f64> {
 fn fio_ns(job: Job, rung: &str, ladder: &Value, setting: &Setting) -> Result<f64> {
     let file = setting.dir.join(if job.cached { "fio.small" } else { "fio.large" });
     let size_kib = if job.cached { 1 << 10 } else { kib_said(ladder, rung, "the working file has ")? };
+    lay_out(&file, size_kib)?;
     let (file, size) = (format!("--filename={}", file.display()), format!("--size={size_kib}k"));
     let runtime = format!("--runtime={SECONDS}");
     let fixed = ["fio", "--name=rung", "--ioengine=psync", "--time_based", "--output-format=json"];
@@ -195,6 +208,30 @@ fn fio_ns(job: Job, rung: &str, ladder: &Value, setting: &Setting) -> Result<f64
         pinned(setting.home, &words)?
     };
     fio_said_ns(job, &said)
+}
+
+/// A file that was really written: fio only reserves what it is to write, and then each first write of a block changes the
+/// filesystem's tables, which dwell's do not.
+fn lay_out(file: &Path, size_kib: u64) -> Result<()> {
+    if fs::metadata(file).is_ok_and(|found| found.len() == size_kib << 10) {
+        return Ok(());
+    }
+    let written = || -> std::io::Result<()> {
+        let mut out = File::create(file)?;
+        let mut bits = size_kib;
+        for _ in 0..size_kib {
+            let block: Vec<u8> = (0..128).flat_map(|_| (scramble(&mut bits)).to_le_bytes()).collect();
+            out.write_all(&block)?;
+        }
+        out.sync_all()
+    };
+    written().with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// Numbers that do not pack (the generator of Knuth's MMIX).
+fn scramble(bits: &mut u64) -> u64 {
+    *bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *bits
 }
 
 fn fio_said_ns(job: Job, said: &str) -> Result<f64> {
@@ -321,11 +358,15 @@ mod tests {
     fn each_tool_s_words_are_read() {
         let perf = "# Executed\n     Total time: 0.7 [sec]\n\n       0.250000 usecs/op\n   1411113 ops/sec\n";
         assert_eq!(perf_said_ns(perf).unwrap(), 250.0);
-        let sockperf = "sockperf: ---> percentile 75.000 =   17.1\nsockperf: ---> percentile 50.000 =   16.25\n";
+        let sockperf =
+            "sockperf: ---> percentile 75.000 =   17.1\nsockperf: ---> percentile 50.000 =   16.25\n";
         assert_eq!(sockperf_said_ns(sockperf).unwrap(), 16_250.0);
         let line = |n: u32, time: &str| format!("4 KiB <<< /d (ext4): request={n} time={time}\n");
-        let ioping =
-            line(1, "1.2 s (warmup)") + &line(2, "50 us") + &line(3, "1.5 ms") + &line(4, "48.5 us") + "---\n";
+        let ioping = line(1, "1.2 s (warmup)")
+            + &line(2, "50 us")
+            + &line(3, "1.5 ms")
+            + &line(4, "48.5 us")
+            + "---\n";
         assert_eq!(ioping_said_ns(&ioping).unwrap(), 50_000.0);
         let fio = r#"note: x
             {"jobs": [{"sync": {"lat_ns": {"percentile": {"50.000000": 7}}}}]}"#;
