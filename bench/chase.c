@@ -11,7 +11,7 @@
 
 #define LINE 64
 #define HUGE_BYTES (2UL << 20)
-#define PASS_NS 100000
+#define PASS_NS 20000
 #define PASSES_MOST 100000
 
 struct node {
@@ -122,7 +122,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "no memory\n");
 		return 1;
 	}
-	long loads = 1024;
+	long loads = 64;
 	for (double took = 0; took < PASS_NS && loads < 1L << 30; loads *= 2) {
 		double from = now_ns();
 		at = walk(at, loads);
