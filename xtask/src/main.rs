@@ -29,6 +29,8 @@ cargo xtask VERB
                                      program or a set: cost, stacks, python-lines, ends
   bench memory [--for 1h] [--dwell FILE]
                                      dwell's memory over a long run at 100,000 events a second
+  bench ladder [--rounds N] [--markdown] [--dwell FILE] [--dir DIR] [RUNG…]
+                                     the ladder's rungs beside other ways to measure the same
 ";
 
 fn main() -> ExitCode {

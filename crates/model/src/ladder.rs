@@ -219,6 +219,8 @@ pub struct Measurements {
     pub curve: Seen<Vec<SizeSamples>>,
     /// How long all of it took.
     pub took_ns: Ns,
+    /// The most memory that dwell had at a time, in bytes. Pages from the administrator's reserve are not in it.
+    pub memory_peak_bytes: Seen<u64>,
     /// Somebody ended it early.
     pub interrupted: bool,
 }

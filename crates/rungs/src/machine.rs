@@ -143,6 +143,13 @@ fn memory_free_bytes(roots: Roots<'_>) -> Option<u64> {
     Some(left.map_or(host, |left| host.min(left)))
 }
 
+/// The most memory that this process had at a time: `VmHWM` of proc(5).
+pub(crate) fn memory_peak_bytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+}
+
 /// What one line of `/proc/self/cgroup` leaves, in its group and those above.
 fn left_in_groups(sys: &Path, line: &str) -> Vec<u64> {
     let mut parts = line.splitn(3, ':').skip(1);
@@ -246,6 +253,13 @@ mod tests {
             [size("32K"), size("1M"), size("0K"), size("x")],
             [Some(32 << 10), Some(1 << 20), None, None]
         );
+    }
+
+    #[test]
+    fn memory_that_was_given_back_is_still_in_the_peak() {
+        let bytes = 96 << 20;
+        drop(std::hint::black_box(vec![1_u8; bytes]));
+        assert!(memory_peak_bytes().unwrap() > bytes as u64);
     }
 
     #[test]

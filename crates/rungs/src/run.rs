@@ -74,6 +74,8 @@ pub fn measure(
         rungs: measured,
         curve,
         took_ns: monotonic_ns() - begun,
+        memory_peak_bytes: machine::memory_peak_bytes()
+            .map_or_else(|| Seen::unseen("the kernel does not tell"), Seen::Value),
         interrupted: stop(),
     }
 }

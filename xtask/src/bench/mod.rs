@@ -1,15 +1,18 @@
 //! `cargo xtask bench`: what being watched costs a program, by dwell and by the tools people use today;
-//! and how long dwell's own end takes.
+//! how long dwell's own end takes; its memory over a long run (`memory`); and its ladder beside other ways to measure the same
+//! (`ladder`).
 //!
 //! Every round runs each tool once, in an order that turns from round to round, and each ratio is to the bare run of the
 //! same round: what drifts on the machine drifts for both. A second bare run shows how much of a ratio is noise.
 
 mod big;
+mod ladder;
 mod made;
 mod measure;
 mod memory;
 mod peers;
 mod program;
+mod rivals;
 mod table;
 mod tool;
 
@@ -50,6 +53,9 @@ struct Options {
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     if let ["memory", rest @ ..] = arguments {
         return memory::run(rest);
+    }
+    if let ["ladder", rest @ ..] = arguments {
+        return ladder::run(rest);
     }
     let options = options(arguments)?;
     let place = install(options.dwell.as_deref())?;

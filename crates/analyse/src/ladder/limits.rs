@@ -99,6 +99,9 @@ pub(super) fn of_all(all: &Measurements, rungs: &[Rung]) -> Vec<String> {
         ));
     }
     limits.extend(stated_frequency(all, rungs));
+    if let Seen::Value(bytes) = all.memory_peak_bytes {
+        limits.push(format!("dwell had {} MiB of memory at most", bytes.div_ceil(1 << 20)));
+    }
     if all.interrupted {
         let missing =
             all.rungs.iter().filter(|rung| matches!(rung.outcome, Err(Unmeasured::Unseen(_)))).count();
@@ -181,6 +184,7 @@ pub(super) mod tests {
             rungs: Vec::new(),
             curve: Seen::Absent,
             took_ns: 1,
+            memory_peak_bytes: Seen::unseen("not stated"),
             interrupted: false,
         }
     }
@@ -226,5 +230,13 @@ pub(super) mod tests {
         assert_eq!(of_all(&host, &[]), [""; 0]);
         host.interrupted = true;
         assert!(of_all(&host, &[])[0].contains("ended early"));
+    }
+
+    #[test]
+    fn the_most_memory_is_said_where_it_is_known() {
+        let mut host = measured(Seen::Absent);
+        host.machine.clocksource = Seen::Value("tsc".into());
+        host.memory_peak_bytes = Seen::Value(300 << 20);
+        assert_eq!(of_all(&host, &[]), ["dwell had 300 MiB of memory at most"]);
     }
 }

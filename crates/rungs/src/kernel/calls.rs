@@ -22,9 +22,10 @@ pub(crate) fn clock() -> Rung {
 pub(crate) fn cheapest() -> Rung {
     let about = About {
         excludes:
-            "what a call that does something does, and what tracing or a filter adds for other programs"
+            "what a call that does something does, what tracing or a filter adds for other programs, and the return from a C \
+             library's function around it: dear where the kernel makes the processor forget where returns lead"
                 .into(),
-        method: "getppid over and over, a call that nothing answers but the kernel".into(),
+        method: "getppid over and over, by the call's own instruction: a call that nothing answers but the kernel".into(),
         source: "lmbench's lat_syscall null".into(),
         ..about("system-call", Group::Kernel, "the cheapest system call")
     };

@@ -166,11 +166,17 @@ fn chase_and_read(bench: &Bench<'_>, bytes: u64, line: u64) -> Result<Samples, U
         chase.hop(hops);
         Ok(())
     })?;
+    samples.limits.push(size_said(bytes));
     let pages = chase.into_pages();
     samples.limits.extend(small_pages(&pages));
     let read = &pages.as_slice()[..bytes as usize];
     samples.bytes_per_s = bandwidth(&bench.with_budget(bench.budget_ns / BANDWIDTH_PART), read)?;
     Ok(samples)
+}
+
+/// What is said of the size: whoever measures the same by other means needs it. `cargo xtask bench ladder` reads it.
+fn size_said(bytes: u64) -> String {
+    format!("chased through {} KiB", bytes >> 10)
 }
 
 /// What is said of pages that are not huge.
