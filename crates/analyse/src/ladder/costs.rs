@@ -29,10 +29,10 @@ fn cost(ladder: &Ladder, id: &str) -> Seen<Interval> {
         return Seen::unseen(format!("the ladder has no rung {id}"));
     };
     match &rung.ns {
+        Seen::Value(ns) if ns.median <= 0.0 => Seen::unseen(format!("{id} was too short to be measured")),
         Seen::Value(_) if rung.plausible.verdict == Verdict::Doubtful => {
             Seen::unseen(format!("{id} is doubtful: {}", rung.plausible.why))
         }
-        Seen::Value(ns) if ns.median <= 0.0 => Seen::unseen(format!("{id} was too short to be measured")),
         Seen::Value(ns) => {
             Seen::Value(Interval { median: short(ns.median), lo: short(ns.lo), hi: short(ns.hi) })
         }
