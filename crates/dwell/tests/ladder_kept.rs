@@ -104,10 +104,14 @@ fn a_run_has_the_costs_of_the_kept_ladder_and_says_where_none_is() {
     assert!(costs["from"].as_str().unwrap().starts_with("kept quick ladder of 20"), "{costs}");
     // On a busy machine a quick ladder may doubt one of its own figures; then it says which.
     for (cost, least) in [("memory_access_ns", 1.0), ("process_ns", 10_000.0)] {
-        let so = costs[cost]["median"].as_f64().is_some_and(|ns| ns > least) || costs[cost]["unseen"].is_string();
+        let so =
+            costs[cost]["median"].as_f64().is_some_and(|ns| ns > least) || costs[cost]["unseen"].is_string();
         assert!(so, "{cost}: {costs}");
     }
-    assert!(["call_ns", "open_ns", "stat_ns"].iter().any(|cost| costs[cost]["median"].is_number()), "{costs}");
+    assert!(
+        ["call_ns", "open_ns", "stat_ns"].iter().any(|cost| costs[cost]["median"].is_number()),
+        "{costs}"
+    );
 
     let (costs, page) = run(&support::fresh("none"), &[], &["cat"]);
     assert_eq!(costs["unseen"], "no ladder of this host is kept\ntry: dwell ladder");
