@@ -219,7 +219,8 @@ fn trailer() -> Trailer {
         sources: Vec::new(),
         kept_until: None,
         sliced: None,
-        costs: Seen::unseen("no ladder is kept"),
+        // What recordings from before have there.
+        costs: Seen::unseen("made by a dwell that did not record it"),
     }
 }
 
