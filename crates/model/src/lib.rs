@@ -2,7 +2,8 @@
 //!
 //! A [`recording`] holds what the machine showed, with no conclusions; an [`account`] cuts a program's wall
 //! clock into parts that sum to it; a [`run`] is everything that one `dwell run` has to say, in the shape that
-//! `--json` promises; a [`ladder`] is what each level of latency costs on a machine. This crate does no IO, reads no clock and knows no kernel: it can be used to read what
+//! `--json` promises; a [`ladder`] is what each level of latency costs on a machine; [`wake`] is
+//! how late a machine wakes up. This crate does no IO, reads no clock and knows no kernel: it can be used to read what
 //! dwell wrote, and nothing else.
 
 pub mod account;
@@ -19,6 +20,7 @@ pub mod run;
 pub mod seen;
 pub mod series;
 pub mod surroundings;
+pub mod wake;
 pub mod window;
 
 pub use account::{Account, Basis, Part, State, Step};
@@ -31,6 +33,7 @@ pub use recording::{Event, Header, Language, Recording, Trailer};
 pub use run::{Analysis, Run};
 pub use seen::Seen;
 pub use series::Series;
+pub use wake::Wakeups;
 
 /// Nanoseconds. Points in time are `CLOCK_MONOTONIC`.
 pub type Ns = u64;

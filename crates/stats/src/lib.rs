@@ -1,5 +1,6 @@
 //! Pure mathematics: histograms, quantiles, intervals. No types of dwell's own, no IO.
 
+pub mod fine;
 pub mod histogram;
 pub mod interval;
 pub mod median;

@@ -17,6 +17,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("listing", &["model", "stats"]),
     ("observe", &["sys", "model", "code", "python", "listing"]),
     ("rungs", &["sys", "model", "stats"]),
+    ("wakes", &["sys", "model", "stats"]),
+    ("loads", &["sys", "model"]),
     ("work", &["sys", "model"]),
     ("store", &["model"]),
     ("analyse", &["model", "stats"]),
@@ -24,8 +26,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "dwell",
         &[
-            "model", "stats", "sys", "observe", "rungs", "work", "store", "analyse", "report", "code",
-            "listing",
+            "model", "stats", "sys", "observe", "rungs", "wakes", "loads", "work", "store", "analyse",
+            "report", "code", "listing",
         ],
     ),
     ("xtask", &[]),

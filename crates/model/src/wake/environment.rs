@@ -1,0 +1,66 @@
+//! The settings of a machine that decide how late a thread wakes up, as they were, and what changed meanwhile.
+
+use crate::{Ns, Seen};
+use serde::{Deserialize, Serialize};
+
+/// A state that a processor may idle in: sysfs `cpuidle`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdleState {
+    /// `POLL`, `C1`, `C6`.
+    pub name: String,
+    /// What the kernel believes that leaving it takes.
+    pub exit_latency_ns: Ns,
+    /// Whether it may be used.
+    pub disabled: bool,
+}
+
+/// What a processor's own settings are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CpuSettings {
+    /// Which.
+    pub cpu: u32,
+    /// Who chooses its frequency.
+    pub governor: Seen<String>,
+    /// States it may idle in.
+    pub idle_states: Seen<Vec<IdleState>>,
+    /// Interrupts that may strike it, by `/proc/irq/*/effective_affinity_list`: their names.
+    pub interrupts: Seen<Vec<String>>,
+    /// Interrupts that struck it while the measurement ran, by `/proc/interrupts`: name and number, most first.
+    pub interrupted: Seen<Vec<(String, u64)>>,
+    /// Time that the hypervisor gave to others, while the measurement ran.
+    pub steal_ns: Seen<Ns>,
+    /// System management interrupts while the measurement ran.
+    pub smi: Seen<u64>,
+}
+
+/// The machine's settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// How far the kernel lets itself be interrupted: `none`, `voluntary`, `full`, `lazy`, `rt`.
+    pub preemption: Seen<String>,
+    /// The kernel's command line.
+    pub command_line: Seen<String>,
+    /// What the kernel's clock reads: `tsc`, `arch_sys_counter`, `hpet`.
+    pub clocksource: Seen<String>,
+    /// The hypervisor, where there is one.
+    pub hypervisor: Seen<String>,
+    /// Processors that the scheduler leaves alone: `isolcpus`.
+    pub isolated: Seen<Vec<u32>>,
+    /// Processors without a tick: `nohz_full`.
+    pub nohz_full: Seen<Vec<u32>>,
+    /// The wake-up latency that idle states are limited to while it is measured, in microseconds: what
+    /// `/dev/cpu_dma_latency` was held at.
+    pub dma_latency_us: Seen<u32>,
+    /// `kernel.sched_rt_runtime_us` by `kernel.sched_rt_period_us`; -1 for the first: no limit.
+    pub rt_runtime_us: Seen<(i64, i64)>,
+    /// `cpu.rt_runtime_us` of the control group, where groups share real-time.
+    pub cgroup_rt_runtime_us: Seen<i64>,
+    /// Whether processors share a core with another one: `smt/active`.
+    pub smt: Seen<bool>,
+    /// The highest priority that the user may ask for: `RLIMIT_RTPRIO`; with the right to all of them, 99.
+    pub rt_priority_max: u32,
+    /// The processor that the rest of dwell ran on is not measured; none: there is no other.
+    pub housekeeping: Option<u32>,
+    /// The measured processors.
+    pub cpus: Vec<CpuSettings>,
+}

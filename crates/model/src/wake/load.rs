@@ -1,0 +1,114 @@
+//! What a machine is made to do while its wake-ups are measured, and what came of it.
+
+use crate::Ns;
+use serde::{Deserialize, Serialize};
+
+/// How senders reach receivers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// Pairs of local sockets.
+    #[default]
+    Sockets,
+    /// Pipes.
+    Pipes,
+}
+
+/// What senders and receivers are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Workers {
+    /// Processes of their own.
+    #[default]
+    Processes,
+    /// Threads of one process.
+    Threads,
+}
+
+/// A load with its sizes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Load {
+    /// Groups of senders and receivers, each sender writing to each receiver of its group.
+    Sched {
+        /// Of `pairs` senders and as many receivers.
+        groups: u32,
+        /// Senders, and receivers, of a group.
+        pairs: u32,
+        /// Of one message.
+        message_bytes: u32,
+        /// By what they go.
+        transport: Transport,
+        /// What they are.
+        workers: Workers,
+    },
+    /// Copies memory from place to place and verifies it by checksums.
+    Memory {
+        /// That copy.
+        threads: u32,
+        /// In all.
+        bytes: u64,
+    },
+    /// Writes files past the page cache, reads them back and verifies them.
+    Disk {
+        /// With a file each.
+        threads: u32,
+        /// Of one file.
+        bytes: u64,
+        /// Where the files are; none: the directory for temporary files.
+        dir: Option<String>,
+    },
+    /// Round trips over TCP on the loopback.
+    Network {
+        /// Pairs of threads.
+        threads: u32,
+        /// Of one message.
+        message_bytes: u32,
+    },
+    /// Busy loops.
+    Cpu {
+        /// That spin.
+        threads: u32,
+    },
+    /// Timers that interrupt.
+    Irq {
+        /// With a timer each.
+        threads: u32,
+        /// Of each timer, a second.
+        rate_hz: u32,
+    },
+}
+
+/// Memory or a file that was not what had been written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mismatch {
+    /// Address, or offset in the file.
+    pub at: u64,
+    /// What should have been there.
+    pub expected: u64,
+    /// What was.
+    pub actual: u64,
+    /// The processor that saw it.
+    pub cpu: u32,
+}
+
+/// What a load did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadDone {
+    /// With the sizes that it had in the end, which the memory of the host or of the control group may have limited.
+    pub load: Load,
+    /// Of all its workers, from the first's start to the last's end.
+    pub ran_ns: Ns,
+    /// What was done, in `unit`.
+    pub done: u64,
+    /// `messages`, `bytes`, `round trips`, `loops`, `timers`.
+    pub unit: String,
+    /// Processor time.
+    pub cpu_ns: Ns,
+    /// The first ones.
+    pub mismatches: Vec<Mismatch>,
+    /// All of them.
+    pub mismatches_total: u64,
+    /// What could not be done as asked: sentences without a full stop.
+    pub limits: Vec<String>,
+}

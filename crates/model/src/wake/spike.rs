@@ -1,0 +1,148 @@
+//! A late wake-up: what the kernel did on its processor, as seen ([`SpikeSeen`]), and what made it late ([`Spike`]).
+
+use crate::{Ns, Seen, Tid};
+use serde::{Deserialize, Serialize};
+
+/// A task, as an event names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// Its thread's number; 0 is the idle task.
+    pub tid: Tid,
+    /// Its name (`comm`): hostile text.
+    pub name: String,
+    /// The kernel's priority: below 100 real-time, -1 `SCHED_DEADLINE`.
+    pub priority: i32,
+}
+
+/// Something that the kernel did on the processor of a late wake-up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Happened {
+    /// The scheduler gave the processor from one task to another; `preempted`: the first could have gone on.
+    Switch {
+        /// Had it.
+        from: Task,
+        /// Got it.
+        to: Task,
+        /// The first could have gone on.
+        preempted: bool,
+    },
+    /// A task was made runnable.
+    Woken(Task),
+    /// An interrupt's handler began.
+    IrqBegin(String),
+    /// It ended.
+    IrqEnd,
+    /// Work put off by interrupts began: `timer`, `net_rx`.
+    SoftirqBegin(String),
+    /// It ended.
+    SoftirqEnd,
+    /// The interrupt of the processor's own timer began (where the kernel tells).
+    TimerBegin,
+    /// It ended.
+    TimerEnd,
+    /// The timer of the measuring thread expired, in the kernel's eyes.
+    Expired,
+    /// Another interrupt without a handler began: reschedule, call function, NMI.
+    OtherBegin(String),
+    /// It ended.
+    OtherEnd,
+    /// The processor began to idle, in this state.
+    IdleBegin(u32),
+    /// It stopped to idle.
+    IdleEnd,
+    /// The measuring thread was moved here from another processor.
+    Migrated(u32),
+    /// The measuring thread was stopped, or made to go on: job control or a tracer.
+    Stopped,
+}
+
+/// An event of the ring.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelEvent {
+    /// When.
+    pub at_ns: Ns,
+    /// What.
+    pub happened: Happened,
+}
+
+/// A late wake-up as it was seen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SpikeSeen {
+    /// On which processor.
+    pub cpu: u32,
+    /// The measuring thread.
+    pub tid: Tid,
+    /// When it should have been awake.
+    pub expected_ns: Ns,
+    /// When it was, by its own clock.
+    pub awake_ns: Ns,
+    /// What the kernel did, in order, from a little before `expected_ns` on.
+    pub events: Vec<KernelEvent>,
+    /// The stack of who had the processor when the thread was made runnable, innermost first.
+    pub stack: Seen<Vec<String>>,
+    /// Why events are missing, where they are.
+    pub lost: Option<String>,
+}
+
+/// What a part of a latency was. The names are a public contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// The timer's interrupt came late while the processor idled: leaving the idle state.
+    IdleExit,
+    /// The timer's interrupt came late while a task ran: interrupts were off, or the hypervisor ran somebody else.
+    InterruptsOff,
+    /// The hypervisor gave the processor to somebody else (it counted steal).
+    Steal,
+    /// An interrupt's handler.
+    Interrupt,
+    /// Work put off by interrupts.
+    Softirq,
+    /// The timer's own interrupt, up to the wake-up.
+    TimerInterrupt,
+    /// Another task ran that this one may not preempt: its priority is not lower.
+    Task,
+    /// A task of lower priority ran on: preemption was off, or the kernel is not preemptible there.
+    PreemptionOff,
+    /// The scheduler's own way from the wake-up to the thread.
+    Switching,
+    /// The way to another processor.
+    Migration,
+    /// The thread was stopped.
+    Stopped,
+    /// From the switch to the thread's reading of the clock.
+    ReturnToUser,
+    /// Nothing seen tells.
+    Unexplained,
+}
+
+/// A part of a latency.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// What.
+    pub cause: Cause,
+    /// Who: a task, an interrupt, a soft interrupt, an idle state.
+    pub who: Option<String>,
+    /// How long.
+    pub ns: Ns,
+}
+
+/// A late wake-up with its cause.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Spike {
+    /// When it should have been, from the begin of the measurement.
+    pub at_ns: Ns,
+    /// On which processor.
+    pub cpu: u32,
+    /// How late.
+    pub ns: Ns,
+    /// The largest share's.
+    pub cause: Cause,
+    /// The largest share's.
+    pub who: Option<String>,
+    /// They sum to `ns`, in the order of time.
+    pub shares: Vec<Share>,
+    /// Who had the processor when the thread was made runnable, innermost first, named.
+    pub stack: Seen<Vec<String>>,
+}
