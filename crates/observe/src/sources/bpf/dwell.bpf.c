@@ -268,7 +268,7 @@ int sched_switch(u64 *ctx)
 	if (!cpu)
 		return 0;
 	u32 from = place_of_running(cpu, prev);
-	u32 to = place_of(next);
+	u32 to = place_of_met(next);
 	struct thread *out = book_at(from);
 	struct thread *into = book_at(to);
 	cpu->task = (u64)next;
@@ -297,12 +297,13 @@ int sched_switch(u64 *ctx)
 			how = LEFT_STOPPED;
 		} else {
 			how = LEFT_BLOCKED;
+			struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(prev);
 			call = out->call;
 			if (calls_are_off()) {
-				call = call_by_registers();
+				call = call_in(prev, regs);
 				/* What is known of its arguments is of another call. */
 				out->entered = now;
-				if (call != NO_CALL)
+				if (call != NO_CALL && now - out->fault_at >= CALL_STACK_NS)
 					wait_begins(out, now, CALL_STACK_NS);
 			}
 			if (state & 2)
@@ -311,7 +312,7 @@ int sched_switch(u64 *ctx)
 				flags |= F_IO;
 			out->kind = arg_kind[index_of(call) & (2 * CALLS - 1)];
 			if (call != NO_CALL)
-				object = object_of(prev, files, out, call, now);
+				object = object_of(prev, regs, files, out, call, now);
 			else {
 				tell_page(out, now);
 				wait_begins(out, now, FAULT_STACK_NS);
@@ -380,7 +381,7 @@ SEC("tp_btf/sched_waking")
 int sched_waking(u64 *ctx)
 {
 	struct task_struct *woken = (void *)ctx[0];
-	struct thread *thread = thread_of(woken);
+	struct thread *thread = book_at(place_of_met(woken));
 	if (!thread)
 		return 0;
 	struct task_struct *task = bpf_get_current_task_btf();

@@ -35,15 +35,19 @@ INLINE u32 known(u32 call)
 #define PF_IO_WORKER 0x10
 
 /* The call that a thread is in, as its saved registers have it. */
-INLINE u32 saved_call(struct task_struct *task)
+INLINE u32 call_in(struct task_struct *task, struct pt_regs *regs)
 {
 	/* It has none, and works off what calls left it to do. */
 	if (task->flags & PF_IO_WORKER)
 		return nr_io_uring_enter;
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	if (!CAME_BY_CALL(regs))
 		return NO_CALL;
 	return known(CALL_OF(regs)) | (IS_COMPAT(task) ? COMPAT : 0);
+}
+
+INLINE u32 saved_call(struct task_struct *task)
+{
+	return call_in(task, (struct pt_regs *)bpf_task_pt_regs(task));
 }
 
 INLINE void read_ends(struct sock *sk, struct ends *ends)
@@ -161,7 +165,8 @@ INLINE bool is_news(struct thread *thread, u32 fd, struct file *file)
 }
 
 /* Which object the call of a thread that leaves is about; user space is told what it is when that is new. */
-INLINE u64 object_of(struct task_struct *task, struct files_struct *files, struct thread *thread, u32 call, u64 now)
+INLINE u64 object_of(struct task_struct *task, struct pt_regs *regs, struct files_struct *files, struct thread *thread, u32 call,
+		     u64 now)
 {
 	u8 kind = arg_kind[index_of(call) & (2 * CALLS - 1)];
 	if (kind == ARG_NONE)
@@ -171,7 +176,6 @@ INLINE u64 object_of(struct task_struct *task, struct files_struct *files, struc
 	if (kind == ARG_SELECT || (kind == ARG_RING && task->flags & PF_IO_WORKER))
 		return 0;
 	bool compat __attribute__((unused)) = call & COMPAT;
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	u64 arg = ARG0(regs, compat);
 	if (kind == ARG_FUTEX)
 		return arg;
