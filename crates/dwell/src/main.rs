@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Verb::Show(args) => cmd::show::show(args),
         Verb::Ladder(args) => cmd::ladder::ladder(&args),
         Verb::Diff(args) => cmd::diff::diff(&args),
+        Verb::Load(args) => cmd::load::load(&args),
     });
     match done {
         Ok(Ok(status)) => ExitCode::from(status),

@@ -10,6 +10,7 @@ pub mod hits;
 mod json;
 pub mod ladder;
 pub mod listing;
+pub mod load;
 mod page;
 mod paint;
 pub mod profile;

@@ -5,12 +5,15 @@
 //! for it ([`signals`]), waits and reads clocks ([`poll`], [`clock`]), opens perf events ([`perf_event`]) and maps
 //! memory that the kernel writes ([`shared`]). For the latency ladder it gives pages of a wanted size ([`pages`]) and loops
 //! of known instructions ([`chase`], [`loops`]), children, threads and signals that do nothing ([`fork`], [`pthread`],
-//! [`to_self`]), and what the kernel knows of a connection ([`tcp`]). It knows nothing of recordings; what to look at while the program runs
+//! [`to_self`]), and what the kernel knows of a connection ([`tcp`]). For loads it gives children that end with their parent
+//! ([`worker`]), counters that they share ([`counters`]), and a copy of memory that sums what it moves ([`copy`]). It knows nothing of recordings; what to look at while the program runs
 //! is up to `observe`.
 
 pub mod bpf;
 pub mod chase;
 pub mod clock;
+pub mod copy;
+pub mod counters;
 pub mod fork;
 pub mod loops;
 mod origin;
@@ -26,3 +29,4 @@ pub mod step;
 pub mod tcp;
 pub mod to_self;
 pub mod user;
+pub mod worker;
