@@ -12,6 +12,7 @@ pub mod ladder;
 pub mod listing;
 mod page;
 mod paint;
+mod picture;
 pub mod profile;
 mod table;
 pub mod units;

@@ -1,6 +1,6 @@
 //! A picture as PNG, drawn with fonts of pixels: no font of the system is needed, and all machines draw the same.
 
-use super::picture::{Anchor, CHAR, PAPER, Picture, Shape};
+use super::{Anchor, CHAR, PAPER, Picture, Shape};
 use embedded_graphics::mono_font::MonoTextStyle;
 use embedded_graphics::mono_font::ascii::{FONT_8X13, FONT_8X13_BOLD};
 use embedded_graphics::pixelcolor::Rgb888;
@@ -10,7 +10,7 @@ use embedded_graphics::text::Text;
 use std::convert::Infallible;
 
 /// The picture as the bytes of a PNG file.
-pub(super) fn draw(picture: &Picture) -> Vec<u8> {
+pub(crate) fn draw(picture: &Picture) -> Vec<u8> {
     let mut canvas = Canvas::new(picture.width.max(1) as u32, picture.height.max(1) as u32);
     for shape in &picture.shapes {
         canvas.shape(shape);
