@@ -16,6 +16,7 @@ mod picture;
 pub mod profile;
 mod table;
 pub mod units;
+pub mod wake;
 
 pub use clean::clean;
 pub use json::json;
