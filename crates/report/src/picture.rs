@@ -90,8 +90,8 @@ impl Picture {
     }
 }
 
-/// A text in lines that fit, at most three.
-pub(crate) fn folded(text: &str) -> Vec<String> {
+/// A text in lines that fit, at most so many.
+pub(crate) fn folded(text: &str, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in clean(text, false).split(' ') {
         let last = lines.len() - 1;
@@ -102,6 +102,6 @@ pub(crate) fn folded(text: &str) -> Vec<String> {
         let gap = if lines[last].is_empty() { "" } else { " " };
         lines[last] += &format!("{gap}{word}");
     }
-    lines.truncate(3);
+    lines.truncate(most);
     lines
 }

@@ -1,7 +1,9 @@
-//! Wake-up latency: pages for a terminal, pictures, and the JSON of `dwell.wake/1` and `dwell.wake-sheet/1`.
+//! Wake-up latency: pages for a terminal, pictures, and the JSON of `dwell.wake/1`, `dwell.wake-sheet/1` and
+//! `dwell.wake-diff/1`.
 
 mod chart;
 mod columns;
+mod diff;
 mod head;
 mod picture;
 mod plots;
@@ -14,7 +16,8 @@ mod words;
 use crate::Look;
 use crate::json::visible;
 use crate::paint::{Ink, Line};
-use model::wake::{Mode, Wakeups};
+use model::wake::Wakeups;
+pub use diff::{json as diff_json, png as diff_png, svg as diff_svg, terminal as diff_terminal};
 pub use sheet::{json as sheet_json, png as sheet_png, svg as sheet_svg, terminal as sheet_terminal};
 
 /// Blanks before lines that go on.
@@ -51,16 +54,10 @@ pub fn png(wakeups: &Wakeups) -> Vec<u8> {
     crate::picture::png(&picture::of(wakeups))
 }
 
-/// What qualifies all of it, and what it is not.
+/// What qualifies all of it.
 fn limits(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     let limit = |text: &String| paragraphs(Line::new(look).add(Ink::Warn, "! "), text, look);
-    let mut lines: Vec<Line> = wakeups.limits.iter().flat_map(limit).collect();
-    if wakeups.settings.asked.mode == Mode::Timer && wakeups.all.cycles > 0 {
-        let scope =
-            "latency of wake-ups by timers; an interrupt of a device takes another way and may be later";
-        lines.extend(Line::new(look).add(Ink::Dim, scope).wrap(GAP));
-    }
-    lines
+    wakeups.limits.iter().flat_map(limit).collect()
 }
 
 /// A text of several lines (a limit and its remedy), each a paragraph of its own behind `lead`.

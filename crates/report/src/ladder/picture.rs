@@ -154,7 +154,7 @@ impl Picture {
             let (y, colour) = (self.height, colour_of(at, other));
             let x = MARGIN + CHAR;
             self.shapes.push(Shape::Line { points: vec![(x, y - BAR), (x, y + 2)], colour, width: 3 });
-            for (row, line) in folded(&format!("{}: {}", other.name, other.source)).iter().enumerate() {
+            for (row, line) in folded(&format!("{}: {}", other.name, other.source), 3).iter().enumerate() {
                 self.height += if row > 0 { ROW } else { 0 };
                 self.text(x + 2 * CHAR, self.height, Anchor::Start, false, INK, line);
             }

@@ -12,6 +12,8 @@ use model::wake::{Bin, Block, Wakeups};
 
 /// Rows of the histogram, at most: a power of ten each.
 const ROWS: usize = 9;
+/// Columns of what stands before a row: `100M`.
+const LABEL: usize = 4;
 /// Blocks that a timeline is worth being shown for.
 const BLOCKS: usize = 3;
 const EIGHTHS: [&str; 9] = ["", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
@@ -47,13 +49,11 @@ pub(super) fn bars(title: &str, bins: &[Bin], mark: Option<Ns>, look: Look) -> V
 
 /// The same on an axis that others share.
 pub(super) fn bars_on(axis: Axis, title: &str, bins: &[Bin], mark: Option<Ns>, look: Look) -> Vec<Line> {
-    let most = |edges: &[f64]| counts(bins, edges).into_iter().fold(1.0, f64::max);
-    let rows_of = |edges: &[f64]| ((most(edges).log10() + 1e-9).floor() as usize + 1).min(ROWS);
-    let labels = (0..rows_of(&axis.cells(look.columns()))).map(power).collect::<Vec<_>>();
-    let left = labels.iter().map(|label| width(label)).max().unwrap_or(0) + 1;
-    let cells = look.columns().saturating_sub(left).max(8);
-    let edges = axis.cells(cells);
-    let counts = counts(bins, &edges);
+    let (left, cells) = (LABEL + 1, look.columns() - LABEL - 1);
+    let counts = counts(bins, &axis.cells(cells));
+    let most = counts.iter().copied().fold(1.0, f64::max);
+    let rows = ((most.log10() + 1e-9).floor() as usize + 1).min(ROWS);
+    let labels: Vec<String> = (0..rows).map(power).collect();
     let marked = mark.map(|ns| axis.share(ns as f64)).filter(|share| *share <= 1.0);
     let marked = marked.map(|share| ((share * cells as f64) as usize).min(cells - 1));
     let mut head = Line::new(look).add(Ink::Bold, title);
@@ -81,13 +81,13 @@ fn stroke(look: Look) -> &'static str {
     if look.unicode { "┊" } else { "|" }
 }
 
-/// How far a count fills the row of a power of ten. One is never nothing.
+/// How far a count fills the row of a power of ten. What reaches a row shows in it.
 fn eighths(count: f64, row: usize) -> usize {
     if count <= 0.0 {
         return 0;
     }
-    let filled = ((count.max(1.0).log10() - row as f64) * 8.0).round();
-    if row == 0 { (filled as usize).clamp(1, 8) } else { filled.clamp(0.0, 8.0) as usize }
+    let filled = (count.max(1.0).log10() + 1e-9 - row as f64) * 8.0;
+    if filled < 0.0 { 0 } else { (filled.round() as usize).clamp(1, 8) }
 }
 
 /// `1`, `10`, `1k`, `100M`: a power of ten in few characters.
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn a_row_is_a_power_of_ten_and_one_is_seen() {
         assert_eq!([1.0, 0.2, 9.9].map(|count| eighths(count, 0)), [1, 1, 8]);
-        assert_eq!([0.0, 1.0, 10.0, 32.0, 1e6].map(|count| eighths(count, 1)), [0, 0, 0, 4, 8]);
+        assert_eq!([0.0, 1.0, 10.0, 32.0, 1e6].map(|count| eighths(count, 1)), [0, 0, 1, 4, 8]);
         assert_eq!([0, 1, 3, 5, 8].map(power), ["1", "10", "1k", "100k", "100M"]);
     }
 

@@ -78,7 +78,7 @@ impl Axis {
         let label = |ns: f64| (ns, if ns < 1.0 { "0".to_owned() } else { exact(ns.round() as Ns) });
         if !self.log {
             let step = self.step(most);
-            let steps = (self.hi / step).round() as usize;
+            let steps = (self.hi / step + 1e-9).floor() as usize;
             return (0..=steps).map(|at| label(step * at as f64)).collect();
         }
         let within: Vec<f64> = round_steps().filter(|ns| (self.lo..=self.hi).contains(ns)).collect();

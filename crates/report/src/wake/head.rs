@@ -8,23 +8,17 @@ use crate::paint::{Ink, Line};
 use crate::units::{counted, duration, exact, share_of_one};
 use model::Seen;
 use model::wake::verdict::{Answer, Verdict};
-use model::wake::{InForce, Mode, Policy, Wakeups};
+use model::wake::{Mode, Policy, Wakeups};
 use std::collections::BTreeSet;
 
 pub(super) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
-    let mut lines: Vec<Line> = sentences(wakeups, look).into_iter().flat_map(|line| line.wrap(GAP)).collect();
-    lines.extend(refused(wakeups, look));
-    lines
+    sentences(wakeups, look).into_iter().flat_map(|line| line.wrap(GAP)).collect()
 }
 
 /// Each is a paragraph, the answer first.
 pub(super) fn sentences(wakeups: &Wakeups, look: Look) -> Vec<Line> {
-    let mut lines = vec![answer(wakeups, look), blame(wakeups, look)];
-    if wakeups.interrupted {
-        let (took, whole) = (duration(wakeups.took_ns), exact(wakeups.settings.asked.for_ns));
-        lines.push(Line::new(look).add(Ink::Warn, &format!("it was ended early, after {took} of {whole}")));
-    }
-    lines.extend([place(wakeups, look), settings(wakeups, look)]);
+    let mut lines =
+        vec![answer(wakeups, look), blame(wakeups, look), place(wakeups, look), settings(wakeups, look)];
     lines.retain(|line| !line.is_empty());
     lines
 }
@@ -47,9 +41,9 @@ fn answer(wakeups: &Wakeups, look: Look) -> Line {
         .glued(Ink::Plain, &counted(all.cycles, many))
         .add(Ink::Plain, " on ")
         .glued(Ink::Plain, &processors(wakeups.threads.len()));
-    let line = match all.missed {
-        0 => line,
-        missed => line.add(Ink::Plain, ", ").add(Ink::Warn, &format!("{} missed", counted(missed, "period"))),
+    let line = match all.missed.value() {
+        None | Some(0) => line,
+        Some(missed) => line.add(Ink::Plain, ", ").add(Ink::Warn, &format!("{} missed", counted(*missed, "period"))),
     };
     match &wakeups.verdict {
         Seen::Value(verdict) => met(line.add(Ink::Plain, "; "), verdict),
@@ -92,14 +86,17 @@ fn blame(wakeups: &Wakeups, look: Look) -> Line {
     let share = latest.shares.iter().filter(|share| share.cause == latest.cause && share.who == latest.who);
     let share_ns: u64 = share.map(|share| share.ns).sum();
     // Which was the latest is known of all, what made it late perhaps only of others.
-    let line = if wakeups.all.max_ns.value().is_some_and(|max_ns| latest.ns < *max_ns) {
-        line.add(Ink::Plain, "the latest whose cause was seen, ").glued(Ink::Plain, &duration(latest.ns))
+    let known = wakeups.all.max_ns.value().is_none_or(|max_ns| duration(*max_ns) == duration(latest.ns));
+    let line = if known {
+        line.add(Ink::Plain, "the latest: ")
     } else {
-        line.add(Ink::Plain, "the latest")
+        line.add(Ink::Plain, "the latest whose cause was seen: ")
+            .glued(Ink::Plain, &duration(latest.ns))
+            .add(Ink::Plain, " ")
     };
-    line.add(Ink::Plain, &format!(" was on cpu {} after ", latest.cpu))
+    line.add(Ink::Plain, &format!("on processor {} after ", latest.cpu))
         .glued(Ink::Plain, &duration(latest.at_ns))
-        .add(Ink::Plain, ": ")
+        .add(Ink::Plain, ", ")
         .glued(Ink::Plain, &duration(share_ns))
         .add(Ink::Plain, " of it ")
         .add(Ink::Bold, &cause_of(latest.cause, latest.who.as_deref()))
@@ -154,32 +151,14 @@ fn settings(wakeups: &Wakeups, look: Look) -> Line {
     }
     for (what, cpus) in [("isolated", &environment.isolated), ("without tick", &environment.nohz_full)] {
         if let Some(cpus) = cpus.value().filter(|cpus| !cpus.is_empty()) {
-            line = line.add(Ink::Plain, &format!(", cpu {} {what}", ranges(cpus)));
+            line = line.add(Ink::Plain, &format!(", processor {} {what}", ranges(cpus)));
         }
     }
-    line = match environment.housekeeping {
+    match environment.housekeeping {
         Some(cpu) if !asked.cpus.contains(&cpu) => {
-            line.add(Ink::Plain, &format!(", dwell itself on cpu {cpu}"))
+            line.add(Ink::Plain, &format!(", the rest of dwell on processor {cpu}"))
         }
-        _ => line.add(Ink::Plain, ", dwell itself on a measured processor"),
-    };
-    disturbed(wakeups, line)
-}
-
-/// What took processors away while it ran, where the kernel counts it.
-fn disturbed(wakeups: &Wakeups, line: Line) -> Line {
-    let cpus = &wakeups.environment.cpus;
-    let steal_ns: u64 = cpus.iter().filter_map(|cpu| cpu.steal_ns.value()).sum();
-    let smi: u64 = cpus.iter().filter_map(|cpu| cpu.smi.value()).sum();
-    let line = match steal_ns {
-        0 => line,
-        _ => line
-            .add(Ink::Plain, ", ")
-            .add(Ink::Warn, &format!("{} stolen by the hypervisor", duration(steal_ns))),
-    };
-    match smi {
-        0 => line,
-        _ => line.add(Ink::Plain, ", ").add(Ink::Warn, &counted(smi, "system management interrupt")),
+        _ => line,
     }
 }
 
@@ -200,32 +179,11 @@ fn policies(wakeups: &Wakeups, mut line: Line) -> Line {
         let differs = *kind != asked;
         let ink = if differs { Ink::Warn } else { Ink::Plain };
         let names = ranges(cpus);
-        let on = if alone { String::new() } else { format!(" on cpu {names}") };
+        let on = if alone { String::new() } else { format!(" on processor {names}") };
         line = line.add(Ink::Plain, lead).add(ink, &format!("{}{on}", words::policy(*kind)));
         if differs {
             line = line.add(Ink::Plain, &format!(" (asked for {})", words::policy(asked)));
         }
     }
     if kinds.is_empty() { line.add(Ink::Warn, "no thread ran") } else { line }
-}
-
-/// What was refused, each text once, with the processors that it was refused on where others got it.
-fn refused(wakeups: &Wakeups, look: Look) -> Vec<Line> {
-    let threads: &[InForce] = &wakeups.settings.in_force;
-    let mut all: Vec<(&String, Vec<u32>)> = Vec::new();
-    for (thread, cpu) in threads.iter().zip(&wakeups.settings.asked.cpus) {
-        for text in &thread.refused {
-            match all.iter_mut().find(|(known, _)| *known == text) {
-                Some((_, cpus)) => cpus.push(*cpu),
-                None => all.push((text, vec![*cpu])),
-            }
-        }
-    }
-    let line = |(text, cpus): &(&String, Vec<u32>)| {
-        let on =
-            if cpus.len() == threads.len() { String::new() } else { format!(" on cpu {}", ranges(cpus)) };
-        let lead = Line::new(look).add(Ink::Warn, &format!("refused{on}: "));
-        super::paragraphs(lead, text, look)
-    };
-    all.iter().flat_map(line).collect()
 }

@@ -1,6 +1,6 @@
 //! What was measured as a picture: a line for each processor in each plot.
 
-use super::plots::{About, PAPER, Series, draw, head as write_head};
+use super::plots::{self, About, PAPER, Series, draw, head as write_head};
 use super::{head, words};
 use crate::Look;
 use crate::picture::{MARGIN, Picture};
@@ -22,6 +22,7 @@ pub(super) fn of(wakeups: &Wakeups) -> Picture {
         deadline_ns: wakeups.settings.asked.deadline.map(|deadline| deadline.deadline_ns),
     };
     draw(&mut picture, &series, &about);
+    plots::caveats(&mut picture, &wakeups.limits);
     picture.height += MARGIN;
     picture
 }
@@ -29,9 +30,9 @@ pub(super) fn of(wakeups: &Wakeups) -> Picture {
 fn series<'a>(wakes: &'a Wakes, wakeups: &Wakeups) -> Series<'a> {
     let cpu = wakes.cpu.map_or_else(|| "all".to_owned(), |cpu| format!("cpu {cpu}"));
     let latest = wakes.max_ns.value().map_or_else(String::new, |ns| format!(": max {}", duration(*ns)));
-    let missed = match wakes.missed {
-        0 => String::new(),
-        missed => format!(", {} missed", count(missed)),
+    let missed = match wakes.missed.value() {
+        None | Some(0) => String::new(),
+        Some(missed) => format!(", {} missed", count(*missed)),
     };
     Series {
         name: format!("{cpu}{latest}"),

@@ -33,6 +33,9 @@ const WITH_NOTES: usize = 6;
 /// The width of a picture with plots.
 pub(super) const PAPER: i32 = RIGHT + LEGEND + MARGIN;
 
+/// Lines of a sentence, at most.
+const SENTENCE: usize = 6;
+
 /// What one line of each plot is of.
 pub(super) struct Series<'a> {
     /// May be hostile.
@@ -317,8 +320,21 @@ fn timeline(picture: &mut Picture, series: &[Coloured<'_>], about: &About) {
 pub(super) fn head(picture: &mut Picture, sentences: &[String]) {
     for (at, text) in sentences.iter().enumerate() {
         let (bold, colour) = if at == 0 { (true, INK) } else { (false, FAINT) };
-        for line in folded(text) {
+        for line in folded(text, SENTENCE) {
             picture.row(bold, colour, &line);
+        }
+    }
+}
+
+/// What qualifies the picture, below it; what to try is on the page.
+pub(super) fn caveats(picture: &mut Picture, limits: &[String]) {
+    if !limits.is_empty() {
+        picture.height += ROW / 2;
+    }
+    for limit in limits {
+        let first = limit.lines().next().unwrap_or("");
+        for line in folded(&format!("! {first}"), SENTENCE) {
+            picture.row(false, FAINT, &line);
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::chart::{axis_of, spark};
 use super::picture::PLAIN;
 use super::plots::{About, PAPER, Series, draw, head};
-use super::table::shown;
+use super::table::{missed, shown};
 use super::{GAP, joined, paragraphs, verdict, words};
 use crate::Look;
 use crate::json::visible;
@@ -57,7 +57,7 @@ fn sentences(sheet: &Sheet, look: Look) -> Vec<Line> {
     let Some((case, wakeups)) = worst(sheet) else {
         return vec![Line::new(look).add(Ink::Bold, "no case of the sheet was measured")];
     };
-    let missed: u64 = sheet.results.iter().map(|wakeups| wakeups.all.missed).sum();
+    let missed: u64 = sheet.results.iter().filter_map(|wakeups| wakeups.all.missed.value()).sum();
     let cycles: u64 = sheet.results.iter().map(|wakeups| wakeups.all.cycles).sum();
     let line = Line::new(look);
     let line = match wakeups.all.max_ns.value() {
@@ -126,7 +126,7 @@ fn cases(sheet: &Sheet, look: Look) -> Vec<Line> {
         table.row(vec![
             plain(case.name.clone()),
             plain(count(all.cycles)),
-            (if all.missed > 0 { Ink::Warn } else { Ink::Plain }, count(all.missed)),
+            missed(all, look),
             plain(shown(&all.p50_ns, look)),
             plain(shown(&all.p99_ns, look)),
             plain(shown(&all.p9999_ns, look)),

@@ -43,7 +43,7 @@ fn shares(spike: &Spike, look: Look) -> Vec<Line> {
     let mut line = Line::new(look)
         .pad_to(GAP)
         .glued(Ink::Bold, &duration(spike.ns))
-        .add(Ink::Plain, &format!(" on cpu {} after ", spike.cpu))
+        .add(Ink::Plain, &format!(" on processor {} after ", spike.cpu))
         .glued(Ink::Plain, &duration(spike.at_ns))
         .add(Ink::Plain, ": ");
     for (at, share) in spike.shares.iter().enumerate() {

@@ -57,7 +57,7 @@ fn row(name: String, wakes: &Wakes, latest: Ink, look: Look) -> Vec<(Ink, String
     vec![
         plain(name),
         plain(count(wakes.cycles)),
-        (if wakes.missed > 0 { Ink::Warn } else { Ink::Plain }, count(wakes.missed)),
+        missed(wakes, look),
         time(&wakes.min_ns),
         time(&wakes.avg_ns),
         time(&wakes.p50_ns),
@@ -69,6 +69,15 @@ fn row(name: String, wakes: &Wakes, latest: Ink, look: Look) -> Vec<(Ink, String
         (latest, shown(&wakes.max_ns, look)),
         time(&wakes.max_at_ns),
     ]
+}
+
+/// Periods that went by; a stroke where they were not counted.
+pub(super) fn missed(wakes: &Wakes, look: Look) -> (Ink, String) {
+    match wakes.missed.value() {
+        None => (Ink::Plain, look.dash().to_owned()),
+        Some(0) => (Ink::Plain, count(0)),
+        Some(missed) => (Ink::Warn, count(*missed)),
+    }
 }
 
 /// A time; a stroke where there are too few wake-ups for it.

@@ -145,7 +145,7 @@ pub(super) fn loads(wakeups: &Wakeups, look: Look) -> Vec<Line> {
                 line = line.add(
                     Ink::Plain,
                     &format!(
-                        "; the first at {:#x}: {:#x} instead of {:#x}, seen by cpu {}",
+                        "; the first at {:#x}: {:#x} instead of {:#x}, seen by processor {}",
                         first.at, first.actual, first.expected, first.cpu
                     ),
                 );

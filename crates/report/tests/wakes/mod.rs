@@ -4,6 +4,9 @@
 #![allow(dead_code)]
 
 use model::recording::Host;
+use model::wake::diff::{
+    ALL, CaseDiff, Change, Difference, Lone, Maxima, Origin, Quantile, SCHEMA_WAKE_DIFF, Side, WakeDiff, Within,
+};
 use model::wake::environment::{CpuSettings, Environment, IdleState};
 use model::wake::load::{Load, LoadDone, Mismatch, Transport, Workers};
 use model::wake::sheet::{Case, SCHEMA_SHEET, Sheet};
@@ -89,7 +92,7 @@ pub(crate) fn figures(cpu: Option<u32>, histogram: Vec<Bin>, timeline: Vec<Block
     Wakes {
         cpu,
         cycles,
-        missed,
+        missed: Seen::Value(missed),
         min_ns: first,
         avg_ns: if cycles == 0 { Seen::Absent } else { Seen::Value((sum / u128::from(cycles)) as Ns) },
         p50_ns: part(2),
@@ -213,7 +216,7 @@ fn in_force(asked: &Asked) -> Vec<InForce> {
 
 /// Everything of one measuring, from its threads.
 fn wakeups(host: Host, environment: Environment, asked: Asked, threads: Vec<Wakes>) -> Wakeups {
-    let missed = threads.iter().map(|thread| thread.missed).sum();
+    let missed = threads.iter().filter_map(|thread| thread.missed.value()).sum();
     let took_ns = asked.for_ns;
     Wakeups {
         schema: SCHEMA_WAKE.into(),
@@ -233,7 +236,7 @@ fn wakeups(host: Host, environment: Environment, asked: Asked, threads: Vec<Wake
 }
 
 fn deadline() -> Deadline {
-    Deadline { deadline_ns: 125 * US, margin: 0.2, confidence: 0.95 }
+    Deadline { deadline_ns: 125 * US, margin: 0.2, confidence: 0.95, one_in_ns: Deadline::ONE_IN_NS }
 }
 
 fn share(cause: Cause, who: Option<&str>, ns: Ns) -> Share {
@@ -502,7 +505,7 @@ pub(crate) fn odd() -> Wakeups {
             "messages",
         ),
     ];
-    let deadline = Deadline { deadline_ns: 90 * US, margin: 0.0, confidence: 0.999 };
+    let deadline = Deadline { deadline_ns: 90 * US, margin: 0.0, confidence: 0.999, one_in_ns: S };
     wakeups.settings.asked.deadline = Some(deadline);
     wakeups.verdict = Seen::Value(Verdict {
         deadline,
@@ -595,4 +598,135 @@ pub(crate) fn sheet(measured: usize) -> Sheet {
     let cases = cases();
     let results = cases.iter().enumerate().take(measured).map(result).collect();
     Sheet { schema: SCHEMA_SHEET.into(), name: "default".into(), for_ns: 3_600 * S, cases, results }
+}
+
+/// A percentile of two with intervals of a tenth about each.
+fn quantile_of(name: &str, share: f64, a: Seen<Ns>, b: Seen<Ns>) -> Quantile {
+    let within = |ns: &Seen<Ns>| match ns {
+        Seen::Value(ns) => Seen::Value(Within { ns: *ns, lo_ns: ns - ns / 20, hi_ns: ns + ns / 20 }),
+        Seen::Absent => Seen::Absent,
+        Seen::Unseen(why) => Seen::Unseen(why.clone()),
+    };
+    let (a, b) = (within(&a), within(&b));
+    let less = |part: fn(&Within, &Within) -> i64| match (&a, &b) {
+        (Seen::Value(a), Seen::Value(b)) => Seen::Value(part(a, b)),
+        _ => Seen::unseen("one of them has too few wake-ups"),
+    };
+    let later_lo_ns = less(|a, b| b.lo_ns as i64 - a.hi_ns as i64);
+    let later_hi_ns = less(|a, b| b.hi_ns as i64 - a.lo_ns as i64);
+    let change = match (&later_lo_ns, &later_hi_ns) {
+        (Seen::Value(1_001..), _) => Change::Later,
+        (_, Seen::Value(..=-1_001)) => Change::Earlier,
+        (Seen::Value(-1_000..), Seen::Value(..=1_000)) => Change::Same,
+        _ => Change::Undecided,
+    };
+    Quantile {
+        name: name.into(),
+        share,
+        later_ns: less(|a, b| b.ns as i64 - a.ns as i64),
+        later_lo_ns,
+        later_hi_ns,
+        change,
+        a,
+        b,
+    }
+}
+
+fn case_diff(name: &str, a: &Wakes, b: &Wakes, change: Change) -> CaseDiff {
+    let of = |name: &str, share, which: fn(&Wakes) -> &Seen<Ns>| {
+        quantile_of(name, share, which(a).clone(), which(b).clone())
+    };
+    CaseDiff {
+        name: name.into(),
+        differences: Vec::new(),
+        quantiles: vec![
+            of("p50", 0.5, |wakes| &wakes.p50_ns),
+            of("p99", 0.99, |wakes| &wakes.p99_ns),
+            of("p99.99", 0.9999, |wakes| &wakes.p9999_ns),
+            of("p99.9999", 0.999_999, |wakes| &wakes.p999999_ns),
+        ],
+        maxima: Maxima {
+            a_ns: a.max_ns.clone(),
+            b_ns: b.max_ns.clone(),
+            beyond: 7,
+            chance: Seen::Value(0.007_8),
+            change,
+        },
+        a: a.clone(),
+        b: b.clone(),
+        notes: Vec::new(),
+    }
+}
+
+/// A stock kernel against a real-time one, with another tool's result and a hostile host.
+pub(crate) fn diff() -> WakeDiff {
+    let (stock, board) = (vm().all, board().all);
+    // What another tool leaves: 1 us bins, no timeline, no missed periods.
+    let linear = |wakes: &Wakes| {
+        let mut bins = BTreeMap::<Ns, u64>::new();
+        for bin in &wakes.histogram {
+            *bins.entry(bin.from_ns / US).or_default() += bin.count;
+        }
+        let bin = |(us, count): (Ns, u64)| Bin { from_ns: us * US, to_ns: (us + 1) * US, count };
+        bins.into_iter().map(bin).collect::<Vec<Bin>>()
+    };
+    let mut imported = stock.clone();
+    imported.histogram = linear(&stock);
+    imported.timeline = Vec::new();
+    imported.missed = Seen::unseen("cyclictest does not count them");
+    let mut case = case_diff(ALL, &imported, &board, Change::Earlier);
+    case.differences =
+        vec![Difference { what: "interval".into(), a: "1 ms".into(), b: "200 us".into() }];
+    case.notes = vec![format!("A has values up to 1 us together; {HOSTILE}")];
+    let origin = |host: &str, kernel: &str, started_at: &str, tool: &str| Origin {
+        host: host.into(),
+        kernel: kernel.into(),
+        started_at: started_at.into(),
+        tool: tool.into(),
+    };
+    WakeDiff {
+        schema: SCHEMA_WAKE_DIFF.into(),
+        a: origin("", "", "", "cyclictest"),
+        b: origin(HOSTILE, "6.12.20-rt9", "2026-11-21T20:20:22Z", "dwell"),
+        margin: 0.05,
+        margin_ns: US,
+        differences: vec![Difference { what: "host".into(), a: "vm".into(), b: HOSTILE.into() }],
+        cases: vec![case],
+        uncompared: Vec::new(),
+    }
+}
+
+/// Two sheets that have two cases in common.
+pub(crate) fn sheet_diff() -> WakeDiff {
+    let sheet = sheet(5);
+    let of = |at: usize| &sheet.results[at].all;
+    let origin = |kernel: &str| Origin {
+        host: "imx8".into(),
+        kernel: kernel.into(),
+        started_at: "2026-11-21T20:20:22Z".into(),
+        tool: "dwell".into(),
+    };
+    let mut idle = case_diff("idle", of(0), of(0), Change::Same);
+    idle.maxima.beyond = 0;
+    idle.maxima.chance = Seen::unseen("nothing of either is later than all of the other");
+    let lone = |name: &str, only| Lone { name: name.into(), only };
+    WakeDiff {
+        schema: SCHEMA_WAKE_DIFF.into(),
+        a: origin("6.12.20-rt9"),
+        b: origin("6.18.2-rt1"),
+        margin: 0.05,
+        margin_ns: US,
+        differences: vec![Difference { what: "kernel".into(), a: "6.12.20-rt9".into(), b: "6.18.2-rt1".into() }],
+        cases: vec![idle, case_diff("sched", of(1), of(3), Change::Later)],
+        uncompared: vec![lone("memory-2", Side::A), lone(HOSTILE, Side::B)],
+    }
+}
+
+/// Two sheets with nothing in common.
+pub(crate) fn nothing_compared() -> WakeDiff {
+    WakeDiff { cases: Vec::new(), differences: Vec::new(), ..sheet_diff() }
+}
+
+pub(crate) fn diffs() -> [(&'static str, WakeDiff); 3] {
+    [("diff", diff()), ("diff-sheet", sheet_diff()), ("diff-empty", nothing_compared())]
 }
