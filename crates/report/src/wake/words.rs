@@ -49,6 +49,7 @@ pub(super) fn cause(cause: Cause) -> &'static str {
         Cause::Interrupt => "interrupt",
         Cause::Softirq => "softirq",
         Cause::TimerInterrupt => "timer interrupt",
+        Cause::TimerSlack => "timer slack",
         Cause::Task => "task",
         Cause::PreemptionOff => "preemption off",
         Cause::Switching => "switch",
