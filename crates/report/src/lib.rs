@@ -12,9 +12,11 @@ pub mod ladder;
 pub mod listing;
 mod page;
 mod paint;
+mod picture;
 pub mod profile;
 mod table;
 pub mod units;
+pub mod wake;
 
 pub use clean::clean;
 pub use json::json;
