@@ -8,3 +8,4 @@ pub(crate) mod ladder;
 mod results;
 pub(crate) mod run;
 pub(crate) mod show;
+pub(crate) mod wake;

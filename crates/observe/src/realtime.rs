@@ -70,6 +70,11 @@ fn finish(settings: Environment, before: &Counters, after: &Counters, own: Own) 
     }
 }
 
+/// The processors that isolcpus keeps from threads that do not ask for them.
+pub fn isolated() -> Seen<Vec<u32>> {
+    settings::isolated(here().sys)
+}
+
 /// What a file says, without its ends.
 fn text(path: &Path) -> Result<String, String> {
     let told = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;

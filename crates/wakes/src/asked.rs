@@ -3,7 +3,7 @@
 use model::Ns;
 use model::wake::{Asked, Mode, Policy};
 use rustix::process::{Resource, getrlimit};
-use rustix::thread::{CapabilitySet, CpuSet, capabilities, sched_getaffinity};
+use rustix::thread::{CapabilitySet, CpuSet, capabilities, sched_getaffinity, sched_setaffinity};
 use thiserror::Error;
 
 /// A shorter interval is not a wake-up's: entering and leaving the kernel, the timer's interrupt and two switches take some
@@ -30,6 +30,21 @@ pub fn allowed_cpus() -> Vec<u32> {
     if cpus.is_empty() { vec![0] } else { cpus }
 }
 
+/// The processors that a thread of this process may be put on: also those that isolcpus keeps from threads that do not ask.
+/// What a control group's cpuset does not have is refused to whoever asks.
+pub fn usable_cpus() -> Vec<u32> {
+    let granted = |cpu: &u32| {
+        let mut one = CpuSet::new();
+        one.set(*cpu as usize);
+        sched_setaffinity(None, &one).is_ok()
+    };
+    // In a thread of its own: it does not come back from where it was put.
+    let tried = std::thread::Builder::new()
+        .spawn(move || (0..CpuSet::MAX_CPU as u32).filter(granted).collect::<Vec<u32>>());
+    let cpus = tried.ok().and_then(|thread| thread.join().ok()).unwrap_or_default();
+    if cpus.is_empty() { allowed_cpus() } else { cpus }
+}
+
 /// The highest real-time priority that this process may ask for; 0: none. With CAP_SYS_NICE, all.
 pub fn rt_priority_max() -> u32 {
     let may_all =
@@ -41,18 +56,18 @@ pub fn rt_priority_max() -> u32 {
     getrlimit(Resource::Rtprio).current.map_or(99, |limit| limit.min(99) as u32)
 }
 
-/// Whether it can be measured, given the processors that may be used and what the clock can tell apart.
+/// Whether it can be measured, given the processors that can be used and what the clock can tell apart.
 ///
 /// # Errors
 /// [`Refused::Asked`] with what is wrong and what to try.
-pub fn sound(asked: &Asked, allowed: &[u32], resolution_ns: Ns) -> Result<(), Refused> {
+pub fn sound(asked: &Asked, usable: &[u32], resolution_ns: Ns) -> Result<(), Refused> {
     let refuse = |why: String| Err(Refused::Asked(why));
-    let known: Vec<String> = allowed.iter().map(u32::to_string).collect();
+    let known: Vec<String> = usable.iter().map(u32::to_string).collect();
     if asked.cpus.is_empty() {
         return refuse(format!("no processor to measure\ntry: one of {}", known.join(",")));
     }
     for (at, cpu) in asked.cpus.iter().enumerate() {
-        if !allowed.contains(cpu) {
+        if !usable.contains(cpu) {
             return refuse(format!("processor {cpu} cannot be used\ntry: one of {}", known.join(",")));
         }
         if asked.cpus[..at].contains(cpu) {
@@ -151,7 +166,9 @@ mod tests {
         for priority in [0, 100] {
             assert!(refused(|asked| asked.policy = Policy::Rr(priority)).contains("1 to 99"));
         }
-        let deadline = |deadline_ns, margin, confidence| Some(Deadline { deadline_ns, margin, confidence });
+        let deadline = |deadline_ns, margin, confidence| {
+            Some(Deadline { deadline_ns, margin, confidence, one_in_ns: 3_600_000_000_000 })
+        };
         assert!(refused(|asked| asked.deadline = deadline(1, 0.2, 0.95)).contains("cannot be judged"));
         assert!(refused(|asked| asked.deadline = deadline(100, 1.0, 0.95)).contains("margin"));
         assert!(refused(|asked| asked.deadline = deadline(100, f64::NAN, 0.95)).contains("margin"));
@@ -167,7 +184,10 @@ mod tests {
 
     #[test]
     fn this_process_may_use_a_processor() {
-        assert!(!allowed_cpus().is_empty());
+        let (allowed, usable) = (allowed_cpus(), usable_cpus());
+        assert!(!allowed.is_empty() && allowed.iter().all(|cpu| usable.contains(cpu)), "{allowed:?} {usable:?}");
+        // Trying moved nobody.
+        assert_eq!(allowed_cpus(), allowed);
         assert!(rt_priority_max() <= 99);
     }
 }

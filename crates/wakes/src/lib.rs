@@ -17,7 +17,7 @@ mod state;
 mod thread;
 mod timer;
 
-pub use asked::{INTERVAL_NS_MIN, Refused, allowed_cpus, rt_priority_max, sound};
+pub use asked::{INTERVAL_NS_MIN, Refused, allowed_cpus, rt_priority_max, sound, usable_cpus};
 pub use awake::Awake;
 pub use measure::{Measured, measure, resolution_ns};
 

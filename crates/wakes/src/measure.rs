@@ -1,6 +1,6 @@
 //! The whole of one measurement: threads made, started together, looked at, and their books handed over.
 
-use crate::asked::{Refused, allowed_cpus, sound};
+use crate::asked::{Refused, allowed_cpus, sound, usable_cpus};
 use crate::latest::Latest;
 use crate::state::State;
 use crate::thread::{Prepared, prepare, measure as run};
@@ -65,7 +65,7 @@ pub fn measure(
     stop: &dyn Fn() -> bool,
 ) -> Result<Measured, Refused> {
     let (allowed, resolution_ns) = (allowed_cpus(), resolution_ns());
-    sound(asked, &allowed, resolution_ns)?;
+    sound(asked, &usable_cpus(), resolution_ns)?;
     let (asked, mut refused) = tamed(asked, &allowed);
     let aside = Aside::step(&asked.cpus, &allowed);
     let mut crew = Crew::prepare(&asked, Latest::new(asked.spike_ns))?;

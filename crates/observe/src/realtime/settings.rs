@@ -5,6 +5,7 @@ use crate::host::parse_list;
 use model::Seen;
 use model::wake::environment::{CpuSettings, Environment, IdleState};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// All settings; what is counted is filled in when the measurement is over.
@@ -27,7 +28,7 @@ pub(super) fn read(places: Places<'_>, cpus: &[u32]) -> Environment {
         preemption: preemption(proc, sys, command_line.value()),
         clocksource: seen(text(&sys.join("devices/system/clocksource/clocksource0/current_clocksource"))),
         hypervisor: hypervisor(proc, sys),
-        isolated: list(optional(&processors.join("isolated"))),
+        isolated: isolated(sys),
         nohz_full: list(optional(&processors.join("nohz_full"))),
         dma_latency_us: Seen::Unseen(later()),
         rt_runtime_us: rt_runtime(proc),
@@ -42,6 +43,11 @@ pub(super) fn read(places: Places<'_>, cpus: &[u32]) -> Environment {
         cpus: cpus.iter().map(cpu).collect(),
         command_line,
     }
+}
+
+/// `isolcpus` of the command line, or of a cpuset partition.
+pub(super) fn isolated(sys: &Path) -> Seen<Vec<u32>> {
+    list(optional(&sys.join("devices/system/cpu/isolated")))
 }
 
 fn seen<T>(read: Result<T, String>) -> Seen<T> {
@@ -80,10 +86,7 @@ fn preemption(proc: &Path, sys: &Path, command_line: Option<&String>) -> Seen<St
         let words = command_line.map(|line| line.split_whitespace());
         return match words.and_then(|words| words.rev().find_map(|word| word.strip_prefix("preempt="))) {
             Some(chosen) => Seen::Value(chosen.to_owned()),
-            None => Seen::unseen(
-                "this kernel can change its preemption and tells which it is in /sys/kernel/debug/sched/preempt; try: sudo, and \
-                 mount -t debugfs none /sys/kernel/debug",
-            ),
+            None => Seen::Unseen(untold(&sys.join("kernel/debug/sched"), chosen)),
         };
     }
     if has("PREEMPT_LAZY") {
@@ -93,6 +96,17 @@ fn preemption(proc: &Path, sys: &Path, command_line: Option<&String>) -> Seen<St
         return Seen::Value("full".into());
     }
     Seen::unseen("none or voluntary: this kernel does not say which")
+}
+
+/// Why a kernel that can change its preemption does not tell which it is in.
+fn untold(directory: &Path, chosen: Result<String, String>) -> String {
+    let remedy = match (chosen, fs::read_dir(directory)) {
+        // Locked down, for one: then nobody may.
+        (Err(why), Ok(_)) => why,
+        (_, Err(error)) if error.kind() == ErrorKind::PermissionDenied => "try: sudo".to_owned(),
+        _ => "try: sudo mount -t debugfs none /sys/kernel/debug".to_owned(),
+    };
+    format!("this kernel can change its preemption and tells it in /sys/kernel/debug/sched/preempt alone; {remedy}")
 }
 
 fn between(text: &str, from: char, to: char) -> Option<&str> {
