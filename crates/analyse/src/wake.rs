@@ -3,6 +3,7 @@
 
 mod limits;
 mod spikes;
+mod verdict;
 mod words;
 
 use model::wake::{Bin, Block, Measurements, Mode, SCHEMA_WAKE, Settings, ThreadMeasured, Wakes, Wakeups};
@@ -25,10 +26,10 @@ pub fn wakeups(measured: &Measurements) -> Wakeups {
             in_force: measured.threads.iter().map(|thread| thread.in_force.clone()).collect(),
         },
         limits: limits::limits(measured, &all),
+        loads: measured.loads.clone(),
+        verdict: verdict::verdict(measured, &all, &threads),
         all,
         threads,
-        loads: measured.loads.clone(),
-        verdict: Seen::Absent,
         spikes: spikes::spikes(measured),
         interrupted: measured.interrupted,
     }

@@ -7,7 +7,9 @@
 mod wakes;
 
 use dwell_report::Look;
-use dwell_report::wake::{diff_png, diff_svg, diff_terminal, png, sheet_png, sheet_svg, sheet_terminal, svg, terminal};
+use dwell_report::wake::{
+    diff_png, diff_svg, diff_terminal, png, sheet_png, sheet_svg, sheet_terminal, svg, terminal,
+};
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -15,7 +17,8 @@ fn main() {
     let width = words.iter().find_map(|word| word.parse().ok()).unwrap_or(100);
     let look = Look { width, colour: !said("plain"), unicode: !said("ascii") };
     let dir = words.iter().position(|word| word == "to").and_then(|at| words.get(at + 1));
-    let names = ["board", "vm", "gap", "odd", "empty", "sheet", "sheet-partial", "diff", "diff-sheet", "diff-empty"];
+    let names =
+        ["board", "vm", "gap", "odd", "empty", "sheet", "sheet-partial", "diff", "diff-sheet", "diff-empty"];
     let named = names.iter().any(|name| said(name));
     let write = |name: &str, svg: String, png: Vec<u8>| {
         if let Some(dir) = dir {

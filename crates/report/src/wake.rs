@@ -16,8 +16,8 @@ mod words;
 use crate::Look;
 use crate::json::visible;
 use crate::paint::{Ink, Line};
-use model::wake::Wakeups;
 pub use diff::{json as diff_json, png as diff_png, svg as diff_svg, terminal as diff_terminal};
+use model::wake::Wakeups;
 pub use sheet::{json as sheet_json, png as sheet_png, svg as sheet_svg, terminal as sheet_terminal};
 
 /// Blanks before lines that go on.

@@ -82,4 +82,26 @@ pub struct Verdict {
     pub extreme: Seen<Extreme>,
     /// How much longer to run for an answer, if nothing will be late; absent where there is one, unseen where longer will not do.
     pub run_more_ns: Seen<Ns>,
+    /// Each processor by itself; the answer to all is no better than the worst of them.
+    #[serde(default)]
+    pub of_processor: Vec<OfProcessor>,
+}
+
+/// What holds of one processor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OfProcessor {
+    /// Which.
+    pub cpu: Option<u32>,
+    /// By what was counted on it; what a longer run is expected to see is said of all together.
+    pub answer: Answer,
+    /// Wake-ups that were seen.
+    pub cycles: u64,
+    /// Wake-ups later than the limit.
+    pub beyond: u64,
+    /// The latest.
+    pub max_ns: Seen<Ns>,
+    /// At most this part of its wake-ups is later than the limit, at the confidence asked for.
+    pub exceedance_bound: f64,
+    /// The same as time.
+    pub one_in_ns: Ns,
 }

@@ -8,6 +8,8 @@ use model::wake::Bin;
 const FAR: f64 = 100.0;
 /// What lies further from the data than this many times the latest is not worth the room on the axis.
 const NEAR: Ns = 3;
+/// From so many values on, a bin on the border of two columns is shared out: otherwise a smooth distribution gets teeth.
+const SHARED: f64 = 10.0;
 /// Columns to a factor of two on a logarithmic axis, where there are as many bins.
 const OCTAVE: f64 = 32.0;
 
@@ -116,8 +118,8 @@ impl Axis {
     }
 }
 
-/// How many values are in each column. A bin that is wider than its column is shared out, by overlap; any other is in the
-/// column of its middle. What lies beyond an end is in the column there.
+/// How many values are in each column. A bin is shared out by overlap where it is wider than two columns, or has values
+/// enough for each; else it is in the column of its middle. What lies beyond an end is in the column there.
 pub(super) fn counts(bins: &[Bin], edges: &[f64]) -> Vec<f64> {
     let Some(last) = edges.len().checked_sub(2) else { return Vec::new() };
     let mut counts = vec![0.0; last + 1];
@@ -125,13 +127,14 @@ pub(super) fn counts(bins: &[Bin], edges: &[f64]) -> Vec<f64> {
     for bin in bins {
         let (from, to, count) = (bin.from_ns as f64, bin.to_ns as f64, bin.count as f64);
         let (first, end) = (column(from), column(to - 0.5));
-        if end - first < 2 {
+        if end - first < 2 && (first == end || count < SHARED) {
             counts[column((from + to) / 2.0)] += count;
             continue;
         }
         for at in first..=end {
-            let overlap = edges[at + 1].min(to) - edges[at].max(from);
-            counts[at] += count * (overlap / (to - from)).clamp(0.0, 1.0);
+            let left = if at == first { from } else { edges[at] };
+            let right = if at == end { to } else { edges[at + 1] };
+            counts[at] += count * (right - left) / (to - from);
         }
     }
     counts

@@ -35,13 +35,18 @@ pub fn terminal(diff: &WakeDiff, look: Look) -> String {
             parts.extend(histograms(case, look));
         }
     }
-    parts.push(diff.uncompared.iter().flat_map(|lone| {
-        let only = match lone.only {
-            Side::A => "only in A: ",
-            Side::B => "only in B: ",
-        };
-        Line::new(look).add(Ink::Dim, only).add(Ink::Plain, &lone.name).wrap(GAP)
-    }).collect());
+    parts.push(
+        diff.uncompared
+            .iter()
+            .flat_map(|lone| {
+                let only = match lone.only {
+                    Side::A => "only in A: ",
+                    Side::B => "only in B: ",
+                };
+                Line::new(look).add(Ink::Dim, only).add(Ink::Plain, &lone.name).wrap(GAP)
+            })
+            .collect(),
+    );
     parts.push(caveat(diff, look));
     joined(&parts)
 }
@@ -77,7 +82,8 @@ fn top(diff: &WakeDiff, look: Look) -> Vec<Line> {
 
 fn unlike(differences: &[Difference], look: Look) -> Vec<Line> {
     let line = |one: &Difference| {
-        let lead = Line::new(look).add(Ink::Warn, "not the same ").add(Ink::Plain, &format!("{}: ", one.what));
+        let lead =
+            Line::new(look).add(Ink::Warn, "not the same ").add(Ink::Plain, &format!("{}: ", one.what));
         lead.add(Ink::Plain, &one.a).add(Ink::Dim, " and ").add(Ink::Plain, &one.b).wrap(GAP)
     };
     differences.iter().flat_map(line).collect()
@@ -148,7 +154,8 @@ fn table(case: &CaseDiff, look: Look) -> Vec<Line> {
         plain(String::new()),
         (ink, change.to_owned()),
     ]);
-    let missed = |wakes: &Wakes| wakes.missed.value().map_or_else(|| look.dash().to_owned(), |many| count(*many));
+    let missed =
+        |wakes: &Wakes| wakes.missed.value().map_or_else(|| look.dash().to_owned(), |many| count(*many));
     let mut counts = |name: &str, a: String, b: String| {
         let mut cells = vec![plain(name.to_owned()), plain(a), plain(String::new()), plain(b)];
         cells.extend((0..4).map(|_| plain(String::new())));
@@ -166,7 +173,9 @@ fn row(quantile: &Quantile, look: Look) -> Vec<(Ink, String)> {
         within.value().map_or_else(|| look.dash().to_owned(), |within| duration(within.ns))
     };
     let ends = |within: &Seen<Within>| {
-        within.value().map_or_else(String::new, |within| duration_range(within.lo_ns, within.hi_ns, look.dash()))
+        within
+            .value()
+            .map_or_else(String::new, |within| duration_range(within.lo_ns, within.hi_ns, look.dash()))
     };
     let later = quantile.later_ns.value().map_or_else(String::new, |ns| signed(*ns));
     let later_ends = match (&quantile.later_lo_ns, &quantile.later_hi_ns) {
@@ -222,19 +231,25 @@ fn remarks(case: &CaseDiff, look: Look) -> Vec<Line> {
         let what = if blocks.is_empty() { "wake-up" } else { "stretch of time" };
         let many = match maxima.beyond {
             1 => format!("1 {what}"),
-            many => format!("{} {}", count(many), what.replace("stretch", "stretches").replace("-up", "-ups")),
+            many => {
+                format!("{} {}", count(many), what.replace("stretch", "stretches").replace("-up", "-ups"))
+            }
         };
         let verb = if maxima.beyond == 1 { "is" } else { "are" };
-        let line = Line::new(look).add(Ink::Plain, &format!("{many} of {one} {verb} later than all of {other}"));
+        let line =
+            Line::new(look).add(Ink::Plain, &format!("{many} of {one} {verb} later than all of {other}"));
         let line = match &maxima.chance {
-            Seen::Value(chance) => {
-                line.add(Ink::Dim, &format!("; were both alike, the chance of that would be {}", share_of_one(*chance)))
-            }
+            Seen::Value(chance) => line.add(
+                Ink::Dim,
+                &format!("; were both alike, the chance of that would be {}", share_of_one(*chance)),
+            ),
             _ => line,
         };
         lines.extend(line.wrap(GAP));
     }
-    lines.extend(case.notes.iter().flat_map(|note| paragraphs(Line::new(look).add(Ink::Warn, "! "), note, look)));
+    lines.extend(
+        case.notes.iter().flat_map(|note| paragraphs(Line::new(look).add(Ink::Warn, "! "), note, look)),
+    );
     lines
 }
 

@@ -43,7 +43,9 @@ fn answer(wakeups: &Wakeups, look: Look) -> Line {
         .glued(Ink::Plain, &processors(wakeups.threads.len()));
     let line = match all.missed.value() {
         None | Some(0) => line,
-        Some(missed) => line.add(Ink::Plain, ", ").add(Ink::Warn, &format!("{} missed", counted(*missed, "period"))),
+        Some(missed) => {
+            line.add(Ink::Plain, ", ").add(Ink::Warn, &format!("{} missed", counted(*missed, "period")))
+        }
     };
     match &wakeups.verdict {
         Seen::Value(verdict) => met(line.add(Ink::Plain, "; "), verdict),

@@ -7,6 +7,7 @@ use super::table::{missed, shown};
 use super::{GAP, joined, paragraphs, verdict, words};
 use crate::Look;
 use crate::json::visible;
+use crate::page::phases;
 use crate::paint::{Ink, Line};
 use crate::picture::{MARGIN, Picture};
 use crate::table::{Table, figure, text};
@@ -15,8 +16,8 @@ use model::Seen;
 use model::wake::sheet::{Case, Sheet};
 use model::wake::{Block, Wakeups};
 
-/// Columns of a sparkline beside its case.
-const SPARK: usize = 24;
+/// Columns of a sparkline's figure, and a blank before it.
+const FIGURE: usize = 8;
 
 /// The sheet as indented JSON, with a newline at its end.
 pub fn json(sheet: &Sheet) -> String {
@@ -149,17 +150,20 @@ fn timelines(sheet: &Sheet, look: Look) -> Vec<Line> {
     let axis = axis_of(&blocks, None);
     let names = measured(sheet).map(|(case, _)| crate::clean::width(&crate::clean(&case.name, look.unicode)));
     let names = names.max().unwrap_or(0).min(look.columns() / 3);
-    let columns = (look.columns().saturating_sub(3 * GAP + names + 9)).max(SPARK);
+    let room = look.columns().saturating_sub(2 * GAP + names + FIGURE).max(1);
     let scale = if axis.is_log() { ", logarithmic" } else { "" };
     let long = sheet.results.iter().map(|wakeups| wakeups.took_ns).max().unwrap_or(1).max(1);
-    let title = format!(": of each {}, on one scale{scale}", duration(long / columns as u64));
+    // A minute, as people keep such records, where an hour fits.
+    let each = phases::round_step(long, room as u64);
+    let columns = long.div_ceil(each) as usize;
+    let title = format!(": of each {}, on one scale{scale}", exact(each));
     let mut lines = vec![Line::new(look).add(Ink::Bold, "the latest over time").add(Ink::Dim, &title).cut()];
     for (case, wakeups) in measured(sheet) {
-        let spark = spark(&wakeups.all.timeline, long, columns, axis, look);
+        let spark = spark(&wakeups.all.timeline, each * columns as u64, columns, axis, look);
         let line = Line::new(look).pad_to(GAP).add(Ink::Plain, &case.name).cut_to(GAP + names);
         let line = line.pad_to(2 * GAP + names).add(Ink::Plain, &spark);
         lines.push(
-            line.pad_to(3 * GAP + names + columns).add(Ink::Dim, &shown(&wakeups.all.max_ns, look)).cut(),
+            line.pad_to(2 * GAP + names + columns + 1).add(Ink::Dim, &shown(&wakeups.all.max_ns, look)).cut(),
         );
     }
     lines

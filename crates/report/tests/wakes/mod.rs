@@ -5,7 +5,8 @@
 
 use model::recording::Host;
 use model::wake::diff::{
-    ALL, CaseDiff, Change, Difference, Lone, Maxima, Origin, Quantile, SCHEMA_WAKE_DIFF, Side, WakeDiff, Within,
+    ALL, CaseDiff, Change, Difference, Lone, Maxima, Origin, Quantile, SCHEMA_WAKE_DIFF, Side, WakeDiff,
+    Within,
 };
 use model::wake::environment::{CpuSettings, Environment, IdleState};
 use model::wake::load::{Load, LoadDone, Mismatch, Transport, Workers};
@@ -267,7 +268,12 @@ pub(crate) fn board() -> Wakeups {
     let thread = |(cpu, median_ns, high): (u32, f64, Ns)| {
         let late = [(high, 1), (high - 9 * US, 2), (high - 15 * US, 14), (high / 2, 210)];
         let shape = Shape { cycles: 9_999_773, median_ns, spread: 0.16, late: &late };
-        figures(Some(cpu), shape.bins(), timeline(2_000, S, 10_000_000, 24 * US, high, 7 + u64::from(cpu)), 0)
+        figures(
+            Some(cpu),
+            shape.bins(),
+            timeline(200, 10 * S, 10_000_000, 24 * US, high, 7 + u64::from(cpu)),
+            0,
+        )
     };
     let threads =
         [(0, 7_800.0, 71 * US), (1, 6_300.0, 58 * US), (2, 5_200.0, 84 * US), (3, 5_100.0, 49 * US)];
@@ -312,10 +318,11 @@ pub(crate) fn board() -> Wakeups {
         }),
         run_more_ns: Seen::Absent,
     });
+    let at = |cpu: usize| *wakeups.threads[cpu].max_at_ns.value().expect("there is a latest");
     wakeups.spikes = Seen::Value(vec![
         spike(
             2,
-            1_093 * S,
+            at(2),
             vec![
                 share(Cause::TimerInterrupt, None, 2 * US),
                 share(Cause::Interrupt, Some("eth0"), 9 * US),
@@ -327,7 +334,7 @@ pub(crate) fn board() -> Wakeups {
         ),
         spike(
             0,
-            412 * S,
+            at(0),
             vec![
                 share(Cause::InterruptsOff, Some("kworker/0:2"), 66 * US),
                 share(Cause::Switching, None, 5 * US),
@@ -336,7 +343,7 @@ pub(crate) fn board() -> Wakeups {
         ),
         spike(
             1,
-            733 * S,
+            at(1),
             vec![share(Cause::IdleExit, Some("WFI"), 41 * US), share(Cause::Switching, None, 17 * US)],
             &[],
         ),
@@ -571,7 +578,7 @@ pub(crate) fn sheet(measured: usize) -> Sheet {
             let late = [(high, 1), (high - 4 * US, 3), (high - 9 * US, 22)];
             let median_ns = 4_000.0 + 900.0 * at as f64;
             let shape = Shape { cycles: 17_999_000, median_ns, spread: 0.12 + 0.02 * at as f64, late: &late };
-            let blocks = timeline(3_600, S, 18_000_000, high / 3, high, 40 + worse);
+            let blocks = timeline(360, 10 * S, 18_000_000, high / 3, high, 40 + worse);
             figures(Some(cpu), shape.bins(), blocks, worse / 5)
         };
         let mut wakeups =
@@ -675,8 +682,7 @@ pub(crate) fn diff() -> WakeDiff {
     imported.timeline = Vec::new();
     imported.missed = Seen::unseen("cyclictest does not count them");
     let mut case = case_diff(ALL, &imported, &board, Change::Earlier);
-    case.differences =
-        vec![Difference { what: "interval".into(), a: "1 ms".into(), b: "200 us".into() }];
+    case.differences = vec![Difference { what: "interval".into(), a: "1 ms".into(), b: "200 us".into() }];
     case.notes = vec![format!("A has values up to 1 us together; {HOSTILE}")];
     let origin = |host: &str, kernel: &str, started_at: &str, tool: &str| Origin {
         host: host.into(),
@@ -716,7 +722,11 @@ pub(crate) fn sheet_diff() -> WakeDiff {
         b: origin("6.18.2-rt1"),
         margin: 0.05,
         margin_ns: US,
-        differences: vec![Difference { what: "kernel".into(), a: "6.12.20-rt9".into(), b: "6.18.2-rt1".into() }],
+        differences: vec![Difference {
+            what: "kernel".into(),
+            a: "6.12.20-rt9".into(),
+            b: "6.18.2-rt1".into(),
+        }],
         cases: vec![idle, case_diff("sched", of(1), of(3), Change::Later)],
         uncompared: vec![lone("memory-2", Side::A), lone(HOSTILE, Side::B)],
     }
