@@ -1,6 +1,7 @@
 //! The command line: what may be said, and how it is explained.
 
 mod load;
+mod wake;
 
 use analyse::extrapolate::Work;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -10,6 +11,7 @@ use observe::{Choice, GivenLink, MaxOverhead, Rate, Watching};
 use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+pub(crate) use wake::{Cpus, WakeArgs};
 
 /// Where did the wall clock go?
 #[derive(Debug, Parser)]
@@ -25,6 +27,7 @@ pub(crate) enum Verb {
     Attach(AttachArgs),
     Show(ShowArgs),
     Ladder(LadderArgs),
+    Wake(WakeArgs),
     Diff(DiffArgs),
     Load(LoadArgs),
 }

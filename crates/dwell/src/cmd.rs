@@ -9,3 +9,4 @@ pub(crate) mod load;
 mod results;
 pub(crate) mod run;
 pub(crate) mod show;
+pub(crate) mod wake;

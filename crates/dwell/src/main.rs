@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Verb::Attach(args) => cmd::attach::attach(args),
         Verb::Show(args) => cmd::show::show(args),
         Verb::Ladder(args) => cmd::ladder::ladder(&args),
+        Verb::Wake(args) => cmd::wake::wake(&args),
         Verb::Diff(args) => cmd::diff::diff(&args),
         Verb::Load(args) => cmd::load::load(&args),
     });

@@ -13,9 +13,11 @@ pub mod listing;
 pub mod load;
 mod page;
 mod paint;
+mod picture;
 pub mod profile;
 mod table;
 pub mod units;
+pub mod wake;
 
 pub use clean::clean;
 pub use json::json;
