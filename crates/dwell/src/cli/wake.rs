@@ -1,7 +1,9 @@
 //! `dwell wake`: what may be asked of a measurement of wake-ups.
 
+use super::load::load;
 use super::{Colour, FormArgs, duration_ns};
 use clap::{Args, ValueEnum};
+use model::wake::load::Load;
 use model::wake::{Mode, Policy, Sleeper};
 
 /// `SCHED_FIFO` without a priority: above what usual threads of the kernel have (50), below what must run at once (99).
@@ -51,6 +53,11 @@ pub(crate) struct WakeArgs {
     /// What the threads do
     #[arg(long, value_enum, default_value_t, value_name = "MODE")]
     pub(crate) mode: ModeArg,
+
+    /// Make the machine work meanwhile: `sched`, `memory`, `disk`, `network`, `cpu`, `irq`, with sizes as in
+    /// `sched:groups=10,message=128` (dwell load --help has them all); can be given more than once
+    #[arg(long, value_name = "LOAD", value_parser = load)]
+    pub(crate) load: Vec<Load>,
 
     /// Judge whether every wake-up is earlier than this
     #[arg(long, value_name = "TIME", value_parser = duration_ns)]

@@ -6,18 +6,22 @@ use crate::exit;
 use crate::look::{Onto, look_of};
 use crate::output;
 use anyhow::{Context, anyhow, bail};
+use loads::Running;
 use model::wake::verdict::{Answer, Deadline};
 use model::wake::{Asked, Measurements, Mode, Policy};
 use model::{Ns, Seen};
 use observe::realtime::{Own, Realtime};
 use std::cell::{Cell, RefCell};
 use std::io::{self, IsTerminal};
+use std::time::Duration;
 use sys::clock::{rfc3339, unix_s};
 use sys::signals::{Signals, stop_self};
 use wakes::{Awake, Listener, Progress, Refused};
 
 /// A prime number of microseconds: wake-ups meet the kernel's tick, each 1, 4 or 10 ms, at every place in turn.
 const INTERVAL_NS: Ns = 199_000;
+/// Loads are told to stop when the measurement is over; they end by themselves so much later, should nobody be left to tell.
+const LOADS_LONGER: Duration = Duration::from_secs(60);
 /// What the terminal sends for Ctrl-Z, and for Ctrl-C and its like.
 const SIGTSTP: i32 = 20;
 const ENDING: [i32; 4] = [1, 2, 3, 15];
@@ -91,7 +95,7 @@ fn asked(args: &WakeArgs) -> anyhow::Result<Asked> {
         interval_ns: args.interval.or(args.rate).or(period_ns).unwrap_or(INTERVAL_NS),
         for_ns: args.length_ns,
         policy,
-        loads: Vec::new(),
+        loads: args.load.clone(),
         deadline,
         spike_ns: args.spike,
     })
@@ -124,6 +128,8 @@ pub(super) fn measure(
     stop: &dyn Fn() -> bool,
 ) -> anyhow::Result<Measurements> {
     let started_at = rfc3339(unix_s());
+    // Before this thread leaves the measured processors: loads have those that it has.
+    let running = Running::start(&asked.loads, Duration::from_nanos(asked.for_ns) + LOADS_LONGER)?;
     let awake = if how.idle_states { Awake::leave() } else { Awake::hold() };
     let realtime = Realtime::begin(&asked.cpus);
     let measured = wakes::measure(asked, progress, stop).map_err(refused)?;
@@ -132,6 +138,10 @@ pub(super) fn measure(
         rt_priority_max: wakes::rt_priority_max(),
         housekeeping: measured.housekeeping,
     });
+    let stopped = running.stop();
+    for (load, why) in &stopped.failed {
+        output::complain(&format!("what load {} did is not known: {why}", loads::spec::name(load)));
+    }
     Ok(Measurements {
         host: observe::this_host(),
         environment,
@@ -140,7 +150,7 @@ pub(super) fn measure(
         took_ns: measured.took_ns,
         resolution_ns: measured.resolution_ns,
         threads: measured.threads,
-        loads: Vec::new(),
+        loads: stopped.done,
         spikes: Seen::unseen("this version does not watch the kernel meanwhile"),
         interrupted: measured.interrupted,
     })
