@@ -35,7 +35,9 @@ pub fn terminal(run: &LoadRun, look: Look) -> String {
     }
     if done.mismatches_total > 0 {
         let found = units::counted(done.mismatches_total, "mismatch").replace("mismatchs", "mismatches");
-        lines.push(Line::new(look).add(Ink::Warn, &format!("  {found}: what was given was not what came back")));
+        lines.push(
+            Line::new(look).add(Ink::Warn, &format!("  {found}: what was given was not what came back")),
+        );
         for mismatch in done.mismatches.iter().take(MISMATCHES) {
             lines.push(Line::new(look).add(
                 Ink::Warn,
@@ -91,10 +93,8 @@ pub fn what(load: &Load) -> String {
             format!("{} copying and verifying {}", threads(*n), units::bytes(*bytes))
         }
         Load::Disk { threads: n, bytes, dir } => {
-            let place = dir.as_ref().map_or_else(
-                || "the directory for temporary files".to_owned(),
-                Clone::clone,
-            );
+            let place =
+                dir.as_ref().map_or_else(|| "the directory for temporary files".to_owned(), Clone::clone);
             format!("{} writing, reading and verifying {} each in {place}", threads(*n), units::bytes(*bytes))
         }
         Load::Network { threads: n, message_bytes } => format!(
