@@ -12,6 +12,7 @@ mod living;
 mod mounts;
 mod record;
 mod sources;
+pub mod spikes;
 mod stacks;
 mod surroundings;
 pub mod targets;
