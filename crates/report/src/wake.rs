@@ -11,7 +11,7 @@ mod sheet;
 mod spikes;
 mod table;
 mod verdict;
-mod words;
+pub(crate) mod words;
 
 use crate::Look;
 use crate::json::visible;

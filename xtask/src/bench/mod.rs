@@ -7,6 +7,7 @@
 
 mod big;
 mod ladder;
+mod loads;
 mod made;
 mod measure;
 mod memory;
@@ -57,6 +58,9 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     }
     if let ["ladder", rest @ ..] = arguments {
         return ladder::run(rest);
+    }
+    if let ["loads", rest @ ..] = arguments {
+        return loads::run(rest);
     }
     if let ["wake", rest @ ..] = arguments {
         return wake::run(rest);

@@ -66,7 +66,7 @@ pub(super) fn cause_of(of: Cause, who: Option<&str>) -> String {
 }
 
 /// A load's kind and sizes: hostile text (a directory), to be cleaned.
-pub(super) fn load(load: &Load) -> (&'static str, String) {
+pub(crate) fn load(load: &Load) -> (&'static str, String) {
     match load {
         Load::Sched { groups, pairs, message_bytes, transport, workers } => {
             let by = match transport {
@@ -113,7 +113,7 @@ pub(super) fn loads_short(loads: &[Load]) -> String {
 }
 
 /// What a load did in a second.
-fn rate(done: &LoadDone) -> String {
+pub(crate) fn rate(done: &LoadDone) -> String {
     if done.ran_ns == 0 {
         return "it did not run".into();
     }
