@@ -129,7 +129,7 @@ fn settings_are_those_in_force_and_what_was_asked_for_only_where_it_differs() {
     assert!(!page.contains("asked for"), "{page}");
     wakeups.settings.in_force[3].policy = Policy::Fifo(2);
     let page = said(&terminal(&wakeups, PLAIN));
-    let both = "SCHED_FIFO 80 on processor 0-2, SCHED_FIFO 2 on processor 3 (asked for SCHED_FIFO 80)";
+    let both = "SCHED_FIFO 80 on processors 0-2, SCHED_FIFO 2 on processor 3 (asked for SCHED_FIFO 80)";
     assert!(page.contains(both), "{page}");
 }
 

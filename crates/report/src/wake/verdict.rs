@@ -1,9 +1,9 @@
 //! What the verdict rests on: the bound on the rate of late wake-ups, and the estimate of the latest.
 
-use super::{GAP, head};
+use super::GAP;
 use crate::Look;
 use crate::paint::{Ink, Line};
-use crate::units::{count, duration, duration_range, exact, share_of_one};
+use crate::units::{duration, duration_range, exact, share_of_one};
 use model::Seen;
 use model::wake::Wakeups;
 use model::wake::verdict::{Answer, Verdict};
@@ -38,25 +38,16 @@ pub(super) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     lines
 }
 
-/// With so many clean cycles, how rare is a late one?
+/// With so many cycles seen, how rare is a late one? How many were is said by the sentence before.
 fn bound(verdict: &Verdict, look: Look) -> Line {
-    let line = Line::new(look)
-        .glued(Ink::Plain, &count(verdict.beyond))
-        .add(Ink::Plain, " of ")
-        .glued(Ink::Plain, &count(verdict.cycles))
-        .add(Ink::Plain, if verdict.beyond == 1 { " was" } else { " were" })
-        .add(Ink::Plain, " later than ")
-        .glued(Ink::Plain, &exact(verdict.limit_ns));
-    let line = if verdict.deadline.margin > 0.0 {
-        line.add(Ink::Dim, &format!(" ({})", head::deadline(verdict)))
-    } else {
-        line
-    };
-    line.add(Ink::Plain, "; with ")
+    Line::new(look)
+        .add(Ink::Plain, "with ")
         .glued(Ink::Plain, &percent(verdict.deadline.confidence))
         .add(Ink::Plain, " confidence at most ")
         .glued(Ink::Bold, &rate(verdict.exceedance_bound))
-        .add(Ink::Plain, " of all are, or one in ")
+        .add(Ink::Plain, " of all are later than ")
+        .glued(Ink::Plain, &exact(verdict.limit_ns))
+        .add(Ink::Plain, ", or one in ")
         .glued(Ink::Plain, &duration(verdict.one_in_ns))
         .add(Ink::Plain, " on a processor")
 }
