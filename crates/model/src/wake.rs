@@ -5,6 +5,7 @@
 //! concludes nothing: percentiles, warnings, causes and the verdict are made of it by `analyse`. Names and units are a
 //! public contract, described by `docs/schema/dwell.wake.1.json`: fields are added, not renamed.
 
+pub mod diff;
 pub mod environment;
 pub mod load;
 pub mod sheet;
@@ -198,8 +199,8 @@ pub struct Wakes {
     pub cpu: Option<u32>,
     /// Wake-ups.
     pub cycles: u64,
-    /// Periods that went by unseen.
-    pub missed: u64,
+    /// Periods that went by unseen. Itself unseen in results of tools that do not count them.
+    pub missed: Seen<u64>,
     /// The earliest.
     pub min_ns: Seen<Ns>,
     /// Mean.

@@ -10,6 +10,7 @@ mod host;
 mod likely;
 mod living;
 mod mounts;
+pub mod realtime;
 mod record;
 mod sources;
 pub mod spikes;

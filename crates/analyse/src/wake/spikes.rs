@@ -26,7 +26,7 @@ const STEAL_NS_MIN: Ns = 5_000_000;
 const FAIR: i32 = 100;
 
 /// All that were seen, latest first.
-pub fn spikes(measured: &Measurements) -> Seen<Vec<Spike>> {
+pub(super) fn spikes(measured: &Measurements) -> Seen<Vec<Spike>> {
     match &measured.spikes {
         Seen::Value(seen) => {
             let mut spikes: Vec<_> = seen.iter().map(|seen| spike(seen, &measured.environment)).collect();
