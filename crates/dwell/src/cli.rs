@@ -5,7 +5,7 @@ mod wake;
 
 use analyse::extrapolate::Work;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-pub(crate) use load::LoadArgs;
+pub(crate) use load::{LoadArgs, load};
 use loads::spec::bytes as size;
 use observe::{Choice, GivenLink, MaxOverhead, Rate, Watching};
 use std::ffi::OsString;

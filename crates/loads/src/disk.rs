@@ -14,6 +14,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use sys::pages::{Pages, Wanted};
+use sys::room;
 
 /// What is written and read at a time.
 pub(crate) const PIECE_BYTES: usize = 1 << 20;
@@ -56,9 +57,8 @@ pub(crate) fn run(threads: u32, file_bytes: u64, dir: Option<&str>, until: Until
 
 /// That all files fit; and what there is to say of the place.
 fn enough_room(dir: &Path, bytes: u64) -> io::Result<Vec<String>> {
-    let cannot = |error: Errno| while_doing(&format!("cannot look at {}", dir.display()), &error.into());
-    let system = statfs(dir).map_err(cannot)?;
-    let free = (system.f_bavail as u64).saturating_mul(system.f_bsize as u64) / 100 * (100 - LEFT_PERCENT);
+    let cannot = |error: io::Error| while_doing(&format!("cannot look at {}", dir.display()), &error);
+    let free = room::free_bytes(dir).map_err(cannot)? / 100 * (100 - LEFT_PERCENT);
     if bytes > free {
         return Err(io::Error::other(format!(
             "{} has room for {} MiB, and {} MiB would be written\ntry: disk:dir=DIR, with DIR where there is more room",
@@ -67,7 +67,8 @@ fn enough_room(dir: &Path, bytes: u64) -> io::Result<Vec<String>> {
             bytes >> 20
         )));
     }
-    let in_memory = IN_MEMORY.contains(&(system.f_type as i64 & 0xffff_ffff));
+    let kind = statfs(dir).map_err(|error| cannot(error.into()))?.f_type;
+    let in_memory = IN_MEMORY.contains(&(kind as i64 & 0xffff_ffff));
     Ok(in_memory.then(|| format!("{} is in memory: there is no disk below it", dir.display())).into_iter().collect())
 }
 

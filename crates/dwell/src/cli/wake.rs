@@ -5,6 +5,7 @@ use super::{Colour, FormArgs, duration_ns};
 use clap::{Args, ValueEnum};
 use model::wake::load::Load;
 use model::wake::{Mode, Policy, Sleeper};
+use std::path::PathBuf;
 
 /// `SCHED_FIFO` without a priority: above what usual threads of the kernel have (50), below what must run at once (99).
 const PRIORITY: u32 = 80;
@@ -19,7 +20,7 @@ const PRIORITY: u32 = 80;
 /// it was ended early (what was measured is shown); 125 when dwell itself failed.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  sudo dwell wake\n  sudo dwell wake --for 1h --deadline 125us --margin 20% --load sched\n  sudo dwell wake --cpus 2-3 --rate 8kHz --policy fifo:95 --json board.json\n  dwell wake --policy other --sleeper timerfd\n  dwell wake --mode gap --cpus isolated"
+    after_help = "Examples:\n  sudo dwell wake\n  sudo dwell wake --for 1h --deadline 125us --margin 20% --load sched\n  sudo dwell wake --cpus 2-3 --rate 8kHz --policy fifo:95 --json board.json\n  sudo dwell wake --sheet --for 1h --deadline 125us --json sheet.json\n  dwell wake --policy other --sleeper timerfd\n  dwell wake --mode gap --cpus isolated"
 )]
 pub(crate) struct WakeArgs {
     /// Processors with a measuring thread each: `0-3,6`, `all`, or `isolated` (those of isolcpus); default: all that dwell may
@@ -36,9 +37,9 @@ pub(crate) struct WakeArgs {
     #[arg(long, value_name = "HZ", conflicts_with = "interval", value_parser = rate)]
     pub(crate) rate: Option<u64>,
 
-    /// How long
-    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = duration_ns)]
-    pub(crate) length_ns: u64,
+    /// How long; default: 10s, or 1h for each case of a sheet
+    #[arg(long = "for", value_name = "TIME", value_parser = duration_ns)]
+    pub(crate) length_ns: Option<u64>,
 
     /// Scheduling policy of the measuring threads: `fifo:PRIORITY`, `rr:PRIORITY`, `other` (with a timer slack of 1 ns; `other:50us`
     /// for what programs have by default), or `deadline:RUNTIME/PERIOD`; default: `fifo:80`, or `other` with --mode gap.
@@ -58,6 +59,20 @@ pub(crate) struct WakeArgs {
     /// `sched:groups=10,message=128` (dwell load --help has them all); can be given more than once
     #[arg(long, value_name = "LOAD", value_parser = load)]
     pub(crate) load: Vec<Load>,
+
+    /// Measure under one load after the other: idle, sched with messages of 128 bytes, and memory of 256 MiB with 2, 4 and 8
+    /// threads, the last beside disks and the network; or the cases in FILE: `{"name": "mine", "cases": [{"name": "idle"},
+    /// {"name": "busy", "loads": ["sched:groups=4", "disk"]}]}`. Each case is kept when it is done
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "", conflicts_with = "load")]
+    pub(crate) sheet: Option<PathBuf>,
+
+    /// Go on with a sheet that was ended (by Ctrl-C, a signal, a reboot), with its settings, on the same host. A case that had
+    /// begun is measured anew
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "sheet", "load", "cpus", "interval", "rate", "length_ns", "policy", "sleeper", "mode", "deadline", "spike", "no_spikes",
+        "idle_states",
+    ])]
+    pub(crate) resume: Option<PathBuf>,
 
     /// Judge whether every wake-up is earlier than this
     #[arg(long, value_name = "TIME", value_parser = duration_ns)]
@@ -239,7 +254,7 @@ mod tests {
     fn nothing_needs_to_be_said() {
         let args = parsed(&[]);
         assert_eq!((args.cpus, args.interval, args.rate), (Cpus::All, None, None));
-        assert_eq!((args.length_ns, args.policy, args.deadline), (10_000_000_000, None, None));
+        assert_eq!((args.length_ns, args.policy, args.deadline), (None, None, None));
     }
 
     #[test]

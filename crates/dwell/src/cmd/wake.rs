@@ -1,5 +1,8 @@
 //! `dwell wake`: how late timers wake threads up on this machine.
 
+mod cases;
+mod sheet;
+
 use super::ladder::{Form, Outputs};
 use crate::cli::{Cpus, WakeArgs};
 use crate::exit;
@@ -20,6 +23,8 @@ use wakes::{Awake, Listener, Progress, Refused};
 
 /// A prime number of microseconds: wake-ups meet the kernel's tick, each 1, 4 or 10 ms, at every place in turn.
 const INTERVAL_NS: Ns = 199_000;
+/// How long, unless asked otherwise.
+const LENGTH_NS: Ns = 10 * 1_000_000_000;
 /// Loads are told to stop when the measurement is over; they end by themselves so much later, should nobody be left to tell.
 const LOADS_LONGER: Duration = Duration::from_secs(60);
 /// What the terminal sends for Ctrl-Z, and for Ctrl-C and its like.
@@ -28,13 +33,22 @@ const ENDING: [i32; 4] = [1, 2, 3, 15];
 
 /// Measures and shows; gives the exit status.
 pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
+    if args.sheet.is_some() || args.resume.is_some() {
+        return sheet::sheet(args);
+    }
     let asked = asked(args)?;
     wakes::sound(&asked, &wakes::usable_cpus(), wakes::resolution_ns()).map_err(refused)?;
     let look = look_of(args.width, args.color, Onto::Stdout);
     let mut signals = Signals::take_over().context("cannot take signals")?;
     let outputs = Outputs::open(&args.forms)?;
     let how = How { idle_states: args.idle_states };
-    let mut progress = Line { shown: !args.quiet && io::stderr().is_terminal(), width: look.width, for_ns: asked.for_ns };
+    let mut progress = Line {
+        shown: !args.quiet && io::stderr().is_terminal(),
+        width: look.width,
+        for_ns: asked.for_ns,
+        before: String::new(),
+        after_ns: 0,
+    };
     let stop = Stop { signals: RefCell::new(&mut signals), stopped: Cell::new(None) };
     let measured = measure(&asked, how, &mut progress, &|| stop.asked());
     drop(progress);
@@ -93,7 +107,7 @@ fn asked(args: &WakeArgs) -> anyhow::Result<Asked> {
         sleeper: args.sleeper.into(),
         cpus: cpus(&args.cpus)?,
         interval_ns: args.interval.or(args.rate).or(period_ns).unwrap_or(INTERVAL_NS),
-        for_ns: args.length_ns,
+        for_ns: args.length_ns.unwrap_or(LENGTH_NS),
         policy,
         loads: args.load.clone(),
         deadline,
@@ -181,15 +195,21 @@ struct Line {
     shown: bool,
     width: u16,
     for_ns: Ns,
+    /// Which case of a sheet it is.
+    before: String,
+    /// What the cases after it will take.
+    after_ns: Ns,
 }
 
 impl Listener for Line {
     fn progress(&mut self, progress: Progress) {
         if self.shown {
-            let left_s = self.for_ns.saturating_sub(progress.elapsed_ns).div_ceil(1_000_000_000);
+            let left_ns = self.for_ns.saturating_sub(progress.elapsed_ns) + self.after_ns;
+            let left = report::units::duration(left_ns.next_multiple_of(1_000_000_000));
             let missed = if progress.missed > 0 { format!(", {} missed", progress.missed) } else { String::new() };
             let line = format!(
-                "{left_s} s left: {} wake-ups, the latest by {:.1} us{missed}; Ctrl-C ends it",
+                "{}{left} left: {} wake-ups, the latest by {:.1} us{missed}; Ctrl-C ends it",
+                self.before,
                 progress.cycles,
                 progress.max_ns as f64 / 1e3
             );
