@@ -107,6 +107,10 @@ pub(crate) struct WakeArgs {
     #[command(flatten)]
     pub(crate) forms: FormArgs,
 
+    /// Write the verdict as JUnit XML to FILE: a test for each case and processor; undecided is an error
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+
     /// Print no page and no progress (write files only)
     #[arg(short, long)]
     pub(crate) quiet: bool,

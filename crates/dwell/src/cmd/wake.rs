@@ -7,7 +7,7 @@ use super::ladder::{Form, Outputs};
 use crate::cli::{Cpus, WakeArgs};
 use crate::exit;
 use crate::look::{Onto, look_of};
-use crate::output;
+use crate::output::{self, Target};
 use anyhow::{Context, anyhow, bail};
 use loads::Running;
 use model::wake::verdict::{Answer, Deadline};
@@ -41,6 +41,7 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
     let look = look_of(args.width, args.color, Onto::Stdout);
     let mut signals = Signals::take_over().context("cannot take signals")?;
     let outputs = Outputs::open(&args.forms)?;
+    let junit = junit_target(args)?;
     let how = How { idle_states: args.idle_states };
     let mut progress = Line {
         shown: !args.quiet && io::stderr().is_terminal(),
@@ -58,7 +59,7 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
         Form::Json => report::wake::json(&wakeups).into_bytes(),
         Form::Svg => report::wake::svg(&wakeups).into_bytes(),
         Form::Png => report::wake::png(&wakeups),
-    });
+    }) | write_junit(junit, || report::wake::junit(&wakeups));
     if failed {
         return Ok(exit::DWELL_FAILED);
     }
@@ -70,6 +71,21 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
         Seen::Absent => 0,
         Seen::Unseen(_) => status(Answer::Undecided),
     })
+}
+
+/// The file for JUnit's XML, open before anything is measured.
+fn junit_target(args: &WakeArgs) -> anyhow::Result<Option<Target>> {
+    args.junit.as_deref().map(Target::open).transpose()
+}
+
+/// Writes it; complains, and gives whether there was reason to.
+fn write_junit(target: Option<Target>, text: impl FnOnce() -> String) -> bool {
+    let Some(target) = target else { return false };
+    let failed = target.write(text()).err();
+    if let Some(error) = &failed {
+        output::complain(&format!("{error:#}"));
+    }
+    failed.is_some()
 }
 
 /// The exit status of a verdict.

@@ -4,7 +4,7 @@
 //! A case that was ended before its time is measured anew: what it had seen is shown, and not kept.
 
 use super::super::ladder::{Form, Outputs};
-use super::{How, Line, Stop, asked, cases, measure, refused, status};
+use super::{How, Line, Stop, asked, cases, junit_target, measure, refused, status, write_junit};
 use crate::cli::{WakeArgs, load};
 use crate::exit;
 use crate::kept;
@@ -39,6 +39,7 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
     wakes::sound(&unfinished.asked, &wakes::usable_cpus(), wakes::resolution_ns()).map_err(refused)?;
     let mut signals = Signals::take_over().context("cannot take signals")?;
     let outputs = Outputs::open(&args.forms)?;
+    let junit = junit_target(args)?;
     enough_room(&unfinished, &path)?;
     let stop = Stop { signals: RefCell::new(&mut signals), stopped: Cell::new(None) };
     let to_come = unfinished.sheet.cases[unfinished.sheet.results.len()..].to_vec();
@@ -82,7 +83,7 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
         Form::Json => report::wake::sheet_json(&sheet).into_bytes(),
         Form::Svg => report::wake::sheet_svg(&sheet).into_bytes(),
         Form::Png => report::wake::sheet_png(&sheet),
-    });
+    }) | write_junit(junit, || report::wake::sheet_junit(&sheet));
     if done < sheet.cases.len() {
         let line = format!("{done} of {} cases were measured to their end; {}", sheet.cases.len(), to_go_on(&path));
         output::complain(&line);
