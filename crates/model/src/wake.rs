@@ -188,9 +188,6 @@ pub struct Measurements {
     pub loads: Vec<LoadDone>,
     /// What the kernel did around the latest wake-ups; or why that is not known.
     pub spikes: Seen<Vec<SpikeSeen>>,
-    /// What of it the kernel does not tell: sentences without a full stop.
-    #[serde(default)]
-    pub spike_limits: Vec<String>,
     /// Somebody ended it early.
     pub interrupted: bool,
 }

@@ -102,7 +102,6 @@ pub(crate) fn measured(threads: Vec<ThreadMeasured>) -> Measurements {
         threads,
         loads: Vec::new(),
         spikes: Seen::Value(Vec::new()),
-        spike_limits: Vec::new(),
         interrupted: false,
     }
 }

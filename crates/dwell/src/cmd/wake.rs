@@ -2,7 +2,6 @@
 
 mod cases;
 mod sheet;
-mod watched;
 
 use super::ladder::{Form, Outputs};
 use crate::cli::{Cpus, WakeArgs};
@@ -21,7 +20,6 @@ use std::time::Duration;
 use sys::clock::{rfc3339, unix_s};
 use sys::signals::{Signals, stop_self};
 use wakes::{Awake, Listener, Progress, Refused};
-use watched::Watched;
 
 /// A prime number of microseconds: wake-ups meet the kernel's tick, each 1, 4 or 10 ms, at every place in turn.
 const INTERVAL_NS: Ns = 199_000;
@@ -43,7 +41,7 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
     let look = look_of(args.width, args.color, Onto::Stdout);
     let mut signals = Signals::take_over().context("cannot take signals")?;
     let outputs = Outputs::open(&args.forms)?;
-    let how = How { idle_states: args.idle_states, spikes: !args.no_spikes };
+    let how = How { idle_states: args.idle_states };
     let mut progress = Line {
         shown: !args.quiet && io::stderr().is_terminal(),
         width: look.width,
@@ -134,8 +132,6 @@ fn cpus(cpus: &Cpus) -> anyhow::Result<Vec<u32>> {
 pub(super) struct How {
     /// Idle states are left as they are.
     pub(super) idle_states: bool,
-    /// The kernel is watched for what makes wake-ups late.
-    pub(super) spikes: bool,
 }
 
 /// Measures once.
@@ -146,23 +142,17 @@ pub(super) fn measure(
     stop: &dyn Fn() -> bool,
 ) -> anyhow::Result<Measurements> {
     let started_at = rfc3339(unix_s());
-    // Before loads keep the machine busy: the kernel checks programs.
-    let mut watched = Watched::new(asked, how.spikes, progress);
     // Before this thread leaves the measured processors: loads have those that it has.
     let running = Running::start(&asked.loads, Duration::from_nanos(asked.for_ns) + LOADS_LONGER)?;
     let awake = if how.idle_states { Awake::leave() } else { Awake::hold() };
     let realtime = Realtime::begin(&asked.cpus);
-    let measured = wakes::measure(asked, &mut watched, stop).map_err(refused)?;
+    let measured = wakes::measure(asked, progress, stop).map_err(refused)?;
     let environment = realtime.end(Own {
         dma_latency_us: awake.dma_latency_us.clone(),
         rt_priority_max: wakes::rt_priority_max(),
         housekeeping: measured.housekeeping,
     });
     let stopped = running.stop();
-    let (spikes, mut spike_limits) = watched.finish();
-    if measured.late_lost > 0 {
-        spike_limits.push(format!("{} late wake-ups came too fast to be looked at", measured.late_lost));
-    }
     for (load, why) in &stopped.failed {
         output::complain(&format!("what load {} did is not known: {why}", loads::spec::name(load)));
     }
@@ -175,8 +165,7 @@ pub(super) fn measure(
         resolution_ns: measured.resolution_ns,
         threads: measured.threads,
         loads: stopped.done,
-        spikes,
-        spike_limits,
+        spikes: Seen::unseen("this version does not watch the kernel meanwhile"),
         interrupted: measured.interrupted,
     })
 }
