@@ -187,6 +187,26 @@ fn ordinary_users_get_the_best_that_they_may_and_are_told() {
     assert!(ns(&said["all"]["cycles"]) > 100, "{said:#}");
 }
 
+/// The remedies that they are told do help.
+#[test]
+fn ordinary_users_with_limits_have_what_the_limits_allow() {
+    let _alone = support::alone();
+    let with = |rtprio: &str| {
+        let mut command = Command::new("prlimit");
+        command.args([&format!("--rtprio={rtprio}"), "--memlock=unlimited", "setpriv", "--reuid", "65534"]);
+        command.args(["--regid", "65534", "--clear-groups", "--", support::dwell(), "wake", "--quiet"]);
+        command.args(["--json", "-", "--for", "200ms"]);
+        let said = json(&command.stdin(Stdio::null()).output().unwrap());
+        said["settings"]["in_force"][0].clone()
+    };
+    let all = with("0:80");
+    assert_eq!((&all["policy"]["fifo"], all["refused"].to_string()), (&80.into(), "[]".into()));
+    assert!(ns(&all["locked_bytes"]) > 1 << 20, "{all}");
+    let some = with("30:30");
+    assert_eq!(some["policy"]["fifo"], 30);
+    assert!(some["refused"].to_string().contains("priority 30 is the highest"), "{some}");
+}
+
 #[test]
 fn a_measurement_that_is_ended_early_shows_what_there_is() {
     for (name, status) in [("-INT", 130), ("-TERM", 143)] {
