@@ -51,7 +51,7 @@ fn pages(look: Look) -> Vec<(&'static str, String)> {
     pages
 }
 
-/// What `dwell wake --deadline 125us --load sched --load memory:threads=1 --json` wrote on a busy virtual machine.
+/// What `dwell wake --deadline 125us --json` wrote on a virtual machine with two processors that compiled meanwhile.
 fn real() -> Wakeups {
     let text = std::fs::read_to_string(beside("samples/wakes/vm.json")).expect("the sample can be read");
     serde_json::from_str(&text).expect("the sample is of wake-ups")
