@@ -11,6 +11,7 @@ use super::{install, load, machine};
 use crate::shell::{find, program as shell_program};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -73,7 +74,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         bail!("cyclictest is not installed; try: apt-get install rt-tests");
     }
     let dwell = install(options.dwell.as_deref())?.join("dwell");
-    let before = load();
+    let (before, mut notes) = (load(), BTreeSet::new());
     let head =
         ["load", "figure", "cyclictest", "dwell", "dwell - cyclictest", "cyclictest twice", "goal", ""];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
@@ -83,9 +84,14 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
             eprint!("\r\x1b[K{name}: round {} of {}", round + 1, options.rounds);
             let length = Duration::from_secs(options.seconds * 3 + 10);
             let _busy = spec.map(|spec| Busy::start(&dwell, spec, length)).transpose()?;
-            rounds.push(one_round(&dwell, &options, round)?);
+            match one_round(&dwell, &options, round) {
+                Ok(one) => rounds.push(one),
+                Err(error) => _ = notes.insert(format!("{name}, a round was left out: {error:#}")),
+            }
         }
-        rows.extend(of_case(name, &rounds)?);
+        if !rounds.is_empty() {
+            rows.extend(of_case(name, &rounds));
+        }
     }
     eprintln!();
     println!("{}", layout(&rows, options.markdown));
@@ -98,6 +104,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         if options.spikes { "dwell watching for spikes" } else { "dwell with --no-spikes" },
         machine(&before)
     );
+    notes.iter().for_each(|note| println!("note: {note}"));
     Ok(())
 }
 
@@ -234,6 +241,11 @@ fn watched(
     let pid = child.id();
     // Its start is not what is asked for, nor its end.
     let part = Duration::from_millis(seconds * 1_000 * 3 / 10);
+    let given_up = Instant::now() + Duration::from_secs(30);
+    // Under a load it takes its time to be there.
+    while ran(pid, measures).is_none() && Instant::now() < given_up {
+        sleep(Duration::from_millis(20));
+    }
     sleep(part);
     let first = ran(pid, measures);
     sleep(part);
@@ -280,7 +292,7 @@ fn together<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<Bin> {
     bins
 }
 
-fn of_case(name: &str, rounds: &[Round]) -> Result<Vec<Vec<String>>> {
+fn of_case(name: &str, rounds: &[Round]) -> Vec<Vec<String>> {
     let pooled = [
         together(rounds.iter().map(|round| &round.cyclictest)),
         together(rounds.iter().map(|round| &round.dwell)),
@@ -300,7 +312,7 @@ fn of_case(name: &str, rounds: &[Round]) -> Result<Vec<Vec<String>>> {
     };
     let costs = [mean(|round| &round.cyclictest), mean(|round| &round.dwell)];
     rows.push(row(name, "CPU a cycle", costs, rounds, |run| run.cpu_per_cycle_ns, Some(Goal::NotMore)));
-    Ok(rows)
+    rows
 }
 
 #[derive(Debug, Clone, Copy)]
