@@ -31,6 +31,10 @@ cargo xtask VERB
                                      dwell's memory over a long run at 100,000 events a second
   bench ladder [--rounds N] [--markdown] [--dwell FILE] [--dir DIR] [RUNG…]
                                      the ladder's rungs beside other ways to measure the same
+  bench loads [--rounds N] [--seconds N] [--markdown] [--dwell FILE] [LOAD…]
+                                     what loads get done, beside hackbench and stressapptest
+  bench wake [--rounds N] [--seconds N] [--cpu N] [--spikes] [--markdown] [--dwell FILE] [LOAD…]
+                                     wake-ups beside cyclictest
 ";
 
 fn main() -> ExitCode {

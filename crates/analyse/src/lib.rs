@@ -19,6 +19,7 @@ mod reason;
 mod sliced;
 mod split;
 mod surroundings;
+pub mod wake;
 
 use calls::Arch;
 use code::Code;

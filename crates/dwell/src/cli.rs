@@ -1,11 +1,17 @@
 //! The command line: what may be said, and how it is explained.
 
+mod load;
+mod wake;
+
 use analyse::extrapolate::Work;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub(crate) use load::{LoadArgs, load};
+use loads::spec::bytes as size;
 use observe::{Choice, GivenLink, MaxOverhead, Rate, Watching};
 use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+pub(crate) use wake::{Cpus, WakeArgs};
 
 /// Where did the wall clock go?
 #[derive(Debug, Parser)]
@@ -21,7 +27,9 @@ pub(crate) enum Verb {
     Attach(AttachArgs),
     Show(ShowArgs),
     Ladder(LadderArgs),
+    Wake(WakeArgs),
     Diff(DiffArgs),
+    Load(LoadArgs),
 }
 
 /// Run a program and say where its wall-clock time went
@@ -189,19 +197,24 @@ pub(crate) struct LadderArgs {
 /// Compare two kept results
 ///
 /// Two ladders that `dwell ladder --json` wrote: each rung's two medians, their ratio with its 95 % interval, and whether B
-/// is faster, slower, the same, or whether that is undecided. In what else they differ is said. The page goes to standard
-/// output. Pictures have B's bars with A's medians upon them.
+/// is faster, slower, the same, or whether that is undecided. Pictures have B's bars with A's medians upon them.
+///
+/// Two results of `dwell wake --json`, or two sheets, case by case: percentiles with their 95 % intervals, the latest wake-ups, and
+/// whether B is earlier, later, the same, or whether that is undecided. In place of either may stand what another tool wrote:
+/// cyclictest (--json, -q, -h, --histfile), jitterdebugger, rtla timerlat hist and top, rtla osnoise hist.
+///
+/// In what else they differ is said. The page goes to standard output.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  dwell diff before.json after.json\n  dwell diff --png both.png mine.json yours.json"
+    after_help = "Examples:\n  dwell diff before.json after.json\n  dwell diff --png both.png mine.json yours.json\n  dwell diff cyclictest-2019.txt today.json"
 )]
 pub(crate) struct DiffArgs {
     /// The first: the measure
-    #[arg(value_name = "A.json")]
+    #[arg(value_name = "A")]
     pub(crate) a: PathBuf,
 
     /// The second
-    #[arg(value_name = "B.json")]
+    #[arg(value_name = "B")]
     pub(crate) b: PathBuf,
 
     #[command(flatten)]
@@ -432,26 +445,6 @@ fn max_overhead(text: &str) -> Result<MaxOverhead, String> {
     }
 }
 
-/// `200M`, `1.5G`, `64KiB`, `1000`: bytes.
-fn size(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|char: char| char.is_ascii_alphabetic());
-    let unit = match text[digits.len()..].to_ascii_lowercase().trim_end_matches('b') {
-        "" => 1,
-        "k" => 1_000,
-        "m" => 1_000_000,
-        "g" => 1_000_000_000,
-        "ki" => 1 << 10,
-        "mi" => 1 << 20,
-        "gi" => 1_u64 << 30,
-        _ => return Err("not a size: try 200M or 1GiB".to_owned()),
-    };
-    let number: f64 = digits.parse().map_err(|_| "not a size: try 200M or 1GiB".to_owned())?;
-    if number < 0.0 || !number.is_finite() {
-        return Err("a size cannot be negative".to_owned());
-    }
-    Ok((number * unit as f64) as u64)
-}
-
 /// `eth0=10M`, `eth0=10M,half`: a link and what it can do.
 fn link(text: &str) -> Result<GivenLink, String> {
     let wrong = || "not a link: try eth0=10M or eth0=10M,half".to_owned();
@@ -562,17 +555,6 @@ mod tests {
             refused(&["attach", "--container", "3f2a91", "--service", "x"]).contains("cannot be used with")
         );
         assert!(Cli::try_parse_from(["dwell", "attach", "12", "nginx", "--for", "1s"]).is_ok());
-    }
-
-    #[test]
-    fn sizes_have_units() {
-        assert_eq!(size("1000"), Ok(1_000));
-        assert_eq!(size("200M"), Ok(200_000_000));
-        assert_eq!(size("1.5GB"), Ok(1_500_000_000));
-        assert_eq!(size("64KiB"), Ok(65_536));
-        for wrong in ["", "M", "-1", "10X", "1e400"] {
-            assert!(size(wrong).is_err(), "{wrong:?}");
-        }
     }
 
     #[test]

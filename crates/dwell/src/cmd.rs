@@ -5,6 +5,8 @@ pub(crate) mod count;
 pub(crate) mod diff;
 pub(crate) mod hits;
 pub(crate) mod ladder;
+pub(crate) mod load;
 mod results;
 pub(crate) mod run;
 pub(crate) mod show;
+pub(crate) mod wake;

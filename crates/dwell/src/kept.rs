@@ -40,6 +40,12 @@ pub(crate) fn costs() -> Seen<Costs> {
     }
 }
 
+/// Where a sheet that begins now is kept until it is done, unless somebody says where.
+pub(crate) fn sheet_path() -> Option<PathBuf> {
+    let now = sys::clock::rfc3339(sys::clock::unix_s()).replace(['-', ':'], "");
+    Some(directory()?.join("dwell").join(format!("sheet-{now}-{}.unfinished", std::process::id())))
+}
+
 /// The file of this host.
 fn path(cpu: &Seen<String>) -> Option<PathBuf> {
     // A container may have no number of its own; its name then stands for it.

@@ -30,7 +30,9 @@ fn main() -> ExitCode {
         Verb::Attach(args) => cmd::attach::attach(args),
         Verb::Show(args) => cmd::show::show(args),
         Verb::Ladder(args) => cmd::ladder::ladder(&args),
+        Verb::Wake(args) => cmd::wake::wake(&args),
         Verb::Diff(args) => cmd::diff::diff(&args),
+        Verb::Load(args) => cmd::load::load(&args),
     });
     match done {
         Ok(Ok(status)) => ExitCode::from(status),

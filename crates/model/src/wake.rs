@@ -5,6 +5,7 @@
 //! concludes nothing: percentiles, warnings, causes and the verdict are made of it by `analyse`. Names and units are a
 //! public contract, described by `docs/schema/dwell.wake.1.json`: fields are added, not renamed.
 
+pub mod diff;
 pub mod environment;
 pub mod load;
 pub mod sheet;
@@ -187,6 +188,9 @@ pub struct Measurements {
     pub loads: Vec<LoadDone>,
     /// What the kernel did around the latest wake-ups; or why that is not known.
     pub spikes: Seen<Vec<SpikeSeen>>,
+    /// What else could not be done or seen: sentences without a full stop.
+    #[serde(default)]
+    pub limits: Vec<String>,
     /// Somebody ended it early.
     pub interrupted: bool,
 }
@@ -198,8 +202,8 @@ pub struct Wakes {
     pub cpu: Option<u32>,
     /// Wake-ups.
     pub cycles: u64,
-    /// Periods that went by unseen.
-    pub missed: u64,
+    /// Periods that went by unseen. Itself unseen in results of tools that do not count them.
+    pub missed: Seen<u64>,
     /// The earliest.
     pub min_ns: Seen<Ns>,
     /// Mean.

@@ -39,7 +39,7 @@ pub(crate) fn cpus(roots: Roots<'_>) -> Vec<u32> {
 }
 
 /// `0-2,5`, as the kernel writes lists of processors.
-fn parse_list(list: &str) -> Vec<u32> {
+pub(crate) fn parse_list(list: &str) -> Vec<u32> {
     let range = |range: &str| {
         let (from, to) = range.split_once('-').unwrap_or((range, range));
         Some(from.parse::<u32>().ok()?..=to.parse::<u32>().ok()?)

@@ -4,8 +4,6 @@ mod axis;
 mod beside;
 mod diff;
 mod picture;
-mod raster;
-mod svg;
 
 use crate::Look;
 use crate::clean::width;
@@ -54,12 +52,12 @@ fn joined(parts: &[Vec<Line>]) -> String {
 
 /// The ladder as a picture, with `others` marked on it: an SVG document.
 pub fn svg(ladder: &Ladder, others: &[Beside]) -> String {
-    svg::draw(&picture::of(ladder, others))
+    crate::picture::svg(&picture::of(ladder, others))
 }
 
 /// The same picture as the bytes of a PNG file.
 pub fn png(ladder: &Ladder, others: &[Beside]) -> Vec<u8> {
-    raster::draw(&picture::of(ladder, others))
+    crate::picture::png(&picture::of(ladder, others))
 }
 
 /// A latency: `0.27 ns`, `98.4 ns`, `1.23 us`.

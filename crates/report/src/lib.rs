@@ -10,11 +10,14 @@ pub mod hits;
 mod json;
 pub mod ladder;
 pub mod listing;
+pub mod load;
 mod page;
 mod paint;
+mod picture;
 pub mod profile;
 mod table;
 pub mod units;
+pub mod wake;
 
 pub use clean::clean;
 pub use json::json;

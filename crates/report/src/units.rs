@@ -24,6 +24,23 @@ pub fn duration_precise(ns: Ns) -> String {
     rounded(ns, 4)
 }
 
+/// A duration that somebody chose, as they would write it: `200 us`, `1.5 s`, `1 h`. What has no short form is rounded.
+pub fn exact(ns: Ns) -> String {
+    for (length, unit, _) in TIME.into_iter().rev().filter(|(length, ..)| u128::from(ns) >= *length) {
+        let hundredths = u128::from(ns) * 100;
+        if !hundredths.is_multiple_of(length) {
+            continue;
+        }
+        let (whole, rest) = (hundredths / length / 100, hundredths / length % 100);
+        // 2,000 s would be 0.56 h and a bit: a unit that the figure is many of is as good as none.
+        if whole < 10_000 {
+            let text = format!("{}.{rest:02}", count_wide(whole));
+            return format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'));
+        }
+    }
+    duration(ns)
+}
+
 /// `ns` with so many significant digits in the largest unit that keeps a digit before the point. Rounding may
 /// carry into the next unit: 999 999 ns is `1.00 ms`, never `1000 us`.
 fn rounded(ns: Ns, digits: usize) -> String {
@@ -161,6 +178,16 @@ pub fn three_digits(figure: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn chosen_durations_are_said_as_chosen() {
+        let said = |ns: Ns| exact(ns);
+        let all = [200_000, 1_000_000, 1_500_000_000, 2_000_000_000_000, 3_600_000_000_000, 125_000, 1, 0];
+        let expected = ["200 us", "1 ms", "1.5 s", "2,000 s", "1 h", "125 us", "1 ns", "0 ns"];
+        assert_eq!(all.map(said), expected);
+        assert_eq!(exact(1_234_567_890_123), "20.6 min");
+        assert_eq!(exact(90_000_000_000), "1.5 min");
+    }
 
     #[test]
     fn durations_keep_three_digits_and_carry_into_the_next_unit() {

@@ -9,13 +9,15 @@
 //! because their encoding names neither; what is new is a new variant at the end. The header and the trailer
 //! are JSON and may get fields, with a default. Block kinds that a reader does not know are passed over.
 //!
-//! The last ladder of a host is kept as well, in a file of its own (see [`ladder`]).
+//! The last ladder of a host is kept as well, in a file of its own (see [`ladder`]), and a sheet of wake-ups while it is
+//! measured (see [`unfinished`]).
 //!
 //! This crate looks into events for their time only, and analyses nothing.
 
 mod block;
 pub mod ladder;
 mod reader;
+pub mod unfinished;
 mod writer;
 
 pub use reader::{End, Incomplete, Notice, Reader};

@@ -1,12 +1,14 @@
 //! `cargo xtask bench`: what being watched costs a program, by dwell and by the tools people use today;
 //! how long dwell's own end takes; its memory over a long run (`memory`); and its ladder beside other ways to measure the same
-//! (`ladder`).
+//! (`ladder`), its measurement of wake-ups beside cyclictest (`wake`), and
+//! what its loads get done beside hackbench and stressapptest (`loads`).
 //!
 //! Every round runs each tool once, in an order that turns from round to round, and each ratio is to the bare run of the
 //! same round: what drifts on the machine drifts for both. A second bare run shows how much of a ratio is noise.
 
 mod big;
 mod ladder;
+mod loads;
 mod made;
 mod measure;
 mod memory;
@@ -15,6 +17,7 @@ mod program;
 mod rivals;
 mod table;
 mod tool;
+mod wake;
 
 use crate::shell::{cargo, output, program as shell_program, run as run_shown, target};
 use anyhow::{Context, Result, bail};
@@ -56,6 +59,12 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     }
     if let ["ladder", rest @ ..] = arguments {
         return ladder::run(rest);
+    }
+    if let ["loads", rest @ ..] = arguments {
+        return loads::run(rest);
+    }
+    if let ["wake", rest @ ..] = arguments {
+        return wake::run(rest);
     }
     let options = options(arguments)?;
     let place = install(options.dwell.as_deref())?;

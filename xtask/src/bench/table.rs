@@ -9,17 +9,17 @@ use std::fmt::Write;
 
 /// A median and the interval around it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Middle {
-    median: f64,
-    lo: f64,
-    hi: f64,
+pub(super) struct Middle {
+    pub(super) median: f64,
+    pub(super) lo: f64,
+    pub(super) hi: f64,
     n: usize,
 }
 
 impl Middle {
     /// The interval holds the true median with at least 95 % (order statistics, no assumption on the shape); with fewer
     /// than six values it is the smallest and the largest.
-    fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub(super) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);
         let n = values.len();

@@ -1,7 +1,26 @@
 //! What a machine is made to do while its wake-ups are measured, and what came of it.
 
 use crate::Ns;
+use crate::recording::Host;
 use serde::{Deserialize, Serialize};
+
+/// The name of the promise that `dwell load --json` keeps.
+pub const SCHEMA_LOAD: &str = "dwell.load/1";
+
+/// One load that ran by itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadRun {
+    /// [`SCHEMA_LOAD`].
+    pub schema: String,
+    /// Where.
+    pub host: Host,
+    /// When it began: RFC 3339, UTC.
+    pub started_at: String,
+    /// What it did.
+    pub result: LoadDone,
+    /// Somebody ended it early.
+    pub interrupted: bool,
+}
 
 /// How senders reach receivers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

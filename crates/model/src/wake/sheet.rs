@@ -1,8 +1,9 @@
 //! A sheet: the same measurement under one load after the other.
 
-use super::Wakeups;
 use super::load::Load;
+use super::{Asked, Wakeups};
 use crate::Ns;
+use crate::recording::Host;
 use serde::{Deserialize, Serialize};
 
 /// The name of the promise.
@@ -31,4 +32,26 @@ pub struct Sheet {
     pub cases: Vec<Case>,
     /// What was measured, in the order of the cases; fewer where it was ended early.
     pub results: Vec<Wakeups>,
+}
+
+/// The name of what an unfinished sheet is kept as.
+pub const SCHEMA_UNFINISHED: &str = "dwell.wake-unfinished/1";
+
+/// A sheet that is being measured: what is needed to go on with it. Not a promise to others, and gone when the sheet is done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Unfinished {
+    /// [`SCHEMA_UNFINISHED`].
+    pub schema: String,
+    /// The version of dwell that measures.
+    pub recorder: String,
+    /// Where it is measured, and nowhere else.
+    pub host: Host,
+    /// What is asked for in each case, without its loads.
+    pub asked: Asked,
+    /// Idle states are left as they are.
+    pub idle_states: bool,
+    /// The kernel is not watched for what makes wake-ups late.
+    pub no_spikes: bool,
+    /// All cases, and the results of those that were measured to their end.
+    pub sheet: Sheet,
 }

@@ -53,8 +53,13 @@ pub enum Happened {
     IdleEnd,
     /// The measuring thread was moved here from another processor.
     Migrated(u32),
-    /// The measuring thread was stopped, or made to go on: job control or a tracer.
+    /// The measuring thread was stopped: job control or a tracer. It is until it is woken.
     Stopped,
+    /// From here on the kernel had to let the timer of the measuring thread expire: its time and its timer slack.
+    Due,
+    /// The hypervisor counted this much as given to others on this processor since the reading before, which may be
+    /// as old as the longest pause of the reader; in steps of `USER_HZ`, a hundredth of a second.
+    Stolen(Ns),
 }
 
 /// An event of the ring.
@@ -66,7 +71,7 @@ pub struct KernelEvent {
     pub happened: Happened,
 }
 
-/// A late wake-up as it was seen.
+/// A late wake-up as it was seen. All times are from the begin of the measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SpikeSeen {
     /// On which processor.
@@ -79,7 +84,9 @@ pub struct SpikeSeen {
     pub awake_ns: Ns,
     /// What the kernel did, in order, from a little before `expected_ns` on.
     pub events: Vec<KernelEvent>,
-    /// The stack of who had the processor when the thread was made runnable, innermost first.
+    /// The kernel's stack of who had the processor when the thread was made runnable late; where that was in time and the
+    /// thread got the processor late, as they gave it up. Innermost first. Absent when the processor idled, or nothing
+    /// was late in the kernel's eyes.
     pub stack: Seen<Vec<String>>,
     /// Why events are missing, where they are.
     pub lost: Option<String>,
@@ -99,9 +106,12 @@ pub enum Cause {
     Interrupt,
     /// Work put off by interrupts.
     Softirq,
-    /// The timer's own interrupt, up to the wake-up.
+    /// The timer's own interrupt.
     TimerInterrupt,
-    /// Another task ran that this one may not preempt: its priority is not lower.
+    /// The thread allows its timer to be that late (`SCHED_OTHER`): prctl(2), `PR_SET_TIMERSLACK`.
+    TimerSlack,
+    /// Another task ran that this one may not preempt, since its priority is not lower; or that the scheduler chose
+    /// although this one was runnable (it was out of its time: throttled).
     Task,
     /// A task of lower priority ran on: preemption was off, or the kernel is not preemptible there.
     PreemptionOff,
@@ -113,7 +123,7 @@ pub enum Cause {
     Stopped,
     /// From the switch to the thread's reading of the clock.
     ReturnToUser,
-    /// Nothing seen tells.
+    /// Nothing seen tells: firmware, the hypervisor, the thread itself.
     Unexplained,
 }
 
@@ -143,6 +153,6 @@ pub struct Spike {
     pub who: Option<String>,
     /// They sum to `ns`, in the order of time.
     pub shares: Vec<Share>,
-    /// Who had the processor when the thread was made runnable, innermost first, named.
+    /// As in [`SpikeSeen`].
     pub stack: Seen<Vec<String>>,
 }

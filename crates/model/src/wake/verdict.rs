@@ -12,17 +12,32 @@ pub struct Deadline {
     pub margin: f64,
     /// How sure the answer shall be: 0.95.
     pub confidence: f64,
+    /// How rare a late wake-up must be known to be for an answer of [`Answer::Pass`]: less than one in so long on a processor.
+    /// What no test of finite length can show is that there is none.
+    #[serde(default = "one_hour")]
+    pub one_in_ns: Ns,
+}
+
+impl Deadline {
+    /// The rarity where none is asked for.
+    pub const ONE_IN_NS: Ns = 3_600_000_000_000;
+}
+
+fn one_hour() -> Ns {
+    Deadline::ONE_IN_NS
 }
 
 /// The answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// Nothing seen speaks against it, and enough was seen.
+    /// Nothing seen speaks against it, and enough was seen: no wake-up was later than the deadline less its margin, at the
+    /// confidence asked for such ones are rarer than [`Deadline::one_in_ns`] says, and the maximum expected of ten times the run is
+    /// within the deadline (where the data allow to expect one).
     Pass,
     /// A wake-up was later than the deadline less its margin.
     Fail,
-    /// Nothing was too late, but too little was seen to be so sure.
+    /// Nothing was too late, but too little was seen to be so sure, or a longer run is expected to see one.
     Undecided,
 }
 
@@ -31,7 +46,7 @@ pub enum Answer {
 pub struct Extreme {
     /// The run that it speaks of.
     pub for_ns: Ns,
-    /// The estimate, and its interval at the deadline's confidence.
+    /// Its latest wake-up is as likely earlier as later than this; the interval holds it at the deadline's confidence.
     pub max_ns: Ns,
     /// Low end.
     pub lo_ns: Ns,
@@ -54,13 +69,35 @@ pub struct Verdict {
     pub cycles: u64,
     /// Wake-ups later than the limit.
     pub beyond: u64,
-    /// At most this part of all wake-ups is later than the limit, at the confidence asked for: about 3 by the number of
-    /// clean cycles for 95 %.
+    /// At most this part of all wake-ups is later than the limit, at the confidence asked for, on the processor of which
+    /// least is known: about 3 by the number of its clean cycles for 95 %.
     pub exceedance_bound: f64,
     /// The same as time: one too late in so long, at most, on one processor at this interval.
     pub one_in_ns: Ns,
     /// The latest that ten times as long a run would see; unseen where the data do not allow an estimate, with the reason.
     pub extreme: Seen<Extreme>,
-    /// How much longer to run for an answer; absent where there is one.
+    /// How much longer to run for an answer, if nothing will be late; absent where there is one, unseen where longer will not do.
     pub run_more_ns: Seen<Ns>,
+    /// Each processor by itself; the answer to all is no better than the worst of them.
+    #[serde(default)]
+    pub of_processor: Vec<OfProcessor>,
+}
+
+/// What holds of one processor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OfProcessor {
+    /// Which.
+    pub cpu: Option<u32>,
+    /// By what was counted on it; what a longer run is expected to see is said of all together.
+    pub answer: Answer,
+    /// Wake-ups that were seen.
+    pub cycles: u64,
+    /// Wake-ups later than the limit.
+    pub beyond: u64,
+    /// The latest.
+    pub max_ns: Seen<Ns>,
+    /// At most this part of its wake-ups is later than the limit, at the confidence asked for.
+    pub exceedance_bound: f64,
+    /// The same as time.
+    pub one_in_ns: Ns,
 }

@@ -1,17 +1,16 @@
-//! The ladder as a picture: shapes with places and colours, which [`super::svg`] and [`super::raster`] draw alike.
+//! The ladder as a picture.
 
 use super::{beside, latency, range, rate};
 use crate::Look;
 use crate::clean;
+use crate::picture::{
+    Anchor, BLACK, BLUE, CHAR, FAINT, GRID, INK, MARGIN, ORANGE, OTHERS, Picture, ROW, Shape, folded,
+};
 use crate::units;
 use model::Seen;
 use model::ladder::beside::Beside;
 use model::ladder::{Curve, Ladder, Rung, Verdict};
 
-/// Pixels: a character, a line of text, the margin.
-pub(super) const CHAR: i32 = 8;
-pub(super) const ROW: i32 = 22;
-const MARGIN: i32 = 24;
 /// Where the axis begins and how wide a power of ten is.
 const AXIS_X: i32 = 200;
 const DECADE: i32 = 78;
@@ -19,69 +18,14 @@ const DECADE: i32 = 78;
 const FIGURES: i32 = 330;
 const CURVE_HEIGHT: i32 = 300;
 const BAR: i32 = 12;
-/// Longest text that is drawn; what is longer ends in dots.
-const TEXT_MOST: usize = 120;
 
 const LABELS: [&str; 11] =
     ["0.1 ns", "1 ns", "10 ns", "100 ns", "1 us", "10 us", "100 us", "1 ms", "10 ms", "100 ms", "1 s"];
 
-/// Colours as 0xRRGGBB; of the bars two that colour-blind eyes tell apart too (Okabe and Ito).
-pub(super) const PAPER: u32 = 0xff_ff_ff;
-const INK: u32 = 0x22_22_22;
-const FAINT: u32 = 0x77_77_77;
-const GRID: u32 = 0xdd_dd_dd;
-const BLUE: u32 = 0x00_72_b2;
-const ORANGE: u32 = 0xd5_5e_00;
-/// Of textbook figures, and of others by their turn: from the same set.
-const BLACK: u32 = 0x00_00_00;
-const OTHERS: [u32; 5] = [0xe6_9f_00, 0x00_9e_73, 0xcc_79_a7, 0x56_b4_e9, 0xa0_90_00];
-
-/// What a text's place is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Anchor {
-    Start,
-    Middle,
-    End,
-}
-
-/// One thing to draw.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Shape {
-    Rect {
-        x: i32,
-        y: i32,
-        width: i32,
-        height: i32,
-        colour: u32,
-    },
-    Line {
-        points: Vec<(i32, i32)>,
-        colour: u32,
-        width: u32,
-    },
-    /// `y` is the base line. The text is clean and ASCII.
-    Text {
-        x: i32,
-        y: i32,
-        anchor: Anchor,
-        bold: bool,
-        colour: u32,
-        text: String,
-    },
-}
-
-/// Shapes and the size of the paper.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Picture {
-    pub(super) width: i32,
-    pub(super) height: i32,
-    pub(super) shapes: Vec<Shape>,
-}
-
 /// The picture of a ladder, with the figures of others as strokes upon its bars.
 pub(super) fn of(ladder: &Ladder, others: &[Beside]) -> Picture {
     let width = AXIS_X + DECADE * 10 + FIGURES + MARGIN;
-    let mut picture = Picture { width, height: MARGIN, shapes: Vec::new() };
+    let mut picture = Picture::new(width);
     picture.head(ladder);
     let rungs: Vec<_> = ladder.rungs.iter().filter(|rung| rung.ns.value().is_some()).collect();
     if !rungs.is_empty() {
@@ -111,28 +55,7 @@ fn colour_of(at: usize, other: &Beside) -> u32 {
     if other.textbook { BLACK } else { OTHERS[at % OTHERS.len()] }
 }
 
-/// A text in lines that fit, at most three.
-fn folded(text: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in clean(text, false).split(' ') {
-        let last = lines.len() - 1;
-        if lines[last].len() + word.len() + 1 > TEXT_MOST && !lines[last].is_empty() {
-            lines.push(String::new());
-        }
-        let last = lines.len() - 1;
-        let gap = if lines[last].is_empty() { "" } else { " " };
-        lines[last] += &format!("{gap}{word}");
-    }
-    lines.truncate(3);
-    lines
-}
-
 impl Picture {
-    fn text(&mut self, x: i32, y: i32, anchor: Anchor, bold: bool, colour: u32, text: &str) {
-        let text = crate::clean::fit(&clean(text, false), TEXT_MOST, false);
-        self.shapes.push(Shape::Text { x, y, anchor, bold, colour, text });
-    }
-
     fn head(&mut self, ladder: &Ladder) {
         let host = &ladder.host;
         let cpu = ladder.machine.cpu.value().map_or("a processor without a name", String::as_str);
@@ -231,7 +154,7 @@ impl Picture {
             let (y, colour) = (self.height, colour_of(at, other));
             let x = MARGIN + CHAR;
             self.shapes.push(Shape::Line { points: vec![(x, y - BAR), (x, y + 2)], colour, width: 3 });
-            for (row, line) in folded(&format!("{}: {}", other.name, other.source)).iter().enumerate() {
+            for (row, line) in folded(&format!("{}: {}", other.name, other.source), 3).iter().enumerate() {
                 self.height += if row > 0 { ROW } else { 0 };
                 self.text(x + 2 * CHAR, self.height, Anchor::Start, false, INK, line);
             }

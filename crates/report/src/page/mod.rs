@@ -7,7 +7,7 @@ mod coverage;
 mod evidence;
 mod headline;
 mod peers;
-mod phases;
+pub(crate) mod phases;
 mod places;
 mod surroundings;
 mod threads;

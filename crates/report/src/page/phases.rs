@@ -76,7 +76,7 @@ fn stack(column: &[Ns], order: &[State], levels: usize) -> Vec<State> {
 }
 
 /// Ticks at round times, and the end of the wall at the right edge.
-fn axis(wall_ns: Ns, look: Look) -> Line {
+pub(crate) fn axis(wall_ns: Ns, look: Look) -> Line {
     let room = look.columns();
     let tick = if look.unicode { "╵" } else { "'" };
     let mut line = Line::new(look).add(Ink::Dim, &format!("{tick}0"));
@@ -102,7 +102,7 @@ fn axis(wall_ns: Ns, look: Look) -> Line {
 
 /// The smallest of 1, 2, 5 times a power of ten that cuts `wall_ns` into at most `most` pieces; from a minute
 /// on, of the minutes and hours that clocks have.
-fn round_step(wall_ns: Ns, most: u64) -> Ns {
+pub(crate) fn round_step(wall_ns: Ns, most: u64) -> Ns {
     const SECOND: Ns = 1_000_000_000;
     let least = wall_ns.div_ceil(most.max(1)).max(1);
     if least > 50 * SECOND {

@@ -1,16 +1,16 @@
 //! A picture as PNG, drawn with fonts of pixels: no font of the system is needed, and all machines draw the same.
 
-use super::picture::{Anchor, CHAR, PAPER, Picture, Shape};
+use super::{Anchor, CHAR, PAPER, Picture, Shape};
 use embedded_graphics::mono_font::MonoTextStyle;
 use embedded_graphics::mono_font::ascii::{FONT_8X13, FONT_8X13_BOLD};
 use embedded_graphics::pixelcolor::Rgb888;
 use embedded_graphics::prelude::*;
-use embedded_graphics::primitives::{Polyline, PrimitiveStyle, Rectangle};
+use embedded_graphics::primitives::{Line, PrimitiveStyle, Rectangle};
 use embedded_graphics::text::Text;
 use std::convert::Infallible;
 
 /// The picture as the bytes of a PNG file.
-pub(super) fn draw(picture: &Picture) -> Vec<u8> {
+pub(crate) fn draw(picture: &Picture) -> Vec<u8> {
     let mut canvas = Canvas::new(picture.width.max(1) as u32, picture.height.max(1) as u32);
     for shape in &picture.shapes {
         canvas.shape(shape);
@@ -44,10 +44,8 @@ impl Canvas {
                 Rectangle::new(Point::new(*x, *y), size).into_styled(style).draw(self)
             }
             Shape::Line { points, colour: stroke, width } => {
-                let points: Vec<_> = points.iter().map(|(x, y)| Point::new(*x, *y)).collect();
-                Polyline::new(&points)
-                    .into_styled(PrimitiveStyle::with_stroke(colour(*stroke), *width))
-                    .draw(self)
+                let mut ends = points.windows(2);
+                ends.try_for_each(|ends| self.segment(ends[0], ends[1], colour(*stroke), *width))
             }
             Shape::Text { x, y, anchor, bold, colour: fill, text } => {
                 let wide = text.len() as i32 * CHAR;
@@ -62,6 +60,24 @@ impl Canvas {
                     .map(drop)
             }
         };
+    }
+
+    /// From one point of a line to the next. Each is drawn alone: a polyline's joints overflow where it is long and nearly straight.
+    fn segment(
+        &mut self,
+        from: (i32, i32),
+        to: (i32, i32),
+        stroke: Rgb888,
+        width: u32,
+    ) -> Result<(), Infallible> {
+        if from.0 != to.0 && from.1 != to.1 {
+            let line = Line::new(Point::new(from.0, from.1), Point::new(to.0, to.1));
+            return line.into_styled(PrimitiveStyle::with_stroke(stroke, width)).draw(self);
+        }
+        let half = width as i32 / 2;
+        let corner = Point::new(from.0.min(to.0) - half, from.1.min(to.1) - half);
+        let size = Size::new(from.0.abs_diff(to.0) + width, from.1.abs_diff(to.1) + width);
+        Rectangle::new(corner, size).into_styled(PrimitiveStyle::with_fill(stroke)).draw(self)
     }
 
     fn png(&self) -> Vec<u8> {

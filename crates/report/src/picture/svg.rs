@@ -1,10 +1,10 @@
 //! A picture as SVG: standalone, no scripts, nothing from elsewhere.
 
-use super::picture::{Anchor, PAPER, Picture, Shape};
+use super::{Anchor, PAPER, Picture, Shape};
 use std::fmt::Write;
 
 /// The picture as an SVG document.
-pub(super) fn draw(picture: &Picture) -> String {
+pub(crate) fn draw(picture: &Picture) -> String {
     let (width, height) = (picture.width, picture.height);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \

@@ -1,0 +1,154 @@
+//! From what the measuring threads counted to what may be said of it: percentiles, what qualifies them, the causes of the
+//! latest wake-ups, the verdict.
+
+mod comparable;
+mod diff;
+pub mod import;
+mod limits;
+mod spikes;
+mod verdict;
+mod words;
+
+pub use comparable::{comparable, comparable_sheet};
+pub use diff::diff;
+pub use spikes::spike;
+
+use model::wake::{Bin, Block, Measurements, Mode, SCHEMA_WAKE, Settings, ThreadMeasured, Wakes, Wakeups};
+use model::{Ns, Seen};
+use std::collections::BTreeMap;
+
+/// What follows from what was measured.
+pub fn wakeups(measured: &Measurements) -> Wakeups {
+    let mode = measured.asked.mode;
+    let threads: Vec<Wakes> = measured.threads.iter().map(|thread| of_thread(thread, mode)).collect();
+    let all = together(&measured.threads, mode);
+    Wakeups {
+        schema: SCHEMA_WAKE.to_owned(),
+        host: measured.host.clone(),
+        environment: measured.environment.clone(),
+        started_at: measured.started_at.clone(),
+        took_ns: measured.took_ns,
+        settings: Settings {
+            asked: measured.asked.clone(),
+            in_force: measured.threads.iter().map(|thread| thread.in_force.clone()).collect(),
+        },
+        limits: limits::limits(measured, &all),
+        loads: measured.loads.clone(),
+        verdict: verdict::verdict(measured, &all, &threads),
+        all,
+        threads,
+        spikes: spikes::spikes(measured),
+        interrupted: measured.interrupted,
+    }
+}
+
+fn of_thread(thread: &ThreadMeasured, mode: Mode) -> Wakes {
+    let mut wakes = figures(thread.histogram.clone(), thread.min_ns, thread.max_ns, thread.sum_ns);
+    wakes.cpu = Some(thread.cpu);
+    wakes.missed = Seen::Value(thread.missed);
+    wakes.timeline = thread.blocks.clone();
+    if wakes.cycles > 0 {
+        wakes.max_at_ns = Seen::Value(thread.max_at_ns);
+        wakes.cpu_per_cycle_ns = cost(thread.cpu_ns, wakes.cycles, mode);
+    }
+    wakes
+}
+
+/// All threads as one.
+fn together(threads: &[ThreadMeasured], mode: Mode) -> Wakes {
+    let woken = || threads.iter().filter(|thread| thread.cycles > 0);
+    let latest = woken().max_by_key(|thread| thread.max_ns);
+    let mut wakes = figures(
+        merged(threads.iter().map(|thread| &thread.histogram[..])),
+        woken().map(|thread| thread.min_ns).min().unwrap_or(0),
+        latest.map_or(0, |thread| thread.max_ns),
+        threads.iter().map(|thread| thread.sum_ns).sum(),
+    );
+    wakes.missed = Seen::Value(threads.iter().map(|thread| thread.missed).sum());
+    wakes.timeline = timeline(threads.iter().map(|thread| &thread.blocks[..]));
+    if let Some(latest) = latest {
+        wakes.max_at_ns = Seen::Value(latest.max_at_ns);
+        let cpu_ns = threads.iter().map(|thread| thread.cpu_ns).sum();
+        wakes.cpu_per_cycle_ns = cost(cpu_ns, wakes.cycles, mode);
+    }
+    wakes
+}
+
+fn cost(cpu_ns: Ns, cycles: u64, mode: Mode) -> Seen<Ns> {
+    match mode {
+        Mode::Timer => Seen::Value(cpu_ns / cycles),
+        // It takes all there is.
+        Mode::Gap => Seen::Absent,
+    }
+}
+
+/// Histograms added up.
+pub(crate) fn merged<'a>(histograms: impl Iterator<Item = &'a [Bin]>) -> Vec<Bin> {
+    let mut counts: BTreeMap<(Ns, Ns), u64> = BTreeMap::new();
+    for bin in histograms.flatten() {
+        *counts.entry((bin.from_ns, bin.to_ns)).or_default() += bin.count;
+    }
+    counts.into_iter().map(|((from_ns, to_ns), count)| Bin { from_ns, to_ns, count }).collect()
+}
+
+/// The latest of all threads in each stretch.
+fn timeline<'a>(blocks: impl Iterator<Item = &'a [Block]>) -> Vec<Block> {
+    let mut all: BTreeMap<Ns, Block> = BTreeMap::new();
+    for block in blocks.flatten() {
+        let sum = all.entry(block.at_ns).or_insert(Block { cycles: 0, max_ns: 0, ..*block });
+        sum.cycles += block.cycles;
+        sum.max_ns = sum.max_ns.max(block.max_ns);
+    }
+    all.into_values().collect()
+}
+
+/// What follows from a histogram and the three figures that were counted exactly.
+pub(crate) fn figures(histogram: Vec<Bin>, min_ns: Ns, max_ns: Ns, sum_ns: Ns) -> Wakes {
+    const NONE: &str = "no wake-up was seen";
+    let cycles: u64 = histogram.iter().map(|bin| bin.count).sum();
+    let exact = |ns: Ns| if cycles > 0 { Seen::Value(ns) } else { Seen::unseen(NONE) };
+    let at = |one_in: u64| {
+        if cycles < one_in {
+            let wanted = words::count(one_in);
+            return Seen::unseen(format!(
+                "{} wake-ups were seen, and it takes {wanted}",
+                words::count(cycles)
+            ));
+        }
+        Seen::Value(percentile(&histogram, cycles, one_in).clamp(min_ns, max_ns))
+    };
+    Wakes {
+        cpu: None,
+        cycles,
+        missed: Seen::unseen("it was not counted"),
+        min_ns: exact(min_ns),
+        avg_ns: exact(sum_ns / cycles.max(1)),
+        p50_ns: at(2),
+        p99_ns: at(100),
+        p999_ns: at(1_000),
+        p9999_ns: at(10_000),
+        p99999_ns: at(100_000),
+        p999999_ns: at(1_000_000),
+        max_ns: exact(max_ns),
+        max_at_ns: Seen::unseen(NONE),
+        timeline: Vec::new(),
+        cpu_per_cycle_ns: Seen::unseen(NONE),
+        histogram,
+    }
+}
+
+/// The smallest value that all but one in `one_in` are not above (R. J. Hyndman, Y. Fan, "Sample quantiles in statistical
+/// packages", 1996, their definition 1), as the middle of its bin.
+fn percentile(histogram: &[Bin], cycles: u64, one_in: u64) -> Ns {
+    // Rounded down: `cycles / one_in` values may be above.
+    let rank = cycles - cycles / one_in;
+    let mut upto = 0;
+    let bin = histogram.iter().find(|bin| {
+        upto += bin.count;
+        upto >= rank
+    });
+    bin.or(histogram.last()).map_or(0, |bin| bin.from_ns + (bin.to_ns - bin.from_ns).saturating_sub(1) / 2)
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

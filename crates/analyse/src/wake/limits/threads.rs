@@ -1,0 +1,196 @@
+//! What the measuring threads were refused, and what they could not see.
+
+use super::by_sentence;
+use crate::wake::words::{count, duration, processors};
+use model::Seen;
+use model::wake::{Measurements, Mode, Policy, ThreadMeasured, Wakes};
+
+/// A thread that takes this much of the time that real-time threads may have is about to be stopped for the rest of it.
+const OF_RUNTIME: f64 = 0.9;
+
+pub(super) fn limits(measured: &Measurements, all: &Wakes) -> Vec<String> {
+    let mut limits = refused(measured);
+    limits.extend(policy(measured));
+    limits.extend(affinity(measured));
+    limits.extend(memory(measured));
+    limits.extend(slack(measured));
+    limits.extend(throttling(measured));
+    limits.extend(cgroup(measured));
+    limits.extend(housekeeping(measured));
+    limits.extend(resolution(measured));
+    limits.extend(missed(measured, all));
+    limits.extend(mismatches(measured));
+    limits.extend(early(measured));
+    limits
+}
+
+fn said_by(
+    measured: &Measurements,
+    of: impl Fn(&ThreadMeasured) -> Option<String>,
+) -> Vec<(Vec<u32>, String)> {
+    by_sentence(measured.threads.iter().filter_map(|thread| Some((thread.cpu, of(thread)?))))
+}
+
+/// What was refused: on all of them it needs no numbers.
+fn refused(measured: &Measurements) -> Vec<String> {
+    let each = measured
+        .threads
+        .iter()
+        .flat_map(|thread| thread.in_force.refused.iter().map(|sentence| (thread.cpu, sentence.clone())));
+    let whole = |(cpus, sentence): (Vec<u32>, String)| {
+        if cpus.len() == measured.threads.len() {
+            sentence
+        } else {
+            format!("{}: {sentence}", processors(&cpus))
+        }
+    };
+    by_sentence(each).into_iter().map(whole).collect()
+}
+
+fn policy(measured: &Measurements) -> Vec<String> {
+    let asked = measured.asked.policy;
+    let differs = said_by(measured, |thread| {
+        let in_force = thread.in_force.policy;
+        // The slack of the others is said by itself.
+        let same = in_force == asked || matches!((in_force, asked), (Policy::Other(_), Policy::Other(_)));
+        (!same).then(|| name(in_force))
+    });
+    let sentence = |(cpus, in_force): (Vec<u32>, String)| {
+        format!("{} measured under {in_force}, not under {}", processors(&cpus), name(asked))
+    };
+    differs.into_iter().map(sentence).collect()
+}
+
+/// As sched(7) names it.
+pub(crate) fn name(policy: Policy) -> String {
+    match policy {
+        Policy::Fifo(priority) => format!("SCHED_FIFO at priority {priority}"),
+        Policy::Rr(priority) => format!("SCHED_RR at priority {priority}"),
+        Policy::Other(_) => "SCHED_OTHER".to_owned(),
+        Policy::Deadline { runtime_ns, period_ns, .. } => {
+            format!("SCHED_DEADLINE with {} in {}", duration(runtime_ns), duration(period_ns))
+        }
+    }
+}
+
+fn affinity(measured: &Measurements) -> Vec<String> {
+    let free = said_by(measured, |thread| {
+        let bound = thread.in_force.cpus == [thread.cpu];
+        // The kernel refuses to bind them, unless the processor is a root domain of its own.
+        let deadline = matches!(thread.in_force.policy, Policy::Deadline { .. });
+        (!bound).then(|| if deadline { " (SCHED_DEADLINE takes no affinity)" } else { "" }.to_owned())
+    });
+    let sentence = |(cpus, why): (Vec<u32>, String)| {
+        format!("the threads of {} were free to move{why}", processors(&cpus))
+    };
+    free.into_iter().map(sentence).collect()
+}
+
+fn memory(measured: &Measurements) -> Option<String> {
+    let none = |thread: &ThreadMeasured| thread.in_force.locked_bytes == 0;
+    (!measured.threads.is_empty() && measured.threads.iter().all(none)).then(|| {
+        "memory was not locked: a page that the kernel took back would have to be read first\ntry: ulimit -l unlimited"
+            .to_owned()
+    })
+}
+
+fn slack(measured: &Measurements) -> Vec<String> {
+    let slack = said_by(measured, |thread| match thread.in_force.policy {
+        Policy::Other(slack_ns) => Some(duration(slack_ns)),
+        _ => None,
+    });
+    let sentence = |(cpus, slack): (Vec<u32>, String)| {
+        format!(
+            "{} measured under SCHED_OTHER with a timer slack of {slack}: that much of each lateness may be the kernel's \
+             waiting for a better moment",
+            processors(&cpus)
+        )
+    };
+    slack.into_iter().map(sentence).collect()
+}
+
+/// Real-time threads that take too much are stopped by the kernel, and that looks like latency.
+fn throttling(measured: &Measurements) -> Option<String> {
+    let Seen::Value((runtime_us, period_us)) = measured.environment.rt_runtime_us else { return None };
+    if runtime_us < 0 || runtime_us >= period_us || measured.took_ns == 0 {
+        return None;
+    }
+    let most = runtime_us as f64 / period_us as f64 * OF_RUNTIME;
+    let meets = |thread: &ThreadMeasured| {
+        matches!(thread.in_force.policy, Policy::Fifo(_) | Policy::Rr(_))
+            && (measured.asked.mode == Mode::Gap || thread.cpu_ns as f64 > measured.took_ns as f64 * most)
+    };
+    let cpus: Vec<u32> =
+        measured.threads.iter().filter(|thread| meets(thread)).map(|thread| thread.cpu).collect();
+    (!cpus.is_empty()).then(|| {
+        format!(
+            "real-time threads may run for {} in {}, and the measurement itself takes nearly all of {}: gaps may be the \
+             kernel's making room for others\ntry: sysctl kernel.sched_rt_runtime_us=-1",
+            duration(runtime_us.unsigned_abs() * 1_000),
+            duration(period_us.unsigned_abs() * 1_000),
+            processors(&cpus)
+        )
+    })
+}
+
+fn cgroup(measured: &Measurements) -> Option<String> {
+    let Seen::Value(runtime_us) = measured.environment.cgroup_rt_runtime_us else { return None };
+    let real_time = |policy| matches!(policy, Policy::Fifo(_) | Policy::Rr(_));
+    match runtime_us {
+        ..0 => None,
+        // Then the kernel refuses the policy, and without one it does not matter.
+        0 if real_time(measured.asked.policy) => Some(
+            "the control group may not run real-time threads: its cpu.rt_runtime_us is 0\ntry: give it some, or measure in the root group"
+                .to_owned(),
+        ),
+        0 => None,
+        _ if measured.threads.iter().any(|thread| real_time(thread.in_force.policy)) => Some(format!(
+            "the control group's real-time threads may run for {} a period together",
+            duration(runtime_us.unsigned_abs() * 1_000)
+        )),
+        _ => None,
+    }
+}
+
+fn housekeeping(measured: &Measurements) -> Option<String> {
+    measured.environment.housekeeping.is_none().then(|| {
+        "all processors that dwell may use are measured, so the rest of dwell runs on one of them\ntry: --cpus with one less"
+            .to_owned()
+    })
+}
+
+fn resolution(measured: &Measurements) -> Option<String> {
+    (measured.resolution_ns > 1_000).then(|| {
+        format!(
+            "the clock can tell apart {} and no less: the kernel has no high-resolution timers",
+            duration(measured.resolution_ns)
+        )
+    })
+}
+
+fn missed(measured: &Measurements, all: &Wakes) -> Option<String> {
+    let missed = all.missed.value().copied().unwrap_or(0);
+    (missed > 0 && measured.asked.mode == Mode::Timer).then(|| {
+        format!(
+            "{} periods went by while a thread was late: they are counted as missed, and percentiles are of the {} wake-ups that there were",
+            count(missed),
+            count(all.cycles)
+        )
+    })
+}
+
+fn mismatches(measured: &Measurements) -> Option<String> {
+    let wrong: u64 = measured.loads.iter().map(|load| load.mismatches_total).sum();
+    (wrong > 0).then(|| {
+        format!(
+            "memory or files were not what had been written, {} times: this machine is not sound",
+            count(wrong)
+        )
+    })
+}
+
+fn early(measured: &Measurements) -> Option<String> {
+    measured.interrupted.then(|| {
+        format!("it was ended after {} of {}", duration(measured.took_ns), duration(measured.asked.for_ns))
+    })
+}

@@ -1,0 +1,204 @@
+//! Whether a deadline is met, how sure that is, and what a longer run would show.
+//!
+//! A run of finite length cannot show that nothing is ever late. What it can show, and what a pass means here, is that at the
+//! confidence asked for late wake-ups are rarer than one in a given time on each processor. METHODOLOGY.md has the definition with its
+//! reasons.
+
+use super::words::{count, duration, percent, processors};
+use model::wake::verdict::{Answer, Deadline, Extreme, OfProcessor, Verdict};
+use model::wake::{Bin, Block, Measurements, Mode, Wakes};
+use model::{Ns, Seen};
+use stats::binomial;
+use stats::extremes;
+
+/// How much longer the run is whose maximum is estimated. The data say less and less of longer ones.
+const TIMES: f64 = 10.0;
+
+/// The verdict on what was measured; absent where no deadline was asked for.
+pub(super) fn verdict(measured: &Measurements, all: &Wakes, threads: &[Wakes]) -> Seen<Verdict> {
+    let Some(deadline) = measured.asked.deadline else { return Seen::Absent };
+    let limit_ns = limit(&deadline);
+    let extreme = extreme(&all.timeline, measured.took_ns, deadline.confidence);
+    let of_processor: Vec<OfProcessor> =
+        threads.iter().map(|wakes| judged(wakes, &deadline, period(measured, wakes))).collect();
+    // Each must hold by itself: a processor that is late must not hide among others that are not. Since all of them must pass,
+    // the chance that the whole passes wrongly is no greater than that of one.
+    let bound = of_processor.iter().map(|one| one.exceedance_bound).fold(0.0, f64::max);
+    let one_in_ns = of_processor.iter().map(|one| one.one_in_ns).min().unwrap_or(0);
+    let beyond = of_processor.iter().map(|one| one.beyond).sum();
+    let later = extreme.value().is_some_and(|extreme| extreme.max_ns > deadline.deadline_ns);
+    let answer = match () {
+        () if beyond > 0 => Answer::Fail,
+        () if later || one_in_ns < deadline.one_in_ns => Answer::Undecided,
+        () => Answer::Pass,
+    };
+    let run_more_ns = match answer {
+        Answer::Pass | Answer::Fail => Seen::Absent,
+        Answer::Undecided if later && one_in_ns >= deadline.one_in_ns => {
+            Seen::unseen("a longer run is expected to be later still: what makes the latest late must change")
+        }
+        Answer::Undecided => threads
+            .iter()
+            .map(|wakes| more(wakes, &deadline, period(measured, wakes)))
+            .max()
+            .map_or_else(|| Seen::unseen("nothing was measured"), Seen::Value),
+    };
+    let mut verdict = Verdict {
+        deadline,
+        limit_ns,
+        answer,
+        why: String::new(),
+        cycles: all.cycles,
+        beyond,
+        exceedance_bound: if of_processor.is_empty() { 1.0 } else { bound },
+        one_in_ns,
+        extreme,
+        run_more_ns,
+        of_processor,
+    };
+    verdict.why = why(&verdict, all);
+    Seen::Value(verdict)
+}
+
+/// The deadline less its margin.
+fn limit(deadline: &Deadline) -> Ns {
+    (deadline.deadline_ns as f64 * (1.0 - deadline.margin.clamp(0.0, 1.0))).round() as Ns
+}
+
+/// From one wake-up to the next: what turns a part of all wake-ups into a time.
+fn period(measured: &Measurements, wakes: &Wakes) -> Ns {
+    match measured.asked.mode {
+        Mode::Timer => measured.asked.interval_ns,
+        Mode::Gap => measured.took_ns / wakes.cycles.max(1),
+    }
+}
+
+fn judged(wakes: &Wakes, deadline: &Deadline, period_ns: Ns) -> OfProcessor {
+    let beyond = beyond(wakes, limit(deadline));
+    let exceedance_bound = binomial::upper(beyond, wakes.cycles, deadline.confidence);
+    let one_in_ns = (period_ns as f64 / exceedance_bound) as Ns;
+    OfProcessor {
+        cpu: wakes.cpu,
+        answer: match () {
+            () if beyond > 0 => Answer::Fail,
+            () if one_in_ns < deadline.one_in_ns => Answer::Undecided,
+            () => Answer::Pass,
+        },
+        cycles: wakes.cycles,
+        beyond,
+        max_ns: wakes.max_ns.clone(),
+        exceedance_bound,
+        one_in_ns,
+    }
+}
+
+/// Wake-ups later than `limit_ns`. The bin that the limit lies in counts as later when anything is: a value is known to within
+/// 1 %, the latest exactly.
+fn beyond(wakes: &Wakes, limit_ns: Ns) -> u64 {
+    if wakes.max_ns.value().is_none_or(|max_ns| *max_ns <= limit_ns) {
+        return 0;
+    }
+    let later = |bin: &&Bin| bin.to_ns.saturating_sub(1) > limit_ns;
+    wakes.histogram.iter().filter(later).map(|bin| bin.count).sum::<u64>().max(1)
+}
+
+/// How much longer to run until clean cycles are enough.
+fn more(wakes: &Wakes, deadline: &Deadline, period_ns: Ns) -> Ns {
+    let bound = period_ns as f64 / deadline.one_in_ns.max(1) as f64;
+    let needed = binomial::clean_trials(bound, deadline.confidence).ceil() as u64 + 1;
+    needed.saturating_sub(wakes.cycles).saturating_mul(period_ns)
+}
+
+/// The latest of a run ten times as long, from the latest of each stretch of this one.
+fn extreme(timeline: &[Block], took_ns: Ns, confidence: f64) -> Seen<Extreme> {
+    let mut whole = timeline;
+    // The last is shorter, unless the run was a multiple of them.
+    if let [rest @ .., before, last] = timeline
+        && last.cycles < before.cycles
+    {
+        whole = &timeline[..rest.len() + 1];
+    }
+    let maxima: Vec<f64> = whole.iter().map(|block| block.max_ns as f64).collect();
+    match extremes::largest(&maxima, TIMES, confidence) {
+        Ok(found) => {
+            let ns = |value: f64| value.max(0.0).round() as Ns;
+            Seen::Value(Extreme {
+                for_ns: (took_ns as f64 * TIMES) as Ns,
+                max_ns: ns(found.median),
+                lo_ns: ns(found.lo),
+                hi_ns: found.hi.map(ns),
+            })
+        }
+        Err(why) => Seen::unseen(why.to_string()),
+    }
+}
+
+fn why(verdict: &Verdict, all: &Wakes) -> String {
+    let Verdict { deadline, limit_ns, .. } = verdict;
+    let limit = match deadline.margin {
+        0.0 => format!("the deadline of {}", duration(*limit_ns)),
+        margin => {
+            format!(
+                "{} (the deadline of {} less {})",
+                duration(*limit_ns),
+                duration(deadline.deadline_ns),
+                percent(margin)
+            )
+        }
+    };
+    if verdict.cycles == 0 {
+        return "no wake-up was seen".to_owned();
+    }
+    let seen = count(verdict.cycles);
+    if verdict.answer == Answer::Fail {
+        let late: Vec<u32> =
+            verdict.of_processor.iter().filter(|one| one.beyond > 0).filter_map(|one| one.cpu).collect();
+        let max_ns = all.max_ns.value().copied().unwrap_or(0);
+        let within =
+            if max_ns <= deadline.deadline_ns { ", within the deadline but not its margin" } else { "" };
+        let verb = if verdict.beyond == 1 { "was" } else { "were" };
+        return format!(
+            "{} of {seen} wake-ups {verb} later than {limit}, on {}: the latest by {}{within}",
+            count(verdict.beyond),
+            processors(&late),
+            duration(max_ns)
+        );
+    }
+    let clean = format!("none of {seen} wake-ups was later than {limit}");
+    let sure = percent(deadline.confidence);
+    let on = if verdict.of_processor.len() > 1 { " on each processor" } else { "" };
+    let rarer = duration(verdict.one_in_ns);
+    let foretold = match &verdict.extreme {
+        Seen::Value(extreme) if extreme.max_ns > deadline.deadline_ns => format!(
+            ", but the latest of {} is expected to be {}, beyond the deadline",
+            duration(extreme.for_ns),
+            duration(extreme.max_ns)
+        ),
+        Seen::Value(extreme) => match extreme.hi_ns {
+            Some(hi_ns) if hi_ns <= deadline.deadline_ns => {
+                format!(
+                    "; the latest of {} is expected to be {} (up to {})",
+                    duration(extreme.for_ns),
+                    duration(extreme.max_ns),
+                    duration(hi_ns)
+                )
+            }
+            _ => format!(
+                "; the latest of {} is expected to be {}, but may be beyond the deadline",
+                duration(extreme.for_ns),
+                duration(extreme.max_ns)
+            ),
+        },
+        _ => String::new(),
+    };
+    if verdict.one_in_ns >= deadline.one_in_ns {
+        return format!("{clean}; {sure} sure that fewer than one in {rarer} is{on}{foretold}");
+    }
+    let asked = duration(deadline.one_in_ns);
+    format!(
+        "{clean}, but that makes {sure} sure only that fewer than one in {rarer} is{on}, and less than one in {asked} is asked for{foretold}"
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! Verdicts on runs of which the answer is known.
+
+use crate::wake::tests::{measured, thread};
+use crate::wake::wakeups;
+use model::wake::verdict::{Answer, Deadline, Verdict};
+use model::wake::{Measurements, Mode};
+use model::{Ns, Seen};
+
+const SECOND: Ns = 1_000_000_000;
+
+fn deadline(us: u64, one_in_ns: Ns) -> Deadline {
+    Deadline { deadline_ns: us * 1_000, margin: 0.2, confidence: 0.95, one_in_ns }
+}
+
+fn judged(mut of: Measurements, deadline: Deadline) -> Verdict {
+    of.asked.deadline = Some(deadline);
+    match wakeups(&of).verdict {
+        Seen::Value(verdict) => verdict,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Lateness of a quiet machine: about 5 us, up to 18 or so in a minute at 1 kHz.
+fn quiet(seed: u64, cycles: usize) -> Vec<Ns> {
+    let mut random = stats::Random::new(seed);
+    (0..cycles).map(|_| 4_000 + (-1_000.0 * random.uniform().ln()) as Ns).collect()
+}
+
+#[test]
+fn no_deadline_no_verdict() {
+    assert_eq!(wakeups(&measured(vec![thread(1, &[5])])).verdict, Seen::Absent);
+}
+
+#[test]
+fn clean_and_long_enough_is_a_pass() {
+    // A minute: at 95 % one in 20 s.
+    let verdict = judged(measured(vec![thread(1, &quiet(1, 60_000))]), deadline(125, 20 * SECOND));
+    assert_eq!((verdict.answer, verdict.limit_ns, verdict.beyond), (Answer::Pass, 100_000, 0));
+    assert!((verdict.exceedance_bound * 60_000.0 - 2.995_7).abs() < 0.001, "{}", verdict.exceedance_bound);
+    assert!(verdict.one_in_ns.abs_diff(20_028_000_000) < 2_000_000, "{}", verdict.one_in_ns);
+    assert_eq!(verdict.run_more_ns, Seen::Absent);
+    let said = "none of 60,000 wake-ups was later than 100 us (the deadline of 125 us less 20 %); 95 % sure that fewer than one in 20.0 s is; \
+                the latest of 10.0 min is expected to be ";
+    assert!(verdict.why.starts_with(said), "{}", verdict.why);
+    let extreme = verdict.extreme.value().unwrap();
+    assert_eq!(extreme.for_ns, 600 * SECOND);
+    // The median of the largest of 600,000: 4 + ln(6e5 / ln 2) is 17.7 us.
+    assert!(extreme.lo_ns < 17_700 && extreme.hi_ns.unwrap() > 17_700, "{extreme:?}");
+}
+
+#[test]
+fn clean_but_too_short_is_undecided_and_says_how_much_more() {
+    let verdict = judged(measured(vec![thread(1, &quiet(1, 60_000))]), deadline(125, 3_600 * SECOND));
+    assert_eq!(verdict.answer, Answer::Undecided);
+    assert!(
+        verdict.why.contains(
+            "95 % sure only that fewer than one in 20.0 s is, and less than one in 60.0 min is asked for"
+        ),
+        "{}",
+        verdict.why
+    );
+    let more = *verdict.run_more_ns.value().unwrap();
+    // Three hours less the minute that was run.
+    assert!((more as f64 / SECOND as f64 - (2.995_73 * 3_600.0 - 60.0)).abs() < 1.0, "{more}");
+}
+
+#[test]
+fn running_as_much_more_as_it_says_is_enough_and_less_is_not() {
+    let goal = deadline(125, 2 * SECOND);
+    let first = judged(measured(vec![thread(1, &[5_000; 1_000])]), goal);
+    let more = *first.run_more_ns.value().unwrap() as usize / 1_000_000;
+    let again = |cycles| judged(measured(vec![thread(1, &vec![5_000; cycles])]), goal).answer;
+    assert_eq!((again(1_000 + more), again(1_000 + more - 3)), (Answer::Pass, Answer::Undecided));
+}
+
+#[test]
+fn one_late_wake_up_is_a_fail_and_is_counted_exactly() {
+    let mut late = quiet(2, 30_000);
+    late[7_000] = 140_000;
+    let verdict =
+        judged(measured(vec![thread(1, &quiet(3, 30_000)), thread(3, &late)]), deadline(125, SECOND));
+    assert_eq!((verdict.answer, verdict.beyond), (Answer::Fail, 1));
+    assert_eq!(
+        verdict.why,
+        "1 of 60,000 wake-ups was later than 100 us (the deadline of 125 us less 20 %), on processor 3: the latest by 140 us"
+    );
+    let answers: Vec<_> = verdict.of_processor.iter().map(|one| (one.cpu, one.answer)).collect();
+    assert_eq!(answers, [(Some(1), Answer::Pass), (Some(3), Answer::Fail)]);
+    // Clopper and Pearson: 4.74 by the trials.
+    assert!((verdict.exceedance_bound * 30_000.0 - 4.743_5).abs() < 0.001, "{}", verdict.exceedance_bound);
+    assert_eq!(verdict.run_more_ns, Seen::Absent);
+}
+
+#[test]
+fn within_the_deadline_but_not_its_margin_is_a_fail_that_says_so() {
+    let verdict = judged(measured(vec![thread(1, &[5_000, 110_000])]), deadline(125, 1));
+    assert_eq!(verdict.answer, Answer::Fail);
+    assert!(
+        verdict.why.ends_with("the latest by 110 us, within the deadline but not its margin"),
+        "{}",
+        verdict.why
+    );
+}
+
+#[test]
+fn the_limit_itself_is_met_although_its_bin_reaches_beyond() {
+    // 100,000 is in the bin up to 100,352.
+    let verdict = judged(measured(vec![thread(1, &[100_000; 10_000])]), deadline(125, 1));
+    assert_eq!((verdict.answer, verdict.beyond), (Answer::Pass, 0));
+    let verdict = judged(measured(vec![thread(1, &[100_001; 10])]), deadline(125, 1));
+    assert_eq!((verdict.answer, verdict.beyond), (Answer::Fail, 10));
+}
+
+#[test]
+fn the_processor_of_which_least_is_known_decides() {
+    let verdict = judged(
+        measured(vec![thread(1, &quiet(4, 60_000)), thread(2, &quiet(5, 3_000))]),
+        deadline(125, 10 * SECOND),
+    );
+    assert_eq!((verdict.answer, verdict.cycles), (Answer::Undecided, 63_000));
+    assert!(verdict.one_in_ns < 2 * SECOND && verdict.why.contains("on each processor"), "{}", verdict.why);
+    let none = judged(measured(vec![thread(1, &quiet(4, 60_000)), thread(2, &[])]), deadline(125, SECOND));
+    assert_eq!((none.answer, none.exceedance_bound), (Answer::Undecided, 1.0));
+}
+
+#[test]
+fn an_expected_maximum_beyond_the_deadline_is_no_pass() {
+    // Clean, but ten times the run gets as far as 17.7 us.
+    let tight = Deadline { margin: 0.0, ..deadline(16, SECOND) };
+    let late: Vec<Ns> = quiet(1, 60_000).into_iter().map(|ns| ns.min(15_900)).collect();
+    let verdict = judged(measured(vec![thread(1, &late)]), tight);
+    let expected = verdict.extreme.value().unwrap().max_ns;
+    if expected > 16_000 {
+        assert_eq!(verdict.answer, Answer::Undecided);
+        assert!(matches!(&verdict.run_more_ns, Seen::Unseen(why) if why.contains("later still")));
+        assert!(verdict.why.contains("beyond the deadline"), "{}", verdict.why);
+    } else {
+        panic!("{expected}: the sample does not show what it is for");
+    }
+}
+
+#[test]
+fn a_short_last_stretch_is_no_stretch() {
+    // 40 whole ones and a short one, which would be too few without the last.
+    let verdict = judged(measured(vec![thread(1, &quiet(6, 39_500))]), deadline(125, 1));
+    assert_eq!(verdict.extreme, Seen::unseen("39 stretches of time are too few: it takes 40"));
+    let verdict = judged(measured(vec![thread(1, &quiet(6, 40_000))]), deadline(125, 1));
+    assert!(verdict.extreme.value().is_some(), "{:?}", verdict.extreme);
+}
+
+#[test]
+fn nothing_measured_is_undecided() {
+    let verdict = judged(measured(vec![thread(1, &[])]), deadline(125, SECOND));
+    assert_eq!((verdict.answer, verdict.why.as_str()), (Answer::Undecided, "no wake-up was seen"));
+    let verdict = judged(measured(Vec::new()), deadline(125, SECOND));
+    assert_eq!((verdict.answer, verdict.exceedance_bound), (Answer::Undecided, 1.0));
+}
+
+#[test]
+fn busy_loops_are_judged_by_time() {
+    let mut gap = measured(vec![thread(1, &[100; 100_000])]);
+    gap.asked.mode = Mode::Gap;
+    gap.took_ns = 10_000_000;
+    // 100,000 readings in 10 ms: at 95 % one in 3.34 ms.
+    let verdict = judged(gap, deadline(125, 3_000_000));
+    assert_eq!(verdict.answer, Answer::Pass);
+    assert!(verdict.one_in_ns.abs_diff(3_338_000) < 1_000, "{}", verdict.one_in_ns);
+}

@@ -1,0 +1,78 @@
+//! The arguments of `dwell load`, and a load as an argument.
+
+use super::{Colour, Place, duration_ns};
+use clap::Args;
+use model::wake::load::Load;
+use std::thread::available_parallelism;
+
+/// Make the machine work in a known way, and say how much was done
+///
+/// One load at a time, for the time given or until Ctrl-C, with its achieved rate: `sched` passes messages between groups of
+/// processes or threads (hackbench's topology), `memory` copies and verifies, `disk` writes past the page cache, reads back and
+/// verifies, `network` goes to and fro over the loopback, `cpu` computes, `irq` has timers strike. Nothing stays behind. The
+/// exit status is 0; 1 when memory, a disk or the network gave back something else than it was given; 128 and the signal
+/// when it was ended early; 125 when it could not be done.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Loads and what they take, with defaults (sizes and rates may have units; threads=: processors):\n  \
+        sched:groups=10,pairs=20,message=100,transport=sockets,workers=processes\n                               \
+        transport=pipes, workers=threads\n  memory:threads=N,size=256MiB\n  \
+        disk:threads=1,size=16MiB,dir=DIR        default: the directory for temporary files\n  \
+        network:threads=1,message=1000\n  cpu:threads=N\n  irq:threads=N,rate=1k\n\nExamples:\n  dwell load sched\n  \
+        dwell load sched:message=128,transport=pipes --for 1m\n  dwell load memory:threads=2,size=1GiB --for 1h\n  \
+        dwell load disk:threads=4,dir=/var/tmp --json disk.json"
+)]
+pub(crate) struct LoadArgs {
+    /// The load: NAME, or NAME:key=value,…
+    #[arg(value_name = "LOAD", value_parser = load)]
+    pub(crate) load: Load,
+
+    /// For so long (`500ms`, `10s`, `1h`)
+    #[arg(long = "for", value_name = "TIME", value_parser = duration_ns, default_value = "10s")]
+    pub(crate) length_ns: u64,
+
+    /// Write what was done as JSON to FILE (`-`: standard output, and no page)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<Place>,
+
+    /// Print nothing (write files only)
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    /// When to use colour
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: Colour,
+
+    /// Columns of the page; default: those of the terminal
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
+    pub(crate) width: Option<u16>,
+
+    /// Say when all workers are at work, and end with standard input: how dwell runs loads of its own
+    #[arg(long, hide = true, requires = "json")]
+    pub(crate) supervised: bool,
+}
+
+/// A load, whose defaults are for the processors that dwell may use.
+pub(crate) fn load(text: &str) -> Result<Load, String> {
+    let cpus = available_parallelism().map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX));
+    loads::spec::parse(text, cpus)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cli::{Cli, Verb};
+    use clap::Parser;
+    use model::wake::load::Load;
+
+    #[test]
+    fn a_load_is_named_and_bounded() {
+        let parsed = |words: &[&str]| Cli::try_parse_from([&["dwell", "load"], words].concat());
+        let Verb::Load(args) = parsed(&["cpu:threads=3"]).unwrap().verb else { panic!("not a load") };
+        assert_eq!((args.load, args.length_ns), (Load::Cpu { threads: 3 }, 10_000_000_000));
+        let error = parsed(&["tea"]).unwrap_err().to_string();
+        assert!(error.contains("one of sched"), "{error}");
+        assert!(parsed(&["cpu", "--for", "0s"]).is_err());
+        assert!(parsed(&["cpu", "--supervised"]).is_err());
+        assert!(parsed(&[]).is_err());
+    }
+}

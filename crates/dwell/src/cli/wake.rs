@@ -1,0 +1,314 @@
+//! `dwell wake`: what may be asked of a measurement of wake-ups.
+
+use super::load::load;
+use super::{Colour, FormArgs, duration_ns};
+use clap::{Args, ValueEnum};
+use model::wake::load::Load;
+use model::wake::{Mode, Policy, Sleeper};
+use std::path::PathBuf;
+
+/// `SCHED_FIFO` without a priority: above what usual threads of the kernel have (50), below what must run at once (99).
+const PRIORITY: u32 = 80;
+
+/// Measure how late timers wake threads up on this machine
+///
+/// One thread on each processor sleeps until a given time and looks at the clock when it wakes up, as cyclictest does. The page
+/// has percentiles, the latest wake-ups with what the kernel did then, and the settings that were in force. With --deadline it
+/// says whether that is met, and how sure that is. It measures timers: a device's interrupt takes another way.
+///
+/// The exit status is 0; with --deadline 0 when it is met, 1 when it is not, 2 when that is undecided; 128 and the signal when
+/// it was ended early (what was measured is shown); 125 when dwell itself failed.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  sudo dwell wake\n  sudo dwell wake --for 1h --deadline 125us --margin 20% --load sched\n  sudo dwell wake --cpus 2-3 --rate 8kHz --policy fifo:95 --json board.json\n  sudo dwell wake --sheet --for 1h --deadline 125us --json sheet.json\n  dwell wake --policy other --sleeper timerfd\n  dwell wake --mode gap --cpus isolated"
+)]
+pub(crate) struct WakeArgs {
+    /// Processors with a measuring thread each: `0-3,6`, `all`, or `isolated` (those of isolcpus); default: all that dwell may
+    /// use
+    #[arg(long, value_name = "LIST", default_value = "all", value_parser = cpus)]
+    pub(crate) cpus: Cpus,
+
+    /// From one wake-up to the next; default: 199us, or the period of `deadline:`. 200us would keep step with the kernel's own
+    /// tick, and always meet it at the same place
+    #[arg(long, value_name = "TIME", value_parser = duration_ns)]
+    pub(crate) interval: Option<u64>,
+
+    /// The same as wake-ups a second: `5kHz`, `1000`
+    #[arg(long, value_name = "HZ", conflicts_with = "interval", value_parser = rate)]
+    pub(crate) rate: Option<u64>,
+
+    /// How long; default: 10s, or 1h for each case of a sheet
+    #[arg(long = "for", value_name = "TIME", value_parser = duration_ns)]
+    pub(crate) length_ns: Option<u64>,
+
+    /// Scheduling policy of the measuring threads: `fifo:PRIORITY`, `rr:PRIORITY`, `other` (with a timer slack of 1 ns; `other:50us`
+    /// for what programs have by default), or `deadline:RUNTIME/PERIOD`; default: `fifo:80`, or `other` with --mode gap.
+    /// What is not permitted is said, and the best that is takes its place
+    #[arg(long, value_name = "POLICY", value_parser = policy)]
+    pub(crate) policy: Option<Policy>,
+
+    /// How threads sleep
+    #[arg(long, value_enum, default_value_t, value_name = "HOW")]
+    pub(crate) sleeper: SleeperArg,
+
+    /// What the threads do
+    #[arg(long, value_enum, default_value_t, value_name = "MODE")]
+    pub(crate) mode: ModeArg,
+
+    /// Make the machine work meanwhile: `sched`, `memory`, `disk`, `network`, `cpu`, `irq`, with sizes as in
+    /// `sched:groups=10,message=128` (dwell load --help has them all); can be given more than once
+    #[arg(long, value_name = "LOAD", value_parser = load)]
+    pub(crate) load: Vec<Load>,
+
+    /// Measure under one load after the other: idle, sched with messages of 128 bytes, and memory of 256 MiB with 2, 4 and 8
+    /// threads, the last beside disks and the network; or the cases in FILE: `{"name": "mine", "cases": [{"name": "idle"},
+    /// {"name": "busy", "loads": ["sched:groups=4", "disk"]}]}`. Each case is kept when it is done
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "", conflicts_with = "load")]
+    pub(crate) sheet: Option<PathBuf>,
+
+    /// Go on with a sheet that was ended (by Ctrl-C, a signal, a reboot), with its settings, on the same host. A case that had
+    /// begun is measured anew
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "sheet", "load", "cpus", "interval", "rate", "length_ns", "policy", "sleeper", "mode", "deadline", "spike", "no_spikes",
+        "idle_states",
+    ])]
+    pub(crate) resume: Option<PathBuf>,
+
+    /// Judge whether every wake-up is earlier than this
+    #[arg(long, value_name = "TIME", value_parser = duration_ns)]
+    pub(crate) deadline: Option<u64>,
+
+    /// The part of the deadline that must be left over
+    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = share, requires = "deadline")]
+    pub(crate) margin: f64,
+
+    /// How sure the answer shall be
+    #[arg(long, value_name = "PERCENT", default_value = "95%", value_parser = share, requires = "deadline")]
+    pub(crate) confidence: f64,
+
+    /// How rare a late wake-up must be known to be, on one processor: less than one in this time. No test of finite length shows
+    /// that there is none
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration_ns, requires = "deadline")]
+    pub(crate) one_in: u64,
+
+    /// Say what the kernel did around wake-ups that are so late or later; default: around the 16 latest
+    #[arg(long, value_name = "TIME", value_parser = duration_ns)]
+    pub(crate) spike: Option<u64>,
+
+    /// Do not watch the kernel for what made wake-ups late
+    #[arg(long, conflicts_with = "spike")]
+    pub(crate) no_spikes: bool,
+
+    /// Let processors idle as the machine has it; by default `/dev/cpu_dma_latency` keeps them from states that take time to
+    /// leave, as cyclictest does
+    #[arg(long)]
+    pub(crate) idle_states: bool,
+
+    #[command(flatten)]
+    pub(crate) forms: FormArgs,
+
+    /// Write the verdict as JUnit XML to FILE: a test for each case and processor; undecided is an error
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+
+    /// Print no page and no progress (write files only)
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    /// When to use colour
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: Colour,
+
+    /// Columns of the page; default: those of the terminal
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
+    pub(crate) width: Option<u16>,
+}
+
+/// Which processors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Cpus {
+    All,
+    Isolated,
+    These(Vec<u32>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum SleeperArg {
+    /// clock_nanosleep(2) until an absolute time
+    #[default]
+    ClockNanosleep,
+    /// timerfd_create(2) and read(2)
+    Timerfd,
+    /// timer_create(2), with a signal to the thread
+    PosixTimer,
+}
+
+impl From<SleeperArg> for Sleeper {
+    fn from(sleeper: SleeperArg) -> Self {
+        match sleeper {
+            SleeperArg::ClockNanosleep => Self::ClockNanosleep,
+            SleeperArg::Timerfd => Self::Timerfd,
+            SleeperArg::PosixTimer => Self::PosixTimer,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum ModeArg {
+    /// Sleep until a time, and see how late they are
+    #[default]
+    Timer,
+    /// Read the clock without pause, and see for how long they could not
+    Gap,
+}
+
+impl From<ModeArg> for Mode {
+    fn from(mode: ModeArg) -> Self {
+        match mode {
+            ModeArg::Timer => Self::Timer,
+            ModeArg::Gap => Self::Gap,
+        }
+    }
+}
+
+/// `0-3,6`, `all`, `isolated`.
+fn cpus(text: &str) -> Result<Cpus, String> {
+    let wrong = || "not a list of processors: try 0-3,6, all or isolated".to_owned();
+    let range = |range: &str| {
+        let (from, to) = range.split_once('-').unwrap_or((range, range));
+        let (from, to): (u32, u32) = (from.parse().ok()?, to.parse().ok()?);
+        // No kernel has more processors than this.
+        (from <= to && to < 8192).then_some(from..=to)
+    };
+    match text {
+        "all" => Ok(Cpus::All),
+        "isolated" => Ok(Cpus::Isolated),
+        _ => {
+            let ranges: Option<Vec<_>> = text.split(',').map(range).collect();
+            Ok(Cpus::These(ranges.ok_or_else(wrong)?.into_iter().flatten().collect()))
+        }
+    }
+}
+
+/// `5kHz`, `1000Hz`, `1000`: nanoseconds from one to the next.
+fn rate(text: &str) -> Result<u64, String> {
+    const WRONG: &str = "not a rate: try 1000, 5kHz or 250Hz";
+    let digits = text.trim_end_matches(|char: char| char.is_ascii_alphabetic());
+    let unit = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" | "hz" => 1.0,
+        "k" | "khz" => 1e3,
+        "m" | "mhz" => 1e6,
+        _ => return Err(WRONG.to_owned()),
+    };
+    let hertz = digits.parse::<f64>().map_err(|_| WRONG.to_owned())? * unit;
+    // Slower than once in a day is no rate, faster than a nanosecond no interval.
+    if (1e-5..=1e9).contains(&hertz) { Ok((1e9 / hertz).round() as u64) } else { Err(WRONG.to_owned()) }
+}
+
+/// `20%`, `0.2`: a part of one.
+fn share(text: &str) -> Result<f64, String> {
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse(),
+    };
+    share
+        .ok()
+        .filter(|share| (0.0..1.0).contains(share))
+        .ok_or_else(|| "not a part of one: try 20%".to_owned())
+}
+
+/// `fifo:80`, `rr`, `other:50us`, `deadline:100us/1ms`.
+fn policy(text: &str) -> Result<Policy, String> {
+    const WRONG: &str = "not a policy: try fifo:80, rr:10, other or deadline:100us/1ms";
+    let (name, rest) = text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
+    let priority = || rest.map_or(Ok(PRIORITY), |rest| rest.parse().map_err(|_| WRONG.to_owned()));
+    Ok(match name {
+        "fifo" => Policy::Fifo(priority()?),
+        "rr" => Policy::Rr(priority()?),
+        "other" => Policy::Other(rest.map_or(Ok(1), duration_ns)?),
+        "deadline" => {
+            let times: Result<Vec<u64>, String> =
+                rest.unwrap_or_default().split('/').map(duration_ns).collect();
+            match times?[..] {
+                [runtime_ns, period_ns] => Policy::Deadline { runtime_ns, deadline_ns: period_ns, period_ns },
+                [runtime_ns, deadline_ns, period_ns] => {
+                    Policy::Deadline { runtime_ns, deadline_ns, period_ns }
+                }
+                _ => return Err(WRONG.to_owned()),
+            }
+        }
+        _ => return Err(WRONG.to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Verb};
+    use clap::Parser;
+
+    fn parsed(line: &[&str]) -> WakeArgs {
+        match Cli::try_parse_from([&["dwell", "wake"], line].concat()).unwrap().verb {
+            Verb::Wake(args) => args,
+            _ => panic!("not a wake"),
+        }
+    }
+
+    fn refused(line: &[&str]) -> bool {
+        Cli::try_parse_from([&["dwell", "wake"], line].concat()).is_err()
+    }
+
+    #[test]
+    fn nothing_needs_to_be_said() {
+        let args = parsed(&[]);
+        assert_eq!((args.cpus, args.interval, args.rate), (Cpus::All, None, None));
+        assert_eq!((args.length_ns, args.policy, args.deadline), (None, None, None));
+    }
+
+    #[test]
+    fn processors_are_lists() {
+        assert_eq!(cpus("0-2,5"), Ok(Cpus::These(vec![0, 1, 2, 5])));
+        assert_eq!(cpus("isolated"), Ok(Cpus::Isolated));
+        for wrong in ["", "x", "3-1", "1,,2", "-1", "0-4294967295"] {
+            assert!(cpus(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn rates_are_intervals() {
+        assert_eq!(
+            [rate("8kHz"), rate("1000"), rate("0.5Hz")],
+            [Ok(125_000), Ok(1_000_000), Ok(2_000_000_000)]
+        );
+        for wrong in ["", "0", "-1", "kHz", "5MW", "inf", "1e30"] {
+            assert!(rate(wrong).is_err(), "{wrong:?}");
+        }
+        assert!(refused(&["--rate", "1kHz", "--interval", "1ms"]));
+    }
+
+    #[test]
+    fn policies_have_their_parameters() {
+        assert_eq!([policy("fifo"), policy("rr:7")], [Ok(Policy::Fifo(80)), Ok(Policy::Rr(7))]);
+        assert_eq!(
+            [policy("other"), policy("other:50us")],
+            [Ok(Policy::Other(1)), Ok(Policy::Other(50_000))]
+        );
+        let deadline =
+            |deadline_ns| Policy::Deadline { runtime_ns: 100_000, deadline_ns, period_ns: 1_000_000 };
+        assert_eq!(policy("deadline:100us/1ms"), Ok(deadline(1_000_000)));
+        assert_eq!(policy("deadline:100us/500us/1ms"), Ok(deadline(500_000)));
+        for wrong in ["", "batch", "fifo:", "fifo:-1", "fifo:x", "deadline", "deadline:1ms", "other:0"] {
+            assert!(policy(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn parts_are_less_than_all() {
+        let args = parsed(&["--deadline", "125us", "--margin", "20%", "--confidence", "0.99"]);
+        assert_eq!((args.deadline, args.margin, args.confidence), (Some(125_000), 0.2, 0.99));
+        for wrong in ["100%", "-1%", "x", "NaN", "1"] {
+            assert!(share(wrong).is_err(), "{wrong:?}");
+        }
+        assert!(refused(&["--margin", "20%"]));
+    }
+}

@@ -1,0 +1,122 @@
+//! `dwell load`: one load by itself, and the process that `dwell wake` has a load run in.
+
+use crate::cli::LoadArgs;
+use crate::look::{Onto, look_of};
+use crate::output::{self, Target};
+use anyhow::Context;
+use loads::Overseer;
+use model::wake::load::{LoadRun, SCHEMA_LOAD};
+use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
+use std::time::Duration;
+use sys::clock::{monotonic_ns, rfc3339, unix_s};
+use sys::poll;
+use sys::signals::{Signals, stop_self};
+
+/// What the terminal sends for Ctrl-Z, and for Ctrl-C and its like.
+const SIGTSTP: i32 = 20;
+const ENDING: [i32; 4] = [1, 2, 3, 15];
+/// Something that was verified was wrong.
+const WRONG: u8 = 1;
+
+/// Runs it and says what was done; gives the exit status.
+pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
+    let target = args.json.as_ref().and_then(|place| place.path()).map(Target::open).transpose()?;
+    let host = observe::this_host();
+    let started_at = rfc3339(unix_s());
+    let length = Duration::from_nanos(args.length_ns);
+    let (done, ended_by) = if args.supervised {
+        sys::worker::end_with_parent().context("cannot be ended with its parent")?;
+        (loads::run(&args.load, length, &mut Parent), None)
+    } else {
+        let mut user = User::new(length, !args.quiet && io::stderr().is_terminal())?;
+        (loads::run(&args.load, length, &mut user), user.ended_by)
+    };
+    let ended = ended_by.and_then(|signal| u8::try_from(128 + signal).ok());
+    let done = match (done, ended) {
+        (Err(error), Some(status)) if error.kind() == io::ErrorKind::Interrupted => return Ok(status),
+        (done, _) => done?,
+    };
+    let run = LoadRun {
+        schema: SCHEMA_LOAD.to_owned(),
+        host,
+        started_at,
+        interrupted: ended_by.is_some(),
+        result: done,
+    };
+    let page = !args.quiet && !(args.json.is_some() && target.is_none());
+    match (target, &args.json) {
+        (Some(target), _) => target.write(report::load::json(&run))?,
+        (None, Some(_)) => output::to_stdout(report::load::json(&run))?,
+        (None, None) => {}
+    }
+    if page {
+        output::to_stdout(report::load::terminal(&run, look_of(args.width, args.color, Onto::Stdout)))?;
+    }
+    Ok(if run.result.mismatches_total > 0 { WRONG } else { ended.unwrap_or(0) })
+}
+
+/// A dwell that had this one started.
+struct Parent;
+
+impl Overseer for Parent {
+    fn ready(&mut self) {
+        // When it cannot be told, it is gone, and standard input will say so.
+        let _ = output::to_stdout(loads::READY);
+    }
+
+    fn ended(&mut self, wait: Duration) -> bool {
+        // Nothing is ever written there: what can be read is its end.
+        poll::wait(&[io::stdin().as_fd()], Some(wait)).is_ok_and(|ready| ready[0])
+    }
+}
+
+/// Somebody at a terminal.
+struct User {
+    signals: Signals,
+    /// The signal that ended it early.
+    ended_by: Option<i32>,
+    /// Whether a line says how long it will take.
+    shown: bool,
+    length: Duration,
+    begun_ns: u64,
+}
+
+impl User {
+    fn new(length: Duration, shown: bool) -> anyhow::Result<Self> {
+        let signals = Signals::take_over().context("cannot take signals")?;
+        Ok(Self { signals, ended_by: None, shown, length, begun_ns: monotonic_ns() })
+    }
+}
+
+impl Overseer for User {
+    fn ready(&mut self) {
+        self.begun_ns = monotonic_ns();
+    }
+
+    fn ended(&mut self, wait: Duration) -> bool {
+        if self.shown {
+            let passed = Duration::from_nanos(monotonic_ns() - self.begun_ns);
+            let left = report::units::duration(self.length.saturating_sub(passed).as_nanos() as u64);
+            output::to_stderr(&format!("\r\x1b[K{left} left; Ctrl-C ends it"));
+        }
+        // Whether it was waited for or not, signals are looked at.
+        let _ = poll::wait(&[self.signals.as_fd()], Some(wait));
+        while let Ok(Some(signal)) = self.signals.take() {
+            if ENDING.contains(&signal.number) {
+                self.ended_by = Some(signal.number);
+            } else if signal.number == SIGTSTP {
+                stop_self();
+            }
+        }
+        self.ended_by.is_some()
+    }
+}
+
+impl Drop for User {
+    fn drop(&mut self) {
+        if self.shown {
+            output::to_stderr("\r\x1b[K");
+        }
+    }
+}

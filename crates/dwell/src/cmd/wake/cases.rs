@@ -1,0 +1,173 @@
+//! The cases of a sheet: the five that come with dwell, and those that somebody wrote into a file. Pure.
+
+use model::wake::load::{Load, Transport, Workers};
+use model::wake::sheet::{Case, SCHEMA_SHEET};
+use serde_json::Value;
+
+/// What the five cases are called.
+const OWN_NAME: &str = "five";
+/// More is a slip, not a sheet.
+const CASES_MAX: usize = 100;
+const NAME_MAX: usize = 40;
+/// The memory that is copied and verified.
+const MEMORY_BYTES: u64 = 256 << 20;
+/// Of one of the files.
+const FILE_BYTES: u64 = 16 << 20;
+/// Of one round trip: a page of stressapptest's.
+const MESSAGE_BYTES: u32 = 1 << 20;
+
+/// Idle; the scheduler with messages of 128 bytes; memory with 2, with 4, and with 8 threads beside 4 on disks and 4 on the
+/// network.
+pub(super) fn five() -> (String, Vec<Case>) {
+    let memory = |threads| Load::Memory { threads, bytes: MEMORY_BYTES };
+    let case = |name: &str, loads| Case { name: name.to_owned(), loads };
+    let sched = Load::Sched {
+        groups: 10,
+        pairs: 20,
+        message_bytes: 128,
+        transport: Transport::Sockets,
+        workers: Workers::Processes,
+    };
+    let all = vec![
+        memory(8),
+        Load::Disk { threads: 4, bytes: FILE_BYTES, dir: None },
+        Load::Network { threads: 4, message_bytes: MESSAGE_BYTES },
+    ];
+    let cases = vec![
+        case("idle", Vec::new()),
+        case("sched", vec![sched]),
+        case("memory-2", vec![memory(2)]),
+        case("memory-4", vec![memory(4)]),
+        case("memory-8-io", all),
+    ];
+    (OWN_NAME.to_owned(), cases)
+}
+
+/// The sheet in `text`: its name and its cases. It may be the result of another sheet, whose cases are meant then.
+///
+/// # Errors
+/// What is wrong with it, as a sentence without a full stop. It quotes the text, which is to be cleaned.
+pub(super) fn read(
+    text: &str,
+    load: &dyn Fn(&str) -> Result<Load, String>,
+) -> Result<(String, Vec<Case>), String> {
+    let sheet: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
+    let sheet = sheet.as_object().ok_or("it is no object with \"name\" and \"cases\"")?;
+    match sheet.get("schema").map(Value::as_str) {
+        Some(Some(SCHEMA_SHEET)) => {}
+        Some(other) => {
+            return Err(format!("it is a {:?}, not a sheet", other.unwrap_or("thing without a name")));
+        }
+        None => only(sheet, &["name", "cases"], "a sheet")?,
+    }
+    let name = named(sheet.get("name"), "the sheet")?;
+    let cases = sheet.get("cases").and_then(Value::as_array).ok_or("it has no list of \"cases\"")?;
+    if cases.is_empty() || cases.len() > CASES_MAX {
+        return Err(format!("it has {} cases: 1 to {CASES_MAX} can be", cases.len()));
+    }
+    let mut read: Vec<Case> = Vec::new();
+    for (at, case) in cases.iter().enumerate() {
+        let which = format!("case {}", at + 1);
+        let case =
+            case.as_object().ok_or_else(|| format!("{which} is no object with \"name\" and \"loads\""))?;
+        only(case, &["name", "loads"], &which)?;
+        let name = named(case.get("name"), &which)?;
+        if read.iter().any(|other| other.name == name) {
+            return Err(format!("two cases are called {name:?}"));
+        }
+        let loads = match case.get("loads") {
+            None => &Vec::new(),
+            Some(loads) => {
+                loads.as_array().ok_or_else(|| format!("the loads of case {name:?} are no list"))?
+            }
+        };
+        let loads: Result<Vec<Load>, String> = loads.iter().map(|value| one_load(value, load)).collect();
+        let loads = loads.map_err(|wrong| format!("case {name:?}: {wrong}"))?;
+        read.push(Case { name, loads });
+    }
+    Ok((name, read))
+}
+
+/// A load as on the command line, or as in a result.
+fn one_load(value: &Value, load: &dyn Fn(&str) -> Result<Load, String>) -> Result<Load, String> {
+    if let Some(text) = value.as_str() {
+        return load(text);
+    }
+    let read: Load =
+        serde_json::from_value(value.clone()).map_err(|error| format!("a load is wrong: {error}"))?;
+    loads::spec::check(&read)?;
+    Ok(read)
+}
+
+fn only(object: &serde_json::Map<String, Value>, known: &[&str], what: &str) -> Result<(), String> {
+    match object.keys().find(|key| !known.contains(&key.as_str())) {
+        Some(key) => Err(format!("{what} has no {key:?}: it has {}", known.join(" and "))),
+        None => Ok(()),
+    }
+}
+
+fn named(value: Option<&Value>, what: &str) -> Result<String, String> {
+    let name = value.and_then(Value::as_str).ok_or_else(|| format!("{what} has no \"name\""))?;
+    if name.is_empty() || name.chars().count() > NAME_MAX {
+        return Err(format!("the name of {what} has 1 to {NAME_MAX} characters"));
+    }
+    Ok(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<(String, Vec<Case>), String> {
+        read(text, &|text| loads::spec::parse(text, 2))
+    }
+
+    #[test]
+    fn the_five_cases_are_sound_and_can_be_written_and_read() {
+        let (name, cases) = five();
+        assert_eq!(cases.len(), 5);
+        assert!(cases.iter().flat_map(|case| &case.loads).all(|load| loads::spec::check(load).is_ok()));
+        let text = serde_json::json!({"name": name, "cases": cases}).to_string();
+        assert_eq!(of(&text), Ok((name, cases)));
+    }
+
+    #[test]
+    fn loads_may_be_written_as_on_the_command_line() {
+        let (name, cases) =
+            of(r#"{"name": "mine", "cases": [{"name": "idle"}, {"name": "busy", "loads": ["cpu:threads=3", "sched"]}]}"#)
+                .unwrap();
+        assert_eq!((name.as_str(), cases[0].loads.len()), ("mine", 0));
+        assert_eq!(cases[1].loads[0], Load::Cpu { threads: 3 });
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, said) in [
+            ("tea", "not JSON"),
+            ("[]", "no object"),
+            (r#"{"schema": "dwell.run/1"}"#, "\"dwell.run/1\", not a sheet"),
+            (r#"{"name": "x", "case": []}"#, "no \"case\": it has name and cases"),
+            (r#"{"name": "", "cases": []}"#, "1 to 40 characters"),
+            (r#"{"cases": []}"#, "the sheet has no \"name\""),
+            (r#"{"name": "x"}"#, "no list of \"cases\""),
+            (r#"{"name": "x", "cases": []}"#, "0 cases"),
+            (r#"{"name": "x", "cases": [1]}"#, "case 1 is no object"),
+            (r#"{"name": "x", "cases": [{}]}"#, "case 1 has no \"name\""),
+            (r#"{"name": "x", "cases": [{"name": "a", "load": []}]}"#, "case 1 has no \"load\""),
+            (r#"{"name": "x", "cases": [{"name": "a"}, {"name": "a"}]}"#, "two cases are called \"a\""),
+            (r#"{"name": "x", "cases": [{"name": "a", "loads": "cpu"}]}"#, "no list"),
+            (
+                r#"{"name": "x", "cases": [{"name": "a", "loads": ["tea"]}]}"#,
+                "case \"a\": there is no load \"tea\"",
+            ),
+            (r#"{"name": "x", "cases": [{"name": "a", "loads": [{"kind": "cpu"}]}]}"#, "a load is wrong"),
+            (
+                r#"{"name": "x", "cases": [{"name": "a", "loads": [{"kind": "cpu", "threads": 0}]}]}"#,
+                "1 to 1024 can be",
+            ),
+        ] {
+            let error = of(text).unwrap_err();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+}

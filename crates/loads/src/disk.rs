@@ -1,0 +1,225 @@
+//! Writes files past the page cache, reads them back and verifies them.
+//!
+//! The files have no name, or lose it before anything is written: nothing is left, however this ends.
+
+use crate::team::{Stop, together};
+use crate::{Tally, Until, Work, while_doing};
+use model::wake::load::Mismatch;
+use rustix::fs::{Advice, FallocateFlags, Mode, OFlags, fadvise, fallocate, open, statfs, unlink};
+use rustix::io::Errno;
+use rustix::thread::sched_getcpu;
+use std::env;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use sys::pages::{Pages, Wanted};
+use sys::room;
+
+/// What is written and read at a time.
+pub(crate) const PIECE_BYTES: usize = 1 << 20;
+/// What has a tag of its own, so that a block in the place of another one is noticed.
+const BLOCK_BYTES: usize = 4096;
+/// Room that is left free on the filesystem, in hundredths of what is free now.
+const LEFT_PERCENT: u64 = 10;
+/// `f_type` of statfs(2) for filesystems in memory: tmpfs, ramfs.
+const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58f6];
+
+pub(crate) fn run(threads: u32, file_bytes: u64, dir: Option<&str>, until: Until<'_>) -> io::Result<Tally> {
+    let dir = dir.map_or_else(env::temp_dir, PathBuf::from);
+    let pieces = file_bytes / PIECE_BYTES as u64;
+    let mut limits = enough_room(&dir, pieces * PIECE_BYTES as u64 * u64::from(threads))?;
+    let mut workers = Vec::new();
+    for number in 0..u64::from(threads) {
+        let (file, direct) = nameless(&dir, number, pieces * PIECE_BYTES as u64)
+            .map_err(|error| while_doing(&format!("cannot write in {}", dir.display()), &error))?;
+        if !direct && limits.is_empty() {
+            limits.push(format!(
+                "{} refuses to write past the page cache: files go through it, are flushed, and dropped from it before they \
+                 are read",
+                dir.display()
+            ));
+        }
+        let [expected, read] = [(); 2].map(|()| Pages::obtain(PIECE_BYTES, Wanted::Small));
+        workers.push(Worker { file, direct, number, pieces, expected: expected?, read: read? });
+    }
+    let mut tally = together("disk", workers, until, &|| {}, &|mut worker, stop| {
+        let mut work = Work::default();
+        // What was done until then counts; full disks and broken ones are said.
+        if let Err(error) = worker.work(stop, &mut work) {
+            work.limits.push(format!("a worker ended early: {error}"));
+        }
+        Ok(work)
+    })?;
+    tally.work.limits.extend(limits);
+    Ok(tally)
+}
+
+/// That all files fit; and what there is to say of the place.
+fn enough_room(dir: &Path, bytes: u64) -> io::Result<Vec<String>> {
+    let cannot = |error: io::Error| while_doing(&format!("cannot look at {}", dir.display()), &error);
+    let free = room::free_bytes(dir).map_err(cannot)? / 100 * (100 - LEFT_PERCENT);
+    if bytes > free {
+        return Err(io::Error::other(format!(
+            "{} has room for {} MiB, and {} MiB would be written\ntry: disk:dir=DIR, with DIR where there is more room",
+            dir.display(),
+            free >> 20,
+            bytes >> 20
+        )));
+    }
+    let kind = statfs(dir).map_err(|error| cannot(error.into()))?.f_type;
+    let in_memory = IN_MEMORY.contains(&(kind as i64 & 0xffff_ffff));
+    Ok(in_memory
+        .then(|| format!("{} is in memory: there is no disk below it", dir.display()))
+        .into_iter()
+        .collect())
+}
+
+/// A file without a name and whether it is written past the page cache; its room is taken from the filesystem at once, where it can be.
+fn nameless(dir: &Path, number: u64, bytes: u64) -> io::Result<(File, bool)> {
+    let direct = OFlags::DIRECT | OFlags::DSYNC;
+    let (file, is_direct) = match made(dir, number, direct) {
+        // Filesystems that have no way past the page cache say so when the file is opened.
+        Err(Errno::INVAL) => (made(dir, number, OFlags::empty())?, false),
+        made => (made?, true),
+    };
+    match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok((file.into(), is_direct)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn made(dir: &Path, number: u64, flags: OFlags) -> rustix::io::Result<std::os::fd::OwnedFd> {
+    let flags = flags | OFlags::RDWR | OFlags::CLOEXEC;
+    let own = Mode::RUSR | Mode::WUSR;
+    match open(dir, flags | OFlags::TMPFILE, own) {
+        // Filesystems without nameless files.
+        Err(Errno::OPNOTSUPP | Errno::ISDIR) => {
+            let path = dir.join(format!(".dwell-load-{}-{number}", std::process::id()));
+            let file = open(&path, flags | OFlags::CREATE | OFlags::EXCL, own)?;
+            unlink(&path)?;
+            Ok(file)
+        }
+        opened => opened,
+    }
+}
+
+/// A thread's file and the memory that it needs.
+struct Worker {
+    file: File,
+    direct: bool,
+    number: u64,
+    pieces: u64,
+    expected: Pages,
+    read: Pages,
+}
+
+impl Worker {
+    /// Writes the whole file and reads it, over and over.
+    fn work(&mut self, stop: &Stop, work: &mut Work) -> io::Result<()> {
+        self.paint();
+        for pass in 0.. {
+            for piece in 0..self.pieces {
+                if stop.asked() {
+                    return Ok(());
+                }
+                self.tag(pass, piece);
+                self.file.write_all_at(self.expected.as_slice(), piece * PIECE_BYTES as u64)?;
+                work.done += PIECE_BYTES as u64;
+            }
+            if !self.direct {
+                self.file.sync_data()?;
+                fadvise(&self.file, 0, None, Advice::DontNeed)?;
+            }
+            for piece in 0..self.pieces {
+                if stop.asked() {
+                    return Ok(());
+                }
+                self.tag(pass, piece);
+                self.file.read_exact_at(self.read.as_mut_slice(), piece * PIECE_BYTES as u64)?;
+                self.verify(piece * PIECE_BYTES as u64, work);
+                work.done += PIECE_BYTES as u64;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills what is written with bytes that no filesystem can press together.
+    fn paint(&mut self) {
+        let mut state = self.number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        for word in self.expected.as_mut_slice().as_chunks_mut::<8>().0 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            *word = (state ^ (state >> 29)).to_le_bytes();
+        }
+    }
+
+    /// Makes each block of the piece one that is nowhere else in this file, now or before.
+    fn tag(&mut self, pass: u64, piece: u64) {
+        for (at, block) in self.expected.as_mut_slice().chunks_exact_mut(BLOCK_BYTES).enumerate() {
+            let place = piece * (PIECE_BYTES / BLOCK_BYTES) as u64 + at as u64;
+            block[..8].copy_from_slice(&pass.to_le_bytes());
+            block[8..16].copy_from_slice(&place.to_le_bytes());
+        }
+    }
+
+    fn verify(&self, offset: u64, work: &mut Work) {
+        let (expected, read) = (self.expected.as_slice(), self.read.as_slice());
+        if expected == read {
+            return;
+        }
+        let words = expected.as_chunks::<8>().0.iter().zip(read.as_chunks::<8>().0).enumerate();
+        for (at, (expected, read)) in words.filter(|(_, (expected, read))| expected != read) {
+            work.mismatch(Mismatch {
+                at: offset + at as u64 * 8,
+                expected: u64::from_le_bytes(*expected),
+                actual: u64::from_le_bytes(*read),
+                cpu: sched_getcpu() as u32,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn worker(dir: &Path, number: u64) -> Worker {
+        let (file, direct) = nameless(dir, number, 2 * PIECE_BYTES as u64).unwrap();
+        let [expected, read] = [(); 2].map(|()| Pages::obtain(PIECE_BYTES, Wanted::Small).unwrap());
+        Worker { file, direct, number, pieces: 2, expected, read }
+    }
+
+    #[test]
+    fn what_comes_back_otherwise_is_found_with_its_place() {
+        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let mut worker = worker(dir.path(), 3);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        worker.paint();
+        for piece in 0..2 {
+            worker.tag(9, piece);
+            worker.file.write_all_at(worker.expected.as_slice(), piece * PIECE_BYTES as u64).unwrap();
+        }
+        let mut work = Work::default();
+        worker.file.read_exact_at(worker.read.as_mut_slice(), PIECE_BYTES as u64).unwrap();
+        worker.verify(PIECE_BYTES as u64, &mut work);
+        assert_eq!(work.mismatches_total, 0);
+        // A bit of the file.
+        worker.read.as_mut_slice()[5_000] ^= 1;
+        worker.verify(PIECE_BYTES as u64, &mut work);
+        assert_eq!((work.mismatches_total, work.mismatches[0].at), (1, PIECE_BYTES as u64 + 5_000));
+        assert_eq!(work.mismatches[0].expected ^ work.mismatches[0].actual, 1);
+        // A whole piece in the place of another: each of its blocks has the wrong number.
+        worker.file.read_exact_at(worker.read.as_mut_slice(), 0).unwrap();
+        worker.verify(PIECE_BYTES as u64, &mut work);
+        assert_eq!(work.mismatches_total, 1 + (PIECE_BYTES / BLOCK_BYTES) as u64);
+    }
+
+    #[test]
+    fn no_room_is_said_before_anything_is_written() {
+        let error = enough_room(Path::new("/"), 1 << 60).unwrap_err().to_string();
+        assert!(error.contains("has room for") && error.contains("try: disk:dir="), "{error}");
+        let error = enough_room(Path::new("/no/such/directory"), 1).unwrap_err().to_string();
+        assert!(error.contains("/no/such/directory"), "{error}");
+        assert_eq!(enough_room(Path::new("/dev/shm"), 1).unwrap().len(), 1);
+    }
+}

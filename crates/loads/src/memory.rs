@@ -1,0 +1,288 @@
+//! Copies memory from place to place and verifies it on the way.
+//!
+//! The memory is cut into pages of 1 MiB, of which three fifths hold a pattern. A worker takes one of these and one that
+//! is free, copies block by block, and holds the sum of what it read against the pattern's. The copy is then what holds
+//! the pattern, so that every page is written, rests, and is read again. stressapptest makes memory work in this way.
+
+use crate::room;
+use crate::spec::BYTES_PER_THREAD;
+use crate::team::{Stop, together};
+use crate::{Tally, Until, Work, while_doing};
+use model::wake::load::{Load, Mismatch};
+use rustix::thread::sched_getcpu;
+use std::io;
+use std::sync::{Mutex, PoisonError};
+use std::thread::yield_now;
+use sys::copy::{BLOCK_BYTES, Sum, copy_summed, publish, sum};
+use sys::pages::{Pages, Wanted};
+
+const PAGE_BYTES: usize = 1 << 20;
+/// Of five pages so many hold a pattern.
+const VALID_OF_FIVE: usize = 3;
+
+pub(crate) fn run(threads: u32, asked_bytes: u64, until: Until<'_>) -> io::Result<(Load, Tally)> {
+    let least = u64::from(threads) * BYTES_PER_THREAD;
+    let room = room::memory_bytes().unwrap_or(asked_bytes);
+    if room < least {
+        return Err(io::Error::other(format!(
+            "memory with {threads} threads needs {} MiB, and {} MiB may be taken of what is free\ntry: fewer threads",
+            least >> 20,
+            room >> 20
+        )));
+    }
+    let bytes = asked_bytes.min(room) / PAGE_BYTES as u64 * PAGE_BYTES as u64;
+    let mut memory = Pages::obtain(bytes as usize, Wanted::Huge)
+        .map_err(|error| while_doing(&format!("cannot get {} MiB of memory", bytes >> 20), &error))?;
+    let patterns = patterns();
+    let places = Places::fill(memory.as_mut_slice(), &patterns);
+    let mut tally = together("memory", (0..u64::from(threads)).collect(), until, &|| {}, &|seed, stop| {
+        Ok(copy_pages(&places, &patterns, seed, stop))
+    })?;
+    tally.work.add(places.check(&patterns));
+    if asked_bytes > room {
+        tally.work.limits.push(format!(
+            "{} MiB instead of {}: the host and its control groups leave no more",
+            bytes >> 20,
+            asked_bytes >> 20
+        ));
+    }
+    Ok((Load::Memory { threads, bytes }, tally))
+}
+
+/// A block of memory as it should be.
+struct Pattern {
+    block: Vec<u8>,
+    sum: Sum,
+}
+
+/// What is written: words that change all bits, few bits and other bits from one to the next, and the opposite of each.
+fn patterns() -> Vec<Pattern> {
+    let mut state = 0x0123_4567_89ab_cdef_u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state ^ (state >> 29)
+    };
+    let words = BLOCK_BYTES as u64 / 8;
+    let mut plain: Vec<Vec<u64>> = vec![
+        vec![0; words as usize],
+        (0..words).map(|at| if at % 2 == 0 { 0 } else { u64::MAX }).collect(),
+        vec![0x5555_5555_5555_5555; words as usize],
+        (0..words)
+            .map(|at| if at % 2 == 0 { 0x5555_5555_5555_5555 } else { 0xaaaa_aaaa_aaaa_aaaa })
+            .collect(),
+        (0..words).map(|_| random()).collect(),
+    ];
+    // A single bit that walks, once in each 8, 16, 32 or 64.
+    for (width, ones) in
+        [(8, 0x0101_0101_0101_0101), (16, 0x0001_0001_0001_0001), (32, 0x1_0000_0001), (64, 1)]
+    {
+        plain.push((0..words).map(|at| ones << (at % width)).collect());
+    }
+    let opposite: Vec<Vec<u64>> =
+        plain.iter().map(|words| words.iter().map(|word| !word).collect()).collect();
+    let pattern = |words: Vec<u64>| {
+        let block: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        Pattern { sum: sum(&block), block }
+    };
+    plain.into_iter().chain(opposite).map(pattern).collect()
+}
+
+/// A page that holds a pattern.
+struct Valid<'a> {
+    bytes: &'a mut [u8],
+    /// Its number among the patterns.
+    pattern: usize,
+}
+
+/// Pages that nobody works on.
+struct Places<'a> {
+    valid: Mutex<Vec<Valid<'a>>>,
+    empty: Mutex<Vec<&'a mut [u8]>>,
+}
+
+impl<'a> Places<'a> {
+    fn fill(memory: &'a mut [u8], patterns: &[Pattern]) -> Self {
+        let (mut valid, mut empty) = (Vec::new(), Vec::new());
+        for (at, bytes) in memory.chunks_exact_mut(PAGE_BYTES).enumerate() {
+            if at % 5 < VALID_OF_FIVE {
+                let pattern = valid.len() % patterns.len();
+                bytes
+                    .chunks_exact_mut(BLOCK_BYTES)
+                    .for_each(|block| block.copy_from_slice(&patterns[pattern].block));
+                valid.push(Valid { bytes, pattern });
+            } else {
+                empty.push(bytes);
+            }
+        }
+        Self { valid: Mutex::new(valid), empty: Mutex::new(empty) }
+    }
+
+    /// Reads all that should be valid once more.
+    fn check(&self, patterns: &[Pattern]) -> Work {
+        let mut work = Work::default();
+        for page in lock(&self.valid).iter_mut() {
+            let pattern = &patterns[page.pattern];
+            for block in page.bytes.chunks_exact_mut(BLOCK_BYTES) {
+                let seen = sum(block);
+                if seen != pattern.sum {
+                    blame(&mut [block], pattern, seen, &mut work);
+                }
+            }
+        }
+        work
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes any of them.
+fn take<T>(from: &Mutex<Vec<T>>, random: u64) -> Option<T> {
+    let mut from = lock(from);
+    let at = (random % from.len().max(1) as u64) as usize;
+    (at < from.len()).then(|| from.swap_remove(at))
+}
+
+fn copy_pages(places: &Places<'_>, patterns: &[Pattern], seed: u64, stop: &Stop) -> Work {
+    let mut work = Work::default();
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        state >> 33
+    };
+    while !stop.asked() {
+        let Some(empty) = take(&places.empty, random()) else {
+            yield_now();
+            continue;
+        };
+        let Some(valid) = take(&places.valid, random()) else {
+            lock(&places.empty).push(empty);
+            yield_now();
+            continue;
+        };
+        let pattern = &patterns[valid.pattern];
+        let blocks = valid.bytes.chunks_exact_mut(BLOCK_BYTES).zip(empty.chunks_exact_mut(BLOCK_BYTES));
+        for (from, to) in blocks {
+            let seen = copy_summed(from, to);
+            if seen != pattern.sum {
+                publish();
+                blame(&mut [from, to], pattern, seen, &mut work);
+            }
+        }
+        publish();
+        lock(&places.valid).push(Valid { bytes: empty, pattern: valid.pattern });
+        lock(&places.empty).push(valid.bytes);
+        work.done += PAGE_BYTES as u64;
+        // So that more workers than processors all get on.
+        yield_now();
+    }
+    work
+}
+
+/// Finds which words of the blocks are wrong, and makes them right, so that each flip is reported once.
+fn blame(blocks: &mut [&mut [u8]], pattern: &Pattern, seen: Sum, work: &mut Work) {
+    let cpu = sched_getcpu() as u32;
+    let mut found = false;
+    // The first is where it was read; what it was copied to is then wrong as well, and not reported again.
+    let read = &blocks[0];
+    for (at, (word, right)) in
+        read.as_chunks::<8>().0.iter().zip(pattern.block.as_chunks::<8>().0).enumerate()
+    {
+        if word != right {
+            found = true;
+            work.mismatch(Mismatch {
+                at: read[at * 8..].as_ptr().addr() as u64,
+                expected: u64::from_le_bytes(*right),
+                actual: u64::from_le_bytes(*word),
+                cpu,
+            });
+        }
+    }
+    if !found {
+        // The memory is right when it is read again: the way from it was not, or a cache.
+        work.mismatch(Mismatch {
+            at: read.as_ptr().addr() as u64,
+            expected: pattern.sum.folded(),
+            actual: seen.folded(),
+            cpu,
+        });
+        work.limits.push("a checksum was wrong of memory that was right when it was read again".to_owned());
+    }
+    blocks.iter_mut().for_each(|block| block.copy_from_slice(&pattern.block));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Overseer;
+    use std::time::Duration;
+
+    struct Nobody;
+
+    impl Overseer for Nobody {
+        fn ended(&mut self, wait: Duration) -> bool {
+            std::thread::sleep(wait);
+            false
+        }
+    }
+
+    #[test]
+    fn patterns_are_told_apart_by_their_sums() {
+        let patterns = patterns();
+        for (at, pattern) in patterns.iter().enumerate() {
+            assert_eq!(pattern.block.len(), BLOCK_BYTES);
+            assert!(patterns[..at].iter().all(|other| other.sum != pattern.sum), "{at}");
+        }
+    }
+
+    /// Work over memory that was tampered with after it had been filled.
+    fn worked(tamper: impl FnOnce(&mut Vec<Valid<'_>>)) -> (u64, Work) {
+        let mut memory = Pages::obtain(10 * PAGE_BYTES, Wanted::Small).unwrap();
+        let base = memory.as_slice().as_ptr().addr() as u64;
+        let patterns = patterns();
+        let places = Places::fill(memory.as_mut_slice(), &patterns);
+        tamper(&mut lock(&places.valid));
+        let until = Until { overseer: &mut Nobody, length: Duration::from_millis(300) };
+        let tally = together("memory", vec![1, 2], until, &|| {}, &|seed, stop| {
+            Ok(copy_pages(&places, &patterns, seed, stop))
+        });
+        let mut work = tally.unwrap().work;
+        work.add(places.check(&patterns));
+        (base, work)
+    }
+
+    #[test]
+    fn memory_that_keeps_what_it_is_given_has_no_mismatch() {
+        let (_, work) = worked(|_| {});
+        assert!(work.done >= PAGE_BYTES as u64);
+        assert_eq!((work.mismatches_total, work.limits), (0, Vec::<String>::new()));
+    }
+
+    #[test]
+    fn a_flipped_bit_is_found_once_with_its_place() {
+        let mut planted = (0, 0);
+        let (_, work) = worked(|valid| {
+            let page = &mut valid[2];
+            page.bytes[777_777] ^= 0x10;
+            let word = 777_777 / 8 * 8;
+            planted = (page.bytes[word..].as_ptr().addr() as u64, page.pattern);
+        });
+        assert_eq!(work.mismatches_total, 1, "{:?}", work.mismatches);
+        let found = &work.mismatches[0];
+        let right = &patterns()[planted.1].block;
+        let at = 777_777 / 8 * 8 % BLOCK_BYTES;
+        assert_eq!(found.expected.to_le_bytes(), right[at..at + 8]);
+        // Whoever copies from there first finds it, before it gets anywhere else.
+        assert_eq!(found.at, planted.0);
+        assert_eq!((found.expected ^ found.actual).to_le_bytes()[777_777 % 8], 0x10);
+        assert_eq!((found.expected ^ found.actual).count_ones(), 1);
+    }
+
+    #[test]
+    fn more_than_there_is_is_said() {
+        let until = Until { overseer: &mut Nobody, length: Duration::from_millis(1) };
+        let error = run(u32::MAX, u64::MAX, until).unwrap_err().to_string();
+        assert!(error.contains("may be taken of what is free"), "{error}");
+    }
+}

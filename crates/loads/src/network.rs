@@ -1,0 +1,80 @@
+//! Round trips over TCP on the loopback: pairs of threads, of which one sends a message and the other sends it back.
+
+use crate::team::{Stop, together};
+use crate::{Tally, Until, Work, while_doing};
+use model::wake::load::Mismatch;
+use rustix::thread::sched_getcpu;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+
+/// One end of a connection.
+enum End {
+    Asks(TcpStream),
+    Answers(TcpStream),
+}
+
+pub(crate) fn run(threads: u32, message_bytes: usize, until: Until<'_>) -> io::Result<Tally> {
+    let (mut ends, mut hands) = (Vec::new(), Vec::new());
+    for _ in 0..threads {
+        let (near, far) = pair().map_err(|error| while_doing("cannot connect over the loopback", &error))?;
+        hands.push(near.try_clone()?);
+        ends.extend([End::Asks(near), End::Answers(far)]);
+    }
+    // Both ends wait for the other: who is told to stop must be woken.
+    let wake = || hands.iter().for_each(|hand| _ = hand.shutdown(Shutdown::Both));
+    together("network", ends, until, &wake, &|end, stop| match end {
+        End::Asks(stream) => ask(stream, message_bytes, stop),
+        End::Answers(stream) => answer(stream, message_bytes, stop),
+    })
+}
+
+/// Nobody else gets in: who connects must have the port that our end says.
+fn pair() -> io::Result<(TcpStream, TcpStream)> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let near = TcpStream::connect(listener.local_addr()?)?;
+    loop {
+        let (far, from) = listener.accept()?;
+        if from == near.local_addr()? {
+            near.set_nodelay(true)?;
+            far.set_nodelay(true)?;
+            return Ok((near, far));
+        }
+    }
+}
+
+fn ask(mut stream: TcpStream, message_bytes: usize, stop: &Stop) -> io::Result<Work> {
+    let mut work = Work::default();
+    let mut message: Vec<u8> = (0..message_bytes).map(|at| at as u8).collect();
+    let mut back = vec![0; message_bytes];
+    while !stop.asked() {
+        message[0] = work.done as u8;
+        if let Err(error) = stream.write_all(&message).and_then(|()| stream.read_exact(&mut back)) {
+            return if stop.asked() { Ok(work) } else { Err(error) };
+        }
+        if back != message {
+            let differ = back.iter().zip(&message).position(|(back, sent)| back != sent).unwrap_or_default();
+            work.mismatch(Mismatch {
+                at: differ as u64,
+                expected: message[differ].into(),
+                actual: back[differ].into(),
+                cpu: sched_getcpu() as u32,
+            });
+        }
+        work.done += 1;
+    }
+    Ok(work)
+}
+
+fn answer(mut stream: TcpStream, message_bytes: usize, stop: &Stop) -> io::Result<Work> {
+    let mut message = vec![0; message_bytes];
+    loop {
+        match stream.read_exact(&mut message).and_then(|()| stream.write_all(&message)) {
+            Ok(()) => {}
+            // The other end is gone.
+            Err(error) if stop.asked() || error.kind() == ErrorKind::UnexpectedEof => {
+                return Ok(Work::default());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}

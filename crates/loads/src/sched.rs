@@ -1,0 +1,356 @@
+//! Groups of senders and receivers that keep the scheduler busy: each sender writes to each receiver of its group in turn,
+//! and every message makes somebody runnable. hackbench has this topology; here it runs for a given time.
+
+use crate::{Tally, Until, Work, while_doing};
+use model::wake::load::{Transport, Workers};
+use rustix::io::{Errno, read, write};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::io::{self, pipe};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread::{Builder, JoinHandle, sleep};
+use std::time::Duration;
+use sys::clock::{children_cpu_ns, monotonic_ns, process_cpu_ns};
+use sys::counters::Counters;
+use sys::poll;
+use sys::worker::{Ended, Worker};
+
+/// How long workers may take to begin.
+const BEGIN: Duration = Duration::from_secs(60);
+/// How long they may take to end: what is on its way is read first.
+const END: Duration = Duration::from_secs(10);
+const TICK: Duration = Duration::from_millis(1);
+/// Between looks at whether workers are still there: each is a system call for each worker.
+const LOOK_NS: u64 = 1_000_000_000;
+const STACK_BYTES: usize = 64 << 10;
+/// Descriptors that are open anyway.
+const OTHER_FILES: u64 = 64;
+
+/// Counters that all workers share: how many wait to begin, whether they shall stop, and the messages of each receiver.
+const READY: usize = 0;
+const STOP: usize = 1;
+const MESSAGES: usize = 2;
+
+/// Who sends what to whom.
+#[derive(Debug, Clone)]
+pub(crate) struct Topology {
+    pub(crate) groups: u32,
+    pub(crate) pairs: u32,
+    pub(crate) message_bytes: usize,
+    pub(crate) transport: Transport,
+}
+
+impl Topology {
+    fn receivers(&self) -> usize {
+        self.groups as usize * self.pairs as usize
+    }
+
+    fn workers(&self) -> usize {
+        self.receivers() * 2
+    }
+
+    /// An end to read and one to write.
+    fn ends(&self) -> io::Result<(OwnedFd, OwnedFd)> {
+        match self.transport {
+            Transport::Pipes => pipe().map(|(read, write)| (read.into(), write.into())),
+            Transport::Sockets => UnixStream::pair().map(|(read, write)| (read.into(), write.into())),
+        }
+    }
+
+    /// The ends of a group's receivers.
+    fn group(&self) -> io::Result<(Vec<OwnedFd>, Vec<OwnedFd>)> {
+        let ends: io::Result<Vec<_>> = (0..self.pairs).map(|_| self.ends()).collect();
+        Ok(ends.map_err(|error| while_doing("cannot open the ends of a group", &error))?.into_iter().unzip())
+    }
+}
+
+pub(crate) fn run(topology: &Topology, workers: Workers, until: Until<'_>) -> io::Result<Tally> {
+    let files = match workers {
+        Workers::Processes => u64::from(topology.pairs) * 2,
+        Workers::Threads => topology.receivers() as u64 * 2,
+    };
+    allow_files(files + OTHER_FILES)?;
+    let shared = Counters::new(MESSAGES + topology.receivers())?;
+    match workers {
+        Workers::Processes => in_processes(topology, &shared, until),
+        Workers::Threads => in_threads(topology, shared, until),
+    }
+}
+
+/// Raises the limit of open files as far as it is needed.
+fn allow_files(needed: u64) -> io::Result<()> {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    if let Some(most) = limit.maximum.filter(|most| *most < needed) {
+        return Err(io::Error::other(format!(
+            "{needed} open files are needed, and {most} are allowed\ntry: fewer groups, or workers=processes"
+        )));
+    }
+    setrlimit(Resource::Nofile, Rlimit { current: Some(needed), maximum: limit.maximum })?;
+    Ok(())
+}
+
+fn in_processes(topology: &Topology, shared: &Counters, mut until: Until<'_>) -> io::Result<Tally> {
+    let (gate, release) = pipe()?;
+    let gate = OwnedFd::from(gate);
+    let cpu_from_ns = children_cpu_ns();
+    let mut workers: Vec<Worker> = Vec::with_capacity(topology.workers());
+    let bytes = topology.message_bytes;
+    let mut start = |work: &mut dyn FnMut() -> io::Result<()>| {
+        let started = Worker::start(|| u8::from(work().is_err()));
+        let started = started.map_err(|error| {
+            let count = topology.workers();
+            while_doing(&format!("cannot start {count} processes"), &error)
+        })?;
+        workers.push(started);
+        Ok::<_, io::Error>(())
+    };
+    for group in 0..topology.groups as usize {
+        let (ins, mut outs) = topology.group()?;
+        for (at, end) in ins.into_iter().enumerate() {
+            let count = &shared[MESSAGES + group * topology.pairs as usize + at];
+            start(&mut || {
+                // In this child only. Whoever keeps an end to write never lets the reader see that all are closed.
+                outs.clear();
+                receive(&end, bytes, &gate, shared, count)
+            })?;
+        }
+        for _ in 0..topology.pairs {
+            start(&mut || send(&outs, bytes, &gate, shared))?;
+        }
+    }
+    wait_until_ready(topology, shared, &mut until, &mut || any_ended(&mut workers))?;
+    let from_ns = monotonic_ns();
+    write(&release, b"!")?;
+    let mut look_ns = from_ns;
+    until.over(from_ns, &mut || {
+        let due = monotonic_ns() - look_ns >= LOOK_NS;
+        if due {
+            look_ns = monotonic_ns();
+        }
+        due && any_ended(&mut workers)
+    });
+    shared[STOP].store(1, Relaxed);
+    let end_ns = monotonic_ns() + END.as_nanos() as u64;
+    while workers.iter_mut().any(|worker| matches!(worker.ended(), Ok(None))) && monotonic_ns() < end_ns {
+        sleep(TICK);
+    }
+    let ran_ns = monotonic_ns() - from_ns;
+    let (mut failed, mut killed) = (0, 0);
+    for worker in &mut workers {
+        match worker.ended()? {
+            Some(Ended::Status(0)) => {}
+            Some(_) => failed += 1,
+            None => {
+                killed += 1;
+                worker.kill()?;
+            }
+        }
+    }
+    let mut work = messages(shared);
+    let count = topology.workers();
+    for (number, how) in [(failed, "ended early"), (killed, "did not end by themselves and were killed")] {
+        if number > 0 {
+            work.limits.push(format!("{number} of {count} workers {how}"));
+        }
+    }
+    Ok(Tally { work, ran_ns, cpu_ns: children_cpu_ns() - cpu_from_ns })
+}
+
+fn any_ended(workers: &mut [Worker]) -> bool {
+    workers.iter_mut().any(|worker| !matches!(worker.ended(), Ok(None)))
+}
+
+fn in_threads(topology: &Topology, shared: Counters, mut until: Until<'_>) -> io::Result<Tally> {
+    let (gate, release) = pipe()?;
+    let all = Arc::new((shared, OwnedFd::from(gate)));
+    let shared = &all.0;
+    let bytes = topology.message_bytes;
+    let mut threads: Vec<JoinHandle<io::Result<()>>> = Vec::with_capacity(topology.workers());
+    let mut start =
+        |work: Box<dyn FnOnce() -> io::Result<()> + Send>| {
+            let thread = Builder::new().name("load-sched".to_owned()).stack_size(STACK_BYTES).spawn(work);
+            threads.push(thread.map_err(|error| {
+                while_doing(&format!("cannot start {} threads", topology.workers()), &error)
+            })?);
+            Ok::<_, io::Error>(())
+        };
+    let cpu_from_ns = process_cpu_ns();
+    let mut started = Ok(());
+    'groups: for group in 0..topology.groups as usize {
+        let (ins, outs) = topology.group()?;
+        // The last sender of a group closes its ends.
+        let outs = Arc::new(outs);
+        let first = MESSAGES + group * topology.pairs as usize;
+        let receivers = ins.into_iter().enumerate().map(|(at, end)| {
+            let all = all.clone();
+            Box::new(move || receive(&end, bytes, &all.1, &all.0, &all.0[first + at])) as Box<_>
+        });
+        let senders = (0..topology.pairs).map(|_| {
+            let (all, outs) = (all.clone(), outs.clone());
+            Box::new(move || send(&outs, bytes, &all.1, &all.0)) as Box<_>
+        });
+        for worker in receivers.chain(senders) {
+            started = start(worker);
+            if started.is_err() {
+                break 'groups;
+            }
+        }
+    }
+    let mut gone = || threads.iter().any(JoinHandle::is_finished);
+    if started.is_ok() {
+        started = wait_until_ready(topology, shared, &mut until, &mut gone);
+    }
+    let from_ns = monotonic_ns();
+    if started.is_err() {
+        shared[STOP].store(1, Relaxed);
+    }
+    write(&release, b"!")?;
+    if started.is_ok() {
+        until.over(from_ns, &mut gone);
+        shared[STOP].store(1, Relaxed);
+    }
+    let failed = threads.into_iter().map(JoinHandle::join).filter(|end| !matches!(end, Ok(Ok(())))).count();
+    started?;
+    let mut work = messages(shared);
+    if failed > 0 {
+        work.limits.push(format!("{failed} of {} workers ended early", topology.workers()));
+    }
+    Ok(Tally { work, ran_ns: monotonic_ns() - from_ns, cpu_ns: process_cpu_ns() - cpu_from_ns })
+}
+
+/// Comes back when all workers wait to begin.
+fn wait_until_ready(
+    topology: &Topology,
+    shared: &Counters,
+    until: &mut Until<'_>,
+    gone: &mut dyn FnMut() -> bool,
+) -> io::Result<()> {
+    let give_up_ns = monotonic_ns() + BEGIN.as_nanos() as u64;
+    let count = topology.workers();
+    while shared[READY].load(Relaxed) < count as u64 {
+        if until.overseer.ended(TICK) {
+            return Err(io::Error::new(io::ErrorKind::Interrupted, "it was ended before it began"));
+        }
+        if monotonic_ns() > give_up_ns || gone() {
+            return Err(io::Error::other(format!(
+                "only {} of {count} workers began\ntry: fewer groups",
+                shared[READY].load(Relaxed)
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn messages(shared: &Counters) -> Work {
+    Work::done(shared[MESSAGES..].iter().map(|count| count.load(Relaxed)).sum())
+}
+
+/// Says that a worker is there, and waits for the others. Nobody reads the byte that lets all of them go.
+fn begin(gate: &OwnedFd, shared: &Counters) -> io::Result<()> {
+    shared[READY].fetch_add(1, Relaxed);
+    while !poll::wait(&[gate.as_fd()], None)?[0] {}
+    Ok(())
+}
+
+fn send(outs: &[OwnedFd], bytes: usize, gate: &OwnedFd, shared: &Counters) -> io::Result<()> {
+    let message = vec![b'.'; bytes];
+    begin(gate, shared)?;
+    loop {
+        for out in outs {
+            if shared[STOP].load(Relaxed) != 0 {
+                return Ok(());
+            }
+            let mut sent = 0;
+            while sent < bytes {
+                match write(out, &message[sent..]) {
+                    Ok(count) => sent += count,
+                    Err(Errno::INTR) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+    }
+}
+
+fn receive(
+    end: &OwnedFd,
+    bytes: usize,
+    gate: &OwnedFd,
+    shared: &Counters,
+    messages: &sys::counters::Counter,
+) -> io::Result<()> {
+    let mut message = vec![0; bytes];
+    begin(gate, shared)?;
+    for count in 1.. {
+        let mut received = 0;
+        while received < bytes {
+            match read(end, &mut message[received..]) {
+                // All senders are gone; none stops within a message.
+                Ok(0) => {
+                    return if received == 0 { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
+                }
+                Ok(count) => received += count,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        messages.store(count, Relaxed);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Overseer;
+
+    struct Nobody(bool);
+
+    impl Overseer for Nobody {
+        fn ready(&mut self) {
+            self.0 = true;
+        }
+
+        fn ended(&mut self, wait: Duration) -> bool {
+            sleep(wait);
+            false
+        }
+    }
+
+    fn small(transport: Transport) -> Topology {
+        Topology { groups: 2, pairs: 3, message_bytes: 100, transport }
+    }
+
+    #[test]
+    fn threads_pass_messages_and_all_of_them_end() {
+        for transport in [Transport::Sockets, Transport::Pipes] {
+            let mut nobody = Nobody(false);
+            let until = Until { overseer: &mut nobody, length: Duration::from_millis(100) };
+            let tally = run(&small(transport), Workers::Threads, until).unwrap();
+            assert!(tally.work.done > 100, "{}", tally.work.done);
+            assert_eq!(tally.work.limits, Vec::<String>::new());
+            assert!(tally.ran_ns >= 100_000_000 && tally.cpu_ns > 0);
+            assert!(nobody.0);
+        }
+    }
+
+    #[test]
+    fn processes_are_not_forked_from_among_threads() {
+        // Tests run in threads; that processes work is tested with the binary.
+        let until = Until { overseer: &mut Nobody(false), length: Duration::from_millis(100) };
+        let error = run(&small(Transport::Pipes), Workers::Processes, until).unwrap_err().to_string();
+        assert!(error.contains("several threads"), "{error}");
+    }
+
+    #[test]
+    fn more_files_than_may_be_opened_are_refused() {
+        let error = allow_files(u64::MAX - 1);
+        let unlimited = getrlimit(Resource::Nofile).maximum.is_none();
+        assert!(unlimited || error.unwrap_err().to_string().contains("are allowed"));
+    }
+}

@@ -1,0 +1,346 @@
+//! Loads as people write them: `sched:groups=10,message=128,transport=pipes`. Pure.
+
+use model::wake::load::{Load, Transport, Workers};
+use std::fmt::Write;
+
+/// Names that a specification may begin with.
+pub const NAMES: [&str; 6] = ["sched", "memory", "disk", "network", "cpu", "irq"];
+
+/// The most threads, groups or pairs: more is a slip of the finger.
+const THREADS_MAX: u32 = 1024;
+/// Of memory for each thread, so that it finds pages to copy from and to.
+pub(crate) const BYTES_PER_THREAD: u64 = 4 << 20;
+/// hackbench's own topology.
+const GROUPS: u32 = 10;
+const PAIRS: u32 = 20;
+const MESSAGE_BYTES: u32 = 100;
+
+/// Reads a specification; `cpus` is how many processors there are, which some loads have a thread for each of.
+///
+/// # Errors
+/// What is wrong with it and what would be right, as a sentence without a full stop.
+pub fn parse(text: &str, cpus: u32) -> Result<Load, String> {
+    let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+    let mut load = default(name, cpus)
+        .ok_or_else(|| format!("there is no load {name:?}\ntry: one of {}", NAMES.join(", ")))?;
+    let mut seen = Vec::new();
+    for pair in rest.split(',').filter(|pair| !pair.is_empty()) {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        if seen.contains(&key) {
+            return Err(format!("{key} is given twice"));
+        }
+        seen.push(key);
+        set(&mut load, key, value).map_err(|wrong| match wrong {
+            Wrong::Key => {
+                let keys = spec(&default_of(&load, cpus));
+                format!("{name} has no {key:?}\ntry: {keys}")
+            }
+            Wrong::Value(expected) => format!("{key}={value} is wrong: it takes {expected}"),
+        })?;
+    }
+    check(&load)?;
+    Ok(load)
+}
+
+/// The specification that [`parse`] reads as this load, with all of its sizes.
+pub fn spec(load: &Load) -> String {
+    match load {
+        Load::Sched { groups, pairs, message_bytes, transport, workers } => {
+            let transport = name_of(*transport, &TRANSPORTS);
+            let workers = name_of(*workers, &WORKERS);
+            format!(
+                "sched:groups={groups},pairs={pairs},message={message_bytes},transport={transport},workers={workers}"
+            )
+        }
+        Load::Memory { threads, bytes } => format!("memory:threads={threads},size={bytes}"),
+        Load::Disk { threads, bytes, dir } => {
+            let mut text = format!("disk:threads={threads},size={bytes}");
+            if let Some(dir) = dir {
+                // Writing to a string cannot fail.
+                let _ = write!(text, ",dir={dir}");
+            }
+            text
+        }
+        Load::Network { threads, message_bytes } => {
+            format!("network:threads={threads},message={message_bytes}")
+        }
+        Load::Cpu { threads } => format!("cpu:threads={threads}"),
+        Load::Irq { threads, rate_hz } => format!("irq:threads={threads},rate={rate_hz}"),
+    }
+}
+
+/// The first word of a load's specification.
+pub fn name(load: &Load) -> &'static str {
+    let at = match load {
+        Load::Sched { .. } => 0,
+        Load::Memory { .. } => 1,
+        Load::Disk { .. } => 2,
+        Load::Network { .. } => 3,
+        Load::Cpu { .. } => 4,
+        Load::Irq { .. } => 5,
+    };
+    NAMES[at]
+}
+
+/// `200M`, `1.5G`, `64KiB`, `1000`: bytes.
+///
+/// # Errors
+/// When it is none.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|char: char| char.is_ascii_alphabetic());
+    let unit = match text[digits.len()..].to_ascii_lowercase().trim_end_matches('b') {
+        "" => 1,
+        "k" => 1_000,
+        "m" => 1_000_000,
+        "g" => 1_000_000_000,
+        "ki" => 1 << 10,
+        "mi" => 1 << 20,
+        "gi" => 1_u64 << 30,
+        _ => return Err("not a size: try 200M or 1GiB".to_owned()),
+    };
+    let number: f64 = digits.parse().map_err(|_| "not a size: try 200M or 1GiB".to_owned())?;
+    if number < 0.0 || !number.is_finite() {
+        return Err("a size cannot be negative".to_owned());
+    }
+    Ok((number * unit as f64) as u64)
+}
+
+const TRANSPORTS: [(&str, Transport); 2] = [("sockets", Transport::Sockets), ("pipes", Transport::Pipes)];
+const WORKERS: [(&str, Workers); 2] = [("processes", Workers::Processes), ("threads", Workers::Threads)];
+
+fn name_of<T: PartialEq>(value: T, names: &[(&'static str, T)]) -> &'static str {
+    names.iter().find(|(_, named)| *named == value).map_or("", |(name, _)| name)
+}
+
+enum Wrong {
+    /// The load has no such key.
+    Key,
+    /// What it takes.
+    Value(&'static str),
+}
+
+fn default(name: &str, cpus: u32) -> Option<Load> {
+    let threads = cpus.clamp(1, THREADS_MAX);
+    Some(match name {
+        "sched" => Load::Sched {
+            groups: GROUPS,
+            pairs: PAIRS,
+            message_bytes: MESSAGE_BYTES,
+            transport: Transport::default(),
+            workers: Workers::default(),
+        },
+        "memory" => Load::Memory { threads, bytes: (256 << 20).max(u64::from(threads) * BYTES_PER_THREAD) },
+        "disk" => Load::Disk { threads: 1, bytes: 16 << 20, dir: None },
+        "network" => Load::Network { threads: 1, message_bytes: 1000 },
+        "cpu" => Load::Cpu { threads },
+        "irq" => Load::Irq { threads, rate_hz: 1000 },
+        _ => return None,
+    })
+}
+
+fn default_of(load: &Load, cpus: u32) -> Load {
+    default(name(load), cpus).unwrap_or_else(|| load.clone())
+}
+
+fn set(load: &mut Load, key: &str, value: &str) -> Result<(), Wrong> {
+    match (load, key) {
+        (Load::Sched { groups, .. }, "groups") => *groups = number(value, 1, THREADS_MAX, "1 to 1024")?,
+        (Load::Sched { pairs, .. }, "pairs") => *pairs = number(value, 1, THREADS_MAX, "1 to 1024")?,
+        (Load::Sched { message_bytes, .. }, "message") => *message_bytes = message(value, 1)?,
+        (Load::Sched { transport, .. }, "transport") => {
+            *transport = one_of(value, &TRANSPORTS, "sockets or pipes")?;
+        }
+        (Load::Sched { workers, .. }, "workers") => {
+            *workers = one_of(value, &WORKERS, "processes or threads")?;
+        }
+        (
+            Load::Memory { threads, .. }
+            | Load::Disk { threads, .. }
+            | Load::Network { threads, .. }
+            | Load::Cpu { threads }
+            | Load::Irq { threads, .. },
+            "threads",
+        ) => *threads = number(value, 1, THREADS_MAX, "1 to 1024")?,
+        (Load::Memory { bytes, .. } | Load::Disk { bytes, .. }, "size") => {
+            *bytes = self::bytes(value).map_err(|_| Wrong::Value("a size, like 256MiB"))?;
+        }
+        (Load::Disk { dir, .. }, "dir") => {
+            *dir = Some(value.to_owned()).filter(|dir| !dir.is_empty());
+            dir.as_ref().ok_or(Wrong::Value("a directory"))?;
+        }
+        (Load::Network { message_bytes, .. }, "message") => *message_bytes = message(value, 1)?,
+        (Load::Irq { rate_hz, .. }, "rate") => {
+            *rate_hz = number(value, 1, 100_000, "1 to 100k a second")?;
+        }
+        _ => return Err(Wrong::Key),
+    }
+    Ok(())
+}
+
+/// `20`, `1k`.
+fn number(text: &str, least: u32, most: u32, expected: &'static str) -> Result<u32, Wrong> {
+    let (digits, unit) = text.strip_suffix(['k', 'K']).map_or((text, 1), |digits| (digits, 1000));
+    let number = digits.parse::<u32>().ok().and_then(|number| number.checked_mul(unit));
+    number.filter(|number| (least..=most).contains(number)).ok_or(Wrong::Value(expected))
+}
+
+fn message(text: &str, least: u64) -> Result<u32, Wrong> {
+    let size = bytes(text).ok().filter(|size| (least..=1 << 20).contains(size));
+    size.and_then(|size| u32::try_from(size).ok()).ok_or(Wrong::Value("a size of 1 byte to 1MiB"))
+}
+
+fn one_of<T: Copy>(text: &str, names: &[(&str, T)], expected: &'static str) -> Result<T, Wrong> {
+    names.iter().find(|(name, _)| *name == text).map(|(_, value)| *value).ok_or(Wrong::Value(expected))
+}
+
+/// What no single value shows. Sheets are checked by it as well: their loads are not written as specifications.
+///
+/// # Errors
+/// What is wrong, as a sentence without a full stop.
+pub fn check(load: &Load) -> Result<(), String> {
+    let within = |what: &str, value: u64, least: u64, most: u64| {
+        if (least..=most).contains(&value) {
+            Ok(())
+        } else {
+            Err(format!("{} with {value} {what}: {least} to {most} can be", name(load)))
+        }
+    };
+    let threads = |threads: u32| within("threads", threads.into(), 1, THREADS_MAX.into());
+    match load {
+        Load::Sched { groups, pairs, message_bytes, .. } => {
+            within("groups", (*groups).into(), 1, THREADS_MAX.into())?;
+            within("pairs", (*pairs).into(), 1, THREADS_MAX.into())?;
+            within("bytes a message", (*message_bytes).into(), 1, 1 << 20)?;
+            within("senders and receivers", u64::from(*groups) * u64::from(*pairs) * 2, 2, 16 * 1024)
+        }
+        Load::Memory { threads: n, bytes } => {
+            threads(*n)?;
+            let least = u64::from(*n) * BYTES_PER_THREAD;
+            if *bytes < least {
+                let mib = least >> 20;
+                return Err(format!("memory with {n} threads needs {mib} MiB\ntry: size={mib}MiB"));
+            }
+            within("bytes", *bytes, least, 1 << 46)
+        }
+        Load::Disk { threads: n, bytes, .. } => {
+            threads(*n)?;
+            within("bytes a file", *bytes, crate::disk::PIECE_BYTES as u64, 1 << 40)
+        }
+        Load::Network { threads: n, message_bytes } => {
+            threads(*n)?;
+            within("bytes a message", (*message_bytes).into(), 1, 1 << 20)
+        }
+        Load::Cpu { threads: n } => threads(*n),
+        Load::Irq { threads: n, rate_hz } => {
+            threads(*n)?;
+            within("timers a second", (*rate_hz).into(), 1, 100_000)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_name_alone_has_defaults() {
+        assert_eq!(
+            parse("sched", 4),
+            Ok(Load::Sched {
+                groups: 10,
+                pairs: 20,
+                message_bytes: 100,
+                transport: Transport::Sockets,
+                workers: Workers::Processes
+            })
+        );
+        assert_eq!(parse("memory", 4), Ok(Load::Memory { threads: 4, bytes: 256 << 20 }));
+        assert_eq!(parse("irq:", 4), Ok(Load::Irq { threads: 4, rate_hz: 1000 }));
+        for name in NAMES {
+            for cpus in [0, 1, 300, u32::MAX] {
+                assert!(parse(name, cpus).is_ok(), "{name} {cpus}");
+            }
+        }
+    }
+
+    #[test]
+    fn keys_have_values() {
+        assert_eq!(
+            parse("sched:groups=2,pairs=3,message=128,transport=pipes,workers=threads", 1),
+            Ok(Load::Sched {
+                groups: 2,
+                pairs: 3,
+                message_bytes: 128,
+                transport: Transport::Pipes,
+                workers: Workers::Threads
+            })
+        );
+        assert_eq!(
+            parse("disk:threads=4,size=16MiB,dir=/x y", 1),
+            Ok(Load::Disk { threads: 4, bytes: 16 << 20, dir: Some("/x y".into()) })
+        );
+        assert_eq!(parse("irq:rate=5k", 2), Ok(Load::Irq { threads: 2, rate_hz: 5000 }));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, said) in [
+            ("", "there is no load \"\""),
+            ("hackbench", "one of sched, memory"),
+            ("cpu:rate=1", "cpu has no \"rate\"\ntry: cpu:threads=2"),
+            ("cpu:threads=0", "1 to 1024"),
+            ("cpu:threads", "1 to 1024"),
+            ("cpu:threads=1,threads=2", "twice"),
+            ("sched:transport=pigeons", "sockets or pipes"),
+            ("sched:groups=1000,pairs=1000", "senders and receivers"),
+            ("sched:message=0", "1 byte to 1MiB"),
+            ("memory:size=lots", "like 256MiB"),
+            ("memory:threads=8,size=1M", "size=32MiB"),
+            ("disk:dir=", "a directory"),
+            ("disk:size=1", "bytes a file"),
+            ("irq:rate=1000k", "100k"),
+        ] {
+            let error = parse(text, 2).unwrap_err();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(bytes("1000"), Ok(1_000));
+        assert_eq!(bytes("200M"), Ok(200_000_000));
+        assert_eq!(bytes("1.5GB"), Ok(1_500_000_000));
+        assert_eq!(bytes("64KiB"), Ok(65_536));
+        for wrong in ["", "M", "-1", "10X", "1e400"] {
+            assert!(bytes(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_load_is_read_back_as_it_was_written(
+            groups in 1_u32..100, pairs in 1_u32..50, message in 1_u32..=1 << 20, threads in 1_u32..=1024,
+            extra in 0_u64..1 << 40, rate_hz in 1_u32..=100_000, pipes: bool,
+        ) {
+            let transport = if pipes { Transport::Pipes } else { Transport::Sockets };
+            let workers = if pipes { Workers::Threads } else { Workers::Processes };
+            for load in [
+                Load::Sched { groups, pairs, message_bytes: message, transport, workers },
+                Load::Memory { threads, bytes: u64::from(threads) * BYTES_PER_THREAD + extra },
+                Load::Disk { threads, bytes: (1 << 20) + extra / 2, dir: pipes.then(|| "/a/b".to_owned()) },
+                Load::Network { threads, message_bytes: message },
+                Load::Cpu { threads },
+                Load::Irq { threads, rate_hz },
+            ] {
+                prop_assert_eq!(parse(&spec(&load), 1), Ok(load));
+            }
+        }
+
+        #[test]
+        fn anything_is_read_or_refused(text in ".*", name in 0_usize..6) {
+            let _ = parse(&text, 2);
+            let _ = parse(&format!("{}:{text}", NAMES[name]), 2);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Two results beside each other, or the cases of two sheets: the shape that `dwell diff --json` promises of them,
+//! `dwell.wake-diff/1`, described by `docs/schema/dwell.wake-diff.1.json`. Fields are added, not renamed.
+
+use super::Wakes;
+pub use crate::ladder::diff::{Difference, Side};
+use crate::{Ns, Seen};
+use serde::{Deserialize, Serialize};
+
+/// The name of the promise.
+pub const SCHEMA_WAKE_DIFF: &str = "dwell.wake-diff/1";
+
+/// Where, when and by what one of them was measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The host's name; empty where the source does not tell.
+    pub host: String,
+    /// Its kernel's release; empty likewise.
+    pub kernel: String,
+    /// When it began: RFC 3339, UTC; empty likewise.
+    pub started_at: String,
+    /// What measured: `dwell`, `cyclictest`, `jitterdebugger`, `rtla timerlat`.
+    pub tool: String,
+}
+
+/// What a result has that can be compared. Results of other tools have no more than this.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparable {
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Settings of the machine and what they were, in words; those that are not known are not there.
+    pub settings: Vec<Setting>,
+    /// The cases of a sheet; of a plain result one, called [`ALL`].
+    pub cases: Vec<ComparableCase>,
+    /// What qualifies all of it: sentences without a full stop.
+    pub limits: Vec<String>,
+}
+
+/// What the only case of a plain result is called.
+pub const ALL: &str = "all";
+
+/// One case of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComparableCase {
+    /// Its name.
+    pub name: String,
+    /// How it was measured: policy, interval, load.
+    pub settings: Vec<Setting>,
+    /// All processors together.
+    pub all: Wakes,
+    /// One for each.
+    pub threads: Vec<Wakes>,
+}
+
+/// A setting in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// Which.
+    pub what: String,
+    /// What it was.
+    pub value: String,
+}
+
+/// What became of a figure from A to B.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// B wakes up earlier.
+    Earlier,
+    /// B wakes up later.
+    Later,
+    /// They differ by less than the margin, and that is sure.
+    Same,
+    /// The intervals allow more than one of these, or there are none.
+    Undecided,
+}
+
+/// A figure with its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Within {
+    /// The figure.
+    pub ns: Ns,
+    /// Low end.
+    pub lo_ns: Ns,
+    /// High end.
+    pub hi_ns: Ns,
+}
+
+/// A percentile of both.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Quantile {
+    /// `p50`, `p99`, `p99.9` and so on.
+    pub name: String,
+    /// The share of wake-ups that are not later: 0.5.
+    pub share: f64,
+    /// Of A. Unseen where it has too few wake-ups for it.
+    pub a: Seen<Within>,
+    /// Of B.
+    pub b: Seen<Within>,
+    /// B less A: how many nanoseconds later B is. Unseen where one of them is.
+    pub later_ns: Seen<i64>,
+    /// Low end of its 95 % interval.
+    pub later_lo_ns: Seen<i64>,
+    /// High end.
+    pub later_hi_ns: Seen<i64>,
+    /// What became of it.
+    pub change: Change,
+}
+
+/// The latest wake-ups of both.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Maxima {
+    /// Of A.
+    pub a_ns: Seen<Ns>,
+    /// Of B.
+    pub b_ns: Seen<Ns>,
+    /// Stretches of the one with the later maximum (where it has no timeline: wake-ups) that are later than anything of the other.
+    pub beyond: u64,
+    /// How likely so many would be if both were alike: small is telling. Unseen where nothing can be counted.
+    pub chance: Seen<f64>,
+    /// What became of it.
+    pub change: Change,
+}
+
+/// One case of both.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CaseDiff {
+    /// The case of a sheet; `all` of plain results.
+    pub name: String,
+    /// In what the two measurings differ: policy, interval, load. A difference in figures may come from these.
+    pub differences: Vec<Difference>,
+    /// All wake-ups of A.
+    pub a: Wakes,
+    /// Of B.
+    pub b: Wakes,
+    /// From the median to the rarest.
+    pub quantiles: Vec<Quantile>,
+    /// The latest.
+    pub maxima: Maxima,
+    /// What qualifies it: sentences without a full stop.
+    pub notes: Vec<String>,
+}
+
+/// A case that only one of two sheets has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lone {
+    /// Its name.
+    pub name: String,
+    /// Who has it.
+    pub only: Side,
+}
+
+/// The comparison.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WakeDiff {
+    /// [`SCHEMA_WAKE_DIFF`].
+    pub schema: String,
+    /// The first: the measure.
+    pub a: Origin,
+    /// The second.
+    pub b: Origin,
+    /// A relative difference up to this counts as none, as does one up to `margin_ns`.
+    pub margin: f64,
+    /// An absolute one.
+    pub margin_ns: Ns,
+    /// In what hosts and settings of the machine differ.
+    pub differences: Vec<Difference>,
+    /// One for two plain results.
+    pub cases: Vec<CaseDiff>,
+    /// The others.
+    pub uncompared: Vec<Lone>,
+}

@@ -1,0 +1,213 @@
+//! The axis of latencies that charts and pictures share, and how a histogram's bins are put together for its columns.
+
+use crate::units::exact;
+use model::Ns;
+use model::wake::Bin;
+
+/// From so many times the earliest on, the axis is logarithmic: equal steps would press all but the latest into one.
+const FAR: f64 = 100.0;
+/// What lies further from the data than this many times the latest is not worth the room on the axis.
+const NEAR: Ns = 3;
+/// From so many values on, a bin on the border of two columns is shared out: otherwise a smooth distribution gets teeth.
+const SHARED: f64 = 10.0;
+/// Columns to a factor of two on a logarithmic axis, where there are as many bins.
+const OCTAVE: f64 = 32.0;
+
+/// From the earliest to the latest.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Axis {
+    log: bool,
+    lo: f64,
+    hi: f64,
+}
+
+/// 1, 2 and 5 times each power of ten.
+fn round_steps() -> impl DoubleEndedIterator<Item = f64> + Clone {
+    (0..=15).flat_map(|power| [1.0, 2.0, 5.0].map(|times| times * 10_f64.powi(power)))
+}
+
+fn far(earliest: Ns, latest: Ns) -> bool {
+    latest.max(1) as f64 / earliest.max(1) as f64 > FAR
+}
+
+impl Axis {
+    /// Wide enough for all of it, and for `mark` when that is near. None where there is nothing to show.
+    pub(super) fn of(series: &[&[Bin]], mark: Option<Ns>) -> Option<Self> {
+        let bins = || series.iter().flat_map(|bins| bins.iter()).filter(|bin| bin.count > 0);
+        let earliest = bins().map(|bin| bin.from_ns).min()?;
+        let latest = bins().map(|bin| bin.to_ns).max()?;
+        Some(Self::between(earliest, latest, mark))
+    }
+
+    /// The same, with round ends.
+    pub(super) fn between(earliest: Ns, latest: Ns, mark: Option<Ns>) -> Self {
+        let near = mark.filter(|mark| *mark <= latest.saturating_mul(NEAR));
+        Self::round(earliest, latest.max(near.unwrap_or(0)), far(earliest, latest))
+    }
+
+    fn round(earliest: Ns, latest: Ns, log: bool) -> Self {
+        let (lo, hi) = (earliest.max(1) as f64, latest.max(2) as f64);
+        if log {
+            let lo = round_steps().rev().find(|step| *step <= lo).unwrap_or(1.0);
+            let hi = round_steps().find(|step| *step >= hi).unwrap_or(hi);
+            return Self { log, lo, hi };
+        }
+        let step = Self { log, lo: 0.0, hi }.step(10);
+        Self { log, lo: 0.0, hi: (hi / step).ceil() * step }
+    }
+
+    pub(super) fn is_log(self) -> bool {
+        self.log
+    }
+
+    /// Where a latency lies: 0 the left end, 1 the right one.
+    pub(super) fn share(self, ns: f64) -> f64 {
+        if self.log { (ns.max(1e-3) / self.lo).log10() / (self.hi / self.lo).log10() } else { ns / self.hi }
+    }
+
+    /// What lies there.
+    fn at(self, share: f64) -> f64 {
+        if self.log { self.lo * (self.hi / self.lo).powf(share) } else { self.hi * share }
+    }
+
+    /// A round step that cuts a linear axis into at most so many pieces.
+    fn step(self, most: usize) -> f64 {
+        round_steps().find(|step| self.hi / step <= most as f64).unwrap_or(self.hi)
+    }
+
+    /// Round values to be written at the axis, at most about so many.
+    pub(super) fn ticks(self, most: usize) -> Vec<(f64, String)> {
+        let label = |ns: f64| (ns, if ns < 1.0 { "0".to_owned() } else { exact(ns.round() as Ns) });
+        if !self.log {
+            let step = self.step(most);
+            let steps = (self.hi / step + 1e-9).floor() as usize;
+            return (0..=steps).map(|at| label(step * at as f64)).collect();
+        }
+        let within: Vec<f64> = round_steps().filter(|ns| (self.lo..=self.hi).contains(ns)).collect();
+        let decade = |ns: &f64| (ns.log10() - ns.log10().round()).abs() < 1e-9;
+        let few = within.len() <= most;
+        within.into_iter().filter(|ns| few || decade(ns)).map(label).collect()
+    }
+
+    /// Ends of so many columns of the same width.
+    pub(super) fn cells(self, many: usize) -> Vec<f64> {
+        (0..=many).map(|at| self.at(at as f64 / many as f64)).collect()
+    }
+
+    /// Ends of about so many columns that fit the bins of all series, so that none falls between two: of the same width, or, on a
+    /// logarithmic axis, of the same ratio. Gives what a column is as well, in words.
+    pub(super) fn edges(self, series: &[&[Bin]], many: usize) -> (Vec<f64>, String) {
+        if self.log {
+            let mut edges = vec![self.lo];
+            let mut last = self.lo;
+            for index in 0..stats::fine::BINS {
+                let at = stats::fine::bounds(index).1 as f64;
+                if at > last * 2_f64.powf(1.0 / OCTAVE) && at < self.hi {
+                    edges.push(at);
+                    last = at;
+                }
+            }
+            edges.push(self.hi);
+            return (edges, "about 3 %".to_owned());
+        }
+        let bins = series.iter().flat_map(|bins| bins.iter());
+        let widest = bins.map(|bin| bin.to_ns.saturating_sub(bin.from_ns)).max().unwrap_or(1).max(1) as f64;
+        let width = (self.hi / many as f64 / widest).ceil().max(1.0) * widest;
+        let columns = (self.hi / width).ceil() as usize;
+        ((0..=columns).map(|at| width * at as f64).collect(), crate::units::duration(width as Ns))
+    }
+}
+
+/// How many values are in each column. A bin is shared out by overlap where it is wider than two columns, or has values
+/// enough for each; else it is in the column of its middle. What lies beyond an end is in the column there.
+pub(super) fn counts(bins: &[Bin], edges: &[f64]) -> Vec<f64> {
+    let Some(last) = edges.len().checked_sub(2) else { return Vec::new() };
+    let mut counts = vec![0.0; last + 1];
+    let column = |ns: f64| edges.partition_point(|edge| *edge <= ns).saturating_sub(1).min(last);
+    for bin in bins {
+        let (from, to, count) = (bin.from_ns as f64, bin.to_ns as f64, bin.count as f64);
+        let (first, end) = (column(from), column(to - 0.5));
+        if end - first < 2 && (first == end || count < SHARED) {
+            counts[column((from + to) / 2.0)] += count;
+            continue;
+        }
+        for at in first..=end {
+            let left = if at == first { from } else { edges[at] };
+            let right = if at == end { to } else { edges[at + 1] };
+            counts[at] += count * (right - left) / (to - from);
+        }
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bin(from_ns: Ns, to_ns: Ns, count: u64) -> Bin {
+        Bin { from_ns, to_ns, count }
+    }
+
+    #[test]
+    fn two_decades_and_more_are_logarithmic_with_round_ends() {
+        let near = Axis::between(2_600, 84_000, None);
+        assert_eq!(near, Axis { log: false, lo: 0.0, hi: 90_000.0 });
+        let labels: Vec<_> = near.ticks(6).into_iter().map(|tick| tick.1).collect();
+        assert_eq!(labels, ["0", "20 us", "40 us", "60 us", "80 us"]);
+        let far = Axis::between(2_600, 201_000_000, None);
+        assert_eq!(far, Axis { log: true, lo: 2_000.0, hi: 5e8 });
+        let labels: Vec<_> = far.ticks(8).into_iter().map(|tick| tick.1).collect();
+        assert_eq!(labels, ["10 us", "100 us", "1 ms", "10 ms", "100 ms"]);
+        for (axis, ns) in [(near, 45_000.0), (far, 1e6)] {
+            assert!((axis.at(axis.share(ns)) - ns).abs() < 1e-3 * ns);
+        }
+    }
+
+    #[test]
+    fn a_mark_is_on_the_axis_when_it_is_near() {
+        let bins = [bin(1_000, 2_000, 5), bin(80_000, 81_000, 1)];
+        let hi = |mark| Axis::of(&[&bins], mark).map(|axis| axis.hi);
+        assert_eq!(
+            (hi(None), hi(Some(125_000)), hi(Some(900_000))),
+            (Some(90_000.0), Some(140_000.0), Some(90_000.0))
+        );
+        assert_eq!(Axis::of(&[&[]], Some(1_000)), None);
+        assert_eq!(Axis::of(&[], None), None);
+    }
+
+    #[test]
+    fn no_value_is_lost_or_counted_twice() {
+        let fine: Vec<Bin> = (0..stats::fine::BINS - 1)
+            .map(|index| (stats::fine::bounds(index), index))
+            .map(|((from_ns, to_ns), index)| bin(from_ns, to_ns, index as u64 % 7 + 1))
+            .collect();
+        let coarse: Vec<Bin> = (0..500).map(|at| bin(at * 1_000, (at + 1) * 1_000, at % 3 + 1)).collect();
+        for bins in [&fine, &coarse] {
+            let all: u64 = bins.iter().map(|bin| bin.count).sum();
+            for axis in [
+                Axis::between(1, 90_000, None),
+                Axis::between(3_000, 90_000, None),
+                Axis::between(1, 1 << 44, None),
+            ] {
+                for edges in [axis.cells(60), axis.edges(&[bins], 120).0, axis.cells(1)] {
+                    let sum: f64 = counts(bins, &edges).iter().sum();
+                    assert!((sum - all as f64).abs() < 1e-6 * all as f64, "{axis:?}: {sum} of {all}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn columns_of_a_picture_have_whole_bins() {
+        // A flat distribution must look flat, not like a comb.
+        for width in [512, 1_000, 2_048] {
+            let bins: Vec<Bin> = (0..100).map(|at| bin(at * width, (at + 1) * width, 10)).collect();
+            let axis = Axis::of(&[&bins], None).expect("there are bins");
+            let linear = Axis { log: false, lo: 0.0, ..axis };
+            let (edges, _) = linear.edges(&[&bins], 37);
+            let counts = counts(&bins, &edges);
+            let full = counts.iter().filter(|count| (**count - counts[0]).abs() < 1e-9).count();
+            assert!(full + 1 >= counts.iter().filter(|count| **count > 0.0).count(), "{counts:?}");
+        }
+    }
+}

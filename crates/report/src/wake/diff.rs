@@ -1,0 +1,333 @@
+//! Two results, or the cases of two sheets, beside each other: tables and histograms, pictures, and the JSON of
+//! `dwell.wake-diff/1`.
+
+use super::chart::bars_on;
+use super::columns::Axis;
+use super::picture::PLAIN;
+use super::plots::{About, PAPER, Series, caveats, draw, head};
+use super::{GAP, joined, paragraphs};
+use crate::Look;
+use crate::json::visible;
+use crate::paint::{Ink, Line};
+use crate::picture::{INK, MARGIN, Picture, ROW};
+use crate::table::{Table, figure, text};
+use crate::units::{count, counted, duration, duration_range, exact, share_of_one};
+use model::wake::Wakes;
+use model::wake::diff::{
+    ALL, CaseDiff, Change, Difference, Maxima, Origin, Quantile, Side, WakeDiff, Within,
+};
+use model::{Ns, Seen};
+
+/// The comparison as indented JSON, with a newline at its end.
+pub fn json(diff: &WakeDiff) -> String {
+    // Only a map with keys that are no strings could fail: there is none.
+    visible(&serde_json::to_string_pretty(diff).expect("a comparison has string keys only"))
+}
+
+/// The page, with a newline after each line.
+pub fn terminal(diff: &WakeDiff, look: Look) -> String {
+    let mut parts: Vec<Vec<Line>> = vec![top(diff, look), summary(diff, look).wrap(GAP)];
+    for case in &diff.cases {
+        parts.push(table(case, look));
+        // Of a sheet, all of them would be too long a page.
+        if diff.cases.len() == 1 {
+            parts.extend(histograms(case, look));
+        }
+        parts.push(remarks(case, look));
+    }
+    parts.push(
+        diff.uncompared
+            .iter()
+            .flat_map(|lone| {
+                let only = match lone.only {
+                    Side::A => "only in A: ",
+                    Side::B => "only in B: ",
+                };
+                Line::new(look).add(Ink::Dim, only).add(Ink::Plain, &lone.name).wrap(GAP)
+            })
+            .collect(),
+    );
+    parts.push(caveat(diff, look));
+    joined(&parts)
+}
+
+/// The comparison as a picture: an SVG document.
+pub fn svg(diff: &WakeDiff) -> String {
+    crate::picture::svg(&picture(diff))
+}
+
+/// The same picture as the bytes of a PNG file.
+pub fn png(diff: &WakeDiff) -> Vec<u8> {
+    crate::picture::png(&picture(diff))
+}
+
+/// `imx8, Linux 6.12, 2026-…, by dwell`: what the source tells.
+fn origin(origin: &Origin) -> String {
+    let kernel = if origin.kernel.is_empty() { String::new() } else { format!("Linux {}", origin.kernel) };
+    let by = format!("by {}", origin.tool);
+    let parts = [origin.host.clone(), kernel, origin.started_at.clone(), by];
+    let known: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    known.join(", ")
+}
+
+fn top(diff: &WakeDiff, look: Look) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (name, of) in [("A", &diff.a), ("B", &diff.b)] {
+        let line = Line::new(look).add(Ink::Bold, name).add(Ink::Plain, "  ");
+        lines.extend(line.add(Ink::Plain, &origin(of)).wrap(GAP + 1));
+    }
+    lines.extend(unlike(&diff.differences, look));
+    lines
+}
+
+fn unlike(differences: &[Difference], look: Look) -> Vec<Line> {
+    let line = |one: &Difference| {
+        let lead =
+            Line::new(look).add(Ink::Warn, "not the same ").add(Ink::Plain, &format!("{}: ", one.what));
+        lead.add(Ink::Plain, &one.a).add(Ink::Dim, " and ").add(Ink::Plain, &one.b).wrap(GAP)
+    };
+    differences.iter().flat_map(line).collect()
+}
+
+fn word(change: Change) -> (&'static str, Ink) {
+    match change {
+        Change::Earlier => ("earlier", Ink::Bold),
+        Change::Later => ("later", Ink::Warn),
+        Change::Same => ("same", Ink::Plain),
+        Change::Undecided => ("undecided", Ink::Dim),
+    }
+}
+
+/// What became of the latest wake-up, case by case.
+fn summary(diff: &WakeDiff, look: Look) -> Line {
+    let line = Line::new(look);
+    if diff.cases.is_empty() {
+        return line.add(Ink::Plain, "no case is in both");
+    }
+    let mut line = line.add(Ink::Plain, "B against A: ");
+    for (at, case) in diff.cases.iter().enumerate() {
+        let lead = if at > 0 { "; " } else { "" };
+        let (said, ink) = match case.maxima.change {
+            Change::Undecided => ("not known to differ in the latest", Ink::Plain),
+            Change::Same => ("the same in the latest", Ink::Plain),
+            Change::Earlier => ("earlier at worst", Ink::Bold),
+            Change::Later => ("later at worst", Ink::Warn),
+        };
+        line = line.add(Ink::Plain, lead);
+        if case.name != ALL {
+            line = line.add(Ink::Plain, &format!("{} ", case.name));
+        }
+        line = line.add(ink, said);
+        if let (Seen::Value(a_ns), Seen::Value(b_ns)) = (&case.maxima.a_ns, &case.maxima.b_ns) {
+            let figures = format!("{} instead of {}", duration(*b_ns), duration(*a_ns));
+            line = line.add(Ink::Plain, " (").glued(Ink::Plain, &figures).add(Ink::Plain, ")");
+        }
+    }
+    line
+}
+
+fn table(case: &CaseDiff, look: Look) -> Vec<Line> {
+    let columns = vec![
+        text("", 8, 0),
+        figure("A", 0),
+        figure("95 %", 4),
+        figure("B", 0),
+        figure("95 %", 3),
+        figure("B less A", 1),
+        figure("95 %", 2),
+        text("B is", 9, 0),
+    ];
+    let title = if case.name == ALL { "latency" } else { &case.name };
+    let mut table = Table::new(look, title, columns);
+    let known = |quantile: &&Quantile| quantile.a.value().or(quantile.b.value()).is_some();
+    for quantile in case.quantiles.iter().filter(known) {
+        table.row(row(quantile, look));
+    }
+    let plain = |text: String| (Ink::Plain, text);
+    let (change, ink) = word(case.maxima.change);
+    table.row(vec![
+        plain("max".to_owned()),
+        plain(seen(&case.maxima.a_ns, look)),
+        plain(String::new()),
+        plain(seen(&case.maxima.b_ns, look)),
+        plain(String::new()),
+        plain(apart(&case.maxima)),
+        plain(String::new()),
+        (ink, change.to_owned()),
+    ]);
+    let missed =
+        |wakes: &Wakes| wakes.missed.value().map_or_else(|| look.dash().to_owned(), |many| count(*many));
+    let mut counts = |name: &str, a: String, b: String| {
+        let mut cells = vec![plain(name.to_owned()), plain(a), plain(String::new()), plain(b)];
+        cells.extend((0..4).map(|_| plain(String::new())));
+        table.row(cells);
+    };
+    counts("missed", missed(&case.a), missed(&case.b));
+    counts("cycles", count(case.a.cycles), count(case.b.cycles));
+    table.lines()
+}
+
+fn row(quantile: &Quantile, look: Look) -> Vec<(Ink, String)> {
+    let plain = |text: String| (Ink::Plain, text);
+    let dim = |text: String| (Ink::Dim, text);
+    let ns = |within: &Seen<Within>| {
+        within.value().map_or_else(|| look.dash().to_owned(), |within| duration(within.ns))
+    };
+    let ends = |within: &Seen<Within>| {
+        within
+            .value()
+            .map_or_else(String::new, |within| duration_range(within.lo_ns, within.hi_ns, look.dash()))
+    };
+    let later = quantile.later_ns.value().map_or_else(String::new, |ns| signed(*ns));
+    let later_ends = match (&quantile.later_lo_ns, &quantile.later_hi_ns) {
+        (Seen::Value(lo), Seen::Value(hi)) => format!("{} to {}", signed(*lo), signed(*hi)),
+        _ => String::new(),
+    };
+    let (change, ink) = word(quantile.change);
+    vec![
+        plain(quantile.name.clone()),
+        plain(ns(&quantile.a)),
+        dim(ends(&quantile.a)),
+        plain(ns(&quantile.b)),
+        dim(ends(&quantile.b)),
+        plain(later),
+        dim(later_ends),
+        (ink, change.to_owned()),
+    ]
+}
+
+fn seen(ns: &Seen<Ns>, look: Look) -> String {
+    ns.value().map_or_else(|| look.dash().to_owned(), |ns| duration(*ns))
+}
+
+/// A difference: `+12.3 us`, `-400 ns`.
+fn signed(ns: i64) -> String {
+    let sign = match ns {
+        0 => "",
+        ..0 => "-",
+        _ => "+",
+    };
+    format!("{sign}{}", duration(ns.unsigned_abs()))
+}
+
+fn apart(maxima: &Maxima) -> String {
+    match (&maxima.a_ns, &maxima.b_ns) {
+        (Seen::Value(a_ns), Seen::Value(b_ns)) => {
+            let apart = i128::from(*b_ns) - i128::from(*a_ns);
+            signed(i64::try_from(apart).unwrap_or(i64::MAX))
+        }
+        _ => String::new(),
+    }
+}
+
+/// How sure the latest ones differ, in what the two were measured differently, and what else qualifies them.
+fn remarks(case: &CaseDiff, look: Look) -> Vec<Line> {
+    let mut lines = unlike(&case.differences, look);
+    let maxima = &case.maxima;
+    if let (Seen::Value(a_ns), Seen::Value(b_ns)) = (&maxima.a_ns, &maxima.b_ns)
+        && maxima.beyond > 0
+    {
+        let (one, other) = if b_ns >= a_ns { ("B", "A") } else { ("A", "B") };
+        let blocks = if one == "B" { &case.b.timeline } else { &case.a.timeline };
+        let what = if blocks.is_empty() { "wake-up" } else { "stretch of time" };
+        let many = match maxima.beyond {
+            1 => format!("1 {what}"),
+            many => {
+                format!("{} {}", count(many), what.replace("stretch", "stretches").replace("-up", "-ups"))
+            }
+        };
+        let verb = if maxima.beyond == 1 { "is" } else { "are" };
+        let line =
+            Line::new(look).add(Ink::Plain, &format!("{many} of {one} {verb} later than all of {other}"));
+        let line = match &maxima.chance {
+            Seen::Value(chance) => line.add(
+                Ink::Dim,
+                &format!("; were both alike, the chance of that would be {}", share_of_one(*chance)),
+            ),
+            _ => line,
+        };
+        lines.extend(line.wrap(GAP));
+    }
+    lines.extend(
+        case.notes.iter().flat_map(|note| paragraphs(Line::new(look).add(Ink::Warn, "! "), note, look)),
+    );
+    lines
+}
+
+/// A's histogram above B's, on one axis.
+fn histograms(case: &CaseDiff, look: Look) -> Vec<Vec<Line>> {
+    let (a, b) = (&case.a.histogram[..], &case.b.histogram[..]);
+    let Some(axis) = Axis::of(&[a, b], None) else { return Vec::new() };
+    let bars = |name: &str, wakes: &Wakes| {
+        if wakes.histogram.is_empty() {
+            return Vec::new();
+        }
+        let title = format!("{name}: {} by latency", counted(wakes.cycles, "wake-up"));
+        bars_on(axis, &title, &wakes.histogram, None, look)
+    };
+    vec![bars("A", &case.a), bars("B", &case.b)]
+}
+
+/// What the words mean.
+fn caveat(diff: &WakeDiff, look: Look) -> Vec<Line> {
+    if diff.cases.is_empty() {
+        return Vec::new();
+    }
+    let text = format!(
+        "same: within {} or {}, intervals included; earlier, later: intervals apart, and by more than that. They are of one \
+         measuring each: another day, another load or another neighbour may move them",
+        share_of_one(diff.margin),
+        exact(diff.margin_ns)
+    );
+    paragraphs(Line::new(look), &text, look)
+}
+
+fn picture(diff: &WakeDiff) -> Picture {
+    let mut picture = Picture::new(PAPER);
+    let mut lines = vec![summary(diff, PLAIN).render()];
+    lines.extend([format!("A: {}", origin(&diff.a)), format!("B: {}", origin(&diff.b))]);
+    head(&mut picture, &lines);
+    for case in &diff.cases {
+        if case.name != ALL {
+            picture.height += ROW;
+            picture.row(true, INK, &case.name);
+        }
+        let series = [series("A", &case.a), series("B", &case.b)];
+        draw(&mut picture, &series, &About { cycle: "wake-up", deadline_ns: None });
+        let mut below = unlike_in_words(&case.differences);
+        below.extend(case.notes.iter().cloned());
+        caveats(&mut picture, &below);
+    }
+    caveats(&mut picture, &unlike_in_words(&diff.differences));
+    picture.height += MARGIN;
+    picture
+}
+
+fn unlike_in_words(differences: &[Difference]) -> Vec<String> {
+    let words = |one: &Difference| format!("not the same {}: {} and {}", one.what, one.a, one.b);
+    differences.iter().map(words).collect()
+}
+
+fn series<'a>(name: &str, wakes: &'a Wakes) -> Series<'a> {
+    let latest = wakes.max_ns.value().map_or_else(String::new, |ns| format!(": max {}", duration(*ns)));
+    let blocks = &wakes.timeline[..];
+    let stretch = blocks.windows(2).map(|two| two[1].at_ns.saturating_sub(two[0].at_ns)).min();
+    let took_ns = blocks.last().map_or(0, |last| last.at_ns) + stretch.unwrap_or(0);
+    Series {
+        name: format!("{name}{latest}"),
+        note: counted(wakes.cycles, "cycle"),
+        bins: &wakes.histogram,
+        blocks,
+        took_ns,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_have_a_sign() {
+        assert_eq!([12_300, -400, 0].map(signed), ["+12.3 us", "-400 ns", "0 ns"]);
+    }
+}

@@ -1,0 +1,44 @@
+//! What was measured as a picture: a line for each processor in each plot.
+
+use super::plots::{self, About, PAPER, Series, draw, head as write_head};
+use super::{head, words};
+use crate::Look;
+use crate::picture::{MARGIN, Picture};
+use crate::units::{count, counted, duration};
+use model::wake::{Wakes, Wakeups};
+
+/// Text of pictures is ASCII.
+pub(super) const PLAIN: Look = Look { width: 118, colour: false, unicode: false };
+
+pub(super) fn of(wakeups: &Wakeups) -> Picture {
+    let mut picture = Picture::new(PAPER);
+    let mut lines: Vec<String> =
+        head::sentences(wakeups, PLAIN).iter().map(crate::paint::Line::render).collect();
+    lines.push(format!("meanwhile: {}", words::loads_short(&wakeups.settings.asked.loads)));
+    write_head(&mut picture, &lines);
+    let series: Vec<Series<'_>> = wakeups.threads.iter().map(|wakes| series(wakes, wakeups)).collect();
+    let about = About {
+        cycle: words::cycles(wakeups.settings.asked.mode),
+        deadline_ns: wakeups.settings.asked.deadline.map(|deadline| deadline.deadline_ns),
+    };
+    draw(&mut picture, &series, &about);
+    plots::caveats(&mut picture, &wakeups.limits);
+    picture.height += MARGIN;
+    picture
+}
+
+fn series<'a>(wakes: &'a Wakes, wakeups: &Wakeups) -> Series<'a> {
+    let cpu = wakes.cpu.map_or_else(|| "all".to_owned(), |cpu| format!("cpu {cpu}"));
+    let latest = wakes.max_ns.value().map_or_else(String::new, |ns| format!(": max {}", duration(*ns)));
+    let missed = match wakes.missed.value() {
+        None | Some(0) => String::new(),
+        Some(missed) => format!(", {} missed", count(*missed)),
+    };
+    Series {
+        name: format!("{cpu}{latest}"),
+        note: format!("{}{missed}", counted(wakes.cycles, "cycle")),
+        bins: &wakes.histogram,
+        blocks: &wakes.timeline,
+        took_ns: wakeups.took_ns,
+    }
+}

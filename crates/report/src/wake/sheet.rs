@@ -1,0 +1,232 @@
+//! A sheet: its cases beside each other, as a table, as a picture and as JSON.
+
+use super::chart::{axis_of, spark};
+use super::picture::PLAIN;
+use super::plots::{About, PAPER, Series, draw, head};
+use super::table::{missed, shown};
+use super::{GAP, joined, paragraphs, verdict, words};
+use crate::Look;
+use crate::json::visible;
+use crate::page::phases;
+use crate::paint::{Ink, Line};
+use crate::picture::{MARGIN, Picture};
+use crate::table::{Table, figure, text};
+use crate::units::{count, counted, duration, exact};
+use model::Seen;
+use model::wake::sheet::{Case, Sheet};
+use model::wake::{Block, Wakeups};
+
+/// Columns of a sparkline's figure, and a blank before it.
+const FIGURE: usize = 8;
+
+/// The sheet as indented JSON, with a newline at its end.
+pub fn json(sheet: &Sheet) -> String {
+    // Only a map with keys that are no strings could fail: there is none.
+    visible(&serde_json::to_string_pretty(sheet).expect("a sheet has string keys only"))
+}
+
+/// The page, with a newline after each line.
+pub fn terminal(sheet: &Sheet, look: Look) -> String {
+    let top = sentences(sheet, look).into_iter().flat_map(|line| line.wrap(GAP)).collect();
+    let mut parts = vec![top, cases(sheet, look), timelines(sheet, look)];
+    parts.push(open(sheet, look));
+    parts.extend(measured(sheet).map(|(case, wakeups)| blame(case, wakeups, look)));
+    joined(&parts)
+}
+
+/// The sheet as a picture: an SVG document.
+pub fn svg(sheet: &Sheet) -> String {
+    crate::picture::svg(&picture(sheet))
+}
+
+/// The same picture as the bytes of a PNG file.
+pub fn png(sheet: &Sheet) -> Vec<u8> {
+    crate::picture::png(&picture(sheet))
+}
+
+fn measured(sheet: &Sheet) -> impl Iterator<Item = (&Case, &Wakeups)> {
+    sheet.cases.iter().zip(&sheet.results)
+}
+
+/// The case with the latest wake-up.
+fn worst(sheet: &Sheet) -> Option<(&Case, &Wakeups)> {
+    measured(sheet).max_by_key(|(_, wakeups)| wakeups.all.max_ns.value().copied())
+}
+
+/// The answer in a sentence, then where and how.
+fn sentences(sheet: &Sheet, look: Look) -> Vec<Line> {
+    let Some((case, wakeups)) = worst(sheet) else {
+        return vec![Line::new(look).add(Ink::Bold, "no case of the sheet was measured")];
+    };
+    let missed: u64 = sheet.results.iter().filter_map(|wakeups| wakeups.all.missed.value()).sum();
+    let cycles: u64 = sheet.results.iter().map(|wakeups| wakeups.all.cycles).sum();
+    let line = Line::new(look);
+    let line = match wakeups.all.max_ns.value() {
+        Some(ns) => line
+            .add(Ink::Bold, "woke up within ")
+            .glued(Ink::Bold, &duration(*ns))
+            .add(Ink::Plain, &format!(", the latest in case {}, in ", case.name)),
+        None => line.add(Ink::Bold, "no wake-up was measured: "),
+    };
+    let mut line = line
+        .glued(Ink::Plain, &counted(cycles, "cycle"))
+        .add(Ink::Plain, " of ")
+        .glued(Ink::Plain, &counted(sheet.results.len() as u64, "case"));
+    if missed > 0 {
+        line = line.add(Ink::Plain, ", ").add(Ink::Warn, &format!("{} missed", counted(missed, "period")));
+    }
+    let host = &wakeups.host;
+    let first = sheet.results.first().map_or("", |wakeups| wakeups.started_at.as_str());
+    let asked = &wakeups.settings.asked;
+    let place = format!(
+        "{}: Linux {} {}, sheet {}, {} a case, every {} on {}, from {first} on",
+        host.name,
+        host.kernel,
+        host.arch,
+        sheet.name,
+        exact(sheet.for_ns),
+        exact(asked.interval_ns),
+        super::table::processors_named(&asked.cpus),
+    );
+    vec![line, Line::new(look).add(Ink::Dim, &place)]
+}
+
+/// The cases by their figures.
+fn cases(sheet: &Sheet, look: Look) -> Vec<Line> {
+    let columns = vec![
+        text("", 8, 0),
+        figure("cycles", 2),
+        figure("missed", 1),
+        figure("p50", 4),
+        figure("p99", 5),
+        figure("p99.99", 0),
+        figure("p99.9999", 6),
+        figure("max", 0),
+        text("verdict", 9, 0),
+        text("load", 8, 3),
+    ];
+    let mut table = Table::new(look, "case", columns);
+    let plain = |text: String| (Ink::Plain, text);
+    let latest = worst(sheet).and_then(|(_, wakeups)| wakeups.all.max_ns.value().copied());
+    for (at, case) in sheet.cases.iter().enumerate() {
+        let load = plain(words::loads_short(&case.loads));
+        let Some(wakeups) = sheet.results.get(at) else {
+            let mut row = vec![plain(case.name.clone())];
+            row.extend((1..8).map(|_| plain(String::new())));
+            row.extend([(Ink::Dim, "to come".to_owned()), load]);
+            table.row(row);
+            continue;
+        };
+        let all = &wakeups.all;
+        let worst = if all.max_ns.value().copied() == latest { Ink::Bold } else { Ink::Plain };
+        let (word, ink) = match &wakeups.verdict {
+            Seen::Value(given) => verdict::word(given.answer),
+            Seen::Absent => ("", Ink::Plain),
+            Seen::Unseen(_) => ("none", Ink::Warn),
+        };
+        table.row(vec![
+            plain(case.name.clone()),
+            plain(count(all.cycles)),
+            missed(all, look),
+            plain(shown(&all.p50_ns, look)),
+            plain(shown(&all.p99_ns, look)),
+            plain(shown(&all.p9999_ns, look)),
+            plain(shown(&all.p999999_ns, look)),
+            (worst, shown(&all.max_ns, look)),
+            (ink, word.to_owned()),
+            load,
+        ]);
+    }
+    table.lines()
+}
+
+/// The latest of each minute, by case, on one scale.
+fn timelines(sheet: &Sheet, look: Look) -> Vec<Line> {
+    let blocks: Vec<Block> =
+        sheet.results.iter().flat_map(|wakeups| &wakeups.all.timeline).copied().collect();
+    if sheet.results.iter().all(|wakeups| wakeups.all.timeline.len() < 3) {
+        return Vec::new();
+    }
+    let axis = axis_of(&blocks, None);
+    let names = measured(sheet).map(|(case, _)| crate::clean::width(&crate::clean(&case.name, look.unicode)));
+    let names = names.max().unwrap_or(0).min(look.columns() / 3);
+    let room = look.columns().saturating_sub(2 * GAP + names + FIGURE).max(1);
+    let scale = if axis.is_log() { ", logarithmic" } else { "" };
+    let long = sheet.results.iter().map(|wakeups| wakeups.took_ns).max().unwrap_or(1).max(1);
+    // A minute, as people keep such records, where an hour fits.
+    let each = phases::round_step(long, room as u64);
+    let columns = long.div_ceil(each) as usize;
+    let title = format!(": of each {}, on one scale{scale}", exact(each));
+    let mut lines = vec![Line::new(look).add(Ink::Bold, "the latest over time").add(Ink::Dim, &title).cut()];
+    for (case, wakeups) in measured(sheet) {
+        let spark = spark(&wakeups.all.timeline, each * columns as u64, columns, axis, look);
+        let line = Line::new(look).pad_to(GAP).add(Ink::Plain, &case.name).cut_to(GAP + names);
+        let line = line.pad_to(2 * GAP + names).add(Ink::Plain, &spark);
+        lines.push(
+            line.pad_to(2 * GAP + names + columns + 1).add(Ink::Dim, &shown(&wakeups.all.max_ns, look)).cut(),
+        );
+    }
+    lines
+}
+
+/// What is missing for an answer.
+fn open(sheet: &Sheet, look: Look) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let missing = sheet.cases.len().saturating_sub(sheet.results.len());
+    if missing > 0 {
+        let text = format!("{} to come", counted(missing as u64, "case"));
+        lines.extend(Line::new(look).add(Ink::Warn, &text).wrap(GAP));
+    }
+    for (case, wakeups) in measured(sheet) {
+        if let Seen::Value(given) = &wakeups.verdict
+            && let Seen::Value(more) = &given.run_more_ns
+        {
+            let line = Line::new(look).add(Ink::Plain, &format!("{}: run ", case.name));
+            let line = line.glued(Ink::Bold, &duration(*more)).add(Ink::Plain, " more to be able to say");
+            lines.extend(line.wrap(GAP));
+        }
+        if wakeups.interrupted {
+            let text = format!("{}: ended early, after {}", case.name, duration(wakeups.took_ns));
+            lines.extend(Line::new(look).add(Ink::Warn, &text).wrap(GAP));
+        }
+    }
+    lines
+}
+
+/// What a case has to say beyond its figures: who made its latest late, and what qualifies it.
+fn blame(case: &Case, wakeups: &Wakeups, look: Look) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let name = |ink| Line::new(look).add(ink, &case.name).add(Ink::Plain, ": ");
+    let spikes = wakeups.spikes.value().map_or(&[][..], Vec::as_slice);
+    if let Some(latest) = spikes.first() {
+        let cause = words::cause_of(latest.cause, latest.who.as_deref());
+        let line = name(Ink::Plain).glued(Ink::Plain, &duration(latest.ns));
+        lines.extend(line.add(Ink::Plain, ", above all ").add(Ink::Bold, &cause).wrap(GAP));
+    }
+    lines.extend(wakeups.limits.iter().flat_map(|limit| paragraphs(name(Ink::Warn), limit, look)));
+    lines
+}
+
+fn picture(sheet: &Sheet) -> Picture {
+    let mut picture = Picture::new(PAPER);
+    let lines: Vec<String> = sentences(sheet, PLAIN).iter().map(Line::render).collect();
+    head(&mut picture, &lines);
+    let series: Vec<Series<'_>> = sheet.cases.iter().zip(&sheet.results).map(line).collect();
+    let deadline = sheet.results.first().and_then(|wakeups| wakeups.settings.asked.deadline);
+    let about = About { cycle: "wake-up", deadline_ns: deadline.map(|deadline| deadline.deadline_ns) };
+    draw(&mut picture, &series, &about);
+    picture.height += MARGIN;
+    picture
+}
+
+/// What a case's line is of.
+fn line<'a>((case, wakeups): (&Case, &'a Wakeups)) -> Series<'a> {
+    let latest = wakeups.all.max_ns.value().map_or_else(String::new, |ns| format!(": max {}", duration(*ns)));
+    Series {
+        name: format!("{}{latest}", case.name),
+        note: words::loads_short(&case.loads),
+        bins: &wakeups.all.histogram,
+        blocks: &wakeups.all.timeline,
+        took_ns: wakeups.took_ns,
+    }
+}

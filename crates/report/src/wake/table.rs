@@ -1,0 +1,146 @@
+//! Figures by processor.
+
+use crate::Look;
+use crate::paint::{Ink, Line};
+use crate::table::{Table, figure, text};
+use crate::units::{count, duration};
+use model::wake::verdict::Verdict;
+use model::wake::{Wakes, Wakeups};
+use model::{Ns, Seen};
+
+/// Processors that have a line of their own; of more, those with the latest wake-ups.
+const MOST: usize = 16;
+/// Where wake-ups later than the deadline less its margin are counted, when one was given.
+const LATE: usize = 3;
+
+pub(super) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
+    if wakeups.all.cycles == 0 {
+        return Vec::new();
+    }
+    let verdict = wakeups.verdict.value();
+    let mut columns = vec![
+        text("", 6, 0),
+        figure("cycles", 1),
+        figure("missed", 2),
+        figure("min", 4),
+        figure("avg", 6),
+        figure("p50", 0),
+        figure("p99", 5),
+        figure("p99.9", 10),
+        figure("p99.99", 0),
+        figure("p99.999", 9),
+        figure("p99.9999", 8),
+        figure("max", 0),
+        figure("after", 7),
+    ];
+    if verdict.is_some() {
+        columns.insert(LATE, figure("late", 3));
+    }
+    let mut table = Table::new(look, "latency", columns);
+    let mut add = |name: String, wakes: &Wakes, ink: Ink| {
+        let mut cells = row(name, wakes, ink, look);
+        if let Some(verdict) = verdict {
+            cells.insert(LATE, late(verdict, wakes.cpu));
+        }
+        table.row(cells);
+    };
+    let mut shown: Vec<&Wakes> = wakeups.threads.iter().collect();
+    if shown.len() > MOST {
+        shown.sort_by_key(|wakes| std::cmp::Reverse(wakes.max_ns.value().copied()));
+        shown.truncate(MOST);
+        shown.sort_by_key(|wakes| wakes.cpu);
+    }
+    let latest = wakeups.all.max_ns.value();
+    for wakes in &shown {
+        let name = wakes.cpu.map_or_else(|| "all".to_owned(), |cpu| format!("cpu {cpu}"));
+        let ink = if wakes.max_ns.value() == latest { Ink::Bold } else { Ink::Plain };
+        add(name, wakes, ink);
+    }
+    // One processor is all there is.
+    if wakeups.threads.len() != 1 {
+        let many = wakeups.threads.len();
+        let name = if many > shown.len() { format!("all {many}") } else { "all".to_owned() };
+        add(name, &wakeups.all, Ink::Plain);
+    }
+    table.lines()
+}
+
+fn row(name: String, wakes: &Wakes, latest: Ink, look: Look) -> Vec<(Ink, String)> {
+    let plain = |text: String| (Ink::Plain, text);
+    let time = |seen: &Seen<Ns>| plain(shown(seen, look));
+    vec![
+        plain(name),
+        plain(count(wakes.cycles)),
+        missed(wakes, look),
+        time(&wakes.min_ns),
+        time(&wakes.avg_ns),
+        time(&wakes.p50_ns),
+        time(&wakes.p99_ns),
+        time(&wakes.p999_ns),
+        time(&wakes.p9999_ns),
+        time(&wakes.p99999_ns),
+        time(&wakes.p999999_ns),
+        (latest, shown(&wakes.max_ns, look)),
+        time(&wakes.max_at_ns),
+    ]
+}
+
+/// Wake-ups of a processor, or of all, that were later than the limit.
+fn late(verdict: &Verdict, cpu: Option<u32>) -> (Ink, String) {
+    let late = match cpu {
+        None => Some(verdict.beyond),
+        Some(_) => verdict.of_processor.iter().find(|one| one.cpu == cpu).map(|one| one.beyond),
+    };
+    let ink = if late.is_some_and(|late| late > 0) { Ink::Warn } else { Ink::Plain };
+    (ink, late.map_or_else(String::new, count))
+}
+
+/// Periods that went by; a stroke where they were not counted.
+pub(super) fn missed(wakes: &Wakes, look: Look) -> (Ink, String) {
+    match wakes.missed.value() {
+        None => (Ink::Plain, look.dash().to_owned()),
+        Some(0) => (Ink::Plain, count(0)),
+        Some(missed) => (Ink::Warn, count(*missed)),
+    }
+}
+
+/// A time; a stroke where there are too few wake-ups for it.
+pub(super) fn shown(seen: &Seen<Ns>, look: Look) -> String {
+    seen.value().map_or_else(|| look.dash().to_owned(), |ns| duration(*ns))
+}
+
+/// `processor 3`, `processors 0-3,7`.
+pub(super) fn processors_named(cpus: &[u32]) -> String {
+    let plural = if cpus.len() == 1 { "" } else { "s" };
+    format!("processor{plural} {}", ranges(cpus))
+}
+
+/// `0-3,7`.
+fn ranges(cpus: &[u32]) -> String {
+    let mut sorted = cpus.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for cpu in sorted {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == cpu => *last = cpu,
+            _ => ranges.push((cpu, cpu)),
+        }
+    }
+    let text = |(first, last): &(u32, u32)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    };
+    ranges.iter().map(text).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_in_a_row_are_a_range() {
+        assert_eq!(ranges(&[3, 0, 1, 7, 1]), "0-1,3,7");
+        assert_eq!(ranges(&[]), "");
+        assert_eq!([&[4][..], &[4, 5]].map(processors_named), ["processor 4", "processors 4-5"]);
+    }
+}

@@ -1,0 +1,119 @@
+//! Scores the estimate of a longer run's maximum: how often its interval holds, on distributions of which the truth is known.
+//!
+//! `cargo run --release -p dwell-stats --example extremes [RUNS]`: prints a table. METHODOLOGY.md has what it gave.
+
+#![allow(clippy::print_stdout, missing_docs)]
+
+use dwell_stats::Random;
+use dwell_stats::extremes::{Refusal, largest};
+use std::collections::BTreeMap;
+
+/// Values in one stretch: wake-ups of a second at 1 kHz.
+const VALUES: u32 = 1_000;
+/// How much longer the run is that is foretold.
+const TIMES: u32 = 10;
+const CONFIDENCE: f64 = 0.95;
+
+/// A value by the share of values that are above it.
+type Draw = fn(f64) -> f64;
+
+/// Where values come from, and rare other events: how many stretches there are to one of them, and how large it is.
+struct Source {
+    name: &'static str,
+    quantile: Draw,
+    other: Option<(f64, Draw)>,
+}
+
+impl Source {
+    /// The maximum of `stretches` stretches together.
+    fn maximum(&self, random: &mut Random, stretches: u32) -> f64 {
+        // The largest of n, drawn in one go: the n-th root of a uniform number, kept as its distance from one.
+        let rest = -(random.uniform().ln() / f64::from(VALUES * stretches)).exp_m1();
+        let usual = (self.quantile)(rest);
+        let Some((one_in, late)) = self.other else { return usual };
+        // The largest of a Poisson number of others.
+        let expected = f64::from(stretches) / one_in;
+        let hit = random.uniform();
+        if hit < (-expected).exp() { usual } else { usual.max(late(-hit.ln() / expected)) }
+    }
+}
+
+fn normal(rest: f64) -> f64 {
+    // Halving: the complementary error function by its continued fraction is right to six digits that far out.
+    let above = |z: f64| {
+        let mut fraction = z;
+        for step in (1..30).rev() {
+            fraction = z + f64::from(step) / fraction;
+        }
+        (-z * z / 2.0).exp() / (std::f64::consts::TAU.sqrt() * fraction)
+    };
+    let (mut low, mut high) = (1.0, 9.0);
+    for _ in 0..40 {
+        let middle = (low + high) / 2.0;
+        if above(middle) > rest { low = middle } else { high = middle }
+    }
+    low
+}
+
+fn main() {
+    let runs: u32 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(500);
+    let late = |share: f64| 100.0 - 20.0 * share.ln();
+    let sources = [
+        Source { name: "exponential", quantile: |rest| -5.0 * rest.ln(), other: None },
+        Source { name: "gumbel", quantile: |rest| -5.0 * (-(-rest).ln_1p()).ln(), other: None },
+        Source { name: "normal", quantile: |rest| 20.0 + 3.0 * normal(rest), other: None },
+        Source { name: "lognormal", quantile: |rest| 10.0 * (0.5 * normal(rest)).exp(), other: None },
+        Source { name: "uniform", quantile: |rest| 50.0 * (1.0 - rest), other: None },
+        Source { name: "power 0.1", quantile: |rest| 10.0 * rest.powf(-0.1), other: None },
+        Source { name: "power 0.25", quantile: |rest| 10.0 * rest.powf(-0.25), other: None },
+        Source { name: "also one in 5", quantile: |rest| -5.0 * rest.ln(), other: Some((5.0, late)) },
+        Source { name: "also one in 20", quantile: |rest| -5.0 * rest.ln(), other: Some((20.0, late)) },
+        Source { name: "also one in 60", quantile: |rest| -5.0 * rest.ln(), other: Some((60.0, late)) },
+        Source { name: "also one in 500", quantile: |rest| -5.0 * rest.ln(), other: Some((500.0, late)) },
+    ];
+    println!(
+        "{:<16} {:>9} {:>8} {:>7} {:>7} {:>7} {:>7}  refused as",
+        "values", "stretches", "answered", "held", "below", "above", "wrong"
+    );
+    for stretches in [60, 240, 600] {
+        for source in &sources {
+            let mut random = Random::new(7);
+            let (mut held, mut below, mut above) = (0_u32, 0_u32, 0_u32);
+            let mut refused: BTreeMap<String, u32> = BTreeMap::new();
+            for _ in 0..runs {
+                let maxima: Vec<f64> = (0..stretches).map(|_| source.maximum(&mut random, 1)).collect();
+                let truth = source.maximum(&mut random, stretches * TIMES);
+                match largest(&maxima, f64::from(TIMES), CONFIDENCE) {
+                    Ok(found) if truth < found.lo => below += 1,
+                    Ok(found) if found.hi.is_some_and(|hi| truth > hi) => above += 1,
+                    Ok(_) => held += 1,
+                    Err(why) => *refused.entry(name(why)).or_default() += 1,
+                }
+            }
+            let answered = held + below + above;
+            let share = |part: u32, of: u32| {
+                if of == 0 {
+                    "-".to_owned()
+                } else {
+                    format!("{:.1} %", 100.0 * f64::from(part) / f64::from(of))
+                }
+            };
+            let why: Vec<String> = refused.iter().map(|(why, times)| format!("{why} {times}")).collect();
+            println!(
+                "{:<16} {:>9} {:>8} {:>7} {:>7} {:>7} {:>7}  {}",
+                source.name,
+                stretches,
+                share(answered, runs),
+                share(held, answered),
+                share(below, answered),
+                share(above, answered),
+                share(below + above, runs),
+                why.join(", ")
+            );
+        }
+    }
+}
+
+fn name(why: Refusal) -> String {
+    format!("{why:?}").to_lowercase()
+}

@@ -1,0 +1,100 @@
+//! Scored on distributions of which the truth is known. The larger simulation is `crates/stats/examples/extremes.rs`.
+
+use super::*;
+
+const TIMES: f64 = 10.0;
+
+/// The largest of so many exponential values, drawn in one go.
+fn exponential(random: &mut Random, values: f64) -> f64 {
+    let rest = -(random.uniform().ln() / values).exp_m1();
+    20.0 - 5.0 * rest.ln()
+}
+
+/// The same of values that end at 50.
+fn uniform(random: &mut Random, values: f64) -> f64 {
+    50.0 * random.uniform().powf(1.0 / values)
+}
+
+/// How often there was an answer, and how often it held, of so many runs with 60 stretches of 1,000 values.
+fn score(of: fn(&mut Random, f64) -> f64, runs: u64) -> (u64, u64) {
+    let (mut answered, mut held) = (0, 0);
+    for seed in 0..runs {
+        let mut random = Random::new(seed);
+        let maxima: Vec<f64> = (0..60).map(|_| of(&mut random, 1_000.0)).collect();
+        let truth = of(&mut random, 1_000.0 * 60.0 * TIMES);
+        if let Ok(found) = largest(&maxima, TIMES, 0.95) {
+            answered += 1;
+            held += u64::from(found.lo <= truth && found.hi.is_none_or(|hi| truth <= hi));
+        }
+    }
+    (answered, held)
+}
+
+#[test]
+fn the_interval_holds_as_often_as_it_says_and_good_runs_get_an_answer() {
+    // The seeds are fixed, so that this either always holds or never: 95 % of 100, less two deviations.
+    for of in [exponential, uniform] {
+        let (answered, held) = score(of, 100);
+        assert!(answered >= 90, "{answered} of 100 were answered");
+        assert!(held * 100 >= answered * 91, "{held} of {answered} held");
+    }
+}
+
+#[test]
+fn two_kinds_of_events_are_refused_or_held() {
+    let mut wrong = 0;
+    for seed in 0..60 {
+        let mut random = Random::new(seed);
+        // Every 20th stretch or so something else happens, at twice the usual maximum and more.
+        let late = |random: &mut Random, stretches: f64| {
+            let expected = stretches / 20.0;
+            let hit = random.uniform();
+            if hit < (-expected).exp() { 0.0 } else { 120.0 - 20.0 * (-hit.ln() / expected).ln() }
+        };
+        let one = |random: &mut Random, stretches: f64| {
+            exponential(random, 1_000.0 * stretches).max(late(random, stretches))
+        };
+        let maxima: Vec<f64> = (0..60).map(|_| one(&mut random, 1.0)).collect();
+        let truth = one(&mut random, 60.0 * TIMES);
+        if let Ok(found) = largest(&maxima, TIMES, 0.95) {
+            wrong += u32::from(truth < found.lo || found.hi.is_some_and(|hi| truth > hi));
+        }
+    }
+    assert!(wrong <= 7, "{wrong} of 60 were wrong");
+}
+
+#[test]
+fn what_does_not_allow_an_estimate_is_refused_with_its_reason() {
+    let mut random = Random::new(5);
+    let good: Vec<f64> = (0..80).map(|_| exponential(&mut random, 1_000.0)).collect();
+    assert!(largest(&good, TIMES, 0.95).is_ok());
+    assert_eq!(largest(&good[..39], TIMES, 0.95), Err(Refusal::TooFew(39)));
+    let rising: Vec<f64> = good.iter().enumerate().map(|(at, value)| value + at as f64).collect();
+    assert_eq!(largest(&rising, TIMES, 0.95), Err(Refusal::Trend));
+    let coarse: Vec<f64> = good.iter().map(|value| (value / 10.0).round()).collect();
+    assert_eq!(largest(&coarse, TIMES, 0.95), Err(Refusal::Coarse));
+    let mut spike = good.clone();
+    spike[40] = 1_000.0;
+    assert!(matches!(largest(&spike, TIMES, 0.95), Err(Refusal::TwoKinds | Refusal::Misfit)));
+    // One that stands apart from the rest by less is told by its gap.
+    let few: Vec<f64> = (0..80_u32)
+        .map(|at| 50.0 + f64::from(at * 37 % 80) / 10.0 + if at == 40 { 30.0 } else { 0.0 })
+        .collect();
+    assert_eq!(largest(&few, TIMES, 0.95), Err(Refusal::TwoKinds));
+    assert_eq!(largest(&[7.0; 100], TIMES, 0.95), Err(Refusal::Coarse));
+}
+
+#[test]
+fn more_stretches_than_needed_are_put_together_and_the_answer_is_always_the_same() {
+    let mut random = Random::new(9);
+    let maxima: Vec<f64> = (0..3_601).map(|_| exponential(&mut random, 1_000.0)).collect();
+    let together = put_together(&maxima);
+    assert_eq!(together.len(), 240);
+    assert_eq!(together[1], maxima[15..30].iter().copied().fold(0.0, f64::max));
+    let found = largest(&maxima, TIMES, 0.95).unwrap();
+    assert_eq!(largest(&maxima, TIMES, 0.95).unwrap(), found);
+    // The median of the largest of 36 million: 20 + 5 ln(36e6 / ln 2) is 108.8.
+    assert!(found.lo < 108.8 && found.hi.unwrap() > 108.8 && found.lo < found.median, "{found:?}");
+    let surer = largest(&maxima, TIMES, 0.99).unwrap();
+    assert!(surer.hi > found.hi && surer.lo < found.lo);
+}

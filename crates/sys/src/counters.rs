@@ -1,0 +1,87 @@
+//! Counters that a process shares with the children it forks.
+//!
+//! Each has a cache line of its own, so that counting does not slow others down. What they count is up to whoever asks.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::ops::Deref;
+use std::ptr::{self, NonNull};
+use std::slice;
+use std::sync::atomic::AtomicU64;
+
+/// A counter on a cache line of its own.
+#[derive(Debug)]
+#[repr(align(128))]
+pub struct Counter(AtomicU64);
+
+impl Deref for Counter {
+    type Target = AtomicU64;
+
+    fn deref(&self) -> &AtomicU64 {
+        &self.0
+    }
+}
+
+/// Counters, all zero at first, that forked children see as they are. They are gone with the last process that has them.
+#[derive(Debug)]
+pub struct Counters {
+    base: NonNull<Counter>,
+    count: usize,
+}
+
+// SAFETY: the mapping belongs to this value alone and is reached through atomics only.
+unsafe impl Send for Counters {}
+// SAFETY: as above.
+unsafe impl Sync for Counters {}
+
+impl Counters {
+    /// Maps `count` of them.
+    ///
+    /// # Errors
+    /// What `mmap` says: no memory.
+    pub fn new(count: usize) -> io::Result<Self> {
+        let bytes = count.max(1).checked_mul(size_of::<Counter>()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let (access, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
+        // SAFETY: a fresh mapping without a file, placed by the kernel, touches nothing of ours.
+        let base = unsafe { libc::mmap(ptr::null_mut(), bytes, access, shared, -1, 0) };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self { base: NonNull::new(base.cast()).ok_or(io::ErrorKind::AddrNotAvailable)?, count })
+    }
+}
+
+impl Deref for Counters {
+    type Target = [Counter];
+
+    fn deref(&self) -> &[Counter] {
+        // SAFETY: `new` made a readable and writable mapping of at least `count` counters, page-aligned, which lives as
+        // long as `self`; zeros are a valid counter, and what others write is seen as by an atomic.
+        unsafe { slice::from_raw_parts(self.base.as_ptr(), self.count) }
+    }
+}
+
+impl Drop for Counters {
+    fn drop(&mut self) {
+        // SAFETY: exactly the mapping made in `new`; no reference into it outlives `self`. A failure would leave it
+        // mapped, which harms nothing.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.count.max(1) * size_of::<Counter>()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    #[test]
+    fn they_begin_at_zero_and_each_is_its_own() {
+        let counters = Counters::new(300).unwrap();
+        assert!(counters.iter().all(|counter| counter.load(Relaxed) == 0));
+        counters[299].fetch_add(7, Relaxed);
+        assert_eq!((counters[298].load(Relaxed), counters[299].load(Relaxed)), (0, 7));
+        let apart = (&raw const counters[1]).addr() - (&raw const counters[0]).addr();
+        assert_eq!(apart, 128);
+        assert!(Counters::new(usize::MAX).is_err());
+    }
+}

@@ -1,0 +1,115 @@
+//! Scheduling policies of threads: sched(7), sched_setattr(2). rustix has none of it.
+#![allow(unsafe_code)]
+
+use model::Ns;
+use model::wake::Policy;
+use std::io;
+
+/// `struct sched_attr` in its first version, which every kernel since 3.14 knows.
+#[repr(C)]
+#[derive(Debug, Default)]
+struct SchedAttr {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime_ns: u64,
+    deadline_ns: u64,
+    period_ns: u64,
+}
+
+const SIZE: u32 = size_of::<SchedAttr>() as u32;
+const SCHED_OTHER: u32 = 0;
+const SCHED_FIFO: u32 = 1;
+const SCHED_RR: u32 = 2;
+const SCHED_BATCH: u32 = 3;
+const SCHED_IDLE: u32 = 5;
+const SCHED_DEADLINE: u32 = 6;
+
+/// Gives the calling thread this policy. The timer slack of [`Policy::Other`] is another call's:
+/// `rustix::thread::set_current_timer_slack`.
+///
+/// # Errors
+/// `EPERM`: no CAP_SYS_NICE and a priority above `RLIMIT_RTPRIO`, or a control group without real-time; for `SCHED_DEADLINE` also an
+/// affinity that is less than all of its root domain. `EBUSY`: no room left for that much `SCHED_DEADLINE`. `EINVAL`: no
+/// such priority.
+pub fn set(policy: Policy) -> io::Result<()> {
+    let mut attr = SchedAttr { size: SIZE, ..SchedAttr::default() };
+    match policy {
+        Policy::Fifo(priority) => (attr.policy, attr.priority) = (SCHED_FIFO, priority),
+        Policy::Rr(priority) => (attr.policy, attr.priority) = (SCHED_RR, priority),
+        Policy::Other(_) => attr.policy = SCHED_OTHER,
+        Policy::Deadline { runtime_ns, deadline_ns, period_ns } => {
+            attr.policy = SCHED_DEADLINE;
+            (attr.runtime_ns, attr.deadline_ns, attr.period_ns) = (runtime_ns, deadline_ns, period_ns);
+        }
+    }
+    // SAFETY: 0 is the calling thread; the struct is as long as it says and is only read.
+    match unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// The policy of a thread of this process (0: the calling one), as the kernel has it. `slack_ns` is its timer slack, which
+/// only the thread itself can ask for. `SCHED_BATCH` and `SCHED_IDLE` are an error: nothing here sets them.
+///
+/// # Errors
+/// `ESRCH`: there is no such thread. `Unsupported`: a policy that [`Policy`] cannot name.
+pub fn of(tid: u32, slack_ns: Ns) -> io::Result<Policy> {
+    let mut attr = SchedAttr::default();
+    // SAFETY: the kernel writes at most as many bytes as it is told that there are.
+    if unsafe { libc::syscall(libc::SYS_sched_getattr, tid, &raw mut attr, SIZE, 0) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(match attr.policy {
+        SCHED_OTHER => Policy::Other(slack_ns),
+        SCHED_FIFO => Policy::Fifo(attr.priority),
+        SCHED_RR => Policy::Rr(attr.priority),
+        SCHED_DEADLINE => Policy::Deadline {
+            runtime_ns: attr.runtime_ns,
+            deadline_ns: attr.deadline_ns,
+            period_ns: attr.period_ns,
+        },
+        SCHED_BATCH => return Err(io::Error::new(io::ErrorKind::Unsupported, "SCHED_BATCH")),
+        SCHED_IDLE => return Err(io::Error::new(io::ErrorKind::Unsupported, "SCHED_IDLE")),
+        other => return Err(io::Error::new(io::ErrorKind::Unsupported, format!("policy {other}"))),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In a thread of its own: what it is given goes with it.
+    fn alone<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+        std::thread::spawn(work).join().unwrap()
+    }
+
+    #[test]
+    fn what_is_set_is_read_back() {
+        for policy in [Policy::Fifo(7), Policy::Rr(3), Policy::Other(1)] {
+            let (set, got) = alone(move || (set(policy), of(0, 1).unwrap()));
+            match set {
+                Ok(()) => assert_eq!(got, policy),
+                // An ordinary user may not.
+                Err(error) => assert_eq!((error.raw_os_error(), got), (Some(libc::EPERM), Policy::Other(1))),
+            }
+        }
+    }
+
+    #[test]
+    fn a_deadline_is_kept_or_refused() {
+        let asked = Policy::Deadline { runtime_ns: 100_000, deadline_ns: 10_000_000, period_ns: 10_000_000 };
+        let (set, got) = alone(move || (set(asked), of(0, 1).unwrap()));
+        assert_eq!(got, if set.is_ok() { asked } else { Policy::Other(1) });
+    }
+
+    #[test]
+    fn impossible_priorities_and_threads_are_errors() {
+        let refused = alone(|| set(Policy::Fifo(100))).unwrap_err();
+        assert!(matches!(refused.raw_os_error(), Some(libc::EINVAL | libc::EPERM)), "{refused}");
+        assert_eq!(of(u32::MAX >> 1, 1).unwrap_err().raw_os_error(), Some(libc::ESRCH));
+    }
+}

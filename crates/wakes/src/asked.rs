@@ -1,0 +1,209 @@
+//! Whether what is asked for can be measured at all, before anything is started.
+
+use model::Ns;
+use model::wake::{Asked, Mode, Policy};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::{CapabilitySet, CpuSet, capabilities, sched_getaffinity, sched_setaffinity};
+use thiserror::Error;
+
+/// A shorter interval is not a wake-up's: entering and leaving the kernel, the timer's interrupt and two switches take some
+/// microseconds on every machine, and a real-time thread that never gets to sleep holds its processor.
+pub const INTERVAL_NS_MIN: Ns = 10_000;
+/// Nobody waits longer for Ctrl-C.
+const INTERVAL_NS_MAX: Ns = 10_000_000_000;
+
+/// Why it was not measured.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum Refused {
+    /// What was asked for is impossible.
+    #[error("{0}")]
+    Asked(String),
+    /// The system did not allow it.
+    #[error("{0}")]
+    System(String),
+}
+
+/// The processors that the calling thread may be on; at least one.
+pub fn allowed_cpus() -> Vec<u32> {
+    let set = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
+    let cpus: Vec<u32> = (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect();
+    if cpus.is_empty() { vec![0] } else { cpus }
+}
+
+/// The processors that a thread of this process may be put on: also those that isolcpus keeps from threads that do not ask.
+/// What a control group's cpuset does not have is refused to whoever asks.
+pub fn usable_cpus() -> Vec<u32> {
+    let granted = |cpu: &u32| {
+        let mut one = CpuSet::new();
+        one.set(*cpu as usize);
+        sched_setaffinity(None, &one).is_ok()
+    };
+    // In a thread of its own: it does not come back from where it was put.
+    let tried = std::thread::Builder::new()
+        .spawn(move || (0..CpuSet::MAX_CPU as u32).filter(granted).collect::<Vec<u32>>());
+    let cpus = tried.ok().and_then(|thread| thread.join().ok()).unwrap_or_default();
+    if cpus.is_empty() { allowed_cpus() } else { cpus }
+}
+
+/// The highest real-time priority that this process may ask for; 0: none. With CAP_SYS_NICE, all.
+pub fn rt_priority_max() -> u32 {
+    let may_all = capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_NICE));
+    if may_all {
+        return 99;
+    }
+    // No limit at all is written as none.
+    getrlimit(Resource::Rtprio).current.map_or(99, |limit| limit.min(99) as u32)
+}
+
+/// Takes all of what this process may have: limits that it may raise by itself are no reason to measure worse.
+pub(crate) fn raise_limits() {
+    for resource in [Resource::Rtprio, Resource::Memlock] {
+        let limit = getrlimit(resource);
+        // What is refused stays as it was, and shows in what is in force.
+        let _ = setrlimit(resource, Rlimit { current: limit.maximum, ..limit });
+    }
+}
+
+/// Whether it can be measured, given the processors that can be used and what the clock can tell apart.
+///
+/// # Errors
+/// [`Refused::Asked`] with what is wrong and what to try.
+pub fn sound(asked: &Asked, usable: &[u32], resolution_ns: Ns) -> Result<(), Refused> {
+    let refuse = |why: String| Err(Refused::Asked(why));
+    let known: Vec<String> = usable.iter().map(u32::to_string).collect();
+    if asked.cpus.is_empty() {
+        return refuse(format!("no processor to measure\ntry: one of {}", known.join(",")));
+    }
+    for (at, cpu) in asked.cpus.iter().enumerate() {
+        if !usable.contains(cpu) {
+            return refuse(format!("processor {cpu} cannot be used\ntry: one of {}", known.join(",")));
+        }
+        if asked.cpus[..at].contains(cpu) {
+            return refuse(format!("processor {cpu} is named twice"));
+        }
+    }
+    if asked.mode == Mode::Timer && asked.interval_ns < INTERVAL_NS_MIN {
+        return refuse(format!(
+            "an interval of {} ns is shorter than what a wake-up takes\ntry: {} us or more",
+            asked.interval_ns,
+            INTERVAL_NS_MIN / 1_000
+        ));
+    }
+    if asked.interval_ns > INTERVAL_NS_MAX {
+        return refuse(format!(
+            "the interval is too long\ntry: {} s or less",
+            INTERVAL_NS_MAX / 1_000_000_000
+        ));
+    }
+    if asked.mode == Mode::Timer && asked.for_ns < asked.interval_ns {
+        return refuse("it ends before the first wake-up\ntry: a longer --for than --interval".into());
+    }
+    if asked.for_ns > 366 * 86_400 * 1_000_000_000 {
+        return refuse("it would run for more than a year\ntry: a shorter --for".into());
+    }
+    policy(asked)?;
+    if let Some(deadline) = asked.deadline {
+        if deadline.deadline_ns <= resolution_ns {
+            return refuse(format!(
+                "the clock tells no less than {resolution_ns} ns apart, so a deadline of {} ns cannot be judged",
+                deadline.deadline_ns
+            ));
+        }
+        if !(0.0..1.0).contains(&deadline.margin) {
+            return refuse("the margin is a part of the deadline\ntry: --margin 20%".into());
+        }
+        if !(deadline.confidence > 0.0 && deadline.confidence < 1.0) {
+            return refuse("nothing is certain\ntry: --confidence 95%".into());
+        }
+    }
+    Ok(())
+}
+
+fn policy(asked: &Asked) -> Result<(), Refused> {
+    let refuse = |why: &str| Err(Refused::Asked(why.into()));
+    match asked.policy {
+        Policy::Fifo(priority) | Policy::Rr(priority) if !(1..=99).contains(&priority) => {
+            Err(Refused::Asked(format!("there is no real-time priority {priority}\ntry: 1 to 99")))
+        }
+        Policy::Other(0) => refuse("a timer slack of 0 would be the default one\ntry: 1 ns"),
+        Policy::Deadline { runtime_ns, deadline_ns, period_ns }
+            if runtime_ns < 1_024 || runtime_ns > deadline_ns || deadline_ns > period_ns =>
+        {
+            refuse("the kernel wants 1024 ns <= runtime <= deadline <= period\ntry: deadline:100us/1ms")
+        }
+        Policy::Deadline { .. } if asked.mode == Mode::Gap => {
+            refuse("a thread with a runtime to keep cannot spin\ntry: --policy other")
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::wake::Sleeper;
+    use model::wake::verdict::Deadline;
+
+    fn asked() -> Asked {
+        Asked {
+            mode: Mode::Timer,
+            sleeper: Sleeper::ClockNanosleep,
+            cpus: vec![0],
+            interval_ns: 1_000_000,
+            for_ns: 1_000_000_000,
+            policy: Policy::Fifo(80),
+            loads: Vec::new(),
+            deadline: None,
+            spike_ns: None,
+        }
+    }
+
+    fn refused(change: impl FnOnce(&mut Asked)) -> String {
+        let mut asked = asked();
+        change(&mut asked);
+        sound(&asked, &[0, 1], 1).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_impossible_is_refused_with_what_to_try() {
+        assert_eq!(sound(&asked(), &[0, 1], 1), Ok(()));
+        assert!(refused(|asked| asked.cpus = vec![7]).contains("try: one of 0,1"));
+        assert!(refused(|asked| asked.cpus = vec![1, 1]).contains("twice"));
+        assert!(refused(|asked| asked.cpus.clear()).contains("no processor"));
+        assert!(refused(|asked| asked.interval_ns = 0).contains("10 us or more"));
+        assert!(refused(|asked| asked.interval_ns = u64::MAX).contains("too long"));
+        assert!(refused(|asked| asked.for_ns = 10).contains("longer --for"));
+        assert!(refused(|asked| asked.for_ns = u64::MAX).contains("year"));
+        for priority in [0, 100] {
+            assert!(refused(|asked| asked.policy = Policy::Rr(priority)).contains("1 to 99"));
+        }
+        let deadline = |deadline_ns, margin, confidence| {
+            Some(Deadline { deadline_ns, margin, confidence, one_in_ns: 3_600_000_000_000 })
+        };
+        assert!(refused(|asked| asked.deadline = deadline(1, 0.2, 0.95)).contains("cannot be judged"));
+        assert!(refused(|asked| asked.deadline = deadline(100, 1.0, 0.95)).contains("margin"));
+        assert!(refused(|asked| asked.deadline = deadline(100, f64::NAN, 0.95)).contains("margin"));
+        assert!(refused(|asked| asked.deadline = deadline(100, 0.2, 1.0)).contains("certain"));
+        let kept = |runtime_ns, period_ns| Policy::Deadline { runtime_ns, deadline_ns: period_ns, period_ns };
+        assert!(refused(|asked| asked.policy = kept(2_000_000, 1_000_000)).contains("runtime"));
+        assert!(
+            refused(|asked| {
+                asked.policy = kept(10_000, 1_000_000);
+                asked.mode = Mode::Gap;
+            })
+            .contains("spin")
+        );
+    }
+
+    #[test]
+    fn this_process_may_use_a_processor() {
+        let (allowed, usable) = (allowed_cpus(), usable_cpus());
+        assert!(
+            !allowed.is_empty() && allowed.iter().all(|cpu| usable.contains(cpu)),
+            "{allowed:?} {usable:?}"
+        );
+        // Trying moved nobody.
+        assert_eq!(allowed_cpus(), allowed);
+        assert!(rt_priority_max() <= 99);
+    }
+}

@@ -1,0 +1,430 @@
+//! The whole of one measurement: threads made, started together, looked at, and their books handed over.
+
+use crate::asked::{Refused, allowed_cpus, raise_limits, sound, usable_cpus};
+use crate::latest::Latest;
+use crate::state::State;
+use crate::thread::{Prepared, measure as run, prepare};
+use crate::timer::Times;
+use crate::{Late, Listener, Progress};
+use model::Ns;
+use model::wake::{Asked, InForce, Mode, Policy, ThreadMeasured};
+use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
+use rustix::time::{ClockId, clock_getres};
+use std::fs;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Barrier};
+use std::thread::{Builder, JoinHandle, sleep};
+use std::time::Duration;
+use sys::clock::monotonic_ns;
+use sys::locked::{Locked, prefault_stack};
+
+/// Between two looks at what the threads have written down.
+const LOOK: Duration = Duration::from_millis(15);
+/// The median is asked for each so many looks: it is a walk over the histogram.
+const MEDIAN_EVERY: u64 = 8;
+/// From the last preparation to the begin.
+const BEGIN_NS: Ns = 5_000_000;
+/// A thread has a stack of its own size: all of it is locked in memory.
+const STACK_BYTES: usize = 256 << 10;
+
+/// What was measured.
+#[derive(Debug)]
+pub struct Measured {
+    /// When the threads began, by the monotonic clock.
+    pub begun_ns: Ns,
+    /// How long they measured.
+    pub took_ns: Ns,
+    /// What the clock can tell apart.
+    pub resolution_ns: Ns,
+    /// In the order of the processors asked for.
+    pub threads: Vec<ThreadMeasured>,
+    /// The processor that looked on; none: all that may be used are measured.
+    pub housekeeping: Option<u32>,
+    /// Somebody ended it early.
+    pub interrupted: bool,
+    /// Late wake-ups that were not told, because more came than could be; 0 when none of them would have been told.
+    pub late_lost: u64,
+}
+
+/// What clock_getres(2) says of the monotonic clock.
+pub fn resolution_ns() -> Ns {
+    let resolution = clock_getres(ClockId::Monotonic);
+    resolution.tv_sec as Ns * 1_000_000_000 + resolution.tv_nsec as Ns
+}
+
+/// Measures until the time is over or `stop` says so.
+///
+/// # Errors
+/// [`Refused`]: what was asked for is impossible, or a thread, its processor or its timer cannot be had. A policy or locked memory that
+/// are refused are no error, but said in [`InForce::refused`].
+pub fn measure(
+    asked: &Asked,
+    listener: &mut dyn Listener,
+    stop: &dyn Fn() -> bool,
+) -> Result<Measured, Refused> {
+    let (allowed, resolution_ns) = (allowed_cpus(), resolution_ns());
+    sound(asked, &usable_cpus(), resolution_ns)?;
+    raise_limits();
+    let (asked, mut refused) = tamed(asked, &allowed);
+    let aside = Aside::step(&asked.cpus, &allowed);
+    let mut crew = Crew::prepare(&asked, Latest::new(asked.spike_ns))?;
+    let (_locked, locking) = crew.lock();
+    refused.extend(locking);
+    let begun_ns = crew.begin();
+    let seats: Vec<_> = crew.seats.iter().map(|seat| (seat.cpu, seat.prepared.tid)).collect();
+    listener.begins(begun_ns, &seats);
+    let in_force: Vec<InForce> = crew.seats.iter().map(|seat| seat.in_force(&refused)).collect();
+    let interrupted = crew.watch(begun_ns, asked.for_ns, listener, stop);
+    let ended_ns = monotonic_ns();
+    let late_lost = crew.late_lost();
+    let threads = crew.join(in_force)?;
+    Ok(Measured {
+        begun_ns,
+        took_ns: if interrupted { ended_ns.saturating_sub(begun_ns).min(asked.for_ns) } else { asked.for_ns },
+        resolution_ns,
+        threads,
+        housekeeping: aside.cpu,
+        interrupted,
+        late_lost,
+    })
+}
+
+/// Spinning real-time threads on every processor would leave none for anybody.
+fn tamed(asked: &Asked, allowed: &[u32]) -> (Asked, Vec<String>) {
+    let all = allowed.iter().all(|cpu| asked.cpus.contains(cpu));
+    let real_time = !matches!(asked.policy, Policy::Other(_));
+    if asked.mode == Mode::Gap && real_time && all {
+        let tame = Asked { policy: Policy::Other(1), ..asked.clone() };
+        let why = "real-time threads that spin on every processor would leave none to the rest of the machine, so these are \
+                   ordinary ones; try: fewer --cpus";
+        return (tame, vec![why.to_owned()]);
+    }
+    (asked.clone(), Vec::new())
+}
+
+/// The calling thread off the measured processors, where there are others, until this goes.
+struct Aside {
+    before: Option<CpuSet>,
+    cpu: Option<u32>,
+}
+
+impl Aside {
+    fn step(measured: &[u32], allowed: &[u32]) -> Self {
+        let cpu = allowed.iter().copied().find(|cpu| !measured.contains(cpu));
+        let Some(cpu) = cpu else { return Self { before: None, cpu: None } };
+        let before = sched_getaffinity(None).ok();
+        let mut one = CpuSet::new();
+        one.set(cpu as usize);
+        match sched_setaffinity(None, &one) {
+            Ok(()) => Self { before, cpu: Some(cpu) },
+            Err(_) => Self { before: None, cpu: None },
+        }
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            // It was allowed a moment ago; if it no longer is, there is nothing better to do.
+            let _ = sched_setaffinity(None, before);
+        }
+    }
+}
+
+/// One measuring thread, from outside.
+struct Seat {
+    cpu: u32,
+    prepared: Prepared,
+    state: Arc<State>,
+    thread: JoinHandle<std::io::Result<Ns>>,
+}
+
+impl Seat {
+    /// What the kernel says of the thread.
+    fn in_force(&self, refused: &[String]) -> InForce {
+        let Prepared { tid, slack_ns, .. } = self.prepared;
+        let mut refused = [&self.prepared.refused[..], refused].concat();
+        let policy = sys::policy::of(tid, slack_ns).unwrap_or_else(|error| {
+            refused.push(format!("the kernel does not say the thread's policy: {error}"));
+            Policy::Other(slack_ns)
+        });
+        let set = Pid::from_raw(tid as i32).and_then(|tid| sched_getaffinity(Some(tid)).ok());
+        let on =
+            |set: CpuSet| (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect();
+        InForce { policy, cpus: set.map_or_else(Vec::new, on), locked_bytes: locked_bytes(), refused }
+    }
+}
+
+/// `VmLck` of proc(5).
+fn locked_bytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmLck:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).map_or(0, |kb| kb * 1024)
+}
+
+/// All of them.
+struct Crew {
+    seats: Vec<Seat>,
+    start: Arc<Start>,
+    latest: Latest,
+    median_ns: Ns,
+}
+
+/// What all threads wait for.
+struct Start {
+    barrier: Barrier,
+    /// 0: there is nothing to measure after all.
+    begun_ns: AtomicU64,
+}
+
+impl Crew {
+    fn prepare(asked: &Asked, latest: Latest) -> Result<Self, Refused> {
+        let start =
+            Arc::new(Start { barrier: Barrier::new(asked.cpus.len() + 1), begun_ns: AtomicU64::new(0) });
+        let mut crew = Self { seats: Vec::new(), start, latest, median_ns: 0 };
+        for (at, cpu) in asked.cpus.iter().enumerate() {
+            if let Err(error) = crew.seat(asked, at, *cpu) {
+                crew.dismiss(asked.cpus.len());
+                return Err(error);
+            }
+        }
+        let cost_ns = crew.seats.iter().filter_map(|seat| seat.prepared.wake_cost_ns).max().unwrap_or(0);
+        // Half of a processor for the measuring alone leaves nothing to measure.
+        if 2 * cost_ns > asked.interval_ns {
+            crew.dismiss(asked.cpus.len());
+            return Err(Refused::Asked(format!(
+                "a wake-up takes {} us of processor time here, too much for an interval of {} us\ntry: {} us or more",
+                cost_ns / 1_000,
+                asked.interval_ns / 1_000,
+                (4 * cost_ns).div_ceil(1_000)
+            )));
+        }
+        Ok(crew)
+    }
+
+    /// Makes a thread and waits until it is prepared.
+    fn seat(&mut self, asked: &Asked, at: usize, cpu: u32) -> Result<(), Refused> {
+        let state = Arc::new(State::new(asked.for_ns, self.latest.threshold_ns(0)));
+        let (say, told) = channel();
+        let (asked, start, own) = (asked.clone(), Arc::clone(&self.start), Arc::clone(&state));
+        let thread = Builder::new()
+            .name(format!("wake/{cpu}"))
+            .stack_size(STACK_BYTES)
+            .spawn(move || work(&asked, at, cpu, &own, &start, &say))
+            .map_err(|error| Refused::System(format!("cannot start a thread: {error}")))?;
+        let prepared = match told.recv() {
+            Ok(Ok(prepared)) => prepared,
+            Ok(Err(why)) => {
+                let _ = thread.join();
+                return Err(Refused::System(why));
+            }
+            Err(_) => return Err(Refused::System("a thread ended before it measured".into())),
+        };
+        self.seats.push(Seat { cpu, prepared, state, thread });
+        Ok(())
+    }
+
+    /// Lets those that wait go, of `all` that there should have been.
+    fn dismiss(&mut self, all: usize) {
+        let waiting = self.seats.len();
+        // Stand in for those that are missing.
+        std::thread::scope(|scope| {
+            for _ in waiting..all {
+                scope.spawn(|| self.start.barrier.wait());
+            }
+            self.start.barrier.wait();
+        });
+        for seat in self.seats.drain(..) {
+            let _ = seat.thread.join();
+        }
+    }
+
+    /// Locks all memory, or what the loops touch; says what was refused.
+    fn lock(&self) -> (Option<Locked>, Vec<String>) {
+        let error = match Locked::all() {
+            Ok(locked) => return (Some(locked), Vec::new()),
+            Err(error) => error,
+        };
+        let own = self.seats.iter().try_for_each(|seat| seat.state.lock());
+        let instead = match own {
+            Ok(()) => "only what the measuring threads write was locked".to_owned(),
+            Err(_) => "all that the measuring threads write was touched before the start instead".to_owned(),
+        };
+        (
+            None,
+            vec![format!(
+                "locking all memory was refused: {error}; {instead}; try: sudo, or ulimit -l unlimited"
+            )],
+        )
+    }
+
+    /// Lets them measure; gives when they begin.
+    fn begin(&self) -> Ns {
+        let begun_ns = monotonic_ns() + BEGIN_NS;
+        self.start.begun_ns.store(begun_ns, Release);
+        self.start.barrier.wait();
+        begun_ns
+    }
+
+    /// Looks on until all have ended; gives whether somebody ended it early.
+    fn watch(
+        &mut self,
+        begun_ns: Ns,
+        for_ns: Ns,
+        listener: &mut dyn Listener,
+        stop: &dyn Fn() -> bool,
+    ) -> bool {
+        let mut interrupted = false;
+        for look in 0_u64.. {
+            let left_ns = (begun_ns + for_ns).saturating_sub(monotonic_ns());
+            sleep(LOOK.min(Duration::from_nanos(left_ns.max(1_000_000))));
+            let done = self.seats.iter().all(|seat| seat.thread.is_finished());
+            self.look(look, listener);
+            listener.progress(self.progress(begun_ns));
+            if done {
+                break;
+            }
+            if !interrupted && stop() {
+                interrupted = true;
+                self.seats.iter().for_each(|seat| seat.state.stop.store(true, Relaxed));
+            }
+        }
+        interrupted
+    }
+
+    /// Tells of late wake-ups and sets the bar for the next.
+    fn look(&mut self, look: u64, listener: &mut dyn Listener) {
+        if look < MEDIAN_EVERY || look.is_multiple_of(MEDIAN_EVERY) {
+            // The least of the threads', so that a quiet processor's spikes are told beside a busy one's.
+            self.median_ns = self.seats.iter().map(|seat| seat.state.median_ns()).min().unwrap_or(0);
+        }
+        for seat in &self.seats {
+            while let Some(late) = seat.state.take() {
+                let late_ns = late.awake_ns.saturating_sub(late.expected_ns);
+                if self.latest.take(late_ns, self.median_ns) {
+                    listener.late(Late {
+                        cpu: seat.cpu,
+                        tid: seat.prepared.tid,
+                        expected_ns: late.expected_ns,
+                        awake_ns: late.awake_ns,
+                    });
+                }
+            }
+        }
+        let threshold_ns = self.latest.threshold_ns(self.median_ns);
+        self.seats.iter().for_each(|seat| seat.state.set_threshold_ns(threshold_ns));
+    }
+
+    /// Lost while the bar was still low, most were not worth telling.
+    fn late_lost(&self) -> u64 {
+        let bar_ns = self.latest.threshold_ns(self.median_ns);
+        let lost = self.seats.iter().map(|seat| seat.state.lost());
+        lost.filter(|(_, latest_ns)| *latest_ns >= bar_ns).map(|(lost, _)| lost).sum()
+    }
+
+    fn progress(&self, begun_ns: Ns) -> Progress {
+        let sum = |of: fn(&State) -> u64| self.seats.iter().map(|seat| of(&seat.state)).sum();
+        Progress {
+            elapsed_ns: monotonic_ns().saturating_sub(begun_ns),
+            cycles: sum(State::cycles),
+            missed: sum(State::missed),
+            max_ns: self.seats.iter().map(|seat| seat.state.max_ns().0).max().unwrap_or(0),
+        }
+    }
+
+    fn join(self, in_force: Vec<InForce>) -> Result<Vec<ThreadMeasured>, Refused> {
+        let measured = self.seats.into_iter().zip(in_force).map(|(seat, in_force)| {
+            let cpu_ns = seat
+                .thread
+                .join()
+                .map_err(|_| Refused::System("a measuring thread failed".into()))?
+                .map_err(|error| Refused::System(format!("the timer failed: {error}")))?;
+            let state = &seat.state;
+            let (max_ns, max_at_ns) = state.max_ns();
+            Ok(ThreadMeasured {
+                cpu: seat.cpu,
+                in_force,
+                cycles: state.cycles(),
+                missed: state.missed(),
+                histogram: state.histogram(),
+                min_ns: state.min_ns(),
+                sum_ns: state.sum_ns(),
+                max_ns,
+                max_at_ns,
+                blocks: state.blocks(),
+                cpu_ns,
+            })
+        });
+        measured.collect()
+    }
+}
+
+/// The life of a measuring thread.
+fn work(
+    asked: &Asked,
+    at: usize,
+    cpu: u32,
+    state: &State,
+    start: &Start,
+    say: &Sender<Result<Prepared, String>>,
+) -> std::io::Result<Ns> {
+    let prepared = prepare(asked, cpu);
+    let failed = prepared.is_err();
+    // Nobody listens any more when the measurement was given up.
+    let _ = say.send(prepared);
+    if failed {
+        return Ok(0);
+    }
+    // It is touched in any case; what the limit leaves is locked.
+    let _ = prefault_stack(true);
+    start.barrier.wait();
+    let begun_ns = start.begun_ns.load(Acquire);
+    if begun_ns == 0 {
+        return Ok(0);
+    }
+    // Wake-ups of the processors are spread over the interval: they are not to wait for each other.
+    let share_ns = asked.interval_ns * at as Ns / asked.cpus.len() as Ns;
+    let times = Times {
+        begun_ns,
+        first_ns: begun_ns + share_ns,
+        interval_ns: asked.interval_ns,
+        end_ns: begun_ns + asked.for_ns,
+    };
+    let real_time = sys::policy::of(0, 1).is_ok_and(|policy| !matches!(policy, Policy::Other(_)));
+    run(asked, real_time, state, times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::wake::Sleeper;
+
+    fn asked(cpus: Vec<u32>, interval_ns: Ns) -> Asked {
+        Asked {
+            mode: Mode::Timer,
+            sleeper: Sleeper::ClockNanosleep,
+            cpus,
+            interval_ns,
+            for_ns: 1_000_000,
+            policy: Policy::Other(1),
+            loads: Vec::new(),
+            deadline: None,
+            spike_ns: None,
+        }
+    }
+
+    #[test]
+    fn threads_that_wait_are_let_go_when_another_cannot_be_had() {
+        let first = allowed_cpus()[0];
+        let refused = Crew::prepare(&asked(vec![first, 1_000], 100_000), Latest::new(None)).err();
+        assert!(matches!(&refused, Some(Refused::System(why)) if why.contains("1000")), "{refused:?}");
+    }
+
+    #[test]
+    fn an_interval_that_a_wake_up_cannot_keep_is_refused_with_one_that_it_can() {
+        let refused = Crew::prepare(&asked(vec![allowed_cpus()[0]], 1), Latest::new(None)).err();
+        assert!(matches!(&refused, Some(Refused::Asked(why)) if why.contains("us or more")), "{refused:?}");
+    }
+}

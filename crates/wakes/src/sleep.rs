@@ -1,0 +1,64 @@
+//! Ways to sleep until a given time.
+
+use model::Ns;
+use model::wake::Sleeper;
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::thread::{ClockId, clock_nanosleep_absolute};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
+use std::io;
+use sys::posix_timer::PosixTimer;
+
+/// A way to sleep, ready to be used by the thread that made it.
+#[derive(Debug)]
+pub(crate) enum Sleep {
+    ClockNanosleep,
+    Timerfd(OwnedFd),
+    PosixTimer(PosixTimer),
+}
+
+fn timespec(ns: Ns) -> Timespec {
+    Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 }
+}
+
+impl Sleep {
+    /// For wake-ups at `first_ns` and each `interval_ns` from then on.
+    pub(crate) fn new(sleeper: Sleeper, first_ns: Ns, interval_ns: Ns) -> io::Result<Self> {
+        Ok(match sleeper {
+            Sleeper::ClockNanosleep => Self::ClockNanosleep,
+            Sleeper::Timerfd => {
+                let fd = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?;
+                let when = Itimerspec { it_interval: timespec(interval_ns), it_value: timespec(first_ns) };
+                timerfd_settime(&fd, TimerfdTimerFlags::ABSTIME, &when)?;
+                Self::Timerfd(fd)
+            }
+            Sleeper::PosixTimer => Self::PosixTimer(PosixTimer::start(first_ns, interval_ns)?),
+        })
+    }
+
+    /// Sleeps until `until_ns`, one of the times that it was made for. The timers with a period may be back earlier: when one of their
+    /// expirations was counted as missed a moment before it came.
+    #[inline]
+    pub(crate) fn until(&self, until_ns: Ns) -> io::Result<()> {
+        match self {
+            Self::ClockNanosleep => loop {
+                match clock_nanosleep_absolute(ClockId::Monotonic, &timespec(until_ns)) {
+                    Ok(()) => return Ok(()),
+                    Err(Errno::INTR) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            },
+            Self::Timerfd(fd) => loop {
+                let mut expired = [0_u8; 8];
+                match rustix::io::read(fd, &mut expired) {
+                    Ok(_) => return Ok(()),
+                    Err(Errno::INTR) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            },
+            Self::PosixTimer(timer) => timer.wait(),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! One measuring thread: its processor, its policy, its memory, and then its loop.
+
+use crate::gap;
+use crate::sleep::Sleep;
+use crate::state::State;
+use crate::timer::{self, Times};
+use model::Ns;
+use model::wake::{Asked, Mode, Policy};
+use rustix::thread::{CpuSet, current_timer_slack, gettid, sched_setaffinity, set_current_timer_slack};
+use std::io;
+use std::num::NonZeroU64;
+use sys::clock::{monotonic_ns, thread_cpu_ns};
+use sys::policy;
+
+/// Wake-ups before the start: they bring code, stack and timers into being, and tell what one costs.
+const REHEARSALS: u64 = 20;
+/// All of them take no longer, whatever the interval.
+const REHEARSAL_NS: Ns = 1_000_000;
+
+/// A thread that is about to measure.
+#[derive(Debug, Clone)]
+pub(crate) struct Prepared {
+    pub(crate) tid: u32,
+    /// Its timer slack, which only itself can ask for.
+    pub(crate) slack_ns: Ns,
+    /// Processor time of one wake-up; none in gap mode.
+    pub(crate) wake_cost_ns: Option<Ns>,
+    /// What was refused.
+    pub(crate) refused: Vec<String>,
+}
+
+/// Makes the calling thread one that measures.
+pub(crate) fn prepare(asked: &Asked, cpu: u32) -> Result<Prepared, String> {
+    let mut refused = Vec::new();
+    if !matches!(asked.policy, Policy::Deadline { .. }) {
+        let mut one = CpuSet::new();
+        one.set(cpu as usize);
+        sched_setaffinity(None, &one)
+            .map_err(|error| format!("the thread may not be on processor {cpu}: {error}"))?;
+    }
+    // Of consequence for ordinary threads alone; those of real-time have none.
+    let slack_ns = match asked.policy {
+        Policy::Other(slack_ns) => slack_ns,
+        _ => 1,
+    };
+    if let Err(error) = set_current_timer_slack(NonZeroU64::new(slack_ns)) {
+        refused.push(format!("a timer slack of {slack_ns} ns was refused: {error}"));
+    }
+    if let Some(refusal) = adopt(asked.policy) {
+        refused.push(refusal);
+    }
+    let wake_cost_ns = match asked.mode {
+        Mode::Timer => Some(rehearse(asked).map_err(|error| format!("the timer cannot be had: {error}"))?),
+        Mode::Gap => None,
+    };
+    Ok(Prepared {
+        tid: gettid().as_raw_nonzero().get() as u32,
+        slack_ns: current_timer_slack().unwrap_or(0),
+        wake_cost_ns,
+        refused,
+    })
+}
+
+/// Takes the policy that was asked for, or the best that is permitted; says what was refused, and what would help.
+fn adopt(asked: Policy) -> Option<String> {
+    let error = policy::set(asked).err()?;
+    let (name, priority) = match asked {
+        Policy::Fifo(priority) => ("SCHED_FIFO", priority),
+        Policy::Rr(priority) => ("SCHED_RR", priority),
+        Policy::Other(_) => return Some(format!("SCHED_OTHER was refused: {error}")),
+        Policy::Deadline { .. } => {
+            let remedy = match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
+                Some(rustix::io::Errno::BUSY) => "a shorter runtime: the processors' share for it is full",
+                Some(rustix::io::Errno::INVAL) => "a runtime of 1 us or more, not longer than the period",
+                _ => {
+                    "sudo, without taskset or cpuset: the thread must be free to be on every processor of its root domain"
+                }
+            };
+            return Some(format!("SCHED_DEADLINE was refused: {error}; try: {remedy}"));
+        }
+    };
+    let limit = crate::rt_priority_max();
+    if limit == 0 {
+        return Some(format!(
+            "{name} with priority {priority} was refused: {error}; try: sudo, or ulimit -r {priority} (limits.conf: rtprio)"
+        ));
+    }
+    if limit >= priority {
+        return Some(format!(
+            "{name} with priority {priority} was refused though the user may: {error}; try: give the control group \
+             real-time (cpu.rt_runtime_us), or run outside of it"
+        ));
+    }
+    let lower = if matches!(asked, Policy::Rr(_)) { Policy::Rr(limit) } else { Policy::Fifo(limit) };
+    let got = match policy::set(lower) {
+        Ok(()) => format!("priority {limit} is the highest that the user may have"),
+        Err(error) => format!("so was priority {limit}: {error}"),
+    };
+    Some(format!("{name} with priority {priority} was refused: {error}; {got}; try: ulimit -r {priority}"))
+}
+
+/// Sleeps a few times, as it will; gives the processor time of one wake-up.
+fn rehearse(asked: &Asked) -> io::Result<Ns> {
+    let interval_ns = asked.interval_ns.min(REHEARSAL_NS / REHEARSALS);
+    let (state, begun_ns) = (State::new(REHEARSAL_NS, Ns::MAX), monotonic_ns());
+    let times = Times {
+        begun_ns,
+        first_ns: begun_ns + interval_ns,
+        interval_ns,
+        end_ns: begun_ns + (REHEARSALS + 1) * interval_ns,
+    };
+    let sleep = Sleep::new(asked.sleeper, times.first_ns, interval_ns)?;
+    let cpu_ns = thread_cpu_ns();
+    timer::measure(&state, &sleep, times)?;
+    Ok((thread_cpu_ns() - cpu_ns) / state.cycles().max(1))
+}
+
+/// Measures; gives the processor time that it took.
+pub(crate) fn measure(asked: &Asked, real_time: bool, state: &State, times: Times) -> io::Result<Ns> {
+    let cpu_ns = thread_cpu_ns();
+    match asked.mode {
+        Mode::Timer => {
+            let sleep = Sleep::new(asked.sleeper, times.first_ns, times.interval_ns)?;
+            timer::measure(state, &sleep, times)?;
+        }
+        Mode::Gap => {
+            let turns = if real_time { gap::REAL_TIME } else { gap::SHARED };
+            gap::measure(state, turns, times.begun_ns, times.end_ns);
+        }
+    }
+    Ok(thread_cpu_ns() - cpu_ns)
+}
