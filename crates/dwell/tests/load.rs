@@ -72,17 +72,13 @@ fn supervised(spec: &str) -> Child {
 
 #[test]
 fn each_load_works_for_its_time_and_says_what_the_schema_promises() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/dwell.load.1.json");
-    let schema: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-    jsonschema::draft202012::meta::validate(&schema).unwrap();
-    let schema = jsonschema::validator_for(&schema).unwrap();
+    let schema = support::schema("dwell.load.1.json");
     for spec in SMALL {
         let begun = Instant::now();
         let output = load(&["--for", "300ms", "--json", "-", spec]).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{spec}: {}", text(&output.stderr));
         let said = json(&output);
-        let errors: Vec<String> =
-            schema.iter_errors(&said).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        let errors = support::errors(&schema, &said);
         assert!(errors.is_empty(), "{spec}: {errors:#?}");
         let result = &said["result"];
         let ran_ns = result["ran_ns"].as_u64().unwrap();

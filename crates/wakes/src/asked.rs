@@ -2,7 +2,7 @@
 
 use model::Ns;
 use model::wake::{Asked, Mode, Policy};
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CpuSet, capabilities, sched_getaffinity, sched_setaffinity};
 use thiserror::Error;
 
@@ -54,6 +54,15 @@ pub fn rt_priority_max() -> u32 {
     }
     // No limit at all is written as none.
     getrlimit(Resource::Rtprio).current.map_or(99, |limit| limit.min(99) as u32)
+}
+
+/// Takes all of what this process may have: limits that it may raise by itself are no reason to measure worse.
+pub(crate) fn raise_limits() {
+    for resource in [Resource::Rtprio, Resource::Memlock] {
+        let limit = getrlimit(resource);
+        // What is refused stays as it was, and shows in what is in force.
+        let _ = setrlimit(resource, Rlimit { current: limit.maximum, ..limit });
+    }
 }
 
 /// Whether it can be measured, given the processors that can be used and what the clock can tell apart.

@@ -12,14 +12,15 @@ use anyhow::{Context, anyhow, bail};
 use loads::Running;
 use model::wake::verdict::{Answer, Deadline};
 use model::wake::{Asked, Measurements, Mode, Policy};
-use model::{Ns, Seen};
+use model::{Ns, Seen, Tid};
 use observe::realtime::{Own, Realtime};
+use observe::spikes::Spikes;
 use std::cell::{Cell, RefCell};
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 use sys::clock::{rfc3339, unix_s};
 use sys::signals::{Signals, stop_self};
-use wakes::{Awake, Listener, Progress, Refused};
+use wakes::{Awake, Late, Listener, Progress, Refused};
 
 /// A prime number of microseconds: wake-ups meet the kernel's tick, each 1, 4 or 10 ms, at every place in turn.
 const INTERVAL_NS: Ns = 199_000;
@@ -42,7 +43,7 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
     let mut signals = Signals::take_over().context("cannot take signals")?;
     let outputs = Outputs::open(&args.forms)?;
     let junit = junit_target(args)?;
-    let how = How { idle_states: args.idle_states };
+    let how = How { idle_states: args.idle_states, spikes: !args.no_spikes };
     let mut progress = Line {
         shown: !args.quiet && io::stderr().is_terminal(),
         width: look.width,
@@ -148,6 +149,8 @@ fn cpus(cpus: &Cpus) -> anyhow::Result<Vec<u32>> {
 pub(super) struct How {
     /// Idle states are left as they are.
     pub(super) idle_states: bool,
+    /// The kernel is watched for what made wake-ups late.
+    pub(super) spikes: bool,
 }
 
 /// Measures once.
@@ -161,16 +164,32 @@ pub(super) fn measure(
     // Before this thread leaves the measured processors: loads have those that it has.
     let running = Running::start(&asked.loads, Duration::from_nanos(asked.for_ns) + LOADS_LONGER)?;
     let awake = if how.idle_states { Awake::leave() } else { Awake::hold() };
+    let mut watch = Watch { spikes: spikes(asked, how), progress };
     let realtime = Realtime::begin(&asked.cpus);
-    let measured = wakes::measure(asked, progress, stop).map_err(refused)?;
+    let measured = wakes::measure(asked, &mut watch, stop).map_err(refused)?;
     let environment = realtime.end(Own {
         dma_latency_us: awake.dma_latency_us.clone(),
         rt_priority_max: wakes::rt_priority_max(),
         housekeeping: measured.housekeeping,
     });
     let stopped = running.stop();
+    let mut limits = Vec::new();
+    if measured.late_lost > 0 && how.spikes {
+        limits.push(format!(
+            "{} late wake-ups came too fast to be looked at, so later ones than these may have no cause here; try: --spike with a longer \
+             time",
+            measured.late_lost
+        ));
+    }
+    let spikes = match watch.spikes {
+        Ok(spikes) => {
+            limits.extend_from_slice(spikes.limits());
+            Seen::Value(spikes.finish())
+        }
+        Err(why) => Seen::Unseen(why),
+    };
     for (load, why) in &stopped.failed {
-        output::complain(&format!("what load {} did is not known: {why}", loads::spec::name(load)));
+        limits.push(format!("what load {} did is not known: {why}", loads::spec::name(load)));
     }
     Ok(Measurements {
         host: observe::this_host(),
@@ -181,9 +200,50 @@ pub(super) fn measure(
         resolution_ns: measured.resolution_ns,
         threads: measured.threads,
         loads: stopped.done,
-        spikes: Seen::unseen("this version does not watch the kernel meanwhile"),
+        spikes,
+        limits,
         interrupted: measured.interrupted,
     })
+}
+
+/// What watches the kernel meanwhile, or why nothing does.
+fn spikes(asked: &Asked, how: How) -> Result<Spikes, String> {
+    if !how.spikes {
+        return Err("nobody asked for it: --no-spikes".to_owned());
+    }
+    if asked.mode == Mode::Gap {
+        return Err("it is told of threads that wait for a timer, and these do not wait".to_owned());
+    }
+    Spikes::open(&asked.cpus, asked.spike_ns).map_err(|wall| format!("{}; try: {}", wall.why, wall.remedy))
+}
+
+/// Passes on what is told while it is measured.
+struct Watch<'a> {
+    spikes: Result<Spikes, String>,
+    progress: &'a mut dyn Listener,
+}
+
+impl Listener for Watch<'_> {
+    fn begins(&mut self, begun_ns: Ns, threads: &[(u32, Tid)]) {
+        if let Ok(spikes) = &mut self.spikes {
+            spikes.begin(begun_ns, threads);
+        }
+        self.progress.begins(begun_ns, threads);
+    }
+
+    fn progress(&mut self, progress: Progress) {
+        if let Ok(spikes) = &mut self.spikes {
+            spikes.look();
+        }
+        self.progress.progress(progress);
+    }
+
+    fn late(&mut self, late: Late) {
+        if let Ok(spikes) = &mut self.spikes {
+            spikes.late(late.cpu, late.expected_ns, late.awake_ns);
+        }
+        self.progress.late(late);
+    }
 }
 
 /// Whether somebody wants it to end.

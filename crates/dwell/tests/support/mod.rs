@@ -467,3 +467,21 @@ pub(crate) fn holds(program: &str, args: &[&str], claim: impl Fn(&Told, &Truth, 
     let command: Vec<&str> = [work(), program].iter().chain(args).copied().collect();
     hold(&command, |told, claims| claim(told, &told.truth(program), claims));
 }
+
+/// The validator of `docs/schema/NAME`, which may refer to that of wake-ups.
+pub(crate) fn schema(name: &str) -> jsonschema::Validator {
+    let read = |name: &str| -> Value {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema").join(name);
+        serde_json::from_slice(&std::fs::read(path).expect("the schema can be read")).expect("it is JSON")
+    };
+    let schema = read(name);
+    jsonschema::draft202012::meta::validate(&schema).expect("the schema is one of draft 2020-12");
+    let registry = jsonschema::Registry::new().add("urn:dwell:wake:1", read("dwell.wake.1.json"));
+    let registry = registry.expect("it has a name").prepare().expect("it is a schema");
+    jsonschema::draft202012::options().with_registry(&registry).build(&schema).expect("the schema compiles")
+}
+
+/// What is wrong with it by its schema.
+pub(crate) fn errors(schema: &jsonschema::Validator, value: &Value) -> Vec<String> {
+    schema.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
+}

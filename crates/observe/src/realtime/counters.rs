@@ -45,7 +45,7 @@ impl Counters {
         let mut came: Vec<(String, u64)> =
             now.iter().map(|(name, count)| (name.clone(), count.saturating_sub(was(name)))).collect();
         came.retain(|(_, count)| *count > 0);
-        came.sort_by(|a, b| b.1.cmp(&a.1));
+        came.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         Seen::Value(came)
     }
 

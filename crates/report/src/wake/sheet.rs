@@ -174,8 +174,7 @@ fn open(sheet: &Sheet, look: Look) -> Vec<Line> {
     let mut lines = Vec::new();
     let missing = sheet.cases.len().saturating_sub(sheet.results.len());
     if missing > 0 {
-        let text =
-            format!("{} not measured: the same command goes on with them", counted(missing as u64, "case"));
+        let text = format!("{} to come", counted(missing as u64, "case"));
         lines.extend(Line::new(look).add(Ink::Warn, &text).wrap(GAP));
     }
     for (case, wakeups) in measured(sheet) {

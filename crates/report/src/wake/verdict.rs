@@ -3,7 +3,7 @@
 use super::GAP;
 use crate::Look;
 use crate::paint::{Ink, Line};
-use crate::units::{duration, duration_range, exact, share_of_one};
+use crate::units::{duration, duration_range, exact};
 use model::Seen;
 use model::wake::Wakeups;
 use model::wake::verdict::{Answer, Verdict};
@@ -58,9 +58,9 @@ fn percent(part: f64) -> String {
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// A part that is mostly a small one: `7.5e-8`, `1 %`.
+/// A part that is mostly a small one: `7.5e-8`, `1.3 %`.
 fn rate(part: f64) -> String {
-    if part >= 0.01 { share_of_one(part) } else { format!("{part:.1e}") }
+    if part >= 0.01 { format!("{:.1} %", part * 100.0) } else { format!("{part:.1e}") }
 }
 
 fn extreme(verdict: &Verdict, look: Look) -> Vec<Line> {
@@ -95,6 +95,6 @@ mod tests {
     #[test]
     fn confidence_keeps_its_nines_and_small_rates_their_power() {
         assert_eq!([0.95, 0.9, 0.999, 0.99999].map(percent), ["95 %", "90 %", "99.9 %", "99.999 %"]);
-        assert_eq!([3e-8, 0.0097, 0.013].map(rate), ["3.0e-8", "9.7e-3", "1 %"]);
+        assert_eq!([3e-8, 0.0097, 0.013].map(rate), ["3.0e-8", "9.7e-3", "1.3 %"]);
     }
 }

@@ -60,7 +60,7 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
             after_ns: unfinished.sheet.for_ns * (to_come.len() - at - 1) as u64,
         };
         let asked = Asked { loads: case.loads.clone(), ..unfinished.asked.clone() };
-        let how = How { idle_states: unfinished.idle_states };
+        let how = How { idle_states: unfinished.idle_states, spikes: !unfinished.no_spikes };
         let measured = measure(&asked, how, &mut progress, &|| stop.asked());
         drop(progress);
         let measured = measured.with_context(|| format!("case {:?} ({})", case.name, to_go_on(&path)))?;
