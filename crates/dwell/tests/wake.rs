@@ -84,7 +84,12 @@ fn periods_of_a_stop_are_counted_as_missed_and_its_length_is_the_maximum() {
             let of_bin = |bin: &Value| ns(&bin[2]) * ((ns(&bin[end]) - end as u64).min(max_ns) / MS);
             all["histogram"].as_array().unwrap().iter().map(of_bin).sum::<u64>()
         };
-        assert!((periods(0)..=periods(1)).contains(&missed), "{missed}, not {} to {}", periods(0), periods(1));
+        assert!(
+            (periods(0)..=periods(1)).contains(&missed),
+            "{missed}, not {} to {}",
+            periods(0),
+            periods(1)
+        );
         let cycles = ns(&all["cycles"]);
         assert!((1199..=1201).contains(&(cycles + missed)), "{cycles} {missed}");
         // It falls somewhere between two wake-ups, so a stop of 200 ms is a wake-up that is late by 199 to 200 ms.
@@ -119,7 +124,11 @@ fn what_is_impossible_is_refused_before_anything_is_measured() {
             if args.contains(&"--for") { args.to_vec() } else { [&["--for", "1h"], args].concat() };
         let output = wake(&all).output().unwrap();
         let said = text(&output.stderr);
-        assert!(output.status.code() == Some(125) && said.contains(why), "{args:?} {}: {said}", output.status);
+        assert!(
+            output.status.code() == Some(125) && said.contains(why),
+            "{args:?} {}: {said}",
+            output.status
+        );
         assert!(output.stdout.is_empty(), "{args:?}");
     }
 }
@@ -143,10 +152,8 @@ fn what_is_said_is_what_the_schema_says() {
         let output = run(args);
         assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
         let said = json(&output);
-        let errors: Vec<String> = validator
-            .iter_errors(&said)
-            .map(|error| format!("{}: {error}", error.instance_path()))
-            .collect();
+        let errors: Vec<String> =
+            validator.iter_errors(&said).map(|error| format!("{}: {error}", error.instance_path())).collect();
         assert!(errors.is_empty(), "{args:?}: {errors:#?}");
         assert!(ns(&said["all"]["cycles"]) > 0, "{args:?}: {said:#}");
     }
@@ -166,7 +173,10 @@ fn what_is_in_force_is_what_other_tools_see() {
     if in_force["policy"]["rr"] == 17 {
         assert!(policy.contains("SCHED_RR") && policy.contains("priority: 17"), "{policy}");
     } else {
-        assert!(policy.contains("SCHED_OTHER") && in_force["refused"].to_string().contains("try:"), "{in_force}");
+        assert!(
+            policy.contains("SCHED_OTHER") && in_force["refused"].to_string().contains("try:"),
+            "{in_force}"
+        );
     }
 }
 
@@ -212,7 +222,8 @@ fn ordinary_users_with_limits_have_what_the_limits_allow() {
         command.args(["--json", "-", "--for", "200ms"]);
         json(&command.stdin(Stdio::null()).output().unwrap())["settings"]["in_force"][0].clone()
     };
-    let may = Command::new("prlimit").args(["--rtprio=80:80", "--memlock=unlimited", "true"]).output().unwrap();
+    let may =
+        Command::new("prlimit").args(["--rtprio=80:80", "--memlock=unlimited", "true"]).output().unwrap();
     if !may.status.success() {
         // Root of a container without CAP_SYS_RESOURCE cannot give what it has not.
         return;

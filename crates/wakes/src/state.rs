@@ -162,10 +162,8 @@ impl State {
             return None;
         }
         let place = &self.ring[(taken % RING as u64) as usize];
-        let late = LateOne {
-            expected_ns: place.expected_ns.load(Relaxed),
-            awake_ns: place.awake_ns.load(Relaxed),
-        };
+        let late =
+            LateOne { expected_ns: place.expected_ns.load(Relaxed), awake_ns: place.awake_ns.load(Relaxed) };
         self.taken.store(taken + 1, Release);
         Some(late)
     }
@@ -275,8 +273,7 @@ mod tests {
         let state = State::new(1, 0);
         let (mut seen, mut last) = (0, 0);
         std::thread::scope(|scope| {
-            let writer =
-                scope.spawn(|| (1..100_000).for_each(|wake| state.record(wake, wake * 2, 0, 0)));
+            let writer = scope.spawn(|| (1..100_000).for_each(|wake| state.record(wake, wake * 2, 0, 0)));
             loop {
                 let done = writer.is_finished();
                 while let Some(late) = state.take() {

@@ -45,7 +45,9 @@ pub(super) fn read_any(path: &Path) -> anyhow::Result<Kept> {
     match import::import(&String::from_utf8_lossy(&bytes)) {
         Ok(comparable) => Ok(Kept::Other(Box::new(comparable))),
         // Broken JSON that names none of them is as likely dwell's own.
-        Err(import::Error::Unknown | import::Error::Line { .. }) if bytes.trim_ascii_start().starts_with(b"{") => {
+        Err(import::Error::Unknown | import::Error::Line { .. })
+            if bytes.trim_ascii_start().starts_with(b"{") =>
+        {
             Err(failed)
         }
         Err(import::Error::Unknown) => Err(failed),
@@ -79,7 +81,9 @@ impl Kept {
                 let none = || anyhow!("{path:?} is a sheet of which nothing was measured");
                 analyse::wake::comparable_sheet(&sheet).with_context(none)
             }
-            Kept::Own(_, value) => Ok(analyse::wake::comparable(&said::<Wakeups>(path, serde_json::from_value(value))?)),
+            Kept::Own(_, value) => {
+                Ok(analyse::wake::comparable(&said::<Wakeups>(path, serde_json::from_value(value))?))
+            }
         }
     }
 }

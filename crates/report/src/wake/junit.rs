@@ -26,7 +26,8 @@ pub fn sheet_junit(sheet: &Sheet) -> String {
 }
 
 fn document(cases: &[(String, Option<&Wakeups>)]) -> String {
-    let mut text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"dwell wake\">\n".to_owned();
+    let mut text =
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"dwell wake\">\n".to_owned();
     for (name, wakeups) in cases {
         suite(&mut text, name, *wakeups);
     }
@@ -60,7 +61,11 @@ fn suite(text: &mut String, name: &str, wakeups: Option<&Wakeups>) {
         properties(text, wakeups);
     }
     for test in tests {
-        let _ = write!(text, "    <testcase classname=\"dwell.{name}\" name=\"{}\" time=\"{took}\"", escaped(&test.name));
+        let _ = write!(
+            text,
+            "    <testcase classname=\"dwell.{name}\" name=\"{}\" time=\"{took}\"",
+            escaped(&test.name)
+        );
         let (element, kind, message) = match &test.outcome {
             Outcome::Pass => {
                 let _ = writeln!(text, "><system-out>{}</system-out></testcase>", escaped(&test.figures));
@@ -121,7 +126,12 @@ impl Test {
 fn tests(wakeups: &Wakeups) -> Vec<Test> {
     let verdict = match &wakeups.verdict {
         Seen::Value(verdict) => verdict,
-        Seen::Absent => return vec![Test::plain("all processors", Outcome::Skipped("no deadline was asked for".to_owned()))],
+        Seen::Absent => {
+            return vec![Test::plain(
+                "all processors",
+                Outcome::Skipped("no deadline was asked for".to_owned()),
+            )];
+        }
         Seen::Unseen(why) => return vec![Test::plain("all processors", Outcome::Error(why.clone()))],
     };
     let mut tests: Vec<Test> = verdict.of_processor.iter().map(|one| of_processor(one, verdict)).collect();
@@ -179,7 +189,9 @@ fn escaped(text: &str) -> String {
             '\n' => escaped.push_str("&#10;"),
             '\u{fffe}' | '\u{ffff}' | '\u{feff}' => escaped.push('\u{fffd}'),
             // They turn the direction of what follows, or cannot be seen.
-            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => escaped.push('\u{fffd}'),
+            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                escaped.push('\u{fffd}')
+            }
             char if char.is_control() => escaped.push('\u{fffd}'),
             char => escaped.push(char),
         }
