@@ -245,7 +245,7 @@ fn limits(sheet: &Sheet, look: Look) -> Vec<Line> {
     }
     let own = |(case, wakeups): (&Case, &Wakeups)| {
         let own = wakeups.limits.iter().filter(|limit| !everywhere(limit)).count();
-        (case.name != worst.name).then_some(own).unwrap_or(0)
+        if case.name == worst.name { 0 } else { own }
     };
     let rest: usize = measured(sheet).map(own).sum();
     if rest > 0 {
