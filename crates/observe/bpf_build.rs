@@ -1,13 +1,17 @@
-//! How the BPF program is compiled: the one place that knows clang's name and its flags.
+//! How the BPF programs are compiled: the one place that knows clang's name and its flags.
 //!
 //! Shared by `build.rs` (which builds for the machine at hand, or takes the committed object) and by
 //! `cargo xtask bpf` (which makes and checks the committed objects), so that the two cannot differ.
 //! When to compile and what to do with the object is left to them.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
+
+/// Each is a BPF program of its own. Relative to the package `observe`, where Cargo runs its build script.
+pub(crate) const SOURCES: [&str; 2] = ["src/sources/bpf/dwell.bpf.c", "src/spikes/wake.bpf.c"];
 
 /// The oldest clang whose BPF back end has what CO-RE needs.
 const CLANG_MAJOR_MIN: u32 = 12;
@@ -94,19 +98,24 @@ fn strip(clang: &Clang, object: &Path) -> bool {
     })
 }
 
-/// The C files that make the BPF program: everything `.c` and `.h` beside `source`, sorted.
+/// The C files that make a BPF program: `source`, and what is included by its path, from file to file; sorted.
 ///
 /// # Errors
-/// In words, when the directory cannot be read.
+/// In words, when one cannot be read.
 pub(crate) fn inputs(source: &Path) -> Result<Vec<PathBuf>, String> {
-    let directory = source.parent().unwrap_or(Path::new("."));
-    let entries =
-        fs::read_dir(directory).map_err(|error| format!("cannot list {}: {error}", directory.display()))?;
-    let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
-    let mut paths: Vec<_> =
-        paths.filter(|path| path.extension().is_some_and(|end| end == "c" || end == "h")).collect();
-    paths.sort();
-    Ok(paths)
+    let mut found = BTreeSet::new();
+    let mut next = vec![source.to_owned()];
+    while let Some(path) = next.pop() {
+        let unread = |error| format!("cannot read {}: {error}", path.display());
+        let path = fs::canonicalize(&path).map_err(unread)?;
+        if !found.insert(path.clone()) {
+            continue;
+        }
+        let text = fs::read_to_string(&path).map_err(unread)?;
+        let included = text.lines().filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"'));
+        next.extend(included.map(|included| path.with_file_name(included)));
+    }
+    Ok(found.into_iter().collect())
 }
 
 /// A digest of the sources and the flags, to see that a committed object was made from them. It guards against

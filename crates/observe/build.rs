@@ -1,4 +1,5 @@
-//! Puts the BPF object for the target into `OUT_DIR/dwell.bpf.o`: compiled where there is clang, else the committed one.
+//! Puts the BPF objects for the target into `OUT_DIR` (`dwell.bpf.o`, `wake.bpf.o`): compiled where there is clang, else the
+//! committed ones.
 //!
 //! `DWELL_BPF=clang` insists on compiling, `DWELL_BPF=prebuilt` on the committed object. A committed object that was
 //! made from other sources is refused, since it would disagree with the decoder about the shape of events.
@@ -9,9 +10,6 @@ use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::{env, fs};
 
-/// Relative to the package, where Cargo runs build scripts.
-const SOURCE: &str = "src/sources/bpf/dwell.bpf.c";
-
 #[expect(clippy::print_stderr, reason = "a build script speaks to whoever builds")]
 fn main() {
     println!("cargo:rerun-if-env-changed=DWELL_BPF");
@@ -19,14 +17,18 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=bpf_build.rs");
     println!("cargo:rerun-if-changed=src/sources/bpf");
+    println!("cargo:rerun-if-changed=src/spikes");
     let variable = |name| env::var(name).unwrap_or_else(|_| panic!("{name} is not set: not run by cargo"));
-    let source = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join(SOURCE);
-    let out = PathBuf::from(variable("OUT_DIR")).join("dwell.bpf.o");
     let wish = env::var("DWELL_BPF").unwrap_or_default();
-    if let Err(error) = provide(&source, &variable("CARGO_CFG_TARGET_ARCH"), &wish, &out) {
-        // Not a panic: whoever builds wants clang's words, not a backtrace of this.
-        eprintln!("{error}");
-        exit(1);
+    for source in bpf_build::SOURCES {
+        let source = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join(source);
+        let object = source.with_extension("o");
+        let out = PathBuf::from(variable("OUT_DIR")).join(object.file_name().unwrap_or_default());
+        if let Err(error) = provide(&source, &variable("CARGO_CFG_TARGET_ARCH"), &wish, &out) {
+            // Not a panic: whoever builds wants clang's words, not a backtrace of this.
+            eprintln!("{error}");
+            exit(1);
+        }
     }
 }
 

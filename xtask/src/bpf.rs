@@ -2,7 +2,7 @@
 //!
 //! How the source is compiled stands in `crates/observe/bpf_build.rs`, which the build script uses too.
 
-use crate::bpf_build::{Clang, compile, digest, find_clang, noted, prebuilt};
+use crate::bpf_build::{Clang, SOURCES, compile, digest, find_clang, noted, prebuilt};
 use crate::shell::{root, target};
 use anyhow::{Context, Result, anyhow, bail};
 use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionKind};
@@ -12,30 +12,34 @@ use std::path::{Path, PathBuf};
 
 const ARCHES: [&str; 2] = ["x86_64", "aarch64"];
 
-/// The C file that is the BPF program.
-pub(crate) fn source() -> PathBuf {
-    root().join("crates/observe/src/sources/bpf/dwell.bpf.c")
+/// The C files that are a BPF program each.
+pub(crate) fn sources() -> Vec<PathBuf> {
+    SOURCES.iter().map(|source| root().join("crates/observe").join(source)).collect()
 }
 
-/// Compiles for both architectures into `prebuilt/`, with a note of the clang and the sources they are from.
+/// Compiles each for both architectures into the `prebuilt/` beside it, with a note of the clang and the sources they are from.
 ///
 /// # Errors
-/// When there is no clang, or it refuses the source.
+/// When there is no clang, or it refuses a source.
 pub(crate) fn build() -> Result<()> {
-    let (source, clang) = (source(), clang()?);
-    let directory = prebuilt(&source);
+    let clang = clang()?;
+    sources().iter().try_for_each(|source| build_one(source, &clang))
+}
+
+fn build_one(source: &Path, clang: &Clang) -> Result<()> {
+    let directory = prebuilt(source);
     fs::create_dir_all(&directory).with_context(|| format!("cannot create {}", directory.display()))?;
     for arch in ARCHES {
         let object = directory.join(format!("{arch}.bpf.o"));
-        compile(&clang, &source, arch, &object).map_err(|error| anyhow!(error))?;
+        compile(clang, source, arch, &object).map_err(|error| anyhow!(error))?;
         println!("{} ({} bytes)", object.display(), fs::metadata(&object)?.len());
     }
-    let digest = digest(&source).map_err(|error| anyhow!(error))?;
+    let digest = digest(source).map_err(|error| anyhow!(error))?;
     let note = format!("clang: {}\ndigest: {digest}\n", clang.version);
     fs::write(directory.join("built-with.txt"), note).context("cannot write built-with.txt")
 }
 
-/// Says whether the committed objects are what the source gives.
+/// Says whether the committed objects are what the sources give.
 ///
 /// With the clang they were built with: the same instructions, relocations, maps, data and types. Another clang
 /// chooses other instructions, so then: the same sources by digest, and the same programs and maps.
@@ -43,21 +47,26 @@ pub(crate) fn build() -> Result<()> {
 /// # Errors
 /// When they are not, or there is no clang to ask.
 pub(crate) fn check() -> Result<()> {
-    let (source, clang) = (source(), clang()?);
-    if noted(&source, "digest") != Some(digest(&source).map_err(|error| anyhow!(error))?) {
-        bail!("the committed BPF objects are not of these sources\ntry: cargo xtask bpf");
+    let clang = clang()?;
+    sources().iter().try_for_each(|source| check_one(source, &clang))
+}
+
+fn check_one(source: &Path, clang: &Clang) -> Result<()> {
+    let of = source.display();
+    if noted(source, "digest") != Some(digest(source).map_err(|error| anyhow!(error))?) {
+        bail!("the committed BPF objects of {of} are not of these sources\ntry: cargo xtask bpf");
     }
-    let noted_clang = noted(&source, "clang").unwrap_or_default();
+    let noted_clang = noted(source, "clang").unwrap_or_default();
     let directory = target().join("bpf-check");
     fs::create_dir_all(&directory).with_context(|| format!("cannot create {}", directory.display()))?;
     for arch in ARCHES {
         let fresh = directory.join(format!("{arch}.bpf.o"));
-        compile(&clang, &source, arch, &fresh).map_err(|error| anyhow!(error))?;
-        let committed = prebuilt(&source).join(format!("{arch}.bpf.o"));
+        compile(clang, source, arch, &fresh).map_err(|error| anyhow!(error))?;
+        let committed = prebuilt(source).join(format!("{arch}.bpf.o"));
         let how = compare(&committed, &fresh, noted_clang == clang.version).with_context(|| {
-            format!("{} is not what {} gives\ntry: cargo xtask bpf", committed.display(), source.display())
+            format!("{} is not what {of} gives\ntry: cargo xtask bpf", committed.display())
         })?;
-        println!("{arch}: {how} (built with clang {noted_clang}, checked with {})", clang.version);
+        println!("{of}: {arch}: {how} (built with clang {noted_clang}, checked with {})", clang.version);
     }
     Ok(())
 }

@@ -33,6 +33,8 @@ cargo xtask VERB
                                      the ladder's rungs beside other ways to measure the same
   bench loads [--rounds N] [--seconds N] [--markdown] [--dwell FILE] [LOAD…]
                                      what loads get done, beside hackbench and stressapptest
+  bench wake [--rounds N] [--seconds N] [--cpu N] [--spikes] [--markdown] [--dwell FILE] [LOAD…]
+                                     wake-ups beside cyclictest
 ";
 
 fn main() -> ExitCode {

@@ -124,8 +124,9 @@ fn rust() -> Result<()> {
 
 /// True when the BPF sources include no header of libbpf, or it is installed.
 fn libbpf_headers_or_no_wish() -> bool {
-    let sources = bpf_build::inputs(&crate::bpf::source()).unwrap_or_default();
-    let wished = sources.iter().any(|path| fs::read_to_string(path).is_ok_and(|text| text.contains("<bpf/")));
+    let sources = crate::bpf::sources();
+    let mut inputs = sources.iter().flat_map(|source| bpf_build::inputs(source).unwrap_or_default());
+    let wished = inputs.any(|path| fs::read_to_string(path).is_ok_and(|text| text.contains("<bpf/")));
     !wished || exists("/usr/include/bpf/bpf_helpers.h")
 }
 

@@ -1,10 +1,17 @@
 //! From what the measuring threads counted to what may be said of it: percentiles, what qualifies them, the causes of the
 //! latest wake-ups, the verdict.
 
+mod comparable;
+mod diff;
+pub mod import;
 mod limits;
 mod spikes;
 mod verdict;
 mod words;
+
+pub use comparable::{comparable, comparable_sheet};
+pub use diff::diff;
+pub use spikes::spike;
 
 use model::wake::{Bin, Block, Measurements, Mode, SCHEMA_WAKE, Settings, ThreadMeasured, Wakes, Wakeups};
 use model::{Ns, Seen};

@@ -197,19 +197,24 @@ pub(crate) struct LadderArgs {
 /// Compare two kept results
 ///
 /// Two ladders that `dwell ladder --json` wrote: each rung's two medians, their ratio with its 95 % interval, and whether B
-/// is faster, slower, the same, or whether that is undecided. In what else they differ is said. The page goes to standard
-/// output. Pictures have B's bars with A's medians upon them.
+/// is faster, slower, the same, or whether that is undecided. Pictures have B's bars with A's medians upon them.
+///
+/// Two results of `dwell wake --json`, or two sheets, case by case: percentiles with their 95 % intervals, the latest wake-ups, and
+/// whether B is earlier, later, the same, or whether that is undecided. In place of either may stand what another tool wrote:
+/// cyclictest (--json, -q, -h, --histfile), jitterdebugger, rtla timerlat hist and top, rtla osnoise hist.
+///
+/// In what else they differ is said. The page goes to standard output.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  dwell diff before.json after.json\n  dwell diff --png both.png mine.json yours.json"
+    after_help = "Examples:\n  dwell diff before.json after.json\n  dwell diff --png both.png mine.json yours.json\n  dwell diff cyclictest-2019.txt today.json"
 )]
 pub(crate) struct DiffArgs {
     /// The first: the measure
-    #[arg(value_name = "A.json")]
+    #[arg(value_name = "A")]
     pub(crate) a: PathBuf,
 
     /// The second
-    #[arg(value_name = "B.json")]
+    #[arg(value_name = "B")]
     pub(crate) b: PathBuf,
 
     #[command(flatten)]

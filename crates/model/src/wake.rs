@@ -188,6 +188,9 @@ pub struct Measurements {
     pub loads: Vec<LoadDone>,
     /// What the kernel did around the latest wake-ups; or why that is not known.
     pub spikes: Seen<Vec<SpikeSeen>>,
+    /// What else could not be done or seen: sentences without a full stop.
+    #[serde(default)]
+    pub limits: Vec<String>,
     /// Somebody ended it early.
     pub interrupted: bool,
 }

@@ -13,6 +13,7 @@ mod mounts;
 pub mod realtime;
 mod record;
 mod sources;
+pub mod spikes;
 mod stacks;
 mod surroundings;
 pub mod targets;

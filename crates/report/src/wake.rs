@@ -5,6 +5,7 @@ mod chart;
 mod columns;
 mod diff;
 mod head;
+mod junit;
 mod picture;
 mod plots;
 mod sheet;
@@ -17,6 +18,7 @@ use crate::Look;
 use crate::json::visible;
 use crate::paint::{Ink, Line};
 pub use diff::{json as diff_json, png as diff_png, svg as diff_svg, terminal as diff_terminal};
+pub use junit::{junit, sheet_junit};
 use model::wake::Wakeups;
 pub use sheet::{json as sheet_json, png as sheet_png, svg as sheet_svg, terminal as sheet_terminal};
 

@@ -3,8 +3,8 @@
 //! It measures and concludes nothing: percentiles and verdicts are up to `analyse`, the machine's settings up to
 //! `observe`. What needs unsafe code (policies, locked memory, timers) is in `sys`.
 //!
-//! [`measure`] prepares a thread for each processor ([`thread`]), starts them together, and then looks at what they have
-//! written down ([`state`]) every few milliseconds, from a processor that is not measured where there is one. It tells a
+//! [`measure()`] prepares a thread for each processor (`thread.rs`), starts them together, and then looks at what they have
+//! written down (`state.rs`) every few milliseconds, from a processor that is not measured where there is one. It tells a
 //! [`Listener`] how far it is and which wake-ups were late, so that others can look at what the kernel did around them.
 
 mod asked;

@@ -1,9 +1,9 @@
 //! The whole of one measurement: threads made, started together, looked at, and their books handed over.
 
-use crate::asked::{Refused, allowed_cpus, sound, usable_cpus};
+use crate::asked::{Refused, allowed_cpus, raise_limits, sound, usable_cpus};
 use crate::latest::Latest;
 use crate::state::State;
-use crate::thread::{Prepared, prepare, measure as run};
+use crate::thread::{Prepared, measure as run, prepare};
 use crate::timer::Times;
 use crate::{Late, Listener, Progress};
 use model::Ns;
@@ -44,7 +44,7 @@ pub struct Measured {
     pub housekeeping: Option<u32>,
     /// Somebody ended it early.
     pub interrupted: bool,
-    /// Late wake-ups that were not told, because more came than could be.
+    /// Late wake-ups that were not told, because more came than could be; 0 when none of them would have been told.
     pub late_lost: u64,
 }
 
@@ -66,6 +66,7 @@ pub fn measure(
 ) -> Result<Measured, Refused> {
     let (allowed, resolution_ns) = (allowed_cpus(), resolution_ns());
     sound(asked, &usable_cpus(), resolution_ns)?;
+    raise_limits();
     let (asked, mut refused) = tamed(asked, &allowed);
     let aside = Aside::step(&asked.cpus, &allowed);
     let mut crew = Crew::prepare(&asked, Latest::new(asked.spike_ns))?;
@@ -77,7 +78,7 @@ pub fn measure(
     let in_force: Vec<InForce> = crew.seats.iter().map(|seat| seat.in_force(&refused)).collect();
     let interrupted = crew.watch(begun_ns, asked.for_ns, listener, stop);
     let ended_ns = monotonic_ns();
-    let late_lost = crew.seats.iter().map(|seat| seat.state.lost()).sum();
+    let late_lost = crew.late_lost();
     let threads = crew.join(in_force)?;
     Ok(Measured {
         begun_ns,
@@ -150,7 +151,8 @@ impl Seat {
             Policy::Other(slack_ns)
         });
         let set = Pid::from_raw(tid as i32).and_then(|tid| sched_getaffinity(Some(tid)).ok());
-        let on = |set: CpuSet| (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect();
+        let on =
+            |set: CpuSet| (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect();
         InForce { policy, cpus: set.map_or_else(Vec::new, on), locked_bytes: locked_bytes(), refused }
     }
 }
@@ -179,13 +181,9 @@ struct Start {
 
 impl Crew {
     fn prepare(asked: &Asked, latest: Latest) -> Result<Self, Refused> {
-        let start = Arc::new(Start { barrier: Barrier::new(asked.cpus.len() + 1), begun_ns: AtomicU64::new(0) });
-        let mut crew = Self {
-            seats: Vec::new(),
-            start,
-            latest,
-            median_ns: 0,
-        };
+        let start =
+            Arc::new(Start { barrier: Barrier::new(asked.cpus.len() + 1), begun_ns: AtomicU64::new(0) });
+        let mut crew = Self { seats: Vec::new(), start, latest, median_ns: 0 };
         for (at, cpu) in asked.cpus.iter().enumerate() {
             if let Err(error) = crew.seat(asked, at, *cpu) {
                 crew.dismiss(asked.cpus.len());
@@ -254,7 +252,12 @@ impl Crew {
             Ok(()) => "only what the measuring threads write was locked".to_owned(),
             Err(_) => "all that the measuring threads write was touched before the start instead".to_owned(),
         };
-        (None, vec![format!("locking all memory was refused: {error}; {instead}; try: sudo, or ulimit -l unlimited")])
+        (
+            None,
+            vec![format!(
+                "locking all memory was refused: {error}; {instead}; try: sudo, or ulimit -l unlimited"
+            )],
+        )
     }
 
     /// Lets them measure; gives when they begin.
@@ -277,7 +280,7 @@ impl Crew {
         for look in 0_u64.. {
             let left_ns = (begun_ns + for_ns).saturating_sub(monotonic_ns());
             sleep(LOOK.min(Duration::from_nanos(left_ns.max(1_000_000))));
-            let done = self.seats.iter().all(|seat| seat.state.done.load(Acquire));
+            let done = self.seats.iter().all(|seat| seat.thread.is_finished());
             self.look(look, listener);
             listener.progress(self.progress(begun_ns));
             if done {
@@ -312,6 +315,13 @@ impl Crew {
         }
         let threshold_ns = self.latest.threshold_ns(self.median_ns);
         self.seats.iter().for_each(|seat| seat.state.set_threshold_ns(threshold_ns));
+    }
+
+    /// Lost while the bar was still low, most were not worth telling.
+    fn late_lost(&self) -> u64 {
+        let bar_ns = self.latest.threshold_ns(self.median_ns);
+        let lost = self.seats.iter().map(|seat| seat.state.lost());
+        lost.filter(|(_, latest_ns)| *latest_ns >= bar_ns).map(|(lost, _)| lost).sum()
     }
 
     fn progress(&self, begun_ns: Ns) -> Progress {
@@ -383,7 +393,38 @@ fn work(
         end_ns: begun_ns + asked.for_ns,
     };
     let real_time = sys::policy::of(0, 1).is_ok_and(|policy| !matches!(policy, Policy::Other(_)));
-    let measured = run(asked, real_time, state, times);
-    state.done.store(true, Release);
-    measured
+    run(asked, real_time, state, times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::wake::Sleeper;
+
+    fn asked(cpus: Vec<u32>, interval_ns: Ns) -> Asked {
+        Asked {
+            mode: Mode::Timer,
+            sleeper: Sleeper::ClockNanosleep,
+            cpus,
+            interval_ns,
+            for_ns: 1_000_000,
+            policy: Policy::Other(1),
+            loads: Vec::new(),
+            deadline: None,
+            spike_ns: None,
+        }
+    }
+
+    #[test]
+    fn threads_that_wait_are_let_go_when_another_cannot_be_had() {
+        let first = allowed_cpus()[0];
+        let refused = Crew::prepare(&asked(vec![first, 1_000], 100_000), Latest::new(None)).err();
+        assert!(matches!(&refused, Some(Refused::System(why)) if why.contains("1000")), "{refused:?}");
+    }
+
+    #[test]
+    fn an_interval_that_a_wake_up_cannot_keep_is_refused_with_one_that_it_can() {
+        let refused = Crew::prepare(&asked(vec![allowed_cpus()[0]], 1), Latest::new(None)).err();
+        assert!(matches!(&refused, Some(Refused::Asked(why)) if why.contains("us or more")), "{refused:?}");
+    }
 }

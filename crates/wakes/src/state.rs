@@ -42,12 +42,11 @@ pub(crate) struct State {
     /// Put into the ring, and taken out of it, so far.
     put: AtomicU64,
     taken: AtomicU64,
-    /// Found the ring full.
+    /// Found the ring full: how many, and the latest of them.
     lost: AtomicU64,
+    lost_max_ns: AtomicU64,
     /// Somebody wants it to end.
     pub(crate) stop: AtomicBool,
-    /// It has ended.
-    pub(crate) done: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -93,8 +92,8 @@ impl State {
             put: AtomicU64::new(0),
             taken: AtomicU64::new(0),
             lost: AtomicU64::new(0),
+            lost_max_ns: AtomicU64::new(0),
             stop: AtomicBool::new(false),
-            done: AtomicBool::new(false),
         };
         // Zeroed memory may be one page that is shared until it is written.
         state.bins.iter().for_each(|bin| bin.store(0, Relaxed));
@@ -146,6 +145,8 @@ impl State {
         let put = self.put.load(Relaxed);
         if put - self.taken.load(Acquire) >= RING as u64 {
             add(&self.lost, 1);
+            let late_ns = late.awake_ns.saturating_sub(late.expected_ns);
+            self.lost_max_ns.store(late_ns.max(self.lost_max_ns.load(Relaxed)), Relaxed);
             return;
         }
         let place = &self.ring[(put % RING as u64) as usize];
@@ -161,10 +162,8 @@ impl State {
             return None;
         }
         let place = &self.ring[(taken % RING as u64) as usize];
-        let late = LateOne {
-            expected_ns: place.expected_ns.load(Relaxed),
-            awake_ns: place.awake_ns.load(Relaxed),
-        };
+        let late =
+            LateOne { expected_ns: place.expected_ns.load(Relaxed), awake_ns: place.awake_ns.load(Relaxed) };
         self.taken.store(taken + 1, Release);
         Some(late)
     }
@@ -181,8 +180,9 @@ impl State {
         self.missed.load(Relaxed)
     }
 
-    pub(crate) fn lost(&self) -> u64 {
-        self.lost.load(Relaxed)
+    /// How many late ones the ring had no room for, and the latest of them.
+    pub(crate) fn lost(&self) -> (u64, Ns) {
+        (self.lost.load(Relaxed), self.lost_max_ns.load(Relaxed))
     }
 
     /// 0 without wake-ups, as the two below.
@@ -262,7 +262,7 @@ mod tests {
         for wake in 0..RING as u64 + 5 {
             state.record(wake, wake + 1, 0, 0);
         }
-        assert_eq!(state.lost(), 5);
+        assert_eq!(state.lost(), (5, 1));
         assert_eq!(std::iter::from_fn(|| state.take()).count(), RING);
         state.record(1, 3, 0, 0);
         assert_eq!(state.take(), Some(LateOne { expected_ns: 1, awake_ns: 3 }));
@@ -273,12 +273,9 @@ mod tests {
         let state = State::new(1, 0);
         let (mut seen, mut last) = (0, 0);
         std::thread::scope(|scope| {
-            scope.spawn(|| {
-                (1..100_000).for_each(|wake| state.record(wake, wake * 2, 0, 0));
-                state.done.store(true, Release);
-            });
+            let writer = scope.spawn(|| (1..100_000).for_each(|wake| state.record(wake, wake * 2, 0, 0)));
             loop {
-                let done = state.done.load(Acquire);
+                let done = writer.is_finished();
                 while let Some(late) = state.take() {
                     assert!(late.expected_ns > last && late.awake_ns == late.expected_ns * 2, "{late:?}");
                     (seen, last) = (seen + 1, late.expected_ns);
@@ -288,7 +285,7 @@ mod tests {
                 }
             }
         });
-        assert_eq!(seen + state.lost(), state.cycles());
+        assert_eq!(seen + state.lost().0, state.cycles());
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::{install, load, machine};
 use crate::shell::{find, program as shell_program};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -73,8 +74,9 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         bail!("cyclictest is not installed; try: apt-get install rt-tests");
     }
     let dwell = install(options.dwell.as_deref())?.join("dwell");
-    let before = load();
-    let head = ["load", "figure", "cyclictest", "dwell", "dwell - cyclictest", "cyclictest twice", "goal", ""];
+    let (before, mut notes) = (load(), BTreeSet::new());
+    let head =
+        ["load", "figure", "cyclictest", "dwell", "dwell - cyclictest", "cyclictest twice", "goal", ""];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for (name, spec) in CASES.iter().filter(|(name, _)| options.cases.contains(name)) {
         let mut rounds = Vec::new();
@@ -82,9 +84,14 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
             eprint!("\r\x1b[K{name}: round {} of {}", round + 1, options.rounds);
             let length = Duration::from_secs(options.seconds * 3 + 10);
             let _busy = spec.map(|spec| Busy::start(&dwell, spec, length)).transpose()?;
-            rounds.push(one_round(&dwell, &options, round)?);
+            match one_round(&dwell, &options, round) {
+                Ok(one) => rounds.push(one),
+                Err(error) => _ = notes.insert(format!("{name}, a round was left out: {error:#}")),
+            }
         }
-        rows.extend(of_case(name, &rounds)?);
+        if !rounds.is_empty() {
+            rows.extend(of_case(name, &rounds));
+        }
     }
     eprintln!();
     println!("{}", layout(&rows, options.markdown));
@@ -97,6 +104,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         if options.spikes { "dwell watching for spikes" } else { "dwell with --no-spikes" },
         machine(&before)
     );
+    notes.iter().for_each(|note| println!("note: {note}"));
     Ok(())
 }
 
@@ -118,7 +126,9 @@ fn options(arguments: &[&str]) -> Result<Options> {
             "--markdown" => options.markdown = true,
             "--spikes" => options.spikes = true,
             "--rounds" => options.rounds = value("a number")?.parse().context("--rounds wants a number")?,
-            "--seconds" => options.seconds = value("a number")?.parse().context("--seconds wants a number")?,
+            "--seconds" => {
+                options.seconds = value("a number")?.parse().context("--seconds wants a number")?
+            }
             "--cpu" => options.cpu = value("a processor")?.parse().context("--cpu wants a number")?,
             "--dwell" => options.dwell = Some(value("the path of a binary")?.into()),
             _ => match CASES.iter().find(|(name, _)| *name == word) {
@@ -142,7 +152,8 @@ struct Busy(Child);
 
 impl Busy {
     fn start(dwell: &Path, spec: &str, length: Duration) -> Result<Self> {
-        let mut command = shell_program(dwell, &["load", "--quiet", "--for", &format!("{}s", length.as_secs()), spec]);
+        let mut command =
+            shell_program(dwell, &["load", "--quiet", "--for", &format!("{}s", length.as_secs()), spec]);
         command.stdout(Stdio::null()).stderr(Stdio::inherit());
         let busy = Self(command.spawn().context("cannot start dwell load")?);
         // Hundreds of processes to start, and memory to fill.
@@ -189,7 +200,8 @@ fn cyclictest_said(said: &str, cpu_per_cycle_ns: f64) -> Result<Run> {
     }
     let summary = |name: &str| {
         let line = said.lines().find_map(|line| line.strip_prefix(name));
-        line.and_then(|line| line.trim().parse::<f64>().ok()).with_context(|| format!("cyclictest says no {name:?}"))
+        line.and_then(|line| line.trim().parse::<f64>().ok())
+            .with_context(|| format!("cyclictest says no {name:?}"))
     };
     let max_ns = summary("# Max Latencies:")? * 1e3;
     let beyond = summary("# Histogram Overflows:")?;
@@ -206,10 +218,12 @@ fn of_dwell(dwell: &Path, options: &Options) -> Result<Run> {
     if !options.spikes {
         command.arg("--no-spikes");
     }
-    let (said, cpu_per_cycle_ns) = watched(&mut command, options.seconds, |_, _, name| name.starts_with("wake/"))?;
+    let (said, cpu_per_cycle_ns) =
+        watched(&mut command, options.seconds, |_, _, name| name.starts_with("wake/"))?;
     let said: Value = serde_json::from_str(&said).context("dwell's JSON cannot be read")?;
     let bin = |bin: &Value| Some((bin[0].as_f64()?, bin[1].as_f64()?, bin[2].as_f64()?));
-    let bins: Option<Vec<Bin>> = said["all"]["histogram"].as_array().and_then(|bins| bins.iter().map(bin).collect());
+    let bins: Option<Vec<Bin>> =
+        said["all"]["histogram"].as_array().and_then(|bins| bins.iter().map(bin).collect());
     Ok(Run {
         bins: bins.context("dwell's histogram cannot be read")?,
         max_ns: said["all"]["max_ns"].as_f64().context("dwell says no maximum")?,
@@ -218,11 +232,20 @@ fn of_dwell(dwell: &Path, options: &Options) -> Result<Run> {
 }
 
 /// Runs it, and asks the kernel meanwhile what its measuring thread costs; gives its output and ns of processor time a cycle.
-fn watched(command: &mut Command, seconds: u64, measures: fn(u32, u32, &str) -> bool) -> Result<(String, f64)> {
+fn watched(
+    command: &mut Command,
+    seconds: u64,
+    measures: fn(u32, u32, &str) -> bool,
+) -> Result<(String, f64)> {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().context("cannot be started")?;
     let pid = child.id();
     // Its start is not what is asked for, nor its end.
     let part = Duration::from_millis(seconds * 1_000 * 3 / 10);
+    let given_up = Instant::now() + Duration::from_secs(30);
+    // Under a load it takes its time to be there.
+    while ran(pid, measures).is_none() && Instant::now() < given_up {
+        sleep(Duration::from_millis(20));
+    }
     sleep(part);
     let first = ran(pid, measures);
     sleep(part);
@@ -269,7 +292,7 @@ fn together<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<Bin> {
     bins
 }
 
-fn of_case(name: &str, rounds: &[Round]) -> Result<Vec<Vec<String>>> {
+fn of_case(name: &str, rounds: &[Round]) -> Vec<Vec<String>> {
     let pooled = [
         together(rounds.iter().map(|round| &round.cyclictest)),
         together(rounds.iter().map(|round| &round.dwell)),
@@ -289,7 +312,7 @@ fn of_case(name: &str, rounds: &[Round]) -> Result<Vec<Vec<String>>> {
     };
     let costs = [mean(|round| &round.cyclictest), mean(|round| &round.dwell)];
     rows.push(row(name, "CPU a cycle", costs, rounds, |run| run.cpu_per_cycle_ns, Some(Goal::NotMore)));
-    Ok(rows)
+    rows
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -10,6 +10,7 @@ use model::wake::{Measurements, Wakes};
 pub(super) fn limits(measured: &Measurements, all: &Wakes) -> Vec<String> {
     let mut limits = threads::limits(measured, all);
     limits.extend(machine::limits(measured));
+    limits.extend(measured.limits.iter().cloned());
     limits.push(
         "this is how late a thread wakes up by a timer: an interrupt of a device goes another way, and the application's \
          own work comes on top"

@@ -102,6 +102,7 @@ pub(crate) fn measured(threads: Vec<ThreadMeasured>) -> Measurements {
         threads,
         loads: Vec::new(),
         spikes: Seen::Value(Vec::new()),
+        limits: Vec::new(),
         interrupted: false,
     }
 }

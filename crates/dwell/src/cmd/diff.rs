@@ -2,7 +2,7 @@
 
 use crate::cli::DiffArgs;
 use crate::cmd::ladder::{Form, Outputs};
-use crate::cmd::results;
+use crate::cmd::results::{self, Kept};
 use crate::exit;
 use crate::look::{Onto, look_of};
 use anyhow::bail;
@@ -11,23 +11,44 @@ use serde_json::Value;
 
 /// Compares and shows; gives the exit status.
 pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
-    let (of_a, a) = results::read(&args.a)?;
-    let (of_b, b) = results::read(&args.b)?;
-    if of_a != of_b {
-        bail!(
-            "{:?} is a {of_a:?} and {:?} a {of_b:?}: they cannot be compared\ntry: two of a kind",
-            args.a,
-            args.b
-        );
+    let (a, b) = (results::read_any(&args.a)?, results::read_any(&args.b)?);
+    if a.is_wake() && b.is_wake() {
+        return wakes(args, a, b);
     }
-    match of_a.as_str() {
-        SCHEMA_LADDER => ladders(args, a, b),
-        other => {
+    match (a, b) {
+        (Kept::Own(of_a, a), Kept::Own(of_b, b)) if of_a == of_b => match of_a.as_str() {
+            SCHEMA_LADDER => ladders(args, a, b),
+            other => {
+                bail!(
+                    "this version of dwell cannot compare two {other:?}\ntry: two files of dwell ladder --json ({SCHEMA_LADDER}), or \
+                     of dwell wake --json"
+                )
+            }
+        },
+        (a, b) => {
             bail!(
-                "this version of dwell cannot compare two {other:?}\ntry: two files of dwell ladder --json ({SCHEMA_LADDER})"
+                "{:?} is a {} and {:?} a {}: they cannot be compared\ntry: two of a kind",
+                args.a,
+                a.what(),
+                args.b,
+                b.what()
             )
         }
     }
+}
+
+fn wakes(args: &DiffArgs, a: Kept, b: Kept) -> anyhow::Result<u8> {
+    let (a, b) = (a.comparable(&args.a)?, b.comparable(&args.b)?);
+    let outputs = Outputs::open(&args.forms)?;
+    let look = look_of(args.width, args.color, Onto::Stdout);
+    let diff = analyse::wake::diff(&a, &b);
+    let failed = outputs.write(args.quiet, &|form| match form {
+        Form::Page => report::wake::diff_terminal(&diff, look).into_bytes(),
+        Form::Json => report::wake::diff_json(&diff).into_bytes(),
+        Form::Svg => report::wake::diff_svg(&diff).into_bytes(),
+        Form::Png => report::wake::diff_png(&diff),
+    });
+    Ok(if failed { exit::DWELL_FAILED } else { 0 })
 }
 
 fn ladders(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {

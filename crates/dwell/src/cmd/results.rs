@@ -1,15 +1,30 @@
-//! Results that were kept as JSON, read back: what they are is what their `schema` says.
+//! Results that were kept, read back: those of dwell are what their `schema` says, those of other tools what they look like.
 
 use anyhow::{Context, anyhow, bail};
 use model::ladder::Ladder;
+use model::wake::diff::Comparable;
+use model::wake::sheet::{SCHEMA_SHEET, Sheet};
+use model::wake::{SCHEMA_WAKE, Wakeups};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// The promise that a file keeps, and all that is in it.
+/// A result that was kept.
+pub(super) enum Kept {
+    /// By dwell: the promise that it keeps, and all that is in it.
+    Own(String, Value),
+    /// By another tool that measures wake-ups.
+    Other(Box<Comparable>),
+}
+
+/// The promise that a file of dwell's keeps, and all that is in it.
 pub(super) fn read(path: &Path) -> anyhow::Result<(String, Value)> {
     let bytes = fs::read(path).with_context(|| format!("cannot read {path:?}"))?;
-    let value: Value = serde_json::from_slice(&bytes)
+    own(path, &bytes)
+}
+
+fn own(path: &Path, bytes: &[u8]) -> anyhow::Result<(String, Value)> {
+    let value: Value = serde_json::from_slice(bytes)
         .with_context(|| format!("{path:?} is not JSON\ntry: a file that --json wrote"))?;
     match value.get("schema").and_then(Value::as_str) {
         Some(schema) => Ok((schema.to_owned(), value)),
@@ -19,10 +34,68 @@ pub(super) fn read(path: &Path) -> anyhow::Result<(String, Value)> {
     }
 }
 
+/// The same, or what another tool wrote.
+pub(super) fn read_any(path: &Path) -> anyhow::Result<Kept> {
+    use analyse::wake::import;
+    let bytes = fs::read(path).with_context(|| format!("cannot read {path:?}"))?;
+    let failed = match own(path, &bytes) {
+        Ok((schema, value)) => return Ok(Kept::Own(schema, value)),
+        Err(failed) => failed,
+    };
+    match import::import(&String::from_utf8_lossy(&bytes)) {
+        Ok(comparable) => Ok(Kept::Other(Box::new(comparable))),
+        // Broken JSON that names none of them is as likely dwell's own.
+        Err(import::Error::Unknown | import::Error::Line { .. })
+            if bytes.trim_ascii_start().starts_with(b"{") =>
+        {
+            Err(failed)
+        }
+        Err(import::Error::Unknown) => Err(failed),
+        Err(error) => bail!("{path:?} cannot be read: {}", report::clean(&error.to_string(), false)),
+    }
+}
+
+impl Kept {
+    /// What it is, for a message.
+    pub(super) fn what(&self) -> String {
+        match self {
+            Kept::Own(schema, _) => format!("{schema:?}"),
+            Kept::Other(comparable) => format!("result of {}", comparable.origin.tool),
+        }
+    }
+
+    /// Whether it is about wake-ups.
+    pub(super) fn is_wake(&self) -> bool {
+        match self {
+            Kept::Own(schema, _) => [SCHEMA_WAKE, SCHEMA_SHEET].contains(&schema.as_str()),
+            Kept::Other(_) => true,
+        }
+    }
+
+    /// What it has of wake-ups that can be compared; it must be about them.
+    pub(super) fn comparable(self, path: &Path) -> anyhow::Result<Comparable> {
+        match self {
+            Kept::Other(comparable) => Ok(*comparable),
+            Kept::Own(schema, value) if schema == SCHEMA_SHEET => {
+                let sheet: Sheet = said(path, serde_json::from_value(value))?;
+                let none = || anyhow!("{path:?} is a sheet of which nothing was measured");
+                analyse::wake::comparable_sheet(&sheet).with_context(none)
+            }
+            Kept::Own(_, value) => {
+                Ok(analyse::wake::comparable(&said::<Wakeups>(path, serde_json::from_value(value))?))
+            }
+        }
+    }
+}
+
 /// The ladder in a file whose schema is a ladder's.
 pub(super) fn ladder(path: &Path, value: Value) -> anyhow::Result<Ladder> {
+    said(path, serde_json::from_value(value))
+}
+
+fn said<T>(path: &Path, read: serde_json::Result<T>) -> anyhow::Result<T> {
     // The reason quotes what is in the file.
-    serde_json::from_value(value).map_err(|error| {
+    read.map_err(|error| {
         anyhow!("{path:?} is not what its schema says: {}", report::clean(&error.to_string(), false))
     })
 }

@@ -7,19 +7,20 @@ use super::ladder::{Form, Outputs};
 use crate::cli::{Cpus, WakeArgs};
 use crate::exit;
 use crate::look::{Onto, look_of};
-use crate::output;
+use crate::output::{self, Target};
 use anyhow::{Context, anyhow, bail};
 use loads::Running;
 use model::wake::verdict::{Answer, Deadline};
 use model::wake::{Asked, Measurements, Mode, Policy};
-use model::{Ns, Seen};
+use model::{Ns, Seen, Tid};
 use observe::realtime::{Own, Realtime};
+use observe::spikes::Spikes;
 use std::cell::{Cell, RefCell};
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 use sys::clock::{rfc3339, unix_s};
 use sys::signals::{Signals, stop_self};
-use wakes::{Awake, Listener, Progress, Refused};
+use wakes::{Awake, Late, Listener, Progress, Refused};
 
 /// A prime number of microseconds: wake-ups meet the kernel's tick, each 1, 4 or 10 ms, at every place in turn.
 const INTERVAL_NS: Ns = 199_000;
@@ -41,7 +42,8 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
     let look = look_of(args.width, args.color, Onto::Stdout);
     let mut signals = Signals::take_over().context("cannot take signals")?;
     let outputs = Outputs::open(&args.forms)?;
-    let how = How { idle_states: args.idle_states };
+    let junit = junit_target(args)?;
+    let how = How { idle_states: args.idle_states, spikes: !args.no_spikes };
     let mut progress = Line {
         shown: !args.quiet && io::stderr().is_terminal(),
         width: look.width,
@@ -58,7 +60,7 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
         Form::Json => report::wake::json(&wakeups).into_bytes(),
         Form::Svg => report::wake::svg(&wakeups).into_bytes(),
         Form::Png => report::wake::png(&wakeups),
-    });
+    }) | write_junit(junit, || report::wake::junit(&wakeups));
     if failed {
         return Ok(exit::DWELL_FAILED);
     }
@@ -70,6 +72,21 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
         Seen::Absent => 0,
         Seen::Unseen(_) => status(Answer::Undecided),
     })
+}
+
+/// The file for JUnit's XML, open before anything is measured.
+fn junit_target(args: &WakeArgs) -> anyhow::Result<Option<Target>> {
+    args.junit.as_deref().map(Target::open).transpose()
+}
+
+/// Writes it; complains, and gives whether there was reason to.
+fn write_junit(target: Option<Target>, text: impl FnOnce() -> String) -> bool {
+    let Some(target) = target else { return false };
+    let failed = target.write(text()).err();
+    if let Some(error) = &failed {
+        output::complain(&format!("{error:#}"));
+    }
+    failed.is_some()
 }
 
 /// The exit status of a verdict.
@@ -121,8 +138,12 @@ fn cpus(cpus: &Cpus) -> anyhow::Result<Vec<u32>> {
         Cpus::All => Ok(wakes::allowed_cpus()),
         Cpus::Isolated => match observe::realtime::isolated() {
             Seen::Value(cpus) if !cpus.is_empty() => Ok(cpus),
-            Seen::Unseen(why) => bail!("the isolated processors are not known: {why}\ntry: --cpus with numbers"),
-            _ => bail!("no processor is isolated\ntry: isolcpus= on the kernel's command line, or --cpus with numbers"),
+            Seen::Unseen(why) => {
+                bail!("the isolated processors are not known: {why}\ntry: --cpus with numbers")
+            }
+            _ => bail!(
+                "no processor is isolated\ntry: isolcpus= on the kernel's command line, or --cpus with numbers"
+            ),
         },
     }
 }
@@ -132,6 +153,8 @@ fn cpus(cpus: &Cpus) -> anyhow::Result<Vec<u32>> {
 pub(super) struct How {
     /// Idle states are left as they are.
     pub(super) idle_states: bool,
+    /// The kernel is watched for what made wake-ups late.
+    pub(super) spikes: bool,
 }
 
 /// Measures once.
@@ -145,16 +168,32 @@ pub(super) fn measure(
     // Before this thread leaves the measured processors: loads have those that it has.
     let running = Running::start(&asked.loads, Duration::from_nanos(asked.for_ns) + LOADS_LONGER)?;
     let awake = if how.idle_states { Awake::leave() } else { Awake::hold() };
+    let mut watch = Watch { spikes: spikes(asked, how), progress };
     let realtime = Realtime::begin(&asked.cpus);
-    let measured = wakes::measure(asked, progress, stop).map_err(refused)?;
+    let measured = wakes::measure(asked, &mut watch, stop).map_err(refused)?;
     let environment = realtime.end(Own {
         dma_latency_us: awake.dma_latency_us.clone(),
         rt_priority_max: wakes::rt_priority_max(),
         housekeeping: measured.housekeeping,
     });
     let stopped = running.stop();
+    let mut limits = Vec::new();
+    if measured.late_lost > 0 && how.spikes {
+        limits.push(format!(
+            "{} late wake-ups came too fast to be looked at, so later ones than these may have no cause here; try: --spike with a longer \
+             time",
+            measured.late_lost
+        ));
+    }
+    let spikes = match watch.spikes {
+        Ok(spikes) => {
+            limits.extend_from_slice(spikes.limits());
+            Seen::Value(spikes.finish())
+        }
+        Err(why) => Seen::Unseen(why),
+    };
     for (load, why) in &stopped.failed {
-        output::complain(&format!("what load {} did is not known: {why}", loads::spec::name(load)));
+        limits.push(format!("what load {} did is not known: {why}", loads::spec::name(load)));
     }
     Ok(Measurements {
         host: observe::this_host(),
@@ -165,9 +204,50 @@ pub(super) fn measure(
         resolution_ns: measured.resolution_ns,
         threads: measured.threads,
         loads: stopped.done,
-        spikes: Seen::unseen("this version does not watch the kernel meanwhile"),
+        spikes,
+        limits,
         interrupted: measured.interrupted,
     })
+}
+
+/// What watches the kernel meanwhile, or why nothing does.
+fn spikes(asked: &Asked, how: How) -> Result<Spikes, String> {
+    if !how.spikes {
+        return Err("nobody asked for it: --no-spikes".to_owned());
+    }
+    if asked.mode == Mode::Gap {
+        return Err("it is told of threads that wait for a timer, and these do not wait".to_owned());
+    }
+    Spikes::open(&asked.cpus, asked.spike_ns).map_err(|wall| format!("{}; try: {}", wall.why, wall.remedy))
+}
+
+/// Passes on what is told while it is measured.
+struct Watch<'a> {
+    spikes: Result<Spikes, String>,
+    progress: &'a mut dyn Listener,
+}
+
+impl Listener for Watch<'_> {
+    fn begins(&mut self, begun_ns: Ns, threads: &[(u32, Tid)]) {
+        if let Ok(spikes) = &mut self.spikes {
+            spikes.begin(begun_ns, threads);
+        }
+        self.progress.begins(begun_ns, threads);
+    }
+
+    fn progress(&mut self, progress: Progress) {
+        if let Ok(spikes) = &mut self.spikes {
+            spikes.look();
+        }
+        self.progress.progress(progress);
+    }
+
+    fn late(&mut self, late: Late) {
+        if let Ok(spikes) = &mut self.spikes {
+            spikes.late(late.cpu, late.expected_ns, late.awake_ns);
+        }
+        self.progress.late(late);
+    }
 }
 
 /// Whether somebody wants it to end.
@@ -206,7 +286,8 @@ impl Listener for Line {
         if self.shown {
             let left_ns = self.for_ns.saturating_sub(progress.elapsed_ns) + self.after_ns;
             let left = report::units::duration(left_ns.next_multiple_of(1_000_000_000));
-            let missed = if progress.missed > 0 { format!(", {} missed", progress.missed) } else { String::new() };
+            let missed =
+                if progress.missed > 0 { format!(", {} missed", progress.missed) } else { String::new() };
             let line = format!(
                 "{}{left} left: {} wake-ups, the latest by {:.1} us{missed}; Ctrl-C ends it",
                 self.before,

@@ -19,10 +19,6 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// The margin where none is asked for.
-    pub const MARGIN: f64 = 0.2;
-    /// The confidence where none is asked for.
-    pub const CONFIDENCE: f64 = 0.95;
     /// The rarity where none is asked for.
     pub const ONE_IN_NS: Ns = 3_600_000_000_000;
 }

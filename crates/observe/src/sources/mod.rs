@@ -2,7 +2,7 @@
 //! what it could not see.
 
 mod arguments;
-mod bpf;
+pub(crate) mod bpf;
 mod fallback;
 mod perf;
 mod proc;
@@ -119,7 +119,7 @@ pub(crate) fn attach(
     Ok(Instruments::Fallback(Box::new(fallback), without_bpf.map(no_calls)))
 }
 
-fn wall_of(refused: &bpf::Refused) -> access::Wall {
+pub(crate) fn wall_of(refused: &bpf::Refused) -> access::Wall {
     access::Wall {
         why: refused.to_string(),
         remedy: "run outside the container or sandbox that forbids it; BPF programs of this kind need Linux 5.15 or newer"

@@ -29,11 +29,11 @@ pub fn terminal(diff: &WakeDiff, look: Look) -> String {
     let mut parts: Vec<Vec<Line>> = vec![top(diff, look), summary(diff, look).wrap(GAP)];
     for case in &diff.cases {
         parts.push(table(case, look));
-        parts.push(remarks(case, look));
         // Of a sheet, all of them would be too long a page.
         if diff.cases.len() == 1 {
             parts.extend(histograms(case, look));
         }
+        parts.push(remarks(case, look));
     }
     parts.push(
         diff.uncompared
@@ -139,7 +139,8 @@ fn table(case: &CaseDiff, look: Look) -> Vec<Line> {
     ];
     let title = if case.name == ALL { "latency" } else { &case.name };
     let mut table = Table::new(look, title, columns);
-    for quantile in &case.quantiles {
+    let known = |quantile: &&Quantile| quantile.a.value().or(quantile.b.value()).is_some();
+    for quantile in case.quantiles.iter().filter(known) {
         table.row(row(quantile, look));
     }
     let plain = |text: String| (Ink::Plain, text);
@@ -291,29 +292,30 @@ fn picture(diff: &WakeDiff) -> Picture {
             picture.height += ROW;
             picture.row(true, INK, &case.name);
         }
-        let series = [series("A", &case.a, &diff.a), series("B", &case.b, &diff.b)];
+        let series = [series("A", &case.a), series("B", &case.b)];
         draw(&mut picture, &series, &About { cycle: "wake-up", deadline_ns: None });
-        caveats(&mut picture, &case.notes);
+        let mut below = unlike_in_words(&case.differences);
+        below.extend(case.notes.iter().cloned());
+        caveats(&mut picture, &below);
     }
-    let unlike: Vec<String> = diff
-        .differences
-        .iter()
-        .map(|one| format!("not the same {}: {} and {}", one.what, one.a, one.b))
-        .collect();
-    caveats(&mut picture, &unlike);
+    caveats(&mut picture, &unlike_in_words(&diff.differences));
     picture.height += MARGIN;
     picture
 }
 
-fn series<'a>(name: &str, wakes: &'a Wakes, of: &Origin) -> Series<'a> {
+fn unlike_in_words(differences: &[Difference]) -> Vec<String> {
+    let words = |one: &Difference| format!("not the same {}: {} and {}", one.what, one.a, one.b);
+    differences.iter().map(words).collect()
+}
+
+fn series<'a>(name: &str, wakes: &'a Wakes) -> Series<'a> {
     let latest = wakes.max_ns.value().map_or_else(String::new, |ns| format!(": max {}", duration(*ns)));
-    let kernel = if of.kernel.is_empty() { &of.tool } else { &of.kernel };
     let blocks = &wakes.timeline[..];
     let stretch = blocks.windows(2).map(|two| two[1].at_ns.saturating_sub(two[0].at_ns)).min();
     let took_ns = blocks.last().map_or(0, |last| last.at_ns) + stretch.unwrap_or(0);
     Series {
         name: format!("{name}{latest}"),
-        note: format!("{}, {kernel}", counted(wakes.cycles, "cycle")),
+        note: counted(wakes.cycles, "cycle"),
         bins: &wakes.histogram,
         blocks,
         took_ns,

@@ -1,7 +1,7 @@
 //! The answer in a sentence, who was to blame, and the settings that were in force.
 
 use super::GAP;
-use super::table::ranges;
+use super::table::processors_named;
 use super::words::{self, cause_of};
 use crate::Look;
 use crate::paint::{Ink, Line};
@@ -70,7 +70,7 @@ fn met(line: Line, verdict: &Verdict) -> Line {
 }
 
 /// `125 us less 20 %`.
-pub(super) fn deadline(verdict: &Verdict) -> String {
+fn deadline(verdict: &Verdict) -> String {
     let asked = &verdict.deadline;
     match asked.margin {
         margin if margin > 0.0 => format!("{} less {}", exact(asked.deadline_ns), share_of_one(margin)),
@@ -153,7 +153,7 @@ fn settings(wakeups: &Wakeups, look: Look) -> Line {
     }
     for (what, cpus) in [("isolated", &environment.isolated), ("without tick", &environment.nohz_full)] {
         if let Some(cpus) = cpus.value().filter(|cpus| !cpus.is_empty()) {
-            line = line.add(Ink::Plain, &format!(", processor {} {what}", ranges(cpus)));
+            line = line.add(Ink::Plain, &format!(", {} {what}", processors_named(cpus)));
         }
     }
     match environment.housekeeping {
@@ -180,8 +180,7 @@ fn policies(wakeups: &Wakeups, mut line: Line) -> Line {
         let lead = if at > 0 { ", " } else { "" };
         let differs = *kind != asked;
         let ink = if differs { Ink::Warn } else { Ink::Plain };
-        let names = ranges(cpus);
-        let on = if alone { String::new() } else { format!(" on processor {names}") };
+        let on = if alone { String::new() } else { format!(" on {}", processors_named(cpus)) };
         line = line.add(Ink::Plain, lead).add(ink, &format!("{}{on}", words::policy(*kind)));
         if differs {
             line = line.add(Ink::Plain, &format!(" (asked for {})", words::policy(asked)));

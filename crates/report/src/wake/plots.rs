@@ -33,6 +33,8 @@ const WITH_NOTES: usize = 6;
 /// The width of a picture with plots.
 pub(super) const PAPER: i32 = RIGHT + LEGEND + MARGIN;
 
+/// Sentences below a picture, at most.
+const CAVEATS: usize = 8;
 /// Lines of a sentence, at most.
 const SENTENCE: usize = 6;
 
@@ -331,10 +333,14 @@ pub(super) fn caveats(picture: &mut Picture, limits: &[String]) {
     if !limits.is_empty() {
         picture.height += ROW / 2;
     }
-    for limit in limits {
+    for limit in limits.iter().take(CAVEATS) {
         let first = limit.lines().next().unwrap_or("");
         for line in folded(&format!("! {first}"), SENTENCE) {
             picture.row(false, FAINT, &line);
         }
+    }
+    let rest = limits.len().saturating_sub(CAVEATS);
+    if rest > 0 {
+        picture.row(false, FAINT, &format!("! {rest} more on the page"));
     }
 }

@@ -79,14 +79,14 @@ fn sentences(sheet: &Sheet, look: Look) -> Vec<Line> {
     let first = sheet.results.first().map_or("", |wakeups| wakeups.started_at.as_str());
     let asked = &wakeups.settings.asked;
     let place = format!(
-        "{}: Linux {} {}, sheet {}, {} a case, every {} on cpu {}, from {first} on",
+        "{}: Linux {} {}, sheet {}, {} a case, every {} on {}, from {first} on",
         host.name,
         host.kernel,
         host.arch,
         sheet.name,
         exact(sheet.for_ns),
         exact(asked.interval_ns),
-        super::table::ranges(&asked.cpus),
+        super::table::processors_named(&asked.cpus),
     );
     vec![line, Line::new(look).add(Ink::Dim, &place)]
 }
@@ -174,8 +174,7 @@ fn open(sheet: &Sheet, look: Look) -> Vec<Line> {
     let mut lines = Vec::new();
     let missing = sheet.cases.len().saturating_sub(sheet.results.len());
     if missing > 0 {
-        let text =
-            format!("{} not measured: the same command goes on with them", counted(missing as u64, "case"));
+        let text = format!("{} to come", counted(missing as u64, "case"));
         lines.extend(Line::new(look).add(Ink::Warn, &text).wrap(GAP));
     }
     for (case, wakeups) in measured(sheet) {

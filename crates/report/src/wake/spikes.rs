@@ -31,8 +31,13 @@ pub(super) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
         return Line::new(look).add(Ink::Dim, &none).wrap(GAP);
     }
     let mut lines = vec![Line::new(look).add(Ink::Bold, "what made the latest late").cut()];
-    for spike in spikes.iter().take(MOST) {
+    for (at, spike) in spikes.iter().take(MOST).enumerate() {
         lines.extend(shares(spike, look));
+        // What comes again and again is said once.
+        let before = at.checked_sub(1).map(|before| &spikes[before].stack);
+        if before != Some(&spike.stack) {
+            lines.extend(stack(spike, look));
+        }
     }
     lines.extend(rest(&spikes[spikes.len().min(MOST)..], look).wrap(2 * GAP));
     lines
@@ -54,20 +59,22 @@ fn shares(spike: &Spike, look: Look) -> Vec<Line> {
             .add(ink(share, spike), &format!("{name} "))
             .glued(ink(share, spike), &duration(share.ns));
     }
-    let mut lines = line.wrap(2 * GAP);
-    if let Seen::Value(stack) = &spike.stack
-        && !stack.is_empty()
-    {
-        let mut line = Line::new(look).pad_to(2 * GAP).add(Ink::Dim, "in ");
-        for (at, function) in stack.iter().take(FRAMES).enumerate() {
-            let lead = if at > 0 { look.called_by() } else { "" };
-            line = line.add(Ink::Dim, lead).add(Ink::Dim, function);
-        }
-        let rest =
-            if stack.len() > FRAMES { look.called_by().to_owned() + look.rest() } else { String::new() };
-        lines.extend(line.add(Ink::Dim, &rest).wrap(2 * GAP));
+    line.wrap(2 * GAP)
+}
+
+/// Where whoever had the processor was.
+fn stack(spike: &Spike, look: Look) -> Vec<Line> {
+    let Seen::Value(stack) = &spike.stack else { return Vec::new() };
+    if stack.is_empty() {
+        return Vec::new();
     }
-    lines
+    let mut line = Line::new(look).pad_to(2 * GAP).add(Ink::Dim, "in ");
+    for (at, function) in stack.iter().take(FRAMES).enumerate() {
+        let lead = if at > 0 { look.called_by() } else { "" };
+        line = line.add(Ink::Dim, lead).add(Ink::Dim, function);
+    }
+    let rest = if stack.len() > FRAMES { look.called_by().to_owned() + look.rest() } else { String::new() };
+    line.add(Ink::Dim, &rest).wrap(2 * GAP)
 }
 
 fn ink(share: &Share, spike: &Spike) -> Ink {

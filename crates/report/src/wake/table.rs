@@ -4,32 +4,46 @@ use crate::Look;
 use crate::paint::{Ink, Line};
 use crate::table::{Table, figure, text};
 use crate::units::{count, duration};
+use model::wake::verdict::Verdict;
 use model::wake::{Wakes, Wakeups};
 use model::{Ns, Seen};
 
 /// Processors that have a line of their own; of more, those with the latest wake-ups.
 const MOST: usize = 16;
+/// Where wake-ups later than the deadline less its margin are counted, when one was given.
+const LATE: usize = 3;
 
 pub(super) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     if wakeups.all.cycles == 0 {
         return Vec::new();
     }
-    let columns = vec![
+    let verdict = wakeups.verdict.value();
+    let mut columns = vec![
         text("", 6, 0),
         figure("cycles", 1),
         figure("missed", 2),
-        figure("min", 3),
-        figure("avg", 5),
+        figure("min", 4),
+        figure("avg", 6),
         figure("p50", 0),
-        figure("p99", 4),
-        figure("p99.9", 9),
+        figure("p99", 5),
+        figure("p99.9", 10),
         figure("p99.99", 0),
-        figure("p99.999", 8),
-        figure("p99.9999", 7),
+        figure("p99.999", 9),
+        figure("p99.9999", 8),
         figure("max", 0),
-        figure("after", 6),
+        figure("after", 7),
     ];
+    if verdict.is_some() {
+        columns.insert(LATE, figure("late", 3));
+    }
     let mut table = Table::new(look, "latency", columns);
+    let mut add = |name: String, wakes: &Wakes, ink: Ink| {
+        let mut cells = row(name, wakes, ink, look);
+        if let Some(verdict) = verdict {
+            cells.insert(LATE, late(verdict, wakes.cpu));
+        }
+        table.row(cells);
+    };
     let mut shown: Vec<&Wakes> = wakeups.threads.iter().collect();
     if shown.len() > MOST {
         shown.sort_by_key(|wakes| std::cmp::Reverse(wakes.max_ns.value().copied()));
@@ -40,13 +54,13 @@ pub(super) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     for wakes in &shown {
         let name = wakes.cpu.map_or_else(|| "all".to_owned(), |cpu| format!("cpu {cpu}"));
         let ink = if wakes.max_ns.value() == latest { Ink::Bold } else { Ink::Plain };
-        table.row(row(name, wakes, ink, look));
+        add(name, wakes, ink);
     }
     // One processor is all there is.
     if wakeups.threads.len() != 1 {
         let many = wakeups.threads.len();
         let name = if many > shown.len() { format!("all {many}") } else { "all".to_owned() };
-        table.row(row(name, &wakeups.all, Ink::Plain, look));
+        add(name, &wakeups.all, Ink::Plain);
     }
     table.lines()
 }
@@ -71,6 +85,16 @@ fn row(name: String, wakes: &Wakes, latest: Ink, look: Look) -> Vec<(Ink, String
     ]
 }
 
+/// Wake-ups of a processor, or of all, that were later than the limit.
+fn late(verdict: &Verdict, cpu: Option<u32>) -> (Ink, String) {
+    let late = match cpu {
+        None => Some(verdict.beyond),
+        Some(_) => verdict.of_processor.iter().find(|one| one.cpu == cpu).map(|one| one.beyond),
+    };
+    let ink = if late.is_some_and(|late| late > 0) { Ink::Warn } else { Ink::Plain };
+    (ink, late.map_or_else(String::new, count))
+}
+
 /// Periods that went by; a stroke where they were not counted.
 pub(super) fn missed(wakes: &Wakes, look: Look) -> (Ink, String) {
     match wakes.missed.value() {
@@ -85,8 +109,14 @@ pub(super) fn shown(seen: &Seen<Ns>, look: Look) -> String {
     seen.value().map_or_else(|| look.dash().to_owned(), |ns| duration(*ns))
 }
 
+/// `processor 3`, `processors 0-3,7`.
+pub(super) fn processors_named(cpus: &[u32]) -> String {
+    let plural = if cpus.len() == 1 { "" } else { "s" };
+    format!("processor{plural} {}", ranges(cpus))
+}
+
 /// `0-3,7`.
-pub(super) fn ranges(cpus: &[u32]) -> String {
+fn ranges(cpus: &[u32]) -> String {
     let mut sorted = cpus.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
@@ -111,5 +141,6 @@ mod tests {
     fn processors_in_a_row_are_a_range() {
         assert_eq!(ranges(&[3, 0, 1, 7, 1]), "0-1,3,7");
         assert_eq!(ranges(&[]), "");
+        assert_eq!([&[4][..], &[4, 5]].map(processors_named), ["processor 4", "processors 4-5"]);
     }
 }

@@ -1,9 +1,9 @@
 //! What the verdict rests on: the bound on the rate of late wake-ups, and the estimate of the latest.
 
-use super::{GAP, head};
+use super::GAP;
 use crate::Look;
 use crate::paint::{Ink, Line};
-use crate::units::{count, duration, duration_range, exact, share_of_one};
+use crate::units::{duration, duration_range, exact};
 use model::Seen;
 use model::wake::Wakeups;
 use model::wake::verdict::{Answer, Verdict};
@@ -38,25 +38,16 @@ pub(super) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     lines
 }
 
-/// With so many clean cycles, how rare is a late one?
+/// With so many cycles seen, how rare is a late one? How many were is said by the sentence before.
 fn bound(verdict: &Verdict, look: Look) -> Line {
-    let line = Line::new(look)
-        .glued(Ink::Plain, &count(verdict.beyond))
-        .add(Ink::Plain, " of ")
-        .glued(Ink::Plain, &count(verdict.cycles))
-        .add(Ink::Plain, if verdict.beyond == 1 { " was" } else { " were" })
-        .add(Ink::Plain, " later than ")
-        .glued(Ink::Plain, &exact(verdict.limit_ns));
-    let line = if verdict.deadline.margin > 0.0 {
-        line.add(Ink::Dim, &format!(" ({})", head::deadline(verdict)))
-    } else {
-        line
-    };
-    line.add(Ink::Plain, "; with ")
+    Line::new(look)
+        .add(Ink::Plain, "with ")
         .glued(Ink::Plain, &percent(verdict.deadline.confidence))
         .add(Ink::Plain, " confidence at most ")
         .glued(Ink::Bold, &rate(verdict.exceedance_bound))
-        .add(Ink::Plain, " of all are, or one in ")
+        .add(Ink::Plain, " of all are later than ")
+        .glued(Ink::Plain, &exact(verdict.limit_ns))
+        .add(Ink::Plain, ", or one in ")
         .glued(Ink::Plain, &duration(verdict.one_in_ns))
         .add(Ink::Plain, " on a processor")
 }
@@ -67,9 +58,9 @@ fn percent(part: f64) -> String {
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// A part that is mostly a small one: `7.5e-8`, `1 %`.
+/// A part that is mostly a small one: `7.5e-8`, `1.3 %`.
 fn rate(part: f64) -> String {
-    if part >= 0.01 { share_of_one(part) } else { format!("{part:.1e}") }
+    if part >= 0.01 { format!("{:.1} %", part * 100.0) } else { format!("{part:.1e}") }
 }
 
 fn extreme(verdict: &Verdict, look: Look) -> Vec<Line> {
@@ -104,6 +95,6 @@ mod tests {
     #[test]
     fn confidence_keeps_its_nines_and_small_rates_their_power() {
         assert_eq!([0.95, 0.9, 0.999, 0.99999].map(percent), ["95 %", "90 %", "99.9 %", "99.999 %"]);
-        assert_eq!([3e-8, 0.0097, 0.013].map(rate), ["3.0e-8", "9.7e-3", "1 %"]);
+        assert_eq!([3e-8, 0.0097, 0.013].map(rate), ["3.0e-8", "9.7e-3", "1.3 %"]);
     }
 }

@@ -3,9 +3,9 @@
 use super::Refusal;
 use super::gev::Gev;
 
-/// How unlikely maxima that allow it must be to look so. Five checks refuse one good run in twenty together.
-const UNLIKELY: f64 = 0.01;
-/// The two-sided point of the normal distribution for it.
+/// How unlikely maxima of one kind must be to look so. A wrong refusal costs an estimate; a wrong estimate may cost more.
+const UNLIKELY: f64 = 0.03;
+/// The two-sided point of the normal distribution for one in a hundred.
 const Z_TWO_SIDED: f64 = 2.575_829;
 /// The one-sided one.
 const Z_ONE_SIDED: f64 = 2.326_348;

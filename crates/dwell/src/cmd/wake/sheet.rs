@@ -4,7 +4,7 @@
 //! A case that was ended before its time is measured anew: what it had seen is shown, and not kept.
 
 use super::super::ladder::{Form, Outputs};
-use super::{How, Line, Stop, asked, cases, measure, refused, status};
+use super::{How, Line, Stop, asked, cases, junit_target, measure, refused, status, write_junit};
 use crate::cli::{WakeArgs, load};
 use crate::exit;
 use crate::kept;
@@ -39,6 +39,7 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
     wakes::sound(&unfinished.asked, &wakes::usable_cpus(), wakes::resolution_ns()).map_err(refused)?;
     let mut signals = Signals::take_over().context("cannot take signals")?;
     let outputs = Outputs::open(&args.forms)?;
+    let junit = junit_target(args)?;
     enough_room(&unfinished, &path)?;
     let stop = Stop { signals: RefCell::new(&mut signals), stopped: Cell::new(None) };
     let to_come = unfinished.sheet.cases[unfinished.sheet.results.len()..].to_vec();
@@ -59,7 +60,7 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
             after_ns: unfinished.sheet.for_ns * (to_come.len() - at - 1) as u64,
         };
         let asked = Asked { loads: case.loads.clone(), ..unfinished.asked.clone() };
-        let how = How { idle_states: unfinished.idle_states };
+        let how = How { idle_states: unfinished.idle_states, spikes: !unfinished.no_spikes };
         let measured = measure(&asked, how, &mut progress, &|| stop.asked());
         drop(progress);
         let measured = measured.with_context(|| format!("case {:?} ({})", case.name, to_go_on(&path)))?;
@@ -82,9 +83,10 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
         Form::Json => report::wake::sheet_json(&sheet).into_bytes(),
         Form::Svg => report::wake::sheet_svg(&sheet).into_bytes(),
         Form::Png => report::wake::sheet_png(&sheet),
-    });
+    }) | write_junit(junit, || report::wake::sheet_junit(&sheet));
     if done < sheet.cases.len() {
-        let line = format!("{done} of {} cases were measured to their end; {}", sheet.cases.len(), to_go_on(&path));
+        let line =
+            format!("{done} of {} cases were measured to their end; {}", sheet.cases.len(), to_go_on(&path));
         output::complain(&line);
     } else if failed {
         output::complain(&format!("all cases were measured, and are kept; {}", to_go_on(&path)));
@@ -110,7 +112,8 @@ fn worst(results: &[Wakeups]) -> u8 {
             Seen::Unseen(_) => Some(Answer::Undecided),
         })
         .collect();
-    let worst = [Answer::Fail, Answer::Undecided, Answer::Pass].into_iter().find(|answer| answers.contains(answer));
+    let worst =
+        [Answer::Fail, Answer::Undecided, Answer::Pass].into_iter().find(|answer| answers.contains(answer));
     worst.map_or(0, status)
 }
 
@@ -129,9 +132,8 @@ fn begun(args: &WakeArgs) -> anyhow::Result<Unfinished> {
         None => cases::five(),
         Some(path) => {
             let text = fs::read_to_string(path).with_context(|| format!("cannot read {path:?}"))?;
-            cases::read(&text, &load).map_err(|wrong| {
-                anyhow!("{path:?} is no sheet: {}", clean_lines(&wrong))
-            })?
+            cases::read(&text, &load)
+                .map_err(|wrong| anyhow!("{path:?} is no sheet: {}", clean_lines(&wrong)))?
         }
     };
     let asked = Asked { for_ns: args.length_ns.unwrap_or(LENGTH_NS), ..asked(args)? };
@@ -177,7 +179,8 @@ fn new_path(args: &WakeArgs) -> anyhow::Result<PathBuf> {
             name.push(".unfinished");
             PathBuf::from(name)
         }
-        None => kept::sheet_path().context("there is no place to keep what was measured so far\ntry: --json FILE")?,
+        None => kept::sheet_path()
+            .context("there is no place to keep what was measured so far\ntry: --json FILE")?,
     };
     if path.exists() {
         bail!("{path:?} is of a sheet that was ended early\n{}, or remove it", to_go_on(&path));

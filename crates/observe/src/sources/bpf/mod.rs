@@ -12,13 +12,13 @@ mod decode;
 mod dns;
 mod lookups;
 mod mappings;
-mod names;
+pub(crate) mod names;
 mod network;
 mod paths;
 mod resolver;
 mod slices;
 mod tracing;
-mod types;
+pub(crate) mod types;
 mod waits;
 
 use super::arguments;
@@ -654,7 +654,7 @@ fn ring(ebpf: &mut Ebpf, name: &'static str) -> Result<RingBuf<MapData>, Refused
     Ok(RingBuf::try_from(map).map_err(|error| Box::new(error.into()))?)
 }
 
-fn map(ebpf: &Ebpf, name: &'static str, words: usize) -> Result<Words, Refused> {
+pub(crate) fn map(ebpf: &Ebpf, name: &'static str, words: usize) -> Result<Words, Refused> {
     let Some(Map::Array(map)) = ebpf.map(name) else { return Err(Refused::Missing(name)) };
     Words::map(map.fd(), words).map_err(|error| Refused::Map { name, error })
 }
@@ -694,7 +694,7 @@ fn full(name: &str) -> Source {
 /// The loader parses the kernel's types as soon as it is made, in case nobody gives it any: 22 ms of CPU time for
 /// something that is thrown away at once. It does without where it cannot open them, so it is made while nothing can
 /// be opened. That is so for the whole process, hence only where there is no other thread to be harmed.
-fn loader() -> EbpfLoader<'static> {
+pub(crate) fn loader() -> EbpfLoader<'static> {
     let alone = fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1);
     let files = getrlimit(Resource::Nofile);
     let none = Rlimit { current: Some(0), maximum: files.maximum };
@@ -708,7 +708,7 @@ fn loader() -> EbpfLoader<'static> {
 
 /// Loads and attaches these programs, two at a time. The kernel's check of them is the longest part of the start-up
 /// that is left; two threads take 11 ms for what takes one 16 ms (lower quartiles of 60).
-fn attach(ebpf: &mut Ebpf, names: &[&'static str], btf: &Btf) -> Vec<Result<Link, Refused>> {
+pub(crate) fn attach(ebpf: &mut Ebpf, names: &[&'static str], btf: &Btf) -> Vec<Result<Link, Refused>> {
     let mut programs: BTreeMap<_, _> = ebpf.programs_mut().collect();
     let queue: Vec<_> = names.iter().map(|name| (*name, programs.remove(name))).collect();
     let queue = Mutex::new(queue.into_iter());
@@ -725,7 +725,7 @@ fn attach(ebpf: &mut Ebpf, names: &[&'static str], btf: &Btf) -> Vec<Result<Link
 }
 
 /// A program and what holds it where it is attached.
-type Link = (&'static str, BtfTracePointLinkId);
+pub(crate) type Link = (&'static str, BtfTracePointLinkId);
 
 fn attach_one(name: &'static str, program: Option<&mut Program>, btf: &Btf) -> Result<Link, Refused> {
     let refused = |doing| {

@@ -11,7 +11,7 @@ const WORDS: usize = 1 + 15;
 
 /// The function at each address, `name [module]` for those of modules; none where the kernel knows no function there.
 /// None at all when it cannot be asked.
-pub(super) fn ask(ebpf: &mut Ebpf, addresses: &[u64]) -> Option<Vec<Option<String>>> {
+pub(crate) fn ask(ebpf: &mut Ebpf, addresses: &[u64]) -> Option<Vec<Option<String>>> {
     let program: &mut RawTracePoint = ebpf.program_mut("name_addresses")?.try_into().ok()?;
     if program.fd().is_err() {
         program.load().ok()?;

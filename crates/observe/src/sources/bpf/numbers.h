@@ -6,7 +6,7 @@
  * reaped; so the books keep it.
  */
 #pragma once
-#include "wire.h"
+#include "kernel.h"
 
 /* The number of dwell's own PID namespace; 0 when that is the first one. Set by user space before loading, so that in the
  * first one the verifier sees that all of this is not needed. */

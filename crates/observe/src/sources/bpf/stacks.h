@@ -10,6 +10,7 @@
  */
 #pragma once
 #include "numbers.h"
+#include "wire.h"
 
 struct stack_ring_type { MAP_UINT(type, BPF_MAP_TYPE_RINGBUF); MAP_UINT(max_entries, 4 * 1024 * 1024); } stacks SEC(".maps");
 

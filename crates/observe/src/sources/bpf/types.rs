@@ -60,18 +60,16 @@ const STRUCTS: &[&str] = &[
     "vfsmount",
 ];
 
-/// Reads what the kernel half, these tracepoints and programs that stand in for these functions need. A type has the number that the kernel gives it.
+/// Reads what the kernel half and these tracepoints need, and these functions (for programs that stand in for them) and other
+/// types. A type has the number that the kernel gives it.
 ///
 /// # Errors
 /// The kernel does not describe its types, or in a way that aya does not understand.
-pub(super) fn read<'a>(
-    tracepoints: impl Iterator<Item = &'a str>,
-    functions: &[&str],
-) -> Result<Btf, BtfError> {
+pub(crate) fn read<'a>(tracepoints: impl Iterator<Item = &'a str>, others: &[&str]) -> Result<Btf, BtfError> {
     let mut btf = fs::read(PATH).map_err(|error| BtfError::FileError { path: PATH.into(), error })?;
     // Where this fails, all of it is parsed: that takes longer, and aya says what is wrong if anything is.
     let mut names = wanted(tracepoints);
-    names.extend(functions.iter().map(|name| name.as_bytes().to_vec()));
+    names.extend(others.iter().map(|name| name.as_bytes().to_vec()));
     let _ = slim(&mut btf, &names);
     Btf::parse(&btf, Endianness::default())
 }

@@ -1,0 +1,174 @@
+//! What results of dwell have that can be compared: their settings as words, and the figures.
+
+use super::words::{duration, list};
+use model::wake::diff::{ALL, Comparable, ComparableCase, Origin, Setting};
+use model::wake::environment::{CpuSettings, Environment};
+use model::wake::load::{Load, Transport, Workers};
+use model::wake::sheet::Sheet;
+use model::wake::{Mode, Policy, Sleeper, Wakeups};
+use model::{Ns, Seen};
+
+/// Of one result.
+pub fn comparable(wakeups: &Wakeups) -> Comparable {
+    Comparable {
+        origin: origin(wakeups),
+        settings: of_machine(wakeups),
+        cases: vec![case(ALL, wakeups)],
+        limits: wakeups.limits.clone(),
+    }
+}
+
+/// Of a sheet, as far as it was measured. What holds of the machine is taken from its first case; none without cases.
+pub fn comparable_sheet(sheet: &Sheet) -> Option<Comparable> {
+    let first = sheet.results.first()?;
+    let cases = sheet.cases.iter().zip(&sheet.results);
+    let mut limits: Vec<String> = Vec::new();
+    for limit in sheet.results.iter().flat_map(|result| &result.limits) {
+        if !limits.contains(limit) {
+            limits.push(limit.clone());
+        }
+    }
+    Some(Comparable {
+        origin: origin(first),
+        settings: of_machine(first),
+        cases: cases.map(|(about, result)| case(&about.name, result)).collect(),
+        limits,
+    })
+}
+
+fn origin(wakeups: &Wakeups) -> Origin {
+    Origin {
+        host: wakeups.host.name.clone(),
+        kernel: wakeups.host.kernel.clone(),
+        started_at: wakeups.started_at.clone(),
+        tool: "dwell".to_owned(),
+    }
+}
+
+fn case(name: &str, wakeups: &Wakeups) -> ComparableCase {
+    ComparableCase {
+        name: name.to_owned(),
+        settings: of_case(wakeups),
+        all: wakeups.all.clone(),
+        threads: wakeups.threads.clone(),
+    }
+}
+
+/// One setting.
+pub(super) fn setting(what: &str, value: impl Into<String>) -> Setting {
+    Setting { what: what.to_owned(), value: value.into() }
+}
+
+/// A policy with what distinguishes it, short enough for a table.
+pub(super) fn policy(policy: Policy) -> String {
+    match policy {
+        Policy::Fifo(priority) => format!("fifo:{priority}"),
+        Policy::Rr(priority) => format!("rr:{priority}"),
+        Policy::Other(slack_ns) => format!("other, timer slack {}", duration(slack_ns)),
+        Policy::Deadline { runtime_ns, deadline_ns, period_ns } => {
+            format!("deadline:{}/{}/{}", duration(runtime_ns), duration(deadline_ns), duration(period_ns))
+        }
+    }
+}
+
+/// An interval as both dwell and other tools' results are told to have it.
+pub(super) fn interval(ns: Ns) -> Setting {
+    setting("interval", duration(ns))
+}
+
+fn of_machine(wakeups: &Wakeups) -> Vec<Setting> {
+    let Environment { preemption, clocksource, hypervisor, dma_latency_us, smt, isolated, nohz_full, .. } =
+        &wakeups.environment;
+    let mut known = vec![
+        setting("host", &*wakeups.host.name),
+        setting("kernel", &*wakeups.host.kernel),
+        setting("architecture", &*wakeups.host.arch),
+        setting("processors", wakeups.host.cpus.to_string()),
+    ];
+    let mut add = |what: &str, value: Option<String>| known.extend(value.map(|value| setting(what, value)));
+    add("preemption", preemption.value().cloned());
+    add("clock source", clocksource.value().cloned());
+    add("hypervisor", or_none(hypervisor, Clone::clone));
+    add("idle latency held at", or_none(dma_latency_us, |us| format!("{us} us")));
+    add("SMT", smt.value().map(|on| if *on { "on" } else { "off" }.to_owned()));
+    add("isolated processors", or_none(isolated, |cpus| list(cpus)));
+    add("processors without a tick", or_none(nohz_full, |cpus| list(cpus)));
+    add("governor", governors(&wakeups.environment.cpus));
+    known
+}
+
+/// What it is, or that there is none; nothing where nobody could look.
+fn or_none<T>(seen: &Seen<T>, show: impl Fn(&T) -> String) -> Option<String> {
+    match seen {
+        Seen::Value(value) => Some(show(value)).filter(|text| !text.is_empty()).or(Some("none".to_owned())),
+        Seen::Absent => Some("none".to_owned()),
+        Seen::Unseen(_) => None,
+    }
+}
+
+fn governors(cpus: &[CpuSettings]) -> Option<String> {
+    let mut all: Vec<&str> = cpus.iter().filter_map(|cpu| Some(cpu.governor.value()?.as_str())).collect();
+    all.sort_unstable();
+    all.dedup();
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
+fn of_case(wakeups: &Wakeups) -> Vec<Setting> {
+    let asked = &wakeups.settings.asked;
+    let mut policies: Vec<String> = wakeups.settings.in_force.iter().map(|one| policy(one.policy)).collect();
+    policies.dedup();
+    let mode = match asked.mode {
+        Mode::Timer => match asked.sleeper {
+            Sleeper::ClockNanosleep => "clock_nanosleep",
+            Sleeper::Timerfd => "timerfd",
+            Sleeper::PosixTimer => "a POSIX timer",
+        },
+        Mode::Gap => "a busy loop",
+    };
+    let mut known = vec![
+        setting("measured by", mode),
+        setting("policy", policies.join(", ")),
+        setting("measured processors", list(&asked.cpus)),
+        setting("load", loads(&asked.loads)),
+    ];
+    if asked.mode == Mode::Timer {
+        known.insert(1, interval(asked.interval_ns));
+    }
+    known
+}
+
+fn loads(loads: &[Load]) -> String {
+    if loads.is_empty() {
+        return "none".to_owned();
+    }
+    loads.iter().map(load).collect::<Vec<_>>().join(", ")
+}
+
+/// A load as the command line takes it.
+fn load(load: &Load) -> String {
+    match load {
+        Load::Sched { groups, pairs, message_bytes, transport, workers } => {
+            let transport = match transport {
+                Transport::Sockets => "sockets",
+                Transport::Pipes => "pipes",
+            };
+            let workers = match workers {
+                Workers::Processes => "processes",
+                Workers::Threads => "threads",
+            };
+            format!(
+                "sched:groups={groups},pairs={pairs},message={message_bytes},transport={transport},workers={workers}"
+            )
+        }
+        Load::Memory { threads, bytes } => format!("memory:threads={threads},size={bytes}"),
+        Load::Disk { threads, bytes, dir: None } => format!("disk:threads={threads},size={bytes}"),
+        Load::Disk { threads, bytes, dir: Some(dir) } => {
+            format!("disk:threads={threads},size={bytes},dir={dir}")
+        }
+        Load::Network { threads, message_bytes } => {
+            format!("network:threads={threads},message={message_bytes}")
+        }
+        Load::Cpu { threads } => format!("cpu:threads={threads}"),
+        Load::Irq { threads, rate_hz } => format!("irq:threads={threads},rate={rate_hz}"),
+    }
+}

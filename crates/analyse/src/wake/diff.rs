@@ -1,0 +1,253 @@
+//! Two results case by case: percentiles with their intervals, maxima, and what may be said of them.
+
+use model::wake::diff::{
+    ALL, CaseDiff, Change, Comparable, ComparableCase, Difference, Lone, Maxima, Quantile, SCHEMA_WAKE_DIFF,
+    Setting, Side, WakeDiff, Within,
+};
+use model::wake::{Bin, Block, Wakes};
+use model::{Ns, Seen};
+use stats::binomial;
+
+/// A relative difference up to this counts as none.
+const MARGIN: f64 = 0.05;
+/// An absolute one: what other tools' clocks tell apart.
+const MARGIN_NS: Ns = 1_000;
+/// Of intervals.
+const CONFIDENCE: f64 = 0.95;
+
+/// What differs from `a` to `b`.
+pub fn diff(a: &Comparable, b: &Comparable) -> WakeDiff {
+    let mut cases = Vec::new();
+    let mut uncompared = Vec::new();
+    for of_a in &a.cases {
+        match partner(of_a, &b.cases) {
+            Some(of_b) => cases.push(case(of_a, of_b, a, b)),
+            None => uncompared.push(Lone { name: of_a.name.clone(), only: Side::A }),
+        }
+    }
+    for of_b in b.cases.iter().filter(|of_b| partner(of_b, &a.cases).is_none()) {
+        uncompared.push(Lone { name: of_b.name.clone(), only: Side::B });
+    }
+    WakeDiff {
+        schema: SCHEMA_WAKE_DIFF.to_owned(),
+        a: a.origin.clone(),
+        b: b.origin.clone(),
+        margin: MARGIN,
+        margin_ns: MARGIN_NS,
+        differences: differences(&a.settings, &b.settings),
+        cases,
+        uncompared,
+    }
+}
+
+/// The case of the same name; a plain result is compared with the case of a sheet that had its load.
+fn partner<'a>(one: &ComparableCase, others: &'a [ComparableCase]) -> Option<&'a ComparableCase> {
+    let same = others.iter().find(|other| other.name == one.name);
+    same.or_else(|| {
+        let load = value(&one.settings, "load")?;
+        let plain = |other: &&ComparableCase| one.name == ALL || other.name == ALL;
+        others.iter().filter(plain).find(|other| value(&other.settings, "load") == Some(load))
+    })
+}
+
+fn value<'a>(settings: &'a [Setting], what: &str) -> Option<&'a str> {
+    settings.iter().find(|setting| setting.what == what).map(|setting| setting.value.as_str())
+}
+
+/// Settings that both tell, and that are not the same.
+fn differences(a: &[Setting], b: &[Setting]) -> Vec<Difference> {
+    let differ = |of_a: &Setting| {
+        let of_b = value(b, &of_a.what)?;
+        (of_b != of_a.value).then(|| Difference {
+            what: of_a.what.clone(),
+            a: of_a.value.clone(),
+            b: of_b.to_owned(),
+        })
+    };
+    a.iter().filter_map(differ).collect()
+}
+
+fn case(a: &ComparableCase, b: &ComparableCase, of_a: &Comparable, of_b: &Comparable) -> CaseDiff {
+    CaseDiff {
+        name: if a.name == ALL { b.name.clone() } else { a.name.clone() },
+        differences: differences(&a.settings, &b.settings),
+        quantiles: quantiles(&a.all, &b.all),
+        maxima: maxima(&a.all, &b.all),
+        a: a.all.clone(),
+        b: b.all.clone(),
+        notes: notes(a, b, of_a, of_b),
+    }
+}
+
+/// What only one of them is qualified by, and settings of which only one is known.
+fn notes(a: &ComparableCase, b: &ComparableCase, of_a: &Comparable, of_b: &Comparable) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (name, one, other) in [("A", of_a, of_b), ("B", of_b, of_a)] {
+        let own = one.limits.iter().filter(|limit| !other.limits.contains(limit));
+        notes.extend(own.map(|limit| format!("only {name}: {limit}")));
+    }
+    for (name, one, other) in [("B", a, b), ("A", b, a)] {
+        let unknown: Vec<&str> = one
+            .settings
+            .iter()
+            .filter(|setting| value(&other.settings, &setting.what).is_none())
+            .map(|setting| setting.what.as_str())
+            .collect();
+        if !unknown.is_empty() {
+            notes.push(format!(
+                "{name} does not tell its {}: whether it was the same is not known",
+                unknown.join(", ")
+            ));
+        }
+    }
+    notes
+}
+
+fn quantiles(a: &Wakes, b: &Wakes) -> Vec<Quantile> {
+    type Of = fn(&Wakes) -> &Seen<Ns>;
+    let all: [(&str, f64, Of); 6] = [
+        ("p50", 0.5, |wakes| &wakes.p50_ns),
+        ("p99", 0.99, |wakes| &wakes.p99_ns),
+        ("p99.9", 0.999, |wakes| &wakes.p999_ns),
+        ("p99.99", 0.9999, |wakes| &wakes.p9999_ns),
+        ("p99.999", 0.99999, |wakes| &wakes.p99999_ns),
+        ("p99.9999", 0.999999, |wakes| &wakes.p999999_ns),
+    ];
+    all.into_iter()
+        .map(|(name, share, of)| quantile(name, share, within(a, share, of(a)), within(b, share, of(b))))
+        .collect()
+}
+
+fn quantile(name: &str, share: f64, a: Seen<Within>, b: Seen<Within>) -> Quantile {
+    let mut quantile = Quantile {
+        name: name.to_owned(),
+        share,
+        later_ns: Seen::unseen("one of the two is not known"),
+        later_lo_ns: Seen::unseen("one of the two is not known"),
+        later_hi_ns: Seen::unseen("one of the two is not known"),
+        change: Change::Undecided,
+        a,
+        b,
+    };
+    if let (Seen::Value(a), Seen::Value(b)) = (&quantile.a, &quantile.b) {
+        let (later, lo, hi) = later(a, b);
+        quantile.change = change(a.ns, later, lo, hi);
+        let whole = |ns: f64| Seen::Value(ns.round() as i64);
+        (quantile.later_ns, quantile.later_lo_ns, quantile.later_hi_ns) =
+            (whole(later), whole(lo), whole(hi));
+    }
+    quantile
+}
+
+/// B less A with its interval, from theirs, by the method of variance estimates recovery (G. Y. Zou, A. Donner, Statistics in
+/// Medicine 27, 2008), which keeps their being lopsided.
+fn later(a: &Within, b: &Within) -> (f64, f64, f64) {
+    let far = |from: Ns, to: Ns| from.abs_diff(to) as f64;
+    let later = b.ns as f64 - a.ns as f64;
+    let below = far(b.ns, b.lo_ns).hypot(far(a.hi_ns, a.ns));
+    let above = far(b.hi_ns, b.ns).hypot(far(a.ns, a.lo_ns));
+    (later, later - below, later + above)
+}
+
+fn change(a_ns: Ns, later: f64, lo: f64, hi: f64) -> Change {
+    let margin = margin(a_ns);
+    if lo >= -margin && hi <= margin {
+        Change::Same
+    } else if lo > 0.0 && later > margin {
+        Change::Later
+    } else if hi < 0.0 && later < -margin {
+        Change::Earlier
+    } else {
+        Change::Undecided
+    }
+}
+
+/// What counts as no difference.
+fn margin(ns: Ns) -> f64 {
+    (ns as f64 * MARGIN).max(MARGIN_NS as f64)
+}
+
+/// A percentile with the values between which it lies by order statistics, whole bins.
+fn within(wakes: &Wakes, share: f64, seen: &Seen<Ns>) -> Seen<Within> {
+    let ns = match seen {
+        Seen::Value(ns) => *ns,
+        Seen::Absent => return Seen::Absent,
+        Seen::Unseen(why) => return Seen::Unseen(why.clone()),
+    };
+    let (low, high) = binomial::ranks(wakes.cycles, share, CONFIDENCE);
+    if high > wakes.cycles {
+        return Seen::unseen("there are too few wake-ups for its interval");
+    }
+    let min_ns = wakes.min_ns.value().copied().unwrap_or(0);
+    let max_ns = wakes.max_ns.value().copied().unwrap_or(Ns::MAX);
+    let lo_ns = bin_of(&wakes.histogram, low).map_or(min_ns, |bin| bin.from_ns.max(min_ns));
+    let hi_ns = bin_of(&wakes.histogram, high).map_or(max_ns, |bin| (bin.to_ns - 1).min(max_ns));
+    Seen::Value(Within { ns, lo_ns: lo_ns.min(ns), hi_ns: hi_ns.max(ns) })
+}
+
+/// The bin that the value of a rank, counted from 1, is in.
+fn bin_of(histogram: &[Bin], rank: u64) -> Option<&Bin> {
+    let mut upto = 0;
+    histogram.iter().find(|bin| {
+        upto += bin.count;
+        upto >= rank
+    })
+}
+
+/// The later of the two maxima, and how much of its run is later than anything of the other: if both were alike, the latest
+/// of both together would be spread over them by chance (S. Rosenbaum, "Tables for a nonparametric test of location", 1954).
+fn maxima(a: &Wakes, b: &Wakes) -> Maxima {
+    let mut maxima = Maxima {
+        a_ns: a.max_ns.clone(),
+        b_ns: b.max_ns.clone(),
+        beyond: 0,
+        chance: Seen::unseen("one of the two has no maximum"),
+        change: Change::Undecided,
+    };
+    let (Seen::Value(a_ns), Seen::Value(b_ns)) = (&a.max_ns, &b.max_ns) else { return maxima };
+    let (one, other, earlier_ns, later) =
+        if b_ns >= a_ns { (b, a, *a_ns, Change::Later) } else { (a, b, *b_ns, Change::Earlier) };
+    let (mine, others);
+    (maxima.beyond, mine, others) = match stretches(one, other) {
+        Some((mine, others)) => {
+            let beyond = one.timeline.iter().filter(|block| block.max_ns > earlier_ns).count();
+            (beyond as u64, mine, others)
+        }
+        // A bin that the earlier maximum lies in may have values on both sides of it: it is left out.
+        None => {
+            let beyond: u64 =
+                one.histogram.iter().filter(|bin| bin.from_ns > earlier_ns).map(|bin| bin.count).sum();
+            (beyond.max(u64::from(a_ns != b_ns)), one.cycles as f64, other.cycles as f64)
+        }
+    };
+    if mine + others <= 0.0 {
+        return maxima;
+    }
+    // Twice: nobody knew which of them it would be.
+    let mut chance = 2.0;
+    for taken in 0..maxima.beyond {
+        let left = mine - taken as f64;
+        if left <= 0.0 || chance < 1e-12 {
+            break;
+        }
+        chance *= left / (left + others);
+    }
+    maxima.chance = Seen::Value(chance.min(1.0));
+    if chance < 1.0 - CONFIDENCE && a_ns.abs_diff(*b_ns) as f64 > margin(*a_ns) {
+        maxima.change = later;
+    }
+    maxima
+}
+
+/// How many stretches the one has, and how many of the same length the other; none where one of them has no timeline. Late wake-ups
+/// come together, so stretches are more nearly independent of each other than wake-ups are.
+fn stretches(one: &Wakes, other: &Wakes) -> Option<(f64, f64)> {
+    let length =
+        |blocks: &[Block]| blocks.windows(2).map(|two| two[1].at_ns.saturating_sub(two[0].at_ns)).min();
+    let (mine, others) = (length(&one.timeline)?, length(&other.timeline)?);
+    let count = one.timeline.len() as f64;
+    (mine > 0).then(|| (count, other.timeline.len() as f64 * others as f64 / mine as f64))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,169 @@
+//! The texts of `rtla timerlat hist`, `rtla osnoise hist` and `rtla timerlat top`.
+//!
+//! Of timerlat's latencies the one of its thread is taken, which is from when the timer was due to when the thread ran: what other tools call
+//! latency. Of osnoise it is the noise in one period of a busy loop.
+
+use super::{Error, Thread, bin, comparable};
+use crate::wake::comparable::setting;
+use model::Ns;
+use model::wake::diff::{Comparable, Origin};
+
+/// What a column of a histogram is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Column {
+    cpu: u32,
+    wanted: bool,
+}
+
+/// A histogram.
+pub(super) fn histogram(text: &str) -> Result<Comparable, Error> {
+    let noise = text.contains("# RTLA osnoise");
+    let unit_ns = unit(text, "# Time unit is nanoseconds");
+    let mut columns: Vec<Column> = Vec::new();
+    // Each line by its first word: rows of the histogram by their index.
+    let mut rows: Vec<(u64, Vec<u64>)> = Vec::new();
+    let mut summaries: Vec<(String, Vec<Option<u64>>)> = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let wrong = |why: String| Error::Line { line: at + 1, why };
+        let mut words = line.split_whitespace();
+        let Some(first) = words.next() else { continue };
+        if first.starts_with('#') {
+            continue;
+        }
+        // What follows sums up all processors.
+        if first == "ALL:" {
+            break;
+        }
+        if first == "Index" {
+            columns = words.map(column).collect::<Result<_, _>>().map_err(wrong)?;
+            continue;
+        }
+        let name = first.strip_suffix(':');
+        if columns.is_empty() || (name.is_none() && first.parse::<u64>().is_err()) {
+            continue;
+        }
+        let values = words.map(value).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+        if values.len() != columns.len() {
+            return Err(wrong(format!(
+                "it has {} figures, and there are {} columns",
+                values.len(),
+                columns.len()
+            )));
+        }
+        match (name, first.parse()) {
+            (Some(name), _) => summaries.push((name.to_owned(), values)),
+            (None, Ok(index)) => {
+                rows.push((index, values.into_iter().map(Option::unwrap_or_default).collect()))
+            }
+            (None, Err(_)) => {}
+        }
+    }
+    if columns.is_empty() {
+        return Err(Error::Whole(
+            "there is no line that begins with Index: rtla was told --no-header or --no-index".to_owned(),
+        ));
+    }
+    // Rows of zeros are left out, so the width of a row is what all indices are multiples of: that, or less.
+    let width = rows.iter().fold(0, |width, (index, _)| divisor(width, *index)).max(1);
+    let cap = rows.iter().map(|(index, _)| index + width).max().unwrap_or(0);
+    let summary = |name: &str, at: usize| {
+        summaries.iter().find(|(one, _)| one == name).and_then(|(_, values)| values[at])
+    };
+    let mut threads = Vec::new();
+    for (at, column) in columns.iter().enumerate().filter(|(_, column)| column.wanted) {
+        let bins: Vec<_> =
+            rows.iter().filter_map(|(index, values)| bin(*index, width, unit_ns, values[at])).collect();
+        let kept: u64 = bins.iter().map(|bin| bin.count).sum();
+        threads.push(Thread {
+            cpu: Some(column.cpu),
+            cycles: kept + summary("over", at).unwrap_or(0),
+            bins,
+            min_ns: summary("min", at).map(|value| value.saturating_mul(unit_ns)),
+            avg_ns: summary("avg", at).map(|value| value.saturating_mul(unit_ns) as f64),
+            max_ns: summary("max", at).map(|value| value.saturating_mul(unit_ns)),
+        });
+    }
+    if threads.is_empty() {
+        return Err(Error::Whole("it has no column of threads: rtla was told --no-thread".to_owned()));
+    }
+    let (tool, by) = if noise {
+        ("rtla osnoise", "a busy loop: its noise in each period")
+    } else {
+        ("rtla timerlat", "a timer of the kernel")
+    };
+    let origin = origin(tool);
+    comparable(
+        origin,
+        (Vec::new(), vec![setting("measured by", by)]),
+        threads,
+        cap.saturating_mul(unit_ns),
+        limits(unit_ns),
+    )
+}
+
+/// A table of least, mean and greatest: the last one, where it was printed again and again.
+pub(super) fn top(text: &str) -> Result<Comparable, Error> {
+    let unit_ns = unit(text, "Thread Timer Latency (ns)");
+    let mut threads: Vec<Thread> = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let wrong = |why: String| Error::Line { line: at + 1, why };
+        let Some((cpu, rest)) = line.split_once('#') else { continue };
+        let Ok(cpu) = cpu.trim().parse::<u32>() else { continue };
+        let parts: Vec<&str> = rest.split('|').collect();
+        let [count, _, thread, ..] = parts[..] else {
+            return Err(wrong("it has no part about the thread".to_owned()));
+        };
+        let cycles = value(count.trim()).map_err(wrong)?.unwrap_or(0);
+        let figures = thread.split_whitespace().map(value).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+        let [_, min, avg, max] = figures[..] else {
+            return Err(wrong(format!("the thread has {} figures instead of four", figures.len())));
+        };
+        let ns = |value: Option<u64>| value.map(|value| value.saturating_mul(unit_ns));
+        let read = Thread {
+            cpu: Some(cpu),
+            cycles,
+            bins: Vec::new(),
+            min_ns: ns(min),
+            avg_ns: ns(avg).map(|ns| ns as f64),
+            max_ns: ns(max),
+        };
+        match threads.iter_mut().find(|thread| thread.cpu == read.cpu) {
+            Some(before) => *before = read,
+            None => threads.push(read),
+        }
+    }
+    let settings = vec![setting("measured by", "a timer of the kernel")];
+    comparable(origin("rtla timerlat"), (Vec::new(), settings), threads, 0, limits(unit_ns))
+}
+
+fn origin(tool: &str) -> Origin {
+    Origin { host: String::new(), kernel: String::new(), started_at: String::new(), tool: tool.to_owned() }
+}
+
+fn limits(unit_ns: Ns) -> Vec<String> {
+    if unit_ns == 1 { Vec::new() } else { vec![super::whole_microseconds()] }
+}
+
+fn unit(text: &str, nanoseconds: &str) -> Ns {
+    if text.contains(nanoseconds) { 1 } else { 1_000 }
+}
+
+/// `Thr-003`, `IRQ-003`, `Usr-003`, `CPU-003`.
+fn column(word: &str) -> Result<Column, String> {
+    let (kind, cpu) = word.split_once('-').ok_or_else(|| format!("{word:?} is no column of a processor"))?;
+    let cpu = cpu.parse().map_err(|_| format!("{word:?} has no number of a processor"))?;
+    Ok(Column { cpu, wanted: matches!(kind, "Thr" | "CPU") })
+}
+
+/// A figure, or the dash that stands for none.
+fn value(word: &str) -> Result<Option<u64>, String> {
+    match word {
+        "-" => Ok(None),
+        _ => word.parse().map(Some).map_err(|_| format!("{word:?} is no whole number")),
+    }
+}
+
+/// The greatest common divisor.
+fn divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { divisor(b, a % b) }
+}

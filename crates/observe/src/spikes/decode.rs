@@ -1,0 +1,272 @@
+//! From records of a ring (`wire.h`) to the events that everybody else knows.
+
+use super::ring::{K_SWITCH, Record};
+use model::wake::spike::{Happened, KernelEvent, Task};
+use model::{Ns, Tid};
+use rustc_hash::FxHashMap;
+
+const K_IRQ: u8 = 2;
+const K_SOFTIRQ: u8 = 3;
+const K_TIMER: u8 = 4;
+const K_OTHER: u8 = 5;
+const K_NMI: u8 = 6;
+
+const F_PREEMPTED: u8 = 1;
+const F_OWN: u8 = 2;
+
+/// By their numbers (include/linux/interrupt.h), as `/proc/softirqs` names them.
+const SOFTIRQS: [&str; 10] =
+    ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
+
+/// `enum other`, as arch/x86/include/asm/trace/irq_vectors.h names them.
+const OTHERS: [&str; 4] = ["reschedule", "call_function", "call_function_single", "irq_work"];
+
+/// What drivers of processors' own timers call their interrupts, where they have one: drivers/clocksource/arm_arch_timer.c.
+const TIMERS: [&str; 1] = ["arch_timer"];
+
+/// Whose events they are.
+#[derive(Debug, Clone)]
+pub(super) struct Measuring {
+    pub(super) tid: Tid,
+    /// The same as the kernel numbers it.
+    pub(super) pid: Tid,
+    pub(super) name: String,
+}
+
+/// The events of these records, in order of time. `begun`: what times are counted from. `name_of`: what a thread is called whose
+/// name no record tells.
+pub(super) fn events(
+    records: &[Record],
+    measuring: &Measuring,
+    begun: Ns,
+    name_of: impl Fn(Tid) -> Option<String>,
+) -> Vec<KernelEvent> {
+    let mut decoder =
+        Decoder { measuring, names: FxHashMap::default(), name_of, idle_since: begun, events: Vec::new() };
+    records.iter().for_each(|record| decoder.record(record));
+    let mut events = decoder.events;
+    for event in &mut events {
+        event.at_ns = event.at_ns.saturating_sub(begun);
+    }
+    events.sort_by_key(|event| event.at_ns);
+    events
+}
+
+struct Decoder<'a, N> {
+    measuring: &'a Measuring,
+    /// A switch names who comes; who leaves came before.
+    names: FxHashMap<Tid, String>,
+    name_of: N,
+    /// The last switch: the processor may have idled since.
+    idle_since: Ns,
+    events: Vec<KernelEvent>,
+}
+
+impl<N: Fn(Tid) -> Option<String>> Decoder<'_, N> {
+    fn record(&mut self, record: &Record) {
+        let Record { at, arg, words, .. } = *record;
+        let began = words[0];
+        let (begin, end) = match record.kind {
+            K_SWITCH => return self.switch(record),
+            K_IRQ => match text(&words[2..4]) {
+                name if TIMERS.contains(&name.as_str()) => (Happened::TimerBegin, Happened::TimerEnd),
+                name if name.is_empty() => (Happened::IrqBegin(format!("interrupt {arg}")), Happened::IrqEnd),
+                name => (Happened::IrqBegin(name), Happened::IrqEnd),
+            },
+            K_SOFTIRQ => (Happened::SoftirqBegin(named(&SOFTIRQS, arg, "softirq")), Happened::SoftirqEnd),
+            K_TIMER => (Happened::TimerBegin, Happened::TimerEnd),
+            K_OTHER => (Happened::OtherBegin(named(&OTHERS, arg, "interrupt")), Happened::OtherEnd),
+            K_NMI => (Happened::OtherBegin("NMI".to_owned()), Happened::OtherEnd),
+            // Nothing writes another one.
+            _ => return,
+        };
+        self.push(began, begin);
+        self.push(at, end);
+    }
+
+    fn switch(&mut self, record: &Record) {
+        let Record { at, flags, idle, arg, words, .. } = *record;
+        let [from, to] = halves(words[0]);
+        let [from_priority, to_priority] = halves(words[1]).map(u32::cast_signed);
+        let own = flags & F_OWN != 0;
+        if !own {
+            self.names.insert(to, text(&words[2..4]));
+        }
+        let (from, to) = (self.task(from, from_priority), self.task(to, to_priority));
+        if let Some(state) = idle.checked_sub(1) {
+            self.push(self.idle_since, Happened::IdleBegin(u32::from(state)));
+        }
+        self.idle_since = at;
+        if own {
+            self.own(words[2..5].try_into().unwrap_or_default(), arg, &to);
+        }
+        let preempted = flags & F_PREEMPTED != 0;
+        self.push(at, Happened::Switch { from, to, preempted });
+    }
+
+    /// What came before the measuring thread got the processor.
+    fn own(&mut self, [woken, due, stopped]: [u64; 3], moved_from: u32, to: &Task) {
+        if stopped != 0 {
+            self.push(stopped, Happened::Stopped);
+        }
+        if due != 0 {
+            self.push(due, Happened::Due);
+            // It wakes the thread at once.
+            self.push(woken, Happened::Expired);
+        }
+        if woken != 0 {
+            self.push(woken, Happened::Woken(to.clone()));
+            if let Some(cpu) = moved_from.checked_sub(1) {
+                self.push(woken, Happened::Migrated(cpu));
+            }
+        }
+    }
+
+    fn push(&mut self, at_ns: Ns, happened: Happened) {
+        self.events.push(KernelEvent { at_ns, happened });
+    }
+
+    fn task(&mut self, pid: Tid, priority: i32) -> Task {
+        if pid == self.measuring.pid {
+            return Task { tid: self.measuring.tid, name: self.measuring.name.clone(), priority };
+        }
+        let name = self.names.entry(pid).or_insert_with(|| (self.name_of)(pid).unwrap_or_default());
+        Task { tid: pid, name: name.clone(), priority }
+    }
+}
+
+fn named(names: &[&str], number: u32, what: &str) -> String {
+    names.get(number as usize).map_or_else(|| format!("{what} {number}"), ToString::to_string)
+}
+
+/// The lower and the upper half.
+fn halves(word: u64) -> [u32; 2] {
+    [word as u32, (word >> 32) as u32]
+}
+
+/// Text that the kernel ended with a zero, or cut.
+fn text(words: &[u64]) -> String {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let len = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..len]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(at: Ns, kind: u8, arg: u32, words: [u64; 5]) -> Record {
+        Record { at, kind, flags: 0, idle: 0, arg, words }
+    }
+
+    /// An interrupt of a driver.
+    fn irq(began: Ns, ended: Ns, text: &str) -> Record {
+        let [first, second] = name(text);
+        record(ended, K_IRQ, 24, [began, 0, first, second, 0])
+    }
+
+    fn name(text: &str) -> [u64; 2] {
+        let mut bytes = [0; 16];
+        bytes[..text.len()].copy_from_slice(text.as_bytes());
+        [0, 8].map(|at| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap()))
+    }
+
+    fn switch(at: Ns, from: u64, to: u64, to_name: &str) -> Record {
+        let [first, second] = name(to_name);
+        record(at, K_SWITCH, 0, [from | to << 32, 120 | 19 << 32, first, second, 0])
+    }
+
+    /// A switch to the measuring thread.
+    fn own(at: Ns, from: u64, woken: Ns, due: Ns, stopped: Ns) -> Record {
+        Record {
+            flags: F_OWN,
+            words: [from | 1007 << 32, 120 | 19 << 32, woken, due, stopped],
+            ..record(at, K_SWITCH, 0, [0; 5])
+        }
+    }
+
+    fn decoded(records: &[Record]) -> Vec<(Ns, Happened)> {
+        let measuring = Measuring { tid: 7, pid: 1007, name: "wake".into() };
+        let name_of = |pid| (pid == 50).then(|| "known".to_owned());
+        let events = events(records, &measuring, 100, name_of);
+        events.into_iter().map(|event| (event.at_ns, event.happened)).collect()
+    }
+
+    fn task(tid: Tid, name: &str, priority: i32) -> Task {
+        Task { tid, name: name.into(), priority }
+    }
+
+    /// The tasks of switches.
+    fn switched(records: &[Record]) -> Vec<(Task, Task)> {
+        let tasks = |(_, happened)| match happened {
+            Happened::Switch { from, to, .. } => Some((from, to)),
+            _ => None,
+        };
+        decoded(records).into_iter().filter_map(tasks).collect()
+    }
+
+    #[test]
+    fn who_leaves_has_the_name_that_they_came_with_or_that_the_system_knows() {
+        let records =
+            [switch(110, 50, 60, "abcdefghijklmnop"), own(120, 60, 0, 0, 0), switch(130, 1007, 9, "")];
+        let tasks = switched(&records);
+        assert_eq!(tasks[0], (task(50, "known", 120), task(60, "abcdefghijklmnop", 19)));
+        assert_eq!(tasks[1], (task(60, "abcdefghijklmnop", 120), task(7, "wake", 19)));
+        assert_eq!(tasks[2], (task(7, "wake", 120), task(9, "", 19)));
+    }
+
+    #[test]
+    fn the_switch_to_the_measuring_thread_tells_what_led_to_it() {
+        let moved = Record { arg: 4, ..own(160, 0, 150, 130, 0) };
+        let told = decoded(&[switch(105, 50, 0, ""), Record { idle: 3, ..moved }]);
+        let before = [
+            (5, Happened::IdleBegin(2)),
+            (30, Happened::Due),
+            (50, Happened::Expired),
+            (50, Happened::Woken(task(7, "wake", 19))),
+            (50, Happened::Migrated(3)),
+        ];
+        assert_eq!(told[1..6], before);
+        let told = decoded(&[own(160, 50, 150, 0, 120)]);
+        assert_eq!(told[..2], [(20, Happened::Stopped), (50, Happened::Woken(task(7, "wake", 19)))]);
+    }
+
+    #[test]
+    fn interrupts_have_names_or_at_least_numbers() {
+        let of = |kind, arg| record(110, kind, arg, [105, 0, 0, 0, 0]);
+        let records = [
+            irq(101, 110, "eth0"),
+            irq(102, 110, ""),
+            of(K_SOFTIRQ, 3),
+            of(K_SOFTIRQ, 11),
+            of(K_OTHER, 2),
+            of(99, 0),
+        ];
+        let names = ["eth0", "interrupt 24", "net_rx", "softirq 11", "call_function_single"];
+        let name = |(_, happened)| match happened {
+            Happened::IrqBegin(name) | Happened::SoftirqBegin(name) | Happened::OtherBegin(name) => {
+                Some(name)
+            }
+            _ => None,
+        };
+        let told: Vec<_> = decoded(&records).into_iter().filter_map(name).collect();
+        assert_eq!(told, names);
+        let timer = [(1, Happened::TimerBegin), (10, Happened::TimerEnd)];
+        assert_eq!(decoded(&[irq(101, 110, "arch_timer")]), timer);
+    }
+
+    #[test]
+    fn interrupts_within_others_stand_where_they_began() {
+        let softirq = record(150, K_SOFTIRQ, 1, [110, 0, 0, 0, 0]);
+        let nmi = record(125, K_NMI, 0, [121, 0, 0, 0, 0]);
+        let expected = [
+            (10, Happened::SoftirqBegin("timer".into())),
+            (20, Happened::TimerBegin),
+            (21, Happened::OtherBegin("NMI".into())),
+            (25, Happened::OtherEnd),
+            (30, Happened::TimerEnd),
+            (50, Happened::SoftirqEnd),
+        ];
+        assert_eq!(decoded(&[nmi, record(130, K_TIMER, 0, [120, 0, 0, 0, 0]), softirq]), expected);
+    }
+}

@@ -1,0 +1,310 @@
+//! This end of what `wake.bpf.c` writes (`wire.h`): copies the part of a ring that somebody needs while it is written on.
+//!
+//! Nothing is taken out and nobody waits. A record says its place in the order first and last, so one that was overwritten
+//! while it was copied is known and left out. What the records say is `decode.rs`'s business.
+
+use model::{Ns, Tid};
+use std::ops::Deref;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::fence;
+
+/// Words of `struct record`, `struct cpu`, `struct stack`.
+const RECORD_WORDS: usize = 8;
+const CPU_WORDS: usize = 16;
+const STACK_WORDS: usize = 64;
+/// Of `struct cpu`.
+const WRITTEN: usize = 0;
+const STACKS_WRITTEN: usize = 5;
+const LATE_NS: usize = 8;
+const RING_AND_TID: usize = 9;
+const PID: usize = 10;
+/// Of `struct stack`, before its frames.
+const STACK_HEAD: usize = 4;
+/// Stacks that are kept for each ring (`STACKS`).
+const STACKS: usize = 64;
+
+pub(super) const K_SWITCH: u8 = 1;
+
+/// How many records each of this many rings has, a power of two: 2 MiB for each of up to 32, 64 MiB in all for more, but never less
+/// than 256 KiB each. A busy processor makes 400 records a millisecond, so 2 MiB are 80 ms of it.
+pub(super) fn records_per_ring(rings: usize) -> u32 {
+    let fair = 64 * 1024 * 1024 / (RECORD_WORDS * 8) / rings.max(1);
+    1 << u32::try_from(fair).unwrap_or(u32::MAX).clamp(4 * 1024, 32 * 1024).ilog2()
+}
+
+/// Words of the kernel's arrays `cpus`, `records` and `stacks`; entries of the last.
+pub(super) fn words(cpus: u32, rings: usize, per_ring: u32) -> (usize, usize, usize) {
+    (cpus as usize * CPU_WORDS, rings * per_ring as usize * RECORD_WORDS, rings * STACKS * STACK_WORDS)
+}
+
+/// Entries of the array `stacks`.
+pub(super) fn stacks(rings: usize) -> u32 {
+    (rings * STACKS) as u32
+}
+
+/// All rings, this end.
+pub(super) struct Rings<W> {
+    pub(super) cpus: W,
+    pub(super) records: W,
+    pub(super) stacks: W,
+    pub(super) per_ring: u32,
+}
+
+/// A record as it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Record {
+    pub(super) at: Ns,
+    pub(super) kind: u8,
+    pub(super) flags: u8,
+    pub(super) idle: u16,
+    pub(super) arg: u32,
+    /// What depends on the kind.
+    pub(super) words: [u64; 5],
+}
+
+/// A part of a ring.
+#[derive(Debug, Default)]
+pub(super) struct Part {
+    /// By time.
+    pub(super) records: Vec<Record>,
+    /// The ring had gone round over older ones that were wanted.
+    pub(super) cut: bool,
+    /// Records that were overwritten while they were copied.
+    pub(super) torn: u64,
+}
+
+/// A stack as it was taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stack {
+    pub(super) at: Ns,
+    /// Innermost first.
+    pub(super) frames: Vec<u64>,
+}
+
+impl<W: Deref<Target = [AtomicU64]>> Rings<W> {
+    /// From now on this processor writes this ring.
+    pub(super) fn write_to(&self, ring: usize, cpu: u32) {
+        self.cpu(cpu, RING_AND_TID).store(ring as u64 + 1, Relaxed);
+    }
+
+    /// This is the processor's measuring thread. `numbered`: as the kernel numbers it, or it finds that out by itself.
+    pub(super) fn watch(&self, ring: usize, cpu: u32, tid: Tid, numbered: bool) {
+        self.cpu(cpu, PID).store(if numbered { u64::from(tid) } else { 0 }, Relaxed);
+        self.cpu(cpu, RING_AND_TID).store((ring as u64 + 1) | (u64::from(tid) << 32), Relaxed);
+    }
+
+    /// What the kernel numbers the measuring thread; 0 where that is not known yet.
+    pub(super) fn pid(&self, cpu: u32) -> Tid {
+        self.cpu(cpu, PID).load(Relaxed) as Tid
+    }
+
+    /// From which lateness on the processor takes stacks.
+    pub(super) fn late_from(&self, cpu: u32, late_ns: Ns) {
+        self.cpu(cpu, LATE_NS).store(late_ns, Relaxed);
+    }
+
+    fn cpu(&self, cpu: u32, word: usize) -> &AtomicU64 {
+        &self.cpus[cpu as usize * CPU_WORDS + word]
+    }
+
+    /// The records from `from` up to, and with, `until`; before them those since the last switch before `from`.
+    pub(super) fn part(&self, ring: usize, cpu: u32, from: Ns, until: Ns) -> Part {
+        let per_ring = u64::from(self.per_ring);
+        let written = self.cpu(cpu, WRITTEN).load(Acquire);
+        let oldest = written.saturating_sub(per_ring);
+        let mut part = Part { cut: oldest > 0, ..Part::default() };
+        for place in (oldest..written).rev() {
+            let index = ring * self.per_ring as usize + (place % per_ring) as usize;
+            let words = &self.records[index * RECORD_WORDS..(index + 1) * RECORD_WORDS];
+            let Some([_, at, kind, words @ ..]) = whole::<RECORD_WORDS>(words, place + 1) else {
+                // At the newer end it is one that is being written, and later than what is wanted.
+                part.torn += u64::from(!part.records.is_empty());
+                continue;
+            };
+            let record = Record {
+                at,
+                kind: kind as u8,
+                flags: (kind >> 8) as u8,
+                idle: (kind >> 16) as u16,
+                arg: (kind >> 32) as u32,
+                words,
+            };
+            if at <= until {
+                part.records.push(record);
+            }
+            if at < from && record.kind == K_SWITCH {
+                part.cut = false;
+                break;
+            }
+        }
+        part.records.reverse();
+        // An interrupt's record may stand before that of what it interrupted.
+        part.records.sort_by_key(|record| record.at);
+        part
+    }
+
+    /// The stacks from `from` up to, and with, `until`.
+    pub(super) fn stacks(&self, ring: usize, cpu: u32, from: Ns, until: Ns) -> Vec<Stack> {
+        let written = self.cpu(cpu, STACKS_WRITTEN).load(Acquire);
+        let mut stacks = Vec::new();
+        for place in written.saturating_sub(STACKS as u64)..written {
+            let index = ring * STACKS + (place % STACKS as u64) as usize;
+            let words = &self.stacks[index * STACK_WORDS..(index + 1) * STACK_WORDS];
+            let Some(copy) = whole::<STACK_WORDS>(words, place + 1) else { continue };
+            let (at, frames) = (copy[1], (copy[2] / 8) as usize);
+            if (from..=until).contains(&at) {
+                let frames = copy[STACK_HEAD..].iter().take(frames).copied().collect();
+                stacks.push(Stack { at, frames });
+            }
+        }
+        stacks
+    }
+}
+
+/// A copy of something that has its place in the order in front, if it was whole all the while.
+fn whole<const WORDS: usize>(words: &[AtomicU64], seq: u64) -> Option<[u64; WORDS]> {
+    let mut copy = [0; WORDS];
+    copy[0] = words[0].load(Acquire);
+    if copy[0] != seq {
+        return None;
+    }
+    for (copied, word) in copy.iter_mut().zip(words).skip(1) {
+        *copied = word.load(Relaxed);
+    }
+    // The copying is done before this is looked at once more.
+    fence(Acquire);
+    (words[0].load(Relaxed) == seq).then_some(copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::Ordering::SeqCst;
+
+    const PER_RING: u32 = 64;
+    const K_OTHER: u8 = 3;
+
+    /// The kernel's end: two processors, of which the second has the only ring.
+    struct Written {
+        cpus: Vec<AtomicU64>,
+        records: Vec<AtomicU64>,
+        stacks: Vec<AtomicU64>,
+    }
+
+    impl Written {
+        fn new() -> Self {
+            let (cpus, records, stacks) = words(2, 1, PER_RING);
+            let zeros = |count| (0..count).map(|_| AtomicU64::new(0)).collect();
+            Self { cpus: zeros(cpus), records: zeros(records), stacks: zeros(stacks) }
+        }
+
+        fn reader(&self) -> Rings<&[AtomicU64]> {
+            Rings { cpus: &self.cpus, records: &self.records, stacks: &self.stacks, per_ring: PER_RING }
+        }
+
+        fn take(&self) -> (&[AtomicU64], u64) {
+            let place = self.cpus[CPU_WORDS + WRITTEN].fetch_add(1, SeqCst);
+            let at = (place % u64::from(PER_RING)) as usize * RECORD_WORDS;
+            let words = &self.records[at..at + RECORD_WORDS];
+            words[0].store(0, SeqCst);
+            (words, place + 1)
+        }
+
+        fn write(&self, at: Ns, kind: u8) {
+            let (words, seq) = self.take();
+            words[1].store(at, SeqCst);
+            words[2].store(u64::from(kind), SeqCst);
+            (3..8).for_each(|word| words[word].store(at, SeqCst));
+            words[0].store(seq, SeqCst);
+        }
+    }
+
+    fn times(part: &Part) -> Vec<Ns> {
+        part.records.iter().map(|record| record.at).collect()
+    }
+
+    #[test]
+    fn a_part_begins_with_the_last_switch_before_it() {
+        let written = Written::new();
+        for (at, kind) in
+            [(5, K_SWITCH), (10, K_SWITCH), (12, K_OTHER), (20, K_SWITCH), (30, K_OTHER), (40, K_OTHER)]
+        {
+            written.write(at, kind);
+        }
+        let part = written.reader().part(0, 1, 15, 30);
+        assert_eq!((times(&part), part.cut, part.torn), (vec![10, 12, 20, 30], false, 0));
+    }
+
+    #[test]
+    fn a_ring_that_has_gone_round_says_so_and_one_that_has_not_is_whole() {
+        let written = Written::new();
+        written.write(10, K_OTHER);
+        assert!(!written.reader().part(0, 1, 0, 100).cut);
+        (11..90).for_each(|at| written.write(at, K_OTHER));
+        let part = written.reader().part(0, 1, 0, 100);
+        assert_eq!((part.records.len(), part.records[0].at, part.cut), (PER_RING as usize, 26, true));
+        written.write(90, K_SWITCH);
+        assert!(!written.reader().part(0, 1, 91, 100).cut);
+    }
+
+    #[test]
+    fn what_an_interrupt_wrote_within_another_record_goes_by_its_time() {
+        let written = Written::new();
+        written.write(10, K_SWITCH);
+        written.write(22, K_OTHER);
+        written.write(20, K_OTHER);
+        assert_eq!(times(&written.reader().part(0, 1, 15, 30)), [10, 20, 22]);
+    }
+
+    #[test]
+    fn a_record_that_is_not_whole_is_left_out_and_counted_unless_it_is_the_newest() {
+        let written = Written::new();
+        written.write(10, K_SWITCH);
+        written.take();
+        let part = written.reader().part(0, 1, 15, 30);
+        assert_eq!((times(&part), part.torn), (vec![10], 0));
+        written.write(20, K_OTHER);
+        let part = written.reader().part(0, 1, 15, 30);
+        assert_eq!((times(&part), part.torn), (vec![10, 20], 1));
+    }
+
+    #[test]
+    fn no_record_is_ever_made_of_two() {
+        let (written, done) = (Written::new(), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                (1..200_000).for_each(|at| written.write(at, K_OTHER));
+                done.store(true, SeqCst);
+            });
+            let mut seen = 0;
+            while !done.load(SeqCst) || seen == 0 {
+                let part = written.reader().part(0, 1, 1, Ns::MAX);
+                assert!(part.records.iter().all(|record| record.words == [record.at; 5]), "{part:?}");
+                assert!(part.records.is_sorted_by(|a, b| a.at < b.at));
+                seen += part.records.len();
+            }
+        });
+    }
+
+    #[test]
+    fn stacks_are_found_by_their_time() {
+        let written = Written::new();
+        for (place, at) in [(0, 10), (1, 20), (2, 30)] {
+            let words = &written.stacks[place * STACK_WORDS..];
+            [place as u64 + 1, at, 16, 0, at + 1, at + 2]
+                .iter()
+                .zip(words)
+                .for_each(|(word, to)| to.store(*word, SeqCst));
+        }
+        written.cpus[CPU_WORDS + STACKS_WRITTEN].store(3, SeqCst);
+        assert_eq!(written.reader().stacks(0, 1, 15, 25), [Stack { at: 20, frames: vec![21, 22] }]);
+    }
+
+    #[test]
+    fn rings_of_all_processors_together_stay_small() {
+        let sizes = [0, 1, 32, 33, 128, 4096].map(records_per_ring);
+        assert_eq!(sizes, [32768, 32768, 32768, 16384, 8192, 4096]);
+    }
+}

@@ -1,0 +1,61 @@
+use super::*;
+use std::thread;
+use std::time::Duration;
+
+fn record(at: Ns) -> Record {
+    Record { at, kind: 0, flags: 0, idle: 0, arg: 0, words: [0; 5] }
+}
+
+#[test]
+fn what_is_lost_is_said() {
+    let part = |records, cut, torn| Part { records: (0..records).map(record).collect(), cut, torn };
+    assert_eq!(lost(&part(5, false, 0)), None);
+    let all = lost(&part(RECORDS_MAX as u64 + 3, true, 2)).unwrap();
+    for said in ["gone round", "3 events in the middle", "2 events were overwritten"] {
+        assert!(all.contains(said), "{all}");
+    }
+}
+
+#[test]
+fn of_too_many_events_the_first_and_the_last_are_kept() {
+    let kept = bounded((0..RECORDS_MAX as u64 + 100).map(record).collect());
+    assert_eq!((kept.len(), kept[0].at, kept[RECORDS_MAX - 1].at), (RECORDS_MAX, 0, RECORDS_MAX as u64 + 99));
+    assert!(kept.is_sorted_by_key(|record| record.at));
+    assert_eq!(bounded(vec![record(1)]).len(), 1);
+}
+
+/// This thread as the measuring one. Needs root and BPF.
+#[test]
+fn a_threads_own_sleeps_are_seen_and_the_latest_are_kept() {
+    let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+    // It may be on any processor; all are measured, and which one it is on is asked of the events.
+    let cpus = host::cpus(host::here());
+    for _ in 0..20 {
+        let mut spikes = Spikes::open(&cpus, None).unwrap();
+        let cpu = rustix::thread::sched_getcpu() as u32;
+        spikes.begin(monotonic_ns(), &[(cpu, tid)]);
+        for _ in 0..KEPT + 4 {
+            let before = monotonic_ns();
+            thread::sleep(Duration::from_millis(1));
+            spikes.late(cpu, before, monotonic_ns());
+            spikes.look();
+        }
+        spikes.late(cpu + 1_000, 0, Ns::MAX);
+        let moved = rustix::thread::sched_getcpu() as u32 != cpu;
+        let seen = spikes.finish();
+        assert_eq!(seen.len(), KEPT);
+        assert!(seen.is_sorted_by_key(|seen| std::cmp::Reverse(seen.awake_ns - seen.expected_ns)));
+        let whole = seen.iter().all(|seen| {
+            let woken =
+                |event: &KernelEvent| matches!(&event.happened, Happened::Woken(task) if task.tid == tid);
+            let comes =
+                |event: &KernelEvent| matches!(&event.happened, Happened::Switch { to, .. } if to.tid == tid);
+            let expired = seen.events.iter().any(|event| event.happened == Happened::Expired);
+            expired && seen.events.iter().any(woken) && seen.events.iter().any(comes)
+        });
+        if whole && !moved {
+            return;
+        }
+    }
+    panic!("in none of 20 tries were all wake-ups of this thread seen");
+}

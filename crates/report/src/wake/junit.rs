@@ -1,0 +1,200 @@
+//! Verdicts as JUnit XML, which test systems of all kinds read: a suite for each case, a test for each processor.
+//!
+//! There is no standard; what is written is what the schema of the Jenkins xUnit plugin accepts. Undecided is an `error`: neither met nor
+//! missed, and no reason to go on as if it were met.
+
+use crate::units::{counted, duration};
+use crate::wake::words;
+use model::wake::Wakeups;
+use model::wake::sheet::Sheet;
+use model::wake::verdict::{Answer, OfProcessor, Verdict};
+use model::{Ns, Seen};
+use std::fmt::Write;
+
+/// The name of the tests of a plain result.
+const ALL: &str = "wake";
+
+/// Of one result.
+pub fn junit(wakeups: &Wakeups) -> String {
+    document(&[(ALL.to_owned(), Some(wakeups))])
+}
+
+/// Of a sheet: cases that were not measured are skipped.
+pub fn sheet_junit(sheet: &Sheet) -> String {
+    let cases = sheet.cases.iter().enumerate();
+    document(&cases.map(|(at, case)| (case.name.clone(), sheet.results.get(at))).collect::<Vec<_>>())
+}
+
+fn document(cases: &[(String, Option<&Wakeups>)]) -> String {
+    let mut text =
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"dwell wake\">\n".to_owned();
+    for (name, wakeups) in cases {
+        suite(&mut text, name, *wakeups);
+    }
+    text.push_str("</testsuites>\n");
+    text
+}
+
+fn suite(text: &mut String, name: &str, wakeups: Option<&Wakeups>) {
+    let tests = match wakeups {
+        None => vec![Test::plain("all processors", Outcome::Skipped("it was not measured".to_owned()))],
+        Some(wakeups) => tests(wakeups),
+    };
+    let count = |kind: fn(&Outcome) -> bool| tests.iter().filter(|test| kind(&test.outcome)).count();
+    let failures = count(|outcome| matches!(outcome, Outcome::Failure(_)));
+    let errors = count(|outcome| matches!(outcome, Outcome::Error(_)));
+    let skipped = count(|outcome| matches!(outcome, Outcome::Skipped(_)));
+    let took = seconds(wakeups.map_or(0, |wakeups| wakeups.took_ns));
+    let name = escaped(name);
+    // Writing to a string cannot fail.
+    let _ = write!(
+        text,
+        "  <testsuite name=\"{name}\" tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\" time=\"{took}\"",
+        tests.len()
+    );
+    if let Some(wakeups) = wakeups {
+        let host = escaped(&wakeups.host.name);
+        let _ = write!(text, " hostname=\"{host}\" timestamp=\"{}\"", escaped(&wakeups.started_at));
+    }
+    text.push_str(">\n");
+    if let Some(wakeups) = wakeups {
+        properties(text, wakeups);
+    }
+    for test in tests {
+        let _ = write!(
+            text,
+            "    <testcase classname=\"dwell.{name}\" name=\"{}\" time=\"{took}\"",
+            escaped(&test.name)
+        );
+        let (element, kind, message) = match &test.outcome {
+            Outcome::Pass => {
+                let _ = writeln!(text, "><system-out>{}</system-out></testcase>", escaped(&test.figures));
+                continue;
+            }
+            Outcome::Failure(message) => ("failure", " type=\"missed\"", message),
+            Outcome::Error(message) => ("error", " type=\"undecided\"", message),
+            Outcome::Skipped(message) => ("skipped", "", message),
+        };
+        let _ = writeln!(
+            text,
+            "><{element}{kind} message=\"{}\"/><system-out>{}</system-out></testcase>",
+            escaped(message),
+            escaped(&test.figures)
+        );
+    }
+    text.push_str("  </testsuite>\n");
+}
+
+fn properties(text: &mut String, wakeups: &Wakeups) {
+    let asked = &wakeups.settings.asked;
+    let mut properties = vec![
+        ("kernel", wakeups.host.kernel.clone()),
+        ("policy", words::policy(asked.policy)),
+        ("interval", duration(asked.interval_ns)),
+    ];
+    if let Seen::Value(verdict) = &wakeups.verdict {
+        properties.push(("limit", duration(verdict.limit_ns)));
+        properties.push(("verdict", verdict.why.clone()));
+    }
+    properties.extend(wakeups.limits.iter().map(|limit| ("limit of the measurement", limit.clone())));
+    text.push_str("    <properties>\n");
+    for (name, value) in properties {
+        let _ = writeln!(text, "      <property name=\"{name}\" value=\"{}\"/>", escaped(&value));
+    }
+    text.push_str("    </properties>\n");
+}
+
+struct Test {
+    name: String,
+    figures: String,
+    outcome: Outcome,
+}
+
+enum Outcome {
+    Pass,
+    Failure(String),
+    Error(String),
+    Skipped(String),
+}
+
+impl Test {
+    fn plain(name: &str, outcome: Outcome) -> Self {
+        Self { name: name.to_owned(), figures: String::new(), outcome }
+    }
+}
+
+fn tests(wakeups: &Wakeups) -> Vec<Test> {
+    let verdict = match &wakeups.verdict {
+        Seen::Value(verdict) => verdict,
+        Seen::Absent => {
+            return vec![Test::plain(
+                "all processors",
+                Outcome::Skipped("no deadline was asked for".to_owned()),
+            )];
+        }
+        Seen::Unseen(why) => return vec![Test::plain("all processors", Outcome::Error(why.clone()))],
+    };
+    let mut tests: Vec<Test> = verdict.of_processor.iter().map(|one| of_processor(one, verdict)).collect();
+    // What is said of all together only: a maximum that is to be expected, or that it was cut short.
+    let worst = verdict.of_processor.iter().all(|one| one.answer == Answer::Pass);
+    if tests.is_empty() || (worst && verdict.answer != Answer::Pass) {
+        let outcome = match verdict.answer {
+            Answer::Pass => Outcome::Pass,
+            Answer::Fail => Outcome::Failure(verdict.why.clone()),
+            Answer::Undecided => Outcome::Error(verdict.why.clone()),
+        };
+        tests.push(Test::plain("all processors", outcome));
+    }
+    tests
+}
+
+fn of_processor(one: &OfProcessor, verdict: &Verdict) -> Test {
+    let limit = duration(verdict.limit_ns);
+    let max = one.max_ns.value().map_or_else(|| "none seen".to_owned(), |ns| duration(*ns));
+    let wake_ups = counted(one.cycles, "wake-up");
+    let rarer = duration(one.one_in_ns);
+    let outcome = match one.answer {
+        Answer::Pass => Outcome::Pass,
+        Answer::Fail => {
+            Outcome::Failure(format!("{} of {wake_ups} later than {limit}, the latest by {max}", one.beyond))
+        }
+        Answer::Undecided => {
+            let asked = duration(verdict.deadline.one_in_ns);
+            Outcome::Error(format!(
+                "none of {wake_ups} was later than {limit}, which shows only that fewer than one in {rarer} is; less than one in {asked} is asked for"
+            ))
+        }
+    };
+    Test {
+        name: one.cpu.map_or_else(|| "all processors".to_owned(), |cpu| format!("processor {cpu}")),
+        figures: format!("{wake_ups}, the latest by {max}; fewer than one in {rarer} later than {limit}"),
+        outcome,
+    }
+}
+
+fn seconds(ns: Ns) -> String {
+    format!("{:.3}", ns as f64 / 1e9)
+}
+
+/// Text as XML has it within quotes and outside. What XML 1.0 cannot have at all, and what a terminal would obey, is replaced.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&apos;"),
+            '\n' => escaped.push_str("&#10;"),
+            '\u{fffe}' | '\u{ffff}' | '\u{feff}' => escaped.push('\u{fffd}'),
+            // They turn the direction of what follows, or cannot be seen.
+            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                escaped.push('\u{fffd}')
+            }
+            char if char.is_control() => escaped.push('\u{fffd}'),
+            char => escaped.push(char),
+        }
+    }
+    escaped
+}
