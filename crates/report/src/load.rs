@@ -38,7 +38,9 @@ pub fn terminal(run: &LoadRun, look: Look) -> String {
     }
     if done.mismatches_total > 0 {
         let found = units::counted(done.mismatches_total, "mismatch").replace("mismatchs", "mismatches");
-        lines.push(Line::new(look).add(Ink::Warn, &format!("  {found}: what was given was not what came back")));
+        lines.push(
+            Line::new(look).add(Ink::Warn, &format!("  {found}: what was given was not what came back")),
+        );
         for mismatch in done.mismatches.iter().take(MISMATCHES) {
             lines.push(Line::new(look).add(
                 Ink::Warn,

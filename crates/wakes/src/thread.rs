@@ -6,9 +6,7 @@ use crate::state::State;
 use crate::timer::{self, Times};
 use model::Ns;
 use model::wake::{Asked, Mode, Policy};
-use rustix::thread::{
-    CpuSet, current_timer_slack, gettid, sched_setaffinity, set_current_timer_slack,
-};
+use rustix::thread::{CpuSet, current_timer_slack, gettid, sched_setaffinity, set_current_timer_slack};
 use std::io;
 use std::num::NonZeroU64;
 use sys::clock::{monotonic_ns, thread_cpu_ns};

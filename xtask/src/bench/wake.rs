@@ -74,7 +74,8 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     }
     let dwell = install(options.dwell.as_deref())?.join("dwell");
     let before = load();
-    let head = ["load", "figure", "cyclictest", "dwell", "dwell - cyclictest", "cyclictest twice", "goal", ""];
+    let head =
+        ["load", "figure", "cyclictest", "dwell", "dwell - cyclictest", "cyclictest twice", "goal", ""];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for (name, spec) in CASES.iter().filter(|(name, _)| options.cases.contains(name)) {
         let mut rounds = Vec::new();
@@ -118,7 +119,9 @@ fn options(arguments: &[&str]) -> Result<Options> {
             "--markdown" => options.markdown = true,
             "--spikes" => options.spikes = true,
             "--rounds" => options.rounds = value("a number")?.parse().context("--rounds wants a number")?,
-            "--seconds" => options.seconds = value("a number")?.parse().context("--seconds wants a number")?,
+            "--seconds" => {
+                options.seconds = value("a number")?.parse().context("--seconds wants a number")?
+            }
             "--cpu" => options.cpu = value("a processor")?.parse().context("--cpu wants a number")?,
             "--dwell" => options.dwell = Some(value("the path of a binary")?.into()),
             _ => match CASES.iter().find(|(name, _)| *name == word) {
@@ -142,7 +145,8 @@ struct Busy(Child);
 
 impl Busy {
     fn start(dwell: &Path, spec: &str, length: Duration) -> Result<Self> {
-        let mut command = shell_program(dwell, &["load", "--quiet", "--for", &format!("{}s", length.as_secs()), spec]);
+        let mut command =
+            shell_program(dwell, &["load", "--quiet", "--for", &format!("{}s", length.as_secs()), spec]);
         command.stdout(Stdio::null()).stderr(Stdio::inherit());
         let busy = Self(command.spawn().context("cannot start dwell load")?);
         // Hundreds of processes to start, and memory to fill.
@@ -189,7 +193,8 @@ fn cyclictest_said(said: &str, cpu_per_cycle_ns: f64) -> Result<Run> {
     }
     let summary = |name: &str| {
         let line = said.lines().find_map(|line| line.strip_prefix(name));
-        line.and_then(|line| line.trim().parse::<f64>().ok()).with_context(|| format!("cyclictest says no {name:?}"))
+        line.and_then(|line| line.trim().parse::<f64>().ok())
+            .with_context(|| format!("cyclictest says no {name:?}"))
     };
     let max_ns = summary("# Max Latencies:")? * 1e3;
     let beyond = summary("# Histogram Overflows:")?;
@@ -206,10 +211,12 @@ fn of_dwell(dwell: &Path, options: &Options) -> Result<Run> {
     if !options.spikes {
         command.arg("--no-spikes");
     }
-    let (said, cpu_per_cycle_ns) = watched(&mut command, options.seconds, |_, _, name| name.starts_with("wake/"))?;
+    let (said, cpu_per_cycle_ns) =
+        watched(&mut command, options.seconds, |_, _, name| name.starts_with("wake/"))?;
     let said: Value = serde_json::from_str(&said).context("dwell's JSON cannot be read")?;
     let bin = |bin: &Value| Some((bin[0].as_f64()?, bin[1].as_f64()?, bin[2].as_f64()?));
-    let bins: Option<Vec<Bin>> = said["all"]["histogram"].as_array().and_then(|bins| bins.iter().map(bin).collect());
+    let bins: Option<Vec<Bin>> =
+        said["all"]["histogram"].as_array().and_then(|bins| bins.iter().map(bin).collect());
     Ok(Run {
         bins: bins.context("dwell's histogram cannot be read")?,
         max_ns: said["all"]["max_ns"].as_f64().context("dwell says no maximum")?,
@@ -218,7 +225,11 @@ fn of_dwell(dwell: &Path, options: &Options) -> Result<Run> {
 }
 
 /// Runs it, and asks the kernel meanwhile what its measuring thread costs; gives its output and ns of processor time a cycle.
-fn watched(command: &mut Command, seconds: u64, measures: fn(u32, u32, &str) -> bool) -> Result<(String, f64)> {
+fn watched(
+    command: &mut Command,
+    seconds: u64,
+    measures: fn(u32, u32, &str) -> bool,
+) -> Result<(String, f64)> {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().context("cannot be started")?;
     let pid = child.id();
     // Its start is not what is asked for, nor its end.
