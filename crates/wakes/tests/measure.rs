@@ -173,7 +173,7 @@ fn a_hog_is_a_gap_of_its_length() {
         let measured = measured(&asked).unwrap();
         hog.join().unwrap();
         let thread = &measured.threads[0];
-        assert!(thread.cycles > 100_000 && thread.missed == 0, "{thread:?}");
+        assert!(thread.cycles > 10_000 && thread.missed == 0, "{thread:?}");
         // The floor is what a reading takes.
         assert!(thread.min_ns > 0 && thread.min_ns < 2_000, "{}", thread.min_ns);
         // Steal and others' turns are gaps of their own.
