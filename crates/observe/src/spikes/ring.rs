@@ -293,7 +293,10 @@ mod tests {
         let written = Written::new();
         for (place, at) in [(0, 10), (1, 20), (2, 30)] {
             let words = &written.stacks[place * STACK_WORDS..];
-            [place as u64 + 1, at, 16, 0, at + 1, at + 2].iter().zip(words).for_each(|(word, to)| to.store(*word, SeqCst));
+            [place as u64 + 1, at, 16, 0, at + 1, at + 2]
+                .iter()
+                .zip(words)
+                .for_each(|(word, to)| to.store(*word, SeqCst));
         }
         written.cpus[CPU_WORDS + STACKS_WRITTEN].store(3, SeqCst);
         assert_eq!(written.reader().stacks(0, 1, 15, 25), [Stack { at: 20, frames: vec![21, 22] }]);

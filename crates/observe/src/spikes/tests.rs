@@ -46,8 +46,10 @@ fn a_threads_own_sleeps_are_seen_and_the_latest_are_kept() {
         assert_eq!(seen.len(), KEPT);
         assert!(seen.is_sorted_by_key(|seen| std::cmp::Reverse(seen.awake_ns - seen.expected_ns)));
         let whole = seen.iter().all(|seen| {
-            let woken = |event: &KernelEvent| matches!(&event.happened, Happened::Woken(task) if task.tid == tid);
-            let comes = |event: &KernelEvent| matches!(&event.happened, Happened::Switch { to, .. } if to.tid == tid);
+            let woken =
+                |event: &KernelEvent| matches!(&event.happened, Happened::Woken(task) if task.tid == tid);
+            let comes =
+                |event: &KernelEvent| matches!(&event.happened, Happened::Switch { to, .. } if to.tid == tid);
             let expired = seen.events.iter().any(|event| event.happened == Happened::Expired);
             expired && seen.events.iter().any(woken) && seen.events.iter().any(comes)
         });
