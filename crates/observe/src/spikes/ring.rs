@@ -91,7 +91,7 @@ impl<W: Deref<Target = [AtomicU64]>> Rings<W> {
     /// This is the processor's measuring thread. `numbered`: as the kernel numbers it, or it finds that out by itself.
     pub(super) fn watch(&self, ring: usize, cpu: u32, tid: Tid, numbered: bool) {
         self.cpu(cpu, PID).store(if numbered { u64::from(tid) } else { 0 }, Relaxed);
-        self.cpu(cpu, RING_AND_TID).store(ring as u64 + 1 | u64::from(tid) << 32, Relaxed);
+        self.cpu(cpu, RING_AND_TID).store((ring as u64 + 1) | (u64::from(tid) << 32), Relaxed);
     }
 
     /// What the kernel numbers the measuring thread; 0 where that is not known yet.
