@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::{env, fs};
 
-
 #[expect(clippy::print_stderr, reason = "a build script speaks to whoever builds")]
 fn main() {
     println!("cargo:rerun-if-env-changed=DWELL_BPF");

@@ -37,7 +37,8 @@ pub fn terminal(run: &LoadRun, look: Look) -> String {
         lines.push(Line::new(look).add(Ink::Warn, "  ended early"));
     }
     if done.mismatches_total > 0 {
-        let found = units::counted(done.mismatches_total, "mismatch").replace("mismatchs", "mismatches");
+        let plural = if done.mismatches_total == 1 { "" } else { "es" };
+        let found = format!("{} mismatch{plural}", units::count(done.mismatches_total));
         lines.push(
             Line::new(look).add(Ink::Warn, &format!("  {found}: what was given was not what came back")),
         );
@@ -57,4 +58,68 @@ pub fn terminal(run: &LoadRun, look: Look) -> String {
     }
     lines.extend(done.limits.iter().map(|limit| Line::new(look).add(Ink::Dim, &format!("  {limit}"))));
     lines.into_iter().flat_map(|line| line.wrap(4)).map(|line| line.render() + "\n").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Seen;
+    use model::recording::Host;
+    use model::wake::load::{Load, LoadDone, Mismatch};
+
+    fn run(mismatches: u64) -> LoadRun {
+        let mismatch = Mismatch { at: 0x1000, expected: 0xff, actual: 0xfe, cpu: 3 };
+        LoadRun {
+            schema: "dwell.load/1".into(),
+            host: Host {
+                name: "board".into(),
+                kernel: "6.1".into(),
+                arch: "aarch64".into(),
+                cpus: 4,
+                memory_bytes: 1 << 30,
+                virtualisation: Seen::Absent,
+            },
+            started_at: "2026-03-01T12:00:00Z".into(),
+            result: LoadDone {
+                load: Load::Disk { threads: 2, bytes: 1 << 24, dir: Some("/x\u{1b}[31m".into()) },
+                ran_ns: 2_000_000_000,
+                done: 1 << 30,
+                unit: "bytes".into(),
+                cpu_ns: 500_000_000,
+                mismatches: vec![mismatch; mismatches.min(16) as usize],
+                mismatches_total: mismatches,
+                limits: vec!["it is slow".into()],
+            },
+            interrupted: false,
+        }
+    }
+
+    #[test]
+    fn the_page_has_rate_amount_and_limits_and_nothing_a_terminal_would_obey() {
+        let page = terminal(&run(0), Look { width: 100, colour: false, unicode: false });
+        for part in
+            ["disk: ", "\\x1b", "512 MiB/s", "1.00 GiB in 2.00 s", "500 ms of processor time", "it is slow"]
+        {
+            assert!(page.contains(part), "{part:?} is not in\n{page}");
+        }
+        assert!(!page.contains('\x1b') && !page.contains("mismatch"), "{page}");
+    }
+
+    #[test]
+    fn mismatches_are_counted_and_the_first_shown() {
+        let page = terminal(&run(7), Look { width: 100, colour: false, unicode: true });
+        assert!(page.contains("7 mismatches"), "{page}");
+        assert_eq!(
+            page.matches("at 0x1000: 0x00000000000000fe instead of 0x00000000000000ff, 1 bit wrong").count(),
+            5
+        );
+        assert!(terminal(&run(1), Look { width: 100, colour: false, unicode: true }).contains("1 mismatch:"));
+    }
+
+    #[test]
+    fn the_json_can_be_read_back_and_looked_at() {
+        let json = json(&run(2));
+        assert_eq!(serde_json::from_str::<LoadRun>(&json).unwrap(), run(2));
+        assert!(!json.contains('\x1b'));
+    }
 }

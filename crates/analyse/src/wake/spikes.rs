@@ -165,7 +165,11 @@ impl<'a> Walk<'a> {
             (Phase::Running(_) | Phase::Blocked, _) => (Cause::Unexplained, None),
             (Phase::Woken { passed_over, moved }, current) => match current {
                 Some(task) if task.tid != 0 => {
-                    let cause = if passed_over || !self.may_preempt(task) { Cause::Task } else { Cause::PreemptionOff };
+                    let cause = if passed_over || !self.may_preempt(task) {
+                        Cause::Task
+                    } else {
+                        Cause::PreemptionOff
+                    };
                     (cause, Some(task.name.clone()))
                 }
                 _ if moved => (Cause::Migration, None),
@@ -174,9 +178,13 @@ impl<'a> Walk<'a> {
                 Some(_) => (Cause::Switching, None),
                 None => (Cause::Unexplained, None),
             },
-            (_, Some(task)) if task.tid == 0 => (Cause::IdleExit, self.idle_state.map(|state| self.name(state))),
+            (_, Some(task)) if task.tid == 0 => {
+                (Cause::IdleExit, self.idle_state.map(|state| self.name(state)))
+            }
             (_, Some(task)) => (Cause::InterruptsOff, Some(task.name.clone())),
-            (_, None) if self.idle_state.is_some() => (Cause::IdleExit, self.idle_state.map(|state| self.name(state))),
+            (_, None) if self.idle_state.is_some() => {
+                (Cause::IdleExit, self.idle_state.map(|state| self.name(state)))
+            }
             (_, None) => (Cause::Unexplained, None),
         }
     }
@@ -277,7 +285,8 @@ fn priority(seen: &SpikeSeen) -> Option<i32> {
 /// Time that the hypervisor gave to others is in parts in which nothing happened here: the longest one.
 fn steal(shares: &mut Vec<Share>, stolen_ns: Ns) {
     let quiet = |share: &&mut Share| {
-        matches!(share.cause, Cause::IdleExit | Cause::InterruptsOff | Cause::Unexplained) && share.ns >= STEAL_NS_MIN
+        matches!(share.cause, Cause::IdleExit | Cause::InterruptsOff | Cause::Unexplained)
+            && share.ns >= STEAL_NS_MIN
     };
     let Some(share) = shares.iter_mut().filter(quiet).max_by_key(|share| share.ns) else { return };
     let ns = share.ns.min(stolen_ns);

@@ -2,6 +2,7 @@
 
 use super::load::load;
 use super::{Colour, FormArgs, duration_ns};
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use model::wake::load::Load;
 use model::wake::{Mode, Policy, Sleeper};
@@ -63,7 +64,9 @@ pub(crate) struct WakeArgs {
     /// Measure under one load after the other: idle, sched with messages of 128 bytes, and memory of 256 MiB with 2, 4 and 8
     /// threads, the last beside disks and the network; or the cases in FILE: `{"name": "mine", "cases": [{"name": "idle"},
     /// {"name": "busy", "loads": ["sched:groups=4", "disk"]}]}`. Each case is kept when it is done
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "", conflicts_with = "load")]
+    // A path's own parser refuses the empty one.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "", conflicts_with = "load",
+        value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) sheet: Option<PathBuf>,
 
     /// Go on with a sheet that was ended (by Ctrl-C, a signal, a reboot), with its settings, on the same host. A case that had
@@ -211,10 +214,7 @@ fn share(text: &str) -> Result<f64, String> {
         Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
         None => text.parse(),
     };
-    share
-        .ok()
-        .filter(|share| (0.0..1.0).contains(share))
-        .ok_or_else(|| "not a part of one: try 20%".to_owned())
+    share.ok().filter(|share| (0.0..1.0).contains(share)).ok_or_else(|| "not a part of one: try 20%".to_owned())
 }
 
 /// `fifo:80`, `rr`, `other:50us`, `deadline:100us/1ms`.
@@ -227,13 +227,12 @@ fn policy(text: &str) -> Result<Policy, String> {
         "rr" => Policy::Rr(priority()?),
         "other" => Policy::Other(rest.map_or(Ok(1), duration_ns)?),
         "deadline" => {
-            let times: Result<Vec<u64>, String> =
-                rest.unwrap_or_default().split('/').map(duration_ns).collect();
+            let times: Result<Vec<u64>, String> = rest.unwrap_or_default().split('/').map(duration_ns).collect();
             match times?[..] {
-                [runtime_ns, period_ns] => Policy::Deadline { runtime_ns, deadline_ns: period_ns, period_ns },
-                [runtime_ns, deadline_ns, period_ns] => {
-                    Policy::Deadline { runtime_ns, deadline_ns, period_ns }
+                [runtime_ns, period_ns] => {
+                    Policy::Deadline { runtime_ns, deadline_ns: period_ns, period_ns }
                 }
+                [runtime_ns, deadline_ns, period_ns] => Policy::Deadline { runtime_ns, deadline_ns, period_ns },
                 _ => return Err(WRONG.to_owned()),
             }
         }
@@ -276,10 +275,7 @@ mod tests {
 
     #[test]
     fn rates_are_intervals() {
-        assert_eq!(
-            [rate("8kHz"), rate("1000"), rate("0.5Hz")],
-            [Ok(125_000), Ok(1_000_000), Ok(2_000_000_000)]
-        );
+        assert_eq!([rate("8kHz"), rate("1000"), rate("0.5Hz")], [Ok(125_000), Ok(1_000_000), Ok(2_000_000_000)]);
         for wrong in ["", "0", "-1", "kHz", "5MW", "inf", "1e30"] {
             assert!(rate(wrong).is_err(), "{wrong:?}");
         }
@@ -289,12 +285,8 @@ mod tests {
     #[test]
     fn policies_have_their_parameters() {
         assert_eq!([policy("fifo"), policy("rr:7")], [Ok(Policy::Fifo(80)), Ok(Policy::Rr(7))]);
-        assert_eq!(
-            [policy("other"), policy("other:50us")],
-            [Ok(Policy::Other(1)), Ok(Policy::Other(50_000))]
-        );
-        let deadline =
-            |deadline_ns| Policy::Deadline { runtime_ns: 100_000, deadline_ns, period_ns: 1_000_000 };
+        assert_eq!([policy("other"), policy("other:50us")], [Ok(Policy::Other(1)), Ok(Policy::Other(50_000))]);
+        let deadline = |deadline_ns| Policy::Deadline { runtime_ns: 100_000, deadline_ns, period_ns: 1_000_000 };
         assert_eq!(policy("deadline:100us/1ms"), Ok(deadline(1_000_000)));
         assert_eq!(policy("deadline:100us/500us/1ms"), Ok(deadline(500_000)));
         for wrong in ["", "batch", "fifo:", "fifo:-1", "fifo:x", "deadline", "deadline:1ms", "other:0"] {
@@ -310,5 +302,12 @@ mod tests {
             assert!(share(wrong).is_err(), "{wrong:?}");
         }
         assert!(refused(&["--margin", "20%"]));
+    }
+
+    #[test]
+    fn a_sheet_needs_no_file() {
+        assert_eq!(parsed(&["--sheet", "--for", "1m"]).sheet, Some(PathBuf::new()));
+        assert_eq!(parsed(&["--sheet", "mine"]).sheet, Some(PathBuf::from("mine")));
+        assert_eq!(parsed(&[]).sheet, None);
     }
 }

@@ -41,7 +41,8 @@ pub(super) fn events(
     begun: Ns,
     name_of: impl Fn(Tid) -> Option<String>,
 ) -> Vec<KernelEvent> {
-    let mut decoder = Decoder { measuring, names: FxHashMap::default(), name_of, idle_since: begun, events: Vec::new() };
+    let mut decoder =
+        Decoder { measuring, names: FxHashMap::default(), name_of, idle_since: begun, events: Vec::new() };
     records.iter().for_each(|record| decoder.record(record));
     let mut events = decoder.events;
     for event in &mut events {
@@ -177,7 +178,11 @@ mod tests {
 
     /// A switch to the measuring thread.
     fn own(at: Ns, from: u64, woken: Ns, due: Ns, stopped: Ns) -> Record {
-        Record { flags: F_OWN, words: [from | 1007 << 32, 120 | 19 << 32, woken, due, stopped], ..record(at, K_SWITCH, 0, [0; 5]) }
+        Record {
+            flags: F_OWN,
+            words: [from | 1007 << 32, 120 | 19 << 32, woken, due, stopped],
+            ..record(at, K_SWITCH, 0, [0; 5])
+        }
     }
 
     fn decoded(records: &[Record]) -> Vec<(Ns, Happened)> {
@@ -202,7 +207,8 @@ mod tests {
 
     #[test]
     fn who_leaves_has_the_name_that_they_came_with_or_that_the_system_knows() {
-        let records = [switch(110, 50, 60, "abcdefghijklmnop"), own(120, 60, 0, 0, 0), switch(130, 1007, 9, "")];
+        let records =
+            [switch(110, 50, 60, "abcdefghijklmnop"), own(120, 60, 0, 0, 0), switch(130, 1007, 9, "")];
         let tasks = switched(&records);
         assert_eq!(tasks[0], (task(50, "known", 120), task(60, "abcdefghijklmnop", 19)));
         assert_eq!(tasks[1], (task(60, "abcdefghijklmnop", 120), task(7, "wake", 19)));
@@ -228,11 +234,19 @@ mod tests {
     #[test]
     fn interrupts_have_names_or_at_least_numbers() {
         let of = |kind, arg| record(110, kind, arg, [105, 0, 0, 0, 0]);
-        let records =
-            [irq(101, 110, "eth0"), irq(102, 110, ""), of(K_SOFTIRQ, 3), of(K_SOFTIRQ, 11), of(K_OTHER, 2), of(99, 0)];
+        let records = [
+            irq(101, 110, "eth0"),
+            irq(102, 110, ""),
+            of(K_SOFTIRQ, 3),
+            of(K_SOFTIRQ, 11),
+            of(K_OTHER, 2),
+            of(99, 0),
+        ];
         let names = ["eth0", "interrupt 24", "net_rx", "softirq 11", "call_function_single"];
         let name = |(_, happened)| match happened {
-            Happened::IrqBegin(name) | Happened::SoftirqBegin(name) | Happened::OtherBegin(name) => Some(name),
+            Happened::IrqBegin(name) | Happened::SoftirqBegin(name) | Happened::OtherBegin(name) => {
+                Some(name)
+            }
             _ => None,
         };
         let told: Vec<_> = decoded(&records).into_iter().filter_map(name).collect();

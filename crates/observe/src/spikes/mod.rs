@@ -20,8 +20,8 @@ use decode::Measuring;
 use model::wake::spike::{Happened, KernelEvent, SpikeSeen};
 use model::{Ns, Seen, Tid};
 use ring::{Part, Record, Rings};
-use steal::Steal;
 use std::fs;
+use steal::Steal;
 use sys::clock::monotonic_ns;
 use sys::shared::Words;
 
@@ -159,7 +159,8 @@ impl Spikes {
     pub fn begin(&mut self, begun_ns: Ns, threads: &[(u32, Tid)]) {
         let numbered = access::pid_namespace() == 0;
         self.begun_ns = begun_ns;
-        self.measuring = self.cpus.iter().map(|_| Measuring { tid: 0, pid: 0, name: String::new() }).collect();
+        self.measuring =
+            self.cpus.iter().map(|_| Measuring { tid: 0, pid: 0, name: String::new() }).collect();
         for (cpu, tid) in threads {
             let Some(ring) = self.ring(*cpu) else { continue };
             let name = comm(&format!("/proc/{tid}/comm")).unwrap_or_default();
@@ -212,14 +213,17 @@ impl Spikes {
 
     /// The latest wake-ups, latest first. All times are from the begin of the measurement.
     pub fn finish(mut self) -> Vec<SpikeSeen> {
-        let addresses: Vec<u64> = self.kept.iter().filter_map(|kept| kept.frames.as_ref()).flatten().copied().collect();
+        let addresses: Vec<u64> =
+            self.kept.iter().filter_map(|kept| kept.frames.as_ref()).flatten().copied().collect();
         let names = names::ask(&mut self.ebpf, &addresses);
         let mut names = names.map(Vec::into_iter);
         let begun_ns = self.begun_ns;
         let seen = |kept: Kept| {
             let stack = match (&kept.frames, &mut names) {
                 (None, _) => Seen::Absent,
-                (Some(_), None) => Seen::unseen("the kernel could not be asked for the names of its functions"),
+                (Some(_), None) => {
+                    Seen::unseen("the kernel could not be asked for the names of its functions")
+                }
                 (Some(frames), Some(names)) => stack::named(frames, names.by_ref().take(frames.len())),
             };
             let mut events = decode::events(&kept.records, &kept.measuring, begun_ns, name_of);
@@ -243,10 +247,12 @@ impl Spikes {
 
 /// Attaches all of what tells of something, or nothing: a begin without an end would be worse. Says what cannot be had.
 fn limit(ebpf: &mut Ebpf, btf: &Btf, what: &str, names: &[&'static str]) -> Option<String> {
-    let (links, refused): (Vec<_>, Vec<_>) = bpf::attach(ebpf, names, btf).into_iter().partition(Result::is_ok);
+    let (links, refused): (Vec<_>, Vec<_>) =
+        bpf::attach(ebpf, names, btf).into_iter().partition(Result::is_ok);
     let why = refused.into_iter().find_map(Result::err)?;
     for (name, link) in links.into_iter().flatten() {
-        let program: Option<&mut BtfTracePoint> = ebpf.program_mut(name).and_then(|program| program.try_into().ok());
+        let program: Option<&mut BtfTracePoint> =
+            ebpf.program_mut(name).and_then(|program| program.try_into().ok());
         // One that stays tells of begins alone, which end with the next switch at the latest.
         let _ = program.map(|program| program.detach(link));
     }

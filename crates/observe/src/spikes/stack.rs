@@ -5,7 +5,8 @@ use model::{Ns, Seen};
 
 /// Functions between what was interrupted and the instrument: the interrupt's way in, by how their names begin.
 /// arch/x86/include/asm/idtentry.h, arch/arm64/kernel/entry-common.c.
-const ENTRIES: [&str; 6] = ["asm_sysvec_", "asm_common_interrupt", "el1h_64_irq", "el0t_64_irq", "el1_interrupt", "el0_interrupt"];
+const ENTRIES: [&str; 6] =
+    ["asm_sysvec_", "asm_common_interrupt", "el1h_64_irq", "el0t_64_irq", "el1_interrupt", "el0_interrupt"];
 
 /// The instrument itself.
 const INSTRUMENT: [&str; 5] = ["bpf_prog_", "bpf_trace_run", "__bpf_trace_", "__traceiter_", "bpf_get_stack"];
@@ -44,7 +45,8 @@ mod tests {
 
     #[test]
     fn the_instrument_and_the_interrupt_are_left_out() {
-        let interrupted = ["bpf_prog_12_sched_waking", "bpf_trace_run1", "try_to_wake_up", "hrtimer_interrupt"];
+        let interrupted =
+            ["bpf_prog_12_sched_waking", "bpf_trace_run1", "try_to_wake_up", "hrtimer_interrupt"];
         let interrupted = [&interrupted[..], &["asm_sysvec_apic_timer_interrupt", "copy_page", ""]].concat();
         assert_eq!(of(&interrupted), Seen::Value(vec!["copy_page".into(), "0x6".into()]));
         let gave_up = ["bpf_prog_34_sched_switch", "__traceiter_sched_switch", "__schedule", "schedule"];

@@ -39,7 +39,9 @@ impl Steal {
     }
 
     fn read(&mut self, now: Ns) {
-        let Some(len) = self.file.as_ref().and_then(|file| file.read_at(&mut self.text, 0).ok()) else { return };
+        let Some(len) = self.file.as_ref().and_then(|file| file.read_at(&mut self.text, 0).ok()) else {
+            return;
+        };
         self.readings.push_back((now, parse(&self.text[..len])));
         if self.readings.len() > READINGS {
             self.readings.pop_front();

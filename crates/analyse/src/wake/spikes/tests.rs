@@ -1,3 +1,5 @@
+//! Each cause from events made by hand, and what holds for whatever events there are.
+
 use super::*;
 use Happened::*;
 use model::wake::environment::{CpuSettings, IdleState};
@@ -66,7 +68,8 @@ fn environment() -> Environment {
 /// Should have been awake at 1,000 and was at `awake_ns`.
 fn of(awake_ns: Ns, events: Vec<(Ns, Happened)>) -> Spike {
     let events = events.into_iter().map(|(at_ns, happened)| KernelEvent { at_ns, happened }).collect();
-    let seen = SpikeSeen { cpu: 1, tid: OWN, expected_ns: 1_000, awake_ns, events, stack: Seen::Absent, lost: None };
+    let seen =
+        SpikeSeen { cpu: 1, tid: OWN, expected_ns: 1_000, awake_ns, events, stack: Seen::Absent, lost: None };
     let spike = spike(&seen, &environment());
     assert_eq!(spike.shares.iter().map(|share| share.ns).sum::<Ns>(), spike.ns);
     spike
@@ -100,7 +103,10 @@ fn a_timer_that_is_late_on_an_idle_processor_is_the_idle_states() {
         (Cause::ReturnToUser, "", 50),
     ];
     assert_eq!(shares(&spike), expected);
-    assert_eq!((spike.cause, spike.who.as_deref(), spike.at_ns, spike.ns), (Cause::IdleExit, Some("C1"), 1_000, 200));
+    assert_eq!(
+        (spike.cause, spike.who.as_deref(), spike.at_ns, spike.ns),
+        (Cause::IdleExit, Some("C1"), 1_000, 200)
+    );
 }
 
 #[test]
@@ -160,7 +166,11 @@ fn interrupts_within_a_tasks_time_are_their_own_and_the_task_has_one_share() {
 /// What holds the processor when the thread is woken, its priority and the thread's own.
 fn held_by(holder: &Task, own_priority: i32) -> Cause {
     let own = || task(OWN, "wake", own_priority);
-    let events = vec![(500, switch(own(), holder.clone())), (1_000, Woken(own())), (1_900, switch(holder.clone(), own()))];
+    let events = vec![
+        (500, switch(own(), holder.clone())),
+        (1_000, Woken(own())),
+        (1_900, switch(holder.clone(), own())),
+    ];
     of(2_000, events).cause
 }
 
@@ -299,8 +309,11 @@ fn the_way_from_another_processor_is_migration() {
 #[test]
 fn steal_is_told_where_it_was_counted_and_the_part_is_long_enough_to_tell() {
     let events = |late_ns: Ns, stolen| {
-        let mut events =
-            vec![(500, switch(own(), idle())), (1_000 + late_ns, Woken(own())), (1_000 + late_ns, switch(idle(), own()))];
+        let mut events = vec![
+            (500, switch(own(), idle())),
+            (1_000 + late_ns, Woken(own())),
+            (1_000 + late_ns, switch(idle(), own())),
+        ];
         events.extend(stolen);
         events
     };
@@ -321,7 +334,8 @@ fn without_events_nothing_is_explained() {
     assert_eq!((spike.cause, spike.who), (Cause::Unexplained, None));
     assert_eq!(of(1_000, vec![]).shares, []);
     // A thread that reads the clock without pause has the processor all the while.
-    let spike = of(1_500, vec![(900, preempt(hog(), own())), (1_100, IrqBegin("eth0".into())), (1_200, IrqEnd)]);
+    let spike =
+        of(1_500, vec![(900, preempt(hog(), own())), (1_100, IrqBegin("eth0".into())), (1_200, IrqEnd)]);
     assert_eq!(shares(&spike), [(Cause::Unexplained, "", 400), (Cause::Interrupt, "eth0", 100)]);
 }
 
@@ -332,7 +346,11 @@ fn any_task() -> impl Strategy<Value = Task> {
 
 fn any_happened() -> impl Strategy<Value = Happened> {
     prop_oneof![
-        (any_task(), any_task(), any::<bool>()).prop_map(|(from, to, preempted)| Switch { from, to, preempted }),
+        (any_task(), any_task(), any::<bool>()).prop_map(|(from, to, preempted)| Switch {
+            from,
+            to,
+            preempted
+        }),
         any_task().prop_map(Woken),
         (0..3_u32).prop_map(|irq| IrqBegin(irq.to_string())),
         Just(IrqEnd),
