@@ -143,7 +143,10 @@ fn a_sheet_ended_by_a_signal_shows_what_there_is_and_says_how_to_go_on() {
     let output = child.wait_with_output().unwrap();
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{error}");
-    assert!(error.contains("of 3 cases were measured to their end; to go on: dwell wake --resume"), "{error}");
+    assert!(
+        error.contains("of 3 cases were measured to their end; to go on: dwell wake --resume"),
+        "{error}"
+    );
     let shown = read(&place.dir.join("result"));
     assert!((1..=3).contains(&shown["results"].as_array().unwrap().len()));
     // Of a case that was ended nothing is kept.
@@ -158,7 +161,10 @@ fn another_host_other_settings_and_bad_sheets_are_refused_before_anything_is_mea
     for (content, said) in [
         ("tea", "is no sheet: it is not JSON"),
         (r#"{"name": "x", "cases": []}"#, "0 cases"),
-        ("{\"name\": \"x\", \"cases\": [{\"name\": \"a\", \"loads\": [\"\\u001b[31m\"]}]}", "there is no load"),
+        (
+            "{\"name\": \"x\", \"cases\": [{\"name\": \"a\", \"loads\": [\"\\u001b[31m\"]}]}",
+            "there is no load",
+        ),
         (r#"{"name": "x", "cases": [{"name": "a", "loads": ["disk:dir=/no/such"]}]}"#, "/no/such"),
     ] {
         fs::write(&sheet, content).unwrap();

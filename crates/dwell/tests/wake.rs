@@ -124,7 +124,11 @@ fn what_is_impossible_is_refused_before_anything_is_measured() {
             if args.contains(&"--for") { args.to_vec() } else { [&["--for", "1h"], args].concat() };
         let output = wake(&all).output().unwrap();
         let said = text(&output.stderr);
-        assert!(output.status.code() == Some(125) && said.contains(why), "{args:?} {}: {said}", output.status);
+        assert!(
+            output.status.code() == Some(125) && said.contains(why),
+            "{args:?} {}: {said}",
+            output.status
+        );
         assert!(output.stdout.is_empty(), "{args:?}");
     }
 }
@@ -148,10 +152,8 @@ fn what_is_said_is_what_the_schema_says() {
         let output = run(args);
         assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
         let said = json(&output);
-        let errors: Vec<String> = validator
-            .iter_errors(&said)
-            .map(|error| format!("{}: {error}", error.instance_path()))
-            .collect();
+        let errors: Vec<String> =
+            validator.iter_errors(&said).map(|error| format!("{}: {error}", error.instance_path())).collect();
         assert!(errors.is_empty(), "{args:?}: {errors:#?}");
         assert!(ns(&said["all"]["cycles"]) > 0, "{args:?}: {said:#}");
     }
@@ -171,7 +173,10 @@ fn what_is_in_force_is_what_other_tools_see() {
     if in_force["policy"]["rr"] == 17 {
         assert!(policy.contains("SCHED_RR") && policy.contains("priority: 17"), "{policy}");
     } else {
-        assert!(policy.contains("SCHED_OTHER") && in_force["refused"].to_string().contains("try:"), "{in_force}");
+        assert!(
+            policy.contains("SCHED_OTHER") && in_force["refused"].to_string().contains("try:"),
+            "{in_force}"
+        );
     }
 }
 

@@ -163,7 +163,7 @@ fn a_stop_is_told_from_lateness() {
     assert!(stopped_ns > 150 * MS && stopped_ns * 100 > spike.ns * 95, "{spike:#?}");
 }
 
-/// Whoever else wants the processor takes turns with the planted ones.
+/// Whoever else wants the processor takes turns with the planted ones, which have more weight.
 #[test]
 fn another_task_of_the_fair_class_is_named() {
     let busy = |spike: &Spike| share_ns(spike, Cause::Task, Some("wakes-busy"));

@@ -69,7 +69,10 @@ fn enough_room(dir: &Path, bytes: u64) -> io::Result<Vec<String>> {
     }
     let kind = statfs(dir).map_err(|error| cannot(error.into()))?.f_type;
     let in_memory = IN_MEMORY.contains(&(kind as i64 & 0xffff_ffff));
-    Ok(in_memory.then(|| format!("{} is in memory: there is no disk below it", dir.display())).into_iter().collect())
+    Ok(in_memory
+        .then(|| format!("{} is in memory: there is no disk below it", dir.display()))
+        .into_iter()
+        .collect())
 }
 
 /// A file without a name and whether it is written past the page cache; its room is taken from the filesystem at once, where it can be.

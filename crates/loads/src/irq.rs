@@ -35,7 +35,10 @@ pub(crate) fn run(threads: u32, rate_hz: u32, until: Until<'_>) -> io::Result<Ta
     let asked = f64::from(threads) * f64::from(rate_hz) * tally.ran_ns as f64 / 1e9;
     let part = tally.work.done as f64 / asked.max(1.0);
     if part < 0.99 && asked >= 100.0 {
-        tally.work.limits.push(format!("{:.0} % of the timers struck in time: the processors were busy", part * 100.0));
+        tally
+            .work
+            .limits
+            .push(format!("{:.0} % of the timers struck in time: the processors were busy", part * 100.0));
     }
     Ok(tally)
 }

@@ -67,11 +67,15 @@ fn patterns() -> Vec<Pattern> {
         vec![0; words as usize],
         (0..words).map(|at| if at % 2 == 0 { 0 } else { u64::MAX }).collect(),
         vec![0x5555_5555_5555_5555; words as usize],
-        (0..words).map(|at| if at % 2 == 0 { 0x5555_5555_5555_5555 } else { 0xaaaa_aaaa_aaaa_aaaa }).collect(),
+        (0..words)
+            .map(|at| if at % 2 == 0 { 0x5555_5555_5555_5555 } else { 0xaaaa_aaaa_aaaa_aaaa })
+            .collect(),
         (0..words).map(|_| random()).collect(),
     ];
     // A single bit that walks, once in each 8, 16, 32 or 64.
-    for (width, ones) in [(8, 0x0101_0101_0101_0101), (16, 0x0001_0001_0001_0001), (32, 0x1_0000_0001), (64, 1)] {
+    for (width, ones) in
+        [(8, 0x0101_0101_0101_0101), (16, 0x0001_0001_0001_0001), (32, 0x1_0000_0001), (64, 1)]
+    {
         plain.push((0..words).map(|at| ones << (at % width)).collect());
     }
     let opposite: Vec<Vec<u64>> =
@@ -102,7 +106,9 @@ impl<'a> Places<'a> {
         for (at, bytes) in memory.chunks_exact_mut(PAGE_BYTES).enumerate() {
             if at % 5 < VALID_OF_FIVE {
                 let pattern = valid.len() % patterns.len();
-                bytes.chunks_exact_mut(BLOCK_BYTES).for_each(|block| block.copy_from_slice(&patterns[pattern].block));
+                bytes
+                    .chunks_exact_mut(BLOCK_BYTES)
+                    .for_each(|block| block.copy_from_slice(&patterns[pattern].block));
                 valid.push(Valid { bytes, pattern });
             } else {
                 empty.push(bytes);
@@ -180,7 +186,9 @@ fn blame(blocks: &mut [&mut [u8]], pattern: &Pattern, seen: Sum, work: &mut Work
     let mut found = false;
     // The first is where it was read; what it was copied to is then wrong as well, and not reported again.
     let read = &blocks[0];
-    for (at, (word, right)) in read.as_chunks::<8>().0.iter().zip(pattern.block.as_chunks::<8>().0).enumerate() {
+    for (at, (word, right)) in
+        read.as_chunks::<8>().0.iter().zip(pattern.block.as_chunks::<8>().0).enumerate()
+    {
         if word != right {
             found = true;
             work.mismatch(Mismatch {

@@ -3,9 +3,9 @@
 use crate::team::{Stop, together};
 use crate::{Tally, Until, Work, while_doing};
 use model::wake::load::Mismatch;
+use rustix::thread::sched_getcpu;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use rustix::thread::sched_getcpu;
 
 /// One end of a connection.
 enum End {
@@ -71,7 +71,9 @@ fn answer(mut stream: TcpStream, message_bytes: usize, stop: &Stop) -> io::Resul
         match stream.read_exact(&mut message).and_then(|()| stream.write_all(&message)) {
             Ok(()) => {}
             // The other end is gone.
-            Err(error) if stop.asked() || error.kind() == ErrorKind::UnexpectedEof => return Ok(Work::default()),
+            Err(error) if stop.asked() || error.kind() == ErrorKind::UnexpectedEof => {
+                return Ok(Work::default());
+            }
             Err(error) => return Err(error),
         }
     }

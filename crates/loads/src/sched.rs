@@ -171,13 +171,14 @@ fn in_threads(topology: &Topology, shared: Counters, mut until: Until<'_>) -> io
     let shared = &all.0;
     let bytes = topology.message_bytes;
     let mut threads: Vec<JoinHandle<io::Result<()>>> = Vec::with_capacity(topology.workers());
-    let mut start = |work: Box<dyn FnOnce() -> io::Result<()> + Send>| {
-        let thread = Builder::new().name("load-sched".to_owned()).stack_size(STACK_BYTES).spawn(work);
-        threads.push(thread.map_err(|error| {
-            while_doing(&format!("cannot start {} threads", topology.workers()), &error)
-        })?);
-        Ok::<_, io::Error>(())
-    };
+    let mut start =
+        |work: Box<dyn FnOnce() -> io::Result<()> + Send>| {
+            let thread = Builder::new().name("load-sched".to_owned()).stack_size(STACK_BYTES).spawn(work);
+            threads.push(thread.map_err(|error| {
+                while_doing(&format!("cannot start {} threads", topology.workers()), &error)
+            })?);
+            Ok::<_, io::Error>(())
+        };
     let cpu_from_ns = process_cpu_ns();
     let mut started = Ok(());
     'groups: for group in 0..topology.groups as usize {
@@ -290,7 +291,9 @@ fn receive(
         while received < bytes {
             match read(end, &mut message[received..]) {
                 // All senders are gone; none stops within a message.
-                Ok(0) => return if received == 0 { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) },
+                Ok(0) => {
+                    return if received == 0 { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
+                }
                 Ok(count) => received += count,
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),

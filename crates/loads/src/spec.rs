@@ -61,7 +61,9 @@ pub fn spec(load: &Load) -> String {
             }
             text
         }
-        Load::Network { threads, message_bytes } => format!("network:threads={threads},message={message_bytes}"),
+        Load::Network { threads, message_bytes } => {
+            format!("network:threads={threads},message={message_bytes}")
+        }
         Load::Cpu { threads } => format!("cpu:threads={threads}"),
         Load::Irq { threads, rate_hz } => format!("irq:threads={threads},rate={rate_hz}"),
     }
@@ -127,9 +129,7 @@ fn default(name: &str, cpus: u32) -> Option<Load> {
             transport: Transport::default(),
             workers: Workers::default(),
         },
-        "memory" => {
-            Load::Memory { threads, bytes: (256 << 20).max(u64::from(threads) * BYTES_PER_THREAD) }
-        }
+        "memory" => Load::Memory { threads, bytes: (256 << 20).max(u64::from(threads) * BYTES_PER_THREAD) },
         "disk" => Load::Disk { threads: 1, bytes: 16 << 20, dir: None },
         "network" => Load::Network { threads: 1, message_bytes: 1000 },
         "cpu" => Load::Cpu { threads },

@@ -65,7 +65,10 @@ pub(crate) fn together<T: Send>(
                 Ok(Ok(work)) => total.add(work),
                 Ok(Err(error)) => {
                     failed += 1;
-                    total.add(Work { limits: vec![format!("a worker ended early: {error}")], ..Work::default() });
+                    total.add(Work {
+                        limits: vec![format!("a worker ended early: {error}")],
+                        ..Work::default()
+                    });
                 }
                 Err(_) => return Err(io::Error::other("a worker panicked")),
             }

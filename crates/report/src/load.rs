@@ -39,7 +39,9 @@ pub fn terminal(run: &LoadRun, look: Look) -> String {
     if done.mismatches_total > 0 {
         let plural = if done.mismatches_total == 1 { "" } else { "es" };
         let found = format!("{} mismatch{plural}", units::count(done.mismatches_total));
-        lines.push(Line::new(look).add(Ink::Warn, &format!("  {found}: what was given was not what came back")));
+        lines.push(
+            Line::new(look).add(Ink::Warn, &format!("  {found}: what was given was not what came back")),
+        );
         for mismatch in done.mismatches.iter().take(MISMATCHES) {
             lines.push(Line::new(look).add(
                 Ink::Warn,
@@ -95,7 +97,9 @@ mod tests {
     #[test]
     fn the_page_has_rate_amount_and_limits_and_nothing_a_terminal_would_obey() {
         let page = terminal(&run(0), Look { width: 100, colour: false, unicode: false });
-        for part in ["disk: ", "\\x1b", "512 MiB/s", "1.00 GiB in 2.00 s", "500 ms of processor time", "it is slow"] {
+        for part in
+            ["disk: ", "\\x1b", "512 MiB/s", "1.00 GiB in 2.00 s", "500 ms of processor time", "it is slow"]
+        {
             assert!(page.contains(part), "{part:?} is not in\n{page}");
         }
         assert!(!page.contains('\x1b') && !page.contains("mismatch"), "{page}");
@@ -105,7 +109,10 @@ mod tests {
     fn mismatches_are_counted_and_the_first_shown() {
         let page = terminal(&run(7), Look { width: 100, colour: false, unicode: true });
         assert!(page.contains("7 mismatches"), "{page}");
-        assert_eq!(page.matches("at 0x1000: 0x00000000000000fe instead of 0x00000000000000ff, 1 bit wrong").count(), 5);
+        assert_eq!(
+            page.matches("at 0x1000: 0x00000000000000fe instead of 0x00000000000000ff, 1 bit wrong").count(),
+            5
+        );
         assert!(terminal(&run(1), Look { width: 100, colour: false, unicode: true }).contains("1 mismatch:"));
     }
 

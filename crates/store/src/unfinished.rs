@@ -33,10 +33,14 @@ pub enum CannotGoOn {
         said: io::Error,
     },
     /// It is damaged, or something else.
-    #[error("{0:?} is no sheet that could go on\ntry: the file that dwell wake --sheet named when it was ended")]
+    #[error(
+        "{0:?} is no sheet that could go on\ntry: the file that dwell wake --sheet named when it was ended"
+    )]
     Other(PathBuf),
     /// It is of another host, or of this one as it was.
-    #[error("{path:?} was measured on another {what} ({was}; here it is {is}): one sheet has one host\ntry: a new sheet")]
+    #[error(
+        "{path:?} was measured on another {what} ({was}; here it is {is}): one sheet has one host\ntry: a new sheet"
+    )]
     Elsewhere {
         /// The file.
         path: PathBuf,
@@ -48,7 +52,9 @@ pub enum CannotGoOn {
         is: String,
     },
     /// Another version of dwell measured it.
-    #[error("{path:?} was begun by dwell {was}; this is {is}, which may measure in another way\ntry: a new sheet, or that version")]
+    #[error(
+        "{path:?} was begun by dwell {was}; this is {is}, which may measure in another way\ntry: a new sheet, or that version"
+    )]
     Version {
         /// The file.
         path: PathBuf,
@@ -82,8 +88,7 @@ pub fn keep(path: &Path, unfinished: &Unfinished) -> Result<(), NotKept> {
 /// # Errors
 /// Why it cannot go on.
 pub fn kept(path: &Path, host: &Host, recorder: &str) -> Result<Unfinished, CannotGoOn> {
-    let bytes =
-        fs::read(path).map_err(|said| CannotGoOn::Unreadable { path: path.to_owned(), said })?;
+    let bytes = fs::read(path).map_err(|said| CannotGoOn::Unreadable { path: path.to_owned(), said })?;
     let other = |_| CannotGoOn::Other(path.to_owned());
     let any: serde_json::Value = serde_json::from_slice(&bytes).map_err(other)?;
     if any["schema"] != SCHEMA_UNFINISHED {

@@ -74,7 +74,9 @@ mod tests {
         let before = locked_kb();
         match lock(&memory) {
             Ok(()) => assert!(locked_kb() >= before + 255, "{before} {}", locked_kb()),
-            Err(error) => assert!(matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOMEM)), "{error}"),
+            Err(error) => {
+                assert!(matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOMEM)), "{error}")
+            }
         }
         let stack = std::thread::spawn(|| prefault_stack(true)).join().unwrap();
         assert!(stack.is_ok() || locked_kb() < 64, "{stack:?}");

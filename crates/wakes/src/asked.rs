@@ -47,8 +47,7 @@ pub fn usable_cpus() -> Vec<u32> {
 
 /// The highest real-time priority that this process may ask for; 0: none. With CAP_SYS_NICE, all.
 pub fn rt_priority_max() -> u32 {
-    let may_all =
-        capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_NICE));
+    let may_all = capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_NICE));
     if may_all {
         return 99;
     }
@@ -91,7 +90,10 @@ pub fn sound(asked: &Asked, usable: &[u32], resolution_ns: Ns) -> Result<(), Ref
         ));
     }
     if asked.interval_ns > INTERVAL_NS_MAX {
-        return refuse(format!("the interval is too long\ntry: {} s or less", INTERVAL_NS_MAX / 1_000_000_000));
+        return refuse(format!(
+            "the interval is too long\ntry: {} s or less",
+            INTERVAL_NS_MAX / 1_000_000_000
+        ));
     }
     if asked.mode == Mode::Timer && asked.for_ns < asked.interval_ns {
         return refuse("it ends before the first wake-up\ntry: a longer --for than --interval".into());
@@ -184,17 +186,22 @@ mod tests {
         assert!(refused(|asked| asked.deadline = deadline(100, 0.2, 1.0)).contains("certain"));
         let kept = |runtime_ns, period_ns| Policy::Deadline { runtime_ns, deadline_ns: period_ns, period_ns };
         assert!(refused(|asked| asked.policy = kept(2_000_000, 1_000_000)).contains("runtime"));
-        assert!(refused(|asked| {
-            asked.policy = kept(10_000, 1_000_000);
-            asked.mode = Mode::Gap;
-        })
-        .contains("spin"));
+        assert!(
+            refused(|asked| {
+                asked.policy = kept(10_000, 1_000_000);
+                asked.mode = Mode::Gap;
+            })
+            .contains("spin")
+        );
     }
 
     #[test]
     fn this_process_may_use_a_processor() {
         let (allowed, usable) = (allowed_cpus(), usable_cpus());
-        assert!(!allowed.is_empty() && allowed.iter().all(|cpu| usable.contains(cpu)), "{allowed:?} {usable:?}");
+        assert!(
+            !allowed.is_empty() && allowed.iter().all(|cpu| usable.contains(cpu)),
+            "{allowed:?} {usable:?}"
+        );
         // Trying moved nobody.
         assert_eq!(allowed_cpus(), allowed);
         assert!(rt_priority_max() <= 99);

@@ -3,7 +3,7 @@
 use crate::asked::{Refused, allowed_cpus, raise_limits, sound, usable_cpus};
 use crate::latest::Latest;
 use crate::state::State;
-use crate::thread::{Prepared, prepare, measure as run};
+use crate::thread::{Prepared, measure as run, prepare};
 use crate::timer::Times;
 use crate::{Late, Listener, Progress};
 use model::Ns;
@@ -151,7 +151,8 @@ impl Seat {
             Policy::Other(slack_ns)
         });
         let set = Pid::from_raw(tid as i32).and_then(|tid| sched_getaffinity(Some(tid)).ok());
-        let on = |set: CpuSet| (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect();
+        let on =
+            |set: CpuSet| (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect();
         InForce { policy, cpus: set.map_or_else(Vec::new, on), locked_bytes: locked_bytes(), refused }
     }
 }
@@ -180,13 +181,9 @@ struct Start {
 
 impl Crew {
     fn prepare(asked: &Asked, latest: Latest) -> Result<Self, Refused> {
-        let start = Arc::new(Start { barrier: Barrier::new(asked.cpus.len() + 1), begun_ns: AtomicU64::new(0) });
-        let mut crew = Self {
-            seats: Vec::new(),
-            start,
-            latest,
-            median_ns: 0,
-        };
+        let start =
+            Arc::new(Start { barrier: Barrier::new(asked.cpus.len() + 1), begun_ns: AtomicU64::new(0) });
+        let mut crew = Self { seats: Vec::new(), start, latest, median_ns: 0 };
         for (at, cpu) in asked.cpus.iter().enumerate() {
             if let Err(error) = crew.seat(asked, at, *cpu) {
                 crew.dismiss(asked.cpus.len());
@@ -195,13 +192,13 @@ impl Crew {
         }
         let cost_ns = crew.seats.iter().filter_map(|seat| seat.prepared.wake_cost_ns).max().unwrap_or(0);
         // Half of a processor for the measuring alone leaves nothing to measure.
-        if 2 * cost_ns > asked.interval_ns {
+        if cost_ns > asked.interval_ns / 2 {
             crew.dismiss(asked.cpus.len());
             return Err(Refused::Asked(format!(
                 "a wake-up takes {} us of processor time here, too much for an interval of {} us\ntry: {} us or more",
                 cost_ns / 1_000,
                 asked.interval_ns / 1_000,
-                (4 * cost_ns).div_ceil(1_000)
+                cost_ns.saturating_mul(4).div_ceil(1_000)
             )));
         }
         Ok(crew)
@@ -255,7 +252,12 @@ impl Crew {
             Ok(()) => "only what the measuring threads write was locked".to_owned(),
             Err(_) => "all that the measuring threads write was touched before the start instead".to_owned(),
         };
-        (None, vec![format!("locking all memory was refused: {error}; {instead}; try: sudo, or ulimit -l unlimited")])
+        (
+            None,
+            vec![format!(
+                "locking all memory was refused: {error}; {instead}; try: sudo, or ulimit -l unlimited"
+            )],
+        )
     }
 
     /// Lets them measure; gives when they begin.

@@ -162,10 +162,8 @@ impl State {
             return None;
         }
         let place = &self.ring[(taken % RING as u64) as usize];
-        let late = LateOne {
-            expected_ns: place.expected_ns.load(Relaxed),
-            awake_ns: place.awake_ns.load(Relaxed),
-        };
+        let late =
+            LateOne { expected_ns: place.expected_ns.load(Relaxed), awake_ns: place.awake_ns.load(Relaxed) };
         self.taken.store(taken + 1, Release);
         Some(late)
     }

@@ -190,7 +190,9 @@ fn options(arguments: &[&str]) -> Result<Options> {
         match word {
             "--markdown" => options.markdown = true,
             "--rounds" => options.rounds = value("a number")?.parse().context("--rounds wants a number")?,
-            "--seconds" => options.seconds = value("a number")?.parse().context("--seconds wants a number")?,
+            "--seconds" => {
+                options.seconds = value("a number")?.parse().context("--seconds wants a number")?
+            }
             "--dwell" => options.dwell = Some(value("the path of a binary")?.into()),
             name if PAIRS_OF_LOADS.iter().any(|pair| pair.name == name) => options.only.push(name.to_owned()),
             _ => {
@@ -241,7 +243,8 @@ mod tests {
 
     #[test]
     fn what_rivals_say_is_read() {
-        let hackbench = "Running in process mode with 10 groups\nEach sender will pass 100 messages\nTime: 0.800\n";
+        let hackbench =
+            "Running in process mode with 10 groups\nEach sender will pass 100 messages\nTime: 0.800\n";
         assert!((hackbench_said(hackbench, 100).unwrap() - 500_000.0).abs() < 1.0);
         let copies = "2026/01/01-10:00:00(UTC) Stats: Memory Copy: 51312.00M at 10260.06MB/s\n";
         let expected = 10260.06 / 2.0 * 1_048_576.0;

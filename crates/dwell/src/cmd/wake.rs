@@ -138,8 +138,12 @@ fn cpus(cpus: &Cpus) -> anyhow::Result<Vec<u32>> {
         Cpus::All => Ok(wakes::allowed_cpus()),
         Cpus::Isolated => match observe::realtime::isolated() {
             Seen::Value(cpus) if !cpus.is_empty() => Ok(cpus),
-            Seen::Unseen(why) => bail!("the isolated processors are not known: {why}\ntry: --cpus with numbers"),
-            _ => bail!("no processor is isolated\ntry: isolcpus= on the kernel's command line, or --cpus with numbers"),
+            Seen::Unseen(why) => {
+                bail!("the isolated processors are not known: {why}\ntry: --cpus with numbers")
+            }
+            _ => bail!(
+                "no processor is isolated\ntry: isolcpus= on the kernel's command line, or --cpus with numbers"
+            ),
         },
     }
 }
@@ -282,7 +286,8 @@ impl Listener for Line {
         if self.shown {
             let left_ns = self.for_ns.saturating_sub(progress.elapsed_ns) + self.after_ns;
             let left = report::units::duration(left_ns.next_multiple_of(1_000_000_000));
-            let missed = if progress.missed > 0 { format!(", {} missed", progress.missed) } else { String::new() };
+            let missed =
+                if progress.missed > 0 { format!(", {} missed", progress.missed) } else { String::new() };
             let line = format!(
                 "{}{left} left: {} wake-ups, the latest by {:.1} us{missed}; Ctrl-C ends it",
                 self.before,

@@ -76,7 +76,8 @@ pub(super) fn name(number: u32, rest: &str) -> String {
     while from > 0 && words[from - 1].ends_with(',') {
         from -= 1;
     }
-    let wiring = ["edge", "level", "fasteoi"].iter().any(|kind| words[from].to_ascii_lowercase().ends_with(kind));
+    let wiring =
+        ["edge", "level", "fasteoi"].iter().any(|kind| words[from].to_ascii_lowercase().ends_with(kind));
     if wiring { format!("irq {number}") } else { words[from..].join(" ") }
 }
 
@@ -131,7 +132,10 @@ fn smis(proc: &Path, dev: &Path, cpus: &[u32]) -> BTreeMap<u32, Result<u64, Stri
     let vendor = vendor.and_then(|line| line.split_once(':')).map(|(_, vendor)| vendor.trim());
     let count = |cpu: u32| {
         if vendor != Some("GenuineIntel") {
-            return Err(format!("only Intel's processors count them, and this one is of {}", vendor.unwrap_or("another vendor")));
+            return Err(format!(
+                "only Intel's processors count them, and this one is of {}",
+                vendor.unwrap_or("another vendor")
+            ));
         }
         let path = dev.join(format!("cpu/{cpu}/msr"));
         let mut value = [0; 8];

@@ -106,7 +106,9 @@ fn untold(directory: &Path, chosen: Result<String, String>) -> String {
         (_, Err(error)) if error.kind() == ErrorKind::PermissionDenied => "try: sudo".to_owned(),
         _ => "try: sudo mount -t debugfs none /sys/kernel/debug".to_owned(),
     };
-    format!("this kernel can change its preemption and tells it in /sys/kernel/debug/sched/preempt alone; {remedy}")
+    format!(
+        "this kernel can change its preemption and tells it in /sys/kernel/debug/sched/preempt alone; {remedy}"
+    )
 }
 
 fn between(text: &str, from: char, to: char) -> Option<&str> {
@@ -212,7 +214,9 @@ fn cgroup_rt_runtime(proc: &Path, sys: &Path) -> Seen<i64> {
         [group, top].iter().find_map(|group| text(&group.join("cpu.rt_runtime_us")).ok())
     });
     match told {
-        Some(told) => told.parse().map_or_else(|_| Seen::unseen("cpu.rt_runtime_us has no number"), Seen::Value),
+        Some(told) => {
+            told.parse().map_or_else(|_| Seen::unseen("cpu.rt_runtime_us has no number"), Seen::Value)
+        }
         None => Seen::Absent,
     }
 }

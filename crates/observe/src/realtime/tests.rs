@@ -90,7 +90,8 @@ fn a_machine_set_up_for_real_time_says_so() {
     assert_eq!(settings.smt, Seen::Value(false));
     let cpu = &settings.cpus[0];
     assert_eq!(cpu.governor, Seen::Value("performance".into()));
-    let state = |name: &str, exit_latency_ns, disabled| IdleState { name: name.into(), exit_latency_ns, disabled };
+    let state =
+        |name: &str, exit_latency_ns, disabled| IdleState { name: name.into(), exit_latency_ns, disabled };
     assert_eq!(cpu.idle_states, Seen::Value(vec![state("POLL", 0, false), state("C6", 133_000, true)]));
     assert_eq!(cpu.interrupts, Seen::Value(vec!["eth0-TxRx-0".into(), "irq 31".into()]));
 }

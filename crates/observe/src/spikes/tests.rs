@@ -1,3 +1,5 @@
+//! What is said of missing events, and this thread itself as the measuring one.
+
 use super::*;
 use std::thread;
 use std::time::Duration;

@@ -47,7 +47,10 @@ pub(super) fn five() -> (String, Vec<Case>) {
 ///
 /// # Errors
 /// What is wrong with it, as a sentence without a full stop. It quotes the text, which is to be cleaned.
-pub(super) fn read(text: &str, load: &dyn Fn(&str) -> Result<Load, String>) -> Result<(String, Vec<Case>), String> {
+pub(super) fn read(
+    text: &str,
+    load: &dyn Fn(&str) -> Result<Load, String>,
+) -> Result<(String, Vec<Case>), String> {
     let sheet: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
     let sheet = sheet.as_object().ok_or("it is no object with \"name\" and \"cases\"")?;
     match sheet.get("schema").map(Value::as_str) {
@@ -65,7 +68,8 @@ pub(super) fn read(text: &str, load: &dyn Fn(&str) -> Result<Load, String>) -> R
     let mut read: Vec<Case> = Vec::new();
     for (at, case) in cases.iter().enumerate() {
         let which = format!("case {}", at + 1);
-        let case = case.as_object().ok_or_else(|| format!("{which} is no object with \"name\" and \"loads\""))?;
+        let case =
+            case.as_object().ok_or_else(|| format!("{which} is no object with \"name\" and \"loads\""))?;
         only(case, &["name", "loads"], &which)?;
         let name = named(case.get("name"), &which)?;
         if read.iter().any(|other| other.name == name) {
@@ -73,7 +77,9 @@ pub(super) fn read(text: &str, load: &dyn Fn(&str) -> Result<Load, String>) -> R
         }
         let loads = match case.get("loads") {
             None => &Vec::new(),
-            Some(loads) => loads.as_array().ok_or_else(|| format!("the loads of case {name:?} are no list"))?,
+            Some(loads) => {
+                loads.as_array().ok_or_else(|| format!("the loads of case {name:?} are no list"))?
+            }
         };
         let loads: Result<Vec<Load>, String> = loads.iter().map(|value| one_load(value, load)).collect();
         let loads = loads.map_err(|wrong| format!("case {name:?}: {wrong}"))?;
@@ -87,7 +93,8 @@ fn one_load(value: &Value, load: &dyn Fn(&str) -> Result<Load, String>) -> Resul
     if let Some(text) = value.as_str() {
         return load(text);
     }
-    let read: Load = serde_json::from_value(value.clone()).map_err(|error| format!("a load is wrong: {error}"))?;
+    let read: Load =
+        serde_json::from_value(value.clone()).map_err(|error| format!("a load is wrong: {error}"))?;
     loads::spec::check(&read)?;
     Ok(read)
 }
@@ -149,7 +156,10 @@ mod tests {
             (r#"{"name": "x", "cases": [{"name": "a", "load": []}]}"#, "case 1 has no \"load\""),
             (r#"{"name": "x", "cases": [{"name": "a"}, {"name": "a"}]}"#, "two cases are called \"a\""),
             (r#"{"name": "x", "cases": [{"name": "a", "loads": "cpu"}]}"#, "no list"),
-            (r#"{"name": "x", "cases": [{"name": "a", "loads": ["tea"]}]}"#, "case \"a\": there is no load \"tea\""),
+            (
+                r#"{"name": "x", "cases": [{"name": "a", "loads": ["tea"]}]}"#,
+                "case \"a\": there is no load \"tea\"",
+            ),
             (r#"{"name": "x", "cases": [{"name": "a", "loads": [{"kind": "cpu"}]}]}"#, "a load is wrong"),
             (
                 r#"{"name": "x", "cases": [{"name": "a", "loads": [{"kind": "cpu", "threads": 0}]}]}"#,

@@ -85,7 +85,8 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
         Form::Png => report::wake::sheet_png(&sheet),
     }) | write_junit(junit, || report::wake::sheet_junit(&sheet));
     if done < sheet.cases.len() {
-        let line = format!("{done} of {} cases were measured to their end; {}", sheet.cases.len(), to_go_on(&path));
+        let line =
+            format!("{done} of {} cases were measured to their end; {}", sheet.cases.len(), to_go_on(&path));
         output::complain(&line);
     } else if failed {
         output::complain(&format!("all cases were measured, and are kept; {}", to_go_on(&path)));
@@ -111,7 +112,8 @@ fn worst(results: &[Wakeups]) -> u8 {
             Seen::Unseen(_) => Some(Answer::Undecided),
         })
         .collect();
-    let worst = [Answer::Fail, Answer::Undecided, Answer::Pass].into_iter().find(|answer| answers.contains(answer));
+    let worst =
+        [Answer::Fail, Answer::Undecided, Answer::Pass].into_iter().find(|answer| answers.contains(answer));
     worst.map_or(0, status)
 }
 
@@ -130,9 +132,8 @@ fn begun(args: &WakeArgs) -> anyhow::Result<Unfinished> {
         None => cases::five(),
         Some(path) => {
             let text = fs::read_to_string(path).with_context(|| format!("cannot read {path:?}"))?;
-            cases::read(&text, &load).map_err(|wrong| {
-                anyhow!("{path:?} is no sheet: {}", clean_lines(&wrong))
-            })?
+            cases::read(&text, &load)
+                .map_err(|wrong| anyhow!("{path:?} is no sheet: {}", clean_lines(&wrong)))?
         }
     };
     let asked = Asked { for_ns: args.length_ns.unwrap_or(LENGTH_NS), ..asked(args)? };
@@ -178,7 +179,8 @@ fn new_path(args: &WakeArgs) -> anyhow::Result<PathBuf> {
             name.push(".unfinished");
             PathBuf::from(name)
         }
-        None => kept::sheet_path().context("there is no place to keep what was measured so far\ntry: --json FILE")?,
+        None => kept::sheet_path()
+            .context("there is no place to keep what was measured so far\ntry: --json FILE")?,
     };
     if path.exists() {
         bail!("{path:?} is of a sheet that was ended early\n{}, or remove it", to_go_on(&path));

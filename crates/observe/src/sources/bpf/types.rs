@@ -65,10 +65,7 @@ const STRUCTS: &[&str] = &[
 ///
 /// # Errors
 /// The kernel does not describe its types, or in a way that aya does not understand.
-pub(crate) fn read<'a>(
-    tracepoints: impl Iterator<Item = &'a str>,
-    others: &[&str],
-) -> Result<Btf, BtfError> {
+pub(crate) fn read<'a>(tracepoints: impl Iterator<Item = &'a str>, others: &[&str]) -> Result<Btf, BtfError> {
     let mut btf = fs::read(PATH).map_err(|error| BtfError::FileError { path: PATH.into(), error })?;
     // Where this fails, all of it is parsed: that takes longer, and aya says what is wrong if anything is.
     let mut names = wanted(tracepoints);
