@@ -44,13 +44,13 @@ pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
         interrupted: ended_by.is_some(),
         result: done,
     };
-    let page = !args.quiet && !(args.json.is_some() && target.is_none());
+    let to_stdout = args.json.is_some() && target.is_none();
     match (target, &args.json) {
         (Some(target), _) => target.write(report::load::json(&run))?,
         (None, Some(_)) => output::to_stdout(report::load::json(&run))?,
         (None, None) => {}
     }
-    if page {
+    if !args.quiet && !to_stdout {
         output::to_stdout(report::load::terminal(&run, look_of(args.width, args.color, Onto::Stdout)))?;
     }
     Ok(if run.result.mismatches_total > 0 { WRONG } else { ended.unwrap_or(0) })
