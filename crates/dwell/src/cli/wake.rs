@@ -64,9 +64,8 @@ pub(crate) struct WakeArgs {
     /// Measure under one load after the other: idle, sched with messages of 128 bytes, and memory of 256 MiB with 2, 4 and 8
     /// threads, the last beside disks and the network; or the cases in FILE: `{"name": "mine", "cases": [{"name": "idle"},
     /// {"name": "busy", "loads": ["sched:groups=4", "disk"]}]}`. Each case is kept when it is done
-    // A path's own parser refuses the empty one.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "", conflicts_with = "load",
-        value_parser = OsStringValueParser::new().map(PathBuf::from))]
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) sheet: Option<PathBuf>,
 
     /// Go on with a sheet that was ended (by Ctrl-C, a signal, a reboot), with its settings, on the same host. A case that had

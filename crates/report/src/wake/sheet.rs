@@ -224,7 +224,10 @@ fn blame(case: &Case, wakeups: &Wakeups, look: Look) -> Line {
     let line = Line::new(look);
     let Some(latest) = wakeups.spikes.value().and_then(|spikes| spikes.first()) else { return line };
     let cause = words::cause_of(latest.cause, latest.who.as_deref());
-    line.add(Ink::Plain, &format!("the latest of {}: ", case.name))
+    let max_ns = wakeups.all.max_ns.value();
+    let known = max_ns.is_none_or(|max_ns| duration(*max_ns) == duration(latest.ns));
+    let which = if known { "" } else { " whose cause was seen" };
+    line.add(Ink::Plain, &format!("the latest of {}{which}: ", case.name))
         .glued(Ink::Plain, &duration(latest.ns))
         .add(Ink::Plain, ", above all ")
         .add(Ink::Bold, &cause)
@@ -245,7 +248,7 @@ fn limits(sheet: &Sheet, look: Look) -> Vec<Line> {
     }
     let own = |(case, wakeups): (&Case, &Wakeups)| {
         let own = wakeups.limits.iter().filter(|limit| !everywhere(limit)).count();
-        (case.name != worst.name).then_some(own).unwrap_or(0)
+        if case.name == worst.name { 0 } else { own }
     };
     let rest: usize = measured(sheet).map(own).sum();
     if rest > 0 {
