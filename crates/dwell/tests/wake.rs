@@ -40,20 +40,29 @@ fn cpu() -> String {
 /// Starts it and waits until its measuring thread is there; gives the thread.
 fn begun(args: &[&str]) -> (Child, u32) {
     let mut command = wake(&[args, &["--quiet", "--json", "-"]].concat());
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let Some(thread) = measuring(child.id()) else {
+        let _ = child.kill();
+        panic!("no measuring thread: {:?}", child.wait());
+    };
+    // It prepares; that takes a few milliseconds.
+    sleep(Duration::from_millis(200));
+    (child, thread)
+}
+
+/// The first of the process's measuring threads, when it is there.
+fn measuring(pid: u32) -> Option<u32> {
     let given_up = Instant::now() + Duration::from_secs(20);
-    loop {
-        for task in fs::read_dir(format!("/proc/{}/task", child.id())).unwrap().flatten() {
+    while Instant::now() < given_up {
+        for task in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
             let name = fs::read_to_string(task.path().join("comm")).unwrap_or_default();
             if name.starts_with("wake/") {
-                // From here it prepares; that takes a few milliseconds.
-                sleep(Duration::from_millis(200));
-                return (child, task.file_name().to_str().unwrap().parse().unwrap());
+                return task.file_name().to_str()?.parse().ok();
             }
         }
-        assert!(Instant::now() < given_up, "no measuring thread");
         sleep(Duration::from_millis(2));
     }
+    None
 }
 
 fn signal(name: &str, pid: u32) {
