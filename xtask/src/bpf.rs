@@ -177,6 +177,14 @@ mod tests {
         "__attribute__((section(\"raw_tp/sys_enter\"), used)) int enter(void *c) { return 1; }";
 
     #[test]
+    fn what_a_source_includes_from_elsewhere_is_an_input() {
+        let inputs = |source: &PathBuf| crate::bpf_build::inputs(source).expect("the sources are there");
+        let of: Vec<_> = sources().iter().map(inputs).collect();
+        assert!(of.iter().all(|inputs| inputs.iter().any(|path| path.ends_with("sources/bpf/kernel.h"))));
+        assert!(of[1].iter().any(|path| path.ends_with("spikes/wire.h")), "{:?}", of[1]);
+    }
+
+    #[test]
     fn an_object_equals_itself_built_elsewhere() {
         let (Some(one), Some(two)) = (object_of("one", SMALL), object_of("two", SMALL)) else { return };
         assert_eq!(compare(&one, &two, true).expect("they are of one source"), "the same bytes");

@@ -1,7 +1,7 @@
 //! The cause of late wake-ups, on this kernel: whoever is planted is named.
 //!
-//! Each test measures with a loop of its own (`programs/wakes.c`), so that what is tested is what the kernel tells of a
-//! spike and what is concluded from it. Needs root and BPF.
+//! Most tests measure with a loop of their own (`programs/wakes.c`), so that what is tested is what the kernel tells of a
+//! spike and what is concluded from it; the last ones go through `dwell wake`. Needs root and BPF.
 
 mod support;
 
@@ -138,9 +138,12 @@ fn a_task_of_higher_priority_is_named() {
 
 #[test]
 fn work_put_off_by_interrupts_is_named() {
-    most(is(Cause::Softirq, Some("net_rx")), || {
+    let found = most(is(Cause::Softirq, Some("net_rx")), || {
         seen(FIFO, 100, |_| vec![culprit(&format!("flood {CPU} 800 950"))])
     });
+    // In the end the flooding task gives the processor up: in a function of the kernel, which has a name.
+    let named = |seen: &SpikeSeen| seen.stack.value().is_some_and(|stack| stack[0].contains("schedule"));
+    assert!(found.iter().any(|(_, seen)| named(seen)), "{:#?}", found[0].1.stack);
 }
 
 #[test]
@@ -160,7 +163,7 @@ fn a_stop_is_told_from_lateness() {
     assert!(stopped_ns > 150 * MS && stopped_ns * 100 > spike.ns * 95, "{spike:#?}");
 }
 
-/// Whoever else wants the processor takes turns with the planted ones.
+/// Whoever else wants the processor takes turns with the planted ones, which have more weight.
 #[test]
 fn another_task_of_the_fair_class_is_named() {
     let busy = |spike: &Spike| share_ns(spike, Cause::Task, Some("wakes-busy"));
@@ -171,4 +174,42 @@ fn another_task_of_the_fair_class_is_named() {
     // Its timer may wait for another 50 us, unless somebody set that; the kernel's own word for when it was due says so.
     let slack = share_ns(&found[0].0, Cause::TimerSlack, None);
     assert!(slack <= 50_000, "{:#?}", found[0].0);
+}
+
+/// `dwell wake` on the processor where everything happens, as JSON.
+fn dwell_wake(launcher: &mut Command) -> serde_json::Value {
+    launcher.arg(support::dwell()).args(["wake", "--quiet", "--json", "-", "--interval", "1ms"]);
+    launcher.args(["--for", "1s", "--cpus", &CPU.to_string()]);
+    let output = launcher.stdin(Stdio::null()).output().expect("dwell starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}\n{output:?}"))
+}
+
+#[test]
+fn dwell_wake_names_the_culprit() {
+    let _alone = support::alone();
+    let mut latest = serde_json::Value::Null;
+    for _ in 0..TRIES {
+        // It measures a moment after it starts; the bursts go on for longer than that.
+        let _hog = culprit(&format!("hog {CPU} 90 20 20"));
+        latest = dwell_wake(&mut Command::new("env"))["spikes"][0].clone();
+        let shares = latest["shares"].as_array().expect("shares");
+        let sum: u64 = shares.iter().map(|share| share["ns"].as_u64().expect("a time")).sum();
+        assert_eq!(latest["ns"], sum, "{latest:#}");
+        if latest["cause"] == "task" && latest["who"] == "wakes-hog" {
+            return;
+        }
+    }
+    panic!("{latest:#}");
+}
+
+/// And are told what would change it.
+#[test]
+fn ordinary_users_are_told_why_no_cause_is_known() {
+    let _alone = support::alone();
+    let mut launcher = Command::new("setpriv");
+    launcher.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--"]);
+    let said = dwell_wake(&mut launcher);
+    let why = said["spikes"]["unseen"].as_str().expect("a reason");
+    assert!(why.contains("CAP_BPF") && why.contains("sudo dwell"), "{why}");
 }

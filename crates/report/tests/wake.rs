@@ -213,6 +213,18 @@ fn a_sheet_says_which_case_was_the_latest_and_what_is_to_come() {
     let page = said(&sheet_terminal(&sheet(5), PLAIN));
     assert!(page.contains("woke up within 141 us, the latest in case memory-8"), "{page}");
     assert!(page.contains("memory-4: run 3.00 h more"), "{page}");
+    assert!(
+        page.contains("load of memory-4: memory 1.00 MiB/s; 1 place did not hold what was written"),
+        "{page}"
+    );
+    // What holds of all cases is said once, and of single ones only what the latest has.
+    assert_eq!(
+        (page.matches("isolcpus").count(), page.matches("was interrupted by").count()),
+        (1, 1),
+        "{page}"
+    );
+    assert!(page.contains("memory-8: processor 0 was interrupted by eth0 (5000)"), "{page}");
+    assert!(page.contains("4 sentences of the other cases are in the JSON"), "{page}");
     let page = sheet_terminal(&sheet(2), PLAIN);
     assert_eq!(page.matches("to come").count(), 4, "{page}");
     assert!(page.contains("3 cases to come"), "{page}");

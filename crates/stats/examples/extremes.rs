@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p dwell-stats --example extremes [RUNS]`: prints a table. METHODOLOGY.md has what it gave.
 
-#![allow(clippy::print_stdout, missing_docs)]
+// A program of its own: it prints, and takes an argument.
+#![allow(clippy::print_stdout, clippy::disallowed_methods, missing_docs)]
 
 use dwell_stats::Random;
 use dwell_stats::extremes::{Refusal, largest};

@@ -192,13 +192,13 @@ impl Crew {
         }
         let cost_ns = crew.seats.iter().filter_map(|seat| seat.prepared.wake_cost_ns).max().unwrap_or(0);
         // Half of a processor for the measuring alone leaves nothing to measure.
-        if 2 * cost_ns > asked.interval_ns {
+        if cost_ns > asked.interval_ns / 2 {
             crew.dismiss(asked.cpus.len());
             return Err(Refused::Asked(format!(
                 "a wake-up takes {} us of processor time here, too much for an interval of {} us\ntry: {} us or more",
                 cost_ns / 1_000,
                 asked.interval_ns / 1_000,
-                (4 * cost_ns).div_ceil(1_000)
+                cost_ns.saturating_mul(4).div_ceil(1_000)
             )));
         }
         Ok(crew)

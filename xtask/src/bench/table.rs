@@ -35,7 +35,7 @@ impl Middle {
 }
 
 /// How many values may be left off at each end with at most 2.5 % of a fair coin's throws beyond.
-fn skipped_at_each_end(n: usize) -> usize {
+pub(super) fn skipped_at_each_end(n: usize) -> usize {
     let mut chance = 0.5_f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
     let (mut beyond, mut skip) = (0.0, 0);
     for k in 0..n / 2 {

@@ -83,8 +83,10 @@ fn case(a: &ComparableCase, b: &ComparableCase, of_a: &Comparable, of_b: &Compar
 fn notes(a: &ComparableCase, b: &ComparableCase, of_a: &Comparable, of_b: &Comparable) -> Vec<String> {
     let mut notes = Vec::new();
     for (name, one, other) in [("A", of_a, of_b), ("B", of_b, of_a)] {
-        let own = one.limits.iter().filter(|limit| !other.limits.contains(limit));
-        notes.extend(own.map(|limit| format!("only {name}: {limit}")));
+        let own =
+            one.limits.iter().filter(|limit| !other.limits.iter().any(|theirs| kind(theirs) == kind(limit)));
+        // What may be tried against it is not for here.
+        notes.extend(own.map(|limit| format!("only {name}: {}", limit.lines().next().unwrap_or_default())));
     }
     for (name, one, other) in [("B", a, b), ("A", b, a)] {
         let unknown: Vec<&str> = one
@@ -101,6 +103,15 @@ fn notes(a: &ComparableCase, b: &ComparableCase, of_a: &Comparable, of_b: &Compa
         }
     }
     notes
+}
+
+/// What a limit is about: how it begins, without its figures, which are never the same twice.
+fn kind(limit: &str) -> Vec<&str> {
+    const UNITS: [&str; 6] = ["ns", "us", "ms", "s", "min", "h"];
+    let words = limit
+        .split_whitespace()
+        .filter(|word| !word.contains(|c: char| c.is_ascii_digit()) && !UNITS.contains(word));
+    words.map(|word| if word == "processors" { "processor" } else { word }).take(4).collect()
 }
 
 fn quantiles(a: &Wakes, b: &Wakes) -> Vec<Quantile> {

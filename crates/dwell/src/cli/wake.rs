@@ -213,10 +213,7 @@ fn share(text: &str) -> Result<f64, String> {
         Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
         None => text.parse(),
     };
-    share
-        .ok()
-        .filter(|share| (0.0..1.0).contains(share))
-        .ok_or_else(|| "not a part of one: try 20%".to_owned())
+    share.ok().filter(|share| (0.0..1.0).contains(share)).ok_or_else(|| "not a part of one: try 20%".to_owned())
 }
 
 /// `fifo:80`, `rr`, `other:50us`, `deadline:100us/1ms`.
@@ -229,13 +226,12 @@ fn policy(text: &str) -> Result<Policy, String> {
         "rr" => Policy::Rr(priority()?),
         "other" => Policy::Other(rest.map_or(Ok(1), duration_ns)?),
         "deadline" => {
-            let times: Result<Vec<u64>, String> =
-                rest.unwrap_or_default().split('/').map(duration_ns).collect();
+            let times: Result<Vec<u64>, String> = rest.unwrap_or_default().split('/').map(duration_ns).collect();
             match times?[..] {
-                [runtime_ns, period_ns] => Policy::Deadline { runtime_ns, deadline_ns: period_ns, period_ns },
-                [runtime_ns, deadline_ns, period_ns] => {
-                    Policy::Deadline { runtime_ns, deadline_ns, period_ns }
+                [runtime_ns, period_ns] => {
+                    Policy::Deadline { runtime_ns, deadline_ns: period_ns, period_ns }
                 }
+                [runtime_ns, deadline_ns, period_ns] => Policy::Deadline { runtime_ns, deadline_ns, period_ns },
                 _ => return Err(WRONG.to_owned()),
             }
         }
@@ -278,10 +274,7 @@ mod tests {
 
     #[test]
     fn rates_are_intervals() {
-        assert_eq!(
-            [rate("8kHz"), rate("1000"), rate("0.5Hz")],
-            [Ok(125_000), Ok(1_000_000), Ok(2_000_000_000)]
-        );
+        assert_eq!([rate("8kHz"), rate("1000"), rate("0.5Hz")], [Ok(125_000), Ok(1_000_000), Ok(2_000_000_000)]);
         for wrong in ["", "0", "-1", "kHz", "5MW", "inf", "1e30"] {
             assert!(rate(wrong).is_err(), "{wrong:?}");
         }
@@ -291,12 +284,8 @@ mod tests {
     #[test]
     fn policies_have_their_parameters() {
         assert_eq!([policy("fifo"), policy("rr:7")], [Ok(Policy::Fifo(80)), Ok(Policy::Rr(7))]);
-        assert_eq!(
-            [policy("other"), policy("other:50us")],
-            [Ok(Policy::Other(1)), Ok(Policy::Other(50_000))]
-        );
-        let deadline =
-            |deadline_ns| Policy::Deadline { runtime_ns: 100_000, deadline_ns, period_ns: 1_000_000 };
+        assert_eq!([policy("other"), policy("other:50us")], [Ok(Policy::Other(1)), Ok(Policy::Other(50_000))]);
+        let deadline = |deadline_ns| Policy::Deadline { runtime_ns: 100_000, deadline_ns, period_ns: 1_000_000 };
         assert_eq!(policy("deadline:100us/1ms"), Ok(deadline(1_000_000)));
         assert_eq!(policy("deadline:100us/500us/1ms"), Ok(deadline(500_000)));
         for wrong in ["", "batch", "fifo:", "fifo:-1", "fifo:x", "deadline", "deadline:1ms", "other:0"] {
@@ -312,5 +301,12 @@ mod tests {
             assert!(share(wrong).is_err(), "{wrong:?}");
         }
         assert!(refused(&["--margin", "20%"]));
+    }
+
+    #[test]
+    fn a_sheet_needs_no_file() {
+        assert_eq!(parsed(&["--sheet", "--for", "1m"]).sheet, Some(PathBuf::new()));
+        assert_eq!(parsed(&["--sheet", "mine"]).sheet, Some(PathBuf::from("mine")));
+        assert_eq!(parsed(&[]).sheet, None);
     }
 }

@@ -3,7 +3,7 @@
  *   wakes loop CPU PRIORITY INTERVAL_US LATE_US MS   prints its number, and each wake-up that is LATE_US late
  *   wakes hog CPU PRIORITY MS TIMES                  has the processor for MS, TIMES times (at most 50 ms each)
  *   wakes flood CPU SOCKETS MS                       each message that it sends reaches so many sockets
- *   wakes busy CPU MS
+ *   wakes busy CPU MS                                with the most weight that an ordinary task can have
  *
  * A priority of 0 is SCHED_OTHER, another one SCHED_FIFO. */
 #define _GNU_SOURCE
@@ -125,6 +125,7 @@ int main(int count, char **words)
 		flood(arg[0], arg[1], arg[2]);
 	} else if (!strcmp(words[1], "busy")) {
 		take_place("wakes-busy", arg[0], 0);
+		must(!setpriority(PRIO_PROCESS, 0, -20), "setpriority");
 		spin(arg[1] * 1000000LL);
 	} else {
 		return 2;

@@ -1,3 +1,5 @@
+//! What is said of missing events, and this thread itself as the measuring one.
+
 use super::*;
 use std::thread;
 use std::time::Duration;
@@ -22,6 +24,18 @@ fn of_too_many_events_the_first_and_the_last_are_kept() {
     assert_eq!((kept.len(), kept[0].at, kept[RECORDS_MAX - 1].at), (RECORDS_MAX, 0, RECORDS_MAX as u64 + 99));
     assert!(kept.is_sorted_by_key(|record| record.at));
     assert_eq!(bounded(vec![record(1)]).len(), 1);
+}
+
+#[test]
+fn every_structure_that_the_kernel_half_declares_is_read_from_the_kernels_types() {
+    let relocated = include_str!("wake.bpf.c").split("clang attribute push").nth(1).unwrap();
+    let relocated = relocated.split("clang attribute pop").next().unwrap();
+    let declared = relocated.lines().filter_map(|line| line.strip_prefix("struct ")?.split_once(" {"));
+    // What follows three underscores is no part of the name.
+    let names = declared.map(|(name, _)| name.split("___").next().unwrap());
+    let mut own: Vec<_> = names.filter(|name| *name != "task_struct").collect();
+    own.sort_unstable();
+    assert_eq!(own, STRUCTS);
 }
 
 /// This thread as the measuring one. Needs root and BPF.

@@ -157,7 +157,11 @@ int sched_switch(u64 *ctx)
 	record->from_priority = ((struct task_struct___wake *)prev)->prio;
 	record->to_priority = ((struct task_struct___wake *)next)->prio;
 	record->flags = preempted ? F_PREEMPTED : 0;
-	record->idle = from ? 0 : cpu->idle;
+	record->idle = 0;
+	if (!from) {
+		record->idle = cpu->idle;
+		cpu->idle = 0;
+	}
 	record->arg = 0;
 	record->stopped = 0;
 	if (cpu->pid && to == cpu->pid) {
@@ -211,10 +215,13 @@ SEC("tp_btf/hrtimer_start")
 int hrtimer_start(u64 *ctx)
 {
 	struct cpu *cpu = measured();
-	if (!cpu || cpu->due || cpu->hard_began || cpu->soft_began || !cpu->pid)
+	if (!cpu || !cpu->pid || cpu->hard_began || cpu->soft_began)
 		return 0;
-	if (bpf_get_current_task_btf()->pid == cpu->pid)
-		cpu->due = ((struct hrtimer *)ctx[0])->node.expires;
+	/* One that expired before the thread slept woke it, too. */
+	if ((cpu->due && !cpu->woken) || bpf_get_current_task_btf()->pid != cpu->pid)
+		return 0;
+	cpu->due = ((struct hrtimer *)ctx[0])->node.expires;
+	cpu->woken = 0;
 	return 0;
 }
 

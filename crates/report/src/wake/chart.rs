@@ -131,7 +131,7 @@ pub(super) fn timeline(wakeups: &Wakeups, look: Look) -> Vec<Line> {
 }
 
 /// How long a block is.
-fn stretch(blocks: &[Block]) -> Ns {
+pub(super) fn stretch(blocks: &[Block]) -> Ns {
     blocks.windows(2).map(|two| two[1].at_ns.saturating_sub(two[0].at_ns)).min().unwrap_or(0)
 }
 

@@ -1,6 +1,6 @@
 //! A sheet: its cases beside each other, as a table, as a picture and as JSON.
 
-use super::chart::{axis_of, spark};
+use super::chart::{axis_of, spark, stretch};
 use super::picture::PLAIN;
 use super::plots::{About, PAPER, Series, draw, head};
 use super::table::{missed, shown};
@@ -28,9 +28,15 @@ pub fn json(sheet: &Sheet) -> String {
 /// The page, with a newline after each line.
 pub fn terminal(sheet: &Sheet, look: Look) -> String {
     let top = sentences(sheet, look).into_iter().flat_map(|line| line.wrap(GAP)).collect();
-    let mut parts = vec![top, cases(sheet, look), timelines(sheet, look)];
-    parts.push(open(sheet, look));
-    parts.extend(measured(sheet).map(|(case, wakeups)| blame(case, wakeups, look)));
+    let parts = [
+        top,
+        cases(sheet, look),
+        timelines(sheet, look),
+        open(sheet, look),
+        measured(sheet).flat_map(|(case, wakeups)| rates(case, wakeups, look)).collect(),
+        measured(sheet).flat_map(|(case, wakeups)| blame(case, wakeups, look).wrap(GAP)).collect(),
+        limits(sheet, look),
+    ];
     joined(&parts)
 }
 
@@ -154,7 +160,8 @@ fn timelines(sheet: &Sheet, look: Look) -> Vec<Line> {
     let scale = if axis.is_log() { ", logarithmic" } else { "" };
     let long = sheet.results.iter().map(|wakeups| wakeups.took_ns).max().unwrap_or(1).max(1);
     // A minute, as people keep such records, where an hour fits.
-    let each = phases::round_step(long, room as u64);
+    let kept = sheet.results.iter().map(|wakeups| stretch(&wakeups.all.timeline)).max().unwrap_or(0);
+    let each = phases::round_step(long, room as u64).max(kept);
     let columns = long.div_ceil(each) as usize;
     let title = format!(": of each {}, on one scale{scale}", exact(each));
     let mut lines = vec![Line::new(look).add(Ink::Bold, "the latest over time").add(Ink::Dim, &title).cut()];
@@ -193,17 +200,61 @@ fn open(sheet: &Sheet, look: Look) -> Vec<Line> {
     lines
 }
 
-/// What a case has to say beyond its figures: who made its latest late, and what qualifies it.
-fn blame(case: &Case, wakeups: &Wakeups, look: Look) -> Vec<Line> {
-    let mut lines = Vec::new();
-    let name = |ink| Line::new(look).add(ink, &case.name).add(Ink::Plain, ": ");
-    let spikes = wakeups.spikes.value().map_or(&[][..], Vec::as_slice);
-    if let Some(latest) = spikes.first() {
-        let cause = words::cause_of(latest.cause, latest.who.as_deref());
-        let line = name(Ink::Plain).glued(Ink::Plain, &duration(latest.ns));
-        lines.extend(line.add(Ink::Plain, ", above all ").add(Ink::Bold, &cause).wrap(GAP));
+/// What the loads of a case did.
+fn rates(case: &Case, wakeups: &Wakeups, look: Look) -> Vec<Line> {
+    if wakeups.loads.is_empty() {
+        return Vec::new();
     }
-    lines.extend(wakeups.limits.iter().flat_map(|limit| paragraphs(name(Ink::Warn), limit, look)));
+    let mut line = Line::new(look).add(Ink::Plain, &format!("load of {}: ", case.name));
+    for (at, done) in wakeups.loads.iter().enumerate() {
+        let lead = if at > 0 { ", " } else { "" };
+        line = line.add(Ink::Plain, &format!("{lead}{} ", words::load(&done.load).0));
+        line = line.glued(Ink::Plain, &words::rate(done));
+    }
+    let wrong: u64 = wakeups.loads.iter().map(|done| done.mismatches_total).sum();
+    if wrong > 0 {
+        let text = format!("; {} did not hold what was written", counted(wrong, "place"));
+        line = line.add(Ink::Warn, &text);
+    }
+    line.wrap(GAP)
+}
+
+/// Who made the latest of a case late.
+fn blame(case: &Case, wakeups: &Wakeups, look: Look) -> Line {
+    let line = Line::new(look);
+    let Some(latest) = wakeups.spikes.value().and_then(|spikes| spikes.first()) else { return line };
+    let cause = words::cause_of(latest.cause, latest.who.as_deref());
+    let max_ns = wakeups.all.max_ns.value();
+    let known = max_ns.is_none_or(|max_ns| duration(*max_ns) == duration(latest.ns));
+    let which = if known { "" } else { " whose cause was seen" };
+    line.add(Ink::Plain, &format!("the latest of {}{which}: ", case.name))
+        .glued(Ink::Plain, &duration(latest.ns))
+        .add(Ink::Plain, ", above all ")
+        .add(Ink::Bold, &cause)
+}
+
+/// What qualifies all cases, and the one with the latest; how much more there is to say of the others.
+fn limits(sheet: &Sheet, look: Look) -> Vec<Line> {
+    let Some((worst, latest)) = worst(sheet) else { return Vec::new() };
+    let everywhere = |limit: &&String| sheet.results.iter().all(|wakeups| wakeups.limits.contains(*limit));
+    let alone = sheet.results.len() == 1;
+    let mut lines = Vec::new();
+    for limit in latest.limits.iter().filter(everywhere) {
+        lines.extend(paragraphs(Line::new(look).add(Ink::Warn, "! "), limit, look));
+    }
+    for limit in latest.limits.iter().filter(|limit| !alone && !everywhere(limit)) {
+        let lead = Line::new(look).add(Ink::Warn, "! ").add(Ink::Plain, &format!("{}: ", worst.name));
+        lines.extend(paragraphs(lead, limit, look));
+    }
+    let own = |(case, wakeups): (&Case, &Wakeups)| {
+        let own = wakeups.limits.iter().filter(|limit| !everywhere(limit)).count();
+        if case.name == worst.name { 0 } else { own }
+    };
+    let rest: usize = measured(sheet).map(own).sum();
+    if rest > 0 {
+        let text = format!("{} of the other cases are in the JSON", counted(rest as u64, "sentence"));
+        lines.extend(Line::new(look).add(Ink::Dim, &text).wrap(GAP));
+    }
     lines
 }
 

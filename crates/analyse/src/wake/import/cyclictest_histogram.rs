@@ -35,7 +35,8 @@ impl Read {
         if line.starts_with("# Histogram Overflow at") || line.starts_with("# Thread") {
             return Ok(());
         }
-        let summaries: [(&str, fn(&mut Thread, u64)); 4] = [
+        type Set = fn(&mut Thread, u64);
+        let summaries: [(&str, Set); 4] = [
             ("# Total:", |thread, value| thread.cycles = value),
             ("# Min Latencies:", |thread, value| thread.min_ns = Some(value.saturating_mul(UNIT_NS))),
             ("# Avg Latencies:", |thread, value| {

@@ -11,6 +11,8 @@ const DEEP_NS: Ns = 2_000;
 /// Clock sources that are read without a system call.
 const FAST: [&str; 5] =
     ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "riscv_clocksource"];
+/// Interrupts of the processor's own timer: each cycle makes one.
+const TIMERS: [&str; 2] = ["Local timer interrupts", "arch_timer"];
 /// Interrupts that are named.
 const NAMED: usize = 3;
 
@@ -159,7 +161,8 @@ fn tick(measured: &Measurements) -> Option<String> {
 fn interrupts(measured: &Measurements) -> Vec<String> {
     let struck = said_by(measured, |cpu| match (&cpu.interrupted, &cpu.interrupts) {
         (Seen::Value(struck), _) => {
-            let struck: Vec<_> = struck.iter().filter(|(_, times)| *times > 0).collect();
+            let others = |(name, times): &&(String, u64)| *times > 0 && !TIMERS.contains(&name.as_str());
+            let struck: Vec<_> = struck.iter().filter(others).collect();
             let named: Vec<String> = struck
                 .iter()
                 .take(NAMED)

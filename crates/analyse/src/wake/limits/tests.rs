@@ -101,8 +101,15 @@ fn each_wrong_thing_is_said_once_and_alone() {
         ("the clock source hpet", |m| m.environment.clocksource = Seen::Value("hpet".into())),
         ("share a core (SMT)", |m| m.environment.smt = Seen::Value(true)),
         ("on processor 1 too: not in isolcpus", |m| m.environment.isolated = Seen::Value(vec![2])),
-        ("processor 1 was interrupted by eth0 (12,000), timer (1), a (1) and 1 more", |m| {
-            let names = [("eth0", 12_000), ("timer", 1), ("a", 1), ("b", 1), ("c", 0)];
+        ("processor 1 was interrupted by eth0 (12,000), i8042 (1), a (1) and 1 more", |m| {
+            let names = [
+                ("eth0", 12_000),
+                ("i8042", 1),
+                ("Local timer interrupts", 9_999),
+                ("a", 1),
+                ("b", 1),
+                ("c", 0),
+            ];
             m.environment.cpus[0].interrupted =
                 Seen::Value(names.map(|(name, n)| (name.to_owned(), n)).to_vec());
         }),

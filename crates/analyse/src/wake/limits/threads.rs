@@ -2,11 +2,13 @@
 
 use super::by_sentence;
 use crate::wake::words::{count, duration, processors};
-use model::Seen;
 use model::wake::{Measurements, Mode, Policy, ThreadMeasured, Wakes};
+use model::{Ns, Seen};
 
 /// A thread that takes this much of the time that real-time threads may have is about to be stopped for the rest of it.
 const OF_RUNTIME: f64 = 0.9;
+/// A timer slack up to this delays no wake-up by anything that can be told.
+const SLACK_NS: Ns = 1_000;
 
 pub(super) fn limits(measured: &Measurements, all: &Wakes) -> Vec<String> {
     let mut limits = refused(measured);
@@ -96,7 +98,7 @@ fn memory(measured: &Measurements) -> Option<String> {
 
 fn slack(measured: &Measurements) -> Vec<String> {
     let slack = said_by(measured, |thread| match thread.in_force.policy {
-        Policy::Other(slack_ns) => Some(duration(slack_ns)),
+        Policy::Other(slack_ns) if slack_ns > SLACK_NS => Some(duration(slack_ns)),
         _ => None,
     });
     let sentence = |(cpus, slack): (Vec<u32>, String)| {
@@ -136,7 +138,10 @@ fn throttling(measured: &Measurements) -> Option<String> {
 fn cgroup(measured: &Measurements) -> Option<String> {
     let Seen::Value(runtime_us) = measured.environment.cgroup_rt_runtime_us else { return None };
     let real_time = |policy| matches!(policy, Policy::Fifo(_) | Policy::Rr(_));
+    // What all of them together may have is said by itself, when it matters.
+    let all_us = measured.environment.rt_runtime_us.value().map_or(i64::MAX, |(runtime_us, _)| *runtime_us);
     match runtime_us {
+        _ if runtime_us > 0 && runtime_us >= all_us => None,
         ..0 => None,
         // Then the kernel refuses the policy, and without one it does not matter.
         0 if real_time(measured.asked.policy) => Some(

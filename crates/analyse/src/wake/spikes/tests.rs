@@ -1,3 +1,5 @@
+//! Each cause from events made by hand, and what holds for whatever events there are.
+
 use super::*;
 use Happened::*;
 use model::wake::environment::{CpuSettings, IdleState};
