@@ -22,6 +22,14 @@ page() { # title, what to see, options of dwell in one word, command…
 	printf '```\n\n'
 }
 
+whole() { # title, what to see, verb and its options…
+	title=$1 text=$2
+	shift 2
+	printf '## %s\n\n%s\n\n```\n$ dwell %s\n' "$title" "$text" "$*"
+	"$dwell" "$@" --color never --width 96 2>errors.txt </dev/null || true
+	printf '```\n\n'
+}
+
 cp "$here"/examples/* "$here"/nodes.c .
 cc -O1 -g -pthread -o locked locked.c
 cc -O2 -g -o served served.c
@@ -44,3 +52,5 @@ page 'A program that sleeps' 'Idle, and it says for how long.' '' sleep 0.5
 page 'Threads and a lock' 'The main thread waits for a lock; the wall clock is what its holder did meanwhile.' '' ./locked
 page 'A slow local server' 'The server sleeps on each request; it is of the tree, so the path finds its sleep, and the line it was called from.' '' ./served
 page 'Exact executions' 'How often each block of a function is executed: a binary search, which goes left about as often as right.' '--count-blocks=search' ./search
+whole 'Waking up while messages fly' 'How late timers wake threads up while 400 processes send each other messages, against a deadline, and what made the latest late.' wake --for 20s --deadline 1ms --load sched:message=128
+whole 'Waking up under five loads' 'Five seconds each here; an hour each where it counts.' wake --sheet --for 5s

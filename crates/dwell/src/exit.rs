@@ -9,12 +9,16 @@ pub(crate) const DWELL_FAILED: u8 = 125;
 
 /// The status that says how the program ended: its own, or 128 and the signal.
 pub(crate) fn of_program(ending: Ending) -> u8 {
-    let status = match ending {
-        Ending::Code(code) => code,
-        Ending::Signal(signal) => 128 + signal,
+    match ending {
+        Ending::Code(code) => u8::try_from(code).unwrap_or(DWELL_FAILED),
+        Ending::Signal(signal) => of_signal(signal),
         Ending::Window(_) => 0,
-    };
-    u8::try_from(status).unwrap_or(DWELL_FAILED)
+    }
+}
+
+/// The status of what a signal ended.
+pub(crate) fn of_signal(signal: i32) -> u8 {
+    u8::try_from(128 + signal).unwrap_or(DWELL_FAILED)
 }
 
 /// Prints what stopped dwell, and gives the status for it.

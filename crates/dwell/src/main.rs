@@ -13,6 +13,7 @@ mod lines;
 mod look;
 mod output;
 mod source;
+mod stop;
 
 use clap::Parser;
 use cli::{Cli, Verb};

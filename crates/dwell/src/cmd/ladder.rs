@@ -6,20 +6,16 @@ use crate::exit;
 use crate::kept;
 use crate::look::{Onto, look_of};
 use crate::output::{self, Target};
+use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use model::ladder::beside::Beside;
 use model::ladder::{Asked, Group, SCHEMA_LADDER};
 use model::{Costs, Ladder, Seen};
 use report::Look;
 use rungs::Listener;
-use std::cell::{Cell, RefCell};
 use std::io::{self, IsTerminal};
 use std::path::Path;
-use sys::signals::{Signals, stop_self};
-
-/// What the terminal sends for Ctrl-Z, and for Ctrl-C and its like.
-const SIGTSTP: i32 = 20;
-const ENDING: [i32; 4] = [1, 2, 3, 15];
+use sys::signals::Signals;
 
 /// Measures and shows; gives the exit status.
 pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
@@ -49,8 +45,7 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
     }
     let failed = write(args, outputs, &measured.ladder, &others, look);
     // What there is was written; whoever ended it early is told that it is not all, in the words of shells.
-    let ended = measured.ended_by.and_then(|signal| u8::try_from(128 + signal).ok());
-    Ok(if failed { exit::DWELL_FAILED } else { ended.unwrap_or(0) })
+    Ok(if failed { exit::DWELL_FAILED } else { measured.ended_by.unwrap_or(0) })
 }
 
 /// What operations cost, by a quick ladder that is kept when it gets to its end; for a program that has ended.
@@ -70,20 +65,20 @@ struct Measured {
     ladder: Ladder,
     /// Everything there is was measured.
     whole: bool,
-    /// The signal that ended it early.
-    ended_by: Option<i32>,
+    /// The exit status of the signal that ended it early.
+    ended_by: Option<u8>,
 }
 
 /// Measures until it is done or a signal ends it.
 fn measure(asked: &Asked, signals: &mut Signals, quiet: bool, width: u16) -> Measured {
-    let stop = Stop { signals: RefCell::new(signals), stopped: Cell::new(None) };
+    let stop = Stop::new(signals);
     let mut progress = Progress { shown: !quiet && io::stderr().is_terminal(), width };
     let measured = rungs::measure(asked, observe::this_host(), &mut progress, &|| stop.asked());
     drop(progress);
     Measured {
         ladder: analyse::ladder::ladder(&measured),
         whole: asked.only.is_empty() && !measured.interrupted,
-        ended_by: stop.stopped.get(),
+        ended_by: stop.status(),
     }
 }
 
@@ -190,26 +185,6 @@ fn known(asked: &Asked) -> anyhow::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Whether somebody wants it to end.
-struct Stop<'a> {
-    signals: RefCell<&'a mut Signals>,
-    /// By which signal.
-    stopped: Cell<Option<i32>>,
-}
-
-impl Stop<'_> {
-    fn asked(&self) -> bool {
-        while let Ok(Some(signal)) = self.signals.borrow_mut().take() {
-            if ENDING.contains(&signal.number) {
-                self.stopped.set(Some(signal.number));
-            } else if signal.number == SIGTSTP {
-                stop_self();
-            }
-        }
-        self.stopped.get().is_some()
-    }
 }
 
 /// A line on a terminal that says which rung it is at, and is gone when that is over.

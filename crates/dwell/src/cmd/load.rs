@@ -3,6 +3,7 @@
 use crate::cli::LoadArgs;
 use crate::look::{Onto, look_of};
 use crate::output::{self, Target};
+use crate::{exit, stop};
 use anyhow::Context;
 use loads::Overseer;
 use model::wake::load::{LoadRun, SCHEMA_LOAD};
@@ -11,11 +12,8 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 use sys::clock::{monotonic_ns, rfc3339, unix_s};
 use sys::poll;
-use sys::signals::{Signals, stop_self};
+use sys::signals::Signals;
 
-/// What the terminal sends for Ctrl-Z, and for Ctrl-C and its like.
-const SIGTSTP: i32 = 20;
-const ENDING: [i32; 4] = [1, 2, 3, 15];
 /// Something that was verified was wrong.
 const WRONG: u8 = 1;
 
@@ -32,7 +30,7 @@ pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
         let mut user = User::new(length, !args.quiet && io::stderr().is_terminal())?;
         (loads::run(&args.load, length, &mut user), user.ended_by)
     };
-    let ended = ended_by.and_then(|signal| u8::try_from(128 + signal).ok());
+    let ended = ended_by.map(exit::of_signal);
     let done = match (done, ended) {
         (Err(error), Some(status)) if error.kind() == io::ErrorKind::Interrupted => return Ok(status),
         (done, _) => done?,
@@ -102,13 +100,7 @@ impl Overseer for User {
         }
         // Whether it was waited for or not, signals are looked at.
         let _ = poll::wait(&[self.signals.as_fd()], Some(wait));
-        while let Ok(Some(signal)) = self.signals.take() {
-            if ENDING.contains(&signal.number) {
-                self.ended_by = Some(signal.number);
-            } else if signal.number == SIGTSTP {
-                stop_self();
-            }
-        }
+        self.ended_by = stop::ending(&mut self.signals).or(self.ended_by);
         self.ended_by.is_some()
     }
 }

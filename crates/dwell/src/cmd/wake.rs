@@ -8,6 +8,7 @@ use crate::cli::{Cpus, WakeArgs};
 use crate::exit;
 use crate::look::{Onto, look_of};
 use crate::output::{self, Target};
+use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use loads::Running;
 use model::wake::verdict::{Answer, Deadline};
@@ -15,11 +16,10 @@ use model::wake::{Asked, Measurements, Mode, Policy};
 use model::{Ns, Seen, Tid};
 use observe::realtime::{Own, Realtime};
 use observe::spikes::Spikes;
-use std::cell::{Cell, RefCell};
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 use sys::clock::{rfc3339, unix_s};
-use sys::signals::{Signals, stop_self};
+use sys::signals::Signals;
 use wakes::{Awake, Late, Listener, Progress, Refused};
 
 /// A prime number of microseconds: wake-ups meet the kernel's tick, each 1, 4 or 10 ms, at every place in turn.
@@ -28,9 +28,6 @@ const INTERVAL_NS: Ns = 199_000;
 const LENGTH_NS: Ns = 10 * 1_000_000_000;
 /// Loads are told to stop when the measurement is over; they end by themselves so much later, should nobody be left to tell.
 const LOADS_LONGER: Duration = Duration::from_secs(60);
-/// What the terminal sends for Ctrl-Z, and for Ctrl-C and its like.
-const SIGTSTP: i32 = 20;
-const ENDING: [i32; 4] = [1, 2, 3, 15];
 
 /// Measures and shows; gives the exit status.
 pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
@@ -51,7 +48,7 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
         before: String::new(),
         after_ns: 0,
     };
-    let stop = Stop { signals: RefCell::new(&mut signals), stopped: Cell::new(None) };
+    let stop = Stop::new(&mut signals);
     let measured = measure(&asked, how, &mut progress, &|| stop.asked());
     drop(progress);
     let wakeups = analyse::wake::wakeups(&measured?);
@@ -64,8 +61,8 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
     if failed {
         return Ok(exit::DWELL_FAILED);
     }
-    if let Some(signal) = stop.stopped.get() {
-        return Ok(u8::try_from(128 + signal).unwrap_or(exit::DWELL_FAILED));
+    if let Some(status) = stop.status() {
+        return Ok(status);
     }
     Ok(match wakeups.verdict {
         Seen::Value(verdict) => status(verdict.answer),
@@ -247,26 +244,6 @@ impl Listener for Watch<'_> {
             spikes.late(late.cpu, late.expected_ns, late.awake_ns);
         }
         self.progress.late(late);
-    }
-}
-
-/// Whether somebody wants it to end.
-struct Stop<'a> {
-    signals: RefCell<&'a mut Signals>,
-    /// By which signal.
-    stopped: Cell<Option<i32>>,
-}
-
-impl Stop<'_> {
-    fn asked(&self) -> bool {
-        while let Ok(Some(signal)) = self.signals.borrow_mut().take() {
-            if ENDING.contains(&signal.number) {
-                self.stopped.set(Some(signal.number));
-            } else if signal.number == SIGTSTP {
-                stop_self();
-            }
-        }
-        self.stopped.get().is_some()
     }
 }
 

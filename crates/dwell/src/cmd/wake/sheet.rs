@@ -4,19 +4,19 @@
 //! A case that was ended before its time is measured anew: what it had seen is shown, and not kept.
 
 use super::super::ladder::{Form, Outputs};
-use super::{How, Line, Stop, asked, cases, junit_target, measure, refused, status, write_junit};
+use super::{How, Line, asked, cases, junit_target, measure, refused, status, write_junit};
 use crate::cli::{WakeArgs, load};
 use crate::exit;
 use crate::kept;
 use crate::look::{Onto, look_of};
 use crate::output;
+use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use loads::Running;
 use model::wake::sheet::{Case, SCHEMA_SHEET, SCHEMA_UNFINISHED, Sheet, Unfinished};
 use model::wake::verdict::Answer;
 use model::wake::{Asked, Wakeups};
 use model::{Ns, Seen};
-use std::cell::{Cell, RefCell};
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
     let outputs = Outputs::open(&args.forms)?;
     let junit = junit_target(args)?;
     enough_room(&unfinished, &path)?;
-    let stop = Stop { signals: RefCell::new(&mut signals), stopped: Cell::new(None) };
+    let stop = Stop::new(&mut signals);
     let to_come = unfinished.sheet.cases[unfinished.sheet.results.len()..].to_vec();
     rehearse(&to_come, &stop)?;
     unfinished::keep(&path, &unfinished)?;
@@ -96,8 +96,8 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
     if failed {
         return Ok(exit::DWELL_FAILED);
     }
-    if let Some(signal) = stop.stopped.get() {
-        return Ok(u8::try_from(128 + signal).unwrap_or(exit::DWELL_FAILED));
+    if let Some(status) = stop.status() {
+        return Ok(status);
     }
     Ok(worst(&sheet.results))
 }
