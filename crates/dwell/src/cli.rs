@@ -185,13 +185,8 @@ pub(crate) struct LadderArgs {
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
-    pub(crate) color: Colour,
-
-    /// Columns of the page; default: those of the terminal
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
-    pub(crate) width: Option<u16>,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
 }
 
 /// Compare two kept results
@@ -224,6 +219,13 @@ pub(crate) struct DiffArgs {
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+}
+
+/// How a page looks.
+#[derive(Debug, Default, Args)]
+pub(crate) struct LookArgs {
     /// When to use colour
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
     pub(crate) color: Colour,
@@ -325,13 +327,8 @@ pub(crate) struct PageArgs {
     #[command(flatten)]
     pub(crate) code: CodeArgs,
 
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
-    pub(crate) color: Colour,
-
-    /// Columns of the report; default: those of the terminal
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
-    pub(crate) width: Option<u16>,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
 }
 
 /// Which code, and how it is shown.

@@ -84,7 +84,7 @@ impl Outputs {
         };
         let mut written = Vec::new();
         if let Some(onto) = onto {
-            let text = page_text(args, analysis, look(args, onto));
+            let text = page_text(args, analysis, look(&args.look, onto));
             written.push(match (self.page, onto) {
                 (Some(target), _) => target.write(&text),
                 (None, Onto::Stdout) => output::to_stdout(&text),

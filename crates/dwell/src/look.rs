@@ -1,6 +1,6 @@
 //! How the page may look where it goes: width, colour, characters.
 
-use crate::cli::{Colour, PageArgs};
+use crate::cli::{Colour, LookArgs};
 use report::Look;
 use std::env;
 use std::ffi::OsString;
@@ -19,12 +19,7 @@ pub(crate) enum Onto {
 }
 
 /// The look for this place.
-pub(crate) fn look(args: &PageArgs, onto: Onto) -> Look {
-    look_of(args.width, args.color, onto)
-}
-
-/// The same from the two options that concern it.
-pub(crate) fn look_of(width: Option<u16>, color: Colour, onto: Onto) -> Look {
+pub(crate) fn look(args: &LookArgs, onto: Onto) -> Look {
     let (terminal, columns) = match onto {
         Onto::Stdout => (io::stdout().is_terminal(), columns(io::stdout())),
         Onto::Stderr => (io::stderr().is_terminal(), columns(io::stderr())),
@@ -32,8 +27,8 @@ pub(crate) fn look_of(width: Option<u16>, color: Colour, onto: Onto) -> Look {
     };
     let asked_by_environment = || if onto == Onto::File { None } else { text("COLUMNS")?.parse().ok() };
     Look {
-        width: width.or(columns).or_else(asked_by_environment).unwrap_or(DEFAULT_WIDTH),
-        colour: coloured(color, terminal, &text),
+        width: args.width.or(columns).or_else(asked_by_environment).unwrap_or(DEFAULT_WIDTH),
+        colour: coloured(args.color, terminal, &text),
         unicode: unicode(&text),
     }
 }

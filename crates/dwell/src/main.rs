@@ -12,6 +12,7 @@ mod kept;
 mod lines;
 mod look;
 mod output;
+mod progress;
 mod source;
 mod stop;
 

@@ -1,6 +1,6 @@
 //! The arguments of `dwell load`, and a load as an argument.
 
-use super::{Colour, Place, duration_ns};
+use super::{LookArgs, Place, duration_ns};
 use clap::Args;
 use model::wake::load::Load;
 use std::thread::available_parallelism;
@@ -39,13 +39,8 @@ pub(crate) struct LoadArgs {
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
-    pub(crate) color: Colour,
-
-    /// Columns of the page; default: those of the terminal
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
-    pub(crate) width: Option<u16>,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
 
     /// Say when all workers are at work, and end with standard input: how dwell runs loads of its own
     #[arg(long, hide = true, requires = "json")]

@@ -1,7 +1,7 @@
 //! `dwell wake`: what may be asked of a measurement of wake-ups.
 
 use super::load::load;
-use super::{Colour, FormArgs, duration_ns};
+use super::{FormArgs, LookArgs, duration_ns};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use model::wake::load::Load;
@@ -117,13 +117,8 @@ pub(crate) struct WakeArgs {
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
-    pub(crate) color: Colour,
-
-    /// Columns of the page; default: those of the terminal
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
-    pub(crate) width: Option<u16>,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
 }
 
 /// Which processors.

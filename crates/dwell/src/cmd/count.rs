@@ -44,7 +44,7 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
         Some(Place::File(path)) => (Onto::File, Some(File::open(path)?)),
         None => (Onto::Stderr, None),
     };
-    let look = look(&args.page, onto);
+    let look = look(&args.page.look, onto);
     let (counts, text) = if name.is_empty() {
         let counts =
             count_blocks(&command, &Target::Program, limits, Some(&mut signals)).map_err(not_started)?;

@@ -4,7 +4,7 @@ use crate::cli::DiffArgs;
 use crate::cmd::ladder::{Form, Outputs};
 use crate::cmd::results::{self, Kept};
 use crate::exit;
-use crate::look::{Onto, look_of};
+use crate::look::{Onto, look};
 use anyhow::bail;
 use model::ladder::SCHEMA_LADDER;
 use serde_json::Value;
@@ -40,7 +40,7 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
 fn wakes(args: &DiffArgs, a: Kept, b: Kept) -> anyhow::Result<u8> {
     let (a, b) = (a.comparable(&args.a)?, b.comparable(&args.b)?);
     let outputs = Outputs::open(&args.forms)?;
-    let look = look_of(args.width, args.color, Onto::Stdout);
+    let look = look(&args.look, Onto::Stdout);
     let diff = analyse::wake::diff(&a, &b);
     let failed = outputs.write(args.quiet, &|form| match form {
         Form::Page => report::wake::diff_terminal(&diff, look).into_bytes(),
@@ -54,7 +54,7 @@ fn wakes(args: &DiffArgs, a: Kept, b: Kept) -> anyhow::Result<u8> {
 fn ladders(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {
     let (a, b) = (results::ladder(&args.a, a)?, results::ladder(&args.b, b)?);
     let outputs = Outputs::open(&args.forms)?;
-    let look = look_of(args.width, args.color, Onto::Stdout);
+    let look = look(&args.look, Onto::Stdout);
     let diff = analyse::ladder::diff(&a, &b);
     // The picture has B's bars with A's figures upon them.
     let others = [analyse::ladder::beside::ladder(&args.a.display().to_string(), &a)];

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
         Some(Place::File(path)) => (Onto::File, Some(Target::open(path)?)),
         None => (Onto::Stderr, None),
     };
-    let look = look(&args.page, onto);
+    let look = look(&args.page.look, onto);
     let directory = prepare(user.as_ref())?;
     let command = Command { program: program.clone(), args: arguments.to_vec(), user };
     let held = Held::spawn_with(&command, &[("PYTHONPATH".into(), python_path(directory.path())?)])

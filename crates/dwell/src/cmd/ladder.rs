@@ -1,11 +1,12 @@
 //! `dwell ladder`: what each level of latency costs on this machine.
 
-use crate::cli::{Colour, FormArgs, LadderArgs, Place};
+use crate::cli::{FormArgs, LadderArgs, LookArgs, Place};
 use crate::cmd::results;
 use crate::exit;
 use crate::kept;
-use crate::look::{Onto, look_of};
+use crate::look::{Onto, look};
 use crate::output::{self, Target};
+use crate::progress::Line;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use model::ladder::beside::Beside;
@@ -13,7 +14,6 @@ use model::ladder::{Asked, Group, SCHEMA_LADDER};
 use model::{Costs, Ladder, Seen};
 use report::Look;
 use rungs::Listener;
-use std::io::{self, IsTerminal};
 use std::path::Path;
 use sys::signals::Signals;
 
@@ -25,7 +25,7 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
         dir: args.dir.as_ref().map(|dir| dir.to_string_lossy().into_owned()),
         hosts: args.host.clone(),
     };
-    let look = look_of(args.width, args.color, Onto::Stdout);
+    let look = look(&args.look, Onto::Stdout);
     if args.list {
         output::to_stdout(report::ladder::list(&rungs::list(&asked), look))?;
         return Ok(0);
@@ -51,7 +51,7 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
 /// What operations cost, by a quick ladder that is kept when it gets to its end; for a program that has ended.
 pub(super) fn after_a_run(signals: &mut Signals, quiet: bool) -> Seen<Costs> {
     let asked = Asked { quick: true, ..Asked::default() };
-    let width = look_of(None, Colour::Auto, Onto::Stderr).width;
+    let width = look(&LookArgs::default(), Onto::Stderr).width;
     let measured = measure(&asked, signals, quiet, width);
     if !measured.whole {
         return Seen::unseen("the ladder after the run was ended early");
@@ -72,9 +72,9 @@ struct Measured {
 /// Measures until it is done or a signal ends it.
 fn measure(asked: &Asked, signals: &mut Signals, quiet: bool, width: u16) -> Measured {
     let stop = Stop::new(signals);
-    let mut progress = Progress { shown: !quiet && io::stderr().is_terminal(), width };
-    let measured = rungs::measure(asked, observe::this_host(), &mut progress, &|| stop.asked());
-    drop(progress);
+    let mut turns = Turns(Line::new(quiet, width));
+    let measured = rungs::measure(asked, observe::this_host(), &mut turns, &|| stop.asked());
+    drop(turns);
     Measured {
         ladder: analyse::ladder::ladder(&measured),
         whole: asked.only.is_empty() && !measured.interrupted,
@@ -187,26 +187,11 @@ fn known(asked: &Asked) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A line on a terminal that says which rung it is at, and is gone when that is over.
-struct Progress {
-    shown: bool,
-    width: u16,
-}
+/// Says which rung it is at.
+struct Turns(Line);
 
-impl Listener for Progress {
+impl Listener for Turns {
     fn begins(&mut self, id: &str, turn: usize, turns: usize) {
-        if self.shown {
-            let line = format!("measuring {turn} of {turns}: {}; Ctrl-C ends it", report::clean(id, false));
-            let line: String = line.chars().take(usize::from(self.width).saturating_sub(1)).collect();
-            output::to_stderr(&format!("\r\x1b[K{line}"));
-        }
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if self.shown {
-            output::to_stderr("\r\x1b[K");
-        }
+        self.0.say(|| format!("measuring {turn} of {turns}: {}; Ctrl-C ends it", report::clean(id, false)));
     }
 }

@@ -1,13 +1,14 @@
 //! `dwell load`: one load by itself, and the process that `dwell wake` has a load run in.
 
 use crate::cli::LoadArgs;
-use crate::look::{Onto, look_of};
+use crate::look::{Onto, look};
 use crate::output::{self, Target};
+use crate::progress::Line;
 use crate::{exit, stop};
 use anyhow::Context;
 use loads::Overseer;
 use model::wake::load::{LoadRun, SCHEMA_LOAD};
-use std::io::{self, IsTerminal};
+use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 use sys::clock::{monotonic_ns, rfc3339, unix_s};
@@ -27,7 +28,7 @@ pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
         sys::worker::end_with_parent().context("cannot be ended with its parent")?;
         (loads::run(&args.load, length, &mut Parent), None)
     } else {
-        let mut user = User::new(length, !args.quiet && io::stderr().is_terminal())?;
+        let mut user = User::new(length, Line::new(args.quiet, look(&args.look, Onto::Stderr).width))?;
         (loads::run(&args.load, length, &mut user), user.ended_by)
     };
     let ended = ended_by.map(exit::of_signal);
@@ -49,7 +50,7 @@ pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
         (None, None) => {}
     }
     if !args.quiet && !to_stdout {
-        output::to_stdout(report::load::terminal(&run, look_of(args.width, args.color, Onto::Stdout)))?;
+        output::to_stdout(report::load::terminal(&run, look(&args.look, Onto::Stdout)))?;
     }
     Ok(if run.result.mismatches_total > 0 { WRONG } else { ended.unwrap_or(0) })
 }
@@ -74,16 +75,15 @@ struct User {
     signals: Signals,
     /// The signal that ended it early.
     ended_by: Option<i32>,
-    /// Whether a line says how long it will take.
-    shown: bool,
+    line: Line,
     length: Duration,
     begun_ns: u64,
 }
 
 impl User {
-    fn new(length: Duration, shown: bool) -> anyhow::Result<Self> {
+    fn new(length: Duration, line: Line) -> anyhow::Result<Self> {
         let signals = Signals::take_over().context("cannot take signals")?;
-        Ok(Self { signals, ended_by: None, shown, length, begun_ns: monotonic_ns() })
+        Ok(Self { signals, ended_by: None, line, length, begun_ns: monotonic_ns() })
     }
 }
 
@@ -93,22 +93,14 @@ impl Overseer for User {
     }
 
     fn ended(&mut self, wait: Duration) -> bool {
-        if self.shown {
+        self.line.say(|| {
             let passed = Duration::from_nanos(monotonic_ns() - self.begun_ns);
             let left = report::units::duration(self.length.saturating_sub(passed).as_nanos() as u64);
-            output::to_stderr(&format!("\r\x1b[K{left} left; Ctrl-C ends it"));
-        }
+            format!("{left} left; Ctrl-C ends it")
+        });
         // Whether it was waited for or not, signals are looked at.
         let _ = poll::wait(&[self.signals.as_fd()], Some(wait));
         self.ended_by = stop::ending(&mut self.signals).or(self.ended_by);
         self.ended_by.is_some()
-    }
-}
-
-impl Drop for User {
-    fn drop(&mut self) {
-        if self.shown {
-            output::to_stderr("\r\x1b[K");
-        }
     }
 }

@@ -6,8 +6,9 @@ mod sheet;
 use super::ladder::{Form, Outputs};
 use crate::cli::{Cpus, WakeArgs};
 use crate::exit;
-use crate::look::{Onto, look_of};
+use crate::look::{Onto, look};
 use crate::output::{self, Target};
+use crate::progress::Line;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use loads::Running;
@@ -16,7 +17,6 @@ use model::wake::{Asked, Measurements, Mode, Policy};
 use model::{Ns, Seen, Tid};
 use observe::realtime::{Own, Realtime};
 use observe::spikes::Spikes;
-use std::io::{self, IsTerminal};
 use std::time::Duration;
 use sys::clock::{rfc3339, unix_s};
 use sys::signals::Signals;
@@ -36,14 +36,13 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
     }
     let asked = asked(args)?;
     wakes::sound(&asked, &wakes::usable_cpus(), wakes::resolution_ns()).map_err(refused)?;
-    let look = look_of(args.width, args.color, Onto::Stdout);
+    let look = look(&args.look, Onto::Stdout);
     let mut signals = Signals::take_over().context("cannot take signals")?;
     let outputs = Outputs::open(&args.forms)?;
     let junit = junit_target(args)?;
     let how = How { idle_states: args.idle_states, spikes: !args.no_spikes };
-    let mut progress = Line {
-        shown: !args.quiet && io::stderr().is_terminal(),
-        width: look.width,
+    let mut progress = Left {
+        line: Line::new(args.quiet, look.width),
         for_ns: asked.for_ns,
         before: String::new(),
         after_ns: 0,
@@ -247,10 +246,9 @@ impl Listener for Watch<'_> {
     }
 }
 
-/// A line on a terminal that says how far it is, and is gone when that is over.
-struct Line {
-    shown: bool,
-    width: u16,
+/// Says how far it is.
+struct Left {
+    line: Line,
     for_ns: Ns,
     /// Which case of a sheet it is.
     before: String,
@@ -258,29 +256,19 @@ struct Line {
     after_ns: Ns,
 }
 
-impl Listener for Line {
+impl Listener for Left {
     fn progress(&mut self, progress: Progress) {
-        if self.shown {
+        self.line.say(|| {
             let left_ns = self.for_ns.saturating_sub(progress.elapsed_ns) + self.after_ns;
             let left = report::units::duration(left_ns.next_multiple_of(1_000_000_000));
             let missed =
                 if progress.missed > 0 { format!(", {} missed", progress.missed) } else { String::new() };
-            let line = format!(
+            format!(
                 "{}{left} left: {} wake-ups, the latest by {:.1} us{missed}; Ctrl-C ends it",
                 self.before,
                 progress.cycles,
                 progress.max_ns as f64 / 1e3
-            );
-            let line: String = line.chars().take(usize::from(self.width).saturating_sub(1)).collect();
-            output::to_stderr(&format!("\r\x1b[K{line}"));
-        }
-    }
-}
-
-impl Drop for Line {
-    fn drop(&mut self) {
-        if self.shown {
-            output::to_stderr("\r\x1b[K");
-        }
+            )
+        });
     }
 }

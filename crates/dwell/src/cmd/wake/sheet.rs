@@ -4,12 +4,13 @@
 //! A case that was ended before its time is measured anew: what it had seen is shown, and not kept.
 
 use super::super::ladder::{Form, Outputs};
-use super::{How, Line, asked, cases, junit_target, measure, refused, status, write_junit};
+use super::{How, Left, asked, cases, junit_target, measure, refused, status, write_junit};
 use crate::cli::{WakeArgs, load};
 use crate::exit;
 use crate::kept;
-use crate::look::{Onto, look_of};
+use crate::look::{Onto, look};
 use crate::output;
+use crate::progress::Line;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use loads::Running;
@@ -18,7 +19,6 @@ use model::wake::verdict::Answer;
 use model::wake::{Asked, Wakeups};
 use model::{Ns, Seen};
 use std::fs;
-use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::unfinished::{self, CannotGoOn};
@@ -45,16 +45,14 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
     let to_come = unfinished.sheet.cases[unfinished.sheet.results.len()..].to_vec();
     rehearse(&to_come, &stop)?;
     unfinished::keep(&path, &unfinished)?;
-    let look = look_of(args.width, args.color, Onto::Stdout);
+    let look = look(&args.look, Onto::Stdout);
     let mut ended_early: Option<Wakeups> = None;
     for (at, case) in to_come.iter().enumerate() {
         if stop.asked() {
             break;
         }
-        let shown = !args.quiet && io::stderr().is_terminal();
-        let mut progress = Line {
-            shown,
-            width: look.width,
+        let mut progress = Left {
+            line: Line::new(args.quiet, look.width),
             for_ns: unfinished.sheet.for_ns,
             before: said(&unfinished.sheet, case),
             after_ns: unfinished.sheet.for_ns * (to_come.len() - at - 1) as u64,
