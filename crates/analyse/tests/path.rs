@@ -4,7 +4,7 @@
 mod story;
 
 use model::because::{Because, Request};
-use model::recording::{Event, FileKind, Left, Mode, Object, Wait, Waker};
+use model::recording::{Counters, Event, FileKind, HostCpu, Left, Mode, Object, Wait, Waker};
 use model::{Seen, State};
 use story::*;
 
@@ -360,4 +360,33 @@ fn where_the_kernel_does_not_keep_when_requests_are_made_their_queue_is_unseen()
         "{:?}",
         wait.queue_ns
     );
+}
+
+// ---- checks ------------------------------------------------------------------------------------------------------
+
+/// A program of a whole second on a CPU, of which the scheduler knows `scheduler_ms`.
+fn works_a_second(scheduler_ms: u64) -> Story {
+    let mut story = Story::begins();
+    story.after(1_000_000).exits(ROOT, inside(EXIT_GROUP, 0));
+    let counters = Counters { cpu_ns: scheduler_ms * 1_000_000, ..Counters::default() };
+    story.leaves(ROOT, Left::Dead(counters), inside(EXIT_GROUP, 0));
+    story
+}
+
+fn host_with(steal_ns: u64) -> HostCpu {
+    HostCpu { busy_ns: 1_000_000_000, steal_ns, interrupt_ns: 0, span_ns: 1_100_000_000, dwell_ns: 0 }
+}
+
+#[test]
+fn what_a_hypervisor_took_is_no_contradiction_and_anything_else_is() {
+    let agrees = |scheduler_ms, steal_ns| {
+        let run = works_a_second(scheduler_ms).told_on(host_with(steal_ns));
+        let check =
+            run.coverage.checks.iter().find(|check| check.what.starts_with("time on a CPU of threads"));
+        check.expect("it is made of every run").agrees
+    };
+    assert!(agrees(995, 0));
+    assert!(!agrees(900, 0), "100 ms that nobody took");
+    assert!(agrees(900, 90_000_000));
+    assert!(!agrees(900, 10_000_000), "a tenth of it was taken");
 }

@@ -3,8 +3,8 @@
 use dwell_analyse::Analyser;
 use model::call::{Call, CallTime};
 use model::recording::{
-    Calls, Comm, Counters, Ending, Ends, Event, Header, Host, In, Left, Object, Out, Tier, Trailer, Wait,
-    Waker,
+    Calls, Comm, Counters, Ending, Ends, Event, Header, Host, HostCpu, In, Left, Object, Out, Tier, Trailer,
+    Wait, Waker,
 };
 use model::{Analysis, Ns, Pid, Run, Seen, State, Tid};
 
@@ -123,9 +123,18 @@ impl Story {
 
     /// The same with the tree of calls.
     pub fn analysed(&self) -> Analysis {
+        self.analysed_with(&trailer(self.now + US))
+    }
+
+    /// The same on a host whose processors did this meanwhile.
+    pub fn told_on(&self, host: HostCpu) -> Run {
+        self.analysed_with(&Trailer { host_cpu: Seen::Value(host), ..trailer(self.now + US) }).run
+    }
+
+    fn analysed_with(&self, trailer: &Trailer) -> Analysis {
         let mut analyser = Analyser::new(&header());
         self.events.iter().for_each(|event| analyser.event(event));
-        analyser.finish(&trailer(self.now + US))
+        analyser.finish(trailer)
     }
 }
 
