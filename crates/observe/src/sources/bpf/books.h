@@ -52,6 +52,8 @@ struct thread {
 	u32 met_as;    /* `task`'s number in the first one */
 	struct python_thread python;
 	u64 file[2], inode[2]; /* objects that user space knows already */
+	u64 held, held_at; /* what `held_fd` stood for then; only while calls are not traced */
+	u32 held_fd, held_call;
 	u64 path_told; /* when the call was entered whose path user space knows */
 	u64 mm;        /* its address space, as it was when it was made or last executed */
 	u64 task;      /* whose book this is, once it was met at a switch or wake-up; 0 before, and when it is free */

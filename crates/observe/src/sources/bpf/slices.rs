@@ -27,7 +27,7 @@ const SLICE_NS_MAX: Ns = 50_000_000;
 /// How often is looked whether a slice is over.
 const LOOK_NS: Ns = 2_000_000;
 /// The longest pause, so that a program that changes is noticed, and slices are many enough to tell their spread.
-const PAUSE_NS_MAX: Ns = 250_000_000;
+const PAUSE_NS_MAX: Ns = 500_000_000;
 /// Of the bound, what tracing calls may use: attaching and detaching have the rest.
 const USED: f64 = 0.7;
 /// What each instrument costs a time, within what [`super::Bpf::cost`] says; of a call towards the upper end, so that the
@@ -234,8 +234,8 @@ impl Slices {
     fn pause(&self, share: f64, ran: Ran, busy_ns: Ns) -> Ns {
         let MaxOverhead::Share(most) = self.bound else { return 0 };
         let fixed = ran.fixed_ns() as f64 / busy_ns.max(1) as f64;
-        // Where the rest alone passes the bound, calls get a fifth of it all the same: no table at all helps nobody.
-        let allowed = (most - fixed).max(most / 5.0) * USED;
+        // Where the rest alone passes the bound, calls get a tenth of it all the same: no table at all helps nobody.
+        let allowed = (most - fixed).max(most / 10.0) * USED;
         let pause = SLICE_NS as f64 * (share / allowed.max(1e-6) - 1.0).max(0.0);
         (pause as Ns).min(PAUSE_NS_MAX)
     }
