@@ -114,7 +114,7 @@ for i in range(1000): os.pread(fd, 4096, i * 7919 * 4096 % (8 << 20))
         claims
             .that(told.steps(|step| step["reason"] == named.as_str()) > 0, "the path does not name the file");
         // The table of waits stands on the page when waiting is much of the time.
-        let page = !told.page.contains("\nwaits ") || told.page.contains("requests ended these waits");
+        let page = !told.page.contains("\nwaits  ") || told.page.contains("requests ended these waits");
         claims.that(page, format!("the page has no line for the disk:\n{}", told.page));
     });
 }

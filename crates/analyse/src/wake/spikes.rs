@@ -62,6 +62,7 @@ pub fn spike(seen: &SpikeSeen, environment: &Environment) -> Spike {
         who: largest.and_then(|share| share.who.clone()),
         shares,
         stack: seen.stack.clone(),
+        lost: seen.lost.clone(),
     }
 }
 
@@ -102,6 +103,8 @@ struct Walk<'a> {
     /// Handlers of interrupts, each within the one before; by what ends them.
     handlers: Vec<(Ends, Part)>,
     softirq: Option<String>,
+    /// Nothing is known until the next switch.
+    lost: bool,
     /// A cause with a name has one, at its first place.
     shares: Vec<Share>,
 }
@@ -112,8 +115,6 @@ enum Ends {
     Irq,
     Timer,
     Other,
-    /// No event tells: the thread's waking is the last that is known of it.
-    Woken,
 }
 
 impl<'a> Walk<'a> {
@@ -130,6 +131,7 @@ impl<'a> Walk<'a> {
             idle_state: None,
             handlers: Vec::new(),
             softirq: None,
+            lost: false,
             shares: Vec::new(),
         }
     }
@@ -159,6 +161,9 @@ impl<'a> Walk<'a> {
         }
         if let Some(name) = &self.softirq {
             return (Cause::Softirq, Some(name.clone()));
+        }
+        if self.lost {
+            return (Cause::Unexplained, None);
         }
         match (self.phase, &self.current) {
             (Phase::Running(since), _) if since > self.seen.expected_ns => (Cause::ReturnToUser, None),
@@ -204,7 +209,6 @@ impl<'a> Walk<'a> {
         match happened {
             Happened::Switch { from, to, preempted } => self.switch(from, to, *preempted, at),
             Happened::Woken(task) if task.tid == self.seen.tid => {
-                self.handlers.retain(|(ends, _)| *ends != Ends::Woken);
                 // One that has not left the processor yet does not leave it.
                 if !matches!(self.phase, Phase::Running(_)) {
                     self.phase = Phase::Woken { passed_over: false, moved: false };
@@ -217,22 +221,26 @@ impl<'a> Walk<'a> {
             Happened::OtherEnd => self.end(Ends::Other),
             Happened::TimerBegin => self.begin(Ends::Timer, (Cause::TimerInterrupt, None)),
             Happened::TimerEnd => self.end(Ends::Timer),
-            Happened::Expired => match self.handlers.last_mut() {
-                // Where the timer's interrupt has a driver (arm64), this is how it shows which one it is.
-                Some((_, part)) => *part = (Cause::TimerInterrupt, None),
-                None if self.softirq.is_none() => self.begin(Ends::Woken, (Cause::TimerInterrupt, None)),
-                None => {}
-            },
+            // Where the timer's interrupt has a driver (arm64), this is how it shows which one it is.
+            Happened::Expired => {
+                if let Some((_, part)) = self.handlers.last_mut() {
+                    *part = (Cause::TimerInterrupt, None);
+                }
+            }
             Happened::SoftirqBegin(name) => self.softirq = Some(name.clone()),
             Happened::SoftirqEnd => self.softirq = None,
             Happened::IdleBegin(state) => self.idle_state = Some(*state),
-            Happened::IdleEnd => {}
             Happened::Migrated(_) => {
                 if let Phase::Woken { moved, .. } = &mut self.phase {
                     *moved = true;
                 }
             }
             Happened::Stopped => self.phase = Phase::Stopped,
+            Happened::Lost => {
+                self.handlers.clear();
+                self.softirq = None;
+                self.lost = true;
+            }
         }
     }
 
@@ -251,6 +259,7 @@ impl<'a> Walk<'a> {
         // Nothing is switched within an interrupt; what seems to go on has lost its end.
         self.handlers.clear();
         self.softirq = None;
+        self.lost = false;
         if to.tid == self.seen.tid {
             self.phase = Phase::Running(at);
         } else if from.tid == self.seen.tid {

@@ -49,8 +49,6 @@ pub enum Happened {
     OtherEnd,
     /// The processor began to idle, in this state.
     IdleBegin(u32),
-    /// It stopped to idle.
-    IdleEnd,
     /// The measuring thread was moved here from another processor.
     Migrated(u32),
     /// The measuring thread was stopped: job control or a tracer. It is until it is woken.
@@ -60,6 +58,8 @@ pub enum Happened {
     /// The hypervisor counted this much as given to others on this processor since the reading before, which may be
     /// as old as the longest pause of the reader; in steps of `USER_HZ`, a hundredth of a second.
     Stolen(Ns),
+    /// What came from here until the next switch was not kept.
+    Lost,
 }
 
 /// An event of the ring.
@@ -155,4 +155,7 @@ pub struct Spike {
     pub shares: Vec<Share>,
     /// As in [`SpikeSeen`].
     pub stack: Seen<Vec<String>>,
+    /// As in [`SpikeSeen`]: what is missing is `unexplained`.
+    #[serde(default)]
+    pub lost: Option<String>,
 }

@@ -33,17 +33,33 @@ pub(super) struct Measuring {
     pub(super) name: String,
 }
 
+/// Where records are missing.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Holes {
+    /// Before the first.
+    pub(super) cut: bool,
+    /// Before the one at this place.
+    pub(super) before: Option<usize>,
+}
+
 /// The events of these records, in order of time. `begun`: what times are counted from. `name_of`: what a thread is called whose
 /// name no record tells.
 pub(super) fn events(
     records: &[Record],
+    holes: Holes,
     measuring: &Measuring,
     begun: Ns,
     name_of: impl Fn(Tid) -> Option<String>,
 ) -> Vec<KernelEvent> {
+    let idle_since = (!holes.cut).then_some(begun);
     let mut decoder =
-        Decoder { measuring, names: FxHashMap::default(), name_of, idle_since: begun, events: Vec::new() };
-    records.iter().for_each(|record| decoder.record(record));
+        Decoder { measuring, names: FxHashMap::default(), name_of, idle_since, events: Vec::new() };
+    for (place, record) in records.iter().enumerate() {
+        if holes.before == Some(place) {
+            decoder.hole(place.checked_sub(1).map_or(begun, |last| records[last].at));
+        }
+        decoder.record(record);
+    }
     let mut events = decoder.events;
     for event in &mut events {
         event.at_ns = event.at_ns.saturating_sub(begun);
@@ -57,8 +73,8 @@ struct Decoder<'a, N> {
     /// A switch names who comes; who leaves came before.
     names: FxHashMap<Tid, String>,
     name_of: N,
-    /// The last switch: the processor may have idled since.
-    idle_since: Ns,
+    /// The last switch: the processor may have idled since. None where it was lost.
+    idle_since: Option<Ns>,
     events: Vec<KernelEvent>,
 }
 
@@ -84,6 +100,11 @@ impl<N: Fn(Tid) -> Option<String>> Decoder<'_, N> {
         self.push(at, end);
     }
 
+    fn hole(&mut self, at: Ns) {
+        self.push(at, Happened::Lost);
+        self.idle_since = None;
+    }
+
     fn switch(&mut self, record: &Record) {
         let Record { at, flags, idle, arg, words, .. } = *record;
         let [from, to] = halves(words[0]);
@@ -93,10 +114,10 @@ impl<N: Fn(Tid) -> Option<String>> Decoder<'_, N> {
             self.names.insert(to, text(&words[2..4]));
         }
         let (from, to) = (self.task(from, from_priority), self.task(to, to_priority));
-        if let Some(state) = idle.checked_sub(1) {
-            self.push(self.idle_since, Happened::IdleBegin(u32::from(state)));
+        if let (Some(state), Some(since)) = (idle.checked_sub(1), self.idle_since) {
+            self.push(since, Happened::IdleBegin(u32::from(state)));
         }
-        self.idle_since = at;
+        self.idle_since = Some(at);
         if own {
             self.own(words[2..5].try_into().unwrap_or_default(), arg, &to);
         }
@@ -186,9 +207,13 @@ mod tests {
     }
 
     fn decoded(records: &[Record]) -> Vec<(Ns, Happened)> {
+        decoded_with(records, Holes::default())
+    }
+
+    fn decoded_with(records: &[Record], holes: Holes) -> Vec<(Ns, Happened)> {
         let measuring = Measuring { tid: 7, pid: 1007, name: "wake".into() };
         let name_of = |pid| (pid == 50).then(|| "known".to_owned());
-        let events = events(records, &measuring, 100, name_of);
+        let events = events(records, holes, &measuring, 100, name_of);
         events.into_iter().map(|event| (event.at_ns, event.happened)).collect()
     }
 
@@ -229,6 +254,20 @@ mod tests {
         assert_eq!(told[1..6], before);
         let told = decoded(&[own(160, 50, 150, 0, 120)]);
         assert_eq!(told[..2], [(20, Happened::Stopped), (50, Happened::Woken(task(7, "wake", 19)))]);
+    }
+
+    #[test]
+    fn what_is_missing_is_no_idling() {
+        let idled = Record { idle: 1, ..switch(150, 0, 60, "make") };
+        let begins = |told: &[(Ns, Happened)]| {
+            told.iter().filter(|(_, happened)| matches!(happened, Happened::IdleBegin(_))).count()
+        };
+        assert_eq!(begins(&decoded(&[idled])), 1);
+        assert_eq!(begins(&decoded_with(&[idled], Holes { cut: true, before: None })), 0);
+        let records = [switch(110, 60, 0, ""), idled];
+        assert_eq!(decoded(&records)[1], (10, Happened::IdleBegin(0)));
+        let told = decoded_with(&records, Holes { cut: false, before: Some(1) });
+        assert_eq!((begins(&told), &told[1]), (0, &(10, Happened::Lost)));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::sources::bpf::{self, Refused, names, types};
 use crate::sources::wall_of;
 use aya::programs::BtfTracePoint;
 use aya::{Btf, Ebpf, VerifierLogLevel};
-use decode::Measuring;
+use decode::{Holes, Measuring};
 use model::wake::spike::{Happened, KernelEvent, SpikeSeen};
 use model::{Ns, Seen, Tid};
 use ring::{Part, Record, Rings};
@@ -84,6 +84,7 @@ struct Kept {
     expected_ns: Ns,
     awake_ns: Ns,
     records: Vec<Record>,
+    holes: Holes,
     frames: Option<Vec<u64>>,
     stolen: Option<(Ns, Ns)>,
     lost: Option<String>,
@@ -190,11 +191,12 @@ impl Spikes {
         let part = self.rings.part(ring, cpu, expected_ns.saturating_sub(BEFORE_NS), awake_ns);
         let stacks = self.rings.stacks(ring, cpu, expected_ns, awake_ns);
         let now = monotonic_ns();
-        let stolen = self.steal.since(cpu, expected_ns, now).filter(|ns| *ns > 0).map(|ns| (now, ns));
-        let lost = lost(&part);
+        let stolen = self.steal.since(cpu, expected_ns).filter(|ns| *ns > 0).map(|ns| (now, ns));
+        let (lost, cut) = (lost(&part), part.cut);
         let frames = stack::of_longest(stacks, expected_ns).map(|stack| stack.frames);
-        let records = bounded(part.records);
-        self.kept.push(Kept { cpu, measuring, expected_ns, awake_ns, records, frames, stolen, lost });
+        let (records, hole) = bounded(part.records);
+        let holes = Holes { cut, before: hole };
+        self.kept.push(Kept { cpu, measuring, expected_ns, awake_ns, records, holes, frames, stolen, lost });
         self.keep_latest();
     }
 
@@ -226,7 +228,7 @@ impl Spikes {
                 }
                 (Some(frames), Some(names)) => stack::named(frames, names.by_ref().take(frames.len())),
             };
-            let mut events = decode::events(&kept.records, &kept.measuring, begun_ns, name_of);
+            let mut events = decode::events(&kept.records, kept.holes, &kept.measuring, begun_ns, name_of);
             events.extend(kept.stolen.map(|(at, ns)| KernelEvent {
                 at_ns: at.saturating_sub(begun_ns),
                 happened: Happened::Stolen(ns),
@@ -259,12 +261,13 @@ fn limit(ebpf: &mut Ebpf, btf: &Btf, what: &str, names: &[&'static str]) -> Opti
     Some(format!("this kernel does not tell of {what}: {why}"))
 }
 
-/// Not more than can be kept.
-fn bounded(mut records: Vec<Record>) -> Vec<Record> {
-    if records.len() > RECORDS_MAX {
-        records.drain(RECORDS_MAX / 2..records.len() - RECORDS_MAX / 2);
+/// Not more than can be kept; and before which of them others were left out.
+fn bounded(mut records: Vec<Record>) -> (Vec<Record>, Option<usize>) {
+    if records.len() <= RECORDS_MAX {
+        return (records, None);
     }
-    records
+    records.drain(RECORDS_MAX / 2..records.len() - RECORDS_MAX / 2);
+    (records, Some(RECORDS_MAX / 2))
 }
 
 /// Why events are missing, where they are.

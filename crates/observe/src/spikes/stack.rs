@@ -29,7 +29,11 @@ pub(super) fn named(frames: &[u64], names: impl Iterator<Item = Option<String>>)
     let mut names: Vec<String> = names.collect();
     let begins = |name: &String, any: &[&str]| any.iter().any(|begin| name.starts_with(begin));
     let own = names.iter().take_while(|name| begins(name, &INSTRUMENT)).count();
-    let entry = names.iter().rposition(|name| begins(name, &ENTRIES)).map_or(0, |entry| entry + 1);
+    // What the innermost interrupt struck may be the work of another one.
+    let entry = names
+        .iter()
+        .position(|name| begins(name, &ENTRIES))
+        .map_or(0, |first| first + names[first..].iter().take_while(|name| begins(name, &ENTRIES)).count());
     names.drain(..own.max(entry));
     if names.is_empty() { Seen::Absent } else { Seen::Value(names) }
 }
@@ -52,6 +56,11 @@ mod tests {
         let gave_up = ["bpf_prog_34_sched_switch", "__traceiter_sched_switch", "__schedule", "schedule"];
         assert_eq!(of(&gave_up), Seen::Value(vec!["__schedule".into(), "schedule".into()]));
         assert_eq!(of(&interrupted[..5]), Seen::Absent);
+        let within =
+            [&interrupted[..5], &["net_rx_action", "handle_softirqs", "asm_common_interrupt"]].concat();
+        let within = [&within[..], &["copy_page"]].concat();
+        let culprit = ["net_rx_action", "handle_softirqs", "asm_common_interrupt", "copy_page"];
+        assert_eq!(of(&within), Seen::Value(culprit.map(String::from).to_vec()));
         assert_eq!(of(&[]), Seen::Absent);
     }
 

@@ -33,28 +33,30 @@ impl Steal {
 
     /// Reads, unless that was done a moment ago.
     pub(super) fn look(&mut self, now: Ns) {
-        if self.readings.back().is_none_or(|(at, _)| *at + APART_NS <= now) {
-            self.read(now);
-        }
-    }
-
-    fn read(&mut self, now: Ns) {
-        let Some(len) = self.file.as_ref().and_then(|file| file.read_at(&mut self.text, 0).ok()) else {
+        if self.readings.back().is_some_and(|(at, _)| *at + APART_NS > now) {
             return;
-        };
-        self.readings.push_back((now, parse(&self.text[..len])));
+        }
+        let Some(ticks) = self.read() else { return };
+        self.readings.push_back((now, ticks));
         if self.readings.len() > READINGS {
             self.readings.pop_front();
         }
     }
 
-    /// What was counted from the last reading before `from` until now; none where there is no such reading.
-    pub(super) fn since(&mut self, cpu: u32, from: Ns, now: Ns) -> Option<Ns> {
-        self.read(now);
+    fn read(&mut self) -> Option<Vec<(u32, u64)>> {
+        let len = self.file.as_ref()?.read_at(&mut self.text, 0).ok()?;
+        Some(parse(&self.text[..len]))
+    }
+
+    /// What was counted from the last reading before `from` until now, or from the first that is kept: the less then. None where
+    /// there is no reading.
+    pub(super) fn since(&mut self, cpu: u32, from: Ns) -> Option<Ns> {
+        // Not kept: wake-ups that are late one after another would push the readings out that tell of them.
+        let after = self.read()?;
         let of = |ticks: &[(u32, u64)]| ticks.iter().find(|(of, _)| *of == cpu).map(|(_, ticks)| *ticks);
-        let (_, before) = self.readings.iter().rev().find(|(at, _)| *at <= from)?;
-        let (_, after) = self.readings.back()?;
-        Some(of(after)?.saturating_sub(of(before)?) * TICK_NS)
+        let earlier = self.readings.iter().rev().find(|(at, _)| *at <= from);
+        let (_, before) = earlier.or(self.readings.front())?;
+        Some(of(&after)?.saturating_sub(of(before)?) * TICK_NS)
     }
 }
 
@@ -91,15 +93,17 @@ mod tests {
             steal.look(now * 1_000_000);
         }
         file.write_all_at(b"cpu1 1 2 3 4 5 6 7 9 0 0\n", 0).unwrap();
-        assert_eq!(steal.since(1, 50_000_000, 60_000_000), Some(20_000_000));
-        assert_eq!(steal.since(1, 10_000_000, 61_000_000), Some(40_000_000));
-        assert_eq!(steal.since(0, 10_000_000, 62_000_000), None);
+        assert_eq!(steal.since(1, 50_000_000), Some(20_000_000));
+        assert_eq!(steal.since(1, 10_000_000), Some(40_000_000));
+        assert_eq!(steal.since(0, 10_000_000), None);
+        steal.readings.pop_front();
+        assert_eq!(steal.since(1, 10_000_000), Some(20_000_000), "what is kept begins later");
     }
 
     #[test]
     fn this_host_has_readings_for_each_processor() {
         let mut steal = Steal::open(crate::host::cpus(crate::host::here()).iter().max().unwrap() + 1);
         steal.look(1);
-        assert!(crate::host::cpus(crate::host::here()).iter().all(|cpu| steal.since(*cpu, 1, 2).is_some()));
+        assert!(crate::host::cpus(crate::host::here()).iter().all(|cpu| steal.since(*cpu, 1).is_some()));
     }
 }

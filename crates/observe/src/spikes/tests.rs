@@ -20,10 +20,11 @@ fn what_is_lost_is_said() {
 
 #[test]
 fn of_too_many_events_the_first_and_the_last_are_kept() {
-    let kept = bounded((0..RECORDS_MAX as u64 + 100).map(record).collect());
+    let (kept, hole) = bounded((0..RECORDS_MAX as u64 + 100).map(record).collect());
+    assert_eq!(hole, Some(RECORDS_MAX / 2));
     assert_eq!((kept.len(), kept[0].at, kept[RECORDS_MAX - 1].at), (RECORDS_MAX, 0, RECORDS_MAX as u64 + 99));
     assert!(kept.is_sorted_by_key(|record| record.at));
-    assert_eq!(bounded(vec![record(1)]).len(), 1);
+    assert_eq!((bounded(vec![record(1)]).0.len(), bounded(vec![record(1)]).1), (1, None));
 }
 
 #[test]

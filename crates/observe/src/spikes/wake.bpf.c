@@ -143,6 +143,8 @@ int sched_switch(u64 *ctx)
 	if (!cpu)
 		return 0;
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	/* With PREEMPT_RT a thread that serves soft interrupts is preempted in the middle of one; its time is a task's then. */
+	cpu->soft_began = 0;
 	u64 seq, now = bpf_ktime_get_ns();
 	u32 from = prev->pid, to = next->pid, state = prev->__state;
 	bool preempted = ctx[0] & 1 || !state;
@@ -203,10 +205,16 @@ int sched_waking(u64 *ctx)
 SEC("tp_btf/sched_migrate_task")
 int sched_migrate_task(u64 *ctx)
 {
-	struct cpu *cpu = measured_by((void *)ctx[0]);
+	/* It is told before the task is of its new processor. */
+	struct task_struct *task = (void *)ctx[0];
 	struct task_struct___wake *wake = (void *)ctx[0];
-	if (cpu && FIELD_EXISTS(wake, wake_cpu))
-		cpu->moved_from = wake->wake_cpu + 1;
+	struct cpu *cpu = cpu_at(ctx[1]);
+	if (!cpu || !cpu->ring || !cpu->pid || cpu->pid != task->pid || !FIELD_EXISTS(wake, wake_cpu))
+		return 0;
+	cpu->moved_from = wake->wake_cpu + 1;
+	/* Its waking was told of the processor that it comes from. */
+	if (!cpu->woken)
+		cpu->woken = bpf_ktime_get_ns();
 	return 0;
 }
 

@@ -59,6 +59,9 @@ fn shares(spike: &Spike, look: Look) -> Vec<Line> {
             .add(ink(share, spike), &format!("{name} "))
             .glued(ink(share, spike), &duration(share.ns));
     }
+    if let Some(lost) = &spike.lost {
+        line = line.add(Ink::Dim, &format!(" (events are missing: {lost})"));
+    }
     line.wrap(2 * GAP)
 }
 

@@ -276,6 +276,7 @@ fn spike(cpu: u32, at_ns: Ns, shares: Vec<Share>, stack: &[&str]) -> Spike {
         } else {
             Seen::Value(stack.iter().map(|name| (*name).to_owned()).collect())
         },
+        lost: None,
     }
 }
 

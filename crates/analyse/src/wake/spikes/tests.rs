@@ -92,7 +92,6 @@ fn a_timer_that_is_late_on_an_idle_processor_is_the_idle_states() {
             (1_105, Expired),
             (1_110, Woken(own())),
             (1_130, TimerEnd),
-            (1_140, IdleEnd),
             (1_150, switch(idle(), own())),
         ],
     );
@@ -267,21 +266,18 @@ fn a_timer_with_slack_is_not_late_before_it_is_due() {
 }
 
 #[test]
-fn where_nothing_marks_the_timers_interrupt_it_goes_from_the_expiry_to_the_wake_up() {
-    let events = |begin, end| {
+fn the_interrupt_in_which_the_timer_expires_is_the_timers() {
+    let spike = of(
+        1_100,
         vec![
             (500, switch(own(), idle())),
-            (1_050, begin),
+            (1_050, IrqBegin("arch_timer".into())),
             (1_060, Expired),
-            (1_080, Woken(own())),
-            (1_090, end),
+            (1_060, Woken(own())),
+            (1_090, IrqEnd),
             (1_100, switch(idle(), own())),
-        ]
-    };
-    let spike = of(1_100, events(IdleEnd, IdleEnd));
-    let expected = [(Cause::IdleExit, "", 60), (Cause::TimerInterrupt, "", 20), (Cause::Switching, "", 20)];
-    assert_eq!(shares(&spike), expected);
-    let spike = of(1_100, events(IrqBegin("arch_timer".into()), IrqEnd));
+        ],
+    );
     let expected = [
         (Cause::IdleExit, "", 50),
         (Cause::Interrupt, "arch_timer", 10),
@@ -289,6 +285,22 @@ fn where_nothing_marks_the_timers_interrupt_it_goes_from_the_expiry_to_the_wake_
         (Cause::Switching, "", 10),
     ];
     assert_eq!(shares(&spike), expected);
+}
+
+#[test]
+fn what_was_not_kept_is_unexplained() {
+    let spike = of(
+        2_000,
+        vec![
+            (500, switch(own(), make())),
+            (1_010, Woken(own())),
+            (1_100, Lost),
+            (1_700, preempt(hog(), make())),
+            (1_900, preempt(make(), own())),
+        ],
+    );
+    let unexplained = spike.shares.iter().find(|share| share.cause == Cause::Unexplained);
+    assert_eq!(unexplained.map(|share| share.ns), Some(600));
 }
 
 #[test]
@@ -362,7 +374,7 @@ fn any_happened() -> impl Strategy<Value = Happened> {
         (0..3_u32).prop_map(|other| OtherBegin(other.to_string())),
         Just(OtherEnd),
         (0..3_u32).prop_map(IdleBegin),
-        Just(IdleEnd),
+        Just(Lost),
         (0..3_u32).prop_map(Migrated),
         Just(Stopped),
         Just(Due),
