@@ -33,16 +33,17 @@ pub fn allowed_cpus() -> Vec<u32> {
 /// The processors that a thread of this process may be put on: also those that isolcpus keeps from threads that do not ask.
 /// What a control group's cpuset does not have is refused to whoever asks.
 pub fn usable_cpus() -> Vec<u32> {
-    let granted = |cpu: &u32| {
-        let mut one = CpuSet::new();
-        one.set(*cpu as usize);
-        sched_setaffinity(None, &one).is_ok()
+    // Asked for all, the kernel gives those of the cpuset, and moves nobody: a thread that tried each in turn would disturb processors
+    // that nobody wants measured, and wait behind whoever holds one.
+    let given = || {
+        let mut all = CpuSet::new();
+        (0..CpuSet::MAX_CPU).for_each(|cpu| all.set(cpu));
+        let _ = sched_setaffinity(None, &all);
+        allowed_cpus()
     };
-    // In a thread of its own: it does not come back from where it was put.
-    let tried = std::thread::Builder::new()
-        .spawn(move || (0..CpuSet::MAX_CPU as u32).filter(granted).collect::<Vec<u32>>());
-    let cpus = tried.ok().and_then(|thread| thread.join().ok()).unwrap_or_default();
-    if cpus.is_empty() { allowed_cpus() } else { cpus }
+    // In a thread of its own: it keeps what it was given.
+    let asking = std::thread::Builder::new().spawn(given);
+    asking.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(allowed_cpus)
 }
 
 /// The highest real-time priority that this process may ask for; 0: none. With CAP_SYS_NICE, all.
@@ -202,8 +203,14 @@ mod tests {
             !allowed.is_empty() && allowed.iter().all(|cpu| usable.contains(cpu)),
             "{allowed:?} {usable:?}"
         );
-        // Trying moved nobody.
-        assert_eq!(allowed_cpus(), allowed);
+        // Asking gave nobody more than it had, and who was kept on one may be put on the others.
+        let kept = std::thread::spawn(move || {
+            let mut one = CpuSet::new();
+            one.set(allowed[0] as usize);
+            sched_setaffinity(None, &one).unwrap();
+            (usable_cpus(), allowed_cpus() == allowed[..1])
+        });
+        assert_eq!(kept.join().unwrap(), (usable, true));
         assert!(rt_priority_max() <= 99);
     }
 }
