@@ -68,8 +68,9 @@ pub fn measure(
     sound(asked, &usable_cpus(), resolution_ns)?;
     raise_limits();
     let (asked, mut refused) = tamed(asked, &allowed);
-    let aside = Aside::step(&asked.cpus, &allowed);
     let mut crew = Crew::prepare(&asked, Latest::new(asked.spike_ns))?;
+    // Not before: threads are born with the processors of who makes them, and under SCHED_DEADLINE they need all.
+    let aside = Aside::step(&asked.cpus, &allowed);
     let (_locked, locking) = crew.lock();
     refused.extend(locking);
     let begun_ns = crew.begin();

@@ -6,7 +6,9 @@ use crate::state::State;
 use crate::timer::{self, Times};
 use model::Ns;
 use model::wake::{Asked, Mode, Policy};
-use rustix::thread::{CpuSet, current_timer_slack, gettid, sched_setaffinity, set_current_timer_slack};
+use rustix::thread::{
+    CpuSet, current_timer_slack, gettid, sched_getaffinity, sched_setaffinity, set_current_timer_slack,
+};
 use std::io;
 use std::num::NonZeroU64;
 use sys::clock::{monotonic_ns, thread_cpu_ns};
@@ -17,6 +19,8 @@ const REHEARSALS: u64 = 10;
 /// All of a turn take no longer, whatever the interval.
 const REHEARSAL_NS: Ns = 500_000;
 const TURNS: usize = 5;
+/// What a thread has until it is under SCHED_DEADLINE, and where that is refused: the default of `dwell wake`.
+const INSTEAD: Policy = Policy::Fifo(80);
 
 /// A thread that is about to measure.
 #[derive(Debug, Clone)]
@@ -33,12 +37,32 @@ pub(crate) struct Prepared {
 /// Makes the calling thread one that measures.
 pub(crate) fn prepare(asked: &Asked, cpu: u32) -> Result<Prepared, String> {
     let mut refused = Vec::new();
-    if !matches!(asked.policy, Policy::Deadline { .. }) {
-        let mut one = CpuSet::new();
-        one.set(cpu as usize);
+    let born = sched_getaffinity(None);
+    let deadline = matches!(asked.policy, Policy::Deadline { .. });
+    // The policy before the processor: whoever holds that at a lower priority shall not hold this thread up.
+    let mut refusal = adopt(if deadline { INSTEAD } else { asked.policy });
+    let mut one = CpuSet::new();
+    one.set(cpu as usize);
+    let bind = || {
         sched_setaffinity(None, &one)
-            .map_err(|error| format!("the thread may not be on processor {cpu}: {error}"))?;
+            .map_err(|error| format!("the thread may not be on processor {cpu}: {error}"))
+    };
+    bind()?;
+    if deadline {
+        // Only where the kernel limits no real-time, or the processor is a root domain of its own, may the thread be bound. Else
+        // it must be free to be wherever it may.
+        refusal = adopt(asked.policy);
+        if let (Some(_), Ok(born)) = (&refusal, &born)
+            && born.is_set(cpu as usize)
+            && sched_setaffinity(None, born).is_ok()
+        {
+            refusal = adopt(asked.policy);
+            if refusal.is_some() {
+                bind()?;
+            }
+        }
     }
+    refused.extend(refusal);
     // Of consequence for ordinary threads alone; those of real-time have none.
     let slack_ns = match asked.policy {
         Policy::Other(slack_ns) => slack_ns,
@@ -47,19 +71,11 @@ pub(crate) fn prepare(asked: &Asked, cpu: u32) -> Result<Prepared, String> {
     if let Err(error) = set_current_timer_slack(NonZeroU64::new(slack_ns)) {
         refused.push(format!("a timer slack of {slack_ns} ns was refused: {error}"));
     }
-    if let Some(refusal) = adopt(asked.policy) {
-        refused.push(refusal);
-    }
     let wake_cost_ns = match asked.mode {
         Mode::Timer => Some(rehearse(asked).map_err(|error| format!("the timer cannot be had: {error}"))?),
         Mode::Gap => None,
     };
-    Ok(Prepared {
-        tid: gettid().as_raw_nonzero().get() as u32,
-        slack_ns: current_timer_slack().unwrap_or(0),
-        wake_cost_ns,
-        refused,
-    })
+    Ok(Prepared { slack_ns: current_timer_slack().unwrap_or(0), wake_cost_ns, refused })
 }
 
 /// Takes the policy that was asked for, or the best that is permitted; says what was refused, and what would help.
