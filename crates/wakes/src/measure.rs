@@ -8,13 +8,12 @@ use crate::timer::Times;
 use crate::{Late, Listener, Progress};
 use model::Ns;
 use model::wake::{Asked, InForce, Mode, Policy, ThreadMeasured};
-use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use rustix::time::{ClockId, clock_getres};
 use std::fs;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Barrier};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::Duration;
 use sys::clock::monotonic_ns;
@@ -24,8 +23,10 @@ use sys::locked::{Locked, prefault_stack};
 const LOOK: Duration = Duration::from_millis(15);
 /// The median is asked for each so many looks: it is a walk over the histogram.
 const MEDIAN_EVERY: u64 = 8;
-/// From the last preparation to the begin.
-const BEGIN_NS: Ns = 5_000_000;
+/// From the last preparation to the begin: the threads are told of it one after another.
+const BEGIN_NS: Ns = 20_000_000;
+/// A thread that does nothing for so long although it should is kept from its processor.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// A thread has a stack of its own size: all of it is locked in memory.
 const STACK_BYTES: usize = 256 << 10;
 
@@ -74,10 +75,10 @@ pub fn measure(
     let (_locked, locking) = crew.lock();
     refused.extend(locking);
     let begun_ns = crew.begin();
-    let seats: Vec<_> = crew.seats.iter().map(|seat| (seat.cpu, seat.prepared.tid)).collect();
+    let seats: Vec<_> = crew.seats.iter().map(|seat| (seat.cpu, seat.state.tid.load(Relaxed))).collect();
     listener.begins(begun_ns, &seats);
     let in_force: Vec<InForce> = crew.seats.iter().map(|seat| seat.in_force(&refused)).collect();
-    let interrupted = crew.watch(begun_ns, asked.for_ns, listener, stop);
+    let interrupted = crew.watch(begun_ns, asked.for_ns, listener, stop)?;
     let ended_ns = monotonic_ns();
     let late_lost = crew.late_lost();
     let threads = crew.join(in_force)?;
@@ -139,13 +140,17 @@ struct Seat {
     cpu: u32,
     prepared: Prepared,
     state: Arc<State>,
+    /// Takes when it begins; gone, there is nothing to measure after all.
+    go: Sender<Ns>,
+    /// It did not come to its end on its processor.
+    fetched: bool,
     thread: JoinHandle<std::io::Result<Ns>>,
 }
 
 impl Seat {
     /// What the kernel says of the thread.
     fn in_force(&self, refused: &[String]) -> InForce {
-        let Prepared { tid, slack_ns, .. } = self.prepared;
+        let (tid, slack_ns) = (self.state.tid.load(Relaxed), self.prepared.slack_ns);
         let mut refused = [&self.prepared.refused[..], refused].concat();
         let policy = sys::policy::of(tid, slack_ns).unwrap_or_else(|error| {
             refused.push(format!("the kernel does not say the thread's policy: {error}"));
@@ -165,36 +170,50 @@ fn locked_bytes() -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).map_or(0, |kb| kb * 1024)
 }
 
+/// Puts a thread on the processor that the calling one runs on: that is to be had.
+fn fetch(tid: u32) {
+    let mut here = CpuSet::new();
+    here.set(sched_getcpu());
+    if let Some(tid) = Pid::from_raw(tid as i32) {
+        // Not so under SCHED_DEADLINE, which nobody keeps away.
+        let _ = sched_setaffinity(Some(tid), &here);
+    }
+}
+
+fn kept_away(cpus: &[u32]) -> Refused {
+    let named: Vec<String> = cpus.iter().map(u32::to_string).collect();
+    Refused::System(format!(
+        "the measuring thread of processor {} did not run for {} s: a task of a higher priority holds it\n\
+         try: other --cpus, or --policy fifo:99; ps -eLo psr,rtprio,comm --sort=-rtprio has such tasks first",
+        named.join(","),
+        PATIENCE.as_secs()
+    ))
+}
+
 /// All of them.
 struct Crew {
     seats: Vec<Seat>,
-    start: Arc<Start>,
     latest: Latest,
     median_ns: Ns,
-}
-
-/// What all threads wait for.
-struct Start {
-    barrier: Barrier,
-    /// 0: there is nothing to measure after all.
-    begun_ns: AtomicU64,
+    /// How long it waits for threads that should have ended.
+    patience: Duration,
 }
 
 impl Crew {
     fn prepare(asked: &Asked, latest: Latest) -> Result<Self, Refused> {
-        let start =
-            Arc::new(Start { barrier: Barrier::new(asked.cpus.len() + 1), begun_ns: AtomicU64::new(0) });
-        let mut crew = Self { seats: Vec::new(), start, latest, median_ns: 0 };
+        // Who sleeps hears of nothing before the interval is over.
+        let patience = PATIENCE + Duration::from_nanos(asked.interval_ns);
+        let mut crew = Self { seats: Vec::new(), latest, median_ns: 0, patience };
         for (at, cpu) in asked.cpus.iter().enumerate() {
             if let Err(error) = crew.seat(asked, at, *cpu) {
-                crew.dismiss(asked.cpus.len());
+                crew.dismiss();
                 return Err(error);
             }
         }
         let cost_ns = crew.seats.iter().filter_map(|seat| seat.prepared.wake_cost_ns).max().unwrap_or(0);
         // Half of a processor for the measuring alone leaves nothing to measure.
         if cost_ns > asked.interval_ns / 2 {
-            crew.dismiss(asked.cpus.len());
+            crew.dismiss();
             return Err(Refused::Asked(format!(
                 "a wake-up takes {} us of processor time here, too much for an interval of {} us\ntry: {} us or more",
                 cost_ns / 1_000,
@@ -208,37 +227,37 @@ impl Crew {
     /// Makes a thread and waits until it is prepared.
     fn seat(&mut self, asked: &Asked, at: usize, cpu: u32) -> Result<(), Refused> {
         let state = Arc::new(State::new(asked.for_ns, self.latest.threshold_ns(0)));
-        let (say, told) = channel();
-        let (asked, start, own) = (asked.clone(), Arc::clone(&self.start), Arc::clone(&state));
+        let ((say, told), (go, gone)) = (channel(), channel());
+        let (asked, own) = (asked.clone(), Arc::clone(&state));
         let thread = Builder::new()
             .name(format!("wake/{cpu}"))
             .stack_size(STACK_BYTES)
-            .spawn(move || work(&asked, at, cpu, &own, &start, &say))
+            .spawn(move || work(&asked, at, cpu, &own, &gone, &say))
             .map_err(|error| Refused::System(format!("cannot start a thread: {error}")))?;
-        let prepared = match told.recv() {
+        let prepared = match told.recv_timeout(PATIENCE) {
             Ok(Ok(prepared)) => prepared,
             Ok(Err(why)) => {
                 let _ = thread.join();
                 return Err(Refused::System(why));
             }
-            Err(_) => return Err(Refused::System("a thread ended before it measured".into())),
+            Err(RecvTimeoutError::Timeout) => {
+                // Where it is it could not even end.
+                fetch(state.tid.load(Relaxed));
+                return Err(kept_away(&[cpu]));
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Refused::System("a thread ended before it measured".into()));
+            }
         };
-        self.seats.push(Seat { cpu, prepared, state, thread });
+        self.seats.push(Seat { cpu, prepared, state, go, fetched: false, thread });
         Ok(())
     }
 
-    /// Lets those that wait go, of `all` that there should have been.
-    fn dismiss(&mut self, all: usize) {
-        let waiting = self.seats.len();
-        // Stand in for those that are missing.
-        std::thread::scope(|scope| {
-            for _ in waiting..all {
-                scope.spawn(|| self.start.barrier.wait());
-            }
-            self.start.barrier.wait();
-        });
-        for seat in self.seats.drain(..) {
-            let _ = seat.thread.join();
+    /// Lets those that wait go.
+    fn dismiss(&mut self) {
+        for Seat { go, thread, .. } in self.seats.drain(..) {
+            drop(go);
+            let _ = thread.join();
         }
     }
 
@@ -264,8 +283,10 @@ impl Crew {
     /// Lets them measure; gives when they begin.
     fn begin(&self) -> Ns {
         let begun_ns = monotonic_ns() + BEGIN_NS;
-        self.start.begun_ns.store(begun_ns, Release);
-        self.start.barrier.wait();
+        for seat in &self.seats {
+            // Whoever is not there any more tells when it is joined.
+            let _ = seat.go.send(begun_ns);
+        }
         begun_ns
     }
 
@@ -276,11 +297,13 @@ impl Crew {
         for_ns: Ns,
         listener: &mut dyn Listener,
         stop: &dyn Fn() -> bool,
-    ) -> bool {
+    ) -> Result<bool, Refused> {
         let mut interrupted = false;
+        let mut waited = Duration::ZERO;
         for look in 0_u64.. {
             let left_ns = (begun_ns + for_ns).saturating_sub(monotonic_ns());
-            sleep(LOOK.min(Duration::from_nanos(left_ns.max(1_000_000))));
+            let pause = LOOK.min(Duration::from_nanos(left_ns.max(1_000_000)));
+            sleep(pause);
             let done = self.seats.iter().all(|seat| seat.thread.is_finished());
             self.look(look, listener);
             listener.progress(self.progress(begun_ns));
@@ -291,8 +314,30 @@ impl Crew {
                 interrupted = true;
                 self.seats.iter().for_each(|seat| seat.state.stop.store(true, Relaxed));
             }
+            if interrupted || left_ns == 0 {
+                // By its own pauses and not by the clock: whoever was stopped meanwhile has been as long as the threads.
+                waited += pause;
+                self.hurry(waited)?;
+            }
         }
-        interrupted
+        Ok(interrupted)
+    }
+
+    /// Those that should have ended: who is kept from his processor is put on another one, so that the wake-up is as late as it is,
+    /// and all can end.
+    fn hurry(&mut self, waited: Duration) -> Result<(), Refused> {
+        if waited < self.patience {
+            return Ok(());
+        }
+        let kept: Vec<&mut Seat> = self.seats.iter_mut().filter(|seat| !seat.thread.is_finished()).collect();
+        if waited >= 2 * self.patience {
+            return Err(kept_away(&kept.iter().map(|seat| seat.cpu).collect::<Vec<u32>>()));
+        }
+        for seat in kept.into_iter().filter(|seat| !seat.fetched) {
+            seat.fetched = true;
+            fetch(seat.state.tid.load(Relaxed));
+        }
+        Ok(())
     }
 
     /// Tells of late wake-ups and sets the bar for the next.
@@ -307,7 +352,7 @@ impl Crew {
                 if self.latest.take(late_ns, self.median_ns) {
                     listener.late(Late {
                         cpu: seat.cpu,
-                        tid: seat.prepared.tid,
+                        tid: seat.state.tid.load(Relaxed),
                         expected_ns: late.expected_ns,
                         awake_ns: late.awake_ns,
                     });
@@ -336,7 +381,14 @@ impl Crew {
     }
 
     fn join(self, in_force: Vec<InForce>) -> Result<Vec<ThreadMeasured>, Refused> {
-        let measured = self.seats.into_iter().zip(in_force).map(|(seat, in_force)| {
+        let measured = self.seats.into_iter().zip(in_force).map(|(seat, mut in_force)| {
+            if seat.fetched {
+                in_force.refused.push(format!(
+                    "the thread did not run for {} s when all should have ended, so it was taken off the processor, which a task of a \
+                     higher priority holds; try: --policy fifo:99",
+                    PATIENCE.as_secs()
+                ));
+            }
             let cpu_ns = seat
                 .thread
                 .join()
@@ -368,9 +420,10 @@ fn work(
     at: usize,
     cpu: u32,
     state: &State,
-    start: &Start,
+    go: &Receiver<Ns>,
     say: &Sender<Result<Prepared, String>>,
 ) -> std::io::Result<Ns> {
+    state.tid.store(gettid().as_raw_nonzero().get() as u32, Relaxed);
     let prepared = prepare(asked, cpu);
     let failed = prepared.is_err();
     // Nobody listens any more when the measurement was given up.
@@ -380,16 +433,12 @@ fn work(
     }
     // It is touched in any case; what the limit leaves is locked.
     let _ = prefault_stack(true);
-    start.barrier.wait();
-    let begun_ns = start.begun_ns.load(Acquire);
-    if begun_ns == 0 {
-        return Ok(0);
-    }
+    let Ok(begun_ns) = go.recv() else { return Ok(0) };
     // Wake-ups of the processors are spread over the interval: they are not to wait for each other.
     let share_ns = asked.interval_ns * at as Ns / asked.cpus.len() as Ns;
     let times = Times {
         begun_ns,
-        first_ns: begun_ns + share_ns,
+        first_ns: to_come(begun_ns + share_ns, asked.interval_ns, monotonic_ns()),
         interval_ns: asked.interval_ns,
         end_ns: begun_ns + asked.for_ns,
     };
@@ -397,10 +446,19 @@ fn work(
     run(asked, real_time, state, times)
 }
 
+/// The first time that is still to come. Who is told to begin after his own first time has slept through none: that is neither a late
+/// wake-up nor a missed period.
+fn to_come(first_ns: Ns, interval_ns: Ns, now_ns: Ns) -> Ns {
+    now_ns
+        .checked_sub(first_ns)
+        .map_or(first_ns, |late_ns| first_ns + (late_ns / interval_ns + 1) * interval_ns)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::wake::Sleeper;
+    use std::sync::mpsc::TryRecvError;
 
     fn asked(cpus: Vec<u32>, interval_ns: Ns) -> Asked {
         Asked {
@@ -421,6 +479,64 @@ mod tests {
         let first = allowed_cpus()[0];
         let refused = Crew::prepare(&asked(vec![first, 1_000], 100_000), Latest::new(None)).err();
         assert!(matches!(&refused, Some(Refused::System(why)) if why.contains("1000")), "{refused:?}");
+    }
+
+    /// One thread that measures nothing and ends when `done` says so.
+    fn crew_of(cpu: u32, done: impl Fn() -> bool + Send + 'static) -> Crew {
+        let state = Arc::new(State::new(1, 0));
+        let (own, (say, told)) = (Arc::clone(&state), channel());
+        let thread = std::thread::spawn(move || {
+            own.tid.store(gettid().as_raw_nonzero().get() as u32, Relaxed);
+            say.send(()).unwrap();
+            while !done() {
+                sleep(Duration::from_millis(1));
+            }
+            Ok(0)
+        });
+        told.recv().unwrap();
+        let prepared = Prepared { slack_ns: 1, wake_cost_ns: None, refused: Vec::new() };
+        let seat = Seat { cpu, prepared, state, go: channel().0, fetched: false, thread };
+        let patience = Duration::from_millis(100);
+        Crew { seats: vec![seat], latest: Latest::new(None), median_ns: 0, patience }
+    }
+
+    #[test]
+    fn a_thread_that_does_not_end_is_fetched_and_that_is_said() {
+        // It ends when it has one processor, which it was given by nobody else.
+        let crew_cpus = allowed_cpus();
+        if crew_cpus.len() < 2 {
+            return;
+        }
+        for stopped in [false, true] {
+            let mut crew = crew_of(crew_cpus[0], || allowed_cpus().len() == 1);
+            let in_force = vec![crew.seats[0].in_force(&[])];
+            let for_ns = if stopped { Ns::MAX / 2 } else { 1 };
+            assert_eq!(crew.watch(monotonic_ns(), for_ns, &mut (), &|| stopped), Ok(stopped));
+            let measured = crew.join(in_force).unwrap();
+            let refused = &measured[0].in_force.refused;
+            assert!(refused.iter().any(|why| why.contains("taken off the processor")), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn a_thread_that_never_ends_is_given_up_by_its_processor() {
+        let (end, ended) = channel::<()>();
+        let mut crew = crew_of(17, move || ended.try_recv() == Err(TryRecvError::Disconnected));
+        let refused = crew.watch(monotonic_ns(), 1, &mut (), &|| false);
+        assert!(
+            matches!(&refused, Err(Refused::System(why)) if why.contains("of processor 17")),
+            "{refused:?}"
+        );
+        drop(end);
+    }
+
+    #[test]
+    fn who_is_told_late_begins_with_the_next_time_to_come() {
+        let first_ns = |now_ns| to_come(1_000, 100, now_ns);
+        assert_eq!(
+            [0, 999, 1_000, 1_099, 1_100, 5_050].map(first_ns),
+            [1_000, 1_000, 1_100, 1_100, 1_200, 5_100]
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use model::Ns;
 use model::wake::{Bin, Block};
 use stats::fine;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 /// Late wake-ups that wait to be read at most. At one look each 15 ms, that is every wake-up of an interval of 60 us.
 const RING: usize = 256;
@@ -26,6 +26,8 @@ pub(crate) struct LateOne {
 /// What one thread measured so far.
 #[derive(Debug)]
 pub(crate) struct State {
+    /// The thread; 0 before it runs.
+    pub(crate) tid: AtomicU32,
     cycles: AtomicU64,
     missed: AtomicU64,
     min_ns: AtomicU64,
@@ -78,6 +80,7 @@ impl State {
         // One more than needed: a wake-up that is late may fall beyond the end.
         let blocks = for_ns / block_ns + 2;
         let state = Self {
+            tid: AtomicU32::new(0),
             cycles: AtomicU64::new(0),
             missed: AtomicU64::new(0),
             min_ns: AtomicU64::new(Ns::MAX),

@@ -7,7 +7,7 @@ use crate::timer::{self, Times};
 use model::Ns;
 use model::wake::{Asked, Mode, Policy};
 use rustix::thread::{
-    CpuSet, current_timer_slack, gettid, sched_getaffinity, sched_setaffinity, set_current_timer_slack,
+    CpuSet, current_timer_slack, sched_getaffinity, sched_setaffinity, set_current_timer_slack,
 };
 use std::io;
 use std::num::NonZeroU64;
@@ -25,7 +25,6 @@ const INSTEAD: Policy = Policy::Fifo(80);
 /// A thread that is about to measure.
 #[derive(Debug, Clone)]
 pub(crate) struct Prepared {
-    pub(crate) tid: u32,
     /// Its timer slack, which only itself can ask for.
     pub(crate) slack_ns: Ns,
     /// Processor time of one wake-up; none in gap mode.
