@@ -43,7 +43,7 @@ pub struct Measured {
     pub threads: Vec<ThreadMeasured>,
     /// The processor that looked on; none: all that may be used are measured.
     pub housekeeping: Option<u32>,
-    /// Somebody ended it early.
+    /// Somebody ended it early, or a thread that could not keep its interval.
     pub interrupted: bool,
     /// Late wake-ups that were not told, because more came than could be; 0 when none of them would have been told.
     pub late_lost: u64,
@@ -190,6 +190,15 @@ fn kept_away(cpus: &[u32]) -> Refused {
     ))
 }
 
+fn overrun(cost_ns: Ns) -> String {
+    format!(
+        "the interval cannot be kept: for seconds on end the thread took more than nine tenths of the processor, {} us a wake-up, and \
+         missed periods all the same, so it ended the measurement; try: --interval {}us",
+        cost_ns.div_ceil(1_000),
+        cost_ns.saturating_mul(4).div_ceil(1_000)
+    )
+}
+
 /// All of them.
 struct Crew {
     seats: Vec<Seat>,
@@ -310,7 +319,8 @@ impl Crew {
             if done {
                 break;
             }
-            if !interrupted && stop() {
+            let given_up = || self.seats.iter().any(|seat| seat.state.overrun_ns().is_some());
+            if !interrupted && (stop() || given_up()) {
                 interrupted = true;
                 self.seats.iter().for_each(|seat| seat.state.stop.store(true, Relaxed));
             }
@@ -382,6 +392,9 @@ impl Crew {
 
     fn join(self, in_force: Vec<InForce>) -> Result<Vec<ThreadMeasured>, Refused> {
         let measured = self.seats.into_iter().zip(in_force).map(|(seat, mut in_force)| {
+            if let Some(cost_ns) = seat.state.overrun_ns() {
+                in_force.refused.push(overrun(cost_ns));
+            }
             if seat.fetched {
                 in_force.refused.push(format!(
                     "the thread did not run for {} s when all should have ended, so it was taken off the processor, which a task of a \
@@ -482,13 +495,13 @@ mod tests {
     }
 
     /// One thread that measures nothing and ends when `done` says so.
-    fn crew_of(cpu: u32, done: impl Fn() -> bool + Send + 'static) -> Crew {
+    fn crew_of(cpu: u32, done: impl Fn(&State) -> bool + Send + 'static) -> Crew {
         let state = Arc::new(State::new(1, 0));
         let (own, (say, told)) = (Arc::clone(&state), channel());
         let thread = std::thread::spawn(move || {
             own.tid.store(gettid().as_raw_nonzero().get() as u32, Relaxed);
             say.send(()).unwrap();
-            while !done() {
+            while !done(&own) {
                 sleep(Duration::from_millis(1));
             }
             Ok(0)
@@ -508,7 +521,7 @@ mod tests {
             return;
         }
         for stopped in [false, true] {
-            let mut crew = crew_of(crew_cpus[0], || allowed_cpus().len() == 1);
+            let mut crew = crew_of(crew_cpus[0], |_| allowed_cpus().len() == 1);
             let in_force = vec![crew.seats[0].in_force(&[])];
             let for_ns = if stopped { Ns::MAX / 2 } else { 1 };
             assert_eq!(crew.watch(monotonic_ns(), for_ns, &mut (), &|| stopped), Ok(stopped));
@@ -521,13 +534,28 @@ mod tests {
     #[test]
     fn a_thread_that_never_ends_is_given_up_by_its_processor() {
         let (end, ended) = channel::<()>();
-        let mut crew = crew_of(17, move || ended.try_recv() == Err(TryRecvError::Disconnected));
+        let mut crew = crew_of(17, move |_| ended.try_recv() == Err(TryRecvError::Disconnected));
         let refused = crew.watch(monotonic_ns(), 1, &mut (), &|| false);
         assert!(
             matches!(&refused, Err(Refused::System(why)) if why.contains("of processor 17")),
             "{refused:?}"
         );
         drop(end);
+    }
+
+    #[test]
+    fn a_thread_that_cannot_keep_its_interval_ends_the_whole_and_that_is_said() {
+        let cpu = allowed_cpus()[0];
+        let mut crew = crew_of(cpu, |_| true);
+        crew.seats[0].state.give_up(12_345);
+        // The others are stopped with it.
+        crew.seats.extend(crew_of(cpu, |state| state.stop.load(Relaxed)).seats);
+        let in_force = crew.seats.iter().map(|seat| seat.in_force(&[])).collect();
+        assert_eq!(crew.watch(monotonic_ns(), Ns::MAX / 2, &mut (), &|| false), Ok(true));
+        let measured = crew.join(in_force).unwrap();
+        let refused =
+            |at: usize| measured[at].in_force.refused.iter().any(|why| why.ends_with("--interval 50us"));
+        assert!(refused(0) && !refused(1), "{measured:?}");
     }
 
     #[test]

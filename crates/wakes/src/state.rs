@@ -49,6 +49,8 @@ pub(crate) struct State {
     lost_max_ns: AtomicU64,
     /// Somebody wants it to end.
     pub(crate) stop: AtomicBool,
+    /// The thread itself does, since it cannot keep its interval: what a wake-up took; 0: it can.
+    overrun_ns: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -97,6 +99,7 @@ impl State {
             lost: AtomicU64::new(0),
             lost_max_ns: AtomicU64::new(0),
             stop: AtomicBool::new(false),
+            overrun_ns: AtomicU64::new(0),
         };
         // Zeroed memory may be one page that is shared until it is written.
         state.bins.iter().for_each(|bin| bin.store(0, Relaxed));
@@ -141,6 +144,18 @@ impl State {
     #[inline]
     pub(crate) fn miss(&self, periods: u64) {
         add(&self.missed, periods);
+    }
+
+    /// A wake-up takes so long that there is no time for others.
+    #[cold]
+    pub(crate) fn give_up(&self, cost_ns: Ns) {
+        self.overrun_ns.store(cost_ns.max(1), Relaxed);
+        self.stop.store(true, Relaxed);
+    }
+
+    /// What a wake-up took, if that was too much.
+    pub(crate) fn overrun_ns(&self) -> Option<Ns> {
+        Some(self.overrun_ns.load(Relaxed)).filter(|ns| *ns > 0)
     }
 
     #[cold]

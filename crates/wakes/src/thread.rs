@@ -1,6 +1,7 @@
 //! One measuring thread: its processor, its policy, its memory, and then its loop.
 
 use crate::gap;
+use crate::guard::Guard;
 use crate::sleep::Sleep;
 use crate::state::State;
 use crate::timer::{self, Times};
@@ -130,7 +131,7 @@ fn rehearse(asked: &Asked) -> io::Result<Ns> {
         };
         let sleep = Sleep::new(asked.sleeper, times.first_ns, interval_ns)?;
         let cpu_ns = thread_cpu_ns();
-        timer::measure(&state, &sleep, times)?;
+        timer::measure(&state, &sleep, times, None)?;
         if state.cycles() > 0 {
             least_ns = least_ns.min((thread_cpu_ns() - cpu_ns) / state.cycles());
         }
@@ -144,7 +145,8 @@ pub(crate) fn measure(asked: &Asked, real_time: bool, state: &State, times: Time
     match asked.mode {
         Mode::Timer => {
             let sleep = Sleep::new(asked.sleeper, times.first_ns, times.interval_ns)?;
-            timer::measure(state, &sleep, times)?;
+            let guard = real_time.then(|| Guard::new(times.begun_ns, cpu_ns));
+            timer::measure(state, &sleep, times, guard)?;
         }
         Mode::Gap => {
             let turns = if real_time { gap::REAL_TIME } else { gap::SHARED };

@@ -34,8 +34,6 @@ fn adds_up(asked: &Asked, measured: &Measured) -> bool {
     assert_eq!(measured.threads.len(), asked.cpus.len());
     for (thread, cpu) in measured.threads.iter().zip(&asked.cpus) {
         assert_eq!(thread.cpu, *cpu);
-        let periods = asked.for_ns / asked.interval_ns;
-        assert!(thread.cycles + thread.missed <= periods, "{thread:?}");
         assert_eq!(thread.histogram.iter().map(|bin| bin.count).sum::<u64>(), thread.cycles);
         assert_eq!(thread.blocks.iter().map(|block| block.cycles).sum::<u64>(), thread.cycles);
         assert_eq!(thread.blocks.iter().map(|block| block.max_ns).max(), Some(thread.max_ns));
