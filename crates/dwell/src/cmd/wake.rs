@@ -40,6 +40,7 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
     let mut signals = Signals::take_over().context("cannot take signals")?;
     let outputs = Outputs::open(&args.forms)?;
     let junit = junit_target(args)?;
+    analyse::wake::too_short(&asked).iter().for_each(|note| output::complain(note));
     let how = How { idle_states: args.idle_states, spikes: !args.no_spikes };
     let mut progress = Left {
         line: Line::new(args.quiet, look.width),
