@@ -6,8 +6,8 @@ use crate::state::State;
 use crate::thread::{Prepared, measure as run, prepare};
 use crate::timer::Times;
 use crate::{Late, Listener, Progress};
-use model::Ns;
 use model::wake::{Asked, InForce, Mode, Policy, ThreadMeasured};
+use model::{Ns, Seen};
 use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use rustix::time::{ClockId, clock_getres};
 use std::fs;
@@ -27,6 +27,7 @@ const MEDIAN_EVERY: u64 = 8;
 const BEGIN_NS: Ns = 20_000_000;
 /// A thread that does nothing for so long although it should is kept from its processor.
 const PATIENCE: Duration = Duration::from_secs(5);
+const STATUS: &str = "/proc/self/status";
 /// A thread has a stack of its own size: all of it is locked in memory.
 const STACK_BYTES: usize = 256 << 10;
 
@@ -72,12 +73,13 @@ pub fn measure(
     let mut crew = Crew::prepare(&asked, Latest::new(asked.spike_ns))?;
     // Not before: threads are born with the processors of who makes them, and under SCHED_DEADLINE they need all.
     let aside = Aside::step(&asked.cpus, &allowed);
-    let (_locked, locking) = crew.lock();
+    let (locked, locking) = crew.lock();
     refused.extend(locking);
     let begun_ns = crew.begin();
     let seats: Vec<_> = crew.seats.iter().map(|seat| (seat.cpu, seat.state.tid.load(Relaxed))).collect();
     listener.begins(begun_ns, &seats);
-    let in_force: Vec<InForce> = crew.seats.iter().map(|seat| seat.in_force(&refused)).collect();
+    let in_force: Vec<InForce> =
+        crew.seats.iter().map(|seat| seat.in_force(locked.is_some(), &refused)).collect();
     let interrupted = crew.watch(begun_ns, asked.for_ns, listener, stop)?;
     let ended_ns = monotonic_ns();
     let late_lost = crew.late_lost();
@@ -149,7 +151,7 @@ struct Seat {
 
 impl Seat {
     /// What the kernel says of the thread.
-    fn in_force(&self, refused: &[String]) -> InForce {
+    fn in_force(&self, locked_all: bool, refused: &[String]) -> InForce {
         let (tid, slack_ns) = (self.state.tid.load(Relaxed), self.prepared.slack_ns);
         let mut refused = [&self.prepared.refused[..], refused].concat();
         let policy = sys::policy::of(tid, slack_ns).unwrap_or_else(|error| {
@@ -159,15 +161,24 @@ impl Seat {
         let set = Pid::from_raw(tid as i32).and_then(|tid| sched_getaffinity(Some(tid)).ok());
         let on =
             |set: CpuSet| (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect();
-        InForce { policy, cpus: set.map_or_else(Vec::new, on), locked_bytes: locked_bytes(), refused }
+        InForce {
+            policy,
+            cpus: set.map_or_else(Vec::new, on),
+            locked_bytes: fs::read_to_string(STATUS).map_or_else(
+                |error| Seen::unseen(format!("cannot read {STATUS}: {error}")),
+                |told| locked_bytes(&told),
+            ),
+            locked_all: Seen::Value(locked_all),
+            refused,
+        }
     }
 }
 
 /// `VmLck` of proc(5).
-fn locked_bytes() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+fn locked_bytes(status: &str) -> Seen<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmLck:"));
-    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).map_or(0, |kb| kb * 1024)
+    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok())
+        .map_or_else(|| Seen::unseen(format!("{STATUS} has no VmLck")), |kb| Seen::Value(kb * 1024))
 }
 
 /// Puts a thread on the processor that the calling one runs on: that is to be had.
@@ -522,7 +533,7 @@ mod tests {
         }
         for stopped in [false, true] {
             let mut crew = crew_of(crew_cpus[0], |_| allowed_cpus().len() == 1);
-            let in_force = vec![crew.seats[0].in_force(&[])];
+            let in_force = vec![crew.seats[0].in_force(true, &[])];
             let for_ns = if stopped { Ns::MAX / 2 } else { 1 };
             assert_eq!(crew.watch(monotonic_ns(), for_ns, &mut (), &|| stopped), Ok(stopped));
             let measured = crew.join(in_force).unwrap();
@@ -550,12 +561,20 @@ mod tests {
         crew.seats[0].state.give_up(12_345);
         // The others are stopped with it.
         crew.seats.extend(crew_of(cpu, |state| state.stop.load(Relaxed)).seats);
-        let in_force = crew.seats.iter().map(|seat| seat.in_force(&[])).collect();
+        let in_force = crew.seats.iter().map(|seat| seat.in_force(true, &[])).collect();
         assert_eq!(crew.watch(monotonic_ns(), Ns::MAX / 2, &mut (), &|| false), Ok(true));
         let measured = crew.join(in_force).unwrap();
         let refused =
             |at: usize| measured[at].in_force.refused.iter().any(|why| why.ends_with("--interval 50us"));
         assert!(refused(0) && !refused(1), "{measured:?}");
+    }
+
+    #[test]
+    fn locked_memory_that_nobody_tells_of_is_not_none() {
+        let told = |status| locked_bytes(status);
+        assert_eq!(told("Name:\tdwell\nVmLck:\t      12 kB\n"), Seen::Value(12 << 10));
+        assert_eq!(told("VmLck:\t       0 kB\n"), Seen::Value(0));
+        assert!(matches!(told("Name:\tdwell\n"), Seen::Unseen(_)));
     }
 
     #[test]

@@ -89,9 +89,10 @@ fn affinity(measured: &Measurements) -> Vec<String> {
 }
 
 fn memory(measured: &Measurements) -> Option<String> {
-    let none = |thread: &ThreadMeasured| thread.in_force.locked_bytes == 0;
+    let none = |thread: &ThreadMeasured| thread.in_force.locked_bytes == Seen::Value(0);
     (!measured.threads.is_empty() && measured.threads.iter().all(none)).then(|| {
-        "memory was not locked: a page that the kernel took back would have to be read first\ntry: ulimit -l unlimited"
+        "memory was not locked: a page that the kernel took back would have to be read first\n\
+         try: sudo, or memlock unlimited in /etc/security/limits.conf, then log in anew"
             .to_owned()
     })
 }
