@@ -46,8 +46,9 @@ pub struct Measured {
     pub housekeeping: Option<u32>,
     /// Somebody ended it early, or a thread that could not keep its interval.
     pub interrupted: bool,
-    /// Late wake-ups that were not told, because more came than could be; 0 when none of them would have been told.
-    pub late_lost: u64,
+    /// Late wake-ups that should have been told were not, because more came than could be. How many is not known: most that are lost
+    /// come while the bar is still low.
+    pub late_lost: bool,
 }
 
 /// What clock_getres(2) says of the monotonic clock.
@@ -384,11 +385,13 @@ impl Crew {
         self.seats.iter().for_each(|seat| seat.state.set_threshold_ns(threshold_ns));
     }
 
-    /// Lost while the bar was still low, most were not worth telling.
-    fn late_lost(&self) -> u64 {
+    /// Whether a lost one was worth telling.
+    fn late_lost(&self) -> bool {
         let bar_ns = self.latest.threshold_ns(self.median_ns);
-        let lost = self.seats.iter().map(|seat| seat.state.lost());
-        lost.filter(|(_, latest_ns)| *latest_ns >= bar_ns).map(|(lost, _)| lost).sum()
+        self.seats
+            .iter()
+            .map(|seat| seat.state.lost())
+            .any(|(lost, latest_ns)| lost > 0 && latest_ns >= bar_ns)
     }
 
     fn progress(&self, begun_ns: Ns) -> Progress {
@@ -575,6 +578,17 @@ mod tests {
         assert_eq!(told("Name:\tdwell\nVmLck:\t      12 kB\n"), Seen::Value(12 << 10));
         assert_eq!(told("VmLck:\t       0 kB\n"), Seen::Value(0));
         assert!(matches!(told("Name:\tdwell\n"), Seen::Unseen(_)));
+    }
+
+    #[test]
+    fn lost_late_wake_ups_are_said_where_they_were_worth_telling() {
+        let mut crew = crew_of(allowed_cpus()[0], |_| true);
+        assert!(!crew.late_lost());
+        (0..300).for_each(|wake| crew.seats[0].state.record(wake, wake + 50, 0, 0));
+        for (bar_ns, worth) in [(50, true), (51, false)] {
+            crew.latest = Latest::new(Some(bar_ns));
+            assert_eq!(crew.late_lost(), worth);
+        }
     }
 
     #[test]

@@ -175,12 +175,12 @@ pub(super) fn measure(
     });
     let stopped = running.stop();
     let mut limits = Vec::new();
-    if measured.late_lost > 0 && how.spikes {
-        limits.push(format!(
-            "{} late wake-ups came too fast to be looked at, so later ones than these may have no cause here; try: --spike with a longer \
-             time",
-            measured.late_lost
-        ));
+    if measured.late_lost && watch.spikes.is_ok() {
+        limits.push(
+            "some late wake-ups came too fast to be looked at, so later ones than these may have no cause here; try: --spike with a longer \
+             time"
+                .to_owned(),
+        );
     }
     let spikes = match watch.spikes {
         Ok(spikes) => {
