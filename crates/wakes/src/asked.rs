@@ -106,7 +106,8 @@ pub fn sound(asked: &Asked, usable: &[u32], resolution_ns: Ns) -> Result<(), Ref
     if let Some(deadline) = asked.deadline {
         if deadline.deadline_ns <= resolution_ns {
             return refuse(format!(
-                "the clock tells no less than {resolution_ns} ns apart, so a deadline of {} ns cannot be judged",
+                "the clock tells no less than {resolution_ns} ns apart, so a deadline of {} ns cannot be judged\n\
+                 try: --deadline above {resolution_ns}ns",
                 deadline.deadline_ns
             ));
         }
@@ -114,7 +115,9 @@ pub fn sound(asked: &Asked, usable: &[u32], resolution_ns: Ns) -> Result<(), Ref
             return refuse("the margin is a part of the deadline\ntry: --margin 20%".into());
         }
         if !(deadline.confidence > 0.0 && deadline.confidence < 1.0) {
-            return refuse("nothing is certain\ntry: --confidence 95%".into());
+            return refuse(
+                "a confidence is above 0 % and below 100 %: nothing is certain\ntry: --confidence 95%".into(),
+            );
         }
     }
     Ok(())
@@ -181,10 +184,15 @@ mod tests {
         let deadline = |deadline_ns, margin, confidence| {
             Some(Deadline { deadline_ns, margin, confidence, one_in_ns: 3_600_000_000_000 })
         };
-        assert!(refused(|asked| asked.deadline = deadline(1, 0.2, 0.95)).contains("cannot be judged"));
+        assert!(
+            refused(|asked| asked.deadline = deadline(1, 0.2, 0.95)).contains("try: --deadline above 1ns")
+        );
         assert!(refused(|asked| asked.deadline = deadline(100, 1.0, 0.95)).contains("margin"));
         assert!(refused(|asked| asked.deadline = deadline(100, f64::NAN, 0.95)).contains("margin"));
-        assert!(refused(|asked| asked.deadline = deadline(100, 0.2, 1.0)).contains("certain"));
+        for confidence in [0.0, 1.0] {
+            let why = refused(|asked| asked.deadline = deadline(100, 0.2, confidence));
+            assert!(why.contains("above 0 % and below 100 %"), "{why}");
+        }
         let kept = |runtime_ns, period_ns| Policy::Deadline { runtime_ns, deadline_ns: period_ns, period_ns };
         assert!(refused(|asked| asked.policy = kept(2_000_000, 1_000_000)).contains("runtime"));
         assert!(

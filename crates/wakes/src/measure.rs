@@ -296,7 +296,8 @@ impl Crew {
         (
             None,
             vec![format!(
-                "locking all memory was refused: {error}; {instead}; try: sudo, or ulimit -l unlimited"
+                "locking all memory was refused: {error}; {instead}; try: sudo, or memlock unlimited in \
+                 /etc/security/limits.conf, then log in anew"
             )],
         )
     }

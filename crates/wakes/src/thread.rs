@@ -97,10 +97,10 @@ fn adopt(asked: Policy) -> Option<String> {
         }
     };
     let limit = crate::rt_priority_max();
+    // Not ulimit: what it allows is taken already.
+    let remedy = format!("try: sudo, or rtprio {priority} in /etc/security/limits.conf, then log in anew");
     if limit == 0 {
-        return Some(format!(
-            "{name} with priority {priority} was refused: {error}; try: sudo, or ulimit -r {priority} (limits.conf: rtprio)"
-        ));
+        return Some(format!("{name} with priority {priority} was refused: {error}; {remedy}"));
     }
     if limit >= priority {
         return Some(format!(
@@ -113,7 +113,7 @@ fn adopt(asked: Policy) -> Option<String> {
         Ok(()) => format!("priority {limit} is the highest that the user may have"),
         Err(error) => format!("so was priority {limit}: {error}"),
     };
-    Some(format!("{name} with priority {priority} was refused: {error}; {got}; try: ulimit -r {priority}"))
+    Some(format!("{name} with priority {priority} was refused: {error}; {got}; {remedy}"))
 }
 
 /// Sleeps a few times, as it will; gives the processor time of one wake-up: of several turns the least, since what strikes one

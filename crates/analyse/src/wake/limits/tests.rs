@@ -132,6 +132,22 @@ fn states() -> Vec<IdleState> {
 }
 
 #[test]
+fn remedies_are_those_that_can_help() {
+    let deep = |m: &mut Measurements, held| {
+        m.environment.dma_latency_us = held;
+        m.environment.cpus[0].idle_states = Seen::Value(states());
+    };
+    assert!(said(|m| deep(m, Seen::Absent))[0].ends_with("try: without --idle-states"));
+    assert!(said(|m| deep(m, Seen::unseen("not permitted")))[0].contains("try: as root"));
+    let alone = said(|m| {
+        m.environment.housekeeping = None;
+        m.threads.truncate(1);
+        m.asked.cpus.truncate(1);
+    });
+    assert!(alone.len() == 1 && !alone[0].contains("try:"), "{alone:#?}");
+}
+
+#[test]
 fn idle_states_that_the_held_latency_forbids_are_not_said() {
     let said = said(|m| m.environment.cpus[0].idle_states = Seen::Value(states()));
     assert_eq!(said, [""; 0]);

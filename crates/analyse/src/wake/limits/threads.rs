@@ -159,9 +159,11 @@ fn cgroup(measured: &Measurements) -> Option<String> {
 }
 
 fn housekeeping(measured: &Measurements) -> Option<String> {
+    let remedy = if measured.asked.cpus.len() > 1 { "\ntry: --cpus with one less" } else { "" };
     measured.environment.housekeeping.is_none().then(|| {
-        "all processors that dwell may use are measured, so the rest of dwell runs on one of them\ntry: --cpus with one less"
-            .to_owned()
+        format!(
+            "all processors that dwell may use are measured, so the rest of dwell runs on one of them{remedy}"
+        )
     })
 }
 
