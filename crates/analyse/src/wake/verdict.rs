@@ -71,7 +71,7 @@ pub fn too_short(asked: &Asked) -> Option<String> {
     let cycles = asked.for_ns / asked.interval_ns.max(1);
     let bound = binomial::upper(0, cycles - cycles / 100, deadline.confidence);
     Some(format!(
-        "a pass takes {} of clean cycles on each processor, and this measurement ends after {}: it can only be failed or undecided\n\
+        "a pass takes {} of clean cycles on each processor, and this measurement ends after {}: the answer can only be fail or undecided\n\
          try: --for {}, or --one-in {}",
         duration(clean_ns),
         duration(asked.for_ns),
