@@ -12,6 +12,7 @@ mod words;
 pub use comparable::{comparable, comparable_sheet};
 pub use diff::diff;
 pub use spikes::spike;
+pub use verdict::{clean_ns, too_short};
 
 use model::wake::{Bin, Block, Measurements, Mode, SCHEMA_WAKE, Settings, ThreadMeasured, Wakes, Wakeups};
 use model::{Ns, Seen};

@@ -203,7 +203,10 @@ fn ordinary_users_get_the_best_that_they_may_and_are_told() {
         // With the least slack that there is.
         assert_eq!(in_force["policy"]["other"], 1, "{in_force}");
         let refused = in_force["refused"].to_string();
-        assert!(refused.contains("SCHED_FIFO") && refused.contains("ulimit -r 80"), "{refused}");
+        assert!(
+            refused.contains("SCHED_FIFO") && refused.contains("rtprio 80 in /etc/security/limits.conf"),
+            "{refused}"
+        );
     }
     assert!(said["environment"]["dma_latency_us"]["unseen"].as_str().unwrap().contains("try:"));
     assert!(ns(&said["all"]["cycles"]) > 100, "{said:#}");

@@ -99,9 +99,16 @@ pub struct InForce {
     /// `sched_getaffinity(2)`.
     pub cpus: Vec<u32>,
     /// Bytes locked in memory by the process: `VmLck`.
-    pub locked_bytes: u64,
+    pub locked_bytes: Seen<u64>,
+    /// Whether that is all that was mapped when it began: `mlockall(2)`.
+    #[serde(default = "not_said")]
+    pub locked_all: Seen<bool>,
     /// What asked for was refused, with what the system said: sentences without a full stop.
     pub refused: Vec<String>,
+}
+
+fn not_said() -> Seen<bool> {
+    Seen::unseen("the dwell that measured did not say it")
 }
 
 /// Values of a histogram from `from_ns` up to, not with, `to_ns`; in JSON `[from_ns, to_ns, count]`.

@@ -81,6 +81,17 @@ fn text(path: &Path) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&told).trim().to_owned())
 }
 
+/// `/proc/interrupts`. Every machine has interrupts: containers put an empty file in its place.
+fn interrupts(proc: &Path) -> Result<String, String> {
+    let path = proc.join("interrupts");
+    match text(&path)? {
+        told if told.is_empty() => {
+            Err(format!("{} is empty: containers mask it; try: outside of the container", path.display()))
+        }
+        told => Ok(told),
+    }
+}
+
 /// What a file says, of which no file and nothing in it mean that the kernel has no such thing.
 fn optional(path: &Path) -> Seen<String> {
     match fs::read(path) {

@@ -67,6 +67,22 @@ fn check_golden(name: &str, page: &str) {
 }
 
 #[test]
+fn memory_is_locked_in_part_or_unknown_where_that_is_so() {
+    let page = |locked_bytes: Seen<u64>, locked_all| {
+        let mut wakeups = board();
+        for thread in &mut wakeups.settings.in_force {
+            (thread.locked_bytes, thread.locked_all) = (locked_bytes.clone(), Seen::Value(locked_all));
+        }
+        terminal(&wakeups, Look { width: 120, ..PLAIN }).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let unseen = || Seen::unseen("masked");
+    assert!(page(Seen::Value(4096), false).contains(", memory locked in part,"));
+    assert!(page(Seen::Value(0), false).contains(", memory not locked,"));
+    assert!(page(unseen(), true).contains(", memory locked,"));
+    assert!(page(unseen(), false).contains(", whether memory is locked is unknown,"));
+}
+
+#[test]
 fn pages_are_as_they_were() {
     for width in [80, 120] {
         for (name, page) in pages(Look { width, ..PLAIN }) {

@@ -3,6 +3,7 @@
 
 use model::Ns;
 use model::wake::Policy;
+use rustix::process::getpriority_process;
 use std::io;
 
 /// `struct sched_attr` in its first version, which every kernel since 3.14 knows.
@@ -27,7 +28,7 @@ const SCHED_BATCH: u32 = 3;
 const SCHED_IDLE: u32 = 5;
 const SCHED_DEADLINE: u32 = 6;
 
-/// Gives the calling thread this policy. The timer slack of [`Policy::Other`] is another call's:
+/// Gives the calling thread this policy. Under [`Policy::Other`] it stays as nice as it is, and its timer slack is another call's:
 /// `rustix::thread::set_current_timer_slack`.
 ///
 /// # Errors
@@ -39,7 +40,7 @@ pub fn set(policy: Policy) -> io::Result<()> {
     match policy {
         Policy::Fifo(priority) => (attr.policy, attr.priority) = (SCHED_FIFO, priority),
         Policy::Rr(priority) => (attr.policy, attr.priority) = (SCHED_RR, priority),
-        Policy::Other(_) => attr.policy = SCHED_OTHER,
+        Policy::Other(_) => (attr.policy, attr.nice) = (SCHED_OTHER, getpriority_process(None)?),
         Policy::Deadline { runtime_ns, deadline_ns, period_ns } => {
             attr.policy = SCHED_DEADLINE;
             (attr.runtime_ns, attr.deadline_ns, attr.period_ns) = (runtime_ns, deadline_ns, period_ns);
@@ -97,6 +98,15 @@ mod tests {
                 Err(error) => assert_eq!((error.raw_os_error(), got), (Some(libc::EPERM), Policy::Other(1))),
             }
         }
+    }
+
+    #[test]
+    fn an_ordinary_thread_stays_as_nice_as_it_was() {
+        let (set, nice) = alone(|| {
+            rustix::process::setpriority_process(None, 5).unwrap();
+            (set(Policy::Other(1)), getpriority_process(None))
+        });
+        assert_eq!((set.map_err(|error| error.to_string()), nice), (Ok(()), Ok(5)));
     }
 
     #[test]

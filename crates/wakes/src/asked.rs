@@ -33,16 +33,17 @@ pub fn allowed_cpus() -> Vec<u32> {
 /// The processors that a thread of this process may be put on: also those that isolcpus keeps from threads that do not ask.
 /// What a control group's cpuset does not have is refused to whoever asks.
 pub fn usable_cpus() -> Vec<u32> {
-    let granted = |cpu: &u32| {
-        let mut one = CpuSet::new();
-        one.set(*cpu as usize);
-        sched_setaffinity(None, &one).is_ok()
+    // Asked for all, the kernel gives those of the cpuset, and moves nobody: a thread that tried each in turn would disturb processors
+    // that nobody wants measured, and wait behind whoever holds one.
+    let given = || {
+        let mut all = CpuSet::new();
+        (0..CpuSet::MAX_CPU).for_each(|cpu| all.set(cpu));
+        let _ = sched_setaffinity(None, &all);
+        allowed_cpus()
     };
-    // In a thread of its own: it does not come back from where it was put.
-    let tried = std::thread::Builder::new()
-        .spawn(move || (0..CpuSet::MAX_CPU as u32).filter(granted).collect::<Vec<u32>>());
-    let cpus = tried.ok().and_then(|thread| thread.join().ok()).unwrap_or_default();
-    if cpus.is_empty() { allowed_cpus() } else { cpus }
+    // In a thread of its own: it keeps what it was given.
+    let asking = std::thread::Builder::new().spawn(given);
+    asking.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(allowed_cpus)
 }
 
 /// The highest real-time priority that this process may ask for; 0: none. With CAP_SYS_NICE, all.
@@ -105,7 +106,8 @@ pub fn sound(asked: &Asked, usable: &[u32], resolution_ns: Ns) -> Result<(), Ref
     if let Some(deadline) = asked.deadline {
         if deadline.deadline_ns <= resolution_ns {
             return refuse(format!(
-                "the clock tells no less than {resolution_ns} ns apart, so a deadline of {} ns cannot be judged",
+                "the clock tells no less than {resolution_ns} ns apart, so a deadline of {} ns cannot be judged\n\
+                 try: --deadline above {resolution_ns}ns",
                 deadline.deadline_ns
             ));
         }
@@ -113,7 +115,9 @@ pub fn sound(asked: &Asked, usable: &[u32], resolution_ns: Ns) -> Result<(), Ref
             return refuse("the margin is a part of the deadline\ntry: --margin 20%".into());
         }
         if !(deadline.confidence > 0.0 && deadline.confidence < 1.0) {
-            return refuse("nothing is certain\ntry: --confidence 95%".into());
+            return refuse(
+                "a confidence is above 0 % and below 100 %: nothing is certain\ntry: --confidence 95%".into(),
+            );
         }
     }
     Ok(())
@@ -180,10 +184,15 @@ mod tests {
         let deadline = |deadline_ns, margin, confidence| {
             Some(Deadline { deadline_ns, margin, confidence, one_in_ns: 3_600_000_000_000 })
         };
-        assert!(refused(|asked| asked.deadline = deadline(1, 0.2, 0.95)).contains("cannot be judged"));
+        assert!(
+            refused(|asked| asked.deadline = deadline(1, 0.2, 0.95)).contains("try: --deadline above 1ns")
+        );
         assert!(refused(|asked| asked.deadline = deadline(100, 1.0, 0.95)).contains("margin"));
         assert!(refused(|asked| asked.deadline = deadline(100, f64::NAN, 0.95)).contains("margin"));
-        assert!(refused(|asked| asked.deadline = deadline(100, 0.2, 1.0)).contains("certain"));
+        for confidence in [0.0, 1.0] {
+            let why = refused(|asked| asked.deadline = deadline(100, 0.2, confidence));
+            assert!(why.contains("above 0 % and below 100 %"), "{why}");
+        }
         let kept = |runtime_ns, period_ns| Policy::Deadline { runtime_ns, deadline_ns: period_ns, period_ns };
         assert!(refused(|asked| asked.policy = kept(2_000_000, 1_000_000)).contains("runtime"));
         assert!(
@@ -202,8 +211,14 @@ mod tests {
             !allowed.is_empty() && allowed.iter().all(|cpu| usable.contains(cpu)),
             "{allowed:?} {usable:?}"
         );
-        // Trying moved nobody.
-        assert_eq!(allowed_cpus(), allowed);
+        // Asking gave nobody more than it had, and who was kept on one may be put on the others.
+        let kept = std::thread::spawn(move || {
+            let mut one = CpuSet::new();
+            one.set(allowed[0] as usize);
+            sched_setaffinity(None, &one).unwrap();
+            (usable_cpus(), allowed_cpus() == allowed[..1])
+        });
+        assert_eq!(kept.join().unwrap(), (usable, true));
         assert!(rt_priority_max() <= 99);
     }
 }

@@ -10,6 +10,7 @@
 mod asked;
 mod awake;
 mod gap;
+mod guard;
 mod latest;
 mod measure;
 mod sleep;

@@ -6,15 +6,14 @@ use crate::state::State;
 use crate::thread::{Prepared, measure as run, prepare};
 use crate::timer::Times;
 use crate::{Late, Listener, Progress};
-use model::Ns;
 use model::wake::{Asked, InForce, Mode, Policy, ThreadMeasured};
-use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
+use model::{Ns, Seen};
+use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use rustix::time::{ClockId, clock_getres};
 use std::fs;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Barrier};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::Duration;
 use sys::clock::monotonic_ns;
@@ -24,8 +23,11 @@ use sys::locked::{Locked, prefault_stack};
 const LOOK: Duration = Duration::from_millis(15);
 /// The median is asked for each so many looks: it is a walk over the histogram.
 const MEDIAN_EVERY: u64 = 8;
-/// From the last preparation to the begin.
-const BEGIN_NS: Ns = 5_000_000;
+/// From the last preparation to the begin: the threads are told of it one after another.
+const BEGIN_NS: Ns = 20_000_000;
+/// A thread that does nothing for so long although it should is kept from its processor.
+const PATIENCE: Duration = Duration::from_secs(5);
+const STATUS: &str = "/proc/self/status";
 /// A thread has a stack of its own size: all of it is locked in memory.
 const STACK_BYTES: usize = 256 << 10;
 
@@ -42,10 +44,11 @@ pub struct Measured {
     pub threads: Vec<ThreadMeasured>,
     /// The processor that looked on; none: all that may be used are measured.
     pub housekeeping: Option<u32>,
-    /// Somebody ended it early.
+    /// Somebody ended it early, or a thread that could not keep its interval.
     pub interrupted: bool,
-    /// Late wake-ups that were not told, because more came than could be; 0 when none of them would have been told.
-    pub late_lost: u64,
+    /// Late wake-ups that should have been told were not, because more came than could be. How many is not known: most that are lost
+    /// come while the bar is still low.
+    pub late_lost: bool,
 }
 
 /// What clock_getres(2) says of the monotonic clock.
@@ -68,15 +71,17 @@ pub fn measure(
     sound(asked, &usable_cpus(), resolution_ns)?;
     raise_limits();
     let (asked, mut refused) = tamed(asked, &allowed);
-    let aside = Aside::step(&asked.cpus, &allowed);
     let mut crew = Crew::prepare(&asked, Latest::new(asked.spike_ns))?;
-    let (_locked, locking) = crew.lock();
+    // Not before: threads are born with the processors of who makes them, and under SCHED_DEADLINE they need all.
+    let aside = Aside::step(&asked.cpus, &allowed);
+    let (locked, locking) = crew.lock();
     refused.extend(locking);
     let begun_ns = crew.begin();
-    let seats: Vec<_> = crew.seats.iter().map(|seat| (seat.cpu, seat.prepared.tid)).collect();
+    let seats: Vec<_> = crew.seats.iter().map(|seat| (seat.cpu, seat.state.tid.load(Relaxed))).collect();
     listener.begins(begun_ns, &seats);
-    let in_force: Vec<InForce> = crew.seats.iter().map(|seat| seat.in_force(&refused)).collect();
-    let interrupted = crew.watch(begun_ns, asked.for_ns, listener, stop);
+    let in_force: Vec<InForce> =
+        crew.seats.iter().map(|seat| seat.in_force(locked.is_some(), &refused)).collect();
+    let interrupted = crew.watch(begun_ns, asked.for_ns, listener, stop)?;
     let ended_ns = monotonic_ns();
     let late_lost = crew.late_lost();
     let threads = crew.join(in_force)?;
@@ -138,13 +143,17 @@ struct Seat {
     cpu: u32,
     prepared: Prepared,
     state: Arc<State>,
+    /// Takes when it begins; gone, there is nothing to measure after all.
+    go: Sender<Ns>,
+    /// It did not come to its end on its processor.
+    fetched: bool,
     thread: JoinHandle<std::io::Result<Ns>>,
 }
 
 impl Seat {
     /// What the kernel says of the thread.
-    fn in_force(&self, refused: &[String]) -> InForce {
-        let Prepared { tid, slack_ns, .. } = self.prepared;
+    fn in_force(&self, locked_all: bool, refused: &[String]) -> InForce {
+        let (tid, slack_ns) = (self.state.tid.load(Relaxed), self.prepared.slack_ns);
         let mut refused = [&self.prepared.refused[..], refused].concat();
         let policy = sys::policy::of(tid, slack_ns).unwrap_or_else(|error| {
             refused.push(format!("the kernel does not say the thread's policy: {error}"));
@@ -153,47 +162,79 @@ impl Seat {
         let set = Pid::from_raw(tid as i32).and_then(|tid| sched_getaffinity(Some(tid)).ok());
         let on =
             |set: CpuSet| (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect();
-        InForce { policy, cpus: set.map_or_else(Vec::new, on), locked_bytes: locked_bytes(), refused }
+        InForce {
+            policy,
+            cpus: set.map_or_else(Vec::new, on),
+            locked_bytes: fs::read_to_string(STATUS).map_or_else(
+                |error| Seen::unseen(format!("cannot read {STATUS}: {error}")),
+                |told| locked_bytes(&told),
+            ),
+            locked_all: Seen::Value(locked_all),
+            refused,
+        }
     }
 }
 
 /// `VmLck` of proc(5).
-fn locked_bytes() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+fn locked_bytes(status: &str) -> Seen<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmLck:"));
-    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).map_or(0, |kb| kb * 1024)
+    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok())
+        .map_or_else(|| Seen::unseen(format!("{STATUS} has no VmLck")), |kb| Seen::Value(kb * 1024))
+}
+
+/// Puts a thread on the processor that the calling one runs on: that is to be had.
+fn fetch(tid: u32) {
+    let mut here = CpuSet::new();
+    here.set(sched_getcpu());
+    if let Some(tid) = Pid::from_raw(tid as i32) {
+        // Not so under SCHED_DEADLINE, which nobody keeps away.
+        let _ = sched_setaffinity(Some(tid), &here);
+    }
+}
+
+fn kept_away(cpus: &[u32]) -> Refused {
+    let named: Vec<String> = cpus.iter().map(u32::to_string).collect();
+    Refused::System(format!(
+        "the measuring thread of processor {} did not run for {} s: a task of a higher priority holds it\n\
+         try: other --cpus, or --policy fifo:99; ps -eLo psr,rtprio,comm --sort=-rtprio has such tasks first",
+        named.join(","),
+        PATIENCE.as_secs()
+    ))
+}
+
+fn overrun(cost_ns: Ns) -> String {
+    format!(
+        "the interval cannot be kept: for seconds on end the thread took more than nine tenths of the processor, {} us a wake-up, and \
+         missed periods all the same, so it ended the measurement; try: --interval {}us",
+        cost_ns.div_ceil(1_000),
+        cost_ns.saturating_mul(4).div_ceil(1_000)
+    )
 }
 
 /// All of them.
 struct Crew {
     seats: Vec<Seat>,
-    start: Arc<Start>,
     latest: Latest,
     median_ns: Ns,
-}
-
-/// What all threads wait for.
-struct Start {
-    barrier: Barrier,
-    /// 0: there is nothing to measure after all.
-    begun_ns: AtomicU64,
+    /// How long it waits for threads that should have ended.
+    patience: Duration,
 }
 
 impl Crew {
     fn prepare(asked: &Asked, latest: Latest) -> Result<Self, Refused> {
-        let start =
-            Arc::new(Start { barrier: Barrier::new(asked.cpus.len() + 1), begun_ns: AtomicU64::new(0) });
-        let mut crew = Self { seats: Vec::new(), start, latest, median_ns: 0 };
+        // Who sleeps hears of nothing before the interval is over.
+        let patience = PATIENCE + Duration::from_nanos(asked.interval_ns);
+        let mut crew = Self { seats: Vec::new(), latest, median_ns: 0, patience };
         for (at, cpu) in asked.cpus.iter().enumerate() {
             if let Err(error) = crew.seat(asked, at, *cpu) {
-                crew.dismiss(asked.cpus.len());
+                crew.dismiss();
                 return Err(error);
             }
         }
         let cost_ns = crew.seats.iter().filter_map(|seat| seat.prepared.wake_cost_ns).max().unwrap_or(0);
         // Half of a processor for the measuring alone leaves nothing to measure.
         if cost_ns > asked.interval_ns / 2 {
-            crew.dismiss(asked.cpus.len());
+            crew.dismiss();
             return Err(Refused::Asked(format!(
                 "a wake-up takes {} us of processor time here, too much for an interval of {} us\ntry: {} us or more",
                 cost_ns / 1_000,
@@ -207,37 +248,37 @@ impl Crew {
     /// Makes a thread and waits until it is prepared.
     fn seat(&mut self, asked: &Asked, at: usize, cpu: u32) -> Result<(), Refused> {
         let state = Arc::new(State::new(asked.for_ns, self.latest.threshold_ns(0)));
-        let (say, told) = channel();
-        let (asked, start, own) = (asked.clone(), Arc::clone(&self.start), Arc::clone(&state));
+        let ((say, told), (go, gone)) = (channel(), channel());
+        let (asked, own) = (asked.clone(), Arc::clone(&state));
         let thread = Builder::new()
             .name(format!("wake/{cpu}"))
             .stack_size(STACK_BYTES)
-            .spawn(move || work(&asked, at, cpu, &own, &start, &say))
+            .spawn(move || work(&asked, at, cpu, &own, &gone, &say))
             .map_err(|error| Refused::System(format!("cannot start a thread: {error}")))?;
-        let prepared = match told.recv() {
+        let prepared = match told.recv_timeout(PATIENCE) {
             Ok(Ok(prepared)) => prepared,
             Ok(Err(why)) => {
                 let _ = thread.join();
                 return Err(Refused::System(why));
             }
-            Err(_) => return Err(Refused::System("a thread ended before it measured".into())),
+            Err(RecvTimeoutError::Timeout) => {
+                // Where it is it could not even end.
+                fetch(state.tid.load(Relaxed));
+                return Err(kept_away(&[cpu]));
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Refused::System("a thread ended before it measured".into()));
+            }
         };
-        self.seats.push(Seat { cpu, prepared, state, thread });
+        self.seats.push(Seat { cpu, prepared, state, go, fetched: false, thread });
         Ok(())
     }
 
-    /// Lets those that wait go, of `all` that there should have been.
-    fn dismiss(&mut self, all: usize) {
-        let waiting = self.seats.len();
-        // Stand in for those that are missing.
-        std::thread::scope(|scope| {
-            for _ in waiting..all {
-                scope.spawn(|| self.start.barrier.wait());
-            }
-            self.start.barrier.wait();
-        });
-        for seat in self.seats.drain(..) {
-            let _ = seat.thread.join();
+    /// Lets those that wait go.
+    fn dismiss(&mut self) {
+        for Seat { go, thread, .. } in self.seats.drain(..) {
+            drop(go);
+            let _ = thread.join();
         }
     }
 
@@ -255,7 +296,8 @@ impl Crew {
         (
             None,
             vec![format!(
-                "locking all memory was refused: {error}; {instead}; try: sudo, or ulimit -l unlimited"
+                "locking all memory was refused: {error}; {instead}; try: sudo, or memlock unlimited in \
+                 /etc/security/limits.conf, then log in anew"
             )],
         )
     }
@@ -263,8 +305,10 @@ impl Crew {
     /// Lets them measure; gives when they begin.
     fn begin(&self) -> Ns {
         let begun_ns = monotonic_ns() + BEGIN_NS;
-        self.start.begun_ns.store(begun_ns, Release);
-        self.start.barrier.wait();
+        for seat in &self.seats {
+            // Whoever is not there any more tells when it is joined.
+            let _ = seat.go.send(begun_ns);
+        }
         begun_ns
     }
 
@@ -275,23 +319,48 @@ impl Crew {
         for_ns: Ns,
         listener: &mut dyn Listener,
         stop: &dyn Fn() -> bool,
-    ) -> bool {
+    ) -> Result<bool, Refused> {
         let mut interrupted = false;
+        let mut waited = Duration::ZERO;
         for look in 0_u64.. {
             let left_ns = (begun_ns + for_ns).saturating_sub(monotonic_ns());
-            sleep(LOOK.min(Duration::from_nanos(left_ns.max(1_000_000))));
+            let pause = LOOK.min(Duration::from_nanos(left_ns.max(1_000_000)));
+            sleep(pause);
             let done = self.seats.iter().all(|seat| seat.thread.is_finished());
             self.look(look, listener);
             listener.progress(self.progress(begun_ns));
             if done {
                 break;
             }
-            if !interrupted && stop() {
+            let given_up = || self.seats.iter().any(|seat| seat.state.overrun_ns().is_some());
+            if !interrupted && (stop() || given_up()) {
                 interrupted = true;
                 self.seats.iter().for_each(|seat| seat.state.stop.store(true, Relaxed));
             }
+            if interrupted || left_ns == 0 {
+                // By its own pauses and not by the clock: whoever was stopped meanwhile has been as long as the threads.
+                waited += pause;
+                self.hurry(waited)?;
+            }
         }
-        interrupted
+        Ok(interrupted)
+    }
+
+    /// Those that should have ended: who is kept from his processor is put on another one, so that the wake-up is as late as it is,
+    /// and all can end.
+    fn hurry(&mut self, waited: Duration) -> Result<(), Refused> {
+        if waited < self.patience {
+            return Ok(());
+        }
+        let kept: Vec<&mut Seat> = self.seats.iter_mut().filter(|seat| !seat.thread.is_finished()).collect();
+        if waited >= 2 * self.patience {
+            return Err(kept_away(&kept.iter().map(|seat| seat.cpu).collect::<Vec<u32>>()));
+        }
+        for seat in kept.into_iter().filter(|seat| !seat.fetched) {
+            seat.fetched = true;
+            fetch(seat.state.tid.load(Relaxed));
+        }
+        Ok(())
     }
 
     /// Tells of late wake-ups and sets the bar for the next.
@@ -306,7 +375,7 @@ impl Crew {
                 if self.latest.take(late_ns, self.median_ns) {
                     listener.late(Late {
                         cpu: seat.cpu,
-                        tid: seat.prepared.tid,
+                        tid: seat.state.tid.load(Relaxed),
                         expected_ns: late.expected_ns,
                         awake_ns: late.awake_ns,
                     });
@@ -317,11 +386,13 @@ impl Crew {
         self.seats.iter().for_each(|seat| seat.state.set_threshold_ns(threshold_ns));
     }
 
-    /// Lost while the bar was still low, most were not worth telling.
-    fn late_lost(&self) -> u64 {
+    /// Whether a lost one was worth telling.
+    fn late_lost(&self) -> bool {
         let bar_ns = self.latest.threshold_ns(self.median_ns);
-        let lost = self.seats.iter().map(|seat| seat.state.lost());
-        lost.filter(|(_, latest_ns)| *latest_ns >= bar_ns).map(|(lost, _)| lost).sum()
+        self.seats
+            .iter()
+            .map(|seat| seat.state.lost())
+            .any(|(lost, latest_ns)| lost > 0 && latest_ns >= bar_ns)
     }
 
     fn progress(&self, begun_ns: Ns) -> Progress {
@@ -335,7 +406,17 @@ impl Crew {
     }
 
     fn join(self, in_force: Vec<InForce>) -> Result<Vec<ThreadMeasured>, Refused> {
-        let measured = self.seats.into_iter().zip(in_force).map(|(seat, in_force)| {
+        let measured = self.seats.into_iter().zip(in_force).map(|(seat, mut in_force)| {
+            if let Some(cost_ns) = seat.state.overrun_ns() {
+                in_force.refused.push(overrun(cost_ns));
+            }
+            if seat.fetched {
+                in_force.refused.push(format!(
+                    "the thread did not run for {} s when all should have ended, so it was taken off the processor, which a task of a \
+                     higher priority holds; try: --policy fifo:99",
+                    PATIENCE.as_secs()
+                ));
+            }
             let cpu_ns = seat
                 .thread
                 .join()
@@ -367,9 +448,10 @@ fn work(
     at: usize,
     cpu: u32,
     state: &State,
-    start: &Start,
+    go: &Receiver<Ns>,
     say: &Sender<Result<Prepared, String>>,
 ) -> std::io::Result<Ns> {
+    state.tid.store(gettid().as_raw_nonzero().get() as u32, Relaxed);
     let prepared = prepare(asked, cpu);
     let failed = prepared.is_err();
     // Nobody listens any more when the measurement was given up.
@@ -379,16 +461,12 @@ fn work(
     }
     // It is touched in any case; what the limit leaves is locked.
     let _ = prefault_stack(true);
-    start.barrier.wait();
-    let begun_ns = start.begun_ns.load(Acquire);
-    if begun_ns == 0 {
-        return Ok(0);
-    }
+    let Ok(begun_ns) = go.recv() else { return Ok(0) };
     // Wake-ups of the processors are spread over the interval: they are not to wait for each other.
     let share_ns = asked.interval_ns * at as Ns / asked.cpus.len() as Ns;
     let times = Times {
         begun_ns,
-        first_ns: begun_ns + share_ns,
+        first_ns: to_come(begun_ns + share_ns, asked.interval_ns, monotonic_ns()),
         interval_ns: asked.interval_ns,
         end_ns: begun_ns + asked.for_ns,
     };
@@ -396,10 +474,19 @@ fn work(
     run(asked, real_time, state, times)
 }
 
+/// The first time that is still to come. Who is told to begin after his own first time has slept through none: that is neither a late
+/// wake-up nor a missed period.
+fn to_come(first_ns: Ns, interval_ns: Ns, now_ns: Ns) -> Ns {
+    now_ns
+        .checked_sub(first_ns)
+        .map_or(first_ns, |late_ns| first_ns + (late_ns / interval_ns + 1) * interval_ns)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::wake::Sleeper;
+    use std::sync::mpsc::TryRecvError;
 
     fn asked(cpus: Vec<u32>, interval_ns: Ns) -> Asked {
         Asked {
@@ -420,6 +507,98 @@ mod tests {
         let first = allowed_cpus()[0];
         let refused = Crew::prepare(&asked(vec![first, 1_000], 100_000), Latest::new(None)).err();
         assert!(matches!(&refused, Some(Refused::System(why)) if why.contains("1000")), "{refused:?}");
+    }
+
+    /// One thread that measures nothing and ends when `done` says so.
+    fn crew_of(cpu: u32, done: impl Fn(&State) -> bool + Send + 'static) -> Crew {
+        let state = Arc::new(State::new(1, 0));
+        let (own, (say, told)) = (Arc::clone(&state), channel());
+        let thread = std::thread::spawn(move || {
+            own.tid.store(gettid().as_raw_nonzero().get() as u32, Relaxed);
+            say.send(()).unwrap();
+            while !done(&own) {
+                sleep(Duration::from_millis(1));
+            }
+            Ok(0)
+        });
+        told.recv().unwrap();
+        let prepared = Prepared { slack_ns: 1, wake_cost_ns: None, refused: Vec::new() };
+        let seat = Seat { cpu, prepared, state, go: channel().0, fetched: false, thread };
+        let patience = Duration::from_millis(100);
+        Crew { seats: vec![seat], latest: Latest::new(None), median_ns: 0, patience }
+    }
+
+    #[test]
+    fn a_thread_that_does_not_end_is_fetched_and_that_is_said() {
+        // It ends when it has one processor, which it was given by nobody else.
+        let crew_cpus = allowed_cpus();
+        if crew_cpus.len() < 2 {
+            return;
+        }
+        for stopped in [false, true] {
+            let mut crew = crew_of(crew_cpus[0], |_| allowed_cpus().len() == 1);
+            let in_force = vec![crew.seats[0].in_force(true, &[])];
+            let for_ns = if stopped { Ns::MAX / 2 } else { 1 };
+            assert_eq!(crew.watch(monotonic_ns(), for_ns, &mut (), &|| stopped), Ok(stopped));
+            let measured = crew.join(in_force).unwrap();
+            let refused = &measured[0].in_force.refused;
+            assert!(refused.iter().any(|why| why.contains("taken off the processor")), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn a_thread_that_never_ends_is_given_up_by_its_processor() {
+        let (end, ended) = channel::<()>();
+        let mut crew = crew_of(17, move |_| ended.try_recv() == Err(TryRecvError::Disconnected));
+        let refused = crew.watch(monotonic_ns(), 1, &mut (), &|| false);
+        assert!(
+            matches!(&refused, Err(Refused::System(why)) if why.contains("of processor 17")),
+            "{refused:?}"
+        );
+        drop(end);
+    }
+
+    #[test]
+    fn a_thread_that_cannot_keep_its_interval_ends_the_whole_and_that_is_said() {
+        let cpu = allowed_cpus()[0];
+        let mut crew = crew_of(cpu, |_| true);
+        crew.seats[0].state.give_up(12_345);
+        // The others are stopped with it.
+        crew.seats.extend(crew_of(cpu, |state| state.stop.load(Relaxed)).seats);
+        let in_force = crew.seats.iter().map(|seat| seat.in_force(true, &[])).collect();
+        assert_eq!(crew.watch(monotonic_ns(), Ns::MAX / 2, &mut (), &|| false), Ok(true));
+        let measured = crew.join(in_force).unwrap();
+        let refused =
+            |at: usize| measured[at].in_force.refused.iter().any(|why| why.ends_with("--interval 50us"));
+        assert!(refused(0) && !refused(1), "{measured:?}");
+    }
+
+    #[test]
+    fn locked_memory_that_nobody_tells_of_is_not_none() {
+        let told = |status| locked_bytes(status);
+        assert_eq!(told("Name:\tdwell\nVmLck:\t      12 kB\n"), Seen::Value(12 << 10));
+        assert_eq!(told("VmLck:\t       0 kB\n"), Seen::Value(0));
+        assert!(matches!(told("Name:\tdwell\n"), Seen::Unseen(_)));
+    }
+
+    #[test]
+    fn lost_late_wake_ups_are_said_where_they_were_worth_telling() {
+        let mut crew = crew_of(allowed_cpus()[0], |_| true);
+        assert!(!crew.late_lost());
+        (0..300).for_each(|wake| crew.seats[0].state.record(wake, wake + 50, 0, 0));
+        for (bar_ns, worth) in [(50, true), (51, false)] {
+            crew.latest = Latest::new(Some(bar_ns));
+            assert_eq!(crew.late_lost(), worth);
+        }
+    }
+
+    #[test]
+    fn who_is_told_late_begins_with_the_next_time_to_come() {
+        let first_ns = |now_ns| to_come(1_000, 100, now_ns);
+        assert_eq!(
+            [0, 999, 1_000, 1_099, 1_100, 5_050].map(first_ns),
+            [1_000, 1_000, 1_100, 1_100, 1_200, 5_100]
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use model::Ns;
 use model::wake::{Bin, Block};
 use stats::fine;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 /// Late wake-ups that wait to be read at most. At one look each 15 ms, that is every wake-up of an interval of 60 us.
 const RING: usize = 256;
@@ -26,6 +26,8 @@ pub(crate) struct LateOne {
 /// What one thread measured so far.
 #[derive(Debug)]
 pub(crate) struct State {
+    /// The thread; 0 before it runs.
+    pub(crate) tid: AtomicU32,
     cycles: AtomicU64,
     missed: AtomicU64,
     min_ns: AtomicU64,
@@ -47,6 +49,8 @@ pub(crate) struct State {
     lost_max_ns: AtomicU64,
     /// Somebody wants it to end.
     pub(crate) stop: AtomicBool,
+    /// The thread itself does, since it cannot keep its interval: what a wake-up took; 0: it can.
+    overrun_ns: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -78,6 +82,7 @@ impl State {
         // One more than needed: a wake-up that is late may fall beyond the end.
         let blocks = for_ns / block_ns + 2;
         let state = Self {
+            tid: AtomicU32::new(0),
             cycles: AtomicU64::new(0),
             missed: AtomicU64::new(0),
             min_ns: AtomicU64::new(Ns::MAX),
@@ -94,6 +99,7 @@ impl State {
             lost: AtomicU64::new(0),
             lost_max_ns: AtomicU64::new(0),
             stop: AtomicBool::new(false),
+            overrun_ns: AtomicU64::new(0),
         };
         // Zeroed memory may be one page that is shared until it is written.
         state.bins.iter().for_each(|bin| bin.store(0, Relaxed));
@@ -138,6 +144,18 @@ impl State {
     #[inline]
     pub(crate) fn miss(&self, periods: u64) {
         add(&self.missed, periods);
+    }
+
+    /// A wake-up takes so long that there is no time for others.
+    #[cold]
+    pub(crate) fn give_up(&self, cost_ns: Ns) {
+        self.overrun_ns.store(cost_ns.max(1), Relaxed);
+        self.stop.store(true, Relaxed);
+    }
+
+    /// What a wake-up took, if that was too much.
+    pub(crate) fn overrun_ns(&self) -> Option<Ns> {
+        Some(self.overrun_ns.load(Relaxed)).filter(|ns| *ns > 0)
     }
 
     #[cold]

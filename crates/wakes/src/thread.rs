@@ -1,12 +1,15 @@
 //! One measuring thread: its processor, its policy, its memory, and then its loop.
 
 use crate::gap;
+use crate::guard::Guard;
 use crate::sleep::Sleep;
 use crate::state::State;
 use crate::timer::{self, Times};
 use model::Ns;
 use model::wake::{Asked, Mode, Policy};
-use rustix::thread::{CpuSet, current_timer_slack, gettid, sched_setaffinity, set_current_timer_slack};
+use rustix::thread::{
+    CpuSet, current_timer_slack, sched_getaffinity, sched_setaffinity, set_current_timer_slack,
+};
 use std::io;
 use std::num::NonZeroU64;
 use sys::clock::{monotonic_ns, thread_cpu_ns};
@@ -17,11 +20,12 @@ const REHEARSALS: u64 = 10;
 /// All of a turn take no longer, whatever the interval.
 const REHEARSAL_NS: Ns = 500_000;
 const TURNS: usize = 5;
+/// What a thread has until it is under SCHED_DEADLINE, and where that is refused: the default of `dwell wake`.
+const INSTEAD: Policy = Policy::Fifo(80);
 
 /// A thread that is about to measure.
 #[derive(Debug, Clone)]
 pub(crate) struct Prepared {
-    pub(crate) tid: u32,
     /// Its timer slack, which only itself can ask for.
     pub(crate) slack_ns: Ns,
     /// Processor time of one wake-up; none in gap mode.
@@ -33,12 +37,32 @@ pub(crate) struct Prepared {
 /// Makes the calling thread one that measures.
 pub(crate) fn prepare(asked: &Asked, cpu: u32) -> Result<Prepared, String> {
     let mut refused = Vec::new();
-    if !matches!(asked.policy, Policy::Deadline { .. }) {
-        let mut one = CpuSet::new();
-        one.set(cpu as usize);
+    let born = sched_getaffinity(None);
+    let deadline = matches!(asked.policy, Policy::Deadline { .. });
+    // The policy before the processor: whoever holds that at a lower priority shall not hold this thread up.
+    let mut refusal = adopt(if deadline { INSTEAD } else { asked.policy });
+    let mut one = CpuSet::new();
+    one.set(cpu as usize);
+    let bind = || {
         sched_setaffinity(None, &one)
-            .map_err(|error| format!("the thread may not be on processor {cpu}: {error}"))?;
+            .map_err(|error| format!("the thread may not be on processor {cpu}: {error}"))
+    };
+    bind()?;
+    if deadline {
+        // Only where the kernel limits no real-time, or the processor is a root domain of its own, may the thread be bound. Else
+        // it must be free to be wherever it may.
+        refusal = adopt(asked.policy);
+        if let (Some(_), Ok(born)) = (&refusal, &born)
+            && born.is_set(cpu as usize)
+            && sched_setaffinity(None, born).is_ok()
+        {
+            refusal = adopt(asked.policy);
+            if refusal.is_some() {
+                bind()?;
+            }
+        }
     }
+    refused.extend(refusal);
     // Of consequence for ordinary threads alone; those of real-time have none.
     let slack_ns = match asked.policy {
         Policy::Other(slack_ns) => slack_ns,
@@ -47,19 +71,11 @@ pub(crate) fn prepare(asked: &Asked, cpu: u32) -> Result<Prepared, String> {
     if let Err(error) = set_current_timer_slack(NonZeroU64::new(slack_ns)) {
         refused.push(format!("a timer slack of {slack_ns} ns was refused: {error}"));
     }
-    if let Some(refusal) = adopt(asked.policy) {
-        refused.push(refusal);
-    }
     let wake_cost_ns = match asked.mode {
         Mode::Timer => Some(rehearse(asked).map_err(|error| format!("the timer cannot be had: {error}"))?),
         Mode::Gap => None,
     };
-    Ok(Prepared {
-        tid: gettid().as_raw_nonzero().get() as u32,
-        slack_ns: current_timer_slack().unwrap_or(0),
-        wake_cost_ns,
-        refused,
-    })
+    Ok(Prepared { slack_ns: current_timer_slack().unwrap_or(0), wake_cost_ns, refused })
 }
 
 /// Takes the policy that was asked for, or the best that is permitted; says what was refused, and what would help.
@@ -81,10 +97,10 @@ fn adopt(asked: Policy) -> Option<String> {
         }
     };
     let limit = crate::rt_priority_max();
+    // Not ulimit: what it allows is taken already.
+    let remedy = format!("try: sudo, or rtprio {priority} in /etc/security/limits.conf, then log in anew");
     if limit == 0 {
-        return Some(format!(
-            "{name} with priority {priority} was refused: {error}; try: sudo, or ulimit -r {priority} (limits.conf: rtprio)"
-        ));
+        return Some(format!("{name} with priority {priority} was refused: {error}; {remedy}"));
     }
     if limit >= priority {
         return Some(format!(
@@ -97,7 +113,7 @@ fn adopt(asked: Policy) -> Option<String> {
         Ok(()) => format!("priority {limit} is the highest that the user may have"),
         Err(error) => format!("so was priority {limit}: {error}"),
     };
-    Some(format!("{name} with priority {priority} was refused: {error}; {got}; try: ulimit -r {priority}"))
+    Some(format!("{name} with priority {priority} was refused: {error}; {got}; {remedy}"))
 }
 
 /// Sleeps a few times, as it will; gives the processor time of one wake-up: of several turns the least, since what strikes one
@@ -115,7 +131,7 @@ fn rehearse(asked: &Asked) -> io::Result<Ns> {
         };
         let sleep = Sleep::new(asked.sleeper, times.first_ns, interval_ns)?;
         let cpu_ns = thread_cpu_ns();
-        timer::measure(&state, &sleep, times)?;
+        timer::measure(&state, &sleep, times, None)?;
         if state.cycles() > 0 {
             least_ns = least_ns.min((thread_cpu_ns() - cpu_ns) / state.cycles());
         }
@@ -129,7 +145,8 @@ pub(crate) fn measure(asked: &Asked, real_time: bool, state: &State, times: Time
     match asked.mode {
         Mode::Timer => {
             let sleep = Sleep::new(asked.sleeper, times.first_ns, times.interval_ns)?;
-            timer::measure(state, &sleep, times)?;
+            let guard = real_time.then(|| Guard::new(times.begun_ns, cpu_ns));
+            timer::measure(state, &sleep, times, guard)?;
         }
         Mode::Gap => {
             let turns = if real_time { gap::REAL_TIME } else { gap::SHARED };

@@ -2,12 +2,13 @@
 //!
 //! No allocation, no lock, and no system call but the sleep (the clock is read without one).
 
+use crate::guard::Guard;
 use crate::sleep::Sleep;
 use crate::state::State;
 use model::Ns;
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
-use sys::clock::monotonic_ns;
+use sys::clock::{monotonic_ns, thread_cpu_ns};
 
 /// When one thread measures.
 #[derive(Debug, Clone, Copy)]
@@ -21,8 +22,13 @@ pub(crate) struct Times {
     pub(crate) end_ns: Ns,
 }
 
-/// Measures until the end, or until it is asked to stop.
-pub(crate) fn measure(state: &State, sleep: &Sleep, times: Times) -> io::Result<()> {
+/// Measures until the end, or until it is asked to stop. A thread with a guard also asks itself to.
+pub(crate) fn measure(
+    state: &State,
+    sleep: &Sleep,
+    times: Times,
+    mut guard: Option<Guard>,
+) -> io::Result<()> {
     let Times { begun_ns, interval_ns, end_ns, .. } = times;
     let mut next_ns = times.first_ns;
     let (mut block, mut block_end_ns) = (0, begun_ns + state.block_ns);
@@ -43,6 +49,11 @@ pub(crate) fn measure(state: &State, sleep: &Sleep, times: Times) -> io::Result<
             let missed = late_ns / interval_ns;
             state.miss(missed);
             next_ns += missed * interval_ns;
+            if let Some(guard) = &mut guard
+                && let Some(cost_ns) = guard.missed(awake_ns, state.cycles(), thread_cpu_ns)
+            {
+                state.give_up(cost_ns);
+            }
         }
     }
     Ok(())

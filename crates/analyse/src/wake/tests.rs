@@ -56,7 +56,8 @@ pub(crate) fn thread(cpu: u32, late_ns: &[Ns]) -> ThreadMeasured {
         in_force: InForce {
             policy: Policy::Fifo(80),
             cpus: vec![cpu],
-            locked_bytes: 1 << 22,
+            locked_bytes: Seen::Value(1 << 22),
+            locked_all: Seen::Value(true),
             refused: Vec::new(),
         },
         cycles: late_ns.len() as u64,

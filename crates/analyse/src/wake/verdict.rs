@@ -6,7 +6,7 @@
 
 use super::words::{count, duration, percent, processors};
 use model::wake::verdict::{Answer, Deadline, Extreme, OfProcessor, Verdict};
-use model::wake::{Bin, Block, Measurements, Mode, Wakes};
+use model::wake::{Asked, Bin, Block, Measurements, Mode, Wakes};
 use model::{Ns, Seen};
 use stats::binomial;
 use stats::extremes;
@@ -60,6 +60,44 @@ pub(super) fn verdict(measured: &Measurements, all: &Wakes, threads: &[Wakes]) -
     Seen::Value(verdict)
 }
 
+/// What is known before a measurement: a pass would take longer than is asked for. None: it would not, or no pass is.
+pub fn too_short(asked: &Asked) -> Option<String> {
+    let deadline = asked.deadline.filter(|_| asked.mode == Mode::Timer)?;
+    let clean_ns = clean_ns(&deadline, asked.interval_ns);
+    if asked.for_ns >= clean_ns {
+        return None;
+    }
+    // A hundredth more, for what may be missed.
+    let cycles = asked.for_ns / asked.interval_ns.max(1);
+    let bound = binomial::upper(0, cycles - cycles / 100, deadline.confidence);
+    Some(format!(
+        "a pass takes {} of clean cycles on each processor, and this measurement ends after {}: the answer can only be fail or undecided\n\
+         try: --for {}, or --one-in {}",
+        duration(clean_ns),
+        duration(asked.for_ns),
+        option(clean_ns + clean_ns / 100, Ns::div_ceil),
+        option((asked.interval_ns as f64 / bound) as Ns, |ns, unit_ns| ns / unit_ns)
+    ))
+}
+
+/// As an option is written, in whole units.
+fn option(ns: Ns, whole: fn(Ns, Ns) -> Ns) -> String {
+    const UNITS: [(Ns, &str); 4] =
+        [(60_000_000_000, "m"), (1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    let (unit_ns, name) = UNITS.into_iter().find(|(unit_ns, _)| ns >= 10 * unit_ns).unwrap_or((1, "ns"));
+    format!("{}{name}", whole(ns, unit_ns))
+}
+
+/// How long no wake-up may be late for a pass, at least.
+pub fn clean_ns(deadline: &Deadline, interval_ns: Ns) -> Ns {
+    clean_cycles(deadline, interval_ns).saturating_mul(interval_ns)
+}
+
+fn clean_cycles(deadline: &Deadline, period_ns: Ns) -> u64 {
+    let bound = period_ns as f64 / deadline.one_in_ns.max(1) as f64;
+    binomial::clean_trials(bound, deadline.confidence).ceil() as u64 + 1
+}
+
 /// The deadline less its margin.
 fn limit(deadline: &Deadline) -> Ns {
     (deadline.deadline_ns as f64 * (1.0 - deadline.margin.clamp(0.0, 1.0))).round() as Ns
@@ -104,9 +142,7 @@ fn beyond(wakes: &Wakes, limit_ns: Ns) -> u64 {
 
 /// How much longer to run until clean cycles are enough.
 fn more(wakes: &Wakes, deadline: &Deadline, period_ns: Ns) -> Ns {
-    let bound = period_ns as f64 / deadline.one_in_ns.max(1) as f64;
-    let needed = binomial::clean_trials(bound, deadline.confidence).ceil() as u64 + 1;
-    needed.saturating_sub(wakes.cycles).saturating_mul(period_ns)
+    clean_cycles(deadline, period_ns).saturating_sub(wakes.cycles).saturating_mul(period_ns)
 }
 
 /// The latest of a run ten times as long, from the latest of each stretch of this one.

@@ -40,6 +40,7 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
     let mut signals = Signals::take_over().context("cannot take signals")?;
     let outputs = Outputs::open(&args.forms)?;
     let junit = junit_target(args)?;
+    analyse::wake::too_short(&asked).iter().for_each(|note| output::complain(note));
     let how = How { idle_states: args.idle_states, spikes: !args.no_spikes };
     let mut progress = Left {
         line: Line::new(args.quiet, look.width),
@@ -174,12 +175,12 @@ pub(super) fn measure(
     });
     let stopped = running.stop();
     let mut limits = Vec::new();
-    if measured.late_lost > 0 && how.spikes {
-        limits.push(format!(
-            "{} late wake-ups came too fast to be looked at, so later ones than these may have no cause here; try: --spike with a longer \
-             time",
-            measured.late_lost
-        ));
+    if measured.late_lost && watch.spikes.is_ok() {
+        limits.push(
+            "some late wake-ups came too fast to be looked at, so later ones than these may have no cause here; try: --spike with a longer \
+             time"
+                .to_owned(),
+        );
     }
     let spikes = match watch.spikes {
         Ok(spikes) => {

@@ -25,7 +25,7 @@ impl Counters {
     pub(super) fn read(places: Places<'_>, cpus: &[u32]) -> Self {
         let proc = places.roots.proc;
         Self {
-            interrupts: text(&proc.join("interrupts")).map(|told| interrupts(&told)),
+            interrupts: super::interrupts(proc).map(|told| interrupts(&told)),
             steal_ns: text(&proc.join("stat")).map(|told| steal_ns(&told)),
             smi: smis(proc, places.dev, cpus),
         }

@@ -19,7 +19,9 @@ pub(super) fn read(places: Places<'_>, cpus: &[u32]) -> Environment {
         cpu: *cpu,
         governor: optional(&processors.join(format!("cpu{cpu}/cpufreq/scaling_governor"))),
         idle_states: idle_states(&processors.join(format!("cpu{cpu}/cpuidle"))),
-        interrupts: interrupts(proc, *cpu, &names),
+        interrupts: seen(
+            names.as_ref().map_err(Clone::clone).and_then(|names| interrupts(proc, *cpu, names)),
+        ),
         interrupted: Seen::Unseen(later()),
         steal_ns: Seen::Unseen(later()),
         smi: Seen::Unseen(later()),
@@ -161,30 +163,28 @@ fn idle_states(cpuidle: &Path) -> Seen<Vec<IdleState>> {
 }
 
 /// What interrupts are called, by their numbers: the end of their lines in `/proc/interrupts`.
-fn interrupt_names(proc: &Path) -> Vec<(u32, String)> {
-    let told = text(&proc.join("interrupts")).unwrap_or_default();
+fn interrupt_names(proc: &Path) -> Result<Vec<(u32, String)>, String> {
+    let told = super::interrupts(proc)?;
     let named = |line: &str| {
         let (number, rest) = line.split_once(':')?;
         let number = number.trim().parse().ok()?;
         Some((number, super::counters::name(number, rest)))
     };
-    told.lines().filter_map(named).collect()
+    Ok(told.lines().filter_map(named).collect())
 }
 
-/// Those that have a handler and may strike `cpu`.
-fn interrupts(proc: &Path, cpu: u32, names: &[(u32, String)]) -> Seen<Vec<String>> {
-    let directory = proc.join("irq");
-    if let Err(error) = fs::read_dir(&directory) {
-        return Seen::unseen(format!("cannot read {}: {error}", directory.display()));
-    }
-    let strikes = |number: u32| {
-        let read = |name: &str| text(&directory.join(number.to_string()).join(name));
+/// Those that have a handler and may strike `cpu`; one of which that is not known is enough not to know them.
+fn interrupts(proc: &Path, cpu: u32, names: &[(u32, String)]) -> Result<Vec<String>, String> {
+    let mut striking = Vec::new();
+    for (number, name) in names {
+        let read = |file: &str| text(&proc.join(format!("irq/{number}/{file}")));
         // Older kernels tell only what is allowed, not what is in effect.
-        let list = read("effective_affinity_list").or_else(|_| read("smp_affinity_list"));
-        list.is_ok_and(|list| parse_list(&list).contains(&cpu))
-    };
-    let striking = names.iter().filter(|(number, _)| strikes(*number));
-    Seen::Value(striking.map(|(_, name)| name.clone()).collect())
+        let list = read("effective_affinity_list").or_else(|_| read("smp_affinity_list"))?;
+        if parse_list(&list).contains(&cpu) {
+            striking.push(name.clone());
+        }
+    }
+    Ok(striking)
 }
 
 fn rt_runtime(proc: &Path) -> Seen<(i64, i64)> {

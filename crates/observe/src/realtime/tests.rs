@@ -161,6 +161,28 @@ fn nothing_readable_is_unseen_and_never_zero() {
 }
 
 #[test]
+fn masked_interrupts_are_unseen_and_not_none() {
+    let why = |machine: &Machine| {
+        let before = machine.look(|places| Counters::read(places, &[3]));
+        let settings = machine.settings(&[3]);
+        let strikes = match &settings.cpus[0].interrupts {
+            Seen::Unseen(why) => why.clone(),
+            seen => panic!("{seen:?}"),
+        };
+        (strikes, before.interrupts_since(&before, 3))
+    };
+    let masked = tuned();
+    masked.write(&[("proc/interrupts", "")]);
+    let (strikes, struck) = why(&masked);
+    assert!(strikes.contains("containers mask it"), "{strikes}");
+    assert_eq!(struck, Seen::Unseen(strikes));
+    let untold = tuned();
+    fs::remove_file(untold.top.join("proc/irq/31/smp_affinity_list")).unwrap();
+    let (strikes, struck) = why(&untold);
+    assert!(strikes.contains("irq/31/smp_affinity_list") && struck.value().is_some(), "{strikes} {struck:?}");
+}
+
+#[test]
 fn this_machine_counts_its_timers_interrupts() {
     let realtime = Realtime::begin(&[0]);
     std::thread::sleep(std::time::Duration::from_millis(300));

@@ -133,11 +133,17 @@ fn settings(wakeups: &Wakeups, look: Look) -> Line {
             .add(Ink::Plain, &format!(" by {}", words::sleeper(asked.sleeper))),
         Mode::Gap => line.add(Ink::Plain, "reading the clock without pause"),
     };
-    let locked = wakeups.settings.in_force.iter().map(|thread| thread.locked_bytes).min().unwrap_or(0);
-    line = match locked {
-        0 => line.add(Ink::Plain, ", ").add(Ink::Warn, "memory not locked"),
-        _ => line.add(Ink::Plain, ", memory locked"),
-    };
+    // It is the process's, so any thread says it.
+    if let Some(thread) = wakeups.settings.in_force.first() {
+        let (ink, locked) = match (&thread.locked_bytes, &thread.locked_all) {
+            (Seen::Value(0), _) => (Ink::Warn, "memory not locked"),
+            (_, Seen::Value(true)) => (Ink::Plain, "memory locked"),
+            (Seen::Value(_), Seen::Value(false)) => (Ink::Warn, "memory locked in part"),
+            (Seen::Value(_), _) => (Ink::Plain, "memory locked at least in part"),
+            _ => (Ink::Warn, "whether memory is locked is unknown"),
+        };
+        line = line.add(Ink::Plain, ", ").add(ink, locked);
+    }
     line = match &environment.dma_latency_us {
         Seen::Value(us) => line.add(Ink::Plain, &format!(", idle states within {us} us")),
         _ => line.add(Ink::Plain, ", ").add(Ink::Warn, "idle states not limited"),

@@ -209,7 +209,8 @@ fn in_force(asked: &Asked) -> Vec<InForce> {
     let thread = |cpu: &u32| InForce {
         policy: asked.policy,
         cpus: vec![*cpu],
-        locked_bytes: 12 << 20,
+        locked_bytes: Seen::Value(12 << 20),
+        locked_all: Seen::Value(true),
         refused: Vec::new(),
     };
     asked.cpus.iter().map(thread).collect()
@@ -397,7 +398,7 @@ pub(crate) fn vm() -> Wakeups {
     let mut wakeups = wakeups(host("vm", "6.18.44", 2), environment, asked, threads);
     for thread in &mut wakeups.settings.in_force {
         thread.policy = Policy::Other(50 * US);
-        thread.locked_bytes = 0;
+        (thread.locked_bytes, thread.locked_all) = (Seen::Value(0), Seen::Value(false));
         thread.refused = vec![
             "SCHED_FIFO 80: Operation not permitted".into(),
             "memory could not be locked: Cannot allocate memory".into(),

@@ -101,16 +101,18 @@ fn idle_states(measured: &Measurements) -> Vec<String> {
     let deep = |state: &&IdleState| {
         !state.disabled && state.exit_latency_ns >= DEEP_NS && state.exit_latency_ns <= limit
     };
+    let remedy = match measured.environment.dma_latency_us {
+        // Nobody wanted it held.
+        Seen::Absent => "without --idle-states",
+        _ => "as root, dwell holds /dev/cpu_dma_latency at 0",
+    };
     let allowed = said_by(measured, |cpu| {
         let deepest =
             cpu.idle_states.value()?.iter().filter(deep).max_by_key(|state| state.exit_latency_ns)?;
         Some(format!("{}, which takes {} to leave", deepest.name, duration(deepest.exit_latency_ns)))
     });
     let sentence = |(cpus, state): (Vec<u32>, String)| {
-        format!(
-            "{} may idle as deep as {state}\ntry: as root, dwell holds /dev/cpu_dma_latency at 0",
-            processors(&cpus)
-        )
+        format!("{} may idle as deep as {state}\ntry: {remedy}", processors(&cpus))
     };
     allowed.into_iter().map(sentence).collect()
 }

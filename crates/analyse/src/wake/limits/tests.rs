@@ -44,7 +44,9 @@ fn each_wrong_thing_is_said_once_and_alone() {
             m.threads.iter_mut().for_each(|one| one.in_force.policy = Policy::Fifo(2));
         }),
         ("the threads of processor 1 were free to move", |m| m.threads[0].in_force.cpus = vec![0, 1]),
-        ("memory was not locked", |m| m.threads.iter_mut().for_each(|one| one.in_force.locked_bytes = 0)),
+        ("memory was not locked", |m| {
+            m.threads.iter_mut().for_each(|one| one.in_force.locked_bytes = Seen::Value(0));
+        }),
         ("with a timer slack of 50.0 us", |m| {
             m.asked.policy = Policy::Other(1);
             m.threads[0].in_force.policy = Policy::Other(50_000);
@@ -130,6 +132,22 @@ fn states() -> Vec<IdleState> {
 }
 
 #[test]
+fn remedies_are_those_that_can_help() {
+    let deep = |m: &mut Measurements, held| {
+        m.environment.dma_latency_us = held;
+        m.environment.cpus[0].idle_states = Seen::Value(states());
+    };
+    assert!(said(|m| deep(m, Seen::Absent))[0].ends_with("try: without --idle-states"));
+    assert!(said(|m| deep(m, Seen::unseen("not permitted")))[0].contains("try: as root"));
+    let alone = said(|m| {
+        m.environment.housekeeping = None;
+        m.threads.truncate(1);
+        m.asked.cpus.truncate(1);
+    });
+    assert!(alone.len() == 1 && !alone[0].contains("try:"), "{alone:#?}");
+}
+
+#[test]
 fn idle_states_that_the_held_latency_forbids_are_not_said() {
     let said = said(|m| m.environment.cpus[0].idle_states = Seen::Value(states()));
     assert_eq!(said, [""; 0]);
@@ -147,6 +165,7 @@ fn what_could_not_be_read_is_not_said_to_be_wrong() {
         environment.smt = Seen::Unseen(why());
         environment.rt_runtime_us = Seen::Unseen(why());
         environment.cgroup_rt_runtime_us = Seen::Unseen(why());
+        m.threads.iter_mut().for_each(|one| one.in_force.locked_bytes = Seen::Unseen(why()));
         for cpu in &mut environment.cpus {
             cpu.governor = Seen::Unseen(why());
             cpu.idle_states = Seen::Unseen(why());

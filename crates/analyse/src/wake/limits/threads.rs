@@ -89,9 +89,10 @@ fn affinity(measured: &Measurements) -> Vec<String> {
 }
 
 fn memory(measured: &Measurements) -> Option<String> {
-    let none = |thread: &ThreadMeasured| thread.in_force.locked_bytes == 0;
+    let none = |thread: &ThreadMeasured| thread.in_force.locked_bytes == Seen::Value(0);
     (!measured.threads.is_empty() && measured.threads.iter().all(none)).then(|| {
-        "memory was not locked: a page that the kernel took back would have to be read first\ntry: ulimit -l unlimited"
+        "memory was not locked: a page that the kernel took back would have to be read first\n\
+         try: sudo, or memlock unlimited in /etc/security/limits.conf, then log in anew"
             .to_owned()
     })
 }
@@ -158,9 +159,11 @@ fn cgroup(measured: &Measurements) -> Option<String> {
 }
 
 fn housekeeping(measured: &Measurements) -> Option<String> {
+    let remedy = if measured.asked.cpus.len() > 1 { "\ntry: --cpus with one less" } else { "" };
     measured.environment.housekeeping.is_none().then(|| {
-        "all processors that dwell may use are measured, so the rest of dwell runs on one of them\ntry: --cpus with one less"
-            .to_owned()
+        format!(
+            "all processors that dwell may use are measured, so the rest of dwell runs on one of them{remedy}"
+        )
     })
 }
 

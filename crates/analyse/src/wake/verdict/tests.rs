@@ -1,7 +1,7 @@
 //! Verdicts on runs of which the answer is known.
 
 use crate::wake::tests::{measured, thread};
-use crate::wake::wakeups;
+use crate::wake::{too_short, wakeups};
 use model::wake::verdict::{Answer, Deadline, Verdict};
 use model::wake::{Measurements, Mode};
 use model::{Ns, Seen};
@@ -46,6 +46,25 @@ fn clean_and_long_enough_is_a_pass() {
     assert_eq!(extreme.for_ns, 600 * SECOND);
     // The median of the largest of 600,000: 4 + ln(6e5 / ln 2) is 17.7 us.
     assert!(extreme.lo_ns < 17_700 && extreme.hi_ns.unwrap() > 17_700, "{extreme:?}");
+}
+
+/// What is advised is enough: of clean cycles, it is a pass.
+#[test]
+fn a_deadline_that_cannot_be_passed_in_time_is_known_before() {
+    let mut of = measured(vec![thread(1, &quiet(1, 60_000))]);
+    of.asked.deadline = Some(deadline(125, 3_600 * SECOND));
+    let note = too_short(&of.asked).unwrap();
+    assert!(note.contains("a pass takes 3.00 h of clean cycles"), "{note}");
+    assert!(note.ends_with("\ntry: --for 182m, or --one-in 19s"), "{note}");
+    assert_eq!(judged(of.clone(), deadline(125, 19 * SECOND)).answer, Answer::Pass);
+    of.asked.deadline = Some(deadline(125, 19 * SECOND));
+    assert_eq!(too_short(&of.asked), None);
+    of.asked.deadline = Some(deadline(125, 3_600 * SECOND));
+    of.asked.for_ns = 182 * 60 * SECOND;
+    assert_eq!(too_short(&of.asked), None);
+    of.asked.for_ns = SECOND;
+    of.asked.mode = Mode::Gap;
+    assert_eq!(too_short(&of.asked), None);
 }
 
 #[test]

@@ -44,6 +44,7 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
     let stop = Stop::new(&mut signals);
     let to_come = unfinished.sheet.cases[unfinished.sheet.results.len()..].to_vec();
     rehearse(&to_come, &stop)?;
+    analyse::wake::too_short(&unfinished.asked).iter().for_each(|note| output::complain(note));
     unfinished::keep(&path, &unfinished)?;
     let look = look(&args.look, Onto::Stdout);
     let mut ended_early: Option<Wakeups> = None;
