@@ -380,6 +380,11 @@ impl Place {
             Place::File(path) => Some(path),
         }
     }
+
+    /// As it is written on the command line.
+    pub(crate) fn text(&self) -> OsString {
+        self.path().map_or_else(|| "-".into(), |path| path.as_os_str().to_owned())
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]

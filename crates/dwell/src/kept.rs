@@ -40,10 +40,9 @@ pub(crate) fn costs() -> Seen<Costs> {
     }
 }
 
-/// Where a sheet that begins now is kept until it is done, unless somebody says where.
-pub(crate) fn sheet_path() -> Option<PathBuf> {
-    let now = sys::clock::rfc3339(sys::clock::unix_s()).replace(['-', ':'], "");
-    Some(directory()?.join("dwell").join(format!("sheet-{now}-{}.unfinished", std::process::id())))
+/// Where sheets are kept until they are done, unless somebody says where.
+pub(crate) fn sheets() -> Option<PathBuf> {
+    Some(directory()?.join("dwell"))
 }
 
 /// The file of this host.
