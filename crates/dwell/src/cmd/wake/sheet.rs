@@ -87,12 +87,13 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
             output::complain(&error.to_string());
         }
     }
-    let Unfinished { mut sheet, .. } = unfinished;
+    let Unfinished { mut sheet, places, .. } = unfinished;
+    let json = places.json.map(|json| json.to_string_lossy().into_owned());
     let done = sheet.results.len();
     sheet.results.extend(ended_early);
     let look = look(&args.look, Onto::Stdout);
     let written = outputs.write(args.quiet, &|form| match form {
-        Form::Page => report::wake::sheet_terminal(&sheet, look).into_bytes(),
+        Form::Page => report::wake::sheet_terminal(&sheet, look, json.as_deref()).into_bytes(),
         Form::Json => report::wake::sheet_json(&sheet).into_bytes(),
         Form::Svg => report::wake::sheet_svg(&sheet).into_bytes(),
         Form::Png => report::wake::sheet_png(&sheet),
