@@ -63,7 +63,7 @@ pub(crate) struct RunArgs {
     pub(crate) hits: Option<String>,
 
     /// When the program has ended, measure what operations cost on this host (a quick `dwell ladder`, about 5 seconds; its
-    /// files are in the current directory), keep that, and compare the program's waits with it
+    /// files are in the current directory), keep that where none of full length is kept, and compare the program's waits with it
     #[arg(long, conflicts_with_all = ["count_blocks", "hits"])]
     pub(crate) ladder: bool,
 
@@ -174,7 +174,7 @@ pub(crate) struct LadderArgs {
     pub(crate) kept: bool,
 
     /// Do not keep the ladder. A whole one replaces the last of this host in $XDG_CACHE_HOME/dwell (~/.cache/dwell), where
-    /// `dwell run` finds what to compare waits with
+    /// `dwell run` finds what to compare waits with; a quick one replaces none that took its time
     #[arg(long)]
     pub(crate) no_keep: bool,
 

@@ -10,8 +10,12 @@ use store::ladder::{self, Missing, NotKept};
 /// What stands for a cache directory that nobody knows.
 const NOWHERE: &str = "there is no cache directory: neither XDG_CACHE_HOME nor HOME is an own directory";
 
-/// Keeps a whole ladder. Where that cannot be, it is said, and no failure: it was measured all the same.
+/// Keeps a whole ladder, but no quick one in place of one of full length. Where that cannot be, it is said, and no failure: it
+/// was measured all the same.
 pub(crate) fn keep(ladder: &Ladder) {
+    if ladder.asked.quick && last().is_ok_and(|last| !last.asked.quick) {
+        return;
+    }
     let kept = match path(&ladder.machine.cpu) {
         Some(path) => ladder::keep(&path, ladder).map_err(|error: NotKept| error.to_string()),
         None => Err(format!("cannot keep the ladder: {NOWHERE}")),

@@ -11,7 +11,7 @@ use crate::progress::Line;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use model::ladder::beside::Beside;
-use model::ladder::{Asked, Group, SCHEMA_LADDER};
+use model::ladder::{Asked, Group, Rung, SCHEMA_LADDER};
 use model::{Costs, Ladder, Seen};
 use report::Look;
 use rungs::Listener;
@@ -47,7 +47,15 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
     }
     let failed = write(args, outputs, &measured.ladder, &others, look);
     // What there is was written; whoever ended it early is told that it is not all, in the words of shells.
-    Ok(if failed { exit::DWELL_FAILED } else { measured.ended_by.unwrap_or(0) })
+    if failed || measured.ended_by.is_some() {
+        return Ok(if failed { exit::DWELL_FAILED } else { measured.ended_by.unwrap_or(0) });
+    }
+    if nothing(&measured.ladder) {
+        bail!(
+            "nothing that was asked for could be measured\ntry: what each rung says, on the page or in the JSON"
+        );
+    }
+    Ok(0)
 }
 
 /// What operations cost, by a quick ladder that is kept when it gets to its end; for a program that has ended.
@@ -82,6 +90,12 @@ fn measure(asked: &Asked, signals: &mut Signals, quiet: bool) -> Measured {
         whole: asked.only.is_empty() && !measured.interrupted,
         ended_by: stop.status(),
     }
+}
+
+/// Whether no rung could be measured. That this machine has no such thing is an answer.
+fn nothing(ladder: &Ladder) -> bool {
+    let unseen = |rung: &Rung| matches!(rung.ns, Seen::Unseen(_));
+    ladder.rungs.iter().all(unseen) && matches!(ladder.curve, Seen::Unseen(_))
 }
 
 /// Writes what was asked for; gives whether something could not be.
@@ -121,11 +135,14 @@ fn others(named: &[String]) -> anyhow::Result<Vec<Beside>> {
     named.iter().map(other).collect()
 }
 
-/// Refuses names of nothing: they would measure nothing and look like success.
+/// Refuses names of nothing, and directories in which nothing can be made: they would measure nothing and look like success.
 fn known(asked: &Asked) -> anyhow::Result<()> {
     let abouts = rungs::list(asked);
     if asked.dir.is_some() && !abouts.iter().any(|about| about.group == Group::Files) {
         bail!("no rung of this version measures files\ntry: without --dir");
+    }
+    if let Some(dir) = &asked.dir {
+        rungs::can_make_files(dir).map_err(|why| anyhow!("{}", output::clean_lines(&why)))?;
     }
     if !asked.hosts.is_empty() && !abouts.iter().any(|about| about.id.contains('@')) {
         bail!("no rung of this version speaks to hosts\ntry: without --host");
