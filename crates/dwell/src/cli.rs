@@ -137,7 +137,7 @@ pub(crate) struct ShowArgs {
 ///
 /// From a cycle of the core to caches, memory, the kernel, files and the network, on one logarithmic axis. Takes up to 30
 /// seconds and needs no privileges. The page goes to standard output. Ctrl-C ends it early and shows what there is;
-/// the exit status is then 128 and the signal.
+/// the exit status is then 128 and the signal. It is 125 when nothing that was asked for could be measured.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  dwell ladder\n  dwell ladder --quick --only memory\n  dwell ladder --only l1,l2,dram --json ladder.json\n  dwell ladder --only files --dir /var/lib/db\n  dwell ladder --only network --host db.example:5432\n  dwell ladder --beside epyc-9654,ladder.json\n  dwell ladder --kept\n  dwell ladder --list"
