@@ -228,6 +228,10 @@ fn what_was_begun_elsewhere_is_not_gone_on_with() {
     changed["host"]["kernel"] = json!("2.6.32\u{1b}[31m");
     fs::write(&kept, changed.to_string()).unwrap();
     refused(&mut wake(&["--resume", &kept]), "another kernel (2.6.32");
+    // It says which files are written: nobody writes those of another.
+    std::os::unix::fs::chown(&kept, Some(65534), None).unwrap();
+    refused(&mut wake(&["--resume", &kept]), "is of another user (65534)");
+    std::os::unix::fs::chown(&kept, Some(0), None).unwrap();
     // It is still there, and what was measured can be had.
     assert_eq!(read(Path::new(&kept)), changed);
     let diff = Command::new(support::dwell()).args(["diff", &kept, &kept]).output().unwrap();
