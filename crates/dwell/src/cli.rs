@@ -63,7 +63,7 @@ pub(crate) struct RunArgs {
     pub(crate) hits: Option<String>,
 
     /// When the program has ended, measure what operations cost on this host (a quick `dwell ladder`, about 5 seconds; its
-    /// files are in the current directory), keep that, and compare the program's waits with it
+    /// files are in the current directory), keep that where none of full length is kept, and compare the program's waits with it
     #[arg(long, conflicts_with_all = ["count_blocks", "hits"])]
     pub(crate) ladder: bool,
 
@@ -137,7 +137,7 @@ pub(crate) struct ShowArgs {
 ///
 /// From a cycle of the core to caches, memory, the kernel, files and the network, on one logarithmic axis. Takes up to 30
 /// seconds and needs no privileges. The page goes to standard output. Ctrl-C ends it early and shows what there is;
-/// the exit status is then 128 and the signal.
+/// the exit status is then 128 and the signal. It is 125 when nothing that was asked for could be measured.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  dwell ladder\n  dwell ladder --quick --only memory\n  dwell ladder --only l1,l2,dram --json ladder.json\n  dwell ladder --only files --dir /var/lib/db\n  dwell ladder --only network --host db.example:5432\n  dwell ladder --beside epyc-9654,ladder.json\n  dwell ladder --kept\n  dwell ladder --list"
@@ -174,7 +174,7 @@ pub(crate) struct LadderArgs {
     pub(crate) kept: bool,
 
     /// Do not keep the ladder. A whole one replaces the last of this host in $XDG_CACHE_HOME/dwell (~/.cache/dwell), where
-    /// `dwell run` finds what to compare waits with
+    /// `dwell run` finds what to compare waits with; a quick one replaces none that took its time
     #[arg(long)]
     pub(crate) no_keep: bool,
 
@@ -379,6 +379,11 @@ impl Place {
             Place::Stdout => None,
             Place::File(path) => Some(path),
         }
+    }
+
+    /// As it is written on the command line.
+    pub(crate) fn text(&self) -> OsString {
+        self.path().map_or_else(|| "-".into(), |path| path.as_os_str().to_owned())
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod diff;
 pub(crate) mod hits;
 pub(crate) mod ladder;
 pub(crate) mod load;
+mod outputs;
 mod results;
 pub(crate) mod run;
 pub(crate) mod show;

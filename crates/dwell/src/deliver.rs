@@ -52,14 +52,7 @@ impl Outputs {
             (Form::Speedscope, &args.code.speedscope),
         ];
         let places = others.iter().map(|(_, place)| *place).chain([&args.output, &recording]);
-        let places: Vec<&Place> = places.flatten().collect();
-        for (i, place) in places.iter().enumerate() {
-            // Two that go to the same device, `/dev/null` above all, do not spoil each other.
-            let device = place.path().is_some_and(|path| path.exists() && !path.is_file());
-            if places[..i].contains(place) && !device {
-                bail!("two outputs cannot go to the same place\ntry: a file for each");
-            }
-        }
+        output::apart(places.flatten())?;
         let open = |place: &Place| place.path().map(Target::open).transpose();
         let others = others.into_iter().filter_map(|(form, place)| Some((form, place.as_ref()?)));
         Ok(Self {

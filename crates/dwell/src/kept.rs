@@ -10,8 +10,12 @@ use store::ladder::{self, Missing, NotKept};
 /// What stands for a cache directory that nobody knows.
 const NOWHERE: &str = "there is no cache directory: neither XDG_CACHE_HOME nor HOME is an own directory";
 
-/// Keeps a whole ladder. Where that cannot be, it is said, and no failure: it was measured all the same.
+/// Keeps a whole ladder, but no quick one in place of one of full length. Where that cannot be, it is said, and no failure: it
+/// was measured all the same.
 pub(crate) fn keep(ladder: &Ladder) {
+    if ladder.asked.quick && last().is_ok_and(|last| !last.asked.quick) {
+        return;
+    }
     let kept = match path(&ladder.machine.cpu) {
         Some(path) => ladder::keep(&path, ladder).map_err(|error: NotKept| error.to_string()),
         None => Err(format!("cannot keep the ladder: {NOWHERE}")),
@@ -40,10 +44,9 @@ pub(crate) fn costs() -> Seen<Costs> {
     }
 }
 
-/// Where a sheet that begins now is kept until it is done, unless somebody says where.
-pub(crate) fn sheet_path() -> Option<PathBuf> {
-    let now = sys::clock::rfc3339(sys::clock::unix_s()).replace(['-', ':'], "");
-    Some(directory()?.join("dwell").join(format!("sheet-{now}-{}.unfinished", std::process::id())))
+/// Where sheets are kept until they are done, unless somebody says where.
+pub(crate) fn sheets() -> Option<PathBuf> {
+    Some(directory()?.join("dwell"))
 }
 
 /// The file of this host.

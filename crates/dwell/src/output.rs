@@ -1,8 +1,11 @@
 //! Where results are written: found out before the program starts, touched only when there is something to write.
 
-use anyhow::Context;
+use crate::cli::Place;
+use anyhow::{Context, bail};
+use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A file that is open for writing and still as it was. One that had to be created is removed again unless it
@@ -44,9 +47,25 @@ impl Target {
 
     /// Writes the whole of it.
     pub(crate) fn write(self, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
-        let path = self.path.clone();
+        self.put(content).map(drop)
+    }
+
+    /// The same, and says whether all of it was taken: by the disk, or by who reads a pipe.
+    pub(crate) fn put(self, content: impl AsRef<[u8]>) -> anyhow::Result<bool> {
+        let (path, created) = (self.path.clone(), self.created);
         let mut file = self.take()?;
-        or_gone(file.write_all(content.as_ref())).with_context(|| format!("cannot write {path:?}"))
+        let mut put = || -> io::Result<bool> {
+            let taken = taken(file.write_all(content.as_ref()))?;
+            if file.metadata()?.is_file() {
+                to_disk(&file)?;
+                if created {
+                    // The name as well; where its directory cannot be opened it gets there in its time.
+                    let _ = above(&path).and_then(File::open).and_then(|above| above.sync_all());
+                }
+            }
+            Ok(taken)
+        };
+        put().with_context(|| format!("cannot write {path:?}"))
     }
 }
 
@@ -60,8 +79,13 @@ impl Drop for Target {
 
 /// Writes to standard output. A reader who has seen enough and left is no error.
 pub(crate) fn to_stdout(content: impl AsRef<[u8]>) -> anyhow::Result<()> {
+    put_to_stdout(content).map(drop)
+}
+
+/// The same, and says whether all of it was taken.
+pub(crate) fn put_to_stdout(content: impl AsRef<[u8]>) -> anyhow::Result<bool> {
     let mut stdout = io::stdout().lock();
-    or_gone(stdout.write_all(content.as_ref()).and_then(|()| stdout.flush()))
+    taken(stdout.write_all(content.as_ref()).and_then(|()| stdout.flush()))
         .context("cannot write to standard output")
 }
 
@@ -75,10 +99,66 @@ pub(crate) fn complain(text: &str) {
     to_stderr(&format!("dwell: {text}\n"));
 }
 
-fn or_gone(written: io::Result<()>) -> io::Result<()> {
+/// Text that quotes others, line by line without what a terminal would obey.
+pub(crate) fn clean_lines(text: &str) -> String {
+    text.lines().map(|line| report::clean(line, false)).collect::<Vec<_>>().join("\n")
+}
+
+/// That no two of these are the same file, by whatever names.
+pub(crate) fn apart<'a>(places: impl IntoIterator<Item = &'a Place>) -> anyhow::Result<()> {
+    let mut seen = HashSet::new();
+    if places.into_iter().filter_map(which).all(|one| seen.insert(one)) {
+        return Ok(());
+    }
+    bail!("two outputs cannot go to the same place\ntry: a file for each")
+}
+
+/// What tells one place from another.
+#[derive(PartialEq, Eq, Hash)]
+enum Which {
+    Stdout,
+    /// Device and inode.
+    File(u64, u64),
+    /// What is not there yet.
+    New(PathBuf),
+}
+
+fn which(place: &Place) -> Option<Which> {
+    let Some(path) = place.path() else { return Some(Which::Stdout) };
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() => Some(Which::File(found.dev(), found.ino())),
+        // Two that go to the same device, `/dev/null` above all, do not spoil each other.
+        Ok(_) => None,
+        Err(_) => {
+            let above = above(path).and_then(fs::canonicalize);
+            Some(Which::New(match (above, path.file_name()) {
+                (Ok(above), Some(name)) => above.join(name),
+                _ => path.to_owned(),
+            }))
+        }
+    }
+}
+
+/// The directory that it is in.
+fn above(path: &Path) -> io::Result<&Path> {
+    let above = path.parent().ok_or(ErrorKind::InvalidInput)?;
+    Ok(if above.as_os_str().is_empty() { Path::new(".") } else { above })
+}
+
+/// Brings it to the disk: some errors (a quota, a network's disk that is full) come only then.
+fn to_disk(file: &File) -> io::Result<()> {
+    match file.sync_all() {
+        // Files that no disk has.
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+        synced => synced,
+    }
+}
+
+/// Whether it was; not, and no error, when who reads it is gone.
+fn taken(written: io::Result<()>) -> io::Result<bool> {
     match written {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => written,
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        written => written.map(|()| true),
     }
 }
 
@@ -115,5 +195,22 @@ mod tests {
         assert!(format!("{error:#}").starts_with("cannot write \"/no/such/directory/file\": "), "{error:#}");
         assert!(Target::open(Path::new("/")).is_err());
         Target::open(Path::new("/dev/null")).unwrap().write("gone").unwrap();
+    }
+    #[test]
+    fn a_file_is_the_same_by_all_its_names() {
+        let top = tempfile::tempdir().unwrap();
+        let place = |name: &str| Place::File(top.path().join(name));
+        let same = |a: &str, b: &str| apart(&[place(a), place(b)]).is_err();
+        fs::write(top.path().join("old"), "").unwrap();
+        fs::create_dir(top.path().join("dir")).unwrap();
+        std::os::unix::fs::symlink("old", top.path().join("link")).unwrap();
+        fs::hard_link(top.path().join("old"), top.path().join("hard")).unwrap();
+        for (a, b) in [("old", "link"), ("old", "hard"), ("new", "./new"), ("new", "dir/../new")] {
+            assert!(same(a, b), "{a} {b}");
+        }
+        assert!(!same("old", "new") && !same("new", "dir/new"));
+        assert!(apart(&[Place::Stdout, Place::Stdout]).is_err());
+        let null = || Place::File("/dev/null".into());
+        assert!(apart(&[null(), null(), Place::Stdout]).is_ok());
     }
 }

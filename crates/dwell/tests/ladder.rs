@@ -193,8 +193,14 @@ fn what_cannot_be_compared_or_shown_beside_is_refused() {
     let broken = broken.0.to_str().unwrap();
     for (args, said) in [
         (["/no/such/file", path(2)], "cannot read"),
-        ([path(0), path(2)], "is not JSON"),
-        ([path(1), path(2)], "does not say what it is"),
+        (
+            [path(0), path(2)],
+            "is not JSON: EOF while parsing an object at line 1 column 1\ntry: a file that dwell ladder --json",
+        ),
+        (
+            [path(1), path(2)],
+            "does not say what it is: it has no \"schema\"\ntry: a file that dwell ladder --json",
+        ),
         ([path(2), path(2)], "cannot compare two \"dwell.run/1\""),
         ([path(2), broken], "try: two of a kind"),
         ([broken, broken], "is not what its schema says"),

@@ -84,6 +84,16 @@ fn a_whole_ladder_is_kept_and_shown_again_and_a_part_of_one_is_not() {
 }
 
 #[test]
+fn a_quick_ladder_replaces_none_that_took_its_time() {
+    let _alone = support::alone();
+    let cache = changed(|ladder| ladder["asked"]["quick"] = false.into());
+    let path = kept(&cache).pop().unwrap();
+    let before = fs::read(&path).unwrap();
+    assert!(dwell(&cache, &["ladder", "--quick", "-q"]).status.success());
+    assert!(fs::read(&path).unwrap() == before);
+}
+
+#[test]
 fn a_directory_that_refuses_is_said_and_is_no_failure() {
     let _alone = support::alone();
     let file = support::fresh("file");

@@ -118,13 +118,15 @@ fn nothing_outside_the_directory_is_written() {
     assert!(writes > 10, "strace saw only {writes} changes");
 }
 
-/// In mounts of its own: a tmpfs of 4 MiB at `dir`, after `before` was done to it (`DIR` stands for it).
-fn on_a_small_tmpfs(before: &str) -> Value {
+/// In mounts of its own: a tmpfs of 4 MiB, after `before` was done to it (`DIR` stands for it); it is named by these arguments, or
+/// the current directory.
+fn on_a_small_tmpfs(before: &str, named: &str) -> Value {
     let dir = directory();
     let script = format!(
-        "mount -t tmpfs -o size=4m none {dir} && {before} && {dwell} ladder --quick --only files --json - --dir {dir}; \
+        "mount -t tmpfs -o size=4m none {dir} && {before} && cd {dir} && {dwell} ladder --quick --only files --json - {named}; \
          ls -A {dir} >&2",
         before = before.replace("DIR", &dir.to_string_lossy()),
+        named = named.replace("DIR", &dir.to_string_lossy()),
         dir = dir.display(),
         dwell = dwell()
     );
@@ -136,7 +138,7 @@ fn on_a_small_tmpfs(before: &str) -> Value {
 
 #[test]
 fn a_small_tmpfs_is_memory_and_has_no_room() {
-    let ladder = on_a_small_tmpfs("true");
+    let ladder = on_a_small_tmpfs("true", "--dir DIR");
     assert!(median(&ladder, "read-cached") > 0.0);
     let limits = rung(&ladder, "open")["limits"].to_string();
     assert!(limits.contains("which is memory"), "{limits}");
@@ -146,11 +148,31 @@ fn a_small_tmpfs_is_memory_and_has_no_room() {
 
 #[test]
 fn where_nothing_can_be_written_every_rung_says_why() {
-    let ladder = on_a_small_tmpfs("mount -o remount,ro DIR");
+    let ladder = on_a_small_tmpfs("mount -o remount,ro DIR", "");
     for id in FILES {
         let why = why(&ladder, id);
         assert!(why.contains("read only") && why.contains("\ntry: "), "{id}: {why}");
     }
+}
+
+#[test]
+fn a_directory_that_refuses_is_refused_before_anything_is_measured() {
+    let mut command = Command::new(dwell());
+    // A whole ladder, which would take half a minute and be kept.
+    let output = command.args(["ladder", "--json", "-", "--dir", "/no/such"]).output().expect("dwell starts");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("no such directory\ntry: dwell ladder --dir DIR"), "{error}");
+    assert!(output.status.code() == Some(125) && output.stdout.is_empty(), "{output:?}");
+}
+
+#[test]
+fn a_ladder_without_a_single_figure_is_no_success() {
+    let mut command = Command::new(dwell());
+    command.args(["ladder", "--quick", "--only", "open,stat", "--json", "-"]);
+    let output = command.current_dir("/proc").output().expect("dwell starts");
+    assert!(why(&ladder(&output), "open").contains("try: "), "the reasons are written all the same");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(125) && error.contains("nothing that was asked for"), "{error}");
 }
 
 #[test]

@@ -15,6 +15,7 @@ const GENTLE: [&str; 5] = ["--policy", "other", "--interval", "2ms", "--no-spike
 fn wake(args: &[&str]) -> Command {
     let mut command = Command::new(support::dwell());
     command.arg("wake").args(args).stdin(Stdio::null());
+    command.env("XDG_CACHE_HOME", support::scratch().join("no-cache"));
     command
 }
 
@@ -51,7 +52,8 @@ impl Place {
     fn begin(&self, length: &str) -> Command {
         let (sheet, result) = (self.path("sheet"), self.path("result"));
         let mut command = wake(&GENTLE);
-        command.args(["--sheet", &sheet, "--for", length, "--json", &result, "--quiet"]);
+        command.args(["--sheet", &sheet, "--for", length, "--json", &result, "--svg", "drawn", "--quiet"]);
+        command.current_dir(&self.dir);
         command
     }
 
@@ -117,21 +119,56 @@ fn a_sheet_that_was_killed_goes_on_where_it_was() {
     let _alone = support::alone();
     let place = Place::new("killed");
     let mut child = place.begun_and_kept(1);
+    let kept = place.path("result.unfinished");
+    // Nobody else begins or goes on meanwhile; it is stopped, so that it is not done before they have tried.
+    assert!(Command::new("kill").args(["-STOP", &child.id().to_string()]).status().unwrap().success());
+    let busy = format!("{kept:?} is being measured by process {}", child.id());
+    refused(&mut wake(&["--resume", &kept]), &busy);
+    refused(&mut place.begin("1s"), &busy);
     child.kill().unwrap();
     child.wait().unwrap();
-    let kept = place.path("result.unfinished");
     let before = results(&read(Path::new(&kept))["sheet"]);
     assert!((1..3).contains(&before.len()), "{before:?}");
     // Nobody begins another one over it by mistake.
-    refused(&mut place.begin("1s"), "ended early\nto go on: dwell wake --resume");
-    let result = place.path("result");
-    let output = wake(&["--resume", &kept, "--json", &result, "--quiet"]).output().unwrap();
+    refused(&mut place.begin("1s"), "ended early\ntry: dwell wake --resume");
+    refused(&mut wake(&["--resume", &kept, "--json", &kept]), "two outputs cannot go to the same place");
+    refused(
+        &mut wake(&["--resume", &kept, "--junit", "x"]),
+        "without a deadline there is none\ntry: without --junit",
+    );
+    // What it says at its begin is said as it is, from elsewhere, and the result goes where it was to go.
+    let output = wake(&["--resume", &kept]).current_dir("/").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let sheet = read(Path::new(&result));
+    let said = format!("what is measured is kept case by case; to go on: dwell wake --resume {kept:?}\n");
+    assert_eq!(text(&output.stderr), said);
+    assert!(place.dir.join("drawn").metadata().unwrap().len() > 1000);
+    let sheet = read(&place.dir.join("result"));
     assert_eq!(names(&sheet), ["idle", "cpu", "sched"]);
     assert_eq!(results(&sheet)[..before.len()], before, "what had been measured is not measured again");
     assert_eq!(sheet["results"][2]["settings"]["asked"]["interval_ns"], 2_000_000);
     assert!(!Path::new(&kept).exists());
+}
+
+#[test]
+fn what_went_nowhere_is_kept_and_the_newest_is_found() {
+    let _alone = support::alone();
+    let place = Place::new("nowhere");
+    fs::write(place.dir.join("sheet"), r#"{"name": "one", "cases": [{"name": "idle"}]}"#).unwrap();
+    let with = |args: &[&str]| {
+        let output =
+            wake(args).env("XDG_CACHE_HOME", place.path("cache")).current_dir(&place.dir).output().unwrap();
+        (output.status.code(), text(&output.stderr))
+    };
+    let (status, error) = with(&["--resume"]);
+    assert!(status == Some(125) && error.contains("no sheet of this host that could go on is in"), "{error}");
+    let measure = [&GENTLE[..], &["--sheet", "sheet", "--for", "200ms", "--quiet"]].concat();
+    let (status, error) = with(&measure);
+    assert!(status == Some(0) && error.contains("are kept; to have them: dwell wake --resume"), "{error}");
+    let kept = || fs::read_dir(place.dir.join("cache/dwell")).unwrap().count();
+    assert_eq!(kept(), 1);
+    let (status, error) = with(&["--resume", "--json", "result"]);
+    assert!(status == Some(0) && error.contains("cache/dwell/sheet-"), "{error}");
+    assert_eq!((names(&read(&place.dir.join("result"))), kept()), (vec!["idle".to_owned()], 0));
 }
 
 #[test]
@@ -159,7 +196,7 @@ fn another_host_other_settings_and_bad_sheets_are_refused_before_anything_is_mea
     let place = Place::new("refused");
     let (sheet, kept) = (place.path("sheet"), place.path("result.unfinished"));
     for (content, said) in [
-        ("tea", "is no sheet: it is not JSON"),
+        ("tea", "is no sheet: it is not JSON: expected ident at line 1 column 2\ntry: the form that"),
         (r#"{"name": "x", "cases": []}"#, "0 cases"),
         (
             "{\"name\": \"x\", \"cases\": [{\"name\": \"a\", \"loads\": [\"\\u001b[31m\"]}]}",
@@ -183,7 +220,7 @@ fn another_host_other_settings_and_bad_sheets_are_refused_before_anything_is_mea
 fn what_was_begun_elsewhere_is_not_gone_on_with() {
     let _alone = support::alone();
     let place = Place::new("elsewhere");
-    let mut child = place.begun_and_kept(0);
+    let mut child = place.begun_and_kept(1);
     child.kill().unwrap();
     child.wait().unwrap();
     let kept = place.path("result.unfinished");
@@ -191,6 +228,12 @@ fn what_was_begun_elsewhere_is_not_gone_on_with() {
     changed["host"]["kernel"] = json!("2.6.32\u{1b}[31m");
     fs::write(&kept, changed.to_string()).unwrap();
     refused(&mut wake(&["--resume", &kept]), "another kernel (2.6.32");
-    // It is still there.
+    // It says which files are written: nobody writes those of another.
+    std::os::unix::fs::chown(&kept, Some(65534), None).unwrap();
+    refused(&mut wake(&["--resume", &kept]), "is of another user (65534)");
+    std::os::unix::fs::chown(&kept, Some(0), None).unwrap();
+    // It is still there, and what was measured can be had.
     assert_eq!(read(Path::new(&kept)), changed);
+    let diff = Command::new(support::dwell()).args(["diff", &kept, &kept]).output().unwrap();
+    assert!(diff.status.success() && text(&diff.stdout).contains("idle"), "{}", text(&diff.stderr));
 }

@@ -4,6 +4,7 @@ mod support;
 
 use serde_json::Value;
 use std::fs;
+use std::io::Read;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -124,6 +125,8 @@ fn what_is_impossible_is_refused_before_anything_is_measured() {
         (&["--deadline", "1ns"], "cannot be judged"),
         (&["--for", "1us"], "a longer --for"),
         (&["--json", "/no/such/directory/file"], "cannot write"),
+        (&["--junit", "/dev/null"], "without a deadline there is none\ntry: --deadline TIME"),
+        (&["--deadline", "1s", "--junit", "-", "--json", "-"], "two outputs cannot go to the same place"),
     ] {
         if args.contains(&"isolated") && !isolated().is_empty() {
             continue;
@@ -260,6 +263,26 @@ fn a_measurement_that_is_ended_early_shows_what_there_is() {
         assert!(said["interrupted"] == true && ns(&said["all"]["cycles"]) > 0, "{said:#}");
         assert!(ns(&said["took_ns"]) < 3_600_000 * MS);
     }
+}
+
+#[test]
+fn the_line_that_says_how_far_it_is_fits_the_terminal_that_it_is_on() {
+    let (mut pty, pts) = pty_process::blocking::open().unwrap();
+    pty.resize(pty_process::Size::new(24, 40)).unwrap();
+    let args = ["wake", "--for", "1s", "--policy", "other", "--no-spikes", "--width", "200"];
+    let mut child = pty_process::blocking::Command::new(support::dwell())
+        .args(args)
+        .stdout(Stdio::null())
+        .spawn(pts)
+        .unwrap();
+    let mut shown = Vec::new();
+    // It ends with an error when nobody writes any more.
+    let _ = pty.read_to_end(&mut shown);
+    assert!(child.wait().unwrap().success());
+    let shown = text(&shown);
+    let lines: Vec<&str> = shown.split("\r\x1b[K").collect();
+    assert!(lines.len() > 2 && shown.contains("left: "), "{shown:?}");
+    assert!(lines.iter().all(|line| line.chars().count() < 40), "{lines:?}");
 }
 
 #[test]

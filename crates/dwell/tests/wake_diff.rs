@@ -110,8 +110,8 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
         path
     });
     for (path, said) in paths.iter().zip([
-        "the summary below the histogram is missing",
-        "line 3: \"x\" is no whole number",
+        "the summary below the histogram is missing: it was cut\ntry: a file that",
+        "line 3: \"x\" is no whole number\ntry: a file that",
         "is a \"dwell.ladder/1\" and",
         "a sheet of which nothing was measured",
         "is not what its schema says",
@@ -146,6 +146,7 @@ fn a_verdict_is_told_by_status_and_junit() {
             "--junit",
             path.to_str().unwrap(),
         ]);
+        assert!(text(&output.stdout).contains("woke up within"), "files do not take the page's place");
         (output.status.code(), std::fs::read_to_string(&path).unwrap_or_default(), text(&output.stderr))
     };
     // No wake-up of an ordinary thread is earlier than a microsecond; none is ten minutes late.
@@ -155,5 +156,9 @@ fn a_verdict_is_told_by_status_and_junit() {
     assert!(status == Some(0) && xml.contains("failures=\"0\" errors=\"0\""), "{status:?} {error} {xml}");
     let (status, xml, error) = wake("10min", "1h");
     assert!(status == Some(2) && xml.contains("<error type=\"undecided\""), "{status:?} {error} {xml}");
+    let args =
+        ["wake", "--for", "100ms", "--policy", "other", "--no-spikes", "--deadline", "1h", "--junit", "-"];
+    let xml = text(&dwell(&args).stdout);
+    assert!(xml.starts_with("<?xml") && xml.trim_end().ends_with("</testsuites>"), "{xml}");
     std::fs::remove_file(&path).unwrap();
 }

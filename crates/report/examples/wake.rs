@@ -33,7 +33,7 @@ fn main() {
     for (name, cases) in [("sheet", 5), ("sheet-partial", 2)] {
         if !named || said(name) {
             let sheet = wakes::sheet(cases);
-            println!("{}", sheet_terminal(&sheet, look));
+            println!("{}", sheet_terminal(&sheet, look, None));
             write(name, sheet_svg(&sheet), sheet_png(&sheet));
         }
     }

@@ -46,7 +46,7 @@ static DIFFS: LazyLock<[(&str, WakeDiff); 3]> = LazyLock::new(wakes::diffs);
 /// All pages that there are, at a width.
 fn pages(look: Look) -> Vec<(&'static str, String)> {
     let mut pages: Vec<_> = SAMPLES.iter().map(|(name, wakeups)| (*name, terminal(wakeups, look))).collect();
-    pages.extend(SHEETS.iter().map(|(name, sheet)| (*name, sheet_terminal(sheet, look))));
+    pages.extend(SHEETS.iter().map(|(name, sheet)| (*name, sheet_terminal(sheet, look, None))));
     pages.extend(DIFFS.iter().map(|(name, diff)| (*name, diff_terminal(diff, look))));
     pages
 }
@@ -226,25 +226,36 @@ fn every_cause_has_a_word_of_its_own() {
 
 #[test]
 fn a_sheet_says_which_case_was_the_latest_and_what_is_to_come() {
-    let page = said(&sheet_terminal(&sheet(5), PLAIN));
+    let mut whole = sheet(5);
+    for at in [1, 2] {
+        whole.results[at].limits.push("steal".to_owned());
+    }
+    whole.results[2].loads[0].limits.push("64 MiB instead of 256: the control group has no more".to_owned());
+    let page = said(&sheet_terminal(&whole, PLAIN, None));
     assert!(page.contains("woke up within 141 us, the latest in case memory-8"), "{page}");
     assert!(page.contains("memory-4: run 3.00 h more"), "{page}");
     assert!(
         page.contains("load of memory-4: memory 1.00 MiB/s; 1 place did not hold what was written"),
         "{page}"
     );
-    // What holds of all cases is said once, and of single ones only what the latest has.
+    // What holds of all cases is said once, and what holds of some with their names; what a load could not do is beside its rate.
     assert_eq!(
         (page.matches("isolcpus").count(), page.matches("was interrupted by").count()),
-        (1, 1),
+        (1, 5),
         "{page}"
     );
-    assert!(page.contains("memory-8: processor 0 was interrupted by eth0 (5000)"), "{page}");
-    assert!(page.contains("4 sentences of the other cases are in the JSON"), "{page}");
-    let page = sheet_terminal(&sheet(2), PLAIN);
+    assert!(page.contains("! memory-8: processor 0 was interrupted by eth0 (5000)"), "{page}");
+    assert!(page.contains("! sched, memory-2: steal"), "{page}");
+    assert!(page.contains("64 MiB instead of 256: the control group has no more"), "{page}");
+    // Where a file has them all, only those of the latest.
+    let page = said(&sheet_terminal(&whole, PLAIN, Some("s\u{1b}[2J.json")));
+    assert_eq!(page.matches("was interrupted by").count(), 1, "{page}");
+    assert!(page.contains("of the other cases: 5 sentences in s"), "{page}");
+    assert!(!page.contains('\u{1b}'), "{page}");
+    let page = sheet_terminal(&sheet(2), PLAIN, None);
     assert_eq!(page.matches("to come").count(), 4, "{page}");
     assert!(page.contains("3 cases to come"), "{page}");
-    assert!(sheet_terminal(&sheet(0), PLAIN).starts_with("no case of the sheet was measured"));
+    assert!(sheet_terminal(&sheet(0), PLAIN, None).starts_with("no case of the sheet was measured"));
 }
 
 #[test]

@@ -28,6 +28,17 @@ pub(crate) fn rungs(asked: &Asked) -> Vec<Rung> {
     rungs
 }
 
+/// Whether the rungs could make their files in `dir`.
+///
+/// # Errors
+/// Why not, with what to try.
+pub fn can_make_files(dir: &str) -> Result<(), String> {
+    match Site::new(dir).made() {
+        Ok(_) => Ok(()),
+        Err(Unmeasured::Absent(why) | Unmeasured::Unseen(why)) => Err(why),
+    }
+}
+
 fn about(id: &str, what: &str) -> About {
     About {
         needs: "a directory that may be written to (--dir)".into(),

@@ -21,6 +21,7 @@ mod single;
 mod testing;
 
 pub use bench::Bench;
+pub use files::can_make_files;
 pub use machine::{cpu_name, machine};
 pub use model::ladder::{About, Asked, Group, Samples, Unmeasured};
 pub use run::{Listener, list, measure};

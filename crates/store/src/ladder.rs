@@ -7,8 +7,8 @@ use model::Ladder;
 use model::Seen;
 use model::ladder::SCHEMA_LADDER;
 use model::recording::Host;
-use std::fs::{DirBuilder, File};
-use std::io::{self, ErrorKind, Read, Write};
+use std::fs::DirBuilder;
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
@@ -93,12 +93,10 @@ pub fn keep(path: &Path, ladder: &Ladder) -> Result<(), NotKept> {
 /// Why there is none.
 pub fn kept(path: &Path, host: &Host, cpu: &Seen<String>) -> Result<Ladder, Missing> {
     let refused = |said: io::Error| Missing::Unreadable { path: path.to_owned(), said: said.to_string() };
-    let file = match File::open(path) {
+    let bytes = match crate::read(path, MAX_BYTES) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Err(Missing::None),
-        opened => opened.map_err(refused)?,
+        read => read.map_err(refused)?,
     };
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(refused)?;
     let not_one = || Missing::NotALadder(path.to_owned());
     // The version first: of another one the rest may have another shape.
     let any: serde_json::Value = serde_json::from_slice(&bytes).map_err(|_| not_one())?;

@@ -23,8 +23,9 @@ mod writer;
 pub use reader::{End, Incomplete, Notice, Reader};
 pub use writer::{Kept, Writer};
 
-use std::io;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
 
 /// The first line of every recording. Its number is raised only when the block structure changes.
 pub const MAGIC: &[u8] = b"dwell recording 1\n";
@@ -80,4 +81,38 @@ pub enum Error {
         /// The version that wrote it.
         recorder: String,
     },
+}
+
+/// What a file holds, if that is no more than `most_bytes`: some go on for ever.
+///
+/// # Errors
+/// What the system said, or that it is more.
+pub fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
+    whole(&File::open(path)?, most_bytes)
+}
+
+fn whole(file: &File, most_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(most_bytes + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most_bytes {
+        let more = format!("it holds more than {} MiB", most_bytes >> 20);
+        return Err(io::Error::new(ErrorKind::FileTooLarge, more));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_whole_or_not_at_all() {
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().join("x");
+        std::fs::write(&path, [7; 9]).unwrap();
+        assert_eq!(read(&path, 9).unwrap(), [7; 9]);
+        assert_eq!(read(&path, 8).unwrap_err().kind(), ErrorKind::FileTooLarge);
+        let endless = read(Path::new("/dev/zero"), 1 << 20).unwrap_err();
+        assert_eq!(endless.to_string(), "it holds more than 1 MiB");
+    }
 }

@@ -4,12 +4,18 @@
 //! It is written beside its place, brought to the disk and then put there: also after a loss of power there is the old
 //! one or the new one, whole.
 
+use crate::whole;
 use model::recording::Host;
 use model::wake::sheet::{SCHEMA_UNFINISHED, Unfinished};
-use std::fs::{self, DirBuilder, File};
+use serde_json::Value;
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// More is no sheet of ours.
+const MAX_BYTES: u64 = 1 << 30;
 
 /// Why an unfinished sheet cannot be kept.
 #[derive(Debug, thiserror::Error)]
@@ -37,9 +43,22 @@ pub enum CannotGoOn {
         "{0:?} is no sheet that could go on\ntry: the file that dwell wake --sheet named when it was ended"
     )]
     Other(PathBuf),
+    /// It is being measured.
+    #[error(
+        "{path:?} is being measured{}\ntry: the same when that has ended",
+        .process.map_or_else(String::new, |process| format!(" by process {process}"))
+    )]
+    Busy {
+        /// The file.
+        path: PathBuf,
+        /// By whom.
+        process: Option<u64>,
+    },
     /// It is of another host, or of this one as it was.
     #[error(
-        "{path:?} was measured on another {what} ({was}; here it is {is}): one sheet has one host\ntry: a new sheet"
+        "{path:?} was measured on another {what} ({was}; here it is {is}): one sheet has one host\n\
+         try: dwell wake --sheet {path:?} --json NEW, which measures its cases anew; dwell diff {path:?} NEW has those that were \
+         measured"
     )]
     Elsewhere {
         /// The file.
@@ -53,7 +72,9 @@ pub enum CannotGoOn {
     },
     /// Another version of dwell measured it.
     #[error(
-        "{path:?} was begun by dwell {was}; this is {is}, which may measure in another way\ntry: a new sheet, or that version"
+        "{path:?} was begun by dwell {was}; this is {is}, which may measure in another way\n\
+         try: that version; or dwell wake --sheet {path:?} --json NEW, which measures its cases anew; dwell diff {path:?} NEW has \
+         those that were measured"
     )]
     Version {
         /// The file.
@@ -65,72 +86,141 @@ pub enum CannotGoOn {
     },
 }
 
-/// Keeps it at `path`, in place of what was there; makes the directory.
+/// A sheet's file, held: while this is there, no other process goes on with it.
 ///
-/// # Errors
-/// What the system said, with the place.
-pub fn keep(path: &Path, unfinished: &Unfinished) -> Result<(), NotKept> {
-    let put = || -> io::Result<()> {
-        let above = path.parent().ok_or(ErrorKind::InvalidInput)?;
-        let dir = if above.as_os_str().is_empty() { Path::new(".") } else { above };
-        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-        let mut file = tempfile::Builder::new().prefix(".unfinished-").tempfile_in(dir)?;
-        file.write_all(&serde_json::to_vec(unfinished)?)?;
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        File::open(dir)?.sync_all()
-    };
-    put().map_err(|said| NotKept { path: path.to_owned(), said })
+/// What is locked is the file itself (flock(2)), so that nothing stays when its holder is killed. A filesystem without locks
+/// has none here either.
+#[derive(Debug)]
+pub struct Held {
+    path: PathBuf,
+    /// The lock is this file's.
+    _locked: File,
 }
 
-/// What is kept at `path`, if it is of this host as it is now and of this version of dwell.
-///
-/// # Errors
-/// Why it cannot go on.
-pub fn kept(path: &Path, host: &Host, recorder: &str) -> Result<Unfinished, CannotGoOn> {
-    let bytes = fs::read(path).map_err(|said| CannotGoOn::Unreadable { path: path.to_owned(), said })?;
-    let other = |_| CannotGoOn::Other(path.to_owned());
-    let any: serde_json::Value = serde_json::from_slice(&bytes).map_err(other)?;
-    if any["schema"] != SCHEMA_UNFINISHED {
-        return Err(CannotGoOn::Other(path.to_owned()));
+impl Held {
+    /// Keeps a new one at `path`, where nothing may be yet; makes the directory.
+    ///
+    /// # Errors
+    /// What the system said, with the place.
+    pub fn begin(path: &Path, unfinished: &Unfinished) -> Result<Self, NotKept> {
+        let make = || -> io::Result<File> {
+            let dir = above(path)?;
+            DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+            let file = match written(dir, unfinished)?.persist_noclobber(path) {
+                Err(taken) if taken.error.kind() == ErrorKind::AlreadyExists => return Err(taken.error),
+                // Not every filesystem can put a file only where there is none.
+                Err(unable) => unable.file.persist(path)?,
+                Ok(file) => file,
+            };
+            File::open(dir)?.sync_all()?;
+            Ok(file)
+        };
+        let locked = make().map_err(|said| NotKept { path: path.to_owned(), said })?;
+        Ok(Self { path: path.to_owned(), _locked: locked })
     }
-    let was = any["recorder"].as_str().unwrap_or_default();
-    if was != recorder {
-        let (was, is) = (was.to_owned(), recorder.to_owned());
-        return Err(CannotGoOn::Version { path: path.to_owned(), was, is });
+
+    /// What is kept at `path`, if it is of this host as it is now and of this version of dwell, and nobody is at it.
+    ///
+    /// # Errors
+    /// Why it cannot go on.
+    pub fn resume(path: &Path, host: &Host, recorder: &str) -> Result<(Self, Unfinished), CannotGoOn> {
+        let refused = |said| CannotGoOn::Unreadable { path: path.to_owned(), said };
+        let other = || CannotGoOn::Other(path.to_owned());
+        // Some filesystems lock only what is open for writing.
+        let file = OpenOptions::new().read(true).write(true).open(path).map_err(refused)?;
+        if !file.metadata().map_err(refused)?.is_file() {
+            return Err(other());
+        }
+        let locked = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+        let any: Option<Value> = serde_json::from_slice(&whole(&file, MAX_BYTES).map_err(refused)?).ok();
+        let any = any.filter(|any| any["schema"] == SCHEMA_UNFINISHED).ok_or_else(other)?;
+        // Whoever is at it may have replaced it between the two looks.
+        if !locked || !leads_to(path, &file) {
+            return Err(CannotGoOn::Busy { path: path.to_owned(), process: any["process"].as_u64() });
+        }
+        let was = any["recorder"].as_str().unwrap_or_default();
+        if was != recorder {
+            let (was, is) = (was.to_owned(), recorder.to_owned());
+            return Err(CannotGoOn::Version { path: path.to_owned(), was, is });
+        }
+        let unfinished: Unfinished = serde_json::from_value(any).map_err(|_| other())?;
+        let cpus = |host: &Host| format!("{} processors", host.cpus);
+        for (what, was, is) in [
+            ("name", unfinished.host.name.clone(), host.name.clone()),
+            ("kernel", unfinished.host.kernel.clone(), host.kernel.clone()),
+            ("architecture", unfinished.host.arch.clone(), host.arch.clone()),
+            ("machine", cpus(&unfinished.host), cpus(host)),
+        ] {
+            if was != is {
+                return Err(CannotGoOn::Elsewhere { path: path.to_owned(), what, was, is });
+            }
+        }
+        let (done, cases) = (unfinished.sheet.results.len(), unfinished.sheet.cases.len());
+        if done > cases {
+            return Err(other());
+        }
+        Ok((Self { path: path.to_owned(), _locked: file }, unfinished))
     }
-    let unfinished: Unfinished = serde_json::from_value(any).map_err(other)?;
-    let cpus = |host: &Host| format!("{} processors", host.cpus);
-    for (what, was, is) in [
-        ("name", unfinished.host.name.clone(), host.name.clone()),
-        ("kernel", unfinished.host.kernel.clone(), host.kernel.clone()),
-        ("architecture", unfinished.host.arch.clone(), host.arch.clone()),
-        ("machine", cpus(&unfinished.host), cpus(host)),
-    ] {
-        if was != is {
-            return Err(CannotGoOn::Elsewhere { path: path.to_owned(), what, was, is });
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Keeps it as it is now, in place of what was there.
+    ///
+    /// # Errors
+    /// What the system said, with the place.
+    pub fn keep(&mut self, unfinished: &Unfinished) -> Result<(), NotKept> {
+        let put = || -> io::Result<File> {
+            let dir = above(&self.path)?;
+            let file = written(dir, unfinished)?.persist(&self.path)?;
+            File::open(dir)?.sync_all()?;
+            Ok(file)
+        };
+        self._locked = put().map_err(|said| NotKept { path: self.path.clone(), said })?;
+        Ok(())
+    }
+
+    /// Removes it: the sheet is done. What is not there need not go.
+    ///
+    /// # Errors
+    /// What the system said, with the place.
+    pub fn done(self) -> Result<(), NotKept> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            removed => removed.map_err(|said| NotKept { path: self.path, said }),
         }
     }
-    let (done, cases) = (unfinished.sheet.results.len(), unfinished.sheet.cases.len());
-    if done > cases { Err(CannotGoOn::Other(path.to_owned())) } else { Ok(unfinished) }
 }
 
-/// Removes it: the sheet is done. What is not there need not go.
-///
-/// # Errors
-/// What the system said, with the place.
-pub fn done(path: &Path) -> Result<(), NotKept> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        removed => removed.map_err(|said| NotKept { path: path.to_owned(), said }),
-    }
+fn above(path: &Path) -> io::Result<&Path> {
+    let above = path.parent().ok_or(ErrorKind::InvalidInput)?;
+    Ok(if above.as_os_str().is_empty() { Path::new(".") } else { above })
+}
+
+/// A file without its name yet, on the disk and locked.
+fn written(dir: &Path, unfinished: &Unfinished) -> io::Result<NamedTempFile> {
+    let mut file = tempfile::Builder::new().prefix(".unfinished-").tempfile_in(dir)?;
+    file.write_all(&serde_json::to_vec(unfinished)?)?;
+    file.as_file().sync_all()?;
+    // Nobody else knows this file yet, so only a filesystem without locks can refuse.
+    let _ = file.as_file().try_lock();
+    Ok(file)
+}
+
+/// Whether it is this file that is found there.
+fn leads_to(path: &Path, file: &File) -> bool {
+    let which = |found: fs::Metadata| (found.dev(), found.ino());
+    let (there, here) = (fs::metadata(path).map(which), file.metadata().map(which));
+    matches!((there, here), (Ok(there), Ok(here)) if there == here)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::Seen;
-    use model::wake::sheet::{Case, SCHEMA_SHEET, Sheet};
+    use model::wake::sheet::{Case, Places, SCHEMA_SHEET, Sheet};
     use model::wake::{Asked, Mode, Policy, Sleeper};
 
     fn host() -> Host {
@@ -164,6 +254,8 @@ mod tests {
             asked,
             idle_states: false,
             no_spikes: true,
+            process: 7,
+            places: Places { json: Some("/a/\u{fc}".into()), ..Places::default() },
             sheet: Sheet {
                 schema: SCHEMA_SHEET.into(),
                 name: "x".into(),
@@ -178,21 +270,43 @@ mod tests {
     fn what_is_kept_is_read_back_and_gone_when_it_is_done() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("a/b/sheet.unfinished");
-        keep(&path, &unfinished()).unwrap();
-        keep(&path, &unfinished()).unwrap();
-        assert_eq!(kept(&path, &host(), "1.2.3").unwrap(), unfinished());
+        let mut held = Held::begin(&path, &unfinished()).unwrap();
+        held.keep(&unfinished()).unwrap();
+        drop(held);
+        let (held, kept) = Held::resume(&path, &host(), "1.2.3").unwrap();
+        assert_eq!((kept, held.path()), (unfinished(), path.as_path()));
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
-        done(&path).unwrap();
-        done(&path).unwrap();
-        assert!(matches!(kept(&path, &host(), "1.2.3"), Err(CannotGoOn::Unreadable { .. })));
+        held.done().unwrap();
+        assert!(matches!(Held::resume(&path, &host(), "1.2.3"), Err(CannotGoOn::Unreadable { .. })));
+    }
+
+    #[test]
+    fn nobody_else_goes_on_with_what_is_held_or_begins_in_its_place() {
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().join("x");
+        let busy = || match Held::resume(&path, &host(), "1.2.3") {
+            Err(error @ CannotGoOn::Busy { .. }) => error.to_string().contains("being measured by process 7"),
+            _ => false,
+        };
+        let mut held = Held::begin(&path, &unfinished()).unwrap();
+        assert!(busy());
+        assert_eq!(Held::begin(&path, &unfinished()).unwrap_err().said.kind(), ErrorKind::AlreadyExists);
+        held.keep(&unfinished()).unwrap();
+        assert!(busy(), "also what was put in its place is held");
+        drop(held);
+        let (held, _) = Held::resume(&path, &host(), "1.2.3").unwrap();
+        assert!(busy());
+        drop(held);
+        assert!(Held::resume(&path, &host(), "1.2.3").is_ok());
     }
 
     #[test]
     fn another_host_kernel_version_or_file_is_refused() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("x");
-        keep(&path, &unfinished()).unwrap();
-        let refused = |host: &Host, recorder: &str| kept(&path, host, recorder).unwrap_err().to_string();
+        drop(Held::begin(&path, &unfinished()).unwrap());
+        let refused =
+            |host: &Host, recorder: &str| Held::resume(&path, host, recorder).unwrap_err().to_string();
         for (host, said) in [
             (Host { name: "other".into(), ..host() }, "another name (board; here it is other)"),
             (Host { kernel: "6.1.0-rt".into(), ..host() }, "another kernel (6.1.0;"),
@@ -205,6 +319,6 @@ mod tests {
             fs::write(&path, other).unwrap();
             assert!(refused(&host(), "1.2.3").contains("no sheet that could go on"), "{other}");
         }
-        assert!(keep(Path::new("/proc/no/x"), &unfinished()).is_err());
+        assert!(Held::begin(Path::new("/proc/no/x"), &unfinished()).is_err());
     }
 }

@@ -12,6 +12,11 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// The user whose rights over files this process has.
+pub fn effective_uid() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
 /// A user the program is to run as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {

@@ -1,7 +1,7 @@
 //! `dwell wake`: what may be asked of a measurement of wake-ups.
 
 use super::load::load;
-use super::{FormArgs, LookArgs, duration_ns};
+use super::{FormArgs, LookArgs, Place, duration_ns};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use model::wake::load::Load;
@@ -21,7 +21,7 @@ const PRIORITY: u32 = 80;
 /// it was ended early (what was measured is shown); 125 when dwell itself failed.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  sudo dwell wake\n  sudo dwell wake --for 3h --deadline 125us --margin 20% --load sched\n  sudo dwell wake --cpus 2-3 --rate 8kHz --policy fifo:95 --json board.json\n  sudo dwell wake --sheet --for 1h --deadline 125us --one-in 19m --json sheet.json\n  dwell wake --policy other --sleeper timerfd\n  dwell wake --mode gap --cpus isolated"
+    after_help = "Examples:\n  sudo dwell wake\n  sudo dwell wake --for 3h --deadline 125us --margin 20% --load sched\n  sudo dwell wake --cpus 2-3 --rate 8kHz --policy fifo:95 --json board.json\n  sudo dwell wake --sheet --for 1h --deadline 125us --one-in 19m --json sheet.json\n  sudo dwell wake --resume\n  dwell wake --policy other --sleeper timerfd\n  dwell wake --mode gap --cpus isolated"
 )]
 pub(crate) struct WakeArgs {
     /// Processors with a measuring thread each: `0-3,6`, `all`, or `isolated` (those of isolcpus); default: all that dwell may
@@ -68,12 +68,13 @@ pub(crate) struct WakeArgs {
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) sheet: Option<PathBuf>,
 
-    /// Go on with a sheet that was ended (by Ctrl-C, a signal, a reboot), with its settings, on the same host. A case that had
-    /// begun is measured anew
-    #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "sheet", "load", "cpus", "interval", "rate", "length_ns", "policy", "sleeper", "mode", "deadline", "spike", "no_spikes",
-        "idle_states",
-    ])]
+    /// Go on with a sheet that was ended (by Ctrl-C, a signal, a reboot), with its settings, on the same host, and write its result
+    /// where that was to go. A case that had begun is measured anew. Without FILE: the newest of this host, in the current
+    /// directory (beside the file of --json) or $XDG_CACHE_HOME/dwell (~/.cache/dwell)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "", conflicts_with_all = [
+        "sheet", "load", "cpus", "interval", "rate", "length_ns", "policy", "sleeper", "mode", "deadline", "margin", "confidence",
+        "one_in", "spike", "no_spikes", "idle_states",
+    ], value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) resume: Option<PathBuf>,
 
     /// Judge whether every wake-up is earlier than this
@@ -111,7 +112,7 @@ pub(crate) struct WakeArgs {
 
     /// Write the verdict as JUnit XML to FILE: a test for each case and processor; undecided is an error
     #[arg(long, value_name = "FILE")]
-    pub(crate) junit: Option<PathBuf>,
+    pub(crate) junit: Option<Place>,
 
     /// Print no page and no progress (write files only)
     #[arg(short, long)]
@@ -335,5 +336,16 @@ mod tests {
         assert_eq!(parsed(&["--sheet", "--for", "1m"]).sheet, Some(PathBuf::new()));
         assert_eq!(parsed(&["--sheet", "mine"]).sheet, Some(PathBuf::from("mine")));
         assert_eq!(parsed(&[]).sheet, None);
+        assert_eq!(parsed(&["--resume", "--json", "a"]).resume, Some(PathBuf::new()));
+    }
+
+    #[test]
+    fn a_sheet_goes_on_with_its_own_settings() {
+        for other in
+            ["--margin=1%", "--confidence=90%", "--one-in=1h", "--deadline=1ms", "--cpus=0", "--for=1h"]
+        {
+            assert!(refused(&["--resume", "x", other]), "{other}");
+        }
+        assert_eq!(parsed(&["--resume", "x", "--quiet"]).resume, Some(PathBuf::from("x")));
     }
 }

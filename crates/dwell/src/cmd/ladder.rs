@@ -1,16 +1,17 @@
 //! `dwell ladder`: what each level of latency costs on this machine.
 
-use crate::cli::{FormArgs, LadderArgs, LookArgs, Place};
+use crate::cli::{LadderArgs, LookArgs};
+use crate::cmd::outputs::{Form, Outputs, Written, places};
 use crate::cmd::results;
 use crate::exit;
 use crate::kept;
 use crate::look::{Onto, look};
-use crate::output::{self, Target};
+use crate::output;
 use crate::progress::Line;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use model::ladder::beside::Beside;
-use model::ladder::{Asked, Group, SCHEMA_LADDER};
+use model::ladder::{Asked, Group, Rung, SCHEMA_LADDER};
 use model::{Costs, Ladder, Seen};
 use report::Look;
 use rungs::Listener;
@@ -32,27 +33,35 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
     }
     if args.kept {
         let ladder = kept::last().map_err(|missing| anyhow!("{missing}\ntry: dwell ladder"))?;
-        let failed = write(args, Outputs::open(&args.forms)?, &ladder, &others(&args.beside)?, look);
+        let outputs = Outputs::open(&places(&args.forms, None), None)?;
+        let failed = write(args, outputs, &ladder, &others(&args.beside)?, look);
         return Ok(if failed { exit::DWELL_FAILED } else { 0 });
     }
     known(&asked)?;
     let others = others(&args.beside)?;
     let mut signals = Signals::take_over().context("cannot take signals")?;
-    let outputs = Outputs::open(&args.forms)?;
-    let measured = measure(&asked, &mut signals, args.quiet, look.width);
+    let outputs = Outputs::open(&places(&args.forms, None), None)?;
+    let measured = measure(&asked, &mut signals, args.quiet);
     if measured.whole && !args.no_keep {
         kept::keep(&measured.ladder);
     }
     let failed = write(args, outputs, &measured.ladder, &others, look);
     // What there is was written; whoever ended it early is told that it is not all, in the words of shells.
-    Ok(if failed { exit::DWELL_FAILED } else { measured.ended_by.unwrap_or(0) })
+    if failed || measured.ended_by.is_some() {
+        return Ok(if failed { exit::DWELL_FAILED } else { measured.ended_by.unwrap_or(0) });
+    }
+    if nothing(&measured.ladder) {
+        bail!(
+            "nothing that was asked for could be measured\ntry: what each rung says, on the page or in the JSON"
+        );
+    }
+    Ok(0)
 }
 
 /// What operations cost, by a quick ladder that is kept when it gets to its end; for a program that has ended.
 pub(super) fn after_a_run(signals: &mut Signals, quiet: bool) -> Seen<Costs> {
     let asked = Asked { quick: true, ..Asked::default() };
-    let width = look(&LookArgs::default(), Onto::Stderr).width;
-    let measured = measure(&asked, signals, quiet, width);
+    let measured = measure(&asked, signals, quiet);
     if !measured.whole {
         return Seen::unseen("the ladder after the run was ended early");
     }
@@ -70,8 +79,9 @@ struct Measured {
 }
 
 /// Measures until it is done or a signal ends it.
-fn measure(asked: &Asked, signals: &mut Signals, quiet: bool, width: u16) -> Measured {
+fn measure(asked: &Asked, signals: &mut Signals, quiet: bool) -> Measured {
     let stop = Stop::new(signals);
+    let width = look(&LookArgs::default(), Onto::Stderr).width;
     let mut turns = Turns(Line::new(quiet, width));
     let measured = rungs::measure(asked, observe::this_host(), &mut turns, &|| stop.asked());
     drop(turns);
@@ -82,6 +92,12 @@ fn measure(asked: &Asked, signals: &mut Signals, quiet: bool, width: u16) -> Mea
     }
 }
 
+/// Whether no rung could be measured. That this machine has no such thing is an answer.
+fn nothing(ladder: &Ladder) -> bool {
+    let unseen = |rung: &Rung| matches!(rung.ns, Seen::Unseen(_));
+    ladder.rungs.iter().all(unseen) && matches!(ladder.curve, Seen::Unseen(_))
+}
+
 /// Writes what was asked for; gives whether something could not be.
 fn write(args: &LadderArgs, outputs: Outputs, ladder: &Ladder, others: &[Beside], look: Look) -> bool {
     outputs.write(args.quiet, &|form| match form {
@@ -89,7 +105,9 @@ fn write(args: &LadderArgs, outputs: Outputs, ladder: &Ladder, others: &[Beside]
         Form::Json => report::ladder::json(ladder).into_bytes(),
         Form::Svg => report::ladder::svg(ladder, others).into_bytes(),
         Form::Png => report::ladder::png(ladder, others),
-    })
+        // Nobody can ask for one.
+        Form::Junit => Vec::new(),
+    }) == Written::Failed
 }
 
 /// What it is shown beside: rules of thumb, unless machines are named or ladders that were kept.
@@ -117,62 +135,14 @@ fn others(named: &[String]) -> anyhow::Result<Vec<Beside>> {
     named.iter().map(other).collect()
 }
 
-/// The forms of a result.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Form {
-    Page,
-    Json,
-    Svg,
-    Png,
-}
-
-/// What is written besides the page, open and not yet written; without a file it goes to standard output, instead of the
-/// page.
-pub(super) struct Outputs(Vec<(Form, Option<Target>)>);
-
-impl Outputs {
-    pub(super) fn open(args: &FormArgs) -> anyhow::Result<Self> {
-        let asked = [(Form::Json, &args.json), (Form::Svg, &args.svg), (Form::Png, &args.png)];
-        let asked: Vec<_> =
-            asked.into_iter().filter_map(|(form, place)| Some((form, place.as_ref()?))).collect();
-        for (at, (_, place)) in asked.iter().enumerate() {
-            // Two that go to the same device, `/dev/null` above all, do not spoil each other.
-            let device = place.path().is_some_and(|path| path.exists() && !path.is_file());
-            if !device && asked[..at].iter().any(|(_, other)| other == place) {
-                bail!("two outputs cannot go to the same place\ntry: a file for each");
-            }
-        }
-        let open = |place: &Place| place.path().map(Target::open).transpose();
-        let opened: anyhow::Result<_> =
-            asked.into_iter().map(|(form, place)| Ok((form, open(place)?))).collect();
-        Ok(Self(opened?))
-    }
-
-    /// Writes all of them, and the page where it is wanted; complains, and gives whether there was reason to.
-    pub(super) fn write(self, quiet: bool, content: &dyn Fn(Form) -> Vec<u8>) -> bool {
-        let page = !quiet && !self.0.iter().any(|(_, target)| target.is_none());
-        let mut failed = Vec::new();
-        for (form, target) in self.0 {
-            failed.extend(match target {
-                Some(target) => target.write(content(form)).err(),
-                None => output::to_stdout(content(form)).err(),
-            });
-        }
-        if page {
-            failed.extend(output::to_stdout(content(Form::Page)).err());
-        }
-        for error in &failed {
-            output::complain(&format!("{error:#}"));
-        }
-        !failed.is_empty()
-    }
-}
-
-/// Refuses names of nothing: they would measure nothing and look like success.
+/// Refuses names of nothing, and directories in which nothing can be made: they would measure nothing and look like success.
 fn known(asked: &Asked) -> anyhow::Result<()> {
     let abouts = rungs::list(asked);
     if asked.dir.is_some() && !abouts.iter().any(|about| about.group == Group::Files) {
         bail!("no rung of this version measures files\ntry: without --dir");
+    }
+    if let Some(dir) = &asked.dir {
+        rungs::can_make_files(dir).map_err(|why| anyhow!("{}", output::clean_lines(&why)))?;
     }
     if !asked.hosts.is_empty() && !abouts.iter().any(|about| about.id.contains('@')) {
         bail!("no rung of this version speaks to hosts\ntry: without --host");
@@ -192,6 +162,6 @@ struct Turns(Line);
 
 impl Listener for Turns {
     fn begins(&mut self, id: &str, turn: usize, turns: usize) {
-        self.0.say(|| format!("measuring {turn} of {turns}: {}; Ctrl-C ends it", report::clean(id, false)));
+        self.0.put(|| format!("measuring {turn} of {turns}: {}; Ctrl-C ends it", report::clean(id, false)));
     }
 }

@@ -3,11 +3,18 @@
 use anyhow::{Context, anyhow, bail};
 use model::ladder::Ladder;
 use model::wake::diff::Comparable;
-use model::wake::sheet::{SCHEMA_SHEET, Sheet};
+use model::wake::sheet::{SCHEMA_SHEET, SCHEMA_UNFINISHED, Sheet};
 use model::wake::{SCHEMA_WAKE, Wakeups};
 use serde_json::Value;
-use std::fs;
 use std::path::Path;
+
+/// More is no result that could be compared: it takes ten times as much memory.
+const BYTES_MAX: u64 = 256 << 20;
+/// What to try where one of dwell's own is wanted.
+const OWN: &str = "a file that --json wrote";
+/// And where others are known as well.
+const ANY: &str = "a file that dwell ladder --json or dwell wake --json wrote, or cyclictest (--json, -q, -h, --histfile), \
+                   jitterdebugger, rtla timerlat hist or top, rtla osnoise hist";
 
 /// A result that was kept.
 pub(super) enum Kept {
@@ -19,26 +26,31 @@ pub(super) enum Kept {
 
 /// The promise that a file of dwell's keeps, and all that is in it.
 pub(super) fn read(path: &Path) -> anyhow::Result<(String, Value)> {
-    let bytes = fs::read(path).with_context(|| format!("cannot read {path:?}"))?;
-    own(path, &bytes)
+    own(path, &bytes(path)?, OWN)
 }
 
-fn own(path: &Path, bytes: &[u8]) -> anyhow::Result<(String, Value)> {
-    let value: Value = serde_json::from_slice(bytes)
-        .with_context(|| format!("{path:?} is not JSON\ntry: a file that --json wrote"))?;
+fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
+    store::read(path, BYTES_MAX).with_context(|| format!("cannot read {path:?}"))
+}
+
+fn own(path: &Path, bytes: &[u8], remedy: &str) -> anyhow::Result<(String, Value)> {
+    let mut value: Value = serde_json::from_slice(bytes)
+        .map_err(|error| anyhow!("{path:?} is not JSON: {error}\ntry: {remedy}"))?;
+    // Of a sheet that is not done, what there is.
+    if value["schema"] == SCHEMA_UNFINISHED {
+        value = value["sheet"].take();
+    }
     match value.get("schema").and_then(Value::as_str) {
         Some(schema) => Ok((schema.to_owned(), value)),
-        None => {
-            bail!("{path:?} does not say what it is: it has no \"schema\"\ntry: a file that --json wrote")
-        }
+        None => bail!("{path:?} does not say what it is: it has no \"schema\"\ntry: {remedy}"),
     }
 }
 
 /// The same, or what another tool wrote.
 pub(super) fn read_any(path: &Path) -> anyhow::Result<Kept> {
     use analyse::wake::import;
-    let bytes = fs::read(path).with_context(|| format!("cannot read {path:?}"))?;
-    let failed = match own(path, &bytes) {
+    let bytes = bytes(path)?;
+    let failed = match own(path, &bytes, ANY) {
         Ok((schema, value)) => return Ok(Kept::Own(schema, value)),
         Err(failed) => failed,
     };
@@ -51,7 +63,9 @@ pub(super) fn read_any(path: &Path) -> anyhow::Result<Kept> {
             Err(failed)
         }
         Err(import::Error::Unknown) => Err(failed),
-        Err(error) => bail!("{path:?} cannot be read: {}", report::clean(&error.to_string(), false)),
+        Err(error) => {
+            bail!("{path:?} cannot be read: {}\ntry: {ANY}", report::clean(&error.to_string(), false))
+        }
     }
 }
 

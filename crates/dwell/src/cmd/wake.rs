@@ -3,15 +3,15 @@
 mod cases;
 mod sheet;
 
-use super::ladder::{Form, Outputs};
-use crate::cli::{Cpus, WakeArgs};
+use super::outputs::{Form, Outputs, Written, places};
+use crate::cli::{Cpus, LookArgs, WakeArgs};
 use crate::exit;
 use crate::look::{Onto, look};
-use crate::output::{self, Target};
 use crate::progress::Line;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use loads::Running;
+use model::wake::sheet::Places;
 use model::wake::verdict::{Answer, Deadline};
 use model::wake::{Asked, Measurements, Mode, Policy};
 use model::{Ns, Seen, Tid};
@@ -28,6 +28,8 @@ const INTERVAL_NS: Ns = 199_000;
 const LENGTH_NS: Ns = 10 * 1_000_000_000;
 /// Loads are told to stop when the measurement is over; they end by themselves so much later, should nobody be left to tell.
 const LOADS_LONGER: Duration = Duration::from_secs(60);
+/// What gives JUnit something to say.
+const JUDGED: &str = "--deadline TIME, or without --junit";
 
 /// Measures and shows; gives the exit status.
 pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
@@ -36,29 +38,26 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
     }
     let asked = asked(args)?;
     wakes::sound(&asked, &wakes::usable_cpus(), wakes::resolution_ns()).map_err(refused)?;
+    let places = places(&args.forms, args.junit.as_ref());
+    judged(&asked, &places, JUDGED)?;
     let look = look(&args.look, Onto::Stdout);
     let mut signals = Signals::take_over().context("cannot take signals")?;
-    let outputs = Outputs::open(&args.forms)?;
-    let junit = junit_target(args)?;
+    let outputs = Outputs::open(&places, None)?;
     analyse::wake::too_short(&asked).iter().for_each(|note| output::complain(note));
     let how = How { idle_states: args.idle_states, spikes: !args.no_spikes };
-    let mut progress = Left {
-        line: Line::new(args.quiet, look.width),
-        for_ns: asked.for_ns,
-        before: String::new(),
-        after_ns: 0,
-    };
+    let mut progress = Left::new(args.quiet, asked.for_ns);
     let stop = Stop::new(&mut signals);
     let measured = measure(&asked, how, &mut progress, &|| stop.asked());
     drop(progress);
     let wakeups = analyse::wake::wakeups(&measured?);
-    let failed = outputs.write(args.quiet, &|form| match form {
+    let written = outputs.write(args.quiet, &|form| match form {
         Form::Page => report::wake::terminal(&wakeups, look).into_bytes(),
         Form::Json => report::wake::json(&wakeups).into_bytes(),
         Form::Svg => report::wake::svg(&wakeups).into_bytes(),
         Form::Png => report::wake::png(&wakeups),
-    }) | write_junit(junit, || report::wake::junit(&wakeups));
-    if failed {
+        Form::Junit => report::wake::junit(&wakeups).into_bytes(),
+    });
+    if written == Written::Failed {
         return Ok(exit::DWELL_FAILED);
     }
     if let Some(status) = stop.status() {
@@ -71,19 +70,12 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
     })
 }
 
-/// The file for JUnit's XML, open before anything is measured.
-fn junit_target(args: &WakeArgs) -> anyhow::Result<Option<Target>> {
-    args.junit.as_deref().map(Target::open).transpose()
-}
-
-/// Writes it; complains, and gives whether there was reason to.
-fn write_junit(target: Option<Target>, text: impl FnOnce() -> String) -> bool {
-    let Some(target) = target else { return false };
-    let failed = target.write(text()).err();
-    if let Some(error) = &failed {
-        output::complain(&format!("{error:#}"));
+/// That there is a verdict to write.
+fn judged(asked: &Asked, places: &Places, remedy: &str) -> anyhow::Result<()> {
+    if places.junit.is_some() && asked.deadline.is_none() {
+        bail!("--junit writes a verdict, and without a deadline there is none\ntry: {remedy}");
     }
-    failed.is_some()
+    Ok(())
 }
 
 /// The exit status of a verdict.
@@ -255,6 +247,15 @@ struct Left {
     before: String,
     /// What the cases after it will take.
     after_ns: Ns,
+}
+
+impl Left {
+    /// Of one measurement.
+    fn new(quiet: bool, for_ns: Ns) -> Self {
+        // The page may go elsewhere, and be wider.
+        let width = look(&LookArgs::default(), Onto::Stderr).width;
+        Self { line: Line::new(quiet, width), for_ns, before: String::new(), after_ns: 0 }
+    }
 }
 
 impl Listener for Left {

@@ -114,7 +114,8 @@ pub struct Mismatch {
 /// What a load did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadDone {
-    /// With the sizes that it had in the end, which the memory of the host or of the control group may have limited.
+    /// With its sizes: of memory what it had in the end, which the host or the control group may have limited; otherwise what was
+    /// asked for.
     pub load: Load,
     /// Of all its workers, from the first's start to the last's end.
     pub ran_ns: Ns,

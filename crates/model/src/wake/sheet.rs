@@ -2,9 +2,10 @@
 
 use super::load::Load;
 use super::{Asked, Wakeups};
-use crate::Ns;
 use crate::recording::Host;
+use crate::{Ns, Pid};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 
 /// The name of the promise.
 pub const SCHEMA_SHEET: &str = "dwell.wake-sheet/1";
@@ -44,6 +45,8 @@ pub struct Unfinished {
     pub schema: String,
     /// The version of dwell that measures.
     pub recorder: String,
+    /// The process that measures, or did last.
+    pub process: Pid,
     /// Where it is measured, and nowhere else.
     pub host: Host,
     /// What is asked for in each case, without its loads.
@@ -52,6 +55,21 @@ pub struct Unfinished {
     pub idle_states: bool,
     /// The kernel is not watched for what makes wake-ups late.
     pub no_spikes: bool,
+    /// Where the result is to go.
+    pub places: Places,
     /// All cases, and the results of those that were measured to their end.
     pub sheet: Sheet,
+}
+
+/// Where a result goes, form by form: files by their whole paths, `-` for standard output. Names of files need not be UTF-8.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Places {
+    /// All of it.
+    pub json: Option<OsString>,
+    /// A picture.
+    pub svg: Option<OsString>,
+    /// The same picture.
+    pub png: Option<OsString>,
+    /// The verdict.
+    pub junit: Option<OsString>,
 }

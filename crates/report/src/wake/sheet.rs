@@ -25,8 +25,8 @@ pub fn json(sheet: &Sheet) -> String {
     visible(&serde_json::to_string_pretty(sheet).expect("a sheet has string keys only"))
 }
 
-/// The page, with a newline after each line.
-pub fn terminal(sheet: &Sheet, look: Look) -> String {
+/// The page, with a newline after each line; shorter where all is in `json` as well, a file's name.
+pub fn terminal(sheet: &Sheet, look: Look, json: Option<&str>) -> String {
     let top = sentences(sheet, look).into_iter().flat_map(|line| line.wrap(GAP)).collect();
     let parts = [
         top,
@@ -35,7 +35,7 @@ pub fn terminal(sheet: &Sheet, look: Look) -> String {
         open(sheet, look),
         measured(sheet).flat_map(|(case, wakeups)| rates(case, wakeups, look)).collect(),
         measured(sheet).flat_map(|(case, wakeups)| blame(case, wakeups, look).wrap(GAP)).collect(),
-        limits(sheet, look),
+        limits(sheet, look, json),
     ];
     joined(&parts)
 }
@@ -200,7 +200,7 @@ fn open(sheet: &Sheet, look: Look) -> Vec<Line> {
     lines
 }
 
-/// What the loads of a case did.
+/// What the loads of a case did, and what they could not do as asked.
 fn rates(case: &Case, wakeups: &Wakeups, look: Look) -> Vec<Line> {
     if wakeups.loads.is_empty() {
         return Vec::new();
@@ -216,7 +216,9 @@ fn rates(case: &Case, wakeups: &Wakeups, look: Look) -> Vec<Line> {
         let text = format!("; {} did not hold what was written", counted(wrong, "place"));
         line = line.add(Ink::Warn, &text);
     }
-    line.wrap(GAP)
+    let limits = wakeups.loads.iter().flat_map(|done| &done.limits);
+    let limits = limits.flat_map(|limit| paragraphs(Line::new(look).pad_to(GAP), limit, look));
+    line.wrap(GAP).into_iter().chain(limits).collect()
 }
 
 /// Who made the latest of a case late.
@@ -233,26 +235,34 @@ fn blame(case: &Case, wakeups: &Wakeups, look: Look) -> Line {
         .add(Ink::Bold, &cause)
 }
 
-/// What qualifies all cases, and the one with the latest; how much more there is to say of the others.
-fn limits(sheet: &Sheet, look: Look) -> Vec<Line> {
-    let Some((worst, latest)) = worst(sheet) else { return Vec::new() };
-    let everywhere = |limit: &&String| sheet.results.iter().all(|wakeups| wakeups.limits.contains(*limit));
-    let alone = sheet.results.len() == 1;
-    let mut lines = Vec::new();
-    for limit in latest.limits.iter().filter(everywhere) {
-        lines.extend(paragraphs(Line::new(look).add(Ink::Warn, "! "), limit, look));
+/// What qualifies all cases, then what qualifies some, with their names; where it can be had elsewhere, that of the case with the
+/// latest, and how much more there is.
+fn limits(sheet: &Sheet, look: Look, json: Option<&str>) -> Vec<Line> {
+    let Some((worst, _)) = worst(sheet) else { return Vec::new() };
+    let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (case, wakeups) in measured(sheet) {
+        for limit in &wakeups.limits {
+            match said.iter_mut().find(|(text, _)| text == limit) {
+                Some((_, cases)) => cases.push(&case.name),
+                None => said.push((limit, vec![&case.name])),
+            }
+        }
     }
-    for limit in latest.limits.iter().filter(|limit| !alone && !everywhere(limit)) {
-        let lead = Line::new(look).add(Ink::Warn, "! ").add(Ink::Plain, &format!("{}: ", worst.name));
-        lines.extend(paragraphs(lead, limit, look));
+    let everywhere = |cases: &Vec<&str>| cases.len() == sheet.results.len();
+    said.sort_by_key(|(_, cases)| !everywhere(cases));
+    let all = said.len();
+    if json.is_some() {
+        said.retain(|(_, cases)| everywhere(cases) || cases.contains(&worst.name.as_str()));
     }
-    let own = |(case, wakeups): (&Case, &Wakeups)| {
-        let own = wakeups.limits.iter().filter(|limit| !everywhere(limit)).count();
-        if case.name == worst.name { 0 } else { own }
-    };
-    let rest: usize = measured(sheet).map(own).sum();
-    if rest > 0 {
-        let text = format!("{} of the other cases are in the JSON", counted(rest as u64, "sentence"));
+    let lines = said.iter().flat_map(|(limit, cases)| {
+        let lead = Line::new(look).add(Ink::Warn, "! ");
+        let of = if everywhere(cases) { String::new() } else { format!("{}: ", cases.join(", ")) };
+        paragraphs(lead.add(Ink::Plain, &of), limit, look)
+    });
+    let mut lines: Vec<Line> = lines.collect();
+    let rest = all - said.len();
+    if let Some(json) = json.filter(|_| rest > 0) {
+        let text = format!("of the other cases: {} in {json}", counted(rest as u64, "sentence"));
         lines.extend(Line::new(look).add(Ink::Dim, &text).wrap(GAP));
     }
     lines

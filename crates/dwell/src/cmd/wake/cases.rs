@@ -1,7 +1,7 @@
 //! The cases of a sheet: the five that come with dwell, and those that somebody wrote into a file. Pure.
 
 use model::wake::load::{Load, Transport, Workers};
-use model::wake::sheet::{Case, SCHEMA_SHEET};
+use model::wake::sheet::{Case, SCHEMA_SHEET, SCHEMA_UNFINISHED};
 use serde_json::Value;
 
 /// What the five cases are called.
@@ -43,7 +43,8 @@ pub(super) fn five() -> (String, Vec<Case>) {
     (OWN_NAME.to_owned(), cases)
 }
 
-/// The sheet in `text`: its name and its cases. It may be the result of another sheet, whose cases are meant then.
+/// The sheet in `text`: its name and its cases. It may be the result of another sheet, whose cases are meant then, also one that
+/// is not done.
 ///
 /// # Errors
 /// What is wrong with it, as a sentence without a full stop. It quotes the text, which is to be cleaned.
@@ -52,6 +53,7 @@ pub(super) fn read(
     load: &dyn Fn(&str) -> Result<Load, String>,
 ) -> Result<(String, Vec<Case>), String> {
     let sheet: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
+    let sheet = if sheet["schema"] == SCHEMA_UNFINISHED { &sheet["sheet"] } else { &sheet };
     let sheet = sheet.as_object().ok_or("it is no object with \"name\" and \"cases\"")?;
     match sheet.get("schema").map(Value::as_str) {
         Some(Some(SCHEMA_SHEET)) => {}
@@ -128,7 +130,10 @@ mod tests {
         assert_eq!(cases.len(), 5);
         assert!(cases.iter().flat_map(|case| &case.loads).all(|load| loads::spec::check(load).is_ok()));
         let text = serde_json::json!({"name": name, "cases": cases}).to_string();
-        assert_eq!(of(&text), Ok((name, cases)));
+        assert_eq!(of(&text), Ok((name.clone(), cases.clone())));
+        let sheet = serde_json::json!({"schema": SCHEMA_SHEET, "name": name, "cases": cases});
+        let unfinished = serde_json::json!({"schema": SCHEMA_UNFINISHED, "sheet": sheet}).to_string();
+        assert_eq!(of(&unfinished), Ok((name, cases)));
     }
 
     #[test]

@@ -3,25 +3,27 @@
 //!
 //! A case that was ended before its time is measured anew: what it had seen is shown, and not kept.
 
-use super::super::ladder::{Form, Outputs};
-use super::{How, Left, asked, cases, junit_target, measure, refused, status, write_junit};
+use super::super::outputs::{Form, Outputs, Written, places};
+use super::{How, JUDGED, Left, asked, cases, judged, measure, refused, status};
 use crate::cli::{WakeArgs, load};
 use crate::exit;
 use crate::kept;
 use crate::look::{Onto, look};
-use crate::output;
-use crate::progress::Line;
+use crate::output::{self, clean_lines};
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use loads::Running;
-use model::wake::sheet::{Case, SCHEMA_SHEET, SCHEMA_UNFINISHED, Sheet, Unfinished};
+use model::wake::sheet::{Case, Places, SCHEMA_SHEET, SCHEMA_UNFINISHED, Sheet, Unfinished};
 use model::wake::verdict::Answer;
 use model::wake::{Asked, Wakeups};
 use model::{Ns, Seen};
-use std::fs;
+use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-use store::unfinished::{self, CannotGoOn};
+use std::time::{Duration, SystemTime};
+use std::{fs, process};
+use store::unfinished::{CannotGoOn, Held};
+use sys::clock::{rfc3339, unix_s};
 use sys::signals::Signals;
 
 /// Of each case, unless asked otherwise.
@@ -29,34 +31,46 @@ const LENGTH_NS: Ns = 3600 * 1_000_000_000;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What the result of one thread takes in a file, at most: its histogram and its timeline.
 const THREAD_BYTES: u64 = 512 << 10;
+/// What the name of a kept sheet ends with.
+const SUFFIX: &str = ".unfinished";
+/// More is no sheet; the result of another one may stand in its place.
+const SHEET_BYTES_MAX: u64 = 256 << 20;
 
 /// Measures the cases that are to come and shows all; gives the exit status.
 pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
-    let (mut unfinished, path) = match &args.resume {
-        Some(path) => (resumed(path)?, path.clone()),
-        None => (begun(args)?, new_path(args)?),
+    let (mut unfinished, kept) = match &args.resume {
+        Some(path) => resumed(path, args)?,
+        None => (begun(args)?, Kept::New(new_path(args)?)),
     };
     wakes::sound(&unfinished.asked, &wakes::usable_cpus(), wakes::resolution_ns()).map_err(refused)?;
+    let remedy = if args.resume.is_some() {
+        "without --junit; a sheet has its deadline from its begin"
+    } else {
+        JUDGED
+    };
+    judged(&unfinished.asked, &unfinished.places, remedy)?;
     let mut signals = Signals::take_over().context("cannot take signals")?;
-    let outputs = Outputs::open(&args.forms)?;
-    let junit = junit_target(args)?;
-    enough_room(&unfinished, &path)?;
+    let outputs = Outputs::open(&unfinished.places, Some(kept.path()))?;
+    enough_room(&unfinished, kept.path())?;
     let stop = Stop::new(&mut signals);
     let to_come = unfinished.sheet.cases[unfinished.sheet.results.len()..].to_vec();
     rehearse(&to_come, &stop)?;
     analyse::wake::too_short(&unfinished.asked).iter().for_each(|note| output::complain(note));
-    unfinished::keep(&path, &unfinished)?;
-    let look = look(&args.look, Onto::Stdout);
+    let mut held = kept.hold(&unfinished)?;
+    let path = held.path().to_owned();
+    if !args.quiet {
+        output::to_stderr(&format!("what is measured is kept case by case; {}\n", to_go_on(&path)));
+    }
     let mut ended_early: Option<Wakeups> = None;
     for (at, case) in to_come.iter().enumerate() {
         if stop.asked() {
             break;
         }
+        let for_ns = unfinished.sheet.for_ns;
         let mut progress = Left {
-            line: Line::new(args.quiet, look.width),
-            for_ns: unfinished.sheet.for_ns,
             before: said(&unfinished.sheet, case),
-            after_ns: unfinished.sheet.for_ns * (to_come.len() - at - 1) as u64,
+            after_ns: for_ns * (to_come.len() - at - 1) as u64,
+            ..Left::new(args.quiet, for_ns)
         };
         let asked = Asked { loads: case.loads.clone(), ..unfinished.asked.clone() };
         let how = How { idle_states: unfinished.idle_states, spikes: !unfinished.no_spikes };
@@ -70,29 +84,35 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
         }
         unfinished.sheet.results.push(wakeups);
         // What was measured is still shown at the end.
-        if let Err(error) = unfinished::keep(&path, &unfinished) {
+        if let Err(error) = held.keep(&unfinished) {
             output::complain(&error.to_string());
         }
     }
-    let Unfinished { mut sheet, .. } = unfinished;
+    let Unfinished { mut sheet, places, .. } = unfinished;
+    let json = places.json.map(|json| json.to_string_lossy().into_owned());
     let done = sheet.results.len();
     sheet.results.extend(ended_early);
-    let failed = outputs.write(args.quiet, &|form| match form {
-        Form::Page => report::wake::sheet_terminal(&sheet, look).into_bytes(),
+    let look = look(&args.look, Onto::Stdout);
+    let written = outputs.write(args.quiet, &|form| match form {
+        Form::Page => report::wake::sheet_terminal(&sheet, look, json.as_deref()).into_bytes(),
         Form::Json => report::wake::sheet_json(&sheet).into_bytes(),
         Form::Svg => report::wake::sheet_svg(&sheet).into_bytes(),
         Form::Png => report::wake::sheet_png(&sheet),
-    }) | write_junit(junit, || report::wake::sheet_junit(&sheet));
+        Form::Junit => report::wake::sheet_junit(&sheet).into_bytes(),
+    });
     if done < sheet.cases.len() {
         let line =
             format!("{done} of {} cases were measured to their end; {}", sheet.cases.len(), to_go_on(&path));
         output::complain(&line);
-    } else if failed {
-        output::complain(&format!("all cases were measured, and are kept; {}", to_go_on(&path)));
+    } else if written == Written::Whole {
+        held.done()?;
     } else {
-        unfinished::done(&path)?;
+        let line = format!(
+            "all cases were measured, and are kept; to have them: dwell wake --resume {path:?} --json FILE"
+        );
+        output::complain(&line);
     }
-    if failed {
+    if written == Written::Failed {
         return Ok(exit::DWELL_FAILED);
     }
     if let Some(status) = stop.status() {
@@ -130,18 +150,25 @@ fn begun(args: &WakeArgs) -> anyhow::Result<Unfinished> {
     let (name, cases) = match args.sheet.as_deref().filter(|path| !path.as_os_str().is_empty()) {
         None => cases::five(),
         Some(path) => {
-            let text = fs::read_to_string(path).with_context(|| format!("cannot read {path:?}"))?;
-            cases::read(&text, &load)
-                .map_err(|wrong| anyhow!("{path:?} is no sheet: {}", clean_lines(&wrong)))?
+            let bytes =
+                store::read(path, SHEET_BYTES_MAX).with_context(|| format!("cannot read {path:?}"))?;
+            cases::read(&String::from_utf8_lossy(&bytes), &load).map_err(|wrong| {
+                // What is wrong with a load has its own remedy.
+                let remedy =
+                    if wrong.contains("\ntry: ") { "" } else { "\ntry: the form that dwell wake --help has" };
+                anyhow!("{path:?} is no sheet: {}{remedy}", clean_lines(&wrong))
+            })?
         }
     };
     let asked = Asked { for_ns: args.length_ns.unwrap_or(LENGTH_NS), ..asked(args)? };
     Ok(Unfinished {
         schema: SCHEMA_UNFINISHED.to_owned(),
         recorder: VERSION.to_owned(),
+        process: process::id(),
         host: observe::this_host(),
         idle_states: args.idle_states,
         no_spikes: args.no_spikes,
+        places: given(args)?,
         sheet: Sheet {
             schema: SCHEMA_SHEET.to_owned(),
             name,
@@ -153,17 +180,109 @@ fn begun(args: &WakeArgs) -> anyhow::Result<Unfinished> {
     })
 }
 
-/// Quotes of a file, without what a terminal would obey.
-fn clean_lines(text: &str) -> String {
-    text.lines().map(|line| report::clean(line, false)).collect::<Vec<_>>().join("\n")
+/// Where the command line has the result go, by whole paths: whoever goes on with it may be elsewhere.
+fn given(args: &WakeArgs) -> anyhow::Result<Places> {
+    let whole = |place: Option<OsString>| match place {
+        Some(place) if place != "-" => Ok(Some(absolute(Path::new(&place))?.into_os_string())),
+        place => anyhow::Ok(place),
+    };
+    let Places { json, svg, png, junit } = places(&args.forms, args.junit.as_ref());
+    Ok(Places { json: whole(json)?, svg: whole(svg)?, png: whole(png)?, junit: whole(junit)? })
 }
 
-fn resumed(path: &Path) -> anyhow::Result<Unfinished> {
-    unfinished::kept(path, &observe::this_host(), VERSION).map_err(|error| match error {
-        CannotGoOn::Unreadable { .. } | CannotGoOn::Other(_) => anyhow!("{error}"),
-        // They quote what is in the file.
-        error => anyhow!("{}", clean_lines(&error.to_string())),
-    })
+fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
+    std::path::absolute(path).with_context(|| format!("cannot tell where {path:?} is"))
+}
+
+/// Where a sheet is kept.
+enum Kept {
+    /// Will be.
+    New(PathBuf),
+    /// Was, and is held by this process.
+    Old(Held),
+}
+
+impl Kept {
+    fn path(&self) -> &Path {
+        match self {
+            Kept::New(path) => path,
+            Kept::Old(held) => held.path(),
+        }
+    }
+
+    /// Keeps it from now on.
+    fn hold(self, unfinished: &Unfinished) -> anyhow::Result<Held> {
+        match self {
+            Kept::New(path) => Ok(Held::begin(&path, unfinished)?),
+            Kept::Old(mut held) => {
+                held.keep(unfinished)?;
+                Ok(held)
+            }
+        }
+    }
+}
+
+/// The sheet at `path`, or the newest; its result goes where it was to go, unless the command line says otherwise.
+fn resumed(path: &Path, args: &WakeArgs) -> anyhow::Result<(Unfinished, Kept)> {
+    let (held, mut unfinished) = if path.as_os_str().is_empty() { newest()? } else { own(&absolute(path)?)? };
+    let Places { json, svg, png, junit } = given(args)?;
+    let before = unfinished.places;
+    unfinished.places = Places {
+        json: json.or(before.json),
+        svg: svg.or(before.svg),
+        png: png.or(before.png),
+        junit: junit.or(before.junit),
+    };
+    unfinished.process = process::id();
+    Ok((unfinished, Kept::Old(held)))
+}
+
+/// The sheet at `path`, which must be this user's: it says which files are written.
+fn own(path: &Path) -> anyhow::Result<(Held, Unfinished)> {
+    let uid = fs::metadata(path).with_context(|| format!("cannot read {path:?}"))?.uid();
+    if uid != sys::user::effective_uid() {
+        bail!(
+            "{path:?} is of another user ({uid}), and says where results are written\ntry: the same as that user"
+        );
+    }
+    Held::resume(path, &observe::this_host(), VERSION).map_err(cannot)
+}
+
+fn cannot(error: CannotGoOn) -> anyhow::Error {
+    // Some quote what is in the file.
+    anyhow!("{}", clean_lines(&error.to_string()))
+}
+
+/// The newest sheet of this user and this host that is not done.
+fn newest() -> anyhow::Result<(Held, Unfinished)> {
+    let dirs = [Some(absolute(Path::new("."))?), kept::sheets()];
+    let mut found: Vec<(SystemTime, PathBuf)> = Vec::new();
+    for entry in dirs.iter().flatten().filter_map(|dir| fs::read_dir(dir).ok()).flatten().flatten() {
+        let path = entry.path();
+        let changed = entry.metadata().ok().filter(|found| {
+            found.is_file()
+                && found.uid() == sys::user::effective_uid()
+                && path.to_string_lossy().ends_with(SUFFIX)
+        });
+        found.extend(changed.and_then(|found| Some((found.modified().ok()?, path))));
+    }
+    found.sort_unstable();
+    let host = observe::this_host();
+    for (_, path) in found.into_iter().rev() {
+        match Held::resume(&path, &host, VERSION) {
+            Err(
+                CannotGoOn::Other(_)
+                | CannotGoOn::Unreadable { .. }
+                | CannotGoOn::Elsewhere { what: "name", .. },
+            ) => {}
+            resumed => return resumed.map_err(cannot),
+        }
+    }
+    let dirs: Vec<String> = dirs.iter().flatten().map(|dir| format!("{dir:?}")).collect();
+    bail!(
+        "no sheet of this host that could go on is in {}\ntry: in the directory of its --json, or dwell wake --resume FILE",
+        dirs.join(" or ")
+    )
 }
 
 /// Where it is kept until it is done: beside its result, or with other things that dwell keeps.
@@ -174,15 +293,25 @@ fn new_path(args: &WakeArgs) -> anyhow::Result<PathBuf> {
     });
     let path = match result {
         Some(result) => {
-            let mut name = result.as_os_str().to_owned();
-            name.push(".unfinished");
+            let mut name = absolute(result)?.into_os_string();
+            name.push(SUFFIX);
             PathBuf::from(name)
         }
-        None => kept::sheet_path()
-            .context("there is no place to keep what was measured so far\ntry: --json FILE")?,
+        None => {
+            let dir = kept::sheets()
+                .context("there is no place to keep what was measured so far\ntry: --json FILE")?;
+            let now = rfc3339(unix_s()).replace(['-', ':'], "");
+            dir.join(format!("sheet-{now}-{}{SUFFIX}", process::id()))
+        }
     };
     if path.exists() {
-        bail!("{path:?} is of a sheet that was ended early\n{}, or remove it", to_go_on(&path));
+        if let Err(busy @ CannotGoOn::Busy { .. }) = Held::resume(&path, &observe::this_host(), VERSION) {
+            return Err(cannot(busy));
+        }
+        bail!(
+            "{path:?} is of a sheet that was ended early\ntry: dwell wake --resume {path:?} to go on with it, or another file \
+             for --json"
+        );
     }
     Ok(path)
 }
