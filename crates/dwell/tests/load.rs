@@ -60,8 +60,12 @@ fn within(what: &str, holds: &dyn Fn() -> bool) {
 
 /// A load that is told to stop by its standard input, at work.
 fn supervised(spec: &str) -> Child {
+    supervised_for("5m", spec)
+}
+
+fn supervised_for(time: &str, spec: &str) -> Child {
     use std::os::unix::process::CommandExt;
-    let mut command = load(&["--supervised", "--for", "5m", "--json", "-", spec]);
+    let mut command = load(&["--supervised", "--for", time, "--json", "-", spec]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().unwrap();
     let mut line = String::new();
@@ -119,6 +123,41 @@ fn a_load_that_is_killed_takes_its_workers_with_it() {
         child.wait().unwrap();
         within(&format!("workers of {spec} end"), &|| in_group(group).is_empty());
     }
+}
+
+fn signal(name: &str, target: &str) {
+    assert!(Command::new("kill").args([name, "--", target]).status().unwrap().success());
+}
+
+#[test]
+fn what_the_terminal_stops_stops_with_all_its_workers() {
+    use std::os::unix::process::CommandExt;
+    let mut command = load(&["sched:groups=1,pairs=2", "--for", "5m", "--json", "-"]);
+    // As a shell does it.
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn().unwrap();
+    let group = child.id();
+    within("workers are there", &|| in_group(group).len() == 5);
+    let stopped = |pid: &u32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
+    };
+    signal("-TSTP", &format!("-{group}"));
+    within("all stop", &|| in_group(group).iter().all(stopped));
+    signal("-CONT", &format!("-{group}"));
+    signal("-INT", &format!("-{group}"));
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert_eq!(in_group(group), BTreeSet::new());
+}
+
+#[test]
+fn workers_end_after_their_time_when_nobody_can_tell_them() {
+    let mut child = supervised_for("5s", "sched:groups=2,pairs=2");
+    let group = child.id();
+    signal("-STOP", &group.to_string());
+    within("workers end", &|| in_group(group).iter().all(|pid| *pid == group));
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]

@@ -22,6 +22,8 @@ const BEGIN: Duration = Duration::from_secs(60);
 /// How long they may take to end: what is on its way is read first.
 const END: Duration = Duration::from_secs(10);
 const TICK: Duration = Duration::from_millis(1);
+/// How long a worker waits for the word to begin: longer than the others can take to come.
+const GATE: Duration = Duration::from_secs(300);
 /// Between looks at whether workers are still there: each is a system call for each worker.
 const LOOK_NS: u64 = 1_000_000_000;
 const STACK_BYTES: usize = 64 << 10;
@@ -99,7 +101,7 @@ fn in_processes(topology: &Topology, shared: &Counters, mut until: Until<'_>) ->
     let gate = OwnedFd::from(gate);
     let cpu_from_ns = children_cpu_ns();
     let mut workers: Vec<Worker> = Vec::with_capacity(topology.workers());
-    let bytes = topology.message_bytes;
+    let (bytes, length) = (topology.message_bytes, until.length);
     let mut start = |work: &mut dyn FnMut() -> io::Result<()>| {
         let started = Worker::start(|| u8::from(work().is_err()));
         let started = started.map_err(|error| {
@@ -120,7 +122,7 @@ fn in_processes(topology: &Topology, shared: &Counters, mut until: Until<'_>) ->
             })?;
         }
         for _ in 0..topology.pairs {
-            start(&mut || send(&outs, bytes, &gate, shared))?;
+            start(&mut || send(&outs, bytes, &gate, shared, length))?;
         }
     }
     wait_until_ready(topology, shared, &mut until, &mut || any_ended(&mut workers))?;
@@ -169,7 +171,7 @@ fn in_threads(topology: &Topology, shared: Counters, mut until: Until<'_>) -> io
     let (gate, release) = pipe()?;
     let all = Arc::new((shared, OwnedFd::from(gate)));
     let shared = &all.0;
-    let bytes = topology.message_bytes;
+    let (bytes, length) = (topology.message_bytes, until.length);
     let mut threads: Vec<JoinHandle<io::Result<()>>> = Vec::with_capacity(topology.workers());
     let mut start =
         |work: Box<dyn FnOnce() -> io::Result<()> + Send>| {
@@ -192,7 +194,7 @@ fn in_threads(topology: &Topology, shared: Counters, mut until: Until<'_>) -> io
         });
         let senders = (0..topology.pairs).map(|_| {
             let (all, outs) = (all.clone(), outs.clone());
-            Box::new(move || send(&outs, bytes, &all.1, &all.0)) as Box<_>
+            Box::new(move || send(&outs, bytes, &all.1, &all.0, length)) as Box<_>
         });
         for worker in receivers.chain(senders) {
             started = start(worker);
@@ -253,14 +255,33 @@ fn messages(shared: &Counters) -> Work {
 /// Says that a worker is there, and waits for the others. Nobody reads the byte that lets all of them go.
 fn begin(gate: &OwnedFd, shared: &Counters) -> io::Result<()> {
     shared[READY].fetch_add(1, Relaxed);
-    while !poll::wait(&[gate.as_fd()], None)?[0] {}
-    Ok(())
+    let give_up_ns = monotonic_ns() + GATE.as_nanos() as u64;
+    loop {
+        let left = Duration::from_nanos(give_up_ns.saturating_sub(monotonic_ns()));
+        if poll::wait(&[gate.as_fd()], Some(left))?[0] {
+            return Ok(());
+        }
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+    }
 }
 
-fn send(outs: &[OwnedFd], bytes: usize, gate: &OwnedFd, shared: &Counters) -> io::Result<()> {
+/// Ends after the load's time also by itself: who says so may have been stopped. Then receivers see that all senders are gone.
+fn send(
+    outs: &[OwnedFd],
+    bytes: usize,
+    gate: &OwnedFd,
+    shared: &Counters,
+    length: Duration,
+) -> io::Result<()> {
     let message = vec![b'.'; bytes];
     begin(gate, shared)?;
+    let begun_ns = monotonic_ns();
     loop {
+        if Duration::from_nanos(monotonic_ns() - begun_ns) >= length {
+            return Ok(());
+        }
         for out in outs {
             if shared[STOP].load(Relaxed) != 0 {
                 return Ok(());
