@@ -90,7 +90,7 @@ impl Process {
     fn start(load: &Load, length: Duration) -> io::Result<Self> {
         let mut command = Command::new(OURSELVES);
         command.arg0("dwell").args(["load", "--supervised", "--for", &format!("{}ns", length.as_nanos())]);
-        command.args(["--json", "-", &spec::spec(load)]);
+        command.args(["--json", "-", &load.spec()]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // What the terminal sends is for dwell, which then asks for what was done.
         command.process_group(0);
