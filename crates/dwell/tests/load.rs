@@ -240,6 +240,48 @@ fn a_signal_ends_it_early_with_what_there_is() {
 }
 
 #[test]
+fn a_worker_that_ends_early_is_a_failure_with_what_was_done() {
+    let mut child = supervised("sched:groups=1,pairs=2,transport=pipes");
+    let group = child.id();
+    let worker = in_group(group).into_iter().find(|pid| *pid != group).unwrap();
+    signal("-KILL", &worker.to_string());
+    let mut said = String::new();
+    std::io::Read::read_to_string(child.stdout.as_mut().unwrap(), &mut said).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(125));
+    let said: Value = serde_json::from_str(&said).unwrap();
+    let errors = support::errors(&support::schema("dwell.load.1.json"), &said);
+    assert!(errors.is_empty(), "{errors:#?}");
+    let failures = said["result"]["failures"].as_array().unwrap();
+    assert!(failures.len() == 1 && failures[0].as_str().unwrap().contains("4 workers ended early"), "{said}");
+    assert!(text(&output.stderr).contains("workers ended early"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn what_cannot_be_written_does_not_cost_the_page() {
+    let output = load(&["cpu:threads=1", "--for", "100ms", "--json", "/dev/full"]).output().unwrap();
+    let error = text(&output.stderr);
+    assert!(output.status.code() == Some(125) && error.contains("/dev/full"), "{error}");
+    assert!(text(&output.stdout).contains("loops/s"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn a_low_limit_of_open_files_is_raised_and_a_hard_one_is_said() {
+    let with = |limit: &str, spec: &str| {
+        let script = format!("ulimit {limit} && exec {} load {spec} --for 100ms --json -", support::dwell());
+        Command::new("sh").args(["-c", &script]).output().unwrap()
+    };
+    for spec in ["network:threads=30", "irq:threads=60,rate=1", "disk:threads=10,size=1MiB,dir=/dev/shm"] {
+        let output = with("-S -n 64", spec);
+        assert_eq!(output.status.code(), Some(0), "{spec}: {}", text(&output.stderr));
+        let output = with("-n 64", spec);
+        let error = text(&output.stderr);
+        assert!(output.status.code() == Some(125) && error.contains("64 are allowed"), "{spec}: {error}");
+        assert!(error.contains("try: fewer threads"), "{spec}: {error}");
+    }
+}
+
+#[test]
 fn memory_stays_within_what_the_control_group_leaves() {
     const LIMIT_BYTES: u64 = 96 << 20;
     let group = Path::new("/sys/fs/cgroup").join(format!("dwell-load-{}", std::process::id()));

@@ -155,10 +155,11 @@ fn in_processes(topology: &Topology, shared: &Counters, mut until: Until<'_>) ->
     }
     let mut work = messages(shared);
     let count = topology.workers();
-    for (number, how) in [(failed, "ended early"), (killed, "did not end by themselves and were killed")] {
-        if number > 0 {
-            work.limits.push(format!("{number} of {count} workers {how}"));
-        }
+    if failed > 0 {
+        work.failures.push(format!("{failed} of {count} workers ended early"));
+    }
+    if killed > 0 {
+        work.limits.push(format!("{killed} of {count} workers did not end by themselves and were killed"));
     }
     Ok(Tally { work, ran_ns, cpu_ns: children_cpu_ns() - cpu_from_ns })
 }
@@ -220,7 +221,7 @@ fn in_threads(topology: &Topology, shared: Counters, mut until: Until<'_>) -> io
     started?;
     let mut work = messages(shared);
     if failed > 0 {
-        work.limits.push(format!("{failed} of {} workers ended early", topology.workers()));
+        work.failures.push(format!("{failed} of {} workers ended early", topology.workers()));
     }
     Ok(Tally { work, ran_ns: monotonic_ns() - from_ns, cpu_ns: process_cpu_ns() - cpu_from_ns })
 }
@@ -354,7 +355,7 @@ mod tests {
             let until = Until { overseer: &mut nobody, length: Duration::from_millis(100) };
             let tally = run(&small(transport), Workers::Threads, until).unwrap();
             assert!(tally.work.done > 100, "{}", tally.work.done);
-            assert_eq!(tally.work.limits, Vec::<String>::new());
+            assert_eq!((tally.work.failures, tally.work.limits), (Vec::new(), Vec::<String>::new()));
             assert!(tally.ran_ns >= 100_000_000 && tally.cpu_ns > 0);
             assert!(nobody.0);
         }

@@ -65,10 +65,7 @@ pub(crate) fn together<T: Send>(
                 Ok(Ok(work)) => total.add(work),
                 Ok(Err(error)) => {
                     failed += 1;
-                    total.add(Work {
-                        limits: vec![format!("a worker ended early: {error}")],
-                        ..Work::default()
-                    });
+                    total.add(Work::failed(&error.to_string()));
                 }
                 Err(_) => return Err(io::Error::other("a worker panicked")),
             }
@@ -78,7 +75,7 @@ pub(crate) fn together<T: Send>(
         }
         // A load of which nobody is left is none.
         if failed == count {
-            return Err(io::Error::other(total.limits.join("; ")));
+            return Err(io::Error::other(total.failures.join("; ")));
         }
         Ok(())
     })?;

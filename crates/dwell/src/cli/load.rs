@@ -11,7 +11,7 @@ use std::thread::available_parallelism;
 /// processes or threads (hackbench's topology), `memory` copies and verifies, `disk` writes past the page cache, reads back and
 /// verifies, `network` goes to and fro over the loopback, `cpu` computes, `irq` has timers strike. Nothing stays behind. The
 /// exit status is 0; 1 when memory, a disk or the network gave back something else than it was given; 128 and the signal
-/// when it was ended early; 125 when it could not be done.
+/// when it was ended early; 125 when it could not be done, or not by all of its workers to the end.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Loads and what they take, with defaults (sizes and rates may have units; threads=: processors):\n  \

@@ -1,8 +1,9 @@
 //! `dwell load`: one load by itself, and the process that `dwell wake` has a load run in.
 
-use crate::cli::LoadArgs;
+use super::ladder::{Form, Outputs};
+use crate::cli::{FormArgs, LoadArgs, Place};
 use crate::look::{Onto, look};
-use crate::output::{self, Target};
+use crate::output;
 use crate::progress::Line;
 use crate::{exit, stop};
 use anyhow::Context;
@@ -20,7 +21,7 @@ const WRONG: u8 = 1;
 
 /// Runs it and says what was done; gives the exit status.
 pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
-    let target = args.json.as_ref().and_then(|place| place.path()).map(Target::open).transpose()?;
+    let outputs = Outputs::open(&FormArgs { json: args.json.clone(), svg: None, png: None })?;
     let host = observe::this_host();
     let started_at = rfc3339(unix_s());
     let length = Duration::from_nanos(args.length_ns);
@@ -43,16 +44,25 @@ pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
         interrupted: ended_by.is_some(),
         result: done,
     };
-    let to_stdout = args.json.is_some() && target.is_none();
-    match (target, &args.json) {
-        (Some(target), _) => target.write(report::load::json(&run))?,
-        (None, Some(_)) => output::to_stdout(report::load::json(&run))?,
-        (None, None) => {}
+    let failed = outputs.write(args.quiet, &|form| match form {
+        Form::Page => report::load::terminal(&run, look(&args.look, Onto::Stdout)).into_bytes(),
+        Form::Json => report::load::json(&run).into_bytes(),
+        // There is no picture of it, and no way to ask for one.
+        Form::Svg | Form::Png => Vec::new(),
+    });
+    let page = !args.quiet && args.json != Some(Place::Stdout);
+    for failure in run.result.failures.iter().filter(|_| !page) {
+        output::complain(&report::clean(failure, false));
     }
-    if !args.quiet && !to_stdout {
-        output::to_stdout(report::load::terminal(&run, look(&args.look, Onto::Stdout)))?;
-    }
-    Ok(if run.result.mismatches_total > 0 { WRONG } else { ended.unwrap_or(0) })
+    Ok(if failed {
+        exit::DWELL_FAILED
+    } else if run.result.mismatches_total > 0 {
+        WRONG
+    } else if !run.result.failures.is_empty() {
+        exit::DWELL_FAILED
+    } else {
+        ended.unwrap_or(0)
+    })
 }
 
 /// A dwell that had this one started.

@@ -172,6 +172,9 @@ pub struct LoadDone {
     pub mismatches: Vec<Mismatch>,
     /// All of them.
     pub mismatches_total: u64,
+    /// Workers that ended before they were told to, and why: sentences without a full stop.
+    #[serde(default)]
+    pub failures: Vec<String>,
     /// What could not be done as asked: sentences without a full stop.
     pub limits: Vec<String>,
 }

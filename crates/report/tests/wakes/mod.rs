@@ -317,6 +317,7 @@ pub(crate) fn board() -> Wakeups {
         cpu_ns: 7_600 * S,
         mismatches: Vec::new(),
         mismatches_total: 0,
+        failures: Vec::new(),
         limits: Vec::new(),
     }];
     wakeups.verdict = Seen::Value(Verdict {
@@ -507,6 +508,7 @@ pub(crate) fn odd() -> Wakeups {
         cpu_ns: 9 * S,
         mismatches: Vec::new(),
         mismatches_total: 0,
+        failures: Vec::new(),
         limits: Vec::new(),
     };
     let mut memory = done(Load::Memory { threads: 2, bytes: 256 << 20 }, 81 << 30, "bytes");
@@ -616,6 +618,7 @@ pub(crate) fn sheet(measured: usize) -> Sheet {
             cpu_ns: 1_800 * S,
             mismatches: Vec::new(),
             mismatches_total: u64::from(at == 3),
+            failures: Vec::new(),
             limits: Vec::new(),
         };
         wakeups.loads = case.loads.iter().map(done).collect();
