@@ -94,6 +94,14 @@ struct Until<'a> {
 }
 
 impl Until<'_> {
+    /// An error when somebody wants it to end before it began; waits for that at most this long.
+    fn still_wanted(&mut self, wait: Duration) -> io::Result<()> {
+        if self.overseer.ended(wait) {
+            return Err(io::Error::new(io::ErrorKind::Interrupted, "it was ended before it began"));
+        }
+        Ok(())
+    }
+
     /// Says that all are at work, and comes back when the load shall end: the time is over, somebody wants it, or there is no
     /// worker left.
     fn over(&mut self, from_ns: Ns, none_left: &mut dyn FnMut() -> bool) {

@@ -1,10 +1,10 @@
 //! Groups of senders and receivers that keep the scheduler busy: each sender writes to each receiver of its group in turn,
 //! and every message makes somebody runnable. hackbench has this topology; here it runs for a given time.
 
+use crate::room::{WORKER_BYTES, allow_files, enough_memory};
 use crate::{Tally, Until, Work, while_doing};
 use model::wake::load::{Transport, Workers};
 use rustix::io::{Errno, read, write};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{self, pipe};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -27,8 +27,6 @@ const GATE: Duration = Duration::from_secs(300);
 /// Between looks at whether workers are still there: each is a system call for each worker.
 const LOOK_NS: u64 = 1_000_000_000;
 const STACK_BYTES: usize = 64 << 10;
-/// Descriptors that are open anyway.
-const OTHER_FILES: u64 = 64;
 
 /// Counters that all workers share: how many wait to begin, whether they shall stop, and the messages of each receiver.
 const READY: usize = 0;
@@ -73,27 +71,15 @@ pub(crate) fn run(topology: &Topology, workers: Workers, until: Until<'_>) -> io
         Workers::Processes => u64::from(topology.pairs) * 2,
         Workers::Threads => topology.receivers() as u64 * 2,
     };
-    allow_files(files + OTHER_FILES)?;
+    allow_files(files, "fewer groups, or workers=processes")?;
+    let count = topology.workers() as u64;
+    let needed = count * (topology.message_bytes as u64 + WORKER_BYTES);
+    enough_memory(&format!("sched with {count} workers"), needed, "fewer groups, or smaller messages")?;
     let shared = Counters::new(MESSAGES + topology.receivers())?;
     match workers {
         Workers::Processes => in_processes(topology, &shared, until),
         Workers::Threads => in_threads(topology, shared, until),
     }
-}
-
-/// Raises the limit of open files as far as it is needed.
-fn allow_files(needed: u64) -> io::Result<()> {
-    let limit = getrlimit(Resource::Nofile);
-    if limit.current.is_none_or(|current| current >= needed) {
-        return Ok(());
-    }
-    if let Some(most) = limit.maximum.filter(|most| *most < needed) {
-        return Err(io::Error::other(format!(
-            "{needed} open files are needed, and {most} are allowed\ntry: fewer groups, or workers=processes"
-        )));
-    }
-    setrlimit(Resource::Nofile, Rlimit { current: Some(needed), maximum: limit.maximum })?;
-    Ok(())
 }
 
 fn in_processes(topology: &Topology, shared: &Counters, mut until: Until<'_>) -> io::Result<Tally> {
@@ -236,9 +222,7 @@ fn wait_until_ready(
     let give_up_ns = monotonic_ns() + BEGIN.as_nanos() as u64;
     let count = topology.workers();
     while shared[READY].load(Relaxed) < count as u64 {
-        if until.overseer.ended(TICK) {
-            return Err(io::Error::new(io::ErrorKind::Interrupted, "it was ended before it began"));
-        }
+        until.still_wanted(TICK)?;
         if monotonic_ns() > give_up_ns || gone() {
             return Err(io::Error::other(format!(
                 "only {} of {count} workers began\ntry: fewer groups",
@@ -367,12 +351,5 @@ mod tests {
         let until = Until { overseer: &mut Nobody(false), length: Duration::from_millis(100) };
         let error = run(&small(Transport::Pipes), Workers::Processes, until).unwrap_err().to_string();
         assert!(error.contains("several threads"), "{error}");
-    }
-
-    #[test]
-    fn more_files_than_may_be_opened_are_refused() {
-        let error = allow_files(u64::MAX - 1);
-        let unlimited = getrlimit(Resource::Nofile).maximum.is_none();
-        assert!(unlimited || error.unwrap_err().to_string().contains("are allowed"));
     }
 }

@@ -7,7 +7,7 @@ use std::thread::{Builder, scope};
 use sys::clock::{monotonic_ns, process_cpu_ns};
 
 /// Enough for any worker, so that a thousand of them need little room.
-const STACK_BYTES: usize = 256 << 10;
+pub(crate) const STACK_BYTES: usize = 256 << 10;
 
 /// Whether workers shall stop.
 #[derive(Debug, Default)]
