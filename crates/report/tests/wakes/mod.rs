@@ -515,6 +515,7 @@ pub(crate) fn odd() -> Wakeups {
     memory.mismatches =
         vec![Mismatch { at: 0x7f12_3456_7890, expected: 0xffff_ffff, actual: 0xffff_fffe, cpu: 3 }];
     memory.mismatches_total = 12;
+    memory.failures = vec![format!("a worker ended early: {HOSTILE}")];
     memory.limits = vec!["256 MiB instead of 1 GiB: the control group has no more".into()];
     wakeups.loads = vec![
         memory,
