@@ -98,6 +98,7 @@ fn in_processes(topology: &Topology, shared: &Counters, mut until: Until<'_>) ->
         Ok::<_, io::Error>(())
     };
     for group in 0..topology.groups as usize {
+        until.still_wanted(Duration::ZERO)?;
         let (ins, mut outs) = topology.group()?;
         for (at, end) in ins.into_iter().enumerate() {
             let count = &shared[MESSAGES + group * topology.pairs as usize + at];

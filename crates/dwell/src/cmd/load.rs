@@ -103,11 +103,14 @@ impl Overseer for User {
     }
 
     fn ended(&mut self, wait: Duration) -> bool {
-        self.line.say(|| {
-            let passed = Duration::from_nanos(monotonic_ns() - self.begun_ns);
-            let left = report::units::duration(self.length.saturating_sub(passed).as_nanos() as u64);
-            format!("{left} left; Ctrl-C ends it")
-        });
+        // Whoever does not wait is still beginning, and asks often.
+        if !wait.is_zero() {
+            self.line.say(|| {
+                let passed = Duration::from_nanos(monotonic_ns() - self.begun_ns);
+                let left = report::units::duration(self.length.saturating_sub(passed).as_nanos() as u64);
+                format!("{left} left; Ctrl-C ends it")
+            });
+        }
         // Whether it was waited for or not, signals are looked at.
         let _ = poll::wait(&[self.signals.as_fd()], Some(wait));
         self.ended_by = stop::ending(&mut self.signals).or(self.ended_by);
