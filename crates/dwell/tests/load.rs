@@ -60,8 +60,12 @@ fn within(what: &str, holds: &dyn Fn() -> bool) {
 
 /// A load that is told to stop by its standard input, at work.
 fn supervised(spec: &str) -> Child {
+    supervised_for("5m", spec)
+}
+
+fn supervised_for(time: &str, spec: &str) -> Child {
     use std::os::unix::process::CommandExt;
-    let mut command = load(&["--supervised", "--for", "5m", "--json", "-", spec]);
+    let mut command = load(&["--supervised", "--for", time, "--json", "-", spec]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().unwrap();
     let mut line = String::new();
@@ -119,6 +123,41 @@ fn a_load_that_is_killed_takes_its_workers_with_it() {
         child.wait().unwrap();
         within(&format!("workers of {spec} end"), &|| in_group(group).is_empty());
     }
+}
+
+fn signal(name: &str, target: &str) {
+    assert!(Command::new("kill").args([name, "--", target]).status().unwrap().success());
+}
+
+#[test]
+fn what_the_terminal_stops_stops_with_all_its_workers() {
+    use std::os::unix::process::CommandExt;
+    let mut command = load(&["sched:groups=1,pairs=2", "--for", "5m", "--json", "-"]);
+    // As a shell does it.
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn().unwrap();
+    let group = child.id();
+    within("workers are there", &|| in_group(group).len() == 5);
+    let stopped = |pid: &u32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
+    };
+    signal("-TSTP", &format!("-{group}"));
+    within("all stop", &|| in_group(group).iter().all(stopped));
+    signal("-CONT", &format!("-{group}"));
+    signal("-INT", &format!("-{group}"));
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert_eq!(in_group(group), BTreeSet::new());
+}
+
+#[test]
+fn workers_end_after_their_time_when_nobody_can_tell_them() {
+    let mut child = supervised_for("5s", "sched:groups=2,pairs=2");
+    let group = child.id();
+    signal("-STOP", &group.to_string());
+    within("workers end", &|| in_group(group).iter().all(|pid| *pid == group));
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]
@@ -197,6 +236,48 @@ fn a_signal_ends_it_early_with_what_there_is() {
         let said: Value = serde_json::from_str(&said).unwrap();
         assert_eq!(said["interrupted"], true);
         assert!(said["result"]["done"].as_u64().unwrap() > 0, "{said}");
+    }
+}
+
+#[test]
+fn a_worker_that_ends_early_is_a_failure_with_what_was_done() {
+    let mut child = supervised("sched:groups=1,pairs=2,transport=pipes");
+    let group = child.id();
+    let worker = in_group(group).into_iter().find(|pid| *pid != group).unwrap();
+    signal("-KILL", &worker.to_string());
+    let mut said = String::new();
+    std::io::Read::read_to_string(child.stdout.as_mut().unwrap(), &mut said).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(125));
+    let said: Value = serde_json::from_str(&said).unwrap();
+    let errors = support::errors(&support::schema("dwell.load.1.json"), &said);
+    assert!(errors.is_empty(), "{errors:#?}");
+    let failures = said["result"]["failures"].as_array().unwrap();
+    assert!(failures.len() == 1 && failures[0].as_str().unwrap().contains("4 workers ended early"), "{said}");
+    assert!(text(&output.stderr).contains("workers ended early"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn what_cannot_be_written_does_not_cost_the_page() {
+    let output = load(&["cpu:threads=1", "--for", "100ms", "--json", "/dev/full"]).output().unwrap();
+    let error = text(&output.stderr);
+    assert!(output.status.code() == Some(125) && error.contains("/dev/full"), "{error}");
+    assert!(text(&output.stdout).contains("loops/s"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn a_low_limit_of_open_files_is_raised_and_a_hard_one_is_said() {
+    let with = |limit: &str, spec: &str| {
+        let script = format!("ulimit {limit} && exec {} load {spec} --for 100ms --json -", support::dwell());
+        Command::new("sh").args(["-c", &script]).output().unwrap()
+    };
+    for spec in ["network:threads=30", "irq:threads=60,rate=1", "disk:threads=10,size=1MiB,dir=/dev/shm"] {
+        let output = with("-S -n 64", spec);
+        assert_eq!(output.status.code(), Some(0), "{spec}: {}", text(&output.stderr));
+        let output = with("-n 64", spec);
+        let error = text(&output.stderr);
+        assert!(output.status.code() == Some(125) && error.contains("64 are allowed"), "{spec}: {error}");
+        assert!(error.contains("try: fewer threads"), "{spec}: {error}");
     }
 }
 

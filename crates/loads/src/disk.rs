@@ -2,6 +2,7 @@
 //!
 //! The files have no name, or lose it before anything is written: nothing is left, however this ends.
 
+use crate::room::{WORKER_BYTES, allow_files, enough_memory};
 use crate::team::{Stop, together};
 use crate::{Tally, Until, Work, while_doing};
 use model::wake::load::Mismatch;
@@ -11,8 +12,10 @@ use rustix::thread::sched_getcpu;
 use std::env;
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use sys::pages::{Pages, Wanted};
 use sys::room;
 
@@ -25,12 +28,20 @@ const LEFT_PERCENT: u64 = 10;
 /// `f_type` of statfs(2) for filesystems in memory: tmpfs, ramfs.
 const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58f6];
 
-pub(crate) fn run(threads: u32, file_bytes: u64, dir: Option<&str>, until: Until<'_>) -> io::Result<Tally> {
+pub(crate) fn run(
+    threads: u32,
+    file_bytes: u64,
+    dir: Option<&str>,
+    mut until: Until<'_>,
+) -> io::Result<Tally> {
     let dir = dir.map_or_else(env::temp_dir, PathBuf::from);
     let pieces = file_bytes / PIECE_BYTES as u64;
-    let mut limits = enough_room(&dir, pieces * PIECE_BYTES as u64 * u64::from(threads))?;
+    allow_files(threads.into(), "fewer threads")?;
+    let buffers_bytes = (2 * PIECE_BYTES as u64 + WORKER_BYTES) * u64::from(threads);
+    let mut limits = enough_room(&dir, pieces * PIECE_BYTES as u64 * u64::from(threads), buffers_bytes)?;
     let mut workers = Vec::new();
     for number in 0..u64::from(threads) {
+        until.still_wanted(Duration::ZERO)?;
         let (file, direct) = nameless(&dir, number, pieces * PIECE_BYTES as u64)
             .map_err(|error| while_doing(&format!("cannot write in {}", dir.display()), &error))?;
         if !direct && limits.is_empty() {
@@ -47,7 +58,7 @@ pub(crate) fn run(threads: u32, file_bytes: u64, dir: Option<&str>, until: Until
         let mut work = Work::default();
         // What was done until then counts; full disks and broken ones are said.
         if let Err(error) = worker.work(stop, &mut work) {
-            work.limits.push(format!("a worker ended early: {error}"));
+            work.add(Work::failed(&format!("{}: {error}", dir.display())));
         }
         Ok(work)
     })?;
@@ -55,8 +66,8 @@ pub(crate) fn run(threads: u32, file_bytes: u64, dir: Option<&str>, until: Until
     Ok(tally)
 }
 
-/// That all files fit; and what there is to say of the place.
-fn enough_room(dir: &Path, bytes: u64) -> io::Result<Vec<String>> {
+/// That all files and what they go through fit; and what there is to say of the place.
+fn enough_room(dir: &Path, bytes: u64, buffers_bytes: u64) -> io::Result<Vec<String>> {
     let cannot = |error: io::Error| while_doing(&format!("cannot look at {}", dir.display()), &error);
     let free = room::free_bytes(dir).map_err(cannot)? / 100 * (100 - LEFT_PERCENT);
     if bytes > free {
@@ -69,6 +80,8 @@ fn enough_room(dir: &Path, bytes: u64) -> io::Result<Vec<String>> {
     }
     let kind = statfs(dir).map_err(|error| cannot(error.into()))?.f_type;
     let in_memory = IN_MEMORY.contains(&(kind as i64 & 0xffff_ffff));
+    let memory_bytes = buffers_bytes + if in_memory { bytes } else { 0 };
+    enough_memory("disk", memory_bytes, "fewer threads, or smaller files")?;
     Ok(in_memory
         .then(|| format!("{} is in memory: there is no disk below it", dir.display()))
         .into_iter()
@@ -89,19 +102,35 @@ fn nameless(dir: &Path, number: u64, bytes: u64) -> io::Result<(File, bool)> {
     }
 }
 
-fn made(dir: &Path, number: u64, flags: OFlags) -> rustix::io::Result<std::os::fd::OwnedFd> {
+fn made(dir: &Path, number: u64, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     let flags = flags | OFlags::RDWR | OFlags::CLOEXEC;
-    let own = Mode::RUSR | Mode::WUSR;
-    match open(dir, flags | OFlags::TMPFILE, own) {
+    match open(dir, flags | OFlags::TMPFILE, Mode::RUSR | Mode::WUSR) {
         // Filesystems without nameless files.
-        Err(Errno::OPNOTSUPP | Errno::ISDIR) => {
-            let path = dir.join(format!(".dwell-load-{}-{number}", std::process::id()));
-            let file = open(&path, flags | OFlags::CREATE | OFlags::EXCL, own)?;
-            unlink(&path)?;
-            Ok(file)
-        }
+        Err(Errno::OPNOTSUPP | Errno::ISDIR) => named(dir, number, flags),
         opened => opened,
     }
+}
+
+/// A file that had a name for a moment.
+fn named(dir: &Path, number: u64, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    let path = dir.join(name(number));
+    let opened = open(&path, flags | OFlags::CREATE | OFlags::EXCL, Mode::RUSR | Mode::WUSR);
+    match &opened {
+        Ok(_) => unlink(&path)?,
+        // There is no way past the page cache, which is noticed when the file is there already.
+        Err(Errno::INVAL) => _ = unlink(&path),
+        Err(_) => {}
+    }
+    opened
+}
+
+fn name(number: u64) -> String {
+    format!(".dwell-load-{}-{number}", std::process::id())
+}
+
+/// An error with where in its file a worker was.
+fn at(what: &str, offset: u64, error: &io::Error) -> io::Error {
+    while_doing(&format!("{what} {} MiB at {offset:#x} of its file", PIECE_BYTES >> 20), error)
 }
 
 /// A thread's file and the memory that it needs.
@@ -124,20 +153,28 @@ impl Worker {
                     return Ok(());
                 }
                 self.tag(pass, piece);
-                self.file.write_all_at(self.expected.as_slice(), piece * PIECE_BYTES as u64)?;
+                let offset = piece * PIECE_BYTES as u64;
+                self.file
+                    .write_all_at(self.expected.as_slice(), offset)
+                    .map_err(|error| at("cannot write", offset, &error))?;
                 work.done += PIECE_BYTES as u64;
             }
             if !self.direct {
-                self.file.sync_data()?;
-                fadvise(&self.file, 0, None, Advice::DontNeed)?;
+                self.file.sync_data().map_err(|error| while_doing("cannot flush its file", &error))?;
+                fadvise(&self.file, 0, None, Advice::DontNeed).map_err(|error| {
+                    while_doing("cannot drop its file from the page cache", &error.into())
+                })?;
             }
             for piece in 0..self.pieces {
                 if stop.asked() {
                     return Ok(());
                 }
                 self.tag(pass, piece);
-                self.file.read_exact_at(self.read.as_mut_slice(), piece * PIECE_BYTES as u64)?;
-                self.verify(piece * PIECE_BYTES as u64, work);
+                let offset = piece * PIECE_BYTES as u64;
+                self.file
+                    .read_exact_at(self.read.as_mut_slice(), offset)
+                    .map_err(|error| at("cannot read", offset, &error))?;
+                self.verify(offset, work);
                 work.done += PIECE_BYTES as u64;
             }
         }
@@ -216,10 +253,42 @@ mod tests {
 
     #[test]
     fn no_room_is_said_before_anything_is_written() {
-        let error = enough_room(Path::new("/"), 1 << 60).unwrap_err().to_string();
+        let error = enough_room(Path::new("/"), 1 << 60, 0).unwrap_err().to_string();
         assert!(error.contains("has room for") && error.contains("try: disk:dir="), "{error}");
-        let error = enough_room(Path::new("/no/such/directory"), 1).unwrap_err().to_string();
+        let error = enough_room(Path::new("/no/such/directory"), 1, 0).unwrap_err().to_string();
         assert!(error.contains("/no/such/directory"), "{error}");
-        assert_eq!(enough_room(Path::new("/dev/shm"), 1).unwrap().len(), 1);
+        assert_eq!(enough_room(Path::new("/dev/shm"), 1, 0).unwrap().len(), 1);
+        let error = enough_room(Path::new("/"), 1, 1 << 60).unwrap_err().to_string();
+        assert!(error.contains("disk needs") && error.contains("try: fewer threads"), "{error}");
+    }
+
+    #[test]
+    fn a_worker_that_cannot_go_on_says_where_it_was() {
+        let failed = |file: &str, pieces| {
+            let file = File::options().read(true).write(true).open(file).unwrap();
+            let [expected, read] = [(); 2].map(|()| Pages::obtain(PIECE_BYTES, Wanted::Small).unwrap());
+            let mut worker = Worker { file, direct: true, number: 0, pieces, expected, read };
+            let mut work = Work::default();
+            (worker.work(&Stop::default(), &mut work).unwrap_err().to_string(), work.done)
+        };
+        let (full, done) = failed("/dev/full", 2);
+        assert!(full.starts_with("cannot write 1 MiB at 0x0 of its file: No space left"), "{full}");
+        assert_eq!(done, 0);
+        // It takes all and gives nothing back.
+        let (gone, done) = failed("/dev/null", 2);
+        assert!(gone.starts_with("cannot read 1 MiB at 0x0 of its file: "), "{gone}");
+        assert_eq!(done, 2 * PIECE_BYTES as u64);
+    }
+
+    #[test]
+    fn a_file_with_a_name_loses_it_whatever_comes_of_it() {
+        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        assert!(named(dir.path(), 7, OFlags::RDWR).is_ok());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        // Somebody else's stays.
+        let theirs = dir.path().join(name(7));
+        std::fs::write(&theirs, "theirs").unwrap();
+        assert!(matches!(named(dir.path(), 7, OFlags::RDWR), Err(Errno::EXIST)));
+        assert_eq!(std::fs::read_to_string(&theirs).unwrap(), "theirs");
     }
 }

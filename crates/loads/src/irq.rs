@@ -1,5 +1,6 @@
 //! Timers that interrupt: threads, one for each processor in turn, with a timer each that they wait for.
 
+use crate::room::allow_files;
 use crate::team::together;
 use crate::{Tally, Until, Work, while_doing};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -10,6 +11,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 pub(crate) fn run(threads: u32, rate_hz: u32, until: Until<'_>) -> io::Result<Tally> {
+    allow_files(threads.into(), "fewer threads")?;
     let allowed = sched_getaffinity(None)?;
     let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();
     let timers: io::Result<Vec<_>> = (0..threads as usize)

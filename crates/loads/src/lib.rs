@@ -72,6 +72,7 @@ pub fn run(load: &Load, length: Duration, overseer: &mut dyn Overseer) -> io::Re
         cpu_ns: tally.cpu_ns,
         mismatches: tally.work.mismatches,
         mismatches_total: tally.work.mismatches_total,
+        failures: tally.work.failures,
         limits: tally.work.limits,
     })
 }
@@ -93,6 +94,14 @@ struct Until<'a> {
 }
 
 impl Until<'_> {
+    /// An error when somebody wants it to end before it began; waits for that at most this long.
+    fn still_wanted(&mut self, wait: Duration) -> io::Result<()> {
+        if self.overseer.ended(wait) {
+            return Err(io::Error::new(io::ErrorKind::Interrupted, "it was ended before it began"));
+        }
+        Ok(())
+    }
+
     /// Says that all are at work, and comes back when the load shall end: the time is over, somebody wants it, or there is no
     /// worker left.
     fn over(&mut self, from_ns: Ns, none_left: &mut dyn FnMut() -> bool) {
@@ -114,6 +123,8 @@ struct Work {
     done: u64,
     mismatches: Vec<Mismatch>,
     mismatches_total: u64,
+    /// Workers that ended early, and why.
+    failures: Vec<String>,
     limits: Vec<String>,
 }
 
@@ -129,16 +140,25 @@ impl Work {
         }
     }
 
-    /// The same limit of several workers is said once.
+    fn failed(why: &str) -> Self {
+        Self { failures: vec![format!("a worker ended early: {why}")], ..Self::default() }
+    }
+
+    /// The same failure or limit of several workers is said once.
     fn add(&mut self, other: Self) {
         self.done += other.done;
         let counted = other.mismatches_total - other.mismatches.len() as u64;
         other.mismatches.into_iter().for_each(|mismatch| self.mismatch(mismatch));
         self.mismatches_total += counted;
-        for limit in other.limits {
-            if !self.limits.contains(&limit) {
-                self.limits.push(limit);
-            }
+        add_new(&mut self.failures, other.failures);
+        add_new(&mut self.limits, other.limits);
+    }
+}
+
+fn add_new(to: &mut Vec<String>, from: Vec<String>) {
+    for text in from {
+        if !to.contains(&text) {
+            to.push(text);
         }
     }
 }

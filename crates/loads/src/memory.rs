@@ -4,41 +4,42 @@
 //! is free, copies block by block, and holds the sum of what it read against the pattern's. The copy is then what holds
 //! the pattern, so that every page is written, rests, and is read again. stressapptest makes memory work in this way.
 
-use crate::room;
+use crate::room::enough_memory;
 use crate::spec::BYTES_PER_THREAD;
-use crate::team::{Stop, together};
+use crate::team::{STACK_BYTES, Stop, together};
 use crate::{Tally, Until, Work, while_doing};
 use model::wake::load::{Load, Mismatch};
 use rustix::thread::sched_getcpu;
 use std::io;
 use std::sync::{Mutex, PoisonError};
-use std::thread::yield_now;
+use std::thread::{Builder, scope, yield_now};
+use std::time::Duration;
 use sys::copy::{BLOCK_BYTES, Sum, copy_summed, publish, sum};
 use sys::pages::{Pages, Wanted};
 
 const PAGE_BYTES: usize = 1 << 20;
+/// What is taken from the system at a time: between two of them, somebody may want it to end.
+const CHUNK_BYTES: usize = 256 << 20;
 /// Of five pages so many hold a pattern.
 const VALID_OF_FIVE: usize = 3;
 
-pub(crate) fn run(threads: u32, asked_bytes: u64, until: Until<'_>) -> io::Result<(Load, Tally)> {
+pub(crate) fn run(threads: u32, asked_bytes: u64, mut until: Until<'_>) -> io::Result<(Load, Tally)> {
     let least = u64::from(threads) * BYTES_PER_THREAD;
-    let room = room::memory_bytes().unwrap_or(asked_bytes);
-    if room < least {
-        return Err(io::Error::other(format!(
-            "memory with {threads} threads needs {} MiB, and {} MiB may be taken of what is free\ntry: fewer threads",
-            least >> 20,
-            room >> 20
-        )));
-    }
+    let room = enough_memory(&format!("memory with {threads} threads"), least, "fewer threads")?;
     let bytes = asked_bytes.min(room) / PAGE_BYTES as u64 * PAGE_BYTES as u64;
-    let mut memory = Pages::obtain(bytes as usize, Wanted::Huge)
-        .map_err(|error| while_doing(&format!("cannot get {} MiB of memory", bytes >> 20), &error))?;
+    let mut memory = obtain(bytes as usize, &mut until)?;
     let patterns = patterns();
-    let places = Places::fill(memory.as_mut_slice(), &patterns);
+    let mut places = Places::default();
+    for chunk in &mut memory {
+        for page in chunk.as_mut_slice().chunks_exact_mut(PAGE_BYTES) {
+            until.still_wanted(Duration::ZERO)?;
+            places.fill(page, &patterns);
+        }
+    }
     let mut tally = together("memory", (0..u64::from(threads)).collect(), until, &|| {}, &|seed, stop| {
         Ok(copy_pages(&places, &patterns, seed, stop))
     })?;
-    tally.work.add(places.check(&patterns));
+    tally.work.add(places.check(&patterns, threads));
     if asked_bytes > room {
         tally.work.limits.push(format!(
             "{} MiB instead of {}: the host and its control groups leave no more",
@@ -47,6 +48,19 @@ pub(crate) fn run(threads: u32, asked_bytes: u64, until: Until<'_>) -> io::Resul
         ));
     }
     Ok((Load::Memory { threads, bytes }, tally))
+}
+
+/// So much memory, in chunks. None of it is of the administrator's reserve of huge pages: that is kept for somebody, and is not
+/// in what is free.
+fn obtain(bytes: usize, until: &mut Until<'_>) -> io::Result<Vec<Pages>> {
+    let mut chunks = Vec::new();
+    for from in (0..bytes).step_by(CHUNK_BYTES) {
+        until.still_wanted(Duration::ZERO)?;
+        let chunk = Pages::obtain(CHUNK_BYTES.min(bytes - from), Wanted::Transparent);
+        let what = || format!("cannot get {} MiB of memory", bytes >> 20);
+        chunks.push(chunk.map_err(|error| while_doing(&what(), &error))?);
+    }
+    Ok(chunks)
 }
 
 /// A block of memory as it should be.
@@ -95,41 +109,52 @@ struct Valid<'a> {
 }
 
 /// Pages that nobody works on.
+#[derive(Default)]
 struct Places<'a> {
     valid: Mutex<Vec<Valid<'a>>>,
     empty: Mutex<Vec<&'a mut [u8]>>,
 }
 
 impl<'a> Places<'a> {
-    fn fill(memory: &'a mut [u8], patterns: &[Pattern]) -> Self {
-        let (mut valid, mut empty) = (Vec::new(), Vec::new());
-        for (at, bytes) in memory.chunks_exact_mut(PAGE_BYTES).enumerate() {
-            if at % 5 < VALID_OF_FIVE {
-                let pattern = valid.len() % patterns.len();
-                bytes
-                    .chunks_exact_mut(BLOCK_BYTES)
-                    .for_each(|block| block.copy_from_slice(&patterns[pattern].block));
-                valid.push(Valid { bytes, pattern });
-            } else {
-                empty.push(bytes);
-            }
+    /// One page more, with the next pattern or empty.
+    fn fill(&mut self, page: &'a mut [u8], patterns: &[Pattern]) {
+        let (mut valid, mut empty) = (lock(&self.valid), lock(&self.empty));
+        if (valid.len() + empty.len()) % 5 < VALID_OF_FIVE {
+            let pattern = valid.len() % patterns.len();
+            page.chunks_exact_mut(BLOCK_BYTES)
+                .for_each(|block| block.copy_from_slice(&patterns[pattern].block));
+            valid.push(Valid { bytes: page, pattern });
+        } else {
+            empty.push(page);
         }
-        Self { valid: Mutex::new(valid), empty: Mutex::new(empty) }
     }
 
-    /// Reads all that should be valid once more.
-    fn check(&self, patterns: &[Pattern]) -> Work {
-        let mut work = Work::default();
-        for page in lock(&self.valid).iter_mut() {
-            let pattern = &patterns[page.pattern];
-            for block in page.bytes.chunks_exact_mut(BLOCK_BYTES) {
-                let seen = sum(block);
-                if seen != pattern.sum {
-                    blame(&mut [block], pattern, seen, &mut work);
+    /// Reads all that should be valid once more, with so many threads.
+    fn check(&self, patterns: &[Pattern], threads: u32) -> Work {
+        let all = Mutex::new(Work::default());
+        let next = || lock(&self.valid).pop();
+        let part = || {
+            let mut work = Work::default();
+            while let Some(page) = next() {
+                let pattern = &patterns[page.pattern];
+                for block in page.bytes.chunks_exact_mut(BLOCK_BYTES) {
+                    let seen = sum(block);
+                    if seen != pattern.sum {
+                        blame(&mut [block], pattern, seen, &mut work);
+                    }
                 }
             }
-        }
-        work
+            lock(&all).add(work);
+        };
+        scope(|scope| {
+            for _ in 1..threads {
+                // Those that cannot be started are not missed: the others do their part.
+                let helper = Builder::new().name("load-check".to_owned()).stack_size(STACK_BYTES);
+                let _ = helper.spawn_scoped(scope, part);
+            }
+            part();
+        });
+        all.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -241,14 +266,15 @@ mod tests {
         let mut memory = Pages::obtain(10 * PAGE_BYTES, Wanted::Small).unwrap();
         let base = memory.as_slice().as_ptr().addr() as u64;
         let patterns = patterns();
-        let places = Places::fill(memory.as_mut_slice(), &patterns);
+        let mut places = Places::default();
+        memory.as_mut_slice().chunks_exact_mut(PAGE_BYTES).for_each(|page| places.fill(page, &patterns));
         tamper(&mut lock(&places.valid));
         let until = Until { overseer: &mut Nobody, length: Duration::from_millis(300) };
         let tally = together("memory", vec![1, 2], until, &|| {}, &|seed, stop| {
             Ok(copy_pages(&places, &patterns, seed, stop))
         });
         let mut work = tally.unwrap().work;
-        work.add(places.check(&patterns));
+        work.add(places.check(&patterns, 2));
         (base, work)
     }
 
@@ -277,6 +303,42 @@ mod tests {
         assert_eq!(found.at, planted.0);
         assert_eq!((found.expected ^ found.actual).to_le_bytes()[777_777 % 8], 0x10);
         assert_eq!((found.expected ^ found.actual).count_ones(), 1);
+    }
+
+    #[test]
+    fn flips_that_nobody_copied_are_found_at_the_end_each_once() {
+        let mut memory = Pages::obtain(30 * PAGE_BYTES, Wanted::Small).unwrap();
+        let patterns = patterns();
+        let mut places = Places::default();
+        memory.as_mut_slice().chunks_exact_mut(PAGE_BYTES).for_each(|page| places.fill(page, &patterns));
+        let valid = lock(&places.valid).len();
+        assert_eq!((valid, lock(&places.empty).len()), (18, 12));
+        lock(&places.valid).iter_mut().for_each(|page| page.bytes[4_321] ^= 1);
+        let work = places.check(&patterns, 3);
+        assert_eq!((work.mismatches_total, lock(&places.valid).len()), (valid as u64, 0));
+    }
+
+    /// Wants an end at the so-many-th look.
+    struct Impatient(u32);
+
+    impl Overseer for Impatient {
+        fn ready(&mut self) {
+            panic!("it began");
+        }
+
+        fn ended(&mut self, _: Duration) -> bool {
+            self.0 -= 1;
+            self.0 == 0
+        }
+    }
+
+    #[test]
+    fn whoever_fills_looks_whether_it_shall_end() {
+        for look in [1, 2, 9] {
+            let until = Until { overseer: &mut Impatient(look), length: Duration::from_secs(300) };
+            let error = run(1, 16 << 20, until).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::Interrupted, "{error}");
+        }
     }
 
     #[test]

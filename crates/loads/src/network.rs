@@ -1,11 +1,13 @@
 //! Round trips over TCP on the loopback: pairs of threads, of which one sends a message and the other sends it back.
 
+use crate::room::{WORKER_BYTES, allow_files, enough_memory};
 use crate::team::{Stop, together};
 use crate::{Tally, Until, Work, while_doing};
 use model::wake::load::Mismatch;
 use rustix::thread::sched_getcpu;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::time::Duration;
 
 /// One end of a connection.
 enum End {
@@ -13,9 +15,19 @@ enum End {
     Answers(TcpStream),
 }
 
-pub(crate) fn run(threads: u32, message_bytes: usize, until: Until<'_>) -> io::Result<Tally> {
+/// Of a pair: both ends, and one to wake them by.
+const FILES: u64 = 3;
+/// Copies of a message that a pair has: sent, on its way, answered, received.
+const COPIES: u64 = 4;
+
+pub(crate) fn run(threads: u32, message_bytes: usize, mut until: Until<'_>) -> io::Result<Tally> {
+    let pairs = u64::from(threads);
+    allow_files(pairs * FILES, "fewer threads")?;
+    let needed = pairs * (COPIES * message_bytes as u64 + 2 * WORKER_BYTES);
+    enough_memory(&format!("network with {threads} threads"), needed, "fewer threads, or smaller messages")?;
     let (mut ends, mut hands) = (Vec::new(), Vec::new());
     for _ in 0..threads {
+        until.still_wanted(Duration::ZERO)?;
         let (near, far) = pair().map_err(|error| while_doing("cannot connect over the loopback", &error))?;
         hands.push(near.try_clone()?);
         ends.extend([End::Asks(near), End::Answers(far)]);

@@ -1,73 +1,69 @@
-//! How much memory there is to work with: what the host has free, and what the control groups above us leave.
+//! What a load may take: memory, and open files.
 
-use std::fs;
-use std::path::Path;
+use crate::while_doing;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::io;
 
 /// A load takes no more than so many hundredths of what is free.
 const PERCENT: u64 = 90;
+/// What a worker takes beside its messages: its stack, page tables, and what the kernel keeps for it.
+pub(crate) const WORKER_BYTES: u64 = 128 << 10;
+/// Descriptors that are open anyway.
+const OTHER_FILES: u64 = 64;
 
-/// Memory that a load may take, in bytes; none where the system does not say what is free.
-pub(crate) fn memory_bytes() -> Option<u64> {
-    free(Path::new("/proc"), Path::new("/sys/fs/cgroup")).map(|free| free / 100 * PERCENT)
+/// Memory that a load may take, in bytes.
+pub(crate) fn memory_bytes() -> io::Result<u64> {
+    let free = sys::room::memory_free_bytes();
+    Ok(free.map_err(|error| while_doing("what memory is free is not known", &error))? / 100 * PERCENT)
 }
 
-fn free(proc: &Path, groups: &Path) -> Option<u64> {
-    let meminfo = fs::read_to_string(proc.join("meminfo")).ok()?;
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let host = line.split_whitespace().next()?.parse::<u64>().ok()? * 1024;
-    let ours = fs::read_to_string(proc.join("self/cgroup")).unwrap_or_default();
-    Some(ours.lines().filter_map(|line| left(groups, line)).fold(host, u64::min))
+/// Refuses a load that needs more memory than it may take; gives what it may.
+pub(crate) fn enough_memory(load: &str, needed: u64, remedy: &str) -> io::Result<u64> {
+    let room = memory_bytes()?;
+    if needed > room {
+        return Err(io::Error::other(format!(
+            "{load} needs {} MiB of memory, and {} MiB may be taken of what is free\ntry: {remedy}",
+            needed.div_ceil(1 << 20),
+            room >> 20
+        )));
+    }
+    Ok(room)
 }
 
-/// What the group of this line of `/proc/self/cgroup`, and those above it, leave: the least of them. See cgroups(7).
-fn left(groups: &Path, line: &str) -> Option<u64> {
-    let mut parts = line.splitn(3, ':').skip(1);
-    let (top, limit, usage) = match parts.next()? {
-        "" => (groups.to_owned(), "memory.max", "memory.current"),
-        "memory" => (groups.join("memory"), "memory.limit_in_bytes", "memory.usage_in_bytes"),
-        _ => return None,
-    };
-    // In a container the path may lead nowhere; the top then is its own group.
-    let group = top.join(parts.next()?.trim_start_matches('/'));
-    let number = |path: &Path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
-    let above = group.ancestors().take_while(|group| group.starts_with(&top));
-    above
-        .filter_map(|group| {
-            let used = number(&group.join(usage)).unwrap_or(0);
-            Some(number(&group.join(limit))?.saturating_sub(used))
-        })
-        .min()
+/// Raises the limit of open files as far as it is needed.
+pub(crate) fn allow_files(workers: u64, remedy: &str) -> io::Result<()> {
+    let needed = workers.saturating_add(OTHER_FILES);
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    if let Some(most) = limit.maximum.filter(|most| *most < needed) {
+        return Err(io::Error::other(format!(
+            "{needed} open files are needed, and {most} are allowed\ntry: {remedy}"
+        )));
+    }
+    setrlimit(Resource::Nofile, Rlimit { current: Some(needed), maximum: limit.maximum })
+        .map_err(|error| while_doing(&format!("cannot allow {needed} open files"), &error.into()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(files: &[(&str, &str)]) -> Option<u64> {
-        let top = tempfile::tempdir().unwrap();
-        for (name, content) in files {
-            let path = top.path().join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, content).unwrap();
-        }
-        free(&top.path().join("proc"), &top.path().join("groups"))
+    #[test]
+    fn more_than_there_is_is_refused_with_a_remedy() {
+        let error = enough_memory("sched", 1 << 62, "fewer groups").unwrap_err().to_string();
+        assert!(
+            error.starts_with("sched needs 4398046511104 MiB") && error.ends_with("try: fewer groups"),
+            "{error}"
+        );
+        assert!(enough_memory("sched", 1, "").unwrap() > 0);
     }
 
     #[test]
-    fn the_tightest_limit_counts() {
-        let meminfo = ("proc/meminfo", "MemTotal: 8000 kB\nMemAvailable:    6000 kB\n");
-        let ours = ("proc/self/cgroup", "0::/a/b\n");
-        assert_eq!(of(&[]), None);
-        assert_eq!(of(&[meminfo]), Some(6_144_000));
-        assert_eq!(of(&[meminfo, ours, ("groups/a/b/memory.max", "max\n")]), Some(6_144_000));
-        let above = [("groups/a/memory.max", "3000\n"), ("groups/a/memory.current", "1000\n")];
-        assert_eq!(of(&[meminfo, ours, above[0], above[1], ("groups/a/b/memory.max", "2500\n")]), Some(2000));
-        let old = [
-            ("proc/self/cgroup", "5:cpu:/x\n4:memory:/y\n"),
-            ("groups/memory/y/memory.limit_in_bytes", "700\n"),
-        ];
-        assert_eq!(of(&[meminfo, old[0], old[1]]), Some(700));
-        // A container that sees its own group as the top.
-        assert_eq!(of(&[meminfo, ours, ("groups/memory.max", "99\n")]), Some(99));
+    fn more_files_than_may_be_opened_are_refused() {
+        let error = allow_files(u64::MAX, "fewer threads");
+        let unlimited = getrlimit(Resource::Nofile).maximum.is_none();
+        assert!(unlimited || error.unwrap_err().to_string().contains("are allowed\ntry: fewer threads"));
     }
 }

@@ -1,10 +1,10 @@
 //! Groups of senders and receivers that keep the scheduler busy: each sender writes to each receiver of its group in turn,
 //! and every message makes somebody runnable. hackbench has this topology; here it runs for a given time.
 
+use crate::room::{WORKER_BYTES, allow_files, enough_memory};
 use crate::{Tally, Until, Work, while_doing};
 use model::wake::load::{Transport, Workers};
 use rustix::io::{Errno, read, write};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{self, pipe};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -22,11 +22,11 @@ const BEGIN: Duration = Duration::from_secs(60);
 /// How long they may take to end: what is on its way is read first.
 const END: Duration = Duration::from_secs(10);
 const TICK: Duration = Duration::from_millis(1);
+/// How long a worker waits for the word to begin: longer than the others can take to come.
+const GATE: Duration = Duration::from_secs(300);
 /// Between looks at whether workers are still there: each is a system call for each worker.
 const LOOK_NS: u64 = 1_000_000_000;
 const STACK_BYTES: usize = 64 << 10;
-/// Descriptors that are open anyway.
-const OTHER_FILES: u64 = 64;
 
 /// Counters that all workers share: how many wait to begin, whether they shall stop, and the messages of each receiver.
 const READY: usize = 0;
@@ -71,7 +71,10 @@ pub(crate) fn run(topology: &Topology, workers: Workers, until: Until<'_>) -> io
         Workers::Processes => u64::from(topology.pairs) * 2,
         Workers::Threads => topology.receivers() as u64 * 2,
     };
-    allow_files(files + OTHER_FILES)?;
+    allow_files(files, "fewer groups, or workers=processes")?;
+    let count = topology.workers() as u64;
+    let needed = count * (topology.message_bytes as u64 + WORKER_BYTES);
+    enough_memory(&format!("sched with {count} workers"), needed, "fewer groups, or smaller messages")?;
     let shared = Counters::new(MESSAGES + topology.receivers())?;
     match workers {
         Workers::Processes => in_processes(topology, &shared, until),
@@ -79,27 +82,12 @@ pub(crate) fn run(topology: &Topology, workers: Workers, until: Until<'_>) -> io
     }
 }
 
-/// Raises the limit of open files as far as it is needed.
-fn allow_files(needed: u64) -> io::Result<()> {
-    let limit = getrlimit(Resource::Nofile);
-    if limit.current.is_none_or(|current| current >= needed) {
-        return Ok(());
-    }
-    if let Some(most) = limit.maximum.filter(|most| *most < needed) {
-        return Err(io::Error::other(format!(
-            "{needed} open files are needed, and {most} are allowed\ntry: fewer groups, or workers=processes"
-        )));
-    }
-    setrlimit(Resource::Nofile, Rlimit { current: Some(needed), maximum: limit.maximum })?;
-    Ok(())
-}
-
 fn in_processes(topology: &Topology, shared: &Counters, mut until: Until<'_>) -> io::Result<Tally> {
     let (gate, release) = pipe()?;
     let gate = OwnedFd::from(gate);
     let cpu_from_ns = children_cpu_ns();
     let mut workers: Vec<Worker> = Vec::with_capacity(topology.workers());
-    let bytes = topology.message_bytes;
+    let (bytes, length) = (topology.message_bytes, until.length);
     let mut start = |work: &mut dyn FnMut() -> io::Result<()>| {
         let started = Worker::start(|| u8::from(work().is_err()));
         let started = started.map_err(|error| {
@@ -110,6 +98,7 @@ fn in_processes(topology: &Topology, shared: &Counters, mut until: Until<'_>) ->
         Ok::<_, io::Error>(())
     };
     for group in 0..topology.groups as usize {
+        until.still_wanted(Duration::ZERO)?;
         let (ins, mut outs) = topology.group()?;
         for (at, end) in ins.into_iter().enumerate() {
             let count = &shared[MESSAGES + group * topology.pairs as usize + at];
@@ -120,7 +109,7 @@ fn in_processes(topology: &Topology, shared: &Counters, mut until: Until<'_>) ->
             })?;
         }
         for _ in 0..topology.pairs {
-            start(&mut || send(&outs, bytes, &gate, shared))?;
+            start(&mut || send(&outs, bytes, &gate, shared, length))?;
         }
     }
     wait_until_ready(topology, shared, &mut until, &mut || any_ended(&mut workers))?;
@@ -153,10 +142,11 @@ fn in_processes(topology: &Topology, shared: &Counters, mut until: Until<'_>) ->
     }
     let mut work = messages(shared);
     let count = topology.workers();
-    for (number, how) in [(failed, "ended early"), (killed, "did not end by themselves and were killed")] {
-        if number > 0 {
-            work.limits.push(format!("{number} of {count} workers {how}"));
-        }
+    if failed > 0 {
+        work.failures.push(format!("{failed} of {count} workers ended early"));
+    }
+    if killed > 0 {
+        work.limits.push(format!("{killed} of {count} workers did not end by themselves and were killed"));
     }
     Ok(Tally { work, ran_ns, cpu_ns: children_cpu_ns() - cpu_from_ns })
 }
@@ -169,7 +159,7 @@ fn in_threads(topology: &Topology, shared: Counters, mut until: Until<'_>) -> io
     let (gate, release) = pipe()?;
     let all = Arc::new((shared, OwnedFd::from(gate)));
     let shared = &all.0;
-    let bytes = topology.message_bytes;
+    let (bytes, length) = (topology.message_bytes, until.length);
     let mut threads: Vec<JoinHandle<io::Result<()>>> = Vec::with_capacity(topology.workers());
     let mut start =
         |work: Box<dyn FnOnce() -> io::Result<()> + Send>| {
@@ -192,7 +182,7 @@ fn in_threads(topology: &Topology, shared: Counters, mut until: Until<'_>) -> io
         });
         let senders = (0..topology.pairs).map(|_| {
             let (all, outs) = (all.clone(), outs.clone());
-            Box::new(move || send(&outs, bytes, &all.1, &all.0)) as Box<_>
+            Box::new(move || send(&outs, bytes, &all.1, &all.0, length)) as Box<_>
         });
         for worker in receivers.chain(senders) {
             started = start(worker);
@@ -218,7 +208,7 @@ fn in_threads(topology: &Topology, shared: Counters, mut until: Until<'_>) -> io
     started?;
     let mut work = messages(shared);
     if failed > 0 {
-        work.limits.push(format!("{failed} of {} workers ended early", topology.workers()));
+        work.failures.push(format!("{failed} of {} workers ended early", topology.workers()));
     }
     Ok(Tally { work, ran_ns: monotonic_ns() - from_ns, cpu_ns: process_cpu_ns() - cpu_from_ns })
 }
@@ -233,9 +223,7 @@ fn wait_until_ready(
     let give_up_ns = monotonic_ns() + BEGIN.as_nanos() as u64;
     let count = topology.workers();
     while shared[READY].load(Relaxed) < count as u64 {
-        if until.overseer.ended(TICK) {
-            return Err(io::Error::new(io::ErrorKind::Interrupted, "it was ended before it began"));
-        }
+        until.still_wanted(TICK)?;
         if monotonic_ns() > give_up_ns || gone() {
             return Err(io::Error::other(format!(
                 "only {} of {count} workers began\ntry: fewer groups",
@@ -253,14 +241,33 @@ fn messages(shared: &Counters) -> Work {
 /// Says that a worker is there, and waits for the others. Nobody reads the byte that lets all of them go.
 fn begin(gate: &OwnedFd, shared: &Counters) -> io::Result<()> {
     shared[READY].fetch_add(1, Relaxed);
-    while !poll::wait(&[gate.as_fd()], None)?[0] {}
-    Ok(())
+    let give_up_ns = monotonic_ns() + GATE.as_nanos() as u64;
+    loop {
+        let left = Duration::from_nanos(give_up_ns.saturating_sub(monotonic_ns()));
+        if poll::wait(&[gate.as_fd()], Some(left))?[0] {
+            return Ok(());
+        }
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+    }
 }
 
-fn send(outs: &[OwnedFd], bytes: usize, gate: &OwnedFd, shared: &Counters) -> io::Result<()> {
+/// Ends after the load's time also by itself: who says so may have been stopped. Then receivers see that all senders are gone.
+fn send(
+    outs: &[OwnedFd],
+    bytes: usize,
+    gate: &OwnedFd,
+    shared: &Counters,
+    length: Duration,
+) -> io::Result<()> {
     let message = vec![b'.'; bytes];
     begin(gate, shared)?;
+    let begun_ns = monotonic_ns();
     loop {
+        if Duration::from_nanos(monotonic_ns() - begun_ns) >= length {
+            return Ok(());
+        }
         for out in outs {
             if shared[STOP].load(Relaxed) != 0 {
                 return Ok(());
@@ -333,7 +340,7 @@ mod tests {
             let until = Until { overseer: &mut nobody, length: Duration::from_millis(100) };
             let tally = run(&small(transport), Workers::Threads, until).unwrap();
             assert!(tally.work.done > 100, "{}", tally.work.done);
-            assert_eq!(tally.work.limits, Vec::<String>::new());
+            assert_eq!((tally.work.failures, tally.work.limits), (Vec::new(), Vec::<String>::new()));
             assert!(tally.ran_ns >= 100_000_000 && tally.cpu_ns > 0);
             assert!(nobody.0);
         }
@@ -345,12 +352,5 @@ mod tests {
         let until = Until { overseer: &mut Nobody(false), length: Duration::from_millis(100) };
         let error = run(&small(Transport::Pipes), Workers::Processes, until).unwrap_err().to_string();
         assert!(error.contains("several threads"), "{error}");
-    }
-
-    #[test]
-    fn more_files_than_may_be_opened_are_refused() {
-        let error = allow_files(u64::MAX - 1);
-        let unlimited = getrlimit(Resource::Nofile).maximum.is_none();
-        assert!(unlimited || error.unwrap_err().to_string().contains("are allowed"));
     }
 }

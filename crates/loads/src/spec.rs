@@ -1,7 +1,8 @@
-//! Loads as people write them: `sched:groups=10,message=128,transport=pipes`. Pure.
+//! Loads as people write them: `sched:groups=10,message=128,transport=pipes`. Pure, but for the working directory that a
+//! relative one is meant from.
 
 use model::wake::load::{Load, Transport, Workers};
-use std::fmt::Write;
+use std::path;
 
 /// Names that a specification may begin with.
 pub const NAMES: [&str; 6] = ["sched", "memory", "disk", "network", "cpu", "irq"];
@@ -20,11 +21,18 @@ const MESSAGE_BYTES: u32 = 100;
 /// # Errors
 /// What is wrong with it and what would be right, as a sentence without a full stop.
 pub fn parse(text: &str, cpus: u32) -> Result<Load, String> {
-    let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+    let (name, mut rest) = text.split_once(':').unwrap_or((text, ""));
     let mut load = default(name, cpus)
         .ok_or_else(|| format!("there is no load {name:?}\ntry: one of {}", NAMES.join(", ")))?;
     let mut seen = Vec::new();
-    for pair in rest.split(',').filter(|pair| !pair.is_empty()) {
+    while !rest.is_empty() {
+        // A directory may have commas in its name: it goes to the end.
+        let whole = rest.starts_with("dir=");
+        let (pair, after) = rest.split_once(',').filter(|_| !whole).unwrap_or((rest, ""));
+        rest = after;
+        if pair.is_empty() {
+            continue;
+        }
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         if seen.contains(&key) {
             return Err(format!("{key} is given twice"));
@@ -32,7 +40,7 @@ pub fn parse(text: &str, cpus: u32) -> Result<Load, String> {
         seen.push(key);
         set(&mut load, key, value).map_err(|wrong| match wrong {
             Wrong::Key => {
-                let keys = spec(&default_of(&load, cpus));
+                let keys = default_of(&load, cpus).spec();
                 format!("{name} has no {key:?}\ntry: {keys}")
             }
             Wrong::Value(expected) => format!("{key}={value} is wrong: it takes {expected}"),
@@ -40,33 +48,6 @@ pub fn parse(text: &str, cpus: u32) -> Result<Load, String> {
     }
     check(&load)?;
     Ok(load)
-}
-
-/// The specification that [`parse`] reads as this load, with all of its sizes.
-pub fn spec(load: &Load) -> String {
-    match load {
-        Load::Sched { groups, pairs, message_bytes, transport, workers } => {
-            let transport = name_of(*transport, &TRANSPORTS);
-            let workers = name_of(*workers, &WORKERS);
-            format!(
-                "sched:groups={groups},pairs={pairs},message={message_bytes},transport={transport},workers={workers}"
-            )
-        }
-        Load::Memory { threads, bytes } => format!("memory:threads={threads},size={bytes}"),
-        Load::Disk { threads, bytes, dir } => {
-            let mut text = format!("disk:threads={threads},size={bytes}");
-            if let Some(dir) = dir {
-                // Writing to a string cannot fail.
-                let _ = write!(text, ",dir={dir}");
-            }
-            text
-        }
-        Load::Network { threads, message_bytes } => {
-            format!("network:threads={threads},message={message_bytes}")
-        }
-        Load::Cpu { threads } => format!("cpu:threads={threads}"),
-        Load::Irq { threads, rate_hz } => format!("irq:threads={threads},rate={rate_hz}"),
-    }
 }
 
 /// The first word of a load's specification.
@@ -105,13 +86,6 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     Ok((number * unit as f64) as u64)
 }
 
-const TRANSPORTS: [(&str, Transport); 2] = [("sockets", Transport::Sockets), ("pipes", Transport::Pipes)];
-const WORKERS: [(&str, Workers); 2] = [("processes", Workers::Processes), ("threads", Workers::Threads)];
-
-fn name_of<T: PartialEq>(value: T, names: &[(&'static str, T)]) -> &'static str {
-    names.iter().find(|(_, named)| *named == value).map_or("", |(name, _)| name)
-}
-
 enum Wrong {
     /// The load has no such key.
     Key,
@@ -148,10 +122,12 @@ fn set(load: &mut Load, key: &str, value: &str) -> Result<(), Wrong> {
         (Load::Sched { pairs, .. }, "pairs") => *pairs = number(value, 1, THREADS_MAX, "1 to 1024")?,
         (Load::Sched { message_bytes, .. }, "message") => *message_bytes = message(value, 1)?,
         (Load::Sched { transport, .. }, "transport") => {
-            *transport = one_of(value, &TRANSPORTS, "sockets or pipes")?;
+            *transport =
+                one_of(value, [Transport::Sockets, Transport::Pipes], Transport::name, "sockets or pipes")?;
         }
         (Load::Sched { workers, .. }, "workers") => {
-            *workers = one_of(value, &WORKERS, "processes or threads")?;
+            *workers =
+                one_of(value, [Workers::Processes, Workers::Threads], Workers::name, "processes or threads")?;
         }
         (
             Load::Memory { threads, .. }
@@ -165,8 +141,10 @@ fn set(load: &mut Load, key: &str, value: &str) -> Result<(), Wrong> {
             *bytes = self::bytes(value).map_err(|_| Wrong::Value("a size, like 256MiB"))?;
         }
         (Load::Disk { dir, .. }, "dir") => {
-            *dir = Some(value.to_owned()).filter(|dir| !dir.is_empty());
-            dir.as_ref().ok_or(Wrong::Value("a directory"))?;
+            // Whoever reads it later may be elsewhere. An empty one has no path.
+            let place =
+                path::absolute(value).ok().and_then(|place| place.into_os_string().into_string().ok());
+            *dir = Some(place.ok_or(Wrong::Value("a directory"))?);
         }
         (Load::Network { message_bytes, .. }, "message") => *message_bytes = message(value, 1)?,
         (Load::Irq { rate_hz, .. }, "rate") => {
@@ -189,8 +167,13 @@ fn message(text: &str, least: u64) -> Result<u32, Wrong> {
     size.and_then(|size| u32::try_from(size).ok()).ok_or(Wrong::Value("a size of 1 byte to 1MiB"))
 }
 
-fn one_of<T: Copy>(text: &str, names: &[(&str, T)], expected: &'static str) -> Result<T, Wrong> {
-    names.iter().find(|(name, _)| *name == text).map(|(_, value)| *value).ok_or(Wrong::Value(expected))
+fn one_of<T: Copy>(
+    text: &str,
+    all: [T; 2],
+    name: fn(T) -> &'static str,
+    expected: &'static str,
+) -> Result<T, Wrong> {
+    all.into_iter().find(|one| name(*one) == text).ok_or(Wrong::Value(expected))
 }
 
 /// What no single value shows. Sheets are checked by it as well: their loads are not written as specifications.
@@ -222,8 +205,11 @@ pub fn check(load: &Load) -> Result<(), String> {
             }
             within("bytes", *bytes, least, 1 << 46)
         }
-        Load::Disk { threads: n, bytes, .. } => {
+        Load::Disk { threads: n, bytes, dir } => {
             threads(*n)?;
+            if let Some(dir) = dir.as_ref().filter(|dir| !dir.starts_with('/')) {
+                return Err(format!("disk in {dir:?}: a directory is to begin with /"));
+            }
             within("bytes a file", *bytes, crate::disk::PIECE_BYTES as u64, 1 << 40)
         }
         Load::Network { threads: n, message_bytes } => {
@@ -280,6 +266,13 @@ mod tests {
             parse("disk:threads=4,size=16MiB,dir=/x y", 1),
             Ok(Load::Disk { threads: 4, bytes: 16 << 20, dir: Some("/x y".into()) })
         );
+        let dir = |text| match parse(text, 1) {
+            Ok(Load::Disk { dir: Some(dir), threads: 1, .. }) => dir,
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!(dir("disk:dir=/x,threads=4"), "/x,threads=4");
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(std::path::Path::new(&dir("disk:threads=1,dir=x,y")), here.join("x,y"));
         assert_eq!(parse("irq:rate=5k", 2), Ok(Load::Irq { threads: 2, rate_hz: 5000 }));
     }
 
@@ -307,6 +300,14 @@ mod tests {
     }
 
     #[test]
+    fn a_directory_of_a_sheet_is_one_wherever_it_is_read() {
+        for (dir, right) in [("/x", true), ("x", false), ("", false)] {
+            let load = Load::Disk { threads: 1, bytes: 1 << 20, dir: Some(dir.to_owned()) };
+            assert_eq!(check(&load).is_ok(), right, "{dir:?}");
+        }
+    }
+
+    #[test]
     fn sizes_have_units() {
         assert_eq!(bytes("1000"), Ok(1_000));
         assert_eq!(bytes("200M"), Ok(200_000_000));
@@ -321,19 +322,19 @@ mod tests {
         #[test]
         fn a_load_is_read_back_as_it_was_written(
             groups in 1_u32..100, pairs in 1_u32..50, message in 1_u32..=1 << 20, threads in 1_u32..=1024,
-            extra in 0_u64..1 << 40, rate_hz in 1_u32..=100_000, pipes: bool,
+            extra in 0_u64..1 << 40, rate_hz in 1_u32..=100_000, pipes: bool, dir in "[a-z,=: é]*",
         ) {
             let transport = if pipes { Transport::Pipes } else { Transport::Sockets };
             let workers = if pipes { Workers::Threads } else { Workers::Processes };
             for load in [
                 Load::Sched { groups, pairs, message_bytes: message, transport, workers },
                 Load::Memory { threads, bytes: u64::from(threads) * BYTES_PER_THREAD + extra },
-                Load::Disk { threads, bytes: (1 << 20) + extra / 2, dir: pipes.then(|| "/a/b".to_owned()) },
+                Load::Disk { threads, bytes: (1 << 20) + extra / 2, dir: pipes.then(|| format!("/a{dir}b")) },
                 Load::Network { threads, message_bytes: message },
                 Load::Cpu { threads },
                 Load::Irq { threads, rate_hz },
             ] {
-                prop_assert_eq!(parse(&spec(&load), 1), Ok(load));
+                prop_assert_eq!(parse(&load.spec(), 1), Ok(load));
             }
         }
 

@@ -7,7 +7,7 @@ use std::thread::{Builder, scope};
 use sys::clock::{monotonic_ns, process_cpu_ns};
 
 /// Enough for any worker, so that a thousand of them need little room.
-const STACK_BYTES: usize = 256 << 10;
+pub(crate) const STACK_BYTES: usize = 256 << 10;
 
 /// Whether workers shall stop.
 #[derive(Debug, Default)]
@@ -65,10 +65,7 @@ pub(crate) fn together<T: Send>(
                 Ok(Ok(work)) => total.add(work),
                 Ok(Err(error)) => {
                     failed += 1;
-                    total.add(Work {
-                        limits: vec![format!("a worker ended early: {error}")],
-                        ..Work::default()
-                    });
+                    total.add(Work::failed(&error.to_string()));
                 }
                 Err(_) => return Err(io::Error::other("a worker panicked")),
             }
@@ -78,7 +75,7 @@ pub(crate) fn together<T: Send>(
         }
         // A load of which nobody is left is none.
         if failed == count {
-            return Err(io::Error::other(total.limits.join("; ")));
+            return Err(io::Error::other(total.failures.join("; ")));
         }
         Ok(())
     })?;

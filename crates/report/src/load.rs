@@ -56,6 +56,7 @@ pub fn terminal(run: &LoadRun, look: Look) -> String {
             ));
         }
     }
+    lines.extend(done.failures.iter().map(|failure| Line::new(look).add(Ink::Warn, &format!("  {failure}"))));
     lines.extend(done.limits.iter().map(|limit| Line::new(look).add(Ink::Dim, &format!("  {limit}"))));
     lines.into_iter().flat_map(|line| line.wrap(4)).map(|line| line.render() + "\n").collect()
 }
@@ -88,6 +89,7 @@ mod tests {
                 cpu_ns: 500_000_000,
                 mismatches: vec![mismatch; mismatches.min(16) as usize],
                 mismatches_total: mismatches,
+                failures: vec!["a worker ended early: /x\u{1b}: cannot read".into()],
                 limits: vec!["it is slow".into()],
             },
             interrupted: false,
@@ -97,9 +99,15 @@ mod tests {
     #[test]
     fn the_page_has_rate_amount_and_limits_and_nothing_a_terminal_would_obey() {
         let page = terminal(&run(0), Look { width: 100, colour: false, unicode: false });
-        for part in
-            ["disk: ", "\\x1b", "512 MiB/s", "1.00 GiB in 2.00 s", "500 ms of processor time", "it is slow"]
-        {
+        for part in [
+            "disk: ",
+            "\\x1b",
+            "512 MiB/s",
+            "1.00 GiB in 2.00 s",
+            "500 ms of processor time",
+            "it is slow",
+            "a worker ended early: /x\\x1b: cannot read",
+        ] {
             assert!(page.contains(part), "{part:?} is not in\n{page}");
         }
         assert!(!page.contains('\x1b') && !page.contains("mismatch"), "{page}");

@@ -78,7 +78,7 @@ fn read(roots: Roots<'_>, cpu: u32, cpus_allowed: Vec<u32>) -> Machine {
         max_mhz: seen(khz("cpuinfo_max_freq"), "the highest frequency"),
         governor: seen(text(&here.join("cpufreq/scaling_governor")), "a governor"),
         clocksource: seen(text(&clocksource), "its clock source"),
-        memory_free_bytes: memory_free_bytes(roots).unwrap_or(0),
+        memory_free_bytes: sys::room::memory_free_bytes_in(roots.proc, roots.sys).unwrap_or(0),
     }
 }
 
@@ -133,43 +133,11 @@ fn nodes(sys: &Path) -> u32 {
     text(&sys.join("devices/system/node/has_memory")).map_or(1, |nodes| list(&nodes).len().max(1) as u32)
 }
 
-/// The smallest of what the host has and what each control group above us leaves.
-fn memory_free_bytes(roots: Roots<'_>) -> Option<u64> {
-    let meminfo = fs::read_to_string(roots.proc.join("meminfo")).ok()?;
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let host = line.split_whitespace().next()?.parse::<u64>().ok()? * 1024;
-    let groups = fs::read_to_string(roots.proc.join("self/cgroup")).unwrap_or_default();
-    let left = groups.lines().flat_map(|line| left_in_groups(roots.sys, line)).min();
-    Some(left.map_or(host, |left| host.min(left)))
-}
-
 /// The most memory that this process had at a time: `VmHWM` of proc(5).
 pub(crate) fn memory_peak_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
-}
-
-/// What one line of `/proc/self/cgroup` leaves, in its group and those above.
-fn left_in_groups(sys: &Path, line: &str) -> Vec<u64> {
-    let mut parts = line.splitn(3, ':').skip(1);
-    let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { return Vec::new() };
-    let (top, limit, usage) = match controllers {
-        "" => (sys.join("fs/cgroup"), "memory.max", "memory.current"),
-        "memory" => (sys.join("fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes"),
-        _ => return Vec::new(),
-    };
-    // A container sees its own group as the top: then the path leads nowhere, and the top has the limit.
-    let group = top.join(path.trim_start_matches('/'));
-    let number = |path: &Path| text(path)?.parse::<u64>().ok();
-    group
-        .ancestors()
-        .take_while(|group| group.starts_with(&top))
-        .filter_map(|group| {
-            let limit = number(&group.join(limit))?;
-            Some(limit.saturating_sub(number(&group.join(usage)).unwrap_or(0)))
-        })
-        .collect()
 }
 
 #[cfg(test)]

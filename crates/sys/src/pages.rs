@@ -20,6 +20,8 @@ pub enum Wanted {
     Small,
     /// Huge ones: reserved where there are, else transparent, else small.
     Huge,
+    /// Huge ones, but none of the administrator's reserve: that is kept for somebody.
+    Transparent,
 }
 
 /// What the kernel gave.
@@ -61,14 +63,14 @@ impl Pages {
             return Ok(pages);
         }
         // Transparent huge pages are aligned to their size.
-        let spare = if wanted == Wanted::Huge { HUGE_BYTES } else { 0 };
+        let spare = if wanted == Wanted::Small { 0 } else { HUGE_BYTES };
         let mapping = map(bytes.checked_add(spare).ok_or(io::ErrorKind::OutOfMemory)?, 0)?;
         let skip = if spare > 0 { mapping.0.as_ptr().addr().next_multiple_of(HUGE_BYTES) } else { 0 };
         let skip = skip.saturating_sub(mapping.0.as_ptr().addr());
         // SAFETY: `skip` is below `spare`, so `base` and `bytes` after it are within the mapping.
         let base = unsafe { mapping.0.add(skip) };
         let pages = Self { base, bytes, mapping };
-        let advice = if wanted == Wanted::Huge { libc::MADV_HUGEPAGE } else { libc::MADV_NOHUGEPAGE };
+        let advice = if wanted == Wanted::Small { libc::MADV_NOHUGEPAGE } else { libc::MADV_HUGEPAGE };
         // A kernel without transparent huge pages refuses both: then all pages are small, as `obtained` will tell.
         let _ = advise(&pages, advice);
         pages.fill();
@@ -251,6 +253,11 @@ mod tests {
         // Where they are allowed they may still be out of stock, but on a machine with memory not all of them.
         let expected = allowed.contains("[madvise]") || allowed.contains("[always]");
         assert!(got.huge_bytes > 0 || !expected || got.reserved, "{got:?} {allowed}");
+        let got = Pages::obtain(16 << 20, Wanted::Transparent).unwrap().obtained().unwrap();
+        assert!(
+            !got.reserved && got.bytes == 16 << 20 && (got.huge_bytes > 0 || !expected),
+            "{got:?} {allowed}"
+        );
     }
 
     #[test]

@@ -130,6 +130,11 @@ pub fn stop_self() {
     change_mask(libc::SIG_SETMASK, &before);
 }
 
+/// Lets Ctrl-Z stop a forked child, which has its parent's mask.
+pub(crate) fn unblock_stop() {
+    change_mask(libc::SIG_UNBLOCK, &set_of(&[libc::SIGTSTP]));
+}
+
 /// A set of these signals.
 fn set_of(signals: &[i32]) -> libc::sigset_t {
     let mut set = empty_set();

@@ -3,6 +3,7 @@
 //! Such a child has everything of its parent and may do whatever a program may; what it does is up to whoever asks.
 #![allow(unsafe_code)]
 
+use crate::signals::unblock_stop;
 use rustix::process::{
     Pid, Signal, WaitOptions, getpid, getppid, kill_process, set_parent_process_death_signal, waitpid,
 };
@@ -54,6 +55,8 @@ impl Worker {
         // SAFETY: there is no other thread that could hold a lock, so the child may do whatever this process may.
         match unsafe { libc::fork() } {
             0 => {
+                // The parent may take Ctrl-Z in its own way; a worker stops with it, as any process of the terminal's.
+                unblock_stop();
                 // The parent may have ended before the kernel was told to kill us with it.
                 let told = set_parent_process_death_signal(Some(Signal::KILL));
                 let status = if told.is_err() || getppid() != Some(parent) {

@@ -3,7 +3,7 @@
 use super::words::{duration, list};
 use model::wake::diff::{ALL, Comparable, ComparableCase, Origin, Setting};
 use model::wake::environment::{CpuSettings, Environment};
-use model::wake::load::{Load, Transport, Workers};
+use model::wake::load::Load;
 use model::wake::sheet::Sheet;
 use model::wake::{Mode, Policy, Sleeper, Wakeups};
 use model::{Ns, Seen};
@@ -141,34 +141,5 @@ fn loads(loads: &[Load]) -> String {
     if loads.is_empty() {
         return "none".to_owned();
     }
-    loads.iter().map(load).collect::<Vec<_>>().join(", ")
-}
-
-/// A load as the command line takes it.
-fn load(load: &Load) -> String {
-    match load {
-        Load::Sched { groups, pairs, message_bytes, transport, workers } => {
-            let transport = match transport {
-                Transport::Sockets => "sockets",
-                Transport::Pipes => "pipes",
-            };
-            let workers = match workers {
-                Workers::Processes => "processes",
-                Workers::Threads => "threads",
-            };
-            format!(
-                "sched:groups={groups},pairs={pairs},message={message_bytes},transport={transport},workers={workers}"
-            )
-        }
-        Load::Memory { threads, bytes } => format!("memory:threads={threads},size={bytes}"),
-        Load::Disk { threads, bytes, dir: None } => format!("disk:threads={threads},size={bytes}"),
-        Load::Disk { threads, bytes, dir: Some(dir) } => {
-            format!("disk:threads={threads},size={bytes},dir={dir}")
-        }
-        Load::Network { threads, message_bytes } => {
-            format!("network:threads={threads},message={message_bytes}")
-        }
-        Load::Cpu { threads } => format!("cpu:threads={threads}"),
-        Load::Irq { threads, rate_hz } => format!("irq:threads={threads},rate={rate_hz}"),
-    }
+    loads.iter().map(Load::spec).collect::<Vec<_>>().join(", ")
 }

@@ -11,13 +11,13 @@ use std::thread::available_parallelism;
 /// processes or threads (hackbench's topology), `memory` copies and verifies, `disk` writes past the page cache, reads back and
 /// verifies, `network` goes to and fro over the loopback, `cpu` computes, `irq` has timers strike. Nothing stays behind. The
 /// exit status is 0; 1 when memory, a disk or the network gave back something else than it was given; 128 and the signal
-/// when it was ended early; 125 when it could not be done.
+/// when it was ended early; 125 when it could not be done, or not by all of its workers to the end.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Loads and what they take, with defaults (sizes and rates may have units; threads=: processors):\n  \
         sched:groups=10,pairs=20,message=100,transport=sockets,workers=processes\n                               \
         transport=pipes, workers=threads\n  memory:threads=N,size=256MiB\n  \
-        disk:threads=1,size=16MiB,dir=DIR        default: the directory for temporary files\n  \
+        disk:threads=1,size=16MiB,dir=DIR        to its end, commas too; default: the directory for temporary files\n  \
         network:threads=1,message=1000\n  cpu:threads=N\n  irq:threads=N,rate=1k\n\nExamples:\n  dwell load sched\n  \
         dwell load sched:message=128,transport=pipes --for 1m\n  dwell load memory:threads=2,size=1GiB --for 1h\n  \
         dwell load disk:threads=4,dir=/var/tmp --json disk.json"

@@ -1,13 +1,15 @@
 //! `dwell load`: one load by itself, and the process that `dwell wake` has a load run in.
 
-use crate::cli::LoadArgs;
+use super::outputs::{Form, Outputs, Written};
+use crate::cli::{LoadArgs, Place};
 use crate::look::{Onto, look};
-use crate::output::{self, Target};
+use crate::output;
 use crate::progress::Line;
 use crate::{exit, stop};
 use anyhow::Context;
 use loads::Overseer;
 use model::wake::load::{LoadRun, SCHEMA_LOAD};
+use model::wake::sheet::Places;
 use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -20,7 +22,8 @@ const WRONG: u8 = 1;
 
 /// Runs it and says what was done; gives the exit status.
 pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
-    let target = args.json.as_ref().and_then(|place| place.path()).map(Target::open).transpose()?;
+    let outputs =
+        Outputs::open(&Places { json: args.json.as_ref().map(Place::text), ..Places::default() }, None)?;
     let host = observe::this_host();
     let started_at = rfc3339(unix_s());
     let length = Duration::from_nanos(args.length_ns);
@@ -43,16 +46,25 @@ pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
         interrupted: ended_by.is_some(),
         result: done,
     };
-    let to_stdout = args.json.is_some() && target.is_none();
-    match (target, &args.json) {
-        (Some(target), _) => target.write(report::load::json(&run))?,
-        (None, Some(_)) => output::to_stdout(report::load::json(&run))?,
-        (None, None) => {}
+    let written = outputs.write(args.quiet, &|form| match form {
+        Form::Page => report::load::terminal(&run, look(&args.look, Onto::Stdout)).into_bytes(),
+        Form::Json => report::load::json(&run).into_bytes(),
+        // There are no others of it, and no way to ask for them.
+        Form::Svg | Form::Png | Form::Junit => Vec::new(),
+    });
+    let page = !args.quiet && args.json != Some(Place::Stdout);
+    for failure in run.result.failures.iter().filter(|_| !page) {
+        output::complain(&report::clean(failure, false));
     }
-    if !args.quiet && !to_stdout {
-        output::to_stdout(report::load::terminal(&run, look(&args.look, Onto::Stdout)))?;
-    }
-    Ok(if run.result.mismatches_total > 0 { WRONG } else { ended.unwrap_or(0) })
+    Ok(if written == Written::Failed {
+        exit::DWELL_FAILED
+    } else if run.result.mismatches_total > 0 {
+        WRONG
+    } else if !run.result.failures.is_empty() {
+        exit::DWELL_FAILED
+    } else {
+        ended.unwrap_or(0)
+    })
 }
 
 /// A dwell that had this one started.
@@ -93,11 +105,14 @@ impl Overseer for User {
     }
 
     fn ended(&mut self, wait: Duration) -> bool {
-        self.line.say(|| {
-            let passed = Duration::from_nanos(monotonic_ns() - self.begun_ns);
-            let left = report::units::duration(self.length.saturating_sub(passed).as_nanos() as u64);
-            format!("{left} left; Ctrl-C ends it")
-        });
+        // Whoever does not wait is still beginning, and asks often.
+        if !wait.is_zero() {
+            self.line.say(|| {
+                let passed = Duration::from_nanos(monotonic_ns() - self.begun_ns);
+                let left = report::units::duration(self.length.saturating_sub(passed).as_nanos() as u64);
+                format!("{left} left; Ctrl-C ends it")
+            });
+        }
         // Whether it was waited for or not, signals are looked at.
         let _ = poll::wait(&[self.signals.as_fd()], Some(wait));
         self.ended_by = stop::ending(&mut self.signals).or(self.ended_by);

@@ -7,6 +7,7 @@ use super::outputs::{Form, Outputs, Written, places};
 use crate::cli::{Cpus, LookArgs, WakeArgs};
 use crate::exit;
 use crate::look::{Onto, look};
+use crate::output;
 use crate::progress::Line;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
@@ -17,6 +18,7 @@ use model::wake::{Asked, Measurements, Mode, Policy};
 use model::{Ns, Seen, Tid};
 use observe::realtime::{Own, Realtime};
 use observe::spikes::Spikes;
+use std::io;
 use std::time::Duration;
 use sys::clock::{rfc3339, unix_s};
 use sys::signals::Signals;
@@ -49,7 +51,11 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
     let stop = Stop::new(&mut signals);
     let measured = measure(&asked, how, &mut progress, &|| stop.asked());
     drop(progress);
-    let wakeups = analyse::wake::wakeups(&measured?);
+    let measured = match (measured, stop.status()) {
+        (Err(error), Some(status)) if before_it_began(&error) => return Ok(status),
+        (measured, _) => measured?,
+    };
+    let wakeups = analyse::wake::wakeups(&measured);
     let written = outputs.write(args.quiet, &|form| match form {
         Form::Page => report::wake::terminal(&wakeups, look).into_bytes(),
         Form::Json => report::wake::json(&wakeups).into_bytes(),
@@ -146,6 +152,11 @@ pub(super) struct How {
     pub(super) spikes: bool,
 }
 
+/// Whether it was ended while its loads began: there is nothing to show.
+pub(super) fn before_it_began(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::Interrupted)
+}
+
 /// Measures once.
 pub(super) fn measure(
     asked: &Asked,
@@ -155,7 +166,7 @@ pub(super) fn measure(
 ) -> anyhow::Result<Measurements> {
     let started_at = rfc3339(unix_s());
     // Before this thread leaves the measured processors: loads have those that it has.
-    let running = Running::start(&asked.loads, Duration::from_nanos(asked.for_ns) + LOADS_LONGER)?;
+    let running = Running::start(&asked.loads, Duration::from_nanos(asked.for_ns) + LOADS_LONGER, stop)?;
     let awake = if how.idle_states { Awake::leave() } else { Awake::hold() };
     let mut watch = Watch { spikes: spikes(asked, how), progress };
     let realtime = Realtime::begin(&asked.cpus);

@@ -98,6 +98,50 @@ pub enum Load {
     },
 }
 
+impl Transport {
+    /// As the command line takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sockets => "sockets",
+            Self::Pipes => "pipes",
+        }
+    }
+}
+
+impl Workers {
+    /// As the command line takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Processes => "processes",
+            Self::Threads => "threads",
+        }
+    }
+}
+
+impl Load {
+    /// It as the command line takes it, with all of its sizes. A directory stands last, since any character may be in it.
+    pub fn spec(&self) -> String {
+        match self {
+            Self::Sched { groups, pairs, message_bytes, transport, workers } => {
+                let (transport, workers) = (transport.name(), workers.name());
+                format!(
+                    "sched:groups={groups},pairs={pairs},message={message_bytes},transport={transport},workers={workers}"
+                )
+            }
+            Self::Memory { threads, bytes } => format!("memory:threads={threads},size={bytes}"),
+            Self::Disk { threads, bytes, dir } => {
+                let dir = dir.as_ref().map_or_else(String::new, |dir| format!(",dir={dir}"));
+                format!("disk:threads={threads},size={bytes}{dir}")
+            }
+            Self::Network { threads, message_bytes } => {
+                format!("network:threads={threads},message={message_bytes}")
+            }
+            Self::Cpu { threads } => format!("cpu:threads={threads}"),
+            Self::Irq { threads, rate_hz } => format!("irq:threads={threads},rate={rate_hz}"),
+        }
+    }
+}
+
 /// Memory or a file that was not what had been written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {
@@ -129,6 +173,9 @@ pub struct LoadDone {
     pub mismatches: Vec<Mismatch>,
     /// All of them.
     pub mismatches_total: u64,
+    /// Workers that ended before they were told to, and why: sentences without a full stop.
+    #[serde(default)]
+    pub failures: Vec<String>,
     /// What could not be done as asked: sentences without a full stop.
     pub limits: Vec<String>,
 }

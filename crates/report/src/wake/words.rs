@@ -153,6 +153,9 @@ pub(super) fn loads(wakeups: &Wakeups, look: Look) -> Vec<Line> {
             }
             lines.extend(line.wrap(GAP));
         }
+        for failure in &done.failures {
+            lines.extend(Line::new(look).pad_to(GAP).add(Ink::Warn, failure).wrap(GAP));
+        }
         for limit in &done.limits {
             lines.extend(paragraphs(Line::new(look).pad_to(GAP), limit, look));
         }

@@ -319,6 +319,7 @@ pub(crate) fn board() -> Wakeups {
         cpu_ns: 7_600 * S,
         mismatches: Vec::new(),
         mismatches_total: 0,
+        failures: Vec::new(),
         limits: Vec::new(),
     }];
     wakeups.verdict = Seen::Value(Verdict {
@@ -509,12 +510,14 @@ pub(crate) fn odd() -> Wakeups {
         cpu_ns: 9 * S,
         mismatches: Vec::new(),
         mismatches_total: 0,
+        failures: Vec::new(),
         limits: Vec::new(),
     };
     let mut memory = done(Load::Memory { threads: 2, bytes: 256 << 20 }, 81 << 30, "bytes");
     memory.mismatches =
         vec![Mismatch { at: 0x7f12_3456_7890, expected: 0xffff_ffff, actual: 0xffff_fffe, cpu: 3 }];
     memory.mismatches_total = 12;
+    memory.failures = vec![format!("a worker ended early: {HOSTILE}")];
     memory.limits = vec!["256 MiB instead of 1 GiB: the control group has no more".into()];
     wakeups.loads = vec![
         memory,
@@ -618,6 +621,7 @@ pub(crate) fn sheet(measured: usize) -> Sheet {
             cpu_ns: 1_800 * S,
             mismatches: Vec::new(),
             mismatches_total: u64::from(at == 3),
+            failures: Vec::new(),
             limits: Vec::new(),
         };
         wakeups.loads = case.loads.iter().map(done).collect();

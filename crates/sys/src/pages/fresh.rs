@@ -20,14 +20,14 @@ impl Fresh {
     /// # Errors
     /// What `mmap` says.
     pub fn map(bytes: usize, wanted: Wanted) -> io::Result<Self> {
-        let page = if wanted == Wanted::Huge { HUGE_BYTES } else { rustix::param::page_size() };
+        let page = if wanted == Wanted::Small { rustix::param::page_size() } else { HUGE_BYTES };
         // A page of other advice on both sides: the kernel joins neighbours that are alike, and then tells of both.
         let mapping = super::map(bytes + 2 * page, 0)?;
         let at = mapping.0.as_ptr().addr();
         let skip = (at + 1).next_multiple_of(page) - at;
         // SAFETY: `skip` is at most a page of the two to spare, so `base` and `bytes` after it are within the mapping.
         let base = unsafe { mapping.0.add(skip) };
-        let advice = if wanted == Wanted::Huge { libc::MADV_HUGEPAGE } else { libc::MADV_NOHUGEPAGE };
+        let advice = if wanted == Wanted::Small { libc::MADV_NOHUGEPAGE } else { libc::MADV_HUGEPAGE };
         // SAFETY: a range of our own mapping; the advice touches nothing in it. A kernel without transparent huge pages
         // refuses it: then all pages are small, as `obtained` tells.
         unsafe { libc::madvise(base.as_ptr().cast(), bytes, advice) };

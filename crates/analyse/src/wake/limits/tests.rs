@@ -75,6 +75,7 @@ fn each_wrong_thing_is_said_once_and_alone() {
                 cpu_ns: 1,
                 mismatches: Vec::new(),
                 mismatches_total: 2,
+                failures: Vec::new(),
                 limits: Vec::new(),
             });
         }),

@@ -4,7 +4,7 @@
 //! A case that was ended before its time is measured anew: what it had seen is shown, and not kept.
 
 use super::super::outputs::{Form, Outputs, Written, places};
-use super::{How, JUDGED, Left, asked, cases, judged, measure, refused, status};
+use super::{How, JUDGED, Left, asked, before_it_began, cases, judged, measure, refused, status};
 use crate::cli::{WakeArgs, load};
 use crate::exit;
 use crate::kept;
@@ -76,6 +76,9 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
         let how = How { idle_states: unfinished.idle_states, spikes: !unfinished.no_spikes };
         let measured = measure(&asked, how, &mut progress, &|| stop.asked());
         drop(progress);
+        if measured.as_ref().is_err_and(before_it_began) {
+            break;
+        }
         let measured = measured.with_context(|| format!("case {:?} ({})", case.name, to_go_on(&path)))?;
         let wakeups = analyse::wake::wakeups(&measured);
         if wakeups.interrupted {
@@ -339,8 +342,12 @@ fn rehearse(cases: &[Case], stop: &Stop<'_>) -> anyhow::Result<()> {
         if stop.asked() {
             break;
         }
-        let running = Running::start(&case.loads, Duration::from_secs(60));
-        let stopped = running.with_context(|| format!("case {:?}", case.name))?.stop();
+        let running = Running::start(&case.loads, Duration::from_secs(60), &|| stop.asked());
+        let running = running.with_context(|| format!("case {:?}", case.name));
+        if running.as_ref().is_err_and(before_it_began) {
+            break;
+        }
+        let stopped = running?.stop();
         if let Some((load, why)) = stopped.failed.first() {
             bail!("case {:?}: load {}: {why}", case.name, loads::spec::name(load));
         }
