@@ -18,7 +18,7 @@ const TIMES: f64 = 10.0;
 pub(super) fn verdict(measured: &Measurements, all: &Wakes, threads: &[Wakes]) -> Seen<Verdict> {
     let Some(deadline) = measured.asked.deadline else { return Seen::Absent };
     let limit_ns = limit(&deadline);
-    let extreme = extreme(&all.timeline, measured.took_ns, deadline.confidence);
+    let extreme = extreme(all, measured.took_ns, deadline.confidence);
     let of_processor: Vec<OfProcessor> =
         threads.iter().map(|wakes| judged(wakes, &deadline, period(measured, wakes))).collect();
     // Each must hold by itself: a processor that is late must not hide among others that are not. Since all of them must pass,
@@ -109,17 +109,27 @@ fn more(wakes: &Wakes, deadline: &Deadline, period_ns: Ns) -> Ns {
     needed.saturating_sub(wakes.cycles).saturating_mul(period_ns)
 }
 
-/// The latest of a run ten times as long, from the latest of each stretch of this one.
-fn extreme(timeline: &[Block], took_ns: Ns, confidence: f64) -> Seen<Extreme> {
-    let mut whole = timeline;
-    // The last is shorter, unless the run was a multiple of them.
-    if let [rest @ .., before, last] = timeline
-        && last.cycles < before.cycles
+/// The latest of each stretch with a wake-up in it. The last one is shorter, unless the run was a multiple of them: it goes with
+/// the one before, since what is late at the very end is as late as anything.
+fn maxima(timeline: &[Block], took_ns: Ns) -> Vec<f64> {
+    let length_ns = timeline.windows(2).map(|two| two[1].at_ns.saturating_sub(two[0].at_ns)).min();
+    let woken = || timeline.iter().filter(|block| block.cycles > 0);
+    let mut maxima: Vec<f64> = woken().map(|block| block.max_ns as f64).collect();
+    if let Some(last) = woken().last()
+        && took_ns < last.at_ns.saturating_add(length_ns.unwrap_or(0))
+        && let [.., before, last] = maxima[..]
     {
-        whole = &timeline[..rest.len() + 1];
+        maxima.pop();
+        maxima.pop();
+        maxima.push(before.max(last));
     }
-    let maxima: Vec<f64> = whole.iter().map(|block| block.max_ns as f64).collect();
-    match extremes::largest(&maxima, TIMES, confidence) {
+    maxima
+}
+
+/// The latest of a run ten times as long, from the latest of each stretch of this one.
+fn extreme(all: &Wakes, took_ns: Ns, confidence: f64) -> Seen<Extreme> {
+    let maxima = maxima(&all.timeline, took_ns);
+    match extremes::largest(&maxima, all.cycles, TIMES, confidence) {
         Ok(found) => {
             let ns = |value: f64| value.max(0.0).round() as Ns;
             Seen::Value(Extreme {

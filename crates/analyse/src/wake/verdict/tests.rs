@@ -3,7 +3,7 @@
 use crate::wake::tests::{measured, thread};
 use crate::wake::wakeups;
 use model::wake::verdict::{Answer, Deadline, Verdict};
-use model::wake::{Measurements, Mode};
+use model::wake::{Block, Measurements, Mode};
 use model::{Ns, Seen};
 
 const SECOND: Ns = 1_000_000_000;
@@ -153,12 +153,38 @@ fn an_expected_maximum_beyond_the_deadline_is_no_pass() {
 }
 
 #[test]
-fn a_short_last_stretch_is_no_stretch() {
-    // 40 whole ones and a short one, which would be too few without the last.
+fn a_short_last_stretch_is_no_stretch_but_what_is_late_in_it_counts() {
+    // 39 whole ones and half of one.
     let verdict = judged(measured(vec![thread(1, &quiet(6, 39_500))]), deadline(125, 1));
     assert_eq!(verdict.extreme, Seen::unseen("39 stretches of time are too few: it takes 40"));
     let verdict = judged(measured(vec![thread(1, &quiet(6, 40_000))]), deadline(125, 1));
     assert!(verdict.extreme.value().is_some(), "{:?}", verdict.extreme);
+    let block = |at: u64, cycles, max_ns| Block { at_ns: at * SECOND, cycles, max_ns };
+    let timeline = [block(0, 9, 5), block(1, 9, 4), block(2, 1, 90)];
+    assert_eq!(super::maxima(&timeline, 2_500_000_000), [5.0, 90.0]);
+    // The stall itself makes the last one poor in wake-ups: it is whole all the same.
+    assert_eq!(super::maxima(&timeline, 3 * SECOND), [5.0, 4.0, 90.0]);
+}
+
+#[test]
+fn a_stretch_without_a_wake_up_has_no_latest() {
+    let block = |at: u64, cycles, max_ns| Block { at_ns: at * SECOND, cycles, max_ns };
+    let timeline = [block(0, 9, 5), block(1, 0, 0), block(2, 9, 7)];
+    assert_eq!(super::maxima(&timeline, 3 * SECOND), [5.0, 7.0]);
+    assert_eq!(super::maxima(&[], SECOND), [0.0; 0]);
+}
+
+#[test]
+fn stretches_of_a_few_wake_ups_give_no_estimate() {
+    let mut of = measured(vec![thread(1, &quiet(6, 60))]);
+    of.threads[0].blocks =
+        (0..60).map(|at| Block { at_ns: at * SECOND, cycles: 1, max_ns: 5_000 + at * 37 % 60 }).collect();
+    of.took_ns = 60 * SECOND;
+    let verdict = judged(of, deadline(125, 1));
+    assert_eq!(
+        verdict.extreme,
+        Seen::unseen("the maximum of a stretch is one of 1 values or so: it takes 30")
+    );
 }
 
 #[test]
