@@ -6,7 +6,7 @@
 
 use super::words::{count, duration, percent, processors};
 use model::wake::verdict::{Answer, Deadline, Extreme, OfProcessor, Verdict};
-use model::wake::{Bin, Block, Measurements, Mode, Wakes};
+use model::wake::{Bin, Block, Measurements, Mode, ThreadMeasured, Wakes};
 use model::{Ns, Seen};
 use stats::binomial;
 use stats::extremes;
@@ -19,8 +19,9 @@ pub(super) fn verdict(measured: &Measurements, all: &Wakes, threads: &[Wakes]) -
     let Some(deadline) = measured.asked.deadline else { return Seen::Absent };
     let limit_ns = limit(&deadline);
     let extreme = extreme(all, measured.took_ns, deadline.confidence);
+    let each = || threads.iter().zip(measured.threads.iter().map(|thread| period(measured, thread)));
     let of_processor: Vec<OfProcessor> =
-        threads.iter().map(|wakes| judged(wakes, &deadline, period(measured, wakes))).collect();
+        each().map(|(wakes, period_ns)| judged(wakes, &deadline, period_ns)).collect();
     // Each must hold by itself: a processor that is late must not hide among others that are not. Since all of them must pass,
     // the chance that the whole passes wrongly is no greater than that of one.
     let bound = of_processor.iter().map(|one| one.exceedance_bound).fold(0.0, f64::max);
@@ -37,9 +38,8 @@ pub(super) fn verdict(measured: &Measurements, all: &Wakes, threads: &[Wakes]) -
         Answer::Undecided if later && one_in_ns >= deadline.one_in_ns => {
             Seen::unseen("a longer run is expected to be later still: what makes the latest late must change")
         }
-        Answer::Undecided => threads
-            .iter()
-            .map(|wakes| more(wakes, &deadline, period(measured, wakes)))
+        Answer::Undecided => each()
+            .map(|(wakes, period_ns)| more(wakes, &deadline, period_ns, measured.took_ns))
             .max()
             .map_or_else(|| Seen::unseen("nothing was measured"), Seen::Value),
     };
@@ -65,18 +65,20 @@ fn limit(deadline: &Deadline) -> Ns {
     (deadline.deadline_ns as f64 * (1.0 - deadline.margin.clamp(0.0, 1.0))).round() as Ns
 }
 
-/// From one wake-up to the next: what turns a part of all wake-ups into a time.
-fn period(measured: &Measurements, wakes: &Wakes) -> Ns {
+/// From one wake-up to the next in nanoseconds: what turns a part of all wake-ups into a time.
+fn period(measured: &Measurements, thread: &ThreadMeasured) -> f64 {
     match measured.asked.mode {
-        Mode::Timer => measured.asked.interval_ns,
-        Mode::Gap => measured.took_ns / wakes.cycles.max(1),
+        Mode::Timer => measured.asked.interval_ns as f64,
+        Mode::Gap if thread.cycles == 0 => measured.took_ns as f64,
+        // Nothing is between two gaps, so all of them are the time that was measured: pauses are not.
+        Mode::Gap => thread.sum_ns as f64 / thread.cycles as f64,
     }
 }
 
-fn judged(wakes: &Wakes, deadline: &Deadline, period_ns: Ns) -> OfProcessor {
+fn judged(wakes: &Wakes, deadline: &Deadline, period_ns: f64) -> OfProcessor {
     let beyond = beyond(wakes, limit(deadline));
     let exceedance_bound = binomial::upper(beyond, wakes.cycles, deadline.confidence);
-    let one_in_ns = (period_ns as f64 / exceedance_bound) as Ns;
+    let one_in_ns = (period_ns / exceedance_bound) as Ns;
     OfProcessor {
         cpu: wakes.cpu,
         answer: match () {
@@ -102,11 +104,12 @@ fn beyond(wakes: &Wakes, limit_ns: Ns) -> u64 {
     wakes.histogram.iter().filter(later).map(|bin| bin.count).sum::<u64>().max(1)
 }
 
-/// How much longer to run until clean cycles are enough.
-fn more(wakes: &Wakes, deadline: &Deadline, period_ns: Ns) -> Ns {
-    let bound = period_ns as f64 / deadline.one_in_ns.max(1) as f64;
-    let needed = binomial::clean_trials(bound, deadline.confidence).ceil() as u64 + 1;
-    needed.saturating_sub(wakes.cycles).saturating_mul(period_ns)
+/// How much longer to run until clean cycles are enough, at the pace that there was: pauses and missed periods take time too.
+fn more(wakes: &Wakes, deadline: &Deadline, period_ns: f64, took_ns: Ns) -> Ns {
+    let bound = period_ns / deadline.one_in_ns.max(1) as f64;
+    let needed = binomial::clean_trials(bound, deadline.confidence).ceil() + 1.0;
+    let pace_ns = (took_ns as f64 / wakes.cycles.max(1) as f64).max(period_ns);
+    ((needed - wakes.cycles as f64).max(0.0) * pace_ns) as Ns
 }
 
 /// The latest of each stretch with a wake-up in it. The last one is shorter, unless the run was a multiple of them: it goes with

@@ -205,3 +205,20 @@ fn busy_loops_are_judged_by_time() {
     assert_eq!(verdict.answer, Answer::Pass);
     assert!(verdict.one_in_ns.abs_diff(3_338_000) < 1_000, "{}", verdict.one_in_ns);
 }
+
+#[test]
+fn pauses_of_busy_loops_are_not_measured_and_take_time_all_the_same() {
+    // Gaps of 100 and 101 ns: 10.05 ms, in which it paused as long again.
+    let mut late = vec![100; 50_000];
+    late.resize(100_000, 101);
+    let mut gap = measured(vec![thread(1, &late)]);
+    gap.asked.mode = Mode::Gap;
+    gap.took_ns = 20_100_000;
+    // 100.5 ns by 3 in 100,000.
+    let verdict = judged(gap.clone(), deadline(125, 3_000_000));
+    assert!(verdict.one_in_ns.abs_diff(3_354_800) < 1_000, "{}", verdict.one_in_ns);
+    let verdict = judged(gap, deadline(125, 6_709_600));
+    // As much again, pauses included.
+    let more = *verdict.run_more_ns.value().unwrap();
+    assert!(more.abs_diff(20_100_000) < 10_000, "{more}");
+}
