@@ -5,11 +5,13 @@
 //! reasons.
 
 use super::words::{count, duration, percent, processors};
+use model::wake::load::LoadDone;
 use model::wake::verdict::{Answer, Deadline, Extreme, OfProcessor, Verdict};
 use model::wake::{Bin, Block, Measurements, Mode, ThreadMeasured, Wakes};
 use model::{Ns, Seen};
 use stats::binomial;
 use stats::extremes;
+use std::mem::discriminant;
 
 /// How much longer the run is whose maximum is estimated. The data say less and less of longer ones.
 const TIMES: f64 = 10.0;
@@ -28,14 +30,19 @@ pub(super) fn verdict(measured: &Measurements, all: &Wakes, threads: &[Wakes]) -
     let one_in_ns = of_processor.iter().map(|one| one.one_in_ns).min().unwrap_or(0);
     let beyond = of_processor.iter().map(|one| one.beyond).sum();
     let later = extreme.value().is_some_and(|extreme| extreme.max_ns > deadline.deadline_ns);
+    let enough = !of_processor.is_empty() && of_processor.iter().all(|one| one.answer != Answer::Undecided);
+    let spoilt = spoilt(measured);
     let answer = match () {
         () if beyond > 0 => Answer::Fail,
-        () if later || one_in_ns < deadline.one_in_ns => Answer::Undecided,
+        () if later || !enough || spoilt.is_some() => Answer::Undecided,
         () => Answer::Pass,
     };
     let run_more_ns = match answer {
         Answer::Pass | Answer::Fail => Seen::Absent,
-        Answer::Undecided if later && one_in_ns >= deadline.one_in_ns => {
+        Answer::Undecided if spoilt.is_some() => {
+            Seen::unseen("a longer run does not help: its load must work from begin to end")
+        }
+        Answer::Undecided if later && enough => {
             Seen::unseen("a longer run is expected to be later still: what makes the latest late must change")
         }
         Answer::Undecided => each()
@@ -57,7 +64,34 @@ pub(super) fn verdict(measured: &Measurements, all: &Wakes, threads: &[Wakes]) -
         of_processor,
     };
     verdict.why = why(&verdict, all);
+    if let (Answer::Undecided, Some(spoilt)) = (answer, spoilt) {
+        verdict.why = format!("{spoilt}; {}", verdict.why);
+    }
     Seen::Value(verdict)
+}
+
+/// Why the machine was not under the loads asked for all the while, or what they found wrong with it: nothing is met then, however
+/// clean the wake-ups were.
+fn spoilt(measured: &Measurements) -> Option<String> {
+    let mut left: Vec<&LoadDone> = measured.loads.iter().collect();
+    for asked in &measured.asked.loads {
+        // By their kind: sizes may have been cut to what the machine has room for.
+        let Some(at) = left.iter().position(|done| discriminant(&done.load) == discriminant(asked)) else {
+            return Some(format!("what load {} did is not known", asked.kind()));
+        };
+        left.remove(at);
+    }
+    measured.loads.iter().find_map(|done| {
+        let name = done.load.kind();
+        if done.mismatches_total > 0 {
+            Some(format!("load {name} did not read what it had written: this machine is not sound"))
+        } else if done.ran_ns < measured.took_ns {
+            let (ran, took) = (duration(done.ran_ns), duration(measured.took_ns));
+            Some(format!("load {name} ended after {ran} of {took}"))
+        } else {
+            None
+        }
+    })
 }
 
 /// The deadline less its margin.
@@ -83,7 +117,7 @@ fn judged(wakes: &Wakes, deadline: &Deadline, period_ns: f64) -> OfProcessor {
         cpu: wakes.cpu,
         answer: match () {
             () if beyond > 0 => Answer::Fail,
-            () if one_in_ns < deadline.one_in_ns => Answer::Undecided,
+            () if wakes.cycles == 0 || one_in_ns < deadline.one_in_ns => Answer::Undecided,
             () => Answer::Pass,
         },
         cycles: wakes.cycles,
@@ -118,7 +152,7 @@ fn maxima(timeline: &[Block], took_ns: Ns) -> Vec<f64> {
     let length_ns = timeline.windows(2).map(|two| two[1].at_ns.saturating_sub(two[0].at_ns)).min();
     let woken = || timeline.iter().filter(|block| block.cycles > 0);
     let mut maxima: Vec<f64> = woken().map(|block| block.max_ns as f64).collect();
-    if let Some(last) = woken().last()
+    if let Some(last) = woken().next_back()
         && took_ns < last.at_ns.saturating_add(length_ns.unwrap_or(0))
         && let [.., before, last] = maxima[..]
     {
@@ -178,6 +212,11 @@ fn why(verdict: &Verdict, all: &Wakes) -> String {
         );
     }
     let clean = format!("none of {seen} wake-ups was later than {limit}");
+    let asleep: Vec<u32> =
+        verdict.of_processor.iter().filter(|one| one.cycles == 0).filter_map(|one| one.cpu).collect();
+    if !asleep.is_empty() {
+        return format!("{clean}, but on {} none was seen", processors(&asleep));
+    }
     let sure = percent(deadline.confidence);
     let on = if verdict.of_processor.len() > 1 { " on each processor" } else { "" };
     let rarer = duration(verdict.one_in_ns);

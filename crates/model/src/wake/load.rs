@@ -98,6 +98,20 @@ pub enum Load {
     },
 }
 
+impl Load {
+    /// What it is called, without its sizes; the same in JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Sched { .. } => "sched",
+            Self::Memory { .. } => "memory",
+            Self::Disk { .. } => "disk",
+            Self::Network { .. } => "network",
+            Self::Cpu { .. } => "cpu",
+            Self::Irq { .. } => "irq",
+        }
+    }
+}
+
 /// Memory or a file that was not what had been written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {

@@ -2,6 +2,7 @@
 
 use crate::wake::tests::{measured, thread};
 use crate::wake::wakeups;
+use model::wake::load::{Load, LoadDone};
 use model::wake::verdict::{Answer, Deadline, Verdict};
 use model::wake::{Block, Measurements, Mode};
 use model::{Ns, Seen};
@@ -152,6 +153,49 @@ fn an_expected_maximum_beyond_the_deadline_is_no_pass() {
     }
 }
 
+/// A minute of quiet under two loads, which did this.
+fn loaded(done: &[(Load, Ns, u64)]) -> Verdict {
+    let mut of = measured(vec![thread(1, &quiet(1, 60_000))]);
+    of.asked.loads = vec![Load::Cpu { threads: 2 }, Load::Memory { threads: 1, bytes: 1 << 20 }];
+    let one = |(load, ran_ns, mismatches_total): &(Load, Ns, u64)| LoadDone {
+        load: load.clone(),
+        ran_ns: *ran_ns,
+        done: 1,
+        unit: String::new(),
+        cpu_ns: 1,
+        mismatches: Vec::new(),
+        mismatches_total: *mismatches_total,
+        limits: Vec::new(),
+    };
+    of.loads = done.iter().map(one).collect();
+    judged(of, deadline(125, 20 * SECOND))
+}
+
+#[test]
+fn a_load_that_did_not_hold_is_no_pass_and_is_named() {
+    let cpu = || Load::Cpu { threads: 2 };
+    // Less than was asked for, as there was room.
+    let memory = || Load::Memory { threads: 1, bytes: 4096 };
+    let held = loaded(&[(cpu(), 61 * SECOND, 0), (memory(), 60 * SECOND, 0)]);
+    assert_eq!((held.answer, &held.run_more_ns), (Answer::Pass, &Seen::Absent));
+    for (done, why) in [
+        (vec![(memory(), 61 * SECOND, 0)], "what load cpu did is not known; none of 60,000 "),
+        (
+            vec![(cpu(), 61 * SECOND, 0), (memory(), 3 * SECOND, 0)],
+            "load memory ended after 3.00 s of 60.0 s; none of 60,000 ",
+        ),
+        (
+            vec![(cpu(), 61 * SECOND, 0), (memory(), 61 * SECOND, 2)],
+            "load memory did not read what it had written: this machine is not sound; none of 60,000 ",
+        ),
+    ] {
+        let verdict = loaded(&done);
+        assert_eq!(verdict.answer, Answer::Undecided, "{why}");
+        assert!(verdict.why.starts_with(why), "{}", verdict.why);
+        assert!(matches!(&verdict.run_more_ns, Seen::Unseen(why) if why.contains("its load")));
+    }
+}
+
 #[test]
 fn a_short_last_stretch_is_no_stretch_but_what_is_late_in_it_counts() {
     // 39 whole ones and half of one.
@@ -193,6 +237,19 @@ fn nothing_measured_is_undecided() {
     assert_eq!((verdict.answer, verdict.why.as_str()), (Answer::Undecided, "no wake-up was seen"));
     let verdict = judged(measured(Vec::new()), deadline(125, SECOND));
     assert_eq!((verdict.answer, verdict.exceedance_bound), (Answer::Undecided, 1.0));
+}
+
+#[test]
+fn a_processor_that_never_woke_up_never_passes() {
+    // The bound is 1: one in an interval is not more often than asked.
+    let goal = deadline(125, 1_000_000);
+    for threads in [vec![thread(1, &[])], vec![thread(1, &quiet(1, 60_000)), thread(2, &[])]] {
+        let verdict = judged(measured(threads), goal);
+        assert_eq!(verdict.answer, Answer::Undecided);
+        assert_eq!(verdict.of_processor.last().unwrap().answer, Answer::Undecided);
+    }
+    let verdict = judged(measured(vec![thread(1, &[5_000; 10]), thread(2, &[])]), goal);
+    assert!(verdict.why.ends_with("but on processor 2 none was seen"), "{}", verdict.why);
 }
 
 #[test]
