@@ -75,7 +75,10 @@ fn a_histograms_text_has_its_overflows_counted() {
         assert_eq!((last.from_ns, last.to_ns, last.count), (60_000, max_us * 1_000 + 1, over));
         assert_eq!(wakes.cycles, wakes.histogram.iter().map(|bin| bin.count).sum::<u64>());
         assert!(wakes.p50_ns.value().is_some_and(|ns| *ns < 60_000));
-        assert_eq!(wakes.p99_ns, Seen::unseen("it is beyond the histogram, which has nothing from 60.0 us on"));
+        assert_eq!(
+            wakes.p99_ns,
+            Seen::unseen("it is beyond the histogram, which has nothing from 60.0 us on")
+        );
     }
     let one = all(sample!("cyclictest-histfile.txt"));
     assert_eq!((one.cycles, &one.max_ns), (500, &Seen::Value(795_000)));
@@ -156,7 +159,12 @@ fn of_timerlat_the_threads_are_read_and_the_sums_are_not() {
     assert_eq!(bins[3], (45_000, 2_411_001, 5));
     let noise = of(sample!("rtla-osnoise-hist.txt"));
     assert_eq!(noise.origin.tool, "rtla osnoise");
-    assert_eq!(noise.cases[0].threads[0].max_ns, Seen::Value(90_000));
+    let threads = &noise.cases[0].threads;
+    assert_eq!((&threads[0].max_ns, &threads[0].avg_ns), (&Seen::Value(90_000), &Seen::Value(2_550)));
+    assert_eq!((threads[0].cycles, threads[1].cycles), (60, 60));
+    for said in ["rounded down", "12 (0.01%) events missed"] {
+        assert!(noise.limits.iter().any(|limit| limit.contains(said)), "{:?}", noise.limits);
+    }
 }
 
 #[test]
