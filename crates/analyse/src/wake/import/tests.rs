@@ -122,6 +122,36 @@ fn a_histogram_without_rows_has_all_beyond_it() {
 }
 
 #[test]
+fn numbers_without_end_are_read_or_refused_and_compared() {
+    let greatest = |text: &str| {
+        let mut made = String::new();
+        for part in text.split_inclusive(|c: char| !c.is_ascii_digit()) {
+            let digits = part.trim_end_matches(|c: char| !c.is_ascii_digit());
+            made += if digits.len() > 2 { "18446744073709551615" } else { digits };
+            made += &part[digits.len()..];
+        }
+        made
+    };
+    let texts = [
+        sample!("cyclictest-histogram.txt"),
+        sample!("cyclictest-quiet.txt"),
+        sample!("cyclictest-plain.json"),
+        sample!("rtla-timerlat-hist.txt"),
+        sample!("rtla-osnoise-hist.txt"),
+        sample!("rtla-timerlat-top.txt"),
+        sample!("jitterdebugger.json"),
+    ];
+    let read: Vec<Comparable> = texts.iter().filter_map(|text| import(&greatest(text)).ok()).collect();
+    assert!(read.len() >= 5, "{} of {} were read", read.len(), texts.len());
+    let quiet = of(sample!("cyclictest-quiet.txt"));
+    for one in &read {
+        for (a, b) in [(one, one), (one, &quiet), (&quiet, one)] {
+            assert_eq!(diff(a, b).cases.len(), 1);
+        }
+    }
+}
+
+#[test]
 fn a_histogram_that_was_cut_is_refused() {
     let text = sample!("cyclictest-histogram.txt");
     let cut = &text[..text.find("# Min").unwrap()];
