@@ -142,7 +142,10 @@ fn beyond(wakes: &Wakes, limit_ns: Ns) -> u64 {
 fn more(wakes: &Wakes, deadline: &Deadline, period_ns: f64, took_ns: Ns) -> Ns {
     let bound = period_ns / deadline.one_in_ns.max(1) as f64;
     let needed = binomial::clean_trials(bound, deadline.confidence).ceil() + 1.0;
-    let pace_ns = (took_ns as f64 / wakes.cycles.max(1) as f64).max(period_ns);
+    let pace_ns = match wakes.cycles {
+        0 => period_ns,
+        cycles => (took_ns as f64 / cycles as f64).max(period_ns),
+    };
     ((needed - wakes.cycles as f64).max(0.0) * pace_ns) as Ns
 }
 

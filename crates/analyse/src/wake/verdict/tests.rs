@@ -248,6 +248,10 @@ fn a_processor_that_never_woke_up_never_passes() {
         assert_eq!(verdict.answer, Answer::Undecided);
         assert_eq!(verdict.of_processor.last().unwrap().answer, Answer::Undecided);
     }
+    let mut asleep = measured(vec![thread(1, &[])]);
+    asleep.took_ns = 10 * SECOND;
+    // Some milliseconds, as if it had woken up: how long it slept is no pace.
+    assert!(judged(asleep, goal).run_more_ns.value().is_some_and(|ns| *ns < 60_000_000));
     let verdict = judged(measured(vec![thread(1, &[5_000; 10]), thread(2, &[])]), goal);
     assert!(verdict.why.ends_with("but on processor 2 none was seen"), "{}", verdict.why);
 }
