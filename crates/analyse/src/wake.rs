@@ -87,9 +87,15 @@ fn cost(cpu_ns: Ns, cycles: u64, mode: Mode) -> Seen<Ns> {
 pub(crate) fn merged<'a>(histograms: impl Iterator<Item = &'a [Bin]>) -> Vec<Bin> {
     let mut counts: BTreeMap<(Ns, Ns), u64> = BTreeMap::new();
     for bin in histograms.flatten() {
-        *counts.entry((bin.from_ns, bin.to_ns)).or_default() += bin.count;
+        let count = counts.entry((bin.from_ns, bin.to_ns)).or_default();
+        *count = count.saturating_add(bin.count);
     }
     counts.into_iter().map(|((from_ns, to_ns), count)| Bin { from_ns, to_ns, count }).collect()
+}
+
+/// How many there are in all. What other tools wrote may say anything: sums of it end at the greatest number.
+pub(crate) fn counted(histogram: &[Bin]) -> u64 {
+    histogram.iter().fold(0, |sum, bin| sum.saturating_add(bin.count))
 }
 
 /// The latest of all threads in each stretch.
@@ -106,7 +112,7 @@ fn timeline<'a>(blocks: impl Iterator<Item = &'a [Block]>) -> Vec<Block> {
 /// What follows from a histogram and the three figures that were counted exactly.
 pub(crate) fn figures(histogram: Vec<Bin>, min_ns: Ns, max_ns: Ns, sum_ns: Ns) -> Wakes {
     const NONE: &str = "no wake-up was seen";
-    let cycles: u64 = histogram.iter().map(|bin| bin.count).sum();
+    let cycles = counted(&histogram);
     let exact = |ns: Ns| if cycles > 0 { Seen::Value(ns) } else { Seen::unseen(NONE) };
     let at = |one_in: u64| {
         if cycles < one_in {
@@ -145,7 +151,7 @@ fn percentile(histogram: &[Bin], cycles: u64, one_in: u64) -> Ns {
     let rank = cycles - cycles / one_in;
     let mut upto = 0;
     let bin = histogram.iter().find(|bin| {
-        upto += bin.count;
+        upto = bin.count.saturating_add(upto);
         upto >= rank
     });
     bin.or(histogram.last()).map_or(0, |bin| bin.from_ns + (bin.to_ns - bin.from_ns).saturating_sub(1) / 2)

@@ -50,19 +50,6 @@ pub fn parse(text: &str, cpus: u32) -> Result<Load, String> {
     Ok(load)
 }
 
-/// The first word of a load's specification.
-pub fn name(load: &Load) -> &'static str {
-    let at = match load {
-        Load::Sched { .. } => 0,
-        Load::Memory { .. } => 1,
-        Load::Disk { .. } => 2,
-        Load::Network { .. } => 3,
-        Load::Cpu { .. } => 4,
-        Load::Irq { .. } => 5,
-    };
-    NAMES[at]
-}
-
 /// `200M`, `1.5G`, `64KiB`, `1000`: bytes.
 ///
 /// # Errors
@@ -113,7 +100,7 @@ fn default(name: &str, cpus: u32) -> Option<Load> {
 }
 
 fn default_of(load: &Load, cpus: u32) -> Load {
-    default(name(load), cpus).unwrap_or_else(|| load.clone())
+    default(load.kind(), cpus).unwrap_or_else(|| load.clone())
 }
 
 fn set(load: &mut Load, key: &str, value: &str) -> Result<(), Wrong> {
@@ -185,7 +172,7 @@ pub fn check(load: &Load) -> Result<(), String> {
         if (least..=most).contains(&value) {
             Ok(())
         } else {
-            Err(format!("{} with {value} {what}: {least} to {most} can be", name(load)))
+            Err(format!("{} with {value} {what}: {least} to {most} can be", load.kind()))
         }
     };
     let threads = |threads: u32| within("threads", threads.into(), 1, THREADS_MAX.into());

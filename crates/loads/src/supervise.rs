@@ -4,7 +4,7 @@
 //! A load's process also stops when nobody is left to tell it so, and after its time.
 
 use crate::room::memory_bytes;
-use crate::{spec, while_doing};
+use crate::while_doing;
 use model::wake::load::{Load, LoadDone, LoadRun};
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -57,7 +57,7 @@ impl Running {
                 process.wait_until_ready(ended)?;
                 Ok(process)
             });
-            let started = started.map_err(|error| while_doing(&format!("load {}", spec::name(load)), &error));
+            let started = started.map_err(|error| while_doing(&format!("load {}", load.kind()), &error));
             running.0.push(started?);
         }
         Ok(running)

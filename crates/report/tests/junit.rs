@@ -51,6 +51,17 @@ fn each_processor_is_a_test_and_each_answer_its_outcome() {
 }
 
 #[test]
+fn a_processor_that_never_woke_up_is_an_error_that_says_so() {
+    let mut wakeups = judged(board(), &[Answer::Pass, Answer::Undecided]);
+    let Seen::Value(verdict) = &mut wakeups.verdict else { unreachable!() };
+    verdict.of_processor[1].cycles = 0;
+    let text = junit(&wakeups);
+    let document = Document::parse(&text).unwrap();
+    let error = document.descendants().find(|node| node.has_tag_name("error")).unwrap();
+    assert_eq!(error.attribute("message"), Some("no wake-up was seen"));
+}
+
+#[test]
 fn what_is_undecided_for_all_together_is_no_pass() {
     let mut wakeups = judged(board(), &[Answer::Pass]);
     let Seen::Value(verdict) = &mut wakeups.verdict else { unreachable!() };
@@ -79,9 +90,12 @@ fn hostile_text_stays_text() {
     let mut wakeups = judged(board(), &[Answer::Fail]);
     wakeups.host.name = format!("{HOSTILE}\u{1}\u{ffff}\"'<&>]]>");
     wakeups.limits.push(HOSTILE.to_owned());
+    // A line's end, a tag, a soft hyphen, a filler: not of the control characters, and not to be seen.
+    wakeups.limits.push("\u{2028}\u{e0041}\u{ad}\u{3164}".to_owned());
     let text = junit(&wakeups);
     counts(&text);
     assert!(!text.contains(|char: char| char.is_control() && char != '\n'), "{text}");
+    assert!(text.contains("value=\"\u{fffd}\u{fffd}\u{fffd}\u{fffd}\""), "{text}");
     let document = Document::parse(&text).unwrap();
     let suite = document.descendants().find(|node| node.has_tag_name("testsuite")).unwrap();
     assert!(suite.attribute("hostname").unwrap().ends_with("\"'<&>]]>"));

@@ -278,6 +278,22 @@ fn pictures() -> Vec<(&'static str, String, Vec<u8>)> {
     pictures
 }
 
+/// A file may say anything: it is shown, whatever that is.
+#[test]
+fn counts_without_end_are_shown() {
+    let mut diff = diff();
+    let case = &mut diff.cases[0];
+    for wakes in [&mut case.a, &mut case.b] {
+        wakes.cycles = u64::MAX;
+        wakes.max_ns = Seen::Value(u64::MAX);
+        wakes.histogram =
+            vec![(1 << 40, 0, u64::MAX).into(), (5, u64::MAX, u64::MAX).into(), (7, 8, u64::MAX).into()];
+    }
+    let cycles = count(u64::MAX);
+    assert!(diff_terminal(&diff, PLAIN).contains(&cycles) && diff_svg(&diff).contains(&cycles));
+    assert!(!diff_png(&diff).is_empty());
+}
+
 #[test]
 fn pictures_are_as_they_were_and_nothing_in_them_is_markup_of_others() {
     check_golden("wake-board.svg", &svg(&board()));

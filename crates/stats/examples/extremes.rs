@@ -84,7 +84,7 @@ fn main() {
             for _ in 0..runs {
                 let maxima: Vec<f64> = (0..stretches).map(|_| source.maximum(&mut random, 1)).collect();
                 let truth = source.maximum(&mut random, stretches * TIMES);
-                match largest(&maxima, f64::from(TIMES), CONFIDENCE) {
+                match largest(&maxima, u64::from(stretches * VALUES), f64::from(TIMES), CONFIDENCE) {
                     Ok(found) if truth < found.lo => below += 1,
                     Ok(found) if found.hi.is_some_and(|hi| truth > hi) => above += 1,
                     Ok(_) => held += 1,

@@ -41,7 +41,8 @@ pub fn ranks(n: u64, share: f64, confidence: f64) -> (u64, u64) {
     // So far from both ends the count is as good as normal, and adding it up would take long.
     if deviation > 1_000.0 {
         let (middle, far) = (n as f64 * share, deviation * normal(1.0 - tail));
-        return ((middle - far).floor() as u64, ((middle + far).ceil() as u64 + 1).min(n + 1));
+        let above = ((middle + far).ceil() as u64).saturating_add(1);
+        return ((middle - far).floor() as u64, above.min(n.saturating_add(1)));
     }
     // The chance that at most `k` are below.
     let at_most = |k: u64| if k >= n { 1.0 } else { beta((n - k) as f64, k as f64 + 1.0, 1.0 - share) };

@@ -19,6 +19,8 @@ use std::fmt;
 pub const STRETCHES_MIN: usize = 40;
 /// More are put together, two and more to one: longer stretches come closer to what the theory is about.
 pub const STRETCHES_MAX: usize = 250;
+/// A maximum of fewer values than this is no maximum of many.
+pub const VALUES_MIN: u64 = 30;
 /// Samples drawn from the fit, for the checks.
 const DRAWN: usize = 1_000;
 /// Maxima looked at for each distribution: at even steps of chance, with a random start.
@@ -44,6 +46,8 @@ pub struct Largest {
 pub enum Refusal {
     /// So many stretches, fewer than [`STRETCHES_MIN`].
     TooFew(usize),
+    /// The stretches have so many values on the whole, fewer than [`VALUES_MIN`].
+    TooSparse(u64),
     /// Too many of them are equal: the clock or the tool is coarse.
     Coarse,
     /// They rise or fall in the course of the run.
@@ -60,6 +64,9 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::TooFew(n) => write!(f, "{n} stretches of time are too few: it takes {STRETCHES_MIN}"),
+            Refusal::TooSparse(n) => {
+                write!(f, "the maximum of a stretch is one of {n} values or so: it takes {VALUES_MIN}")
+            }
             Refusal::Coarse => f.write_str("the maxima of many stretches are the same: the clock or the tool is too coarse"),
             Refusal::Trend => f.write_str("the maxima rise or fall in the course of the run: it is not the same all along"),
             Refusal::Together => f.write_str("late stretches come together: something comes and goes, and it may come again worse"),
@@ -72,12 +79,16 @@ impl fmt::Display for Refusal {
 }
 
 /// The largest value of a run `times` as long as the one with these `maxima`, which are of stretches of equal length, in their
-/// order. The interval is for the value itself, not for its mean: it knows how unsure the fit is, and how much one run differs
+/// order, and of so many `values` in all. The interval is for the value itself, not for its mean: it knows how unsure the fit is, and how much one run differs
 /// from another.
-pub fn largest(maxima: &[f64], times: f64, confidence: f64) -> Result<Largest, Refusal> {
+pub fn largest(maxima: &[f64], values: u64, times: f64, confidence: f64) -> Result<Largest, Refusal> {
     let maxima = put_together(maxima);
     if maxima.len() < STRETCHES_MIN {
         return Err(Refusal::TooFew(maxima.len()));
+    }
+    let each = values / maxima.len() as u64;
+    if each < VALUES_MIN {
+        return Err(Refusal::TooSparse(each));
     }
     checks::in_time(&maxima)?;
     let mut sorted = maxima;
@@ -118,10 +129,17 @@ pub fn largest(maxima: &[f64], times: f64, confidence: f64) -> Result<Largest, R
     })
 }
 
-/// Neighbours as one, until there are few enough; what is left over at the end goes.
+/// Neighbours as one, until there are few enough; what is left over at the end goes with the last ones.
 fn put_together(maxima: &[f64]) -> Vec<f64> {
+    let latest = |of: &[f64]| of.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let size = maxima.len().div_ceil(STRETCHES_MAX).max(1);
-    maxima.chunks_exact(size).map(|chunk| chunk.iter().copied().fold(f64::NEG_INFINITY, f64::max)).collect()
+    let chunks = maxima.chunks_exact(size);
+    let over = latest(chunks.remainder());
+    let mut together: Vec<f64> = chunks.map(latest).collect();
+    if let Some(last) = together.last_mut() {
+        *last = last.max(over);
+    }
+    together
 }
 
 #[cfg(test)]

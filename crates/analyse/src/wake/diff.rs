@@ -14,6 +14,8 @@ const MARGIN: f64 = 0.05;
 const MARGIN_NS: Ns = 1_000;
 /// Of intervals.
 const CONFIDENCE: f64 = 0.95;
+/// So many are counted one by one; of more a bound will do.
+const COUNTED: u64 = 1_000_000;
 
 /// What differs from `a` to `b`.
 pub fn diff(a: &Comparable, b: &Comparable) -> WakeDiff {
@@ -192,7 +194,7 @@ fn within(wakes: &Wakes, share: f64, seen: &Seen<Ns>) -> Seen<Within> {
     let min_ns = wakes.min_ns.value().copied().unwrap_or(0);
     let max_ns = wakes.max_ns.value().copied().unwrap_or(Ns::MAX);
     let lo_ns = bin_of(&wakes.histogram, low).map_or(min_ns, |bin| bin.from_ns.max(min_ns));
-    let hi_ns = bin_of(&wakes.histogram, high).map_or(max_ns, |bin| (bin.to_ns - 1).min(max_ns));
+    let hi_ns = bin_of(&wakes.histogram, high).map_or(max_ns, |bin| bin.to_ns.saturating_sub(1).min(max_ns));
     Seen::Value(Within { ns, lo_ns: lo_ns.min(ns), hi_ns: hi_ns.max(ns) })
 }
 
@@ -200,7 +202,7 @@ fn within(wakes: &Wakes, share: f64, seen: &Seen<Ns>) -> Seen<Within> {
 fn bin_of(histogram: &[Bin], rank: u64) -> Option<&Bin> {
     let mut upto = 0;
     histogram.iter().find(|bin| {
-        upto += bin.count;
+        upto = bin.count.saturating_add(upto);
         upto >= rank
     })
 }
@@ -226,22 +228,29 @@ fn maxima(a: &Wakes, b: &Wakes) -> Maxima {
         }
         // A bin that the earlier maximum lies in may have values on both sides of it: it is left out.
         None => {
-            let beyond: u64 =
-                one.histogram.iter().filter(|bin| bin.from_ns > earlier_ns).map(|bin| bin.count).sum();
+            let later = one.histogram.iter().filter(|bin| bin.from_ns > earlier_ns);
+            let beyond = later.fold(0_u64, |sum, bin| sum.saturating_add(bin.count));
             (beyond.max(u64::from(a_ns != b_ns)), one.cycles as f64, other.cycles as f64)
         }
     };
-    if mine + others <= 0.0 {
+    if mine <= 0.0 || others <= 0.0 {
+        maxima.chance = Seen::unseen("one of the two has no wake-up");
         return maxima;
     }
     // Twice: nobody knew which of them it would be.
     let mut chance = 2.0;
-    for taken in 0..maxima.beyond {
+    let one_by_one = maxima.beyond.min(COUNTED);
+    for taken in 0..one_by_one {
         let left = mine - taken as f64;
         if left <= 0.0 || chance < 1e-12 {
             break;
         }
         chance *= left / (left + others);
+    }
+    if maxima.beyond > one_by_one {
+        // Each of the rest is less likely than the one before.
+        let left = (mine - one_by_one as f64).max(0.0);
+        chance *= ((maxima.beyond - one_by_one) as f64 * (-others / (left + others)).ln_1p()).exp();
     }
     maxima.chance = Seen::Value(chance.min(1.0));
     if chance < 1.0 - CONFIDENCE && a_ns.abs_diff(*b_ns) as f64 > margin(*a_ns) {
@@ -250,14 +259,14 @@ fn maxima(a: &Wakes, b: &Wakes) -> Maxima {
     maxima
 }
 
-/// How many stretches the one has, and how many of the same length the other; none where one of them has no timeline. Late wake-ups
+/// How many stretches with a wake-up the one has, and how many of the same length the other; none where one of them has no timeline. Late wake-ups
 /// come together, so stretches are more nearly independent of each other than wake-ups are.
 fn stretches(one: &Wakes, other: &Wakes) -> Option<(f64, f64)> {
     let length =
         |blocks: &[Block]| blocks.windows(2).map(|two| two[1].at_ns.saturating_sub(two[0].at_ns)).min();
     let (mine, others) = (length(&one.timeline)?, length(&other.timeline)?);
-    let count = one.timeline.len() as f64;
-    (mine > 0).then(|| (count, other.timeline.len() as f64 * others as f64 / mine as f64))
+    let count = |blocks: &[Block]| blocks.iter().filter(|block| block.cycles > 0).count() as f64;
+    (mine > 0).then(|| (count(&one.timeline), count(&other.timeline) * others as f64 / mine as f64))
 }
 
 #[cfg(test)]

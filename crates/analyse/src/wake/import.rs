@@ -8,7 +8,7 @@ mod jitterdebugger;
 mod rtla;
 
 use super::words::duration;
-use super::{figures, merged};
+use super::{counted, figures, merged};
 use model::wake::diff::{ALL, Comparable, ComparableCase, Origin, Setting};
 use model::wake::{Bin, Wakes};
 use model::{Ns, Seen};
@@ -107,7 +107,8 @@ fn object(value: Option<&Value>, unit_ns: Ns, of: &str) -> Result<Vec<Bin>, Erro
 /// Values from `at` on, in units; none where there are none.
 fn bin(at: u64, width: u64, unit_ns: Ns, count: u64) -> Option<Bin> {
     let ns = |value: u64| value.saturating_mul(unit_ns);
-    (count > 0).then(|| Bin { from_ns: ns(at), to_ns: ns(at.saturating_add(width)).max(ns(at) + 1), count })
+    let (from_ns, to_ns) = (ns(at), ns(at.saturating_add(width)));
+    (count > 0).then(|| Bin { from_ns, to_ns: to_ns.max(from_ns.saturating_add(1)), count })
 }
 
 /// What a tool tells of one thread.
@@ -126,12 +127,12 @@ struct Thread {
 impl Thread {
     /// Its figures. Wake-ups beyond the histogram are in one bin from where it ends to the latest.
     fn wakes(mut self, tool: &str, cap_ns: Ns) -> Wakes {
-        let kept: u64 = self.bins.iter().map(|bin| bin.count).sum();
+        let kept = counted(&self.bins);
         let without = self.bins.is_empty();
         let beyond = self.cycles.saturating_sub(kept);
-        let last_ns = self.bins.last().map_or(0, |bin| bin.to_ns - 1);
+        let last_ns = self.bins.last().map_or(0, |bin| bin.to_ns.saturating_sub(1));
         if beyond > 0 && !without {
-            let to_ns = self.max_ns.unwrap_or(cap_ns).max(cap_ns) + 1;
+            let to_ns = self.max_ns.unwrap_or(cap_ns).max(cap_ns).saturating_add(1);
             self.bins.push(Bin { from_ns: cap_ns, to_ns, count: beyond });
         }
         let sum_ns = self.avg_ns.unwrap_or(0.0) * self.cycles as f64;
@@ -167,13 +168,16 @@ fn untold(wakes: &mut Wakes, tool: &str, cap_ns: Option<Ns>, without: bool) {
         } else if let (Seen::Value(ns), Some(cap_ns)) = (&*percentile, cap_ns)
             && *ns >= cap_ns
         {
-            *percentile =
-                Seen::unseen(format!("it is beyond the histogram, which ends at {}", duration(cap_ns)));
+            *percentile = Seen::unseen(format!(
+                "it is beyond the histogram, which has nothing from {} on",
+                duration(cap_ns)
+            ));
         }
     }
 }
 
-/// All of it together. `cap_ns` is where the histograms end.
+/// All of it together. `cap_ns` is the first value that no histogram has: where they end, or earlier, as most tools leave out
+/// rows of zeros.
 fn comparable(
     origin: Origin,
     settings: (Vec<Setting>, Vec<Setting>),
@@ -185,7 +189,7 @@ fn comparable(
         return Err(Error::Whole("there is no wake-up in it".to_owned()));
     }
     let tool = origin.tool.clone();
-    let cycles: u64 = threads.iter().map(|thread| thread.cycles).sum();
+    let cycles = threads.iter().fold(0_u64, |sum, thread| sum.saturating_add(thread.cycles));
     let woken = || threads.iter().filter(|thread| thread.cycles > 0);
     let every = |of: fn(&Thread) -> Option<f64>| woken().map(of).collect::<Option<Vec<f64>>>();
     let sums = every(|thread| Some(thread.avg_ns? * thread.cycles as f64));

@@ -5,11 +5,13 @@
 //! reasons.
 
 use super::words::{count, duration, percent, processors};
+use model::wake::load::LoadDone;
 use model::wake::verdict::{Answer, Deadline, Extreme, OfProcessor, Verdict};
-use model::wake::{Asked, Bin, Block, Measurements, Mode, Wakes};
+use model::wake::{Asked, Bin, Block, Measurements, Mode, ThreadMeasured, Wakes};
 use model::{Ns, Seen};
 use stats::binomial;
 use stats::extremes;
+use std::mem::discriminant;
 
 /// How much longer the run is whose maximum is estimated. The data say less and less of longer ones.
 const TIMES: f64 = 10.0;
@@ -18,28 +20,33 @@ const TIMES: f64 = 10.0;
 pub(super) fn verdict(measured: &Measurements, all: &Wakes, threads: &[Wakes]) -> Seen<Verdict> {
     let Some(deadline) = measured.asked.deadline else { return Seen::Absent };
     let limit_ns = limit(&deadline);
-    let extreme = extreme(&all.timeline, measured.took_ns, deadline.confidence);
+    let extreme = extreme(all, measured.took_ns, deadline.confidence);
+    let each = || threads.iter().zip(measured.threads.iter().map(|thread| period(measured, thread)));
     let of_processor: Vec<OfProcessor> =
-        threads.iter().map(|wakes| judged(wakes, &deadline, period(measured, wakes))).collect();
+        each().map(|(wakes, period_ns)| judged(wakes, &deadline, period_ns)).collect();
     // Each must hold by itself: a processor that is late must not hide among others that are not. Since all of them must pass,
     // the chance that the whole passes wrongly is no greater than that of one.
     let bound = of_processor.iter().map(|one| one.exceedance_bound).fold(0.0, f64::max);
     let one_in_ns = of_processor.iter().map(|one| one.one_in_ns).min().unwrap_or(0);
     let beyond = of_processor.iter().map(|one| one.beyond).sum();
     let later = extreme.value().is_some_and(|extreme| extreme.max_ns > deadline.deadline_ns);
+    let enough = !of_processor.is_empty() && of_processor.iter().all(|one| one.answer != Answer::Undecided);
+    let spoilt = spoilt(measured);
     let answer = match () {
         () if beyond > 0 => Answer::Fail,
-        () if later || one_in_ns < deadline.one_in_ns => Answer::Undecided,
+        () if later || !enough || spoilt.is_some() => Answer::Undecided,
         () => Answer::Pass,
     };
     let run_more_ns = match answer {
         Answer::Pass | Answer::Fail => Seen::Absent,
-        Answer::Undecided if later && one_in_ns >= deadline.one_in_ns => {
+        Answer::Undecided if spoilt.is_some() => {
+            Seen::unseen("a longer run does not help: its load must work from begin to end")
+        }
+        Answer::Undecided if later && enough => {
             Seen::unseen("a longer run is expected to be later still: what makes the latest late must change")
         }
-        Answer::Undecided => threads
-            .iter()
-            .map(|wakes| more(wakes, &deadline, period(measured, wakes)))
+        Answer::Undecided => each()
+            .map(|(wakes, period_ns)| more(wakes, &deadline, period_ns, measured.took_ns))
             .max()
             .map_or_else(|| Seen::unseen("nothing was measured"), Seen::Value),
     };
@@ -57,6 +64,9 @@ pub(super) fn verdict(measured: &Measurements, all: &Wakes, threads: &[Wakes]) -
         of_processor,
     };
     verdict.why = why(&verdict, all);
+    if let (Answer::Undecided, Some(spoilt)) = (answer, spoilt) {
+        verdict.why = format!("{spoilt}; {}", verdict.why);
+    }
     Seen::Value(verdict)
 }
 
@@ -90,12 +100,38 @@ fn option(ns: Ns, whole: fn(Ns, Ns) -> Ns) -> String {
 
 /// How long no wake-up may be late for a pass, at least.
 pub fn clean_ns(deadline: &Deadline, interval_ns: Ns) -> Ns {
-    clean_cycles(deadline, interval_ns).saturating_mul(interval_ns)
+    clean_cycles(deadline, interval_ns as f64).saturating_mul(interval_ns)
 }
 
-fn clean_cycles(deadline: &Deadline, period_ns: Ns) -> u64 {
-    let bound = period_ns as f64 / deadline.one_in_ns.max(1) as f64;
+fn clean_cycles(deadline: &Deadline, period_ns: f64) -> u64 {
+    let bound = period_ns / deadline.one_in_ns.max(1) as f64;
     binomial::clean_trials(bound, deadline.confidence).ceil() as u64 + 1
+}
+
+/// Why the machine was not under the loads asked for all the while, or what they found wrong with it: nothing is met then, however
+/// clean the wake-ups were.
+fn spoilt(measured: &Measurements) -> Option<String> {
+    let mut left: Vec<&LoadDone> = measured.loads.iter().collect();
+    for asked in &measured.asked.loads {
+        // By their kind: sizes may have been cut to what the machine has room for.
+        let Some(at) = left.iter().position(|done| discriminant(&done.load) == discriminant(asked)) else {
+            return Some(format!("what load {} did is not known", asked.kind()));
+        };
+        left.remove(at);
+    }
+    measured.loads.iter().find_map(|done| {
+        let name = done.load.kind();
+        if done.mismatches_total > 0 {
+            Some(format!("load {name} did not read what it had written: this machine is not sound"))
+        } else if done.ran_ns < measured.took_ns {
+            let (ran, took) = (duration(done.ran_ns), duration(measured.took_ns));
+            Some(format!("load {name} ended after {ran} of {took}"))
+        } else if !done.failures.is_empty() {
+            Some(format!("a worker of load {name} ended early"))
+        } else {
+            None
+        }
+    })
 }
 
 /// The deadline less its margin.
@@ -103,23 +139,25 @@ fn limit(deadline: &Deadline) -> Ns {
     (deadline.deadline_ns as f64 * (1.0 - deadline.margin.clamp(0.0, 1.0))).round() as Ns
 }
 
-/// From one wake-up to the next: what turns a part of all wake-ups into a time.
-fn period(measured: &Measurements, wakes: &Wakes) -> Ns {
+/// From one wake-up to the next in nanoseconds: what turns a part of all wake-ups into a time.
+fn period(measured: &Measurements, thread: &ThreadMeasured) -> f64 {
     match measured.asked.mode {
-        Mode::Timer => measured.asked.interval_ns,
-        Mode::Gap => measured.took_ns / wakes.cycles.max(1),
+        Mode::Timer => measured.asked.interval_ns as f64,
+        Mode::Gap if thread.cycles == 0 => measured.took_ns as f64,
+        // Nothing is between two gaps, so all of them are the time that was measured: pauses are not.
+        Mode::Gap => thread.sum_ns as f64 / thread.cycles as f64,
     }
 }
 
-fn judged(wakes: &Wakes, deadline: &Deadline, period_ns: Ns) -> OfProcessor {
+fn judged(wakes: &Wakes, deadline: &Deadline, period_ns: f64) -> OfProcessor {
     let beyond = beyond(wakes, limit(deadline));
     let exceedance_bound = binomial::upper(beyond, wakes.cycles, deadline.confidence);
-    let one_in_ns = (period_ns as f64 / exceedance_bound) as Ns;
+    let one_in_ns = (period_ns / exceedance_bound) as Ns;
     OfProcessor {
         cpu: wakes.cpu,
         answer: match () {
             () if beyond > 0 => Answer::Fail,
-            () if one_in_ns < deadline.one_in_ns => Answer::Undecided,
+            () if wakes.cycles == 0 || one_in_ns < deadline.one_in_ns => Answer::Undecided,
             () => Answer::Pass,
         },
         cycles: wakes.cycles,
@@ -140,22 +178,37 @@ fn beyond(wakes: &Wakes, limit_ns: Ns) -> u64 {
     wakes.histogram.iter().filter(later).map(|bin| bin.count).sum::<u64>().max(1)
 }
 
-/// How much longer to run until clean cycles are enough.
-fn more(wakes: &Wakes, deadline: &Deadline, period_ns: Ns) -> Ns {
-    clean_cycles(deadline, period_ns).saturating_sub(wakes.cycles).saturating_mul(period_ns)
+/// How much longer to run until clean cycles are enough, at the pace that there was: pauses and missed periods take time too.
+fn more(wakes: &Wakes, deadline: &Deadline, period_ns: f64, took_ns: Ns) -> Ns {
+    let pace_ns = match wakes.cycles {
+        0 => period_ns,
+        cycles => (took_ns as f64 / cycles as f64).max(period_ns),
+    };
+    let missing = clean_cycles(deadline, period_ns).saturating_sub(wakes.cycles);
+    (missing as f64 * pace_ns) as Ns
+}
+
+/// The latest of each stretch with a wake-up in it. The last one is shorter, unless the run was a multiple of them: it goes with
+/// the one before, since what is late at the very end is as late as anything.
+fn maxima(timeline: &[Block], took_ns: Ns) -> Vec<f64> {
+    let length_ns = timeline.windows(2).map(|two| two[1].at_ns.saturating_sub(two[0].at_ns)).min();
+    let woken = || timeline.iter().filter(|block| block.cycles > 0);
+    let mut maxima: Vec<f64> = woken().map(|block| block.max_ns as f64).collect();
+    if let Some(last) = woken().next_back()
+        && took_ns < last.at_ns.saturating_add(length_ns.unwrap_or(0))
+        && let [.., before, last] = maxima[..]
+    {
+        maxima.pop();
+        maxima.pop();
+        maxima.push(before.max(last));
+    }
+    maxima
 }
 
 /// The latest of a run ten times as long, from the latest of each stretch of this one.
-fn extreme(timeline: &[Block], took_ns: Ns, confidence: f64) -> Seen<Extreme> {
-    let mut whole = timeline;
-    // The last is shorter, unless the run was a multiple of them.
-    if let [rest @ .., before, last] = timeline
-        && last.cycles < before.cycles
-    {
-        whole = &timeline[..rest.len() + 1];
-    }
-    let maxima: Vec<f64> = whole.iter().map(|block| block.max_ns as f64).collect();
-    match extremes::largest(&maxima, TIMES, confidence) {
+fn extreme(all: &Wakes, took_ns: Ns, confidence: f64) -> Seen<Extreme> {
+    let maxima = maxima(&all.timeline, took_ns);
+    match extremes::largest(&maxima, all.cycles, TIMES, confidence) {
         Ok(found) => {
             let ns = |value: f64| value.max(0.0).round() as Ns;
             Seen::Value(Extreme {
@@ -201,6 +254,11 @@ fn why(verdict: &Verdict, all: &Wakes) -> String {
         );
     }
     let clean = format!("none of {seen} wake-ups was later than {limit}");
+    let asleep: Vec<u32> =
+        verdict.of_processor.iter().filter(|one| one.cycles == 0).filter_map(|one| one.cpu).collect();
+    if !asleep.is_empty() {
+        return format!("{clean}, but on {} none was seen", processors(&asleep));
+    }
     let sure = percent(deadline.confidence);
     let on = if verdict.of_processor.len() > 1 { " on each processor" } else { "" };
     let rarer = duration(verdict.one_in_ns);

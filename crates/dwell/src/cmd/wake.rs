@@ -193,7 +193,7 @@ pub(super) fn measure(
         Err(why) => Seen::Unseen(why),
     };
     for (load, why) in &stopped.failed {
-        limits.push(format!("what load {} did is not known: {why}", loads::spec::name(load)));
+        limits.push(format!("what load {} did is not known: {why}", load.kind()));
     }
     Ok(Measurements {
         host: observe::this_host(),
@@ -217,6 +217,9 @@ fn spikes(asked: &Asked, how: How) -> Result<Spikes, String> {
     }
     if asked.mode == Mode::Gap {
         return Err("it is told of threads that wait for a timer, and these do not wait".to_owned());
+    }
+    if matches!(asked.policy, Policy::Deadline { .. }) {
+        return Err("threads of SCHED_DEADLINE move between processors, and it is told of one".to_owned());
     }
     Spikes::open(&asked.cpus, asked.spike_ns).map_err(|wall| format!("{}; try: {}", wall.why, wall.remedy))
 }

@@ -119,6 +119,18 @@ impl Workers {
 }
 
 impl Load {
+    /// What it is called, without its sizes; the same in JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Sched { .. } => "sched",
+            Self::Memory { .. } => "memory",
+            Self::Disk { .. } => "disk",
+            Self::Network { .. } => "network",
+            Self::Cpu { .. } => "cpu",
+            Self::Irq { .. } => "irq",
+        }
+    }
+
     /// It as the command line takes it, with all of its sizes. A directory stands last, since any character may be in it.
     pub fn spec(&self) -> String {
         match self {

@@ -32,12 +32,12 @@ fn one_hour() -> Ns {
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// Nothing seen speaks against it, and enough was seen: no wake-up was later than the deadline less its margin, at the
-    /// confidence asked for such ones are rarer than [`Deadline::one_in_ns`] says, and the maximum expected of ten times the run is
-    /// within the deadline (where the data allow to expect one).
+    /// confidence asked for such ones are rarer than [`Deadline::one_in_ns`] says, the maximum expected of ten times the run is
+    /// within the deadline (where the data allow to expect one), and the loads asked for worked all the while without a mistake.
     Pass,
     /// A wake-up was later than the deadline less its margin.
     Fail,
-    /// Nothing was too late, but too little was seen to be so sure, or a longer run is expected to see one.
+    /// Nothing was too late, but too little was seen to be so sure, a longer run is expected to see one, or a load did not hold.
     Undecided,
 }
 

@@ -127,7 +127,8 @@ pub(super) fn counts(bins: &[Bin], edges: &[f64]) -> Vec<f64> {
     for bin in bins {
         let (from, to, count) = (bin.from_ns as f64, bin.to_ns as f64, bin.count as f64);
         let (first, end) = (column(from), column(to - 0.5));
-        if end - first < 2 && (first == end || count < SHARED) {
+        // Before its begin it ends only in a file that was made up.
+        if end <= first || (end - first < 2 && count < SHARED) {
             counts[column((from + to) / 2.0)] += count;
             continue;
         }
@@ -195,6 +196,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_bin_that_ends_before_it_begins_is_in_one_column() {
+        assert_eq!(
+            counts(&[bin(1 << 40, 0, u64::MAX)], &[0.0, 1e6, 1e12, 1e13]),
+            [0.0, u64::MAX as f64, 0.0]
+        );
     }
 
     #[test]

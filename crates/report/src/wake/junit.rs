@@ -3,6 +3,7 @@
 //! There is no standard; what is written is what the schema of the Jenkins xUnit plugin accepts. Undecided is an `error`: neither met nor
 //! missed, and no reason to go on as if it were met.
 
+use crate::clean::invisible;
 use crate::units::{counted, duration};
 use crate::wake::words;
 use model::wake::Wakeups;
@@ -158,6 +159,7 @@ fn of_processor(one: &OfProcessor, verdict: &Verdict) -> Test {
         Answer::Fail => {
             Outcome::Failure(format!("{} of {wake_ups} later than {limit}, the latest by {max}", one.beyond))
         }
+        Answer::Undecided if one.cycles == 0 => Outcome::Error("no wake-up was seen".to_owned()),
         Answer::Undecided => {
             let asked = duration(verdict.deadline.one_in_ns);
             Outcome::Error(format!(
@@ -187,12 +189,7 @@ fn escaped(text: &str) -> String {
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&apos;"),
             '\n' => escaped.push_str("&#10;"),
-            '\u{fffe}' | '\u{ffff}' | '\u{feff}' => escaped.push('\u{fffd}'),
-            // They turn the direction of what follows, or cannot be seen.
-            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                escaped.push('\u{fffd}')
-            }
-            char if char.is_control() => escaped.push('\u{fffd}'),
+            char if invisible(char) => escaped.push('\u{fffd}'),
             char => escaped.push(char),
         }
     }

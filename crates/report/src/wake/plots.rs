@@ -51,7 +51,7 @@ pub(super) struct Series<'a> {
 
 impl Series<'_> {
     fn cycles(&self) -> u64 {
-        self.bins.iter().map(|bin| bin.count).sum()
+        self.bins.iter().fold(0, |sum, bin| bin.count.saturating_add(sum))
     }
 
     fn latest(&self) -> Ns {
@@ -259,7 +259,7 @@ fn percentiles(picture: &mut Picture, series: &[Coloured<'_>], axis: Axis, about
         let mut points: Vec<(i32, i32)> = Vec::new();
         let mut below = 0_u64;
         for bin in one.series.bins {
-            below += bin.count;
+            below = bin.count.saturating_add(below);
             // Of the last, nothing is later: it stands where one of all would be.
             let beyond = (all - below).max(1) as f64 / all as f64;
             let point = (

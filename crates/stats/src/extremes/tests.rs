@@ -4,6 +4,11 @@ use super::*;
 
 const TIMES: f64 = 10.0;
 
+/// Of stretches of 1,000 values.
+fn largest(maxima: &[f64], times: f64, confidence: f64) -> Result<Largest, Refusal> {
+    super::largest(maxima, 1_000 * maxima.len() as u64, times, confidence)
+}
+
 /// The largest of so many exponential values, drawn in one go.
 fn exponential(random: &mut Random, values: f64) -> f64 {
     let rest = -(random.uniform().ln() / values).exp_m1();
@@ -86,12 +91,16 @@ fn what_does_not_allow_an_estimate_is_refused_with_its_reason() {
         .collect();
     assert_eq!(largest(&few, TIMES, 0.95), Err(Refusal::TwoKinds));
     assert_eq!(largest(&[7.0; 100], TIMES, 0.95), Err(Refusal::Coarse));
+    // Maxima of few values: of as many as there are stretches, of just enough.
+    let of = |values| super::largest(&good, values, TIMES, 0.95);
+    assert_eq!(of(80), Err(Refusal::TooSparse(1)));
+    assert!(of(80 * VALUES_MIN).is_ok());
 }
 
 #[test]
 fn more_stretches_than_needed_are_put_together_and_the_answer_is_always_the_same() {
     let mut random = Random::new(9);
-    let maxima: Vec<f64> = (0..3_601).map(|_| exponential(&mut random, 1_000.0)).collect();
+    let mut maxima: Vec<f64> = (0..3_601).map(|_| exponential(&mut random, 1_000.0)).collect();
     let together = put_together(&maxima);
     assert_eq!(together.len(), 240);
     assert_eq!(together[1], maxima[15..30].iter().copied().fold(0.0, f64::max));
@@ -101,4 +110,7 @@ fn more_stretches_than_needed_are_put_together_and_the_answer_is_always_the_same
     assert!(found.lo < 108.8 && found.hi.unwrap() > 108.8 && found.lo < found.median, "{found:?}");
     let surer = largest(&maxima, TIMES, 0.99).unwrap();
     assert!(surer.hi > found.hi && surer.lo < found.lo);
+    // Nothing is left out, least of all the largest: 3,601 are 240 times 15 and one.
+    maxima[3_600] = 1_000.0;
+    assert_eq!(put_together(&maxima)[239], 1_000.0);
 }

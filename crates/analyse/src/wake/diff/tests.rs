@@ -80,6 +80,33 @@ fn alike_runs_are_rarely_said_to_differ_in_the_latest() {
 }
 
 #[test]
+fn stretches_without_a_wake_up_are_none() {
+    let (mut a, b) = (run(1, 10_000, 9_000.0), run(2, 10_000, 9_000.0));
+    let (all, none) = (stretches(&a.all, &b.all).unwrap(), Block { at_ns: 0, cycles: 0, max_ns: 0 });
+    a.all.timeline[3] = Block { at_ns: a.all.timeline[3].at_ns, ..none };
+    assert_eq!(stretches(&a.all, &b.all), Some((all.0 - 1.0, all.1)));
+    assert_eq!(stretches(&b.all, &a.all), Some((all.1, all.0 - 1.0)));
+}
+
+#[test]
+fn crafted_counts_have_no_chance_and_take_no_time() {
+    let mut a = run(1, 1_000, 9_000.0);
+    a.all.timeline = Vec::new();
+    let mut b = a.clone();
+    b.all.cycles = u64::MAX;
+    b.all.max_ns = Seen::Value(u64::MAX);
+    b.all.histogram = vec![Bin { from_ns: 1 << 40, to_ns: 0, count: u64::MAX }; 3];
+    // Many beyond, and some of the other: less likely with each.
+    let found = of(&a, &b);
+    assert_eq!(found.cases[0].maxima.beyond, u64::MAX);
+    assert!(found.cases[0].maxima.chance.value().is_some_and(|chance| *chance < 1e-9));
+    a.all.cycles = 0;
+    let found = of(&a, &b);
+    assert_eq!(found.cases[0].maxima.chance, Seen::unseen("one of the two has no wake-up"));
+    assert_eq!(found.cases[0].maxima.change, Change::Undecided);
+}
+
+#[test]
 fn verdicts_need_intervals_apart_and_more_than_the_margin() {
     for (a_ns, later, lo, hi, expected) in [
         (10_000, 0.0, -900.0, 900.0, Change::Same),

@@ -2,11 +2,12 @@
 
 use super::{Error, Thread, bin, comparable, whole_microseconds};
 use crate::wake::comparable::{interval, setting};
+use crate::wake::{counted, merged};
 use model::Ns;
 use model::wake::diff::{Comparable, Origin};
 
-/// Without `--nsecs`, which the text does not tell.
-const UNIT_NS: Ns = 1_000;
+/// Of figures without `--nsecs`.
+const MICROSECOND_NS: Ns = 1_000;
 
 pub(super) fn import(text: &str) -> Result<Comparable, Error> {
     let mut read = Read::default();
@@ -18,10 +19,15 @@ pub(super) fn import(text: &str) -> Result<Comparable, Error> {
 
 #[derive(Default)]
 struct Read {
+    /// With figures as they are printed, in whatever unit that is.
     threads: Vec<Thread>,
-    /// The first value that a histogram does not have, in microseconds.
+    /// What the unit is, as far as it is told.
+    unit_ns: Option<Ns>,
+    /// The first value that no histogram has, in that unit.
     cap: u64,
     within: bool,
+    /// The histogram had a column of all threads together (`--histofall`).
+    summed: bool,
     overflows: Vec<u64>,
     intervals: Vec<Ns>,
     priorities: Vec<String>,
@@ -38,23 +44,21 @@ impl Read {
         type Set = fn(&mut Thread, u64);
         let summaries: [(&str, Set); 4] = [
             ("# Total:", |thread, value| thread.cycles = value),
-            ("# Min Latencies:", |thread, value| thread.min_ns = Some(value.saturating_mul(UNIT_NS))),
-            ("# Avg Latencies:", |thread, value| {
-                thread.avg_ns = Some((value.saturating_mul(UNIT_NS)) as f64)
-            }),
-            ("# Max Latencies:", |thread, value| thread.max_ns = Some(value.saturating_mul(UNIT_NS))),
+            ("# Min Latencies:", |thread, value| thread.min_ns = Some(value)),
+            ("# Avg Latencies:", |thread, value| thread.avg_ns = Some(value as f64)),
+            ("# Max Latencies:", |thread, value| thread.max_ns = Some(value)),
         ];
         for (name, set) in summaries {
             if let Some(rest) = line.strip_prefix(name) {
                 let values = numbers(rest)?;
-                self.same_threads(values.len())?;
+                self.summarised(values.len())?;
                 self.threads.iter_mut().zip(values).for_each(|(thread, value)| set(thread, value));
                 return Ok(());
             }
         }
         if let Some(rest) = line.strip_prefix("# Histogram Overflows:") {
             self.overflows = numbers(rest)?;
-            return self.same_threads(self.overflows.len());
+            return self.summarised(self.overflows.len());
         }
         if line == "# Histogram" {
             self.within = true;
@@ -70,11 +74,27 @@ impl Read {
             self.same_threads(counts.len())?;
             self.cap = self.cap.max(value.saturating_add(1));
             for (thread, count) in self.threads.iter_mut().zip(counts) {
-                thread.bins.extend(bin(*value, 1, UNIT_NS, *count));
+                thread.bins.extend(bin(*value, 1, 1, *count));
             }
         }
         // Anything else is a remark: what it did to the idle states, warnings, a shell's prompt.
         Ok(())
+    }
+
+    /// A line below the histogram with so many figures. Not all of those lines have one for the column of all together.
+    fn summarised(&mut self, many: usize) -> Result<(), String> {
+        // No value was early enough for the histogram, and rows of zeros are left out.
+        if self.within && self.threads.is_empty() {
+            self.threads = vec![Thread::default(); many];
+        }
+        if let [threads @ .., last] = &self.threads[..]
+            && threads.len() == many
+            && merged(threads.iter().map(|thread| &thread.bins[..])) == last.bins
+        {
+            self.threads.pop();
+            self.summed = true;
+        }
+        self.same_threads(if self.summed && many == self.threads.len() + 1 { many - 1 } else { many })
     }
 
     fn same_threads(&self, many: usize) -> Result<(), String> {
@@ -106,11 +126,13 @@ impl Read {
         }
         self.threads[index] = Thread {
             cycles: figure("C:")?,
-            min_ns: Some(figure("Min:")?.saturating_mul(UNIT_NS)),
-            avg_ns: Some((figure("Avg:")?.saturating_mul(UNIT_NS)) as f64),
-            max_ns: Some(figure("Max:")?.saturating_mul(UNIT_NS)),
+            min_ns: Some(figure("Min:")?),
+            avg_ns: Some(figure("Avg:")? as f64),
+            max_ns: Some(figure("Max:")?),
             ..Thread::default()
         };
+        // One that is narrow tells of all.
+        self.unit_ns = self.unit_ns.max(unit_ns(line));
         let interval_ns = figure("I:")?.saturating_mul(1_000);
         if !self.intervals.contains(&interval_ns) {
             self.intervals.push(interval_ns);
@@ -128,8 +150,23 @@ impl Read {
         }
         for (thread, over) in self.threads.iter_mut().zip(&self.overflows) {
             // The total leaves them out.
-            thread.cycles = thread.bins.iter().map(|bin| bin.count).sum::<u64>() + over;
+            thread.cycles = counted(&thread.bins).saturating_add(*over);
         }
+        let unit_ns = self.unit_ns.unwrap_or(MICROSECOND_NS);
+        for thread in &mut self.threads {
+            let Thread { bins, min_ns, avg_ns, max_ns, .. } = thread;
+            let ends = bins.iter_mut().flat_map(|bin| [&mut bin.from_ns, &mut bin.to_ns]);
+            ends.chain(min_ns).chain(max_ns).for_each(|value| *value = value.saturating_mul(unit_ns));
+            *avg_ns = avg_ns.map(|avg| avg * unit_ns as f64);
+        }
+        let limits = match self.unit_ns {
+            Some(1) => Vec::new(),
+            Some(_) => vec![whole_microseconds()],
+            None => vec![
+                "latencies are taken to be whole microseconds, rounded down: the text does not tell whether they are"
+                    .to_owned(),
+            ],
+        };
         let origin = Origin {
             host: String::new(),
             kernel: String::new(),
@@ -143,13 +180,18 @@ impl Read {
         if let [priority] = &self.priorities[..] {
             of_case.push(setting("priority", priority.as_str()));
         }
-        comparable(
-            origin,
-            (Vec::new(), of_case),
-            self.threads,
-            self.cap.saturating_mul(UNIT_NS),
-            vec![whole_microseconds()],
-        )
+        comparable(origin, (Vec::new(), of_case), self.threads, self.cap.saturating_mul(unit_ns), limits)
+    }
+}
+
+/// What the figures of a thread's line are in, told by nothing but the width of two of them: eight columns with `--nsecs`, five
+/// without. Lines that somebody reformatted do not tell.
+fn unit_ns(line: &str) -> Option<Ns> {
+    let width = |from: &str, to: &str| Some(line.split_once(from)?.1.split_once(to)?.0.len());
+    match (width("Act:", " Avg:")?, width("Avg:", " Max:")?) {
+        (8.., 8..) => Some(1),
+        (5.., 5..) => Some(MICROSECOND_NS),
+        _ => None,
     }
 }
 

@@ -1,10 +1,11 @@
 //! The texts of `rtla timerlat hist`, `rtla osnoise hist` and `rtla timerlat top`.
 //!
 //! Of timerlat's latencies the one of its thread is taken, which is from when the timer was due to when the thread ran: what other tools call
-//! latency. Of osnoise it is the noise in one period of a busy loop.
+//! latency. Of osnoise it is each single noise, that is each gap that a busy loop saw, as the lower end of its bucket.
 
 use super::{Error, Thread, bin, comparable};
 use crate::wake::comparable::setting;
+use crate::wake::counted;
 use model::Ns;
 use model::wake::diff::{Comparable, Origin};
 
@@ -22,12 +23,17 @@ pub(super) fn histogram(text: &str) -> Result<Comparable, Error> {
     let mut columns: Vec<Column> = Vec::new();
     // Each line by its first word: rows of the histogram by their index.
     let mut rows: Vec<(u64, Vec<u64>)> = Vec::new();
-    let mut summaries: Vec<(String, Vec<Option<u64>>)> = Vec::new();
+    let mut summaries: Vec<(String, Vec<Option<f64>>)> = Vec::new();
+    let mut limits = limits(unit_ns);
     for (at, line) in text.lines().enumerate() {
         let wrong = |why: String| Error::Line { line: at + 1, why };
         let mut words = line.split_whitespace();
         let Some(first) = words.next() else { continue };
         if first.starts_with('#') {
+            continue;
+        }
+        if line.contains("events missed") {
+            limits.push(format!("rtla says: {}", line.trim()));
             continue;
         }
         // What follows sums up all processors.
@@ -42,18 +48,22 @@ pub(super) fn histogram(text: &str) -> Result<Comparable, Error> {
         if columns.is_empty() || (name.is_none() && first.parse::<u64>().is_err()) {
             continue;
         }
-        let values = words.map(value).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
-        if values.len() != columns.len() {
+        let words: Vec<&str> = words.collect();
+        if words.len() != columns.len() {
             return Err(wrong(format!(
                 "it has {} figures, and there are {} columns",
-                values.len(),
+                words.len(),
                 columns.len()
             )));
         }
         match (name, first.parse()) {
-            (Some(name), _) => summaries.push((name.to_owned(), values)),
+            (Some(name), _) => {
+                let values = words.into_iter().map(fraction).collect::<Result<_, _>>().map_err(wrong)?;
+                summaries.push((name.to_owned(), values));
+            }
             (None, Ok(index)) => {
-                rows.push((index, values.into_iter().map(Option::unwrap_or_default).collect()))
+                let values = words.into_iter().map(value).map(|seen| Ok(seen?.unwrap_or_default()));
+                rows.push((index, values.collect::<Result<_, _>>().map_err(wrong)?));
             }
             (None, Err(_)) => {}
         }
@@ -65,29 +75,33 @@ pub(super) fn histogram(text: &str) -> Result<Comparable, Error> {
     }
     // Rows of zeros are left out, so the width of a row is what all indices are multiples of: that, or less.
     let width = rows.iter().fold(0, |width, (index, _)| divisor(width, *index)).max(1);
-    let cap = rows.iter().map(|(index, _)| index + width).max().unwrap_or(0);
+    let cap = rows.iter().map(|(index, _)| index.saturating_add(width)).max().unwrap_or(0);
     let summary = |name: &str, at: usize| {
         summaries.iter().find(|(one, _)| one == name).and_then(|(_, values)| values[at])
     };
+    let ns = |name: &str, at: usize| summary(name, at).map(|value| value * unit_ns as f64);
     let mut threads = Vec::new();
     for (at, column) in columns.iter().enumerate().filter(|(_, column)| column.wanted) {
         let bins: Vec<_> =
             rows.iter().filter_map(|(index, values)| bin(*index, width, unit_ns, values[at])).collect();
-        let kept: u64 = bins.iter().map(|bin| bin.count).sum();
         threads.push(Thread {
             cpu: Some(column.cpu),
-            cycles: kept + summary("over", at).unwrap_or(0),
+            cycles: counted(&bins).saturating_add(summary("over", at).unwrap_or(0.0) as u64),
             bins,
-            min_ns: summary("min", at).map(|value| value.saturating_mul(unit_ns)),
-            avg_ns: summary("avg", at).map(|value| value.saturating_mul(unit_ns) as f64),
-            max_ns: summary("max", at).map(|value| value.saturating_mul(unit_ns)),
+            min_ns: ns("min", at).map(|ns| ns as Ns),
+            avg_ns: ns("avg", at),
+            max_ns: ns("max", at).map(|ns| ns as Ns),
         });
     }
     if threads.is_empty() {
         return Err(Error::Whole("it has no column of threads: rtla was told --no-thread".to_owned()));
     }
     let (tool, by) = if noise {
-        ("rtla osnoise", "a busy loop: its noise in each period")
+        limits.push(
+            "each noise counts as the lower end of its bucket: mean and maximum are rounded down to it"
+                .to_owned(),
+        );
+        ("rtla osnoise", "a busy loop: each noise by itself")
     } else {
         ("rtla timerlat", "a timer of the kernel")
     };
@@ -97,7 +111,7 @@ pub(super) fn histogram(text: &str) -> Result<Comparable, Error> {
         (Vec::new(), vec![setting("measured by", by)]),
         threads,
         cap.saturating_mul(unit_ns),
-        limits(unit_ns),
+        limits,
     )
 }
 
@@ -160,6 +174,17 @@ fn value(word: &str) -> Result<Option<u64>, String> {
     match word {
         "-" => Ok(None),
         _ => word.parse().map(Some).map_err(|_| format!("{word:?} is no whole number")),
+    }
+}
+
+/// A figure below a histogram: osnoise has means with two digits behind the point.
+fn fraction(word: &str) -> Result<Option<f64>, String> {
+    match word {
+        "-" => Ok(None),
+        _ => match word.parse::<f64>() {
+            Ok(value) if value.is_finite() && value >= 0.0 => Ok(Some(value)),
+            _ => Err(format!("{word:?} is no figure")),
+        },
     }
 }
 

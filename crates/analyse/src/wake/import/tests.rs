@@ -75,11 +75,80 @@ fn a_histograms_text_has_its_overflows_counted() {
         assert_eq!((last.from_ns, last.to_ns, last.count), (60_000, max_us * 1_000 + 1, over));
         assert_eq!(wakes.cycles, wakes.histogram.iter().map(|bin| bin.count).sum::<u64>());
         assert!(wakes.p50_ns.value().is_some_and(|ns| *ns < 60_000));
-        assert_eq!(wakes.p99_ns, Seen::unseen("it is beyond the histogram, which ends at 60.0 us"));
+        assert_eq!(
+            wakes.p99_ns,
+            Seen::unseen("it is beyond the histogram, which has nothing from 60.0 us on")
+        );
     }
     let one = all(sample!("cyclictest-histfile.txt"));
     assert_eq!((one.cycles, &one.max_ns), (500, &Seen::Value(795_000)));
     assert_eq!(found.cases[0].all.cycles, threads.iter().map(|wakes| wakes.cycles).sum::<u64>());
+}
+
+#[test]
+fn nanoseconds_are_told_by_the_width_of_their_columns_and_by_nothing_else() {
+    let nsecs = of(sample!("cyclictest-nsecs.txt"));
+    assert_eq!(nsecs.cases[0].threads[0].max_ns, Seen::Value(3_990_672));
+    assert_eq!(nsecs.limits, [""; 0]);
+    let quiet = of(sample!("cyclictest-quiet.txt"));
+    assert_eq!(quiet.limits, [whole_microseconds()]);
+    // Nor does a histogram tell, unless threads' lines are above it.
+    let bare = sample!("cyclictest-histogram.txt");
+    assert!(of(bare).limits[0].contains("the text does not tell"), "{:?}", of(bare).limits);
+    let above = of(&format!("{}{bare}", sample!("cyclictest-nsecs.txt")));
+    assert_eq!((above.limits.len(), &above.cases[0].threads[0].max_ns), (0, &Seen::Value(3_085)));
+    assert_eq!(above.cases[0].threads[0].histogram.last().unwrap().from_ns, 60);
+}
+
+#[test]
+fn a_column_of_all_threads_together_is_no_thread() {
+    let found = of(sample!("cyclictest-histofall.txt"));
+    let threads = &found.cases[0].threads;
+    let read: Vec<_> = threads.iter().map(|one| (one.cycles, one.max_ns.value().copied())).collect();
+    assert_eq!(read, [(200, Some(7_328_000)), (200, Some(1_221_000))]);
+    // Later versions have one for a single thread too, and none in the total of it.
+    let one = of("# Histogram\n000005 000200\t000200\n# Total: 000000200\n# Min Latencies: 00005\n\
+        # Avg Latencies: 00005\n# Max Latencies: 00005\n# Histogram Overflows: 00000\n");
+    assert_eq!((one.cases[0].threads.len(), one.cases[0].all.cycles), (1, 200));
+}
+
+#[test]
+fn a_histogram_without_rows_has_all_beyond_it() {
+    let found = of("# Histogram\n# Min Latencies: 00072\n# Avg Latencies: 00144\n# Max Latencies: 08505\n\
+        # Histogram Overflows: 00200\n");
+    let all = &found.cases[0].all;
+    assert_eq!((all.cycles, &all.max_ns), (200, &Seen::Value(8_505_000)));
+    assert!(matches!(all.p50_ns, Seen::Unseen(_)), "{:?}", all.p50_ns);
+}
+
+#[test]
+fn numbers_without_end_are_read_or_refused_and_compared() {
+    let greatest = |text: &str| {
+        let mut made = String::new();
+        for part in text.split_inclusive(|c: char| !c.is_ascii_digit()) {
+            let digits = part.trim_end_matches(|c: char| !c.is_ascii_digit());
+            made += if digits.len() > 2 { "18446744073709551615" } else { digits };
+            made += &part[digits.len()..];
+        }
+        made
+    };
+    let texts = [
+        sample!("cyclictest-histogram.txt"),
+        sample!("cyclictest-quiet.txt"),
+        sample!("cyclictest-plain.json"),
+        sample!("rtla-timerlat-hist.txt"),
+        sample!("rtla-osnoise-hist.txt"),
+        sample!("rtla-timerlat-top.txt"),
+        sample!("jitterdebugger.json"),
+    ];
+    let read: Vec<Comparable> = texts.iter().filter_map(|text| import(&greatest(text)).ok()).collect();
+    assert!(read.len() >= 5, "{} of {} were read", read.len(), texts.len());
+    let quiet = of(sample!("cyclictest-quiet.txt"));
+    for one in &read {
+        for (a, b) in [(one, one), (one, &quiet), (&quiet, one)] {
+            assert_eq!(diff(a, b).cases.len(), 1);
+        }
+    }
 }
 
 #[test]
@@ -120,7 +189,12 @@ fn of_timerlat_the_threads_are_read_and_the_sums_are_not() {
     assert_eq!(bins[3], (45_000, 2_411_001, 5));
     let noise = of(sample!("rtla-osnoise-hist.txt"));
     assert_eq!(noise.origin.tool, "rtla osnoise");
-    assert_eq!(noise.cases[0].threads[0].max_ns, Seen::Value(90_000));
+    let threads = &noise.cases[0].threads;
+    assert_eq!((&threads[0].max_ns, &threads[0].avg_ns), (&Seen::Value(90_000), &Seen::Value(2_550)));
+    assert_eq!((threads[0].cycles, threads[1].cycles), (60, 60));
+    for said in ["rounded down", "12 (0.01%) events missed"] {
+        assert!(noise.limits.iter().any(|limit| limit.contains(said)), "{:?}", noise.limits);
+    }
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use crate::wake::tests::{measured, thread};
 use crate::wake::{too_short, wakeups};
+use model::wake::load::{Load, LoadDone};
 use model::wake::verdict::{Answer, Deadline, Verdict};
-use model::wake::{Measurements, Mode};
+use model::wake::{Block, Measurements, Mode};
 use model::{Ns, Seen};
 
 const SECOND: Ns = 1_000_000_000;
@@ -171,13 +172,88 @@ fn an_expected_maximum_beyond_the_deadline_is_no_pass() {
     }
 }
 
+/// A minute of quiet under two loads, which did this.
+fn loaded(done: &[(Load, Ns, u64)]) -> Verdict {
+    let mut of = measured(vec![thread(1, &quiet(1, 60_000))]);
+    of.asked.loads = vec![Load::Cpu { threads: 2 }, Load::Memory { threads: 1, bytes: 1 << 20 }];
+    let one = |(load, ran_ns, mismatches_total): &(Load, Ns, u64)| LoadDone {
+        load: load.clone(),
+        ran_ns: *ran_ns,
+        done: 1,
+        unit: String::new(),
+        cpu_ns: 1,
+        mismatches: Vec::new(),
+        mismatches_total: *mismatches_total,
+        // As if one worker of many had failed at the very end.
+        failures: if *ran_ns == 62 * SECOND { vec!["no room".into()] } else { Vec::new() },
+        limits: Vec::new(),
+    };
+    of.loads = done.iter().map(one).collect();
+    judged(of, deadline(125, 20 * SECOND))
+}
+
 #[test]
-fn a_short_last_stretch_is_no_stretch() {
-    // 40 whole ones and a short one, which would be too few without the last.
+fn a_load_that_did_not_hold_is_no_pass_and_is_named() {
+    let cpu = || Load::Cpu { threads: 2 };
+    // Less than was asked for, as there was room.
+    let memory = || Load::Memory { threads: 1, bytes: 4096 };
+    let held = loaded(&[(cpu(), 61 * SECOND, 0), (memory(), 60 * SECOND, 0)]);
+    assert_eq!((held.answer, &held.run_more_ns), (Answer::Pass, &Seen::Absent));
+    for (done, why) in [
+        (vec![(memory(), 61 * SECOND, 0)], "what load cpu did is not known; none of 60,000 "),
+        (
+            vec![(cpu(), 61 * SECOND, 0), (memory(), 3 * SECOND, 0)],
+            "load memory ended after 3.00 s of 60.0 s; none of 60,000 ",
+        ),
+        (
+            vec![(cpu(), 61 * SECOND, 0), (memory(), 61 * SECOND, 2)],
+            "load memory did not read what it had written: this machine is not sound; none of 60,000 ",
+        ),
+        (
+            vec![(cpu(), 61 * SECOND, 0), (memory(), 62 * SECOND, 0)],
+            "a worker of load memory ended early; none of 60,000 ",
+        ),
+    ] {
+        let verdict = loaded(&done);
+        assert_eq!(verdict.answer, Answer::Undecided, "{why}");
+        assert!(verdict.why.starts_with(why), "{}", verdict.why);
+        assert!(matches!(&verdict.run_more_ns, Seen::Unseen(why) if why.contains("its load")));
+    }
+}
+
+#[test]
+fn a_short_last_stretch_is_no_stretch_but_what_is_late_in_it_counts() {
+    // 39 whole ones and half of one.
     let verdict = judged(measured(vec![thread(1, &quiet(6, 39_500))]), deadline(125, 1));
     assert_eq!(verdict.extreme, Seen::unseen("39 stretches of time are too few: it takes 40"));
     let verdict = judged(measured(vec![thread(1, &quiet(6, 40_000))]), deadline(125, 1));
     assert!(verdict.extreme.value().is_some(), "{:?}", verdict.extreme);
+    let block = |at: u64, cycles, max_ns| Block { at_ns: at * SECOND, cycles, max_ns };
+    let timeline = [block(0, 9, 5), block(1, 9, 4), block(2, 1, 90)];
+    assert_eq!(super::maxima(&timeline, 2_500_000_000), [5.0, 90.0]);
+    // The stall itself makes the last one poor in wake-ups: it is whole all the same.
+    assert_eq!(super::maxima(&timeline, 3 * SECOND), [5.0, 4.0, 90.0]);
+}
+
+#[test]
+fn a_stretch_without_a_wake_up_has_no_latest() {
+    let block = |at: u64, cycles, max_ns| Block { at_ns: at * SECOND, cycles, max_ns };
+    let timeline = [block(0, 9, 5), block(1, 0, 0), block(2, 9, 7)];
+    assert_eq!(super::maxima(&timeline, 3 * SECOND), [5.0, 7.0]);
+    assert_eq!(super::maxima(&[], SECOND), [0.0; 0]);
+}
+
+#[test]
+fn stretches_of_a_few_wake_ups_give_no_estimate() {
+    let mut of = measured(vec![thread(1, &quiet(6, 60))]);
+    of.threads[0].blocks =
+        (0..60).map(|at| Block { at_ns: at * SECOND, cycles: 1, max_ns: 5_000 + at * 37 % 60 }).collect();
+    of.took_ns = 60 * SECOND;
+    let verdict = judged(of, deadline(125, 1));
+    assert_eq!(
+        verdict.extreme,
+        Seen::unseen("the maximum of a stretch is one of 1 values or so: it takes 30")
+    );
 }
 
 #[test]
@@ -189,6 +265,23 @@ fn nothing_measured_is_undecided() {
 }
 
 #[test]
+fn a_processor_that_never_woke_up_never_passes() {
+    // The bound is 1: one in an interval is not more often than asked.
+    let goal = deadline(125, 1_000_000);
+    for threads in [vec![thread(1, &[])], vec![thread(1, &quiet(1, 60_000)), thread(2, &[])]] {
+        let verdict = judged(measured(threads), goal);
+        assert_eq!(verdict.answer, Answer::Undecided);
+        assert_eq!(verdict.of_processor.last().unwrap().answer, Answer::Undecided);
+    }
+    let mut asleep = measured(vec![thread(1, &[])]);
+    asleep.took_ns = 10 * SECOND;
+    // Some milliseconds, as if it had woken up: how long it slept is no pace.
+    assert!(judged(asleep, goal).run_more_ns.value().is_some_and(|ns| *ns < 60_000_000));
+    let verdict = judged(measured(vec![thread(1, &[5_000; 10]), thread(2, &[])]), goal);
+    assert!(verdict.why.ends_with("but on processor 2 none was seen"), "{}", verdict.why);
+}
+
+#[test]
 fn busy_loops_are_judged_by_time() {
     let mut gap = measured(vec![thread(1, &[100; 100_000])]);
     gap.asked.mode = Mode::Gap;
@@ -197,4 +290,21 @@ fn busy_loops_are_judged_by_time() {
     let verdict = judged(gap, deadline(125, 3_000_000));
     assert_eq!(verdict.answer, Answer::Pass);
     assert!(verdict.one_in_ns.abs_diff(3_338_000) < 1_000, "{}", verdict.one_in_ns);
+}
+
+#[test]
+fn pauses_of_busy_loops_are_not_measured_and_take_time_all_the_same() {
+    // Gaps of 100 and 101 ns: 10.05 ms, in which it paused as long again.
+    let mut late = vec![100; 50_000];
+    late.resize(100_000, 101);
+    let mut gap = measured(vec![thread(1, &late)]);
+    gap.asked.mode = Mode::Gap;
+    gap.took_ns = 20_100_000;
+    // 100.5 ns by 3 in 100,000.
+    let verdict = judged(gap.clone(), deadline(125, 3_000_000));
+    assert!(verdict.one_in_ns.abs_diff(3_354_800) < 1_000, "{}", verdict.one_in_ns);
+    let verdict = judged(gap, deadline(125, 6_709_600));
+    // As much again, pauses included.
+    let more = *verdict.run_more_ns.value().unwrap();
+    assert!(more.abs_diff(20_100_000) < 10_000, "{more}");
 }

@@ -349,7 +349,7 @@ fn rehearse(cases: &[Case], stop: &Stop<'_>) -> anyhow::Result<()> {
         }
         let stopped = running?.stop();
         if let Some((load, why)) = stopped.failed.first() {
-            bail!("case {:?}: load {}: {why}", case.name, loads::spec::name(load));
+            bail!("case {:?}: load {}: {why}", case.name, load.kind());
         }
     }
     Ok(())
