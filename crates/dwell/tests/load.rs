@@ -294,13 +294,24 @@ fn memory_stays_within_what_the_control_group_leaves() {
         (v1, "memory.limit_in_bytes")
     };
     fs::write(group.join(limit), LIMIT_BYTES.to_string()).unwrap();
-    let script = format!(
-        "echo $$ > {}/cgroup.procs && exec {} load memory:threads=1,size=1GiB --for 200ms --json -",
-        group.display(),
-        support::dwell()
-    );
-    let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+    let limited = |spec: &str| {
+        let (group, dwell) = (group.display(), support::dwell());
+        let script =
+            format!("echo $$ > {group}/cgroup.procs && exec {dwell} load {spec} --for 200ms --json -");
+        Command::new("sh").args(["-c", &script]).output().unwrap()
+    };
+    let output = limited("memory:threads=1,size=1GiB");
+    let others = ["sched:groups=1,pairs=64,message=1MiB", "network:threads=64,message=1MiB"];
+    let refused: Vec<_> = others.into_iter().map(limited).collect();
     fs::remove_dir(&group).unwrap();
+    for refused in refused {
+        let error = text(&refused.stderr);
+        assert!(
+            refused.status.code() == Some(125) && error.contains("may be taken of what is free"),
+            "{error}"
+        );
+        assert!(error.contains("or smaller messages"), "{error}");
+    }
     let said = json(&output);
     let result = &said["result"];
     let bytes = result["load"]["bytes"].as_u64().unwrap();
