@@ -172,49 +172,51 @@ fn an_expected_maximum_beyond_the_deadline_is_no_pass() {
     }
 }
 
-/// A minute of quiet under two loads, which did this.
-fn loaded(done: &[(Load, Ns, u64)]) -> Verdict {
-    let mut of = measured(vec![thread(1, &quiet(1, 60_000))]);
-    of.asked.loads = vec![Load::Cpu { threads: 2 }, Load::Memory { threads: 1, bytes: 1 << 20 }];
-    let one = |(load, ran_ns, mismatches_total): &(Load, Ns, u64)| LoadDone {
-        load: load.clone(),
-        ran_ns: *ran_ns,
+fn done(load: Load, ran_ns: Ns, mismatches_total: u64) -> LoadDone {
+    LoadDone {
+        load,
+        ran_ns,
         done: 1,
         unit: String::new(),
         cpu_ns: 1,
         mismatches: Vec::new(),
-        mismatches_total: *mismatches_total,
-        // As if one worker of many had failed at the very end.
-        failures: if *ran_ns == 62 * SECOND { vec!["no room".into()] } else { Vec::new() },
+        mismatches_total,
+        failures: Vec::new(),
         limits: Vec::new(),
-    };
-    of.loads = done.iter().map(one).collect();
+    }
+}
+
+/// A minute of quiet under two loads, which did this.
+fn loaded(done: Vec<LoadDone>) -> Verdict {
+    let mut of = measured(vec![thread(1, &quiet(1, 60_000))]);
+    of.asked.loads = vec![Load::Cpu { threads: 2 }, Load::Memory { threads: 1, bytes: 1 << 20 }];
+    of.loads = done;
     judged(of, deadline(125, 20 * SECOND))
 }
 
 #[test]
 fn a_load_that_did_not_hold_is_no_pass_and_is_named() {
-    let cpu = || Load::Cpu { threads: 2 };
+    let cpu = |ran_ns| done(Load::Cpu { threads: 2 }, ran_ns, 0);
     // Less than was asked for, as there was room.
-    let memory = || Load::Memory { threads: 1, bytes: 4096 };
-    let held = loaded(&[(cpu(), 61 * SECOND, 0), (memory(), 60 * SECOND, 0)]);
+    let memory = |ran_ns, wrong| done(Load::Memory { threads: 1, bytes: 4096 }, ran_ns, wrong);
+    let held = loaded(vec![cpu(61 * SECOND), memory(60 * SECOND, 0)]);
     assert_eq!((held.answer, &held.run_more_ns), (Answer::Pass, &Seen::Absent));
-    for (done, why) in [
-        (vec![(memory(), 61 * SECOND, 0)], "what load cpu did is not known; none of 60,000 "),
+    for (did, why) in [
+        (vec![memory(61 * SECOND, 0)], "what load cpu did is not known; none of 60,000 "),
         (
-            vec![(cpu(), 61 * SECOND, 0), (memory(), 3 * SECOND, 0)],
+            vec![cpu(61 * SECOND), memory(3 * SECOND, 0)],
             "load memory ended after 3.00 s of 60.0 s; none of 60,000 ",
         ),
         (
-            vec![(cpu(), 61 * SECOND, 0), (memory(), 61 * SECOND, 2)],
+            vec![cpu(61 * SECOND), memory(61 * SECOND, 2)],
             "load memory did not read what it had written: this machine is not sound; none of 60,000 ",
         ),
         (
-            vec![(cpu(), 61 * SECOND, 0), (memory(), 62 * SECOND, 0)],
+            vec![cpu(61 * SECOND), LoadDone { failures: vec!["no room".into()], ..memory(61 * SECOND, 0) }],
             "a worker of load memory ended early; none of 60,000 ",
         ),
     ] {
-        let verdict = loaded(&done);
+        let verdict = loaded(did);
         assert_eq!(verdict.answer, Answer::Undecided, "{why}");
         assert!(verdict.why.starts_with(why), "{}", verdict.why);
         assert!(matches!(&verdict.run_more_ns, Seen::Unseen(why) if why.contains("its load")));
