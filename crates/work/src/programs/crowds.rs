@@ -6,6 +6,7 @@ use crate::{Failure, Program, Truth, number, process, truth};
 use std::process::Command;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::time::Duration;
 
 pub(super) static PROGRAMS: &[Program] = &[
     Program {
@@ -90,6 +91,7 @@ const CROWD: usize = 4;
 fn crowd(args: &[String]) -> Result<Option<Truth>, Failure> {
     let ns = number(args, 0, 50)? * MS;
     let board = Board::new()?;
+    let all_spun = &Barrier::new(CROWD);
     process::pin(process::cpu())?;
     let ((), all) = clock::time(|| {
         std::thread::scope(|threads| {
@@ -97,6 +99,9 @@ fn crowd(args: &[String]) -> Result<Option<Truth>, Failure> {
                 threads.spawn(move || {
                     board.add_spent(4 * index, clock::spin(ns));
                     board.set(4 * index + 3, process::tid());
+                    // One by one from here: whoever reads beside others stands in the queue again before it has ended.
+                    all_spun.wait();
+                    std::thread::sleep(Duration::from_millis(3 * index as u64));
                     board.set(4 * index + 2, truth::runqueue_ns());
                 });
             }
