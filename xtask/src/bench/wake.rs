@@ -3,13 +3,17 @@
 //!
 //! A round is cyclictest, dwell and cyclictest once more, in an order that turns; each difference is of one round, so that what
 //! drifts on the machine drifts for both. How far cyclictest is from itself says how much of a difference is noise.
+//!
+//! What is rare comes to each of them at other times, so a difference of theirs at p99.99 is first of all one of luck. So a round
+//! ends with all three at once, on the same processor: what delays it for longer than their own wake-ups take (some ten microseconds)
+//! delays all three, and what they say of it can be compared.
 //! Percentiles are read from the two histograms in the same way, between the ends of a bin in proportion. What a wake-up
 //! costs is asked of the kernel for both: run time of the measuring thread (`schedstat`) in the middle of the run.
 
 use super::table::{layout, skipped_at_each_end};
 use super::{install, load, machine};
 use crate::shell::{find, program as shell_program};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -46,12 +50,19 @@ struct Run {
     cpu_per_cycle_ns: f64,
 }
 
-/// The runs of one round.
+/// Three runs that are compared.
 #[derive(Debug)]
-struct Round {
+struct Three {
     cyclictest: Run,
     dwell: Run,
     again: Run,
+}
+
+/// The runs of one round.
+#[derive(Debug)]
+struct Round {
+    by_turns: Three,
+    at_once: Three,
 }
 
 struct Options {
@@ -82,7 +93,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         let mut rounds = Vec::new();
         for round in 0..options.rounds {
             eprint!("\r\x1b[K{name}: round {} of {}", round + 1, options.rounds);
-            let length = Duration::from_secs(options.seconds * 3 + 10);
+            let length = Duration::from_secs(options.seconds * 4 + 15);
             let _busy = spec.map(|spec| Busy::start(&dwell, spec, length)).transpose()?;
             match one_round(&dwell, &options, round) {
                 Ok(one) => rounds.push(one),
@@ -172,13 +183,21 @@ impl Drop for Busy {
 
 fn one_round(dwell: &Path, options: &Options, round: usize) -> Result<Round> {
     let ask = |tool: usize| if tool == 1 { of_dwell(dwell, options) } else { of_cyclictest(options) };
-    let mut runs: [Option<Run>; 3] = [None, None, None];
-    for turn in 0..3 {
-        let tool = (turn + round) % 3;
-        runs[tool] = Some(ask(tool)?);
-    }
-    let [Some(cyclictest), Some(dwell), Some(again)] = runs else { bail!("a run is missing") };
-    Ok(Round { cyclictest, dwell, again })
+    let order = [0, 1, 2].map(|turn| (turn + round) % 3);
+    let by_turns = three(order.map(|tool| (tool, ask(tool))))?;
+    let at_once = std::thread::scope(|runs| {
+        let begun = order.map(|tool| (tool, runs.spawn(move || ask(tool))));
+        begun.map(|(tool, run)| (tool, run.join().unwrap_or_else(|_| Err(anyhow!("a run was given up")))))
+    });
+    Ok(Round { by_turns, at_once: three(at_once)? })
+}
+
+/// In whichever order they come.
+fn three(runs: [(usize, Result<Run>); 3]) -> Result<Three> {
+    let mut sorted = runs;
+    sorted.sort_by_key(|(tool, _)| *tool);
+    let [cyclictest, dwell, again] = sorted.map(|(_, run)| run);
+    Ok(Three { cyclictest: cyclictest?, dwell: dwell?, again: again? })
 }
 
 fn of_cyclictest(options: &Options) -> Result<Run> {
@@ -293,26 +312,41 @@ fn together<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<Bin> {
 }
 
 fn of_case(name: &str, rounds: &[Round]) -> Vec<Vec<String>> {
-    let pooled = [
-        together(rounds.iter().map(|round| &round.cyclictest)),
-        together(rounds.iter().map(|round| &round.dwell)),
-    ];
-    let mut rows = Vec::new();
-    for (figure, share) in [("p50", 0.5), ("p99", 0.99), ("p99.99", 0.9999)] {
-        let of = |run: &Run| percentile(&run.bins, share).unwrap_or(f64::NAN);
-        let [cyclictest, dwell] = [0, 1].map(|tool| percentile(&pooled[tool], share).unwrap_or(f64::NAN));
-        let judged = figure != "p99";
-        rows.push(row(name, figure, [cyclictest, dwell], rounds, of, judged.then_some(Goal::Same)));
-    }
-    let longest = |of: fn(&Round) -> &Run| rounds.iter().map(|round| of(round).max_ns).fold(0.0, f64::max);
-    let maxima = [longest(|round| &round.cyclictest), longest(|round| &round.dwell)];
-    rows.push(row(name, "max", maxima, rounds, |run| run.max_ns, None));
-    let mean = |of: fn(&Round) -> &Run| {
-        rounds.iter().map(|round| of(round).cpu_per_cycle_ns).sum::<f64>() / rounds.len() as f64
+    let by_turns: Vec<&Three> = rounds.iter().map(|round| &round.by_turns).collect();
+    let at_once: Vec<&Three> = rounds.iter().map(|round| &round.at_once).collect();
+    let costs = |of: fn(&Three) -> &Run| {
+        by_turns.iter().map(|three| of(three).cpu_per_cycle_ns).sum::<f64>() / by_turns.len() as f64
     };
-    let costs = [mean(|round| &round.cyclictest), mean(|round| &round.dwell)];
-    rows.push(row(name, "CPU a cycle", costs, rounds, |run| run.cpu_per_cycle_ns, Some(Goal::NotMore)));
-    rows
+    let costs = [costs(|three| &three.cyclictest), costs(|three| &three.dwell)];
+    vec![
+        percentiles(name, "p50", 0.5, &by_turns, Some(Goal::Same)),
+        percentiles(name, "p99", 0.99, &by_turns, None),
+        percentiles(name, "p99.99", 0.9999, &by_turns, Some(Goal::Same)),
+        percentiles(name, "p99.99, at once", 0.9999, &at_once, Some(Goal::Same)),
+        maxima(name, "max", &by_turns),
+        maxima(name, "max, at once", &at_once),
+        row(name, "CPU a cycle", costs, &by_turns, |run| run.cpu_per_cycle_ns, Some(Goal::NotMore)),
+    ]
+}
+
+fn percentiles(name: &str, figure: &str, share: f64, runs: &[&Three], goal: Option<Goal>) -> Vec<String> {
+    let of = |run: &Run| percentile(&run.bins, share).unwrap_or(f64::NAN);
+    let pooled = |of: fn(&Three) -> &Run| {
+        percentile(&together(runs.iter().map(|three| of(three))), share).unwrap_or(f64::NAN)
+    };
+    row(name, figure, [pooled(|three| &three.cyclictest), pooled(|three| &three.dwell)], runs, of, goal)
+}
+
+fn maxima(name: &str, figure: &str, runs: &[&Three]) -> Vec<String> {
+    let longest = |of: fn(&Three) -> &Run| runs.iter().map(|three| of(three).max_ns).fold(0.0, f64::max);
+    row(
+        name,
+        figure,
+        [longest(|three| &three.cyclictest), longest(|three| &three.dwell)],
+        runs,
+        |run| run.max_ns,
+        None,
+    )
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -325,17 +359,17 @@ fn row(
     name: &str,
     figure: &str,
     [cyclictest, dwell]: [f64; 2],
-    rounds: &[Round],
+    runs: &[&Three],
     of: impl Fn(&Run) -> f64,
     goal: Option<Goal>,
 ) -> Vec<String> {
-    let apart = |a: fn(&Round) -> &Run, b: fn(&Round) -> &Run| {
-        let mut apart: Vec<f64> = rounds.iter().map(|round| of(b(round)) - of(a(round))).collect();
+    let apart = |a: fn(&Three) -> &Run, b: fn(&Three) -> &Run| {
+        let mut apart: Vec<f64> = runs.iter().map(|three| of(b(three)) - of(a(three))).collect();
         apart.sort_by(f64::total_cmp);
         apart
     };
-    let differences = apart(|round| &round.cyclictest, |round| &round.dwell);
-    let noise = apart(|round| &round.cyclictest, |round| &round.again);
+    let differences = apart(|three| &three.cyclictest, |three| &three.dwell);
+    let noise = apart(|three| &three.cyclictest, |three| &three.again);
     let (said, verdict) = match goal {
         None => ("", ""),
         Some(goal) => (
