@@ -113,6 +113,20 @@ pub(crate) fn apart<'a>(places: impl IntoIterator<Item = &'a Place>) -> anyhow::
     bail!("two outputs cannot go to the same place\ntry: a file for each")
 }
 
+/// That none of these is a file that is read.
+pub(crate) fn spares<'a>(places: impl IntoIterator<Item = &'a Place>, read: &[&Path]) -> anyhow::Result<()> {
+    let written: HashSet<_> = places.into_iter().filter_map(which).collect();
+    let spoilt = read
+        .iter()
+        .find(|path| which(&Place::File(path.to_path_buf())).is_some_and(|one| written.contains(&one)));
+    match spoilt {
+        Some(path) => {
+            bail!("{path:?} is read, and would be written over\ntry: another file for what is written")
+        }
+        None => Ok(()),
+    }
+}
+
 /// What tells one place from another.
 #[derive(PartialEq, Eq, Hash)]
 enum Which {

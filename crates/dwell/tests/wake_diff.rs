@@ -125,6 +125,27 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
 }
 
 #[test]
+fn what_is_compared_is_not_written_over() {
+    let a = fresh("read.txt");
+    std::fs::copy(sample("cyclictest.json"), &a).unwrap();
+    let before = std::fs::read(&a).unwrap();
+    let linked = fresh("linked.svg");
+    std::fs::hard_link(&a, &linked).unwrap();
+    for (form, to) in [("--json", &a), ("--svg", &linked)] {
+        let output =
+            dwell(&["diff", &sample("cyclictest.json"), a.to_str().unwrap(), form, to.to_str().unwrap()]);
+        let error = text(&output.stderr);
+        assert!(
+            output.status.code() == Some(125) && error.contains("is read, and would be written over"),
+            "{error}"
+        );
+        assert!(output.stdout.is_empty());
+    }
+    assert_eq!(std::fs::read(&a).unwrap(), before);
+    [a, linked].iter().for_each(|path| std::fs::remove_file(path).unwrap());
+}
+
+#[test]
 fn a_verdict_is_told_by_status_and_junit() {
     let path = fresh("verdict.xml");
     let wake = |deadline: &str, one_in: &str| {

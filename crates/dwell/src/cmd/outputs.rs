@@ -45,6 +45,15 @@ pub(super) struct Outputs(Vec<(Form, Option<Target>)>);
 impl Outputs {
     /// Opens all; `kept` is a file that is written meanwhile, and removed at the end.
     pub(super) fn open(places: &Places, kept: Option<&Path>) -> anyhow::Result<Self> {
+        Self::open_beside(places, kept, &[])
+    }
+
+    /// The same where results are read.
+    pub(super) fn of_results(places: &Places, read: &[&Path]) -> anyhow::Result<Self> {
+        Self::open_beside(places, None, read)
+    }
+
+    fn open_beside(places: &Places, kept: Option<&Path>, read: &[&Path]) -> anyhow::Result<Self> {
         let asked = [
             (Form::Json, &places.json),
             (Form::Svg, &places.svg),
@@ -55,6 +64,7 @@ impl Outputs {
             asked.into_iter().filter_map(|(form, place)| Some((form, place.clone()?.into()))).collect();
         let kept = kept.map(|path| Place::File(path.to_owned()));
         output::apart(asked.iter().map(|(_, place)| place).chain(&kept))?;
+        output::spares(asked.iter().map(|(_, place)| place), read)?;
         let open = |place: &Place| place.path().map(Target::open).transpose();
         let opened: anyhow::Result<_> = asked.iter().map(|(form, place)| Ok((*form, open(place)?))).collect();
         Ok(Self(opened?))
