@@ -65,13 +65,22 @@ fn virtualisation(roots: Roots<'_>) -> Seen<String> {
     if let Ok(kind) = fs::read_to_string(roots.sys.join("hypervisor/type")) {
         return Seen::Value(kind.trim().to_owned());
     }
+    match under_hypervisor(roots) {
+        Seen::Value(()) => Seen::Value("a virtual machine".into()),
+        Seen::Absent => Seen::Absent,
+        Seen::Unseen(why) => Seen::Unseen(why),
+    }
+}
+
+/// Whether somebody else sets this machine's timers.
+pub(crate) fn under_hypervisor(roots: Roots<'_>) -> Seen<()> {
     match fs::read_to_string(roots.proc.join("cpuinfo")) {
         Ok(text)
             if text.lines().any(|line| {
                 line.starts_with("flags") && line.split_whitespace().any(|flag| flag == "hypervisor")
             }) =>
         {
-            Seen::Value("a virtual machine".into())
+            Seen::Value(())
         }
         Ok(text) if text.contains("flags") => Seen::Absent,
         Ok(_) => Seen::unseen("this architecture's cpuinfo does not tell"),
