@@ -142,7 +142,7 @@ fn the_first_sentence_answers_and_the_second_names_who_was_to_blame() {
     says(&wakeups, "on 4 processors, 1 period missed; the deadline");
     says(&wakeups, "what made wake-ups late was not seen: no BPF");
     says(&vm(), "the deadline of 125 us less 20 % was not met");
-    says(&odd(), "was met so far, which is too little to tell");
+    says(&odd(), "was met so far, which does not decide it");
     says(&gap(), "ran without a gap longer than 31.0 us in 299,970,910 readings on 1 processor");
     says(&wakes::empty(), "no wake-up was measured");
 }

@@ -64,7 +64,7 @@ fn met(line: Line, verdict: &Verdict) -> Line {
         Answer::Pass => line.add(Ink::Bold, " was met"),
         Answer::Fail => line.add(Ink::Warn, " was not met"),
         Answer::Undecided => {
-            line.add(Ink::Plain, " was met so far, which is ").add(Ink::Warn, "too little to tell")
+            line.add(Ink::Plain, " was met so far, which ").add(Ink::Warn, "does not decide it")
         }
     }
 }
