@@ -52,7 +52,7 @@ impl Outputs {
             (Form::Speedscope, &args.code.speedscope),
         ];
         let places = others.iter().map(|(_, place)| *place).chain([&args.output, &recording]);
-        output::apart(places.flatten())?;
+        output::apart(places.flatten(), None)?;
         let open = |place: &Place| place.path().map(Target::open).transpose();
         let others = others.into_iter().filter_map(|(form, place)| Some((form, place.as_ref()?)));
         Ok(Self {

@@ -104,27 +104,21 @@ pub(crate) fn clean_lines(text: &str) -> String {
     text.lines().map(|line| report::clean(line, false)).collect::<Vec<_>>().join("\n")
 }
 
-/// That no two of these are the same file, by whatever names.
-pub(crate) fn apart<'a>(places: impl IntoIterator<Item = &'a Place>) -> anyhow::Result<()> {
-    let mut seen = HashSet::new();
-    if places.into_iter().filter_map(which).all(|one| seen.insert(one)) {
-        return Ok(());
+/// That no two of these are the same file, by whatever names, and none is one that is read.
+pub(crate) fn apart<'a>(
+    places: impl IntoIterator<Item = &'a Place>,
+    read: impl IntoIterator<Item = &'a Path>,
+) -> anyhow::Result<()> {
+    let mut written = HashSet::new();
+    if !places.into_iter().filter_map(which).all(|one| written.insert(one)) {
+        bail!("two outputs cannot go to the same place\ntry: a file for each");
     }
-    bail!("two outputs cannot go to the same place\ntry: a file for each")
-}
-
-/// That none of these is a file that is read.
-pub(crate) fn spares<'a>(places: impl IntoIterator<Item = &'a Place>, read: &[&Path]) -> anyhow::Result<()> {
-    let written: HashSet<_> = places.into_iter().filter_map(which).collect();
-    let spoilt = read
-        .iter()
-        .find(|path| which(&Place::File(path.to_path_buf())).is_some_and(|one| written.contains(&one)));
-    match spoilt {
-        Some(path) => {
-            bail!("{path:?} is read, and would be written over\ntry: another file for what is written")
+    for path in read {
+        if which(&Place::File(path.to_owned())).is_some_and(|one| written.contains(&one)) {
+            bail!("{path:?} is read, and would be written over\ntry: another file for what is written");
         }
-        None => Ok(()),
     }
+    Ok(())
 }
 
 /// What tells one place from another.
@@ -214,7 +208,7 @@ mod tests {
     fn a_file_is_the_same_by_all_its_names() {
         let top = tempfile::tempdir().unwrap();
         let place = |name: &str| Place::File(top.path().join(name));
-        let same = |a: &str, b: &str| apart(&[place(a), place(b)]).is_err();
+        let same = |a: &str, b: &str| apart(&[place(a), place(b)], None).is_err();
         fs::write(top.path().join("old"), "").unwrap();
         fs::create_dir(top.path().join("dir")).unwrap();
         std::os::unix::fs::symlink("old", top.path().join("link")).unwrap();
@@ -223,8 +217,8 @@ mod tests {
             assert!(same(a, b), "{a} {b}");
         }
         assert!(!same("old", "new") && !same("new", "dir/new"));
-        assert!(apart(&[Place::Stdout, Place::Stdout]).is_err());
+        assert!(apart(&[Place::Stdout, Place::Stdout], None).is_err());
         let null = || Place::File("/dev/null".into());
-        assert!(apart(&[null(), null(), Place::Stdout]).is_ok());
+        assert!(apart(&[null(), null(), Place::Stdout], None).is_ok());
     }
 }

@@ -39,7 +39,7 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
 
 fn wakes(args: &DiffArgs, a: Kept, b: Kept) -> anyhow::Result<u8> {
     let (a, b) = (a.comparable(&args.a)?, b.comparable(&args.b)?);
-    let outputs = Outputs::of_results(&places(&args.forms, None), &[&args.a, &args.b])?;
+    let outputs = Outputs::open(&places(&args.forms, None), None, &[&args.a, &args.b])?;
     let look = look(&args.look, Onto::Stdout);
     let diff = analyse::wake::diff(&a, &b);
     let written = outputs.write(args.quiet, &|form| match form {
@@ -54,7 +54,7 @@ fn wakes(args: &DiffArgs, a: Kept, b: Kept) -> anyhow::Result<u8> {
 
 fn ladders(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {
     let (a, b) = (results::ladder(&args.a, a)?, results::ladder(&args.b, b)?);
-    let outputs = Outputs::of_results(&places(&args.forms, None), &[&args.a, &args.b])?;
+    let outputs = Outputs::open(&places(&args.forms, None), None, &[&args.a, &args.b])?;
     let look = look(&args.look, Onto::Stdout);
     let diff = analyse::ladder::diff(&a, &b);
     // The picture has B's bars with A's figures upon them.

@@ -33,14 +33,14 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
     }
     if args.kept {
         let ladder = kept::last().map_err(|missing| anyhow!("{missing}\ntry: dwell ladder"))?;
-        let outputs = Outputs::open(&places(&args.forms, None), None)?;
+        let outputs = Outputs::open(&places(&args.forms, None), None, &[])?;
         let failed = write(args, outputs, &ladder, &others(&args.beside)?, look);
         return Ok(if failed { exit::DWELL_FAILED } else { 0 });
     }
     known(&asked)?;
     let others = others(&args.beside)?;
     let mut signals = Signals::take_over().context("cannot take signals")?;
-    let outputs = Outputs::open(&places(&args.forms, None), None)?;
+    let outputs = Outputs::open(&places(&args.forms, None), None, &[])?;
     let measured = measure(&asked, &mut signals, args.quiet);
     if measured.whole && !args.no_keep {
         kept::keep(&measured.ladder);

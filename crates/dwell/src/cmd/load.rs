@@ -23,7 +23,7 @@ const WRONG: u8 = 1;
 /// Runs it and says what was done; gives the exit status.
 pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
     let outputs =
-        Outputs::open(&Places { json: args.json.as_ref().map(Place::text), ..Places::default() }, None)?;
+        Outputs::open(&Places { json: args.json.as_ref().map(Place::text), ..Places::default() }, None, &[])?;
     let host = observe::this_host();
     let started_at = rfc3339(unix_s());
     let length = Duration::from_nanos(args.length_ns);

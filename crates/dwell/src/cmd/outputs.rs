@@ -43,17 +43,8 @@ pub(super) fn places(forms: &FormArgs, junit: Option<&Place>) -> Places {
 pub(super) struct Outputs(Vec<(Form, Option<Target>)>);
 
 impl Outputs {
-    /// Opens all; `kept` is a file that is written meanwhile, and removed at the end.
-    pub(super) fn open(places: &Places, kept: Option<&Path>) -> anyhow::Result<Self> {
-        Self::open_beside(places, kept, &[])
-    }
-
-    /// The same where results are read.
-    pub(super) fn of_results(places: &Places, read: &[&Path]) -> anyhow::Result<Self> {
-        Self::open_beside(places, None, read)
-    }
-
-    fn open_beside(places: &Places, kept: Option<&Path>, read: &[&Path]) -> anyhow::Result<Self> {
+    /// Opens all; `kept` is a file that is written meanwhile, and removed at the end, and `read` are those of results.
+    pub(super) fn open(places: &Places, kept: Option<&Path>, read: &[&Path]) -> anyhow::Result<Self> {
         let asked = [
             (Form::Json, &places.json),
             (Form::Svg, &places.svg),
@@ -63,8 +54,7 @@ impl Outputs {
         let asked: Vec<(Form, Place)> =
             asked.into_iter().filter_map(|(form, place)| Some((form, place.clone()?.into()))).collect();
         let kept = kept.map(|path| Place::File(path.to_owned()));
-        output::apart(asked.iter().map(|(_, place)| place).chain(&kept))?;
-        output::spares(asked.iter().map(|(_, place)| place), read)?;
+        output::apart(asked.iter().map(|(_, place)| place).chain(&kept), read.iter().copied())?;
         let open = |place: &Place| place.path().map(Target::open).transpose();
         let opened: anyhow::Result<_> = asked.iter().map(|(form, place)| Ok((*form, open(place)?))).collect();
         Ok(Self(opened?))

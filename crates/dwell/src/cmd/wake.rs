@@ -44,7 +44,7 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
     judged(&asked, &places, JUDGED)?;
     let look = look(&args.look, Onto::Stdout);
     let mut signals = Signals::take_over().context("cannot take signals")?;
-    let outputs = Outputs::open(&places, None)?;
+    let outputs = Outputs::open(&places, None, &[])?;
     analyse::wake::too_short(&asked).iter().for_each(|note| output::complain(note));
     let how = How { idle_states: args.idle_states, spikes: !args.no_spikes };
     let mut progress = Left::new(args.quiet, asked.for_ns);

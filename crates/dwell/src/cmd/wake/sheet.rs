@@ -50,7 +50,7 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
     };
     judged(&unfinished.asked, &unfinished.places, remedy)?;
     let mut signals = Signals::take_over().context("cannot take signals")?;
-    let outputs = Outputs::open(&unfinished.places, Some(kept.path()))?;
+    let outputs = Outputs::open(&unfinished.places, Some(kept.path()), &[])?;
     enough_room(&unfinished, kept.path())?;
     let stop = Stop::new(&mut signals);
     let to_come = unfinished.sheet.cases[unfinished.sheet.results.len()..].to_vec();
