@@ -2,8 +2,8 @@
 
 use model::Seen;
 use model::recording::{Host, HostCpu};
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
 /// Where the kernel shows itself.
 #[derive(Debug, Clone, Copy)]
@@ -65,27 +65,19 @@ fn virtualisation(roots: Roots<'_>) -> Seen<String> {
     if let Ok(kind) = fs::read_to_string(roots.sys.join("hypervisor/type")) {
         return Seen::Value(kind.trim().to_owned());
     }
-    match under_hypervisor(roots) {
-        Seen::Value(()) => Seen::Value("a virtual machine".into()),
-        Seen::Absent => Seen::Absent,
-        Seen::Unseen(why) => Seen::Unseen(why),
+    match under_hypervisor(roots.proc) {
+        Ok(Some(true)) => Seen::Value("a virtual machine".into()),
+        Ok(Some(false)) => Seen::Absent,
+        Ok(None) => Seen::unseen("this architecture's cpuinfo does not tell"),
+        Err(error) => Seen::unseen(format!("cannot read /proc/cpuinfo: {error}")),
     }
 }
 
-/// Whether somebody else sets this machine's timers.
-pub(crate) fn under_hypervisor(roots: Roots<'_>) -> Seen<()> {
-    match fs::read_to_string(roots.proc.join("cpuinfo")) {
-        Ok(text)
-            if text.lines().any(|line| {
-                line.starts_with("flags") && line.split_whitespace().any(|flag| flag == "hypervisor")
-            }) =>
-        {
-            Seen::Value(())
-        }
-        Ok(text) if text.contains("flags") => Seen::Absent,
-        Ok(_) => Seen::unseen("this architecture's cpuinfo does not tell"),
-        Err(error) => Seen::unseen(format!("cannot read /proc/cpuinfo: {error}")),
-    }
+/// Whether a hypervisor has set its bit for the guest's processor; none where the architecture has no such bit.
+pub(crate) fn under_hypervisor(proc: &Path) -> io::Result<Option<bool>> {
+    let cpuinfo = fs::read_to_string(proc.join("cpuinfo"))?;
+    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
+    Ok(flags.map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor")))
 }
 
 /// CPU time of the whole host since it booted; the span is filled by [`between`].

@@ -1,7 +1,7 @@
 //! What stands still while it is measured: the kernel, the processors, the limits.
 
 use super::{Places, optional, text};
-use crate::host::parse_list;
+use crate::host::{parse_list, under_hypervisor};
 use model::Seen;
 use model::wake::environment::{CpuSettings, Environment, IdleState};
 use std::fs;
@@ -122,12 +122,12 @@ fn hypervisor(proc: &Path, sys: &Path) -> Seen<String> {
     if let Ok(kind) = text(&sys.join("hypervisor/type")) {
         return Seen::Value(kind);
     }
-    let cpuinfo = match text(&proc.join("cpuinfo")) {
-        Ok(cpuinfo) => cpuinfo,
-        Err(why) => return Seen::Unseen(why),
+    let guest = match under_hypervisor(proc) {
+        Ok(guest) => guest,
+        Err(error) => {
+            return Seen::unseen(format!("cannot read {}: {error}", proc.join("cpuinfo").display()));
+        }
     };
-    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
-    let guest = flags.map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
     let named = |name: &str| text(&sys.join("class/dmi/id").join(name)).ok().filter(|name| !name.is_empty());
     let product = || [named("sys_vendor"), named("product_name")].into_iter().flatten().collect::<Vec<_>>();
     match guest {

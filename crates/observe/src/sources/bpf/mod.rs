@@ -37,7 +37,7 @@ use decode::{BUCKETS, CPU_CALLS, CPU_WORDS, DENSE, Decoder, OfStacks, STATS_WORD
 use mappings::{Mappings, Told};
 use model::coverage::{Extent, Source};
 use model::recording::{Cost, Sliced};
-use model::{Call, CallStats, Event, Ns, Pid, Seen, Tid};
+use model::{Call, CallStats, Event, Ns, Pid, Tid};
 use python::TARGET_LEN;
 use rustc_hash::FxHashMap;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -557,11 +557,11 @@ impl Bpf {
         let calls = self.calls().iter().map(|call| call.calls).sum();
         // Between the empty instrument and the dearest path through it, as `xtask bench` measures them; a
         // virtual machine's clock read is most of the difference.
-        let samples_ns = match host::under_hypervisor(host::here()) {
+        let samples_ns = match host::under_hypervisor(host::here().proc) {
             // It sets the timer for each of them.
-            Seen::Value(()) => (5_000, 30_000),
-            Seen::Absent => (500, 3_000),
-            Seen::Unseen(_) => (500, 30_000),
+            Ok(Some(true)) => (5_000, 30_000),
+            Ok(Some(false)) => (500, 3_000),
+            Ok(None) | Err(_) => (500, 30_000),
         };
         [
             ("calls", calls, (90, 220)),
