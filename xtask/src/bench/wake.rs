@@ -314,10 +314,6 @@ fn together<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<Bin> {
 fn of_case(name: &str, rounds: &[Round]) -> Vec<Vec<String>> {
     let by_turns: Vec<&Three> = rounds.iter().map(|round| &round.by_turns).collect();
     let at_once: Vec<&Three> = rounds.iter().map(|round| &round.at_once).collect();
-    let costs = |of: fn(&Three) -> &Run| {
-        by_turns.iter().map(|three| of(three).cpu_per_cycle_ns).sum::<f64>() / by_turns.len() as f64
-    };
-    let costs = [costs(|three| &three.cyclictest), costs(|three| &three.dwell)];
     vec![
         percentiles(name, "p50", 0.5, &by_turns, Some(Goal::Same)),
         percentiles(name, "p99", 0.99, &by_turns, None),
@@ -325,28 +321,23 @@ fn of_case(name: &str, rounds: &[Round]) -> Vec<Vec<String>> {
         percentiles(name, "p99.99, at once", 0.9999, &at_once, Some(Goal::Same)),
         maxima(name, "max", &by_turns),
         maxima(name, "max, at once", &at_once),
-        row(name, "CPU a cycle", costs, &by_turns, |run| run.cpu_per_cycle_ns, Some(Goal::NotMore)),
+        costs(name, "CPU a cycle", &by_turns),
     ]
 }
 
 fn percentiles(name: &str, figure: &str, share: f64, runs: &[&Three], goal: Option<Goal>) -> Vec<String> {
-    let of = |run: &Run| percentile(&run.bins, share).unwrap_or(f64::NAN);
-    let pooled = |of: fn(&Three) -> &Run| {
-        percentile(&together(runs.iter().map(|three| of(three))), share).unwrap_or(f64::NAN)
-    };
-    row(name, figure, [pooled(|three| &three.cyclictest), pooled(|three| &three.dwell)], runs, of, goal)
+    let of = |bins: &[Bin]| percentile(bins, share).unwrap_or(f64::NAN);
+    row(name, figure, runs, |all| of(&together(all.iter().copied())), |run| of(&run.bins), goal)
 }
 
 fn maxima(name: &str, figure: &str, runs: &[&Three]) -> Vec<String> {
-    let longest = |of: fn(&Three) -> &Run| runs.iter().map(|three| of(three).max_ns).fold(0.0, f64::max);
-    row(
-        name,
-        figure,
-        [longest(|three| &three.cyclictest), longest(|three| &three.dwell)],
-        runs,
-        |run| run.max_ns,
-        None,
-    )
+    let longest = |all: &[&Run]| all.iter().map(|run| run.max_ns).fold(0.0, f64::max);
+    row(name, figure, runs, longest, |run| run.max_ns, None)
+}
+
+fn costs(name: &str, figure: &str, runs: &[&Three]) -> Vec<String> {
+    let mean = |all: &[&Run]| all.iter().map(|run| run.cpu_per_cycle_ns).sum::<f64>() / all.len() as f64;
+    row(name, figure, runs, mean, |run| run.cpu_per_cycle_ns, Some(Goal::NotMore))
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -355,16 +346,19 @@ enum Goal {
     NotMore,
 }
 
+/// `all` gives the figure of all runs of a tool, and `one` that of a single one.
 fn row(
     name: &str,
     figure: &str,
-    [cyclictest, dwell]: [f64; 2],
     runs: &[&Three],
-    of: impl Fn(&Run) -> f64,
+    all: impl Fn(&[&Run]) -> f64,
+    one: impl Fn(&Run) -> f64,
     goal: Option<Goal>,
 ) -> Vec<String> {
+    let of_all = |tool: fn(&Three) -> &Run| all(&runs.iter().map(|three| tool(three)).collect::<Vec<_>>());
+    let [cyclictest, dwell] = [of_all(|three| &three.cyclictest), of_all(|three| &three.dwell)];
     let apart = |a: fn(&Three) -> &Run, b: fn(&Three) -> &Run| {
-        let mut apart: Vec<f64> = runs.iter().map(|three| of(b(three)) - of(a(three))).collect();
+        let mut apart: Vec<f64> = runs.iter().map(|three| one(b(three)) - one(a(three))).collect();
         apart.sort_by(f64::total_cmp);
         apart
     };
