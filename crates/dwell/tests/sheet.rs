@@ -96,6 +96,15 @@ fn refused(command: &mut Command, said: &str) {
 }
 
 #[test]
+fn ones_own_cases_are_not_written_over() {
+    let place = Place::new("own-cases");
+    let sheet = place.path("sheet");
+    let before = fs::read(&sheet).unwrap();
+    refused(&mut wake(&["--sheet", &sheet, "--json", &sheet]), "is read, and would be written over");
+    assert_eq!(fs::read(&sheet).unwrap(), before);
+}
+
+#[test]
 fn all_cases_are_measured_in_order_each_under_its_loads() {
     let _alone = support::alone();
     let place = Place::new("sheet");

@@ -29,7 +29,8 @@ pub(super) fn read(path: &Path) -> anyhow::Result<(String, Value)> {
     own(path, &bytes(path)?, OWN)
 }
 
-fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
+/// What a file holds.
+pub(super) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     store::read(path, BYTES_MAX).with_context(|| format!("cannot read {path:?}"))
 }
 

@@ -4,6 +4,7 @@
 //! A case that was ended before its time is measured anew: what it had seen is shown, and not kept.
 
 use super::super::outputs::{Form, Outputs, Written, places};
+use super::super::results;
 use super::{How, JUDGED, Left, asked, before_it_began, cases, judged, measure, refused, status};
 use crate::cli::{WakeArgs, load};
 use crate::exit;
@@ -33,8 +34,6 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 const THREAD_BYTES: u64 = 512 << 10;
 /// What the name of a kept sheet ends with.
 const SUFFIX: &str = ".unfinished";
-/// More is no sheet; the result of another one may stand in its place.
-const SHEET_BYTES_MAX: u64 = 256 << 20;
 
 /// Measures the cases that are to come and shows all; gives the exit status.
 pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
@@ -50,7 +49,7 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
     };
     judged(&unfinished.asked, &unfinished.places, remedy)?;
     let mut signals = Signals::take_over().context("cannot take signals")?;
-    let outputs = Outputs::open(&unfinished.places, Some(kept.path()), &[])?;
+    let outputs = Outputs::open(&unfinished.places, Some(kept.path()), own_cases(args).as_slice())?;
     enough_room(&unfinished, kept.path())?;
     let stop = Stop::new(&mut signals);
     let to_come = unfinished.sheet.cases[unfinished.sheet.results.len()..].to_vec();
@@ -148,13 +147,17 @@ fn to_go_on(path: &Path) -> String {
     format!("to go on: dwell wake --resume {path:?}")
 }
 
+/// The file with the sheet's cases, if they are of the user's own.
+fn own_cases(args: &WakeArgs) -> Option<&Path> {
+    args.sheet.as_deref().filter(|path| !path.as_os_str().is_empty())
+}
+
 /// A sheet of which nothing is measured yet.
 fn begun(args: &WakeArgs) -> anyhow::Result<Unfinished> {
-    let (name, cases) = match args.sheet.as_deref().filter(|path| !path.as_os_str().is_empty()) {
+    let (name, cases) = match own_cases(args) {
         None => cases::five(),
         Some(path) => {
-            let bytes =
-                store::read(path, SHEET_BYTES_MAX).with_context(|| format!("cannot read {path:?}"))?;
+            let bytes = results::bytes(path)?;
             cases::read(&String::from_utf8_lossy(&bytes), &load).map_err(|wrong| {
                 // What is wrong with a load has its own remedy.
                 let remedy =
