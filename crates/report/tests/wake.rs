@@ -231,7 +231,9 @@ fn a_sheet_says_which_case_was_the_latest_and_what_is_to_come() {
         whole.results[at].limits.push("steal".to_owned());
     }
     whole.results[2].loads[0].limits.push("64 MiB instead of 256: the control group has no more".to_owned());
+    whole.results[2].loads[0].failures.push("1 of 80 workers ended early".to_owned());
     let page = said(&sheet_terminal(&whole, PLAIN, None));
+    assert!(page.contains("1 of 80 workers ended early"), "{page}");
     assert!(page.contains("woke up within 141 us, the latest in case memory-8"), "{page}");
     assert!(page.contains("memory-4: run 3.00 h more"), "{page}");
     assert!(

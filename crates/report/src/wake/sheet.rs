@@ -200,7 +200,7 @@ fn open(sheet: &Sheet, look: Look) -> Vec<Line> {
     lines
 }
 
-/// What the loads of a case did, and what they could not do as asked.
+/// What the loads of a case did, what failed, and what they could not do as asked.
 fn rates(case: &Case, wakeups: &Wakeups, look: Look) -> Vec<Line> {
     if wakeups.loads.is_empty() {
         return Vec::new();
@@ -216,9 +216,8 @@ fn rates(case: &Case, wakeups: &Wakeups, look: Look) -> Vec<Line> {
         let text = format!("; {} did not hold what was written", counted(wrong, "place"));
         line = line.add(Ink::Warn, &text);
     }
-    let limits = wakeups.loads.iter().flat_map(|done| &done.limits);
-    let limits = limits.flat_map(|limit| paragraphs(Line::new(look).pad_to(GAP), limit, look));
-    line.wrap(GAP).into_iter().chain(limits).collect()
+    let others = wakeups.loads.iter().flat_map(|done| words::not_as_asked(done, look));
+    line.wrap(GAP).into_iter().chain(others).collect()
 }
 
 /// Who made the latest of a case late.

@@ -153,12 +153,14 @@ pub(super) fn loads(wakeups: &Wakeups, look: Look) -> Vec<Line> {
             }
             lines.extend(line.wrap(GAP));
         }
-        for failure in &done.failures {
-            lines.extend(Line::new(look).pad_to(GAP).add(Ink::Warn, failure).wrap(GAP));
-        }
-        for limit in &done.limits {
-            lines.extend(paragraphs(Line::new(look).pad_to(GAP), limit, look));
-        }
+        lines.extend(not_as_asked(done, look));
     }
     lines
+}
+
+/// What of a load failed, and what it could not do as asked.
+pub(super) fn not_as_asked(done: &LoadDone, look: Look) -> Vec<Line> {
+    let failed = |failure: &String| Line::new(look).pad_to(GAP).add(Ink::Warn, failure).wrap(GAP);
+    let limited = |limit: &String| paragraphs(Line::new(look).pad_to(GAP), limit, look);
+    done.failures.iter().flat_map(failed).chain(done.limits.iter().flat_map(limited)).collect()
 }
