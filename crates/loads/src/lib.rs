@@ -87,6 +87,16 @@ fn unit(load: &Load) -> &'static str {
     }
 }
 
+/// Somebody wanted it to end before all were at work.
+fn not_begun() -> io::Error {
+    io::Error::new(io::ErrorKind::Interrupted, "it was ended before it began")
+}
+
+/// The time so much later than now.
+fn after(wait: Duration) -> u64 {
+    monotonic_ns() + wait.as_nanos() as u64
+}
+
 /// How long a load runs.
 struct Until<'a> {
     overseer: &'a mut dyn Overseer,
@@ -97,7 +107,7 @@ impl Until<'_> {
     /// An error when somebody wants it to end before it began; waits for that at most this long.
     fn still_wanted(&mut self, wait: Duration) -> io::Result<()> {
         if self.overseer.ended(wait) {
-            return Err(io::Error::new(io::ErrorKind::Interrupted, "it was ended before it began"));
+            return Err(not_begun());
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! and every message makes somebody runnable. hackbench has this topology; here it runs for a given time.
 
 use crate::room::{WORKER_BYTES, allow_files, enough_memory};
-use crate::{Tally, Until, Work, while_doing};
+use crate::{Tally, Until, Work, after, while_doing};
 use model::wake::load::{Transport, Workers};
 use rustix::io::{Errno, read, write};
 use std::io::{self, pipe};
@@ -124,7 +124,7 @@ fn in_processes(topology: &Topology, shared: &Counters, mut until: Until<'_>) ->
         due && any_ended(&mut workers)
     });
     shared[STOP].store(1, Relaxed);
-    let end_ns = monotonic_ns() + END.as_nanos() as u64;
+    let end_ns = after(END);
     while workers.iter_mut().any(|worker| matches!(worker.ended(), Ok(None))) && monotonic_ns() < end_ns {
         sleep(TICK);
     }
@@ -172,7 +172,13 @@ fn in_threads(topology: &Topology, shared: Counters, mut until: Until<'_>) -> io
     let cpu_from_ns = process_cpu_ns();
     let mut started = Ok(());
     'groups: for group in 0..topology.groups as usize {
-        let (ins, outs) = topology.group()?;
+        let (ins, outs) = match until.still_wanted(Duration::ZERO).and_then(|()| topology.group()) {
+            Ok(ends) => ends,
+            Err(error) => {
+                started = Err(error);
+                break;
+            }
+        };
         // The last sender of a group closes its ends.
         let outs = Arc::new(outs);
         let first = MESSAGES + group * topology.pairs as usize;
@@ -220,7 +226,7 @@ fn wait_until_ready(
     until: &mut Until<'_>,
     gone: &mut dyn FnMut() -> bool,
 ) -> io::Result<()> {
-    let give_up_ns = monotonic_ns() + BEGIN.as_nanos() as u64;
+    let give_up_ns = after(BEGIN);
     let count = topology.workers();
     while shared[READY].load(Relaxed) < count as u64 {
         until.still_wanted(TICK)?;
@@ -241,7 +247,7 @@ fn messages(shared: &Counters) -> Work {
 /// Says that a worker is there, and waits for the others. Nobody reads the byte that lets all of them go.
 fn begin(gate: &OwnedFd, shared: &Counters) -> io::Result<()> {
     shared[READY].fetch_add(1, Relaxed);
-    let give_up_ns = monotonic_ns() + GATE.as_nanos() as u64;
+    let give_up_ns = after(GATE);
     loop {
         let left = Duration::from_nanos(give_up_ns.saturating_sub(monotonic_ns()));
         if poll::wait(&[gate.as_fd()], Some(left))?[0] {

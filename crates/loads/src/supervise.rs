@@ -4,7 +4,7 @@
 //! A load's process also stops when nobody is left to tell it so, and after its time.
 
 use crate::room::memory_bytes;
-use crate::while_doing;
+use crate::{after, not_begun, while_doing};
 use model::wake::load::{Load, LoadDone, LoadRun};
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -100,11 +100,6 @@ fn filling(load: &Load) -> Duration {
     }
 }
 
-/// The time so much later than now.
-fn after(wait: Duration) -> u64 {
-    monotonic_ns() + wait.as_nanos() as u64
-}
-
 #[derive(Debug)]
 struct Process {
     load: Load,
@@ -137,7 +132,7 @@ impl Process {
         let give_up_ns = after(BEGIN + self.filling);
         while !self.said.starts_with(READY.as_bytes()) {
             if ended() {
-                return Err(io::Error::new(io::ErrorKind::Interrupted, "it was ended before it began"));
+                return Err(not_begun());
             }
             if !self.listen(give_up_ns)? {
                 return Err(self.why());
