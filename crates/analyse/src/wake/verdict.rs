@@ -85,7 +85,7 @@ pub fn too_short(asked: &Asked) -> Option<String> {
          try: --for {}, or --one-in {}",
         duration(clean_ns),
         duration(asked.for_ns),
-        option(clean_ns + clean_ns / 100, Ns::div_ceil),
+        option(clean_ns.saturating_add(clean_ns / 100), Ns::div_ceil),
         option((asked.interval_ns as f64 / bound) as Ns, |ns, unit_ns| ns / unit_ns)
     ))
 }
