@@ -23,6 +23,13 @@ pub enum Refused {
     System(String),
 }
 
+/// A set of one processor.
+pub(crate) fn only(cpu: usize) -> CpuSet {
+    let mut one = CpuSet::new();
+    one.set(cpu);
+    one
+}
+
 /// The processors that the calling thread may be on; at least one.
 pub fn allowed_cpus() -> Vec<u32> {
     let set = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
@@ -213,9 +220,7 @@ mod tests {
         );
         // Asking gave nobody more than it had, and who was kept on one may be put on the others.
         let kept = std::thread::spawn(move || {
-            let mut one = CpuSet::new();
-            one.set(allowed[0] as usize);
-            sched_setaffinity(None, &one).unwrap();
+            sched_setaffinity(None, &only(allowed[0] as usize)).unwrap();
             (usable_cpus(), allowed_cpus() == allowed[..1])
         });
         assert_eq!(kept.join().unwrap(), (usable, true));

@@ -1,6 +1,6 @@
 //! The whole of one measurement: threads made, started together, looked at, and their books handed over.
 
-use crate::asked::{Refused, allowed_cpus, raise_limits, sound, usable_cpus};
+use crate::asked::{Refused, allowed_cpus, only, raise_limits, sound, usable_cpus};
 use crate::latest::Latest;
 use crate::state::State;
 use crate::thread::{Prepared, measure as run, prepare};
@@ -120,9 +120,7 @@ impl Aside {
         let cpu = allowed.iter().copied().find(|cpu| !measured.contains(cpu));
         let Some(cpu) = cpu else { return Self { before: None, cpu: None } };
         let before = sched_getaffinity(None).ok();
-        let mut one = CpuSet::new();
-        one.set(cpu as usize);
-        match sched_setaffinity(None, &one) {
+        match sched_setaffinity(None, &only(cpu as usize)) {
             Ok(()) => Self { before, cpu: Some(cpu) },
             Err(_) => Self { before: None, cpu: None },
         }
@@ -184,11 +182,9 @@ fn locked_bytes(status: &str) -> Seen<u64> {
 
 /// Puts a thread on the processor that the calling one runs on: that is to be had.
 fn fetch(tid: u32) {
-    let mut here = CpuSet::new();
-    here.set(sched_getcpu());
     if let Some(tid) = Pid::from_raw(tid as i32) {
         // Not so under SCHED_DEADLINE, which nobody keeps away.
-        let _ = sched_setaffinity(Some(tid), &here);
+        let _ = sched_setaffinity(Some(tid), &only(sched_getcpu()));
     }
 }
 

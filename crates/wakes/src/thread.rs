@@ -1,5 +1,6 @@
 //! One measuring thread: its processor, its policy, its memory, and then its loop.
 
+use crate::asked::only;
 use crate::gap;
 use crate::guard::Guard;
 use crate::sleep::Sleep;
@@ -7,9 +8,7 @@ use crate::state::State;
 use crate::timer::{self, Times};
 use model::Ns;
 use model::wake::{Asked, Mode, Policy};
-use rustix::thread::{
-    CpuSet, current_timer_slack, sched_getaffinity, sched_setaffinity, set_current_timer_slack,
-};
+use rustix::thread::{current_timer_slack, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
 use std::io;
 use std::num::NonZeroU64;
 use sys::clock::{monotonic_ns, thread_cpu_ns};
@@ -41,10 +40,8 @@ pub(crate) fn prepare(asked: &Asked, cpu: u32) -> Result<Prepared, String> {
     let deadline = matches!(asked.policy, Policy::Deadline { .. });
     // The policy before the processor: whoever holds that at a lower priority shall not hold this thread up.
     let mut refusal = adopt(if deadline { INSTEAD } else { asked.policy });
-    let mut one = CpuSet::new();
-    one.set(cpu as usize);
     let bind = || {
-        sched_setaffinity(None, &one)
+        sched_setaffinity(None, &only(cpu as usize))
             .map_err(|error| format!("the thread may not be on processor {cpu}: {error}"))
     };
     bind()?;
