@@ -60,7 +60,7 @@ impl Target {
                 to_disk(&file)?;
                 if created {
                     // The name as well; where its directory cannot be opened it gets there in its time.
-                    let _ = above(&path).and_then(File::open).and_then(|above| above.sync_all());
+                    let _ = store::above(&path).and_then(File::open).and_then(|above| above.sync_all());
                 }
             }
             Ok(taken)
@@ -138,19 +138,13 @@ fn which(place: &Place) -> Option<Which> {
         // Two that go to the same device, `/dev/null` above all, do not spoil each other.
         Ok(_) => None,
         Err(_) => {
-            let above = above(path).and_then(fs::canonicalize);
+            let above = store::above(path).and_then(fs::canonicalize);
             Some(Which::New(match (above, path.file_name()) {
                 (Ok(above), Some(name)) => above.join(name),
                 _ => path.to_owned(),
             }))
         }
     }
-}
-
-/// The directory that it is in.
-fn above(path: &Path) -> io::Result<&Path> {
-    let above = path.parent().ok_or(ErrorKind::InvalidInput)?;
-    Ok(if above.as_os_str().is_empty() { Path::new(".") } else { above })
 }
 
 /// Brings it to the disk: some errors (a quota, a network's disk that is full) come only then.

@@ -77,7 +77,7 @@ fn fnv_1a(bytes: &[u8]) -> u64 {
 /// What the system said, with the place.
 pub fn keep(path: &Path, ladder: &Ladder) -> Result<(), NotKept> {
     let put = || -> io::Result<()> {
-        let dir = path.parent().ok_or(ErrorKind::InvalidInput)?;
+        let dir = crate::above(path)?;
         DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         let mut file = tempfile::Builder::new().prefix(".ladder-").tempfile_in(dir)?;
         file.write_all(&serde_json::to_vec(ladder)?)?;

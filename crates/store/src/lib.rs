@@ -101,6 +101,15 @@ fn whole(file: &File, most_bytes: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The directory that it is in.
+///
+/// # Errors
+/// When it is the top, and in none.
+pub fn above(path: &Path) -> io::Result<&Path> {
+    let above = path.parent().ok_or(ErrorKind::InvalidInput)?;
+    Ok(if above.as_os_str().is_empty() { Path::new(".") } else { above })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -104,7 +104,7 @@ impl Held {
     /// What the system said, with the place.
     pub fn begin(path: &Path, unfinished: &Unfinished) -> Result<Self, NotKept> {
         let make = || -> io::Result<File> {
-            let dir = above(path)?;
+            let dir = crate::above(path)?;
             DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
             let file = match written(dir, unfinished)?.persist_noclobber(path) {
                 Err(taken) if taken.error.kind() == ErrorKind::AlreadyExists => return Err(taken.error),
@@ -173,7 +173,7 @@ impl Held {
     /// What the system said, with the place.
     pub fn keep(&mut self, unfinished: &Unfinished) -> Result<(), NotKept> {
         let put = || -> io::Result<File> {
-            let dir = above(&self.path)?;
+            let dir = crate::above(&self.path)?;
             let file = written(dir, unfinished)?.persist(&self.path)?;
             File::open(dir)?.sync_all()?;
             Ok(file)
@@ -192,11 +192,6 @@ impl Held {
             removed => removed.map_err(|said| NotKept { path: self.path, said }),
         }
     }
-}
-
-fn above(path: &Path) -> io::Result<&Path> {
-    let above = path.parent().ok_or(ErrorKind::InvalidInput)?;
-    Ok(if above.as_os_str().is_empty() { Path::new(".") } else { above })
 }
 
 /// A file without its name yet, on the disk and locked.
