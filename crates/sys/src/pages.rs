@@ -24,6 +24,16 @@ pub enum Wanted {
     Transparent,
 }
 
+impl Wanted {
+    /// What madvise(2) is told.
+    fn advice(self) -> libc::c_int {
+        match self {
+            Self::Small => libc::MADV_NOHUGEPAGE,
+            Self::Huge | Self::Transparent => libc::MADV_HUGEPAGE,
+        }
+    }
+}
+
 /// What the kernel gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Obtained {
@@ -70,9 +80,8 @@ impl Pages {
         // SAFETY: `skip` is below `spare`, so `base` and `bytes` after it are within the mapping.
         let base = unsafe { mapping.0.add(skip) };
         let pages = Self { base, bytes, mapping };
-        let advice = if wanted == Wanted::Small { libc::MADV_NOHUGEPAGE } else { libc::MADV_HUGEPAGE };
         // A kernel without transparent huge pages refuses both: then all pages are small, as `obtained` will tell.
-        let _ = advise(&pages, advice);
+        let _ = advise(&pages, wanted.advice());
         pages.fill();
         Ok(pages)
     }

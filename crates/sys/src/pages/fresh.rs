@@ -27,10 +27,9 @@ impl Fresh {
         let skip = (at + 1).next_multiple_of(page) - at;
         // SAFETY: `skip` is at most a page of the two to spare, so `base` and `bytes` after it are within the mapping.
         let base = unsafe { mapping.0.add(skip) };
-        let advice = if wanted == Wanted::Small { libc::MADV_NOHUGEPAGE } else { libc::MADV_HUGEPAGE };
         // SAFETY: a range of our own mapping; the advice touches nothing in it. A kernel without transparent huge pages
         // refuses it: then all pages are small, as `obtained` tells.
-        unsafe { libc::madvise(base.as_ptr().cast(), bytes, advice) };
+        unsafe { libc::madvise(base.as_ptr().cast(), bytes, wanted.advice()) };
         Ok(Self { base, bytes, mapping })
     }
 
