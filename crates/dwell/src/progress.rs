@@ -1,5 +1,7 @@
 //! A line on a terminal that says how far something is, and is gone when that is over.
 
+use crate::cli::LookArgs;
+use crate::look::{Onto, look};
 use crate::output;
 use std::cell::Cell;
 use std::io::{self, IsTerminal};
@@ -19,7 +21,9 @@ pub(crate) struct Line {
 
 impl Line {
     /// Nothing is shown when it is to be quiet, or to no terminal.
-    pub(crate) fn new(quiet: bool, width: u16) -> Self {
+    pub(crate) fn new(quiet: bool) -> Self {
+        // The page may go elsewhere, and be wider.
+        let width = look(&LookArgs::default(), Onto::Stderr).width;
         Self { shown: !quiet && io::stderr().is_terminal(), width, said: Cell::new(None) }
     }
 
@@ -62,7 +66,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_again_and_again_is_said_five_times_a_second() {
-        let (line, begun) = (Line::new(true, 80), Instant::now());
+        let (line, begun) = (Line::new(true), Instant::now());
         let said = (0..200).filter(|at| line.due(begun + Duration::from_millis(15 * at))).count();
         // 14 looks of 15 ms are the first 200 ms and more.
         assert_eq!(said, 200 / 14 + 1);

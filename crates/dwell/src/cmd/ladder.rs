@@ -1,6 +1,6 @@
 //! `dwell ladder`: what each level of latency costs on this machine.
 
-use crate::cli::{LadderArgs, LookArgs};
+use crate::cli::LadderArgs;
 use crate::cmd::outputs::{Form, Outputs, Written, places};
 use crate::cmd::results;
 use crate::exit;
@@ -46,9 +46,12 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
         kept::keep(&measured.ladder);
     }
     let failed = write(args, outputs, &measured.ladder, &others, look);
+    if failed {
+        return Ok(exit::DWELL_FAILED);
+    }
     // What there is was written; whoever ended it early is told that it is not all, in the words of shells.
-    if failed || measured.ended_by.is_some() {
-        return Ok(if failed { exit::DWELL_FAILED } else { measured.ended_by.unwrap_or(0) });
+    if let Some(status) = measured.ended_by {
+        return Ok(status);
     }
     if nothing(&measured.ladder) {
         bail!(
@@ -81,8 +84,7 @@ struct Measured {
 /// Measures until it is done or a signal ends it.
 fn measure(asked: &Asked, signals: &mut Signals, quiet: bool) -> Measured {
     let stop = Stop::new(signals);
-    let width = look(&LookArgs::default(), Onto::Stderr).width;
-    let mut turns = Turns(Line::new(quiet, width));
+    let mut turns = Turns(Line::new(quiet));
     let measured = rungs::measure(asked, observe::this_host(), &mut turns, &|| stop.asked());
     drop(turns);
     Measured {

@@ -31,7 +31,7 @@ pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
         sys::worker::end_with_parent().context("cannot be ended with its parent")?;
         (loads::run(&args.load, length, &mut Parent), None)
     } else {
-        let mut user = User::new(length, Line::new(args.quiet, look(&args.look, Onto::Stderr).width))?;
+        let mut user = User::new(length, Line::new(args.quiet))?;
         (loads::run(&args.load, length, &mut user), user.ended_by)
     };
     let ended = ended_by.map(exit::of_signal);

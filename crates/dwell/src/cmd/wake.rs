@@ -4,7 +4,7 @@ mod cases;
 mod sheet;
 
 use super::outputs::{Form, Outputs, Written, places};
-use crate::cli::{Cpus, LookArgs, WakeArgs};
+use crate::cli::{Cpus, WakeArgs};
 use crate::exit;
 use crate::look::{Onto, look};
 use crate::output;
@@ -266,9 +266,7 @@ struct Left {
 impl Left {
     /// Of one measurement.
     fn new(quiet: bool, for_ns: Ns) -> Self {
-        // The page may go elsewhere, and be wider.
-        let width = look(&LookArgs::default(), Onto::Stderr).width;
-        Self { line: Line::new(quiet, width), for_ns, before: String::new(), after_ns: 0 }
+        Self { line: Line::new(quiet), for_ns, before: String::new(), after_ns: 0 }
     }
 }
 
