@@ -18,7 +18,8 @@ const PRIORITY: u32 = 80;
 /// says whether that is met, and how sure that is. It measures timers: a device's interrupt takes another way.
 ///
 /// The exit status is 0; with --deadline 0 when it is met, 1 when it is not, 2 when that is undecided; 128 and the signal when
-/// it was ended early (what was measured is shown); 125 when dwell itself failed.
+/// it was ended early (what was measured is shown); 125 when dwell itself failed. A thread that cannot keep its interval ends the
+/// measurement early too: that is said, and the status is that of what was measured.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  sudo dwell wake\n  sudo dwell wake --for 3h --deadline 125us --margin 20% --load sched\n  sudo dwell wake --cpus 2-3 --rate 8kHz --policy fifo:95 --json board.json\n  sudo dwell wake --sheet --for 1h --deadline 125us --one-in 19m --json sheet.json\n  sudo dwell wake --resume\n  dwell wake --policy other --sleeper timerfd\n  dwell wake --mode gap --cpus isolated"
