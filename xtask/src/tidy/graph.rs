@@ -23,6 +23,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("store", &["model"]),
     ("analyse", &["model", "stats"]),
     ("report", &["model", "stats", "listing"]),
+    ("golden", &["model", "stats", "store", "analyse", "report"]),
     (
         "dwell",
         &[

@@ -1,0 +1,64 @@
+#!/bin/bash
+# Makes recordings again: record.sh NAME... or `record.sh all`. Wants root, BPF and a C compiler.
+#
+# What each recording is made with is the last column of recordings/README.md; it is run as it stands there, in a scratch
+# directory with the programs in it and in name and network spaces of its own. dwell is $DWELL, else the debug build.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+target=${CARGO_TARGET_DIR:-$here/../../target}
+export DWELL=${DWELL:-$target/debug/dwell}
+if [ "${1:-}" != inside ]; then
+    cargo build --quiet --manifest-path "$here/Cargo.toml" --example derive
+    exec unshare --net --uts --mount "$0" inside "$@"
+fi
+shift
+hostname vm
+ip link set lo up
+
+scratch=/tmp/dwell-golden
+mkdir -p "$scratch"
+cd "$scratch"
+export XDG_CACHE_HOME=$scratch/none COLUMNS=100 PATH=$scratch:/usr/bin:/bin:/usr/sbin:/sbin
+cp "$here"/programs/* .
+for program in threads processes calls ring; do
+    gcc -g -O1 -pthread -o "$program" "$program.c"
+done
+
+# The words that rows use besides the shell's own.
+dwell() { "$DWELL" "$@" >/dev/null 2>>"$scratch/log"; }
+derive() { "$target/debug/examples/derive" "$1" "$here/recordings/$2.dwell" "$K"; }
+# Starts a program whose number is then in $PID, and ends it when the recording is made.
+beside() {
+    "$@" >/dev/null 2>&1 &
+    PID=$!
+    sleep 0.5
+}
+# A name server that the C library asks.
+resolver() {
+    echo 'nameserver 127.0.0.1
+options timeout:1 attempts:1' >resolv.conf
+    echo 'hosts: dns' >nsswitch.conf
+    mount --bind resolv.conf /etc/resolv.conf
+    mount --bind nsswitch.conf /etc/nsswitch.conf
+    beside python3 sockets.py answer
+}
+
+record() {
+    local name=$1 row command
+    row=$(grep -F "| \`$name\` |" "$here/recordings/README.md") || { echo "no row for $name" >&2; return 1; }
+    command=${row%\` |}
+    command=${command##*| \`}
+    command=${command//\\|/|}
+    K=$here/recordings/$name.dwell PID=
+    eval "$command" || true
+    if [ -n "$PID" ]; then kill "$PID" 2>/dev/null || true; wait "$PID" 2>/dev/null || true; fi
+    [ -s "$K" ] && echo "$name: $(stat -c %s "$K") bytes"
+}
+
+if [ "${1:-}" = all ]; then
+    set -- $(sed -n 's/^| `\([^`]*\)`.*/\1/p' "$here/recordings/README.md")
+fi
+for name in "$@"; do
+    record "$name" || echo "$name: nothing was recorded" >&2
+done

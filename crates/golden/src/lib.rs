@@ -1,0 +1,101 @@
+//! From a kept recording to every form of its report, without a machine to watch.
+//!
+//! The test of this crate holds the forms of each recording in `recordings/` against the files beside it. What a report
+//! looks like is the business of `report`; how a recording is made, of `record.sh`.
+
+mod account;
+
+use analyse::Analyser;
+use model::{Analysis, Header};
+use report::Look;
+use report::profile::{self, About, FlameOptions, FoldedOptions, Part, SourceOptions};
+use std::path::Path;
+use store::Reader;
+
+/// Why a recording has no report.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It cannot be read.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// It has no trailer.
+    #[error("the recording is not whole: {0}")]
+    NotWhole(String),
+    /// The result stored in place of its events cannot be read.
+    #[error("the stored result cannot be read: {0}")]
+    Result(#[from] serde_json::Error),
+}
+
+/// A recording, analysed.
+#[derive(Debug)]
+pub struct Case {
+    header: Header,
+    analysis: Analysis,
+}
+
+/// The page as the goldens have it.
+const PLAIN: Look = Look { width: 100, colour: false, unicode: true };
+
+impl Case {
+    /// Reads and analyses the recording as `dwell show` does.
+    ///
+    /// # Errors
+    /// When it cannot be read to its end.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let mut reader = Reader::open(path)?;
+        let header = reader.header().clone();
+        let mut analyser = Analyser::new(&header);
+        reader.by_ref().for_each(|event| analyser.event(&event));
+        let end = reader.end();
+        let why = || Error::NotWhole(end.notice.map(|notice| notice.to_string()).unwrap_or_default());
+        let trailer = end.trailer.as_ref().ok_or_else(why)?;
+        let analysis = match &end.result {
+            Some(result) if trailer.kept_until.is_some() => stored(result)?,
+            _ => analyser.finish(trailer),
+        };
+        Ok(Self { header, analysis })
+    }
+
+    /// The forms that every recording has: file name extension and text.
+    pub fn forms(&self) -> Vec<(&'static str, String)> {
+        let run = &self.analysis.run;
+        vec![
+            ("account.txt", account::text(run)),
+            ("json", report::json(run)),
+            ("page.txt", report::terminal(run, PLAIN)),
+        ]
+    }
+
+    /// The forms of code and colour, with the lines of `function`.
+    pub fn code_forms(&self, function: &str) -> Vec<(&'static str, String)> {
+        let (run, tree) = (&self.analysis.run, &self.analysis.profile);
+        let about = About::of(run, self.header.started_at_unix_s);
+        let colour = report::terminal(run, Look { colour: true, ..PLAIN });
+        vec![
+            ("colour.txt", colour.replace('\x1b', "\\e")),
+            ("flame.txt", profile::flame(tree, &FlameOptions::new(PLAIN))),
+            ("lines.txt", self.lines(function)),
+            ("folded", profile::folded(tree, FoldedOptions { part: Part::All, threads: false })),
+            ("speedscope.json", profile::speedscope(tree, &about)),
+            ("firefox.json", profile::firefox(tree, &about)),
+        ]
+    }
+
+    /// The table of a function's lines, without their source.
+    fn lines(&self, function: &str) -> String {
+        let options = SourceOptions { look: PLAIN, rows: 40 };
+        let interval = |share, worth: u64| {
+            let share = stats::wilson_of(share, worth.max(1) as f64);
+            (share.lo, share.hi)
+        };
+        let table = profile::source_table(&self.analysis.profile, function, &options, |_| None, interval);
+        table.unwrap_or_else(|| format!("no stack leads through {function}\n"))
+    }
+}
+
+/// The result that was stored in place of events that were not kept.
+fn stored(result: &str) -> Result<Analysis, Error> {
+    let mut analysis: Analysis = serde_json::from_str(result)?;
+    analysis.run.schema = analysis.run.promise();
+    Ok(analysis)
+}

@@ -1,0 +1,81 @@
+//! Every kept recording still gives the account, the JSON and the page that it gave.
+//!
+//! `BLESS=1 cargo test -p dwell-golden` writes the files anew; review them as a diff.
+
+use dwell_golden::Case;
+use similar::TextDiff;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Recordings with stacks, held to the forms of code as well, each with a function whose lines are shown.
+const CODE: &[(&str, &str)] = &[("stacks-c", "spin"), ("python-lines", "work"), ("attach-busy", "spin")];
+/// Lines of a diff that are shown of one file.
+const DIFF_LINES: usize = 30;
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings")
+}
+
+/// The files beside each other there.
+fn files() -> BTreeSet<String> {
+    let entries = fs::read_dir(directory()).expect("the recordings");
+    entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("a plain name")).collect()
+}
+
+/// The names of all recordings, in order.
+fn names() -> BTreeSet<String> {
+    files().iter().filter_map(|file| file.strip_suffix(".dwell").map(str::to_owned)).collect()
+}
+
+/// All forms of a recording, each with the name of its file.
+fn forms(name: &str) -> Vec<(String, String)> {
+    let path = directory().join(format!("{name}.dwell"));
+    let case = Case::read(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let mut forms = case.forms();
+    if let Some((_, function)) = CODE.iter().find(|(of, _)| *of == name) {
+        forms.extend(case.code_forms(function));
+    }
+    forms.into_iter().map(|(form, text)| (format!("{name}.{form}"), text)).collect()
+}
+
+/// What differs between a file and its new text.
+fn difference(file: &str, text: &str) -> Option<String> {
+    let path = directory().join(file);
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, text).expect("a golden file can be written");
+    }
+    let golden = fs::read_to_string(&path).unwrap_or_default();
+    if golden == text {
+        return None;
+    }
+    let diff = TextDiff::from_lines(golden.as_str(), text).unified_diff().context_radius(1).to_string();
+    let shown: Vec<&str> = diff.lines().take(DIFF_LINES).collect();
+    Some(format!("{file} ({} lines of diff)\n{}", diff.lines().count(), shown.join("\n")))
+}
+
+#[test]
+fn every_recording_gives_what_it_gave() {
+    let names = names();
+    assert!(names.len() >= 30, "{} recordings", names.len());
+    let mut expected = BTreeSet::from(["README.md".to_owned()]);
+    let mut differ = Vec::new();
+    for name in &names {
+        let forms = forms(name);
+        assert!(forms == self::forms(name), "{name}: the same recording gives other bytes the second time");
+        expected.insert(format!("{name}.dwell"));
+        for (file, text) in forms {
+            differ.extend(difference(&file, &text));
+            expected.insert(file);
+        }
+    }
+    assert!(differ.is_empty(), "{} files differ; BLESS=1 renews them\n{}", differ.len(), differ.join("\n\n"));
+    assert_eq!(files(), expected, "each file is of a recording");
+}
+
+#[test]
+fn the_index_names_every_recording_and_no_other() {
+    let index = fs::read_to_string(directory().join("README.md")).expect("the index");
+    let rows = index.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    assert_eq!(rows.map(|(name, _)| name.to_owned()).collect::<BTreeSet<_>>(), names());
+}
