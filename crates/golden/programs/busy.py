@@ -1,5 +1,4 @@
 """Python that works and waits: busy.py gil|tasks|lines|server."""
-import asyncio
 import sys
 import threading
 import time
@@ -22,13 +21,13 @@ def gil():
         thread.join()
 
 
-async def step(seconds):
+async def step(asyncio, seconds):
     await asyncio.sleep(seconds)
     work(0.002)
 
 
-async def tasks():
-    await asyncio.gather(*(step(0.004 * number) for number in range(1, 5)))
+async def tasks(asyncio):
+    await asyncio.gather(*(step(asyncio, 0.004 * number) for number in range(1, 5)))
 
 
 def server():
@@ -41,7 +40,9 @@ what = sys.argv[1]
 if what == "gil":
     gil()
 elif what == "tasks":
-    asyncio.run(tasks())
+    # Only here: its import is most of what a short program does.
+    import asyncio
+    asyncio.run(tasks(asyncio))
 elif what == "server":
     server()
 else:
