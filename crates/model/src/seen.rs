@@ -29,6 +29,38 @@ impl<T> Seen<T> {
             _ => None,
         }
     }
+
+    /// The same of a reference to the value.
+    pub fn as_ref(&self) -> Seen<&T> {
+        match self {
+            Seen::Value(value) => Seen::Value(value),
+            Seen::Absent => Seen::Absent,
+            Seen::Unseen(why) => Seen::Unseen(why.clone()),
+        }
+    }
+
+    /// What `with` makes of the value, where there is one.
+    pub fn map<U>(self, with: impl FnOnce(T) -> U) -> Seen<U> {
+        self.and_then(|value| Seen::Value(with(value)))
+    }
+
+    /// What `with` knows by the value, where there is one.
+    pub fn and_then<U>(self, with: impl FnOnce(T) -> Seen<U>) -> Seen<U> {
+        match self {
+            Seen::Value(value) => with(value),
+            Seen::Absent => Seen::Absent,
+            Seen::Unseen(why) => Seen::Unseen(why),
+        }
+    }
+
+    /// Both values, where there are both; else why one of them is unseen; else absent.
+    pub fn zip<U>(self, other: Seen<U>) -> Seen<(T, U)> {
+        match (self, other) {
+            (Seen::Value(value), Seen::Value(other)) => Seen::Value((value, other)),
+            (Seen::Unseen(why), _) | (_, Seen::Unseen(why)) => Seen::Unseen(why),
+            (Seen::Absent, _) | (_, Seen::Absent) => Seen::Absent,
+        }
+    }
 }
 
 /// The form for people and JSON, where a value's own shape tells it from the others.
@@ -96,6 +128,15 @@ mod tests {
         let text = serde_json::to_string(&all).unwrap();
         assert_eq!(text, r#"[0,null,{"unseen":"no access"}]"#);
         assert_eq!(serde_json::from_str::<[Seen<i32>; 3]>(&text).unwrap(), all);
+    }
+
+    #[test]
+    fn of_two_the_one_that_is_unseen_says_why() {
+        let unseen = Seen::<i32>::unseen("no access");
+        assert_eq!(Seen::Value(1).zip(Seen::Value("a")), Seen::Value((1, "a")));
+        assert_eq!(Seen::<i32>::Absent.zip(unseen.clone()).map(|(_, two)| two), unseen);
+        assert_eq!(Seen::Value(1).and_then(|_| Seen::<i32>::Absent), Seen::Absent);
+        assert_eq!(Seen::Value(1).as_ref().map(|one| one + 1), Seen::Value(2));
     }
 
     #[test]
