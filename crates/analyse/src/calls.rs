@@ -1,5 +1,6 @@
 //! System calls by name, and what waiting in one means.
 
+use model::wait::SyscallName;
 use model::{Call, State};
 use syscalls::{aarch64, arm, x86, x86_64};
 
@@ -37,14 +38,14 @@ impl Arch {
         }
     }
 
-    /// The call as every output names it: `32:name` through the 32-bit table, `call 999` without a name.
-    pub fn show(self, call: Call) -> String {
+    /// The call as every output names it: `call 999` without a name.
+    pub fn syscall(self, call: Call) -> SyscallName {
         let name = match (call, self.name(call)) {
-            (Call::OTHER, _) => "other calls".to_owned(),
-            (_, Some(name)) => name.to_owned(),
-            (_, None) => format!("call {}", call.number()),
+            (Call::OTHER, _) => "other calls".into(),
+            (_, Some(name)) => name.into(),
+            (_, None) => format!("call {}", call.number()).into(),
         };
-        if call.is_compat() { format!("32:{name}") } else { name }
+        SyscallName { name, compat: call.is_compat() }
     }
 }
 
@@ -211,11 +212,11 @@ mod tests {
 
     #[test]
     fn names_come_from_the_table_the_call_went_through() {
-        assert_eq!(Arch::X86.show(Call(0)), "read");
-        assert_eq!(Arch::X86.show(Call(3 | Call::COMPAT)), "32:read");
-        assert_eq!(Arch::Arm.show(Call(63)), "read");
-        assert_eq!(Arch::X86.show(Call(1023)), "call 1023");
-        assert_eq!(Arch::Other.show(Call(0)), "call 0");
+        assert_eq!(Arch::X86.syscall(Call(0)).to_string(), "read");
+        assert_eq!(Arch::X86.syscall(Call(3 | Call::COMPAT)).to_string(), "32:read");
+        assert_eq!(Arch::Arm.syscall(Call(63)).to_string(), "read");
+        assert_eq!(Arch::X86.syscall(Call(1023)).to_string(), "call 1023");
+        assert_eq!(Arch::Other.syscall(Call(0)).to_string(), "call 0");
     }
 
     #[test]

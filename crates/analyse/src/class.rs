@@ -49,8 +49,8 @@ pub(crate) fn bound(account: &Account) -> Bound {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Step;
     use model::run::measured;
+    use model::{Reason, Step};
 
     fn class(parts: &[(State, u64)]) -> (Class, State) {
         let step = |(state, ns): &(State, u64)| Step {
@@ -58,7 +58,7 @@ mod tests {
             tid: 1,
             process: String::new(),
             state: *state,
-            reason: String::new(),
+            reason: Reason::None,
             ns: *ns,
             count: 1,
         };

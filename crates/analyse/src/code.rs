@@ -10,6 +10,7 @@ use frames::Expanded;
 use model::profile::{Doing, Moment, Owner, Profile, Weight};
 use model::recording::{Comm, Function, Mode, Place};
 use model::run::Address;
+use model::wait::StackFrame;
 use model::{Event, Header, Ns, Pid, Seen, State, Tid};
 use rustc_hash::FxHashMap;
 pub(crate) use tables::{functions, lines, short_of};
@@ -147,21 +148,21 @@ impl Code {
         }
     }
 
-    /// A stack in words, the innermost first.
-    pub(crate) fn words(&self, node: u32) -> Vec<String> {
-        let mut words = Vec::new();
+    /// A stack, the innermost first.
+    pub(crate) fn stack(&self, node: u32) -> Vec<StackFrame> {
+        let mut stack = Vec::new();
         let mut at = node;
         while let Some((caller, place)) = (at as usize).checked_sub(1).and_then(|at| self.nodes.get(at)) {
             let frames = frames::of(self.places.get(*place as usize), self.names.get(place));
-            words.extend(frames.iter().map(frames::words));
+            stack.extend(frames.iter().map(frames::short));
             at = *caller;
         }
-        words
+        stack
     }
 
-    /// Where a stack is in the program's own code, in words: in a script, or past the C library and what runtimes do for
-    /// a lock.
-    pub(crate) fn own_place(&self, node: u32) -> Seen<String> {
+    /// Where a stack is in the program's own code: in a script, or past the C library and what runtimes do for a
+    /// lock.
+    pub(crate) fn own_frame(&self, node: u32) -> Seen<StackFrame> {
         let mut own = None;
         let mut at = node;
         while let Some((caller, place)) = (at as usize).checked_sub(1).and_then(|at| self.nodes.get(at)) {
@@ -171,7 +172,7 @@ impl Code {
                 let frames = frames::of(found, self.names.get(place));
                 let frame =
                     frames.into_iter().find(|frame| script || !frames::is_of_runtime(&frame.function));
-                own = frame.map(|frame| frames::words(&frame));
+                own = frame.map(|frame| frames::short(&frame));
             }
             if script {
                 break;

@@ -11,6 +11,7 @@ use model::recording::{HostCpu, Trailer};
 use model::run::{Analysis, CallRow, Faults, Run};
 use model::{Account, CallStats, Header, Ns, Seen, State};
 use stats::Histogram;
+use std::cmp::Reverse;
 
 /// Two figures for one thing may differ by this much and still agree: 2 %, or 10 ms; and by what explains `more`.
 fn agree(ours: Ns, theirs: Ns, more: Ns) -> bool {
@@ -255,14 +256,12 @@ fn coverage(
     }
     let sum =
         |end: fn(&(Ns, Ns)) -> Ns| trailer.cost.iter().map(|cost| cost.times * end(&cost.each_ns)).sum();
-    let host = match &trailer.host_cpu {
-        Seen::Value(host) if host.span_ns < HOST_SPAN_NS_MIN => {
+    let host = trailer.host_cpu.as_ref().and_then(|host| match host.span_ns {
+        ..HOST_SPAN_NS_MIN => {
             Seen::unseen("the run is too short for the host's counters, which move in steps of 10 ms")
         }
-        Seen::Value(host) => Seen::Value(host),
-        Seen::Absent => Seen::Absent,
-        Seen::Unseen(why) => Seen::Unseen(why.clone()),
-    };
+        _ => Seen::Value(host),
+    });
     Coverage {
         sources,
         lost_events: trailer.lost_events.clone(),
@@ -272,8 +271,8 @@ fn coverage(
         } else {
             Seen::Value(Interval { lo: sum(|each| each.0), hi: sum(|each| each.1) })
         },
-        host_busy: map(&host, |host| others_share(host, header.host.cpus, tree_cpu_ns)),
-        steal_ns: map(&host, |host| host.steal_ns),
+        host_busy: host.as_ref().map(|host| others_share(host, header.host.cpus, tree_cpu_ns)),
+        steal_ns: host.map(|host| host.steal_ns),
         checks,
         notes,
     }
@@ -289,14 +288,6 @@ fn others_share(host: &HostCpu, cpus: u32, tree_cpu_ns: Ns) -> f64 {
     (others as f64 / all as f64).min(1.0)
 }
 
-fn map<T, U>(seen: &Seen<&T>, with: impl Fn(&T) -> U) -> Seen<U> {
-    match seen {
-        Seen::Value(value) => Seen::Value(with(value)),
-        Seen::Absent => Seen::Absent,
-        Seen::Unseen(why) => Seen::Unseen(why.clone()),
-    }
-}
-
 fn call_rows(header: &Header, trailer: &Trailer) -> Seen<Vec<CallRow>> {
     let arch = Arch::from_machine(&header.host.arch);
     let row = |call: &CallStats| {
@@ -304,7 +295,7 @@ fn call_rows(header: &Header, trailer: &Trailer) -> Seen<Vec<CallRow>> {
         call.histogram.iter().for_each(|(index, count)| lengths.add(usize::from(*index), *count));
         lengths.know_max(call.max_ns);
         let mut row = CallRow {
-            name: arch.show(call.call),
+            name: arch.syscall(call.call),
             calls: call.calls,
             errors: call.errors,
             total_ns: call.total_ns,
@@ -319,13 +310,9 @@ fn call_rows(header: &Header, trailer: &Trailer) -> Seen<Vec<CallRow>> {
         }
         row
     };
-    match &trailer.calls {
-        Seen::Value(calls) => {
-            let mut rows: Vec<_> = calls.iter().map(row).collect();
-            rows.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)));
-            Seen::Value(rows)
-        }
-        Seen::Absent => Seen::Absent,
-        Seen::Unseen(why) => Seen::Unseen(why.clone()),
-    }
+    trailer.calls.as_ref().map(|calls| {
+        let mut rows: Vec<_> = calls.iter().map(row).collect();
+        rows.sort_by_cached_key(|row| (Reverse(row.total_ns), row.name.to_string()));
+        rows
+    })
 }

@@ -1,9 +1,8 @@
 //! Connections by peer: what TCP counted of them, and how long threads of the tree waited on them.
 
 use crate::lookups::Sums;
-use crate::reason::show_end;
 use model::Ns;
-use model::network::{Began, Connection};
+use model::network::{Began, Connection, Endpoint};
 use model::peers::{ConnectionRow, DelayedAck};
 use model::recording::{Ends, Object, Wait, Waker};
 use rustc_hash::FxHashMap;
@@ -229,7 +228,7 @@ fn row(peer: &Peer, sum: &Sum) -> ConnectionRow {
 /// An address, with its port where it has one.
 fn end((address, port): ([u8; 16], u16)) -> String {
     if port != 0 {
-        return show_end(address, port);
+        return Endpoint::new(address, port).to_string();
     }
     let address = std::net::Ipv6Addr::from(address);
     address.to_ipv4_mapped().map_or_else(|| address.to_string(), |v4| v4.to_string())

@@ -51,7 +51,7 @@ pub fn extrapolate(run: &Run, work: &Work, of: u64) -> Result<Extrapolation, Err
         Work::Lines(_) => return Err(Error::NoLines),
         Work::Calls(name) => match &run.syscalls {
             Seen::Value(rows) => {
-                let calls = rows.iter().find(|row| row.name == *name).map_or(0, |row| row.calls);
+                let calls = rows.iter().find(|row| row.name.to_string() == *name).map_or(0, |row| row.calls);
                 (calls, name.clone())
             }
             Seen::Absent => (0, name.clone()),

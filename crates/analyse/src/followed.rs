@@ -20,7 +20,7 @@ use crate::calls::{Arch, touches_a_peer};
 use crate::connections::Connections;
 use crate::lookups::Lookups;
 use crate::path::{Path, Place, Slicing};
-use crate::reason::{On, Reason, becomes_ready, classify, for_a_name, is_for_several};
+use crate::reason::{ReasonKey, TargetKey, becomes_ready, classify, for_a_name, is_for_several};
 use crate::split::{Counts, Kind, one};
 use meanwhile::{Begins, Meanwhile};
 use model::because::{Because, Request};
@@ -30,7 +30,7 @@ use model::recording::{
 use model::{Call, Header, Ns, Pid, State, Tid};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use waits::{By, Ended, Waits};
+use waits::{Ended, Waits, WakerKey};
 
 pub(crate) use close::Closed;
 pub(crate) use files::{File, Files};
@@ -76,7 +76,7 @@ struct Thread {
     /// It came onto a CPU and nothing has been booked since.
     just_came: bool,
     /// What it blocked on last.
-    last_wait: Option<(State, Reason)>,
+    last_wait: Option<(State, ReasonKey)>,
     /// What ended its last wait for a lock, where that was a thread of the tree.
     ended: Option<Ended>,
     /// The page that the fault it is in needs, by device and inode.
@@ -123,8 +123,8 @@ pub(crate) struct Followed {
     shared: Option<Index>,
     free: Vec<Index>,
     by_tid: FxHashMap<Tid, Index>,
-    places: FxHashMap<(Index, State, Reason), Place>,
-    place_of: Vec<(Index, State, Reason)>,
+    places: FxHashMap<(Index, State, ReasonKey), Place>,
+    place_of: Vec<(Index, State, ReasonKey)>,
     sent: FxHashMap<Ends, Sent>,
     waits: Waits,
     /// When the latest waits for locks began.
@@ -337,7 +337,7 @@ impl Followed {
     ) -> Index {
         let index = self.free.pop().unwrap_or(self.threads.len() as Index);
         let places_of = shared.unwrap_or(index);
-        let own = self.place_by(places_of, State::User, Reason::None);
+        let own = self.place_by(places_of, State::User, ReasonKey::None);
         let thread = Thread {
             pid,
             tid,
@@ -389,14 +389,14 @@ impl Followed {
         self.free.push(index);
     }
 
-    fn place(&mut self, index: Index, state: State, reason: Reason) -> Place {
+    fn place(&mut self, index: Index, state: State, reason: ReasonKey) -> Place {
         self.place_by(self.threads[index as usize].places_of, state, reason)
     }
 
-    fn place_by(&mut self, places_of: Index, state: State, reason: Reason) -> Place {
+    fn place_by(&mut self, places_of: Index, state: State, reason: ReasonKey) -> Place {
         let next = self.place_of.len() as Place;
         let full = self.place_of.len() >= PLACES && !self.places.contains_key(&(places_of, state, reason));
-        let reason = if full { Reason::None } else { reason };
+        let reason = if full { ReasonKey::None } else { reason };
         let many = reason.file().is_some() && self.place_of.len() >= FILE_PLACES;
         let many = many && !self.places.contains_key(&(places_of, state, reason));
         let reason = if many { reason.of_many() } else { reason };
@@ -413,7 +413,7 @@ impl Followed {
     }
 
     /// Books a thread's time up to `at` as all of one kind.
-    fn book(&mut self, index: Index, at: Ns, state: State, reason: Reason) {
+    fn book(&mut self, index: Index, at: Ns, state: State, reason: ReasonKey) {
         let place = self.place(index, state, reason);
         let slicing = self.slicing;
         let thread = &mut self.threads[index as usize];
@@ -436,14 +436,14 @@ impl Followed {
         if thread.doubtful {
             self.threads[index as usize].doubtful = false;
             self.threads[index as usize].doing = Doing::Running;
-            self.book(index, at, State::Unexplained, Reason::None);
+            self.book(index, at, State::Unexplained, ReasonKey::None);
             return Some(index);
         }
         match &thread.doing {
             Doing::Running => {}
             // It was not seen to come onto its CPU.
             _ => {
-                self.book(index, at, State::Unexplained, Reason::NoWake);
+                self.book(index, at, State::Unexplained, ReasonKey::NoWakeUp);
                 self.threads[index as usize].doing = Doing::Running;
                 return Some(index);
             }
@@ -453,7 +453,7 @@ impl Followed {
         let mut room = at - since;
         let mut inside: SmallVec<[(Place, Ns, u64); 8]> = SmallVec::new();
         for call in calls {
-            let place = self.place(index, State::Kernel, Reason::Call(call.call));
+            let place = self.place(index, State::Kernel, ReasonKey::Syscall(call.call));
             let ns = call.ns.min(room);
             room -= ns;
             inside.push((place, ns, u64::from(call.count)));
@@ -521,51 +521,51 @@ impl Followed {
         thread.just_came = true;
         self.came += 1;
         if std::mem::take(&mut thread.doubtful) {
-            self.book(index, at, State::Unexplained, Reason::None);
+            self.book(index, at, State::Unexplained, ReasonKey::None);
         } else {
             match &thread.doing {
                 Doing::Runnable | Doing::Blocked(_, true) => {
                     let reason = match into.ran {
-                        Some((0, _)) => Reason::Ran(Comm::default()),
-                        Some((_, name)) => Reason::Ran(name),
-                        None => Reason::RanUnseen,
+                        Some((0, _)) => ReasonKey::IdleCpu,
+                        Some((_, name)) => ReasonKey::Preempted(name),
+                        None => ReasonKey::PreemptedUnseen,
                     };
                     let throttled = into.throttled_ns.min(at.saturating_sub(thread.since));
                     if throttled > 0 {
                         let until = thread.since + throttled;
-                        self.book(index, until, State::Throttled, Reason::None);
+                        self.book(index, until, State::Throttled, ReasonKey::None);
                     }
                     self.book(index, at, State::Runqueue, reason);
                 }
-                Doing::Stopped => self.book(index, at, State::Stopped, Reason::None),
+                Doing::Stopped => self.book(index, at, State::Stopped, ReasonKey::None),
                 Doing::Blocked(_, false) => {
                     self.waits.record(
                         State::Unexplained,
-                        Reason::NoWake,
+                        ReasonKey::NoWakeUp,
                         at.saturating_sub(thread.since),
-                        By::Unknown,
+                        WakerKey::Unknown,
                         waits::About::default(),
                     );
-                    self.book(index, at, State::Unexplained, Reason::NoWake);
+                    self.book(index, at, State::Unexplained, ReasonKey::NoWakeUp);
                 }
-                Doing::Running | Doing::Dead => self.book(index, at, State::Unexplained, Reason::None),
+                Doing::Running | Doing::Dead => self.book(index, at, State::Unexplained, ReasonKey::None),
             }
         }
         self.threads[index as usize].doing = Doing::Running;
     }
 
-    fn ender(&self, waker: &Waker) -> By {
+    fn waker(&self, waker: &Waker) -> WakerKey {
         match waker {
-            Waker::Task { name: Some(name), .. } => By::Outside(*name),
+            Waker::Task { name: Some(name), .. } => WakerKey::Outside(*name),
             Waker::Task { tid, name: None } => match self.by_tid.get(tid) {
-                Some(index) => By::Thread(self.threads[*index as usize].name),
-                None => By::Unknown,
+                Some(index) => WakerKey::Thread(self.threads[*index as usize].name),
+                None => WakerKey::Unknown,
             },
-            Waker::Timer => By::Timer,
-            Waker::Device => By::Device,
-            Waker::Network { .. } => By::Network,
-            Waker::Interrupt => By::Interrupt,
-            Waker::Unknown => By::Unknown,
+            Waker::Timer => WakerKey::Timer,
+            Waker::Device => WakerKey::Device,
+            Waker::Network { .. } => WakerKey::Network,
+            Waker::Interrupt => WakerKey::Interrupt,
+            Waker::Unknown => WakerKey::Unknown,
         }
     }
 
@@ -586,7 +586,7 @@ impl Followed {
                 _ => wait.clone(),
             },
             Doing::Stopped => {
-                self.book(index, at, State::Stopped, Reason::None);
+                self.book(index, at, State::Stopped, ReasonKey::None);
                 self.threads[index as usize].doing = Doing::Runnable;
                 return;
             }
@@ -606,13 +606,13 @@ impl Followed {
         self.threads[index as usize].last_wait = Some((state, reason));
         // One that was over before the window began is none of it.
         if ns > 0 || self.window.is_none() {
-            let by = self.ender(waker);
+            let by = self.waker(waker);
             let meanwhile = running.filter(|_| state == State::Lock && matches!(waker, Waker::Task { .. }));
             let meanwhile =
                 meanwhile.map(|waker| self.threads[waker as usize].meanwhile.since(at.saturating_sub(ns)));
             let about = waits::About { request: request.filter(|_| state == State::Disk), meanwhile };
             self.waits.record(state, reason, ns, by, about);
-            let of_tree = state == State::Lock && matches!(by, By::Thread(_));
+            let of_tree = state == State::Lock && matches!(by, WakerKey::Thread(_));
             self.threads[index as usize].ended =
                 of_tree.then_some(Ended { at, wait: (state, reason), by, ns });
         }
@@ -650,11 +650,11 @@ impl Followed {
     }
 
     /// The file, or swap, that a thread's wait is about if it is about one.
-    fn about(&mut self, index: Index, wait: &Wait) -> On {
+    fn about(&mut self, index: Index, wait: &Wait) -> TargetKey {
         match (wait.call, self.threads[index as usize].page.take()) {
-            (None, Some((_, 0))) => On::Swap,
-            (None, Some((dev, ino))) => On::File(self.files.at(dev, ino)),
-            _ => On::File(self.files.of(&wait.on)),
+            (None, Some((_, 0))) => TargetKey::Swap,
+            (None, Some((dev, ino))) => TargetKey::File(self.files.at(dev, ino)),
+            _ => TargetKey::File(self.files.of(&wait.on)),
         }
     }
 
@@ -749,9 +749,9 @@ impl Followed {
 
 /// Where a woken thread's path continues.
 enum Source {
-    /// On a thread that runs now.
+    /// TargetKey a thread that runs now.
     Running(Index),
-    /// On what was last sent from these ends.
+    /// TargetKey what was last sent from these ends.
     Sent(Ends),
 }
 

@@ -38,11 +38,7 @@ pub fn ladder(measured: &Measurements) -> Ladder {
         asked: measured.asked.clone(),
         limits: limits::of_all(measured, &rungs),
         rungs,
-        curve: match &measured.curve {
-            Seen::Value(sizes) => Seen::Value(curve(sizes, measured)),
-            Seen::Absent => Seen::Absent,
-            Seen::Unseen(why) => Seen::Unseen(why.clone()),
-        },
+        curve: measured.curve.as_ref().map(|sizes| curve(sizes, measured)),
     }
 }
 

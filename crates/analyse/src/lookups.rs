@@ -1,7 +1,6 @@
 //! Questions for names, by name: how often, how long until the answer, and how often the same again.
 
-use crate::reason::show_end;
-use model::network::Lookup;
+use model::network::{Endpoint, Lookup, Question};
 use model::peers::{Lengths, LookupRow};
 use model::recording::Ends;
 use model::{Ns, Seen};
@@ -26,15 +25,15 @@ const NAMED: usize = 1024;
 pub(crate) struct Lookups {
     rows: FxHashMap<Key, Sum>,
     /// By this end's port: the socket on which the last answer came in, when, and to which question.
-    answered: FxHashMap<u16, (Ends, Ns, Question)>,
-    questions: FxHashMap<String, Question>,
+    answered: FxHashMap<u16, (Ends, Ns, QuestionId)>,
+    ids: FxHashMap<Question, QuestionId>,
     /// In the order of their numbers.
-    asked: Vec<String>,
+    questions: Vec<Question>,
 }
 
 /// A question by its number: server and name. The last one stands for all that are not told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Question(u32);
+pub(crate) struct QuestionId(u32);
 
 #[derive(Debug, Default)]
 struct Sum {
@@ -97,21 +96,21 @@ impl Lookups {
     }
 
     fn answered(&mut self, ends: Ends, name: &str, at: Ns) {
-        let server = show_end(ends.remote, ends.remote_port);
-        let mut words = format!("{server} for {}", name.to_ascii_lowercase());
-        if self.asked.len() >= NAMED && !self.questions.contains_key(&words) {
-            words = format!("{server} for other names");
+        let server = Endpoint::new(ends.remote, ends.remote_port);
+        let mut question = Question { server, name: Some(name.to_ascii_lowercase()) };
+        if self.questions.len() >= NAMED && !self.ids.contains_key(&question) {
+            question.name = None;
         }
-        let next = Question(self.asked.len() as u32);
-        let question = *self.questions.entry(words).or_insert_with_key(|words| {
-            self.asked.push(words.clone());
+        let next = QuestionId(self.questions.len() as u32);
+        let id = *self.ids.entry(question).or_insert_with_key(|question| {
+            self.questions.push(question.clone());
             next
         });
-        self.answered.insert(ends.local_port, (ends, at, question));
+        self.answered.insert(ends.local_port, (ends, at, id));
     }
 
     /// The question whose answer came in on this socket between these times.
-    pub(crate) fn answer(&self, socket: Ends, from: Ns, to: Ns) -> Option<Question> {
+    pub(crate) fn answer(&self, socket: Ends, from: Ns, to: Ns) -> Option<QuestionId> {
         let (ends, at, question) = self.answered.get(&socket.local_port)?;
         // A socket need not be bound to an address, nor connected.
         let local = ends.local == socket.local || is_any(socket.local);
@@ -120,9 +119,9 @@ impl Lookups {
         (fits && (from..=to).contains(at)).then_some(*question)
     }
 
-    /// What it asked whom, in words.
-    pub(crate) fn show(&self, question: Question) -> &str {
-        self.asked.get(question.0 as usize).map_or("", String::as_str)
+    /// The question with this number.
+    pub(crate) fn question(&self, id: QuestionId) -> Question {
+        self.questions[id.0 as usize].clone()
     }
 
     /// The table, longest total first.
@@ -133,7 +132,10 @@ impl Lookups {
                 None => Seen::unseen("there were more names than are told apart"),
             },
             kind: kind_name(*kind),
-            server: server.map_or_else(|| LIBRARY.to_owned(), |(address, port)| show_end(address, port)),
+            server: server.map_or_else(
+                || LIBRARY.to_owned(),
+                |(address, port)| Endpoint::new(address, port).to_string(),
+            ),
             times: sum.times,
             answered: sum.answers.count(),
             failed: sum.failed,
@@ -243,7 +245,7 @@ mod tests {
         lookups.told(&lookup("A.example", 5, Some((35, 0))));
         let ends = Ends { protocol: 17, local: [0; 16], local_port: 4000, remote: [0; 16], remote_port: 53 };
         let named = |lookups: &Lookups, ends, from| {
-            lookups.answer(ends, from, 40).map(|question| lookups.show(question).to_owned())
+            lookups.answer(ends, from, 40).map(|question| lookups.question(question).to_string())
         };
         let asked = Some("[::]:53 for a.example".to_owned());
         assert_eq!(named(&lookups, ends, 5), asked);
@@ -254,6 +256,6 @@ mod tests {
             lookups.told(&lookup(&format!("n{number}"), 36, Some((37, 0))));
         }
         assert_eq!(named(&lookups, ends, 5).as_deref(), Some("[::]:53 for other names"));
-        assert!(lookups.asked.len() <= NAMED + 1);
+        assert!(lookups.questions.len() <= NAMED + 1);
     }
 }

@@ -1,32 +1,33 @@
 //! Why a thread was where it was: what it waited for, and what that says about the kind of wait.
+//!
+//! Here reasons are keys: cheap to copy and compare, with numbers for names. At the end each becomes the type of
+//! `model::wait` that leaves this crate.
 
 use crate::calls::{Arch, Limit, limit_of, waits_for};
 use crate::followed::{File, Files};
-use crate::lookups::{Lookups, Question};
+use crate::lookups::{Lookups, QuestionId};
+use model::network::Endpoint;
 use model::recording::{Comm, Ends, FileKind, Object, Wait, Waker};
-use model::run::WaitOn;
+use model::wait::{Reason, WaitCall, WaitTarget};
 use model::{Call, Seen, State};
 
-/// Why, in a form that is cheap to compare; put into words at the end.
+/// A [`Reason`] by numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Reason {
-    /// There is no more to say.
+pub(crate) enum ReasonKey {
     None,
-    /// In this call.
-    Call(Call),
-    /// This one ran instead; the empty name is the idle loop: a CPU was free, and the thread on its way to it.
-    Ran(Comm),
-    /// It was never seen who.
-    RanUnseen,
-    /// Waiting, in a call (none: a fault), on something.
-    Wait(Option<Call>, On),
-    /// Blocked, and no wake-up was seen.
-    NoWake,
+    Syscall(Call),
+    /// By a thread of this name.
+    Preempted(Comm),
+    IdleCpu,
+    PreemptedUnseen,
+    /// In a call (none: a fault).
+    Wait(Option<Call>, TargetKey),
+    NoWakeUp,
 }
 
-/// What was waited on, as far as it is worth telling apart.
+/// A [`WaitTarget`] by numbers, as far as it is worth telling apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum On {
+pub(crate) enum TargetKey {
     File(File),
     Swap,
     Pipe,
@@ -36,19 +37,15 @@ pub(crate) enum On {
     /// By its address in the process; 0 when that was not seen.
     Futex(u64),
     Timer,
-    /// What it waited for did not come within the limit that the call was given.
-    Limit,
-    /// The same, or a timer became ready that is among what it polls.
-    LimitOrTimer,
+    TimeLimit,
+    TimeLimitOrTimer,
     EventFd,
-    /// Requests given to io_uring, where what they were about cannot be told.
-    Ring,
+    IoUring,
     Child,
-    /// An internet socket; the end with the lower port, which is the service as a rule.
-    Tcp([u8; 16], u16),
-    Udp([u8; 16], u16),
-    /// The answer to a question for a name.
-    Answer(Question),
+    /// The end with the lower port, which is the service as a rule.
+    Tcp(Endpoint),
+    Udp(Endpoint),
+    Answer(QuestionId),
     /// A thread outside the tree, by name.
     Task(Comm),
     /// It cannot be told.
@@ -60,50 +57,59 @@ pub(crate) enum On {
 pub(crate) struct Names<'a> {
     pub(crate) files: &'a Files,
     pub(crate) lookups: &'a Lookups,
+    pub(crate) arch: Arch,
 }
 
-impl On {
-    /// Kind and name as every output has them.
-    pub(crate) fn show(self, names: Names<'_>) -> WaitOn {
-        let (kind, name) = match self {
-            On::File(file) => return names.files.show(file),
-            On::Answer(question) => ("udp", Seen::Value(names.lookups.show(question).to_owned())),
-            On::Swap => ("device", Seen::Value("swap".to_owned())),
-            On::Pipe => ("pipe", Seen::Absent),
-            On::Tty => ("tty", Seen::Absent),
-            On::Device => ("device", Seen::Absent),
-            On::Unix => ("unix", Seen::Absent),
-            On::Futex(0) => ("futex", Seen::Absent),
-            On::Futex(address) => ("futex", Seen::Value(format!("{address:#x}"))),
-            On::Timer => ("timer", Seen::Absent),
-            On::Limit => ("timer", Seen::Value("time limit".to_owned())),
-            On::LimitOrTimer => ("timer", Seen::Value("time limit or timer".to_owned())),
-            On::EventFd => ("eventfd", Seen::Absent),
-            On::Ring => ("io_uring", Seen::Absent),
-            On::Child => ("child", Seen::Absent),
-            On::Tcp(address, port) => ("tcp", Seen::Value(show_end(address, port))),
-            On::Udp(address, port) => ("udp", Seen::Value(show_end(address, port))),
-            On::Task(name) => ("external", Seen::Value(name.to_text())),
-            On::External => ("external", Seen::Absent),
-        };
-        WaitOn { kind: kind.to_owned(), name }
+impl Names<'_> {
+    /// What the key stands for.
+    pub(crate) fn target(self, key: TargetKey) -> WaitTarget {
+        match key {
+            TargetKey::File(file) => WaitTarget::File(self.files.path(file)),
+            TargetKey::Swap => WaitTarget::Swap,
+            TargetKey::Pipe => WaitTarget::Pipe(Seen::Absent),
+            TargetKey::Tty => WaitTarget::Tty(Seen::Absent),
+            TargetKey::Device => WaitTarget::Device(Seen::Absent),
+            TargetKey::Unix => WaitTarget::Unix(Seen::Absent),
+            TargetKey::Futex(0) => WaitTarget::Futex(Seen::Absent),
+            TargetKey::Futex(address) => WaitTarget::Futex(Seen::Value(address)),
+            TargetKey::Timer => WaitTarget::Timer(Seen::Absent),
+            TargetKey::TimeLimit => WaitTarget::TimeLimit,
+            TargetKey::TimeLimitOrTimer => WaitTarget::TimeLimitOrTimer,
+            TargetKey::EventFd => WaitTarget::EventFd,
+            TargetKey::IoUring => WaitTarget::IoUring,
+            TargetKey::Child => WaitTarget::Child(Seen::Absent),
+            TargetKey::Tcp(end) => WaitTarget::Tcp(end),
+            TargetKey::Udp(end) => WaitTarget::Udp(end),
+            TargetKey::Answer(question) => WaitTarget::Answer(self.lookups.question(question)),
+            TargetKey::Task(name) => WaitTarget::Task(name.to_text()),
+            TargetKey::External => WaitTarget::External(Seen::Absent),
+        }
+    }
+
+    /// Where a wait was; none: in a fault.
+    pub(crate) fn call(self, call: Option<Call>) -> WaitCall {
+        call.map_or(WaitCall::Fault, |call| WaitCall::Syscall(self.arch.syscall(call)))
+    }
+
+    /// What the key stands for.
+    pub(crate) fn reason(self, key: ReasonKey) -> Reason {
+        match key {
+            ReasonKey::None => Reason::None,
+            ReasonKey::Syscall(call) => Reason::Syscall(self.arch.syscall(call)),
+            ReasonKey::Preempted(name) => Reason::Preempted(name.to_text()),
+            ReasonKey::IdleCpu => Reason::IdleCpu,
+            ReasonKey::PreemptedUnseen => Reason::PreemptedUnseen,
+            ReasonKey::NoWakeUp => Reason::NoWakeUp,
+            ReasonKey::Wait(call, target) => Reason::Wait(self.call(call), self.target(target)),
+        }
     }
 }
 
-/// `127.0.0.1:80`, `[::1]:80`.
-pub(crate) fn show_end(address: [u8; 16], port: u16) -> String {
-    let address = std::net::Ipv6Addr::from(address);
-    match address.to_ipv4_mapped() {
-        Some(v4) => format!("{v4}:{port}"),
-        None => format!("[{address}]:{port}"),
-    }
-}
-
-impl Reason {
+impl ReasonKey {
     /// The one file that it is about.
     pub(crate) fn file(self) -> Option<File> {
         match self {
-            Reason::Wait(_, On::File(file)) if file.is_one() => Some(file),
+            ReasonKey::Wait(_, TargetKey::File(file)) if file.is_one() => Some(file),
             _ => None,
         }
     }
@@ -112,73 +118,50 @@ impl Reason {
     pub(crate) fn of_many(self) -> Self {
         match (self.file(), self) {
             (Some(_), _) => self.of_file(File::MANY),
-            (None, Reason::Wait(call, On::Futex(_))) => Reason::Wait(call, On::Futex(0)),
+            (None, ReasonKey::Wait(call, TargetKey::Futex(_))) => ReasonKey::Wait(call, TargetKey::Futex(0)),
             (None, _) => self,
         }
     }
 
     fn of_file(self, file: File) -> Self {
         match self {
-            Reason::Wait(call, On::File(_)) => Reason::Wait(call, On::File(file)),
+            ReasonKey::Wait(call, TargetKey::File(_)) => ReasonKey::Wait(call, TargetKey::File(file)),
             other => other,
-        }
-    }
-
-    /// In words, for the path: the call, who ran, or what was waited on.
-    pub(crate) fn show(self, arch: Arch, names: Names<'_>) -> String {
-        match self {
-            Reason::None => String::new(),
-            Reason::Call(call) => arch.show(call),
-            Reason::Ran(name) if name == Comm::default() => "on its way to a free cpu".to_owned(),
-            Reason::Ran(name) => format!("{} ran", name.to_text()),
-            Reason::RanUnseen => String::new(),
-            Reason::NoWake => "no wake-up seen".to_owned(),
-            Reason::Wait(call, on) => {
-                let on = on.show(names);
-                let on = match on.name {
-                    Seen::Value(name) => format!("{} {name}", on.kind),
-                    _ => on.kind,
-                };
-                match call {
-                    Some(call) => format!("{}, {on}", arch.show(call)),
-                    None => format!("fault, {on}"),
-                }
-            }
         }
     }
 }
 
 /// What kind of wait it was, and on what: from the call and its object, and from who ended it where these leave
 /// it open. `about`: the file or swap that it is about, if it is about one.
-pub(crate) fn classify(wait: &Wait, waker: &Waker, arch: Arch, about: On) -> (State, Reason) {
+pub(crate) fn classify(wait: &Wait, waker: &Waker, arch: Arch, about: TargetKey) -> (State, ReasonKey) {
     let (state, on) = kind_of(wait, waker, arch, about);
-    (state, Reason::Wait(wait.call, on))
+    (state, ReasonKey::Wait(wait.call, on))
 }
 
-fn kind_of(wait: &Wait, waker: &Waker, arch: Arch, about: On) -> (State, On) {
+fn kind_of(wait: &Wait, waker: &Waker, arch: Arch, about: TargetKey) -> (State, TargetKey) {
     // Whoever polls with a limit, or sleeps on a futex with one, and is woken by the limit, has slept.
     let timed_out = matches!(waker, Waker::Timer) && !wait.io && !wait.uninterruptible;
     if timed_out {
         let limit = wait.call.and_then(|call| arch.name(call)).map_or(Limit::None, limit_of);
         let socket = matches!(wait.on, Object::Net(_) | Object::Unix { .. } | Object::OtherSocket { .. });
         return match limit {
-            Limit::Some => (State::Sleep, On::Limit),
-            Limit::OfSocket if socket => (State::Sleep, On::Limit),
-            Limit::OfSeveral => (State::Sleep, On::LimitOrTimer),
-            _ => (State::Sleep, On::Timer),
+            Limit::Some => (State::Sleep, TargetKey::TimeLimit),
+            Limit::OfSocket if socket => (State::Sleep, TargetKey::TimeLimit),
+            Limit::OfSeveral => (State::Sleep, TargetKey::TimeLimitOrTimer),
+            _ => (State::Sleep, TargetKey::Timer),
         };
     }
     let by_waker = |otherwise: State| match waker {
-        Waker::Network { ready, .. } => (State::Network, ready.map_or(On::External, on_net)),
-        Waker::Device => (State::Disk, On::Device),
-        Waker::Task { name: Some(name), .. } => (otherwise, On::Task(*name)),
-        _ => (otherwise, On::External),
+        Waker::Network { ready, .. } => (State::Network, ready.map_or(TargetKey::External, on_net)),
+        Waker::Device => (State::Disk, TargetKey::Device),
+        Waker::Task { name: Some(name), .. } => (otherwise, TargetKey::Task(*name)),
+        _ => (otherwise, TargetKey::External),
     };
     match &wait.on {
         Object::Net(ends) => return (State::Network, on_net(*ends)),
-        Object::Unix { .. } => return (State::Pipe, On::Unix),
+        Object::Unix { .. } => return (State::Pipe, TargetKey::Unix),
         Object::OtherSocket { .. } => return by_waker(State::OtherWait),
-        Object::Futex { address } => return (State::Lock, On::Futex(*address)),
+        Object::Futex { address } => return (State::Lock, TargetKey::Futex(*address)),
         // Only its path is known: the call and how it sleeps tell more.
         Object::File { dev: 0, .. } => {}
         Object::File { kind, .. } => match kind {
@@ -188,14 +171,16 @@ fn kind_of(wait: &Wait, waker: &Waker, arch: Arch, about: On) -> (State, On) {
                 return (if locks { State::Lock } else { State::Disk }, about);
             }
             FileKind::Remote => return (State::Network, about),
-            FileKind::Pipe => return (State::Pipe, On::Pipe),
-            FileKind::Tty => return (State::Pipe, On::Tty),
-            FileKind::TimerFd => return (State::Sleep, On::Timer),
-            FileKind::Device if wait.io => return (State::Disk, On::Device),
-            FileKind::Device => return (State::OtherWait, On::Device),
-            FileKind::EventFd if matches!(waker, Waker::Task { .. }) => return (State::Pipe, On::EventFd),
+            FileKind::Pipe => return (State::Pipe, TargetKey::Pipe),
+            FileKind::Tty => return (State::Pipe, TargetKey::Tty),
+            FileKind::TimerFd => return (State::Sleep, TargetKey::Timer),
+            FileKind::Device if wait.io => return (State::Disk, TargetKey::Device),
+            FileKind::Device => return (State::OtherWait, TargetKey::Device),
+            FileKind::EventFd if matches!(waker, Waker::Task { .. }) => {
+                return (State::Pipe, TargetKey::EventFd);
+            }
             FileKind::Anonymous if is_ring(&wait.on) && matches!(waker, Waker::Task { .. }) => {
-                return (State::OtherWait, On::Ring);
+                return (State::OtherWait, TargetKey::IoUring);
             }
             FileKind::Epoll | FileKind::EventFd | FileKind::Anonymous => return by_waker(State::OtherWait),
         },
@@ -206,21 +191,25 @@ fn kind_of(wait: &Wait, waker: &Waker, arch: Arch, about: On) -> (State, On) {
     }
     let Some(name) = wait.call.and_then(|call| arch.name(call)) else {
         // A fault that is not IO sleeps for the lock of its address space.
-        return if wait.uninterruptible { (State::Lock, On::External) } else { by_waker(State::OtherWait) };
+        return if wait.uninterruptible {
+            (State::Lock, TargetKey::External)
+        } else {
+            by_waker(State::OtherWait)
+        };
     };
     if matches!(name, "wait4" | "waitid" | "waitpid" | "vfork") {
-        return (State::OtherWait, On::Child);
+        return (State::OtherWait, TargetKey::Child);
     }
     match waits_for(name, wait.uninterruptible) {
         // A thread of the kernel's that works off requests, and has none.
         State::OtherWait if name == "io_uring_enter" && matches!(waker, Waker::Task { name: None, .. }) => {
-            (State::OtherWait, On::Ring)
+            (State::OtherWait, TargetKey::IoUring)
         }
         State::OtherWait => by_waker(State::OtherWait),
-        State::Sleep => (State::Sleep, On::Timer),
+        State::Sleep => (State::Sleep, TargetKey::Timer),
         State::Disk => (State::Disk, about),
-        State::Pipe => (State::Pipe, On::Pipe),
-        state => (state, On::Futex(0)),
+        State::Pipe => (State::Pipe, TargetKey::Pipe),
+        state => (state, TargetKey::Futex(0)),
     }
 }
 
@@ -248,12 +237,12 @@ pub(crate) fn becomes_ready(on: &Object) -> bool {
 /// Such a wait with what it asked for in place of its socket, where the answer to a question ended it: `answer` finds
 /// that by socket.
 pub(crate) fn for_a_name(
-    reason: Reason,
+    reason: ReasonKey,
     wait: &Wait,
     waker: &Waker,
-    answer: impl Fn(Ends) -> Option<Question>,
-) -> Reason {
-    let (Reason::Wait(call, On::Udp(..)), Waker::Network { ready, .. }) = (reason, waker) else {
+    answer: impl Fn(Ends) -> Option<QuestionId>,
+) -> ReasonKey {
+    let (ReasonKey::Wait(call, TargetKey::Udp(..)), Waker::Network { ready, .. }) = (reason, waker) else {
         return reason;
     };
     let socket = match (&wait.on, ready) {
@@ -262,19 +251,20 @@ pub(crate) fn for_a_name(
         _ => None,
     };
     match socket.and_then(answer) {
-        Some(question) => Reason::Wait(call, On::Answer(question)),
+        Some(question) => ReasonKey::Wait(call, TargetKey::Answer(question)),
         None => reason,
     }
 }
 
-fn on_net(ends: Ends) -> On {
+fn on_net(ends: Ends) -> TargetKey {
     let (address, port) =
         if ends.remote_port == 0 || (ends.local_port != 0 && ends.local_port < ends.remote_port) {
             (ends.local, ends.local_port)
         } else {
             (ends.remote, ends.remote_port)
         };
-    if ends.protocol == 17 { On::Udp(address, port) } else { On::Tcp(address, port) }
+    let end = Endpoint::new(address, port);
+    if ends.protocol == 17 { TargetKey::Udp(end) } else { TargetKey::Tcp(end) }
 }
 
 #[cfg(test)]
@@ -286,7 +276,7 @@ mod tests {
     }
 
     fn state(wait: &Wait, waker: &Waker) -> State {
-        classify(wait, waker, Arch::X86, On::File(File::UNSEEN)).0
+        classify(wait, waker, Arch::X86, TargetKey::File(File::UNSEEN)).0
     }
 
     #[test]
@@ -313,17 +303,15 @@ mod tests {
             &Wait { on: Object::Net(ends), ..wait(45) },
             &Waker::Device,
             Arch::X86,
-            On::External,
+            TargetKey::External,
         )
         .1
         {
-            Reason::Wait(_, on) => {
-                on.show(Names { files: &Files::new(&[]), lookups: &Lookups::default() }).name
-            }
+            ReasonKey::Wait(_, TargetKey::Tcp(end)) => end.to_string(),
             other => panic!("{other:?}"),
         };
-        assert_eq!(named(ends), Seen::Value("127.0.0.1:80".to_owned()));
-        assert_eq!(named(ends.reversed()), Seen::Value("127.0.0.1:80".to_owned()));
+        assert_eq!(named(ends), "127.0.0.1:80");
+        assert_eq!(named(ends.reversed()), "127.0.0.1:80");
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod story;
 
 use model::profile::Doing;
 use model::recording::{Event, Function, Mode, Object, Place, Waker};
+use model::wait::StackFrame;
 use model::{Analysis, Language, Seen, State};
 use story::*;
 
@@ -165,7 +166,7 @@ fn a_waits_stack_goes_with_what_was_waited_for() {
     let analysis = story.analysed();
     let wait = analysis.run.waits.iter().find(|wait| wait.reason == State::Sleep).unwrap();
     let Seen::Value(stack) = &wait.stack else { panic!("no stack") };
-    assert_eq!(stack, &["nap", "main (prog.c:30)"]);
+    assert_eq!(stack, &["nap", "main (prog.c:30)"].map(StackFrame::from));
     let weight = &analysis.profile.weights[0];
     assert_eq!((weight.doing, weight.ns), (Doing::Waiting(State::Sleep), 2_000_000));
     // Nothing ran while somebody looked: that is not a share of nothing.

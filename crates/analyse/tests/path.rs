@@ -5,7 +5,7 @@ mod story;
 
 use model::because::{Because, Request};
 use model::recording::{Counters, Event, FileKind, HostCpu, Left, Mode, Object, Wait, Waker};
-use model::{Seen, State};
+use model::{Reason, Seen, State, WaitTarget};
 use story::*;
 
 const CHILD: u32 = 200;
@@ -23,7 +23,7 @@ fn a_sleep_is_counted_once() {
     assert_eq!(us(&run, State::User), 1 + 8 + 10);
     assert_eq!(run.wall_ns, 227_000);
     let queued = run.path.iter().find(|step| step.state == State::Runqueue).unwrap();
-    assert_eq!(queued.reason, "other ran");
+    assert_eq!(queued.reason, Reason::Preempted("other".into()));
 }
 
 #[test]
@@ -293,13 +293,14 @@ fn each_file_is_a_wait_of_its_own_and_the_path_names_the_one_that_is_most_of_it(
     let one = story.ends();
     let steps = |run: &model::Run| -> Vec<_> {
         let disk = run.path.iter().filter(|step| step.state == State::Disk);
-        disk.map(|step| (step.reason.clone(), step.ns / 1000, step.count)).collect()
+        disk.map(|step| (step.reason.to_string(), step.ns / 1000, step.count)).collect()
     };
     assert_eq!(steps(&many), [("read, file".to_owned(), 1000, 100)]);
     assert_eq!(steps(&one), [("read, file /f7".to_owned(), 2010, 2), ("read, file".to_owned(), 990, 99)]);
     assert_eq!(one.waits.len(), 100);
     let row = &one.waits[0];
-    assert_eq!((&row.on.name, row.calls, row.path_ns), (&Seen::Value("/f7".into()), 2, 2_010_000));
+    assert_eq!(row.on, WaitTarget::File(Seen::Value("/f7".into())));
+    assert_eq!((row.calls, row.path_ns), (2, 2_010_000));
     assert_eq!((&row.device, &row.requests), (&Seen::Value("vda".into()), &Seen::Value(2)));
     assert_eq!((&row.queue_ns, &row.device_ns), (&Seen::Value(600), &Seen::Value(1400)));
 }
@@ -314,12 +315,9 @@ fn a_fault_is_on_the_file_that_was_told_just_before_it_and_on_no_other() {
     waits_for_file(&mut story, 0, 20);
     waits_for_file(&mut story, 0, 30);
     let run = story.ends();
-    let names: Vec<_> =
-        run.waits.iter().map(|row| (row.on.kind.as_str(), row.on.name.value().cloned())).collect();
-    assert_eq!(
-        names,
-        [("file", None), ("device", Some("swap".to_owned())), ("file", Some("/lib".to_owned()))]
-    );
+    let targets: Vec<_> = run.waits.iter().map(|row| row.on.clone()).collect();
+    let unseen = WaitTarget::File(Seen::unseen("which file was not seen"));
+    assert_eq!(targets, [unseen, WaitTarget::Swap, WaitTarget::File(Seen::Value("/lib".into()))]);
 }
 
 #[test]
@@ -336,7 +334,9 @@ fn past_the_bound_files_are_one_row_and_the_account_still_closes() {
     let total: u64 = run.waits.iter().map(|row| row.total_ns).sum();
     let on_path: u64 = run.waits.iter().map(|row| row.path_ns).sum();
     assert_eq!((total, on_path), (30_005_000, 30_005_000));
-    assert!(run.waits.iter().any(|row| row.reason == State::Sleep && row.on.kind == "timer"));
+    assert!(
+        run.waits.iter().any(|row| row.reason == State::Sleep && row.on == WaitTarget::Timer(Seen::Absent))
+    );
     assert_eq!(run.path.iter().filter(|step| step.state == State::Disk).count(), 1);
 }
 

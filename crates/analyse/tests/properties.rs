@@ -175,7 +175,10 @@ fn holds(run: &Run, tree: &BTreeSet<Tid>) -> Result<(), TestCaseError> {
     for step in &run.path {
         prop_assert!(tree.contains(&step.tid), "{step:?} is not of the tree");
         let is_wait = step.state.blocked();
-        prop_assert!(!is_wait || !step.reason.is_empty(), "{step:?} waits without a reason");
+        prop_assert!(
+            !is_wait || !matches!(step.reason, model::Reason::None),
+            "{step:?} waits without a reason"
+        );
     }
     for thread in &run.threads {
         prop_assert_eq!(thread.states.iter().map(|(_, ns)| ns).sum::<u64>(), thread.life_ns);

@@ -7,6 +7,7 @@ use model::because::Because;
 use model::network::Lookup;
 use model::recording::{Ends, Event, FileKind, Function, Object, Place, Waker};
 use model::run::WaitRow;
+use model::wait::{StackFrame, TargetKind, WaitTarget, WakerKind};
 use model::{Run, Seen, State, Tid};
 use story::*;
 
@@ -49,24 +50,24 @@ fn a_poll_of_several_waited_for_what_its_waker_worked_on() {
         (IO_URING_ENTER, file(FileKind::Anonymous, "[io_uring]")),
     ] {
         let run = waits_in(call, on.clone(), file(FileKind::Pipe, ""));
-        assert_eq!(row(&run, State::Pipe).on.kind, "pipe", "{call}");
+        assert_eq!(row(&run, State::Pipe).on, WaitTarget::Pipe(Seen::Absent), "{call}");
         let run = waits_in(call, on, Object::Unix { ino: 5, peer: 6 });
-        assert_eq!(row(&run, State::Pipe).on.kind, "unix", "{call}");
+        assert_eq!(row(&run, State::Pipe).on, WaitTarget::Unix(Seen::Absent), "{call}");
     }
     let run = waits_in(POLL, Object::Unknown, file(FileKind::EventFd, "[eventfd]"));
-    assert_eq!(row(&run, State::Pipe).on.kind, "eventfd");
+    assert_eq!(row(&run, State::Pipe).on, WaitTarget::EventFd);
 }
 
 #[test]
 fn who_writes_to_a_file_and_wakes_a_poll_by_the_way_is_not_what_it_waited_for() {
     let run = waits_in(POLL, Object::Unknown, file(FileKind::Disk, "watched"));
-    assert_eq!(row(&run, State::OtherWait).on.kind, "external");
+    assert_eq!(row(&run, State::OtherWait).on.kind(), TargetKind::External);
     // A wait that says itself what it is for is not about what the waker works on.
     let run = waits_in(RECVFROM, Object::Net(ends(80, 4000)), file(FileKind::Pipe, ""));
-    assert_eq!(row(&run, State::Network).on.kind, "tcp");
+    assert_eq!(row(&run, State::Network).on.kind(), TargetKind::Tcp);
     let ring = file(FileKind::Anonymous, "[io_uring]");
     let run = waits_in(IO_URING_ENTER, ring.clone(), ring);
-    assert_eq!(row(&run, State::OtherWait).on.kind, "io_uring");
+    assert_eq!(row(&run, State::OtherWait).on, WaitTarget::IoUring);
 }
 
 #[test]
@@ -123,17 +124,17 @@ fn a_lock_says_where_it_was_let_go_and_what_went_on_until_then() {
     let run = story.exits(CHILD, none()).dies(CHILD).ends();
     let row = row(&run, State::Lock);
     assert_eq!((row.calls, row.total_ns), (1, 260_000));
-    let [ender] = &row.by[..] else { panic!("{:?}", row.by) };
-    assert_eq!((ender.kind.as_str(), ender.times, ender.ns), ("thread", 1, 260_000));
-    assert_eq!(ender.place, Seen::Value("lets_go (app.c:2)".into()), "not in the C library");
+    let [waker] = &row.by[..] else { panic!("{:?}", row.by) };
+    assert_eq!((waker.kind, waker.times, waker.ns), (WakerKind::Thread, 1, 260_000));
+    assert_eq!(waker.place, Seen::Value("lets_go (app.c:2)".into()), "not in the C library");
     let stack = ["pthread_mutex_unlock (app.c:3)", "lets_go (app.c:2)", "main (app.c:1)"];
-    assert_eq!(ender.stack, Seen::Value(stack.map(str::to_owned).to_vec()));
+    assert_eq!(waker.stack, Seen::Value(stack.map(StackFrame::from).to_vec()));
     // Until it slept it was 10 us on a CPU before the wait began, and 50 in it: its time in calls is spread.
-    let of = |state| ender.meanwhile.iter().filter(|(of, _)| *of == state).map(|(_, ns)| *ns).sum::<u64>();
+    let of = |state| waker.meanwhile.iter().filter(|(of, _)| *of == state).map(|(_, ns)| *ns).sum::<u64>();
     assert_eq!((of(State::Sleep), of(State::Runqueue)), (200_000, 3_000));
     assert_eq!(of(State::Kernel) + of(State::User), 57_000);
     assert_eq!(of(State::Kernel), 20_000 * 50 / 60 + 2_000);
-    assert!(row.total_ns >= ender.meanwhile.iter().map(|(_, ns)| ns).sum::<u64>());
+    assert!(row.total_ns >= waker.meanwhile.iter().map(|(_, ns)| ns).sum::<u64>());
 }
 
 #[test]
@@ -162,11 +163,11 @@ fn a_wait_that_an_answer_ended_is_for_the_name_that_was_asked() {
     // That answer was there before the wait began, so something else ended it.
     ask("b.example", 31);
     let run = story.ends();
-    let mut rows: Vec<_> = run.waits.iter().map(|row| (row.on.name.value().cloned(), row.calls)).collect();
+    let mut rows: Vec<_> = run.waits.iter().map(|row| (row.on.name().value().cloned(), row.calls)).collect();
     rows.sort();
     let named = |name: &str, calls| (Some(format!("127.0.0.1:53{name}")), calls);
     assert_eq!(rows, [named("", 1), named(" for a.example", 2), named(" for b.example", 1)]);
-    assert!(run.waits.iter().all(|row| row.reason == State::Network && row.on.kind == "udp"));
+    assert!(run.waits.iter().all(|row| row.reason == State::Network && row.on.kind() == TargetKind::Udp));
 }
 
 #[test]
@@ -179,7 +180,7 @@ fn limits_that_ran_out_are_told_from_sleeps_and_from_alarms() {
             .wakes(ROOT, Waker::Timer, none())
             .comes(ROOT);
         let run = story.ends();
-        row(&run, State::Sleep).on.name.value().cloned()
+        row(&run, State::Sleep).on.name().value().cloned()
     };
     assert_eq!(timer(NANOSLEEP, Object::Unknown), None);
     assert_eq!(timer(FUTEX, Object::Futex { address: 0x40 }).as_deref(), Some("time limit"));

@@ -1,6 +1,7 @@
 //! The account as text, a line a fact, for reading as a diff: exact nanoseconds, nothing rounded.
 
-use model::run::{Ender, Run, Thread, WaitRow};
+use model::run::{Run, Thread, WaitRow, WakerRow};
+use model::wait::SyscallName;
 use model::{Seen, State};
 use std::fmt::Write;
 
@@ -50,11 +51,8 @@ fn thread(text: &mut String, row: &Thread) {
 }
 
 fn wait(text: &mut String, row: &WaitRow) {
-    let on = match &row.on.name {
-        Seen::Value(name) => format!("{} {name}", row.on.kind),
-        _ => row.on.kind.clone(),
-    };
-    let _ = writeln!(text, "  {} {} on {on}", row.reason.name(), row.call);
+    let call = row.call.syscall().map(SyscallName::to_string).unwrap_or_default();
+    let _ = writeln!(text, "  {} {call} on {}", row.reason.name(), row.on);
     let _ = writeln!(
         text,
         "    x{} total {} path {} p50 {} p99 {} max {}",
@@ -63,8 +61,8 @@ fn wait(text: &mut String, row: &WaitRow) {
     row.by.iter().for_each(|row| waker(text, row));
 }
 
-fn waker(text: &mut String, row: &Ender) {
-    let who = format!("{} {}", row.kind, row.name);
+fn waker(text: &mut String, row: &WakerRow) {
+    let who = format!("{} {}", row.kind.name(), row.name);
     let _ = write!(text, "    by {} x{} {}", who.trim_end(), row.times, row.ns);
     if let Seen::Value(place) = &row.place {
         let _ = write!(text, " at {place}");

@@ -56,6 +56,15 @@ impl Case {
         Ok(Self { header, analysis })
     }
 
+    /// The same with its result stored and read back, as where events were not kept.
+    ///
+    /// # Errors
+    /// When it cannot be read back.
+    pub fn read_back(self) -> Result<Self, Error> {
+        let analysis = stored(&serde_json::to_string(&self.analysis)?)?;
+        Ok(Self { analysis, ..self })
+    }
+
     /// The forms that every recording has: file name extension and text.
     pub fn forms(&self) -> Vec<(&'static str, String)> {
         let run = &self.analysis.run;

@@ -74,6 +74,15 @@ fn every_recording_gives_what_it_gave() {
 }
 
 #[test]
+fn a_result_that_was_stored_gives_what_its_recording_gives() {
+    for name in names() {
+        let read = || Case::read(&directory().join(format!("{name}.dwell")));
+        let forms = read().and_then(Case::read_back).map(|case| case.forms());
+        assert!(forms.as_ref().ok() == read().map(|case| case.forms()).ok().as_ref(), "{name} differs");
+    }
+}
+
+#[test]
 fn the_index_names_every_recording_and_no_other() {
     let index = fs::read_to_string(directory().join("README.md")).expect("the index");
     let rows = index.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));

@@ -1,5 +1,6 @@
 //! The account: every nanosecond of the wall clock, once.
 
+use crate::wait::Reason;
 use crate::{Ns, Pid, Tid};
 use serde::{Deserialize, Serialize};
 
@@ -115,6 +116,7 @@ pub struct Part {
 
 /// One place on the critical path: which thread, in which state, because of what, for how long in all.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredStep")]
 pub struct Step {
     /// The process; 0 for time that belongs to none.
     pub pid: Pid,
@@ -124,12 +126,32 @@ pub struct Step {
     pub process: String,
     /// What it was doing.
     pub state: State,
-    /// Why: the call for `kernel`, what was waited for, or who ran instead. Empty when there is no more to say.
-    pub reason: String,
+    /// Why: the call for `kernel`, what was waited for, or who ran instead. In JSON a string, empty when there is
+    /// no more to say.
+    pub reason: Reason,
     /// For how long in all.
     pub ns: Ns,
     /// How often it began; where the time is sampled, in how many stretches on a CPU it may have been.
     pub count: u64,
+}
+
+/// A step of a stored result: its state tells how its reason is read.
+#[derive(Deserialize)]
+struct StoredStep {
+    pid: Pid,
+    tid: Tid,
+    process: String,
+    state: State,
+    reason: String,
+    ns: Ns,
+    count: u64,
+}
+
+impl From<StoredStep> for Step {
+    fn from(stored: StoredStep) -> Self {
+        let StoredStep { pid, tid, process, state, reason, ns, count } = stored;
+        Step { pid, tid, process, state, reason: Reason::read(state, &reason), ns, count }
+    }
 }
 
 /// The wall clock, cut along the critical path: each nanosecond belongs to exactly one part and one step.
@@ -201,7 +223,7 @@ mod tests {
     }
 
     fn step(state: State, ns: Ns) -> Step {
-        Step { pid: 1, tid: 1, process: "a".into(), state, reason: String::new(), ns, count: 1 }
+        Step { pid: 1, tid: 1, process: "a".into(), state, reason: Reason::None, ns, count: 1 }
     }
 
     #[test]

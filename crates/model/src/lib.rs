@@ -20,6 +20,7 @@ pub mod run;
 pub mod seen;
 pub mod series;
 pub mod surroundings;
+pub mod wait;
 pub mod wake;
 pub mod window;
 
@@ -33,6 +34,7 @@ pub use recording::{Event, Header, Language, Recording, Trailer};
 pub use run::{Analysis, Run};
 pub use seen::Seen;
 pub use series::Series;
+pub use wait::{Reason, WaitTarget};
 pub use wake::Wakeups;
 
 /// Nanoseconds. Points in time are `CLOCK_MONOTONIC`.

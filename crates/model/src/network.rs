@@ -3,6 +3,55 @@
 use crate::recording::Ends;
 use crate::{Ns, Tid};
 use serde::{Deserialize, Serialize};
+use std::fmt::{self, Display, Formatter};
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// One end of an internet socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Endpoint {
+    /// Its address; none where only the port is known.
+    pub address: Option<Ipv6Addr>,
+    /// Its port.
+    pub port: u16,
+}
+
+impl Endpoint {
+    /// An end with its address in the form of [`Ends`].
+    pub fn new(address: [u8; 16], port: u16) -> Self {
+        Self { address: Some(address.into()), port }
+    }
+
+    /// An end as it is displayed, read back.
+    pub fn read(text: &str) -> Option<Self> {
+        let (address, port) = text.rsplit_once(':')?;
+        let address = match address.strip_prefix('[') {
+            Some(v6) => Some(v6.strip_suffix(']')?.parse().ok()?),
+            None if address.is_empty() => None,
+            None => Some(address.parse::<Ipv4Addr>().ok()?.to_ipv6_mapped()),
+        };
+        Some(Self { address, port: port.parse().ok()? })
+    }
+}
+
+/// `127.0.0.1:80`, `[::1]:80`, `:80`.
+impl Display for Endpoint {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.address.map(|address| (address, address.to_ipv4_mapped())) {
+            Some((_, Some(v4))) => write!(f, "{v4}:{}", self.port),
+            Some((v6, None)) => write!(f, "[{v6}]:{}", self.port),
+            None => write!(f, ":{}", self.port),
+        }
+    }
+}
+
+/// A question for a name to a name server.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Question {
+    /// The server.
+    pub server: Endpoint,
+    /// The name, in presentation form and lower case; none for those that are not told apart.
+    pub name: Option<String>,
+}
 
 /// What the kernel knows of a TCP connection, told when it closes or the recording ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,6 +9,7 @@ use crate::coverage::Coverage;
 use crate::peers::{ConnectionRow, LookupRow};
 use crate::profile::Profile;
 use crate::recording::{Ending, Host};
+use crate::wait::{StackFrame, SyscallName, WaitCall, WaitTarget, WakerKind};
 use crate::{Ns, Pid, Seen, Series, Tid};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -227,10 +228,10 @@ pub struct Thread {
 pub struct WaitRow {
     /// Which wait state.
     pub reason: State,
-    /// The call it was in; empty for a fault.
-    pub call: String,
-    /// On what.
-    pub on: WaitOn,
+    /// Where in the kernel. In JSON the call's name, empty for a fault.
+    pub call: WaitCall,
+    /// What was waited for. In JSON an object: `{"kind": "file", "name": "/etc/passwd"}`.
+    pub on: WaitTarget,
     /// How often.
     pub calls: u64,
     /// Blocked time, summed.
@@ -243,8 +244,8 @@ pub struct WaitRow {
     pub p99_ns: Ns,
     /// The longest.
     pub max_ns: Ns,
-    /// Where it was called from.
-    pub stack: Seen<Vec<String>>,
+    /// Where it was called from, the innermost first.
+    pub stack: Seen<Vec<StackFrame>>,
     /// Of waits on a disk: its name, or that of what the filesystem is mounted from. Absent for other waits, as are the
     /// next three.
     #[serde(default = "unrecorded")]
@@ -259,9 +260,9 @@ pub struct WaitRow {
     /// Time that they were with the device, likewise.
     #[serde(default = "unrecorded")]
     pub device_ns: Seen<Ns>,
-    /// Who or what ended them, most blocked time first; for a lock whoever held it, for a pipe whoever wrote.
+    /// What woke the threads, most blocked time first: for a lock its holder, for a pipe its writer.
     #[serde(default)]
-    pub by: Vec<Ender>,
+    pub by: Vec<WakerRow>,
     /// Their lengths by octave: (nanoseconds that they stayed below, how many).
     #[serde(default)]
     pub histogram: Vec<(Ns, u64)>,
@@ -271,45 +272,36 @@ pub(crate) fn unrecorded<T>() -> Seen<T> {
     Seen::unseen("made by a dwell that did not record it")
 }
 
-/// Who or what ended waits.
+/// Waits that one waker ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ender {
-    /// `thread` (of the tree), `outside` (another program's thread, or the kernel's), `timer`, `device`, `network`,
-    /// `interrupt`, `unknown`.
-    pub kind: String,
+pub struct WakerRow {
+    /// What kind of waker: `thread` (of the tree), `outside` (another program's thread, or the kernel's),
+    /// `timer`, `device`, `network`, `interrupt`, `unknown`.
+    pub kind: WakerKind,
     /// The thread's name; empty for what is none.
     pub name: String,
-    /// How many it ended.
+    /// How many waits it ended.
     pub times: u64,
-    /// Blocked time that these took.
+    /// Their blocked time.
     pub ns: Ns,
-    /// Of locks that threads of the tree let go: where, as a line or function of the program's own code, for most of that time as
-    /// far as stacks were taken. Absent for other enders.
+    /// Of locks that threads of the tree release: the line or function of the program's own code that released
+    /// them for most of that time, as far as stacks were taken. Absent for other wakers.
     #[serde(default = "unrecorded")]
-    pub place: Seen<String>,
+    pub place: Seen<StackFrame>,
     /// The stack there, the innermost first.
     #[serde(default = "unrecorded")]
-    pub stack: Seen<Vec<String>>,
-    /// Of threads that let locks go: what they did while the others waited, as far as that is known, so that it sums to
-    /// `ns` at most. `user` holds the faults as well. In JSON an object, as a thread's states.
+    pub stack: Seen<Vec<StackFrame>>,
+    /// What a thread that released locks did while the others waited, as far as that is known, so that it sums
+    /// to `ns` at most. `user` holds the faults as well. In JSON an object, as a thread's states.
     #[serde(default, serialize_with = "by_state", deserialize_with = "from_states")]
     pub meanwhile: Vec<(State, Ns)>,
-}
-
-/// What was waited on.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct WaitOn {
-    /// `file tcp udp unix pipe tty futex timer child device eventfd io_uring external`.
-    pub kind: String,
-    /// Its name, as far as it is known.
-    pub name: Seen<String>,
 }
 
 /// One system call of the table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallRow {
     /// Its name; `32:name` through the 32-bit table.
-    pub name: String,
+    pub name: SyscallName,
     /// How often it returned.
     pub calls: u64,
     /// Of these, with an error.

@@ -8,7 +8,7 @@
 mod samples;
 
 use dwell_report::{Look, terminal};
-use model::Seen;
+use model::{Reason, Seen};
 use std::path::PathBuf;
 use unicode_width::UnicodeWidthChar;
 
@@ -166,7 +166,7 @@ fn a_path_of_fifty_thousand_places_stays_one_page() {
     run.path.extend((0..50_000).map(|pid| model::Step {
         pid,
         tid: pid,
-        reason: format!("{pid}"),
+        reason: Reason::Text(format!("{pid}")),
         ..step.clone()
     }));
     let lines = terminal(&run, Look { width: 100, ..PLAIN }).lines().count();

@@ -2,6 +2,7 @@
 
 use model::profile::{Frame, Node, Weight};
 use model::recording::{Function, Language, Place};
+use model::wait::StackFrame;
 use rustc_hash::FxHashMap;
 
 /// The frames at a place, the innermost first; never empty.
@@ -60,11 +61,13 @@ fn machine(module: &str, address: u64, language: Language, names: Option<&Vec<Fu
     }
 }
 
-/// `function (file:line)`, as far as that is known.
-pub(super) fn words(frame: &Frame) -> String {
-    match &frame.source {
-        Some((file, line)) if *line > 0 => format!("{} ({}:{line})", frame.function, base_name(file)),
-        _ => frame.function.clone(),
+/// The frame as it stands in the stack of a wait.
+pub(super) fn short(frame: &Frame) -> StackFrame {
+    let source = frame.source.as_ref().filter(|(_, line)| *line > 0);
+    StackFrame {
+        function: frame.function.clone(),
+        source: source.map(|(file, line)| (base_name(file).to_owned(), *line)),
+        language: frame.language,
     }
 }
 

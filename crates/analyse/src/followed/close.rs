@@ -1,17 +1,19 @@
 //! The books closed: the final path and the ledgers, in words and shares that sum to the wall clock.
 
-use super::waits::{About, By, Requests};
+use super::waits::{About, Requests, WakerKey};
 use super::{Doing, Followed, Index};
 use crate::code::Code;
 use crate::path::{Amount, Key, Path};
 use crate::pieces::Pieces;
-use crate::reason::{Names, On, Reason, classify};
+use crate::reason::{Names, ReasonKey, TargetKey, classify};
 use crate::split::{Counts, Own, add, interval, late, split};
 use model::peers::{ConnectionRow, LookupRow};
-use model::recording::{Comm, Counters, Trailer};
-use model::run::{Phases, Thread, WaitOn, WaitRow, Window};
+use model::recording::{Comm, Counters, Language, Trailer};
+use model::run::{Phases, Thread, WaitRow, Window};
+use model::wait::{Reason, StackFrame, SyscallName, WaitCall, WaitTarget};
 use model::{Basis, Ns, Part, Pid, Seen, State, Step};
 use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the analysis of followed events gives, beside the pieces that every tier gives.
@@ -98,7 +100,7 @@ impl Followed {
             let state = match &thread.doing {
                 Doing::Blocked(wait, _) => {
                     let unknown = model::recording::Waker::Unknown;
-                    classify(wait, &unknown, self.arch, On::External).0
+                    classify(wait, &unknown, self.arch, TargetKey::External).0
                 }
                 Doing::Stopped => State::Stopped,
                 Doing::Runnable => State::Runqueue,
@@ -108,7 +110,12 @@ impl Followed {
                 self.cut(index, end, state);
                 continue;
             }
-            self.book(index, end, if self.end.is_some() { state } else { State::Unexplained }, Reason::None);
+            self.book(
+                index,
+                end,
+                if self.end.is_some() { state } else { State::Unexplained },
+                ReasonKey::None,
+            );
         }
         if self.end.is_none() && self.window.is_none() {
             self.last = Some(self.last_of_root(end));
@@ -125,10 +132,10 @@ impl Followed {
                 self.threads[index as usize].waited.add(self.arch, wait.call, ns);
                 let about = self.about(index, &wait);
                 let reason = classify(&wait, &model::recording::Waker::Unknown, self.arch, about).1;
-                self.waits.record(state, reason, ns, By::Unknown, About::default());
+                self.waits.record(state, reason, ns, WakerKey::Unknown, About::default());
                 reason
             }
-            _ => Reason::None,
+            _ => ReasonKey::None,
         };
         self.book(index, end, state, reason);
     }
@@ -191,7 +198,7 @@ impl Followed {
         let last = living.or(self.last).unwrap_or_else(|| {
             self.born(self.start, self.root, self.root, Comm::default(), Path::default(), Doing::Running)
         });
-        self.book(last, end, State::Unexplained, Reason::None);
+        self.book(last, end, State::Unexplained, ReasonKey::None);
         last
     }
 
@@ -238,7 +245,7 @@ impl Followed {
         for (place, (ns, count, samples)) in self.without_files(by_place) {
             let (index, state, reason) = place;
             let thread = &self.threads[index as usize];
-            let mut step = |state, reason: String, ns, count| {
+            let mut step = |state, reason: Reason, ns, count| {
                 if ns > 0 {
                     let (pid, tid, process) = (thread.pid, thread.tid, self.process_name(index));
                     steps.push(Step { pid, tid, process, state, reason, ns, count });
@@ -249,15 +256,15 @@ impl Followed {
                 add(&mut own_samples, samples);
                 let own = self.own(index, ns, samples, of_tree);
                 entry_ns += own.kernel();
-                step(State::Fault, String::new(), own.fault, count);
-                step(State::Kernel, ENTRY.to_owned(), own.entry, count);
-                step(State::Kernel, UNTRACED.to_owned(), own.call, count);
-                step(State::User, String::new(), own.user, count);
+                step(State::Fault, Reason::None, own.fault, count);
+                step(State::Kernel, Reason::SyscallEntry, own.entry, count);
+                step(State::Kernel, Reason::SyscallsSampled, own.call, count);
+                step(State::User, Reason::None, own.user, count);
             } else {
-                step(state, reason.show(self.arch, self.names()), ns, count);
+                step(state, self.names().reason(reason), ns, count);
             }
         }
-        steps.sort_by(|a, b| b.ns.cmp(&a.ns).then(a.tid.cmp(&b.tid)).then_with(|| a.reason.cmp(&b.reason)));
+        steps.sort_by_cached_key(|step| (Reverse(step.ns), step.tid, step.reason.to_string()));
         // The tree's faults, as far as its own time is on the path.
         let tree_own: Ns = self
             .in_use()
@@ -274,9 +281,9 @@ impl Followed {
     }
 
     /// The places with what is about files put together, but for a file that is more than half of the like.
-    fn without_files(&self, by_place: BTreeMap<u32, Sum>) -> Vec<((Index, State, Reason), Sum)> {
-        let mut likes: BTreeMap<u32, Vec<(Reason, Sum)>> = BTreeMap::new();
-        let mut first: FxHashMap<(Index, State, Reason), u32> = FxHashMap::default();
+    fn without_files(&self, by_place: BTreeMap<u32, Sum>) -> Vec<((Index, State, ReasonKey), Sum)> {
+        let mut likes: BTreeMap<u32, Vec<(ReasonKey, Sum)>> = BTreeMap::new();
+        let mut first: FxHashMap<(Index, State, ReasonKey), u32> = FxHashMap::default();
         for (place, sum) in by_place {
             let (index, state, reason) = self.place_of[place as usize];
             let like = *first.entry((index, state, reason.of_many())).or_insert(place);
@@ -287,7 +294,7 @@ impl Followed {
             let (index, state, _) = self.place_of[like as usize];
             let all: Ns = members.iter().map(|(_, sum)| sum.0).sum();
             let alone = members.len() == 1;
-            let mut rest: Option<(Reason, Sum)> = None;
+            let mut rest: Option<(ReasonKey, Sum)> = None;
             for (reason, sum) in members {
                 match &mut rest {
                     _ if alone || sum.0 > all / 2 => places.push(((index, state, reason), sum)),
@@ -353,35 +360,33 @@ impl Followed {
     }
 
     fn names(&self) -> Names<'_> {
-        Names { files: &self.files, lookups: &self.lookups }
+        Names { files: &self.files, lookups: &self.lookups, arch: self.arch }
     }
 
-    fn wait_rows(&self, on_path: &FxHashMap<(State, Reason), Ns>, code: &Code) -> Vec<WaitRow> {
-        let mut path_ns: FxHashMap<(State, Reason), Ns> = FxHashMap::default();
+    fn wait_rows(&self, on_path: &FxHashMap<(State, ReasonKey), Ns>, code: &Code) -> Vec<WaitRow> {
+        let mut path_ns: FxHashMap<(State, ReasonKey), Ns> = FxHashMap::default();
         for ((state, reason), ns) in on_path {
             *path_ns.entry(self.waits.row_of(*state, *reason)).or_default() += ns;
         }
-        let row = |(state, reason, wait): (State, Reason, &super::waits::Wait)| {
+        let row = |(state, reason, wait): (State, ReasonKey, &super::waits::Wait)| {
             let (device, requests) = self.requests(state, reason, &wait.requests);
-            let figure = |of: fn(&Requests) -> Option<Ns>| match &requests {
-                Seen::Value(requests) => match of(requests) {
+            let figure = |of: fn(&Requests) -> Option<Ns>| {
+                requests.as_ref().and_then(|requests| match of(requests) {
                     Some(figure) => Seen::Value(figure),
                     None => Seen::unseen("the kernel does not keep when requests are made"),
-                },
-                Seen::Absent => Seen::Absent,
-                Seen::Unseen(why) => Seen::Unseen(why.clone()),
+                })
             };
-            let stack = wait.main_stack().map(|node| code.words(node));
+            let stack = wait.main_stack().map(|node| code.stack(node));
             let (call, on) = match reason {
-                Reason::Wait(call, On::Futex(_)) if stack.as_deref().is_some_and(is_interpreter_lock) => {
-                    let on =
-                        WaitOn { kind: "futex".to_owned(), name: Seen::Value(INTERPRETER_LOCK.to_owned()) };
-                    (call.map(|call| self.arch.show(call)).unwrap_or_default(), on)
+                ReasonKey::Wait(call, target) => {
+                    let lock = matches!(target, TargetKey::Futex(_))
+                        .then(|| stack.as_deref().and_then(interpreter_lock))
+                        .flatten();
+                    let target =
+                        lock.map_or_else(|| self.names().target(target), WaitTarget::InterpreterLock);
+                    (self.names().call(call), target)
                 }
-                Reason::Wait(call, on) => {
-                    (call.map(|call| self.arch.show(call)).unwrap_or_default(), on.show(self.names()))
-                }
-                _ => (String::new(), On::External.show(self.names())),
+                _ => (WaitCall::Unseen, WaitTarget::External(Seen::Absent)),
             };
             WaitRow {
                 reason: state,
@@ -393,7 +398,7 @@ impl Followed {
                 p50_ns: wait.lengths.quantile(0.5),
                 p99_ns: wait.lengths.quantile(0.99),
                 max_ns: wait.lengths.max(),
-                by: wait.enders(state == State::Lock, code),
+                by: wait.wakers(state == State::Lock, code),
                 histogram: wait.lengths.octaves(),
                 device,
                 requests: figure(|requests| Some(requests.count)),
@@ -406,7 +411,9 @@ impl Followed {
             }
         };
         let mut rows: Vec<_> = self.waits.rows().map(row).collect();
-        rows.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.call.cmp(&b.call)));
+        rows.sort_by_cached_key(|row| {
+            (Reverse(row.total_ns), row.call.syscall().map(SyscallName::to_string))
+        });
         rows
     }
 
@@ -414,7 +421,7 @@ impl Followed {
     fn requests<'a>(
         &self,
         state: State,
-        reason: Reason,
+        reason: ReasonKey,
         requests: &'a Requests,
     ) -> (Seen<String>, Seen<&'a Requests>) {
         if state != State::Disk {
@@ -424,21 +431,19 @@ impl Followed {
             return (self.files.device(requests.dev), Seen::Value(requests));
         }
         let device = match reason {
-            Reason::Wait(_, On::File(file)) => self.files.device_of(file),
+            ReasonKey::Wait(_, TargetKey::File(file)) => self.files.device_of(file),
             _ => Seen::unseen("no request was seen that ended such a wait"),
         };
         (device, Seen::unseen("no request was seen that ended such a wait"))
     }
 }
 
-/// What a futex is called that a thread of Python takes to run on.
-const INTERPRETER_LOCK: &str = "Python's interpreter lock";
-
-/// Whether a wait's stack, innermost first, leads into CPython's lock: `take_gil` where there are symbols, else what is
-/// exported and calls it.
-fn is_interpreter_lock(stack: &[String]) -> bool {
+/// Whose interpreter's lock a wait is for, by its stack, the innermost first: CPython's where it leads through `take_gil`,
+/// or without symbols through what is exported and calls it.
+fn interpreter_lock(stack: &[StackFrame]) -> Option<Language> {
     let takes = ["take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread", "_PyThreadState_Attach"];
-    stack.iter().take(8).any(|name| takes.iter().any(|takes| name.starts_with(takes)))
+    let mut names = stack.iter().take(8).map(|frame| &frame.function);
+    names.any(|name| takes.iter().any(|takes| name.starts_with(takes))).then_some(Language::Python)
 }
 
 /// What was counted since `before`.
@@ -455,8 +460,8 @@ pub(super) fn since(now: Counters, before: Counters) -> Counters {
 
 fn steps_by_reason(
     entries: &FxHashMap<Key, Amount>,
-    place_of: &[(Index, State, Reason)],
-) -> FxHashMap<(State, Reason), Ns> {
+    place_of: &[(Index, State, ReasonKey)],
+) -> FxHashMap<(State, ReasonKey), Ns> {
     let mut sums = FxHashMap::default();
     for (key, amount) in entries {
         let (_, state, reason) = place_of[key.place as usize];
@@ -468,11 +473,6 @@ fn steps_by_reason(
 fn by_state(states: &[Ns; State::ALL.len()]) -> Vec<(State, Ns)> {
     State::ALL.into_iter().map(|state| (state, states[state as usize])).filter(|(_, ns)| *ns > 0).collect()
 }
-
-/// The way into calls and out of them, as the path names it.
-const ENTRY: &str = "entering and leaving calls";
-/// Calls while they were not traced.
-const UNTRACED: &str = "calls, sampled";
 
 fn put(states: &mut [Ns; State::ALL.len()], own: Own) {
     states[State::User as usize] += own.user;

@@ -1,7 +1,7 @@
 //! The files that threads wait on: each a number while the program runs, a path at the end.
 
+use model::Seen;
 use model::recording::{Device, Object};
-use model::{Seen, run::WaitOn};
 use rustc_hash::FxHashMap;
 
 /// A file by its number.
@@ -81,14 +81,13 @@ impl Files {
         self.files.get((file.0 as usize).checked_sub(2)?)
     }
 
-    /// Kind and name as every output has them.
-    pub(crate) fn show(&self, file: File) -> WaitOn {
-        let name = match self.get(file) {
+    /// What a file is called.
+    pub(crate) fn path(&self, file: File) -> Seen<String> {
+        match self.get(file) {
             Some((path, _)) => Seen::Value(path.clone()),
             None if file == File::MANY => Seen::unseen("more files than are told apart"),
             None => Seen::unseen("which file was not seen"),
-        };
-        WaitOn { kind: "file".to_owned(), name }
+        }
     }
 
     /// The device that a file is on.
@@ -118,10 +117,6 @@ mod tests {
         Object::File { kind: FileKind::Disk, dev: 8 << 20, ino, name: "x".into() }
     }
 
-    fn name(files: &Files, file: File) -> Seen<String> {
-        files.show(file).name
-    }
-
     #[test]
     fn an_inode_that_is_used_again_is_another_file() {
         let mut files = Files::new(&[Device { dev: 8 << 20, name: "sda".into() }]);
@@ -131,11 +126,11 @@ mod tests {
         assert_eq!(files.of(&object(5)), before);
         files.told(8 << 20, 5, "/b");
         let after = files.of(&object(5));
-        assert_eq!(name(&files, before), Seen::Value("/a".into()));
-        assert_eq!(name(&files, after), Seen::Value("/b".into()));
+        assert_eq!(files.path(before), Seen::Value("/a".into()));
+        assert_eq!(files.path(after), Seen::Value("/b".into()));
         assert_eq!(files.device_of(after), Seen::Value("sda".into()));
         let untold = files.of(&object(6));
-        assert_eq!(name(&files, untold), Seen::Value("…/x".into()));
+        assert_eq!(files.path(untold), Seen::Value("…/x".into()));
     }
 
     #[test]
@@ -148,9 +143,9 @@ mod tests {
         files.told(1, 3, "/z");
         for ino in [FILES as u64, 3] {
             assert_eq!(files.at(1, ino), File::MANY);
-            assert!(matches!(name(&files, files.at(1, ino)), Seen::Unseen(_)));
+            assert!(matches!(files.path(files.at(1, ino)), Seen::Unseen(_)));
         }
-        assert_eq!(name(&files, files.at(1, 4)), Seen::Value("/x".into()));
+        assert_eq!(files.path(files.at(1, 4)), Seen::Value("/x".into()));
         assert_eq!(files.by_inode.len(), FILES - 1);
     }
 }

@@ -2,10 +2,11 @@
 
 use super::meanwhile::Times;
 use crate::code::Code;
-use crate::reason::Reason;
+use crate::reason::ReasonKey;
 use model::because::Request;
 use model::recording::Comm;
-use model::run::Ender;
+use model::run::WakerRow;
+use model::wait::WakerKind;
 use model::{Ns, Seen, State};
 use rustc_hash::FxHashMap;
 use stats::Histogram;
@@ -17,8 +18,8 @@ const DISTINCT: usize = 4096;
 /// The same with files told apart, so that a search of a disk leaves room for other waits.
 const FILES: usize = DISTINCT / 2;
 
-/// Enders of one kind of wait that are told apart.
-const ENDERS: usize = 64;
+/// Wakers of one kind of wait that are told apart.
+const WAKERS: usize = 64;
 
 /// Distinct stacks of one kind of wait that are told apart.
 const STACKS: usize = 256;
@@ -26,7 +27,7 @@ const STACKS: usize = 256;
 /// Blocked time by kind and reason.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
-    rows: FxHashMap<(State, Reason), Wait>,
+    rows: FxHashMap<(State, ReasonKey), Wait>,
 }
 
 /// One kind of wait.
@@ -41,9 +42,9 @@ pub(crate) struct Wait {
     /// Time by stack, as far as stacks were taken.
     stacks: FxHashMap<u32, Ns>,
     /// How many were ended by whom, and their time.
-    by: FxHashMap<By, Sum>,
+    by: FxHashMap<WakerKey, Sum>,
     /// Where those who ended it did that, by the time of waits that ended there: as far as stacks were taken.
-    from: FxHashMap<(By, u32), Ns>,
+    from: FxHashMap<(WakerKey, u32), Ns>,
 }
 
 /// Waits that were ended by one.
@@ -64,9 +65,9 @@ pub(crate) struct About {
     pub(crate) meanwhile: Option<Times>,
 }
 
-/// Who or what ended a wait.
+/// What ended a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum By {
+pub(crate) enum WakerKey {
     /// A thread of the tree.
     Thread(Comm),
     /// Another one.
@@ -82,22 +83,29 @@ pub(crate) enum By {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ended {
     pub(crate) at: Ns,
-    pub(crate) wait: (State, Reason),
-    pub(crate) by: By,
+    pub(crate) wait: (State, ReasonKey),
+    pub(crate) by: WakerKey,
     /// How long it was.
     pub(crate) ns: Ns,
 }
 
-impl By {
-    fn show(self) -> (&'static str, String) {
+impl WakerKey {
+    fn kind(self) -> WakerKind {
         match self {
-            By::Thread(name) => ("thread", name.to_text()),
-            By::Outside(name) => ("outside", name.to_text()),
-            By::Timer => ("timer", String::new()),
-            By::Device => ("device", String::new()),
-            By::Network => ("network", String::new()),
-            By::Interrupt => ("interrupt", String::new()),
-            By::Unknown => ("unknown", String::new()),
+            WakerKey::Thread(_) => WakerKind::Thread,
+            WakerKey::Outside(_) => WakerKind::Outside,
+            WakerKey::Timer => WakerKind::Timer,
+            WakerKey::Device => WakerKind::Device,
+            WakerKey::Network => WakerKind::Network,
+            WakerKey::Interrupt => WakerKind::Interrupt,
+            WakerKey::Unknown => WakerKind::Unknown,
+        }
+    }
+
+    fn name(self) -> String {
+        match self {
+            WakerKey::Thread(name) | WakerKey::Outside(name) => name.to_text(),
+            _ => String::new(),
         }
     }
 }
@@ -122,26 +130,26 @@ impl Default for Requests {
 }
 
 impl Wait {
-    /// Who or what ended them, most time first; `locks` are let go somewhere.
-    pub(crate) fn enders(&self, locks: bool, code: &Code) -> Vec<Ender> {
+    /// What woke the threads, most time first; `locks` are released somewhere.
+    pub(crate) fn wakers(&self, locks: bool, code: &Code) -> Vec<WakerRow> {
         let mut by: Vec<_> = self.by.iter().collect();
         by.sort_by_key(|(by, sum)| (Reverse(sum.ns), **by));
-        let ender = |(by, sum): (&By, &Sum)| {
-            let (kind, name) = by.show();
+        let row = |(by, sum): (&WakerKey, &Sum)| {
             let from = self.from.iter().filter(|((of, _), _)| of == by);
             let most = from.max_by_key(|((_, node), ns)| (**ns, *node)).map(|((_, node), _)| *node);
             let (place, stack) = match most {
-                Some(node) => (code.own_place(node), Seen::Value(code.words(node))),
-                None if locks && matches!(by, By::Thread(_)) => {
+                Some(node) => (code.own_frame(node), Seen::Value(code.stack(node))),
+                None if locks && matches!(by, WakerKey::Thread(_)) => {
                     let why = "no stack was taken of whoever ended so short a wait, or in another way than by a futex";
                     (Seen::unseen(why), Seen::unseen(why))
                 }
                 None => (Seen::Absent, Seen::Absent),
             };
             let meanwhile = State::ALL.into_iter().zip(sum.meanwhile).filter(|(_, ns)| *ns > 0).collect();
-            Ender { kind: kind.to_owned(), name, times: sum.times, ns: sum.ns, place, stack, meanwhile }
+            let (kind, name) = (by.kind(), by.name());
+            WakerRow { kind, name, times: sum.times, ns: sum.ns, place, stack, meanwhile }
         };
-        by.into_iter().map(ender).collect()
+        by.into_iter().map(row).collect()
     }
 
     /// The stack that most of the time was spent in: a node of the tree of calls.
@@ -151,18 +159,18 @@ impl Wait {
 }
 
 impl Waits {
-    pub(crate) fn record(&mut self, state: State, reason: Reason, ns: Ns, by: By, about: About) {
+    pub(crate) fn record(&mut self, state: State, reason: ReasonKey, ns: Ns, by: WakerKey, about: About) {
         let known = self.rows.contains_key(&(state, reason));
         let reason = if !known && self.rows.len() >= FILES { reason.of_many() } else { reason };
         let known = self.rows.len() < DISTINCT || self.rows.contains_key(&(state, reason));
-        let row = self.rows.entry((state, if known { reason } else { Reason::None })).or_default();
+        let row = self.rows.entry((state, if known { reason } else { ReasonKey::None })).or_default();
         if let Some(request) = about.request {
             row.requests.count += 1;
             row.requests.queue_ns = row.requests.queue_ns.zip(request.queue_ns).map(|(sum, more)| sum + more);
             row.requests.device_ns += request.device_ns;
             row.requests.dev = request.dev;
         }
-        let by = if row.by.len() < ENDERS || row.by.contains_key(&by) { by } else { By::Unknown };
+        let by = if row.by.len() < WAKERS || row.by.contains_key(&by) { by } else { WakerKey::Unknown };
         let ended = row.by.entry(by).or_default();
         ended.times += 1;
         ended.ns += ns;
@@ -174,13 +182,13 @@ impl Waits {
     }
 
     /// The row that such a wait is counted in.
-    pub(crate) fn row_of(&self, state: State, reason: Reason) -> (State, Reason) {
+    pub(crate) fn row_of(&self, state: State, reason: ReasonKey) -> (State, ReasonKey) {
         let rows = [reason, reason.of_many()].map(|reason| (state, reason));
-        rows.into_iter().find(|row| self.rows.contains_key(row)).unwrap_or((state, Reason::None))
+        rows.into_iter().find(|row| self.rows.contains_key(row)).unwrap_or((state, ReasonKey::None))
     }
 
     /// A stack was taken of such a wait.
-    pub(crate) fn stack(&mut self, (state, reason): (State, Reason), node: u32, ns: Ns) {
+    pub(crate) fn stack(&mut self, (state, reason): (State, ReasonKey), node: u32, ns: Ns) {
         let row = self.row_of(state, reason);
         let row = self.rows.get_mut(&row);
         if let Some(row) = row.filter(|row| row.stacks.len() < STACKS || row.stacks.contains_key(&node)) {
@@ -192,13 +200,13 @@ impl Waits {
     pub(crate) fn ended_from(&mut self, ended: &Ended, node: u32) {
         let row = self.row_of(ended.wait.0, ended.wait.1);
         let Some(row) = self.rows.get_mut(&row) else { return };
-        let by = if row.by.contains_key(&ended.by) { ended.by } else { By::Unknown };
+        let by = if row.by.contains_key(&ended.by) { ended.by } else { WakerKey::Unknown };
         if row.from.len() < STACKS || row.from.contains_key(&(by, node)) {
             *row.from.entry((by, node)).or_default() += ended.ns;
         }
     }
 
-    pub(crate) fn rows(&self) -> impl Iterator<Item = (State, Reason, &Wait)> {
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (State, ReasonKey, &Wait)> {
         self.rows.iter().map(|((state, reason), wait)| (*state, *reason, wait))
     }
 }

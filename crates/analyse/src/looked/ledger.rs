@@ -5,6 +5,7 @@ use super::tree::{Doing, Mix, Place, Thread, Tree, WaitId};
 use model::account::{Basis, Part, Step};
 use model::recording::Rusage;
 use model::run::Phases;
+use model::wait::Reason;
 use model::{Ns, Pid, State, Tid};
 use rustc_hash::FxHashMap;
 use stats::{Proportion, wilson};
@@ -259,11 +260,11 @@ impl Ledger {
     /// The account's two ledgers.
     pub(super) fn parts_and_steps(&self, evidence: &Evidence<'_>) -> (Vec<Part>, Vec<Step>) {
         let on_cpu = self.on_cpu();
-        let mut steps: BTreeMap<(Pid, Tid, State, String), Amount> = BTreeMap::new();
+        let mut steps = Steps::default();
         let mut sums: BTreeMap<State, Sum> = BTreeMap::new();
         for (place, amount) in &self.places {
             let Some(place) = place else {
-                steps.entry((0, 0, State::Unexplained, "not looked at".to_owned())).or_default().add(*amount);
+                steps.add(0, 0, State::Unexplained, Reason::NotObserved, *amount);
                 sums.entry(State::Unexplained).or_default().add(amount.ns, true, false);
                 continue;
             };
@@ -278,27 +279,16 @@ impl Ledger {
                     Doing::Wait(id, _) if state != State::Runqueue => {
                         evidence.tree.waits[id as usize].reason()
                     }
-                    _ => String::new(),
+                    _ if state == State::Runqueue => Reason::PreemptedUnseen,
+                    _ => Reason::None,
                 };
                 let moved = state == State::Runqueue && place.doing != Doing::Ready;
-                steps.entry((place.pid, place.tid, state, reason)).or_default().add(Amount { ns, ..*amount });
+                steps.add(place.pid, place.tid, state, reason, Amount { ns, ..*amount });
                 sums.entry(state).or_default().add(ns, place.sure, moved);
             }
         }
         let name = |tid| evidence.threads.get(&tid).map(|thread| thread.name.to_text()).unwrap_or_default();
-        let mut steps: Vec<Step> = steps
-            .into_iter()
-            .map(|((pid, tid, state, reason), amount)| Step {
-                pid,
-                tid,
-                process: name(tid),
-                state,
-                reason,
-                ns: amount.ns,
-                count: amount.count,
-            })
-            .collect();
-        steps.sort_by_key(|step| std::cmp::Reverse(step.ns));
+        let steps = steps.longest_first(name);
         (self.parts(&sums, evidence), steps)
     }
 
@@ -359,6 +349,33 @@ impl Ledger {
                 evidence.divide(tid, doing, ns, |thread| thread.path_mix, own)
             }
         })
+    }
+}
+
+/// Steps of the path, those that read alike as one.
+#[derive(Debug, Default)]
+pub(super) struct Steps(BTreeMap<(Pid, Tid, State, String), (Reason, Amount)>);
+
+impl Steps {
+    pub(super) fn add(&mut self, pid: Pid, tid: Tid, state: State, reason: Reason, amount: Amount) {
+        let key = (pid, tid, state, reason.to_string());
+        self.0.entry(key).or_insert_with(|| (reason, Amount::default())).1.add(amount);
+    }
+
+    /// All of them; `name` tells a thread's.
+    pub(super) fn longest_first(self, name: impl Fn(Tid) -> String) -> Vec<Step> {
+        let step = |((pid, tid, state, _), (reason, amount)): (_, (_, Amount))| Step {
+            pid,
+            tid,
+            process: name(tid),
+            state,
+            reason,
+            ns: amount.ns,
+            count: amount.count,
+        };
+        let mut steps: Vec<Step> = self.0.into_iter().map(step).collect();
+        steps.sort_by_key(|step| std::cmp::Reverse(step.ns));
+        steps
     }
 }
 

@@ -139,7 +139,7 @@ fn ms(closed: &Closed, state: State) -> Ns {
 fn step(closed: &Closed, tid: Tid, state: State) -> (String, Ns) {
     let found = closed.pieces.steps.iter().find(|step| step.tid == tid && step.state == state);
     found
-        .map(|step| (step.reason.clone(), step.ns / MS))
+        .map(|step| (step.reason.to_string(), step.ns / MS))
         .unwrap_or_else(|| panic!("{:?}", closed.pieces.steps))
 }
 

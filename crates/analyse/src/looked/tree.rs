@@ -11,7 +11,7 @@
 use super::ledger::{Amount, Slices};
 use super::wait::{Follow, Wait};
 use model::recording::{Comm, Looked};
-use model::run::WaitOn;
+use model::wait::{WaitCall, WaitTarget};
 use model::{Ns, Pid, State, Tid};
 use rustc_hash::FxHashMap;
 use stats::Histogram;
@@ -100,8 +100,8 @@ struct Process {
 #[derive(Debug)]
 pub(super) struct WaitTotals {
     pub(super) state: State,
-    pub(super) call: String,
-    pub(super) on: WaitOn,
+    pub(super) call: WaitCall,
+    pub(super) on: WaitTarget,
     pub(super) total_ns: Ns,
     pub(super) durations: Histogram,
 }

@@ -2,18 +2,18 @@
 //! kernel function it sleeps in. The best of the three that could be read decides.
 
 use crate::calls::{Arch, waits_for};
-use model::recording::{FileKind, Looked, Object};
-use model::run::WaitOn;
+use model::network::Endpoint;
+use model::recording::{Ends, FileKind, Looked, Object};
+use model::wait::{Reason, TargetKind, WaitCall, WaitTarget};
 use model::{Seen, State};
-use std::net::Ipv6Addr;
 
 /// One kind of wait.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Wait {
     pub(super) state: State,
-    /// The call; empty outside one or where it could not be read.
-    pub(super) call: String,
-    pub(super) on: WaitOn,
+    /// The call; unseen outside one or where it could not be read.
+    pub(super) call: WaitCall,
+    pub(super) on: WaitTarget,
     pub(super) follow: Follow,
 }
 
@@ -35,17 +35,13 @@ pub(super) enum Follow {
 impl Wait {
     /// A wait that no look fell into.
     pub(super) fn unseen() -> Self {
-        let why = "no look fell into it";
-        on(State::OtherWait, "", "external", Seen::unseen(why), Follow::Nowhere)
+        let target = WaitTarget::External(Seen::unseen("no look fell into it"));
+        on(State::OtherWait, &WaitCall::Unseen, target, Follow::Nowhere)
     }
 
     /// For a place on the path: the call and what it was about.
-    pub(super) fn reason(&self) -> String {
-        let on = match &self.on.name {
-            Seen::Value(name) => format!("{} {name}", self.on.kind),
-            _ => self.on.kind.clone(),
-        };
-        if self.call.is_empty() { on } else { format!("{}, {on}", self.call) }
+    pub(super) fn reason(&self) -> Reason {
+        Reason::Wait(self.call.clone(), self.on.clone())
     }
 }
 
@@ -54,7 +50,10 @@ pub(super) fn wait(looked: &Looked, arch: Arch) -> Wait {
     let deep = looked.state == b'D';
     let wchan = looked.wchan.value().map(String::as_str).unwrap_or_default();
     let call = looked.call.value().and_then(|call| arch.name(*call)).unwrap_or_default();
-    let shown = looked.call.value().map(|call| arch.show(*call)).unwrap_or_default();
+    let shown = match looked.call {
+        Seen::Value(call) => WaitCall::Syscall(arch.syscall(call)),
+        Seen::Absent | Seen::Unseen(_) => WaitCall::Unseen,
+    };
     if let Some(wait) = by_object(&looked.on, &shown, call, wchan) {
         return wait;
     }
@@ -63,107 +62,107 @@ pub(super) fn wait(looked: &Looked, arch: Arch) -> Wait {
     {
         return wait;
     }
+    let file = |why| on(State::Disk, &shown, WaitTarget::File(Seen::unseen(why)), Follow::Nowhere);
     by_wchan(wchan, &shown).unwrap_or_else(|| match (&looked.call, deep) {
         // Asleep outside any call, in a way that no signal ends: a fault that is read in.
-        (Seen::Absent, true) => on(State::Disk, "", "file", unnamed("a fault"), Follow::Nowhere),
-        (_, true) => on(State::Disk, &shown, "file", unnamed("uninterruptible sleep"), Follow::Nowhere),
+        (Seen::Absent, true) => file("a fault"),
+        (_, true) => file("uninterruptible sleep"),
         _ => {
-            on(State::OtherWait, &shown, "external", unnamed("not to be told from outside"), Follow::Nowhere)
+            let target = WaitTarget::External(Seen::unseen("not to be told from outside"));
+            on(State::OtherWait, &shown, target, Follow::Nowhere)
         }
     })
 }
 
-fn on(state: State, call: &str, kind: &str, name: Seen<String>, follow: Follow) -> Wait {
-    Wait { state, call: call.to_owned(), on: WaitOn { kind: kind.to_owned(), name }, follow }
+fn on(state: State, call: &WaitCall, on: WaitTarget, follow: Follow) -> Wait {
+    Wait { state, call: call.clone(), on, follow }
 }
 
-fn unnamed(why: &str) -> Seen<String> {
-    Seen::unseen(why)
-}
-
-fn by_object(object: &Object, shown: &str, call: &str, wchan: &str) -> Option<Wait> {
-    let nowhere = |state, kind, name| Some(on(state, shown, kind, Seen::Value(name), Follow::Nowhere));
+fn by_object(object: &Object, shown: &WaitCall, call: &str, wchan: &str) -> Option<Wait> {
+    let nowhere = |state, target| Some(on(state, shown, target, Follow::Nowhere));
     match object {
         Object::Unknown => None,
-        Object::Futex { .. } => Some(on(State::Lock, shown, "futex", Seen::Absent, Follow::Siblings)),
-        Object::Net(ends) => {
-            let kind = if ends.protocol == 17 { "udp" } else { "tcp" };
-            let name = if ends.remote_port == 0 {
-                format!(":{}", ends.local_port)
-            } else {
-                endpoint(ends.remote, ends.remote_port)
-            };
-            nowhere(State::Network, kind, name)
-        }
-        Object::Unix { .. } => {
-            Some(on(State::Pipe, shown, "unix", unnamed("its other end"), Follow::Nowhere))
-        }
+        Object::Futex { .. } => Some(futex(shown)),
+        Object::Net(ends) => nowhere(State::Network, socket(*ends)),
+        Object::Unix { .. } => nowhere(State::Pipe, WaitTarget::Unix(Seen::unseen("its other end"))),
         Object::OtherSocket { .. } => {
-            Some(on(State::OtherWait, shown, "external", Seen::Value("socket".to_owned()), Follow::Nowhere))
+            nowhere(State::OtherWait, WaitTarget::External(Seen::Value("socket".to_owned())))
         }
         Object::File { kind, ino, name, .. } => {
-            let named = name.to_text();
+            let named = Seen::Value(name.to_text());
             match kind {
                 // A named pipe looks like any file from outside; the kernel function tells.
                 FileKind::Disk if wchan.contains("pipe") || wchan.contains("fifo") => {
-                    nowhere(State::Pipe, "pipe", named)
+                    nowhere(State::Pipe, WaitTarget::Pipe(named))
                 }
-                FileKind::Disk if call == "flock" || call == "fcntl" => nowhere(State::Lock, "file", named),
-                FileKind::Disk => nowhere(State::Disk, "file", named),
-                FileKind::Remote => nowhere(State::Network, "file", named),
+                FileKind::Disk if call == "flock" || call == "fcntl" => {
+                    nowhere(State::Lock, WaitTarget::File(named))
+                }
+                FileKind::Disk => nowhere(State::Disk, WaitTarget::File(named)),
+                FileKind::Remote => nowhere(State::Network, WaitTarget::File(named)),
                 FileKind::Pipe => {
                     let writes = call.contains("write") || call == "vmsplice" || call == "tee";
                     let follow = Follow::Pipe { ino: *ino, writes };
-                    Some(on(State::Pipe, shown, "pipe", Seen::Absent, follow))
+                    Some(on(State::Pipe, shown, WaitTarget::Pipe(Seen::Absent), follow))
                 }
-                FileKind::Tty => nowhere(State::Pipe, "tty", named),
-                FileKind::TimerFd => nowhere(State::Sleep, "timer", named),
+                FileKind::Tty => nowhere(State::Pipe, WaitTarget::Tty(named)),
+                FileKind::TimerFd => nowhere(State::Sleep, WaitTarget::Timer(named)),
                 FileKind::Epoll => Some(poll(shown)),
-                FileKind::Device => nowhere(State::OtherWait, "device", named),
-                FileKind::EventFd | FileKind::Anonymous => nowhere(State::OtherWait, "external", named),
+                FileKind::Device => nowhere(State::OtherWait, WaitTarget::Device(named)),
+                FileKind::EventFd | FileKind::Anonymous => {
+                    nowhere(State::OtherWait, WaitTarget::External(named))
+                }
             }
         }
     }
 }
 
-fn endpoint(address: [u8; 16], port: u16) -> String {
-    let address = Ipv6Addr::from(address);
-    match address.to_ipv4_mapped() {
-        Some(short) => format!("{short}:{port}"),
-        None => format!("[{address}]:{port}"),
-    }
+/// The other end; of a socket that has none the port on which it listens.
+fn socket(ends: Ends) -> WaitTarget {
+    let end = match ends.remote_port {
+        0 => Endpoint { address: None, port: ends.local_port },
+        port => Endpoint::new(ends.remote, port),
+    };
+    if ends.protocol == 17 { WaitTarget::Udp(end) } else { WaitTarget::Tcp(end) }
 }
 
-fn poll(shown: &str) -> Wait {
-    on(State::OtherWait, shown, "external", unnamed("which of the polled objects"), Follow::BusyChildren)
+fn futex(shown: &WaitCall) -> Wait {
+    on(State::Lock, shown, WaitTarget::Futex(Seen::Absent), Follow::Siblings)
 }
 
-fn child(shown: &str) -> Wait {
-    on(State::OtherWait, shown, "child", unnamed("which child"), Follow::Children)
+fn poll(shown: &WaitCall) -> Wait {
+    let target = WaitTarget::External(Seen::unseen("which of the polled objects"));
+    on(State::OtherWait, shown, target, Follow::BusyChildren)
+}
+
+fn child(shown: &WaitCall) -> Wait {
+    on(State::OtherWait, shown, WaitTarget::Child(Seen::unseen("which child")), Follow::Children)
 }
 
 /// From the call alone; `None` where it says too little.
-fn by_call(call: &str, shown: &str, deep: bool) -> Option<Wait> {
+fn by_call(call: &str, shown: &WaitCall, deep: bool) -> Option<Wait> {
     Some(match call {
         // vfork and its like sleep until the child executes or ends; a shell may wait for a child's signal.
         "wait4" | "waitid" | "waitpid" | "vfork" | "clone" | "clone3" | "rt_sigsuspend" => child(shown),
         "poll" | "ppoll" | "ppoll_time64" | "select" | "_newselect" | "pselect6" | "pselect6_time64"
         | "epoll_wait" | "epoll_pwait" | "epoll_pwait2" => poll(shown),
-        _ => match waits_for(call, deep) {
-            State::OtherWait => return None,
-            State::Sleep => on(State::Sleep, shown, "timer", Seen::Absent, Follow::Nowhere),
-            State::Lock if call.starts_with("futex") => {
-                on(State::Lock, shown, "futex", Seen::Absent, Follow::Siblings)
-            }
-            State::Disk => on(State::Disk, shown, "file", unnamed("its name"), Follow::Nowhere),
-            State::Pipe => on(State::Pipe, shown, "pipe", unnamed("its name"), Follow::Nowhere),
-            state => on(state, shown, "external", unnamed("its name"), Follow::Nowhere),
-        },
+        _ => {
+            let unnamed = Seen::unseen("its name");
+            let (state, target) = match waits_for(call, deep) {
+                State::OtherWait => return None,
+                State::Sleep => (State::Sleep, WaitTarget::Timer(Seen::Absent)),
+                State::Lock if call.starts_with("futex") => return Some(futex(shown)),
+                State::Disk => (State::Disk, WaitTarget::File(unnamed)),
+                State::Pipe => (State::Pipe, WaitTarget::Pipe(unnamed)),
+                state => (state, WaitTarget::External(unnamed)),
+            };
+            on(state, shown, target, Follow::Nowhere)
+        }
     })
 }
 
 /// From the kernel function: prefixes, since names gain and lose suffixes between kernels and compilers.
-fn by_wchan(wchan: &str, shown: &str) -> Option<Wait> {
+fn by_wchan(wchan: &str, shown: &WaitCall) -> Option<Wait> {
     const DISK: &[&str] = &[
         "io_schedule",
         "folio_wait",
@@ -217,23 +216,24 @@ fn by_wchan(wchan: &str, shown: &str) -> Option<Wait> {
     const CHILD: &[&str] = &["do_wait", "kernel_wait", "wait_for_vfork", "sigsuspend"];
     const PIPE: &[&str] = &["pipe_", "anon_pipe", "fifo_", "wait_for_partner", "unix_", "n_tty", "tty_"];
     let starts = |with: &[&str]| with.iter().any(|prefix| wchan.starts_with(prefix));
-    let inside = || Seen::Value(wchan.to_owned());
+    let inside =
+        |state, kind| on(state, shown, WaitTarget::KernelFunction(kind, wchan.to_owned()), Follow::Nowhere);
     Some(if starts(CHILD) {
         child(shown)
     } else if wchan.starts_with("futex") {
-        on(State::Lock, shown, "futex", Seen::Absent, Follow::Siblings)
+        futex(shown)
     } else if starts(TIMER) {
-        on(State::Sleep, shown, "timer", Seen::Absent, Follow::Nowhere)
+        on(State::Sleep, shown, WaitTarget::Timer(Seen::Absent), Follow::Nowhere)
     } else if starts(PIPE) {
-        on(State::Pipe, shown, "pipe", inside(), Follow::Nowhere)
+        inside(State::Pipe, TargetKind::Pipe)
     } else if starts(POLL) {
         poll(shown)
     } else if starts(DISK) {
-        on(State::Disk, shown, "file", inside(), Follow::Nowhere)
+        inside(State::Disk, TargetKind::File)
     } else if starts(NETWORK) {
-        on(State::Network, shown, "external", inside(), Follow::Nowhere)
+        inside(State::Network, TargetKind::External)
     } else if starts(LOCK) {
-        on(State::Lock, shown, "external", inside(), Follow::Nowhere)
+        inside(State::Lock, TargetKind::External)
     } else {
         return None;
     })
@@ -243,7 +243,7 @@ fn by_wchan(wchan: &str, shown: &str) -> Option<Wait> {
 mod tests {
     use super::*;
     use model::Call;
-    use model::recording::{Comm, Ends};
+    use model::recording::Comm;
 
     fn looked(state: u8, call: Seen<Call>, object: Object, wchan: &str) -> Looked {
         Looked {
@@ -271,7 +271,7 @@ mod tests {
 
     fn check(looked: &Looked, state: State, reason: &str) {
         let wait = wait(looked, Arch::X86);
-        assert_eq!((wait.state, wait.reason().as_str()), (state, reason), "{looked:?}");
+        assert_eq!((wait.state, wait.reason().to_string().as_str()), (state, reason), "{looked:?}");
     }
 
     #[test]

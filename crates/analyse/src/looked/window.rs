@@ -4,7 +4,7 @@
 //! what it did with the rest; in tier `perf` the switches decide, and the counters tell how long a thread had been woken
 //! before its CPU came.
 
-use super::ledger::{Amount, Evidence, Slices};
+use super::ledger::{Amount, Evidence, Slices, Steps};
 use super::tree::{Doing, Thread, WaitId};
 use super::wait::{Follow, Wait};
 use super::{Closed, Counted, Looked, wait_rows};
@@ -13,7 +13,7 @@ use crate::pieces::Pieces;
 use model::account::{Basis, Part, Step};
 use model::recording::{Attached, Looked as Sight, Tier, Trailer};
 use model::run::{Faults, Thread as ThreadRow, Window};
-use model::{Ns, Pid, Seen, State, Tid};
+use model::{Ns, Pid, Reason, Seen, State, Tid};
 use rustc_hash::FxHashMap;
 use stats::wilson;
 use std::collections::{BTreeMap, BTreeSet};
@@ -306,9 +306,9 @@ impl<'a> Member<'a> {
 
 /// Whether a thread waits until somebody wants something of it; where the call could not be read, by where it sleeps.
 fn is_for_work(wait: &Wait) -> bool {
-    match wait.call.as_str() {
-        "" => !matches!(wait.follow, Follow::Nowhere | Follow::Pipe { .. }),
-        call => waits_for_work(call.strip_prefix("32:").unwrap_or(call)),
+    match wait.call.syscall() {
+        Some(call) => waits_for_work(&call.name),
+        None => !matches!(wait.follow, Follow::Nowhere | Follow::Pipe { .. }),
     }
 }
 
@@ -316,21 +316,17 @@ fn is_for_work(wait: &Wait) -> bool {
 fn steps(told: &[&Member<'_>], evidence: &Evidence<'_>) -> Vec<Step> {
     let mut steps = Vec::new();
     for member in told {
-        let mut own: BTreeMap<(State, String), Amount> = BTreeMap::new();
+        let Thread { pid, tid, name, .. } = member.thread;
+        let mut own = Steps::default();
         for ((state, wait, ns), (count, _)) in member.divided(evidence) {
-            let reason = wait.map(|id| evidence.tree.waits[id as usize].reason()).unwrap_or_default();
-            own.entry((state, reason)).or_default().add(Amount { ns, count });
+            let reason = match wait {
+                Some(id) => evidence.tree.waits[id as usize].reason(),
+                None if state == State::Runqueue => Reason::PreemptedUnseen,
+                None => Reason::None,
+            };
+            own.add(*pid, *tid, state, reason, Amount { ns, count });
         }
-        let thread = member.thread;
-        steps.extend(own.into_iter().map(|((state, reason), amount)| Step {
-            pid: thread.pid,
-            tid: thread.tid,
-            process: thread.name.to_text(),
-            state,
-            reason,
-            ns: amount.ns,
-            count: amount.count,
-        }));
+        steps.extend(own.longest_first(|_| name.to_text()));
     }
     steps.sort_by_key(|step| std::cmp::Reverse(step.ns));
     steps

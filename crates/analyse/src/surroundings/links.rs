@@ -85,10 +85,12 @@ impl LinkTrack {
             let [into, out] = ways(step).map(|way| way.payload_bytes * 8.0);
             if half { into + out } else { into.max(out) }
         };
-        let can = both(&self.speed_bits, &self.full_duplex);
-        let limit_share =
-            map(&can, |(speed, _)| grid.rates_by(&steps, *speed as f64, |step| wire_bits(ways(step), half)));
-        let at_limit_share = map(&limit_share, |share| grid.share_of_wall(|step| at_limit(share[step])));
+        let can = self.speed_bits.as_ref().zip(self.full_duplex.as_ref());
+        let limit_share = can
+            .as_ref()
+            .map(|(speed, _)| grid.rates_by(&steps, **speed as f64, |step| wire_bits(ways(step), half)));
+        let at_limit_share =
+            limit_share.as_ref().map(|share| grid.share_of_wall(|step| at_limit(share[step])));
         LinkSeries {
             name: name.to_owned(),
             bytes: sum(|step| step[0] + step[1]),
@@ -97,7 +99,7 @@ impl LinkTrack {
             speed_bits_per_s: self.speed_bits.clone(),
             speed_given: self.speed_given,
             full_duplex: self.full_duplex.clone(),
-            payload_limit_bits_per_s: map(&can, |(speed, full)| limit(*speed, *full, self.mtu_bytes)),
+            payload_limit_bits_per_s: can.map(|(speed, full)| limit(*speed, *full, self.mtu_bytes)),
             received_bytes_per_s: grid.rates(&steps, |step| step[0]),
             sent_bytes_per_s: grid.rates(&steps, |step| step[1]),
             received_packets_per_s: grid.rates(&steps, |step| step[2]),
@@ -156,23 +158,6 @@ fn limit(speed: u64, full_duplex: bool, mtu_bytes: f64) -> u64 {
         (mtu_bytes - PLAIN_TCP_BYTES) / (on_wire + SHORTEST_BYTES + 2.0 * CONTENTION_BYTES)
     };
     (speed as f64 * share).round() as u64
-}
-
-/// Both, where both are seen; else why not.
-fn both<A: Copy, B: Copy>(first: &Seen<A>, second: &Seen<B>) -> Seen<(A, B)> {
-    match (first, second) {
-        (Seen::Value(first), Seen::Value(second)) => Seen::Value((*first, *second)),
-        (Seen::Unseen(why), _) | (_, Seen::Unseen(why)) => Seen::Unseen(why.clone()),
-        _ => Seen::Absent,
-    }
-}
-
-fn map<T, U>(seen: &Seen<T>, with: impl Fn(&T) -> U) -> Seen<U> {
-    match seen {
-        Seen::Value(value) => Seen::Value(with(value)),
-        Seen::Absent => Seen::Absent,
-        Seen::Unseen(why) => Seen::Unseen(why.clone()),
-    }
 }
 
 #[cfg(test)]

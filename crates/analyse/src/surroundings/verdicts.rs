@@ -111,11 +111,7 @@ fn disks_idle(disks: &[DiskSeries], grid: &Grid) -> Option<Verdict> {
 
 fn memory_short(series: &Series, grid: &Grid) -> Option<Verdict> {
     let memory = series.memory.value()?.first()?;
-    let pressure_share = match &memory.pressure_share {
-        Seen::Value(share) => Seen::Value(rounded(grid.mean(share), 4)),
-        Seen::Absent => Seen::Absent,
-        Seen::Unseen(why) => Seen::Unseen(why.clone()),
-    };
+    let pressure_share = memory.pressure_share.as_ref().map(|share| rounded(grid.mean(share), 4));
     let swapped = grid.mean(&memory.swapped_pages_per_s);
     let short = pressure_share.value().is_some_and(|share| *share >= PRESSURE_SHARE_MIN)
         || swapped >= SWAPPED_PAGES_PER_S_MIN;

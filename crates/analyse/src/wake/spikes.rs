@@ -27,15 +27,11 @@ const FAIR: i32 = 100;
 
 /// All that were seen, latest first.
 pub(super) fn spikes(measured: &Measurements) -> Seen<Vec<Spike>> {
-    match &measured.spikes {
-        Seen::Value(seen) => {
-            let mut spikes: Vec<_> = seen.iter().map(|seen| spike(seen, &measured.environment)).collect();
-            spikes.sort_by_key(|spike| std::cmp::Reverse(spike.ns));
-            Seen::Value(spikes)
-        }
-        Seen::Absent => Seen::Absent,
-        Seen::Unseen(why) => Seen::Unseen(why.clone()),
-    }
+    measured.spikes.as_ref().map(|seen| {
+        let mut spikes: Vec<_> = seen.iter().map(|seen| spike(seen, &measured.environment)).collect();
+        spikes.sort_by_key(|spike| std::cmp::Reverse(spike.ns));
+        spikes
+    })
 }
 
 /// What made this wake-up late.

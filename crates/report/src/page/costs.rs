@@ -6,6 +6,7 @@ use crate::paint::{Ink, Line};
 use crate::units::{count, duration};
 use model::ladder::Interval;
 use model::run::{Class, WaitRow};
+use model::wait::{SyscallName, TargetKind};
 use model::{Costs, Ns, Run, Seen, State};
 
 /// Waits that are less than this part of the path say little of the program.
@@ -28,9 +29,9 @@ pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
     if wait.path_ns < run.wall_ns / OF_THE_WALL || worth.is_empty() {
         return Vec::new();
     }
-    let place = if wait.call.is_empty() { wait.reason.name() } else { &wait.call };
+    let place = wait.call.syscall().map_or_else(|| wait.reason.name().to_owned(), SyscallName::to_string);
     Line::new(look)
-        .add(Ink::Plain, &format!("waits in {} take up to ", clean(place, look.unicode)))
+        .add(Ink::Plain, &format!("waits in {} take up to ", clean(&place, look.unicode)))
         .glued(Ink::Plain, &duration(ns))
         .add(Ink::Plain, ", as much as ")
         .add(Ink::Plain, &worth.join(" or "))
@@ -40,12 +41,14 @@ pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
 
 /// The operation that such a wait is best held against.
 fn alike<'a>(wait: &WaitRow, costs: &'a Costs) -> (&'static str, &'static str, &'a Seen<Interval>) {
-    let writes = ["sync", "write"].iter().any(|word| wait.call.contains(word));
+    let writes = wait.call.syscall().is_some_and(SyscallName::writes);
     match wait.reason {
         State::Disk if writes => ("fsync", "fsyncs", &costs.fsync_ns),
         State::Disk => ("read of the disk", "reads of the disk", &costs.disk_read_ns),
         State::Network => ("connection within the host", "connections within the host", &costs.connect_ns),
-        _ if wait.on.kind == "child" => ("started process", "started processes", &costs.process_ns),
+        _ if wait.on.kind() == TargetKind::Child => {
+            ("started process", "started processes", &costs.process_ns)
+        }
         State::Lock | State::Pipe => ("thread switch", "thread switches", &costs.switch_ns),
         _ => ("system call", "system calls", &costs.call_ns),
     }

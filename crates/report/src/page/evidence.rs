@@ -5,7 +5,8 @@ use crate::clean::clean;
 use crate::paint::{Ink, Line};
 use crate::table::{Column, Table, figure, text};
 use crate::units::{count, counted, duration, share_of_one};
-use model::run::{CallRow, Ender, FunctionRow, Share, WaitRow};
+use model::run::{CallRow, FunctionRow, Share, WaitRow, WakerRow};
+use model::wait::{StackFrame, SyscallName, TargetKind, WaitCall, WakerKind};
 use model::{Ns, Run, Seen, State};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -33,27 +34,18 @@ pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     let shown = rows_shown(kinds.len(), rows);
     for kind in &kinds[..shown] {
         let wait = kind[0];
-        let call = match wait.call.as_str() {
-            "" if wait.reason == State::Unexplained => "?",
-            "" => "(fault)",
-            call => call,
+        let call = match &wait.call {
+            WaitCall::Syscall(name) => name.to_string(),
+            _ if wait.reason == State::Unexplained => "?".to_owned(),
+            WaitCall::Fault | WaitCall::Unseen => "(fault)".to_owned(),
         };
-        let on = match &wait.on.name {
-            Seen::Value(name) if kind.len() > 1 && is_asked(wait) => {
-                let server = name.split(" for ").next().unwrap_or(name);
-                format!("{} {server} for {} names", wait.on.kind, count(kind.len() as u64))
-            }
-            _ if kind.len() > 1 => format!("{} files", count(kind.len() as u64)),
-            Seen::Value(name) if !name.is_empty() => format!("{} {name}", wait.on.kind),
-            Seen::Value(_) | Seen::Absent => wait.on.kind.clone(),
-            Seen::Unseen(_) => format!("{} ?", wait.on.kind),
-        };
+        let on = target(kind);
         // A median of several files' waits cannot be had from theirs.
         let quantile = |ns| if kind.len() > 1 { String::new() } else { duration(ns) };
         let sum = |figure: fn(&WaitRow) -> u64| kind.iter().map(|wait| figure(wait)).sum::<u64>();
         table.row(vec![
             (Ink::Of(wait.reason), wait.reason.name().into()),
-            (Ink::Plain, call.into()),
+            (Ink::Plain, call),
             (Ink::Plain, on),
             (Ink::Plain, count(sum(|wait| wait.calls))),
             (Ink::Plain, duration(sum(|wait| wait.total_ns))),
@@ -81,7 +73,7 @@ pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     }
     let mut lines = table.lines();
     // One reason for all `?` is the rule; with several, the first is an example.
-    let unnamed = kinds[..shown].iter().find_map(|kind| match &kind[0].on.name {
+    let unnamed = kinds[..shown].iter().find_map(|kind| match kind[0].on.name() {
         Seen::Unseen(why) => Some(why),
         _ => None,
     });
@@ -103,19 +95,37 @@ pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     lines
 }
 
-/// Whether it is a wait for a lock that counts, and was let go somewhere: while it is held the path is with the holder,
-/// so none of it is on the path.
+/// What a row of one or several waits was on.
+fn target(kind: &[&WaitRow]) -> String {
+    let target = &kind[0].on;
+    match (target.name(), target.question()) {
+        (_, Some(question)) if kind.len() > 1 => {
+            let names = count(kind.len() as u64);
+            format!("{} {} for {names} names", target.kind().name(), question.server)
+        }
+        _ if kind.len() > 1 => format!("{} files", count(kind.len() as u64)),
+        (Seen::Value(name), _) if !name.is_empty() => format!("{} {name}", target.kind().name()),
+        (Seen::Value(_) | Seen::Absent, _) => target.kind().name().to_owned(),
+        (Seen::Unseen(_), _) => format!("{} ?", target.kind().name()),
+    }
+}
+
+/// Whether it is a wait for a lock that counts, and was released somewhere: while it is held the path is with the
+/// holder, so none of it is on the path.
 fn is_of_a_lock(wait: &WaitRow, run: &Run) -> bool {
-    let somewhere = wait.by.iter().any(|ender| ender.place.value().is_some());
+    let somewhere = wait.by.iter().any(|waker| waker.place.value().is_some());
     somewhere && wait.path_ns == 0 && wait.total_ns >= run.wall_ns / 100
 }
 
 /// The waits as they are shown. Where there are more than `rows`, those of one call on files are one, but for a file
 /// that has more than half of their time; likewise those for answers to questions for names.
 fn kinds<'a>(waits: &[&'a WaitRow], rows: usize) -> Vec<Vec<&'a WaitRow>> {
-    let like = |wait: &WaitRow| (wait.reason, wait.call.clone(), wait.on.kind.clone());
+    let like =
+        |wait: &WaitRow| (wait.reason, wait.call.syscall().map(SyscallName::to_string), wait.on.kind());
     let weight = |wait: &WaitRow| wait.path_ns.max(1);
-    let is_file = |wait: &WaitRow| (wait.on.kind == "file" || is_asked(wait)) && waits.len() > rows + 1;
+    let is_file = |wait: &WaitRow| {
+        (wait.on.kind() == TargetKind::File || wait.on.question().is_some()) && waits.len() > rows + 1
+    };
     let mut totals: BTreeMap<_, Ns> = BTreeMap::new();
     for wait in waits.iter().filter(|wait| is_file(wait)) {
         *totals.entry(like(wait)).or_default() += weight(wait);
@@ -140,11 +150,6 @@ fn kinds<'a>(waits: &[&'a WaitRow], rows: usize) -> Vec<Vec<&'a WaitRow>> {
         (Reverse(sum(kind, |wait| wait.path_ns)), Reverse(sum(kind, |wait| wait.total_ns)))
     });
     kinds
-}
-
-/// Whether it is a wait for the answer to a question for a name.
-fn is_asked(wait: &WaitRow) -> bool {
-    wait.on.kind == "udp" && wait.on.name.value().is_some_and(|name| name.contains(" for "))
 }
 
 /// Each disk's requests that ended waits: whether they queued, or the device took its time.
@@ -180,15 +185,15 @@ fn disks(run: &Run, look: Look) -> Vec<Line> {
 /// Waits whose stack is shown, and functions of each.
 const STACKS: usize = 2;
 const FUNCTIONS: usize = 5;
-/// Of those who ended it.
-const ENDERS: usize = 2;
+/// Wakers of each.
+const WAKERS: usize = 2;
 
 /// Where a wait was called from.
 fn from(wait: &WaitRow, look: Look) -> Vec<Line> {
     let Seen::Value(stack) = &wait.stack else { return Vec::new() };
-    let cleaned = |name: &String| clean(name, look.unicode);
+    let cleaned = |frame: &StackFrame| clean(&frame.to_string(), look.unicode);
     // Where a script waits, what the interpreter did for it says less than the script.
-    let script = stack.iter().position(|name| name.contains(".py:")).filter(|at| *at > 1);
+    let script = stack.iter().position(StackFrame::is_script).filter(|at| *at > 1);
     let from = script.unwrap_or(0);
     let mut names: Vec<String> = stack.iter().skip(from).take(FUNCTIONS).map(cleaned).collect();
     if from > 0 {
@@ -198,44 +203,43 @@ fn from(wait: &WaitRow, look: Look) -> Vec<Line> {
     if stack.len() > from + FUNCTIONS {
         names.push(look.rest().to_owned());
     }
-    let what = if wait.call.is_empty() { "fault" } else { &wait.call };
+    let what = wait.call.syscall().map_or_else(|| "fault".to_owned(), SyscallName::to_string);
     let called = format!(
         " ({}) from {}{}",
-        clean(what, look.unicode),
+        clean(&what, look.unicode),
         names.join(look.called_by()),
-        ended_by(wait, look)
+        woken_by(wait, look)
     );
     let line = Line::new(look).add(Ink::Plain, "  ").add(Ink::Of(wait.reason), wait.reason.name());
     line.add(Ink::Plain, &called).wrap(6)
 }
 
-/// Who ended most of the waits, where that was a thread: whoever held the lock, or wrote into the pipe.
-fn ended_by(wait: &WaitRow, look: Look) -> String {
-    let threads = wait.by.iter().filter(|ender| matches!(ender.kind.as_str(), "thread" | "outside"));
+/// The threads that ended most of the waits: of a lock its holders, of a pipe its writers.
+fn woken_by(wait: &WaitRow, look: Look) -> String {
+    let threads = wait.by.iter().filter(|waker| matches!(waker.kind, WakerKind::Thread | WakerKind::Outside));
     let who: Vec<String> = threads
-        .take(ENDERS)
-        .map(|ender| {
-            let outside = if ender.kind == "outside" { ", another program" } else { "" };
-            let place = match &ender.place {
-                Seen::Value(place) => format!(" in {}", clean(place, look.unicode)),
+        .take(WAKERS)
+        .map(|waker| {
+            let outside = if waker.kind == WakerKind::Outside { ", another program" } else { "" };
+            let place = match &waker.place {
+                Seen::Value(place) => format!(" in {}", clean(&place.to_string(), look.unicode)),
                 _ => String::new(),
             };
-            let name = clean(&ender.name, look.unicode);
-            format!("{name} ({}{outside}{}){place}", counted(ender.times, "time"), meanwhile(ender))
+            let name = clean(&waker.name, look.unicode);
+            format!("{name} ({}{outside}{}){place}", counted(waker.times, "time"), meanwhile(waker))
         })
         .collect();
     // A thread is also woken by conditions, barriers and the end of another.
-    let let_go = wait.by.iter().filter_map(|ender| ender.stack.value()).flatten();
-    let unlocked = let_go.into_iter().any(|name| name.contains("unlock") || name.contains("release_lock"));
-    let how = if unlocked { "unlocked" } else { "ended" };
+    let mut frames = wait.by.iter().filter_map(|waker| waker.stack.value()).flatten();
+    let how = if frames.any(StackFrame::releases_lock) { "unlocked" } else { "ended" };
     if who.is_empty() { String::new() } else { format!("; {how} by {}", who.join(", ")) }
 }
 
-/// How most of the time went by for a thread that let a lock go, as far as that is known: it was held for a reason.
-fn meanwhile(ender: &Ender) -> String {
-    let mut states: Vec<_> = ender.meanwhile.iter().filter(|(_, ns)| *ns >= ender.ns.max(10) / 10).collect();
+/// What a thread that released a lock did most of the time, as far as that is known: it was held for a reason.
+fn meanwhile(waker: &WakerRow) -> String {
+    let mut states: Vec<_> = waker.meanwhile.iter().filter(|(_, ns)| *ns >= waker.ns.max(10) / 10).collect();
     states.sort_by_key(|(_, ns)| Reverse(*ns));
-    let share = |ns: Ns| share_of_one(ns as f64 / ender.ns.max(1) as f64);
+    let share = |ns: Ns| share_of_one(ns as f64 / waker.ns.max(1) as f64);
     let said: Vec<_> =
         states.iter().take(2).map(|(state, ns)| format!("{} {}", state.name(), share(*ns))).collect();
     if said.is_empty() { String::new() } else { format!(", meanwhile {}", said.join(" and ")) }
@@ -278,7 +282,7 @@ fn call_table(calls: &[CallRow], look: Look, rows: usize) -> Vec<Line> {
     let shown = rows_shown(calls.len(), rows);
     for call in &calls[..shown] {
         table.row(vec![
-            (Ink::Plain, call.name.clone()),
+            (Ink::Plain, call.name.to_string()),
             (Ink::Plain, estimated(call)),
             (if call.errors > 0 { Ink::Plain } else { Ink::Dim }, count(call.errors)),
             (Ink::Plain, duration(call.total_ns)),

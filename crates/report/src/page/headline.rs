@@ -262,12 +262,12 @@ fn points(points: f64) -> String {
 
 /// What most of the kernel's work is, when one thing is at least half of it.
 fn mostly(line: Line, run: &Run) -> Line {
-    let mut by_call = std::collections::BTreeMap::<&str, Ns>::new();
+    let mut by_call = std::collections::BTreeMap::<String, Ns>::new();
     let mut all: Ns = 0;
     for step in &run.path {
         let what = match step.state {
-            State::Kernel => step.reason.as_str(),
-            State::Fault => "page faults",
+            State::Kernel => step.reason.to_string(),
+            State::Fault => "page faults".to_owned(),
             _ => continue,
         };
         all += step.ns;
@@ -275,7 +275,7 @@ fn mostly(line: Line, run: &Run) -> Line {
     }
     let first = by_call.into_iter().max_by_key(|(_, ns)| *ns);
     match first.filter(|(what, ns)| !what.is_empty() && *ns >= all.div_ceil(2)) {
-        Some((what, _)) => line.add(Ink::Plain, ", most of it ").add(Ink::Bold, what),
+        Some((what, _)) => line.add(Ink::Plain, ", most of it ").add(Ink::Bold, &what),
         None => line,
     }
 }

@@ -9,7 +9,7 @@ use crate::Look;
 use crate::paint::{Ink, Line};
 use crate::table::{Table, figure, text};
 use crate::units::{count, duration, share};
-use model::{Ns, Pid, Run, State, Step, Tid};
+use model::{Ns, Pid, Reason, Run, State, Step, Tid};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -21,8 +21,10 @@ const THREAD_NAMES: usize = 6;
 struct Place {
     who: String,
     state: State,
-    /// Each reason with its time.
-    reasons: BTreeMap<String, Ns>,
+    /// As it is displayed.
+    reason: String,
+    /// What ran instead, with its time.
+    ran: BTreeMap<String, Ns>,
     ns: Ns,
     count: u64,
     many: BTreeSet<(Pid, Tid)>,
@@ -84,18 +86,11 @@ pub(super) fn table(run: &Run, look: Look) -> Vec<Line> {
 impl Place {
     /// The reason; of several that ran instead, the leading two.
     fn reason(&self) -> String {
-        if self.state != State::Runqueue {
-            return self.reasons.keys().next().cloned().unwrap_or_default();
-        }
-        let mut ran: Vec<(&str, Ns)> = self
-            .reasons
-            .iter()
-            .filter_map(|(reason, ns)| Some((reason.strip_suffix(" ran")?, *ns)))
-            .collect();
+        let mut ran: Vec<(&str, Ns)> = self.ran.iter().map(|(name, ns)| (name.as_str(), *ns)).collect();
         ran.sort_by_key(|(_, ns)| Reverse(*ns));
         let named: Vec<&str> = ran.iter().take(2).map(|(name, _)| *name).collect();
         match (named.as_slice(), ran.len().saturating_sub(2)) {
-            ([], _) => self.reasons.keys().next().cloned().unwrap_or_default(),
+            ([], _) => self.reason.clone(),
             (named, 0) => format!("{} ran", named.join(", ")),
             (named, more) => format!("{} and {more} more ran", named.join(", ")),
         }
@@ -105,19 +100,26 @@ impl Place {
 /// Places, longest first.
 fn merged(run: &Run) -> Vec<Place> {
     let labels = Labels::new(run);
-    let mut places = BTreeMap::<(String, State, &str), Place>::new();
+    let mut places = BTreeMap::<(String, State, String), Place>::new();
     for step in run.path.iter().filter(|step| step.ns > 0) {
         let who = labels.of(step);
-        let told_apart = if step.state == State::Runqueue { "" } else { step.reason.as_str() };
+        let reason = step.reason.to_string();
+        let told_apart = if step.state == State::Runqueue { String::new() } else { reason.clone() };
         let place = places.entry((who.clone(), step.state, told_apart)).or_insert_with(|| Place {
             who,
             state: step.state,
-            reasons: BTreeMap::new(),
+            reason: reason.clone(),
+            ran: BTreeMap::new(),
             ns: 0,
             count: 0,
             many: BTreeSet::new(),
         });
-        *place.reasons.entry(step.reason.clone()).or_default() += step.ns;
+        match &step.reason {
+            Reason::Preempted(name) => *place.ran.entry(name.clone()).or_default() += step.ns,
+            // Of several the first in the order of their names, so that the page is the same each time.
+            _ if reason < place.reason => place.reason = reason,
+            _ => {}
+        }
         place.ns += step.ns;
         place.count += step.count;
         place.many.insert((step.pid, step.tid));

@@ -9,10 +9,11 @@ use model::network::Began;
 use model::peers::{ConnectionRow, DelayedAck, Lengths, LookupRow};
 use model::recording::{Ending, Host, WindowEnd};
 use model::run::{
-    Bound, CallRow, Class, Ender, Faults, FunctionRow, LineRow, Phases, Run, Share, Shares, Thread, WaitOn,
-    WaitRow, Window,
+    Bound, CallRow, Class, Faults, FunctionRow, LineRow, Phases, Run, Share, Shares, Thread, WaitRow,
+    WakerRow, Window,
 };
-use model::{Ns, Seen};
+use model::wait::{StackFrame, WaitCall, WaitTarget, WakerKind};
+use model::{Ns, Reason, Seen};
 use std::collections::BTreeMap;
 
 pub(crate) use costs::journal;
@@ -53,7 +54,7 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
             tid: *tid,
             process: (*process).into(),
             state: *state,
-            reason: (*reason).into(),
+            reason: Reason::read(*state, reason),
             ns: *ns,
             count: *count,
         })
@@ -202,6 +203,11 @@ fn call(name: &str, calls: u64, errors: u64, total_ns: Ns, cpu_ns: Ns) -> CallRo
     }
 }
 
+/// What a result reads as that has this kind and name.
+fn target(kind: &str, name: Seen<String>) -> WaitTarget {
+    serde_json::from_value(serde_json::json!({ "kind": kind, "name": name })).unwrap()
+}
+
 fn wait(
     reason: State,
     call: &str,
@@ -214,8 +220,8 @@ fn wait(
     let name = if name.is_empty() { Seen::Absent } else { Seen::Value(name.into()) };
     WaitRow {
         reason,
-        call: call.into(),
-        on: WaitOn { kind: kind.into(), name },
+        call: if call.is_empty() { WaitCall::Fault } else { WaitCall::Syscall(call.into()) },
+        on: target(kind, name),
         calls,
         total_ns,
         path_ns,
@@ -234,10 +240,9 @@ fn wait(
 
 /// The same wait with the stacks of both ends, for a lock that `who` let go at `place`.
 fn unlocked(wait: WaitRow, who: &str, place: &str, meanwhile: &[(State, Ns)]) -> WaitRow {
-    let stack =
-        |inner: &str| Seen::Value(vec![inner.to_owned(), place.to_owned(), "main (main.c:9)".to_owned()]);
-    let by = Ender {
-        kind: "thread".into(),
+    let stack = |inner: &str| Seen::Value([inner, place, "main (main.c:9)"].map(StackFrame::from).to_vec());
+    let by = WakerRow {
+        kind: WakerKind::Thread,
         name: who.into(),
         times: wait.calls,
         ns: wait.total_ns,
@@ -403,7 +408,7 @@ pub(crate) fn degraded() -> Run {
     rsync.faults = Seen::Absent;
     rsync.kernel_ns = Seen::unseen("the program was not reaped by dwell");
     let mut socket = wait(Network, "read", ("tcp", ""), 611, 6_120 * MS, 6_120 * MS);
-    socket.on.name = Seen::unseen("/proc/4242/fd cannot be read (permission denied)");
+    socket.on = WaitTarget::Other(socket.on.kind(), Seen::unseen("/proc/4242/fd cannot be read (permission denied)"));
     rsync.waits = vec![
         socket,
         wait(Disk, "", ("file", ""), 224, 2_250 * MS, 2_250 * MS),

@@ -39,7 +39,7 @@ fn ms(closed: &Closed, state: State) -> Ns {
 
 fn step(closed: &Closed, tid: Tid, state: State) -> (String, Ns) {
     let of_thread = closed.pieces.steps.iter().filter(|step| step.tid == tid && step.state == state);
-    let reasons: Vec<_> = of_thread.clone().map(|step| step.reason.as_str()).collect();
+    let reasons: Vec<_> = of_thread.clone().map(|step| step.reason.to_string()).collect();
     (reasons.join("; "), of_thread.map(|step| step.ns).sum::<Ns>() / MS)
 }
 

@@ -1,0 +1,304 @@
+//! What threads waited for, in which system call, and what woke them.
+//!
+//! The types that analysis, judgement, page and JSON share. How they are written in JSON, and how a stored
+//! result is read back, is in `wait/notation.rs`; the `Display` of each type is that notation. Which evidence
+//! gives which of them is up to `analyse`.
+
+mod notation;
+
+use crate::Seen;
+use crate::network::{Endpoint, Question};
+use crate::recording::Language;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// A system call by name: `read`, `32:read` through the 32-bit table, `call 999` where the table has no name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SyscallName {
+    /// Its name in its own table.
+    pub name: Cow<'static, str>,
+    /// Whether it went through the 32-bit table of a 64-bit host.
+    pub compat: bool,
+}
+
+impl SyscallName {
+    /// Whether it writes to a file, or waits until what was written is on the disk.
+    pub fn writes(&self) -> bool {
+        matches!(
+            &*self.name,
+            "write"
+                | "writev"
+                | "pwrite64"
+                | "pwritev"
+                | "pwritev2"
+                | "fsync"
+                | "fdatasync"
+                | "sync"
+                | "syncfs"
+                | "sync_file_range"
+                | "sync_file_range2"
+                | "msync"
+        )
+    }
+}
+
+/// Where in the kernel a thread blocked.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum WaitCall {
+    /// In this system call.
+    Syscall(SyscallName),
+    /// In a page fault.
+    Fault,
+    /// That was not seen.
+    Unseen,
+}
+
+impl WaitCall {
+    /// The system call, where it was one.
+    pub fn syscall(&self) -> Option<&SyscallName> {
+        match self {
+            WaitCall::Syscall(name) => Some(name),
+            WaitCall::Fault | WaitCall::Unseen => None,
+        }
+    }
+}
+
+/// Why a step of the path was where it was.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// There is no more to say.
+    None,
+    /// On a CPU in this system call.
+    Syscall(SyscallName),
+    /// On the way into system calls and out of them.
+    SyscallEntry,
+    /// In system calls while they were not traced: by samples.
+    SyscallsSampled,
+    /// Runnable, while a thread of this name had the CPU.
+    Preempted(String),
+    /// Runnable, on the way to a CPU that was idle.
+    IdleCpu,
+    /// Runnable; what had the CPU was not seen.
+    PreemptedUnseen,
+    /// Blocked.
+    Wait(WaitCall, WaitTarget),
+    /// Blocked, and no wake-up was seen.
+    NoWakeUp,
+    /// Nothing was observed.
+    NotObserved,
+    /// What a stored result says, where it is none of these.
+    Text(String),
+}
+
+/// Kinds of what is waited for, as JSON names them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TargetKind {
+    /// A file of a filesystem.
+    File,
+    /// A TCP connection or listening socket.
+    Tcp,
+    /// A UDP socket.
+    Udp,
+    /// A local socket.
+    Unix,
+    /// A pipe or named pipe.
+    Pipe,
+    /// A terminal.
+    Tty,
+    /// A futex: a lock in memory.
+    Futex,
+    /// A timer or a time limit.
+    Timer,
+    /// The end of a child process, or its `execve`.
+    Child,
+    /// A device.
+    Device,
+    /// An eventfd.
+    EventFd,
+    /// Requests of an io_uring.
+    #[serde(rename = "io_uring")]
+    IoUring,
+    /// Something else outside the tree.
+    External,
+}
+
+impl TargetKind {
+    /// The name used in every output.
+    pub fn name(self) -> &'static str {
+        match self {
+            TargetKind::File => "file",
+            TargetKind::Tcp => "tcp",
+            TargetKind::Udp => "udp",
+            TargetKind::Unix => "unix",
+            TargetKind::Pipe => "pipe",
+            TargetKind::Tty => "tty",
+            TargetKind::Futex => "futex",
+            TargetKind::Timer => "timer",
+            TargetKind::Child => "child",
+            TargetKind::Device => "device",
+            TargetKind::EventFd => "eventfd",
+            TargetKind::IoUring => "io_uring",
+            TargetKind::External => "external",
+        }
+    }
+
+    /// All of them.
+    pub const ALL: [TargetKind; 13] = [
+        TargetKind::File,
+        TargetKind::Tcp,
+        TargetKind::Udp,
+        TargetKind::Unix,
+        TargetKind::Pipe,
+        TargetKind::Tty,
+        TargetKind::Futex,
+        TargetKind::Timer,
+        TargetKind::Child,
+        TargetKind::Device,
+        TargetKind::EventFd,
+        TargetKind::IoUring,
+        TargetKind::External,
+    ];
+}
+
+/// What was waited for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "notation::Named", from = "notation::Named")]
+pub enum WaitTarget {
+    /// A file, by its path.
+    File(Seen<String>),
+    /// Memory that is read back from swap.
+    Swap,
+    /// Another device, by name.
+    Device(Seen<String>),
+    /// A pipe; a named one by its name.
+    Pipe(Seen<String>),
+    /// A terminal.
+    Tty(Seen<String>),
+    /// A local socket.
+    Unix(Seen<String>),
+    /// A futex, by its address in the process.
+    Futex(Seen<u64>),
+    /// The lock that a thread takes to run code of this language.
+    InterpreterLock(Language),
+    /// A timer.
+    Timer(Seen<String>),
+    /// Something that did not come within the limit that the call was given.
+    TimeLimit,
+    /// The same, or a timer that is among what is polled.
+    TimeLimitOrTimer,
+    /// An eventfd.
+    EventFd,
+    /// Requests of an io_uring.
+    IoUring,
+    /// A child process.
+    Child(Seen<String>),
+    /// TCP: the service's end of the connection, or where it listens.
+    Tcp(Endpoint),
+    /// UDP, likewise.
+    Udp(Endpoint),
+    /// The answer to a question for a name, over UDP.
+    Answer(Question),
+    /// A thread outside the tree, by name.
+    Task(String),
+    /// Something of this kind; only the kernel function is known in which the thread slept.
+    KernelFunction(TargetKind, String),
+    /// Something else outside the tree, by name.
+    External(Seen<String>),
+    /// What a stored result names, where it is none of these.
+    Other(TargetKind, Seen<String>),
+}
+
+impl WaitTarget {
+    /// Its kind.
+    pub fn kind(&self) -> TargetKind {
+        match self {
+            WaitTarget::File(_) => TargetKind::File,
+            WaitTarget::Swap | WaitTarget::Device(_) => TargetKind::Device,
+            WaitTarget::Pipe(_) => TargetKind::Pipe,
+            WaitTarget::Tty(_) => TargetKind::Tty,
+            WaitTarget::Unix(_) => TargetKind::Unix,
+            WaitTarget::Futex(_) | WaitTarget::InterpreterLock(_) => TargetKind::Futex,
+            WaitTarget::Timer(_) | WaitTarget::TimeLimit | WaitTarget::TimeLimitOrTimer => TargetKind::Timer,
+            WaitTarget::EventFd => TargetKind::EventFd,
+            WaitTarget::IoUring => TargetKind::IoUring,
+            WaitTarget::Child(_) => TargetKind::Child,
+            WaitTarget::Tcp(_) => TargetKind::Tcp,
+            WaitTarget::Udp(_) | WaitTarget::Answer(_) => TargetKind::Udp,
+            WaitTarget::Task(_) | WaitTarget::External(_) => TargetKind::External,
+            WaitTarget::KernelFunction(kind, _) | WaitTarget::Other(kind, _) => *kind,
+        }
+    }
+
+    /// The question whose answer it is.
+    pub fn question(&self) -> Option<&Question> {
+        match self {
+            WaitTarget::Answer(question) => Some(question),
+            _ => None,
+        }
+    }
+}
+
+/// Kinds of what ends a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WakerKind {
+    /// A thread of the tree.
+    Thread,
+    /// A thread of another program, or of the kernel.
+    Outside,
+    /// A timer that ran out.
+    Timer,
+    /// A device's interrupt.
+    Device,
+    /// The network's soft interrupt.
+    Network,
+    /// Another soft interrupt.
+    Interrupt,
+    /// It cannot be told.
+    Unknown,
+}
+
+impl WakerKind {
+    /// The name used in every output.
+    pub fn name(self) -> &'static str {
+        match self {
+            WakerKind::Thread => "thread",
+            WakerKind::Outside => "outside",
+            WakerKind::Timer => "timer",
+            WakerKind::Device => "device",
+            WakerKind::Network => "network",
+            WakerKind::Interrupt => "interrupt",
+            WakerKind::Unknown => "unknown",
+        }
+    }
+}
+
+/// A frame of a stack as results carry it: `function (file:line)`, as far as that is known.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct StackFrame {
+    /// The function: its name, or `module+0x1f0` where there is no symbol.
+    pub function: String,
+    /// Source file, without its directories, and line.
+    pub source: Option<(String, u32)>,
+    /// What it is written in.
+    pub language: Language,
+}
+
+impl StackFrame {
+    /// Whether an interpreter runs it.
+    pub fn is_script(&self) -> bool {
+        match self.language {
+            Language::Python => true,
+            Language::Native | Language::Kernel | Language::Jit => false,
+        }
+    }
+
+    /// Whether the function releases a lock, by its name.
+    pub fn releases_lock(&self) -> bool {
+        self.function.contains("unlock") || self.function.contains("release_lock")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,288 @@
+//! The notation of waits in JSON: one string, or a kind and a name, each way.
+//!
+//! This is the only place that reads what dwell has written: of a result that is stored in place of events.
+//! Reading never fails and never changes what will be written: text that does not come out as it went in is
+//! kept as it is.
+
+use super::{Reason, StackFrame, SyscallName, TargetKind, WaitCall, WaitTarget};
+use crate::network::{Endpoint, Question};
+use crate::recording::Language;
+use crate::{Seen, State};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt::{self, Display, Formatter};
+
+const COMPAT: &str = "32:";
+const FAULT: &str = "fault";
+const SYSCALL_ENTRY: &str = "entering and leaving calls";
+const SYSCALLS_SAMPLED: &str = "calls, sampled";
+const IDLE_CPU: &str = "on its way to a free cpu";
+const PREEMPTED: &str = " ran";
+const NO_WAKE_UP: &str = "no wake-up seen";
+const NOT_OBSERVED: &str = "not looked at";
+const SWAP: &str = "swap";
+const TIME_LIMIT: &str = "time limit";
+const TIME_LIMIT_OR_TIMER: &str = "time limit or timer";
+const PYTHON_LOCK: &str = "Python's interpreter lock";
+const FOR: &str = " for ";
+const OTHER_NAMES: &str = "other names";
+
+/// What was waited for, as JSON has it: kind and name.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Named {
+    kind: TargetKind,
+    name: Seen<String>,
+}
+
+impl WaitTarget {
+    /// Its name, as far as it is known.
+    pub fn name(&self) -> Seen<String> {
+        let value = |name: &str| Seen::Value(name.to_owned());
+        match self {
+            WaitTarget::File(name)
+            | WaitTarget::Device(name)
+            | WaitTarget::Pipe(name)
+            | WaitTarget::Tty(name)
+            | WaitTarget::Unix(name)
+            | WaitTarget::Timer(name)
+            | WaitTarget::Child(name)
+            | WaitTarget::External(name)
+            | WaitTarget::Other(_, name) => name.clone(),
+            WaitTarget::Task(name) | WaitTarget::KernelFunction(_, name) => value(name),
+            WaitTarget::Swap => value(SWAP),
+            WaitTarget::Futex(address) => address.as_ref().map(|address| format!("{address:#x}")),
+            WaitTarget::InterpreterLock(_) => value(PYTHON_LOCK),
+            WaitTarget::TimeLimit => value(TIME_LIMIT),
+            WaitTarget::TimeLimitOrTimer => value(TIME_LIMIT_OR_TIMER),
+            WaitTarget::EventFd | WaitTarget::IoUring => Seen::Absent,
+            WaitTarget::Tcp(end) | WaitTarget::Udp(end) => Seen::Value(end.to_string()),
+            WaitTarget::Answer(question) => Seen::Value(question.to_string()),
+        }
+    }
+
+    /// What has this kind and name.
+    fn read(kind: TargetKind, name: &Seen<String>) -> Self {
+        let text = name.value().map(String::as_str);
+        match (kind, text) {
+            (TargetKind::Device, Some(SWAP)) => WaitTarget::Swap,
+            (TargetKind::Timer, Some(TIME_LIMIT)) => WaitTarget::TimeLimit,
+            (TargetKind::Timer, Some(TIME_LIMIT_OR_TIMER)) => WaitTarget::TimeLimitOrTimer,
+            (TargetKind::Futex, Some(PYTHON_LOCK)) => WaitTarget::InterpreterLock(Language::Python),
+            (TargetKind::Futex, Some(text)) => match address(text) {
+                Some(address) => WaitTarget::Futex(Seen::Value(address)),
+                None => WaitTarget::Other(kind, name.clone()),
+            },
+            (TargetKind::Futex, None) => WaitTarget::Futex(name.as_ref().map(|_| 0)),
+            (TargetKind::Udp, Some(text)) if let Some(question) = Question::read(text) => {
+                WaitTarget::Answer(question)
+            }
+            (TargetKind::Tcp, Some(text)) if let Some(end) = Endpoint::read(text) => WaitTarget::Tcp(end),
+            (TargetKind::Udp, Some(text)) if let Some(end) = Endpoint::read(text) => WaitTarget::Udp(end),
+            (TargetKind::Tcp | TargetKind::Udp, _) => WaitTarget::Other(kind, name.clone()),
+            (TargetKind::EventFd, None) => WaitTarget::EventFd,
+            (TargetKind::IoUring, None) => WaitTarget::IoUring,
+            (TargetKind::EventFd | TargetKind::IoUring, Some(_)) => WaitTarget::Other(kind, name.clone()),
+            (TargetKind::File, _) => WaitTarget::File(name.clone()),
+            (TargetKind::Device, _) => WaitTarget::Device(name.clone()),
+            (TargetKind::Timer, _) => WaitTarget::Timer(name.clone()),
+            (TargetKind::Unix, _) => WaitTarget::Unix(name.clone()),
+            (TargetKind::Pipe, _) => WaitTarget::Pipe(name.clone()),
+            (TargetKind::Tty, _) => WaitTarget::Tty(name.clone()),
+            (TargetKind::Child, _) => WaitTarget::Child(name.clone()),
+            (TargetKind::External, _) => WaitTarget::External(name.clone()),
+        }
+    }
+}
+
+fn address(text: &str) -> Option<u64> {
+    u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()
+}
+
+impl From<WaitTarget> for Named {
+    fn from(target: WaitTarget) -> Self {
+        Named { kind: target.kind(), name: target.name() }
+    }
+}
+
+impl From<Named> for WaitTarget {
+    fn from(Named { kind, name }: Named) -> Self {
+        let target = WaitTarget::read(kind, &name);
+        if target.name() == name { target } else { WaitTarget::Other(kind, name) }
+    }
+}
+
+/// `tcp 192.0.2.1:80`, `futex`.
+impl Display for WaitTarget {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Seen::Value(name) => write!(f, "{} {name}", self.kind().name()),
+            Seen::Absent | Seen::Unseen(_) => f.write_str(self.kind().name()),
+        }
+    }
+}
+
+impl WaitTarget {
+    fn from_text(text: &str) -> Option<Self> {
+        let (kind, name) = match text.split_once(' ') {
+            Some((kind, name)) => (kind, Seen::Value(name.to_owned())),
+            None => (text, Seen::Absent),
+        };
+        let kind = TargetKind::ALL.into_iter().find(|known| known.name() == kind)?;
+        Some(Named { kind, name }.into())
+    }
+}
+
+/// `192.0.2.1:53 for example.org`.
+impl Display for Question {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{FOR}{}", self.server, self.name.as_deref().unwrap_or(OTHER_NAMES))
+    }
+}
+
+impl Question {
+    fn read(text: &str) -> Option<Self> {
+        let (server, name) = text.split_once(FOR)?;
+        let name = (name != OTHER_NAMES).then(|| name.to_owned());
+        Some(Question { server: Endpoint::read(server)?, name })
+    }
+}
+
+impl Display for SyscallName {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", if self.compat { COMPAT } else { "" }, self.name)
+    }
+}
+
+impl From<&str> for SyscallName {
+    fn from(text: &str) -> Self {
+        let name = text.strip_prefix(COMPAT);
+        SyscallName { compat: name.is_some(), name: name.unwrap_or(text).to_owned().into() }
+    }
+}
+
+impl Serialize for SyscallName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for SyscallName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(String::deserialize(deserializer)?.as_str().into())
+    }
+}
+
+/// The call's name; empty for what is none.
+impl Serialize for WaitCall {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            WaitCall::Syscall(name) => name.serialize(serializer),
+            WaitCall::Fault | WaitCall::Unseen => serializer.serialize_str(""),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for WaitCall {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match String::deserialize(deserializer)?.as_str() {
+            "" => WaitCall::Fault,
+            name => WaitCall::Syscall(name.into()),
+        })
+    }
+}
+
+impl Display for Reason {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::None | Reason::PreemptedUnseen => Ok(()),
+            Reason::Syscall(name) => name.fmt(f),
+            Reason::SyscallEntry => f.write_str(SYSCALL_ENTRY),
+            Reason::SyscallsSampled => f.write_str(SYSCALLS_SAMPLED),
+            Reason::Preempted(name) => write!(f, "{name}{PREEMPTED}"),
+            Reason::IdleCpu => f.write_str(IDLE_CPU),
+            Reason::Wait(WaitCall::Syscall(name), target) => write!(f, "{name}, {target}"),
+            Reason::Wait(WaitCall::Fault, target) => write!(f, "{FAULT}, {target}"),
+            Reason::Wait(WaitCall::Unseen, target) => target.fmt(f),
+            Reason::NoWakeUp => f.write_str(NO_WAKE_UP),
+            Reason::NotObserved => f.write_str(NOT_OBSERVED),
+            Reason::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl Serialize for Reason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl Reason {
+    /// What a stored result says of a step in this state.
+    pub fn read(state: State, text: &str) -> Self {
+        let found = match state {
+            _ if text.is_empty() && state == State::Runqueue => Reason::PreemptedUnseen,
+            _ if text.is_empty() => Reason::None,
+            State::Runqueue if text == IDLE_CPU => Reason::IdleCpu,
+            State::Runqueue => match text.strip_suffix(PREEMPTED) {
+                Some(name) => Reason::Preempted(name.to_owned()),
+                None => Reason::Text(text.to_owned()),
+            },
+            State::Kernel if text == SYSCALL_ENTRY => Reason::SyscallEntry,
+            State::Kernel if text == SYSCALLS_SAMPLED => Reason::SyscallsSampled,
+            State::Kernel => Reason::Syscall(text.into()),
+            _ if text == NO_WAKE_UP => Reason::NoWakeUp,
+            _ if text == NOT_OBSERVED => Reason::NotObserved,
+            _ => Reason::wait(text).unwrap_or_else(|| Reason::Text(text.to_owned())),
+        };
+        if found.to_string() == text { found } else { Reason::Text(text.to_owned()) }
+    }
+
+    fn wait(text: &str) -> Option<Self> {
+        if let Some(target) = WaitTarget::from_text(text) {
+            return Some(Reason::Wait(WaitCall::Unseen, target));
+        }
+        let (call, target) = text.split_once(", ")?;
+        let call = if call == FAULT { WaitCall::Fault } else { WaitCall::Syscall(call.into()) };
+        Some(Reason::Wait(call, WaitTarget::from_text(target)?))
+    }
+}
+
+/// `function (file:line)`, as far as that is known.
+impl Display for StackFrame {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.source {
+            Some((file, line)) => write!(f, "{} ({file}:{line})", self.function),
+            None => f.write_str(&self.function),
+        }
+    }
+}
+
+impl From<&str> for StackFrame {
+    fn from(text: &str) -> Self {
+        let read = || {
+            let (function, source) = text.strip_suffix(')')?.rsplit_once(" (")?;
+            let (file, line) = source.rsplit_once(':')?;
+            // A result has no language with its frames; the file's name tells.
+            let language = if file.ends_with(".py") { Language::Python } else { Language::Native };
+            let source = Some((file.to_owned(), line.parse().ok()?));
+            let frame = StackFrame { function: function.to_owned(), source, language };
+            (frame.to_string() == text).then_some(frame)
+        };
+        read().unwrap_or_else(|| StackFrame {
+            function: text.to_owned(),
+            source: None,
+            language: Language::Native,
+        })
+    }
+}
+
+impl Serialize for StackFrame {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for StackFrame {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(String::deserialize(deserializer)?.as_str().into())
+    }
+}
