@@ -1,91 +1,9 @@
 //! The account: every nanosecond of the wall clock, once.
 
+pub use crate::state::State;
 use crate::wait::Reason;
 use crate::{Ns, Pid, Tid};
 use serde::{Deserialize, Serialize};
-
-/// What a thread, or the path through a program, was doing. In order of precedence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum State {
-    /// Stopped by job control or a tracer.
-    Stopped,
-    /// On a CPU in a system call.
-    Kernel,
-    /// On a CPU in a page fault (or another exception).
-    Fault,
-    /// On a CPU in its own code.
-    User,
-    /// Runnable, but its control group's CPU quota was used up.
-    Throttled,
-    /// Runnable, but something else ran.
-    Runqueue,
-    /// Blocked on a disk or a filesystem, in a call or in a fault.
-    Disk,
-    /// Blocked on a peer across a network protocol.
-    Network,
-    /// Blocked on a lock: a futex, a file lock, a kernel lock.
-    Lock,
-    /// Blocked on a pipe, a terminal or a local socket whose other end is outside the tree.
-    Pipe,
-    /// Waiting for time to pass.
-    Sleep,
-    /// Blocked on something else.
-    OtherWait,
-    /// Time without evidence.
-    Unexplained,
-}
-
-impl State {
-    /// All states, in order of precedence.
-    pub const ALL: [State; 13] = [
-        State::Stopped,
-        State::Kernel,
-        State::Fault,
-        State::User,
-        State::Throttled,
-        State::Runqueue,
-        State::Disk,
-        State::Network,
-        State::Lock,
-        State::Pipe,
-        State::Sleep,
-        State::OtherWait,
-        State::Unexplained,
-    ];
-
-    /// The name used in every output.
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Stopped => "stopped",
-            State::Kernel => "kernel",
-            State::Fault => "fault",
-            State::User => "user",
-            State::Throttled => "throttled",
-            State::Runqueue => "runqueue",
-            State::Disk => "disk",
-            State::Network => "network",
-            State::Lock => "lock",
-            State::Pipe => "pipe",
-            State::Sleep => "sleep",
-            State::OtherWait => "other-wait",
-            State::Unexplained => "unexplained",
-        }
-    }
-
-    /// Whether the thread was on a CPU.
-    pub fn on_cpu(self) -> bool {
-        matches!(self, State::Kernel | State::Fault | State::User)
-    }
-
-    /// Whether the thread was blocked: it waited for something other than a CPU.
-    pub fn blocked(self) -> bool {
-        matches!(
-            self,
-            State::Disk | State::Network | State::Lock | State::Pipe | State::Sleep | State::OtherWait
-        )
-    }
-}
 
 /// How a figure is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! What a wait turned out to be about: told by whatever ended it, where the call that waited could not say.
 
 use crate::Ns;
-use crate::recording::Object;
+use crate::object::Object;
 use serde::{Deserialize, Serialize};
 
 /// Why a thread is woken.

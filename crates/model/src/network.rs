@@ -1,6 +1,6 @@
 //! What passed over the network for the tree: connections and questions for names.
 
-use crate::recording::Ends;
+use crate::object::Ends;
 use crate::{Ns, Tid};
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};

@@ -3,8 +3,8 @@
 //! Made by the analysis from the stacks of a recording, with every name that is known. Tables of functions and
 //! lines, the flame view and the files for other viewers are all views of this one thing.
 
-use crate::account::State;
-use crate::recording::Language;
+use crate::code_location::Language;
+use crate::state::State;
 use crate::{Ns, Pid, Tid};
 use serde::{Deserialize, Serialize};
 

@@ -9,6 +9,7 @@ use crate::coverage::Coverage;
 use crate::peers::{ConnectionRow, LookupRow};
 use crate::profile::Profile;
 use crate::recording::{Ending, Host};
+use crate::seen::unrecorded;
 use crate::wait::{StackFrame, SyscallName, WaitCall, WaitTarget, WakerKind};
 use crate::{Ns, Pid, Seen, Series, Tid};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -266,10 +267,6 @@ pub struct WaitRow {
     /// Their lengths by octave: (nanoseconds that they stayed below, how many).
     #[serde(default)]
     pub histogram: Vec<(Ns, u64)>,
-}
-
-pub(crate) fn unrecorded<T>() -> Seen<T> {
-    Seen::unseen("made by a dwell that did not record it")
 }
 
 /// Waits that one waker ended.

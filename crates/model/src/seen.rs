@@ -63,6 +63,11 @@ impl<T> Seen<T> {
     }
 }
 
+/// Of what a dwell did not record that made a result or recording before this one.
+pub(crate) fn unrecorded<T>() -> Seen<T> {
+    Seen::unseen("made by a dwell that did not record it")
+}
+
 /// The form for people and JSON, where a value's own shape tells it from the others.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]

@@ -7,8 +7,8 @@
 mod notation;
 
 use crate::Seen;
+use crate::code_location::Language;
 use crate::network::{Endpoint, Question};
-use crate::recording::Language;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 

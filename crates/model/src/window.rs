@@ -1,6 +1,6 @@
 //! A window on what lived already: what a recording of it begins and ends with.
 
-use crate::recording::Wait;
+use crate::switch::Wait;
 use crate::{Call, Ns};
 use serde::{Deserialize, Serialize};
 

@@ -5,9 +5,10 @@
 //! kept as it is.
 
 use super::{Reason, StackFrame, SyscallName, TargetKind, WaitCall, WaitTarget};
+use crate::Seen;
+use crate::code_location::Language;
 use crate::network::{Endpoint, Question};
-use crate::recording::Language;
-use crate::{Seen, State};
+use crate::state::State;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt::{self, Display, Formatter};
 

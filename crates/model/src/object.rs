@@ -1,0 +1,93 @@
+//! What a system call works on: a file, a socket, a futex.
+
+use crate::thread::Comm;
+use serde::{Deserialize, Serialize};
+
+/// What a blocked call was about.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Object {
+    /// Nothing that could be read from the call.
+    Unknown,
+    /// A file of a filesystem or a device.
+    File {
+        /// What kind.
+        kind: FileKind,
+        /// Device number of the filesystem (of the device itself for device nodes); 0 when only the path is known that
+        /// was given to the call.
+        dev: u32,
+        /// Inode; where `dev` is 0, a number that stands for the path.
+        ino: u64,
+        /// Last part of its path.
+        name: Comm,
+    },
+    /// A socket of an internet family.
+    Net(Ends),
+    /// A local socket; `ino` tells it from others, `peer` is the inode of its other end (0: unknown).
+    Unix {
+        /// This end.
+        ino: u64,
+        /// The other end.
+        peer: u64,
+    },
+    /// A socket of another family.
+    OtherSocket {
+        /// `AF_…`.
+        family: u16,
+    },
+    /// A futex.
+    Futex {
+        /// Its address in the caller.
+        address: u64,
+    },
+}
+
+/// Kinds of file that differ in what waiting on them means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum FileKind {
+    /// A regular file, directory or block device.
+    Disk,
+    /// The same on a network filesystem.
+    Remote,
+    /// A pipe or named pipe.
+    Pipe,
+    /// A terminal.
+    Tty,
+    /// Another character device.
+    Device,
+    /// An epoll instance.
+    Epoll,
+    /// An eventfd.
+    EventFd,
+    /// A timerfd.
+    TimerFd,
+    /// Any other anonymous inode; its name tells (`inotify`, `[signalfd]`, `[io_uring]`, `[pidfd]`).
+    Anonymous,
+}
+
+/// Both ends of an internet socket, as its owner sees them. IPv4 addresses are mapped (`::ffff:a.b.c.d`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Ends {
+    /// `IPPROTO_TCP` (6), `IPPROTO_UDP` (17), ….
+    pub protocol: u8,
+    /// This end's address.
+    pub local: [u8; 16],
+    /// This end's port.
+    pub local_port: u16,
+    /// The other end's address; zeros when not connected.
+    pub remote: [u8; 16],
+    /// The other end's port.
+    pub remote_port: u16,
+}
+
+impl Ends {
+    /// The same connection as its other end sees it.
+    pub fn reversed(self) -> Self {
+        Ends {
+            protocol: self.protocol,
+            local: self.remote,
+            local_port: self.remote_port,
+            remote: self.local,
+            remote_port: self.local_port,
+        }
+    }
+}

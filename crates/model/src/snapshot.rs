@@ -1,0 +1,43 @@
+//! What `/proc` shows of a thread.
+
+use crate::call::Call;
+use crate::object::Object;
+use crate::thread::Comm;
+use crate::{Ns, Pid, Seen, Tid};
+use serde::{Deserialize, Serialize};
+
+/// A thread as `/proc` shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Looked {
+    /// The thread.
+    pub tid: Tid,
+    /// Its process.
+    pub pid: Pid,
+    /// The process's parent.
+    pub parent: Pid,
+    /// Its name.
+    pub name: Comm,
+    /// `R S D T t Z X I`, as in `/proc/PID/stat`.
+    pub state: u8,
+    /// The call it is in, from `/proc/PID/syscall`; `Absent` when it is in none.
+    pub call: Seen<Call>,
+    /// What kind of descriptor the call's first argument is, where it is one and could be read.
+    pub on: Object,
+    /// The kernel function it sleeps in, from `/proc/PID/wchan`.
+    pub wchan: Seen<String>,
+    /// Time on a CPU so far, from `schedstat`.
+    pub cpu_ns: Seen<Ns>,
+    /// Time runnable so far, from `schedstat`.
+    pub runqueue_ns: Seen<Ns>,
+    /// User time so far, in units of the kernel's tick.
+    pub user_ns: Ns,
+    /// Kernel time so far, likewise.
+    pub kernel_ns: Ns,
+    /// Minor faults so far.
+    pub minor_faults: u64,
+    /// Major faults so far.
+    pub major_faults: u64,
+    /// Pipes that the process has open, by inode, and whether for writing. Given with the thread that leads the
+    /// process, and only while a thread of the tree waits on a pipe.
+    pub pipes: Vec<(u64, bool)>,
+}

@@ -1,0 +1,48 @@
+//! A thread as the kernel names and counts it.
+
+use crate::Ns;
+use serde::{Deserialize, Serialize};
+
+/// A thread's name as the kernel has it: up to 15 bytes of the program's choosing, then zeros.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+pub struct Comm(pub [u8; 16]);
+
+impl Comm {
+    /// The bytes before the first zero, with what is not UTF-8 replaced. Still hostile: escape before showing.
+    pub fn to_text(self) -> String {
+        let len = self.0.iter().position(|byte| *byte == 0).unwrap_or(16);
+        String::from_utf8_lossy(&self.0[..len]).into_owned()
+    }
+}
+
+impl From<&str> for Comm {
+    fn from(text: &str) -> Self {
+        let mut bytes = [0; 16];
+        let len = text.len().min(15);
+        bytes[..len].copy_from_slice(&text.as_bytes()[..len]);
+        Comm(bytes)
+    }
+}
+
+impl std::fmt::Debug for Comm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.to_text())
+    }
+}
+
+/// What a kernel counted of a thread or of a finished tree.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// On a CPU (`se.sum_exec_runtime`).
+    pub cpu_ns: Ns,
+    /// Runnable and waiting for one (`sched_info.run_delay`).
+    pub runqueue_ns: Ns,
+    /// Page faults served without IO.
+    pub minor_faults: u64,
+    /// Page faults that needed IO.
+    pub major_faults: u64,
+    /// Switches that the thread asked for.
+    pub voluntary_switches: u64,
+    /// Switches forced on it.
+    pub involuntary_switches: u64,
+}
