@@ -408,7 +408,8 @@ pub(crate) fn degraded() -> Run {
     rsync.faults = Seen::Absent;
     rsync.kernel_ns = Seen::unseen("the program was not reaped by dwell");
     let mut socket = wait(Network, "read", ("tcp", ""), 611, 6_120 * MS, 6_120 * MS);
-    socket.on = WaitTarget::Other(socket.on.kind(), Seen::unseen("/proc/4242/fd cannot be read (permission denied)"));
+    socket.on =
+        WaitTarget::Other(socket.on.kind(), Seen::unseen("/proc/4242/fd cannot be read (permission denied)"));
     rsync.waits = vec![
         socket,
         wait(Disk, "", ("file", ""), 224, 2_250 * MS, 2_250 * MS),
