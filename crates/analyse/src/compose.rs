@@ -1,9 +1,9 @@
 //! The run, put together: the pieces of the account, the tables from the trailer, and what it all rests on.
 
-use crate::followed::Closed;
-use crate::looked;
 use crate::pieces::Pieces;
+use crate::poll;
 use crate::surroundings::Program;
+use crate::trace::Closed;
 use crate::{Analyser, Arch, How, class, code, sliced};
 use model::coverage::{Check, Coverage, Extent, Interval, Source};
 use model::profile::Doing;
@@ -45,9 +45,9 @@ fn stolen(trailer: &Trailer, cpus: u32) -> Ns {
 pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
     let Analyser { header, how, code: stacks, surroundings } = analyser;
     let (pieces, seen, (connections, lookups)) = match how {
-        How::Followed(followed) => {
-            let closed = followed.close(trailer, &stacks);
-            let seen = Beside::of_followed(&closed, trailer, stolen(trailer, header.host.cpus));
+        How::Trace(trace) => {
+            let closed = trace.close(trailer, &stacks);
+            let seen = Beside::of_trace(&closed, trailer, stolen(trailer, header.host.cpus));
             let why = why_no_network(&header);
             let peers = match why {
                 None => (Seen::Value(closed.connections), Seen::Value(closed.lookups)),
@@ -55,9 +55,9 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
             };
             (closed.pieces, seen, peers)
         }
-        How::Looked(looked) => {
-            let closed = looked.close(trailer);
-            let seen = Beside::of_looked(&closed, header.host.cpus, stolen(trailer, header.host.cpus));
+        How::Poll(poll) => {
+            let closed = poll.close(trailer);
+            let seen = Beside::of_poll(&closed, header.host.cpus, stolen(trailer, header.host.cpus));
             let why = "connections and names are seen with BPF only";
             (closed.pieces, seen, (Seen::unseen(why), Seen::unseen(why)))
         }
@@ -149,8 +149,8 @@ struct Beside {
 }
 
 impl Beside {
-    fn of_looked(closed: &looked::Closed, cpus: u32, stolen: Ns) -> Self {
-        let check = |counted: looked::Counted| Check {
+    fn of_poll(closed: &poll::Closed, cpus: u32, stolen: Ns) -> Self {
+        let check = |counted: poll::Counted| Check {
             what: "time on a CPU of all threads, against the scheduler's own sum".to_owned(),
             ours_ns: counted.ours_ns,
             theirs_ns: counted.theirs_ns,
@@ -169,7 +169,7 @@ impl Beside {
         }
     }
 
-    fn of_followed(closed: &Closed, trailer: &Trailer, stolen: Ns) -> Self {
+    fn of_trace(closed: &Closed, trailer: &Trailer, stolen: Ns) -> Self {
         let within = |what: &str, (ours_ns, theirs_ns): (Ns, Ns), allowed: Ns| Check {
             what: what.to_owned(),
             ours_ns,

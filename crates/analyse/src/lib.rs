@@ -9,25 +9,25 @@ mod code;
 mod compose;
 mod connections;
 pub mod extrapolate;
-mod followed;
 pub mod ladder;
-mod looked;
 mod lookups;
 mod path;
 mod pieces;
+mod poll;
 mod reason;
 mod sliced;
 mod split;
 mod surroundings;
+mod trace;
 pub mod wake;
 
 use calls::Arch;
 use code::Code;
-use followed::Followed;
-use looked::Looked;
 use model::recording::{Tier, Trailer};
 use model::{Analysis, Event, Header, State};
+use poll::Poll;
 use surroundings::Surroundings;
+use trace::Trace;
 
 /// Takes a recording's events as they come and gives the run.
 #[derive(Debug)]
@@ -41,17 +41,17 @@ pub struct Analyser {
 #[derive(Debug)]
 enum How {
     /// Every switch and wake-up was seen.
-    Followed(Box<Followed>),
+    Trace(Box<Trace>),
     /// The tree was looked at from outside.
-    Looked(Box<Looked>),
+    Poll(Box<Poll>),
 }
 
 impl Analyser {
     /// For a recording that begins with this header.
     pub fn new(header: &Header) -> Self {
         let how = match header.tier {
-            Tier::Bpf => How::Followed(Box::new(Followed::new(header))),
-            Tier::Perf | Tier::Proc => How::Looked(Box::new(Looked::new(header))),
+            Tier::Bpf => How::Trace(Box::new(Trace::new(header))),
+            Tier::Perf | Tier::Proc => How::Poll(Box::new(Poll::new(header))),
         };
         Self { header: header.clone(), how, code: Code::new(header), surroundings: Surroundings::new(header) }
     }
@@ -60,16 +60,16 @@ impl Analyser {
     pub fn event(&mut self, event: &Event) {
         self.surroundings.event(event);
         match &mut self.how {
-            How::Followed(followed) => {
-                followed.event(event);
+            How::Trace(trace) => {
+                trace.event(event);
                 let waited = match event {
-                    Event::WaitStack { tid, .. } => followed.last_wait(*tid),
+                    Event::WaitStack { tid, .. } => trace.last_wait(*tid),
                     _ => None,
                 };
                 self.code.event(event, waited.unwrap_or(State::OtherWait));
             }
-            How::Looked(looked) => {
-                looked.event(event);
+            How::Poll(poll) => {
+                poll.event(event);
                 self.code.event(event, State::OtherWait);
             }
         }

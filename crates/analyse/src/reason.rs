@@ -4,8 +4,8 @@
 //! `model::wait` that leaves this crate.
 
 use crate::calls::{Arch, Limit, limit_of, waits_for};
-use crate::followed::{File, Files};
 use crate::lookups::{Lookups, QuestionId};
+use crate::trace::{File, Files};
 use model::network::Endpoint;
 use model::recording::{Comm, Ends, FileKind, Object, Wait, Waker};
 use model::wait::{Reason, WaitCall, WaitTarget};

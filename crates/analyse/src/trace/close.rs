@@ -1,7 +1,7 @@
 //! The books closed: the final path and the ledgers, in words and shares that sum to the wall clock.
 
 use super::waits::{About, Requests, WakerKey};
-use super::{Doing, Followed, Index};
+use super::{Doing, Index, Trace};
 use crate::code::Code;
 use crate::path::{Amount, Key, Path};
 use crate::pieces::Pieces;
@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the analysis of followed events gives, beside the pieces that every tier gives.
+/// What the analysis of traced events gives, beside the pieces that every tier gives.
 #[derive(Debug)]
 pub(crate) struct Closed {
     /// The pieces.
@@ -40,7 +40,7 @@ pub(crate) struct Closed {
 /// Time, how often it began, and samples.
 type Sum = (Ns, u64, Counts);
 
-impl Followed {
+impl Trace {
     /// Closes the books.
     pub(crate) fn close(mut self, trailer: &Trailer, code: &Code) -> Closed {
         let end = self.settle(trailer);

@@ -21,7 +21,7 @@ mod window;
 use crate::calls::Arch;
 use crate::pieces::Pieces;
 use ledger::{Evidence, Ledger, Slices};
-use model::recording::{Attached, Header, Left, Looked as Sight, Tier, Trailer};
+use model::recording::{Attached, Header, Left, Looked as Snapshot, Tier, Trailer};
 use model::run::{Faults, Thread as ThreadRow, WaitRow};
 use model::{Event, Ns, Pid, Seen, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -39,7 +39,7 @@ const HELD_MAX: usize = 1 << 20;
 
 /// The account in the making.
 #[derive(Debug)]
-pub(crate) struct Looked {
+pub(crate) struct Poll {
     root: Pid,
     tier: Tier,
     arch: Arch,
@@ -50,7 +50,7 @@ pub(crate) struct Looked {
     /// The end of the wall, where an event told it.
     ended_at: Option<Ns>,
     held: Vec<Event>,
-    looks: VecDeque<(Ns, Vec<Sight>)>,
+    looks: VecDeque<(Ns, Vec<Snapshot>)>,
     newest: Ns,
     /// The root's first `execve` was seen.
     executed: bool,
@@ -87,7 +87,7 @@ pub(crate) struct Counted {
     pub(crate) switches: u64,
 }
 
-impl Looked {
+impl Poll {
     /// For the recording that begins with `header`, of tier `perf` or `proc`.
     pub(crate) fn new(header: &Header) -> Self {
         let mut tree = Tree::new(header.root);
@@ -318,7 +318,7 @@ impl Looked {
         }
     }
 
-    fn look(&mut self, at: Ns, threads: Vec<Sight>, waits: &FxHashMap<Tid, WaitId>) {
+    fn look(&mut self, at: Ns, threads: Vec<Snapshot>, waits: &FxHashMap<Tid, WaitId>) {
         if self.tier == Tier::Proc {
             self.begin_with(at, &threads);
             self.half_way_to(at, &threads, waits);
@@ -337,7 +337,7 @@ impl Looked {
     }
 
     /// Without an `execve` to begin with, the wall begins with the first look at the root.
-    fn begin_with(&mut self, at: Ns, threads: &[Sight]) {
+    fn begin_with(&mut self, at: Ns, threads: &[Snapshot]) {
         if self.ledger.is_none() && threads.iter().any(|looked| looked.pid == self.root) {
             self.ledger = Some(Ledger::new(at));
         }
@@ -345,7 +345,7 @@ impl Looked {
 
     /// What the last look saw holds until half-way to this one; no further than a look speaks for, but where the
     /// kernel's count says that a thread did not stir in between.
-    fn half_way_to(&mut self, at: Ns, threads: &[Sight], waits: &FxHashMap<Tid, WaitId>) {
+    fn half_way_to(&mut self, at: Ns, threads: &[Snapshot], waits: &FxHashMap<Tid, WaitId>) {
         let Some(start) = self.ledger.as_ref().map(Ledger::start) else { return };
         match self.last_look.filter(|last| *last >= start) {
             Some(last) => {
@@ -368,7 +368,7 @@ impl Looked {
     }
 
     /// Whether a thread waited through from the last look to this one: in the same wait, without a CPU in between.
-    fn did_not_stir(&self, looked: &Sight, wait: Option<WaitId>) -> bool {
+    fn did_not_stir(&self, looked: &Snapshot, wait: Option<WaitId>) -> bool {
         let Some(thread) = self.tree.get(looked.tid) else { return false };
         let before = thread.looked.as_ref().and_then(|last| last.cpu_ns.value());
         let same_wait = matches!(thread.doing, Doing::Wait(id, true) if Some(id) == wait);
@@ -377,7 +377,7 @@ impl Looked {
 
     /// Threads that are in the tree but not in this look have ended. Where there are switches they tell of most ends; not of
     /// the threads that are not followed any more, of which nothing was heard since the last look either.
-    fn miss(&mut self, at: Ns, threads: &[Sight]) {
+    fn miss(&mut self, at: Ns, threads: &[Snapshot]) {
         let there: std::collections::HashSet<Tid> = threads
             .iter()
             .filter(|looked| !matches!(looked.state, b'Z' | b'X'))
@@ -396,7 +396,7 @@ impl Looked {
         }
     }
 
-    fn look_at(&mut self, at: Ns, looked: Sight, waits: &FxHashMap<Tid, WaitId>) {
+    fn look_at(&mut self, at: Ns, looked: Snapshot, waits: &FxHashMap<Tid, WaitId>) {
         let tid = looked.tid;
         if matches!(looked.state, b'Z' | b'X') || self.ledger.is_none() || self.gone.contains(&tid) {
             return;
@@ -453,7 +453,7 @@ impl Looked {
     }
 
     /// What the kernel's counters of a thread say since they were last read.
-    fn used(&mut self, tid: Tid, looked: &Sight) {
+    fn used(&mut self, tid: Tid, looked: &Snapshot) {
         let Some(thread) = self.tree.get(tid) else { return };
         let last = thread.looked.as_ref();
         let by_looks = thread.by_looks;
@@ -548,7 +548,7 @@ impl Looked {
 }
 
 /// Whether a thread used a CPU between two looks, by the kernel's count.
-fn ran_since(last: Option<&Sight>, now: &Sight) -> bool {
+fn ran_since(last: Option<&Snapshot>, now: &Snapshot) -> bool {
     match (last.and_then(|last| last.cpu_ns.value()), now.cpu_ns.value()) {
         (Some(before), Some(after)) => after > before,
         _ => false,
@@ -577,7 +577,7 @@ impl Mix {
 
 fn thread_row(thread: &tree::Thread, evidence: &Evidence<'_>, root: Pid) -> ThreadRow {
     let states = evidence.states(thread);
-    let faults = |count: fn(&Sight) -> u64| match &thread.looked {
+    let faults = |count: fn(&Snapshot) -> u64| match &thread.looked {
         Some(looked) => Seen::Value(count(looked)),
         None => Seen::unseen("it ended before it was looked at"),
     };

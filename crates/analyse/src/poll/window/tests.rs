@@ -13,10 +13,10 @@ const BEGIN: Ns = 100;
 fn window(tier: Tier, events: Vec<Event>, end_ms: Ns) -> Closed {
     let attached = Attached { at: BEGIN * MS, target: "a".into() };
     let header = Header { root: 0, attached: Some(attached), ..header(tier) };
-    let mut looked = Looked::new(&header);
-    events.iter().for_each(|event| looked.event(event));
+    let mut poll = Poll::new(&header);
+    events.iter().for_each(|event| poll.event(event));
     let ending = Ending::Window(WindowEnd::For);
-    let closed = looked.close(&Trailer { ending, ..trailer(end_ms * MS, Seen::Absent) });
+    let closed = poll.close(&Trailer { ending, ..trailer(end_ms * MS, Seen::Absent) });
     let pieces = &closed.pieces;
     let whole = pieces.window.as_ref().unwrap().thread_ns;
     Account::new(whole, pieces.parts.clone(), pieces.steps.clone()).unwrap();
@@ -49,8 +49,8 @@ fn counts(closed: &Closed) -> (u64, u64) {
 }
 
 /// A thread as the kernel had counted it: on a CPU and in the run queue.
-fn counted(sight: Sight, cpu_ms: Ns, queue_ms: Ns) -> Sight {
-    Sight { cpu_ns: Seen::Value(cpu_ms * MS), runqueue_ns: Seen::Value(queue_ms * MS), ..sight }
+fn counted(sight: Snapshot, cpu_ms: Ns, queue_ms: Ns) -> Snapshot {
+    Snapshot { cpu_ns: Seen::Value(cpu_ms * MS), runqueue_ns: Seen::Value(queue_ms * MS), ..sight }
 }
 
 #[test]
@@ -81,12 +81,13 @@ fn a_thread_that_is_seen_to_run_more_than_it_did_waited_the_rest() {
 
 #[test]
 fn what_was_used_before_the_window_is_none_of_it() {
-    let old = |state| Sight {
+    let old = |state| Snapshot {
         user_ns: 4000 * MS,
         minor_faults: 900,
         ..counted(sight(10, 10, 1, state), 5000, 600)
     };
-    let late = |sight: Sight| Sight { kernel_ns: 30 * MS, minor_faults: 910, ..counted(sight, 5030, 610) };
+    let late =
+        |sight: Snapshot| Snapshot { kernel_ns: 30 * MS, minor_faults: 910, ..counted(sight, 5030, 610) };
     let closed = window(
         Tier::Proc,
         vec![look(98, vec![old(b'R')]), look(150, vec![old(b'R')]), look(200, vec![late(old(b'R'))])],
@@ -106,11 +107,11 @@ fn threads_that_only_wait_for_work_are_set_apart() {
             in_call(11, 10, 1, FUTEX),
             in_call(12, 10, 1, ACCEPT),
             // Woken for next to nothing now and then, always for work.
-            Sight { cpu_ns: Seen::Value(i * 5_000), ..in_call(13, 10, 1, FUTEX) },
+            Snapshot { cpu_ns: Seen::Value(i * 5_000), ..in_call(13, 10, 1, FUTEX) },
             // The same, asleep: that is no waiting for work.
-            Sight { cpu_ns: Seen::Value(i * 5_000), ..in_call(14, 10, 1, SLEEP) },
+            Snapshot { cpu_ns: Seen::Value(i * 5_000), ..in_call(14, 10, 1, SLEEP) },
             // Where calls cannot be read, where it sleeps says as much.
-            Sight { wchan: Seen::Value("do_epoll_wait".into()), ..counted(sight(15, 10, 1, b'S'), 0, 0) },
+            Snapshot { wchan: Seen::Value("do_epoll_wait".into()), ..counted(sight(15, 10, 1, b'S'), 0, 0) },
         ]
     };
     let closed = window(Tier::Proc, (0..=10).map(|i| look(100 + 10 * i, threads(i))).collect(), 200);

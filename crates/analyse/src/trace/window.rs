@@ -2,7 +2,7 @@
 //!
 //! There is no path to an end. Each thread's path is its own ledger, by place; no wake-up hands it over.
 
-use super::{Doing, Followed, Index};
+use super::{Doing, Index, Trace};
 use crate::calls::{Arch, waits_for_work};
 use crate::path::Path;
 use model::recording::{AliveState, Comm, Counters};
@@ -32,7 +32,7 @@ impl Waited {
     }
 }
 
-impl Followed {
+impl Trace {
     /// A thread lived already. Told again where it was found to be otherwise than was thought.
     pub(super) fn found(&mut self, tid: Tid, pid: Pid, name: Comm, state: &AliveState, before: Counters) {
         let doing = match state {

@@ -7,11 +7,11 @@
 use super::ledger::{Amount, Evidence, Slices, Steps};
 use super::tree::{Doing, Thread, WaitId};
 use super::wait::{Follow, Wait};
-use super::{Closed, Counted, Looked, wait_rows};
+use super::{Closed, Counted, Poll, wait_rows};
 use crate::calls::waits_for_work;
 use crate::pieces::Pieces;
 use model::account::{Basis, Part, Step};
-use model::recording::{Attached, Looked as Sight, Tier, Trailer};
+use model::recording::{Attached, Looked as Snapshot, Tier, Trailer};
 use model::run::{Faults, Thread as ThreadRow, Window};
 use model::{Ns, Pid, Reason, Seen, State, Tid};
 use rustc_hash::FxHashMap;
@@ -49,9 +49,9 @@ struct Member<'a> {
     idle: bool,
 }
 
-impl Looked {
+impl Poll {
     /// Takes note of what the kernel had counted of a thread when the window began, at the first look at it.
-    pub(super) fn lived_before(&mut self, at: Ns, looked: &Sight) {
+    pub(super) fn lived_before(&mut self, at: Ns, looked: &Snapshot) {
         if self.window.is_none() {
             return;
         }
@@ -148,11 +148,11 @@ fn on_cpu(thread: &Thread, tier: Tier) -> Ns {
 /// What the kernel counted in the window: on a CPU, in the run queue.
 fn counted(thread: &Thread) -> Option<(Ns, Ns)> {
     let now = thread.looked.as_ref()?;
-    let before = |of: fn(&Sight) -> &Seen<Ns>| match &thread.before {
+    let before = |of: fn(&Snapshot) -> &Seen<Ns>| match &thread.before {
         Some(before) => of(before).value().copied(),
         None => Some(0),
     };
-    let since = |of: fn(&Sight) -> &Seen<Ns>| Some(of(now).value()?.saturating_sub(before(of)?));
+    let since = |of: fn(&Snapshot) -> &Seen<Ns>| Some(of(now).value()?.saturating_sub(before(of)?));
     Some((since(|sight| &sight.cpu_ns)?, since(|sight| &sight.runqueue_ns)?))
 }
 
@@ -276,7 +276,7 @@ impl<'a> Member<'a> {
     }
 
     /// What was counted in the window.
-    fn count(&self, of: fn(&Sight) -> u64) -> Option<u64> {
+    fn count(&self, of: fn(&Snapshot) -> u64) -> Option<u64> {
         let now = of(self.thread.looked.as_ref()?);
         Some(now.saturating_sub(self.thread.before.as_ref().map_or(0, of)))
     }

@@ -49,8 +49,8 @@ pub(super) fn trailer(reaped_at: Ns, rusage: Seen<Rusage>) -> Trailer {
 }
 
 /// One thread in a look; `+` methods say more.
-pub(super) fn sight(tid: Tid, pid: Pid, parent: Pid, state: u8) -> Sight {
-    Sight {
+pub(super) fn sight(tid: Tid, pid: Pid, parent: Pid, state: u8) -> Snapshot {
+    Snapshot {
         tid,
         pid,
         parent,
@@ -69,16 +69,16 @@ pub(super) fn sight(tid: Tid, pid: Pid, parent: Pid, state: u8) -> Sight {
     }
 }
 
-pub(super) fn in_call(tid: Tid, pid: Pid, parent: Pid, call: u16) -> Sight {
-    Sight { call: Seen::Value(Call(call)), ..sight(tid, pid, parent, b'S') }
+pub(super) fn in_call(tid: Tid, pid: Pid, parent: Pid, call: u16) -> Snapshot {
+    Snapshot { call: Seen::Value(Call(call)), ..sight(tid, pid, parent, b'S') }
 }
 
-fn on_pipe(tid: Tid, pid: Pid, parent: Pid, call: u16, ino: u64) -> Sight {
+fn on_pipe(tid: Tid, pid: Pid, parent: Pid, call: u16, ino: u64) -> Snapshot {
     let on = Object::File { kind: FileKind::Pipe, dev: 0, ino, name: Comm::from("pipe") };
-    Sight { on, ..in_call(tid, pid, parent, call) }
+    Snapshot { on, ..in_call(tid, pid, parent, call) }
 }
 
-pub(super) fn look(at_ms: Ns, threads: Vec<Sight>) -> Event {
+pub(super) fn look(at_ms: Ns, threads: Vec<Snapshot>) -> Event {
     Event::Look { at: at_ms * MS, threads }
 }
 
@@ -111,9 +111,9 @@ pub(super) fn sample(at_ms: Ns, tid: Tid, mode: Mode) -> Event {
 
 /// Runs it through and checks what must always hold.
 fn account(tier: Tier, events: Vec<Event>, end_ms: Ns, rusage: Seen<Rusage>) -> Closed {
-    let mut looked = Looked::new(&header(tier));
-    events.iter().for_each(|event| looked.event(event));
-    let closed = looked.close(&trailer(end_ms * MS, rusage));
+    let mut poll = Poll::new(&header(tier));
+    events.iter().for_each(|event| poll.event(event));
+    let closed = poll.close(&trailer(end_ms * MS, rusage));
     let pieces = &closed.pieces;
     Account::new(pieces.wall_ns, pieces.parts.clone(), pieces.steps.clone()).unwrap();
     for part in &pieces.parts {
@@ -206,7 +206,7 @@ fn a_preempted_thread_is_in_the_run_queue() {
 
 #[test]
 fn a_thread_that_many_looks_find_waiting_for_a_cpu_has_none() {
-    let waits = |at| look(at, vec![Sight { cpu_ns: Seen::Value(10 * MS), ..sight(10, 10, 1, b'R') }]);
+    let waits = |at| look(at, vec![Snapshot { cpu_ns: Seen::Value(10 * MS), ..sight(10, 10, 1, b'R') }]);
     let closed = perf(vec![
         exec(0),
         out(10, 10, true),
@@ -236,7 +236,7 @@ fn a_thread_that_is_still_seen_after_its_end_is_not_another_one() {
 
 #[test]
 fn run_queue_time_after_a_wake_up_is_taken_out_of_the_wait_by_the_kernels_counter() {
-    let seen = Sight { runqueue_ns: Seen::Value(5 * MS), ..sight(10, 10, 1, b'R') };
+    let seen = Snapshot { runqueue_ns: Seen::Value(5 * MS), ..sight(10, 10, 1, b'R') };
     let closed = perf(vec![
         exec(0),
         out(10, 10, false),
@@ -316,7 +316,7 @@ fn waiting_for_a_child_is_what_the_child_does() {
 #[test]
 fn a_futex_leads_to_the_thread_that_runs() {
     let on = Object::Futex { address: 8 };
-    let waiter = Sight { on, ..in_call(10, 10, 1, 202) };
+    let waiter = Snapshot { on, ..in_call(10, 10, 1, 202) };
     let closed = perf(vec![
         exec(0),
         fork(0, 10, 11, 10),
@@ -336,7 +336,7 @@ fn a_futex_leads_to_the_thread_that_runs() {
 
 #[test]
 fn a_lock_that_nobody_seems_to_hold_is_a_wait_for_a_lock() {
-    let waiter = |tid| Sight { on: Object::Futex { address: 8 }, ..in_call(tid, 10, 1, 202) };
+    let waiter = |tid| Snapshot { on: Object::Futex { address: 8 }, ..in_call(tid, 10, 1, 202) };
     let closed = perf(vec![
         exec(0),
         fork(0, 10, 11, 10),
@@ -353,8 +353,8 @@ fn a_lock_that_nobody_seems_to_hold_is_a_wait_for_a_lock() {
 
 #[test]
 fn a_pipe_leads_to_the_process_that_has_its_other_end() {
-    let writer = || Sight { pipes: vec![(7, true)], ..in_call(20, 20, 10, SLEEP) };
-    let reader = || Sight { pipes: vec![(7, false)], ..on_pipe(30, 30, 10, 0, 7) };
+    let writer = || Snapshot { pipes: vec![(7, true)], ..in_call(20, 20, 10, SLEEP) };
+    let reader = || Snapshot { pipes: vec![(7, false)], ..on_pipe(30, 30, 10, 0, 7) };
     let threads = || vec![in_call(10, 10, 1, WAIT4), writer(), reader()];
     let closed = proc((0..=20).map(|at| look(at * 10, threads())).collect(), 200);
     assert_eq!(step(&closed, 20, State::Sleep), ("clock_nanosleep, timer".into(), 200));
@@ -366,8 +366,8 @@ fn a_pipe_leads_to_the_process_that_has_its_other_end() {
 
 #[test]
 fn two_that_wait_for_each_other_do_not_hang_the_analysis() {
-    let one = || Sight { pipes: vec![(7, true), (8, false)], ..on_pipe(10, 10, 1, 0, 8) };
-    let other = || Sight { pipes: vec![(7, false), (8, true)], ..on_pipe(20, 20, 10, 0, 7) };
+    let one = || Snapshot { pipes: vec![(7, true), (8, false)], ..on_pipe(10, 10, 1, 0, 8) };
+    let other = || Snapshot { pipes: vec![(7, false), (8, true)], ..on_pipe(20, 20, 10, 0, 7) };
     let closed = proc((0..=10).map(|at| look(at * 10, vec![one(), other()])).collect(), 100);
     assert_eq!(ms(&closed, State::Pipe), 100);
 }
@@ -375,7 +375,7 @@ fn two_that_wait_for_each_other_do_not_hang_the_analysis() {
 #[test]
 fn each_look_speaks_for_half_the_way_to_the_next() {
     let sleeps = || vec![in_call(10, 10, 1, SLEEP)];
-    let runs = |ticks: Ns| vec![Sight { user_ns: ticks * TICK_NS, ..sight(10, 10, 1, b'R') }];
+    let runs = |ticks: Ns| vec![Snapshot { user_ns: ticks * TICK_NS, ..sight(10, 10, 1, b'R') }];
     let mut events = vec![exec(0)];
     events.extend((0..50).map(|at| look(at * 10 + 5, if at < 20 { sleeps() } else { runs(at - 19) })));
     let closed = proc(events, 500);
@@ -393,7 +393,7 @@ fn each_look_speaks_for_half_the_way_to_the_next() {
 fn runnable_time_is_told_from_running_by_the_kernels_counters() {
     let seen = |at: Ns| {
         let (runqueue_ns, cpu_ns) = (Seen::Value(at * 3 * MS), Seen::Value(at * 7 * MS));
-        Sight { runqueue_ns, cpu_ns, user_ns: at * 7 * MS / TICK_NS * TICK_NS, ..sight(10, 10, 1, b'R') }
+        Snapshot { runqueue_ns, cpu_ns, user_ns: at * 7 * MS / TICK_NS * TICK_NS, ..sight(10, 10, 1, b'R') }
     };
     let closed = proc((0..=40).map(|at| look(at * 10, vec![seen(at)])).collect(), 400);
     assert_eq!((ms(&closed, State::Runqueue), ms(&closed, State::User)), (120, 280));
@@ -405,7 +405,7 @@ fn time_that_no_look_speaks_for_is_unexplained() {
     let closed = proc(vec![exec(0), look(1, sleeps()), look(301, sleeps())], 500);
     // That it did not stir in between is known by its time on a CPU. After the last look, nothing: its reach is 50 ms.
     assert_eq!((ms(&closed, State::Sleep), ms(&closed, State::Unexplained)), (351, 149));
-    let stirred = Sight { cpu_ns: Seen::Value(MS), ..in_call(10, 10, 1, SLEEP) };
+    let stirred = Snapshot { cpu_ns: Seen::Value(MS), ..in_call(10, 10, 1, SLEEP) };
     let closed = proc(vec![exec(0), look(1, sleeps()), look(301, vec![stirred])], 500);
     assert_eq!((ms(&closed, State::Sleep), ms(&closed, State::Unexplained)), (151, 349));
 }
@@ -485,7 +485,7 @@ mod random {
                 let parent = if pid == 10 { 1 } else { 10 };
                 let seen =
                     if pipe { on_pipe(tid, pid, parent, call, 7) } else { in_call(tid, pid, parent, call) };
-                Sight { state, user_ns: used * TICK_NS, pipes: vec![(7, tid % 2 == 0)], ..seen }
+                Snapshot { state, user_ns: used * TICK_NS, pipes: vec![(7, tid % 2 == 0)], ..seen }
             },
         );
         prop_oneof![

@@ -35,7 +35,7 @@ use waits::{Ended, Waits, WakerKey};
 pub(crate) use close::Closed;
 pub(crate) use files::{File, Files};
 
-/// Index into [`Followed::threads`]: thread numbers are used again, these are not.
+/// Index into [`Trace::threads`]: thread numbers are used again, these are not.
 type Index = u32;
 
 /// Threads that have a ledger of their own. Of what comes after, those that end share one: a build of an hour starts
@@ -111,7 +111,7 @@ struct Sent {
 
 /// The ledgers as they grow.
 #[derive(Debug)]
-pub(crate) struct Followed {
+pub(crate) struct Trace {
     arch: Arch,
     root: Pid,
     sample_period_ns: Ns,
@@ -144,7 +144,7 @@ pub(crate) struct Followed {
     window: Option<Attached>,
 }
 
-impl Followed {
+impl Trace {
     pub(crate) fn new(header: &Header) -> Self {
         let start = header.attached.as_ref().map_or(0, |attached| attached.at);
         Self {
