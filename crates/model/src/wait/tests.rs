@@ -1,3 +1,5 @@
+//! The notation in JSON, each way.
+
 use super::*;
 use crate::{State, Step};
 
