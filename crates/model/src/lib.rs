@@ -7,6 +7,7 @@
 //! dwell wrote, and nothing else.
 
 pub mod account;
+pub mod arch;
 pub mod because;
 pub mod call;
 mod code_location;
@@ -14,6 +15,7 @@ pub mod costs;
 pub mod coverage;
 mod event;
 pub mod ladder;
+pub mod name;
 pub mod network;
 mod object;
 pub mod peers;
@@ -32,6 +34,7 @@ pub mod wake;
 pub mod window;
 
 pub use account::{Account, Basis, Part, State, Step};
+pub use arch::Arch;
 pub use call::{Call, CallStats, CallTime};
 pub use costs::Costs;
 pub use coverage::Coverage;

@@ -11,6 +11,7 @@ use crate::Look;
 use crate::clean::{clean, fit, width};
 use crate::paint::{Ink, Line};
 use crate::units::{counted, duration, share, share_range};
+use model::name::Match;
 use model::profile::Profile;
 use model::{Ns, State};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +27,7 @@ pub struct SourceOptions {
 
 /// What is known of one line.
 #[derive(Debug, Default)]
-struct Row {
+struct LineTime {
     own: Time,
     with_calls: Time,
     /// How many stacks led through it.
@@ -41,13 +42,13 @@ struct Found {
     time: Time,
     stacks: u64,
     /// By file and line; line 0 where it is not known.
-    rows: BTreeMap<(String, u32), Row>,
+    rows: BTreeMap<(String, u32), LineTime>,
 }
 
 /// The table of the function called `name`, with a newline after each line; none where no stack leads through such a
 /// function.
 ///
-/// `name` is the whole name, or without arguments, or its last part (`push_back`), or some of it; the best kind of
+/// `name` is the whole name, or without arguments, or its last parts (`push_back`), or some of it; the best kind of
 /// match is taken, and of several functions the one with most time. `source` gives the text of a file. `interval`
 /// gives the 95 % interval of a share (0 to 1) that so many stacks were counted for.
 pub fn source_table(
@@ -75,26 +76,21 @@ pub fn source_table(
     Some(page)
 }
 
-/// Functions that the name fits best.
+/// The functions that the name matches best.
 fn matching(profile: &Profile, name: &str, numbers: &[u32]) -> BTreeSet<u32> {
-    let mut best = (usize::MAX, BTreeSet::new());
+    let (mut best, mut functions) = (Match::Part, BTreeSet::new());
     for (frame, number) in profile.frames.iter().zip(numbers) {
         let short = plain(frame, "…");
-        let kinds = [
-            frame.function == name,
-            short == name,
-            short.rsplit("::").next() == Some(name) || short.rsplit('.').next() == Some(name),
-            !name.is_empty() && frame.function.contains(name),
-        ];
-        let Some(kind) = kinds.iter().position(|fits| *fits) else { continue };
-        if kind < best.0 {
-            best = (kind, BTreeSet::new());
+        let Some(kind) = Match::of(name, &frame.function, &short) else { continue };
+        if kind < best {
+            best = kind;
+            functions.clear();
         }
-        if kind == best.0 {
-            best.1.insert(*number);
+        if kind == best {
+            functions.insert(*number);
         }
     }
-    best.1
+    functions
 }
 
 /// The one of these functions with most time, callees included. (Recursion counts again here: it is only a choice.)
@@ -215,7 +211,7 @@ impl Table<'_> {
             return self.rest("");
         };
         let text = source(file);
-        let rows: BTreeMap<u32, &Row> = self.rows_of(file);
+        let rows: BTreeMap<u32, &LineTime> = self.rows_of(file);
         let shown = self.choose(&rows, rows_max, text.is_some());
         let wanted: BTreeSet<u32> = shown.iter().copied().collect();
         let mut texts = BTreeMap::new();
@@ -247,14 +243,14 @@ impl Table<'_> {
         lines
     }
 
-    fn rows_of(&self, file: &str) -> BTreeMap<u32, &Row> {
+    fn rows_of(&self, file: &str) -> BTreeMap<u32, &LineTime> {
         let of_file = self.found.rows.iter().filter(|((other, line), _)| other == file && *line > 0);
         of_file.map(|((_, line), row)| (*line, row)).collect()
     }
 
     /// The lines to show, in order: all between the first and the last if they are few enough; else the hottest, with
     /// their neighbours as far as there is room.
-    fn choose(&self, rows: &BTreeMap<u32, &Row>, rows_max: usize, with_text: bool) -> Vec<u32> {
+    fn choose(&self, rows: &BTreeMap<u32, &LineTime>, rows_max: usize, with_text: bool) -> Vec<u32> {
         let (Some(first), Some(last)) = (rows.keys().next().copied(), rows.keys().next_back().copied())
         else {
             return Vec::new();
@@ -282,13 +278,13 @@ impl Table<'_> {
         shown.into_iter().collect()
     }
 
-    fn hottest(&self, rows: &BTreeMap<u32, &Row>, rows_max: usize) -> BTreeSet<u32> {
-        let mut by_time: Vec<(&u32, &&Row)> = rows.iter().collect();
+    fn hottest(&self, rows: &BTreeMap<u32, &LineTime>, rows_max: usize) -> BTreeSet<u32> {
+        let mut by_time: Vec<(&u32, &&LineTime)> = rows.iter().collect();
         by_time.sort_by_key(|(line, row)| (std::cmp::Reverse(row.with_calls.sum()), **line));
         by_time.into_iter().take(rows_max).map(|(line, _)| *line).collect()
     }
 
-    fn line(&self, number: u32, row: Option<&Row>, text: &str) -> Line {
+    fn line(&self, number: u32, row: Option<&LineTime>, text: &str) -> Line {
         let number = number.to_string();
         let quiet = row.is_none();
         let mut line = Line::new(self.look).pad_to(NUMBER.saturating_sub(width(&number)));
@@ -303,7 +299,7 @@ impl Table<'_> {
         line.pad_to(at).add(if quiet { Ink::Dim } else { Ink::Plain }, &text)
     }
 
-    fn figures(&self, line: Line, row: &Row) -> Line {
+    fn figures(&self, line: Line, row: &LineTime) -> Line {
         let whole = self.found.time.sum();
         let with_calls = row.with_calls.sum();
         let hot = with_calls >= whole / 10;
