@@ -24,7 +24,7 @@ const KEPT_MAX: usize = 64 << 20;
 static KEPT: AtomicUsize = AtomicUsize::new(0);
 
 /// Where bytes come from.
-enum Source {
+enum Backing {
     File(File),
     Memory(Page),
     Masked { under: Arc<Bytes>, start: u64, masks: Vec<(u64, Mask)> },
@@ -60,7 +60,7 @@ struct Reading {
 
 /// The bytes of a file, or of memory that is treated like one.
 pub(crate) struct Bytes {
-    source: Source,
+    backing: Backing,
     len: u64,
     reading: Mutex<Reading>,
 }
@@ -69,21 +69,21 @@ impl Bytes {
     /// The bytes of an open file, as long as it is now.
     pub(crate) fn of_file(file: File) -> io::Result<Self> {
         let len = file.metadata()?.len();
-        Ok(Bytes { source: Source::File(file), len, reading: Mutex::default() })
+        Ok(Bytes { backing: Backing::File(file), len, reading: Mutex::default() })
     }
 
     /// Bytes that are in memory already.
     pub(crate) fn of_memory(bytes: Vec<u8>) -> Self {
         let len = bytes.len() as u64;
         let page = Page { start: 0, bytes: bytes.into() };
-        Bytes { source: Source::Memory(page), len, reading: Mutex::default() }
+        Bytes { backing: Backing::Memory(page), len, reading: Mutex::default() }
     }
 
     /// `len` bytes of others, from `start` on, some of them hidden by `masks` (where each begins, in order).
     pub(crate) fn masked(under: &Arc<Bytes>, start: u64, len: u64, masks: Vec<(u64, Mask)>) -> Self {
         let len = len.min(under.len().saturating_sub(start));
-        let source = Source::Masked { under: Arc::clone(under), start, masks };
-        Bytes { source, len, reading: Mutex::default() }
+        let backing = Backing::Masked { under: Arc::clone(under), start, masks };
+        Bytes { backing, len, reading: Mutex::default() }
     }
 
     /// How many there are.
@@ -113,7 +113,7 @@ impl Bytes {
             reading.expired = true;
             return Err(io::ErrorKind::TimedOut.into());
         }
-        if let Source::Memory(page) = &self.source {
+        if let Backing::Memory(page) = &self.backing {
             return Ok(page.clone());
         }
         let start = at / PAGE * PAGE;
@@ -123,7 +123,7 @@ impl Bytes {
         if at >= self.len {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        let bytes = self.source.read(start, PAGE.min(self.len - start))?;
+        let bytes = self.backing.read(start, PAGE.min(self.len - start))?;
         let read = bytes.len();
         let page = Page { start, bytes: bytes.into() };
         if KEPT.fetch_add(read, Ordering::Relaxed) > KEPT_MAX {
@@ -153,18 +153,18 @@ impl Bytes {
     }
 }
 
-impl Source {
+impl Backing {
     /// `len` bytes from `start` on, or as many as there are now.
     fn read(&self, start: u64, len: u64) -> io::Result<Vec<u8>> {
         match self {
-            Source::Memory(page) => Ok(page.bytes.to_vec()),
-            Source::File(file) => {
+            Backing::Memory(page) => Ok(page.bytes.to_vec()),
+            Backing::File(file) => {
                 let mut bytes = vec![0; len as usize];
                 let read = read_up_to(file, &mut bytes, start)?;
                 bytes.truncate(read);
                 Ok(bytes)
             }
-            Source::Masked { under, start: skipped, masks } => {
+            Backing::Masked { under, start: skipped, masks } => {
                 let mut bytes = under.read(skipped + start, len, PAGE)?;
                 let first = masks.partition_point(|(at, mask)| at + mask.len() as u64 <= start);
                 for (at, mask) in masks[first..].iter().take_while(|(at, _)| *at < start + len) {
@@ -232,7 +232,7 @@ mod tests {
         assert!(bytes.read(49_999, 2, 10).is_err());
         file.set_len(40_000).unwrap();
         assert!(bytes.read(41_000, 10, 10).is_ok(), "its page was kept before");
-        let bytes = Bytes { source: Source::File(file), len: 50_000, reading: Mutex::default() };
+        let bytes = Bytes { backing: Backing::File(file), len: 50_000, reading: Mutex::default() };
         assert!(bytes.read(41_000, 10, 10).is_err());
     }
 

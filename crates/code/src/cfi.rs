@@ -3,13 +3,10 @@
 //! In this order: `.eh_frame` through its index `.eh_frame_hdr`, as the program's own exception handling finds it;
 //! `.eh_frame` without that index; `.debug_frame` (Go, and C without `-funwind-tables`).
 
-use std::sync::Arc;
-
 use gimli::{BaseAddresses, CieOrFde, DebugFrame, EhFrame, Reader};
 use gimli::{FrameDescriptionEntry, UnwindContext, UnwindOffset, UnwindSection};
 
-use crate::bytes::Bytes;
-use crate::elf::Elf;
+use crate::image::Image;
 use crate::inflate;
 use crate::rule::Rule;
 use crate::window::Window;
@@ -36,39 +33,39 @@ struct Index(Vec<(u64, usize)>);
 
 impl Cfi {
     /// Finds what there is. The index of a file without one is made here: about 100 ns an entry.
-    pub(crate) fn new(bytes: &Arc<Bytes>, elf: &Elf) -> Cfi {
-        let address = |name: &[u8]| elf.sections.iter().find(|s| s.name == name).map_or(0, |s| s.address);
+    pub(crate) fn new(image: &Image) -> Cfi {
+        let address = |name: &[u8]| image.sections.iter().find(|s| s.name == name).map_or(0, |s| s.address);
         let bases = BaseAddresses::default().set_text(address(b".text")).set_got(address(b".got"));
         let mut cfi = Cfi { bases, eh: None, debug: None, context: UnwindContext::new() };
-        cfi.find_eh_frame(bytes, elf);
-        cfi.find_debug_frame(bytes, elf);
+        cfi.find_eh_frame(image);
+        cfi.find_debug_frame(image);
         cfi
     }
 
-    fn find_eh_frame(&mut self, bytes: &Arc<Bytes>, elf: &Elf) {
-        if let Some(address) = elf.eh_frame_hdr
-            && let Some((offset, len)) = elf.offset_of(address)
-            && let Ok(Some(header)) = Header::read(address, Window::new(bytes, offset, len))
-            && let Some((offset, len)) = elf.offset_of(header.frames)
+    fn find_eh_frame(&mut self, image: &Image) {
+        if let Some(address) = image.eh_frame_hdr
+            && let Some((offset, len)) = image.content_of(address)
+            && let Ok(Some(header)) = Header::read(address, Window::new(image.bytes(), offset, len))
+            && let Some((offset, len)) = image.content_of(header.frames)
         {
             self.bases = self.bases.clone().set_eh_frame_hdr(address).set_eh_frame(header.frames);
-            let mut section = EhFrame::from(Window::new(bytes, offset, len));
+            let mut section = EhFrame::from(Window::new(image.bytes(), offset, len));
             section.set_address_size(8);
             self.eh = Some((section, Finder::Header(header)));
             return;
         }
-        let Some(section) = elf.section(b".eh_frame") else { return };
+        let Some(section) = image.section(b".eh_frame") else { return };
         self.bases = self.bases.clone().set_eh_frame(section.address);
-        let mut frames = EhFrame::from(Window::new(bytes, section.offset, section.len));
+        let mut frames = EhFrame::from(image.window(section));
         frames.set_address_size(8);
         if let Some(index) = Index::new(&frames, &self.bases) {
             self.eh = Some((frames, Finder::Index(index)));
         }
     }
 
-    fn find_debug_frame(&mut self, bytes: &Arc<Bytes>, elf: &Elf) {
-        let Some(section) = elf.section(b".debug_frame") else { return };
-        let Some(window) = inflate::section(bytes, section) else { return };
+    fn find_debug_frame(&mut self, image: &Image) {
+        let Some(section) = image.section(b".debug_frame") else { return };
+        let Some(window) = inflate::section(image, section) else { return };
         let mut frames = DebugFrame::from(window);
         frames.set_address_size(8);
         self.debug = Index::new(&frames, &self.bases).map(|index| (frames, index));

@@ -11,15 +11,15 @@ use rustc_hash::FxHashMap;
 
 use crate::bytes::Bytes;
 use crate::cfi::Cfi;
-use crate::elf::Elf;
+use crate::image::{self, Image};
 use crate::rule::Rule;
-use crate::symbols::debug_file::DebugFile;
+use crate::symbols::debug_file;
 use crate::{Mapping, vdso};
 
 /// Files that are open at once; each takes a descriptor. Those after that are not read.
 const OPEN_MAX: usize = 512;
 
-/// Different files that are told apart; after that, code of new ones counts as `[jit]`.
+/// The limit on distinct files; code of any further file counts as `[jit]`.
 const FILES_MAX: usize = 65_536;
 
 /// Rules kept of all files; they take about 100 bytes each.
@@ -40,7 +40,7 @@ impl FileId {
 
 /// What tells files apart.
 #[derive(PartialEq, Eq, Hash)]
-struct Key {
+struct FileKey {
     dev: (u32, u32),
     inode: u64,
     path: Vec<u8>,
@@ -65,10 +65,9 @@ enum State {
 
 /// An opened file.
 pub(crate) struct Module {
-    pub(crate) bytes: Arc<Bytes>,
-    pub(crate) elf: Elf,
-    /// Its separate debug file: looked for at once, while the process leads to it.
-    pub(crate) debug: Option<DebugFile>,
+    pub(crate) image: Image,
+    /// Its separate debug file: searched for at once, while the process leads to it.
+    pub(crate) debug: Option<Image>,
     cfi: Option<Cfi>,
     rules: FxHashMap<u64, Option<Arc<Rule>>>,
 }
@@ -76,7 +75,7 @@ pub(crate) struct Module {
 /// All files that were mapped.
 pub struct Files {
     entries: Vec<Entry>,
-    ids: FxHashMap<Key, FileId>,
+    ids: FxHashMap<FileKey, FileId>,
     open: usize,
     rules: usize,
 }
@@ -87,7 +86,7 @@ impl Files {
         Files { entries: vec![jit], ids: FxHashMap::default(), open: 0, rules: 0 }
     }
 
-    /// The file's path as the kernel told it; `[vdso]`, `[jit]`. Text from the program: hostile.
+    /// The file's path as the kernel reports it; `[vdso]`, `[jit]`. Text from the program: untrusted.
     pub fn path(&self, id: FileId) -> &Arc<str> {
         &self.entries[id.0 as usize].path
     }
@@ -107,7 +106,7 @@ impl Files {
         if anonymous(path) {
             return FileId::JIT;
         }
-        let key = Key { dev: mapping.dev, inode: mapping.inode, path: path.to_vec() };
+        let key = FileKey { dev: mapping.dev, inode: mapping.inode, path: path.to_vec() };
         if let Some(id) = self.ids.get(&key) {
             return *id;
         }
@@ -164,7 +163,7 @@ impl Files {
         if let Some(rule) = module.rules.get(&address) {
             return rule.clone();
         }
-        let cfi = module.cfi.get_or_insert_with(|| Cfi::new(&module.bytes, &module.elf));
+        let cfi = module.cfi.get_or_insert_with(|| Cfi::new(&module.image));
         let rule = cfi.rule(address).map(Arc::new);
         if self.rules >= RULES_MAX {
             self.forget_rules();
@@ -188,15 +187,14 @@ impl Files {
 
 impl State {
     fn read(bytes: Bytes, pid: u32, path: &str) -> State {
-        let bytes = Arc::new(bytes);
-        match Elf::read(&bytes) {
-            Ok(elf) => {
+        match Image::read(&Arc::new(bytes)) {
+            Ok(image) => {
                 let root = PathBuf::from(format!("/proc/{pid}/root"));
-                let debug = DebugFile::find(&bytes, &elf, path, &root);
-                State::Open(Box::new(Module { bytes, elf, debug, cfi: None, rules: FxHashMap::default() }))
+                let debug = debug_file::find(&image, path, &root);
+                State::Open(Box::new(Module { image, debug, cfi: None, rules: FxHashMap::default() }))
             }
-            Err("it is no ELF file") => State::NoProgram,
-            Err(why) => State::Failed(why.into()),
+            Err(image::Error::NotElf) => State::NoProgram,
+            Err(why) => State::Failed(why.to_string().into()),
         }
     }
 }

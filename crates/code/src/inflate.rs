@@ -4,9 +4,11 @@ use std::io::Read;
 use std::sync::Arc;
 
 use gimli::Reader;
+use object::LittleEndian as Le;
+use object::elf::{CompressionHeader64, ELFCOMPRESS_ZLIB, ELFCOMPRESS_ZSTD};
 
 use crate::bytes::Bytes;
-use crate::elf::Section;
+use crate::image::{Image, Section, structure};
 use crate::window::Window;
 
 /// The largest compressed or decompressed section that is taken; it is held in memory.
@@ -18,23 +20,18 @@ const PACKED_MAX: u64 = 128 << 20;
 /// Memory for unpacking; `xz -9` needs 65 MiB.
 const XZ_MEMORY_MAX_KIB: u32 = 128 << 10;
 
-const ZLIB: u32 = 1;
-const ZSTD: u32 = 2;
-
 /// The content of a section; none when it is compressed in an unknown way, is damaged, or is above 256 MiB.
-pub(crate) fn section(bytes: &Arc<Bytes>, section: &Section) -> Option<Window> {
-    let mut window = Window::new(bytes, section.offset, section.len);
+pub(crate) fn section(image: &Image, section: &Section) -> Option<Window> {
+    let mut window = image.window(section);
     if !section.compressed() {
         return Some(window);
     }
-    let method = window.read_u32().ok()?;
-    window.skip(4).ok()?;
-    let len = window.read_u64().ok().filter(|len| *len <= SECTION_MAX)?;
-    window.skip(8).ok()?;
+    let header: CompressionHeader64<Le> = structure(&mut window).ok()?;
+    let len = Some(header.ch_size.get(Le)).filter(|len| *len <= SECTION_MAX)?;
     let from = Stream(window);
-    let plain = match method {
-        ZLIB => all(flate2::read::ZlibDecoder::new(from), len)?,
-        ZSTD => all(ruzstd::decoding::StreamingDecoder::new(from).ok()?, len)?,
+    let plain = match header.ch_type.get(Le) {
+        ELFCOMPRESS_ZLIB => all(flate2::read::ZlibDecoder::new(from), len)?,
+        ELFCOMPRESS_ZSTD => all(ruzstd::decoding::StreamingDecoder::new(from).ok()?, len)?,
         _ => return None,
     };
     Some(Window::whole(&Arc::new(Bytes::of_memory(plain))))
@@ -42,8 +39,8 @@ pub(crate) fn section(bytes: &Arc<Bytes>, section: &Section) -> Option<Window> {
 
 /// A file inside a section, packed by xz: Fedora's `.gnu_debugdata`, the symbol table of a stripped file. None when it
 /// is damaged or above 128 MiB.
-pub(crate) fn packed_file(bytes: &Arc<Bytes>, section: &Section) -> Option<Bytes> {
-    let from = Stream(Window::new(bytes, section.offset, section.len));
+pub(crate) fn packed_file(image: &Image, section: &Section) -> Option<Bytes> {
+    let from = Stream(image.window(section));
     let mut plain = Vec::new();
     let unpacking = lzma_rust2::XzReader::new_mem_limit(from, false, XZ_MEMORY_MAX_KIB);
     unpacking.take(PACKED_MAX).read_to_end(&mut plain).ok()?;

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_addresses_are_told_from_none() {
+    fn hidden_addresses_are_distinguished_from_none() {
         let hidden = Kallsyms::parse("0000000000000000 T _stext\n0000000000000000 T x\n".as_bytes());
         let Seen::Unseen(why) = hidden else { panic!() };
         assert!(why.contains("kptr_restrict"));

@@ -28,7 +28,7 @@ pub struct Processes {
 #[derive(Clone, Default)]
 pub(crate) struct Process {
     table: Arc<Vec<Mapped>>,
-    /// Code ran where nothing was mapped as far as we were told.
+    /// Code ran where no mapping was recorded.
     missed: u32,
     /// Its JIT's own names, once such code ran.
     perf_map: Option<Arc<PerfMap>>,
@@ -93,7 +93,7 @@ impl Processes {
         self.all.remove(&pid);
     }
 
-    /// Reads the executable mappings of a living process from `/proc`, for one that began before anybody told.
+    /// Reads the executable mappings of a living process from `/proc`, for one that started before tracing.
     ///
     /// # Errors
     /// As reading `/proc/PID/maps`.

@@ -1,6 +1,6 @@
 //! The registers of a thread, by their DWARF numbers.
 
-use crate::elf::Arch;
+use model::Arch;
 
 /// Registers of a thread: where it is, and what unwinding needs to find its callers.
 ///

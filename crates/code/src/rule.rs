@@ -2,9 +2,9 @@
 
 use gimli::{CfaRule, Encoding, Evaluation, EvaluationResult, Expression, Location, RegisterRule, Value};
 
-use crate::elf::Arch;
 use crate::registers::Registers;
 use crate::window::Window;
+use model::Arch;
 
 /// Operations of one expression: real ones have under twenty.
 const OPERATIONS_MAX: u32 = 500;

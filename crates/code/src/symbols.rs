@@ -4,7 +4,6 @@
 //! functions, file by file, until the time is over.
 
 pub(crate) mod debug_file;
-mod demangle;
 pub(crate) mod go;
 mod lines;
 mod plt;
@@ -18,9 +17,10 @@ use model::recording::Function;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cfi::Cfi;
-use crate::elf::Elf;
 use crate::files::{FileId, Module};
+use crate::image::Image;
 use crate::inflate;
+use crate::name;
 use crate::processes::Processes;
 use crate::unwind::RawFrame;
 
@@ -40,7 +40,7 @@ impl Processes {
     /// Looks up what places are called, the first of them first. Returns soon after `budget`, with what it has:
     /// names by symbol of all files come before lines of any.
     ///
-    /// A symbol's name is demangled, but may be anything: hostile until escaped.
+    /// A symbol's name is demangled, but may be anything: untrusted until escaped.
     pub fn names(&self, places: &[RawFrame], budget: Duration) -> Names {
         self.names_by_weight(places, |_| u32::MAX, budget)
     }
@@ -128,26 +128,23 @@ fn by_symbol(
     addresses.sort_unstable();
     addresses.dedup();
     let mut raw = vec![None; addresses.len()];
-    let debug = module.debug.as_ref();
-    let files =
-        debug.map(|debug| (&debug.bytes, &debug.elf)).into_iter().chain([(&module.bytes, &module.elf)]);
     let mut done = true;
-    for (bytes, elf) in files {
-        bytes.set_deadline(Some(deadline));
-        table::name(bytes, elf, &addresses, &mut raw);
-        go::name(bytes, elf, &addresses, &mut raw);
-        plt::name(bytes, elf, &addresses, &mut raw);
+    for image in module.debug.iter().chain([&module.image]) {
+        image.bytes().set_deadline(Some(deadline));
+        table::name(image, &addresses, &mut raw);
+        go::name(image, &addresses, &mut raw);
+        plt::name(image, &addresses, &mut raw);
         if raw.iter().any(Option::is_none)
-            && let Some(section) = elf.section(b".gnu_debugdata")
-            && let Some(packed) = inflate::packed_file(bytes, section)
+            && let Some(section) = image.section(b".gnu_debugdata")
+            && let Some(packed) = inflate::packed_file(image, section)
         {
             let packed = Arc::new(packed);
             packed.set_deadline(Some(deadline));
-            let _ = Elf::read(&packed).map(|elf| table::name(&packed, &elf, &addresses, &mut raw));
+            let _ = Image::read(&packed).map(|image| table::name(&image, &addresses, &mut raw));
             done &= !packed.expired();
         }
-        done &= !bytes.expired();
-        bytes.set_deadline(None);
+        done &= !image.bytes().expired();
+        image.bytes().set_deadline(None);
     }
     let names: Vec<Option<String>> = raw.into_iter().map(|raw| raw.as_deref().map(demangled)).collect();
     for position in positions {
@@ -161,8 +158,8 @@ fn by_symbol(
 /// A symbol's name as people write it; that of a stub stays that of a stub.
 fn demangled(raw: &str) -> String {
     match raw.strip_suffix(plt::MARK) {
-        Some(raw) => demangle::demangled(raw) + plt::MARK,
-        None => demangle::demangled(raw),
+        Some(raw) => name::demangled(raw) + plt::MARK,
+        None => name::demangled(raw),
     }
 }
 
@@ -180,7 +177,7 @@ fn by_start(
     if unnamed.is_empty() {
         return;
     }
-    let cfi = Cfi::new(&module.bytes, &module.elf);
+    let cfi = Cfi::new(&module.image);
     let file = path.rsplit('/').next().unwrap_or_default();
     for position in unnamed {
         if let (Some(start), Some(function)) =
@@ -200,16 +197,15 @@ fn by_line(
     deadline: Instant,
     names: &mut Names,
 ) {
-    let debug = module.debug.as_ref();
-    let (bytes, elf) = debug.map_or((&module.bytes, &module.elf), |debug| (&debug.bytes, &debug.elf));
-    let Some(section) = elf.section(b".debug_info") else { return };
+    let image = module.debug.as_ref().unwrap_or(&module.image);
+    let Some(section) = image.section(b".debug_info") else { return };
     if section.compressed() && frames < UNPACKED_FROM {
         return;
     }
     let mut seen = FxHashSet::default();
     let addresses = positions.iter().map(|position| places[*position].address);
     let addresses: Vec<u64> = addresses.filter(|address| seen.insert(*address)).collect();
-    let found = lines::find(bytes, elf, &addresses, deadline);
+    let found = lines::find(image, &addresses, deadline);
     for position in positions {
         let address = places[*position].address;
         if let Some(functions) = found.functions.get(&address) {
@@ -237,18 +233,13 @@ fn merge(known: &mut Vec<Function>, mut functions: Vec<Function>) {
 
 /// How many of some addresses (sorted) get a name or a line, by all that is tried; for the tests of damaged files.
 #[cfg(test)]
-pub(crate) fn everything(
-    bytes: &std::sync::Arc<crate::bytes::Bytes>,
-    elf: &crate::elf::Elf,
-    addresses: &[u64],
-    deadline: Instant,
-) -> usize {
+pub(crate) fn everything(image: &Image, addresses: &[u64], deadline: Instant) -> usize {
     let mut raw = vec![None; addresses.len()];
-    table::name(bytes, elf, addresses, &mut raw);
-    go::name(bytes, elf, addresses, &mut raw);
+    table::name(image, addresses, &mut raw);
+    go::name(image, addresses, &mut raw);
     let named =
-        raw.iter().flatten().map(|name| demangle::demangled(name)).filter(|name| !name.is_empty()).count();
-    let lines = lines::find(bytes, elf, addresses, deadline).functions.len();
+        raw.iter().flatten().map(|name| name::demangled(name)).filter(|name| !name.is_empty()).count();
+    let lines = lines::find(image, addresses, deadline).functions.len();
     assert!(Instant::now() < deadline + Duration::from_secs(1), "it ran on");
     named + lines
 }

@@ -4,12 +4,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::elf::Arch;
 use crate::files::FileId;
 use crate::processes::Processes;
 use crate::registers::Registers;
 use crate::rule::{Failed, Stack, Step};
 use crate::symbols::go;
+use model::Arch;
 
 /// Functions of one stack; deeper ones are cut off there.
 const FRAMES_MAX: usize = 1_024;
@@ -40,7 +40,7 @@ pub enum Broke {
     RegisterUnknown(Arc<str>),
     /// What the unwind information says leads nowhere: it is damaged, or the stack is.
     Odd(Arc<str>),
-    /// There are more functions than are looked at.
+    /// The stack is deeper than the limit.
     TooDeep,
 }
 
@@ -70,7 +70,7 @@ impl Processes {
     /// `stack` is a copy of the thread's memory from its stack pointer on. None when the outermost function was
     /// reached, that is, one that says so itself; otherwise why not, and `out` has what there is up to there.
     ///
-    /// A process of which nothing was told is read from `/proc`.
+    /// A process without recorded mappings is read from `/proc`.
     pub fn unwind(
         &mut self,
         pid: u32,
@@ -126,14 +126,14 @@ impl Processes {
         const ENTRY_LEN: u64 = 64;
         let module = self.files.module(frame.file);
         module.is_some_and(|module| {
-            (module.elf.entry..module.elf.entry.saturating_add(ENTRY_LEN)).contains(&frame.address)
+            (module.image.entry..module.image.entry.saturating_add(ENTRY_LEN)).contains(&frame.address)
         })
     }
 
     /// Whether a thread of Go began there: nobody has called it.
     fn begins_threads(&self, frame: RawFrame) -> bool {
         let module = self.files.module(frame.file);
-        module.is_some_and(|module| go::begins_threads(&module.bytes, &module.elf, frame.address))
+        module.is_some_and(|module| go::begins_threads(&module.image, frame.address))
     }
 
     /// Where an address is, and why nothing is known of its file, if so.
@@ -145,7 +145,7 @@ impl Processes {
         let file = found.file;
         if let Some(module) = self.files.module(file) {
             let offset = (address - found.mapping.start).wrapping_add(found.mapping.file_offset);
-            let address = module.elf.address_of(offset).unwrap_or(offset);
+            let address = module.image.address_of(offset).unwrap_or(offset);
             return Some((RawFrame { file, address }, None));
         }
         self.place_unopened(pid, address)
@@ -157,7 +157,7 @@ impl Processes {
         let found = self.find(pid, address)?.clone();
         let offset = address.wrapping_sub(found.mapping.start).wrapping_add(found.mapping.file_offset);
         if let Some(module) = self.files.open(found.file, pid, &found.mapping) {
-            let address = module.elf.address_of(offset).unwrap_or(offset);
+            let address = module.image.address_of(offset).unwrap_or(offset);
             return Some((RawFrame { file: found.file, address }, None));
         }
         if self.files.is_jit(found.file) {

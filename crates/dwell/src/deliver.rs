@@ -4,7 +4,6 @@ use crate::annotate;
 use crate::cli::{PageArgs, Place};
 use crate::look::{Onto, look};
 use crate::output::{self, Target};
-use crate::source;
 use analyse::extrapolate::{self, Work};
 use anyhow::bail;
 use model::{Analysis, Header, Run};
@@ -121,11 +120,16 @@ fn page_text(args: &PageArgs, analysis: &Analysis, look: Look) -> String {
     for function in &args.code.lines {
         text.push('\n');
         let options = SourceOptions { look, rows: SOURCE_ROWS };
-        let table =
-            profile::source_table(&analysis.profile, function, &options, source::text, |share, worth| {
+        let table = profile::source_table(
+            &analysis.profile,
+            function,
+            &options,
+            observe::source_text,
+            |share, worth| {
                 let share = stats::wilson_of(share, worth.max(1) as f64);
                 (share.lo, share.hi)
-            });
+            },
+        );
         text.push_str(&table.unwrap_or_else(|| {
             format!("no stack leads through a function called {}\n", report::clean(function, look.unicode))
         }));

@@ -9,11 +9,9 @@ mod cmd;
 mod deliver;
 mod exit;
 mod kept;
-mod lines;
 mod look;
 mod output;
 mod progress;
-mod source;
 mod stop;
 
 use clap::Parser;

@@ -362,7 +362,11 @@ fn a_part_of_a_job_says_what_the_whole_takes() {
     assert_eq!(fs::read_to_string(place.path("lines")).unwrap(), "one\ntwo\nthreeone\ntwo\nthree");
     let none = place.run(&["run", "--work", "lines", "--of", "5", "touch", "started"]);
     assert_eq!(none.status, 125);
-    assert!(none.stderr.contains("standard output is no file\ntry: the same with > FILE"), "{}", none.stderr);
+    assert!(
+        none.stderr.contains("standard output is not a file\ntry: the same with > FILE"),
+        "{}",
+        none.stderr
+    );
     let none = place.run(&["run", "--work", "nosuch", "--of", "1000", "true"]);
     assert_eq!(none.status, 125);
     assert!(none.stderr.contains("no call of nosuch returned"), "{}", none.stderr);

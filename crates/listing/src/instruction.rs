@@ -1,15 +1,4 @@
-//! Instructions, and where they may lead.
-
-use crate::{aarch64, x86_64};
-
-/// An instruction set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arch {
-    /// Also called amd64.
-    X86_64,
-    /// Also called arm64; little-endian.
-    Aarch64,
-}
+//! Instructions, and where they may lead. Decoding is left to `disassemble`.
 
 /// Where the next instruction is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,42 +63,9 @@ impl Instruction {
     }
 }
 
-/// All instructions of `bytes`, which stand at `address`. Bytes that are none are shown as such; every byte is in
-/// exactly one instruction.
-pub fn disassemble(bytes: &[u8], address: u64, arch: Arch) -> Vec<Instruction> {
-    match arch {
-        Arch::X86_64 => x86_64::disassemble(bytes, address),
-        Arch::Aarch64 => aarch64::disassemble(bytes, address),
-    }
-}
-
 /// What is shown for bytes that are no instruction.
 pub(crate) fn no_instruction(bytes: &[u8], address: u64) -> Instruction {
     let values: Vec<String> = bytes.iter().map(|byte| format!("{byte:#04x}")).collect();
     let text = format!(".byte {}", values.join(", "));
     Instruction { address, len: bytes.len() as u64, text, kind: Kind::Trap }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn any_bytes_give_instructions_that_cover_them(
-            bytes in proptest::collection::vec(any::<u8>(), 0..400),
-            address in any::<u64>(),
-        ) {
-            for arch in [Arch::X86_64, Arch::Aarch64] {
-                let mut at = address;
-                for instruction in disassemble(&bytes, address, arch) {
-                    prop_assert_eq!(instruction.address, at);
-                    prop_assert!(instruction.len > 0 && !instruction.text.is_empty());
-                    at = instruction.end();
-                }
-                prop_assert_eq!(at, address.wrapping_add(bytes.len() as u64));
-            }
-        }
-    }
 }

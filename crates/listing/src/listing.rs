@@ -12,7 +12,7 @@ const FEW: u64 = 100;
 /// What the listing is of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
-    /// The function. Hostile until escaped.
+    /// The function. Untrusted until escaped.
     pub name: String,
     /// The file that has it.
     pub module: String,
@@ -57,16 +57,16 @@ pub enum Note {
     /// Samples are taken by interrupts, and name the instruction that was to be executed next: time of a slow
     /// instruction stands at the one after it. Shares of blocks suffer little, those of instructions do.
     Skid,
-    /// There are only so many samples.
+    /// This number of samples only.
     Few(u64),
     /// No samples at all.
     NoSamples,
-    /// So many samples are at addresses where no instruction begins; they are in the total only.
+    /// This number of samples is at addresses where no instruction begins; they are in the total only.
     Astray(u64),
     /// The counts end at a limit.
     Partial,
-    /// So many jumps go where a register or memory says: blocks that only they lead to are not told apart, unless
-    /// they were executed under counting.
+    /// This number of jumps is indirect: blocks that only they lead to are not separated, unless they were
+    /// executed under counting.
     IndirectJumps(usize),
 }
 
@@ -268,7 +268,8 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::instruction::{Arch, disassemble};
+    use crate::disassemble::disassemble;
+    use model::Arch;
 
     /// `mov ecx, 5; again: dec ecx; jne again; ret`.
     const CODE: &[u8] = &[0xb9, 5, 0, 0, 0, 0xff, 0xc9, 0x75, 0xfc, 0xc3];
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_jump_table_leads_to_is_told_by_its_counts() {
+    fn what_only_a_jump_table_leads_to_is_found_by_its_counts() {
         // jmp rax; nop; nop; ret: entered at the second nop.
         let code = disassemble(&[0xff, 0xe0, 0x90, 0x90, 0xc3], 0, Arch::X86_64);
         let counts = Counts { executions: BTreeMap::from([(0, 4), (3, 4), (4, 4)]), partial: false };

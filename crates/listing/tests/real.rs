@@ -1,8 +1,11 @@
-//! A real program, compiled here: blocks begin where another disassembler says that jumps go.
+//! A real program, compiled here: instructions and blocks are where another disassembler says.
 
-use dwell_listing::{Arch, Elf, Kind, blocks, disassemble};
+use dwell_listing::{blocks, disassemble};
+use model::Arch;
 use std::collections::BTreeSet;
 use std::fs;
+use std::ops::Range;
+use std::path::Path;
 use std::process::Command;
 
 const SOURCE: &str = "
@@ -21,76 +24,80 @@ const SOURCE: &str = "
     }
     int main(int c, char **v) { int a[] = {3, 1, 2}; return sort(a, 3) + words(v[0]); }";
 
+#[cfg(target_arch = "x86_64")]
+const ARCH: Arch = Arch::X86_64;
+#[cfg(target_arch = "aarch64")]
+const ARCH: Arch = Arch::Aarch64;
+
+/// An instruction as objdump has it.
+struct Theirs {
+    address: u64,
+    code: Vec<u8>,
+    text: String,
+}
+
 #[test]
 fn blocks_of_a_compiled_function_begin_where_objdump_says_that_jumps_go() {
     let dir = tempfile::tempdir().unwrap();
     let (source, path) = (dir.path().join("a.c"), dir.path().join("a"));
     fs::write(&source, SOURCE).unwrap();
     assert!(Command::new("cc").arg("-O1").arg("-o").arg(&path).arg(&source).status().unwrap().success());
-    let data = fs::read(&path).unwrap();
-    let elf = Elf::parse(&*data).unwrap();
     for name in ["sort", "words", "main"] {
-        let found = elf.find(name);
-        assert_eq!(found.len(), 1, "{found:?}");
-        let function = &found[0];
-        assert_eq!(elf.at(function.code.start + 3).as_ref(), Some(function));
-        let bytes = elf.code(&function.code).unwrap();
-        let offset = elf.offset_of(function.code.start).unwrap();
-        assert_eq!(&data[offset as usize..][..bytes.len()], bytes);
-        assert_eq!(elf.address_of(offset), Some(function.code.start));
-        let instructions = disassemble(bytes, function.code.start, elf.arch());
         let theirs = objdump(&path, name);
+        let code: Vec<u8> = theirs.iter().flat_map(|instruction| instruction.code.clone()).collect();
+        let start = theirs[0].address;
+        let instructions = disassemble(&code, start, ARCH);
         let ours: Vec<u64> = instructions.iter().map(|instruction| instruction.address).collect();
-        assert_eq!(ours, theirs.iter().map(|(address, _)| *address).collect::<Vec<_>>(), "{name}");
+        assert_eq!(ours, theirs.iter().map(|instruction| instruction.address).collect::<Vec<_>>(), "{name}");
         let starts: BTreeSet<u64> = blocks(&instructions, &[]).iter().map(|block| block.start).collect();
-        let mut expected = BTreeSet::from([function.code.start]);
-        for (index, (_, text)) in theirs.iter().enumerate() {
-            let after = theirs.get(index + 1).map(|(address, _)| *address);
-            let word = text.split_whitespace().next().unwrap_or("");
-            // Jumps of both machines; calls (`bl`) are none.
-            let jumps = word.starts_with('j')
-                || word == "b"
-                || word.starts_with("b.")
-                || word.starts_with("cb")
-                || word.starts_with("tb");
-            if jumps {
-                let target =
-                    text.split_whitespace().rev().find_map(|word| u64::from_str_radix(word, 16).ok());
-                expected.extend(target.filter(|target| function.code.contains(target)));
-            }
-            if jumps || word.starts_with("ret") {
-                expected.extend(after);
-            }
-        }
-        assert_eq!(starts, expected, "{name}");
+        assert_eq!(starts, expected(&theirs, start..start + code.len() as u64), "{name}");
         assert!(name == "main" || starts.len() > 4, "{starts:x?}");
     }
 }
 
-/// Addresses and texts of a function's instructions.
-/// Kept whole, as one of these tests looks for it.
-#[inline(never)]
-fn objdump(path: &std::path::Path, name: &str) -> Vec<(u64, String)> {
-    let output = Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(path).output().unwrap();
+/// Where blocks begin: at the start, where jumps go, and after them.
+fn expected(theirs: &[Theirs], function: Range<u64>) -> BTreeSet<u64> {
+    let mut expected = BTreeSet::from([function.start]);
+    for (index, instruction) in theirs.iter().enumerate() {
+        let after = theirs.get(index + 1).map(|instruction| instruction.address);
+        let word = instruction.text.split_whitespace().next().unwrap_or("");
+        // Jumps of both architectures; calls (`bl`) are none.
+        let jumps = word.starts_with('j')
+            || word == "b"
+            || word.starts_with("b.")
+            || word.starts_with("cb")
+            || word.starts_with("tb");
+        if jumps {
+            let mut words = instruction.text.split_whitespace().rev();
+            let target = words.find_map(|word| u64::from_str_radix(word, 16).ok());
+            expected.extend(target.filter(|target| function.contains(target)));
+        }
+        if jumps || word.starts_with("ret") {
+            expected.extend(after);
+        }
+    }
+    expected
+}
+
+/// A function's instructions: `  1139:\tf3 0f 1e fa \tendbr64`. The bytes of aarch64 are a word (`d65f03c0`).
+fn objdump(path: &Path, name: &str) -> Vec<Theirs> {
+    let output = Command::new("objdump").args(["-d", "-w"]).arg(path).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let body = text.lines().skip_while(|line| !line.ends_with(&format!("<{name}>:"))).skip(1);
     body.take_while(|line| !line.is_empty())
         .filter_map(|line| {
-            let (address, text) = line.trim().split_once(':')?;
-            let text = text.split('<').next().unwrap_or(text);
-            Some((u64::from_str_radix(address, 16).ok()?, text.trim().to_owned()))
+            let mut fields = line.trim().split('\t');
+            let address = u64::from_str_radix(fields.next()?.strip_suffix(':')?, 16).ok()?;
+            let code = fields.next()?.split_whitespace().flat_map(raw).collect();
+            let text = fields.collect::<Vec<_>>().join(" ");
+            let text = text.split('<').next().unwrap_or(&text).trim().to_owned();
+            Some(Theirs { address, code, text })
         })
         .collect()
 }
 
-#[test]
-fn this_test_itself_is_found_by_its_name_in_the_source() {
-    let data = fs::read(std::env::current_exe().unwrap()).unwrap();
-    let elf = Elf::parse(&*data).unwrap();
-    let found = elf.find("real::objdump");
-    assert!(found.iter().any(|function| function.name.contains("objdump")), "{found:?}");
-    let code = elf.code(&found[0].code).unwrap();
-    let instructions = disassemble(code, found[0].code.start, elf.arch());
-    assert!(instructions.iter().any(|instruction| instruction.kind == Kind::Return));
-    assert!(matches!(elf.arch(), Arch::X86_64 | Arch::Aarch64));
+/// The bytes of a group of digits: one, or a little-endian word.
+fn raw(digits: &str) -> Vec<u8> {
+    let word = u32::from_str_radix(digits, 16).unwrap();
+    word.to_le_bytes()[..digits.len() / 2].to_vec()
 }

@@ -6,12 +6,15 @@ pub mod access;
 mod attach;
 pub mod blocks;
 pub mod cgroups;
+pub mod function_code;
 mod host;
 mod likely;
 mod living;
 mod mounts;
+pub mod output_lines;
 pub mod realtime;
 mod record;
+mod source_text;
 mod sources;
 pub mod spikes;
 mod stacks;
@@ -20,6 +23,7 @@ pub mod targets;
 
 pub use attach::{Target, Who, Window, attach};
 pub use record::{Choice, Error, MaxOverhead, Rate, Request, Sink, Watching, record};
+pub use source_text::source_text;
 pub use surroundings::GivenLink;
 
 /// The number that this installation was given, from machine-id(5). Not to be shown or written down as it is.

@@ -1,14 +1,11 @@
-//! Is a mapped file an interpreter, and if it is CPython: which version, and where in the file is what leads to its
-//! frames? Reads the file only; whose process it is mapped in is left to the caller.
+//! Whether a mapped file is an interpreter and, for CPython, its version and where the file keeps what leads to its
+//! frames. Reads the file only; whose process it is mapped in is left to the caller.
 
 use crate::described::{COOKIE, DESCRIBED_LEN};
-use crate::elf::{Elf, Load};
 use crate::names::{self, Named};
 use crate::offsets::{Layout, Version};
-use object::ReadRef;
-use object::elf::SHT_SYMTAB;
-use object::read::ReadCache;
-use std::cell::OnceCell;
+use code::Image;
+use code::image::{Segment, Table};
 use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
@@ -35,7 +32,7 @@ pub struct Python {
     pub runtime: u64,
     /// The evaluation function as the file counts, where it has a symbol: its native frames stand for Python frames.
     pub evaluation: Option<Range<u64>>,
-    loads: Vec<Load>,
+    loads: Vec<Segment>,
 }
 
 const PAGE: u64 = 4096;
@@ -61,7 +58,7 @@ impl Python {
     }
 }
 
-/// Whether a file is named like an interpreter, so that [`look_at`] is worth its time. `libpython` and `python3.11` are,
+/// Whether a file is named like an interpreter, so that [`identify`] is worth its time. `libpython` and `python3.11` are,
 /// and other interpreters.
 #[must_use]
 pub fn is_named_so(path: &Path) -> bool {
@@ -71,33 +68,32 @@ pub fn is_named_so(path: &Path) -> bool {
 /// What the file is. `path` is what it is called where it is mapped from, `file` the file itself: the two need not be
 /// in the same mount namespace. Of a large file only a few parts are read.
 #[must_use]
-pub fn look_at(path: &Path, file: File) -> Interpreter {
-    what_is(path, &ReadCache::new(file))
+pub fn identify(path: &Path, file: File) -> Interpreter {
+    interpreter(path, Image::open(file).ok().as_ref())
 }
 
-/// What the file is. `path` is what it is called where it is mapped from, `data` its content.
-pub fn what_is<'data, R: ReadRef<'data>>(path: &Path, data: R) -> Interpreter {
+/// The same, with the image that the file is, if it is one.
+fn interpreter(path: &Path, image: Option<&Image>) -> Interpreter {
     let named = names::of(path);
     if let Named::Other(name) = named {
         return Interpreter::Other(name);
     }
-    let Some(elf) = Elf::parse(data) else { return Interpreter::None };
-    // The large symbol table is read only of files that are named like Python, and only when it has to be.
-    let full = OnceCell::new();
-    let full = || full.get_or_init(|| elf.symbols(SHT_SYMTAB).filter(|_| named != Named::Nothing)).as_ref();
+    let Some(image) = image else { return Interpreter::None };
     let find = |name| {
-        let exported = elf.exported.as_ref().and_then(|symbols| symbols.find(name));
-        exported.or_else(|| full()?.find(name))
+        // The large symbol table is read only of files that are named like Python, and only when it has to be.
+        let all = || image.symbol(Table::All, name);
+        let exported = image.symbol(Table::Exported, name);
+        if named == Named::Nothing { exported } else { exported.or_else(all) }
     };
     let symbol = find("_PyRuntime").map(|(address, _)| address);
-    let Some(runtime) = symbol.or_else(|| elf.section(".PyRuntime")) else {
+    let Some(runtime) = symbol.or_else(|| image.section_address(".PyRuntime")) else {
         return match named {
             Named::Python2(minor) => Interpreter::Unreadable(format!(
                 "frames of Python 2.{minor} are not known here, only those of {} to {}",
                 Version::OLDEST,
                 Version::NEWEST
             )),
-            Named::Python3(_) if !elf.is_shell() => Interpreter::Unreadable(format!(
+            Named::Python3(_) if !is_launcher(image) => Interpreter::Unreadable(format!(
                 "{} has no symbol _PyRuntime and no section .PyRuntime: it was stripped of them",
                 path.display()
             )),
@@ -107,7 +103,7 @@ pub fn what_is<'data, R: ReadRef<'data>>(path: &Path, data: R) -> Interpreter {
     let version = || {
         // A constant of the interpreter from 3.11 on.
         let constant = find("Py_Version").and_then(|(address, _)| {
-            let bytes = elf.bytes_at(address, 4)?;
+            let bytes = image.bytes_at(address, 4)?;
             Version::from_hex(u32::from_le_bytes(bytes.try_into().ok()?).into())
         });
         constant.or(match named {
@@ -115,8 +111,8 @@ pub fn what_is<'data, R: ReadRef<'data>>(path: &Path, data: R) -> Interpreter {
             _ => None,
         })
     };
-    let described = elf.bytes_at(runtime, DESCRIBED_LEN).filter(|bytes| bytes.starts_with(COOKIE));
-    let layout = match described.map(Layout::described).or_else(|| version().map(Layout::fixed)) {
+    let described = image.bytes_at(runtime, DESCRIBED_LEN).filter(|bytes| bytes.starts_with(COOKIE));
+    let layout = match described.as_deref().map(Layout::described).or_else(|| version().map(Layout::fixed)) {
         Some(Ok(layout)) => layout,
         Some(Err(why)) => return Interpreter::Unreadable(why.to_string()),
         None => {
@@ -126,15 +122,22 @@ pub fn what_is<'data, R: ReadRef<'data>>(path: &Path, data: R) -> Interpreter {
     };
     let evaluation =
         find("_PyEval_EvalFrameDefault").map(|(address, size)| address..address.saturating_add(size));
-    Interpreter::Python(Box::new(Python { layout, runtime, evaluation, loads: elf.loads }))
+    Interpreter::Python(Box::new(Python { layout, runtime, evaluation, loads: image.segments().to_vec() }))
+}
+
+/// A small program that only calls into `libpython`, or a library of another kind with such a name: a program that runs
+/// Python has megabytes of code.
+fn is_launcher(image: &Image) -> bool {
+    image.needs("libpython") || image.segments().iter().all(|load| load.len < 1 << 20)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use object::elf::{SHT_DYNSYM, SHT_STRTAB};
     use proptest::prelude::*;
 
+    const SHT_STRTAB: u32 = 3;
+    const SHT_DYNSYM: u32 = 11;
     const HEADER: usize = 64;
     const SECTION: usize = 64;
     const SEGMENT: usize = 56;
@@ -182,7 +185,7 @@ mod tests {
     }
 
     fn what(path: &str, data: &[u8]) -> Interpreter {
-        what_is(Path::new(path), data)
+        interpreter(Path::new(path), Image::of_memory(data.to_vec()).ok().as_ref())
     }
 
     #[test]

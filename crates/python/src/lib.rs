@@ -10,7 +10,6 @@
 pub mod code;
 mod described;
 pub mod discover;
-mod elf;
 mod fixed;
 pub mod lines;
 pub mod memory;
@@ -22,7 +21,7 @@ pub mod target;
 pub mod text;
 
 pub use code::{Code, Codes};
-pub use discover::{Interpreter, Python, look_at, what_is};
+pub use discover::{Interpreter, Python, identify};
 pub use memory::{Interpreters, ProcessMemory};
 pub use merge::{Merged, merge};
 pub use offsets::{Layout, Version};

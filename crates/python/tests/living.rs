@@ -2,7 +2,7 @@
 
 mod support;
 
-use dwell_python::{Interpreter, Interpreters, ProcessMemory, Python, look_at};
+use dwell_python::{Interpreter, Interpreters, ProcessMemory, Python, identify};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -48,7 +48,7 @@ fn find(pid: u32) -> (Python, u64) {
         if !path.starts_with('/') {
             continue;
         }
-        match look_at(Path::new(path), File::open(path).expect("a mapped file")) {
+        match identify(Path::new(path), File::open(path).expect("a mapped file")) {
             Interpreter::Python(python) => {
                 let hex = |text: &str| u64::from_str_radix(text, 16).expect("a number");
                 let start = hex(range.split('-').next().expect("a range"));

@@ -13,7 +13,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("stats", &[]),
     ("sys", &["model"]),
     ("code", &["model"]),
-    ("python", &["model"]),
+    ("python", &["model", "code"]),
     ("listing", &["model", "stats"]),
     ("observe", &["sys", "model", "code", "python", "listing"]),
     ("rungs", &["sys", "model", "stats"]),

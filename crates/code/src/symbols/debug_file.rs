@@ -7,45 +7,32 @@ use std::sync::Arc;
 use gimli::Reader;
 
 use crate::bytes::Bytes;
-use crate::elf::Elf;
-use crate::window::Window;
+use crate::image::Image;
 
-/// A debug file.
-pub(crate) struct DebugFile {
-    pub(crate) bytes: Arc<Bytes>,
-    pub(crate) elf: Elf,
-}
-
-impl DebugFile {
-    /// Finds it, for a file that is mapped as `path` by a process whose root directory is `root`:
-    /// `/usr/lib/debug/.build-id/…`, and what `.gnu_debuglink` names, as gdb looks for them. It is taken when its
-    /// build id is the same; without build ids, when the checksum in the link is its own.
-    pub(crate) fn find(bytes: &Arc<Bytes>, elf: &Elf, path: &str, root: &Path) -> Option<DebugFile> {
-        if elf.section(b".debug_info").is_some() {
-            return None;
-        }
-        let roots = [root, Path::new("/")];
-        if let Some(id) = &elf.build_id {
-            let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
-            let path = format!("usr/lib/debug/.build-id/{}/{}.debug", &hex[..2], &hex[2..]);
-            if let Some(found) = roots.iter().find_map(|root| open(&root.join(&path), elf, None)) {
-                return Some(found);
-            }
-        }
-        let (name, checksum) = link(bytes, elf)?;
-        let directory = Path::new(path).parent()?.strip_prefix("/").ok()?;
-        let places =
-            [directory.to_owned(), directory.join(".debug"), Path::new("usr/lib/debug").join(directory)];
-        let candidates =
-            roots.iter().flat_map(|root| places.iter().map(|place| root.join(place).join(&name)));
-        candidates.into_iter().find_map(|path: PathBuf| open(&path, elf, Some(checksum)))
+/// The image that has the debug information of one, for a file that is mapped as `path` by a process whose root directory is `root`:
+/// `/usr/lib/debug/.build-id/…`, and what `.gnu_debuglink` names, as gdb looks for them. It is taken when its
+/// build id is the same; without build ids, when the checksum in the link is its own.
+pub(crate) fn find(of: &Image, path: &str, root: &Path) -> Option<Image> {
+    if of.section(b".debug_info").is_some() {
+        return None;
     }
+    let roots = [root, Path::new("/")];
+    if let Some(id) = &of.build_id {
+        let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+        let path = format!("usr/lib/debug/.build-id/{}/{}.debug", &hex[..2], &hex[2..]);
+        if let Some(found) = roots.iter().find_map(|root| open(&root.join(&path), of, None)) {
+            return Some(found);
+        }
+    }
+    let (name, checksum) = link(of)?;
+    let directory = Path::new(path).parent()?.strip_prefix("/").ok()?;
+    let places = [directory.to_owned(), directory.join(".debug"), Path::new("usr/lib/debug").join(directory)];
+    let candidates = roots.iter().flat_map(|root| places.iter().map(|place| root.join(place).join(&name)));
+    candidates.into_iter().find_map(|path: PathBuf| open(&path, of, Some(checksum)))
 }
-
 /// File name and checksum in `.gnu_debuglink`.
-fn link(bytes: &Arc<Bytes>, elf: &Elf) -> Option<(String, u32)> {
-    let section = elf.section(b".gnu_debuglink")?;
-    let window = Window::new(bytes, section.offset, section.len);
+fn link(of: &Image) -> Option<(String, u32)> {
+    let window = of.window(of.section(b".gnu_debuglink")?);
     let name = String::from_utf8(window.text(256)?).ok()?;
     if name.is_empty() || name.contains('/') {
         return None;
@@ -55,15 +42,15 @@ fn link(bytes: &Arc<Bytes>, elf: &Elf) -> Option<(String, u32)> {
 }
 
 /// Opens a candidate, if it belongs to the file that `of` describes.
-fn open(path: &Path, of: &Elf, checksum: Option<u32>) -> Option<DebugFile> {
+fn open(path: &Path, of: &Image, checksum: Option<u32>) -> Option<Image> {
     std::fs::metadata(path).ok().filter(|seen| seen.is_file())?;
     let bytes = Arc::new(Bytes::of_file(File::open(path).ok()?).ok()?);
-    let elf = Elf::read(&bytes).ok()?;
-    let same = match (&of.build_id, &elf.build_id) {
+    let image = Image::read(&bytes).ok()?;
+    let same = match (&of.build_id, &image.build_id) {
         (Some(of), Some(found)) => of == found,
         _ => checksum == checksum_of(&bytes) && checksum.is_some(),
     };
-    same.then_some(DebugFile { bytes, elf })
+    same.then_some(image)
 }
 
 /// CRC-32 of a whole file, as `.gnu_debuglink` has it.
@@ -129,18 +116,16 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("usr/lib/debug/.build-id/01");
         std::fs::create_dir_all(&directory).unwrap();
-        let bytes = Arc::new(Bytes::of_memory(file(&[1, 2, 3, 4], false)));
-        let elf = Elf::read(&bytes).unwrap();
-        assert_eq!(elf.build_id.as_deref(), Some(&[1, 2, 3, 4][..]));
-        let find = || DebugFile::find(&bytes, &elf, "/bin/x", root.path());
-        assert!(find().is_none());
+        let image = Image::of_memory(file(&[1, 2, 3, 4], false)).unwrap();
+        assert_eq!(image.build_id.as_deref(), Some(&[1, 2, 3, 4][..]));
+        let found = || find(&image, "/bin/x", root.path());
+        assert!(found().is_none());
         let path = directory.join("020304.debug");
         std::fs::write(&path, file(&[1, 2, 3, 5], true)).unwrap();
-        assert!(find().is_none(), "it is of another build");
+        assert!(found().is_none(), "it is of another build");
         std::fs::write(&path, file(&[1, 2, 3, 4], true)).unwrap();
-        assert!(find().unwrap().elf.section(b".debug_info").is_some());
-        let bytes = Arc::new(Bytes::of_memory(file(&[1, 2, 3, 4], true)));
-        let elf = Elf::read(&bytes).unwrap();
-        assert!(DebugFile::find(&bytes, &elf, "/bin/x", root.path()).is_none(), "it has all itself");
+        assert!(found().unwrap().section(b".debug_info").is_some());
+        let image = Image::of_memory(file(&[1, 2, 3, 4], true)).unwrap();
+        assert!(find(&image, "/bin/x", root.path()).is_none(), "it has all itself");
     }
 }

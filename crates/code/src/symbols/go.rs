@@ -1,12 +1,9 @@
 //! Names of Go functions, from the table that every Go program carries for its own stack traces: also when it has
 //! been stripped (`-ldflags=-s`). Layout as in Go's `src/debug/gosym/pclntab.go`, since Go 1.18.
 
-use std::sync::Arc;
-
 use gimli::Reader;
 
-use crate::bytes::Bytes;
-use crate::elf::Elf;
+use crate::image::Image;
 use crate::window::Window;
 
 /// Go 1.18 and 1.20, which wrote the table anew; later ones keep the second.
@@ -26,8 +23,8 @@ struct Table {
 }
 
 /// Names the addresses that have no name yet.
-pub(crate) fn name(bytes: &Arc<Bytes>, elf: &Elf, addresses: &[u64], names: &mut [Option<String>]) {
-    let Some(table) = Table::read(bytes, elf) else { return };
+pub(crate) fn name(image: &Image, addresses: &[u64], names: &mut [Option<String>]) {
+    let Some(table) = Table::read(image) else { return };
     for (address, name) in addresses.iter().zip(names) {
         if name.is_none() {
             *name = table.name(*address);
@@ -37,14 +34,14 @@ pub(crate) fn name(bytes: &Arc<Bytes>, elf: &Elf, addresses: &[u64], names: &mut
 
 /// Whether the function at an address is where Go's threads begin: it is hand-written, runs on a stack that it has just
 /// been given, and so has no caller, although its call frame information promises one.
-pub(crate) fn begins_threads(bytes: &Arc<Bytes>, elf: &Elf, address: u64) -> bool {
-    Table::read(bytes, elf).and_then(|table| table.name(address)).is_some_and(|name| name == "runtime.clone")
+pub(crate) fn begins_threads(image: &Image, address: u64) -> bool {
+    Table::read(image).and_then(|table| table.name(address)).is_some_and(|name| name == "runtime.clone")
 }
 
 impl Table {
-    fn read(bytes: &Arc<Bytes>, elf: &Elf) -> Option<Table> {
-        let section = elf.section(b".gopclntab").or_else(|| elf.section(b".data.rel.ro.gopclntab"))?;
-        let whole = Window::new(bytes, section.offset, section.len);
+    fn read(image: &Image) -> Option<Table> {
+        let section = image.section(b".gopclntab").or_else(|| image.section(b".data.rel.ro.gopclntab"))?;
+        let whole = image.window(section);
         let mut header = whole.clone();
         if !MAGIC.contains(&header.read_u32().ok()?) || header.read_u32().ok()? >> 24 != 8 {
             return None;
@@ -54,7 +51,7 @@ impl Table {
         let (names, _units, _paths, _tables, functions) = (word()?, word()?, word()?, word()?, word()?);
         // Position-independent programs have it relocated, and Go 1.26 no longer writes it.
         let text = match text {
-            0 => elf.section(b".text")?.address,
+            0 => image.section(b".text")?.address,
             text => text,
         };
         Some(Table { functions: whole.from(functions), count, names: whole.from(names), text })

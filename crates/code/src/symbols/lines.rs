@@ -15,11 +15,11 @@ use gimli::{DebugInfo, Dwarf, Reader};
 use model::recording::Function;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::demangle::demangled;
 use super::units::Units;
 use crate::bytes::{Bytes, Mask};
-use crate::elf::Elf;
+use crate::image::Image;
 use crate::inflate;
+use crate::name::demangled;
 use crate::window::Window;
 
 /// Functions inlined into each other at one place; more are cut.
@@ -34,7 +34,7 @@ const ROUNDS_MAX: usize = 24;
 /// Length of a mask; fewer bytes cannot be hidden.
 const HIDING: usize = size_of::<Mask>();
 
-/// The sections that are not looked into.
+/// The sections that are not read.
 const UNUSED: [&str; 6] =
     [".debug_macinfo", ".debug_macro", ".debug_types", ".debug_loc", ".debug_loclists", ".debug_names"];
 
@@ -48,12 +48,12 @@ pub(crate) struct Found {
 }
 
 /// Looks up addresses (each once; the first ones first) in a file's debug information.
-pub(crate) fn find(bytes: &Arc<Bytes>, elf: &Elf, addresses: &[u64], deadline: Instant) -> Found {
+pub(crate) fn find(image: &Image, addresses: &[u64], deadline: Instant) -> Found {
     let mut found = Found::default();
-    if elf.section(b".debug_info").is_none() {
+    if image.section(b".debug_info").is_none() {
         return found;
     }
-    let sections = Sections::load(bytes, elf, deadline);
+    let sections = Sections::load(image, deadline);
     // Half of the time for finding units, so that some of what is found can also be used.
     let now = Instant::now();
     sections.set_deadline(Some(now + deadline.saturating_duration_since(now) / 2));
@@ -64,7 +64,7 @@ pub(crate) fn find(bytes: &Arc<Bytes>, elf: &Elf, addresses: &[u64], deadline: I
         found.unfinished.extend(addresses.iter().filter(|address| units.of(**address).is_empty()));
     }
     let batches = units.batches(addresses, sections.info().len());
-    // The program has ended and its processors are free.
+    // The program has ended and its CPUs are free.
     let workers =
         std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX).min(batches.len());
     let next = AtomicUsize::new(0);
@@ -136,13 +136,14 @@ struct Sections {
 }
 
 impl Sections {
-    fn load(bytes: &Arc<Bytes>, elf: &Elf, deadline: Instant) -> Sections {
+    fn load(image: &Image, deadline: Instant) -> Sections {
+        let bytes = image.bytes();
         bytes.set_deadline(Some(deadline));
         let mut all = FxHashMap::default();
         let _ = Dwarf::<Window>::load(|id| -> Result<Window, gimli::Error> {
             let wanted = Some(id.name()).filter(|name| !UNUSED.contains(name));
-            let section = wanted.and_then(|name| elf.section(name.as_bytes()));
-            if let Some(window) = section.and_then(|section| inflate::section(bytes, section)) {
+            let section = wanted.and_then(|name| image.section(name.as_bytes()));
+            if let Some(window) = section.and_then(|section| inflate::section(image, section)) {
                 all.insert(id.name(), window);
             }
             Ok(Window::new(bytes, 0, 0))

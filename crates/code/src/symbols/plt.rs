@@ -1,46 +1,41 @@
 //! Names of the stubs that the linker makes for calls into other files: `malloc@plt`. They have no symbols; which
-//! function one leads to is told by the slot that it jumps through and by the relocation that fills this slot.
-
-use std::sync::Arc;
+//! function one leads to follows from the slot that it jumps through and from the relocation that fills this slot.
 
 use gimli::Reader;
+use model::Arch;
+use object::LittleEndian as Le;
+use object::elf::{Rela64, SHT_RELA, Sym64};
 
-use crate::bytes::Bytes;
-use crate::elf::{Arch, Elf, Section};
-use crate::window::Window;
+use crate::image::{Image, Section, structure};
 
 /// What stands behind the name of the function that a stub leads to.
 pub(crate) const MARK: &str = "@plt";
 
-const SHT_RELA: u32 = 4;
-const RELOCATION: u64 = 24;
-const SYMBOL: u64 = 24;
-
-/// Relocations of a table that are looked through; large programs have some ten thousand.
-const RELOCATIONS_MAX: u64 = 1 << 20;
+/// Relocations of a table that are read; large programs have some ten thousand.
+const RELOCATIONS_MAX: usize = 1 << 20;
 
 /// The longest name that is read.
 const NAME_MAX: usize = 4 << 10;
 
 /// Names the addresses that have no name yet.
-pub(crate) fn name(bytes: &Arc<Bytes>, elf: &Elf, addresses: &[u64], names: &mut [Option<String>]) {
+pub(crate) fn name(image: &Image, addresses: &[u64], names: &mut [Option<String>]) {
     let mut slots: Vec<(u64, usize)> = Vec::new();
     for (at, address) in addresses.iter().enumerate().filter(|(at, _)| names[*at].is_none()) {
-        slots.extend(slot(bytes, elf, *address).map(|slot| (slot, at)));
+        slots.extend(slot(image, *address).map(|slot| (slot, at)));
     }
     if slots.is_empty() {
         return;
     }
     slots.sort_unstable();
-    for table in elf.sections.iter().filter(|section| section.kind == SHT_RELA && section.present()) {
-        let mut relocations = Window::new(bytes, table.offset, table.len);
-        for _ in 0..(table.len / RELOCATION).min(RELOCATIONS_MAX) {
-            let mut word = || relocations.read_u64().ok();
-            let (Some(slot), Some(info), Some(_addend)) = (word(), word(), word()) else { break };
+    for table in image.sections.iter().filter(|section| section.kind == SHT_RELA && section.present()) {
+        let mut relocations = image.window(table);
+        for _ in 0..RELOCATIONS_MAX {
+            let Ok(relocation) = structure::<Rela64<Le>>(&mut relocations) else { break };
+            let slot = relocation.r_offset.get(Le);
             let first = slots.partition_point(|(other, _)| *other < slot);
             for (_, at) in slots[first..].iter().take_while(|(other, _)| *other == slot) {
                 if names[*at].is_none() {
-                    names[*at] = called(bytes, elf, table, info >> 32);
+                    names[*at] = called(image, table, relocation.r_info.get(Le) >> 32);
                 }
             }
         }
@@ -48,14 +43,12 @@ pub(crate) fn name(bytes: &Arc<Bytes>, elf: &Elf, addresses: &[u64], names: &mut
 }
 
 /// The slot that the stub at an address jumps through; none where there is no stub.
-fn slot(bytes: &Arc<Bytes>, elf: &Elf, address: u64) -> Option<u64> {
-    let within = |section: &&Section| {
-        section.name.starts_with(b".plt") && address.wrapping_sub(section.address) < section.len
-    };
-    let section = elf.sections.iter().find(within).filter(|section| section.present())?;
+fn slot(image: &Image, address: u64) -> Option<u64> {
+    let within = |section: &&Section| section.name.starts_with(b".plt") && section.contains(address);
+    let section = image.sections.iter().find(within).filter(|section| section.present())?;
     let inside = address - section.address;
-    let code = Window::new(bytes, section.offset, section.len);
-    match elf.arch {
+    let code = image.window(section);
+    match image.arch {
         Arch::X86_64 => {
             // `jmp *slot(%rip)`, in some after `endbr64` and a prefix; stubs are 16 bytes, those of `.plt.got` may be 8.
             let len = if section.name == b".plt.got" && section.len % 16 != 0 { 8 } else { 16 };
@@ -87,11 +80,11 @@ fn slot(bytes: &Arc<Bytes>, elf: &Elf, address: u64) -> Option<u64> {
 }
 
 /// What the symbol of a relocation is called.
-fn called(bytes: &Arc<Bytes>, elf: &Elf, relocations: &Section, symbol: u64) -> Option<String> {
-    let symbols = elf.sections.get(relocations.link as usize).filter(|section| section.present())?;
-    let strings = elf.sections.get(symbols.link as usize)?;
-    let mut entry = Window::new(bytes, symbols.offset, symbols.len).from(symbol.checked_mul(SYMBOL)?);
-    let name = entry.read_u32().ok()?;
-    let name = Window::new(bytes, strings.offset, strings.len).from(name.into()).text(NAME_MAX)?;
+fn called(image: &Image, relocations: &Section, symbol: u64) -> Option<String> {
+    let symbols = image.sections.get(relocations.link as usize).filter(|section| section.present())?;
+    let strings = image.sections.get(symbols.link as usize)?;
+    let at = symbol.checked_mul(size_of::<Sym64<Le>>() as u64)?;
+    let symbol: Sym64<Le> = structure(&mut image.window(symbols).from(at)).ok()?;
+    let name = image.window(strings).from(symbol.st_name.get(Le).into()).text(NAME_MAX)?;
     (!name.is_empty()).then(|| String::from_utf8_lossy(&name).into_owned() + MARK)
 }

@@ -1,17 +1,10 @@
 //! Names from the symbol tables of an ELF file: one pass over them for all addresses, nothing kept.
 
-use std::sync::Arc;
+use model::Arch;
+use object::LittleEndian as Le;
+use object::elf::{SHN_UNDEF, STB_GLOBAL, STB_WEAK, STT_FUNC, STT_GNU_IFUNC, STT_NOTYPE, Sym64};
 
-use crate::bytes::Bytes;
-use crate::elf::{Arch, Elf, Section};
-use crate::window::Window;
-
-const SHT_SYMTAB: u32 = 2;
-const SHT_DYNSYM: u32 = 11;
-const SYMBOL: usize = 24;
-
-/// The longest symbol name that is read.
-const NAME_MAX: usize = 32 << 10;
+use crate::image::{Image, Section, Symbols, Table};
 
 /// The best symbol so far for an address.
 #[derive(Clone)]
@@ -26,21 +19,21 @@ struct Symbol {
 /// For each address (sorted), the raw name of the function that it is in; `names` keeps those that it has.
 ///
 /// Stops where the file's deadline passes.
-pub(crate) fn name(bytes: &Arc<Bytes>, elf: &Elf, addresses: &[u64], names: &mut [Option<String>]) {
-    for kind in [SHT_SYMTAB, SHT_DYNSYM] {
+pub(crate) fn name(image: &Image, addresses: &[u64], names: &mut [Option<String>]) {
+    for table in Table::BOTH {
         if names.iter().all(Option::is_some) {
             return;
         }
-        let Some(table) = elf.sections.iter().find(|s| s.kind == kind && s.present()) else { continue };
-        let Some(strings) = elf.sections.get(table.link as usize) else { continue };
+        let Some(mut symbols) = image.symbols(table) else { continue };
         let mut search = Search {
-            elf,
-            strings: Window::new(bytes, strings.offset, strings.len),
+            image,
             addresses,
             sized: vec![None; addresses.len()],
             nearest: vec![None; addresses.len()],
         };
-        search.run(bytes, table);
+        while let Some(symbol) = symbols.next() {
+            search.consider(&symbol, &mut symbols);
+        }
         for (name, found) in names.iter_mut().zip(search.finish()) {
             if name.is_none() {
                 *name = found;
@@ -50,8 +43,7 @@ pub(crate) fn name(bytes: &Arc<Bytes>, elf: &Elf, addresses: &[u64], names: &mut
 }
 
 struct Search<'a> {
-    elf: &'a Elf,
-    strings: Window,
+    image: &'a Image,
     addresses: &'a [u64],
     /// The symbol that covers an address.
     sized: Vec<Option<Symbol>>,
@@ -60,71 +52,49 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn run(&mut self, bytes: &Bytes, table: &Section) {
-        let mut at = table.offset;
-        let end = table.offset.saturating_add(table.len).min(bytes.len());
-        let mut partial = Vec::new();
-        while at < end {
-            let Ok(page) = bytes.page(at) else { return };
-            let Some(rest) = page.from(at) else { return };
-            let rest = &rest[..rest.len().min((end - at) as usize)];
-            at += rest.len() as u64;
-            // A symbol may begin on the page before.
-            let missing = if partial.is_empty() { 0 } else { SYMBOL - partial.len() };
-            let (head, rest) = rest.split_at(missing.min(rest.len()));
-            partial.extend_from_slice(head);
-            if let Some(symbol) = partial.first_chunk::<SYMBOL>() {
-                self.consider(symbol);
-                partial.clear();
-            }
-            let (symbols, tail) = rest.as_chunks::<SYMBOL>();
-            for symbol in symbols {
-                self.consider(symbol);
-            }
-            partial.extend_from_slice(tail);
-        }
-    }
-
-    fn consider(&mut self, raw: &[u8; SYMBOL]) {
-        let word = |at: usize| u64::from_le_bytes(raw[at..at + 8].try_into().unwrap_or_default());
-        let name = word(0) as u32;
-        let (kind, binding) = (raw[4] & 0xf, raw[4] >> 4);
-        let section = u16::from_le_bytes([raw[6], raw[7]]);
-        let (start, len) = (word(8), word(16));
+    fn consider(&mut self, raw: &Sym64<Le>, symbols: &mut Symbols) {
+        let section = raw.st_shndx.get(Le);
+        let (start, len) = (raw.st_value.get(Le), raw.st_size.get(Le));
         // Functions (also indirect ones) and labels of assembly.
-        if !matches!(kind, 0 | 2 | 10) || section == 0 || start == 0 || name == 0 {
+        let kind = raw.st_type();
+        if !matches!(kind, STT_NOTYPE | STT_FUNC | STT_GNU_IFUNC)
+            || section == SHN_UNDEF
+            || start == 0
+            || raw.st_name.get(Le) == 0
+        {
             return;
         }
         let first = self.addresses.partition_point(|address| *address < start);
         if first == self.addresses.len() {
             return;
         }
+        let binding = match raw.st_bind() {
+            STB_GLOBAL => 2,
+            STB_WEAK.. => 1,
+            _ => 0,
+        };
         let sized = len > 0;
-        let mut symbol =
-            Symbol { start, sized, binding: [0, 2, 1][usize::from(binding.min(2))], name: Vec::new() };
+        let mut symbol = Symbol { start, sized, binding, name: Vec::new() };
         if sized {
             let end = start.saturating_add(len);
-            let mut at = first;
-            while at < self.addresses.len() && self.addresses[at] < end {
-                let slot = &mut self.sized[at];
-                offer(&self.strings, name, &mut symbol, slot);
-                at += 1;
+            let covered = self.addresses[first..].iter().take_while(|address| **address < end).count();
+            for slot in &mut self.sized[first..first + covered] {
+                offer(symbols, raw, &mut symbol, slot);
             }
         } else if self.within_section(section, start, self.addresses[first]) {
-            if self.elf.arch == Arch::Aarch64
-                && self.strings.from(name.into()).text(1).is_none_or(|t| t == b"$")
+            if self.image.arch == Arch::Aarch64 && symbols.name(raw).is_none_or(|name| name.starts_with(b"$"))
             {
                 return; // `$x` and `$d` only tell code from data
             }
-            offer(&self.strings, name, &mut symbol, &mut self.nearest[first]);
+            offer(symbols, raw, &mut symbol, &mut self.nearest[first]);
         }
     }
 
     /// Whether an address is in the same section as a symbol.
     fn within_section(&self, section: u16, start: u64, address: u64) -> bool {
-        let Some(section) = self.elf.sections.get(usize::from(section)) else { return false };
+        let Some(section) = self.image.sections.get(usize::from(section)) else { return false };
         let end = section.address.saturating_add(section.len);
-        section.flags & 4 != 0 && start >= section.address && address < end
+        section.executable() && start >= section.address && address < end
     }
 
     /// The names.
@@ -133,9 +103,9 @@ impl Search<'_> {
             if self.nearest[at].is_none()
                 && let Some(before) = self.nearest[at - 1].clone()
             {
-                let section = |s: &Section| s.flags & 4 != 0 && before.start.wrapping_sub(s.address) < s.len;
-                let section = self.elf.sections.iter().find(|s| section(s));
-                let same = section.is_some_and(|s| self.addresses[at].wrapping_sub(s.address) < s.len);
+                let has_start = |section: &&Section| section.executable() && section.contains(before.start);
+                let section = self.image.sections.iter().find(has_start);
+                let same = section.is_some_and(|section| section.contains(self.addresses[at]));
                 // Not across a function that has a size.
                 let between = self.sized[at - 1].as_ref().is_some_and(|sized| sized.start > before.start);
                 self.nearest[at] = (same && !between).then_some(before);
@@ -147,10 +117,10 @@ impl Search<'_> {
 }
 
 /// Puts a symbol into `slot` when it is better than what is there. Its name is read when that comes to matter.
-fn offer(strings: &Window, name: u32, symbol: &mut Symbol, slot: &mut Option<Symbol>) {
-    let read = |symbol: &mut Symbol| {
+fn offer(symbols: &mut Symbols, raw: &Sym64<Le>, symbol: &mut Symbol, slot: &mut Option<Symbol>) {
+    let mut read = |symbol: &mut Symbol| {
         if symbol.name.is_empty() {
-            symbol.name = strings.from(name.into()).text(NAME_MAX).unwrap_or_default();
+            symbol.name = symbols.name(raw).unwrap_or_default().to_vec();
         }
         !symbol.name.is_empty()
     };

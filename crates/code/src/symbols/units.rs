@@ -1,5 +1,5 @@
 //! Units (source files) of debug information: where they are, which have the wanted addresses, and how many of them
-//! are looked into at once.
+//! are parsed at once.
 
 use gimli::{Dwarf, UnitType};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -13,7 +13,7 @@ const CLAIMS_MAX: usize = 4;
 const UNITS_MAX: usize = 4 << 20;
 
 /// Bytes of units that are parsed before what was parsed is forgotten (unless one unit is larger): what is kept of a
-/// unit while it is looked into is about as large as the unit.
+/// unit while it is parsed is about as large as the unit.
 const PARSED_MAX: usize = 8 << 20;
 
 /// Where units are, and which have the wanted addresses.

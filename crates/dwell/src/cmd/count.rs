@@ -8,9 +8,10 @@ use crate::exit;
 use crate::look::{Onto, look};
 use crate::output::{self, Target as File};
 use anyhow::{Context, anyhow, bail};
-use listing::{Counts as Executions, Elf, Function, Subject};
-use object::read::ReadCache;
+use code::Function;
+use listing::{Counts as Executions, Subject};
 use observe::blocks::{Counts, Target, count_blocks};
+use observe::function_code::{Error, image};
 use report::Look;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -76,13 +77,14 @@ fn not_started(error: step::Error) -> anyhow::Error {
 
 /// The one function of the file that `name` means, and where its parts are in the file.
 fn find(path: &Path, name: &str) -> anyhow::Result<(Function, Vec<std::ops::Range<u64>>)> {
-    let cache = ReadCache::new(annotate::open(path)?);
-    let elf = Elf::parse(&cache).map_err(|error| {
-        anyhow!(
-            "cannot look for {name:?} in {path:?}: {error}\ntry: --count-blocks={name}@FILE with the file that has it"
-        )
+    let image = image(path).map_err(|error| {
+        let hint = format!("try: --count-blocks={name}@FILE with the file that has it");
+        match error {
+            Error::NoCode(path, why) => anyhow!("cannot look for {name:?} in {path:?}: {why}\n{hint}"),
+            other => other.into(),
+        }
     })?;
-    let mut found = elf.find(name);
+    let mut found = image.find(name);
     let function = match found.len() {
         0 => bail!(
             "{path:?} has no function called {name:?}\ntry: --count-blocks={name}@FILE with the file that has it, or a name from `nm -C {}`",
@@ -97,8 +99,9 @@ fn find(path: &Path, name: &str) -> anyhow::Result<(Function, Vec<std::ops::Rang
             )
         }
     };
-    let parts = annotate::ranges(&function)
-        .map(|part| Some(elf.offset_of(part.start)?..elf.offset_of(part.end.checked_sub(1)?)? + 1))
+    let parts = function
+        .ranges()
+        .map(|part| Some(image.offset_of(part.start)?..image.offset_of(part.end.checked_sub(1)?)? + 1))
         .collect::<Option<Vec<_>>>()
         .with_context(|| format!("{path:?} has no code for {name:?}"))?;
     Ok((function, parts))
@@ -121,18 +124,16 @@ fn of_program(counts: &Counts, look: Look) -> anyhow::Result<String> {
     let mut unnamed: Vec<(u64, &str)> = Vec::new();
     for (module, executions) in &counts.counted.modules {
         let all: u64 = executions.values().sum();
-        let cache = annotate::open(Path::new(module)).map(ReadCache::new);
-        let elf = cache.as_ref().ok().and_then(|cache| Elf::parse(cache).ok());
-        let Some(elf) = elf else {
+        let Ok(image) = image(Path::new(module)) else {
             unnamed.push((all, module));
             continue;
         };
         let mut sums: BTreeMap<u64, (u64, Function)> = BTreeMap::new();
         let mut last: Option<Function> = None;
         for (offset, times) in executions {
-            let Some(address) = elf.address_of(*offset) else { continue };
+            let Some(address) = image.address_of(*offset) else { continue };
             if last.as_ref().is_none_or(|function| !function.code.contains(&address)) {
-                last = elf.at(address);
+                last = image.at(address);
             }
             if let Some(function) = &last {
                 sums.entry(function.code.start).or_insert_with(|| (0, function.clone())).0 += times;
@@ -175,10 +176,9 @@ fn listed(
     executions: &BTreeMap<u64, u64>,
     look: Look,
 ) -> anyhow::Result<String> {
-    let cache = ReadCache::new(annotate::open(path)?);
-    let elf = Elf::parse(&cache).with_context(|| format!("cannot list code of {path:?}"))?;
+    let image = image(path)?;
     let executions =
-        executions.iter().filter_map(|(offset, times)| Some((elf.address_of(*offset)?, *times))).collect();
+        executions.iter().filter_map(|(offset, times)| Some((image.address_of(*offset)?, *times))).collect();
     let executions = Executions { executions, partial: !counts.complete() };
     let subject = Subject {
         name: function.name.clone(),

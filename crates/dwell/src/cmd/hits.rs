@@ -7,10 +7,10 @@ use crate::cli::{Place, RunArgs};
 use crate::exit;
 use crate::look::{Onto, look};
 use crate::output::{self, Target};
-use crate::source;
 use anyhow::{Context, bail};
 use counts::{Counts, Function};
 use model::Ns;
+use observe::source_text;
 use report::Look;
 use report::hits::{FunctionLine, HitFunction, HotLine};
 use report::units::{count, counted, duration};
@@ -208,7 +208,7 @@ fn whole(function: &Function, hits: &BTreeMap<u32, u64>) -> HitFunction {
     let ends = (hits.keys().next(), hits.keys().next_back());
     let first = ends.0.map_or(function.first_line, |line| function.first_line.min(*line));
     let last = ends.1.map_or(first, |line| (*line).min(first.saturating_add(LINES)));
-    let text = source::text(&function.file).unwrap_or_default();
+    let text = source_text(&function.file).unwrap_or_default();
     let mut source = text.lines().skip(first.saturating_sub(1) as usize);
     let lines = (first..=last)
         .map(|line| FunctionLine {
@@ -236,7 +236,7 @@ fn table(counts: &Counts, look: Look) -> String {
     let hot: Vec<HotLine> = own[..shown]
         .iter()
         .map(|(hits, function, line)| {
-            let text = sources.entry(&function.file).or_insert_with(|| source::text(&function.file));
+            let text = sources.entry(&function.file).or_insert_with(|| source_text(&function.file));
             let nth = (*line as usize).saturating_sub(1);
             HotLine {
                 file: function.file.clone(),

@@ -5,12 +5,13 @@ use crate::cmd::{count, hits, ladder};
 use crate::deliver::{self, Outputs};
 use crate::exit;
 use crate::kept;
-use crate::lines::Lines;
 use crate::look::Onto;
 use crate::output::{self, Target};
 use analyse::Analyser;
+use analyse::extrapolate::Work;
 use anyhow::Context;
 use model::{Event, Header, Trailer};
+use observe::output_lines::OutputLines;
 use observe::{Request, Sink};
 use std::fs::File;
 use std::path::PathBuf;
@@ -34,14 +35,15 @@ pub(crate) fn run(mut args: RunArgs) -> anyhow::Result<u8> {
     let outputs = Outputs::open(&args.page, args.watching.keep.as_deref())?;
     let keep = args.watching.keep.as_deref().map(Target::open).transpose()?;
 
-    let lines = Lines::before(args.page.work.as_ref())?;
+    let counts_lines = matches!(args.page.work, Some(Work::Lines(_)));
+    let lines = counts_lines.then(OutputLines::before).transpose()?;
     let (program, arguments) = args.command.split_first().context("no program")?;
     let command = Command { program: program.clone(), args: arguments.to_vec(), user };
     let request = Request { command, watching: args.watching.watching() };
     let mut watcher = Watcher { analyser: None, kept: Kept::new(keep, args.watching.keep_limit) };
     let mut trailer = observe::record(&request, &mut watcher)?;
     if let Some(lines) = lines {
-        args.page.work = Some(lines.after());
+        args.page.work = Some(Work::Lines(lines.after()));
     }
     trailer.costs = if args.ladder { ladder::after_a_run(&mut signals, args.quiet) } else { kept::costs() };
     finish(watcher, &trailer, outputs, &args.page, args.quiet)

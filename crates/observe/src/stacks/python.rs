@@ -2,7 +2,7 @@
 //!
 //! How CPython keeps its frames is left to `python`; what reads them is the source that takes the stacks.
 
-use super::tree::Key;
+use super::tree::FrameKey;
 use ::python::merge::Whole;
 use ::python::record::{Described, Frame, Stack};
 use ::python::{Codes, Interpreter, Interpreters, Merged, ProcessMemory, Python, TARGET_LEN, Version, merge};
@@ -16,16 +16,16 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the kernel half is to be told of a process.
+/// What the kernel half needs to know of a process.
 pub(crate) type Target = (Pid, [u8; TARGET_LEN]);
 
-/// Files that were looked at; more are taken for no interpreter.
+/// The limit on files identified; any further file is taken for no interpreter.
 const FILES: usize = 1024;
 
 /// Which file it is: device, inode and path.
 type Identity = ((u32, u32), u64, Vec<u8>);
 
-/// What the kernel half is to be told of an executable before it runs: its key, and how it is read. None when it is no
+/// What the kernel half needs to know of an executable before it runs: its key, and how it is read. None when it is no
 /// Python, or none that can be read from its executable alone.
 pub(crate) fn expected(executable: &Path) -> Option<([u8; 16], [u8; TARGET_LEN])> {
     let executable = executable.canonicalize().ok()?;
@@ -33,7 +33,7 @@ pub(crate) fn expected(executable: &Path) -> Option<([u8; 16], [u8; TARGET_LEN])
     if !::python::discover::is_named_so(&executable) {
         return None;
     }
-    let Interpreter::Python(python) = ::python::look_at(&executable, File::open(&executable).ok()?) else {
+    let Interpreter::Python(python) = ::python::identify(&executable, File::open(&executable).ok()?) else {
         return None;
     };
     let (major, minor) = (rustix::fs::major(found.dev()), rustix::fs::minor(found.dev()));
@@ -56,7 +56,7 @@ pub(super) struct Pythons {
 }
 
 impl Pythons {
-    /// A process mapped a file. What the kernel half is to be told, if that is a Python which can be read.
+    /// A process mapped a file. What the kernel half needs to know, if it is a Python that can be read.
     pub(super) fn mapped(&mut self, pid: Pid, mapping: &Mapping) -> Option<Target> {
         let path = Path::new(std::str::from_utf8(&mapping.path).ok()?);
         if !::python::discover::is_named_so(path) {
@@ -64,7 +64,7 @@ impl Pythons {
         }
         let key = (mapping.dev, mapping.inode, mapping.path.clone());
         if !self.files.contains_key(&key) {
-            let found = if self.files.len() < FILES { self.look_at(pid, path) } else { None };
+            let found = if self.files.len() < FILES { self.identify(pid, path) } else { None };
             self.files.insert(key.clone(), found);
         }
         let python = Arc::clone(self.files.get(&key)?.as_ref()?);
@@ -75,13 +75,13 @@ impl Pythons {
         Some((pid, target))
     }
 
-    fn look_at(&mut self, pid: Pid, path: &Path) -> Option<Arc<Python>> {
+    fn identify(&mut self, pid: Pid, path: &Path) -> Option<Arc<Python>> {
         let inside = PathBuf::from(format!("/proc/{pid}/root")).join(path.strip_prefix("/").unwrap_or(path));
         let file = File::open(&inside).or_else(|_| File::open(path)).ok()?;
         if !file.metadata().ok()?.is_file() {
             return None;
         }
-        match ::python::look_at(path, file) {
+        match ::python::identify(path, file) {
             Interpreter::Python(python) => {
                 let python = Arc::from(python);
                 self.by_path.insert(path.to_string_lossy().into_owned(), Arc::clone(&python));
@@ -128,7 +128,13 @@ impl Pythons {
     }
 
     /// The native frames with those of Python in place of the interpreter's, the innermost first.
-    pub(super) fn merged(&self, files: &Files, native: &[RawFrame], whole: bool, stack: &Stack) -> Vec<Key> {
+    pub(super) fn merged(
+        &self,
+        files: &Files,
+        native: &[RawFrame],
+        whole: bool,
+        stack: &Stack,
+    ) -> Vec<FrameKey> {
         let mut evaluations: FxHashSet<(FileId, u64)> = FxHashSet::default();
         for frame in native {
             let python = self.by_path.get(&**files.path(frame.file));
@@ -141,12 +147,12 @@ impl Pythons {
         let is_evaluation = |frame: &RawFrame| evaluations.contains(&(frame.file, frame.address));
         let (merged, _) = merge(native, is_evaluation, &stack.frames, |frame| frame.entry, whole);
         let key = |frame: Merged<'_, RawFrame, Frame>| match frame {
-            Merged::Native(frame) => Key::Native(frame.file, frame.address),
-            Merged::Python(frame) => Key::Other(self.codes.place(stack.pid, frame)),
+            Merged::Native(frame) => FrameKey::Native(frame.file, frame.address),
+            Merged::Python(frame) => FrameKey::Other(self.codes.place(stack.pid, frame)),
         };
-        let mut keys: Vec<Key> = merged.into_iter().map(key).collect();
+        let mut keys: Vec<FrameKey> = merged.into_iter().map(key).collect();
         if let Some(why) = stack.end.why() {
-            keys.push(Key::Other(Place::Broke { why: why.to_owned() }));
+            keys.push(FrameKey::Other(Place::Broke { why: why.to_owned() }));
         }
         keys
     }

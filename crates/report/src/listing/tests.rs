@@ -1,7 +1,8 @@
 //! The listing as it is read, from machine code made by hand.
 
 use super::*;
-use ::listing::{Arch, Counts, Sample, Subject, disassemble};
+use ::listing::{Counts, Sample, Subject, disassemble};
+use model::Arch;
 use std::collections::BTreeMap;
 
 /// `mov ecx, 5; again: dec ecx; jne again; ret; nop; nop; ret`.

@@ -1,12 +1,10 @@
 //! Damaged and made-up files: nothing may panic or run on, whatever they say.
 
 use std::process::Command;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::bytes::Bytes;
 use crate::cfi::Cfi;
-use crate::elf::Elf;
+use crate::image::Image;
 use crate::registers::Registers;
 use crate::rule::Stack;
 use crate::symbols::everything;
@@ -35,9 +33,8 @@ fn program() -> Option<Vec<u8>> {
 
 /// Does with a file all that is done with files. How many rules and names came of it.
 fn use_up(content: Vec<u8>) -> (usize, usize) {
-    let bytes = Arc::new(Bytes::of_memory(content));
-    let Ok(elf) = Elf::read(&bytes) else { return (0, 0) };
-    let mut cfi = Cfi::new(&bytes, &elf);
+    let Ok(image) = Image::of_memory(content) else { return (0, 0) };
+    let mut cfi = Cfi::new(&image);
     let addresses: Vec<u64> = (0x1000..0x1200).step_by(8).chain([0, 1 << 40, u64::MAX]).collect();
     let mut rules = 0;
     for address in &addresses {
@@ -48,8 +45,9 @@ fn use_up(content: Vec<u8>) -> (usize, usize) {
             let _ = rule.apply(&mut registers, Stack { sp, bytes: &[7; 64] });
         }
     }
-    let _ = (elf.address_of(u64::MAX), elf.offset_of(u64::MAX));
-    (rules, everything(&bytes, &elf, &addresses, Instant::now() + Duration::from_secs(5)))
+    let _ = (image.address_of(u64::MAX), image.offset_of(u64::MAX));
+    let _ = (image.find("main"), image.at(0x1100), image.needs("libc"));
+    (rules, everything(&image, &addresses, Instant::now() + Duration::from_secs(5)))
 }
 
 /// Numbers without a source of chance, so that a failure comes again (the xorshift of Marsaglia 2003).

@@ -1,0 +1,102 @@
+//! The symbols of an image, read one after another: a table can be larger than should be held at once.
+
+use gimli::Reader;
+use object::LittleEndian as Le;
+use object::elf::{SHN_UNDEF, SHT_DYNSYM, SHT_SYMTAB, Sym64};
+
+use super::{Image, structure};
+use crate::bytes::Page;
+use crate::window::Window;
+
+/// The longest symbol table that is read. The largest programs have a tenth of it.
+const TABLE_MAX: u64 = 256 << 20;
+
+/// The longest that is searched for one name; a Python has 2 MB.
+const SEARCHED_MAX: u64 = 64 << 20;
+
+/// The longest name that is read.
+const NAME_MAX: usize = 32 << 10;
+
+/// One of the two symbol tables that a file may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Table {
+    /// All symbols; a stripped file has none (`.symtab`).
+    All,
+    /// Those that the dynamic linker needs (`.dynsym`).
+    Exported,
+}
+
+impl Table {
+    /// Both, the larger one first.
+    pub(crate) const BOTH: [Table; 2] = [Table::All, Table::Exported];
+}
+
+/// What is left of a symbol table, with its names.
+pub(crate) struct Symbols {
+    table: Window,
+    names: Window,
+    /// The page that the last name was on: the names of neighbours are neighbours.
+    page: Option<Page>,
+    /// A name that is on two pages.
+    joined: Vec<u8>,
+}
+
+impl Image {
+    /// The symbols of a table, if it has content and a sane size.
+    pub(crate) fn symbols(&self, table: Table) -> Option<Symbols> {
+        let kind = match table {
+            Table::All => SHT_SYMTAB,
+            Table::Exported => SHT_DYNSYM,
+        };
+        let table = self.sections.iter().find(|section| section.kind == kind && section.present())?;
+        let names = self.sections.get(table.link as usize)?;
+        (table.len <= TABLE_MAX).then(|| Symbols {
+            table: self.window(table),
+            names: self.window(names),
+            page: None,
+            joined: Vec::new(),
+        })
+    }
+
+    /// Address and size of the symbol with this name in a table, if the file itself defines it.
+    pub fn symbol(&self, table: Table, name: &str) -> Option<(u64, u64)> {
+        let mut symbols = self.symbols(table)?;
+        if symbols.table.len() as u64 > SEARCHED_MAX {
+            return None;
+        }
+        while let Some(symbol) = symbols.next() {
+            if symbol.st_shndx.get(Le) != SHN_UNDEF && symbols.name(&symbol) == Some(name.as_bytes()) {
+                return Some((symbol.st_value.get(Le), symbol.st_size.get(Le)));
+            }
+        }
+        None
+    }
+}
+
+impl Symbols {
+    /// The next symbol; none at the end of the table, of the file, or of the time that was given for it.
+    pub(crate) fn next(&mut self) -> Option<Sym64<Le>> {
+        if self.table.is_empty() {
+            return None;
+        }
+        structure(&mut self.table).ok()
+    }
+
+    /// Its name, without what follows 32 KiB; none where it cannot be read.
+    pub(crate) fn name(&mut self, symbol: &Sym64<Le>) -> Option<&[u8]> {
+        let rest = self.names.from(symbol.st_name.get(Le).into());
+        let at = rest.start();
+        if self.page.as_ref().is_none_or(|page| page.from(at).is_none()) {
+            self.page = Some(rest.bytes().page(at).ok()?);
+        }
+        let here = self.page.as_ref()?.from(at)?;
+        let here = &here[..here.len().min(rest.len()).min(NAME_MAX)];
+        match here.iter().position(|byte| *byte == 0) {
+            Some(end) => Some(&here[..end]),
+            None => {
+                self.joined = rest.text(NAME_MAX)?;
+                Some(&self.joined)
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! A function's machine code and source lines, read from the files of the program.
+//!
+//! What was sampled or counted of it is joined by crate `listing`.
+
+use crate::source_text;
+use code::{Function, Image, Processes, RawFrame};
+use listing::{Instruction, SourceLine, disassemble};
+use model::run::Address;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The time limit for looking up source lines.
+const LINES_WITHIN: Duration = Duration::from_secs(5);
+
+/// Why a function cannot be listed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It is not there, or may not be read.
+    #[error("cannot read {0:?}")]
+    Unreadable(PathBuf, #[source] io::Error),
+    /// A directory, a device, a pipe.
+    #[error("cannot read {0:?}: it is not a file")]
+    NotAFile(PathBuf),
+    /// It is no image, or has no such code.
+    #[error("cannot list code of {0:?}")]
+    NoCode(PathBuf, #[source] code::image::Error),
+}
+
+/// The code of one function.
+#[derive(Debug)]
+pub struct FunctionCode {
+    /// All its instructions, cold parts included.
+    pub instructions: Vec<Instruction>,
+    /// The source line from an address on: that of the innermost function there.
+    pub lines: BTreeMap<u64, SourceLine>,
+}
+
+impl FunctionCode {
+    /// Reads the code of a function of the file at `path`.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has no such code.
+    pub fn read(path: &Path, function: &Function) -> Result<Self, Error> {
+        let image = image(path)?;
+        let mut instructions = Vec::new();
+        for part in function.ranges() {
+            let code = image.code(part).map_err(|error| Error::NoCode(path.to_owned(), error))?;
+            instructions.extend(disassemble(&code, part.start, image.arch()));
+        }
+        let addresses: Vec<u64> = instructions.iter().map(|instruction| instruction.address).collect();
+        Ok(Self { lines: lines(path, &addresses), instructions })
+    }
+}
+
+/// The image at `path`.
+///
+/// # Errors
+/// It is not there, not a regular file, or not an ELF file.
+pub fn image(path: &Path) -> Result<Image, Error> {
+    let unreadable = |error| Error::Unreadable(path.to_owned(), error);
+    // Before it is opened: opening a pipe would wait for its writer.
+    if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err(Error::NotAFile(path.to_owned()));
+    }
+    let file = File::open(path).map_err(unreadable)?;
+    Image::open(file).map_err(|error| Error::NoCode(path.to_owned(), error))
+}
+
+/// Of the functions called `name`, that which has most of the sampled time, and its file.
+pub fn most_sampled<'a>(name: &str, addresses: &'a [Address]) -> Option<(&'a str, Function)> {
+    let mut best: Option<(u64, &str, Function)> = None;
+    let modules: BTreeSet<&str> = addresses.iter().map(|at| at.module.as_str()).collect();
+    for module in modules {
+        // A file that is gone by now, or was never one (`[vdso]`, `[jit]`), has nothing to list.
+        let Ok(image) = image(Path::new(module)) else { continue };
+        for function in image.find(name) {
+            let inside = |at: &&Address| {
+                at.module == module && function.ranges().any(|part| part.contains(&at.address))
+            };
+            let ns = addresses.iter().filter(inside).map(|at| at.ns).sum();
+            if best.as_ref().is_none_or(|(most, _, _)| ns > *most) {
+                best = Some((ns, module, function));
+            }
+        }
+    }
+    best.map(|(_, module, function)| (module, function))
+}
+
+/// The source line of each address that has one: that of the innermost function there.
+fn lines(path: &Path, addresses: &[u64]) -> BTreeMap<u64, SourceLine> {
+    let mut processes = Processes::new();
+    let Some(file) = processes.file(path) else { return BTreeMap::new() };
+    let frames: Vec<RawFrame> =
+        addresses.iter().map(|address| RawFrame { file, address: *address }).collect();
+    let names = processes.names(&frames, LINES_WITHIN);
+    let mut sources: BTreeMap<String, Option<Vec<String>>> = BTreeMap::new();
+    let mut lines = BTreeMap::new();
+    for (address, functions) in addresses.iter().zip(names.functions) {
+        let innermost = functions.into_iter().next().and_then(|function| function.source);
+        let Some((file, line)) = innermost.filter(|(_, line)| *line > 0) else { continue };
+        let source = sources
+            .entry(file.clone())
+            .or_insert_with(|| source_text(&file).map(|text| text.lines().map(str::to_owned).collect()));
+        let text = source.as_ref().and_then(|source| source.get(line as usize - 1).cloned());
+        lines.insert(*address, SourceLine { file, line, text });
+    }
+    lines
+}
