@@ -49,15 +49,14 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) watching: WatchArgs,
 
-    /// Count how often each block of FUNCTION is executed, exactly, by stepping the program; without FUNCTION, of all
-    /// its functions. Nothing is timed then: a step takes some 30 us. FUNCTION@FILE looks
-    /// in another file than the program's
+    /// Count executions of each basic block of FUNCTION exactly, by single-stepping the program; without FUNCTION,
+    /// of all functions. No times: a step takes some 30 us. FUNCTION@FILE finds the function in FILE instead of the
+    /// program
     #[arg(long, value_name = "FUNCTION", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) count_blocks: Option<String>,
 
-    /// Count how often each line of a Python program (3.12 or later) is executed, exactly, in all its threads and in
-    /// Python processes that it starts; with FUNCTION, show all of its lines. Nothing is timed then: counting makes
-    /// Python 2 to 20 times slower
+    /// Count executions of each line of a Python program (3.12 or later) exactly, in all its threads and Python child
+    /// processes; with FUNCTION, show all of its lines. No times: counting makes Python 2 to 20 times slower
     #[arg(long, value_name = "FUNCTION", num_args = 0..=1, require_equals = true, default_missing_value = "",
           conflicts_with = "count_blocks")]
     pub(crate) hits: Option<String>,
@@ -339,11 +338,11 @@ pub(crate) struct CodeArgs {
     #[arg(long)]
     pub(crate) flame: bool,
 
-    /// Show the lines of FUNCTION with their time, below the report
+    /// Show the source lines of FUNCTION with their share of time, below the report
     #[arg(long, value_name = "FUNCTION")]
     pub(crate) lines: Vec<String>,
 
-    /// Show the instructions of FUNCTION with their time, below the report
+    /// Show the disassembly of FUNCTION with each instruction's share of time, below the report
     #[arg(long, value_name = "FUNCTION")]
     pub(crate) annotate: Vec<String>,
 

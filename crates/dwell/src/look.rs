@@ -1,4 +1,4 @@
-//! How the page may look where it goes: width, colour, characters.
+//! What the output of a page supports: width, colour, characters.
 
 use crate::cli::{Colour, LookArgs};
 use report::Look;
@@ -18,7 +18,7 @@ pub(crate) enum Onto {
     File,
 }
 
-/// The look for this place.
+/// The look of a page on this output.
 pub(crate) fn look(args: &LookArgs, onto: Onto) -> Look {
     let (terminal, columns) = match onto {
         Onto::Stdout => (io::stdout().is_terminal(), columns(io::stdout())),

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_is_told() {
+    fn each_kind_is_classified() {
         for (word, text, kind) in [
             (0x1100_0420_u32, "add w0, w1, #0x1", Kind::Plain),
             (0xaa00_03e1, "mov x1, x0", Kind::Plain),

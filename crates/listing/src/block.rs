@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_table_leads_is_known_only_when_told() {
+    fn where_a_table_leads_is_known_only_when_given() {
         let kinds = [Indirect, Plain, Plain, Trap];
         check(&kinds, &[], &[(0, 4, &[]), (4, 16, &[])]);
         check(&kinds, &[8], &[(0, 4, &[]), (4, 8, &[8]), (8, 16, &[])]);

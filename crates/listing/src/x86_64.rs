@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_is_told() {
+    fn each_kind_is_classified() {
         for (bytes, text, kind) in [
             (&[0x48, 0x89, 0xe5][..], "mov     rbp, rsp", Kind::Plain),
             (&[0xeb, 0xfe], "jmp     0x1000", Kind::Jump { to: 0x1000 }),

@@ -1,7 +1,7 @@
 //! Raw stacks into nodes of the tree of calls: unwound as they come, named when the program has ended.
 //!
 //! What a stack means depends on what was mapped when it was taken, so everything is worked off in order of time:
-//! mappings and stacks wait here until the events before them have been told. How a stack is followed and what code is
+//! mappings and stacks wait here until the events before them have been emitted. How a stack is followed and what code is
 //! called is left to `code`.
 
 mod faults;
@@ -22,7 +22,7 @@ use python::{Pythons, Target};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::fmt;
-use tree::{Key, Tree};
+use tree::{FrameKey, Tree};
 
 /// A stack as it was copied.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ pub(crate) enum Of {
     },
     /// Of a fault that blocks from here on.
     Fault,
-    /// Of whoever ended another thread's wait, then.
+    /// Of the waker of another thread, at that time.
     Waker {
         woken: Tid,
         woken_at: Ns,
@@ -75,7 +75,7 @@ pub(crate) struct Stacks {
     pid_of: FxHashMap<Tid, Pid>,
     tree: Tree,
     pythons: Pythons,
-    /// What the kernel half is still to be told of processes that run Python.
+    /// What the kernel half does not know yet of processes that run Python.
     targets: Vec<Target>,
     /// Processes of the tree: what others map is of no concern.
     members: FxHashSet<Pid>,
@@ -118,7 +118,7 @@ impl Stacks {
         }
     }
 
-    /// A process lives already: what it has mapped was never told.
+    /// A process is running already: its mappings were never recorded.
     pub(crate) fn found(&mut self, pid: Pid) {
         // One that is gone meanwhile has nothing to name.
         for mapping in code::executable_mappings(pid).unwrap_or_default() {
@@ -150,7 +150,7 @@ impl Stacks {
         self.add(at, Item::Described(record.to_vec()));
     }
 
-    /// What the kernel half is to be told of processes that run Python, since this was last asked.
+    /// What the kernel half needs to know of processes that run Python, since the last call.
     pub(crate) fn targets(&mut self) -> Vec<Target> {
         std::mem::take(&mut self.targets)
     }
@@ -167,7 +167,7 @@ impl Stacks {
         self.sorted = false;
     }
 
-    /// Works off what came before `event`, then notes what the event changes. To be called before the event is told.
+    /// Works off what came before `event`, then notes what the event changes. To be called before the event is emitted.
     pub(crate) fn before(&mut self, event: &Event, sink: &mut dyn FnMut(&Event)) {
         if let Some(at) = event.at() {
             self.work_off(at, sink);
@@ -207,7 +207,7 @@ impl Stacks {
         }
     }
 
-    /// Tells the stack of a wait in a fault that `event` ends. To be called after the event was told.
+    /// Emits the stack of a wait in a fault that `event` ends. To be called after the event was emitted.
     pub(crate) fn after(&mut self, event: &Event, sink: &mut dyn FnMut(&Event)) {
         if let (Some((tid, node, weight_ns)), Some(at)) = (self.faults.after(event), event.at()) {
             sink(&Event::WaitStack { at, tid, node, weight_ns, call: None });
@@ -285,7 +285,7 @@ impl Stacks {
         let files = self.processes.files();
         let keys = match &stack.python {
             Some(python) => self.pythons.merged(files, &frames, broke.is_none(), python),
-            None => frames.iter().map(|frame| Key::Native(frame.file, frame.address)).collect(),
+            None => frames.iter().map(|frame| FrameKey::Native(frame.file, frame.address)).collect(),
         };
         let mut node = 0;
         // Python's own frames tell how it goes on.
@@ -296,7 +296,7 @@ impl Stacks {
             node = self.tree.node(
                 self.processes.files(),
                 node,
-                Key::Other(Place::Broke { why: broke.to_string() }),
+                FrameKey::Other(Place::Broke { why: broke.to_string() }),
                 sink,
             );
         }
@@ -306,7 +306,7 @@ impl Stacks {
         for (depth, address) in stack.kernel.iter().enumerate().rev() {
             // A return address is that of the next instruction, which may belong to the next function.
             let address = if depth == 0 { *address } else { address.saturating_sub(1) };
-            node = self.tree.node(files, node, Key::Other(Place::Kernel { address }), sink);
+            node = self.tree.node(files, node, FrameKey::Other(Place::Kernel { address }), sink);
         }
         self.frames = frames;
         if node == 0 {

@@ -14,7 +14,7 @@ const HELD_MAX: usize = 64 << 20;
 const EACH: usize = 160;
 
 /// Which code object: process, address, check.
-type Key = (u32, u64, u32);
+type CodeKey = (u32, u64, u32);
 
 /// A code object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Code {
     pub version: Version,
     /// The function, with its class from 3.11 on; `<module>` for the code of a file itself.
     pub function: String,
-    /// Its file as the interpreter was told: not always absolute, not always a file.
+    /// Its file as the interpreter was given it: not always absolute, not always a file.
     pub file: String,
     /// The line it begins on.
     pub first_line: u32,
@@ -82,7 +82,7 @@ impl Code {
 /// All code objects of a recording.
 #[derive(Debug, Default)]
 pub struct Codes {
-    codes: FxHashMap<Key, Code>,
+    codes: FxHashMap<CodeKey, Code>,
     held: usize,
     refused: u64,
 }

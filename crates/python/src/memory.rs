@@ -14,7 +14,7 @@ use std::os::unix::fs::FileExt;
 
 /// Frames read of a stack.
 pub const FRAMES_MAX: usize = 1024;
-/// Threads looked through.
+/// The limit on threads searched.
 const THREADS_MAX: usize = 4096;
 /// Characters of a name or path.
 const TEXT_MAX: u32 = 4096;

@@ -127,7 +127,7 @@ pub enum Entry {
     Each,
     /// The frame has a flag, here (3.11).
     Flag(u16),
-    /// A frame of the interpreter's own follows, told by its owner: here, from this value on (from 3.12).
+    /// A frame of the interpreter's own follows, marked by its owner: here, from this value on (from 3.12).
     Shim {
         /// In the frame, one byte.
         owner: u16,

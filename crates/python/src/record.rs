@@ -15,7 +15,7 @@ pub const K_PYTHON_CODE: u8 = 33;
 pub enum End {
     /// At its outermost frame.
     Whole,
-    /// There are more frames than are told; the outermost are missing.
+    /// The stack is deeper than is recorded; the outermost frames are missing.
     Cut,
     /// A frame could not be read.
     Unreadable,

@@ -92,26 +92,26 @@ mod tests {
     use super::*;
     use model::recording::{Calls, Object, Wait, Waker};
 
-    fn leaves(at: Ns) -> Event {
+    fn switched_out(at: Ns) -> Event {
         let wait = Wait { call: None, uninterruptible: true, io: true, on: Object::Unknown };
         let out = Some(Out { tid: 7, left: Left::Blocked(wait), calls: Calls::new() });
         Event::Switch { at, cpu: 0, out, into: None }
     }
 
-    fn comes(at: Ns) -> Event {
+    fn switched_in(at: Ns) -> Event {
         Event::Switch { at, cpu: 0, out: None, into: Some(In { tid: 7, ran: None, throttled_ns: 0 }) }
     }
 
     #[test]
     fn a_stack_stands_for_its_wait_and_for_those_without_since_the_last() {
         let mut faults = Faults::default();
-        assert_eq!(faults.after(&comes(5)), None);
-        faults.after(&leaves(10));
+        assert_eq!(faults.after(&switched_in(5)), None);
+        faults.after(&switched_out(10));
         faults.after(&Event::Wake { at: 40, cpu: 0, tid: 7, waker: Waker::Device, calls: Calls::new() });
-        assert_eq!(faults.after(&comes(50)), None);
+        assert_eq!(faults.after(&switched_in(50)), None);
         faults.stack(7, 3);
-        faults.after(&leaves(100));
-        assert_eq!(faults.after(&comes(200)), Some((7, 3, 130)));
-        assert_eq!(faults.after(&comes(300)), None);
+        faults.after(&switched_out(100));
+        assert_eq!(faults.after(&switched_in(200)), Some((7, 3, 130)));
+        assert_eq!(faults.after(&switched_in(300)), None);
     }
 }

@@ -1,7 +1,7 @@
 //! What places are called, looked up when the program has ended: only then is it known which are needed.
 
 use super::Stacks;
-use super::tree::Key;
+use super::tree::FrameKey;
 use code::{FileId, Kallsyms, RawFrame};
 use model::recording::{Function, Place};
 use model::{Event, Seen};
@@ -33,11 +33,11 @@ impl Stacks {
         let mut kernel = Vec::new();
         for (key, place, frames) in self.tree.places() {
             match key {
-                Key::Native(file, address) => {
+                FrameKey::Native(file, address) => {
                     native.push((place, frames, RawFrame { file: *file, address: *address }))
                 }
-                Key::Other(Place::Kernel { address }) => kernel.push((place, *address)),
-                Key::Other(_) => {}
+                FrameKey::Other(Place::Kernel { address }) => kernel.push((place, *address)),
+                FrameKey::Other(_) => {}
             }
         }
         // Should the time not be enough, those that were seen most have names.

@@ -1,4 +1,4 @@
-//! The tree of calls as it grows: each place and each node told once.
+//! The call tree as it grows: each place and each node is emitted once.
 
 use code::{FileId, Files};
 use model::Event;
@@ -10,33 +10,39 @@ const NODES: usize = 1 << 20;
 
 /// Where something is, cheap to compare.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Key {
+pub(super) enum FrameKey {
     Native(FileId, u64),
     Other(Place),
 }
 
-impl Key {
+impl FrameKey {
     fn place(&self, files: &Files) -> Place {
         match self {
-            Key::Native(file, address) => {
+            FrameKey::Native(file, address) => {
                 Place::Native { module: files.path(*file).to_string(), address: *address }
             }
-            Key::Other(place) => place.clone(),
+            FrameKey::Other(place) => place.clone(),
         }
     }
 }
 
-/// What has been told.
+/// What has been emitted.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     /// The number of each, and how many frames of stacks were there.
-    places: FxHashMap<Key, (u32, u32)>,
+    places: FxHashMap<FrameKey, (u32, u32)>,
     nodes: FxHashMap<(u32, u32), u32>,
 }
 
 impl Tree {
-    /// The node for `key` when called from `caller` (0: the outermost), told to `sink` where it is new.
-    pub(super) fn node(&mut self, files: &Files, caller: u32, key: Key, sink: &mut dyn FnMut(&Event)) -> u32 {
+    /// The node for `key` when called from `caller` (0: the outermost), emitted to `sink` where it is new.
+    pub(super) fn node(
+        &mut self,
+        files: &Files,
+        caller: u32,
+        key: FrameKey,
+        sink: &mut dyn FnMut(&Event),
+    ) -> u32 {
         let place = match self.places.get_mut(&key) {
             Some((place, frames)) => {
                 *frames = frames.saturating_add(1);
@@ -61,8 +67,8 @@ impl Tree {
         id
     }
 
-    /// Every place that was told, with its number and how many frames were there.
-    pub(super) fn places(&self) -> impl Iterator<Item = (&Key, u32, u32)> {
+    /// Every place that was emitted, with its number and how many frames were there.
+    pub(super) fn places(&self) -> impl Iterator<Item = (&FrameKey, u32, u32)> {
         self.places.iter().map(|(key, (id, frames))| (key, *id, *frames))
     }
 }
@@ -72,11 +78,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_and_nodes_are_told_once_and_before_they_are_used() {
+    fn places_and_nodes_are_emitted_once_and_before_they_are_used() {
         let mut tree = Tree::default();
-        let mut told = Vec::new();
-        let key = |address| Key::Other(Place::Kernel { address });
-        let mut sink = |event: &Event| told.push(event.clone());
+        let mut emitted = Vec::new();
+        let key = |address| FrameKey::Other(Place::Kernel { address });
+        let mut sink = |event: &Event| emitted.push(event.clone());
         let processes = code::Processes::new();
         let files = processes.files();
         let outer = tree.node(files, 0, key(1), &mut sink);
@@ -86,6 +92,6 @@ mod tests {
         assert_eq!((outer, inner, other), (1, 2, 3));
         let place = |id, address| Event::Place { id, place: Place::Kernel { address } };
         let node = |id, caller, place| Event::Node { id, caller, place };
-        assert_eq!(told, [place(0, 1), node(1, 0, 0), place(1, 2), node(2, 1, 1), node(3, 2, 0)]);
+        assert_eq!(emitted, [place(0, 1), node(1, 0, 0), place(1, 2), node(2, 1, 1), node(3, 2, 0)]);
     }
 }

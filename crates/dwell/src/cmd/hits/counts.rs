@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_file_harms_nobody() {
+    fn an_untrusted_file_does_no_harm() {
         let mut counts = Counts::default();
         counts.add("", &[]);
         counts.add(
