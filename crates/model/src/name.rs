@@ -16,14 +16,14 @@ pub enum Match {
 }
 
 impl Match {
-    /// How `wanted` matches a name that is `full` with and `bare` without parameters. Nothing matches no name.
+    /// How `wanted` matches a name that is `full` with and `bare` without parameters. An empty name is
+    /// no part of any other.
     pub fn of(wanted: &str, full: &str, bare: &str) -> Option<Match> {
-        if wanted.is_empty() {
-            return None;
-        }
         let last = |path: &str| path.ends_with("::") || path.ends_with('.');
         if full == wanted {
             Some(Match::Exact)
+        } else if wanted.is_empty() {
+            None
         } else if bare == wanted {
             Some(Match::Bare)
         } else if bare.strip_suffix(wanted).is_some_and(last) {
