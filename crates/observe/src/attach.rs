@@ -1,39 +1,38 @@
-//! A window on what lives already: watched from one moment to another, and never touched.
+//! Recording processes that run already, for a window of time, without touching them.
 
 use crate::access::{self, Wall};
-use crate::living::Living;
-use crate::record::{BUSY, Choice, Error, Sink, Watching, pause_after, tell_losses};
-use crate::surroundings::Surroundings;
-use crate::{host, mounts, record, sources};
+use crate::error::Error;
+use crate::session::{End, Session, Sink, Subject};
+use crate::settings::{Choice, Watching};
+use crate::{host, sources};
 use model::recording::{Attached, Ending, Trailer, WindowEnd};
-use model::{Event, Header, Ns, Pid, Seen};
+use model::{Ns, Pid, Seen};
 use std::collections::BTreeSet;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::Duration;
-use sys::clock::{monotonic_ns, process_cpu_ns, unix_s};
-use sys::poll;
+use sys::clock::monotonic_ns;
 use sys::signals::Signals;
 
-/// Whom to watch and how.
+/// What to record, how, and for how long.
 #[derive(Debug, Clone)]
 pub struct Window {
-    /// Whom.
+    /// The processes.
     pub target: Target,
     /// How they are watched.
     pub watching: Watching,
-    /// For how long; until told to stop, or until nothing is left to watch, where it is not said.
+    /// The duration; without it until a signal, or until no process of the target is left.
     pub length_ns: Option<Ns>,
 }
 
-/// Whom to watch: processes with all that they start, as they are when the window begins.
+/// Processes with all that they start, as they are when the window begins.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// In words.
+    /// Its name on the page.
     pub name: String,
     /// A command line that stands for it.
     pub command: Vec<String>,
-    /// Who.
+    /// Its processes.
     pub who: Who,
 }
 
@@ -46,8 +45,8 @@ pub enum Who {
     Cgroup(PathBuf),
 }
 
-/// Watches the target until the window ends and hands over everything that was seen of it. `progress` is told, a few
-/// times a second, how long it has been watched.
+/// Watches the target until the window ends and hands over everything that was recorded. `progress` gets
+/// the time since the begin after each drain.
 ///
 /// # Errors
 /// The source asked for cannot be had, or the target is gone. Nothing of the target is stopped or signalled in any case.
@@ -58,82 +57,50 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
     let who = &window.target.who;
     may_look(window)?;
     let mut listed = || list(who);
-    let mut instruments = sources::attach(&window.watching, &host::cpus(host::here()), &mut listed)?;
+    let instruments = sources::attach(&window.watching, &host::cpus(host::here()), &mut listed)?;
     let Some(first) = list(who).first().copied() else {
         return Err(Error::Gone(window.target.name.clone()));
     };
     let at = instruments.begin();
-    let header = Header {
-        format: 1,
-        recorder: env!("CARGO_PKG_VERSION").to_owned(),
+    let subject = Subject {
         command: window.target.command.clone(),
-        started_at_unix_s: unix_s(),
         root: 0,
-        tier: instruments.tier(),
-        sample_period_ns: instruments.sample_period_ns(),
-        host,
-        devices: mounts::devices(host::here()),
-        sources: instruments.sources(),
         attached: Some(Attached { at, target: window.target.name.clone() }),
+        first,
+        links: &window.watching.links,
+        host,
     };
-    sink.header(&header);
-    let mut surroundings = Surroundings::new(host::here(), first, &window.watching.links);
-    let before = record::Moment::now();
-    sink.event(&surroundings.look(before.at, before.dwell_ns));
-    let mut living = Living::new(0);
+    let (mut session, snapshot) = Session::begin(instruments, subject, sink);
+    session.stream.event(&snapshot);
     let end_at = window.length_ns.map(|length| at.saturating_add(length));
-    let mut pause = BUSY;
-    let mut tell = |living: &mut Living, event: &Event| {
-        living.event(event);
-        sink.event(event);
-    };
     let why = loop {
         let left = end_at.map(|end| Duration::from_nanos(end.saturating_sub(monotonic_ns())));
-        let pause_max = surroundings.pause(instruments.pause(pause), monotonic_ns());
-        poll::wait(&[signals.as_fd()], Some(left.map_or(pause_max, |left| left.min(pause_max))))?;
-        let records = instruments.drain(&mut |event| tell(&mut living, event));
-        tell_losses(&mut instruments, &mut |event| tell(&mut living, event));
-        pause = pause_after(records);
+        session.read(&[signals.as_fd()], left)?;
         if asked_to_stop(&mut signals)? {
             break WindowEnd::Signal;
         }
-        if living.all_are_gone() {
+        if session.stream.living.all_are_gone() {
             break WindowEnd::TargetGone;
         }
+        session.snapshot_if_due();
         let now = monotonic_ns();
-        if surroundings.is_due(now) {
-            tell(&mut living, &surroundings.look(now, process_cpu_ns()));
-        }
         if end_at.is_some_and(|end| now >= end) {
             break WindowEnd::For;
         }
         progress(now - at);
     };
-    let ended_at = instruments.end();
-    tell(&mut living, &surroundings.look(ended_at, process_cpu_ns()));
-    // At once: working off what has come may take a while, in which they go on.
-    let counters = living.counters(host::here().proc);
-    let host_cpu = before.until_now();
-    instruments.drain_until(ended_at, &mut |event| tell(&mut living, event));
-    tell_losses(&mut instruments, &mut |event| tell(&mut living, event));
-    instruments.names(&mut |event| tell(&mut living, event));
-    Ok(Trailer {
-        ending: Ending::Window(why),
-        reaped_at: ended_at,
-        calls: instruments.calls(),
-        rusage: Seen::unseen("the kernel adds up what was waited for, and this was not"),
-        host_cpu,
-        living: counters,
-        lost_events: instruments.lost(),
-        cost: instruments.cost(),
-        sources: instruments.worse(),
-        kept_until: None,
-        sliced: instruments.sliced(ended_at),
-        costs: Seen::unseen("no ladder of this host was looked for"),
-    })
+    let ended_at = session.instruments.end();
+    session.snapshot(ended_at);
+    // Before the rest is drained: that may take a while, in which the target goes on.
+    let counters = session.counters();
+    let host_cpu = session.host_cpu();
+    session.instruments.drain_until(ended_at, &mut |event| session.stream.event(event));
+    session.emit_losses();
+    let rusage = Seen::unseen("the kernel adds up what was waited for, and this was not");
+    Ok(session.finish(End { ending: Ending::Window(why), at: ended_at, rusage, host_cpu, counters }))
 }
 
-/// Without BPF a process is looked into from outside, for which it must be of one's own.
+/// Without BPF a process is inspected through /proc, which needs to be of the same user.
 fn may_look(window: &Window) -> Result<(), Error> {
     let bpf = window.watching.source == Choice::Auto && access::bpf().is_ok();
     if bpf || window.watching.source == Choice::Bpf {

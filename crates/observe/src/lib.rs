@@ -7,6 +7,7 @@ mod attach;
 pub mod blocks;
 pub mod cgroups;
 pub mod function_code;
+mod error;
 mod host;
 mod likely;
 mod living;
@@ -15,6 +16,8 @@ pub mod output_lines;
 pub mod realtime;
 mod record;
 mod source_text;
+mod session;
+mod settings;
 mod sources;
 pub mod spikes;
 mod stacks;
@@ -22,8 +25,11 @@ mod surroundings;
 pub mod targets;
 
 pub use attach::{Target, Who, Window, attach};
-pub use record::{Choice, Error, MaxOverhead, Rate, Request, Sink, Watching, record};
 pub use source_text::source_text;
+pub use error::Error;
+pub use record::{Request, record};
+pub use session::Sink;
+pub use settings::{Choice, MaxOverhead, Rate, Watching};
 pub use surroundings::GivenLink;
 
 /// The number that this installation was given, from machine-id(5). Not to be shown or written down as it is.

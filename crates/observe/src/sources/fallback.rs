@@ -3,7 +3,7 @@
 use super::perf::{Perf, Refused};
 use super::proc::Looker;
 use crate::access;
-use crate::record::Rate;
+use crate::settings::Rate;
 use model::coverage::Source;
 use model::recording::{Comm, Cost, Tier};
 use model::{Event, Ns, Pid};

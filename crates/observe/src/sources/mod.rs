@@ -8,7 +8,8 @@ mod perf;
 mod proc;
 
 use crate::access;
-use crate::record::{Choice, Error, Watching};
+use crate::error::Error;
+use crate::settings::{Choice, Watching};
 use bpf::Bpf;
 use fallback::Fallback;
 use model::coverage::{Extent, Source};

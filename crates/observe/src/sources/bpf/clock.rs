@@ -4,7 +4,7 @@
 //! something of a short program would cost a long one several per cent.
 
 use super::Refused;
-use crate::record::Rate;
+use crate::settings::Rate;
 use aya::Ebpf;
 use aya::programs::perf_event::{
     PerfEventConfig, PerfEventLinkId, PerfEventScope, SamplePolicy, SoftwareEvent,

@@ -22,7 +22,7 @@ pub(crate) mod types;
 mod waits;
 
 use super::arguments;
-use crate::record::Watching;
+use crate::settings::Watching;
 use crate::stacks::{self, Of, Stacks};
 use crate::{access, host, mounts};
 use alive::LookHere;

@@ -12,7 +12,7 @@
 //! Switches and wake-ups are always traced: the account is made of them.
 
 use super::busy::Busy;
-use crate::record::MaxOverhead;
+use crate::settings::MaxOverhead;
 use model::recording::{Sliced, SlicedCall};
 use model::{Call, CallStats, Ns};
 use std::collections::BTreeMap;

@@ -1,0 +1,213 @@
+//! One recording from its header to its trailer, whatever is recorded: a program or a window.
+//!
+//! What a session does not know: how the target is started or found, and when it is over. That is up
+//! to `record` and `attach`.
+
+use crate::living::Living;
+use crate::sources::Instruments;
+use crate::surroundings::{GivenLink, Surroundings};
+use crate::{host, mounts};
+use model::recording::{Attached, Counters, Ending, Host, HostCpu, Rusage, Trailer};
+use model::{Event, Header, Ns, Pid, Seen, Tid};
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+use sys::clock::{monotonic_ns, process_cpu_ns, unix_s};
+use sys::poll;
+
+/// The pause between drains at first, so that an interpreter is known before it has done much.
+const YOUNG: Duration = Duration::from_millis(2);
+/// How long that lasts.
+const YOUNG_FOR_NS: Ns = 100_000_000;
+/// The pause while few records arrive. Long enough to cost nothing, short enough that a CPU's buffer
+/// (8 MiB, less on large hosts) holds what the fastest programs write meanwhile; see
+/// [`Instruments::pause`].
+const QUIET: Duration = Duration::from_millis(20);
+/// The pause while many arrive.
+const BUSY: Duration = Duration::from_millis(5);
+/// Records of one drain that are many.
+const MANY: u64 = 4000;
+
+/// Takes the recording as it is made.
+pub trait Sink {
+    /// Everything is in place and the program is about to start.
+    fn header(&mut self, header: &Header);
+    /// An event was recorded.
+    fn event(&mut self, event: &Event);
+}
+
+/// What is recorded.
+pub(crate) struct Subject<'a> {
+    /// Its command line.
+    pub(crate) command: Vec<String>,
+    /// The process of a run; 0 of a window.
+    pub(crate) root: Pid,
+    /// The window.
+    pub(crate) attached: Option<Attached>,
+    /// The process whose host metrics are read.
+    pub(crate) first: Pid,
+    /// Capacities of links that the user gave.
+    pub(crate) links: &'a [GivenLink],
+    /// The machine.
+    pub(crate) host: Host,
+}
+
+/// A recording that is being made.
+pub(crate) struct Session<'a> {
+    pub(crate) instruments: Instruments,
+    pub(crate) stream: Stream<'a>,
+    surroundings: Surroundings,
+    begin: Moment,
+    pause: Duration,
+    young_until: Ns,
+}
+
+/// Where events go: to the sink, past the table of threads that are alive.
+pub(crate) struct Stream<'a> {
+    pub(crate) living: Living,
+    sink: &'a mut dyn Sink,
+}
+
+impl Stream<'_> {
+    pub(crate) fn event(&mut self, event: &Event) {
+        self.living.event(event);
+        self.sink.event(event);
+    }
+}
+
+/// What ends a recording, as far as the session does not know it.
+pub(crate) struct End {
+    pub(crate) ending: Ending,
+    pub(crate) at: Ns,
+    pub(crate) rusage: Seen<Rusage>,
+    pub(crate) host_cpu: Seen<HostCpu>,
+    pub(crate) counters: Vec<(Tid, Counters)>,
+}
+
+impl<'a> Session<'a> {
+    /// Hands over the header. The second value is the first snapshot of the host: the caller emits it
+    /// once the target runs, because a kept recording begins with its first event.
+    pub(crate) fn begin(
+        instruments: Instruments,
+        subject: Subject<'_>,
+        sink: &'a mut dyn Sink,
+    ) -> (Self, Event) {
+        let header = Header {
+            format: 1,
+            recorder: env!("CARGO_PKG_VERSION").to_owned(),
+            command: subject.command,
+            started_at_unix_s: unix_s(),
+            root: subject.root,
+            tier: instruments.tier(),
+            sample_period_ns: instruments.sample_period_ns(),
+            host: subject.host,
+            devices: mounts::devices(host::here()),
+            sources: instruments.sources(),
+            attached: subject.attached,
+        };
+        sink.header(&header);
+        let mut surroundings = Surroundings::new(host::here(), subject.first, subject.links);
+        let begin = Moment::now();
+        let snapshot = surroundings.look(begin.at, begin.dwell_ns);
+        let stream = Stream { living: Living::new(subject.root), sink };
+        let session = Self { instruments, stream, surroundings, begin, pause: BUSY, young_until: 0 };
+        (session, snapshot)
+    }
+
+    /// The program starts now: at first it is drained often.
+    pub(crate) fn started(&mut self) {
+        self.pause = YOUNG;
+        self.young_until = monotonic_ns() + YOUNG_FOR_NS;
+    }
+
+    /// Waits until one of `descriptors` is ready, but at most `most` and no longer than the buffers
+    /// allow; then drains the instruments. Gives which descriptors are ready.
+    pub(crate) fn read(
+        &mut self,
+        descriptors: &[BorrowedFd<'_>],
+        most: Option<Duration>,
+    ) -> std::io::Result<Vec<bool>> {
+        let pause = self.surroundings.pause(self.instruments.pause(self.pause), monotonic_ns());
+        let ready = poll::wait(descriptors, Some(most.map_or(pause, |most| most.min(pause))))?;
+        let records = self.instruments.drain(&mut |event| self.stream.event(event));
+        self.emit_losses();
+        self.pause = match records {
+            _ if monotonic_ns() < self.young_until => YOUNG,
+            records if records > MANY => BUSY,
+            _ => QUIET,
+        };
+        Ok(ready)
+    }
+
+    /// Emits a snapshot of the host where it is time for one.
+    pub(crate) fn snapshot_if_due(&mut self) {
+        let now = monotonic_ns();
+        if self.surroundings.is_due(now) {
+            self.snapshot(now);
+        }
+    }
+
+    /// Emits a snapshot of the host.
+    pub(crate) fn snapshot(&mut self, at: Ns) {
+        self.stream.event(&self.surroundings.look(at, process_cpu_ns()));
+    }
+
+    /// Says in the stream that events were lost since the last call.
+    pub(crate) fn emit_losses(&mut self) {
+        let events = self.instruments.newly_lost();
+        if events > 0 {
+            self.stream.event(&Event::Lost { at: monotonic_ns(), events });
+        }
+    }
+
+    /// CPU time of the host from the begin until now.
+    pub(crate) fn host_cpu(&self) -> Seen<HostCpu> {
+        self.begin.until_now()
+    }
+
+    /// Counters of the threads that are alive.
+    pub(crate) fn counters(&self) -> Vec<(Tid, Counters)> {
+        self.stream.living.counters(host::here().proc)
+    }
+
+    /// Emits the names of code and closes the recording.
+    pub(crate) fn finish(mut self, end: End) -> Trailer {
+        self.instruments.names(&mut |event| self.stream.event(event));
+        Trailer {
+            ending: end.ending,
+            reaped_at: end.at,
+            calls: self.instruments.calls(),
+            rusage: end.rusage,
+            host_cpu: end.host_cpu,
+            living: end.counters,
+            lost_events: self.instruments.lost(),
+            cost: self.instruments.cost(),
+            sources: self.instruments.worse(),
+            kept_until: None,
+            sliced: self.instruments.sliced(end.at),
+            costs: Seen::unseen("no ladder of this host was looked for"),
+        }
+    }
+}
+
+/// Counters of the host at one moment.
+struct Moment {
+    at: Ns,
+    host: Option<HostCpu>,
+    dwell_ns: Ns,
+}
+
+impl Moment {
+    fn now() -> Self {
+        Self { at: monotonic_ns(), host: host::cpu(host::here().proc), dwell_ns: process_cpu_ns() }
+    }
+
+    fn until_now(&self) -> Seen<HostCpu> {
+        let now = Self::now();
+        match (self.host, now.host) {
+            (Some(before), Some(after)) => {
+                Seen::Value(host::between(before, after, now.at - self.at, now.dwell_ns - self.dwell_ns))
+            }
+            _ => Seen::unseen("cannot read /proc/stat"),
+        }
+    }
+}

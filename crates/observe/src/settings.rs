@@ -1,0 +1,68 @@
+//! How a recording is made: the settings that the command line fills in and the sources read.
+
+use crate::surroundings::GivenLink;
+use model::Ns;
+use std::num::NonZeroU32;
+
+/// How a program, or what already runs, is watched.
+#[derive(Debug, Clone)]
+pub struct Watching {
+    /// Where events are to come from.
+    pub source: Choice,
+    /// The sampling rate of running code.
+    pub rate: Rate,
+    /// The most that tracing syscalls may cost the program.
+    pub max_overhead: MaxOverhead,
+    /// Capacities of links, where the user knows better than the kernel.
+    pub links: Vec<GivenLink>,
+    /// Whether name lookups of the C library are traced too.
+    pub names: bool,
+}
+
+/// The overhead beyond which syscalls are traced in slices of time only.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum MaxOverhead {
+    /// Unbounded: every syscall is traced.
+    Unbounded,
+    /// A share of the program's CPU time, all instruments together.
+    Share(f64),
+}
+
+/// The sampling rate of running code, per CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Rate {
+    /// About 2 kHz at first, about 335 Hz later: the overhead of samples stays small.
+    #[default]
+    ByAge,
+    /// One sample every N nanoseconds, whatever the overhead.
+    Every(Ns),
+}
+
+impl Rate {
+    /// A rate in Hz.
+    pub fn hertz(hertz: NonZeroU32) -> Self {
+        Rate::Every(1_000_000_000 / Ns::from(hertz.get()))
+    }
+
+    /// The shortest period, where `by_age` is the one at first.
+    pub(crate) fn period_ns(self, by_age: Ns) -> Ns {
+        match self {
+            Rate::ByAge => by_age,
+            Rate::Every(ns) => ns,
+        }
+    }
+}
+
+/// Where events are to come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Choice {
+    /// The best that this host allows.
+    #[default]
+    Auto,
+    /// The kernel, through BPF, or nothing.
+    Bpf,
+    /// perf events and `/proc`.
+    Perf,
+    /// `/proc` alone.
+    Proc,
+}
