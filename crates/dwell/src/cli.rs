@@ -3,6 +3,8 @@
 mod load;
 mod wake;
 
+use crate::out::run::CODE;
+use crate::out::{FormArgs, LadderComparison, LadderResult, OutputPath, RunResult};
 use analyse::extrapolate::Work;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use load::{LoadArgs, load};
@@ -10,7 +12,7 @@ use loads::spec::bytes as size;
 use observe::{Choice, GivenLink, MaxOverhead, Rate, Watching};
 use std::ffi::OsString;
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 pub(crate) use wake::{Cpus, WakeArgs};
 
 /// Where did the wall clock go?
@@ -178,7 +180,7 @@ pub(crate) struct LadderArgs {
     pub(crate) no_keep: bool,
 
     #[command(flatten)]
-    pub(crate) forms: FormArgs,
+    pub(crate) forms: FormArgs<LadderResult>,
 
     /// Print no page and no progress (write files only)
     #[arg(short, long)]
@@ -212,7 +214,7 @@ pub(crate) struct DiffArgs {
     pub(crate) b: PathBuf,
 
     #[command(flatten)]
-    pub(crate) forms: FormArgs,
+    pub(crate) forms: FormArgs<LadderComparison>,
 
     /// Print no page (write files only)
     #[arg(short, long)]
@@ -232,22 +234,6 @@ pub(crate) struct LookArgs {
     /// Columns of the page; default: those of the terminal
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
     pub(crate) width: Option<u16>,
-}
-
-/// Other forms than the page.
-#[derive(Debug, Args)]
-pub(crate) struct FormArgs {
-    /// Write the result as JSON to FILE (`-`: standard output, and no page)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<Place>,
-
-    /// Write the result as a picture to FILE, as SVG
-    #[arg(long, value_name = "FILE")]
-    pub(crate) svg: Option<Place>,
-
-    /// Write the same picture to FILE, as PNG
-    #[arg(long, value_name = "FILE")]
-    pub(crate) png: Option<Place>,
 }
 
 /// How it is watched, and what is kept of that.
@@ -306,13 +292,12 @@ impl WatchArgs {
 /// What is reported, where to, and how it looks.
 #[derive(Debug, Args)]
 pub(crate) struct PageArgs {
-    /// Write the report as JSON to FILE (`-`: standard output)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<Place>,
+    #[command(flatten)]
+    pub(crate) forms: FormArgs<RunResult>,
 
-    /// Write the report for people to FILE (`-`: standard output)
+    /// Write the page to FILE (`-`: standard output)
     #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<Place>,
+    pub(crate) output: Option<OutputPath>,
 
     /// This run did WORK of a job: a number of units, a system call that is made once for each, or `lines` of output that
     /// goes to a file; with --of, says what the whole job takes
@@ -331,8 +316,8 @@ pub(crate) struct PageArgs {
 }
 
 /// Which code, and how it is shown.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Code")]
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = CODE)]
 pub(crate) struct CodeArgs {
     /// Show the tree of calls, on a CPU and waiting, below the report
     #[arg(long)]
@@ -345,45 +330,6 @@ pub(crate) struct CodeArgs {
     /// Show the disassembly of FUNCTION with each instruction's share of time, below the report
     #[arg(long, value_name = "FUNCTION")]
     pub(crate) annotate: Vec<String>,
-
-    /// Write folded stacks, in nanoseconds, to FILE (for flamegraph.pl, inferno, speedscope)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) folded: Option<Place>,
-
-    /// Write a profile for profiler.firefox.com to FILE
-    #[arg(long, value_name = "FILE")]
-    pub(crate) firefox: Option<Place>,
-
-    /// Write a profile for speedscope.app to FILE
-    #[arg(long, value_name = "FILE")]
-    pub(crate) speedscope: Option<Place>,
-}
-
-/// Where an output goes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
-    Stdout,
-    File(PathBuf),
-}
-
-impl From<OsString> for Place {
-    fn from(text: OsString) -> Self {
-        if text == "-" { Place::Stdout } else { Place::File(text.into()) }
-    }
-}
-
-impl Place {
-    pub(crate) fn path(&self) -> Option<&Path> {
-        match self {
-            Place::Stdout => None,
-            Place::File(path) => Some(path),
-        }
-    }
-
-    /// As it is written on the command line.
-    pub(crate) fn text(&self) -> OsString {
-        self.path().map_or_else(|| "-".into(), |path| path.as_os_str().to_owned())
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -534,8 +480,8 @@ mod tests {
     #[test]
     fn a_dash_is_standard_output() {
         let args = parsed(&["--json", "-", "-o", "page", "true"]);
-        assert_eq!(args.page.json, Some(Place::Stdout));
-        assert_eq!(args.page.output, Some(Place::File("page".into())));
+        assert_eq!(args.page.forms.get("json"), Some(&OutputPath::Stdout));
+        assert_eq!(args.page.output, Some(OutputPath::File("page".into())));
     }
 
     #[test]

@@ -6,7 +6,6 @@ pub(crate) mod diff;
 pub(crate) mod hits;
 pub(crate) mod ladder;
 pub(crate) mod load;
-mod outputs;
 mod results;
 pub(crate) mod run;
 pub(crate) mod show;

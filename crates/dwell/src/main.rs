@@ -6,13 +6,14 @@
 mod annotate;
 mod cli;
 mod cmd;
-mod deliver;
 mod exit;
 mod kept;
 mod look;
+mod out;
 mod output;
 mod progress;
 mod stop;
+mod trial;
 
 use clap::Parser;
 use cli::{Cli, Verb};

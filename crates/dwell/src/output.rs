@@ -1,11 +1,8 @@
 //! Where results are written: found out before the program starts, touched only when there is something to write.
 
-use crate::cli::Place;
-use anyhow::{Context, bail};
-use std::collections::HashSet;
+use anyhow::Context;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A file that is open for writing and still as it was. One that had to be created is removed again unless it
@@ -91,7 +88,12 @@ pub(crate) fn put_to_stdout(content: impl AsRef<[u8]>) -> anyhow::Result<bool> {
 
 /// Writes to standard error; whether it can be written or not, there is nobody else to tell.
 pub(crate) fn to_stderr(text: &str) {
-    let _ = io::stderr().write_all(text.as_bytes());
+    put_to_stderr(text);
+}
+
+/// The same; gives whether it was taken.
+pub(crate) fn put_to_stderr(content: impl AsRef<[u8]>) -> bool {
+    io::stderr().write_all(content.as_ref()).is_ok()
 }
 
 /// Says what is wrong, on standard error.
@@ -102,49 +104,6 @@ pub(crate) fn complain(text: &str) {
 /// Text that quotes others, line by line without what a terminal would obey.
 pub(crate) fn clean_lines(text: &str) -> String {
     text.lines().map(|line| report::clean(line, false)).collect::<Vec<_>>().join("\n")
-}
-
-/// That no two of these are the same file, by whatever names, and none is one that is read.
-pub(crate) fn apart<'a>(
-    places: impl IntoIterator<Item = &'a Place>,
-    read: impl IntoIterator<Item = &'a Path>,
-) -> anyhow::Result<()> {
-    let mut written = HashSet::new();
-    if !places.into_iter().filter_map(which).all(|one| written.insert(one)) {
-        bail!("two outputs cannot go to the same place\ntry: a file for each");
-    }
-    for path in read {
-        if which(&Place::File(path.to_owned())).is_some_and(|one| written.contains(&one)) {
-            bail!("{path:?} is read, and would be written over\ntry: another file for what is written");
-        }
-    }
-    Ok(())
-}
-
-/// What tells one place from another.
-#[derive(PartialEq, Eq, Hash)]
-enum Which {
-    Stdout,
-    /// Device and inode.
-    File(u64, u64),
-    /// What is not there yet.
-    New(PathBuf),
-}
-
-fn which(place: &Place) -> Option<Which> {
-    let Some(path) = place.path() else { return Some(Which::Stdout) };
-    match fs::metadata(path) {
-        Ok(found) if found.is_file() => Some(Which::File(found.dev(), found.ino())),
-        // Two that go to the same device, `/dev/null` above all, do not spoil each other.
-        Ok(_) => None,
-        Err(_) => {
-            let above = store::above(path).and_then(fs::canonicalize);
-            Some(Which::New(match (above, path.file_name()) {
-                (Ok(above), Some(name)) => above.join(name),
-                _ => path.to_owned(),
-            }))
-        }
-    }
 }
 
 /// Brings it to the disk: some errors (a quota, a network's disk that is full) come only then.
@@ -197,22 +156,5 @@ mod tests {
         assert!(format!("{error:#}").starts_with("cannot write \"/no/such/directory/file\": "), "{error:#}");
         assert!(Target::open(Path::new("/")).is_err());
         Target::open(Path::new("/dev/null")).unwrap().write("gone").unwrap();
-    }
-    #[test]
-    fn a_file_is_the_same_by_all_its_names() {
-        let top = tempfile::tempdir().unwrap();
-        let place = |name: &str| Place::File(top.path().join(name));
-        let same = |a: &str, b: &str| apart(&[place(a), place(b)], None).is_err();
-        fs::write(top.path().join("old"), "").unwrap();
-        fs::create_dir(top.path().join("dir")).unwrap();
-        std::os::unix::fs::symlink("old", top.path().join("link")).unwrap();
-        fs::hard_link(top.path().join("old"), top.path().join("hard")).unwrap();
-        for (a, b) in [("old", "link"), ("old", "hard"), ("new", "./new"), ("new", "dir/../new")] {
-            assert!(same(a, b), "{a} {b}");
-        }
-        assert!(!same("old", "new") && !same("new", "dir/new"));
-        assert!(apart(&[Place::Stdout, Place::Stdout], None).is_err());
-        let null = || Place::File("/dev/null".into());
-        assert!(apart(&[null(), null(), Place::Stdout], None).is_ok());
     }
 }

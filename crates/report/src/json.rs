@@ -1,21 +1,29 @@
-//! The JSON that `--json` promises; `docs/schema/dwell.run.1.json` describes it. And what makes any JSON safe to look
-//! at.
+//! The JSON that `--json` promises, described by `docs/schema`, and what makes any JSON safe to look at.
 
 use crate::clean::invisible;
-use model::Run;
+use serde::Serialize;
 use std::fmt::Write;
 
-/// The run as indented JSON, with a newline at its end.
+/// A result of the model as indented JSON, with a newline at its end.
 ///
 /// Characters that a terminal would obey are written as `\u….`: the same JSON, but safe to look at. (JSON
 /// itself only asks that for the first 32.)
-pub fn json(run: &Run) -> String {
-    // Only a map with keys that are no strings, or an error of an own `Serialize`, could fail: there is neither.
-    visible(&serde_json::to_string_pretty(run).expect("a run has string keys only"))
+pub fn json<T: Serialize>(result: &T) -> String {
+    written(serde_json::to_string_pretty(result))
+}
+
+/// The same on one line, for formats of other tools.
+pub(crate) fn compact<T: Serialize>(file: &T) -> String {
+    written(serde_json::to_string(file))
+}
+
+fn written(text: serde_json::Result<String>) -> String {
+    // Only a map with other keys than strings, or a `Serialize` that fails, could: the model has neither.
+    visible(&text.expect("results have string keys only"))
 }
 
 /// JSON with what a terminal would obey escaped, and a newline at its end.
-pub(crate) fn visible(plain: &str) -> String {
+fn visible(plain: &str) -> String {
     let mut safe = String::with_capacity(plain.len() + 1);
     for char in plain.chars() {
         // Line breaks here are the layout's own: those within strings are escaped already.

@@ -7,11 +7,10 @@ mod picture;
 
 use crate::Look;
 use crate::clean::width;
-use crate::json::visible;
 use crate::paint::{Ink, Line};
 use crate::units;
 use axis::Axis;
-pub use diff::{json as diff_json, terminal as diff_terminal};
+pub use diff::terminal as diff_terminal;
 use model::Seen;
 use model::ladder::beside::Beside;
 use model::ladder::{Group, Interval, Ladder, Rung, Verdict};
@@ -24,12 +23,6 @@ const AXIS: usize = 20;
 const WIDE: usize = 76;
 /// Pages narrower than this have the rates below the chart.
 const WITH_RATES: usize = 96;
-
-/// The ladder as indented JSON, with a newline at its end.
-pub fn json(ladder: &Ladder) -> String {
-    // Only a map with keys that are no strings could fail: there is none.
-    visible(&serde_json::to_string_pretty(ladder).expect("a ladder has string keys only"))
-}
 
 /// The page, with a newline after each line; `others` are marked on the axis, and explained.
 pub fn terminal(ladder: &Ladder, others: &[Beside], look: Look) -> String {

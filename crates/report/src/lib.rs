@@ -5,6 +5,7 @@
 //! chooses what to show of them, and how. What the measured program named (commands, threads, files) is never
 //! trusted: see [`clean`].
 
+mod axis;
 mod clean;
 pub mod hits;
 mod json;

@@ -1,7 +1,6 @@
 //! What a load did: a short page for a terminal, and the JSON of `dwell.load/1`.
 
 use crate::Look;
-use crate::json::visible;
 use crate::paint::{Ink, Line};
 use crate::units;
 use crate::wake::words;
@@ -9,12 +8,6 @@ use model::wake::load::LoadRun;
 
 /// Mismatches that the page describes; all are in the JSON, up to its own limit.
 const MISMATCHES: usize = 5;
-
-/// It as indented JSON, with a newline at its end.
-pub fn json(run: &LoadRun) -> String {
-    // Only a map with keys that are no strings could fail: there is none.
-    visible(&serde_json::to_string_pretty(run).expect("a load has string keys only"))
-}
 
 /// The page, with a newline after each line.
 pub fn terminal(run: &LoadRun, look: Look) -> String {
@@ -126,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_json_can_be_read_back_and_looked_at() {
-        let json = json(&run(2));
+        let json = crate::json(&run(2));
         assert_eq!(serde_json::from_str::<LoadRun>(&json).unwrap(), run(2));
         assert!(!json.contains('\x1b'));
     }

@@ -1,5 +1,4 @@
-//! Wake-up latency: pages for a terminal, pictures, and the JSON of `dwell.wake/1`, `dwell.wake-sheet/1` and
-//! `dwell.wake-diff/1`.
+//! Wake-up latency: pages for a terminal, pictures and JUnit.
 
 mod chart;
 mod columns;
@@ -15,21 +14,14 @@ mod verdict;
 pub(crate) mod words;
 
 use crate::Look;
-use crate::json::visible;
 use crate::paint::{Ink, Line};
-pub use diff::{json as diff_json, png as diff_png, svg as diff_svg, terminal as diff_terminal};
+pub use diff::{png as diff_png, svg as diff_svg, terminal as diff_terminal};
 pub use junit::{junit, sheet_junit};
 use model::wake::Wakeups;
-pub use sheet::{json as sheet_json, png as sheet_png, svg as sheet_svg, terminal as sheet_terminal};
+pub use sheet::{png as sheet_png, svg as sheet_svg, terminal as sheet_terminal};
 
 /// Blanks before lines that go on.
 const GAP: usize = 2;
-
-/// What was measured as indented JSON, with a newline at its end.
-pub fn json(wakeups: &Wakeups) -> String {
-    // Only a map with keys that are no strings could fail: there is none.
-    visible(&serde_json::to_string_pretty(wakeups).expect("wake-ups have string keys only"))
-}
 
 /// The page, with a newline after each line.
 pub fn terminal(wakeups: &Wakeups, look: Look) -> String {

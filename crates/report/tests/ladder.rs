@@ -7,7 +7,8 @@
 
 use ::png as png_crate;
 use dwell_report::Look;
-use dwell_report::ladder::{diff_json, diff_terminal, json, latency, list, png, svg, terminal};
+use dwell_report::json;
+use dwell_report::ladder::{diff_terminal, latency, list, png, svg, terminal};
 use jsonschema::Validator;
 use model::Seen;
 use model::ladder::beside::{Beside, Figure};
@@ -390,12 +391,12 @@ fn a_comparison_is_valid_and_every_field_is_described() {
     close(&mut closed);
     let closed = validator(&closed);
     for diff in [compared(), nothing_compared()] {
-        let text = diff_json(&diff);
+        let text = json(&diff);
         assert!(!text.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'));
         assert_eq!(serde_json::from_str::<LadderDiff>(&text).unwrap(), diff);
         assert_eq!(errors(&closed, &serde_json::from_str(&text).unwrap()), [""; 0]);
     }
-    let good: Value = serde_json::from_str(&diff_json(&compared())).unwrap();
+    let good: Value = serde_json::from_str(&json(&compared())).unwrap();
     for (what, at, broken) in [
         ("another version", "/schema", literal!("dwell.ladder-diff/2")),
         ("an unknown verdict", "/rungs/0/change", literal!("nicer")),

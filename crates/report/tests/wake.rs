@@ -10,10 +10,10 @@ mod wakes;
 
 use ::png as png_crate;
 use dwell_report::Look;
+use dwell_report::json;
 use dwell_report::units::{count, duration};
 use dwell_report::wake::{
-    diff_json, diff_png, diff_svg, diff_terminal, json, png, sheet_json, sheet_png, sheet_svg,
-    sheet_terminal, svg, terminal,
+    diff_png, diff_svg, diff_terminal, png, sheet_png, sheet_svg, sheet_terminal, svg, terminal,
 };
 use jsonschema::Validator;
 use model::wake::diff::WakeDiff;
@@ -382,8 +382,8 @@ fn parsed(text: &str) -> Value {
 /// Every JSON there is, by the schema that describes it.
 fn written() -> Vec<(&'static str, &'static str, String)> {
     let mut all: Vec<_> = SAMPLES.iter().map(|(name, wakeups)| ("wake", *name, json(wakeups))).collect();
-    all.extend(SHEETS.iter().map(|(name, sheet)| ("wake-sheet", *name, sheet_json(sheet))));
-    all.extend(DIFFS.iter().map(|(name, diff)| ("wake-diff", *name, diff_json(diff))));
+    all.extend(SHEETS.iter().map(|(name, sheet)| ("wake-sheet", *name, json(sheet))));
+    all.extend(DIFFS.iter().map(|(name, diff)| ("wake-diff", *name, json(diff))));
     all
 }
 
@@ -413,10 +413,10 @@ fn json_comes_back_as_it_was() {
         assert_eq!(serde_json::from_str::<Wakeups>(&json(wakeups)).unwrap(), *wakeups, "{name}");
     }
     for (name, sheet) in SHEETS.iter() {
-        assert_eq!(serde_json::from_str::<Sheet>(&sheet_json(sheet)).unwrap(), *sheet, "{name}");
+        assert_eq!(serde_json::from_str::<Sheet>(&json(sheet)).unwrap(), *sheet, "{name}");
     }
     for (name, diff) in DIFFS.iter() {
-        assert_eq!(serde_json::from_str::<WakeDiff>(&diff_json(diff)).unwrap(), *diff, "{name}");
+        assert_eq!(serde_json::from_str::<WakeDiff>(&json(diff)).unwrap(), *diff, "{name}");
     }
     assert_eq!(parsed(&json(&odd()))["host"]["name"], literal!(HOSTILE));
 }
@@ -455,7 +455,7 @@ fn what_is_broken_is_refused() {
         ("a case without a name", "/cases/0", literal!({"loads": []})),
         ("a broken result", "/results/0/all/cycles", literal!("many")),
     ];
-    refused("wake-sheet", &sheet_json(&sheet(2)), &of_sheets);
+    refused("wake-sheet", &json(&sheet(2)), &of_sheets);
     let of_diffs = [
         ("another version", "/schema", literal!("dwell.wake-diff/2")),
         ("an unknown change", "/cases/0/quantiles/0/change", literal!("nicer")),
@@ -463,7 +463,7 @@ fn what_is_broken_is_refused() {
         ("a chance of more than one", "/cases/0/maxima/chance", literal!(1.5)),
         ("a third side", "/uncompared/0/only", literal!("c")),
     ];
-    refused("wake-diff", &diff_json(&sheet_diff()), &of_diffs);
+    refused("wake-diff", &json(&sheet_diff()), &of_diffs);
 }
 
 #[test]

@@ -5,9 +5,14 @@
 //! one or the new one, whole.
 
 use crate::whole;
+use model::Pid;
 use model::recording::Host;
-use model::wake::sheet::{SCHEMA_UNFINISHED, Unfinished};
+use model::wake::Asked;
+use model::wake::sheet::Sheet;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -16,6 +21,46 @@ use tempfile::NamedTempFile;
 
 /// More is no sheet of ours.
 const MAX_BYTES: u64 = 1 << 30;
+
+/// The name of what an unfinished sheet is kept as.
+pub const SCHEMA_UNFINISHED: &str = "dwell.wake-unfinished/1";
+
+/// A sheet that is being measured, with what is needed to resume it. Not a promise to others, and
+/// removed when the sheet is complete.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Unfinished {
+    /// [`SCHEMA_UNFINISHED`].
+    pub schema: String,
+    /// The version of dwell that measures.
+    pub recorder: String,
+    /// The process that measures, or did last.
+    pub process: Pid,
+    /// Where it is measured, and nowhere else.
+    pub host: Host,
+    /// What is asked for in each case, without its loads.
+    pub asked: Asked,
+    /// Idle states are left as they are.
+    pub idle_states: bool,
+    /// The kernel is not watched for what makes wake-ups late.
+    pub no_spikes: bool,
+    /// Where the result goes, by the name of the form: files by absolute paths, `-` for standard
+    /// output. Names of files need not be UTF-8.
+    #[serde(rename = "places")]
+    pub outputs: BTreeMap<String, OsString>,
+    /// All cases, and the results of those that were measured to their end.
+    pub sheet: Sheet,
+}
+
+/// Who resumes a sheet, and where.
+#[derive(Debug, Clone, Copy)]
+pub struct Resumer<'a> {
+    /// The machine.
+    pub host: &'a Host,
+    /// The version of dwell.
+    pub recorder: &'a str,
+    /// The effective user: a sheet says which files are written, so that of another is refused.
+    pub uid: u32,
+}
 
 /// Why an unfinished sheet cannot be kept.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +82,16 @@ pub enum CannotGoOn {
         path: PathBuf,
         /// What the system said.
         said: io::Error,
+    },
+    /// It belongs to another user.
+    #[error(
+        "{path:?} is of another user ({uid}), and says where results are written\ntry: the same as that user"
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// Its owner.
+        uid: u32,
     },
     /// It is damaged, or something else.
     #[error(
@@ -119,16 +174,22 @@ impl Held {
         Ok(Self { path: path.to_owned(), _locked: locked })
     }
 
-    /// What is kept at `path`, if it is of this host as it is now and of this version of dwell, and nobody is at it.
+    /// The sheet at `path`, if it is of this user, this host and this version of dwell, and no other
+    /// process holds it.
     ///
     /// # Errors
     /// Why it cannot go on.
-    pub fn resume(path: &Path, host: &Host, recorder: &str) -> Result<(Self, Unfinished), CannotGoOn> {
+    pub fn resume(path: &Path, by: Resumer<'_>) -> Result<(Self, Unfinished), CannotGoOn> {
+        let Resumer { host, recorder, uid } = by;
         let refused = |said| CannotGoOn::Unreadable { path: path.to_owned(), said };
         let other = || CannotGoOn::Other(path.to_owned());
         // Some filesystems lock only what is open for writing.
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(refused)?;
-        if !file.metadata().map_err(refused)?.is_file() {
+        let found = file.metadata().map_err(refused)?;
+        if found.uid() != uid {
+            return Err(CannotGoOn::Foreign { path: path.to_owned(), uid: found.uid() });
+        }
+        if !found.is_file() {
             return Err(other());
         }
         let locked = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
@@ -215,8 +276,8 @@ fn leads_to(path: &Path, file: &File) -> bool {
 mod tests {
     use super::*;
     use model::Seen;
-    use model::wake::sheet::{Case, Places, SCHEMA_SHEET, Sheet};
-    use model::wake::{Asked, Mode, Policy, Sleeper};
+    use model::wake::sheet::{Case, SCHEMA_SHEET};
+    use model::wake::{Mode, Policy, Sleeper};
 
     fn host() -> Host {
         Host {
@@ -227,6 +288,13 @@ mod tests {
             memory_bytes: 1 << 30,
             virtualisation: Seen::Absent,
         }
+    }
+
+    /// This user's attempt, on `host` with version `recorder`.
+    fn resume(path: &Path, host: &Host, recorder: &str) -> Result<(Held, Unfinished), CannotGoOn> {
+        let above = path.parent().unwrap();
+        let uid = fs::metadata(above).unwrap().uid();
+        Held::resume(path, Resumer { host, recorder, uid })
     }
 
     fn unfinished() -> Unfinished {
@@ -250,7 +318,7 @@ mod tests {
             idle_states: false,
             no_spikes: true,
             process: 7,
-            places: Places { json: Some("/a/\u{fc}".into()), ..Places::default() },
+            outputs: [("json".to_owned(), "/a/\u{fc}".into())].into(),
             sheet: Sheet {
                 schema: SCHEMA_SHEET.into(),
                 name: "x".into(),
@@ -268,18 +336,18 @@ mod tests {
         let mut held = Held::begin(&path, &unfinished()).unwrap();
         held.keep(&unfinished()).unwrap();
         drop(held);
-        let (held, kept) = Held::resume(&path, &host(), "1.2.3").unwrap();
+        let (held, kept) = resume(&path, &host(), "1.2.3").unwrap();
         assert_eq!((kept, held.path()), (unfinished(), path.as_path()));
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
         held.done().unwrap();
-        assert!(matches!(Held::resume(&path, &host(), "1.2.3"), Err(CannotGoOn::Unreadable { .. })));
+        assert!(matches!(resume(&path, &host(), "1.2.3"), Err(CannotGoOn::Unreadable { .. })));
     }
 
     #[test]
     fn nobody_else_goes_on_with_what_is_held_or_begins_in_its_place() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("x");
-        let busy = || match Held::resume(&path, &host(), "1.2.3") {
+        let busy = || match resume(&path, &host(), "1.2.3") {
             Err(error @ CannotGoOn::Busy { .. }) => error.to_string().contains("being measured by process 7"),
             _ => false,
         };
@@ -289,10 +357,10 @@ mod tests {
         held.keep(&unfinished()).unwrap();
         assert!(busy(), "also what was put in its place is held");
         drop(held);
-        let (held, _) = Held::resume(&path, &host(), "1.2.3").unwrap();
+        let (held, _) = resume(&path, &host(), "1.2.3").unwrap();
         assert!(busy());
         drop(held);
-        assert!(Held::resume(&path, &host(), "1.2.3").is_ok());
+        assert!(resume(&path, &host(), "1.2.3").is_ok());
     }
 
     #[test]
@@ -300,8 +368,7 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("x");
         drop(Held::begin(&path, &unfinished()).unwrap());
-        let refused =
-            |host: &Host, recorder: &str| Held::resume(&path, host, recorder).unwrap_err().to_string();
+        let refused = |host: &Host, recorder: &str| resume(&path, host, recorder).unwrap_err().to_string();
         for (host, said) in [
             (Host { name: "other".into(), ..host() }, "another name (board; here it is other)"),
             (Host { kernel: "6.1.0-rt".into(), ..host() }, "another kernel (6.1.0;"),
@@ -315,5 +382,15 @@ mod tests {
             assert!(refused(&host(), "1.2.3").contains("no sheet that could go on"), "{other}");
         }
         assert!(Held::begin(Path::new("/proc/no/x"), &unfinished()).is_err());
+    }
+
+    #[test]
+    fn a_sheet_of_another_user_is_refused() {
+        let top = tempfile::tempdir().unwrap();
+        let path = top.path().join("x");
+        drop(Held::begin(&path, &unfinished()).unwrap());
+        let uid = fs::metadata(&path).unwrap().uid() + 1;
+        let refused = Held::resume(&path, Resumer { host: &host(), recorder: "1.2.3", uid }).unwrap_err();
+        assert!(matches!(refused, CannotGoOn::Foreign { .. }), "{refused}");
     }
 }

@@ -1,6 +1,7 @@
 //! The arguments of `dwell load`, and a load as an argument.
 
-use super::{LookArgs, Place, duration_ns};
+use super::{LookArgs, duration_ns};
+use crate::out::{FormArgs, LoadResult};
 use clap::Args;
 use model::wake::load::Load;
 use std::thread::available_parallelism;
@@ -31,9 +32,8 @@ pub(crate) struct LoadArgs {
     #[arg(long = "for", value_name = "TIME", value_parser = duration_ns, default_value = "10s")]
     pub(crate) length_ns: u64,
 
-    /// Write what was done as JSON to FILE (`-`: standard output, and no page)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<Place>,
+    #[command(flatten)]
+    pub(crate) forms: FormArgs<LoadResult>,
 
     /// Print nothing (write files only)
     #[arg(short, long)]

@@ -1,7 +1,8 @@
 //! `dwell wake`: what may be asked of a measurement of wake-ups.
 
 use super::load::load;
-use super::{FormArgs, LookArgs, Place, duration_ns};
+use super::{LookArgs, duration_ns};
+use crate::out::{FormArgs, WakeResult};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use model::wake::load::Load;
@@ -109,11 +110,7 @@ pub(crate) struct WakeArgs {
     pub(crate) idle_states: bool,
 
     #[command(flatten)]
-    pub(crate) forms: FormArgs,
-
-    /// Write the verdict as JUnit XML to FILE: a test for each case and processor; undecided is an error
-    #[arg(long, value_name = "FILE")]
-    pub(crate) junit: Option<Place>,
+    pub(crate) forms: FormArgs<WakeResult>,
 
     /// Print no page and no progress (write files only)
     #[arg(short, long)]

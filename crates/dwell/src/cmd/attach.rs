@@ -1,77 +1,48 @@
-//! `dwell attach`: what already runs, watched for a while and accounted for.
+//! `dwell attach`: running processes, recorded for a while and accounted for.
 
 use crate::cli::AttachArgs;
-use crate::cmd::run::{Kept, Watcher, finish};
-use crate::deliver::Outputs;
+use crate::cmd::run::finish;
 use crate::kept;
-use crate::output;
+use crate::out::{self, Page};
+use crate::progress::Line;
+use crate::trial::Trial;
 use anyhow::{Context, bail};
 use model::{Ns, Pid};
 use observe::cgroups::{self, Hierarchies, NotFound};
 use observe::targets::{self, Process};
 use observe::{Target, Who, Window};
-use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use sys::signals::Signals;
 
-/// Between two lines of progress.
-const PROGRESS_NS: Ns = 200_000_000;
-
-/// Watches what is asked for; gives the exit status.
+/// Records what is asked for; gives the exit status.
 pub(crate) fn attach(args: AttachArgs) -> anyhow::Result<u8> {
     let target = target(&args)?;
     // From here on Ctrl-C ends the window, and the report still comes.
     let _signals = Signals::take_over().context("cannot take signals")?;
-    let outputs = Outputs::open(&args.page, args.watching.keep.as_deref())?;
-    let keep = args.watching.keep.as_deref().map(output::Target::open).transpose()?;
+    let page = if args.quiet { Page::None } else { Page::Stderr };
+    let outputs = out::run::open(&args.page, page, args.watching.keep.as_deref(), &[])?;
+    let mut trial = Trial::prepare(&args.watching)?;
     let window = Window { target, watching: args.watching.watching(), length_ns: args.length_ns };
-    let mut watcher = Watcher { analyser: None, kept: Kept::new(keep, args.watching.keep_limit) };
-    let mut progress = Progress::new(!args.quiet, args.length_ns);
-    let mut trailer = observe::attach(&window, &mut watcher, &mut |ns| progress.tell(ns))?;
-    drop(progress);
+    let line = Line::new(args.quiet);
+    let mut trailer =
+        observe::attach(&window, &mut trial, &mut |ns| line.say(|| passed(ns, args.length_ns)))?;
+    drop(line);
     trailer.costs = kept::costs();
-    finish(watcher, &trailer, outputs, &args.page, args.quiet)
+    finish(trial, &trailer, outputs, args.page)
 }
 
-/// A line on a terminal that says how far it is, and is gone when that is over.
-struct Progress {
-    shown: bool,
-    length_ns: Option<Ns>,
-    next_ns: Ns,
+/// `recording: 3 s of 10 s; Ctrl-C ends it`.
+fn passed(ns: Ns, length_ns: Option<Ns>) -> String {
+    let seconds = report::units::duration(ns / 1_000_000_000 * 1_000_000_000);
+    let of = length_ns.map(|length| format!(" of {}", report::units::duration(length))).unwrap_or_default();
+    format!("recording: {seconds}{of}; Ctrl-C ends it")
 }
 
-impl Progress {
-    fn new(wanted: bool, length_ns: Option<Ns>) -> Self {
-        Self { shown: wanted && io::stderr().is_terminal(), length_ns, next_ns: 0 }
-    }
-
-    fn tell(&mut self, ns: Ns) {
-        if !self.shown || ns < self.next_ns {
-            return;
-        }
-        self.next_ns = ns + PROGRESS_NS;
-        let seconds = |ns: Ns| report::units::duration(ns / 1_000_000_000 * 1_000_000_000);
-        let of = self
-            .length_ns
-            .map(|length| format!(" of {}", report::units::duration(length)))
-            .unwrap_or_default();
-        output::to_stderr(&format!("\r\x1b[Krecording: {}{of}; Ctrl-C ends it", seconds(ns)));
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if self.shown && self.next_ns > 0 {
-            output::to_stderr("\r\x1b[K");
-        }
-    }
-}
-
-/// Whom the arguments mean.
+/// The target that the arguments name.
 fn target(args: &AttachArgs) -> anyhow::Result<Target> {
     if let Some(unit) = &args.service {
-        let found = Hierarchies::here().service(unit).or_else(|error| told_by_systemd(unit).ok_or(error));
+        let found = Hierarchies::here().service(unit).or_else(|error| asked_of_systemd(unit).ok_or(error));
         let group =
             one_group(found, &format!("no service {unit:?} runs here\ntry: systemctl status {unit:?}"))?;
         return of_group(format!("service {unit}"), group);
@@ -118,7 +89,7 @@ fn one_group(found: Result<PathBuf, NotFound>, none: &str) -> anyhow::Result<Pat
 }
 
 /// The group of a unit that systemd calls otherwise than its group: by an alias.
-fn told_by_systemd(unit: &str) -> Option<PathBuf> {
+fn asked_of_systemd(unit: &str) -> Option<PathBuf> {
     let said = Command::new("systemctl")
         .args(["show", "--property", "ControlGroup", "--value", "--", unit])
         .output()

@@ -3,9 +3,10 @@
 //! A run of its own, with no times: a stepped program is thousands of times slower.
 
 use crate::annotate;
-use crate::cli::{Place, RunArgs};
+use crate::cli::RunArgs;
 use crate::exit;
 use crate::look::{Onto, look};
+use crate::out::OutputPath;
 use crate::output::{self, Target as File};
 use anyhow::{Context, anyhow, bail};
 use code::Function;
@@ -28,7 +29,7 @@ const TABLE: usize = 15;
 
 /// Runs the program and counts; gives the exit status. `asked` is the function, or nothing for all.
 pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
-    if args.page.json.is_some() || args.watching.keep.is_some() {
+    if args.page.forms.contains_key("json") || args.watching.keep.is_some() {
         bail!("--count-blocks records nothing that could be written or kept\ntry: without --json and --keep");
     }
     let mut signals = Signals::take_over().context("cannot take signals")?;
@@ -41,8 +42,8 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
         None => (asked, resolve(program).map_err(|error| observe::Error::Start(error.into()))?),
     };
     let (onto, target) = match &args.page.output {
-        Some(Place::Stdout) => (Onto::Stdout, None),
-        Some(Place::File(path)) => (Onto::File, Some(File::open(path)?)),
+        Some(OutputPath::Stdout) => (Onto::Stdout, None),
+        Some(OutputPath::File(path)) => (Onto::File, Some(File::open(path)?)),
         None => (Onto::Stderr, None),
     };
     let look = look(&args.page.look, onto);

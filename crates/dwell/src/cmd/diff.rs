@@ -1,10 +1,9 @@
 //! `dwell diff`: two kept results beside each other.
 
 use crate::cli::DiffArgs;
-use crate::cmd::outputs::{Form, Outputs, Written, places};
 use crate::cmd::results::{self, Kept};
 use crate::exit;
-use crate::look::{Onto, look};
+use crate::out::{LadderComparison, Outputs, Page, Render, WakeComparison};
 use anyhow::bail;
 use model::ladder::SCHEMA_LADDER;
 use serde_json::Value;
@@ -39,36 +38,18 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
 
 fn wakes(args: &DiffArgs, a: Kept, b: Kept) -> anyhow::Result<u8> {
     let (a, b) = (a.comparable(&args.a)?, b.comparable(&args.b)?);
-    let outputs = Outputs::open(&places(&args.forms, None), None, &[&args.a, &args.b])?;
-    let look = look(&args.look, Onto::Stdout);
-    let diff = analyse::wake::diff(&a, &b);
-    let written = outputs.write(args.quiet, &|form| match form {
-        Form::Page => report::wake::diff_terminal(&diff, look).into_bytes(),
-        Form::Json => report::wake::diff_json(&diff).into_bytes(),
-        Form::Svg => report::wake::diff_svg(&diff).into_bytes(),
-        Form::Png => report::wake::diff_png(&diff),
-        Form::Junit => Vec::new(),
-    });
-    Ok(status(written))
+    write(args, &WakeComparison(analyse::wake::diff(&a, &b)))
 }
 
 fn ladders(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {
     let (a, b) = (results::ladder(&args.a, a)?, results::ladder(&args.b, b)?);
-    let outputs = Outputs::open(&places(&args.forms, None), None, &[&args.a, &args.b])?;
-    let look = look(&args.look, Onto::Stdout);
     let diff = analyse::ladder::diff(&a, &b);
-    // The picture has B's bars with A's figures upon them.
-    let others = [analyse::ladder::beside::ladder(&args.a.display().to_string(), &a)];
-    let written = outputs.write(args.quiet, &|form| match form {
-        Form::Page => report::ladder::diff_terminal(&diff, look).into_bytes(),
-        Form::Json => report::ladder::diff_json(&diff).into_bytes(),
-        Form::Svg => report::ladder::svg(&b, &others).into_bytes(),
-        Form::Png => report::ladder::png(&b, &others),
-        Form::Junit => Vec::new(),
-    });
-    Ok(status(written))
+    let a = [analyse::ladder::beside::ladder(&args.a.display().to_string(), &a)];
+    write(args, &LadderComparison { diff, a, b })
 }
 
-fn status(written: Written) -> u8 {
-    if written == Written::Failed { exit::DWELL_FAILED } else { 0 }
+fn write<R: Render>(args: &DiffArgs, result: &R) -> anyhow::Result<u8> {
+    let page = if args.quiet { Page::None } else { Page::Stdout };
+    let outputs = Outputs::open(&args.forms, page, None, &[&args.a, &args.b])?;
+    Ok(if outputs.write(result, &args.look).complain() { exit::DWELL_FAILED } else { 0 })
 }

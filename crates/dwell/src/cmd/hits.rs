@@ -3,9 +3,10 @@
 //!
 //! A run of its own, with no times: Python calls a function for each line. What runs inside Python is in `hits/`.
 
-use crate::cli::{Place, RunArgs};
+use crate::cli::RunArgs;
 use crate::exit;
 use crate::look::{Onto, look};
+use crate::out::OutputPath;
 use crate::output::{self, Target};
 use anyhow::{Context, bail};
 use counts::{Counts, Function};
@@ -43,7 +44,7 @@ const FILES: [(&str, &str); 2] = [
 
 /// Runs the program and counts; gives the exit status. `asked` is the function, or nothing for the table only.
 pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
-    if args.page.json.is_some() || args.watching.keep.is_some() {
+    if args.page.forms.contains_key("json") || args.watching.keep.is_some() {
         bail!("--hits records nothing that could be written or kept\ntry: without --json and --keep");
     }
     let mut signals = Signals::take_over().context("cannot take signals")?;
@@ -53,8 +54,8 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
         bail!("{option} keeps Python from loading what counts\ntry: without {option}");
     }
     let (onto, target) = match &args.page.output {
-        Some(Place::Stdout) => (Onto::Stdout, None),
-        Some(Place::File(path)) => (Onto::File, Some(Target::open(path)?)),
+        Some(OutputPath::Stdout) => (Onto::Stdout, None),
+        Some(OutputPath::File(path)) => (Onto::File, Some(Target::open(path)?)),
         None => (Onto::Stderr, None),
     };
     let look = look(&args.page.look, onto);

@@ -1,11 +1,11 @@
 //! `dwell ladder`: what each level of latency costs on this machine.
 
 use crate::cli::LadderArgs;
-use crate::cmd::outputs::{Form, Outputs, Written, places};
 use crate::cmd::results;
 use crate::exit;
 use crate::kept;
 use crate::look::{Onto, look};
+use crate::out::{LadderResult, Outputs, Page};
 use crate::output;
 use crate::progress::Line;
 use crate::stop::Stop;
@@ -13,7 +13,6 @@ use anyhow::{Context, anyhow, bail};
 use model::ladder::beside::Beside;
 use model::ladder::{Asked, Group, Rung, SCHEMA_LADDER};
 use model::{Costs, Ladder, Seen};
-use report::Look;
 use rungs::Listener;
 use std::path::Path;
 use sys::signals::Signals;
@@ -26,34 +25,34 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
         dir: args.dir.as_ref().map(|dir| dir.to_string_lossy().into_owned()),
         hosts: args.host.clone(),
     };
-    let look = look(&args.look, Onto::Stdout);
     if args.list {
-        output::to_stdout(report::ladder::list(&rungs::list(&asked), look))?;
+        output::to_stdout(report::ladder::list(&rungs::list(&asked), look(&args.look, Onto::Stdout)))?;
         return Ok(0);
     }
     if args.kept {
         let ladder = kept::last().map_err(|missing| anyhow!("{missing}\ntry: dwell ladder"))?;
-        let outputs = Outputs::open(&places(&args.forms, None), None, &[])?;
-        let failed = write(args, outputs, &ladder, &others(&args.beside)?, look);
+        let others = others(&args.beside)?;
+        let outputs = open(args)?;
+        let failed = outputs.write(&LadderResult { ladder, others }, &args.look).complain();
         return Ok(if failed { exit::DWELL_FAILED } else { 0 });
     }
     known(&asked)?;
     let others = others(&args.beside)?;
     let mut signals = Signals::take_over().context("cannot take signals")?;
-    let outputs = Outputs::open(&places(&args.forms, None), None, &[])?;
+    let outputs = open(args)?;
     let measured = measure(&asked, &mut signals, args.quiet);
     if measured.whole && !args.no_keep {
         kept::keep(&measured.ladder);
     }
-    let failed = write(args, outputs, &measured.ladder, &others, look);
-    if failed {
+    let result = LadderResult { ladder: measured.ladder, others };
+    if outputs.write(&result, &args.look).complain() {
         return Ok(exit::DWELL_FAILED);
     }
     // What there is was written; whoever ended it early is told that it is not all, in the words of shells.
     if let Some(status) = measured.ended_by {
         return Ok(status);
     }
-    if nothing(&measured.ladder) {
+    if nothing(&result.ladder) {
         bail!(
             "nothing that was asked for could be measured\ntry: what each rung says, on the page or in the JSON"
         );
@@ -100,16 +99,15 @@ fn nothing(ladder: &Ladder) -> bool {
     ladder.rungs.iter().all(unseen) && matches!(ladder.curve, Seen::Unseen(_))
 }
 
-/// Writes what was asked for; gives whether something could not be.
-fn write(args: &LadderArgs, outputs: Outputs, ladder: &Ladder, others: &[Beside], look: Look) -> bool {
-    outputs.write(args.quiet, &|form| match form {
-        Form::Page => report::ladder::terminal(ladder, others, look).into_bytes(),
-        Form::Json => report::ladder::json(ladder).into_bytes(),
-        Form::Svg => report::ladder::svg(ladder, others).into_bytes(),
-        Form::Png => report::ladder::png(ladder, others),
-        // Nobody can ask for one.
-        Form::Junit => Vec::new(),
-    }) == Written::Failed
+/// Opens the outputs. A ladder that it is shown beside was read, and is not written over.
+fn open(args: &LadderArgs) -> anyhow::Result<Outputs<LadderResult>> {
+    let read: Vec<&Path> = args.beside.iter().filter(|name| !is_machine(name)).map(Path::new).collect();
+    let page = if args.quiet { Page::None } else { Page::Stdout };
+    Outputs::open(&args.forms, page, None, &read)
+}
+
+fn is_machine(name: &str) -> bool {
+    analyse::ladder::beside::machine(name).is_some()
 }
 
 /// What it is shown beside: rules of thumb, unless machines are named or ladders that were kept.

@@ -1,15 +1,13 @@
 //! `dwell load`: one load by itself, and the process that `dwell wake` has a load run in.
 
-use super::outputs::{Form, Outputs, Written};
-use crate::cli::{LoadArgs, Place};
-use crate::look::{Onto, look};
+use crate::cli::LoadArgs;
+use crate::out::{LoadResult, Outputs, Page};
 use crate::output;
 use crate::progress::Line;
 use crate::{exit, stop};
 use anyhow::Context;
 use loads::Overseer;
 use model::wake::load::{LoadRun, SCHEMA_LOAD};
-use model::wake::sheet::Places;
 use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -22,8 +20,8 @@ const WRONG: u8 = 1;
 
 /// Runs it and says what was done; gives the exit status.
 pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
-    let outputs =
-        Outputs::open(&Places { json: args.json.as_ref().map(Place::text), ..Places::default() }, None, &[])?;
+    let page = if args.quiet { Page::None } else { Page::Stdout };
+    let outputs = Outputs::open(&args.forms, page, None, &[])?;
     let host = observe::this_host();
     let started_at = rfc3339(unix_s());
     let length = Duration::from_nanos(args.length_ns);
@@ -46,17 +44,15 @@ pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
         interrupted: ended_by.is_some(),
         result: done,
     };
-    let written = outputs.write(args.quiet, &|form| match form {
-        Form::Page => report::load::terminal(&run, look(&args.look, Onto::Stdout)).into_bytes(),
-        Form::Json => report::load::json(&run).into_bytes(),
-        // There are no others of it, and no way to ask for them.
-        Form::Svg | Form::Png | Form::Junit => Vec::new(),
-    });
-    let page = !args.quiet && args.json != Some(Place::Stdout);
-    for failure in run.result.failures.iter().filter(|_| !page) {
+    let has_page = outputs.has_page();
+    let result = LoadResult(run);
+    let failed = outputs.write(&result, &args.look).complain();
+    let run = result.0;
+    // The page has them.
+    for failure in run.result.failures.iter().filter(|_| !has_page) {
         output::complain(&report::clean(failure, false));
     }
-    Ok(if written == Written::Failed {
+    Ok(if failed {
         exit::DWELL_FAILED
     } else if run.result.mismatches_total > 0 {
         WRONG

@@ -3,10 +3,11 @@
 use anyhow::{Context, anyhow, bail};
 use model::ladder::Ladder;
 use model::wake::diff::Comparable;
-use model::wake::sheet::{SCHEMA_SHEET, SCHEMA_UNFINISHED, Sheet};
+use model::wake::sheet::{SCHEMA_SHEET, Sheet};
 use model::wake::{SCHEMA_WAKE, Wakeups};
 use serde_json::Value;
 use std::path::Path;
+use store::unfinished::SCHEMA_UNFINISHED;
 
 /// More is no result that could be compared: it takes ten times as much memory.
 const BYTES_MAX: u64 = 256 << 20;

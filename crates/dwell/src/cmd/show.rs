@@ -1,11 +1,11 @@
 //! `dwell show`: a kept recording, analysed again.
 
-use crate::cli::{Place, ShowArgs};
-use crate::deliver::{self, Outputs};
+use crate::cli::ShowArgs;
 use crate::exit;
-use crate::look::Onto;
+use crate::out::{self, Page, RunResult};
 use crate::output;
 use analyse::Analyser;
+use analyse::extrapolate::extrapolate;
 use anyhow::Context;
 use model::recording::{Ending, WindowEnd};
 use model::{Analysis, Event, Header, Ns, Seen, Trailer};
@@ -19,7 +19,7 @@ const NO_ENDING: Ending = Ending::Code(-1);
 /// Shows the recording; gives the exit status.
 pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
     let mut reader = Reader::open(&args.recording)?;
-    let outputs = Outputs::open(&args.page, Some(&args.recording))?;
+    let outputs = out::run::open(&args.page, Page::Stdout, None, &[&args.recording])?;
     let header = reader.header().clone();
     let mut analyser = Analyser::new(&header);
     let mut seen = LastSeen::default();
@@ -39,14 +39,17 @@ pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
         output::complain(&format!("{}: {notice}", args.recording.display()));
         analysis.run.coverage.notes.push(notice);
     }
-    let whole = deliver::extrapolate(&args.page, &mut analysis.run);
-    let page = (args.page.json != Some(Place::Stdout)).then_some(Onto::Stdout);
-    let mut failed = outputs.write(&args.page, &header, &analysis, page);
-    failed.extend(whole.err());
-    for error in &failed {
-        output::complain(&format!("{error:#}"));
+    let job = args.page.work.as_ref().zip(args.page.of);
+    let mut unanswered = None;
+    match job.map(|(work, of)| extrapolate(&analysis.run, work, of)) {
+        Some(Ok(whole)) => analysis.run.extrapolation = Some(whole),
+        Some(Err(error)) => unanswered = Some(error.into()),
+        None => {}
     }
-    Ok(if failed.is_empty() { 0 } else { exit::DWELL_FAILED })
+    let result = RunResult { header, analysis, code: args.page.code };
+    let mut outcome = outputs.write(&result, &args.page.look);
+    outcome.errors.extend(unanswered);
+    Ok(if outcome.complain() { exit::DWELL_FAILED } else { 0 })
 }
 
 /// The result that was stored in place of events that were not kept.

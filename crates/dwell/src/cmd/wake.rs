@@ -3,16 +3,14 @@
 mod cases;
 mod sheet;
 
-use super::outputs::{Form, Outputs, Written, places};
 use crate::cli::{Cpus, WakeArgs};
 use crate::exit;
-use crate::look::{Onto, look};
+use crate::out::{Outputs, Page, WakeResult, junit_has_verdict};
 use crate::output;
 use crate::progress::Line;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use loads::Running;
-use model::wake::sheet::Places;
 use model::wake::verdict::{Answer, Deadline};
 use model::wake::{Asked, Measurements, Mode, Policy};
 use model::{Ns, Seen, Tid};
@@ -40,11 +38,10 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
     }
     let asked = asked(args)?;
     wakes::sound(&asked, &wakes::usable_cpus(), wakes::resolution_ns()).map_err(refused)?;
-    let places = places(&args.forms, args.junit.as_ref());
-    judged(&asked, &places, JUDGED)?;
-    let look = look(&args.look, Onto::Stdout);
+    junit_has_verdict(&args.forms, asked.deadline.is_some(), JUDGED)?;
     let mut signals = Signals::take_over().context("cannot take signals")?;
-    let outputs = Outputs::open(&places, None, &[])?;
+    let page = if args.quiet { Page::None } else { Page::Stdout };
+    let outputs = Outputs::open(&args.forms, page, None, &[])?;
     analyse::wake::too_short(&asked).iter().for_each(|note| output::complain(note));
     let how = How { idle_states: args.idle_states, spikes: !args.no_spikes };
     let mut progress = Left::new(args.quiet, asked.for_ns);
@@ -55,33 +52,18 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
         (Err(error), Some(status)) if before_it_began(&error) => return Ok(status),
         (measured, _) => measured?,
     };
-    let wakeups = analyse::wake::wakeups(&measured);
-    let written = outputs.write(args.quiet, &|form| match form {
-        Form::Page => report::wake::terminal(&wakeups, look).into_bytes(),
-        Form::Json => report::wake::json(&wakeups).into_bytes(),
-        Form::Svg => report::wake::svg(&wakeups).into_bytes(),
-        Form::Png => report::wake::png(&wakeups),
-        Form::Junit => report::wake::junit(&wakeups).into_bytes(),
-    });
-    if written == Written::Failed {
+    let result = WakeResult(analyse::wake::wakeups(&measured));
+    if outputs.write(&result, &args.look).complain() {
         return Ok(exit::DWELL_FAILED);
     }
     if let Some(status) = stop.status() {
         return Ok(status);
     }
-    Ok(match wakeups.verdict {
+    Ok(match result.0.verdict {
         Seen::Value(verdict) => status(verdict.answer),
         Seen::Absent => 0,
         Seen::Unseen(_) => status(Answer::Undecided),
     })
-}
-
-/// That there is a verdict to write.
-fn judged(asked: &Asked, places: &Places, remedy: &str) -> anyhow::Result<()> {
-    if places.junit.is_some() && asked.deadline.is_none() {
-        bail!("--junit writes a verdict, and without a deadline there is none\ntry: {remedy}");
-    }
-    Ok(())
 }
 
 /// The exit status of a verdict.

@@ -3,7 +3,6 @@
 use super::{GAP, Notes, joined, latency, paragraphs, range};
 use crate::Look;
 use crate::clean::width;
-use crate::json::visible;
 use crate::paint::{Ink, Line};
 use crate::units;
 use model::ladder::Interval;
@@ -13,12 +12,6 @@ use model::ladder::diff::{Change, Compared, LadderDiff, Side};
 const WIDE: usize = 110;
 /// Rungs that are named in the summary.
 const NAMED: usize = 3;
-
-/// The comparison as indented JSON, with a newline at its end.
-pub fn json(diff: &LadderDiff) -> String {
-    // Only a map with keys that are no strings could fail: there is none.
-    visible(&serde_json::to_string_pretty(diff).expect("a comparison has string keys only"))
-}
 
 /// The page, with a newline after each line.
 pub fn terminal(diff: &LadderDiff, look: Look) -> String {

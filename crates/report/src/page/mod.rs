@@ -7,7 +7,7 @@ mod coverage;
 mod evidence;
 mod headline;
 mod peers;
-pub(crate) mod phases;
+mod phases;
 mod places;
 mod surroundings;
 mod threads;

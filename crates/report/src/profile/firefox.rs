@@ -10,7 +10,7 @@ mod tables;
 use super::speedscope::by_cpu_time;
 use super::stack::process_name;
 use super::{About, EXPORTER};
-use crate::json::visible;
+use crate::json::compact;
 use model::Ns;
 use model::profile::{Doing, Moment, Owner, Profile};
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ pub fn firefox(profile: &Profile, about: &About) -> String {
         "shared": shared,
         "threads": threads,
     });
-    visible(&file.to_string())
+    compact(&file)
 }
 
 fn thread(owner: &Owner, process: &str, samples: Value) -> Value {

@@ -8,7 +8,7 @@
 use super::stack::{ending, ending_name, function_name};
 use super::tree::{Label, Shape, Tree};
 use super::{About, EXPORTER};
-use crate::json::visible;
+use crate::json::compact;
 use model::profile::{Doing, Profile};
 use model::{Ns, State};
 use serde::Serialize;
@@ -69,8 +69,7 @@ pub fn speedscope(profile: &Profile, about: &About) -> String {
         shared: writer.shared,
         profiles,
     };
-    // Only a map with keys that are no strings could fail: there is none.
-    visible(&serde_json::to_string(&file).expect("a file of structures has string keys only"))
+    compact(&file)
 }
 
 /// Threads by their time on a CPU, most first.

@@ -3,8 +3,8 @@
 use super::columns::{Axis, counts};
 use super::words;
 use crate::Look;
+use crate::axis;
 use crate::clean::width;
-use crate::page::phases;
 use crate::paint::{Ink, Line};
 use crate::units::{duration, exact};
 use model::Ns;
@@ -127,7 +127,7 @@ pub(super) fn timeline(wakeups: &Wakeups, look: Look) -> Vec<Line> {
         .add(Ink::Bold, "the latest over time")
         .add(Ink::Dim, &format!(": of each {each}, up to {}{scale}", duration(top)));
     let row = Line::new(look).add(Ink::Plain, &spark(blocks, long, columns, axis, look));
-    vec![title.cut(), row.cut(), phases::axis(long, look)]
+    vec![title.cut(), row.cut(), axis::axis(long, look)]
 }
 
 /// How long a block is.

@@ -7,7 +7,6 @@ use super::picture::PLAIN;
 use super::plots::{About, PAPER, Series, caveats, draw, head};
 use super::{GAP, joined, paragraphs};
 use crate::Look;
-use crate::json::visible;
 use crate::paint::{Ink, Line};
 use crate::picture::{INK, MARGIN, Picture, ROW};
 use crate::table::{Table, figure, text};
@@ -17,12 +16,6 @@ use model::wake::diff::{
     ALL, CaseDiff, Change, Difference, Maxima, Origin, Quantile, Side, WakeDiff, Within,
 };
 use model::{Ns, Seen};
-
-/// The comparison as indented JSON, with a newline at its end.
-pub fn json(diff: &WakeDiff) -> String {
-    // Only a map with keys that are no strings could fail: there is none.
-    visible(&serde_json::to_string_pretty(diff).expect("a comparison has string keys only"))
-}
 
 /// The page, with a newline after each line.
 pub fn terminal(diff: &WakeDiff, look: Look) -> String {

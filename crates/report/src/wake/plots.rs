@@ -3,7 +3,7 @@
 
 use super::chart::{axis_of, latest, power};
 use super::columns::{Axis, counts};
-use crate::page::phases;
+use crate::axis;
 use crate::picture::{
     Anchor, BLACK, BLUE, CHAR, FAINT, GRID, INK, MARGIN, ORANGE, OTHERS, Picture, ROW, Shape, folded,
 };
@@ -291,7 +291,7 @@ fn timeline(picture: &mut Picture, series: &[Coloured<'_>], about: &About) {
     for (ns, label) in axis.ticks(5) {
         horizontal(picture, bottom - pixels(axis.share(ns), TIMELINE), &label);
     }
-    let step = phases::round_step(long, 8);
+    let step = axis::round_step(long, 8);
     for at in (0..=long / step).map(|at| at * step) {
         let x = LEFT + pixels(at as f64 / long as f64, WIDE);
         vertical(picture, x, top, bottom, &if at == 0 { "0".to_owned() } else { exact(at) });

@@ -6,8 +6,7 @@ use super::plots::{About, PAPER, Series, draw, head};
 use super::table::{missed, shown};
 use super::{GAP, joined, paragraphs, verdict, words};
 use crate::Look;
-use crate::json::visible;
-use crate::page::phases;
+use crate::axis;
 use crate::paint::{Ink, Line};
 use crate::picture::{MARGIN, Picture};
 use crate::table::{Table, figure, text};
@@ -18,12 +17,6 @@ use model::wake::{Block, Wakeups};
 
 /// Columns of a sparkline's figure, and a blank before it.
 const FIGURE: usize = 8;
-
-/// The sheet as indented JSON, with a newline at its end.
-pub fn json(sheet: &Sheet) -> String {
-    // Only a map with keys that are no strings could fail: there is none.
-    visible(&serde_json::to_string_pretty(sheet).expect("a sheet has string keys only"))
-}
 
 /// The page, with a newline after each line; shorter where all is in `json` as well, a file's name.
 pub fn terminal(sheet: &Sheet, look: Look, json: Option<&str>) -> String {
@@ -161,7 +154,7 @@ fn timelines(sheet: &Sheet, look: Look) -> Vec<Line> {
     let long = sheet.results.iter().map(|wakeups| wakeups.took_ns).max().unwrap_or(1).max(1);
     // A minute, as people keep such records, where an hour fits.
     let kept = sheet.results.iter().map(|wakeups| stretch(&wakeups.all.timeline)).max().unwrap_or(0);
-    let each = phases::round_step(long, room as u64).max(kept);
+    let each = axis::round_step(long, room as u64).max(kept);
     let columns = long.div_ceil(each) as usize;
     let title = format!(": of each {}, on one scale{scale}", exact(each));
     let mut lines = vec![Line::new(look).add(Ink::Bold, "the latest over time").add(Ink::Dim, &title).cut()];

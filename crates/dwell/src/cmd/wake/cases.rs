@@ -1,8 +1,9 @@
 //! The cases of a sheet: the five that come with dwell, and those that somebody wrote into a file. Pure.
 
 use model::wake::load::{Load, Transport, Workers};
-use model::wake::sheet::{Case, SCHEMA_SHEET, SCHEMA_UNFINISHED};
+use model::wake::sheet::{Case, SCHEMA_SHEET};
 use serde_json::Value;
+use store::unfinished::SCHEMA_UNFINISHED;
 
 /// What the five cases are called.
 const OWN_NAME: &str = "five";

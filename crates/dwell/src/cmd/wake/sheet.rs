@@ -3,27 +3,28 @@
 //!
 //! A case that was ended before its time is measured anew: what it had seen is shown, and not kept.
 
-use super::super::outputs::{Form, Outputs, Written, places};
 use super::super::results;
-use super::{How, JUDGED, Left, asked, before_it_began, cases, judged, measure, refused, status};
+use super::{How, JUDGED, Left, asked, before_it_began, cases, measure, refused, status};
 use crate::cli::{WakeArgs, load};
 use crate::exit;
 use crate::kept;
-use crate::look::{Onto, look};
+use crate::out::{OutputPath, Outputs, Page, Paths, SheetResult, junit_has_verdict};
 use crate::output::{self, clean_lines};
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use loads::Running;
-use model::wake::sheet::{Case, Places, SCHEMA_SHEET, SCHEMA_UNFINISHED, Sheet, Unfinished};
+use model::recording::Host;
+use model::wake::sheet::{Case, SCHEMA_SHEET, Sheet};
 use model::wake::verdict::Answer;
 use model::wake::{Asked, Wakeups};
 use model::{Ns, Seen};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use std::{fs, process};
-use store::unfinished::{CannotGoOn, Held};
+use store::unfinished::{CannotGoOn, Held, Resumer, SCHEMA_UNFINISHED, Unfinished};
 use sys::clock::{rfc3339, unix_s};
 use sys::signals::Signals;
 
@@ -47,9 +48,12 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
     } else {
         JUDGED
     };
-    judged(&unfinished.asked, &unfinished.places, remedy)?;
+    let paths: Paths =
+        unfinished.outputs.iter().map(|(form, path)| (form.clone(), path.clone().into())).collect();
+    junit_has_verdict(&paths, unfinished.asked.deadline.is_some(), remedy)?;
     let mut signals = Signals::take_over().context("cannot take signals")?;
-    let outputs = Outputs::open(&unfinished.places, Some(kept.path()), own_cases(args).as_slice())?;
+    let page = if args.quiet { Page::None } else { Page::Stdout };
+    let outputs = Outputs::open(&paths, page, Some(kept.path()), own_cases(args).as_slice())?;
     enough_room(&unfinished, kept.path())?;
     let stop = Stop::new(&mut signals);
     let to_come = unfinished.sheet.cases[unfinished.sheet.results.len()..].to_vec();
@@ -90,23 +94,19 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
             output::complain(&error.to_string());
         }
     }
-    let Unfinished { mut sheet, places, .. } = unfinished;
-    let json = places.json.map(|json| json.to_string_lossy().into_owned());
+    let Unfinished { mut sheet, .. } = unfinished;
+    let json = paths.get("json").map(|json| json.text().to_string_lossy().into_owned());
     let done = sheet.results.len();
     sheet.results.extend(ended_early);
-    let look = look(&args.look, Onto::Stdout);
-    let written = outputs.write(args.quiet, &|form| match form {
-        Form::Page => report::wake::sheet_terminal(&sheet, look, json.as_deref()).into_bytes(),
-        Form::Json => report::wake::sheet_json(&sheet).into_bytes(),
-        Form::Svg => report::wake::sheet_svg(&sheet).into_bytes(),
-        Form::Png => report::wake::sheet_png(&sheet),
-        Form::Junit => report::wake::sheet_junit(&sheet).into_bytes(),
-    });
+    let result = SheetResult { sheet, json };
+    let outcome = outputs.write(&result, &args.look);
+    let failed = outcome.complain();
+    let SheetResult { sheet, .. } = result;
     if done < sheet.cases.len() {
         let line =
             format!("{done} of {} cases were measured to their end; {}", sheet.cases.len(), to_go_on(&path));
         output::complain(&line);
-    } else if written == Written::Whole {
+    } else if outcome.is_whole() {
         held.done()?;
     } else {
         let line = format!(
@@ -114,7 +114,7 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
         );
         output::complain(&line);
     }
-    if written == Written::Failed {
+    if failed {
         return Ok(exit::DWELL_FAILED);
     }
     if let Some(status) = stop.status() {
@@ -174,7 +174,7 @@ fn begun(args: &WakeArgs) -> anyhow::Result<Unfinished> {
         host: observe::this_host(),
         idle_states: args.idle_states,
         no_spikes: args.no_spikes,
-        places: given(args)?,
+        outputs: given(args)?,
         sheet: Sheet {
             schema: SCHEMA_SHEET.to_owned(),
             name,
@@ -186,14 +186,16 @@ fn begun(args: &WakeArgs) -> anyhow::Result<Unfinished> {
     })
 }
 
-/// Where the command line has the result go, by whole paths: whoever goes on with it may be elsewhere.
-fn given(args: &WakeArgs) -> anyhow::Result<Places> {
-    let whole = |place: Option<OsString>| match place {
-        Some(place) if place != "-" => Ok(Some(absolute(Path::new(&place))?.into_os_string())),
-        place => anyhow::Ok(place),
+/// Where the command line has the result go, by absolute paths: the sheet may be resumed elsewhere.
+fn given(args: &WakeArgs) -> anyhow::Result<BTreeMap<String, OsString>> {
+    let whole = |(form, path): (&String, &OutputPath)| {
+        let text = match path {
+            OutputPath::Stdout => path.text(),
+            OutputPath::File(path) => absolute(path)?.into_os_string(),
+        };
+        Ok((form.clone(), text))
     };
-    let Places { json, svg, png, junit } = places(&args.forms, args.junit.as_ref());
-    Ok(Places { json: whole(json)?, svg: whole(svg)?, png: whole(png)?, junit: whole(junit)? })
+    args.forms.iter().map(whole).collect()
 }
 
 fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
@@ -230,28 +232,31 @@ impl Kept {
 
 /// The sheet at `path`, or the newest; its result goes where it was to go, unless the command line says otherwise.
 fn resumed(path: &Path, args: &WakeArgs) -> anyhow::Result<(Unfinished, Kept)> {
-    let (held, mut unfinished) = if path.as_os_str().is_empty() { newest()? } else { own(&absolute(path)?)? };
-    let Places { json, svg, png, junit } = given(args)?;
-    let before = unfinished.places;
-    unfinished.places = Places {
-        json: json.or(before.json),
-        svg: svg.or(before.svg),
-        png: png.or(before.png),
-        junit: junit.or(before.junit),
+    let here = Here::now();
+    let (held, mut unfinished) = if path.as_os_str().is_empty() {
+        newest(&here)?
+    } else {
+        Held::resume(&absolute(path)?, here.resumer()).map_err(cannot)?
     };
+    unfinished.outputs.extend(given(args)?);
     unfinished.process = process::id();
     Ok((unfinished, Kept::Old(held)))
 }
 
-/// The sheet at `path`, which must be this user's: it says which files are written.
-fn own(path: &Path) -> anyhow::Result<(Held, Unfinished)> {
-    let uid = fs::metadata(path).with_context(|| format!("cannot read {path:?}"))?.uid();
-    if uid != sys::user::effective_uid() {
-        bail!(
-            "{path:?} is of another user ({uid}), and says where results are written\ntry: the same as that user"
-        );
+/// This host, user and version.
+struct Here {
+    host: Host,
+    uid: u32,
+}
+
+impl Here {
+    fn now() -> Self {
+        Self { host: observe::this_host(), uid: sys::user::effective_uid() }
     }
-    Held::resume(path, &observe::this_host(), VERSION).map_err(cannot)
+
+    fn resumer(&self) -> Resumer<'_> {
+        Resumer { host: &self.host, recorder: VERSION, uid: self.uid }
+    }
 }
 
 fn cannot(error: CannotGoOn) -> anyhow::Error {
@@ -260,22 +265,19 @@ fn cannot(error: CannotGoOn) -> anyhow::Error {
 }
 
 /// The newest sheet of this user and this host that is not done.
-fn newest() -> anyhow::Result<(Held, Unfinished)> {
+fn newest(here: &Here) -> anyhow::Result<(Held, Unfinished)> {
     let dirs = [Some(absolute(Path::new("."))?), kept::sheets()];
     let mut found: Vec<(SystemTime, PathBuf)> = Vec::new();
     for entry in dirs.iter().flatten().filter_map(|dir| fs::read_dir(dir).ok()).flatten().flatten() {
         let path = entry.path();
         let changed = entry.metadata().ok().filter(|found| {
-            found.is_file()
-                && found.uid() == sys::user::effective_uid()
-                && path.to_string_lossy().ends_with(SUFFIX)
+            found.is_file() && found.uid() == here.uid && path.to_string_lossy().ends_with(SUFFIX)
         });
         found.extend(changed.and_then(|found| Some((found.modified().ok()?, path))));
     }
     found.sort_unstable();
-    let host = observe::this_host();
     for (_, path) in found.into_iter().rev() {
-        match Held::resume(&path, &host, VERSION) {
+        match Held::resume(&path, here.resumer()) {
             Err(
                 CannotGoOn::Other(_)
                 | CannotGoOn::Unreadable { .. }
@@ -293,7 +295,7 @@ fn newest() -> anyhow::Result<(Held, Unfinished)> {
 
 /// Where it is kept until it is done: beside its result, or with other things that dwell keeps.
 fn new_path(args: &WakeArgs) -> anyhow::Result<PathBuf> {
-    let result = args.forms.json.as_ref().and_then(|place| place.path()).filter(|path| {
+    let result = args.forms.get("json").and_then(OutputPath::path).filter(|path| {
         // A device or a pipe has no place beside it.
         !path.exists() || path.is_file()
     });
@@ -311,7 +313,7 @@ fn new_path(args: &WakeArgs) -> anyhow::Result<PathBuf> {
         }
     };
     if path.exists() {
-        if let Err(busy @ CannotGoOn::Busy { .. }) = Held::resume(&path, &observe::this_host(), VERSION) {
+        if let Err(busy @ CannotGoOn::Busy { .. }) = Held::resume(&path, Here::now().resumer()) {
             return Err(cannot(busy));
         }
         bail!(

@@ -1,0 +1,53 @@
+//! The options of the forms, made from the forms of a result.
+
+use super::{OutputPath, Paths, Render};
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+/// The paths that the command line has for the forms of `R`.
+#[derive(Debug)]
+pub(crate) struct FormArgs<R> {
+    paths: Paths,
+    of: PhantomData<fn() -> R>,
+}
+
+impl<R> Deref for FormArgs<R> {
+    type Target = Paths;
+
+    fn deref(&self) -> &Paths {
+        &self.paths
+    }
+}
+
+impl<R: Render> FromArgMatches for FormArgs<R> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let path = |name| Some((name, matches.get_one::<OutputPath>(name)?.clone()));
+        let paths = R::forms().iter().filter_map(|form| path(form.name));
+        let paths = paths.map(|(name, path)| (name.to_owned(), path)).collect();
+        Ok(Self { paths, of: PhantomData })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        self.paths.extend(Self::from_arg_matches(matches)?.paths);
+        Ok(())
+    }
+}
+
+impl<R: Render> Args for FormArgs<R> {
+    fn augment_args(command: Command) -> Command {
+        R::forms().iter().fold(command, |command, form| {
+            let arg = Arg::new(form.name).long(form.name).value_name("FILE").help(form.help);
+            let arg = arg.value_parser(OsStringValueParser::new().map(OutputPath::from));
+            command.arg(match form.heading {
+                Some(heading) => arg.help_heading(heading),
+                None => arg,
+            })
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}

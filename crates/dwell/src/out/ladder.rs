@@ -1,0 +1,29 @@
+//! A ladder as a result.
+
+use super::{Form, Render};
+use model::Ladder;
+use model::ladder::beside::Beside;
+use report::Look;
+use report::ladder as pages;
+
+/// A ladder and those that it is shown beside.
+#[derive(Debug)]
+pub(crate) struct LadderResult {
+    pub(crate) ladder: Ladder,
+    pub(crate) others: Vec<Beside>,
+}
+
+impl Render for LadderResult {
+    fn page(&self, look: Look) -> String {
+        pages::terminal(&self.ladder, &self.others, look)
+    }
+
+    fn forms() -> &'static [Form<Self>] {
+        const FORMS: &[Form<LadderResult>] = &[
+            Form::json(|result| report::json(&result.ladder).into_bytes()),
+            Form::svg(|result| pages::svg(&result.ladder, &result.others).into_bytes()),
+            Form::png(|result| pages::png(&result.ladder, &result.others)),
+        ];
+        FORMS
+    }
+}

@@ -1,0 +1,20 @@
+//! A load as a result.
+
+use super::{Form, Render};
+use model::wake::load::LoadRun;
+use report::Look;
+
+/// What a load did.
+#[derive(Debug)]
+pub(crate) struct LoadResult(pub(crate) LoadRun);
+
+impl Render for LoadResult {
+    fn page(&self, look: Look) -> String {
+        report::load::terminal(&self.0, look)
+    }
+
+    fn forms() -> &'static [Form<Self>] {
+        const FORMS: &[Form<LoadResult>] = &[Form::json(|result| report::json(&result.0).into_bytes())];
+        FORMS
+    }
+}

@@ -1,0 +1,119 @@
+//! Where an output goes, and that no two go to the same place.
+
+use anyhow::bail;
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Where each form goes, by the name of its option.
+pub(crate) type Paths = BTreeMap<String, OutputPath>;
+
+/// Where an output goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum OutputPath {
+    Stdout,
+    File(PathBuf),
+}
+
+impl From<OsString> for OutputPath {
+    fn from(text: OsString) -> Self {
+        if text == "-" { OutputPath::Stdout } else { OutputPath::File(text.into()) }
+    }
+}
+
+impl OutputPath {
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            OutputPath::Stdout => None,
+            OutputPath::File(path) => Some(path),
+        }
+    }
+
+    /// As it is written on the command line.
+    pub(crate) fn text(&self) -> OsString {
+        self.path().map_or_else(|| "-".into(), |path| path.as_os_str().to_owned())
+    }
+}
+
+/// That no two outputs are the same file, by whatever names, and none is `written` meanwhile or `read`.
+pub(super) fn distinct<'a>(
+    outputs: impl IntoIterator<Item = &'a OutputPath>,
+    written: Option<&Path>,
+    read: &[&Path],
+) -> anyhow::Result<()> {
+    let mut seen: HashSet<Identity> = written.and_then(identity_of_file).into_iter().collect();
+    if !outputs.into_iter().filter_map(identity).all(|one| seen.insert(one)) {
+        bail!("two outputs cannot go to the same place\ntry: a file for each");
+    }
+    let over = |path: &&&Path| identity_of_file(path).is_some_and(|one| seen.contains(&one));
+    if let Some(path) = read.iter().find(over) {
+        bail!("{path:?} is read, and would be written over\ntry: another file for what is written");
+    }
+    Ok(())
+}
+
+/// What tells one output from another.
+#[derive(PartialEq, Eq, Hash)]
+enum Identity {
+    Stdout,
+    /// Device and inode.
+    File(u64, u64),
+    /// A file that does not exist yet.
+    New(PathBuf),
+}
+
+fn identity(output: &OutputPath) -> Option<Identity> {
+    output.path().map_or(Some(Identity::Stdout), identity_of_file)
+}
+
+fn identity_of_file(path: &Path) -> Option<Identity> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() => Some(Identity::File(found.dev(), found.ino())),
+        // Two outputs to one device, `/dev/null` above all, do not spoil each other.
+        Ok(_) => None,
+        Err(_) => {
+            let above = store::above(path).and_then(fs::canonicalize);
+            Some(Identity::New(match (above, path.file_name()) {
+                (Ok(above), Some(name)) => above.join(name),
+                _ => path.to_owned(),
+            }))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_the_same_by_all_its_names() {
+        let top = tempfile::tempdir().unwrap();
+        let at = |name: &str| OutputPath::File(top.path().join(name));
+        let same = |a: &str, b: &str| distinct(&[at(a), at(b)], None, &[]).is_err();
+        fs::write(top.path().join("old"), "").unwrap();
+        fs::create_dir(top.path().join("dir")).unwrap();
+        std::os::unix::fs::symlink("old", top.path().join("link")).unwrap();
+        fs::hard_link(top.path().join("old"), top.path().join("hard")).unwrap();
+        for (a, b) in [("old", "link"), ("old", "hard"), ("new", "./new"), ("new", "dir/../new")] {
+            assert!(same(a, b), "{a} {b}");
+        }
+        assert!(!same("old", "new") && !same("new", "dir/new"));
+        assert!(distinct(&[OutputPath::Stdout, OutputPath::Stdout], None, &[]).is_err());
+        let null = || OutputPath::File("/dev/null".into());
+        assert!(distinct(&[null(), null(), OutputPath::Stdout], None, &[]).is_ok());
+    }
+
+    #[test]
+    fn what_is_read_or_written_meanwhile_is_no_output() {
+        let top = tempfile::tempdir().unwrap();
+        let old = top.path().join("old");
+        fs::write(&old, "").unwrap();
+        let output = [OutputPath::File(old.clone())];
+        assert!(distinct(&output, Some(&old), &[]).unwrap_err().to_string().contains("same place"));
+        let read = distinct(&output, None, &[Path::new("/dev/null"), &old]).unwrap_err().to_string();
+        assert!(read.contains("would be written over"), "{read}");
+        assert!(distinct(&[], None, &[&old, &old]).is_ok());
+    }
+}

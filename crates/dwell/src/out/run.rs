@@ -1,0 +1,108 @@
+//! A run, or a window, as a result.
+
+use super::{Form, Outputs, Page, Render};
+use crate::annotate;
+use crate::cli::{CodeArgs, PageArgs};
+use analyse::extrapolate::{Error, Work};
+use anyhow::bail;
+use model::{Analysis, Header};
+use report::Look;
+use report::profile::{self, About, FlameOptions, FoldedOptions, Part, SourceOptions};
+use std::path::Path;
+
+/// The analysis of a recording, and what of the code is shown below its page.
+#[derive(Debug)]
+pub(crate) struct RunResult {
+    pub(crate) header: Header,
+    pub(crate) analysis: Analysis,
+    pub(crate) code: CodeArgs,
+}
+
+impl RunResult {
+    fn about(&self) -> About<'_> {
+        About::of(&self.analysis.run, self.header.started_at_unix_s)
+    }
+}
+
+/// The heading of the options that are about code.
+pub(crate) const CODE: &str = "Code";
+
+impl Render for RunResult {
+    fn page(&self, look: Look) -> String {
+        page_text(&self.code, &self.analysis, look)
+    }
+
+    fn forms() -> &'static [Form<Self>] {
+        const FORMS: &[Form<RunResult>] = &[
+            Form::json(|result| report::json(&result.analysis.run).into_bytes()),
+            Form::new(
+                "folded",
+                "Write folded stacks, in nanoseconds, to FILE (for flamegraph.pl, inferno, speedscope)",
+                |result: &RunResult| {
+                    let options = FoldedOptions { part: Part::All, threads: false };
+                    profile::folded(&result.analysis.profile, options).into_bytes()
+                },
+            )
+            .under(CODE),
+            Form::new("firefox", "Write a profile for profiler.firefox.com to FILE", |result: &RunResult| {
+                profile::firefox(&result.analysis.profile, &result.about()).into_bytes()
+            })
+            .under(CODE),
+            Form::new("speedscope", "Write a profile for speedscope.app to FILE", |result: &RunResult| {
+                profile::speedscope(&result.analysis.profile, &result.about()).into_bytes()
+            })
+            .under(CODE),
+        ];
+        FORMS
+    }
+}
+
+/// Opens the outputs that the arguments name, if they can be answered. `page` is where the page goes
+/// unless the arguments say otherwise.
+pub(crate) fn open(
+    args: &PageArgs,
+    page: Page<'_>,
+    written: Option<&Path>,
+    read: &[&Path],
+) -> anyhow::Result<Outputs<RunResult>> {
+    if let (Some(Work::Units(done)), Some(of)) = (&args.work, args.of)
+        && of < *done
+    {
+        bail!(Error::Less { done: *done, of });
+    }
+    Outputs::open(&args.forms, args.output.as_ref().map_or(page, Page::To), written, read)
+}
+
+/// The page, and below it what was asked for of the code.
+fn page_text(code: &CodeArgs, analysis: &Analysis, look: Look) -> String {
+    let mut text = report::terminal(&analysis.run, look);
+    if code.flame {
+        text.push('\n');
+        text.push_str(&profile::flame(&analysis.profile, &FlameOptions::new(look)));
+    }
+    for function in &code.lines {
+        text.push('\n');
+        let options = SourceOptions { look, rows: SOURCE_ROWS };
+        let table =
+            profile::source_table(&analysis.profile, function, &options, observe::source_text, |share, worth| {
+                let share = stats::wilson_of(share, worth.max(1) as f64);
+                (share.lo, share.hi)
+            });
+        text.push_str(&table.unwrap_or_else(|| {
+            format!("no stack leads through a function called {}\n", report::clean(function, look.unicode))
+        }));
+    }
+    for function in &code.annotate {
+        text.push('\n');
+        text.push_str(&match annotate::sampled(function, &analysis.addresses, look) {
+            Ok(listing) => listing,
+            Err(error) => {
+                format!("{error:#}").lines().map(|line| report::clean(line, look.unicode) + "\n").collect()
+            }
+        });
+    }
+    text
+}
+
+/// Lines of a function's source that are shown at most.
+const SOURCE_ROWS: usize = 40;

@@ -1,0 +1,67 @@
+//! Wake-ups, and a sheet of them, as results.
+
+use super::{Form, Render};
+use model::wake::Wakeups;
+use model::wake::sheet::Sheet;
+use report::Look;
+use report::wake as pages;
+
+/// The option of the verdict's form.
+pub(super) const JUNIT: &str = "junit";
+const JUNIT_HELP: &str =
+    "Write the verdict as JUnit XML to FILE: one test per case and CPU; undecided is an error";
+
+/// One measurement.
+#[derive(Debug)]
+pub(crate) struct WakeResult(pub(crate) Wakeups);
+
+impl Render for WakeResult {
+    fn page(&self, look: Look) -> String {
+        pages::terminal(&self.0, look)
+    }
+
+    fn forms() -> &'static [Form<Self>] {
+        const FORMS: &[Form<WakeResult>] = &[
+            Form::json(|result| report::json(&result.0).into_bytes()),
+            Form::svg(|result| pages::svg(&result.0).into_bytes()),
+            Form::png(|result| pages::png(&result.0)),
+            Form::new(JUNIT, JUNIT_HELP, |result| pages::junit(&result.0).into_bytes()),
+        ];
+        FORMS
+    }
+}
+
+/// A sheet, and the path of its JSON, which the page names.
+#[derive(Debug)]
+pub(crate) struct SheetResult {
+    pub(crate) sheet: Sheet,
+    pub(crate) json: Option<String>,
+}
+
+impl Render for SheetResult {
+    fn page(&self, look: Look) -> String {
+        pages::sheet_terminal(&self.sheet, look, self.json.as_deref())
+    }
+
+    fn forms() -> &'static [Form<Self>] {
+        const FORMS: &[Form<SheetResult>] = &[
+            Form::json(|result| report::json(&result.sheet).into_bytes()),
+            Form::svg(|result| pages::sheet_svg(&result.sheet).into_bytes()),
+            Form::png(|result| pages::sheet_png(&result.sheet)),
+            Form::new(JUNIT, JUNIT_HELP, |result| pages::sheet_junit(&result.sheet).into_bytes()),
+        ];
+        FORMS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sheet_has_the_forms_of_one_measurement() {
+        let one: Vec<_> = WakeResult::forms().iter().map(|form| form.name).collect();
+        let sheet: Vec<_> = SheetResult::forms().iter().map(|form| form.name).collect();
+        assert_eq!(one, sheet, "both are written by the options of dwell wake");
+    }
+}

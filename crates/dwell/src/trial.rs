@@ -1,0 +1,124 @@
+//! One trial: a recording that is analysed while it is made, and kept where that was asked for.
+//!
+//! Shared by the verbs that record. Where the result goes is left to [`out`](crate::out).
+
+use crate::cli::WatchArgs;
+use crate::output::Target;
+use analyse::Analyser;
+use analyse::extrapolate::{Work, extrapolate};
+use anyhow::Context;
+use model::{Analysis, Event, Header, Trailer};
+use observe::Sink;
+use std::fs::File;
+use std::path::PathBuf;
+use store::Writer;
+
+/// Takes a recording as it is made.
+pub(crate) struct Trial {
+    analyser: Option<Analyser>,
+    kept: Kept,
+}
+
+/// The analysis of a trial.
+pub(crate) struct Analysed {
+    pub(crate) header: Header,
+    pub(crate) analysis: Analysis,
+    /// What could not be kept, or not be answered.
+    pub(crate) errors: Vec<anyhow::Error>,
+}
+
+impl Trial {
+    /// Opens the file that the recording is kept in, if any.
+    pub(crate) fn prepare(args: &WatchArgs) -> anyhow::Result<Self> {
+        let target = args.keep.as_deref().map(Target::open).transpose()?;
+        Ok(Self { analyser: None, kept: Kept::new(target, args.keep_limit) })
+    }
+
+    /// Ends the recording and analyses it; `job` is what this run did of a job, and the whole job.
+    pub(crate) fn analyse(self, trailer: &Trailer, job: Option<(&Work, u64)>) -> anyhow::Result<Analysed> {
+        let Self { analyser, mut kept } = self;
+        let header = kept.header.clone().context("the recording has no header")?;
+        let analyser = analyser.context("the recording has no header")?;
+        let mut errors = Vec::new();
+        // The recording is completed first: should the analysis fail, it shows why.
+        if !kept.is_full() {
+            errors.extend(kept.finish(trailer, None).err());
+        }
+        let mut analysis = analyser.finish(trailer);
+        if let Some((work, of)) = job {
+            match extrapolate(&analysis.run, work, of) {
+                Ok(whole) => analysis.run.extrapolation = Some(whole),
+                Err(error) => errors.push(error.into()),
+            }
+        }
+        if kept.is_full() {
+            let result = serde_json::to_string(&analysis).context("cannot write the result down")?;
+            errors.extend(kept.finish(trailer, Some(&result)).err());
+        }
+        Ok(Analysed { header, analysis, errors })
+    }
+}
+
+impl Sink for Trial {
+    fn header(&mut self, header: &Header) {
+        self.analyser = Some(Analyser::new(header));
+        self.kept.header = Some(header.clone());
+    }
+
+    fn event(&mut self, event: &Event) {
+        if let Some(analyser) = &mut self.analyser {
+            analyser.event(event);
+        }
+        self.kept.event(event);
+    }
+}
+
+/// The recording on disk, where one was asked for. Nothing is written before the first event: the
+/// kernel may still refuse the program.
+struct Kept {
+    header: Option<Header>,
+    target: Option<Target>,
+    path: PathBuf,
+    limit_bytes: u64,
+    writer: Option<Writer<File>>,
+    failed: Option<anyhow::Error>,
+}
+
+impl Kept {
+    fn new(target: Option<Target>, limit_bytes: u64) -> Self {
+        let path = target.as_ref().map(|target| target.path().to_owned()).unwrap_or_default();
+        Self { header: None, target, path, limit_bytes, writer: None, failed: None }
+    }
+
+    fn is_full(&self) -> bool {
+        self.writer.as_ref().is_some_and(Writer::is_full)
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.start();
+        if let Some(writer) = &mut self.writer {
+            writer.event(event);
+        }
+    }
+
+    /// Begins the file, once.
+    fn start(&mut self) {
+        let (Some(_), Some(header)) = (&self.target, &self.header) else { return };
+        let Some(target) = self.target.take() else { return };
+        match target.take() {
+            Ok(file) => self.writer = Some(Writer::new(file, &self.path, header, self.limit_bytes)),
+            Err(error) => self.failed = Some(error),
+        }
+    }
+
+    fn finish(&mut self, trailer: &Trailer, result: Option<&str>) -> anyhow::Result<()> {
+        self.start();
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        if let Some(writer) = self.writer.take() {
+            writer.finish(trailer, result)?;
+        }
+        Ok(())
+    }
+}
