@@ -3,13 +3,11 @@
 
 pub mod beside;
 mod costs;
-mod diff;
 mod edges;
-mod limits;
+pub(crate) mod limits;
 mod plausible;
 
 pub use costs::costs;
-pub use diff::diff;
 
 use model::Seen;
 use model::ladder::{

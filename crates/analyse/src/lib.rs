@@ -6,6 +6,7 @@
 pub mod calls;
 mod class;
 mod code;
+pub mod compare;
 mod compose;
 mod connections;
 pub mod extrapolate;

@@ -2,7 +2,6 @@
 //! latest wake-ups, the verdict.
 
 mod comparable;
-mod diff;
 pub mod import;
 mod limits;
 mod spikes;
@@ -10,7 +9,6 @@ mod verdict;
 mod words;
 
 pub use comparable::{comparable, comparable_sheet};
-pub use diff::diff;
 pub use spikes::spike;
 pub use verdict::{clean_ns, too_short};
 

@@ -4,7 +4,7 @@ mod load;
 mod wake;
 
 use crate::out::run::CODE;
-use crate::out::{FormArgs, LadderComparison, LadderResult, OutputPath, RunResult};
+use crate::out::{FormArgs, LadderDiffResult, LadderResult, OutputPath, RunResult};
 use analyse::extrapolate::Work;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use load::{LoadArgs, load};
@@ -34,7 +34,7 @@ pub(crate) enum Verb {
     Load(LoadArgs),
 }
 
-/// Run a program and say where its wall-clock time went
+/// Run a program and show where its wall-clock time went
 ///
 /// The report goes to standard error, so that the program's own output stays clean. The exit status is the
 /// program's own (128 and the signal when it was killed); 125 when dwell itself failed, 126 when the program
@@ -80,7 +80,7 @@ pub(crate) struct RunArgs {
     pub(crate) command: Vec<OsString>,
 }
 
-/// Say where the time of what already runs goes
+/// Show where running processes spend their time
 ///
 /// Watches processes with all their threads, children, and what they start, from now until Ctrl-C, their end, or the
 /// time given; they are neither stopped nor changed. The report goes to standard error and leads with the threads that did
@@ -106,7 +106,7 @@ pub(crate) struct AttachArgs {
     #[arg(long, value_name = "PATH", conflicts_with = "targets")]
     pub(crate) cgroup: Option<PathBuf>,
 
-    /// For so long (`500ms`, `10s`, `1h`); default: until Ctrl-C
+    /// Duration (`500ms`, `10s`, `1h`) [default: until Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = duration_ns)]
     pub(crate) length_ns: Option<u64>,
 
@@ -166,7 +166,7 @@ pub(crate) struct LadderArgs {
     #[arg(long, value_name = "NAME|FILE", value_delimiter = ',')]
     pub(crate) beside: Vec<String>,
 
-    /// Say what can be measured, and measure nothing
+    /// List available rungs and exit
     #[arg(long)]
     pub(crate) list: bool,
 
@@ -195,11 +195,11 @@ pub(crate) struct LadderArgs {
 /// Two ladders that `dwell ladder --json` wrote: each rung's two medians, their ratio with its 95 % interval, and whether B
 /// is faster, slower, the same, or whether that is undecided. Pictures have B's bars with A's medians upon them.
 ///
-/// Two results of `dwell wake --json`, or two sheets, case by case: percentiles with their 95 % intervals, the latest wake-ups, and
+/// Two results of `dwell wake --json`, or two sheets, case by case: percentiles with their 95 % intervals, maxima, and
 /// whether B is earlier, later, the same, or whether that is undecided. In place of either may stand what another tool wrote:
 /// cyclictest (--json, -q, -h, --histfile), jitterdebugger, rtla timerlat hist and top, rtla osnoise hist.
 ///
-/// In what else they differ is said. The page goes to standard output.
+/// Differences in setup are listed. The page goes to standard output.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  dwell diff before.json after.json\n  dwell diff --png both.png mine.json yours.json\n  dwell diff cyclictest-2019.txt today.json"
@@ -214,7 +214,7 @@ pub(crate) struct DiffArgs {
     pub(crate) b: PathBuf,
 
     #[command(flatten)]
-    pub(crate) forms: FormArgs<LadderComparison>,
+    pub(crate) forms: FormArgs<LadderDiffResult>,
 
     /// Print no page (write files only)
     #[arg(short, long)]
@@ -243,7 +243,7 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) keep: Option<PathBuf>,
 
-    /// Keep no more than SIZE of events; what is beyond is in the report all the same
+    /// Cap the recording at SIZE; the report still covers the whole run
     #[arg(long, value_name = "SIZE", default_value = "200M", value_parser = size, requires = "keep")]
     pub(crate) keep_limit: u64,
 
@@ -251,22 +251,21 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) source: Source,
 
-    /// Look at running code so often a second on each processor; default: 2 kHz at first, 335 Hz when it lasts
+    /// Sampling rate per CPU, in Hz [default: 2000 at first, 335 later]
     #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     pub(crate) rate: Option<u32>,
 
-    /// Trace system calls in slices of time where tracing all would cost more than this share of its time; `none`
-    /// traces every call, whatever it costs
+    /// Trace syscalls in slices of time where the overhead of tracing all would exceed this share of the
+    /// program's time; `none` traces every syscall, whatever the overhead
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = max_overhead)]
     pub(crate) max_overhead: MaxOverhead,
 
-    /// What a network link can do, where the kernel does not know (virtual links) or is wrong: `eth0=10M`, `eth0=10M,half`
-    /// where it sends and receives by turns
+    /// Override the capacity of a network link, e.g. `eth0=10M`; append `,half` for half duplex
     #[arg(long, value_name = "NAME=BITS[,half]", value_parser = link)]
     pub(crate) link: Vec<GivenLink>,
 
-    /// Look also at what the C library is asked for names (getaddrinfo), whoever answers: a file, a local service, a name
-    /// server; dwell ends about 0.2 s later for it
+    /// Also trace name lookups (getaddrinfo), whether answered by /etc/hosts, a local resolver or DNS.
+    /// Adds about 0.2 s at exit
     #[arg(long)]
     pub(crate) names: bool,
 }
@@ -299,8 +298,8 @@ pub(crate) struct PageArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<OutputPath>,
 
-    /// This run did WORK of a job: a number of units, a system call that is made once for each, or `lines` of output that
-    /// goes to a file; with --of, says what the whole job takes
+    /// Units of work this run completed: a number, a syscall to count, or `lines` to count lines of
+    /// output to a file; with --of, shows what the whole job takes
     #[arg(long, value_name = "WORK", requires = "of", value_parser = work)]
     pub(crate) work: Option<Work>,
 
@@ -341,7 +340,7 @@ pub(crate) enum Source {
     Bpf,
     /// Every switch, from perf events
     Perf,
-    /// Looks at /proc only
+    /// Poll /proc
     Proc,
 }
 

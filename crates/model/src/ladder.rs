@@ -6,7 +6,6 @@
 //! `docs/schema/dwell.ladder.1.json`: fields are added, not renamed.
 
 pub mod beside;
-pub mod diff;
 
 use crate::recording::Host;
 use crate::{Ns, Seen};

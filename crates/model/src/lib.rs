@@ -11,6 +11,7 @@ pub mod arch;
 pub mod because;
 pub mod call;
 mod code_location;
+pub mod compare;
 pub mod costs;
 pub mod coverage;
 mod event;

@@ -5,7 +5,6 @@
 //! concludes nothing: percentiles, warnings, causes and the verdict are made of it by `analyse`. Names and units are a
 //! public contract, described by `docs/schema/dwell.wake.1.json`: fields are added, not renamed.
 
-pub mod diff;
 pub mod environment;
 pub mod load;
 pub mod sheet;

@@ -1,16 +1,14 @@
-//! The latency ladder: a page for a terminal, with every rung on one logarithmic axis, and the JSON of `dwell.ladder/1`.
+//! The latency ladder: a page for a terminal, with every rung on one logarithmic axis, and a picture.
 
 mod axis;
 mod beside;
-mod diff;
 mod picture;
 
 use crate::Look;
 use crate::clean::width;
-use crate::paint::{Ink, Line};
+use crate::paint::{Ink, Line, joined, paragraphs};
 use crate::units;
 use axis::Axis;
-pub use diff::terminal as diff_terminal;
 use model::Seen;
 use model::ladder::beside::Beside;
 use model::ladder::{Group, Interval, Ladder, Rung, Verdict};
@@ -33,14 +31,8 @@ pub fn terminal(ladder: &Ladder, others: &[Beside], look: Look) -> String {
     parts.extend([beside::legend(others, &shown, look), rates(ladder, look), curve(ladder, look)]);
     parts.push(missing(ladder, look));
     parts.push(notes.lines(look));
-    parts.push(ladder.limits.iter().flat_map(|limit| paragraphs(look, Line::new(look), limit, 2)).collect());
+    parts.push(ladder.limits.iter().flat_map(|limit| paragraphs(Line::new(look), limit, 2)).collect());
     joined(&parts)
-}
-
-/// Parts of a page with an empty line between those that have any.
-fn joined(parts: &[Vec<Line>]) -> String {
-    let text = |part: &Vec<Line>| part.iter().map(|line| line.render() + "\n").collect::<String>();
-    parts.iter().filter(|part| !part.is_empty()).map(text).collect::<Vec<_>>().join("\n")
 }
 
 /// The ladder as a picture, with `others` marked on it: an SVG document.
@@ -70,7 +62,7 @@ fn rate(bytes_per_s: f64) -> String {
     format!("{} {unit}", units::three_digits(bytes_per_s / scale))
 }
 
-fn range(interval: &Interval, look: Look) -> String {
+pub(crate) fn range(interval: &Interval, look: Look) -> String {
     let (lo, hi) = (latency(interval.lo), latency(interval.hi));
     match (lo.rsplit_once(' '), hi.rsplit_once(' ')) {
         _ if lo == hi => hi,
@@ -214,11 +206,11 @@ fn row<'a>(rung: &'a Rung, look: Look, notes: &mut Notes) -> Option<Row<'a>> {
 
 /// Footnotes, each text once.
 #[derive(Default)]
-struct Notes(Vec<String>);
+pub(crate) struct Notes(Vec<String>);
 
 impl Notes {
     /// The number of a text, from 1.
-    fn number(&mut self, text: &str) -> usize {
+    pub(crate) fn number(&mut self, text: &str) -> usize {
         let at = self.0.iter().position(|known| known == text);
         at.unwrap_or_else(|| {
             self.0.push(text.to_owned());
@@ -226,20 +218,10 @@ impl Notes {
         }) + 1
     }
 
-    fn lines(&self, look: Look) -> Vec<Line> {
+    pub(crate) fn lines(&self, look: Look) -> Vec<Line> {
         let number = |at: usize| Line::new(look).add(Ink::Dim, &format!("{:>3}  ", at + 1));
-        self.0.iter().enumerate().flat_map(|(at, text)| paragraphs(look, number(at), text, 5)).collect()
+        self.0.iter().enumerate().flat_map(|(at, text)| paragraphs(number(at), text, 5)).collect()
     }
-}
-
-/// A text of several lines (a limit and its remedy), each a paragraph of its own behind `lead`.
-fn paragraphs(look: Look, lead: Line, text: &str, indent: usize) -> Vec<Line> {
-    let mut lead = Some(lead);
-    let line = |part: &str| {
-        let line = lead.take().unwrap_or_else(|| Line::new(look).pad_to(indent));
-        line.add(Ink::Plain, part).wrap(indent)
-    };
-    text.lines().flat_map(line).collect()
 }
 
 /// What levels move, where the chart has no room for it.
@@ -291,13 +273,13 @@ fn missing(ladder: &Ladder, look: Look) -> Vec<Line> {
             Seen::Unseen(why) => why,
         };
         let lead = Line::new(look).add(Ink::Plain, &rung.about.id).add(Ink::Dim, " not measured: ");
-        lines.extend(paragraphs(look, lead, why, GAP));
+        lines.extend(paragraphs(lead, why, GAP));
     }
     if let Seen::Unseen(why) = &ladder.curve
         && ladder.asked.only.is_empty()
     {
         let lead = Line::new(look).add(Ink::Plain, "curve").add(Ink::Dim, " not measured: ");
-        lines.extend(paragraphs(look, lead, why, GAP));
+        lines.extend(paragraphs(lead, why, GAP));
     }
     lines
 }

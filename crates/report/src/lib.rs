@@ -7,6 +7,7 @@
 
 mod axis;
 mod clean;
+pub mod compare;
 pub mod hits;
 mod json;
 pub mod ladder;

@@ -198,6 +198,23 @@ const PARAGRAPH: usize = 600;
 /// A blank that a line is not broken at; rendered as an ordinary one, so that copied text is plain.
 const GLUE: &str = "\u{a0}";
 
+/// A text of several lines (a limit and its remedy), each a paragraph of its own behind `lead`.
+pub(crate) fn paragraphs(lead: Line, text: &str, indent: usize) -> Vec<Line> {
+    let look = lead.look;
+    let mut lead = Some(lead);
+    let line = |part: &str| {
+        let line = lead.take().unwrap_or_else(|| Line::new(look).pad_to(indent));
+        line.add(Ink::Plain, part).wrap(indent)
+    };
+    text.lines().flat_map(line).collect()
+}
+
+/// Parts of a page with an empty line between those that have any.
+pub(crate) fn joined(parts: &[Vec<Line>]) -> String {
+    let text = |part: &Vec<Line>| part.iter().map(|line| line.render() + "\n").collect::<String>();
+    parts.iter().filter(|part| !part.is_empty()).map(text).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

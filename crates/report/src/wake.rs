@@ -1,12 +1,11 @@
 //! Wake-up latency: pages for a terminal, pictures and JUnit.
 
-mod chart;
-mod columns;
-mod diff;
+pub(crate) mod chart;
+pub(crate) mod columns;
 mod head;
 mod junit;
-mod picture;
-mod plots;
+pub(crate) mod picture;
+pub(crate) mod plots;
 mod sheet;
 mod spikes;
 mod table;
@@ -14,8 +13,7 @@ mod verdict;
 pub(crate) mod words;
 
 use crate::Look;
-use crate::paint::{Ink, Line};
-pub use diff::{png as diff_png, svg as diff_svg, terminal as diff_terminal};
+use crate::paint::{Ink, Line, joined, paragraphs};
 pub use junit::{junit, sheet_junit};
 use model::wake::Wakeups;
 pub use sheet::{png as sheet_png, svg as sheet_svg, terminal as sheet_terminal};
@@ -50,22 +48,6 @@ pub fn png(wakeups: &Wakeups) -> Vec<u8> {
 
 /// What qualifies all of it.
 fn limits(wakeups: &Wakeups, look: Look) -> Vec<Line> {
-    let limit = |text: &String| paragraphs(Line::new(look).add(Ink::Warn, "! "), text, look);
+    let limit = |text: &String| paragraphs(Line::new(look).add(Ink::Warn, "! "), text, GAP);
     wakeups.limits.iter().flat_map(limit).collect()
-}
-
-/// A text of several lines (a limit and its remedy), each a paragraph of its own behind `lead`.
-fn paragraphs(lead: Line, text: &str, look: Look) -> Vec<Line> {
-    let mut lead = Some(lead);
-    let line = |part: &str| {
-        let line = lead.take().unwrap_or_else(|| Line::new(look).pad_to(GAP));
-        line.add(Ink::Plain, part).wrap(GAP)
-    };
-    text.lines().flat_map(line).collect()
-}
-
-/// Parts of a page with an empty line between those that have any.
-fn joined(parts: &[Vec<Line>]) -> String {
-    let text = |part: &Vec<Line>| part.iter().map(|line| line.render() + "\n").collect::<String>();
-    parts.iter().filter(|part| !part.is_empty()).map(text).collect::<Vec<_>>().join("\n")
 }

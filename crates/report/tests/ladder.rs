@@ -7,14 +7,14 @@
 
 use ::png as png_crate;
 use dwell_report::Look;
+use dwell_report::compare::ladders;
 use dwell_report::json;
-use dwell_report::ladder::{diff_terminal, latency, list, png, svg, terminal};
+use dwell_report::ladder::{latency, list, png, svg, terminal};
 use jsonschema::Validator;
 use model::Seen;
+use model::compare::ladder::{Compared, LadderComparison, Origin, SCHEMA_LADDER_DIFF, Uncompared};
+use model::compare::{Change, Difference, Side};
 use model::ladder::beside::{Beside, Figure};
-use model::ladder::diff::{
-    Change, Compared, Difference, LadderDiff, Origin, SCHEMA_LADDER_DIFF, Side, Uncompared,
-};
 use model::ladder::{Group, Interval, Ladder, Plausible, Rung, Spread, Verdict};
 use serde_json::{Value, json as literal};
 use std::path::PathBuf;
@@ -116,7 +116,7 @@ fn machines() -> Vec<Beside> {
 }
 
 /// A comparison with everything that can be in one, and with what a hostile host could put there.
-fn compared() -> LadderDiff {
+fn compared() -> LadderComparison {
     let hostile = "a\x1b[2J\u{202e}b\nc".to_owned();
     let interval = |lo: f64, median: f64, hi: f64| Interval { median, lo, hi };
     let rung = |id: &str, group, a_ns: Interval, times: f64, change| Compared {
@@ -130,19 +130,19 @@ fn compared() -> LadderDiff {
     };
     let mut rungs = vec![
         rung("cycle", Group::Core, interval(0.27, 0.27, 0.27), 1.0, Change::Same),
-        rung("l1", Group::Memory, interval(1.09, 1.10, 1.11), 1.31, Change::Slower),
-        rung("dram", Group::Memory, interval(90.0, 98.4, 101.0), 0.8123, Change::Faster),
+        rung("l1", Group::Memory, interval(1.09, 1.10, 1.11), 1.31, Change::More),
+        rung("dram", Group::Memory, interval(90.0, 98.4, 101.0), 0.8123, Change::Less),
         rung("lock-contended", Group::Memory, interval(6.0, 7.6, 9.0), 1.2, Change::Undecided),
         rung("malloc-small", Group::Allocator, interval(-0.5, 0.4, 1.0), -1.0, Change::Undecided),
-        rung("fsync", Group::Files, interval(1e5, 1.2e5, 1.3e5), 123.4, Change::Slower),
-        rung("stat", Group::Files, interval(1e5, 1.2e5, 1.3e5), 0.000_82, Change::Faster),
-        rung(&format!("connect@{hostile}"), Group::Network, interval(1e9, 2e9, 3e9), 2.0, Change::Slower),
-        rung("tcp", Group::Network, interval(1e4, 2e4, 3e4), 3.0, Change::Slower),
+        rung("fsync", Group::Files, interval(1e5, 1.2e5, 1.3e5), 123.4, Change::More),
+        rung("stat", Group::Files, interval(1e5, 1.2e5, 1.3e5), 0.000_82, Change::Less),
+        rung(&format!("connect@{hostile}"), Group::Network, interval(1e9, 2e9, 3e9), 2.0, Change::More),
+        rung("tcp", Group::Network, interval(1e4, 2e4, 3e4), 3.0, Change::More),
     ];
     rungs[1].notes = vec!["only A: pages of 4 KiB".into(), format!("only B: {hostile}")];
     let lone =
         |id: &str, only, why: &str| Uncompared { id: id.into(), group: Group::Memory, only, why: why.into() };
-    LadderDiff {
+    LadderComparison {
         schema: SCHEMA_LADDER_DIFF.to_owned(),
         a: Origin { host: "vm".into(), started_at: "2026-11-20T20:20:22Z".into() },
         b: Origin { host: hostile.clone(), started_at: "2026-11-21T20:20:22Z".into() },
@@ -158,8 +158,8 @@ fn compared() -> LadderDiff {
     }
 }
 
-fn nothing_compared() -> LadderDiff {
-    LadderDiff { rungs: Vec::new(), uncompared: Vec::new(), differences: Vec::new(), ..compared() }
+fn nothing_compared() -> LadderComparison {
+    LadderComparison { rungs: Vec::new(), uncompared: Vec::new(), differences: Vec::new(), ..compared() }
 }
 
 /// All pages that there are, at a width.
@@ -167,8 +167,8 @@ fn pages(look: Look) -> Vec<(String, String)> {
     let mut pages: Vec<_> =
         samples().map(|(name, ladder)| (name.to_owned(), terminal(&ladder, &others(), look))).into();
     pages.push(("ladder-beside".into(), terminal(&kept(), &machines(), look)));
-    pages.push(("ladder-diff".into(), diff_terminal(&compared(), look)));
-    pages.push(("ladder-diff-empty".into(), diff_terminal(&nothing_compared(), look)));
+    pages.push(("ladder-diff".into(), ladders(&compared(), look)));
+    pages.push(("ladder-diff-empty".into(), ladders(&nothing_compared(), look)));
     pages
 }
 
@@ -393,7 +393,7 @@ fn a_comparison_is_valid_and_every_field_is_described() {
     for diff in [compared(), nothing_compared()] {
         let text = json(&diff);
         assert!(!text.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'));
-        assert_eq!(serde_json::from_str::<LadderDiff>(&text).unwrap(), diff);
+        assert_eq!(serde_json::from_str::<LadderComparison>(&text).unwrap(), diff);
         assert_eq!(errors(&closed, &serde_json::from_str(&text).unwrap()), [""; 0]);
     }
     let good: Value = serde_json::from_str(&json(&compared())).unwrap();

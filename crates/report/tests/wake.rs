@@ -10,13 +10,12 @@ mod wakes;
 
 use ::png as png_crate;
 use dwell_report::Look;
+use dwell_report::compare::{wakes, wakes_png, wakes_svg};
 use dwell_report::json;
 use dwell_report::units::{count, duration};
-use dwell_report::wake::{
-    diff_png, diff_svg, diff_terminal, png, sheet_png, sheet_svg, sheet_terminal, svg, terminal,
-};
+use dwell_report::wake::{png, sheet_png, sheet_svg, sheet_terminal, svg, terminal};
 use jsonschema::Validator;
-use model::wake::diff::WakeDiff;
+use model::compare::wake::WakeComparison;
 use model::wake::sheet::Sheet;
 use model::wake::spike::Cause;
 use model::wake::{Policy, Wakeups};
@@ -41,13 +40,13 @@ static SAMPLES: LazyLock<Vec<(&str, Wakeups)>> = LazyLock::new(|| {
 });
 static SHEETS: LazyLock<[(&str, Sheet); 3]> =
     LazyLock::new(|| [("sheet", sheet(5)), ("sheet-partial", sheet(2)), ("sheet-empty", sheet(0))]);
-static DIFFS: LazyLock<[(&str, WakeDiff); 3]> = LazyLock::new(wakes::diffs);
+static DIFFS: LazyLock<[(&str, WakeComparison); 3]> = LazyLock::new(wakes::diffs);
 
 /// All pages that there are, at a width.
 fn pages(look: Look) -> Vec<(&'static str, String)> {
     let mut pages: Vec<_> = SAMPLES.iter().map(|(name, wakeups)| (*name, terminal(wakeups, look))).collect();
     pages.extend(SHEETS.iter().map(|(name, sheet)| (*name, sheet_terminal(sheet, look, None))));
-    pages.extend(DIFFS.iter().map(|(name, diff)| (*name, diff_terminal(diff, look))));
+    pages.extend(DIFFS.iter().map(|(name, diff)| (*name, wakes(diff, look))));
     pages
 }
 
@@ -262,11 +261,11 @@ fn a_sheet_says_which_case_was_the_latest_and_what_is_to_come() {
 
 #[test]
 fn a_comparison_leads_with_the_latest() {
-    let page = said(&diff_terminal(&diff(), PLAIN));
+    let page = said(&wakes(&diff(), PLAIN));
     assert!(page.contains("B against A: earlier at worst (84.0 us instead of 201 ms)"), "{page}");
     assert!(page.contains("not the same interval: 1 ms and 200 us"), "{page}");
     assert!(page.contains("7 wake-ups of A are later than all of B"), "{page}");
-    let page = said(&diff_terminal(&sheet_diff(), PLAIN));
+    let page = said(&wakes(&sheet_diff(), PLAIN));
     assert!(page.contains("sched later at worst (97.0 us instead of 62.0 us)"), "{page}");
     assert!(page.contains("only in A: memory-2"), "{page}");
 }
@@ -276,7 +275,7 @@ fn pictures() -> Vec<(&'static str, String, Vec<u8>)> {
     let mut pictures: Vec<_> =
         SAMPLES.iter().map(|(name, wakeups)| (*name, svg(wakeups), png(wakeups))).collect();
     pictures.extend(SHEETS.iter().map(|(name, sheet)| (*name, sheet_svg(sheet), sheet_png(sheet))));
-    pictures.extend(DIFFS.iter().map(|(name, diff)| (*name, diff_svg(diff), diff_png(diff))));
+    pictures.extend(DIFFS.iter().map(|(name, diff)| (*name, wakes_svg(diff), wakes_png(diff))));
     pictures
 }
 
@@ -292,8 +291,8 @@ fn counts_without_end_are_shown() {
             vec![(1 << 40, 0, u64::MAX).into(), (5, u64::MAX, u64::MAX).into(), (7, 8, u64::MAX).into()];
     }
     let cycles = count(u64::MAX);
-    assert!(diff_terminal(&diff, PLAIN).contains(&cycles) && diff_svg(&diff).contains(&cycles));
-    assert!(!diff_png(&diff).is_empty());
+    assert!(wakes(&diff, PLAIN).contains(&cycles) && wakes_svg(&diff).contains(&cycles));
+    assert!(!wakes_png(&diff).is_empty());
 }
 
 #[test]
@@ -416,7 +415,7 @@ fn json_comes_back_as_it_was() {
         assert_eq!(serde_json::from_str::<Sheet>(&json(sheet)).unwrap(), *sheet, "{name}");
     }
     for (name, diff) in DIFFS.iter() {
-        assert_eq!(serde_json::from_str::<WakeDiff>(&json(diff)).unwrap(), *diff, "{name}");
+        assert_eq!(serde_json::from_str::<WakeComparison>(&json(diff)).unwrap(), *diff, "{name}");
     }
     assert_eq!(parsed(&json(&odd()))["host"]["name"], literal!(HOSTILE));
 }

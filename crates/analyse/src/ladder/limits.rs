@@ -129,12 +129,12 @@ fn stated_frequency(all: &Measurements, rungs: &[Rung]) -> Option<String> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
     use model::ladder::{About, Asked, Cache, Conditions};
     use model::recording::Host;
 
-    pub(in crate::ladder) fn about(id: &str) -> About {
+    pub(crate) fn about(id: &str) -> About {
         let text = String::new;
         About {
             id: id.to_owned(),
@@ -155,7 +155,7 @@ pub(super) mod tests {
         Samples { per_op_ns: vec![1.0; 9], ops_per_sample: 20_000, clock_cost_ns: 20.0, ..Samples::default() }
     }
 
-    pub(in crate::ladder) fn measured(virtualisation: Seen<String>) -> Measurements {
+    pub(crate) fn measured(virtualisation: Seen<String>) -> Measurements {
         let unseen = || Seen::unseen("not stated");
         Measurements {
             host: Host {

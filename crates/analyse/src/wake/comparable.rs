@@ -1,7 +1,7 @@
 //! What results of dwell have that can be compared: their settings as words, and the figures.
 
 use super::words::{duration, list};
-use model::wake::diff::{ALL, Comparable, ComparableCase, Origin, Setting};
+use model::compare::wake::{ALL, Comparable, ComparableCase, Origin, Setting};
 use model::wake::environment::{CpuSettings, Environment};
 use model::wake::load::Load;
 use model::wake::sheet::Sheet;

@@ -9,7 +9,7 @@ mod rtla;
 
 use super::words::duration;
 use super::{counted, figures, merged};
-use model::wake::diff::{ALL, Comparable, ComparableCase, Origin, Setting};
+use model::compare::wake::{ALL, Comparable, ComparableCase, Origin, Setting};
 use model::wake::{Bin, Wakes};
 use model::{Ns, Seen};
 use serde_json::Value;

@@ -6,16 +6,16 @@ use clap::Args;
 use model::wake::load::Load;
 use std::thread::available_parallelism;
 
-/// Make the machine work in a known way, and say how much was done
+/// Run a known load, and report how much was done
 ///
 /// One load at a time, for the time given or until Ctrl-C, with its achieved rate: `sched` passes messages between groups of
 /// processes or threads (hackbench's topology), `memory` copies and verifies, `disk` writes past the page cache, reads back and
-/// verifies, `network` goes to and fro over the loopback, `cpu` computes, `irq` has timers strike. Nothing stays behind. The
+/// verifies, `network`: loopback ping-pong; `cpu`: compute; `irq`: timer interrupts. Temporary files are removed. The
 /// exit status is 0; 1 when memory, a disk or the network gave back something else than it was given; 128 and the signal
 /// when it was ended early; 125 when it could not be done, or not by all of its workers to the end.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Loads and what they take, with defaults (sizes and rates may have units; threads=: processors):\n  \
+    after_help = "Loads and what they take, with defaults (sizes and rates may have units; threads=: CPUs):\n  \
         sched:groups=10,pairs=20,message=100,transport=sockets,workers=processes\n                               \
         transport=pipes, workers=threads\n  memory:threads=N,size=256MiB\n  \
         disk:threads=1,size=16MiB,dir=DIR        to its end, commas too; default: the directory for temporary files\n  \
@@ -28,7 +28,7 @@ pub(crate) struct LoadArgs {
     #[arg(value_name = "LOAD", value_parser = load)]
     pub(crate) load: Load,
 
-    /// For so long (`500ms`, `10s`, `1h`)
+    /// Duration (`500ms`, `10s`, `1h`)
     #[arg(long = "for", value_name = "TIME", value_parser = duration_ns, default_value = "10s")]
     pub(crate) length_ns: u64,
 
@@ -42,12 +42,12 @@ pub(crate) struct LoadArgs {
     #[command(flatten)]
     pub(crate) look: LookArgs,
 
-    /// Say when all workers are at work, and end with standard input: how dwell runs loads of its own
+    /// Report when all workers are running, and exit on EOF of standard input: how dwell runs its own loads
     #[arg(long, hide = true, requires = "json")]
     pub(crate) supervised: bool,
 }
 
-/// A load, whose defaults are for the processors that dwell may use.
+/// A load, whose defaults are for the CPUs that dwell may use.
 pub(crate) fn load(text: &str) -> Result<Load, String> {
     let cpus = available_parallelism().map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX));
     loads::spec::parse(text, cpus)

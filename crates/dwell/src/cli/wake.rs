@@ -14,9 +14,9 @@ const PRIORITY: u32 = 80;
 
 /// Measure how late timers wake threads up on this machine
 ///
-/// One thread on each processor sleeps until a given time and looks at the clock when it wakes up, as cyclictest does. The page
-/// has percentiles, the latest wake-ups with what the kernel did then, and the settings that were in force. With --deadline it
-/// says whether that is met, and how sure that is. It measures timers: a device's interrupt takes another way.
+/// One thread per CPU sleeps until a given time and reads the clock when it wakes up, as cyclictest does. The page
+/// has percentiles, the worst wake-ups with what the kernel did around them, and the settings in force. With --deadline it
+/// shows whether that is met, and with what confidence. It measures timers: a device's interrupt takes another path.
 ///
 /// The exit status is 0; with --deadline 0 when it is met, 1 when it is not, 2 when that is undecided; 128 and the signal when
 /// it was ended early (what was measured is shown); 125 when dwell itself failed. A thread that cannot keep its interval ends the
@@ -26,7 +26,7 @@ const PRIORITY: u32 = 80;
     after_help = "Examples:\n  sudo dwell wake\n  sudo dwell wake --for 3h --deadline 125us --margin 20% --load sched\n  sudo dwell wake --cpus 2-3 --rate 8kHz --policy fifo:95 --json board.json\n  sudo dwell wake --sheet --for 1h --deadline 125us --one-in 19m --json sheet.json\n  sudo dwell wake --resume\n  dwell wake --policy other --sleeper timerfd\n  dwell wake --mode gap --cpus isolated"
 )]
 pub(crate) struct WakeArgs {
-    /// Processors with a measuring thread each: `0-3,6`, `all`, or `isolated` (those of isolcpus); default: all that dwell may
+    /// CPUs with a measuring thread each: `0-3,6`, `all`, or `isolated` (those of isolcpus); default: all that dwell may
     /// use
     #[arg(long, value_name = "LIST", default_value = "all", value_parser = cpus)]
     pub(crate) cpus: Cpus,
@@ -46,7 +46,7 @@ pub(crate) struct WakeArgs {
 
     /// Scheduling policy of the measuring threads: `fifo:PRIORITY`, `rr:PRIORITY`, `other` (with a timer slack of 1 ns; `other:50us`
     /// for what programs have by default), or `deadline:RUNTIME/PERIOD`; default: `fifo:80`, or `other` with --mode gap.
-    /// What is not permitted is said, and the best that is takes its place
+    /// Falls back to the best permitted policy, with a warning
     #[arg(long, value_name = "POLICY", value_parser = policy)]
     pub(crate) policy: Option<Policy>,
 
@@ -83,29 +83,29 @@ pub(crate) struct WakeArgs {
     #[arg(long, value_name = "TIME", value_parser = duration_ns)]
     pub(crate) deadline: Option<u64>,
 
-    /// The part of the deadline that must be left over
+    /// The share of the deadline that must be left over
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = share, requires = "deadline")]
     pub(crate) margin: f64,
 
-    /// How sure the answer shall be
+    /// Confidence level of the verdict
     #[arg(long, value_name = "PERCENT", default_value = "95%", value_parser = share, requires = "deadline")]
     pub(crate) confidence: f64,
 
-    /// How rare a late wake-up must be known to be, on one processor: less than one in this time. No test of finite length shows
-    /// that there is none; this one takes three times as long without any, at 95%
-    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration_ns, requires = "deadline")]
+    /// Required bound on misses per CPU: fewer than one in DURATION. At 95 % confidence the run must last
+    /// three times that with no miss (rule of three)
+    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = duration_ns, requires = "deadline")]
     pub(crate) one_in: u64,
 
-    /// Say what the kernel did around wake-ups that are so late or later; default: around the 16 latest
-    #[arg(long, value_name = "TIME", value_parser = duration_ns)]
+    /// Trace the kernel around wake-ups later than DURATION [default: the 16 latest]
+    #[arg(long, value_name = "DURATION", value_parser = duration_ns)]
     pub(crate) spike: Option<u64>,
 
     /// Do not watch the kernel for what made wake-ups late
     #[arg(long, conflicts_with = "spike")]
     pub(crate) no_spikes: bool,
 
-    /// Let processors idle as the machine has it; by default `/dev/cpu_dma_latency` keeps them from states that take time to
-    /// leave, as cyclictest does
+    /// Leave idle states as they are; by default `/dev/cpu_dma_latency` keeps CPUs from deep ones, as
+    /// cyclictest does
     #[arg(long)]
     pub(crate) idle_states: bool,
 

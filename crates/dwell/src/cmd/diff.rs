@@ -3,7 +3,7 @@
 use crate::cli::DiffArgs;
 use crate::cmd::results::{self, Kept};
 use crate::exit;
-use crate::out::{LadderComparison, Outputs, Page, Render, WakeComparison};
+use crate::out::{LadderDiffResult, Outputs, Page, Render, WakeDiffResult};
 use anyhow::bail;
 use model::ladder::SCHEMA_LADDER;
 use serde_json::Value;
@@ -38,14 +38,14 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
 
 fn wakes(args: &DiffArgs, a: Kept, b: Kept) -> anyhow::Result<u8> {
     let (a, b) = (a.comparable(&args.a)?, b.comparable(&args.b)?);
-    write(args, &WakeComparison(analyse::wake::diff(&a, &b)))
+    write(args, &WakeDiffResult(analyse::compare::wakes(&a, &b)))
 }
 
 fn ladders(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {
     let (a, b) = (results::ladder(&args.a, a)?, results::ladder(&args.b, b)?);
-    let diff = analyse::ladder::diff(&a, &b);
+    let diff = analyse::compare::ladders(&a, &b);
     let a = [analyse::ladder::beside::ladder(&args.a.display().to_string(), &a)];
-    write(args, &LadderComparison { diff, a, b })
+    write(args, &LadderDiffResult { diff, a, b })
 }
 
 fn write<R: Render>(args: &DiffArgs, result: &R) -> anyhow::Result<u8> {

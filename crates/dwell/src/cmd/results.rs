@@ -1,8 +1,8 @@
 //! Results that were kept, read back: those of dwell are what their `schema` says, those of other tools what they look like.
 
 use anyhow::{Context, anyhow, bail};
+use model::compare::wake::Comparable;
 use model::ladder::Ladder;
-use model::wake::diff::Comparable;
 use model::wake::sheet::{SCHEMA_SHEET, Sheet};
 use model::wake::{SCHEMA_WAKE, Wakeups};
 use serde_json::Value;

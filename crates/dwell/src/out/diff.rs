@@ -2,26 +2,26 @@
 
 use super::{Form, Render};
 use model::Ladder;
+use model::compare::ladder::LadderComparison;
+use model::compare::wake::WakeComparison;
 use model::ladder::beside::Beside;
-use model::ladder::diff::LadderDiff;
-use model::wake::diff::WakeDiff;
 use report::Look;
 
 /// Two ladders. The picture has B's bars with A's figures upon them.
 #[derive(Debug)]
-pub(crate) struct LadderComparison {
-    pub(crate) diff: LadderDiff,
+pub(crate) struct LadderDiffResult {
+    pub(crate) diff: LadderComparison,
     pub(crate) b: Ladder,
     pub(crate) a: [Beside; 1],
 }
 
-impl Render for LadderComparison {
+impl Render for LadderDiffResult {
     fn page(&self, look: Look) -> String {
-        report::ladder::diff_terminal(&self.diff, look)
+        report::compare::ladders(&self.diff, look)
     }
 
     fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<LadderComparison>] = &[
+        const FORMS: &[Form<LadderDiffResult>] = &[
             Form::json(|result| report::json(&result.diff).into_bytes()),
             Form::svg(|result| report::ladder::svg(&result.b, &result.a).into_bytes()),
             Form::png(|result| report::ladder::png(&result.b, &result.a)),
@@ -32,18 +32,18 @@ impl Render for LadderComparison {
 
 /// Two measurements of wake-ups, or two sheets.
 #[derive(Debug)]
-pub(crate) struct WakeComparison(pub(crate) WakeDiff);
+pub(crate) struct WakeDiffResult(pub(crate) WakeComparison);
 
-impl Render for WakeComparison {
+impl Render for WakeDiffResult {
     fn page(&self, look: Look) -> String {
-        report::wake::diff_terminal(&self.0, look)
+        report::compare::wakes(&self.0, look)
     }
 
     fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<WakeComparison>] = &[
+        const FORMS: &[Form<WakeDiffResult>] = &[
             Form::json(|result| report::json(&result.0).into_bytes()),
-            Form::svg(|result| report::wake::diff_svg(&result.0).into_bytes()),
-            Form::png(|result| report::wake::diff_png(&result.0)),
+            Form::svg(|result| report::compare::wakes_svg(&result.0).into_bytes()),
+            Form::png(|result| report::compare::wakes_png(&result.0)),
         ];
         FORMS
     }
@@ -55,8 +55,8 @@ mod tests {
 
     #[test]
     fn comparisons_have_the_same_forms() {
-        let ladders: Vec<_> = LadderComparison::forms().iter().map(|form| form.name).collect();
-        let wakes: Vec<_> = WakeComparison::forms().iter().map(|form| form.name).collect();
+        let ladders: Vec<_> = LadderDiffResult::forms().iter().map(|form| form.name).collect();
+        let wakes: Vec<_> = WakeDiffResult::forms().iter().map(|form| form.name).collect();
         assert_eq!(ladders, wakes, "all are written by the options of dwell diff");
     }
 }

@@ -13,7 +13,7 @@ pub(crate) mod run;
 mod wake;
 
 pub(crate) use args::FormArgs;
-pub(crate) use diff::{LadderComparison, WakeComparison};
+pub(crate) use diff::{LadderDiffResult, WakeDiffResult};
 pub(crate) use ladder::LadderResult;
 pub(crate) use load::LoadResult;
 pub(crate) use path::{OutputPath, Paths};

@@ -44,7 +44,7 @@ pub(super) fn legend(others: &[Beside], shown: &[&Beside], look: Look) -> Vec<Li
             .add(Ink::Plain, "  ")
             .add(Ink::Bold, &sign(at, shown, look).to_string())
             .add(Ink::Plain, &format!("  {}: ", other.name));
-        paragraphs(look, lead, &other.source, 5)
+        paragraphs(lead, &other.source, 5)
     };
     let mut lines: Vec<Line> = shown.iter().enumerate().flat_map(line).collect();
     for other in others.iter().filter(|other| !other.textbook && !shown.contains(other)) {

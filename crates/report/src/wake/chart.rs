@@ -35,20 +35,20 @@ fn mark(wakeups: &Wakeups) -> Option<Ns> {
 }
 
 /// How many wake-ups were how late: a row a power of ten.
-pub(super) fn histogram(wakeups: &Wakeups, look: Look) -> Vec<Line> {
+pub(crate) fn histogram(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     let title = format!("{}s by latency, all processors", words::cycles(wakeups.settings.asked.mode));
     let title = if wakeups.threads.len() == 1 { title.replace(", all processors", "") } else { title };
     bars(&title, &wakeups.all.histogram, mark(wakeups), look)
 }
 
 /// A histogram with logarithmic counts below its title.
-pub(super) fn bars(title: &str, bins: &[Bin], mark: Option<Ns>, look: Look) -> Vec<Line> {
+pub(crate) fn bars(title: &str, bins: &[Bin], mark: Option<Ns>, look: Look) -> Vec<Line> {
     let Some(axis) = Axis::of(&[bins], mark) else { return Vec::new() };
     bars_on(axis, title, bins, mark, look)
 }
 
 /// The same on an axis that others share.
-pub(super) fn bars_on(axis: Axis, title: &str, bins: &[Bin], mark: Option<Ns>, look: Look) -> Vec<Line> {
+pub(crate) fn bars_on(axis: Axis, title: &str, bins: &[Bin], mark: Option<Ns>, look: Look) -> Vec<Line> {
     let (left, cells) = (LABEL + 1, look.columns() - LABEL - 1);
     let counts = counts(bins, &axis.cells(cells));
     let most = counts.iter().copied().fold(1.0, f64::max);
@@ -91,7 +91,7 @@ fn eighths(count: f64, row: usize) -> usize {
 }
 
 /// `1`, `10`, `1k`, `100M`: a power of ten in few characters.
-pub(super) fn power(power: usize) -> String {
+pub(crate) fn power(power: usize) -> String {
     let unit = ["", "k", "M", "G", "T", "P", "E"].get(power / 3).unwrap_or(&"");
     format!("{}{unit}", 10_u32.pow(power as u32 % 3))
 }
@@ -112,7 +112,7 @@ fn labels_line(axis: Axis, left: usize, cells: usize, look: Look) -> Line {
 }
 
 /// The latest of each stretch of time, in a row.
-pub(super) fn timeline(wakeups: &Wakeups, look: Look) -> Vec<Line> {
+pub(crate) fn timeline(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     let blocks = &wakeups.all.timeline;
     if blocks.len() < BLOCKS {
         return Vec::new();
@@ -131,18 +131,18 @@ pub(super) fn timeline(wakeups: &Wakeups, look: Look) -> Vec<Line> {
 }
 
 /// How long a block is.
-pub(super) fn stretch(blocks: &[Block]) -> Ns {
+pub(crate) fn stretch(blocks: &[Block]) -> Ns {
     blocks.windows(2).map(|two| two[1].at_ns.saturating_sub(two[0].at_ns)).min().unwrap_or(0)
 }
 
 /// The axis of the latest of each stretch, and of `mark` where that is near.
-pub(super) fn axis_of(blocks: &[Block], mark: Option<Ns>) -> Axis {
+pub(crate) fn axis_of(blocks: &[Block], mark: Option<Ns>) -> Axis {
     let all = || blocks.iter().filter(|block| block.cycles > 0).map(|block| block.max_ns);
     Axis::between(all().min().unwrap_or(1), all().max().unwrap_or(1), mark)
 }
 
 /// The latest in each of so many equal parts of `long`; blanks where nothing was measured.
-pub(super) fn spark(blocks: &[Block], long: Ns, columns: usize, axis: Axis, look: Look) -> String {
+pub(crate) fn spark(blocks: &[Block], long: Ns, columns: usize, axis: Axis, look: Look) -> String {
     let of = |latest: Option<Ns>| match latest {
         None => " ",
         Some(ns) => cell(((axis.share(ns as f64) * 8.0).round().max(1.0)) as usize, look),
@@ -151,7 +151,7 @@ pub(super) fn spark(blocks: &[Block], long: Ns, columns: usize, axis: Axis, look
 }
 
 /// The latest of the blocks that overlap each of so many equal parts of `long`.
-pub(super) fn latest(blocks: &[Block], long: Ns, parts: usize) -> Vec<Option<Ns>> {
+pub(crate) fn latest(blocks: &[Block], long: Ns, parts: usize) -> Vec<Option<Ns>> {
     let mut latest: Vec<Option<Ns>> = vec![None; parts];
     let part = |at: Ns| (u128::from(at) * parts as u128 / u128::from(long.max(1))) as usize;
     for (at, block) in blocks.iter().enumerate().filter(|(_, block)| block.cycles > 0) {

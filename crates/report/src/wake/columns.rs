@@ -15,7 +15,7 @@ const OCTAVE: f64 = 32.0;
 
 /// From the earliest to the latest.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     log: bool,
     lo: f64,
     hi: f64,
@@ -32,7 +32,7 @@ fn far(earliest: Ns, latest: Ns) -> bool {
 
 impl Axis {
     /// Wide enough for all of it, and for `mark` when that is near. None where there is nothing to show.
-    pub(super) fn of(series: &[&[Bin]], mark: Option<Ns>) -> Option<Self> {
+    pub(crate) fn of(series: &[&[Bin]], mark: Option<Ns>) -> Option<Self> {
         let bins = || series.iter().flat_map(|bins| bins.iter()).filter(|bin| bin.count > 0);
         let earliest = bins().map(|bin| bin.from_ns).min()?;
         let latest = bins().map(|bin| bin.to_ns).max()?;
@@ -40,7 +40,7 @@ impl Axis {
     }
 
     /// The same, with round ends.
-    pub(super) fn between(earliest: Ns, latest: Ns, mark: Option<Ns>) -> Self {
+    pub(crate) fn between(earliest: Ns, latest: Ns, mark: Option<Ns>) -> Self {
         let near = mark.filter(|mark| *mark <= latest.saturating_mul(NEAR));
         Self::round(earliest, latest.max(near.unwrap_or(0)), far(earliest, latest))
     }
@@ -56,12 +56,12 @@ impl Axis {
         Self { log, lo: 0.0, hi: (hi / step).ceil() * step }
     }
 
-    pub(super) fn is_log(self) -> bool {
+    pub(crate) fn is_log(self) -> bool {
         self.log
     }
 
     /// Where a latency lies: 0 the left end, 1 the right one.
-    pub(super) fn share(self, ns: f64) -> f64 {
+    pub(crate) fn share(self, ns: f64) -> f64 {
         if self.log { (ns.max(1e-3) / self.lo).log10() / (self.hi / self.lo).log10() } else { ns / self.hi }
     }
 
@@ -76,7 +76,7 @@ impl Axis {
     }
 
     /// Round values to be written at the axis, at most about so many.
-    pub(super) fn ticks(self, most: usize) -> Vec<(f64, String)> {
+    pub(crate) fn ticks(self, most: usize) -> Vec<(f64, String)> {
         let label = |ns: f64| (ns, if ns < 1.0 { "0".to_owned() } else { exact(ns.round() as Ns) });
         if !self.log {
             let step = self.step(most);
@@ -90,13 +90,13 @@ impl Axis {
     }
 
     /// Ends of so many columns of the same width.
-    pub(super) fn cells(self, many: usize) -> Vec<f64> {
+    pub(crate) fn cells(self, many: usize) -> Vec<f64> {
         (0..=many).map(|at| self.at(at as f64 / many as f64)).collect()
     }
 
     /// Ends of about so many columns that fit the bins of all series, so that none falls between two: of the same width, or, on a
     /// logarithmic axis, of the same ratio. Gives what a column is as well, in words.
-    pub(super) fn edges(self, series: &[&[Bin]], many: usize) -> (Vec<f64>, String) {
+    pub(crate) fn edges(self, series: &[&[Bin]], many: usize) -> (Vec<f64>, String) {
         if self.log {
             let mut edges = vec![self.lo];
             let mut last = self.lo;
@@ -120,7 +120,7 @@ impl Axis {
 
 /// How many values are in each column. A bin is shared out by overlap where it is wider than two columns, or has values
 /// enough for each; else it is in the column of its middle. What lies beyond an end is in the column there.
-pub(super) fn counts(bins: &[Bin], edges: &[f64]) -> Vec<f64> {
+pub(crate) fn counts(bins: &[Bin], edges: &[f64]) -> Vec<f64> {
     let Some(last) = edges.len().checked_sub(2) else { return Vec::new() };
     let mut counts = vec![0.0; last + 1];
     let column = |ns: f64| edges.partition_point(|edge| *edge <= ns).saturating_sub(1).min(last);

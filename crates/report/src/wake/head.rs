@@ -11,12 +11,12 @@ use model::wake::verdict::{Answer, Verdict};
 use model::wake::{Mode, Policy, Wakeups};
 use std::collections::BTreeSet;
 
-pub(super) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
+pub(crate) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     sentences(wakeups, look).into_iter().flat_map(|line| line.wrap(GAP)).collect()
 }
 
 /// Each is a paragraph, the answer first.
-pub(super) fn sentences(wakeups: &Wakeups, look: Look) -> Vec<Line> {
+pub(crate) fn sentences(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     let mut lines =
         vec![answer(wakeups, look), blame(wakeups, look), place(wakeups, look), settings(wakeups, look)];
     lines.retain(|line| !line.is_empty());

@@ -8,9 +8,9 @@ use crate::units::{count, counted, duration};
 use model::wake::{Wakes, Wakeups};
 
 /// Text of pictures is ASCII.
-pub(super) const PLAIN: Look = Look { width: 118, colour: false, unicode: false };
+pub(crate) const PLAIN: Look = Look { width: 118, colour: false, unicode: false };
 
-pub(super) fn of(wakeups: &Wakeups) -> Picture {
+pub(crate) fn of(wakeups: &Wakeups) -> Picture {
     let mut picture = Picture::new(PAPER);
     let mut lines: Vec<String> =
         head::sentences(wakeups, PLAIN).iter().map(crate::paint::Line::render).collect();

@@ -31,7 +31,7 @@ const RED: u32 = 0xcc_00_00;
 const WITH_NOTES: usize = 6;
 
 /// The width of a picture with plots.
-pub(super) const PAPER: i32 = RIGHT + LEGEND + MARGIN;
+pub(crate) const PAPER: i32 = RIGHT + LEGEND + MARGIN;
 
 /// Sentences below a picture, at most.
 const CAVEATS: usize = 8;
@@ -39,14 +39,14 @@ const CAVEATS: usize = 8;
 const SENTENCE: usize = 6;
 
 /// What one line of each plot is of.
-pub(super) struct Series<'a> {
+pub(crate) struct Series<'a> {
     /// May be hostile.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Behind the name.
-    pub(super) note: String,
-    pub(super) bins: &'a [Bin],
-    pub(super) blocks: &'a [Block],
-    pub(super) took_ns: Ns,
+    pub(crate) note: String,
+    pub(crate) bins: &'a [Bin],
+    pub(crate) blocks: &'a [Block],
+    pub(crate) took_ns: Ns,
 }
 
 impl Series<'_> {
@@ -60,11 +60,11 @@ impl Series<'_> {
 }
 
 /// What is said on the plots.
-pub(super) struct About {
+pub(crate) struct About {
     /// `wake-up`, `reading`.
-    pub(super) cycle: &'static str,
+    pub(crate) cycle: &'static str,
     /// What must not be passed.
-    pub(super) deadline_ns: Option<Ns>,
+    pub(crate) deadline_ns: Option<Ns>,
 }
 
 /// Series in the order that they are given a colour and told in.
@@ -74,7 +74,7 @@ struct Coloured<'a> {
 }
 
 /// All plots below each other. Those with the latest have colours where there are more than colours.
-pub(super) fn draw(picture: &mut Picture, series: &[Series<'_>], about: &About) {
+pub(crate) fn draw(picture: &mut Picture, series: &[Series<'_>], about: &About) {
     let bins: Vec<&[Bin]> = series.iter().map(|one| one.bins).collect();
     let Some(axis) = Axis::of(&bins, about.deadline_ns) else { return };
     let mut coloured: Vec<Coloured<'_>> =
@@ -319,7 +319,7 @@ fn timeline(picture: &mut Picture, series: &[Coloured<'_>], about: &About) {
 }
 
 /// Lines of text above the plots, the first the answer; what is wider than the paper goes on below.
-pub(super) fn head(picture: &mut Picture, sentences: &[String]) {
+pub(crate) fn head(picture: &mut Picture, sentences: &[String]) {
     for (at, text) in sentences.iter().enumerate() {
         let (bold, colour) = if at == 0 { (true, INK) } else { (false, FAINT) };
         for line in folded(text, SENTENCE) {
@@ -329,7 +329,7 @@ pub(super) fn head(picture: &mut Picture, sentences: &[String]) {
 }
 
 /// What qualifies the picture, below it; what to try is on the page.
-pub(super) fn caveats(picture: &mut Picture, limits: &[String]) {
+pub(crate) fn caveats(picture: &mut Picture, limits: &[String]) {
     if !limits.is_empty() {
         picture.height += ROW / 2;
     }

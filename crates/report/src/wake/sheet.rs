@@ -4,10 +4,10 @@ use super::chart::{axis_of, spark, stretch};
 use super::picture::PLAIN;
 use super::plots::{About, PAPER, Series, draw, head};
 use super::table::{missed, shown};
-use super::{GAP, joined, paragraphs, verdict, words};
+use super::{GAP, verdict, words};
 use crate::Look;
 use crate::axis;
-use crate::paint::{Ink, Line};
+use crate::paint::{Ink, Line, joined, paragraphs};
 use crate::picture::{MARGIN, Picture};
 use crate::table::{Table, figure, text};
 use crate::units::{count, counted, duration, exact};
@@ -249,7 +249,7 @@ fn limits(sheet: &Sheet, look: Look, json: Option<&str>) -> Vec<Line> {
     let lines = said.iter().flat_map(|(limit, cases)| {
         let lead = Line::new(look).add(Ink::Warn, "! ");
         let of = if everywhere(cases) { String::new() } else { format!("{}: ", cases.join(", ")) };
-        paragraphs(lead.add(Ink::Plain, &of), limit, look)
+        paragraphs(lead.add(Ink::Plain, &of), limit, GAP)
     });
     let mut lines: Vec<Line> = lines.collect();
     let rest = all - said.len();

@@ -1,9 +1,9 @@
 //! The latest wake-ups, and what made them late.
 
+use super::GAP;
 use super::words::{cause, cause_of};
-use super::{GAP, paragraphs};
 use crate::Look;
-use crate::paint::{Ink, Line};
+use crate::paint::{Ink, Line, paragraphs};
 use crate::units::{count, duration, exact};
 use model::Seen;
 use model::wake::spike::{Share, Spike};
@@ -14,7 +14,7 @@ const MOST: usize = 5;
 /// Functions of a stack that are shown.
 const FRAMES: usize = 6;
 
-pub(super) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
+pub(crate) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     let spikes = match &wakeups.spikes {
         Seen::Value(spikes) => spikes,
         // Causes of gaps are not looked for.
@@ -22,7 +22,7 @@ pub(super) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
         Seen::Absent => return Vec::new(),
         Seen::Unseen(why) => {
             let lead = Line::new(look).add(Ink::Warn, "what made wake-ups late was not seen: ");
-            return paragraphs(lead, why, look);
+            return paragraphs(lead, why, GAP);
         }
     };
     if spikes.is_empty() {

@@ -13,7 +13,7 @@ const MOST: usize = 16;
 /// Where wake-ups later than the deadline less its margin are counted, when one was given.
 const LATE: usize = 3;
 
-pub(super) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
+pub(crate) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     if wakeups.all.cycles == 0 {
         return Vec::new();
     }
@@ -96,7 +96,7 @@ fn late(verdict: &Verdict, cpu: Option<u32>) -> (Ink, String) {
 }
 
 /// Periods that went by; a stroke where they were not counted.
-pub(super) fn missed(wakes: &Wakes, look: Look) -> (Ink, String) {
+pub(crate) fn missed(wakes: &Wakes, look: Look) -> (Ink, String) {
     match wakes.missed.value() {
         None => (Ink::Plain, look.dash().to_owned()),
         Some(0) => (Ink::Plain, count(0)),
@@ -105,12 +105,12 @@ pub(super) fn missed(wakes: &Wakes, look: Look) -> (Ink, String) {
 }
 
 /// A time; a stroke where there are too few wake-ups for it.
-pub(super) fn shown(seen: &Seen<Ns>, look: Look) -> String {
+pub(crate) fn shown(seen: &Seen<Ns>, look: Look) -> String {
     seen.value().map_or_else(|| look.dash().to_owned(), |ns| duration(*ns))
 }
 
 /// `processor 3`, `processors 0-3,7`.
-pub(super) fn processors_named(cpus: &[u32]) -> String {
+pub(crate) fn processors_named(cpus: &[u32]) -> String {
     let plural = if cpus.len() == 1 { "" } else { "s" };
     format!("processor{plural} {}", ranges(cpus))
 }

@@ -2,14 +2,14 @@
 
 use super::GAP;
 use crate::Look;
-use crate::paint::{Ink, Line};
+use crate::paint::{Ink, Line, paragraphs};
 use crate::units::{duration, duration_range, exact};
 use model::Seen;
 use model::wake::Wakeups;
 use model::wake::verdict::{Answer, Verdict};
 
 /// A verdict's word, and how it looks.
-pub(super) fn word(answer: Answer) -> (&'static str, Ink) {
+pub(crate) fn word(answer: Answer) -> (&'static str, Ink) {
     match answer {
         Answer::Pass => ("pass", Ink::Bold),
         Answer::Fail => ("fail", Ink::Warn),
@@ -17,13 +17,13 @@ pub(super) fn word(answer: Answer) -> (&'static str, Ink) {
     }
 }
 
-pub(super) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
+pub(crate) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     let verdict = match &wakeups.verdict {
         Seen::Value(verdict) => verdict,
         Seen::Absent => return Vec::new(),
         Seen::Unseen(why) => {
             let lead = Line::new(look).add(Ink::Bold, "no verdict").add(Ink::Plain, ": ");
-            return super::paragraphs(lead, why, look);
+            return paragraphs(lead, why, GAP);
         }
     };
     let (word, ink) = word(verdict.answer);
@@ -68,7 +68,7 @@ fn extreme(verdict: &Verdict, look: Look) -> Vec<Line> {
         Seen::Absent => Vec::new(),
         Seen::Unseen(why) => {
             let lead = Line::new(look).add(Ink::Dim, "no estimate of the latest of a longer run: ");
-            super::paragraphs(lead, why, look)
+            paragraphs(lead, why, GAP)
         }
         Seen::Value(extreme) => {
             let line = Line::new(look)

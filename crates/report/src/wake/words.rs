@@ -1,15 +1,15 @@
 //! What policies, loads and causes are called, and what loads did.
 
-use super::{GAP, paragraphs};
+use super::GAP;
 use crate::Look;
-use crate::paint::{Ink, Line};
+use crate::paint::{Ink, Line, paragraphs};
 use crate::units::{bytes, count, counted, duration, exact, three_digits};
 use model::wake::load::{Load, LoadDone, Transport, Workers};
 use model::wake::spike::Cause;
 use model::wake::{Mode, Policy, Sleeper, Wakeups};
 
 /// As sched(7) has it.
-pub(super) fn policy(policy: Policy) -> String {
+pub(crate) fn policy(policy: Policy) -> String {
     match policy {
         Policy::Fifo(priority) => format!("SCHED_FIFO {priority}"),
         Policy::Rr(priority) => format!("SCHED_RR {priority}"),
@@ -24,7 +24,7 @@ pub(super) fn policy(policy: Policy) -> String {
 }
 
 /// How the threads sleep.
-pub(super) fn sleeper(sleeper: Sleeper) -> &'static str {
+pub(crate) fn sleeper(sleeper: Sleeper) -> &'static str {
     match sleeper {
         Sleeper::ClockNanosleep => "clock_nanosleep",
         Sleeper::Timerfd => "timerfd",
@@ -33,7 +33,7 @@ pub(super) fn sleeper(sleeper: Sleeper) -> &'static str {
 }
 
 /// What is counted: wake-ups, or readings of the clock.
-pub(super) fn cycles(mode: Mode) -> &'static str {
+pub(crate) fn cycles(mode: Mode) -> &'static str {
     match mode {
         Mode::Timer => "wake-up",
         Mode::Gap => "reading",
@@ -41,7 +41,7 @@ pub(super) fn cycles(mode: Mode) -> &'static str {
 }
 
 /// What a part of a latency was, for people.
-pub(super) fn cause(cause: Cause) -> &'static str {
+pub(crate) fn cause(cause: Cause) -> &'static str {
     match cause {
         Cause::IdleExit => "idle exit",
         Cause::InterruptsOff => "interrupts off",
@@ -61,7 +61,7 @@ pub(super) fn cause(cause: Cause) -> &'static str {
 }
 
 /// `softirq net_rx`, `idle exit`: hostile text, to be cleaned.
-pub(super) fn cause_of(of: Cause, who: Option<&str>) -> String {
+pub(crate) fn cause_of(of: Cause, who: Option<&str>) -> String {
     who.map_or_else(|| cause(of).to_owned(), |who| format!("{} {who}", cause(of)))
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn load(load: &Load) -> (&'static str, String) {
 }
 
 /// The names of loads: `sched + memory`, or `idle`.
-pub(super) fn loads_short(loads: &[Load]) -> String {
+pub(crate) fn loads_short(loads: &[Load]) -> String {
     let names: Vec<&str> = loads.iter().map(|each| load(each).0).collect();
     if names.is_empty() { "idle".into() } else { names.join(" + ") }
 }
@@ -125,7 +125,7 @@ pub(crate) fn rate(done: &LoadDone) -> String {
 }
 
 /// What each load did.
-pub(super) fn loads(wakeups: &Wakeups, look: Look) -> Vec<Line> {
+pub(crate) fn loads(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     let mut lines = Vec::new();
     for done in &wakeups.loads {
         let (kind, sizes) = load(&done.load);
@@ -159,8 +159,8 @@ pub(super) fn loads(wakeups: &Wakeups, look: Look) -> Vec<Line> {
 }
 
 /// What of a load failed, and what it could not do as asked.
-pub(super) fn not_as_asked(done: &LoadDone, look: Look) -> Vec<Line> {
+pub(crate) fn not_as_asked(done: &LoadDone, look: Look) -> Vec<Line> {
     let failed = |failure: &String| Line::new(look).pad_to(GAP).add(Ink::Warn, failure).wrap(GAP);
-    let limited = |limit: &String| paragraphs(Line::new(look).pad_to(GAP), limit, look);
+    let limited = |limit: &String| paragraphs(Line::new(look).pad_to(GAP), limit, GAP);
     done.failures.iter().flat_map(failed).chain(done.limits.iter().flat_map(limited)).collect()
 }

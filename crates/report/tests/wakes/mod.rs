@@ -3,11 +3,11 @@
 // Each test uses a part of it.
 #![allow(dead_code)]
 
-use model::recording::Host;
-use model::wake::diff::{
-    ALL, CaseDiff, Change, Difference, Lone, Maxima, Origin, Quantile, SCHEMA_WAKE_DIFF, Side, WakeDiff,
-    Within,
+use model::compare::wake::{
+    ALL, CaseDiff, Lone, Maxima, Origin, Quantile, SCHEMA_WAKE_DIFF, WakeComparison, Within,
 };
+use model::compare::{Change, Difference, Side};
+use model::recording::Host;
 use model::wake::environment::{CpuSettings, Environment, IdleState};
 use model::wake::load::{Load, LoadDone, Mismatch, Transport, Workers};
 use model::wake::sheet::{Case, SCHEMA_SHEET, Sheet};
@@ -665,8 +665,8 @@ fn quantile_of(name: &str, share: f64, a: Seen<Ns>, b: Seen<Ns>) -> Quantile {
     let later_lo_ns = less(|a, b| b.lo_ns as i64 - a.hi_ns as i64);
     let later_hi_ns = less(|a, b| b.hi_ns as i64 - a.lo_ns as i64);
     let change = match (&later_lo_ns, &later_hi_ns) {
-        (Seen::Value(1_001..), _) => Change::Later,
-        (_, Seen::Value(..=-1_001)) => Change::Earlier,
+        (Seen::Value(1_001..), _) => Change::More,
+        (_, Seen::Value(..=-1_001)) => Change::Less,
         (Seen::Value(-1_000..), Seen::Value(..=1_000)) => Change::Same,
         _ => Change::Undecided,
     };
@@ -709,7 +709,7 @@ fn case_diff(name: &str, a: &Wakes, b: &Wakes, change: Change) -> CaseDiff {
 }
 
 /// A stock kernel against a real-time one, with another tool's result and a hostile host.
-pub(crate) fn diff() -> WakeDiff {
+pub(crate) fn diff() -> WakeComparison {
     let (stock, board) = (vm().all, board().all);
     // What another tool leaves: 1 us bins, no timeline, no missed periods.
     let linear = |wakes: &Wakes| {
@@ -724,7 +724,7 @@ pub(crate) fn diff() -> WakeDiff {
     imported.histogram = linear(&stock);
     imported.timeline = Vec::new();
     imported.missed = Seen::unseen("cyclictest does not count them");
-    let mut case = case_diff(ALL, &imported, &board, Change::Earlier);
+    let mut case = case_diff(ALL, &imported, &board, Change::Less);
     case.differences = vec![Difference { what: "interval".into(), a: "1 ms".into(), b: "200 us".into() }];
     case.notes = vec![format!("A has values up to 1 us together; {HOSTILE}")];
     let origin = |host: &str, kernel: &str, started_at: &str, tool: &str| Origin {
@@ -733,7 +733,7 @@ pub(crate) fn diff() -> WakeDiff {
         started_at: started_at.into(),
         tool: tool.into(),
     };
-    WakeDiff {
+    WakeComparison {
         schema: SCHEMA_WAKE_DIFF.into(),
         a: origin("", "", "", "cyclictest"),
         b: origin(HOSTILE, "6.12.20-rt9", "2026-11-21T20:20:22Z", "dwell"),
@@ -746,7 +746,7 @@ pub(crate) fn diff() -> WakeDiff {
 }
 
 /// Two sheets that have two cases in common.
-pub(crate) fn sheet_diff() -> WakeDiff {
+pub(crate) fn sheet_diff() -> WakeComparison {
     let sheet = sheet(5);
     let of = |at: usize| &sheet.results[at].all;
     let origin = |kernel: &str| Origin {
@@ -759,7 +759,7 @@ pub(crate) fn sheet_diff() -> WakeDiff {
     idle.maxima.beyond = 0;
     idle.maxima.chance = Seen::unseen("nothing of either is later than all of the other");
     let lone = |name: &str, only| Lone { name: name.into(), only };
-    WakeDiff {
+    WakeComparison {
         schema: SCHEMA_WAKE_DIFF.into(),
         a: origin("6.12.20-rt9"),
         b: origin("6.18.2-rt1"),
@@ -770,16 +770,16 @@ pub(crate) fn sheet_diff() -> WakeDiff {
             a: "6.12.20-rt9".into(),
             b: "6.18.2-rt1".into(),
         }],
-        cases: vec![idle, case_diff("sched", of(1), of(3), Change::Later)],
+        cases: vec![idle, case_diff("sched", of(1), of(3), Change::More)],
         uncompared: vec![lone("memory-2", Side::A), lone(HOSTILE, Side::B)],
     }
 }
 
 /// Two sheets with nothing in common.
-pub(crate) fn nothing_compared() -> WakeDiff {
-    WakeDiff { cases: Vec::new(), differences: Vec::new(), ..sheet_diff() }
+pub(crate) fn nothing_compared() -> WakeComparison {
+    WakeComparison { cases: Vec::new(), differences: Vec::new(), ..sheet_diff() }
 }
 
-pub(crate) fn diffs() -> [(&'static str, WakeDiff); 3] {
+pub(crate) fn diffs() -> [(&'static str, WakeComparison); 3] {
     [("diff", diff()), ("diff-sheet", sheet_diff()), ("diff-empty", nothing_compared())]
 }

@@ -4,7 +4,7 @@ use super::{Error, Thread, bin, comparable, whole_microseconds};
 use crate::wake::comparable::{interval, setting};
 use crate::wake::{counted, merged};
 use model::Ns;
-use model::wake::diff::{Comparable, Origin};
+use model::compare::wake::{Comparable, Origin};
 
 /// Of figures without `--nsecs`.
 const MICROSECOND_NS: Ns = 1_000;

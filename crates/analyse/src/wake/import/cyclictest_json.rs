@@ -4,7 +4,7 @@ use super::{Error, Thread, comparable, number, object, text_of, whole_microsecon
 use crate::wake::comparable::{interval, setting};
 use jiff::fmt::rfc2822;
 use model::Ns;
-use model::wake::diff::{Comparable, Origin};
+use model::compare::wake::{Comparable, Origin};
 use serde_json::Value;
 
 pub(super) fn import(value: &Value) -> Result<Comparable, Error> {

@@ -4,7 +4,7 @@
 
 use super::{Error, Thread, comparable, number, object, text_of, whole_microseconds};
 use crate::wake::comparable::setting;
-use model::wake::diff::{Comparable, Origin};
+use model::compare::wake::{Comparable, Origin};
 use serde_json::Value;
 
 const UNIT_NS: u64 = 1_000;

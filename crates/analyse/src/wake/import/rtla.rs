@@ -7,7 +7,7 @@ use super::{Error, Thread, bin, comparable};
 use crate::wake::comparable::setting;
 use crate::wake::counted;
 use model::Ns;
-use model::wake::diff::{Comparable, Origin};
+use model::compare::wake::{Comparable, Origin};
 
 /// What a column of a histogram is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Read from what the tools write: `crates/analyse/tests/data/wake/`.
 
 use super::*;
-use crate::wake::diff;
+use crate::compare::wakes as compare;
 
 macro_rules! sample {
     ($name:literal) => {
@@ -146,7 +146,7 @@ fn numbers_without_end_are_read_or_refused_and_compared() {
     let quiet = of(sample!("cyclictest-quiet.txt"));
     for one in &read {
         for (a, b) in [(one, one), (one, &quiet), (&quiet, one)] {
-            assert_eq!(diff(a, b).cases.len(), 1);
+            assert_eq!(compare(a, b).cases.len(), 1);
         }
     }
 }
@@ -220,14 +220,14 @@ fn what_is_none_of_them_is_said_to_be_none() {
 #[test]
 fn two_tools_can_be_compared_and_what_one_does_not_tell_is_said() {
     let (a, b) = (of(sample!("rtla-timerlat-hist.txt")), of(sample!("cyclictest.json")));
-    let found = diff(&a, &b);
+    let found = compare(&a, &b);
     assert_eq!(
         (found.cases.len(), found.a.tool.as_str(), found.b.tool.as_str()),
         (1, "rtla timerlat", "cyclictest")
     );
     let notes = &found.cases[0].notes;
     assert!(notes.iter().any(|note| note.starts_with("A does not tell its interval")), "{notes:?}");
-    let same = diff(&b, &b);
+    let same = compare(&b, &b);
     assert_eq!((same.differences.len(), same.cases[0].maxima.beyond), (0, 0));
 }
 

@@ -1,35 +1,15 @@
 //! Two ladders beside each other, rung by rung: the shape that `dwell diff --json` promises of them,
 //! `dwell.ladder-diff/1`, described by `docs/schema/dwell.ladder-diff.1.json`. Fields are added, not renamed.
 
-use super::{Group, Interval};
+use super::{Change, Difference, Side, Words};
+use crate::ladder::{Group, Interval};
 use serde::{Deserialize, Serialize};
 
 /// The name of the promise.
 pub const SCHEMA_LADDER_DIFF: &str = "dwell.ladder-diff/1";
 
-/// Which of the two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Side {
-    /// The first: the measure.
-    A,
-    /// The second.
-    B,
-}
-
-/// What became of a rung from A to B.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Change {
-    /// B takes less.
-    Faster,
-    /// B takes more.
-    Slower,
-    /// They differ by less than the margin, and that is sure.
-    Same,
-    /// The intervals allow more than one of these.
-    Undecided,
-}
+/// A rung gets faster or slower.
+pub const WORDS: Words = Words { less: "faster", more: "slower" };
 
 /// A rung that both measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,6 +25,7 @@ pub struct Compared {
     /// B by A, with its 95 % interval. None where a figure or the end of an interval is not above zero.
     pub ratio: Option<Interval>,
     /// What became of it.
+    #[serde(with = "words")]
     pub change: Change,
     /// What qualifies one of the two and not the other. Sentences without a full stop.
     pub notes: Vec<String>,
@@ -57,21 +38,10 @@ pub struct Uncompared {
     pub id: String,
     /// Where it belongs.
     pub group: Group,
-    /// Who has a figure. None: neither has.
+    /// Which side has a figure. None: neither.
     pub only: Option<Side>,
     /// Why the other has none.
     pub why: String,
-}
-
-/// Something in which the two measurings differ.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Difference {
-    /// What differs, in a few words.
-    pub what: String,
-    /// What it was with A.
-    pub a: String,
-    /// And with B.
-    pub b: String,
 }
 
 /// Where and when one of them was measured.
@@ -85,7 +55,7 @@ pub struct Origin {
 
 /// The comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LadderDiff {
+pub struct LadderComparison {
     /// [`SCHEMA_LADDER_DIFF`].
     pub schema: String,
     /// The first.
@@ -100,4 +70,18 @@ pub struct LadderDiff {
     pub rungs: Vec<Compared>,
     /// The others.
     pub uncompared: Vec<Uncompared>,
+}
+
+/// How JSON has a change.
+mod words {
+    use super::{Change, WORDS};
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(change: &Change, to: S) -> Result<S::Ok, S::Error> {
+        WORDS.serialize(*change, to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Change, D::Error> {
+        WORDS.deserialize(from)
+    }
 }

@@ -1,13 +1,16 @@
 //! Two results beside each other, or the cases of two sheets: the shape that `dwell diff --json` promises of them,
 //! `dwell.wake-diff/1`, described by `docs/schema/dwell.wake-diff.1.json`. Fields are added, not renamed.
 
-use super::Wakes;
-pub use crate::ladder::diff::{Difference, Side};
+use super::{Change, Difference, Side, Words};
+use crate::wake::Wakes;
 use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
 
 /// The name of the promise.
 pub const SCHEMA_WAKE_DIFF: &str = "dwell.wake-diff/1";
+
+/// A wake-up gets earlier or later.
+pub const WORDS: Words = Words { less: "earlier", more: "later" };
 
 /// Where, when and by what one of them was measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,7 +48,7 @@ pub struct ComparableCase {
     pub name: String,
     /// How it was measured: policy, interval, load.
     pub settings: Vec<Setting>,
-    /// All processors together.
+    /// All CPUs together.
     pub all: Wakes,
     /// One for each.
     pub threads: Vec<Wakes>,
@@ -58,20 +61,6 @@ pub struct Setting {
     pub what: String,
     /// What it was.
     pub value: String,
-}
-
-/// What became of a figure from A to B.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Change {
-    /// B wakes up earlier.
-    Earlier,
-    /// B wakes up later.
-    Later,
-    /// They differ by less than the margin, and that is sure.
-    Same,
-    /// The intervals allow more than one of these, or there are none.
-    Undecided,
 }
 
 /// A figure with its 95 % interval.
@@ -103,21 +92,24 @@ pub struct Quantile {
     /// High end.
     pub later_hi_ns: Seen<i64>,
     /// What became of it.
+    #[serde(with = "words")]
     pub change: Change,
 }
 
-/// The latest wake-ups of both.
+/// The maximum latencies of both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Maxima {
     /// Of A.
     pub a_ns: Seen<Ns>,
     /// Of B.
     pub b_ns: Seen<Ns>,
-    /// Stretches of the one with the later maximum (where it has no timeline: wake-ups) that are later than anything of the other.
+    /// Blocks of time (without a timeline: wake-ups) of the one with the larger maximum that are beyond
+    /// the maximum of the other.
     pub beyond: u64,
-    /// How likely so many would be if both were alike: small is telling. Unseen where nothing can be counted.
+    /// The probability of that if both were alike. Unseen where nothing can be counted.
     pub chance: Seen<f64>,
     /// What became of it.
+    #[serde(with = "words")]
     pub change: Change,
 }
 
@@ -134,7 +126,7 @@ pub struct CaseDiff {
     pub b: Wakes,
     /// From the median to the rarest.
     pub quantiles: Vec<Quantile>,
-    /// The latest.
+    /// The maximum latency.
     pub maxima: Maxima,
     /// What qualifies it: sentences without a full stop.
     pub notes: Vec<String>,
@@ -145,13 +137,13 @@ pub struct CaseDiff {
 pub struct Lone {
     /// Its name.
     pub name: String,
-    /// Who has it.
+    /// Which side has it.
     pub only: Side,
 }
 
 /// The comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WakeDiff {
+pub struct WakeComparison {
     /// [`SCHEMA_WAKE_DIFF`].
     pub schema: String,
     /// The first: the measure.
@@ -168,4 +160,18 @@ pub struct WakeDiff {
     pub cases: Vec<CaseDiff>,
     /// The others.
     pub uncompared: Vec<Lone>,
+}
+
+/// How JSON has a change.
+mod words {
+    use super::{Change, WORDS};
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(change: &Change, to: S) -> Result<S::Ok, S::Error> {
+        WORDS.serialize(*change, to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Change, D::Error> {
+        WORDS.deserialize(from)
+    }
 }

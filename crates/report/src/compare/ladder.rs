@@ -1,77 +1,56 @@
-//! Two ladders as a table, rung by rung, and the JSON of `dwell.ladder-diff/1`.
+//! Two ladders as a table, rung by rung.
 
-use super::{GAP, Notes, joined, latency, paragraphs, range};
+use super::{GAP, caveat, differences, ink, only, origin};
 use crate::Look;
 use crate::clean::width;
-use crate::paint::{Ink, Line};
+use crate::ladder::{Notes, latency, range};
+use crate::paint::{Ink, Line, joined, paragraphs};
 use crate::units;
+use model::compare::ladder::{Compared, LadderComparison, WORDS};
+use model::compare::{Change, Side};
 use model::ladder::Interval;
-use model::ladder::diff::{Change, Compared, LadderDiff, Side};
 
 /// Pages narrower than this leave out the intervals of the two medians.
 const WIDE: usize = 110;
+/// What may move a figure between two measurements.
+const NOISE: &str = "pages, neighbours and temperature";
 /// Rungs that are named in the summary.
 const NAMED: usize = 3;
 
 /// The page, with a newline after each line.
-pub fn terminal(diff: &LadderDiff, look: Look) -> String {
+pub fn terminal(diff: &LadderComparison, look: Look) -> String {
     let mut notes = Notes::default();
+    let margin = units::share_of_one(diff.margin);
+    let origins = [
+        origin("A", &format!("{}, ", diff.a.host), &diff.a.started_at, look),
+        origin("B", &format!("{}, ", diff.b.host), &diff.b.started_at, look),
+    ];
     let parts = [
-        head(diff, look),
-        differences(diff, look),
+        origins.concat(),
+        differences(&diff.differences, look),
         summary(diff, look),
         table(diff, look, &mut notes),
         uncompared(diff, look),
         notes.lines(look),
-        caveat(diff, look),
+        if diff.rungs.is_empty() { Vec::new() } else { caveat(WORDS, &margin, NOISE, look) },
     ];
     joined(&parts)
 }
 
-fn head(diff: &LadderDiff, look: Look) -> Vec<Line> {
-    let line = |name: &str, origin: &model::ladder::diff::Origin| {
-        Line::new(look)
-            .add(Ink::Bold, name)
-            .add(Ink::Plain, &format!("  {}, ", origin.host))
-            .add(Ink::Dim, &origin.started_at)
-            .wrap(GAP + 1)
-    };
-    [line("A", &diff.a), line("B", &diff.b)].concat()
-}
-
-fn differences(diff: &LadderDiff, look: Look) -> Vec<Line> {
-    let line = |one: &model::ladder::diff::Difference| {
-        let lead =
-            Line::new(look).add(Ink::Warn, "not the same ").add(Ink::Plain, &format!("{}: ", one.what));
-        lead.add(Ink::Plain, &one.a).add(Ink::Dim, " and ").add(Ink::Plain, &one.b).wrap(GAP)
-    };
-    diff.differences.iter().flat_map(line).collect()
-}
-
-fn word(change: Change) -> &'static str {
-    match change {
-        Change::Faster => "faster",
-        Change::Slower => "slower",
-        Change::Same => "same",
-        Change::Undecided => "undecided",
-    }
-}
-
 /// How many rungs became what, with the biggest changes.
-fn summary(diff: &LadderDiff, look: Look) -> Vec<Line> {
+fn summary(diff: &LadderComparison, look: Look) -> Vec<Line> {
     if diff.rungs.is_empty() {
         return Line::new(look).add(Ink::Plain, "no rung has a figure in both").wrap(GAP);
     }
     let mut line = Line::new(look).add(Ink::Plain, "B against A: ");
-    let all = [Change::Faster, Change::Slower, Change::Same, Change::Undecided];
-    for (at, change) in all.into_iter().enumerate() {
+    for (at, change) in Change::ALL.into_iter().enumerate() {
         let mut of: Vec<&Compared> = diff.rungs.iter().filter(|rung| rung.change == change).collect();
         let far = |rung: &Compared| rung.ratio.map_or(0.0, |ratio| ratio.median.ln().abs());
         of.sort_by(|a, b| far(b).total_cmp(&far(a)));
         let lead = if at > 0 { ", " } else { "" };
-        let count = format!("{} {}", units::count(of.len() as u64), word(change));
+        let count = format!("{} {}", units::count(of.len() as u64), WORDS.of(change));
         line = line.add(Ink::Plain, lead).glued(Ink::Bold, &count);
-        if matches!(change, Change::Faster | Change::Slower) && !of.is_empty() {
+        if matches!(change, Change::Less | Change::More) && !of.is_empty() {
             let named: Vec<String> =
                 of.iter().take(NAMED).map(|rung| format!("{} {}", rung.id, times(rung, look))).collect();
             let more = if of.len() > NAMED { format!(", {}", look.rest()) } else { String::new() };
@@ -95,7 +74,7 @@ fn figure(ratio: f64) -> String {
     }
 }
 
-fn table(diff: &LadderDiff, look: Look, notes: &mut Notes) -> Vec<Line> {
+fn table(diff: &LadderComparison, look: Look, notes: &mut Notes) -> Vec<Line> {
     if diff.rungs.is_empty() {
         return Vec::new();
     }
@@ -122,7 +101,7 @@ fn table(diff: &LadderDiff, look: Look, notes: &mut Notes) -> Vec<Line> {
                 interval(&rung.b_ns),
                 times(rung, look),
                 rung.ratio.as_ref().map_or_else(String::new, ends),
-                word(rung.change).to_owned(),
+                WORDS.of(rung.change).to_owned(),
                 marks.join(","),
             ]
         })
@@ -157,12 +136,7 @@ fn table(diff: &LadderDiff, look: Look, notes: &mut Notes) -> Vec<Line> {
         }
         let name = Line::new(look).pad_to(GAP).add(Ink::Plain, &rung.id).cut_to(GAP + names);
         let cells: Vec<&str> = row.iter().map(String::as_str).collect();
-        let verdict = match rung.change {
-            Change::Slower => Ink::Warn,
-            Change::Faster => Ink::Bold,
-            Change::Same => Ink::Plain,
-            Change::Undecided => Ink::Dim,
-        };
+        let verdict = ink(rung.change);
         lines.push(line(name, &cells, &|at| match at {
             1 | 3 | 5 | 7 => Ink::Dim,
             6 => verdict,
@@ -173,35 +147,17 @@ fn table(diff: &LadderDiff, look: Look, notes: &mut Notes) -> Vec<Line> {
 }
 
 /// The other rungs: those that miss a figure for one reason together.
-fn uncompared(diff: &LadderDiff, look: Look) -> Vec<Line> {
+fn uncompared(diff: &LadderComparison, look: Look) -> Vec<Line> {
     let mut reasons: Vec<(Option<Side>, &str, Vec<&str>)> = Vec::new();
     for one in &diff.uncompared {
-        match reasons.iter_mut().find(|(only, why, _)| *only == one.only && *why == one.why) {
+        match reasons.iter_mut().find(|(side, why, _)| *side == one.only && *why == one.why) {
             Some((_, _, ids)) => ids.push(&one.id),
             None => reasons.push((one.only, &one.why, vec![&one.id])),
         }
     }
-    let line = |(only, why, ids): &(Option<Side>, &str, Vec<&str>)| {
-        let who = match only {
-            Some(Side::A) => "only in A",
-            Some(Side::B) => "only in B",
-            None => "in neither",
-        };
-        let lead = Line::new(look).add(Ink::Dim, &format!("{who}: ")).add(Ink::Plain, &ids.join(", "));
-        paragraphs(look, lead.add(Ink::Dim, ": "), why, GAP)
+    let line = |(side, why, ids): &(Option<Side>, &str, Vec<&str>)| {
+        let lead = Line::new(look).add(Ink::Dim, only(*side)).add(Ink::Plain, &ids.join(", "));
+        paragraphs(lead.add(Ink::Dim, ": "), why, GAP)
     };
     reasons.iter().flat_map(line).collect()
-}
-
-/// What the intervals do not say.
-fn caveat(diff: &LadderDiff, look: Look) -> Vec<Line> {
-    if diff.rungs.is_empty() {
-        return Vec::new();
-    }
-    let margin = units::share_of_one(diff.margin);
-    let text = format!(
-        "same: within {margin}, intervals included; faster, slower: intervals apart, and by more than {margin}. They are of one \
-         measuring each: pages, neighbours and temperature may move a figure from one to the next"
-    );
-    paragraphs(look, Line::new(look), &text, GAP)
 }

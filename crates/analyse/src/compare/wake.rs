@@ -1,15 +1,17 @@
 //! Two results case by case: percentiles with their intervals, maxima, and what may be said of them.
 
-use model::wake::diff::{
-    ALL, CaseDiff, Change, Comparable, ComparableCase, Difference, Lone, Maxima, Quantile, SCHEMA_WAKE_DIFF,
-    Setting, Side, WakeDiff, Within,
+use super::{Ends, MARGIN, Pair, difference, pairs};
+use model::compare::wake::{
+    ALL, CaseDiff, Comparable, ComparableCase, Lone, Maxima, Quantile, SCHEMA_WAKE_DIFF, Setting,
+    WakeComparison, Within,
 };
+use model::compare::{Change, Difference};
+use model::ladder::Interval;
 use model::wake::{Bin, Block, Wakes};
 use model::{Ns, Seen};
 use stats::binomial;
+use std::cmp::Ordering;
 
-/// A relative difference up to this counts as none.
-const MARGIN: f64 = 0.05;
 /// An absolute one: what other tools' clocks tell apart.
 const MARGIN_NS: Ns = 1_000;
 /// Of intervals.
@@ -18,19 +20,16 @@ const CONFIDENCE: f64 = 0.95;
 const COUNTED: u64 = 1_000_000;
 
 /// What differs from `a` to `b`.
-pub fn diff(a: &Comparable, b: &Comparable) -> WakeDiff {
+pub fn compare(a: &Comparable, b: &Comparable) -> WakeComparison {
     let mut cases = Vec::new();
     let mut uncompared = Vec::new();
-    for of_a in &a.cases {
-        match partner(of_a, &b.cases) {
-            Some(of_b) => cases.push(case(of_a, of_b, a, b)),
-            None => uncompared.push(Lone { name: of_a.name.clone(), only: Side::A }),
+    for pair in pairs(&a.cases, &b.cases, partner) {
+        match pair {
+            Pair::Both(of_a, of_b) => cases.push(case(of_a, of_b, a, b)),
+            Pair::Only(only, of_one) => uncompared.push(Lone { name: of_one.name.clone(), only }),
         }
     }
-    for of_b in b.cases.iter().filter(|of_b| partner(of_b, &a.cases).is_none()) {
-        uncompared.push(Lone { name: of_b.name.clone(), only: Side::B });
-    }
-    WakeDiff {
+    WakeComparison {
         schema: SCHEMA_WAKE_DIFF.to_owned(),
         a: a.origin.clone(),
         b: b.origin.clone(),
@@ -56,17 +55,13 @@ fn value<'a>(settings: &'a [Setting], what: &str) -> Option<&'a str> {
     settings.iter().find(|setting| setting.what == what).map(|setting| setting.value.as_str())
 }
 
-/// Settings that both tell, and that are not the same.
+/// Settings that both name, and that are not the same.
 fn differences(a: &[Setting], b: &[Setting]) -> Vec<Difference> {
-    let differ = |of_a: &Setting| {
+    let both = |of_a: &Setting| {
         let of_b = value(b, &of_a.what)?;
-        (of_b != of_a.value).then(|| Difference {
-            what: of_a.what.clone(),
-            a: of_a.value.clone(),
-            b: of_b.to_owned(),
-        })
+        Some((of_a.what.clone(), of_a.value.clone(), of_b.to_owned()))
     };
-    a.iter().filter_map(differ).collect()
+    super::differences(a.iter().filter_map(both))
 }
 
 fn case(a: &ComparableCase, b: &ComparableCase, of_a: &Comparable, of_b: &Comparable) -> CaseDiff {
@@ -113,7 +108,13 @@ fn kind(limit: &str) -> Vec<&str> {
     let words = limit
         .split_whitespace()
         .filter(|word| !word.contains(|c: char| c.is_ascii_digit()) && !UNITS.contains(word));
-    words.map(|word| if word == "processors" { "processor" } else { word }).take(4).collect()
+    words
+        .map(|word| match word {
+            "processor" | "processors" | "CPUs" => "CPU",
+            word => word,
+        })
+        .take(4)
+        .collect()
 }
 
 fn quantiles(a: &Wakes, b: &Wakes) -> Vec<Quantile> {
@@ -143,36 +144,30 @@ fn quantile(name: &str, share: f64, a: Seen<Within>, b: Seen<Within>) -> Quantil
         b,
     };
     if let (Seen::Value(a), Seen::Value(b)) = (&quantile.a, &quantile.b) {
-        let (later, lo, hi) = later(a, b);
-        quantile.change = change(a.ns, later, lo, hi);
+        let later = later(a, b);
+        quantile.change = change(a.ns, &later);
         let whole = |ns: f64| Seen::Value(ns.round() as i64);
         (quantile.later_ns, quantile.later_lo_ns, quantile.later_hi_ns) =
-            (whole(later), whole(lo), whole(hi));
+            (whole(later.median), whole(later.lo), whole(later.hi));
     }
     quantile
 }
 
-/// B less A with its interval, from theirs, by the method of variance estimates recovery (G. Y. Zou, A. Donner, Statistics in
-/// Medicine 27, 2008), which keeps their being lopsided.
-fn later(a: &Within, b: &Within) -> (f64, f64, f64) {
+/// B less A with its interval, from theirs.
+fn later(a: &Within, b: &Within) -> Interval {
     let far = |from: Ns, to: Ns| from.abs_diff(to) as f64;
-    let later = b.ns as f64 - a.ns as f64;
-    let below = far(b.ns, b.lo_ns).hypot(far(a.hi_ns, a.ns));
-    let above = far(b.hi_ns, b.ns).hypot(far(a.ns, a.lo_ns));
-    (later, later - below, later + above)
+    let ends = |of: &Within| Ends { below: far(of.ns, of.lo_ns), above: far(of.hi_ns, of.ns) };
+    difference(b.ns as f64 - a.ns as f64, &ends(a), &ends(b))
 }
 
-fn change(a_ns: Ns, later: f64, lo: f64, hi: f64) -> Change {
+fn change(a_ns: Ns, later: &Interval) -> Change {
     let margin = margin(a_ns);
-    if lo >= -margin && hi <= margin {
-        Change::Same
-    } else if lo > 0.0 && later > margin {
-        Change::Later
-    } else if hi < 0.0 && later < -margin {
-        Change::Earlier
-    } else {
-        Change::Undecided
-    }
+    let apart = match () {
+        () if later.lo > 0.0 => Ordering::Greater,
+        () if later.hi < 0.0 => Ordering::Less,
+        () => Ordering::Equal,
+    };
+    super::change(later, -margin, margin, apart)
 }
 
 /// What counts as no difference.
@@ -219,7 +214,7 @@ fn maxima(a: &Wakes, b: &Wakes) -> Maxima {
     };
     let (Seen::Value(a_ns), Seen::Value(b_ns)) = (&a.max_ns, &b.max_ns) else { return maxima };
     let (one, other, earlier_ns, later) =
-        if b_ns >= a_ns { (b, a, *a_ns, Change::Later) } else { (a, b, *b_ns, Change::Earlier) };
+        if b_ns >= a_ns { (b, a, *a_ns, Change::More) } else { (a, b, *b_ns, Change::Less) };
     let (mine, others);
     (maxima.beyond, mine, others) = match stretches(one, other) {
         Some((mine, others)) => {

@@ -1,45 +1,46 @@
 //! Two ladders rung by rung: the ratio with its interval, and what may be said of it.
 
-use model::ladder::diff::{
-    Change, Compared, Difference, LadderDiff, Origin, SCHEMA_LADDER_DIFF, Side, Uncompared,
-};
-use model::ladder::{Asked, Interval, Ladder, Rung, Verdict};
-use model::{Seen, ladder::Group};
+use super::{Ends, MARGIN, Pair, difference, differences, pairs};
+use model::Seen;
+use model::compare::ladder::{Compared, LadderComparison, Origin, SCHEMA_LADDER_DIFF, Uncompared};
+use model::compare::{Change, Difference, Side};
+use model::ladder::{Asked, Group, Interval, Ladder, Rung, Verdict};
+use std::cmp::Ordering;
 
-/// A relative difference up to this counts as none: about what one machine differs from itself by from one measuring to the next.
-const MARGIN: f64 = 0.05;
 /// Frequencies that differ by more are different ones.
 const FREQUENCY: f64 = 0.03;
 
 /// What differs from `a` to `b`.
-pub fn diff(a: &Ladder, b: &Ladder) -> LadderDiff {
+pub fn compare(a: &Ladder, b: &Ladder) -> LadderComparison {
     let mut rungs = Vec::new();
     let mut uncompared = Vec::new();
-    let find = |ladder: &'_ Ladder, id: &str| ladder.rungs.iter().position(|rung| rung.about.id == id);
-    for of_a in &a.rungs {
-        let of_b = find(b, &of_a.about.id).map(|at| &b.rungs[at]);
-        match compared(of_a, of_b) {
-            Ok(found) => rungs.push(found),
-            Err(missing) => uncompared.push(missing),
+    for pair in pairs(&a.rungs, &b.rungs, same_rung) {
+        match pair {
+            Pair::Both(of_a, of_b) => match compared(of_a, of_b) {
+                Ok(found) => rungs.push(found),
+                Err(missing) => uncompared.push(missing),
+            },
+            Pair::Only(side, of_one) => uncompared.push(lone(of_one, side, NOT_ASKED)),
         }
-    }
-    for of_b in b.rungs.iter().filter(|rung| find(a, &rung.about.id).is_none()) {
-        uncompared.push(lone(of_b, Side::B, NOT_ASKED));
     }
     let order = |group: Group| Group::ALL.iter().position(|one| *one == group);
     rungs.sort_by_key(|rung| order(rung.group));
     uncompared.sort_by_key(|rung| order(rung.group));
     let origin =
         |ladder: &Ladder| Origin { host: ladder.host.name.clone(), started_at: ladder.started_at.clone() };
-    LadderDiff {
+    LadderComparison {
         schema: SCHEMA_LADDER_DIFF.to_owned(),
         a: origin(a),
         b: origin(b),
         margin: MARGIN,
-        differences: differences(a, b),
+        differences: conditions(a, b),
         rungs,
         uncompared,
     }
+}
+
+fn same_rung<'a>(one: &Rung, others: &'a [Rung]) -> Option<&'a Rung> {
+    others.iter().find(|other| other.about.id == one.about.id)
 }
 
 const NOT_ASKED: &str = "the other was not asked for it";
@@ -55,8 +56,7 @@ fn lone(rung: &Rung, side: Side, why: &str) -> Uncompared {
     }
 }
 
-fn compared(a: &Rung, b: Option<&Rung>) -> Result<Compared, Uncompared> {
-    let Some(b) = b else { return Err(lone(a, Side::A, NOT_ASKED)) };
+fn compared(a: &Rung, b: &Rung) -> Result<Compared, Uncompared> {
     let (a_ns, b_ns) = match (a.ns.value(), b.ns.value()) {
         (Some(a_ns), Some(b_ns)) => (*a_ns, *b_ns),
         (Some(_), None) => return Err(lone(a, Side::A, &why_missing(b))),
@@ -81,33 +81,25 @@ fn why_missing(rung: &Rung) -> String {
     }
 }
 
-/// The ratio of two medians and its interval from theirs: on the logarithms, where it is a difference, by the method of
-/// variance estimates recovery (G. Y. Zou, A. Donner, Statistics in Medicine 27, 2008), which keeps their being lopsided.
+/// The ratio of two medians and its interval from theirs: on the logarithms, where it is a difference.
 fn ratio(a: &Interval, b: &Interval) -> Option<Interval> {
     let all = [a.lo, a.median, a.hi, b.lo, b.median, b.hi];
     if all.iter().any(|ns| !ns.is_finite() || *ns <= 0.0) {
         return None;
     }
-    let middle = (b.median / a.median).ln();
-    let below = (b.median / b.lo).ln().hypot((a.hi / a.median).ln());
-    let above = (b.hi / b.median).ln().hypot((a.median / a.lo).ln());
-    Some(Interval { median: middle.exp(), lo: (middle - below).exp(), hi: (middle + above).exp() })
+    let ends = |of: &Interval| Ends { below: (of.median / of.lo).ln(), above: (of.hi / of.median).ln() };
+    let found = difference((b.median / a.median).ln(), &ends(a), &ends(b));
+    Some(Interval { median: found.median.exp(), lo: found.lo.exp(), hi: found.hi.exp() })
 }
 
 fn change(a: &Interval, b: &Interval, ratio: Option<&Interval>) -> Change {
     let Some(ratio) = ratio else { return Change::Undecided };
-    let (least, most) = (1.0 / (1.0 + MARGIN), 1.0 + MARGIN);
-    if ratio.lo >= least && ratio.hi <= most {
-        return Change::Same;
-    }
-    // What is sure to be different, but may be by less than machines differ from themselves, is not decided.
-    if b.hi < a.lo && ratio.median < least {
-        Change::Faster
-    } else if b.lo > a.hi && ratio.median > most {
-        Change::Slower
-    } else {
-        Change::Undecided
-    }
+    let apart = match () {
+        () if b.hi < a.lo => Ordering::Less,
+        () if b.lo > a.hi => Ordering::Greater,
+        () => Ordering::Equal,
+    };
+    super::change(ratio, 1.0 / (1.0 + MARGIN), 1.0 + MARGIN, apart)
 }
 
 /// What holds for one of them only.
@@ -131,8 +123,8 @@ fn notes(a: &Rung, b: &Rung) -> Vec<String> {
     notes
 }
 
-/// In what the measurings differ, beyond the figures.
-fn differences(a: &Ladder, b: &Ladder) -> Vec<Difference> {
+/// In what the measurements differ, beyond the figures.
+fn conditions(a: &Ladder, b: &Ladder) -> Vec<Difference> {
     let text = |seen: &Seen<String>| seen.value().cloned().unwrap_or_else(|| "unknown".to_owned());
     let dir = |asked: &Asked| asked.dir.clone().unwrap_or_else(|| "the current directory".to_owned());
     let length = |asked: &Asked| if asked.quick { "quick" } else { "whole" }.to_owned();
@@ -161,8 +153,7 @@ fn differences(a: &Ladder, b: &Ladder) -> Vec<Difference> {
     {
         pairs.push(("frequency, by cycles", format!("{of_a:.2} GHz"), format!("{of_b:.2} GHz")));
     }
-    let differ = pairs.into_iter().filter(|(_, a, b)| a != b);
-    differ.map(|(what, a, b)| Difference { what: what.to_owned(), a, b }).collect()
+    differences(pairs.into_iter().map(|(what, a, b)| (what.to_owned(), a, b)))
 }
 
 fn ghz(ladder: &Ladder) -> Option<f64> {
@@ -188,8 +179,8 @@ mod tests {
     fn a_verdict_needs_intervals_apart_and_more_than_the_margin() {
         let a = interval(99.0, 100.0, 101.0);
         for (b, expected) in [
-            (interval(119.0, 120.0, 121.0), Change::Slower),
-            (interval(79.0, 80.0, 81.0), Change::Faster),
+            (interval(119.0, 120.0, 121.0), Change::More),
+            (interval(79.0, 80.0, 81.0), Change::Less),
             (interval(100.0, 102.0, 103.0), Change::Same),
             (a, Change::Same),
             // Apart, but perhaps by less than the margin.
@@ -209,7 +200,7 @@ mod tests {
         for (one, other) in [(there.median, back.median), (there.lo, back.hi), (there.hi, back.lo)] {
             assert!((one * other - 1.0).abs() < 1e-12, "{there:?} {back:?}");
         }
-        assert_eq!((verdict(a, b), verdict(b, a)), (Change::Slower, Change::Faster));
+        assert_eq!((verdict(a, b), verdict(b, a)), (Change::More, Change::Less));
     }
 
     #[test]
@@ -253,9 +244,9 @@ mod tests {
         let absent = || Err(Unmeasured::Absent("one node".into()));
         let a = with(&[("l1", Ok(1.0)), ("dram", Ok(90.0)), ("dram-remote", absent()), ("x", absent())]);
         let b = with(&[("l1", Ok(1.2)), ("dram-remote", Ok(200.0)), ("x", absent()), ("lock", Ok(5.0))]);
-        let found = diff(&a, &b);
+        let found = compare(&a, &b);
         assert_eq!(found.rungs.len(), 1);
-        assert_eq!((found.rungs[0].id.as_str(), found.rungs[0].change), ("l1", Change::Slower));
+        assert_eq!((found.rungs[0].id.as_str(), found.rungs[0].change), ("l1", Change::More));
         let said: Vec<_> =
             found.uncompared.iter().map(|one| (one.id.as_str(), one.only, one.why.as_str())).collect();
         assert_eq!(
@@ -272,12 +263,12 @@ mod tests {
     #[test]
     fn what_else_differs_is_said_and_nothing_more() {
         let mut a = with(&[("cycle", Ok(0.25)), ("l1", Ok(1.0))]);
-        assert_eq!(diff(&a, &a).differences, []);
+        assert_eq!(compare(&a, &a).differences, []);
         let mut b = with(&[("cycle", Ok(0.5)), ("l1", Ok(2.0))]);
         b.host.name = "other".into();
         b.asked.dir = Some("/mnt".into());
         b.rungs[1].limits.push("pages of 4 KiB".into());
-        let found = diff(&a, &b);
+        let found = compare(&a, &b);
         let whats: Vec<_> = found.differences.iter().map(|one| one.what.as_str()).collect();
         // No file rung was measured, so the directory does not matter.
         assert_eq!(whats, ["host", "frequency, by cycles"]);
@@ -285,7 +276,7 @@ mod tests {
         for rung in [&mut a.rungs[1], &mut b.rungs[1]] {
             rung.plausible = Plausible { verdict: Verdict::Doubtful, why: "published: less".into() };
         }
-        let found = diff(&a, &b);
+        let found = compare(&a, &b);
         assert_eq!(found.rungs[1].notes, ["doubtful in both: published: less", "only B: pages of 4 KiB"]);
     }
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::wake::tests::{measured, thread};
 use crate::wake::{comparable, comparable_sheet, wakeups};
+use model::compare::Side;
 use model::wake::load::Load;
 use model::wake::sheet::{Case, SCHEMA_SHEET, Sheet};
 use model::wake::{Policy, Wakeups};
@@ -14,11 +15,11 @@ fn run(seed: u64, cycles: usize, mean_ns: f64) -> Wakeups {
     wakeups(&measured(vec![thread(1, &late)]))
 }
 
-fn of(a: &Wakeups, b: &Wakeups) -> WakeDiff {
-    diff(&comparable(a), &comparable(b))
+fn of(a: &Wakeups, b: &Wakeups) -> WakeComparison {
+    compare(&comparable(a), &comparable(b))
 }
 
-fn changes(diff: &WakeDiff) -> Vec<Change> {
+fn changes(diff: &WakeComparison) -> Vec<Change> {
     diff.cases[0].quantiles.iter().map(|quantile| quantile.change).collect()
 }
 
@@ -48,9 +49,9 @@ fn a_result_against_itself_is_the_same_and_has_no_differences() {
 fn twice_as_late_is_later_and_the_other_way_round_earlier() {
     let (a, b) = (run(1, 50_000, 10_000.0), run(2, 50_000, 20_000.0));
     let (there, back) = (of(&a, &b), of(&b, &a));
-    assert_eq!(changes(&there)[..3], [Change::Later; 3]);
-    assert_eq!(changes(&back)[..3], [Change::Earlier; 3]);
-    assert_eq!((there.cases[0].maxima.change, back.cases[0].maxima.change), (Change::Later, Change::Earlier));
+    assert_eq!(changes(&there)[..3], [Change::More; 3]);
+    assert_eq!(changes(&back)[..3], [Change::Less; 3]);
+    assert_eq!((there.cases[0].maxima.change, back.cases[0].maxima.change), (Change::More, Change::Less));
     let p50 = &there.cases[0].quantiles[0];
     // The medians are apart by 10 us times ln 2.
     let (lo, hi) = (*p50.later_lo_ns.value().unwrap(), *p50.later_hi_ns.value().unwrap());
@@ -112,12 +113,13 @@ fn verdicts_need_intervals_apart_and_more_than_the_margin() {
         (10_000, 0.0, -900.0, 900.0, Change::Same),
         (100_000, 4_000.0, 3_000.0, 5_000.0, Change::Same),
         (100_000, 4_000.0, 3_000.0, 6_000.0, Change::Undecided),
-        (100_000, 9_000.0, 3_000.0, 12_000.0, Change::Later),
-        (100_000, -9_000.0, -12_000.0, -3_000.0, Change::Earlier),
+        (100_000, 9_000.0, 3_000.0, 12_000.0, Change::More),
+        (100_000, -9_000.0, -12_000.0, -3_000.0, Change::Less),
         (100_000, 9_000.0, -1_000.0, 20_000.0, Change::Undecided),
         (3_000, 900.0, 800.0, 1_000.0, Change::Same),
     ] {
-        assert_eq!(change(a_ns, later, lo, hi), expected, "{a_ns} {later} {lo} {hi}");
+        let interval = Interval { median: later, lo, hi };
+        assert_eq!(change(a_ns, &interval), expected, "{a_ns} {later} {lo} {hi}");
     }
 }
 
@@ -167,10 +169,10 @@ fn sheets_are_compared_by_case_and_a_plain_result_with_the_case_of_its_load() {
     };
     let whole = comparable_sheet(&sheet(&["idle", "cpu", "late"], vec![idle.clone(), busy.clone()])).unwrap();
     let part = comparable_sheet(&sheet(&["idle"], vec![idle.clone()])).unwrap();
-    let found = diff(&whole, &part);
+    let found = compare(&whole, &part);
     assert_eq!((found.cases.len(), found.cases[0].name.as_str()), (1, "idle"));
     assert_eq!(found.uncompared, [Lone { name: "cpu".into(), only: Side::A }]);
-    let found = diff(&comparable(&busy), &whole);
+    let found = compare(&comparable(&busy), &whole);
     assert_eq!((found.cases.len(), found.cases[0].name.as_str()), (1, "cpu"));
     assert_eq!(found.uncompared, [Lone { name: "idle".into(), only: Side::B }]);
     assert_eq!(comparable_sheet(&sheet(&["idle"], Vec::new())), None);

@@ -1,24 +1,25 @@
-//! Two results, or the cases of two sheets, beside each other: tables and histograms, pictures, and the JSON of
-//! `dwell.wake-diff/1`.
+//! Wake-ups of two results, or of the cases of two sheets: tables, histograms and pictures.
 
-use super::chart::bars_on;
-use super::columns::Axis;
-use super::picture::PLAIN;
-use super::plots::{About, PAPER, Series, caveats, draw, head};
-use super::{GAP, joined, paragraphs};
+use super::{GAP, caveat, differences, ink, only};
 use crate::Look;
-use crate::paint::{Ink, Line};
+use crate::paint::{Ink, Line, joined, paragraphs};
 use crate::picture::{INK, MARGIN, Picture, ROW};
 use crate::table::{Table, figure, text};
 use crate::units::{count, counted, duration, duration_range, exact, share_of_one};
+use crate::wake::chart::bars_on;
+use crate::wake::columns::Axis;
+use crate::wake::picture::PLAIN;
+use crate::wake::plots::{About, PAPER, Series, caveats, draw, head};
+use model::compare::wake::{ALL, CaseDiff, Maxima, Origin, Quantile, WORDS, WakeComparison, Within};
+use model::compare::{Change, Difference};
 use model::wake::Wakes;
-use model::wake::diff::{
-    ALL, CaseDiff, Change, Difference, Maxima, Origin, Quantile, Side, WakeDiff, Within,
-};
 use model::{Ns, Seen};
 
+/// What may move a figure between two measurements.
+const NOISE: &str = "another day, load or neighbour";
+
 /// The page, with a newline after each line.
-pub fn terminal(diff: &WakeDiff, look: Look) -> String {
+pub fn terminal(diff: &WakeComparison, look: Look) -> String {
     let mut parts: Vec<Vec<Line>> = vec![top(diff, look), summary(diff, look).wrap(GAP)];
     for case in &diff.cases {
         parts.push(table(case, look));
@@ -32,25 +33,24 @@ pub fn terminal(diff: &WakeDiff, look: Look) -> String {
         diff.uncompared
             .iter()
             .flat_map(|lone| {
-                let only = match lone.only {
-                    Side::A => "only in A: ",
-                    Side::B => "only in B: ",
-                };
-                Line::new(look).add(Ink::Dim, only).add(Ink::Plain, &lone.name).wrap(GAP)
+                Line::new(look).add(Ink::Dim, only(Some(lone.only))).add(Ink::Plain, &lone.name).wrap(GAP)
             })
             .collect(),
     );
-    parts.push(caveat(diff, look));
+    if !diff.cases.is_empty() {
+        let margin = format!("{} or {}", share_of_one(diff.margin), exact(diff.margin_ns));
+        parts.push(caveat(WORDS, &margin, NOISE, look));
+    }
     joined(&parts)
 }
 
 /// The comparison as a picture: an SVG document.
-pub fn svg(diff: &WakeDiff) -> String {
+pub fn svg(diff: &WakeComparison) -> String {
     crate::picture::svg(&picture(diff))
 }
 
 /// The same picture as the bytes of a PNG file.
-pub fn png(diff: &WakeDiff) -> Vec<u8> {
+pub fn png(diff: &WakeComparison) -> Vec<u8> {
     crate::picture::png(&picture(diff))
 }
 
@@ -63,36 +63,15 @@ fn origin(origin: &Origin) -> String {
     known.join(", ")
 }
 
-fn top(diff: &WakeDiff, look: Look) -> Vec<Line> {
-    let mut lines = Vec::new();
-    for (name, of) in [("A", &diff.a), ("B", &diff.b)] {
-        let line = Line::new(look).add(Ink::Bold, name).add(Ink::Plain, "  ");
-        lines.extend(line.add(Ink::Plain, &origin(of)).wrap(GAP + 1));
-    }
-    lines.extend(unlike(&diff.differences, look));
+fn top(diff: &WakeComparison, look: Look) -> Vec<Line> {
+    let mut lines = super::origin("A", &origin(&diff.a), "", look);
+    lines.extend(super::origin("B", &origin(&diff.b), "", look));
+    lines.extend(differences(&diff.differences, look));
     lines
 }
 
-fn unlike(differences: &[Difference], look: Look) -> Vec<Line> {
-    let line = |one: &Difference| {
-        let lead =
-            Line::new(look).add(Ink::Warn, "not the same ").add(Ink::Plain, &format!("{}: ", one.what));
-        lead.add(Ink::Plain, &one.a).add(Ink::Dim, " and ").add(Ink::Plain, &one.b).wrap(GAP)
-    };
-    differences.iter().flat_map(line).collect()
-}
-
-fn word(change: Change) -> (&'static str, Ink) {
-    match change {
-        Change::Earlier => ("earlier", Ink::Bold),
-        Change::Later => ("later", Ink::Warn),
-        Change::Same => ("same", Ink::Plain),
-        Change::Undecided => ("undecided", Ink::Dim),
-    }
-}
-
-/// What became of the latest wake-up, case by case.
-fn summary(diff: &WakeDiff, look: Look) -> Line {
+/// What became of the maximum latency, case by case.
+fn summary(diff: &WakeComparison, look: Look) -> Line {
     let line = Line::new(look);
     if diff.cases.is_empty() {
         return line.add(Ink::Plain, "no case is in both");
@@ -101,10 +80,10 @@ fn summary(diff: &WakeDiff, look: Look) -> Line {
     for (at, case) in diff.cases.iter().enumerate() {
         let lead = if at > 0 { "; " } else { "" };
         let (said, ink) = match case.maxima.change {
-            Change::Undecided => ("not known to differ in the latest", Ink::Plain),
-            Change::Same => ("the same in the latest", Ink::Plain),
-            Change::Earlier => ("earlier at worst", Ink::Bold),
-            Change::Later => ("later at worst", Ink::Warn),
+            Change::Undecided => ("max undecided", Ink::Plain),
+            Change::Same => ("same max", Ink::Plain),
+            Change::Less => ("lower max", Ink::Bold),
+            Change::More => ("higher max", Ink::Warn),
         };
         line = line.add(Ink::Plain, lead);
         if case.name != ALL {
@@ -137,7 +116,7 @@ fn table(case: &CaseDiff, look: Look) -> Vec<Line> {
         table.row(row(quantile, look));
     }
     let plain = |text: String| (Ink::Plain, text);
-    let (change, ink) = word(case.maxima.change);
+    let change = case.maxima.change;
     table.row(vec![
         plain("max".to_owned()),
         plain(seen(&case.maxima.a_ns, look)),
@@ -146,7 +125,7 @@ fn table(case: &CaseDiff, look: Look) -> Vec<Line> {
         plain(String::new()),
         plain(apart(&case.maxima)),
         plain(String::new()),
-        (ink, change.to_owned()),
+        (ink(change), WORDS.of(change).to_owned()),
     ]);
     let missed =
         |wakes: &Wakes| wakes.missed.value().map_or_else(|| look.dash().to_owned(), |many| count(*many));
@@ -176,7 +155,7 @@ fn row(quantile: &Quantile, look: Look) -> Vec<(Ink, String)> {
         (Seen::Value(lo), Seen::Value(hi)) => format!("{} to {}", signed(*lo), signed(*hi)),
         _ => String::new(),
     };
-    let (change, ink) = word(quantile.change);
+    let change = quantile.change;
     vec![
         plain(quantile.name.clone()),
         plain(ns(&quantile.a)),
@@ -185,7 +164,7 @@ fn row(quantile: &Quantile, look: Look) -> Vec<(Ink, String)> {
         dim(ends(&quantile.b)),
         plain(later),
         dim(later_ends),
-        (ink, change.to_owned()),
+        (ink(change), WORDS.of(change).to_owned()),
     ]
 }
 
@@ -213,9 +192,9 @@ fn apart(maxima: &Maxima) -> String {
     }
 }
 
-/// How sure the latest ones differ, in what the two were measured differently, and what else qualifies them.
+/// The other differences, how sure the maxima differ, and what qualifies the case.
 fn remarks(case: &CaseDiff, look: Look) -> Vec<Line> {
-    let mut lines = unlike(&case.differences, look);
+    let mut lines = differences(&case.differences, look);
     let maxima = &case.maxima;
     if let (Seen::Value(a_ns), Seen::Value(b_ns)) = (&maxima.a_ns, &maxima.b_ns)
         && maxima.beyond > 0
@@ -242,7 +221,7 @@ fn remarks(case: &CaseDiff, look: Look) -> Vec<Line> {
         lines.extend(line.wrap(GAP));
     }
     lines.extend(
-        case.notes.iter().flat_map(|note| paragraphs(Line::new(look).add(Ink::Warn, "! "), note, look)),
+        case.notes.iter().flat_map(|note| paragraphs(Line::new(look).add(Ink::Warn, "! "), note, GAP)),
     );
     lines
 }
@@ -261,21 +240,7 @@ fn histograms(case: &CaseDiff, look: Look) -> Vec<Vec<Line>> {
     vec![bars("A", &case.a), bars("B", &case.b)]
 }
 
-/// What the words mean.
-fn caveat(diff: &WakeDiff, look: Look) -> Vec<Line> {
-    if diff.cases.is_empty() {
-        return Vec::new();
-    }
-    let text = format!(
-        "same: within {} or {}, intervals included; earlier, later: intervals apart, and by more than that. They are of one \
-         measuring each: another day, another load or another neighbour may move them",
-        share_of_one(diff.margin),
-        exact(diff.margin_ns)
-    );
-    paragraphs(Line::new(look), &text, look)
-}
-
-fn picture(diff: &WakeDiff) -> Picture {
+fn picture(diff: &WakeComparison) -> Picture {
     let mut picture = Picture::new(PAPER);
     let mut lines = vec![summary(diff, PLAIN).render()];
     lines.extend([format!("A: {}", origin(&diff.a)), format!("B: {}", origin(&diff.b))]);

@@ -1,0 +1,80 @@
+//! Two results beside each other: the nouns of every comparison.
+//!
+//! A kind of result that is compared has a file below with its schema. All kinds share what became of
+//! a figure, and only the words differ in which JSON and pages say it.
+
+pub mod ladder;
+pub mod wake;
+
+use serde::de::{Deserialize, Deserializer, Error};
+use serde::ser::Serializer;
+
+/// Which of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// The first: the reference.
+    A,
+    /// The second.
+    B,
+}
+
+/// What became of a figure from A to B.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// B takes less.
+    Less,
+    /// B takes more.
+    More,
+    /// They differ by less than the margin, intervals included.
+    Same,
+    /// The intervals allow more than one of these, or there are none.
+    Undecided,
+}
+
+impl Change {
+    /// All of them, in the order of pages.
+    pub const ALL: [Self; 4] = [Self::Less, Self::More, Self::Same, Self::Undecided];
+}
+
+/// The words of a kind of result for less and more.
+#[derive(Debug, Clone, Copy)]
+pub struct Words {
+    /// For [`Change::Less`].
+    pub less: &'static str,
+    /// For [`Change::More`].
+    pub more: &'static str,
+}
+
+impl Words {
+    /// The word for a change.
+    pub fn of(&self, change: Change) -> &'static str {
+        match change {
+            Change::Less => self.less,
+            Change::More => self.more,
+            Change::Same => "same",
+            Change::Undecided => "undecided",
+        }
+    }
+
+    fn serialize<S: Serializer>(&self, change: Change, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.of(change))
+    }
+
+    fn deserialize<'de, D: Deserializer<'de>>(&self, from: D) -> Result<Change, D::Error> {
+        let word = String::deserialize(from)?;
+        let found = Change::ALL.into_iter().find(|change| self.of(*change) == word);
+        found.ok_or_else(|| D::Error::custom(format!("unknown change {word:?}")))
+    }
+}
+
+/// Something other than the figures in which the two results differ.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Difference {
+    /// What differs, in a few words.
+    pub what: String,
+    /// What it was with A.
+    pub a: String,
+    /// And with B.
+    pub b: String,
+}
