@@ -177,6 +177,10 @@ fn two_ladders_of_this_machine_are_compared_rung_by_rung() {
         "{page}{}",
         text(&output.stderr)
     );
+    let kept = std::fs::read_to_string(&a).unwrap();
+    let output = run(&["--only", "cycle", "--beside", paths[0], "--json", paths[0]]);
+    assert!(text(&output.stderr).contains("would be written over"), "{}", text(&output.stderr));
+    assert_eq!(std::fs::read_to_string(&a).unwrap(), kept);
     [a, b, json, png].iter().for_each(|path| std::fs::remove_file(path).unwrap());
 }
 

@@ -41,6 +41,25 @@ fn escape(char: char, into: &mut String) {
     };
 }
 
+/// Text as XML has it, within quotes and outside. What XML 1.0 cannot have at all, and what a terminal would
+/// obey, is replaced.
+pub(crate) fn xml(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&apos;"),
+            '\n' => escaped.push_str("&#10;"),
+            char if invisible(char) => escaped.push('\u{fffd}'),
+            char => escaped.push(char),
+        }
+    }
+    escaped
+}
+
 /// Whether a terminal acts on a character instead of showing it: C0, DEL, C1; format characters (category Cf:
 /// bidi marks, embeddings, overrides and isolates, joiners, tags); line and paragraph separators; fillers and
 /// variation selectors; noncharacters.

@@ -260,13 +260,13 @@ fn a_sheet_says_which_case_was_the_latest_and_what_is_to_come() {
 }
 
 #[test]
-fn a_comparison_leads_with_the_latest() {
+fn a_comparison_leads_with_the_maximum() {
     let page = said(&wakes(&diff(), PLAIN));
-    assert!(page.contains("B against A: earlier at worst (84.0 us instead of 201 ms)"), "{page}");
+    assert!(page.contains("B against A: lower max (84.0 us instead of 201 ms)"), "{page}");
     assert!(page.contains("not the same interval: 1 ms and 200 us"), "{page}");
     assert!(page.contains("7 wake-ups of A are later than all of B"), "{page}");
     let page = said(&wakes(&sheet_diff(), PLAIN));
-    assert!(page.contains("sched later at worst (97.0 us instead of 62.0 us)"), "{page}");
+    assert!(page.contains("sched higher max (97.0 us instead of 62.0 us)"), "{page}");
     assert!(page.contains("only in A: memory-2"), "{page}");
 }
 

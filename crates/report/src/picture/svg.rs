@@ -1,6 +1,7 @@
 //! A picture as SVG: standalone, no scripts, nothing from elsewhere.
 
 use super::{Anchor, PAPER, Picture, Shape};
+use crate::clean::xml;
 use std::fmt::Write;
 
 /// The picture as an SVG document.
@@ -35,7 +36,7 @@ pub(crate) fn draw(picture: &Picture) -> String {
                     Anchor::End => "end",
                 };
                 let weight = if *bold { " font-weight=\"bold\"" } else { "" };
-                let text = escaped(text);
+                let text = xml(text);
                 writeln!(
                     svg,
                     "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" fill=\"#{colour:06x}\"{weight}>{text}</text>"
@@ -45,9 +46,4 @@ pub(crate) fn draw(picture: &Picture) -> String {
     }
     svg.push_str("</svg>\n");
     svg
-}
-
-/// What XML would take for its own.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -3,7 +3,7 @@
 //! There is no standard; what is written is what the schema of the Jenkins xUnit plugin accepts. Undecided is an `error`: neither met nor
 //! missed, and no reason to go on as if it were met.
 
-use crate::clean::invisible;
+use crate::clean::xml as escaped;
 use crate::units::{counted, duration};
 use crate::wake::words;
 use model::wake::Wakeups;
@@ -176,22 +176,4 @@ fn of_processor(one: &OfProcessor, verdict: &Verdict) -> Test {
 
 fn seconds(ns: Ns) -> String {
     format!("{:.3}", ns as f64 / 1e9)
-}
-
-/// Text as XML has it within quotes and outside. What XML 1.0 cannot have at all, and what a terminal would obey, is replaced.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for char in text.chars() {
-        match char {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&apos;"),
-            '\n' => escaped.push_str("&#10;"),
-            char if invisible(char) => escaped.push('\u{fffd}'),
-            char => escaped.push(char),
-        }
-    }
-    escaped
 }
