@@ -7,9 +7,8 @@
 mod wakes;
 
 use dwell_report::Look;
-use dwell_report::wake::{
-    diff_png, diff_svg, diff_terminal, png, sheet_png, sheet_svg, sheet_terminal, svg, terminal,
-};
+use dwell_report::compare::{wakes, wakes_png, wakes_svg};
+use dwell_report::wake::{png, sheet_png, sheet_svg, sheet_terminal, svg, terminal};
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -38,7 +37,7 @@ fn main() {
         }
     }
     for (name, diff) in wakes::diffs().iter().filter(|(name, _)| !named || said(name)) {
-        println!("{}", diff_terminal(diff, look));
-        write(name, diff_svg(diff), diff_png(diff));
+        println!("{}", wakes(diff, look));
+        write(name, wakes_svg(diff), wakes_png(diff));
     }
 }
