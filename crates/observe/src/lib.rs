@@ -6,8 +6,8 @@ pub mod access;
 mod attach;
 pub mod blocks;
 pub mod cgroups;
-pub mod function_code;
 mod error;
+pub mod function_code;
 mod host;
 mod likely;
 mod living;
@@ -15,9 +15,9 @@ mod mounts;
 pub mod output_lines;
 pub mod realtime;
 mod record;
-mod source_text;
 mod session;
 mod settings;
+mod source_text;
 mod sources;
 pub mod spikes;
 mod stacks;
@@ -25,11 +25,11 @@ mod surroundings;
 pub mod targets;
 
 pub use attach::{Target, Who, Window, attach};
-pub use source_text::source_text;
 pub use error::Error;
 pub use record::{Request, record};
 pub use session::Sink;
 pub use settings::{Choice, MaxOverhead, Rate, Watching};
+pub use source_text::source_text;
 pub use surroundings::GivenLink;
 
 /// The number that this installation was given, from machine-id(5). Not to be shown or written down as it is.

@@ -83,11 +83,16 @@ fn page_text(code: &CodeArgs, analysis: &Analysis, look: Look) -> String {
     for function in &code.lines {
         text.push('\n');
         let options = SourceOptions { look, rows: SOURCE_ROWS };
-        let table =
-            profile::source_table(&analysis.profile, function, &options, observe::source_text, |share, worth| {
+        let table = profile::source_table(
+            &analysis.profile,
+            function,
+            &options,
+            observe::source_text,
+            |share, worth| {
                 let share = stats::wilson_of(share, worth.max(1) as f64);
                 (share.lo, share.hi)
-            });
+            },
+        );
         text.push_str(&table.unwrap_or_else(|| {
             format!("no stack leads through a function called {}\n", report::clean(function, look.unicode))
         }));
