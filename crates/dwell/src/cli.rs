@@ -8,7 +8,7 @@ use crate::out::{FormArgs, LadderDiffResult, LadderResult, OutputPath, RunResult
 use analyse::extrapolate::Work;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use load::{LoadArgs, load};
-use loads::spec::bytes as size;
+use model::units;
 use observe::{Choice, GivenLink, MaxOverhead, Rate, Watching};
 use std::ffi::OsString;
 use std::num::NonZeroU32;
@@ -107,7 +107,7 @@ pub(crate) struct AttachArgs {
     pub(crate) cgroup: Option<PathBuf>,
 
     /// Duration (`500ms`, `10s`, `1h`) [default: until Ctrl-C]
-    #[arg(long = "for", value_name = "TIME", value_parser = duration_ns)]
+    #[arg(long = "for", value_name = "TIME", value_parser = units::duration_ns)]
     pub(crate) length_ns: Option<u64>,
 
     #[command(flatten)]
@@ -244,7 +244,7 @@ pub(crate) struct WatchArgs {
     pub(crate) keep: Option<PathBuf>,
 
     /// Cap the recording at SIZE; the report still covers the whole run
-    #[arg(long, value_name = "SIZE", default_value = "200M", value_parser = size, requires = "keep")]
+    #[arg(long, value_name = "SIZE", default_value = "200M", value_parser = units::bytes, requires = "keep")]
     pub(crate) keep_limit: u64,
 
     /// Where events come from; `auto` takes the best that this host allows
@@ -304,7 +304,7 @@ pub(crate) struct PageArgs {
     pub(crate) work: Option<Work>,
 
     /// Units of the whole job (`10M`, `1e6`)
-    #[arg(long, value_name = "UNITS", requires = "work", value_parser = units)]
+    #[arg(long, value_name = "UNITS", requires = "work", value_parser = units::count)]
     pub(crate) of: Option<u64>,
 
     #[command(flatten)]
@@ -363,20 +363,7 @@ fn work(text: &str) -> Result<Work, String> {
     if text.starts_with(|char: char| char.is_ascii_alphabetic()) {
         return Ok(Work::Calls(text.to_owned()));
     }
-    units(text).map(Work::Units)
-}
-
-/// `1000`, `10M`, `1e6`: a number of things.
-fn units(text: &str) -> Result<u64, String> {
-    let not = || "not a number of units: try 1000, 10M or 1e6".to_owned();
-    let (digits, scale) = match text.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&text[..at], 1e3),
-        Some((at, 'M')) => (&text[..at], 1e6),
-        Some((at, 'G')) => (&text[..at], 1e9),
-        _ => (text, 1.0),
-    };
-    let number = digits.parse::<f64>().map_err(|_| not())? * scale;
-    if (1.0..=1e18).contains(&number) && number.fract() == 0.0 { Ok(number as u64) } else { Err(not()) }
+    units::count(text).map(Work::Units).map_err(|error| error.to_string())
 }
 
 /// `5%`, `5`, `none`: a share of the program's time.
@@ -384,8 +371,10 @@ fn max_overhead(text: &str) -> Result<MaxOverhead, String> {
     if text == "none" {
         return Ok(MaxOverhead::Unbounded);
     }
-    let percent = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>().ok();
-    match percent.filter(|percent| *percent > 0.0 && *percent <= 1000.0) {
+    match units::percent(text)
+        .or_else(|| text.parse().ok())
+        .filter(|percent| *percent > 0.0 && *percent <= 1000.0)
+    {
         Some(percent) => Ok(MaxOverhead::Share(percent / 100.0)),
         None => Err("not a share of the time: try 5% or none".to_owned()),
     }
@@ -402,38 +391,8 @@ fn link(text: &str) -> Result<GivenLink, String> {
         Some((speed, "full")) => (speed, false),
         Some(_) => return Err(wrong()),
     };
-    let digits = speed.trim_end_matches(|char: char| char.is_ascii_alphabetic());
-    let unit = match speed[digits.len()..].to_ascii_lowercase().as_str() {
-        "" => 1.0,
-        "k" => 1e3,
-        "m" => 1e6,
-        "g" => 1e9,
-        _ => return Err(wrong()),
-    };
-    let bits = digits.parse::<f64>().map_err(|_| wrong())? * unit;
-    if !(1.0..1e15).contains(&bits) {
-        return Err("no link has that speed".to_owned());
-    }
-    Ok(GivenLink { name: name.to_owned(), bits: bits.round() as u64, half_duplex })
-}
-
-/// `200us`, `1.5s`, `10m`, `1h`: nanoseconds.
-fn duration_ns(text: &str) -> Result<u64, String> {
-    const WRONG: &str = "not a time: try 500ms, 10s or 1h";
-    let digits = text.trim_end_matches(|char: char| char.is_ascii_alphabetic());
-    let unit_ns = match &text[digits.len()..] {
-        "ns" => 1.0,
-        "us" => 1e3,
-        "ms" => 1e6,
-        "s" => 1e9,
-        "m" | "min" => 60e9,
-        "h" => 3600e9,
-        _ => return Err(WRONG.to_owned()),
-    };
-    let number: f64 = digits.parse().map_err(|_| WRONG.to_owned())?;
-    let ns = number * unit_ns;
-    // What does not fit is longer than anybody waits: 292 years.
-    if ns >= 1.0 && ns <= i64::MAX as f64 { Ok(ns as u64) } else { Err(WRONG.to_owned()) }
+    let bits = units::bits_per_s(speed).map_err(|error| error.to_string())?;
+    Ok(GivenLink { name: name.to_owned(), bits, half_duplex })
 }
 
 #[cfg(test)]
@@ -481,16 +440,6 @@ mod tests {
         let args = parsed(&["--json", "-", "-o", "page", "true"]);
         assert_eq!(args.page.forms.get("json"), Some(&OutputPath::Stdout));
         assert_eq!(args.page.output, Some(OutputPath::File("page".into())));
-    }
-
-    #[test]
-    fn times_have_units() {
-        assert_eq!(duration_ns("200us"), Ok(200_000));
-        assert_eq!(duration_ns("1.5s"), Ok(1_500_000_000));
-        assert_eq!(duration_ns("1h"), Ok(3_600_000_000_000));
-        for wrong in ["", "10", "s", "-1s", "0s", "1e400s", "1 day", "1D"] {
-            assert!(duration_ns(wrong).is_err(), "{wrong:?}");
-        }
     }
 
     #[test]

@@ -327,7 +327,7 @@ fn what_cannot_be_is_refused_with_a_remedy() {
         (["memory:threads=2,size=1M", "--for=1s"], "size=8MiB"),
         (["sched:groups=0", "--for=1s"], "1 to 1024"),
         (["coffee", "--for=1s"], "one of sched"),
-        (["cpu", "--for=0s"], "not a time"),
+        (["cpu", "--for=0s"], "out of range for a duration"),
     ] {
         let output = load(&args).output().unwrap();
         let error = text(&output.stderr);

@@ -116,7 +116,7 @@ fn what_is_impossible_is_refused_before_anything_is_measured() {
     for (args, why) in [
         (&["--cpus", "8000"][..], "processor 8000 cannot be used"),
         (&["--cpus", "isolated"], "no processor is isolated"),
-        (&["--interval", "0us"], "not a time"),
+        (&["--interval", "0us"], "out of range for a duration"),
         (&["--interval", "1us"], "try: 10 us or more"),
         (&["--rate", "1MHz"], "try: 10 us or more"),
         (&["--policy", "fifo:100"], "try: 1 to 99"),

@@ -1,6 +1,7 @@
 //! Loads as people write them: `sched:groups=10,message=128,transport=pipes`. Pure, but for the working directory that a
 //! relative one is meant from.
 
+use model::units;
 use model::wake::load::{Load, Transport, Workers};
 use std::path;
 
@@ -48,29 +49,6 @@ pub fn parse(text: &str, cpus: u32) -> Result<Load, String> {
     }
     check(&load)?;
     Ok(load)
-}
-
-/// `200M`, `1.5G`, `64KiB`, `1000`: bytes.
-///
-/// # Errors
-/// When it is none.
-pub fn bytes(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|char: char| char.is_ascii_alphabetic());
-    let unit = match text[digits.len()..].to_ascii_lowercase().trim_end_matches('b') {
-        "" => 1,
-        "k" => 1_000,
-        "m" => 1_000_000,
-        "g" => 1_000_000_000,
-        "ki" => 1 << 10,
-        "mi" => 1 << 20,
-        "gi" => 1_u64 << 30,
-        _ => return Err("not a size: try 200M or 1GiB".to_owned()),
-    };
-    let number: f64 = digits.parse().map_err(|_| "not a size: try 200M or 1GiB".to_owned())?;
-    if number < 0.0 || !number.is_finite() {
-        return Err("a size cannot be negative".to_owned());
-    }
-    Ok((number * unit as f64) as u64)
 }
 
 enum Wrong {
@@ -125,7 +103,7 @@ fn set(load: &mut Load, key: &str, value: &str) -> Result<(), Wrong> {
             "threads",
         ) => *threads = number(value, 1, THREADS_MAX, "1 to 1024")?,
         (Load::Memory { bytes, .. } | Load::Disk { bytes, .. }, "size") => {
-            *bytes = self::bytes(value).map_err(|_| Wrong::Value("a size, like 256MiB"))?;
+            *bytes = units::bytes(value).map_err(|_| Wrong::Value("a size, like 256MiB"))?;
         }
         (Load::Disk { dir, .. }, "dir") => {
             // Whoever reads it later may be elsewhere. An empty one has no path.
@@ -144,13 +122,12 @@ fn set(load: &mut Load, key: &str, value: &str) -> Result<(), Wrong> {
 
 /// `20`, `1k`.
 fn number(text: &str, least: u32, most: u32, expected: &'static str) -> Result<u32, Wrong> {
-    let (digits, unit) = text.strip_suffix(['k', 'K']).map_or((text, 1), |digits| (digits, 1000));
-    let number = digits.parse::<u32>().ok().and_then(|number| number.checked_mul(unit));
+    let number = units::count(text).ok().and_then(|number| u32::try_from(number).ok());
     number.filter(|number| (least..=most).contains(number)).ok_or(Wrong::Value(expected))
 }
 
 fn message(text: &str, least: u64) -> Result<u32, Wrong> {
-    let size = bytes(text).ok().filter(|size| (least..=1 << 20).contains(size));
+    let size = units::bytes(text).ok().filter(|size| (least..=1 << 20).contains(size));
     size.and_then(|size| u32::try_from(size).ok()).ok_or(Wrong::Value("a size of 1 byte to 1MiB"))
 }
 
@@ -291,17 +268,6 @@ mod tests {
         for (dir, right) in [("/x", true), ("x", false), ("", false)] {
             let load = Load::Disk { threads: 1, bytes: 1 << 20, dir: Some(dir.to_owned()) };
             assert_eq!(check(&load).is_ok(), right, "{dir:?}");
-        }
-    }
-
-    #[test]
-    fn sizes_have_units() {
-        assert_eq!(bytes("1000"), Ok(1_000));
-        assert_eq!(bytes("200M"), Ok(200_000_000));
-        assert_eq!(bytes("1.5GB"), Ok(1_500_000_000));
-        assert_eq!(bytes("64KiB"), Ok(65_536));
-        for wrong in ["", "M", "-1", "10X", "1e400"] {
-            assert!(bytes(wrong).is_err(), "{wrong:?}");
         }
     }
 

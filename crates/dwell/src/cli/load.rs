@@ -1,8 +1,9 @@
 //! The arguments of `dwell load`, and a load as an argument.
 
-use super::{LookArgs, duration_ns};
+use super::LookArgs;
 use crate::out::{FormArgs, LoadResult};
 use clap::Args;
+use model::units;
 use model::wake::load::Load;
 use std::thread::available_parallelism;
 
@@ -29,7 +30,7 @@ pub(crate) struct LoadArgs {
     pub(crate) load: Load,
 
     /// Duration (`500ms`, `10s`, `1h`)
-    #[arg(long = "for", value_name = "TIME", value_parser = duration_ns, default_value = "10s")]
+    #[arg(long = "for", value_name = "TIME", value_parser = units::duration_ns, default_value = "10s")]
     pub(crate) length_ns: u64,
 
     #[command(flatten)]

@@ -111,7 +111,7 @@ fn asked(args: &WakeArgs) -> anyhow::Result<Asked> {
 
 fn cpus(cpus: &Cpus) -> anyhow::Result<Vec<u32>> {
     match cpus {
-        Cpus::These(cpus) => Ok(cpus.clone()),
+        Cpus::These(cpus) => Ok(cpus.as_slice().to_vec()),
         Cpus::All => Ok(wakes::allowed_cpus()),
         Cpus::Isolated => match observe::realtime::isolated() {
             Seen::Value(cpus) if !cpus.is_empty() => Ok(cpus),
