@@ -17,7 +17,6 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::pages::{Pages, Wanted};
-use sys::room;
 
 /// What is written and read at a time.
 pub(crate) const PIECE_BYTES: usize = 1 << 20;
@@ -69,7 +68,7 @@ pub(crate) fn run(
 /// That all files and what they go through fit; and what there is to say of the place.
 fn enough_room(dir: &Path, bytes: u64, buffers_bytes: u64) -> io::Result<Vec<String>> {
     let cannot = |error: io::Error| while_doing(&format!("cannot look at {}", dir.display()), &error);
-    let free = room::free_bytes(dir).map_err(cannot)? / 100 * (100 - LEFT_PERCENT);
+    let free = host::memory::disk_free_bytes(dir).map_err(cannot)? / 100 * (100 - LEFT_PERCENT);
     if bytes > free {
         return Err(io::Error::other(format!(
             "{} has room for {} MiB, and {} MiB would be written\ntry: disk:dir=DIR, with DIR where there is more room",

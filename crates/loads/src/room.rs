@@ -13,8 +13,10 @@ const OTHER_FILES: u64 = 64;
 
 /// Memory that a load may take, in bytes.
 pub(crate) fn memory_bytes() -> io::Result<u64> {
-    let free = sys::room::memory_free_bytes();
-    Ok(free.map_err(|error| while_doing("what memory is free is not known", &error))? / 100 * PERCENT)
+    let free = host::memory::free_bytes(host::here());
+    let free =
+        free.map_err(|error| io::Error::other(format!("what memory is free is not known: {error}")))?;
+    Ok(free / 100 * PERCENT)
 }
 
 /// Refuses a load that needs more memory than it may take; gives what it may.

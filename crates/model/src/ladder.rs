@@ -183,7 +183,7 @@ pub struct Machine {
     /// What the kernel's clock reads: `tsc`, `arch_sys_counter`, `hpet`.
     pub clocksource: Seen<String>,
     /// Memory that may still be taken, by this host and by the control group.
-    pub memory_free_bytes: u64,
+    pub memory_free_bytes: Seen<u64>,
 }
 
 /// What was asked for.

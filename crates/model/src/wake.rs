@@ -96,7 +96,7 @@ pub struct InForce {
     /// `sched_getattr(2)`.
     pub policy: Policy,
     /// `sched_getaffinity(2)`.
-    pub cpus: Vec<u32>,
+    pub cpus: Seen<Vec<u32>>,
     /// Bytes locked in memory by the process: `VmLck`.
     pub locked_bytes: Seen<u64>,
     /// Whether that is all that was mapped when it began: `mlockall(2)`.

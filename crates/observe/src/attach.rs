@@ -4,7 +4,7 @@ use crate::access::{self, Wall};
 use crate::error::Error;
 use crate::session::{End, Session, Sink, Subject};
 use crate::settings::{Choice, Watching};
-use crate::{host, sources};
+use crate::sources;
 use model::recording::{Attached, Ending, Trailer, WindowEnd};
 use model::{Ns, Pid, Seen};
 use std::collections::BTreeSet;
@@ -53,7 +53,7 @@ pub enum Who {
 pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)) -> Result<Trailer, Error> {
     access::numbers()?;
     let mut signals = Signals::take_over()?;
-    let host = host::read(host::here());
+    let host = host::identity(host::here());
     let who = &window.target.who;
     may_look(window)?;
     let mut listed = || list(who);

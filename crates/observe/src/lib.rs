@@ -8,7 +8,6 @@ pub mod blocks;
 pub mod cgroups;
 mod error;
 pub mod function_code;
-mod host;
 mod likely;
 mod living;
 mod mounts;
@@ -41,5 +40,5 @@ pub fn machine_id() -> Option<String> {
 
 /// The machine this runs on.
 pub fn this_host() -> model::recording::Host {
-    host::read(host::here())
+    host::identity(host::here())
 }

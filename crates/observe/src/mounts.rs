@@ -1,6 +1,6 @@
 //! Mounts, the names of devices, and whether there is swap: read from `/proc` and `/sys`, whose roots readers take.
 
-use crate::host::Roots;
+use host::Roots;
 use model::Tid;
 use model::recording::Device;
 use std::collections::BTreeMap;
@@ -102,7 +102,7 @@ pub(crate) fn swaps(roots: Roots<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::here;
+    use host::here;
     use std::os::unix::fs::MetadataExt;
 
     #[test]

@@ -6,11 +6,10 @@
 mod counters;
 mod settings;
 
-use crate::host::{Roots, here};
 use counters::Counters;
+use host::{Roots, here};
 use model::Seen;
 use model::wake::environment::{CpuSettings, Environment};
-use std::fs;
 use std::path::Path;
 
 /// Where the kernel shows itself.
@@ -77,8 +76,7 @@ pub fn isolated() -> Seen<Vec<u32>> {
 
 /// What a file says, without its ends.
 fn text(path: &Path) -> Result<String, String> {
-    let told = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    Ok(String::from_utf8_lossy(&told).trim().to_owned())
+    host::text(path).map_err(|error| error.to_string())
 }
 
 /// `/proc/interrupts`. Every machine has interrupts: containers put an empty file in its place.
@@ -89,18 +87,6 @@ fn interrupts(proc: &Path) -> Result<String, String> {
             Err(format!("{} is empty: containers mask it; try: outside of the container", path.display()))
         }
         told => Ok(told),
-    }
-}
-
-/// What a file says, of which no file and nothing in it mean that the kernel has no such thing.
-fn optional(path: &Path) -> Seen<String> {
-    match fs::read(path) {
-        Ok(told) => match String::from_utf8_lossy(&told).trim() {
-            "" => Seen::Absent,
-            told => Seen::Value(told.to_owned()),
-        },
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Seen::Absent,
-        Err(error) => Seen::unseen(format!("cannot read {}: {error}", path.display())),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::session::{End, Session, Sink, Subject};
 use crate::settings::Watching;
-use crate::{access, host, likely, sources};
+use crate::{access, likely, sources};
 use model::Ns;
 use model::Seen;
 use model::recording::{Tier, Trailer};
@@ -34,7 +34,7 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Trailer, Error> 
     access::numbers()?;
     let mut signals = Signals::take_over()?;
     let held = Held::spawn(&request.command)?;
-    let host = host::read(host::here());
+    let host = host::identity(host::here());
     let entrusted = access::entrusted(&request.command.program, held.pid());
     let mut instruments =
         sources::start(&request.watching, held.pid(), &host::cpus(host::here()), entrusted)?;

@@ -6,7 +6,8 @@
 use crate::living::Living;
 use crate::sources::Instruments;
 use crate::surroundings::{GivenLink, Surroundings};
-use crate::{host, mounts};
+use crate::mounts;
+use host::stat::{self, CpuTimes};
 use model::recording::{Attached, Counters, Ending, Host, HostCpu, Rusage, Trailer};
 use model::{Event, Header, Ns, Pid, Seen, Tid};
 use std::os::fd::BorrowedFd;
@@ -192,22 +193,32 @@ impl<'a> Session<'a> {
 /// Counters of the host at one moment.
 struct Moment {
     at: Ns,
-    host: Option<HostCpu>,
+    cpu: Result<CpuTimes, String>,
     dwell_ns: Ns,
 }
 
 impl Moment {
     fn now() -> Self {
-        Self { at: monotonic_ns(), host: host::cpu(host::here().proc), dwell_ns: process_cpu_ns() }
+        Self { at: monotonic_ns(), cpu: host_cpu(), dwell_ns: process_cpu_ns() }
     }
 
     fn until_now(&self) -> Seen<HostCpu> {
         let now = Self::now();
-        match (self.host, now.host) {
-            (Some(before), Some(after)) => {
-                Seen::Value(host::between(before, after, now.at - self.at, now.dwell_ns - self.dwell_ns))
-            }
-            _ => Seen::unseen("cannot read /proc/stat"),
+        match (&self.cpu, &now.cpu) {
+            (Ok(before), Ok(after)) => Seen::Value(HostCpu {
+                busy_ns: after.busy_ns().saturating_sub(before.busy_ns()),
+                steal_ns: after.steal_ns.saturating_sub(before.steal_ns),
+                interrupt_ns: after.interrupt_ns().saturating_sub(before.interrupt_ns()),
+                span_ns: now.at - self.at,
+                dwell_ns: now.dwell_ns - self.dwell_ns,
+            }),
+            (Err(why), _) | (_, Err(why)) => Seen::unseen(why),
         }
     }
+}
+
+/// CPU time of the whole host since it booted.
+fn host_cpu() -> Result<CpuTimes, String> {
+    let text = host::text(&host::here().proc.join("stat")).map_err(|error| error.to_string())?;
+    stat::total(&text).ok_or_else(|| format!("{} has no line for all CPUs", stat::FILE))
 }

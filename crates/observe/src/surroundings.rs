@@ -1,6 +1,6 @@
 //! The host while the program runs: disks, links, memory, processors and NFS, looked at ten times a second.
 //!
-//! One file a source, next to what [`host`](crate::host) reads once. Files stay open and are read with `pread`; the tests
+//! One file a source, next to what [`host`] reads once. Files stay open and are read with `pread`; the tests
 //! have other hosts' files. What the counters mean is left to the analysis.
 
 mod cpu;
@@ -12,7 +12,7 @@ mod nfs;
 
 pub use links::GivenLink;
 
-use crate::host::Roots;
+use host::Roots;
 use model::{Event, Ns, Pid, Seen, surroundings as noun};
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ fn seen<T>(read: Result<T, String>) -> Seen<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::here;
+    use host::here;
     use std::fs;
     use std::os::unix::fs::symlink;
 

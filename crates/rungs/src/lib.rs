@@ -12,7 +12,6 @@ mod cpu;
 mod files;
 mod kernel;
 mod language;
-mod machine;
 mod memory;
 mod network;
 mod run;
@@ -22,7 +21,7 @@ mod testing;
 
 pub use bench::Bench;
 pub use files::can_make_files;
-pub use machine::{cpu_name, machine};
+pub use host::machine::{cpu_name, machine};
 pub use model::ladder::{About, Asked, Group, Samples, Unmeasured};
 pub use run::{Listener, list, measure};
 

@@ -9,6 +9,8 @@ pub(crate) mod order;
 mod remote;
 mod tlb;
 
+pub(crate) use levels::free_memory_bytes;
+
 use crate::{Asked, Rung};
 
 pub(crate) fn rungs(_: &Asked) -> Vec<Rung> {

@@ -2,11 +2,11 @@
 
 use crate::bench::{Bench, clock_cost_ns, interrupted};
 use crate::{Rung, all, cpu, machine, memory, wanted};
+use host::here;
 use model::Ns;
 use model::Seen;
 use model::ladder::{About, Asked, Conditions, Group, Measured, Measurements};
 use model::recording::Host;
-use std::fs;
 use sys::clock::{monotonic_ns, rfc3339, unix_s};
 
 /// Time for all rungs together, the curve included; what they prepare comes on top.
@@ -94,8 +94,7 @@ pub fn measure(
         rungs: measured,
         curve,
         took_ns: monotonic_ns() - begun,
-        memory_peak_bytes: machine::memory_peak_bytes()
-            .map_or_else(|| Seen::unseen("the kernel does not tell"), Seen::Value),
+        memory_peak_bytes: host::seen(host::own::memory_peak_bytes(here())),
         interrupted: stop(),
     }
 }
@@ -149,19 +148,16 @@ fn one(rung: &Rung, bench: &Bench) -> Measured {
     Measured { about: rung.about.clone(), outcome, conditions }
 }
 
-/// Time that the hypervisor gave to others, summed over processors, since boot. proc(5): in ticks of 10 ms.
+/// Time that the hypervisor took, summed over CPUs, since boot. 0 where it cannot be read: no figure
+/// is made of it, it only qualifies them.
 fn steal_ns() -> Ns {
-    const TICK_NS: Ns = 10_000_000;
-    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
-    let ticks = stat.lines().next().and_then(|line| line.split_whitespace().nth(8)?.parse::<Ns>().ok());
-    ticks.unwrap_or(0) * TICK_NS
+    let stat = host::text(&here().proc.join("stat")).unwrap_or_default();
+    host::stat::total(&stat).map_or(0, |times| times.steal_ns)
 }
 
-/// Time that this thread was ready to run and did not, since it began: the second field of schedstat. 0 where the kernel does
-/// not count it, which no figure is made of: it only qualifies them.
+/// Time that this thread was runnable and did not run, since it began. 0 as above.
 fn waited_ns() -> Ns {
-    let counts = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    counts.split_whitespace().nth(1).and_then(|ns| ns.parse().ok()).unwrap_or(0)
+    host::own::waited_ns(here()).unwrap_or(0)
 }
 
 #[cfg(test)]

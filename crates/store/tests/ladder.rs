@@ -38,7 +38,7 @@ fn ladder(began: &str) -> Ladder {
             max_mhz: Seen::Absent,
             governor: unseen(),
             clocksource: unseen(),
-            memory_free_bytes: 1,
+            memory_free_bytes: Seen::Value(1),
         },
         started_at: began.into(),
         took_ns: 1,

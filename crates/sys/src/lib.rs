@@ -27,7 +27,6 @@ pub mod poll;
 pub mod posix_timer;
 pub mod pthread;
 pub mod resolve;
-pub mod room;
 pub mod shared;
 pub mod signals;
 pub mod spawn;

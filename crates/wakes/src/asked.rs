@@ -3,7 +3,7 @@
 use model::Ns;
 use model::wake::{Asked, Mode, Policy};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use rustix::thread::{CapabilitySet, CpuSet, capabilities, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CapabilitySet, CpuSet, capabilities, sched_setaffinity};
 use thiserror::Error;
 
 /// A shorter interval is not a wake-up's: entering and leaving the kernel, the timer's interrupt and two switches take some
@@ -32,8 +32,7 @@ pub(crate) fn only(cpu: usize) -> CpuSet {
 
 /// The processors that the calling thread may be on; at least one.
 pub fn allowed_cpus() -> Vec<u32> {
-    let set = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
-    let cpus: Vec<u32> = (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect();
+    let cpus = host::cpus::allowed(None).map_or_else(|_| Vec::new(), |cpus| cpus.into_vec());
     if cpus.is_empty() { vec![0] } else { cpus }
 }
 

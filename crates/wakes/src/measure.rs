@@ -10,7 +10,6 @@ use model::wake::{Asked, InForce, Mode, Policy, ThreadMeasured};
 use model::{Ns, Seen};
 use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use rustix::time::{ClockId, clock_getres};
-use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -27,7 +26,6 @@ const MEDIAN_EVERY: u64 = 8;
 const BEGIN_NS: Ns = 20_000_000;
 /// A thread that does nothing for so long although it should is kept from its processor.
 const PATIENCE: Duration = Duration::from_secs(5);
-const STATUS: &str = "/proc/self/status";
 /// A thread has a stack of its own size: all of it is locked in memory.
 const STACK_BYTES: usize = 256 << 10;
 
@@ -157,27 +155,23 @@ impl Seat {
             refused.push(format!("the kernel does not say the thread's policy: {error}"));
             Policy::Other(slack_ns)
         });
-        let set = Pid::from_raw(tid as i32).and_then(|tid| sched_getaffinity(Some(tid)).ok());
-        let on =
-            |set: CpuSet| (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect();
         InForce {
             policy,
-            cpus: set.map_or_else(Vec::new, on),
-            locked_bytes: fs::read_to_string(STATUS).map_or_else(
-                |error| Seen::unseen(format!("cannot read {STATUS}: {error}")),
-                |told| locked_bytes(&told),
-            ),
+            cpus: affinity(tid),
+            locked_bytes: host::seen(host::own::locked_bytes(host::here())),
             locked_all: Seen::Value(locked_all),
             refused,
         }
     }
 }
 
-/// `VmLck` of proc(5).
-fn locked_bytes(status: &str) -> Seen<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmLck:"));
-    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok())
-        .map_or_else(|| Seen::unseen(format!("{STATUS} has no VmLck")), |kb| Seen::Value(kb * 1024))
+/// The CPUs that a thread may run on.
+fn affinity(tid: u32) -> Seen<Vec<u32>> {
+    match Pid::from_raw(tid as i32) {
+        // Without a thread, the system call would be answered for the calling one.
+        None => Seen::unseen("the thread has not begun"),
+        thread => host::seen(host::cpus::allowed(thread).map(|cpus| cpus.into_vec())),
+    }
 }
 
 /// Puts a thread on the processor that the calling one runs on: that is to be had.
@@ -570,11 +564,12 @@ mod tests {
     }
 
     #[test]
-    fn locked_memory_that_nobody_tells_of_is_not_none() {
-        let told = |status| locked_bytes(status);
-        assert_eq!(told("Name:\tdwell\nVmLck:\t      12 kB\n"), Seen::Value(12 << 10));
-        assert_eq!(told("VmLck:\t       0 kB\n"), Seen::Value(0));
-        assert!(matches!(told("Name:\tdwell\n"), Seen::Unseen(_)));
+    fn an_affinity_that_the_kernel_does_not_say_is_not_no_cpus() {
+        assert_eq!(affinity(gettid().as_raw_nonzero().get() as u32), Seen::Value(allowed_cpus()));
+        // No thread has this number: the kernel's own limit is 4194304.
+        for tid in [0, i32::MAX as u32] {
+            assert!(matches!(affinity(tid), Seen::Unseen(_)), "{:?}", affinity(tid));
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Real threads on the processors of this machine. What depends on the time that others leave is tried again.
 
 use dwell_wakes::{Late, Listener, Measured, Progress, Refused, allowed_cpus, measure};
+use model::Seen;
 use model::wake::{Asked, Bin, Mode, Policy, Sleeper, ThreadMeasured};
 use std::cell::Cell;
 use std::sync::Mutex;
@@ -84,7 +85,8 @@ fn what_is_in_force_is_what_the_kernel_says() {
         let measured = measure(&asked, &mut witness, &|| false).unwrap();
         for (thread, (cpu, status, stat)) in measured.threads.iter().zip(&witness.0) {
             let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
-            assert_eq!((list.trim(), &thread.in_force.cpus[..]), (&cpu.to_string()[..], &[*cpu][..]));
+            assert_eq!(list.trim(), cpu.to_string());
+            assert_eq!(thread.in_force.cpus, Seen::Value(vec![*cpu]));
             // proc(5): rt_priority and policy are fields 40 and 41; the name in brackets may have blanks.
             let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
             let (priority, number): (u32, u32) = (fields[37].parse().unwrap(), fields[38].parse().unwrap());
@@ -110,10 +112,10 @@ fn a_deadline_thread_may_be_on_its_processor_and_is_free_or_refused_with_a_remed
         let asked = Asked { policy, for_ns: 50 * MS, cpus: vec![cpu], ..asked() };
         let measured = measured(&asked).unwrap();
         let in_force = &measured.threads[0].in_force;
-        let bound = in_force.cpus == [cpu];
+        let bound = in_force.cpus == Seen::Value(vec![cpu]);
         if granted {
             assert_eq!(in_force.policy, policy, "{in_force:?}");
-            assert!(bound || in_force.cpus == allowed_cpus(), "{in_force:?}");
+            assert!(bound || in_force.cpus == Seen::Value(allowed_cpus()), "{in_force:?}");
         } else {
             assert!(bound && in_force.refused.iter().any(|why| why.contains("try:")), "{in_force:?}");
         }
@@ -130,7 +132,7 @@ fn what_is_refused_under_deadline_measures_its_processor_as_well_as_it_may() {
     // Where the kernel limits no real-time, it is granted.
     for thread in measured.threads.iter().filter(|thread| thread.in_force.policy != policy) {
         let in_force = &thread.in_force;
-        assert_eq!((in_force.policy, &in_force.cpus[..]), (best, &[thread.cpu][..]), "{in_force:?}");
+        assert_eq!((in_force.policy, &in_force.cpus), (best, &Seen::Value(vec![thread.cpu])), "{in_force:?}");
         assert!(
             in_force.refused.iter().any(|why| why.contains("SCHED_DEADLINE was refused")),
             "{in_force:?}"

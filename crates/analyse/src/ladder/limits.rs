@@ -176,7 +176,7 @@ pub(crate) mod tests {
                 max_mhz: Seen::unseen("not stated"),
                 governor: unseen(),
                 clocksource: Seen::Value("hpet".into()),
-                memory_free_bytes: 1 << 30,
+                memory_free_bytes: Seen::Value(1 << 30),
             },
             started_at: "2026-11-21T00:00:00Z".into(),
             asked: Asked::default(),

@@ -55,7 +55,7 @@ pub(crate) fn thread(cpu: u32, late_ns: &[Ns]) -> ThreadMeasured {
         cpu,
         in_force: InForce {
             policy: Policy::Fifo(80),
-            cpus: vec![cpu],
+            cpus: Seen::Value(vec![cpu]),
             locked_bytes: Seen::Value(1 << 22),
             locked_all: Seen::Value(true),
             refused: Vec::new(),

@@ -1,6 +1,6 @@
 //! Figures within sentences: durations, counts, lists of processors.
 
-use model::Ns;
+use model::{CpuList, Ns};
 
 /// Three significant digits in a unit that keeps one before the point: `84.0 us`, `2.98 h`.
 pub(crate) fn duration(ns: Ns) -> String {
@@ -44,18 +44,7 @@ pub(crate) fn processors(cpus: &[u32]) -> String {
 
 /// `0-3,6`, as the kernel writes it.
 pub(crate) fn list(cpus: &[u32]) -> String {
-    let mut runs: Vec<(u32, u32)> = Vec::new();
-    for cpu in cpus {
-        match runs.last_mut() {
-            Some((_, last)) if *last + 1 == *cpu => *last = *cpu,
-            _ => runs.push((*cpu, *cpu)),
-        }
-    }
-    let run = |(first, last): &(u32, u32)| match last - first {
-        0 => first.to_string(),
-        _ => format!("{first}-{last}"),
-    };
-    runs.iter().map(run).collect::<Vec<_>>().join(",")
+    CpuList::from(cpus).to_string()
 }
 
 /// A share of one as per cent, with no more digits than it has: `95 %`, `99.9 %`.

@@ -1,6 +1,7 @@
 //! What is counted while it is measured: interrupts, stolen time and system management interrupts of each processor.
 
 use super::{Places, text};
+use host::{fields, stat};
 use model::{Ns, Seen};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,8 +10,6 @@ use std::path::Path;
 
 /// `MSR_SMI_COUNT` of Intel's processors since Nehalem: how many since reset.
 const MSR_SMI_COUNT: u64 = 0x34;
-/// `USER_HZ` is 100 on every Linux.
-const TICK_NS: Ns = 10_000_000;
 
 /// Counters at one time.
 #[derive(Debug)]
@@ -26,7 +25,8 @@ impl Counters {
         let proc = places.roots.proc;
         Self {
             interrupts: super::interrupts(proc).map(|told| interrupts(&told)),
-            steal_ns: text(&proc.join("stat")).map(|told| steal_ns(&told)),
+            steal_ns: text(&proc.join("stat"))
+                .map(|stat| stat::by_cpu(&stat).map(|(cpu, times)| (cpu, times.steal_ns)).collect()),
             smi: smis(proc, places.dev, cpus),
         }
     }
@@ -114,22 +114,9 @@ fn interrupts(told: &str) -> BTreeMap<u32, Vec<(String, u64)>> {
     by_cpu
 }
 
-/// `/proc/stat`: user nice system idle iowait irq softirq steal, in ticks.
-fn steal_ns(told: &str) -> BTreeMap<u32, Ns> {
-    let line = |line: &str| {
-        let mut words = line.strip_prefix("cpu")?.split_whitespace();
-        let cpu = words.next()?.parse().ok()?;
-        // The first line is of all together and begins with a blank.
-        (!line.starts_with("cpu ")).then_some(())?;
-        Some((cpu, words.nth(7)?.parse::<u64>().ok()? * TICK_NS))
-    };
-    told.lines().filter_map(line).collect()
-}
-
 fn smis(proc: &Path, dev: &Path, cpus: &[u32]) -> BTreeMap<u32, Result<u64, String>> {
     let cpuinfo = text(&proc.join("cpuinfo")).unwrap_or_default();
-    let vendor = cpuinfo.lines().find(|line| line.starts_with("vendor_id"));
-    let vendor = vendor.and_then(|line| line.split_once(':')).map(|(_, vendor)| vendor.trim());
+    let vendor = fields::cpuinfo(&cpuinfo, "vendor_id");
     let count = |cpu: u32| {
         if vendor != Some("GenuineIntel") {
             return Err(format!(

@@ -1,8 +1,9 @@
 //! What stands still while it is measured: the kernel, the processors, the limits.
 
-use super::{Places, optional, text};
-use crate::host::{parse_list, under_hypervisor};
+use super::{Places, text};
+use host::{optional, seen, under_hypervisor};
 use model::Seen;
+use model::cpus::{CpuList, CpuListError};
 use model::wake::environment::{CpuSettings, Environment, IdleState};
 use std::fs;
 use std::io::ErrorKind;
@@ -52,15 +53,11 @@ pub(super) fn isolated(sys: &Path) -> Seen<Vec<u32>> {
     list(optional(&sys.join("devices/system/cpu/isolated")))
 }
 
-fn seen<T>(read: Result<T, String>) -> Seen<T> {
-    read.map_or_else(Seen::Unseen, Seen::Value)
-}
-
 /// Lists of processors; `(null)` is how the kernel writes that there never was one.
 fn list(text: Seen<String>) -> Seen<Vec<u32>> {
     match text {
         Seen::Value(text) if text == "(null)" => Seen::Absent,
-        Seen::Value(text) => Seen::Value(parse_list(&text)),
+        Seen::Value(text) => seen(text.parse::<CpuList>().map(CpuList::into_vec)),
         Seen::Absent => Seen::Absent,
         Seen::Unseen(why) => Seen::Unseen(why),
     }
@@ -125,7 +122,7 @@ fn hypervisor(proc: &Path, sys: &Path) -> Seen<String> {
     let guest = match under_hypervisor(proc) {
         Ok(guest) => guest,
         Err(error) => {
-            return Seen::unseen(format!("cannot read {}: {error}", proc.join("cpuinfo").display()));
+            return Seen::unseen(error.to_string());
         }
     };
     let named = |name: &str| text(&sys.join("class/dmi/id").join(name)).ok().filter(|name| !name.is_empty());
@@ -180,7 +177,8 @@ fn interrupts(proc: &Path, cpu: u32, names: &[(u32, String)]) -> Result<Vec<Stri
         let read = |file: &str| text(&proc.join(format!("irq/{number}/{file}")));
         // Older kernels tell only what is allowed, not what is in effect.
         let list = read("effective_affinity_list").or_else(|_| read("smp_affinity_list"))?;
-        if parse_list(&list).contains(&cpu) {
+        let list: CpuList = list.parse().map_err(|error: CpuListError| error.to_string())?;
+        if list.contains(cpu) {
             striking.push(name.clone());
         }
     }

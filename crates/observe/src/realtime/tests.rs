@@ -2,6 +2,7 @@
 
 use super::*;
 use model::wake::environment::IdleState;
+use std::fs;
 use std::path::PathBuf;
 
 /// A machine's files in a directory that goes away.

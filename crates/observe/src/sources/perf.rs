@@ -19,7 +19,6 @@ pub(super) mod decode;
 mod living;
 
 use crate::access::MORE;
-use crate::host;
 use crate::stacks::{Of, RawStack, Stacks};
 use decode::{Copied, Record, SAMPLE_TYPE, STACK_TYPE, What, decode, registers_wanted};
 use model::coverage::{Extent, Source};

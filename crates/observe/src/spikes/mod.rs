@@ -11,7 +11,6 @@ mod stack;
 mod steal;
 
 use crate::access::{self, Wall};
-use crate::host;
 use crate::sources::bpf::{self, Refused, names, types};
 use crate::sources::wall_of;
 use aya::programs::BtfTracePoint;
@@ -191,8 +190,9 @@ impl Spikes {
         let part = self.rings.part(ring, cpu, expected_ns.saturating_sub(BEFORE_NS), awake_ns);
         let stacks = self.rings.stacks(ring, cpu, expected_ns, awake_ns);
         let now = monotonic_ns();
-        let stolen = self.steal.since(cpu, expected_ns).filter(|ns| *ns > 0).map(|ns| (now, ns));
-        let (lost, cut) = (lost(&part), part.cut);
+        let stolen = self.steal.since(cpu, expected_ns);
+        let lost = lost(&part, stolen.as_ref().err());
+        let (stolen, cut) = (stolen.ok().filter(|ns| *ns > 0).map(|ns| (now, ns)), part.cut);
         let frames = stack::of_longest(stacks, expected_ns).map(|stack| stack.frames);
         let (records, hole) = bounded(part.records);
         let holes = Holes { cut, before: hole };
@@ -270,8 +270,8 @@ fn bounded(mut records: Vec<Record>) -> (Vec<Record>, Option<usize>) {
     (records, Some(RECORDS_MAX / 2))
 }
 
-/// Why events are missing, where they are.
-fn lost(part: &Part) -> Option<String> {
+/// Why events are missing, where they are; unknown steal is one of them.
+fn lost(part: &Part, no_steal: Option<&String>) -> Option<String> {
     let mut whys = Vec::new();
     if part.cut {
         whys.push("so much happened that the ring had gone round: the first of it is lost".to_owned());
@@ -282,6 +282,7 @@ fn lost(part: &Part) -> Option<String> {
     if part.torn > 0 {
         whys.push(format!("{} events were overwritten while they were read", part.torn));
     }
+    whys.extend(no_steal.map(|why| format!("whether the hypervisor took time is not known: {why}")));
     (!whys.is_empty()).then(|| whys.join("; "))
 }
 

@@ -11,8 +11,10 @@ fn record(at: Ns) -> Record {
 #[test]
 fn what_is_lost_is_said() {
     let part = |records, cut, torn| Part { records: (0..records).map(record).collect(), cut, torn };
-    assert_eq!(lost(&part(5, false, 0)), None);
-    let all = lost(&part(RECORDS_MAX as u64 + 3, true, 2)).unwrap();
+    assert_eq!(lost(&part(5, false, 0), None), None);
+    let no_steal = lost(&part(5, false, 0), Some(&"no file".to_owned())).unwrap();
+    assert_eq!(no_steal, "whether the hypervisor took time is not known: no file");
+    let all = lost(&part(RECORDS_MAX as u64 + 3, true, 2), None).unwrap();
     for said in ["gone round", "3 events in the middle", "2 events were overwritten"] {
         assert!(all.contains(said), "{all}");
     }

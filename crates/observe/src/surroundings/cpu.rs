@@ -1,7 +1,7 @@
-//! Processor time of the whole host, from `/proc/stat`.
+//! CPU time of the whole host, from `/proc/stat`.
 
 use super::kept::Kept;
-use crate::host;
+use host::stat;
 use model::{Ns, surroundings};
 use std::path::Path;
 
@@ -17,12 +17,12 @@ impl Cpu {
     /// `dwell_ns` is what dwell itself has used so far.
     pub(super) fn look(&mut self, dwell_ns: Ns) -> Result<surroundings::Cpu, String> {
         let text = self.0.text()?;
-        let modes = host::modes(&text).ok_or("/proc/stat has no line for all CPUs")?;
+        let times = stat::total(&text).ok_or("/proc/stat has no line for all CPUs")?;
         Ok(surroundings::Cpu {
-            busy_ns: modes.busy_ns(),
-            iowait_ns: modes.iowait_ns,
-            steal_ns: modes.steal_ns,
-            interrupt_ns: modes.interrupt_ns,
+            busy_ns: times.busy_ns(),
+            iowait_ns: times.iowait_ns,
+            steal_ns: times.steal_ns,
+            interrupt_ns: times.interrupt_ns(),
             dwell_ns,
         })
     }

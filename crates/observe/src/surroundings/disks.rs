@@ -1,7 +1,7 @@
 //! Disks, from `/proc/diskstats`: whole devices that ever had a request, with what they did.
 
 use super::kept::{Kept, numbers};
-use crate::host::Roots;
+use host::Roots;
 use model::surroundings::Disk;
 use rustc_hash::FxHashMap;
 use std::path::PathBuf;

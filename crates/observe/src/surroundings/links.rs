@@ -4,7 +4,7 @@
 //! shapes it. So a speed is believed of a link with hardware, or one that is upon such a link (bond, VLAN); or of the user.
 
 use super::kept::{Kept, numbers};
-use crate::host::Roots;
+use host::Roots;
 use model::surroundings::Link;
 use model::{Pid, Seen};
 use rustc_hash::FxHashMap;

@@ -1,6 +1,7 @@
 //! Memory, from `/proc/meminfo`, `/proc/vmstat` and `/proc/pressure/memory`.
 
 use super::kept::Kept;
+use host::fields;
 use model::{Seen, surroundings};
 use std::path::Path;
 
@@ -32,8 +33,8 @@ impl Memory {
 }
 
 fn parse(meminfo: &str, vmstat: &str, pressure_ns: Seen<u64>) -> Result<surroundings::Memory, String> {
-    let bytes = |name: &str| Some(field(meminfo, name)?.saturating_mul(1024));
-    let count = |name: &str| field(vmstat, name).unwrap_or(0);
+    let bytes = |name: &str| fields::kib(meminfo, name);
+    let count = |name: &str| fields::number(vmstat, name).unwrap_or(0);
     let or = |name: &str| bytes(name).ok_or_else(|| format!("/proc/meminfo has no {name}"));
     Ok(surroundings::Memory {
         total_bytes: or("MemTotal:")?,
@@ -46,12 +47,6 @@ fn parse(meminfo: &str, vmstat: &str, pressure_ns: Seen<u64>) -> Result<surround
         swapped_pages: (count("pswpin"), count("pswpout")),
         pressure_ns,
     })
-}
-
-/// The number after a line's first word.
-fn field(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name).filter(|rest| rest.starts_with(' ')))?;
-    line.split_ascii_whitespace().next()?.parse().ok()
 }
 
 /// `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, in microseconds.

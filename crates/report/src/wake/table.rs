@@ -6,7 +6,7 @@ use crate::table::{Table, figure, text};
 use crate::units::{count, duration};
 use model::wake::verdict::Verdict;
 use model::wake::{Wakes, Wakeups};
-use model::{Ns, Seen};
+use model::{CpuList, Ns, Seen};
 
 /// Processors that have a line of their own; of more, those with the latest wake-ups.
 const MOST: usize = 16;
@@ -112,25 +112,7 @@ pub(crate) fn shown(seen: &Seen<Ns>, look: Look) -> String {
 /// `processor 3`, `processors 0-3,7`.
 pub(crate) fn processors_named(cpus: &[u32]) -> String {
     let plural = if cpus.len() == 1 { "" } else { "s" };
-    format!("processor{plural} {}", ranges(cpus))
-}
-
-/// `0-3,7`.
-fn ranges(cpus: &[u32]) -> String {
-    let mut sorted = cpus.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for cpu in sorted {
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == cpu => *last = cpu,
-            _ => ranges.push((cpu, cpu)),
-        }
-    }
-    let text = |(first, last): &(u32, u32)| {
-        if first == last { first.to_string() } else { format!("{first}-{last}") }
-    };
-    ranges.iter().map(text).collect::<Vec<_>>().join(",")
+    format!("processor{plural} {}", CpuList::from(cpus))
 }
 
 #[cfg(test)]

@@ -208,7 +208,7 @@ fn asked(cpus: u32, policy: Policy, for_ns: Ns) -> Asked {
 fn in_force(asked: &Asked) -> Vec<InForce> {
     let thread = |cpu: &u32| InForce {
         policy: asked.policy,
-        cpus: vec![*cpu],
+        cpus: Seen::Value(vec![*cpu]),
         locked_bytes: Seen::Value(12 << 20),
         locked_all: Seen::Value(true),
         refused: Vec::new(),
@@ -500,7 +500,7 @@ pub(crate) fn odd() -> Wakeups {
     wakeups.environment.cpus[4].governor = Seen::Value(HOSTILE.into());
     wakeups.environment.command_line = Seen::Value(HOSTILE.into());
     wakeups.settings.in_force[3].policy = Policy::Fifo(2);
-    wakeups.settings.in_force[3].cpus = vec![3, 4];
+    wakeups.settings.in_force[3].cpus = Seen::Value(vec![3, 4]);
     wakeups.settings.in_force[3].refused = vec![HOSTILE.into()];
     let done = |load, done, unit: &str| LoadDone {
         load,

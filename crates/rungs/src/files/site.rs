@@ -2,6 +2,7 @@
 //! what may be written there.
 
 use crate::bench::Bench;
+use crate::memory::free_memory_bytes;
 use crate::{Unmeasured, files::BLOCK_BYTES};
 use rustix::fs::{AtFlags, Mode, OFlags, fstat, fstatfs, fstatvfs, major, minor, openat, unlinkat};
 use std::cell::OnceCell;
@@ -143,11 +144,12 @@ impl Made {
 
     /// The same for what goes through the page cache, which is memory of our control group.
     pub(super) fn cached_room(&self, bench: &Bench<'_>, wanted: u64, least: u64) -> Result<u64, Unmeasured> {
-        let memory = bench.machine.memory_free_bytes / MEMORY_SHARE;
+        let free_bytes = free_memory_bytes(bench.machine)?;
+        let memory = free_bytes / MEMORY_SHARE;
         if memory < least {
             return Err(Unmeasured::Unseen(format!(
                 "{} KiB of memory are free, of which dwell takes a quarter at most; this wants {} KiB of page cache",
-                bench.machine.memory_free_bytes >> 10,
+                free_bytes >> 10,
                 least >> 10
             )));
         }

@@ -3,7 +3,6 @@
 use crate::bench::Bench;
 use crate::{About, Group, Rung, Samples, Unmeasured, about};
 use model::Ns;
-use std::fs;
 use std::io;
 use sys::clock::monotonic_ns;
 use sys::fork::{Smallest, fork_and_wait};
@@ -88,11 +87,9 @@ fn no_program(error: io::Error) -> Unmeasured {
     Unmeasured::Unseen(format!("a program in memory could not be executed: {error}{remedy}"))
 }
 
-/// How much of dwell there was to copy: its page tables grow with what is resident. From proc(5), `statm`.
+/// How much of dwell there was to copy: its page tables grow with what is resident.
 fn resident() -> Option<String> {
-    let statm = fs::read_to_string("/proc/self/statm").ok()?;
-    let pages = statm.split(' ').nth(1)?.parse::<u64>().ok()?;
-    let mib = (pages * rustix::param::page_size() as u64) as f64 / f64::from(1 << 20);
+    let mib = host::own::resident_bytes(host::here()).ok()? as f64 / f64::from(1 << 20);
     Some(format!(
         "the process that forks has {mib:.0} MiB resident; a larger one takes longer, for its page tables"
     ))

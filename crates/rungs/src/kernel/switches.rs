@@ -5,10 +5,8 @@ use super::pinned;
 use super::turns::Turns;
 use crate::bench::Bench;
 use crate::cpu::pin::{home, others};
-use crate::machine::list;
 use crate::{About, Group, Rung, Samples, Unmeasured, about};
 use model::Ns;
-use std::fs;
 use sys::clock::monotonic_ns;
 
 /// Switches of a round trip.
@@ -101,8 +99,7 @@ fn of_across(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
 
 /// Processors of the same core, as the kernel tells; itself at least.
 fn siblings(cpu: u32) -> Vec<u32> {
-    let file = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-    fs::read_to_string(file).map_or_else(|_| vec![cpu], |text| list(text.trim()))
+    host::cpus::siblings(host::here(), cpu).map_or_else(|_| vec![cpu], |cpus| cpus.into_vec())
 }
 
 fn switches(bench: &Bench<'_>, here: u32, there: u32) -> Result<Samples, Unmeasured> {

@@ -39,7 +39,7 @@ fn points(bench: &Bench<'_>) -> Result<Vec<SizeSamples>, Unmeasured> {
     if bench.stopped() {
         return Err(interrupted());
     }
-    let most = whole(MOST.min(most_bytes(bench.machine)));
+    let most = whole(MOST.min(most_bytes(bench.machine)?));
     // A quick look ends where memory surely begins, since linking much takes long.
     let last = bench.machine.caches.last().map_or(32 << 20, |cache| cache.bytes);
     let most = if bench.asked.quick { most.min((last * 4).max(64 << 20)) } else { most };

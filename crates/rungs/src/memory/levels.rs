@@ -4,6 +4,7 @@
 use crate::bench::Bench;
 use crate::memory::order::{Random, one_cycle};
 use crate::{About, Group, Rung, Samples, Unmeasured, about};
+use model::Seen;
 use model::ladder::{Cache, Machine};
 use sys::chase::Chase;
 use sys::clock::monotonic_ns;
@@ -83,7 +84,7 @@ fn of_cache(bench: &Bench<'_>, level: u32) -> Result<Samples, Unmeasured> {
         return Err(Unmeasured::Unseen("half of it is not more than the cache below".into()));
     }
     let bytes = below.map_or(half, |below| half.min(below * BELOW_TIMES));
-    if bytes > most_bytes(machine) {
+    if bytes > most_bytes(machine)? {
         return Err(too_little_memory(bytes));
     }
     let mut samples = chase_and_read(bench, bytes, line_bytes(Some(cache)))?;
@@ -109,7 +110,7 @@ fn of_dram(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
 /// How much memory counts as memory and not as a cache.
 pub(crate) fn dram_bytes(machine: &Machine) -> Result<u64, Unmeasured> {
     let last = machine.caches.last().map_or(0, |cache| cache.bytes);
-    let most = most_bytes(machine);
+    let most = most_bytes(machine)?;
     let wanted = (last * DRAM_TIMES).clamp(DRAM_LEAST, DRAM_MOST);
     // Twice the cache is the least of which more comes from memory than from it.
     let least = (last * 2).max(DRAM_LEAST / 2);
@@ -135,8 +136,18 @@ fn too_little_memory(bytes: u64) -> Unmeasured {
 }
 
 /// What may be taken.
-pub(crate) fn most_bytes(machine: &Machine) -> u64 {
-    machine.memory_free_bytes / FREE_PART
+pub(crate) fn most_bytes(machine: &Machine) -> Result<u64, Unmeasured> {
+    Ok(free_memory_bytes(machine)? / FREE_PART)
+}
+
+/// Memory that is free, where that is known: no memory is taken on a guess.
+pub(crate) fn free_memory_bytes(machine: &Machine) -> Result<u64, Unmeasured> {
+    let unknown = |why: &str| Unmeasured::Unseen(format!("how much memory is free is not known: {why}"));
+    match &machine.memory_free_bytes {
+        Seen::Value(bytes) => Ok(*bytes),
+        Seen::Absent => Err(unknown("the kernel does not state it")),
+        Seen::Unseen(why) => Err(unknown(why)),
+    }
 }
 
 /// The line of a cache, also where it is not stated.

@@ -2,11 +2,10 @@
 
 use crate::bench::Bench;
 use crate::cpu::pin::{Pinned, home, others};
-use crate::machine::list;
 use crate::memory::levels::{chase, dram_bytes, line_bytes, obtain, small_for_dram, small_pages};
 use crate::{About, Group, Rung, Samples, Unmeasured, about};
+use host::machine::{node_distances, node_of};
 use model::ladder::Machine;
-use std::fs;
 use std::thread;
 use sys::pages::Wanted;
 
@@ -63,16 +62,10 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
 
 /// The farthest node that dwell may use a processor of, by the kernel's distances, and that processor.
 fn farthest(machine: &Machine) -> Option<(u32, u32)> {
-    let node_of = |cpu: u32| {
-        let entries = fs::read_dir(format!("/sys/devices/system/cpu/cpu{cpu}")).ok()?;
-        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        names.filter_map(|name| name.strip_prefix("node")?.parse::<u32>().ok()).next()
-    };
+    let node_of = |cpu: u32| node_of(host::here(), cpu);
     let here = node_of(home(machine))?;
-    let nodes = list(fs::read_to_string("/sys/devices/system/node/online").ok()?.trim());
-    let text = fs::read_to_string(format!("/sys/devices/system/node/node{here}/distance")).ok()?;
-    let distances: Vec<u32> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let distance = |node: u32| Some(distances[nodes.iter().position(|known| *known == node)?]);
+    let distances = node_distances(host::here(), here).ok()?;
+    let distance = |node: u32| distances.iter().find(|(to, _)| *to == node).map(|(_, distance)| *distance);
     let candidates = others(machine).into_iter().filter_map(|cpu| Some((node_of(cpu)?, cpu)));
     candidates.filter(|(node, _)| *node != here).max_by_key(|(node, _)| distance(*node))
 }

@@ -35,7 +35,7 @@ pub(crate) fn rung() -> Rung {
 
 fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     let bytes = PAGE_BYTES * u64::from(PLACES);
-    if bytes * 2 > most_bytes(bench.machine) {
+    if bytes * 2 > most_bytes(bench.machine)? {
         return Err(Unmeasured::Unseen("it needs 128 MiB, and a quarter of what is free is less".into()));
     }
     let huge = obtain(bytes, Wanted::Huge)?;

@@ -34,7 +34,7 @@ fn a_good_machine_gets_what_always_holds_and_no_more() {
 #[test]
 fn each_wrong_thing_is_said_once_and_alone() {
     type Spoil = fn(&mut Measurements);
-    let cases: [(&str, Spoil); 26] = [
+    let cases: [(&str, Spoil); 27] = [
         ("processor 1: no", |m| m.threads[0].in_force.refused.push("no".into())),
         ("no", |m| m.threads.iter_mut().for_each(|one| one.in_force.refused.push("no".into()))),
         ("processor 2 measured under SCHED_RR at priority 80, not under SCHED_FIFO at priority 80", |m| {
@@ -43,7 +43,12 @@ fn each_wrong_thing_is_said_once_and_alone() {
         ("processors 1-2 measured under SCHED_FIFO at priority 2, not under", |m| {
             m.threads.iter_mut().for_each(|one| one.in_force.policy = Policy::Fifo(2));
         }),
-        ("the threads of processor 1 were free to move", |m| m.threads[0].in_force.cpus = vec![0, 1]),
+        ("the threads of processor 1 were free to move", |m| {
+            m.threads[0].in_force.cpus = Seen::Value(vec![0, 1])
+        }),
+        ("whether the threads of processor 1 were free to move is not known: no such process", |m| {
+            m.threads[0].in_force.cpus = Seen::unseen("no such process");
+        }),
         ("memory was not locked", |m| {
             m.threads.iter_mut().for_each(|one| one.in_force.locked_bytes = Seen::Value(0));
         }),

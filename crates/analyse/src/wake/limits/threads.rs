@@ -77,7 +77,8 @@ pub(crate) fn name(policy: Policy) -> String {
 
 fn affinity(measured: &Measurements) -> Vec<String> {
     let free = said_by(measured, |thread| {
-        let bound = thread.in_force.cpus == [thread.cpu];
+        // Where it is not known, nothing is claimed.
+        let bound = thread.in_force.cpus.value().is_none_or(|cpus| *cpus == [thread.cpu]);
         // The kernel refuses to bind them, unless the processor is a root domain of its own.
         let deadline = matches!(thread.in_force.policy, Policy::Deadline { .. });
         (!bound).then(|| if deadline { " (SCHED_DEADLINE takes no affinity)" } else { "" }.to_owned())
@@ -85,7 +86,14 @@ fn affinity(measured: &Measurements) -> Vec<String> {
     let sentence = |(cpus, why): (Vec<u32>, String)| {
         format!("the threads of {} were free to move{why}", processors(&cpus))
     };
-    free.into_iter().map(sentence).collect()
+    let unknown = said_by(measured, |thread| match &thread.in_force.cpus {
+        Seen::Unseen(why) => Some(why.clone()),
+        _ => None,
+    });
+    let not_known = |(cpus, why): (Vec<u32>, String)| {
+        format!("whether the threads of {} were free to move is not known: {why}", processors(&cpus))
+    };
+    free.into_iter().map(sentence).chain(unknown.into_iter().map(not_known)).collect()
 }
 
 fn memory(measured: &Measurements) -> Option<String> {

@@ -330,7 +330,7 @@ fn enough_room(unfinished: &Unfinished, path: &Path) -> anyhow::Result<()> {
     let needed = 2 * (1 << 20) + 2 * THREAD_BYTES * threads * unfinished.sheet.cases.len() as u64;
     // The nearest that is there: directories are made.
     let place = path.ancestors().skip(1).find(|above| above.exists()).unwrap_or(Path::new("."));
-    let free = sys::room::free_bytes(place).with_context(|| format!("cannot look at {place:?}"))?;
+    let free = host::memory::disk_free_bytes(place).with_context(|| format!("cannot look at {place:?}"))?;
     if free < needed {
         bail!(
             "{place:?} has {} KiB free, and keeping the sheet may take {} KiB\ntry: --json FILE, where there is more room",

@@ -24,7 +24,7 @@ mod waits;
 use super::arguments;
 use crate::settings::Watching;
 use crate::stacks::{self, Of, Stacks};
-use crate::{access, host, mounts};
+use crate::{access, mounts};
 use alive::LookHere;
 use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, PerCpuValues, RingBuf};
 use aya::programs::tp_btf::BtfTracePointLinkId;

@@ -3,8 +3,8 @@
 //! A fault knows its file only within the file's filesystem: where that is mounted is asked of `/proc`, for the thread
 //! that faults.
 
-use crate::host::here;
 use crate::mounts::{Mount, mounts_of};
+use host::here;
 use model::Tid;
 use model::recording::{Comm, Event, FileKind, Object};
 use rustc_hash::{FxHashMap, FxHasher};

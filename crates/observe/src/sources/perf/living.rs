@@ -3,7 +3,6 @@
 
 use super::decode::{Record, What, decode};
 use super::{Perf, RING_PAGES, Refused, clock, map, open, refused, with_side_band};
-use crate::host;
 use crate::targets;
 use model::{Ns, Pid, Tid};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -1,0 +1,81 @@
+//! What a machine is: its name, kernel, size, and what it runs on.
+
+use crate::{Error, Roots, cpus, fields, text};
+use model::Seen;
+use model::recording::Host;
+use std::path::Path;
+
+/// The description that recordings and results carry.
+pub fn identity(roots: Roots<'_>) -> Host {
+    let uname = rustix::system::uname();
+    let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
+    Host {
+        name: text(uname.nodename()),
+        kernel: text(uname.release()),
+        arch: text(uname.machine()),
+        cpus: cpus::online(roots).len() as u32,
+        // The recording's format has no unknown size; every kernel states it.
+        memory_bytes: memory_bytes(roots.proc).unwrap_or(0),
+        virtualisation: virtualisation(roots),
+    }
+}
+
+fn memory_bytes(proc: &Path) -> Option<u64> {
+    fields::kib(&text(&proc.join("meminfo")).ok()?, "MemTotal:")
+}
+
+/// A container by the marks that runtimes leave, else a hypervisor by the bit that it sets for the
+/// guest's CPU.
+fn virtualisation(roots: Roots<'_>) -> Seen<String> {
+    let root = roots.proc.join("1/root");
+    if root.join(".dockerenv").exists() {
+        return Seen::Value("docker".into());
+    }
+    if root.join("run/.containerenv").exists() {
+        return Seen::Value("podman".into());
+    }
+    if let Ok(kind) = text(&roots.sys.join("hypervisor/type")) {
+        return Seen::Value(kind);
+    }
+    match under_hypervisor(roots.proc) {
+        Ok(Some(true)) => Seen::Value("a virtual machine".into()),
+        Ok(Some(false)) => Seen::Absent,
+        Ok(None) => Seen::unseen("this architecture's cpuinfo does not tell"),
+        Err(error) => Seen::unseen(error.to_string()),
+    }
+}
+
+/// Whether a hypervisor has set its bit for the guest's CPU; none where the architecture has no
+/// such bit.
+///
+/// # Errors
+/// cpuinfo cannot be read.
+pub fn under_hypervisor(proc: &Path) -> Result<Option<bool>, Error> {
+    let cpuinfo = text(&proc.join("cpuinfo"))?;
+    let flags = fields::cpuinfo(&cpuinfo, "flags");
+    Ok(flags.map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::here;
+    use crate::tests::Kept;
+
+    #[test]
+    fn this_machine_has_a_name_memory_and_a_cpu() {
+        let host = identity(here());
+        assert!(!host.kernel.is_empty() && host.memory_bytes > 1 << 20 && host.cpus >= 1);
+    }
+
+    #[test]
+    fn a_guest_is_told_from_a_board_that_has_no_such_bit() {
+        let guest = Kept::new("guest");
+        assert_eq!(identity(guest.roots()).virtualisation, Seen::Value("a virtual machine".into()));
+        assert_eq!(under_hypervisor(guest.roots().proc), Ok(Some(true)));
+        let board = Kept::new("board");
+        assert!(matches!(identity(board.roots()).virtualisation, Seen::Unseen(_)));
+        assert_eq!(identity(board.roots()).memory_bytes, 8_000_000 << 10);
+        assert!(under_hypervisor(Path::new("/nonexistent")).is_err());
+    }
+}

@@ -1,0 +1,106 @@
+//! What the kernel says of the calling process and thread.
+
+use crate::{Error, Roots, fields, text};
+use model::Ns;
+use std::path::{Path, PathBuf};
+
+/// O_APPEND as fdinfo shows it: octal, the same on every architecture that dwell runs on.
+const APPENDS: u32 = 0o2000;
+
+/// Bytes locked in memory: `VmLck` of proc_pid_status(5).
+///
+/// # Errors
+/// It cannot be read.
+pub fn locked_bytes(roots: Roots<'_>) -> Result<u64, Error> {
+    status_kib(roots, "VmLck:")
+}
+
+/// The most memory that was resident at a time: `VmHWM`.
+///
+/// # Errors
+/// It cannot be read.
+pub fn memory_peak_bytes(roots: Roots<'_>) -> Result<u64, Error> {
+    status_kib(roots, "VmHWM:")
+}
+
+/// Memory that is resident: `VmRSS`.
+///
+/// # Errors
+/// It cannot be read.
+pub fn resident_bytes(roots: Roots<'_>) -> Result<u64, Error> {
+    status_kib(roots, "VmRSS:")
+}
+
+fn status_kib(roots: Roots<'_>, name: &'static str) -> Result<u64, Error> {
+    let path = roots.proc.join("self/status");
+    let bytes = fields::kib(&text(&path)?, name);
+    bytes.ok_or(Error::Missing { path, what: name.trim_end_matches(':') })
+}
+
+/// Time that the calling thread was runnable and did not run, since it began: the second field of
+/// schedstat.
+///
+/// # Errors
+/// It cannot be read: the kernel was built without CONFIG_SCHED_INFO.
+pub fn waited_ns(roots: Roots<'_>) -> Result<Ns, Error> {
+    let path = roots.proc.join("thread-self/schedstat");
+    let waited = text(&path)?.split_ascii_whitespace().nth(1).and_then(|ns| ns.parse().ok());
+    waited.ok_or(Error::Missing { path, what: "how long the thread waited" })
+}
+
+/// Where the next write to a descriptor goes: its position, or the end of a file of `len` bytes that
+/// is appended to. See proc_pid_fdinfo(5).
+///
+/// # Errors
+/// It cannot be read.
+pub fn write_position(roots: Roots<'_>, descriptor: u32, len: u64) -> Result<u64, Error> {
+    let path: PathBuf = roots.proc.join(format!("self/fdinfo/{descriptor}"));
+    position(&text(&path)?, len).ok_or(Error::Missing { path, what: "a position" })
+}
+
+fn position(info: &str, len: u64) -> Option<u64> {
+    let flags = u32::from_str_radix(fields::value(info, "flags:")?, 8).ok()?;
+    if flags & APPENDS != 0 { Some(len) } else { fields::number(info, "pos:") }
+}
+
+/// The name by which a process can open its own descriptor anew.
+pub fn descriptor(roots: Roots<'_>, descriptor: u32) -> PathBuf {
+    Path::new(roots.proc).join(format!("self/fd/{descriptor}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::here;
+    use crate::tests::Kept;
+
+    #[test]
+    fn a_status_has_sizes_in_kib() {
+        let board = Kept::new("board");
+        assert_eq!(locked_bytes(board.roots()), Ok(64 << 10));
+        assert_eq!(memory_peak_bytes(board.roots()), Ok(5124 << 10));
+        assert_eq!(resident_bytes(board.roots()), Ok(4820 << 10));
+        let error = locked_bytes(Kept::new("guest").roots()).unwrap_err().to_string();
+        assert!(error.ends_with("/self/status does not state VmLck"), "{error}");
+    }
+
+    #[test]
+    fn waiting_is_the_second_field() {
+        assert_eq!(waited_ns(Kept::new("board").roots()), Ok(4321));
+        assert!(waited_ns(Kept::new("guest").roots()).unwrap_err().is_not_found());
+    }
+
+    #[test]
+    fn what_is_written_next_goes_to_the_position_or_to_the_end() {
+        assert_eq!(position("pos:\t12\nflags:\t0100001\nmnt_id:\t29\n", 90), Some(12));
+        assert_eq!(position("pos:\t0\nflags:\t0102001\nmnt_id:\t29\n", 90), Some(90));
+        assert_eq!(position("pos:\t0\n", 90), None);
+    }
+
+    #[test]
+    fn memory_that_was_given_back_is_still_in_the_peak() {
+        let bytes = 96 << 20;
+        drop(std::hint::black_box(vec![1_u8; bytes]));
+        assert!(memory_peak_bytes(here()).unwrap() > bytes as u64);
+    }
+}
