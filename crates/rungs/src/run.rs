@@ -123,9 +123,7 @@ fn keep_the_calmer(first: &mut Measured, second: Measured) {
 }
 
 fn median_ns(measured: &Measured) -> Option<f64> {
-    let mut ns = measured.outcome.as_ref().ok()?.per_op_ns.clone();
-    ns.sort_unstable_by(f64::total_cmp);
-    stats::median(&ns).map(|median| median.value)
+    stats::median_of(measured.outcome.as_ref().ok()?.per_op_ns.iter().copied())
 }
 
 fn one(rung: &Rung, bench: &Bench) -> Measured {

@@ -5,6 +5,7 @@ pub mod extremes;
 pub mod fine;
 pub mod histogram;
 pub mod interval;
+pub mod log_linear;
 pub mod median;
 mod random;
 mod ratio;
@@ -12,6 +13,7 @@ mod special;
 
 pub use histogram::Histogram;
 pub use interval::{Proportion, wilson, wilson_of};
-pub use median::{Median, median};
+pub use log_linear::LogLinear;
+pub use median::{Median, median, median_of};
 pub use random::Random;
 pub use ratio::{Sums, ratio};

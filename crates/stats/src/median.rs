@@ -24,6 +24,14 @@ pub fn median(sorted: &[f64]) -> Option<Median> {
     })
 }
 
+/// The median of values in any order, without an interval; of an even number, the middle between the
+/// two. None without values.
+pub fn median_of(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_unstable_by(f64::total_cmp);
+    quantile(&values, 0.5)
+}
+
 /// The value below which a `share` (0 to 1) of the `sorted` values is, between two of them in proportion.
 pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
@@ -97,6 +105,13 @@ mod tests {
         assert_eq!(median(&values(3)).unwrap(), Median { value: 2.0, lo: 1.0, hi: 3.0 });
         assert_eq!(median(&[]), None);
         assert_eq!(median(&[4.0]).unwrap(), Median { value: 4.0, lo: 4.0, hi: 4.0 });
+    }
+
+    #[test]
+    fn a_median_needs_no_order() {
+        assert_eq!(median_of([3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median_of([4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(median_of([]), None);
     }
 
     #[test]
