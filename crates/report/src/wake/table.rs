@@ -121,8 +121,7 @@ mod tests {
 
     #[test]
     fn processors_in_a_row_are_a_range() {
-        assert_eq!(ranges(&[3, 0, 1, 7, 1]), "0-1,3,7");
-        assert_eq!(ranges(&[]), "");
-        assert_eq!([&[4][..], &[4, 5]].map(processors_named), ["processor 4", "processors 4-5"]);
+        let named = [&[4][..], &[4, 5], &[3, 0, 1, 7, 1]].map(processors_named);
+        assert_eq!(named, ["processor 4", "processors 4-5", "processors 0-1,3,7"]);
     }
 }
