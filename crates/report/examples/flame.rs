@@ -3,7 +3,7 @@
 // A development aid with its own `main`, not part of the crate.
 #![allow(clippy::print_stdout, clippy::disallowed_methods)]
 
-#[path = "../tests/profiles/mod.rs"]
+#[path = "../tests/it/profiles/mod.rs"]
 mod profiles;
 
 use dwell_report::Look;

@@ -2,7 +2,7 @@
 // A development aid with its own `main`, not part of the crate.
 #![allow(clippy::print_stdout, clippy::disallowed_methods)]
 
-#[path = "../tests/samples/mod.rs"]
+#[path = "../tests/it/samples/mod.rs"]
 mod samples;
 
 use dwell_report::{Look, terminal};

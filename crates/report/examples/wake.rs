@@ -3,7 +3,7 @@
 // A development aid with its own `main`, not part of the crate.
 #![allow(clippy::print_stdout, clippy::disallowed_methods)]
 
-#[path = "../tests/wakes/mod.rs"]
+#[path = "../tests/it/wakes/mod.rs"]
 mod wakes;
 
 use dwell_report::Look;

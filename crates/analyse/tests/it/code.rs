@@ -1,0 +1,193 @@
+//! Stacks of a recording as a tree of calls, and the tables made of it.
+
+use crate::story::*;
+use model::profile::Doing;
+use model::recording::{Event, Function, Mode, Object, Place, Waker};
+use model::wait::StackFrame;
+use model::{Analysis, Language, Seen, State};
+
+/// Places 0…: `main`, `work` with `add` inlined, a kernel function, a Python line, a place without a name.
+fn places(story: &mut Story) {
+    let native = |address| Place::Native { module: "/usr/bin/prog".to_owned(), address };
+    let script = Place::Script {
+        language: Language::Python,
+        function: "grow".to_owned(),
+        file: "/srv/grid.py".to_owned(),
+        line: 7,
+        first_line: 5,
+    };
+    let all = [native(0x10), native(0x20), Place::Kernel { address: 0xffff }, script, native(0x1f0)];
+    for (id, place) in (0..).zip(all) {
+        story.push(|_| Event::Place { id, place });
+    }
+}
+
+fn node(story: &mut Story, id: u32, caller: u32, place: u32) {
+    story.push(|_| Event::Node { id, caller, place });
+}
+
+fn sample(story: &mut Story, node: u32, mode: Mode, period_ns: u32) {
+    story.after(1).push(|at| Event::SampleStack { at, tid: ROOT, node, mode, period_ns });
+}
+
+fn named(story: &mut Story, place: u32, names: &[(&str, Option<u32>, bool)]) {
+    let function = |(name, line, inlined): &(&str, Option<u32>, bool)| Function {
+        name: Some((*name).to_owned()),
+        source: line.map(|line| ("/src/prog.c".to_owned(), line)),
+        inlined: *inlined,
+    };
+    let functions = names.iter().map(function).collect();
+    story.push(|_| Event::Named { place, functions });
+}
+
+/// 30 samples in `work` (with `add` inlined), 10 in the kernel below it, from `main`.
+fn sampled() -> Analysis {
+    let mut story = Story::begins();
+    places(&mut story);
+    node(&mut story, 1, 0, 0);
+    node(&mut story, 2, 1, 1);
+    node(&mut story, 3, 2, 2);
+    for _ in 0..30 {
+        sample(&mut story, 2, Mode::User, 1000);
+    }
+    for _ in 0..10 {
+        sample(&mut story, 3, Mode::Fault, 1000);
+    }
+    // An interrupt is nobody's code.
+    sample(&mut story, 3, Mode::Interrupt, 1000);
+    named(&mut story, 0, &[("main", Some(30), false)]);
+    named(&mut story, 1, &[("add", Some(3), true), ("work", Some(12), false)]);
+    named(&mut story, 2, &[("clear_page", None, false)]);
+    story.after(1);
+    story.analysed()
+}
+
+#[test]
+fn functions_have_their_own_share_and_that_with_callees() {
+    let analysis = sampled();
+    let Seen::Value(functions) = &analysis.run.functions else { panic!("no functions") };
+    let row = |name: &str| functions.iter().find(|row| row.name == name).unwrap();
+    assert_eq!((row("add").samples, row("add").share.value), (30, 0.75));
+    assert_eq!((row("clear_page").samples, row("clear_page").mode.as_str()), (10, "kernel"));
+    assert_eq!((row("main").samples, row("main").total.unwrap().value), (0, 1.0));
+    assert_eq!(row("work").total.unwrap().value, 1.0);
+    // Wilson's interval of 30 in 40.
+    let share = row("add").share;
+    assert!((share.lo - 0.598).abs() < 0.002 && (share.hi - 0.858).abs() < 0.002, "{share:?}");
+    assert_eq!(functions[0].name, "add");
+}
+
+#[test]
+fn a_line_has_the_time_of_code_without_lines_that_it_called() {
+    let analysis = sampled();
+    let Seen::Value(lines) = &analysis.run.lines else { panic!("no lines") };
+    let line = |number| lines.iter().find(|row| row.line == number).unwrap();
+    // The kernel's samples count for the innermost line above: that of the inlined function.
+    assert_eq!((line(3).samples, line(3).share.value), (40, 1.0));
+    assert_eq!((line(30).samples, line(30).total.unwrap().value), (0, 1.0));
+}
+
+#[test]
+fn inlined_functions_are_frames_of_their_own_and_addresses_are_kept() {
+    let analysis = sampled();
+    let profile = &analysis.profile;
+    let chain = |mut node: u32| {
+        let mut names = Vec::new();
+        loop {
+            names.push(profile.frames[profile.nodes[node as usize].frame as usize].function.as_str());
+            match profile.nodes[node as usize].caller {
+                Some(caller) => node = caller,
+                None => break names,
+            }
+        }
+    };
+    let user = profile.weights.iter().find(|weight| weight.doing == Doing::User).unwrap();
+    assert_eq!(chain(user.node), ["add", "work", "main"]);
+    assert_eq!((user.ns, user.count), (30_000, 30));
+    assert_eq!((profile.stacks, profile.broken, profile.moments.len()), (40, 0, 40));
+    assert_eq!(analysis.addresses.len(), 1);
+    assert_eq!((analysis.addresses[0].address, analysis.addresses[0].samples), (0x20, 30));
+}
+
+#[test]
+fn samples_count_by_the_time_they_stand_for() {
+    let mut story = Story::begins();
+    places(&mut story);
+    node(&mut story, 1, 0, 0);
+    node(&mut story, 2, 0, 4);
+    for _ in 0..10 {
+        sample(&mut story, 1, Mode::User, 1000);
+    }
+    for _ in 0..5 {
+        sample(&mut story, 2, Mode::User, 6000);
+    }
+    named(&mut story, 0, &[("main", None, false)]);
+    let Seen::Value(functions) = story.analysed().run.functions else { panic!("no functions") };
+    // What has no symbol is called by its module and address.
+    assert_eq!((functions[0].name.as_str(), functions[0].share.value), ("prog+0x1f0", 0.75));
+    // Fifteen samples of unequal weight are worth 40² / (10 + 5 x 36) = 8.4 equal ones.
+    let share = functions[0].share;
+    assert!((share.lo - 0.42).abs() < 0.02 && (share.hi - 0.93).abs() < 0.02, "{share:?}");
+}
+
+#[test]
+fn a_script_counts_before_the_interpreter_below_it() {
+    let mut story = Story::begins();
+    places(&mut story);
+    // main, the Python line, and the interpreter's own C function with a line of its own.
+    node(&mut story, 1, 0, 0);
+    node(&mut story, 2, 1, 3);
+    node(&mut story, 3, 2, 1);
+    sample(&mut story, 3, Mode::User, 1000);
+    named(&mut story, 1, &[("list_resize", Some(90), false)]);
+    let run = story.analysed().run;
+    let Seen::Value(lines) = &run.lines else { panic!("no lines") };
+    assert_eq!((lines[0].file.as_str(), lines[0].line, lines[0].samples), ("/srv/grid.py", 7, 1));
+    assert_eq!((lines[0].language.as_str(), lines[1].samples), ("python", 0));
+    let Seen::Value(functions) = &run.functions else { panic!("no functions") };
+    assert_eq!(functions[0].name, "list_resize");
+}
+
+#[test]
+fn a_waits_stack_goes_with_what_was_waited_for() {
+    let mut story = Story::begins();
+    places(&mut story);
+    node(&mut story, 1, 0, 0);
+    node(&mut story, 2, 1, 1);
+    story.after(10).leaves(ROOT, waiting_in(NANOSLEEP, Object::Unknown), inside(NANOSLEEP, 2));
+    story.after(2000).wakes(ROOT, Waker::Timer, none());
+    story.after(5).comes(ROOT);
+    story.after(1).push(|at| Event::WaitStack { at, tid: ROOT, node: 2, weight_ns: 2_000_000, call: None });
+    named(&mut story, 0, &[("main", Some(30), false)]);
+    named(&mut story, 1, &[("nap", None, false)]);
+    let analysis = story.analysed();
+    let wait = analysis.run.waits.iter().find(|wait| wait.reason == State::Sleep).unwrap();
+    let Seen::Value(stack) = &wait.stack else { panic!("no stack") };
+    assert_eq!(stack, &["nap", "main (prog.c:30)"].map(StackFrame::from));
+    let weight = &analysis.profile.weights[0];
+    assert_eq!((weight.doing, weight.ns), (Doing::Waiting(State::Sleep), 2_000_000));
+    // Nothing ran while somebody looked: that is not a share of nothing.
+    assert!(matches!(analysis.run.functions, Seen::Unseen(_)));
+}
+
+#[test]
+fn a_stack_that_could_not_be_followed_is_counted_and_says_why() {
+    let mut story = Story::begins();
+    story.push(|_| Event::Place {
+        id: 0,
+        place: Place::Broke { why: "no unwind information in x".to_owned() },
+    });
+    story.push(|_| Event::Place { id: 1, place: Place::Kernel { address: 1 } });
+    node(&mut story, 1, 0, 0);
+    node(&mut story, 2, 1, 1);
+    sample(&mut story, 2, Mode::Kernel, 1000);
+    // Of nodes that were never told nothing is made.
+    sample(&mut story, 9, Mode::Kernel, 1000);
+    let analysis = story.analysed();
+    assert_eq!((analysis.profile.stacks, analysis.profile.broken), (1, 1));
+    let broke = analysis.profile.frames.iter().find(|frame| frame.broke).unwrap();
+    assert_eq!(broke.function, "no unwind information in x");
+    let Seen::Value(functions) = &analysis.run.functions else { panic!("no functions") };
+    assert_eq!(functions.len(), 1);
+    assert_eq!(functions[0].name, "[kernel]+0x1");
+}

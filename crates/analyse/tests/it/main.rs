@@ -1,0 +1,8 @@
+//! The tests of this crate from outside, one program: a file is a module.
+
+mod code;
+mod path;
+mod properties;
+mod story;
+mod surroundings;
+mod waits;

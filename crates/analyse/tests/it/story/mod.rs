@@ -1,0 +1,193 @@
+//! Recordings told as stories: synthetic threads on one clock, in microseconds.
+
+use dwell_analyse::Analyser;
+use model::call::{Call, CallTime};
+use model::recording::{
+    Calls, Comm, Counters, Ending, Ends, Event, Header, Host, HostCpu, In, Left, Object, Out, Tier, Trailer,
+    Wait, Waker,
+};
+use model::{Analysis, Ns, Pid, Run, Seen, State, Tid};
+
+pub(crate) const ROOT: Pid = 100;
+const US: Ns = 1000;
+
+/// Calls by their number in the x86_64 table.
+pub(crate) const READ: u16 = 0;
+pub(crate) const NANOSLEEP: u16 = 35;
+pub(crate) const SENDTO: u16 = 44;
+pub(crate) const RECVFROM: u16 = 45;
+pub(crate) const EXIT_GROUP: u16 = 231;
+pub(crate) const WAIT4: u16 = 61;
+
+pub(crate) struct Story {
+    pub events: Vec<Event>,
+    now: Ns,
+}
+
+/// One call that took so many microseconds on a CPU, and returned.
+pub(crate) fn call(number: u16, us: u64) -> Calls {
+    [CallTime { call: Call(number), count: 1, ns: us * US }].into_iter().collect()
+}
+
+/// A call that is being served and has taken so long since it was last told of.
+pub(crate) fn inside(number: u16, us: u64) -> Calls {
+    [CallTime { call: Call(number), count: 0, ns: us * US }].into_iter().collect()
+}
+
+pub(crate) fn none() -> Calls {
+    Calls::new()
+}
+
+pub(crate) fn waiting_in(number: u16, on: Object) -> Left {
+    Left::Blocked(Wait { call: Some(Call(number)), uninterruptible: false, io: false, on })
+}
+
+pub(crate) fn ends(local_port: u16, remote_port: u16) -> Ends {
+    let mut loopback = [0; 16];
+    loopback[10..].copy_from_slice(&[0xff, 0xff, 127, 0, 0, 1]);
+    Ends { protocol: 6, local: loopback, local_port, remote: loopback, remote_port }
+}
+
+impl Story {
+    /// The root enters its execve and has executed it a microsecond later; it runs on CPU 0.
+    pub(crate) fn begins() -> Self {
+        let mut story = Story { events: Vec::new(), now: 1_000_000 };
+        story.push(|at| Event::Start { at, tid: ROOT });
+        story.after(1).push(|at| Event::Exec {
+            at,
+            entered: at - US,
+            tid: ROOT,
+            pid: ROOT,
+            old_tid: ROOT,
+            name: Comm::from("root"),
+        });
+        story
+    }
+
+    pub(crate) fn after(&mut self, us: u64) -> &mut Self {
+        self.now += us * US;
+        self
+    }
+
+    pub(crate) fn push(&mut self, event: impl FnOnce(Ns) -> Event) -> &mut Self {
+        let event = event(self.now);
+        self.events.push(event);
+        self
+    }
+
+    pub(crate) fn leaves(&mut self, tid: Tid, left: Left, calls: Calls) -> &mut Self {
+        self.push(|at| Event::Switch { at, cpu: 0, out: Some(Out { tid, left, calls }), into: None })
+    }
+
+    pub(crate) fn comes(&mut self, tid: Tid) -> &mut Self {
+        self.comes_after(tid, None, 0)
+    }
+
+    pub(crate) fn comes_after(&mut self, tid: Tid, ran: Option<(Tid, &str)>, throttled_us: u64) -> &mut Self {
+        let ran = ran.map(|(tid, name)| (tid, Comm::from(name)));
+        self.push(|at| Event::Switch {
+            at,
+            cpu: 0,
+            out: None,
+            into: Some(In { tid, ran, throttled_ns: throttled_us * US }),
+        })
+    }
+
+    pub(crate) fn wakes(&mut self, tid: Tid, waker: Waker, calls: Calls) -> &mut Self {
+        self.push(|at| Event::Wake { at, cpu: 0, tid, waker, calls })
+    }
+
+    pub(crate) fn forks(&mut self, tid: Tid, child: Tid, pid: Pid) -> &mut Self {
+        self.push(|at| Event::Fork { at, tid, child, pid, name: Comm::from("child"), calls: none() })
+    }
+
+    pub(crate) fn exits(&mut self, tid: Tid, calls: Calls) -> &mut Self {
+        self.push(|at| Event::Exit { at, tid, status: 0, last: true, calls })
+    }
+
+    pub(crate) fn dies(&mut self, tid: Tid) -> &mut Self {
+        self.leaves(tid, Left::Dead(Counters::default()), none())
+    }
+
+    /// The root exits and is gone a microsecond later.
+    pub(crate) fn ends(&mut self) -> Run {
+        self.exits(ROOT, inside(EXIT_GROUP, 0));
+        self.after(1).leaves(ROOT, Left::Dead(Counters::default()), inside(EXIT_GROUP, 1));
+        self.told()
+    }
+
+    /// Whatever came so far, analysed.
+    pub(crate) fn told(&self) -> Run {
+        self.analysed().run
+    }
+
+    /// The same with the tree of calls.
+    pub(crate) fn analysed(&self) -> Analysis {
+        self.analysed_with(&trailer(self.now + US))
+    }
+
+    /// The same on a host whose processors did this meanwhile.
+    pub(crate) fn told_on(&self, host: HostCpu) -> Run {
+        self.analysed_with(&Trailer { host_cpu: Seen::Value(host), ..trailer(self.now + US) }).run
+    }
+
+    fn analysed_with(&self, trailer: &Trailer) -> Analysis {
+        let mut analyser = Analyser::new(&header());
+        self.events.iter().for_each(|event| analyser.event(event));
+        analyser.finish(trailer)
+    }
+}
+
+pub(crate) fn by_task(tid: Tid) -> Waker {
+    Waker::Task { tid, name: None }
+}
+
+/// One state's time on the path, in microseconds.
+pub(crate) fn us(run: &Run, state: State) -> u64 {
+    run.account.iter().filter(|part| part.state == state).map(|part| part.ns).sum::<Ns>() / US
+}
+
+/// One thread's time on the path in one state, in microseconds.
+pub(crate) fn us_of(run: &Run, tid: Tid, state: State) -> u64 {
+    run.path.iter().filter(|step| step.tid == tid && step.state == state).map(|step| step.ns).sum::<Ns>() / US
+}
+
+fn header() -> Header {
+    Header {
+        format: 1,
+        recorder: "test".into(),
+        command: vec!["root".into()],
+        started_at_unix_s: 0,
+        root: ROOT,
+        tier: Tier::Bpf,
+        sample_period_ns: 500_000,
+        host: Host {
+            name: "test".into(),
+            kernel: "6.1".into(),
+            arch: "x86_64".into(),
+            cpus: 2,
+            memory_bytes: 1 << 30,
+            virtualisation: Seen::Absent,
+        },
+        devices: vec![model::recording::Device { dev: 254 << 20, name: "vda".into() }],
+        attached: None,
+        sources: Vec::new(),
+    }
+}
+
+fn trailer(reaped_at: Ns) -> Trailer {
+    Trailer {
+        ending: Ending::Code(0),
+        reaped_at,
+        calls: Seen::Absent,
+        rusage: Seen::Absent,
+        host_cpu: Seen::Absent,
+        living: Vec::new(),
+        lost_events: Seen::Value(0),
+        cost: Vec::new(),
+        sources: Vec::new(),
+        kept_until: None,
+        sliced: None,
+        costs: Seen::unseen("no ladder is kept"),
+    }
+}

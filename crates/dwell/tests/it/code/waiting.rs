@@ -1,0 +1,96 @@
+//! The stack behind every wait.
+
+use crate::support::kit::{c, hold_code, text};
+
+#[test]
+fn a_wait_names_the_function_that_waits() {
+    let program = c("waits");
+    hold_code(&[], &[text(&program)], |told, code, claims| {
+        let truth = told.truth("waits");
+        let kinds = [
+            ("sleep", "waits_for_the_clock", "slept"),
+            ("lock", "waits_for_the_lock", "locked"),
+            ("pipe", "waits_for_the_pipe", "read"),
+        ];
+        for (reason, function, how_long) in kinds {
+            let stack = code.wait(reason);
+            let named =
+                |name: &str| stack.iter().position(|frame| frame.starts_with(&format!("{name} (waits.c:")));
+            let so = named(function).is_some() && named(function) < named("main");
+            claims.that(so, format!("the stack of the wait ({reason}) is {stack:?}"));
+            let waited = |s: &crate::support::kit::Stack| s.waiting.as_deref() == Some(reason);
+            let blocked = code.blocked(|s| waited(s) && s.through(&["main", function]));
+            claims.near(&format!("folded time of {function}"), blocked, truth.ns(how_long));
+        }
+        // Each thread's own functions, and not those of main.
+        for function in ["holds_the_lock", "fills_the_pipe"] {
+            let blocked = code.blocked(|s| s.through(&[function]) && !s.through(&["main"]));
+            claims.that(blocked > 100_000_000, format!("{function} has slept for {blocked} ns"));
+        }
+        let cut = code.blocked(|s| s.is_cut());
+        claims.little("waits whose stack is cut", cut);
+    });
+}
+
+#[test]
+fn a_lock_names_who_let_it_go_and_where() {
+    let program = c("waits");
+    hold_code(&[], &[text(&program), "locks"], |told, _, claims| {
+        let truth = told.truth("waits");
+        let rows = told.run["waits"].as_array().into_iter().flatten().filter(|row| row["reason"] == "lock");
+        let enders: Vec<_> = rows.filter_map(|row| row["by"].as_array()).flatten().collect();
+        for (who, function) in [("late", "lets_go_late"), ("soon", "lets_go_soon")] {
+            let there = |ender: &&&serde_json::Value| {
+                let place = ender["place"].as_str().unwrap_or_default();
+                ender["name"] == who && place.starts_with(&format!("{function} (waits.c:"))
+            };
+            let Some(ender) = enders.iter().filter(there).max_by_key(|ender| ender["ns"].as_u64()) else {
+                claims.that(false, format!("{who} is not said to have let go in {function}: {enders:?}"));
+                continue;
+            };
+            let ns = ender["ns"].as_u64().unwrap_or(0);
+            let meanwhile = |state: &str| ender["meanwhile"][state].as_u64().unwrap_or(0);
+            claims.waited(
+                &format!("the time that {who} slept with it"),
+                meanwhile("sleep"),
+                ns,
+                meanwhile("runqueue"),
+            );
+            let held = format!("the time that {who} held it");
+            claims.waited(&held, ns, truth.ns(who), told.queued("waits"));
+            let stack = ender["stack"].as_array().map_or(&[][..], Vec::as_slice);
+            let named = |name: &str| {
+                stack.iter().any(|frame| frame.as_str().is_some_and(|frame| frame.contains(name)))
+            };
+            claims.that(named("unlock") && named("holds_in_turn"), format!("{who}'s stack is {stack:?}"));
+        }
+        let said = told.page.replace("\n      ", " ");
+        let named = "unlocked by late (5 times, meanwhile sleep ";
+        claims.that(said.contains(named) && said.contains("in lets_go_late (waits.c:"), told.page.clone());
+    });
+}
+
+#[test]
+fn many_short_waits_have_stacks_that_add_up() {
+    let program = c("waits");
+    // On one processor: between two, a hypervisor's wake-ups are most of what there is.
+    hold_code(&[], &["taskset", "-c", "0", text(&program), "20000"], |told, code, claims| {
+        let waits = told.run["waits"].as_array().into_iter().flatten();
+        let pipes = waits.filter(|row| row["reason"] == "pipe" && row["call"] == "read");
+        let blocked: u64 = pipes.filter_map(|row| row["total_ns"].as_u64()).sum();
+        let calls = told.calls("read").0;
+        claims
+            .that(calls >= 40_000 && blocked > 20_000_000, format!("{calls} reads blocked for {blocked} ns"));
+        let serves = code.blocked(|s| s.chain(&["serves", "read"]) && s.through(&["main"]));
+        let returns = code.blocked(|s| s.chain(&["returns", "read"]) && s.through(&["main"]));
+        let both = serves + returns;
+        claims
+            .that(both.abs_diff(blocked) * 20 <= blocked, format!("{both} ns folded, {blocked} ns blocked"));
+        claims.that(serves * 5 > both && returns * 5 > both, format!("{serves} and {returns} ns"));
+        let other = code.blocked(|_| true) - both;
+        claims.that(other * 20 <= blocked, format!("{other} ns are of other stacks"));
+        // Also on a CPU: a program that switches all the time is no reason to lose its stacks.
+        let cut = code.share(|s| s.is_cut());
+        claims.that(cut < 0.05, format!("{cut:.3} of the time on a CPU has a stack that is cut"));
+    });
+}

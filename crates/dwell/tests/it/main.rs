@@ -1,0 +1,36 @@
+//! The tests of dwell as a whole, one program: a file is a module, and what they share is in `support`.
+//!
+//! `cargo xtask test` runs each module as a process of its own, those that measure one after another (ARCHITECTURE.md, Tests).
+
+mod attach;
+mod attach_degraded;
+mod bad_luck;
+mod bounded;
+mod cli;
+mod cli_signals;
+mod code;
+mod cross_checks;
+mod degraded;
+mod files;
+mod hits;
+mod ladder;
+mod ladder_kept;
+mod ladder_memory;
+mod ladder_places;
+mod load;
+mod network;
+mod peers;
+mod promises;
+mod python;
+mod real_programs;
+mod resolver;
+mod sheet;
+mod strace_equal;
+mod support;
+mod surroundings;
+mod throttled;
+mod truth;
+mod waits;
+mod wake;
+mod wake_diff;
+mod wake_spikes;

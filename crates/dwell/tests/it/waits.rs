@@ -1,0 +1,205 @@
+//! Waits say on what, and who ended them: pollers, holders of locks, Python's own lock.
+
+use crate::support::{MS, Told, fresh, hold, python};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::Command;
+
+fn rows<'a>(told: &'a Told, asked: impl Fn(&Value) -> bool + 'a) -> impl Iterator<Item = &'a Value> {
+    told.run["waits"].as_array().into_iter().flatten().filter(move |row| asked(row))
+}
+
+fn total(rows: impl Iterator<Item = impl std::borrow::Borrow<Value>>, field: &str) -> u64 {
+    rows.filter_map(|row| row.borrow()[field].as_u64()).sum()
+}
+
+/// Waits for one of two pipes, ten times, by each way there is. A child writes into the second, 10 ms apart.
+const POLLER: &str = "
+import os, select, sys, time
+how = sys.argv[1]
+pipes = [os.pipe() for _ in range(2)]
+if os.fork() == 0:
+    for _ in range(10):
+        time.sleep(0.01)
+        os.write(pipes[1][1], b'x')
+    os._exit(0)
+fds = [pipe[0] for pipe in pipes]
+poller = getattr(select, how)() if how != 'select' else None
+for fd in fds if poller else []:
+    poller.register(fd, select.EPOLLIN if how == 'epoll' else select.POLLIN)
+for _ in range(10):
+    ready = poller.poll() if poller else select.select(fds, [], [])[0]
+    assert len(ready) == 1
+    os.read(pipes[1][0], 1)
+os.wait()
+";
+
+#[test]
+fn whoever_polls_several_waits_for_what_the_waker_wrote_to() {
+    for (how, calls) in
+        [("epoll", &["epoll_wait"][..]), ("poll", &["poll"]), ("select", &["select", "pselect6"])]
+    {
+        hold(&[python(), "-c", POLLER, how], |told, claims| {
+            let polled = |row: &Value| calls.iter().any(|call| row["call"] == *call);
+            let on_pipes = total(
+                rows(told, move |row| polled(row) && row["on"]["kind"] == "pipe" && row["reason"] == "pipe"),
+                "calls",
+            );
+            claims.that(on_pipes >= 9, format!("{how}: {on_pipes} of 10 waits are on a pipe"));
+        });
+    }
+}
+
+/// Time that passes in three ways: a poll and a lock that reach their limits, and a sleep.
+const LIMITS: &str = "
+import select, os, threading, time
+ends = os.pipe()
+poller = select.poll()
+poller.register(ends[0], select.POLLIN)
+lock = threading.Lock()
+lock.acquire()
+for _ in range(5):
+    assert not poller.poll(20)
+    assert not lock.acquire(timeout=0.03)
+    time.sleep(0.01)
+";
+
+#[test]
+fn limits_that_were_reached_are_told_from_sleeps() {
+    hold(&[python(), "-S", "-c", LIMITS], |told, claims| {
+        let named = |call: &'static str, name: Value| {
+            let like = move |row: &Value| {
+                let on = &row["on"];
+                row["reason"] == "sleep" && row["call"] == call && on["kind"] == "timer" && on["name"] == name
+            };
+            (total(rows(told, like.clone()), "calls"), total(rows(told, like), "total_ns"))
+        };
+        for (call, name, ms) in [
+            ("poll", "time limit or timer".into(), 20),
+            ("futex", "time limit".into(), 30),
+            ("clock_nanosleep", Value::Null, 10),
+        ] {
+            let (calls, ns) = named(call, name);
+            claims.equal(call, calls, 5);
+            claims.that(ns >= 5 * ms * MS && ns < 10 * ms * MS, format!("{call} took {ns} ns"));
+        }
+    });
+}
+
+/// Has io_uring read from a pipe that a child fills late, then from a file, past the page cache and through it.
+const RING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/ring.c");
+
+fn ring() -> PathBuf {
+    let program = fresh("ring");
+    let built = Command::new("cc").args(["-O1", "-g", "-o"]).arg(&program).arg(RING).status();
+    assert!(built.expect("a C compiler").success(), "{RING} does not compile");
+    program
+}
+
+#[test]
+fn io_uring_says_what_became_ready() {
+    let (program, file) = (ring(), fresh("ring.data"));
+    std::fs::write(&file, vec![1; 16 << 20]).expect("room on the disk");
+    let [program_, file_] = [&program, &file].map(|path| path.to_str().expect("a path of plain characters"));
+    // As it is by default, with all work done by the one that submits, and with each request done by a worker.
+    for how in ["0", "0x3000", "worker"] {
+        hold(&[program_, how, file_], |told, claims| {
+            let truth = told.truth("ring");
+            let of = |reason: &'static str, kind: &'static str| {
+                rows(told, move |row| {
+                    row["call"] == "io_uring_enter" && row["reason"] == reason && row["on"]["kind"] == kind
+                })
+            };
+            claims.equal("waits on the pipe", total(of("pipe", "pipe"), "calls"), 10);
+            // A name that the program's file has.
+            let name = told.run["threads"][0]["name"].as_str().unwrap_or_default().to_owned();
+            let waited = total(of("pipe", "pipe"), "total_ns");
+            claims.waited("pipe", waited, truth.ns("pipe"), told.queued(&name));
+            claims.that(total(of("disk", "device"), "requests") > 0, "no request to a disk ended a wait");
+            let external = total(of("other-wait", "external"), "calls");
+            claims.equal("waits on what cannot be told", external, 0);
+            // What a worker waited for the disk is on its own account.
+            let workers: Vec<_> = told.run["threads"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter(|thread| thread["name"].as_str().is_some_and(|name| name.starts_with("iou-wrk-")))
+                .collect();
+            claims.that(how != "worker" || !workers.is_empty(), "its worker is no thread of the tree");
+        });
+    }
+    let _ = (std::fs::remove_file(program), std::fs::remove_file(file));
+}
+
+/// Two threads that hold one lock for 20 ms in turn, five times each.
+const HOLDERS: &str = "
+import threading, time
+lock = threading.Lock()
+def work():
+    for _ in range(5):
+        with lock:
+            time.sleep(0.02)
+        time.sleep(0.001)
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+";
+
+#[test]
+fn a_wait_for_a_lock_names_its_address_and_who_held_it() {
+    hold(&[python(), "-c", HOLDERS], |told, claims| {
+        let named = |row: &Value| {
+            row["reason"] == "lock" && row["on"]["name"].as_str().is_some_and(|name| name.starts_with("0x"))
+        };
+        let longest = rows(told, named).max_by_key(|row| row["max_ns"].as_u64());
+        let Some(row) = longest else {
+            claims.that(false, "no lock has an address");
+            return;
+        };
+        let by = row["by"].as_array().cloned().unwrap_or_default();
+        let thread = by.iter().find(|ender| ender["kind"] == "thread");
+        claims.that(
+            thread.is_some_and(|ender| ender["name"].as_str().is_some_and(|name| name.starts_with("python"))),
+            format!("it was ended by {by:?}"),
+        );
+        claims.equal(
+            "times of all who ended it",
+            total(by.iter(), "times"),
+            row["calls"].as_u64().unwrap_or(0),
+        );
+        claims.equal(
+            "time of all who ended it",
+            total(by.iter(), "ns"),
+            row["total_ns"].as_u64().unwrap_or(0),
+        );
+        let octaves = row["histogram"].as_array().cloned().unwrap_or_default();
+        let counted: u64 = octaves.iter().filter_map(|pair| pair[1].as_u64()).sum();
+        claims.equal("waits of all octaves", counted, row["calls"].as_u64().unwrap_or(0));
+        let longest = octaves.last().and_then(|pair| pair[0].as_u64()).unwrap_or(0);
+        claims
+            .that(longest > row["max_ns"].as_u64().unwrap_or(u64::MAX), "the longest is in the last octave");
+    });
+}
+
+/// Two threads of Python that both want to run.
+const INTERPRETERS: &str = "
+import threading
+def work():
+    x = 0
+    for i in range(3_000_000): x += i
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+";
+
+#[test]
+fn pythons_own_lock_is_told_from_others() {
+    hold(&[python(), "-c", INTERPRETERS], |told, claims| {
+        let own = |row: &Value| row["on"]["name"] == "Python's interpreter lock";
+        let timed = |row: &Value| row["on"]["kind"] == "timer" && row["call"] == "futex";
+        // Whoever waits asks for it each 5 ms: such a wait is ended by its time limit.
+        let waited = total(rows(told, own), "total_ns") + total(rows(told, timed), "total_ns");
+        claims.that(total(rows(told, own), "calls") > 0, "the lock is not named");
+        claims.that(waited > 50 * MS, format!("both wanted it, and waited {waited} ns"));
+    });
+}

@@ -1,0 +1,11 @@
+//! The tests of this crate from outside, one program: a file is a module.
+
+mod junit;
+mod ladder;
+mod page;
+mod profile;
+mod profiles;
+mod samples;
+mod schema;
+mod wake;
+mod wakes;

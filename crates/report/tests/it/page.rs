@@ -1,0 +1,201 @@
+//! The terminal page, against golden files and against what must hold for every page.
+//!
+//! `BLESS=1 cargo test -p dwell-report` writes the golden files anew; review them as a diff.
+
+// The golden files are read and written here, by the tests, not by the crate.
+#![allow(clippy::disallowed_methods)]
+
+use crate::samples;
+use dwell_report::{Look, terminal};
+use model::{Reason, Seen};
+use std::path::PathBuf;
+use unicode_width::UnicodeWidthChar;
+
+const PLAIN: Look = Look { width: 80, colour: false, unicode: true };
+
+fn check_golden(name: &str, page: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.txt"));
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, page).expect("cannot write a golden file");
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(golden == page, "{name} differs from {}; BLESS=1 renews it\n{page}", path.display());
+}
+
+/// The page without its colours.
+fn strip_colour(page: &str) -> String {
+    let mut pieces = page.split('\x1b');
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        plain.push_str(piece.split_once('m').map_or("", |(_, text)| text));
+    }
+    plain
+}
+
+#[test]
+fn pages_are_as_they_were() {
+    for (name, run) in samples::all() {
+        for width in [80, 120] {
+            check_golden(&format!("{name}-{width}"), &terminal(&run, Look { width, ..PLAIN }));
+        }
+    }
+    let ls = samples::ls();
+    check_golden("ls-40", &terminal(&ls, Look { width: 40, ..PLAIN }));
+    check_golden("ls-ascii-100", &terminal(&ls, Look { width: 100, unicode: false, ..PLAIN }));
+    let coloured = terminal(&ls, Look { width: 60, colour: true, ..PLAIN });
+    check_golden("ls-colour-60", &coloured.replace('\x1b', "\\e"));
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal_and_nothing_is_left_to_obey() {
+    for (name, run) in samples::all() {
+        for width in (40..=124).step_by(3) {
+            for (colour, unicode) in [(false, true), (true, true), (true, false), (false, false)] {
+                let page = terminal(&run, Look { width, colour, unicode });
+                let plain = if colour { strip_colour(&page) } else { page.clone() };
+                assert!(unicode || page.is_ascii(), "{name} at {width}: not ASCII\n{page}");
+                for line in plain.lines() {
+                    let wide: usize = line.chars().map(|char| char.width().unwrap_or(0)).sum();
+                    assert!(wide <= usize::from(width), "{name} at {width}: {wide} columns\n{line}");
+                    assert!(!line.chars().any(char::is_control), "{name} at {width}: {line:?}");
+                    let turns = ['\u{202e}', '\u{2066}', '\u{200f}', '\u{200b}', '\u{feff}', '\u{2028}'];
+                    assert!(!line.contains(turns), "{name} at {width}: {line:?}");
+                    assert!(
+                        colour || !line.ends_with(' '),
+                        "{name} at {width}: blanks at the end of {line:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn colour_changes_nothing_but_colour_and_is_always_switched_off() {
+    for (name, run) in samples::all() {
+        let page = terminal(&run, Look { width: 100, colour: true, unicode: false });
+        for line in page.lines() {
+            let (on, off) = (line.matches("\x1b[").count(), line.matches("\x1b[0m").count());
+            assert_eq!(on, off * 2, "{name}: {line:?}");
+        }
+    }
+}
+
+#[test]
+fn a_usual_page_fits_a_screen() {
+    for (name, run) in samples::all() {
+        // What is missing is named at length, and hostile notes are as long as they like.
+        if !matches!(name, "hostile" | "degraded") {
+            let lines = terminal(&run, Look { width: 100, ..PLAIN }).lines().count();
+            // A mixed program has the tables of two classes.
+            let most = if run.bound.class == model::run::Class::Mixed { 42 } else { 40 };
+            assert!(lines <= most, "{name} has {lines} lines");
+        }
+    }
+}
+
+#[test]
+fn what_was_not_seen_is_said_and_not_shown_as_zero() {
+    let page = terminal(&samples::degraded(), Look { width: 100, ..PLAIN });
+    for said in [
+        "kernel not seen: the program was not reaped by dwell",
+        "not seen: calls: BPF was refused",
+        "not seen: lost events: without BPF",
+        "not seen: dwell's own cost: the cost of looking",
+        "try: sudo sysctl kernel.perf_event_paranoid=1",
+        "in doubt: CPU time against getrusage",
+        "killed by signal 9 (SIGKILL)",
+    ] {
+        assert!(page.contains(said), "{said:?} is not on\n{page}");
+    }
+    assert!(!page.contains("no events lost"), "{page}");
+}
+
+#[test]
+fn many_processes_of_one_name_are_one_place() {
+    let page = terminal(&samples::build(), Look { width: 100, ..PLAIN });
+    assert_eq!(
+        page.lines().filter(|line| line.contains("cc1 ×512") && line.contains("user")).count(),
+        1,
+        "{page}"
+    );
+}
+
+/// The page with its paragraphs on one line each.
+fn unwrapped(run: &model::Run) -> String {
+    terminal(run, Look { width: 120, ..PLAIN }).replace("\n  ", " ")
+}
+
+#[test]
+fn a_class_that_does_not_lead_says_so() {
+    let mut run = samples::ls();
+    run.bound.shares = model::run::Shares { waiting: 0.45, kernel: 0.31, user: 0.2 };
+    let page = unwrapped(&run);
+    assert!(
+        page.contains("kernel-bound: 31 %") && page.contains("(waiting has 45 %, but less than half)"),
+        "{page}"
+    );
+}
+
+#[test]
+fn waiting_that_leads_below_one_half_is_said_to() {
+    let mut run = samples::ls();
+    run.bound.class = model::run::Class::Mixed;
+    run.bound.shares = model::run::Shares { waiting: 0.45, kernel: 0.3, user: 0.25 };
+    run.bound.margin_points = 15.0;
+    let page = unwrapped(&run);
+    assert!(
+        page.contains("mixed: waiting 45 %, kernel 30 %, user 25 %; waiting leads, but is less than half"),
+        "{page}"
+    );
+}
+
+#[test]
+fn a_program_without_a_cpu_is_said_to_have_had_none() {
+    let page = unwrapped(&samples::crunch());
+    assert!(page.contains("for 12 % it was ready to run, but had no CPU"), "{page}");
+    let page = unwrapped(&samples::ls());
+    assert!(!page.contains("ready to run"), "{page}");
+}
+
+#[test]
+fn a_path_of_fifty_thousand_places_stays_one_page() {
+    let mut run = samples::build();
+    let step = run.path[0].clone();
+    run.path.extend((0..50_000).map(|pid| model::Step {
+        pid,
+        tid: pid,
+        reason: Reason::Text(format!("{pid}")),
+        ..step.clone()
+    }));
+    let lines = terminal(&run, Look { width: 100, ..PLAIN }).lines().count();
+    assert!(lines <= 40, "{lines} lines");
+}
+
+#[test]
+fn a_window_speaks_of_one_number_of_threads_that_did_something() {
+    let page = terminal(&samples::attached(), Look { width: 120, ..PLAIN });
+    let head: Vec<&str> = page.lines().take(2).collect();
+    assert!(head[0].ends_with("(1 process, 44 threads) for 2.00 s: 41 threads did something"), "{page}");
+    // Most of the 41 are too short for the table of threads, and yet their time is in these sums.
+    assert!(head[1].contains("(sum of all threads)"), "{page}");
+    assert!(!head[1].contains("(sum of 1"), "{page}");
+}
+
+#[test]
+fn waits_are_held_against_what_the_machine_was_measured_to_do_and_only_then() {
+    let page = |run: &model::Run| terminal(run, Look { width: 120, ..PLAIN });
+    let mut journal = samples::journal();
+    let told = page(&journal);
+    let line = "waits in fsync take up to 18.4 ms, as much as 140,000 memory accesses or 13 fsyncs (kept quick ladder of 2026-11-21)";
+    assert!(told.lines().any(|found| found == line), "{told}");
+    // What was not measured is left out, not counted.
+    let download = page(&samples::download());
+    assert!(download.contains(" memory accesses (kept") && !download.contains("connection"), "{download}");
+    journal.costs = Seen::unseen("no ladder of this host is kept\ntry: dwell ladder");
+    let without = page(&journal);
+    assert!(!without.contains("as much as") && !without.contains("ladder"), "{without}");
+    let mut sleep = samples::sleep();
+    sleep.costs = samples::journal().costs;
+    assert!(!page(&sleep).contains("as much as"), "{}", page(&sleep));
+}
