@@ -9,31 +9,60 @@ use object::{Endianness, elf};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The architectures that there are binaries for.
+const ARCHITECTURES: [&str; 2] = ["x86_64", "aarch64"];
+
 /// Builds both and copies them to `target/dist/dwell-ARCH`.
 ///
 /// # Errors
 /// When one does not build, is not static, or does not start.
 pub(crate) fn run() -> Result<()> {
+    build()?;
     let directory = target().join("dist");
     fs::create_dir_all(&directory).with_context(|| format!("cannot create {}", directory.display()))?;
-    for arch in ["x86_64", "aarch64"] {
-        let built = build(arch)?;
-        let kept = directory.join(format!("dwell-{arch}"));
+    for arch in ARCHITECTURES {
+        let (built, kept) = (binary(arch), directory.join(format!("dwell-{arch}")));
         fs::copy(&built, &kept).with_context(|| format!("cannot copy {}", built.display()))?;
         println!("{} ({} bytes)", kept.display(), fs::metadata(&kept)?.len());
     }
     Ok(())
 }
 
-/// Builds the static binary for `arch`, checks that it needs no loader, and starts it (`--version`), in the emulator
-/// where it is for another machine. Without an emulator that is said, and no error.
+/// Builds the static binaries, in one call of Cargo, so that one is compiled while the other is
+/// linked. Checks that each needs no loader and starts, in the emulator where it is for another
+/// machine. Without an emulator that is said, and no error.
 ///
 /// # Errors
-/// When it does not build, is not static, or does not start.
-pub(crate) fn build(arch: &str) -> Result<PathBuf> {
-    let triple = format!("{arch}-unknown-linux-musl");
-    run_cargo(&triple)?;
-    let binary = target().join(&triple).join("release/dwell");
+/// When one does not build, is not static, or does not start.
+pub(crate) fn build() -> Result<()> {
+    let mut build = cargo(&["build", "--release", "--locked", "--package", "dwell"]);
+    for arch in ARCHITECTURES {
+        let triple = triple(arch);
+        build.args(["--target", &triple]);
+        // The primitives below TLS have parts in C, which include nothing of a C library for musl:
+        // the host's compiler does for its own machine, and clang for any other.
+        let host = arch == std::env::consts::ARCH;
+        let compiler = if host { Some("cc".into()) } else { find_clang().map(|clang| clang.program) };
+        if let Some(compiler) = compiler {
+            let underscored = triple.replace('-', "_");
+            build.env(format!("CC_{underscored}"), compiler).env(format!("AR_{underscored}"), "ar");
+        }
+    }
+    shell::run(&mut build)?;
+    ARCHITECTURES.iter().try_for_each(|arch| check(arch))
+}
+
+fn triple(arch: &str) -> String {
+    format!("{arch}-unknown-linux-musl")
+}
+
+fn binary(arch: &str) -> PathBuf {
+    target().join(triple(arch)).join("release/dwell")
+}
+
+/// The binary for `arch` is static and starts.
+fn check(arch: &str) -> Result<()> {
+    let binary = binary(arch);
     if wants_loader(&binary)? {
         bail!("{} is not static: it names a loader", binary.display());
     }
@@ -44,26 +73,13 @@ pub(crate) fn build(arch: &str) -> Result<PathBuf> {
         output(&mut program(emulator, &[&path, "--version"]))?
     } else {
         println!("NOT STARTED: {path}, for want of an emulator");
-        return Ok(binary);
+        return Ok(());
     };
     if !version.starts_with("dwell ") {
         bail!("{path} --version says {version:?}");
     }
     println!("{arch}: {}", version.trim());
-    Ok(binary)
-}
-
-fn run_cargo(triple: &str) -> Result<()> {
-    let mut build = cargo(&["build", "--release", "--package", "dwell", "--target", triple]);
-    // The primitives below TLS have parts in C, which include nothing of a C library for musl: the host's compiler does for
-    // its own machine, and clang for any other.
-    let host = triple.starts_with(std::env::consts::ARCH);
-    let compiler = if host { Some("cc".into()) } else { find_clang().map(|clang| clang.program) };
-    if let Some(compiler) = compiler {
-        let underscored = triple.replace('-', "_");
-        build.env(format!("CC_{underscored}"), compiler).env(format!("AR_{underscored}"), "ar");
-    }
-    shell::run(&mut build)
+    Ok(())
 }
 
 fn wants_loader(binary: &Path) -> Result<bool> {

@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask test`, `ci`, `bpf`, `tidy`, `dist`, `bench`.
+//! The project's own chores: `cargo xtask fast`, `test`, `ci`, `bpf`, `tidy`, `dist`, `bench`.
 //!
 //! One file for each verb; this one only chooses. Nothing here is part of the dwell that users get.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool of the developers")]
@@ -9,8 +9,12 @@ mod bpf;
 mod bpf_build;
 mod deny;
 mod dist;
+mod lanes;
+mod privilege;
+mod programs;
 mod setup;
 mod shell;
+mod supervise;
 mod test;
 mod tidy;
 
@@ -19,7 +23,9 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask VERB
 
-  test [--no-setup] [--keep-going]   install what the tests need, then run every check
+  fast                               at each change, without root: formatting, layers, the tests
+                                     of the pure crates
+  test [--no-setup] [--keep-going]   install what the tests need, then run every check (root)
   ci                                 what CI does: test
   bpf [--check]                      build the committed BPF objects, or check them against the source
   tidy                               the checks on layers, documents and files alone
@@ -40,9 +46,13 @@ cargo xtask VERB
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if let ["supervise", command @ ..] = arguments.as_slice() {
+        return supervise::run(command).unwrap_or_else(|error| complain(&error));
+    }
     let done = match arguments.as_slice() {
-        ["test", options @ ..] => test::run_checks(options),
-        ["ci"] => test::run_checks(&[]),
+        ["fast"] => test::run_fast(),
+        ["test", options @ ..] => test::run_whole(options),
+        ["ci"] => test::run_whole(&[]),
         ["bpf"] => bpf::build(),
         ["bpf", "--check"] => bpf::check(),
         ["tidy"] => tidy::run(),
@@ -59,9 +69,11 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("xtask: {error:#}");
-            ExitCode::FAILURE
-        }
+        Err(error) => complain(&error),
     }
+}
+
+fn complain(error: &anyhow::Error) -> ExitCode {
+    eprintln!("xtask: {error:#}");
+    ExitCode::FAILURE
 }

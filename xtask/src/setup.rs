@@ -3,10 +3,13 @@
 //! Only what is missing is installed, and only as root with apt; on any other machine the list is printed.
 
 use crate::bpf_build;
-use crate::shell::{self, find, output, program, run, succeeds};
+use crate::shell::{find, output, program, run, succeeds};
 use anyhow::{Result, bail};
+use object::Object;
+use rustix::process::geteuid;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 /// A thing looked for, and the Debian or Ubuntu packages that bring it, best first.
 struct Need {
@@ -21,7 +24,19 @@ const NEEDS: &[Need] = &[
     Need { name: "bpf/bpf_helpers.h", packages: &["libbpf-dev"], present: libbpf_headers_or_no_wish },
     Need { name: "cc", packages: &["gcc"], present: || find("cc").is_some() },
     Need { name: "C library headers", packages: &["libc6-dev"], present: || exists("/usr/include/stdio.h") },
+    Need { name: "a C++ compiler", packages: &["g++"], present: || find("c++").is_some() },
+    Need { name: "symbols of the C library", packages: &["libc6-dbg"], present: symbols_of_libc },
+    Need { name: "gdb", packages: &["gdb"], present: || find("gdb").is_some() },
     Need { name: "strace", packages: &["strace"], present: || find("strace").is_some() },
+    Need { name: "ps", packages: &["procps"], present: || find("ps").is_some() },
+    Need { name: "ip", packages: &["iproute2"], present: || find("ip").is_some() },
+    Need { name: "mount", packages: &["mount"], present: || find("mount").is_some() },
+    Need { name: "setpriv", packages: &["util-linux"], present: || find("setpriv").is_some() },
+    Need { name: "script", packages: &["bsdutils"], present: || find("script").is_some() },
+    Need { name: "tcpdump", packages: &["tcpdump"], present: || find("tcpdump").is_some() },
+    Need { name: "go", packages: &["golang-go"], present: || find("go").is_some() },
+    Need { name: "node", packages: &["nodejs"], present: || find("node").is_some() },
+    Need { name: "perl", packages: &["perl-base"], present: || find("perl").is_some() },
     Need {
         name: "perf",
         packages: &["linux-perf", "linux-tools-generic"],
@@ -42,6 +57,10 @@ const NEEDS: &[Need] = &[
         present: || emulator().is_some(),
     },
 ];
+
+/// Where the C library lies, on Debian and elsewhere.
+const LIBRARIES: &[&str] =
+    &["/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/usr/lib"];
 
 const RUST_TARGETS: &[&str] = &["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"];
 
@@ -72,19 +91,25 @@ fn packages() -> Result<()> {
     if find("apt-get").is_none() {
         bail!("{} missing, and this is no Debian or Ubuntu; install what brings them", names.join(", "));
     }
-    if !is_root() {
+    if !geteuid().is_root() {
         bail!("{} missing, and only root can install\n{by_hand}", names.join(", "));
     }
-    run(program("apt-get", &["update", "--quiet"]).env("DEBIAN_FRONTEND", "noninteractive"))?;
+    run(&mut apt_get(&["update"]))?;
     let mut chosen: Vec<&str> = missing.iter().map(|need| available(need.packages)).collect();
     chosen.dedup();
-    let mut install = program("apt-get", &["install", "--quiet", "--yes", "--no-install-recommends"]);
-    run(install.args(&chosen).env("DEBIAN_FRONTEND", "noninteractive"))?;
+    run(apt_get(&["install", "--yes", "--no-install-recommends"]).args(&chosen))?;
     let still: Vec<_> = missing.iter().filter(|need| !(need.present)()).map(|need| need.name).collect();
     if !still.is_empty() {
         bail!("{} still missing after installing {}", still.join(", "), chosen.join(" "));
     }
     Ok(())
+}
+
+/// apt-get, which asks nothing and waits for another that runs, such as an unattended upgrade.
+fn apt_get(arguments: &[&str]) -> Command {
+    let mut command = program("apt-get", &["--quiet", "--option=DPkg::Lock::Timeout=300"]);
+    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+    command
 }
 
 /// The first of the packages that apt knows, so that Debian's and Ubuntu's names both do.
@@ -139,6 +164,17 @@ fn exists(path: &str) -> bool {
     Path::new(path).exists()
 }
 
-fn is_root() -> bool {
-    output(&mut shell::program("id", &["-u"])).is_ok_and(|id| id.trim() == "0")
+/// The file that holds the symbols of the C library in use, by its build id.
+fn symbols_of_libc() -> bool {
+    let Some(libc) = LIBRARIES.iter().map(|dir| Path::new(dir).join("libc.so.6")).find(|path| path.exists())
+    else {
+        return false;
+    };
+    let id = fs::read(libc).ok().and_then(|bytes| {
+        let file = object::File::parse(&*bytes).ok()?;
+        Some(file.build_id().ok()??.to_vec())
+    });
+    let hex: String = id.unwrap_or_default().iter().map(|byte| format!("{byte:02x}")).collect();
+    let (Some(first), Some(rest)) = (hex.get(..2), hex.get(2..)) else { return false };
+    exists(&format!("/usr/lib/debug/.build-id/{first}/{rest}.debug"))
 }

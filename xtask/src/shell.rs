@@ -20,7 +20,23 @@ pub(crate) fn target() -> PathBuf {
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root()).args(arguments).stdin(Stdio::null());
+    forget_package(&mut command);
     command
+}
+
+/// Keeps what `cargo run` says of xtask's own package from a program: build scripts watch these
+/// variables, and would build again what the same Cargo called by hand has built.
+pub(crate) fn forget_package(command: &mut Command) {
+    let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    names.filter(|name| is_of_package(name)).for_each(|name| {
+        command.env_remove(name);
+    });
+}
+
+fn is_of_package(name: &str) -> bool {
+    ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
 }
 
 /// Any other program, at the root, without standard input.
@@ -72,8 +88,20 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
     directories.map(|directory| directory.join(name)).find(|path| path.is_file())
 }
 
-fn shown(command: &Command) -> String {
+/// The command as one would type it.
+pub(crate) fn shown(command: &Command) -> String {
     let name = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words = std::iter::once(name).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_of_package;
+
+    #[test]
+    fn the_users_own_variables_stay() {
+        assert!(is_of_package("CARGO_PKG_VERSION") && is_of_package("CARGO_MANIFEST_DIR"));
+        assert!(!is_of_package("CARGO_HOME") && !is_of_package("CARGO_TARGET_DIR"));
+    }
 }

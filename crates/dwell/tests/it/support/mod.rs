@@ -43,10 +43,14 @@ pub(crate) fn dwell() -> &'static str {
     env!("CARGO_BIN_EXE_dwell")
 }
 
-/// The programs of known truth, built once into the target directory that this test came from.
+/// The programs of known truth: `$DWELL_WORK`, or built once into the target directory that this test
+/// came from.
 pub(crate) fn work() -> &'static str {
     static BUILT: OnceLock<String> = OnceLock::new();
     BUILT.get_or_init(|| {
+        if let Ok(built) = std::env::var("DWELL_WORK") {
+            return built;
+        }
         let beside = Path::new(dwell()).parent().expect("dwell has a directory");
         let profile = beside.file_name().and_then(|name| name.to_str()).expect("a profile's directory");
         let above = beside.parent().expect("a target directory");

@@ -1,0 +1,256 @@
+//! The tests, in lanes: those that measure run one at a time, the rest side by side.
+//!
+//! Cargo builds the programs of tests; each program, or each module of `tests/it`, then runs as a
+//! process of its own (`supervise.rs`) with its output in a file. What fails runs again by itself
+//! once the others are through. Which tests measure, and what a lane is, stands here only.
+
+use crate::programs::{self, Program};
+use crate::shell::{forget_package, target};
+use crate::supervise::TIMED_OUT;
+use anyhow::{Context, Result, bail};
+use std::collections::{BTreeSet, VecDeque};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
+
+/// The packages whose tests need no root, no kernel and no clock: the fast lane.
+pub(crate) const PURE: &[&str] = &["model", "stats", "analyse", "report", "store"];
+
+/// More packages whose tests measure nothing. A package that stands in neither list measures.
+const UNMEASURED: &[&str] = &["listing", "python", "code", "xtask"];
+
+/// Modules of dwell's `tests/it` that measure nothing.
+const UNMEASURED_MODULES: &[&str] = &["cli", "resolver", "wake_diff"];
+
+/// How often what failed runs again. A busy minute of the machine spoils a test that measures.
+const AGAIN: usize = 2;
+/// More failures than this are no busy minute.
+const AGAIN_MOST: usize = 12;
+/// A module that takes longer hangs: the longest takes a tenth of it.
+const LIMIT: Duration = Duration::from_secs(900);
+
+/// What runs as one process: some tests of one program.
+struct Unit {
+    title: String,
+    program: Program,
+    tests: Vec<String>,
+    measures: bool,
+}
+
+/// What came of the tests of a lane.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    pub(crate) passed: usize,
+    /// Names of those that failed each time.
+    pub(crate) failed: Vec<String>,
+}
+
+/// Builds and runs the tests that `cargo test` would with these arguments.
+///
+/// # Errors
+/// When they do not build, none is found, or one failed each time.
+pub(crate) fn run(which: &[&str]) -> Result<Outcome> {
+    let built = programs::build(which)?;
+    let units = units(&built)?;
+    let count: usize = units.iter().map(|unit| unit.tests.len()).sum();
+    if count == 0 {
+        bail!("there is no test");
+    }
+    let (measuring, others): (Vec<_>, Vec<_>) = units.into_iter().partition(|unit| unit.measures);
+    let workers = available_parallelism().map_or(1, usize::from);
+    let progress = Progress { all: measuring.len() + others.len(), begun: AtomicUsize::new(0) };
+    println!(
+        "{count} tests in {} programs: {} groups side by side, then {} that measure, one at a time",
+        built.len(),
+        others.len(),
+        measuring.len()
+    );
+    let mut failed = side_by_side(others, workers, &progress);
+    failed.extend(side_by_side(measuring, 1, &progress));
+    let failed = again(failed);
+    Ok(Outcome { passed: count - failed.len(), failed })
+}
+
+/// The tests of all programs, as they are run together: by module where a program has several
+/// that are about different things.
+fn units(built: &[Program]) -> Result<Vec<Unit>> {
+    let mut units = Vec::new();
+    for program in built {
+        let tests = programs::tests(program)?;
+        if program.name != "it" {
+            units.extend(unit(program, "", tests));
+            continue;
+        }
+        let modules: BTreeSet<String> = tests.iter().map(|test| module(test).to_owned()).collect();
+        for name in modules {
+            let of_it = tests.iter().filter(|test| module(test) == name).cloned().collect();
+            units.extend(unit(program, &name, of_it));
+        }
+    }
+    Ok(units)
+}
+
+fn unit(program: &Program, module: &str, tests: Vec<String>) -> Option<Unit> {
+    let title = [&program.package, &program.name, module].join(" ").trim().to_owned();
+    let measures = measures(&program.package, &program.name, module);
+    (!tests.is_empty()).then(|| Unit { title, program: program.clone(), tests, measures })
+}
+
+fn module(test: &str) -> &str {
+    test.split("::").next().unwrap_or(test)
+}
+
+fn measures(package: &str, program: &str, module: &str) -> bool {
+    let unmeasured = PURE.contains(&package)
+        || UNMEASURED.contains(&package)
+        || (package, program) == ("dwell", "it") && UNMEASURED_MODULES.contains(&module);
+    !unmeasured
+}
+
+/// How far the lanes are, for the lines that say so.
+struct Progress {
+    all: usize,
+    begun: AtomicUsize,
+}
+
+/// Runs the units, `workers` at a time, and returns each test that failed with its unit.
+fn side_by_side(units: Vec<Unit>, workers: usize, progress: &Progress) -> Vec<Unit> {
+    let queue = Mutex::new(VecDeque::from(units));
+    let failed = Mutex::new(Vec::new());
+    let take = || queue.lock().ok().and_then(|mut queue| queue.pop_front());
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(unit) = take() {
+                    let at = progress.begun.fetch_add(1, Relaxed) + 1;
+                    let spoilt = run_unit(&unit, &format!("{at:>3} of {}", progress.all));
+                    if let Ok(mut failed) = failed.lock() {
+                        failed.extend(spoilt.into_iter().map(|test| unit.only(test)));
+                    }
+                }
+            });
+        }
+    });
+    failed.into_inner().unwrap_or_default()
+}
+
+impl Unit {
+    /// The same with one test.
+    fn only(&self, test: String) -> Self {
+        let title = format!("{} {}: {test}", self.program.package, self.program.name);
+        Self { title, program: self.program.clone(), tests: vec![test], measures: self.measures }
+    }
+}
+
+/// Runs what failed by itself, until nothing fails or it has failed each time; the names of those.
+fn again(mut failed: Vec<Unit>) -> Vec<String> {
+    for round in 1..=AGAIN {
+        if failed.is_empty() || failed.len() > AGAIN_MOST {
+            break;
+        }
+        println!("\n{} failed and run again by themselves, {round} of {AGAIN} times", failed.len());
+        let progress = Progress { all: failed.len(), begun: AtomicUsize::new(0) };
+        failed = side_by_side(failed, 1, &progress);
+    }
+    failed.into_iter().map(|unit| unit.title).collect()
+}
+
+/// Runs the tests of one unit, says how it went, and returns the names of those that failed.
+fn run_unit(unit: &Unit, at: &str) -> Vec<String> {
+    let begun = Instant::now();
+    let (failed, how) = match execute(unit) {
+        Ok(said) => said,
+        Err(error) => (unit.tests.clone(), format!("{error:#}\n")),
+    };
+    let seconds = begun.elapsed().as_secs_f64();
+    let passed = unit.tests.len() - failed.len();
+    let failures = if failed.is_empty() { String::new() } else { format!(", {} FAILED", failed.len()) };
+    println!("{at}  {seconds:>6.1} s  {}: {passed} passed{failures}\n{how}", unit.title);
+    failed
+}
+
+/// The tests that failed, and what there is to read: all output when one failed, else nothing.
+fn execute(unit: &Unit) -> Result<(Vec<String>, String)> {
+    let (out, errors) = (log(unit, "out")?, log(unit, "err")?);
+    let mut command = Command::new(std::env::current_exe().context("cannot find xtask itself")?);
+    command.arg("supervise").arg(LIMIT.as_secs().to_string()).arg(&unit.program.path);
+    command.args(["--test-threads=1", "--exact"]).args(&unit.tests);
+    command.envs(programs::environment(&unit.program)).current_dir(&unit.program.directory);
+    forget_package(&mut command);
+    // The supervisor ends everything when this pipe closes, which it does when we are gone.
+    command.stdin(Stdio::piped()).stdout(File::create(&out)?).stderr(File::create(&errors)?);
+    let mut child = command.spawn().context("cannot start xtask itself")?;
+    let held = child.stdin.take();
+    let status = child.wait().context("cannot wait for the tests")?;
+    drop(held);
+    let (said, complained) = (read(&out), read(&errors));
+    let left: String = complained.lines().filter(|line| line.starts_with("xtask: ")).collect();
+    if status.success() {
+        return Ok((Vec::new(), left));
+    }
+    let mut how = format!("{said}{complained}");
+    if status.code() == Some(i32::from(TIMED_OUT)) {
+        how.push_str(&format!("killed after {} s\n", LIMIT.as_secs()));
+    }
+    Ok((failed(&unit.tests, &said), how))
+}
+
+/// The tests that did not pass, by what the harness wrote.
+fn failed(tests: &[String], said: &str) -> Vec<String> {
+    // What a test's programs print may stand in the line of its result; the list at the end is clean.
+    let listed: BTreeSet<&str> =
+        said.rsplit_once("\nfailures:\n").map_or("", |(_, list)| list).lines().map(str::trim).collect();
+    let ended = said.contains("\ntest result: ");
+    let passed = |test: &str| {
+        if ended { !listed.contains(test) } else { said.contains(&format!("test {test} ... ok")) }
+    };
+    let failed: Vec<String> = tests.iter().filter(|test| !passed(test)).cloned().collect();
+    // It did not succeed: when nobody is to blame, all are.
+    if failed.is_empty() { tests.to_vec() } else { failed }
+}
+
+/// Where the output of a unit goes.
+fn log(unit: &Unit, kind: &str) -> Result<PathBuf> {
+    let directory = target().join("lanes");
+    fs::create_dir_all(&directory).with_context(|| format!("cannot create {}", directory.display()))?;
+    let name: String = unit.title.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+    Ok(directory.join(format!("{}.{kind}", name.chars().take(120).collect::<String>())))
+}
+
+fn read(path: &Path) -> String {
+    String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_failure_is_named_by_the_list_at_the_end() {
+        let said = "running 2 tests\ntest a ... noise ok\ntest b ... FAILED\n\nfailures:\n\n---- b stdout ----\nx\n\n\
+                    failures:\n    b\n\ntest result: FAILED. 1 passed; 1 failed; 0 ignored\n";
+        assert_eq!(failed(&names(&["a", "b"]), said), ["b"]);
+    }
+
+    #[test]
+    fn what_a_broken_program_did_not_say_has_failed() {
+        let said = "running 3 tests\ntest a ... ok\ntest b ... ";
+        assert_eq!(failed(&names(&["a", "b", "c"]), said), ["b", "c"]);
+        assert_eq!(failed(&names(&["a"]), "test a ... ok"), ["a"]);
+    }
+
+    #[test]
+    fn what_is_not_known_measures() {
+        assert!(measures("wakes", "measure", "") && measures("dwell", "it", "truth"));
+        assert!(measures("a-new-one", "it", "cli"));
+        assert!(!measures("report", "it", "page") && !measures("dwell", "it", "cli"));
+    }
+}

@@ -1,0 +1,104 @@
+//! The programs of tests: what Cargo builds, where it lies, and which tests are in it.
+
+use crate::shell::{cargo, output, program, root, shown};
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+/// A program of tests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Program {
+    /// The short name of its package: `report` for dwell-report.
+    pub(crate) package: String,
+    /// `lib`, or the name of the target.
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+    /// The directory of its package, in which tests run.
+    pub(crate) directory: PathBuf,
+    /// The programs of known truth, where they were built too.
+    work: Option<PathBuf>,
+}
+
+/// Builds what `cargo test` with these arguments would run.
+///
+/// # Errors
+/// When something does not build.
+pub(crate) fn build(which: &[&str]) -> Result<Vec<Program>> {
+    let mut command = cargo(&["test", "--no-run", "--locked", "--message-format=json-render-diagnostics"]);
+    command.args(which).stdout(Stdio::piped());
+    eprintln!("$ {}", shown(&command));
+    let mut child = command.spawn().context("cannot start cargo")?;
+    let lines = child.stdout.take().map(BufReader::new).into_iter().flat_map(BufRead::lines);
+    let messages: Vec<Value> = lines.map_while(Result::ok).filter_map(|line| artifact(&line)).collect();
+    let status = child.wait().context("cannot wait for cargo")?;
+    if !status.success() {
+        bail!("{} ended with {status}", shown(&command));
+    }
+    let work = messages.iter().find(|message| is_work(message)).and_then(executable);
+    let mut programs: Vec<Program> =
+        messages.iter().filter(|message| message["profile"]["test"] == true).filter_map(read).collect();
+    for program in &mut programs {
+        program.work.clone_from(&work);
+    }
+    Ok(programs)
+}
+
+/// The names of its tests, without those that are ignored.
+///
+/// # Errors
+/// When it cannot say.
+pub(crate) fn tests(of: &Program) -> Result<Vec<String>> {
+    let list = |more: &[&str]| -> Result<Vec<String>> {
+        let said = output(&mut program(&of.path, &[&["--list", "--format=terse"], more].concat()))?;
+        let tests = said.lines().filter_map(|line| line.strip_suffix(": test"));
+        Ok(tests.map(str::to_owned).collect())
+    };
+    let ignored = list(&["--ignored"])?;
+    Ok(list(&[])?.into_iter().filter(|test| !ignored.contains(test)).collect())
+}
+
+/// What the tests of a program are given to know.
+pub(crate) fn environment(of: &Program) -> Option<(&'static str, &Path)> {
+    of.work.as_deref().map(|path| ("DWELL_WORK", path))
+}
+
+fn artifact(line: &str) -> Option<Value> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    (message["reason"] == "compiler-artifact" && message["executable"].is_string()).then_some(message)
+}
+
+fn executable(message: &Value) -> Option<PathBuf> {
+    message["executable"].as_str().map(PathBuf::from)
+}
+
+fn is_work(message: &Value) -> bool {
+    message["target"]["name"] == "dwell-work" && message["profile"]["test"] == false
+}
+
+fn read(message: &Value) -> Option<Program> {
+    let directory = Path::new(message["manifest_path"].as_str()?).parent()?.to_owned();
+    let package = directory.strip_prefix(root()).ok()?.file_name()?.to_str()?.to_owned();
+    let library = message["target"]["kind"].as_array()?.iter().any(|kind| kind == "lib");
+    let name = if library { "lib" } else { message["target"]["name"].as_str()? }.to_owned();
+    Some(Program { package, name, path: executable(message)?, directory, work: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_artifact_of_tests_is_a_program() {
+        let manifest = root().join("crates/report/Cargo.toml");
+        let line = serde_json::json!({
+            "reason": "compiler-artifact", "manifest_path": manifest, "executable": "/t/it-1",
+            "target": {"name": "it", "kind": ["test"]}, "profile": {"test": true},
+        });
+        let program = read(&artifact(&line.to_string()).unwrap()).unwrap();
+        assert_eq!((program.package.as_str(), program.name.as_str()), ("report", "it"));
+        assert_eq!(program.directory, root().join("crates/report"));
+        assert_eq!(artifact(r#"{"reason": "compiler-artifact", "executable": null}"#), None);
+    }
+}
