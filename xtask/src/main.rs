@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask fast`, `test`, `ci`, `bpf`, `tidy`, `dist`, `bench`.
+//! The project's own chores: `cargo xtask fast`, `test`, `setup`, `ci`, `bpf`, `tidy`, `dist`, `bench`.
 //!
 //! One file for each verb; this one only chooses. Nothing here is part of the dwell that users get.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool of the developers")]
@@ -26,6 +26,7 @@ cargo xtask VERB
   fast                               at each change, without root: formatting, layers, the tests
                                      of the pure crates
   test [--no-setup] [--keep-going]   install what the tests need, then run every check (root)
+  setup                              install what the tests need, and no more
   ci                                 what CI does: test
   bpf [--check]                      build the committed BPF objects, or check them against the source
   tidy                               the checks on layers, documents and files alone
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         ["fast"] => test::run_fast(),
         ["test", options @ ..] => test::run_whole(options),
         ["ci"] => test::run_whole(&[]),
+        ["setup"] => setup::run_all(),
         ["bpf"] => bpf::build(),
         ["bpf", "--check"] => bpf::check(),
         ["tidy"] => tidy::run(),
