@@ -18,7 +18,7 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 /// The packages whose tests need no root, no kernel and no clock: the fast lane.
-pub(crate) const PURE: &[&str] = &["model", "stats", "analyse", "report", "store"];
+pub(crate) const PURE: &[&str] = &["model", "stats", "analyse", "report", "store", "golden"];
 
 /// More packages whose tests measure nothing. A package that stands in neither list measures.
 const UNMEASURED: &[&str] = &["listing", "python", "code", "xtask"];
