@@ -169,14 +169,16 @@ fn run_unit(unit: &Unit, at: &str) -> Vec<String> {
     let seconds = begun.elapsed().as_secs_f64();
     let passed = unit.tests.len() - failed.len();
     let failures = if failed.is_empty() { String::new() } else { format!(", {} FAILED", failed.len()) };
-    println!("{at}  {seconds:>6.1} s  {}: {passed} passed{failures}\n{how}", unit.title);
+    let how = if how.is_empty() { how } else { format!("\n{}", how.trim_end()) };
+    println!("{at}  {seconds:>6.1} s  {}: {passed} passed{failures}{how}", unit.title);
     failed
 }
 
 /// The tests that failed, and what there is to read: all output when one failed, else nothing.
 fn execute(unit: &Unit) -> Result<(Vec<String>, String)> {
     let (out, errors) = (log(unit, "out")?, log(unit, "err")?);
-    let mut command = Command::new(std::env::current_exe().context("cannot find xtask itself")?);
+    // Cargo may have put another xtask in this one's place meanwhile; this is the one that runs.
+    let mut command = Command::new("/proc/self/exe");
     command.arg("supervise").arg(LIMIT.as_secs().to_string()).arg(&unit.program.path);
     command.args(["--test-threads=1", "--exact"]).args(&unit.tests);
     command.envs(programs::environment(&unit.program)).current_dir(&unit.program.directory);
