@@ -1,11 +1,13 @@
 //! Licences, bans, sources and known advisories of the dependencies, by cargo-deny.
 //!
-//! cargo-deny is built once into `target/tools` where it is not installed. The advisories come from GitHub: where that
-//! cannot be reached they are left out, and that is said.
+//! cargo-deny is installed as `cargo install` does where it is not there: once a machine, not once a
+//! clone. The advisories come from GitHub: where that cannot be reached they are left out, and that
+//! is said.
 
 use crate::shell::{cargo, find, program, run, succeeds, target};
-use anyhow::Result;
-use std::path::PathBuf;
+use anyhow::{Context, Result};
+use std::env;
+use std::path::{Path, PathBuf};
 
 const VERSION: &str = "0.20.2";
 const ADVISORIES: &str = "https://github.com/rustsec/advisory-db";
@@ -26,14 +28,21 @@ pub(crate) fn check() -> Result<()> {
 }
 
 fn cargo_deny() -> Result<PathBuf> {
-    let own = target().join("tools");
-    let built = own.join("bin/cargo-deny");
-    if let Some(path) = find("cargo-deny").or_else(|| built.is_file().then(|| built.clone())) {
+    if let Some(path) = installed() {
         return Ok(path);
     }
-    // Without optimisation it is built in a third of the time, and takes no longer over a graph as small as ours.
+    // Without optimisation it is built in a third of the time, and takes no longer over a graph as
+    // small as ours.
     let mut install =
         cargo(&["install", "cargo-deny", "--version", VERSION, "--locked", "--debug", "--quiet"]);
-    run(install.arg("--root").arg(&own).arg("--target-dir").arg(own.join("build")))?;
-    Ok(built)
+    run(install.arg("--target-dir").arg(target().join("tools")))?;
+    installed().context("cargo-deny was installed, but is neither in PATH nor in Cargo's directory")
+}
+
+/// Where it is: in `PATH`, or where Cargo installs, which need not be there.
+fn installed() -> Option<PathBuf> {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| env::var_os("HOME").map(|home| Path::new(&home).join(".cargo")));
+    let own = home.map(|home| home.join("bin/cargo-deny")).filter(|path| path.is_file());
+    find("cargo-deny").or(own)
 }

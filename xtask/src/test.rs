@@ -30,7 +30,11 @@ const WHOLE: &[Step] = &[
     FORMATTING,
     LAYERS,
     Step { title: "committed BPF objects", about: "2 s", run: || none(bpf::check()) },
-    Step { title: "licences, bans, advisories", about: "1 min", run: || none(deny::check()) },
+    Step {
+        title: "licences, bans, advisories",
+        about: "2 s; 2 min on a new machine",
+        run: || none(deny::check()),
+    },
     Step { title: "clippy, warnings denied", about: "1 min", run: || none(clippy()) },
     Step { title: "static binaries, x86_64 and aarch64", about: "3 min", run: || none(dist::build()) },
     Step { title: "tests of everything, optimised", about: "8 min", run: everything },

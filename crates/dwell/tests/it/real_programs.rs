@@ -133,7 +133,7 @@ fn a_compression_in_a_pipeline_is_the_compressors_user_time() {
 }
 
 fn source(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name)
 }
 
 #[test]

@@ -198,7 +198,7 @@ fn a_program_that_searches_its_path() {
 #[test]
 fn a_c_program() {
     let program = fresh("words");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/words.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/words.c");
     let status = Command::new("cc").arg("-O1").arg(source).arg("-o").arg(&program).arg("-lm").status();
     assert!(status.is_ok_and(|status| status.success()), "cc cannot compile words.c");
     same(&[program.to_str().expect("plain characters"), "t/big", "t/a/1", "t/none", "t"]);
