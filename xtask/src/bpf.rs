@@ -1,9 +1,12 @@
-//! The committed BPF objects, used where there is no clang: building them, and checking that they are of the source.
+//! The committed BPF objects, used where there is no clang, and the headers made from Rust layouts:
+//! building them, and checking that they are of the source.
 //!
-//! How the source is compiled stands in `crates/observe/bpf_build.rs`, which the build script uses too.
+//! How the source is compiled stands in `crates/observe/bpf_build.rs`, which the build script uses too;
+//! how a layout becomes a header, in `crates/observe/src/layout.rs`.
 
 use crate::bpf_build::{Clang, SOURCES, compile, digest, find_clang, noted, prebuilt};
 use crate::shell::{root, target};
+use crate::{spikes_wire, wire};
 use anyhow::{Context, Result, anyhow, bail};
 use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionKind};
 use std::collections::BTreeMap;
@@ -17,11 +20,21 @@ pub(crate) fn sources() -> Vec<PathBuf> {
     SOURCES.iter().map(|source| root().join("crates/observe").join(source)).collect()
 }
 
-/// Compiles each for both architectures into the `prebuilt/` beside it, with a note of the clang and the sources they are from.
+/// The headers that are made from a layout, with their text.
+fn headers() -> [(PathBuf, String); 2] {
+    let made = [("sources/bpf/wire.h", wire::header()), ("spikes/wire.h", spikes_wire::header())];
+    made.map(|(path, text)| (root().join("crates/observe/src").join(path), text))
+}
+
+/// Makes the headers, then compiles each program for both architectures into the `prebuilt/` beside it,
+/// with a note of the clang and the sources they are from.
 ///
 /// # Errors
-/// When there is no clang, or it refuses a source.
+/// When a header cannot be written, there is no clang, or it refuses a source.
 pub(crate) fn build() -> Result<()> {
+    for (path, text) in headers() {
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
     let clang = clang()?;
     sources().iter().try_for_each(|source| build_one(source, &clang))
 }
@@ -39,7 +52,7 @@ fn build_one(source: &Path, clang: &Clang) -> Result<()> {
     fs::write(directory.join("built-with.txt"), note).context("cannot write built-with.txt")
 }
 
-/// Says whether the committed objects are what the sources give.
+/// Says whether the committed headers and objects are what the sources give.
 ///
 /// With the clang they were built with: the same instructions, relocations, maps, data and types. Another clang
 /// chooses other instructions, so then: the same sources by digest, and the same programs and maps.
@@ -47,6 +60,11 @@ fn build_one(source: &Path, clang: &Clang) -> Result<()> {
 /// # Errors
 /// When they are not, or there is no clang to ask.
 pub(crate) fn check() -> Result<()> {
+    for (path, text) in headers() {
+        if fs::read_to_string(&path).ok().as_ref() != Some(&text) {
+            bail!("{} is not what its wire.rs gives\ntry: cargo xtask bpf", path.display());
+        }
+    }
     let clang = clang()?;
     sources().iter().try_for_each(|source| check_one(source, &clang))
 }

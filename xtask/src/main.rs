@@ -3,6 +3,10 @@
 //! One file for each verb; this one only chooses. Nothing here is part of the dwell that users get.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool of the developers")]
 
+#[macro_use]
+#[path = "../../crates/observe/src/layout.rs"]
+mod layout;
+
 mod bench;
 mod bpf;
 #[path = "../../crates/observe/bpf_build.rs"]
@@ -14,9 +18,13 @@ mod privilege;
 mod programs;
 mod setup;
 mod shell;
+#[path = "../../crates/observe/src/spikes/wire.rs"]
+mod spikes_wire;
 mod supervise;
 mod test;
 mod tidy;
+#[path = "../../crates/observe/src/sources/bpf/wire.rs"]
+mod wire;
 
 use std::process::ExitCode;
 
@@ -28,7 +36,8 @@ cargo xtask VERB
   test [--no-setup] [--keep-going]   install what the tests need, then run every check (root)
   setup                              install what the tests need, and no more
   ci                                 what CI does: test
-  bpf [--check]                      build the committed BPF objects, or check them against the source
+  bpf [--check]                      make the headers of layouts and the committed BPF objects, or check
+                                     them against the source
   tidy                               the checks on layers, documents and files alone
   dist                               static binaries for both architectures into target/dist
   bench [--quick] [--markdown] [--rounds N] [--dwell FILE] [NAME…]

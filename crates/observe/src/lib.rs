@@ -2,6 +2,9 @@
 //!
 //! It concludes nothing; what the events mean is up to `analyse`. Privilege and chance end here.
 
+#[macro_use]
+mod layout;
+
 pub mod access;
 mod attach;
 pub mod blocks;

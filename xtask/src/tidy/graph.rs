@@ -16,7 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("code", &["model"]),
     ("python", &["model", "code"]),
     ("listing", &["model", "stats"]),
-    ("observe", &["host", "sys", "model", "code", "python", "listing"]),
+    ("observe", &["host", "sys", "model", "stats", "code", "python", "listing"]),
     ("rungs", &["host", "sys", "model", "stats"]),
     ("wakes", &["host", "sys", "model", "stats"]),
     ("loads", &["host", "sys", "model"]),

@@ -1,18 +1,10 @@
-//! From records of a ring (`wire.h`) to the events that everybody else knows.
+//! From records of a ring (`wire.rs`) to the events that everybody else knows.
 
-use super::ring::{K_SWITCH, Record};
+use super::wire::{F_OWN, F_PREEMPTED, Interrupt, Kind, Own, Record, Switched};
 use model::wake::spike::{Happened, KernelEvent, Task};
 use model::{Ns, Tid};
 use rustc_hash::FxHashMap;
-
-const K_IRQ: u8 = 2;
-const K_SOFTIRQ: u8 = 3;
-const K_TIMER: u8 = 4;
-const K_OTHER: u8 = 5;
-const K_NMI: u8 = 6;
-
-const F_PREEMPTED: u8 = 1;
-const F_OWN: u8 = 2;
+use zerocopy::transmute_ref;
 
 /// By their numbers (include/linux/interrupt.h), as `/proc/softirqs` names them.
 const SOFTIRQS: [&str; 10] =
@@ -21,7 +13,8 @@ const SOFTIRQS: [&str; 10] =
 /// `enum other`, as arch/x86/include/asm/trace/irq_vectors.h names them.
 const OTHERS: [&str; 4] = ["reschedule", "call_function", "call_function_single", "irq_work"];
 
-/// What drivers of processors' own timers call their interrupts, where they have one: drivers/clocksource/arm_arch_timer.c.
+/// What drivers of processors' own timers call their interrupts, where they have one:
+/// drivers/clocksource/arm_arch_timer.c.
 const TIMERS: [&str; 1] = ["arch_timer"];
 
 /// Whose events they are.
@@ -42,8 +35,8 @@ pub(super) struct Holes {
     pub(super) before: Option<usize>,
 }
 
-/// The events of these records, in order of time. `begun`: what times are counted from. `name_of`: what a thread is called whose
-/// name no record tells.
+/// The events of these records, in order of time. `begun`: what times are counted from. `name_of`:
+/// what a thread is called whose name no record tells.
 pub(super) fn events(
     records: &[Record],
     holes: Holes,
@@ -80,21 +73,22 @@ struct Decoder<'a, N> {
 
 impl<N: Fn(Tid) -> Option<String>> Decoder<'_, N> {
     fn record(&mut self, record: &Record) {
-        let Record { at, arg, words, .. } = *record;
-        let began = words[0];
-        let (begin, end) = match record.kind {
-            K_SWITCH => return self.switch(record),
-            K_IRQ => match text(&words[2..4]) {
+        let Some(kind) = Kind::from_wire(record.kind) else {
+            // Nothing writes another one.
+            return;
+        };
+        let Interrupt { at, arg, began, name, .. } = *transmute_ref!(record);
+        let (begin, end) = match kind {
+            Kind::Switch => return self.switch(record),
+            Kind::Irq => match text(&name) {
                 name if TIMERS.contains(&name.as_str()) => (Happened::TimerBegin, Happened::TimerEnd),
                 name if name.is_empty() => (Happened::IrqBegin(format!("interrupt {arg}")), Happened::IrqEnd),
                 name => (Happened::IrqBegin(name), Happened::IrqEnd),
             },
-            K_SOFTIRQ => (Happened::SoftirqBegin(named(&SOFTIRQS, arg, "softirq")), Happened::SoftirqEnd),
-            K_TIMER => (Happened::TimerBegin, Happened::TimerEnd),
-            K_OTHER => (Happened::OtherBegin(named(&OTHERS, arg, "interrupt")), Happened::OtherEnd),
-            K_NMI => (Happened::OtherBegin("NMI".to_owned()), Happened::OtherEnd),
-            // Nothing writes another one.
-            _ => return,
+            Kind::Softirq => (Happened::SoftirqBegin(named(&SOFTIRQS, arg, "softirq")), Happened::SoftirqEnd),
+            Kind::Timer => (Happened::TimerBegin, Happened::TimerEnd),
+            Kind::Other => (Happened::OtherBegin(named(&OTHERS, arg, "interrupt")), Happened::OtherEnd),
+            Kind::Nmi => (Happened::OtherBegin("NMI".to_owned()), Happened::OtherEnd),
         };
         self.push(began, begin);
         self.push(at, end);
@@ -106,12 +100,11 @@ impl<N: Fn(Tid) -> Option<String>> Decoder<'_, N> {
     }
 
     fn switch(&mut self, record: &Record) {
-        let Record { at, flags, idle, arg, words, .. } = *record;
-        let [from, to] = halves(words[0]);
-        let [from_priority, to_priority] = halves(words[1]).map(u32::cast_signed);
+        let Switched { at, flags, idle, from, to, from_priority, to_priority, to_name, .. } =
+            *transmute_ref!(record);
         let own = flags & F_OWN != 0;
         if !own {
-            self.names.insert(to, text(&words[2..4]));
+            self.names.insert(to, text(&to_name));
         }
         let (from, to) = (self.task(from, from_priority), self.task(to, to_priority));
         if let (Some(state), Some(since)) = (idle.checked_sub(1), self.idle_since) {
@@ -119,14 +112,15 @@ impl<N: Fn(Tid) -> Option<String>> Decoder<'_, N> {
         }
         self.idle_since = Some(at);
         if own {
-            self.own(words[2..5].try_into().unwrap_or_default(), arg, &to);
+            self.own(transmute_ref!(record), &to);
         }
         let preempted = flags & F_PREEMPTED != 0;
         self.push(at, Happened::Switch { from, to, preempted });
     }
 
     /// What came before the measuring thread got the processor.
-    fn own(&mut self, [woken, due, stopped]: [u64; 3], moved_from: u32, to: &Task) {
+    fn own(&mut self, own: &Own, to: &Task) {
+        let Own { woken, due, stopped, arg: moved_from, .. } = *own;
         if stopped != 0 {
             self.push(stopped, Happened::Stopped);
         }
@@ -160,14 +154,8 @@ fn named(names: &[&str], number: u32, what: &str) -> String {
     names.get(number as usize).map_or_else(|| format!("{what} {number}"), ToString::to_string)
 }
 
-/// The lower and the upper half.
-fn halves(word: u64) -> [u32; 2] {
-    [word as u32, (word >> 32) as u32]
-}
-
 /// Text that the kernel ended with a zero, or cut.
-fn text(words: &[u64]) -> String {
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+fn text(bytes: &[u8]) -> String {
     let len = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..len]).into_owned()
 }
@@ -176,14 +164,14 @@ fn text(words: &[u64]) -> String {
 mod tests {
     use super::*;
 
-    fn record(at: Ns, kind: u8, arg: u32, words: [u64; 5]) -> Record {
-        Record { at, kind, flags: 0, idle: 0, arg, words }
+    fn record(at: Ns, kind: Kind, arg: u32, words: [u64; 5]) -> Record {
+        Record { seq: 1, at, kind: kind as u8, flags: 0, idle: 0, arg, words }
     }
 
     /// An interrupt of a driver.
     fn irq(began: Ns, ended: Ns, text: &str) -> Record {
         let [first, second] = name(text);
-        record(ended, K_IRQ, 24, [began, 0, first, second, 0])
+        record(ended, Kind::Irq, 24, [began, 0, first, second, 0])
     }
 
     fn name(text: &str) -> [u64; 2] {
@@ -194,7 +182,7 @@ mod tests {
 
     fn switch(at: Ns, from: u64, to: u64, to_name: &str) -> Record {
         let [first, second] = name(to_name);
-        record(at, K_SWITCH, 0, [from | to << 32, 120 | 19 << 32, first, second, 0])
+        record(at, Kind::Switch, 0, [from | to << 32, 120 | 19 << 32, first, second, 0])
     }
 
     /// A switch to the measuring thread.
@@ -202,7 +190,7 @@ mod tests {
         Record {
             flags: F_OWN,
             words: [from | 1007 << 32, 120 | 19 << 32, woken, due, stopped],
-            ..record(at, K_SWITCH, 0, [0; 5])
+            ..record(at, Kind::Switch, 0, [0; 5])
         }
     }
 
@@ -276,10 +264,10 @@ mod tests {
         let records = [
             irq(101, 110, "eth0"),
             irq(102, 110, ""),
-            of(K_SOFTIRQ, 3),
-            of(K_SOFTIRQ, 11),
-            of(K_OTHER, 2),
-            of(99, 0),
+            of(Kind::Softirq, 3),
+            of(Kind::Softirq, 11),
+            of(Kind::Other, 2),
+            Record { kind: 99, ..of(Kind::Other, 0) },
         ];
         let names = ["eth0", "interrupt 24", "net_rx", "softirq 11", "call_function_single"];
         let name = |(_, happened)| match happened {
@@ -296,8 +284,8 @@ mod tests {
 
     #[test]
     fn interrupts_within_others_stand_where_they_began() {
-        let softirq = record(150, K_SOFTIRQ, 1, [110, 0, 0, 0, 0]);
-        let nmi = record(125, K_NMI, 0, [121, 0, 0, 0, 0]);
+        let softirq = record(150, Kind::Softirq, 1, [110, 0, 0, 0, 0]);
+        let nmi = record(125, Kind::Nmi, 0, [121, 0, 0, 0, 0]);
         let expected = [
             (10, Happened::SoftirqBegin("timer".into())),
             (20, Happened::TimerBegin),
@@ -306,6 +294,6 @@ mod tests {
             (30, Happened::TimerEnd),
             (50, Happened::SoftirqEnd),
         ];
-        assert_eq!(decoded(&[nmi, record(130, K_TIMER, 0, [120, 0, 0, 0, 0]), softirq]), expected);
+        assert_eq!(decoded(&[nmi, record(130, Kind::Timer, 0, [120, 0, 0, 0, 0]), softirq]), expected);
     }
 }

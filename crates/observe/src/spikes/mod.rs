@@ -1,6 +1,6 @@
 //! What the kernel did around the latest wake-ups of measuring threads.
 //!
-//! `wake.bpf.c` is the kernel half: it keeps the last of what happened on each measured processor in a ring (`wire.h`). This file
+//! `wake.bpf.c` is the kernel half: it keeps the last of what happened on each measured processor in a ring (`wire.rs`). This file
 //! loads and attaches it, and copies the part of a ring around a wake-up that turned out late (`ring.rs`, `decode.rs`), while
 //! the measurement goes on. What the hypervisor took is read beside it (`steal.rs`). Why a wake-up was late is concluded from it
 //! by `analyse`.
@@ -9,6 +9,7 @@ mod decode;
 mod ring;
 mod stack;
 mod steal;
+mod wire;
 
 use crate::access::{self, Wall};
 use crate::sources::bpf::{self, Refused, names, types};
@@ -18,11 +19,12 @@ use aya::{Btf, Ebpf, VerifierLogLevel};
 use decode::{Holes, Measuring};
 use model::wake::spike::{Happened, KernelEvent, SpikeSeen};
 use model::{Ns, Seen, Tid};
-use ring::{Part, Record, Rings};
+use ring::{Part, Rings};
 use std::fs;
 use steal::Steal;
 use sys::clock::monotonic_ns;
 use sys::shared::Words;
+use wire::Record;
 
 /// The kernel half, for this architecture.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/wake.bpf.o"));

@@ -1,33 +1,36 @@
-//! This end of what `wake.bpf.c` writes (`wire.h`): copies the part of a ring that somebody needs while it is written on.
+//! This end of what `wake.bpf.c` writes (`wire.rs`): copies the part of a ring that somebody needs
+//! while it is written on.
 //!
-//! Nothing is taken out and nobody waits. A record says its place in the order first and last, so one that was overwritten
-//! while it was copied is known and left out. What the records say is `decode.rs`'s business.
+//! Nothing is taken out and nobody waits. A record says its place in the order first and last, so
+//! one that was overwritten while it was copied is known and left out. What the records say is
+//! `decode.rs`'s business.
 
+use super::wire::{self, Cpu, Kind, Record, STACKS};
 use model::{Ns, Tid};
+use std::mem::offset_of;
 use std::ops::Deref;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::fence;
+use zerocopy::transmute;
 
-/// Words of `struct record`, `struct cpu`, `struct stack`.
-const RECORD_WORDS: usize = 8;
-const CPU_WORDS: usize = 16;
-const STACK_WORDS: usize = 64;
-/// Of `struct cpu`.
-const WRITTEN: usize = 0;
-const STACKS_WRITTEN: usize = 5;
-const LATE_NS: usize = 8;
-const RING_AND_TID: usize = 9;
-const PID: usize = 10;
-/// Of `struct stack`, before its frames.
-const STACK_HEAD: usize = 4;
-/// Stacks that are kept for each ring (`STACKS`).
-const STACKS: usize = 64;
+const WORD: usize = size_of::<u64>();
+/// Words of what the kernel half shares.
+const RECORD_WORDS: usize = size_of::<Record>() / WORD;
+const CPU_WORDS: usize = size_of::<Cpu>() / WORD;
+const STACK_WORDS: usize = size_of::<wire::Stack>() / WORD;
+/// Words of [`Cpu`].
+const WRITTEN: usize = offset_of!(Cpu, written) / WORD;
+const STACKS_WRITTEN: usize = offset_of!(Cpu, stacks) / WORD;
+const LATE_NS: usize = offset_of!(Cpu, late_ns) / WORD;
+const RING_AND_TID: usize = offset_of!(Cpu, ring) / WORD;
+const PID: usize = offset_of!(Cpu, pid) / WORD;
+// Two fields are stored as one word.
+const _: () = assert!(offset_of!(Cpu, tid) == offset_of!(Cpu, ring) + 4 && cfg!(target_endian = "little"));
 
-pub(super) const K_SWITCH: u8 = 1;
-
-/// How many records each of this many rings has, a power of two: 2 MiB for each of up to 32, 64 MiB in all for more, but never
-/// less than 256 KiB each. Two threads that hand a byte to and fro, which is as fast as it gets, made 150 records a millisecond.
+/// How many records each of this many rings has, a power of two: 2 MiB for each of up to 32, 64 MiB
+/// in all for more, but never less than 256 KiB each. Two threads that hand a byte to and fro,
+/// which is as fast as it gets, made 150 records a millisecond.
 pub(super) fn records_per_ring(rings: usize) -> u32 {
     let fair = 64 * 1024 * 1024 / (RECORD_WORDS * 8) / rings.max(1);
     1 << u32::try_from(fair).unwrap_or(u32::MAX).clamp(4 * 1024, 32 * 1024).ilog2()
@@ -49,18 +52,6 @@ pub(super) struct Rings<W> {
     pub(super) records: W,
     pub(super) stacks: W,
     pub(super) per_ring: u32,
-}
-
-/// A record as it is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Record {
-    pub(super) at: Ns,
-    pub(super) kind: u8,
-    pub(super) flags: u8,
-    pub(super) idle: u16,
-    pub(super) arg: u32,
-    /// What depends on the kind.
-    pub(super) words: [u64; 5],
 }
 
 /// A part of a ring.
@@ -88,7 +79,8 @@ impl<W: Deref<Target = [AtomicU64]>> Rings<W> {
         self.cpu(cpu, RING_AND_TID).store(ring as u64 + 1, Relaxed);
     }
 
-    /// This is the processor's measuring thread. `numbered`: as the kernel numbers it, or it finds that out by itself.
+    /// This is the processor's measuring thread. `numbered`: as the kernel numbers it, or it finds
+    /// that out by itself.
     pub(super) fn watch(&self, ring: usize, cpu: u32, tid: Tid, numbered: bool) {
         self.cpu(cpu, PID).store(if numbered { u64::from(tid) } else { 0 }, Relaxed);
         self.cpu(cpu, RING_AND_TID).store((ring as u64 + 1) | (u64::from(tid) << 32), Relaxed);
@@ -108,7 +100,8 @@ impl<W: Deref<Target = [AtomicU64]>> Rings<W> {
         &self.cpus[cpu as usize * CPU_WORDS + word]
     }
 
-    /// The records from `from` up to, and with, `until`; before them those since the last switch before `from`.
+    /// The records from `from` up to, and with, `until`; before them those since the last switch
+    /// before `from`.
     pub(super) fn part(&self, ring: usize, cpu: u32, from: Ns, until: Ns) -> Part {
         let per_ring = u64::from(self.per_ring);
         let written = self.cpu(cpu, WRITTEN).load(Acquire);
@@ -117,23 +110,16 @@ impl<W: Deref<Target = [AtomicU64]>> Rings<W> {
         for place in (oldest..written).rev() {
             let index = ring * self.per_ring as usize + (place % per_ring) as usize;
             let words = &self.records[index * RECORD_WORDS..(index + 1) * RECORD_WORDS];
-            let Some([_, at, kind, words @ ..]) = whole::<RECORD_WORDS>(words, place + 1) else {
+            let Some(copy) = whole::<RECORD_WORDS>(words, place + 1) else {
                 // At the newer end it is one that is being written, and later than what is wanted.
                 part.torn += u64::from(!part.records.is_empty());
                 continue;
             };
-            let record = Record {
-                at,
-                kind: kind as u8,
-                flags: (kind >> 8) as u8,
-                idle: (kind >> 16) as u16,
-                arg: (kind >> 32) as u32,
-                words,
-            };
-            if at <= until {
+            let record: Record = transmute!(copy);
+            if record.at <= until {
                 part.records.push(record);
             }
-            if at < from && record.kind == K_SWITCH {
+            if record.at < from && record.kind == Kind::Switch as u8 {
                 part.cut = false;
                 break;
             }
@@ -152,9 +138,9 @@ impl<W: Deref<Target = [AtomicU64]>> Rings<W> {
             let index = ring * STACKS + (place % STACKS as u64) as usize;
             let words = &self.stacks[index * STACK_WORDS..(index + 1) * STACK_WORDS];
             let Some(copy) = whole::<STACK_WORDS>(words, place + 1) else { continue };
-            let (at, frames) = (copy[1], (copy[2] / 8) as usize);
+            let wire::Stack { at, len, frames, .. } = transmute!(copy);
             if (from..=until).contains(&at) {
-                let frames = copy[STACK_HEAD..].iter().take(frames).copied().collect();
+                let frames = frames.into_iter().take(len as usize / WORD).collect();
                 stacks.push(Stack { at, frames });
             }
         }
@@ -184,7 +170,6 @@ mod tests {
     use std::sync::atomic::Ordering::SeqCst;
 
     const PER_RING: u32 = 64;
-    const K_OTHER: u8 = 3;
 
     /// The kernel's end: two processors, of which the second has the only ring.
     struct Written {
@@ -212,10 +197,10 @@ mod tests {
             (words, place + 1)
         }
 
-        fn write(&self, at: Ns, kind: u8) {
+        fn write(&self, at: Ns, kind: Kind) {
             let (words, seq) = self.take();
             words[1].store(at, SeqCst);
-            words[2].store(u64::from(kind), SeqCst);
+            words[2].store(kind as u64, SeqCst);
             (3..8).for_each(|word| words[word].store(at, SeqCst));
             words[0].store(seq, SeqCst);
         }
@@ -228,9 +213,14 @@ mod tests {
     #[test]
     fn a_part_begins_with_the_last_switch_before_it() {
         let written = Written::new();
-        for (at, kind) in
-            [(5, K_SWITCH), (10, K_SWITCH), (12, K_OTHER), (20, K_SWITCH), (30, K_OTHER), (40, K_OTHER)]
-        {
+        for (at, kind) in [
+            (5, Kind::Switch),
+            (10, Kind::Switch),
+            (12, Kind::Softirq),
+            (20, Kind::Switch),
+            (30, Kind::Softirq),
+            (40, Kind::Softirq),
+        ] {
             written.write(at, kind);
         }
         let part = written.reader().part(0, 1, 15, 30);
@@ -240,32 +230,32 @@ mod tests {
     #[test]
     fn a_ring_that_has_gone_round_says_so_and_one_that_has_not_is_whole() {
         let written = Written::new();
-        written.write(10, K_OTHER);
+        written.write(10, Kind::Softirq);
         assert!(!written.reader().part(0, 1, 0, 100).cut);
-        (11..90).for_each(|at| written.write(at, K_OTHER));
+        (11..90).for_each(|at| written.write(at, Kind::Softirq));
         let part = written.reader().part(0, 1, 0, 100);
         assert_eq!((part.records.len(), part.records[0].at, part.cut), (PER_RING as usize, 26, true));
-        written.write(90, K_SWITCH);
+        written.write(90, Kind::Switch);
         assert!(!written.reader().part(0, 1, 91, 100).cut);
     }
 
     #[test]
     fn what_an_interrupt_wrote_within_another_record_goes_by_its_time() {
         let written = Written::new();
-        written.write(10, K_SWITCH);
-        written.write(22, K_OTHER);
-        written.write(20, K_OTHER);
+        written.write(10, Kind::Switch);
+        written.write(22, Kind::Softirq);
+        written.write(20, Kind::Softirq);
         assert_eq!(times(&written.reader().part(0, 1, 15, 30)), [10, 20, 22]);
     }
 
     #[test]
     fn a_record_that_is_not_whole_is_left_out_and_counted_unless_it_is_the_newest() {
         let written = Written::new();
-        written.write(10, K_SWITCH);
+        written.write(10, Kind::Switch);
         written.take();
         let part = written.reader().part(0, 1, 15, 30);
         assert_eq!((times(&part), part.torn), (vec![10], 0));
-        written.write(20, K_OTHER);
+        written.write(20, Kind::Softirq);
         let part = written.reader().part(0, 1, 15, 30);
         assert_eq!((times(&part), part.torn), (vec![10, 20], 1));
     }
@@ -275,7 +265,7 @@ mod tests {
         let (written, done) = (Written::new(), AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                (1..200_000).for_each(|at| written.write(at, K_OTHER));
+                (1..200_000).for_each(|at| written.write(at, Kind::Softirq));
                 done.store(true, SeqCst);
             });
             let mut seen = 0;

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 fn record(at: Ns) -> Record {
-    Record { at, kind: 0, flags: 0, idle: 0, arg: 0, words: [0; 5] }
+    Record { seq: 1, at, kind: 0, flags: 0, idle: 0, arg: 0, words: [0; 5] }
 }
 
 #[test]

@@ -43,7 +43,7 @@ INLINE struct cpu *measured(void)
 	return cpu && cpu->ring ? cpu : 0;
 }
 
-INLINE struct record *at_place(struct cpu *cpu, u64 place)
+INLINE void *at_place(struct cpu *cpu, u64 place)
 {
 	u32 index = (cpu->ring - 1) * (ring_mask + 1) + ((u32)place & ring_mask);
 	struct record *record = bpf_map_lookup_elem(&records, &index);
@@ -53,7 +53,7 @@ INLINE struct record *at_place(struct cpu *cpu, u64 place)
 }
 
 /* Room in this processor's ring, where interrupts are off: an NMI's record may be overwritten then, and no other can. */
-INLINE struct record *take(struct cpu *cpu, u64 *seq)
+INLINE void *take(struct cpu *cpu, u64 *seq)
 {
 	u64 place = cpu->written;
 	cpu->written = place + 1;
@@ -62,7 +62,7 @@ INLINE struct record *take(struct cpu *cpu, u64 *seq)
 }
 
 /* The same where an interrupt may strike, or from one that strikes anywhere. Atomic, so it waits for memory. */
-INLINE struct record *take_anywhere(struct cpu *cpu, u64 *seq)
+INLINE void *take_anywhere(struct cpu *cpu, u64 *seq)
 {
 	u64 place = __sync_fetch_and_add(&cpu->written, 1);
 	*seq = place + 1;
@@ -92,7 +92,7 @@ INLINE int hard_ends(u8 kind, u32 arg, struct irqaction *named)
 	if (!cpu || !cpu->hard_began)
 		return 0;
 	u64 seq, now = bpf_ktime_get_ns();
-	struct record *record = take(cpu, &seq);
+	struct interrupt_record *record = take(cpu, &seq);
 	if (!record)
 		return 0;
 	record->began = cpu->hard_began;
@@ -151,7 +151,7 @@ int sched_switch(u64 *ctx)
 	/* In dwell's own PID namespace the kernel's numbers are others. */
 	if (own_pid_ns && !cpu->pid && cpu->tid && to)
 		find_out(cpu, (u64)READ(next, thread_pid), to);
-	struct record *record = take(cpu, &seq);
+	struct switch_record *record = take(cpu, &seq);
 	if (!record)
 		return 0;
 	record->from = from;
@@ -165,15 +165,15 @@ int sched_switch(u64 *ctx)
 		cpu->idle = 0;
 	}
 	record->arg = 0;
-	record->stopped = 0;
 	if (cpu->pid && to == cpu->pid) {
 		u64 woken = cpu->woken;
+		struct own_record *own = (void *)record;
 		record->flags |= F_OWN;
-		record->woken = woken;
-		record->due = woken >= cpu->due ? cpu->due : 0;
+		own->woken = woken;
+		own->due = woken >= cpu->due ? cpu->due : 0;
 		record->arg = cpu->moved_from;
 		/* Told now, since the ring may have gone round while it was stopped. */
-		record->stopped = cpu->stopped;
+		own->stopped = cpu->stopped;
 		cpu->woken = cpu->due = cpu->stopped = 0;
 		cpu->moved_from = 0;
 		FINISH(record, K_SWITCH, now);
@@ -256,7 +256,7 @@ int softirq_exit(u64 *ctx)
 		return 0;
 	u64 seq, now = bpf_ktime_get_ns(), began = cpu->soft_began;
 	cpu->soft_began = 0;
-	struct record *record = take_anywhere(cpu, &seq);
+	struct interrupt_record *record = take_anywhere(cpu, &seq);
 	if (!record)
 		return 0;
 	record->began = began;
@@ -283,7 +283,7 @@ int nmi_handler(u64 *ctx)
 	if (!cpu)
 		return 0;
 	u64 seq, now = bpf_ktime_get_ns();
-	struct record *record = take_anywhere(cpu, &seq);
+	struct interrupt_record *record = take_anywhere(cpu, &seq);
 	if (!record)
 		return 0;
 	record->began = now - ctx[1];

@@ -73,12 +73,12 @@ int find_alive(u64 *ctx)
 	struct sched_entity *se = __builtin_preserve_access_index(&task->se);
 	struct sched_info *info = __builtin_preserve_access_index(&task->sched_info);
 	struct alive_record record = { .head = HEAD(K_ALIVE, how, tid, now), .pid = pid };
-	record.cpu_ns = READ(se, sum_exec_runtime);
-	record.runqueue_ns = READ(info, run_delay);
-	record.minor_faults = task->min_flt;
-	record.major_faults = task->maj_flt;
-	record.voluntary = task->nvcsw;
-	record.involuntary = task->nivcsw;
+	record.counters.cpu_ns = READ(se, sum_exec_runtime);
+	record.counters.runqueue_ns = READ(info, run_delay);
+	record.counters.minor_faults = task->min_flt;
+	record.counters.major_faults = task->maj_flt;
+	record.counters.voluntary = task->nvcsw;
+	record.counters.involuntary = task->nivcsw;
 	bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&task->comm));
 	/* Of one that runs the registers may be from long ago. */
 	bool runs = !FIELD_EXISTS((struct task_struct *)0, on_cpu) || task->on_cpu;
@@ -96,8 +96,8 @@ int find_alive(u64 *ctx)
 			record.object = object_of(task, (struct pt_regs *)bpf_task_pt_regs(task), files, thread, thread->call, now);
 	}
 	thread->tid = tid;
-	thread->cpu_before = record.cpu_ns;
-	thread->delay_before = thread->run_delay = record.runqueue_ns;
+	thread->cpu_before = record.counters.cpu_ns;
+	thread->delay_before = thread->run_delay = record.counters.runqueue_ns;
 	thread->throttled = throttled_time(task);
 	thread->throttled_at = now;
 	/* A moment after this record, for what is told as of then comes from another CPU. */

@@ -61,21 +61,6 @@ struct thread {
 	struct slot slot[SLOTS];
 };
 
-/* Per CPU: which interrupt is being served, and what could not be handed over. */
-struct cpu {
-	u64 lost;
-	u64 calls; /* that returned */
-	u32 softirq; /* vector + 1 */
-	u32 irq;
-	u32 timer;
-	u32 ready; /* `ends` holds the socket that became ready in this softirq */
-	u64 task;  /* whose book is at `index`, as far as known: the task that runs, unless its switch was hidden */
-	u64 regs;  /* the same task's; 0 when not known */
-	u32 index; /* 0: it is not of the tree */
-	u32 request; /* a request to a disk ended in this context */
-	struct ends ends;
-};
-
 /* Which of the books is a thread's. A stamp is given once, so a seat in a book that has changed hands shows. */
 struct seat {
 	u64 stamp;
@@ -423,7 +408,7 @@ __attribute__((noinline)) int came_unseen(struct thread *thread, u64 now)
 
 INLINE bool calls_are_off(void)
 {
-	u64 *off = setting(CALLS_OFF);
+	u64 *off = setting(SETTING_CALLS_OFF);
 	return off && unlikely(*off);
 }
 

@@ -1,34 +1,41 @@
-//! The buffers that the kernel half writes, one per CPU (`wire.h`), read as one stream in order of time.
+//! The buffers that the kernel half writes, one per CPU (`wire.rs`), read as one stream in order of
+//! time.
 //!
-//! Whether the stream is causal is decided here. If one record leads to another (a wake-up and the switch-in after
-//! it, or a thread's last record on one CPU and its first on the next), then the first was whole before the other's
-//! clock was read. So what is whole and older than a moment before the buffers were looked at is all there is of that
-//! age, but for records that nothing so far led to; the rest is left for the next look. The clock (CLOCK_MONOTONIC)
-//! may differ between CPUs by a few nanoseconds, while it takes a few hundred from the one clock read to the other:
-//! the end of a program, and a wake-up that reaches another CPU. What the records say is `decode.rs`'s business.
+//! Whether the stream is causal is decided here. If one record leads to another (a wake-up and the
+//! switch-in after it, or a thread's last record on one CPU and its first on the next), then the
+//! first was whole before the other's clock was read. So what is whole and older than a moment
+//! before the buffers were looked at is all there is of that age, but for records that nothing so
+//! far led to; the rest is left for the next look. The clock (CLOCK_MONOTONIC) may differ between
+//! CPUs by a few nanoseconds, while it takes a few hundred from the one clock read to the other:
+//! the end of a program, and a wake-up that reaches another CPU. What the records say is
+//! `decode.rs`'s business.
 
+use super::wire;
 use model::Ns;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
+use std::mem::offset_of;
 use std::ops::Deref;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use zerocopy::IntoBytes;
 
 const WORD: u64 = 8;
-/// Bytes of a segment that have a position, and of the room for a record's rest behind them.
-const SEGMENT: u64 = 64 * 1024;
-const LONGEST: u64 = 512;
-/// Bytes of the shortest record: its head.
-const SHORTEST: u64 = 16;
-/// Words of `struct segment` and of `struct buffer`, and where that has `taken`.
-const SEGMENT_WORDS: usize = ((SEGMENT + LONGEST) / WORD) as usize;
-const BUFFER_WORDS: usize = 32;
-const TAKEN: usize = 16;
+const SEGMENT: u64 = wire::SEGMENT as u64;
+/// The shortest record is its head; the longest, with its size, ends before the next segment.
+const SHORTEST: u64 = size_of::<wire::Head>() as u64;
+const LONGEST: u64 = wire::LONGEST as u64;
+/// Words of a segment and of a buffer's positions, and which of these the reader writes.
+const SEGMENT_WORDS: usize = size_of::<wire::Segment>() / WORD as usize;
+const BUFFER_WORDS: usize = size_of::<wire::Buffer>() / WORD as usize;
+const TAKEN: usize = offset_of!(wire::Buffer, taken) / WORD as usize;
+const _: () = assert!(offset_of!(wire::Buffer, written) == 0);
 
-/// How many segments each of this many CPUs gets, a power of two: 8 MiB for each of up to 4 CPUs, 32 MiB in all for more
-/// (the kernel allocates and clears it before the program starts), but never less than 256 KiB each. The busiest CPU
-/// makes 55 MB/s, and a reader that has to wait for a CPU of its own can be late by 100 ms.
+/// How many segments each of this many CPUs gets, a power of two: 8 MiB for each of up to 4 CPUs,
+/// 32 MiB in all for more (the kernel allocates and clears it before the program starts), but never
+/// less than 256 KiB each. The busiest CPU makes 55 MB/s, and a reader that has to wait for a CPU
+/// of its own can be late by 100 ms.
 pub(super) fn segments_per_cpu(cpus: u32) -> u32 {
     let fair = (32 * 1024 * 1024 / SEGMENT) as u32 / cpus.max(1);
     1 << fair.clamp(4, 128).ilog2()
@@ -48,8 +55,9 @@ pub(super) struct Buffers<W> {
     cpus: Vec<Cpu>,
     /// Reading was resumed after something that was no record.
     pub(super) malformed: u64,
-    /// The record that is handed over.
-    record: Vec<u8>,
+    /// The record that is handed over, in words: records are read in place, which takes their
+    /// alignment.
+    record: Vec<u64>,
 }
 
 /// One CPU's buffer, this end.
@@ -58,9 +66,9 @@ struct Cpu {
     taken: u64,
     /// As read at the beginning of this look.
     written: u64,
-    /// When its last record was made that was taken, or one before it that was later: records of one CPU stay in
-    /// their order, which is not always that of the clock (an interrupt's record may come before the one that it
-    /// interrupted).
+    /// When its last record was made that was taken, or one before it that was later: records of
+    /// one CPU stay in their order, which is not always that of the clock (an interrupt's record
+    /// may come before the one that it interrupted).
     last: Ns,
 }
 
@@ -80,14 +88,14 @@ impl<W: Deref<Target = [AtomicU64]>> Buffers<W> {
         Self { positions, segments, segments_per_cpu, cpus, malformed: 0, record: Vec::new() }
     }
 
-    /// How long even the busiest CPU takes to fill its buffer: the shortest of round trips over a pipe make 55 bytes
-    /// per microsecond.
+    /// How long even the busiest CPU takes to fill its buffer: the shortest of round trips over a
+    /// pipe make 55 bytes per microsecond.
     pub(super) fn fill_ns(&self) -> Ns {
         u64::from(self.segments_per_cpu) * SEGMENT * 1000 / 64
     }
 
-    /// Hands over the records made before `until`, which must be a moment before the call; all for `Ns::MAX`.
-    /// Returns how many they were.
+    /// Hands over the records made before `until`, which must be a moment before the call; all for
+    /// `Ns::MAX`. Returns how many they were.
     pub(super) fn drain(&mut self, mut until: Ns, each: &mut dyn FnMut(&[u8])) -> u64 {
         let rest = until == Ns::MAX;
         let mut heap = BinaryHeap::new();
@@ -107,7 +115,7 @@ impl<W: Deref<Target = [AtomicU64]>> Buffers<W> {
                 break;
             }
             self.take(cpu);
-            each(&self.record);
+            each(self.record.as_bytes());
             self.cpus[cpu].last = at;
             records += 1;
             match self.next(cpu) {
@@ -142,7 +150,8 @@ impl<W: Deref<Target = [AtomicU64]>> Buffers<W> {
         Next::Record(last.max(self.segments[at + 1].load(Relaxed)))
     }
 
-    /// Moves the next record to `self.record`, and leaves zeros, so that a record is not taken for whole before it is.
+    /// Moves the next record to `self.record`, and leaves zeros, so that a record is not taken for
+    /// whole before it is.
     fn take(&mut self, cpu: usize) {
         let taken = self.cpus[cpu].taken;
         let at = self.place(cpu, taken);
@@ -150,7 +159,7 @@ impl<W: Deref<Target = [AtomicU64]>> Buffers<W> {
         self.record.clear();
         self.segments[at].store(0, Relaxed);
         for word in &self.segments[at + 1..at + 1 + (size / WORD) as usize] {
-            self.record.extend(word.load(Relaxed).to_ne_bytes());
+            self.record.push(word.load(Relaxed));
             word.store(0, Relaxed);
         }
         let next = taken + WORD + size;
@@ -197,7 +206,8 @@ mod tests {
             Buffers::new(&self.positions, &self.segments, SEGMENTS)
         }
 
-        /// Room for a record of these words; none when the reader is behind. Returns where its size goes.
+        /// Room for a record of these words; none when the reader is behind. Returns where its size
+        /// goes.
         fn reserve(&self, cpu: usize, record: &[u64]) -> Option<usize> {
             let [written, taken] = [0, TAKEN].map(|end| &self.positions[cpu * BUFFER_WORDS + end]);
             let (from, whole) = (written.load(Relaxed), WORD + record.len() as u64 * WORD);

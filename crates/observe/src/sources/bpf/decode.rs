@@ -1,10 +1,12 @@
-//! Records of the kernel half (`wire.h`), byte for byte, into events.
+//! Records of the kernel half (`wire.rs`) into events.
 //!
-//! Some records only prepare the next one on the same CPU; the decoder holds them until it comes. Bytes come from
-//! our own program, but a record that does not parse is dropped and counted, never trusted.
+//! Some records only prepare the next one on the same CPU; the decoder holds them until it comes.
+//! Bytes come from our own program, but a record that does not parse is dropped and counted, never
+//! trusted. Records are read in place.
 
 use super::lookups::{self, Lookups};
 use super::paths::{Paths, Told};
+use super::wire::{self, GIVEN_PATH, Head, Kind, NO_CALL, NOT_KEPT};
 use crate::stacks::{Of, RawStack};
 use code::Registers;
 use model::because::{Because, Request};
@@ -16,137 +18,58 @@ use model::recording::{
 use model::{Ns, Tid};
 use python::record::{K_PYTHON, K_PYTHON_CODE};
 use std::collections::HashMap;
+use zerocopy::{FromBytes, Immutable, KnownLayout};
 
-/// Bytes before the fields of a record's own.
-const HEAD: usize = 16;
-const NO_CALL: u32 = u32::MAX;
-/// The queue time of a request where the kernel does not keep when it was made.
-const NOT_KEPT: u64 = u64::MAX;
-/// The object of a switch: the path that the thread gave to its call.
-const GIVEN_PATH: u64 = 1;
+/// A record is too short for what it says that it is, or of no kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Malformed;
 
-/// Bytes before the user's stack in a `struct stack_record`, and most entries of its kernel part.
-const STACK_HEAD: usize = HEAD + 8 + 8 + 64 + 8 + KERNEL_MAX * 8;
-const KERNEL_MAX: usize = 48;
-
-/// What one entry of the call statistics is, in words of 64 bits (`struct stats`).
-pub(crate) const STATS_WORDS: usize = 6 + BUCKETS / 2;
-/// Buckets of the histogram in it.
-pub(crate) const BUCKETS: usize = 320;
-/// Entries of the statistics.
-pub(crate) const DENSE: u32 = 128;
-/// Words of `struct cpu`: two counters, four numbers, whose book it is, one pair of ends.
-pub(crate) const CPU_WORDS: usize = 2 + 2 + 3 + 5;
-/// Which of them counts calls.
-pub(crate) const CPU_CALLS: usize = 1;
-
-mod kind {
-    pub(super) const START: u8 = 1;
-    pub(super) const EXEC: u8 = 2;
-    pub(super) const FORK: u8 = 3;
-    pub(super) const EXIT: u8 = 4;
-    pub(super) const SWITCH: u8 = 5;
-    pub(super) const WAKE: u8 = 6;
-    pub(super) const FLUSH: u8 = 7;
-    pub(super) const SEND: u8 = 8;
-    pub(super) const SAMPLE: u8 = 9;
-    pub(super) const RENAME: u8 = 10;
-    pub(super) const OBJECT: u8 = 11;
-    pub(super) const RAN: u8 = 12;
-    pub(super) const DEAD: u8 = 13;
-    pub(super) const READY: u8 = 14;
-    pub(super) const PATH: u8 = 20;
-    pub(super) const PAGE: u8 = 21;
-    pub(super) const REQUEST: u8 = 22;
-    pub(super) const CONNECTION: u8 = 40;
-    pub(super) const PACKET: u8 = 41;
-    pub(super) const RESOLVED: u8 = 42;
-    pub(super) const THROUGH: u8 = 23;
-    pub(super) const ALIVE: u8 = 30;
-    pub(super) const SAMPLE_STACK: u8 = 64;
-    pub(super) const WAIT_STACK: u8 = 65;
-    pub(super) const FAULT_STACK: u8 = 66;
-    pub(super) const WAKER_STACK: u8 = 67;
+/// The fields of a record, and what follows them.
+fn read<T: FromBytes + KnownLayout + Immutable>(record: &[u8]) -> Result<(&T, &[u8]), Malformed> {
+    T::ref_from_prefix(record).map_err(|_| Malformed)
 }
 
-/// A record, read field by field. Reading past its end gives zeros and marks it.
-struct Record<'a> {
-    bytes: &'a [u8],
-    short: bool,
+/// The first bytes of what follows a record.
+fn first(rest: &[u8], bytes: u32) -> Result<&[u8], Malformed> {
+    rest.get(..bytes as usize).ok_or(Malformed)
 }
 
-impl<'a> Record<'a> {
-    fn bytes<const N: usize>(&mut self, at: usize) -> [u8; N] {
-        match self.bytes.get(at..at + N) {
-            Some(bytes) => bytes.try_into().expect("the length was asked for"),
-            None => {
-                self.short = true;
-                [0; N]
-            }
-        }
-    }
-
-    fn u8(&mut self, at: usize) -> u8 {
-        self.bytes::<1>(at)[0]
-    }
-
-    fn u16(&mut self, at: usize) -> u16 {
-        u16::from_ne_bytes(self.bytes(at))
-    }
-
-    fn u32(&mut self, at: usize) -> u32 {
-        u32::from_ne_bytes(self.bytes(at))
-    }
-
-    fn u64(&mut self, at: usize) -> u64 {
-        u64::from_ne_bytes(self.bytes(at))
-    }
-
-    fn comm(&mut self, at: usize) -> Comm {
-        Comm(self.bytes(at))
-    }
-
-    /// The slots from `at` to the end.
-    fn calls(&mut self, at: usize) -> Calls {
-        let count = usize::from(self.u8(11));
-        let mut calls = Calls::new();
-        for slot in 0..count {
-            let at = at + slot * 16;
-            calls.push(CallTime { call: call(self.u32(at)), count: self.u32(at + 4), ns: self.u64(at + 8) });
-        }
-        calls
-    }
-
-    fn counters(&mut self, at: usize) -> Counters {
-        Counters {
-            cpu_ns: self.u64(at),
-            runqueue_ns: self.u64(at + 8),
-            minor_faults: self.u64(at + 16),
-            major_faults: self.u64(at + 24),
-            voluntary_switches: self.u64(at + 32),
-            involuntary_switches: self.u64(at + 40),
-        }
-    }
-
-    fn ends(&mut self, at: usize) -> Ends {
-        Ends {
-            protocol: self.u16(at + 36) as u8,
-            local: self.bytes(at),
-            local_port: self.u16(at + 32),
-            remote: self.bytes(at + 16),
-            remote_port: self.u16(at + 34),
-        }
-    }
+/// The slots that follow a record.
+fn calls(head: &Head, rest: &[u8]) -> Result<Calls, Malformed> {
+    let slots = <[wire::Slot]>::ref_from_prefix_with_elems(rest, head.calls.into());
+    let (slots, _) = slots.map_err(|_| Malformed)?;
+    Ok(slots.iter().map(|slot| CallTime { call: call(slot.call), count: slot.count, ns: slot.ns }).collect())
 }
 
 fn call(number: u32) -> Call {
     Call(number as u16)
 }
 
-/// Bytes of `struct ends`.
-const ENDS: usize = 40;
+fn known(number: u32) -> Option<Call> {
+    (number != NO_CALL).then(|| call(number))
+}
 
-/// How often each instrument told of the tree.
+impl From<wire::Counters> for Counters {
+    fn from(counters: wire::Counters) -> Self {
+        Self {
+            cpu_ns: counters.cpu_ns,
+            runqueue_ns: counters.runqueue_ns,
+            minor_faults: counters.minor_faults,
+            major_faults: counters.major_faults,
+            voluntary_switches: counters.voluntary,
+            involuntary_switches: counters.involuntary,
+        }
+    }
+}
+
+impl From<wire::Ends> for Ends {
+    fn from(ends: wire::Ends) -> Self {
+        let wire::Ends { local, remote, local_port, remote_port, protocol, .. } = ends;
+        Self { protocol: protocol as u8, local, local_port, remote, remote_port }
+    }
+}
+
+/// How many records of the tree each instrument made.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Seen {
     pub(crate) switches: u64,
@@ -181,157 +104,151 @@ impl Decoder {
     }
 
     /// Reads one record; an event where it is one by itself.
-    pub(crate) fn decode(&mut self, bytes: &[u8]) -> Option<Event> {
-        let mut record = Record { bytes, short: false };
-        let event = self.event(&mut record);
+    pub(crate) fn decode(&mut self, record: &[u8]) -> Option<Event> {
+        let Ok(event) = self.event(record) else {
+            self.malformed += 1;
+            return None;
+        };
         match event {
             Some(Event::Switch { .. }) => self.seen.switches += 1,
             Some(Event::Wake { .. }) => self.seen.wakes += 1,
             Some(Event::Sample { .. }) => self.seen.samples += 1,
             _ => {}
         }
-        if record.short {
-            self.malformed += 1;
-            return None;
-        }
         event
     }
 
-    fn event(&mut self, record: &mut Record<'_>) -> Option<Event> {
-        let at = record.u64(0);
-        let tid = record.u32(12);
-        match record.u8(8) {
-            kind::SWITCH => Some(self.switch(record, at, tid)),
-            kind::WAKE => Some(self.wake(record, at, tid)),
-            kind::FLUSH => Some(Event::Flush { at, tid, calls: record.calls(HEAD) }),
-            kind::SAMPLE => {
-                let mode = mode(record.u8(9), record.u32(HEAD + 8));
-                Some(Event::Sample { at, tid, mode, ip: record.u64(HEAD), period_ns: record.u32(HEAD + 12) })
+    fn event(&mut self, record: &[u8]) -> Result<Option<Event>, Malformed> {
+        let (head, rest): (&Head, _) = read(record)?;
+        let Head { at, tid, .. } = *head;
+        let event = match Kind::from_wire(head.kind).ok_or(Malformed)? {
+            Kind::Switch => self.switch(record)?,
+            Kind::Wake => self.wake(record)?,
+            Kind::Flush => Event::Flush { at, tid, calls: calls(head, rest)? },
+            Kind::Sample => {
+                let (sample, _): (&wire::Sample, _) = read(record)?;
+                let mode = mode(head.a, sample.call)?;
+                Event::Sample { at, tid, mode, ip: sample.ip, period_ns: sample.period_ns }
             }
-            kind::SEND => {
-                let ends = record.ends(HEAD + 8);
-                Some(Event::Send { at, tid, ends, calls: record.calls(HEAD + 8 + ENDS) })
+            Kind::Send => {
+                let (send, rest): (&wire::OfEnds, _) = read(record)?;
+                Event::Send { at, tid, ends: send.ends.into(), calls: calls(head, rest)? }
             }
-            kind::START => Some(Event::Start { at, tid }),
-            kind::EXEC => Some(Event::Exec {
-                at,
-                entered: record.u64(HEAD),
-                tid,
-                pid: record.u32(HEAD + 8),
-                old_tid: record.u32(HEAD + 12),
-                name: record.comm(HEAD + 16),
-            }),
-            kind::FORK => Some(Event::Fork {
-                at,
-                tid,
-                child: record.u32(HEAD),
-                pid: record.u32(HEAD + 4),
-                name: record.comm(HEAD + 8),
-                calls: record.calls(HEAD + 24),
-            }),
-            kind::EXIT => Some(Event::Exit {
-                at,
-                tid,
-                status: record.u32(HEAD).cast_signed(),
-                last: record.u8(10) & 4 != 0,
-                calls: record.calls(HEAD + 8),
-            }),
-            kind::ALIVE => Some(self.alive(record, at, tid)),
-            kind::RENAME => Some(Event::Rename { at, tid, name: record.comm(HEAD) }),
-            kind::OBJECT => {
-                let object = object(record);
-                self.objects.insert(record.u64(HEAD), object);
-                None
+            Kind::Start => Event::Start { at, tid },
+            Kind::Exec => {
+                let (wire::Exec { entered, pid, old_tid, name, .. }, _) = read(record)?;
+                let (entered, pid, old_tid, name) = (*entered, *pid, *old_tid, Comm(*name));
+                Event::Exec { at, entered, tid, pid, old_tid, name }
             }
-            kind::RAN => {
-                let ran = (tid, record.u32(HEAD + 4), record.comm(HEAD + 8), record.u64(HEAD + 24));
-                self.ran.insert(record.u32(HEAD), ran);
-                None
+            Kind::Fork => {
+                let (wire::Fork { child, pid, name, .. }, rest) = read(record)?;
+                let calls = calls(head, rest)?;
+                Event::Fork { at, tid, child: *child, pid: *pid, name: Comm(*name), calls }
             }
-            kind::DEAD => {
-                let counters = record.counters(HEAD + 8);
-                self.dead.insert(record.u32(HEAD), (tid, counters));
-                None
+            Kind::Exit => {
+                let (wire::Exit { status, .. }, rest) = read(record)?;
+                let last = head.flags & wire::F_LAST != 0;
+                Event::Exit { at, tid, status: *status, last, calls: calls(head, rest)? }
             }
-            kind::READY => {
-                let ends = record.ends(HEAD + 8);
-                self.ready.insert(record.u32(HEAD), (tid, ends));
-                None
+            Kind::Alive => self.alive(record)?,
+            Kind::Rename => {
+                let (wire::Rename { name, .. }, _) = read(record)?;
+                Event::Rename { at, tid, name: Comm(*name) }
             }
-            kind::PATH => self.path(record, tid),
-            kind::PAGE => {
-                let (ino, dev) = (record.u64(HEAD), record.u32(HEAD + 8));
-                (ino != 0 || self.swaps).then_some(Event::Page { at, tid, dev, ino })
+            Kind::Page => {
+                let (wire::Page { ino, dev, .. }, _) = read(record)?;
+                let known = *ino != 0 || self.swaps;
+                return Ok(known.then_some(Event::Page { at, tid, dev: *dev, ino: *ino }));
             }
-            kind::REQUEST => {
-                let request = Request {
-                    dev: record.u32(HEAD),
-                    bytes: record.u32(HEAD + 4),
-                    queue_ns: Some(record.u64(HEAD + 8)).filter(|ns| *ns != NOT_KEPT),
-                    device_ns: record.u64(HEAD + 16),
-                    write: record.u32(HEAD + 24) != 0,
-                };
-                Some(Event::Because { at, tid, because: Because::Request(request) })
+            Kind::Request => {
+                let (wire::Request { about, .. }, _) = read(record)?;
+                Event::Because { at, tid, because: Because::Request(request(about)) }
             }
-            kind::THROUGH => {
-                let object = self.objects.get(&record.u64(HEAD))?.clone();
-                Some(Event::Because { at, tid, because: Because::Through(object) })
+            Kind::Connection => Event::Connection(Box::new(connection(record)?)),
+            Kind::Through => return self.through(record),
+            Kind::Path => return self.path(record),
+            Kind::Packet => return self.packet(record),
+            Kind::Resolved => return resolved(record),
+            Kind::Object | Kind::Ran | Kind::Dead | Kind::Ready => return self.prepare(record),
+            Kind::SampleStack | Kind::WaitStack | Kind::FaultStack | Kind::WakerStack => {
+                return Err(Malformed);
             }
-            kind::CONNECTION => Some(Event::Connection(Box::new(connection(record, at, tid)))),
-            kind::PACKET => {
-                let len = record.u32(HEAD) as usize;
-                let packet = record.bytes.get(HEAD + 8..).and_then(|packet| packet.get(..len));
-                record.short |= packet.is_none();
-                self.lookups.packet(at, tid, record.u8(9) != 0, packet?)
-            }
-            kind::RESOLVED => {
-                let (asked_at, error, len) =
-                    (record.u64(HEAD), record.u32(HEAD + 8), record.u32(HEAD + 12) as usize);
-                let name = record.bytes.get(HEAD + 16..).and_then(|name| name.get(..len));
-                record.short |= name.is_none();
-                lookups::resolved(tid, name?, (asked_at, at), error.cast_signed())
-            }
-            _ => {
-                record.short = true;
-                None
-            }
-        }
+        };
+        Ok(Some(event))
     }
 
-    fn path(&mut self, record: &mut Record<'_>, tid: Tid) -> Option<Event> {
-        let length = record.u32(HEAD + 12) as usize;
-        let Some(parts) = record.bytes.get(HEAD + 16..HEAD + 16 + length) else {
-            record.short = true;
-            return None;
-        };
-        let flags = record.u8(10);
-        let told = Told { parts, cut: flags & 1 != 0, deleted: flags & 2 != 0, tid };
-        let (dev, ino) = (record.u32(HEAD + 8), record.u64(HEAD));
-        match record.u8(9) {
-            0 => self.paths.of_file(dev, ino, &told),
-            1 => self.paths.in_filesystem(dev, ino, &told),
+    /// Holds what the next record on the same CPU, or a later one, is to have.
+    fn prepare(&mut self, record: &[u8]) -> Result<Option<Event>, Malformed> {
+        let (head, _): (&Head, _) = read(record)?;
+        match Kind::from_wire(head.kind) {
+            Some(Kind::Ran) => {
+                let (wire::Ran { cpu, ran, name, throttled_ns, .. }, _) = read(record)?;
+                self.ran.insert(*cpu, (head.tid, *ran, Comm(*name), *throttled_ns));
+            }
+            Some(Kind::Dead) => {
+                let (wire::Dead { cpu, counters, .. }, _) = read(record)?;
+                self.dead.insert(*cpu, (head.tid, (*counters).into()));
+            }
+            Some(Kind::Ready) => {
+                let (wire::OfEnds { cpu, ends, .. }, _) = read(record)?;
+                self.ready.insert(*cpu, (head.tid, (*ends).into()));
+            }
             _ => {
+                let (of, _): (&wire::Object, _) = read(record)?;
+                self.objects.insert(of.object, object(of));
+            }
+        }
+        Ok(None)
+    }
+
+    fn through(&mut self, record: &[u8]) -> Result<Option<Event>, Malformed> {
+        let (wire::Through { head, object }, _) = read(record)?;
+        let through = |object: &Object| Event::Because {
+            at: head.at,
+            tid: head.tid,
+            because: Because::Through(object.clone()),
+        };
+        Ok(self.objects.get(object).map(through))
+    }
+
+    fn packet(&mut self, record: &[u8]) -> Result<Option<Event>, Malformed> {
+        let (wire::Packet { head, len, bytes, .. }, _) = read(record)?;
+        Ok(self.lookups.packet(head.at, head.tid, head.a != 0, first(bytes, *len)?))
+    }
+
+    fn path(&mut self, record: &[u8]) -> Result<Option<Event>, Malformed> {
+        let (path, rest): (&wire::Path, _) = read(record)?;
+        let wire::Path { head: Head { flags, tid, .. }, dev, ino, .. } = *path;
+        let parts = first(rest, path.length)?;
+        let (cut, deleted) = (flags & wire::PATH_CUT != 0, flags & wire::PATH_DELETED != 0);
+        let told = Told { parts, cut, deleted, tid };
+        Ok(match wire::PathKind::from_wire(path.head.a).ok_or(Malformed)? {
+            wire::PathKind::OfFile => self.paths.of_file(dev, ino, &told),
+            wire::PathKind::InFilesystem => self.paths.in_filesystem(dev, ino, &told),
+            wire::PathKind::Given => {
                 let (object, event) = self.paths.given(&told);
                 self.given.insert(tid, object);
                 event
             }
-        }
+        })
     }
 
-    fn switch(&mut self, record: &mut Record<'_>, at: Ns, tid: Tid) -> Event {
-        let cpu = record.u32(HEAD);
-        let into = record.u32(HEAD + 4);
-        let left = match record.u8(9) {
-            0 => None,
-            1 => Some(Left::Runnable),
-            2 => Some(Left::Blocked(self.wait(record, HEAD + 8, HEAD + 16))),
-            3 => Some(Left::Stopped),
-            _ => {
+    fn switch(&mut self, record: &[u8]) -> Result<Event, Malformed> {
+        let (switch, rest): (&wire::Switch, _) = read(record)?;
+        let wire::Switch { head, cpu, into, .. } = *switch;
+        let Head { at, tid, .. } = head;
+        let left = match wire::Left::from_wire(head.a).ok_or(Malformed)? {
+            wire::Left::None => None,
+            wire::Left::Runnable => Some(Left::Runnable),
+            wire::Left::Blocked => Some(Left::Blocked(self.wait(&head, switch.call, switch.object))),
+            wire::Left::Stopped => Some(Left::Stopped),
+            wire::Left::Dead => {
                 let counters = self.dead.remove(&cpu).filter(|(dead, _)| *dead == tid);
                 Some(Left::Dead(counters.map(|(_, counters)| counters).unwrap_or_default()))
             }
         };
-        let out = left.map(|left| Out { tid, left, calls: record.calls(HEAD + 24) });
+        let calls = calls(&head, rest)?;
+        let out = left.map(|left| Out { tid, left, calls });
         let into = (into != 0).then(|| {
             let ran = if self.ran.is_empty() { None } else { self.ran.remove(&cpu) };
             match ran {
@@ -341,68 +258,76 @@ impl Decoder {
                 _ => In { tid: into, ran: None, throttled_ns: 0 },
             }
         });
-        Event::Switch { at, cpu, out, into }
+        Ok(Event::Switch { at, cpu, out, into })
     }
 
-    fn alive(&self, record: &mut Record<'_>, at: Ns, tid: Tid) -> Event {
-        let number = record.u32(HEAD + 4);
-        let state = match record.u8(9) {
-            2 => AliveState::Blocked(self.wait(record, HEAD + 4, HEAD + 8)),
-            3 => AliveState::Stopped,
-            _ => AliveState::Runnable((number != NO_CALL).then(|| call(number))),
+    fn alive(&self, record: &[u8]) -> Result<Event, Malformed> {
+        let (alive, _): (&wire::Alive, _) = read(record)?;
+        let wire::Alive { head, pid, call: number, object, name, counters } = *alive;
+        let state = match wire::Left::from_wire(head.a).ok_or(Malformed)? {
+            wire::Left::Blocked => AliveState::Blocked(self.wait(&head, number, object)),
+            wire::Left::Stopped => AliveState::Stopped,
+            _ => AliveState::Runnable(known(number)),
         };
-        let (pid, name, before) = (record.u32(HEAD), record.comm(HEAD + 16), record.counters(HEAD + 32));
-        Event::Alive { at, tid, pid, name, state, before }
+        let (at, tid, name, before) = (head.at, head.tid, Comm(name), counters.into());
+        Ok(Event::Alive { at, tid, pid, name, state, before })
     }
 
-    /// What it waits in and on, by the places of call and object in the record.
-    fn wait(&self, record: &mut Record<'_>, call_at: usize, object_at: usize) -> Wait {
-        let flags = record.u8(10);
-        let number = record.u32(call_at);
-        let object = record.u64(object_at);
+    /// Which call a thread waits in, and for what.
+    fn wait(&self, head: &Head, number: u32, object: u64) -> Wait {
         let on = match self.objects.get(&object) {
-            None if object == GIVEN_PATH => {
-                self.given.get(&record.u32(12)).cloned().unwrap_or(Object::Unknown)
-            }
+            None if object == GIVEN_PATH => self.given.get(&head.tid).cloned().unwrap_or(Object::Unknown),
             Some(known) => known.clone(),
-            // Not a descriptor that was told: the address of a futex, or nothing.
+            // No object that was described: the address of a futex, or nothing.
             None if object != 0 => Object::Futex { address: object },
             None => Object::Unknown,
         };
-        Wait {
-            call: (number != NO_CALL).then(|| call(number)),
-            uninterruptible: flags & 1 != 0,
-            io: flags & 2 != 0,
-            on,
-        }
+        let (uninterruptible, io) = (head.flags & wire::F_UNINTERRUPTIBLE != 0, head.flags & wire::F_IO != 0);
+        Wait { call: known(number), uninterruptible, io, on }
     }
 
-    fn wake(&mut self, record: &mut Record<'_>, at: Ns, tid: Tid) -> Event {
-        let cpu = record.u32(HEAD);
-        let over = record.u32(HEAD + 4);
-        let waker = match record.u8(9) {
-            0 => Waker::Task { tid: over, name: None },
-            1 => Waker::Task { tid: over, name: Some(record.comm(HEAD + 8)) },
-            2 => Waker::Timer,
-            3 => Waker::Device,
-            4 => {
+    fn wake(&mut self, record: &[u8]) -> Result<Event, Malformed> {
+        let (wire::Wake { head, cpu, waker: over, name }, rest) = read(record)?;
+        let (cpu, over) = (*cpu, *over);
+        let Head { at, tid, .. } = *head;
+        let waker = match wire::WakerKind::from_wire(head.a).ok_or(Malformed)? {
+            wire::WakerKind::Task => Waker::Task { tid: over, name: None },
+            wire::WakerKind::OtherTask => Waker::Task { tid: over, name: Some(Comm(*name)) },
+            wire::WakerKind::Timer => Waker::Timer,
+            wire::WakerKind::Device => Waker::Device,
+            wire::WakerKind::Network => {
                 let ready = if self.ready.is_empty() { None } else { self.ready.remove(&cpu) };
                 Waker::Network { over, ready: ready.filter(|(of, _)| *of == tid).map(|(_, ends)| ends) }
             }
-            _ => Waker::Interrupt,
+            wire::WakerKind::Interrupt => Waker::Interrupt,
         };
-        Event::Wake { at, cpu, tid, waker, calls: record.calls(HEAD + 24) }
+        Ok(Event::Wake { at, cpu, tid, waker, calls: calls(head, rest)? })
     }
 }
 
-fn mode(byte: u8, number: u32) -> Mode {
-    match byte {
-        0 => Mode::User,
-        1 => Mode::Call(call(number)),
-        2 => Mode::Fault,
-        3 => Mode::Interrupt,
-        _ => Mode::Entry,
+fn request(about: &wire::RequestAbout) -> Request {
+    Request {
+        dev: about.dev,
+        bytes: about.bytes,
+        queue_ns: Some(about.queue_ns).filter(|ns| *ns != NOT_KEPT),
+        device_ns: about.device_ns,
+        write: about.write != 0,
     }
+}
+
+fn resolved(record: &[u8]) -> Result<Option<Event>, Malformed> {
+    let (wire::Resolved { head, asked_at, error, len, name }, _) = read(record)?;
+    Ok(lookups::resolved(head.tid, first(name, *len)?, (*asked_at, head.at), *error))
+}
+
+fn mode(mode: u8, number: u32) -> Result<Mode, Malformed> {
+    Ok(match wire::Mode::from_wire(mode).ok_or(Malformed)? {
+        wire::Mode::User => Mode::User,
+        wire::Mode::Call => Mode::Call(call(number)),
+        wire::Mode::Fault => Mode::Fault,
+        wire::Mode::Interrupt => Mode::Interrupt,
+        wire::Mode::Entry => Mode::Entry,
+    })
 }
 
 /// `USER_REGS` of `kernel.h`, by their DWARF numbers.
@@ -429,85 +354,77 @@ pub(crate) enum OfStacks {
 }
 
 /// Reads one record of the ring of stacks. None when it is cut short or of another kind.
-pub(crate) fn of_stacks(bytes: &[u8]) -> Option<OfStacks> {
-    match *bytes.get(8)? {
-        K_PYTHON => python::record::stack(bytes).map(OfStacks::Python),
-        K_PYTHON_CODE => Some(OfStacks::Described(u64::from_ne_bytes(bytes.get(..8)?.try_into().ok()?))),
-        _ => stack(bytes).map(|(at, stack)| OfStacks::Stack(at, Box::new(stack))),
+pub(crate) fn of_stacks(record: &[u8]) -> Option<OfStacks> {
+    let (head, _): (&Head, _) = read(record).ok()?;
+    match head.kind {
+        K_PYTHON => python::record::stack(record).map(OfStacks::Python),
+        K_PYTHON_CODE => Some(OfStacks::Described(head.at)),
+        _ => stack(record).ok().map(|(at, stack)| OfStacks::Stack(at, Box::new(stack))),
     }
 }
 
-fn stack(bytes: &[u8]) -> Option<(Ns, RawStack)> {
-    let mut record = Record { bytes, short: false };
-    let at = record.u64(0);
-    let number = record.u32(HEAD + 12);
-    let stands_for_ns = record.u64(HEAD);
-    let of = match record.u8(8) {
-        kind::SAMPLE_STACK => Of::Sample {
-            mode: mode(record.u8(9), number),
-            period_ns: u32::try_from(stands_for_ns).unwrap_or(u32::MAX),
+fn stack(record: &[u8]) -> Result<(Ns, RawStack), Malformed> {
+    let (stack, user): (&wire::Stack, _) = read(record)?;
+    let of = match Kind::from_wire(stack.head.kind) {
+        Some(Kind::SampleStack) => Of::Sample {
+            mode: mode(stack.head.a, stack.call)?,
+            period_ns: u32::try_from(stack.stands_for_ns).unwrap_or(u32::MAX),
         },
-        kind::WAIT_STACK => {
-            Of::Wait { weight_ns: stands_for_ns, call: (number != NO_CALL).then(|| call(number)) }
-        }
-        kind::FAULT_STACK => Of::Fault,
-        kind::WAKER_STACK => Of::Waker { woken: number, woken_at: stands_for_ns },
-        _ => return None,
+        Some(Kind::WaitStack) => Of::Wait { weight_ns: stack.stands_for_ns, call: known(stack.call) },
+        Some(Kind::FaultStack) => Of::Fault,
+        Some(Kind::WakerStack) => Of::Waker { woken: stack.call, woken_at: stack.stands_for_ns },
+        _ => return Err(Malformed),
     };
-    let entries = (record.u32(HEAD + 80) as usize / 8).min(KERNEL_MAX);
-    let kernel = (0..entries).map(|entry| record.u64(HEAD + 88 + entry * 8)).collect();
-    let user = bytes.get(STACK_HEAD..)?.to_vec();
+    let at = stack.head.at;
+    let entries = stack.kernel_len as usize / size_of::<u64>();
     let stack = RawStack {
-        tid: record.u32(12),
-        pid: record.u32(HEAD + 8),
+        tid: stack.head.tid,
+        pid: stack.pid,
         of,
-        registers: registers(std::array::from_fn(|index| record.u64(HEAD + 16 + index * 8))),
-        kernel,
-        user,
+        registers: registers(stack.regs),
+        kernel: stack.kernel.iter().take(entries).copied().collect(),
+        user: user.to_vec(),
         python: None,
     };
-    (!record.short).then_some((at, stack))
+    Ok((at, stack))
 }
 
-fn connection(record: &mut Record<'_>, at: Ns, tid: Tid) -> Connection {
-    let began = match record.u8(9) {
-        1 => Began::Opened,
-        2 => Began::Accepted,
-        _ => Began::Found,
+fn connection(record: &[u8]) -> Result<Connection, Malformed> {
+    let (of, _): (&wire::Connection, _) = read(record)?;
+    let Head { at, tid, a, flags, .. } = of.head;
+    let began = match wire::Began::from_wire(a).ok_or(Malformed)? {
+        wire::Began::Opened => Began::Opened,
+        wire::Began::Accepted => Began::Accepted,
+        wire::Began::Found => Began::Found,
     };
-    let flags = record.u8(10);
     let some = |value: u64| (value != 0).then_some(value);
     // What was never measured is all zeros, or all ones for a minimum.
     let us = |value: u32| some(u64::from(value) * 1000).filter(|_| value != u32::MAX);
-    Connection {
-        ends: record.ends(HEAD + 48),
+    Ok(Connection {
+        ends: of.ends.into(),
         tid: (tid != 0).then_some(tid),
         began,
-        span: (record.u64(HEAD), at),
-        established_at: some(record.u64(HEAD + 8)),
-        closed: flags & 1 != 0,
-        round_trip_ns: us(record.u32(HEAD + 32)),
-        round_trip_ns_min: us(record.u32(HEAD + 36)),
-        sent_bytes: record.u64(HEAD + 16),
-        received_bytes: record.u64(HEAD + 24),
-        retransmits: record.u32(HEAD + 40),
-        segment_bytes_max: record.u32(HEAD + 44),
-        no_delay: flags & 2 != 0,
-    }
+        span: (of.began, at),
+        established_at: some(of.established),
+        closed: flags & wire::F_CLOSED != 0,
+        round_trip_ns: us(of.round_trip_us),
+        round_trip_ns_min: us(of.round_trip_us_min),
+        sent_bytes: of.sent,
+        received_bytes: of.received,
+        retransmits: of.retransmits,
+        segment_bytes_max: of.segment_bytes_max,
+        no_delay: flags & wire::F_NO_DELAY != 0,
+    })
 }
 
-fn object(record: &mut Record<'_>) -> Object {
-    let mode = record.u16(HEAD + 8);
-    let dev = record.u32(HEAD + 12);
-    let ino = record.u64(HEAD + 16);
-    let ends = HEAD + 56;
-    match record.u8(9) {
-        2 => Object::Net(record.ends(ends)),
-        3 => Object::Unix { ino, peer: record.u64(HEAD + 24) },
-        4 => Object::OtherSocket { family: record.u16(ends + 38) },
-        _ => {
-            let name = record.comm(HEAD + 40);
-            let magic = record.u64(HEAD + 32);
+fn object(of: &wire::Object) -> Object {
+    let wire::Object { mode, dev, ino, magic, ends, .. } = *of;
+    match wire::ObjectKind::from_wire(of.head.a) {
+        Some(wire::ObjectKind::Net) => Object::Net(ends.into()),
+        Some(wire::ObjectKind::Unix) => Object::Unix { ino, peer: of.peer },
+        Some(wire::ObjectKind::OtherSocket) => Object::OtherSocket { family: ends.family },
+        Some(wire::ObjectKind::File) | None => {
+            let name = Comm(of.name);
             Object::File { kind: file_kind(mode, dev, magic, name), dev, ino, name }
         }
     }
@@ -539,47 +456,65 @@ fn file_kind(mode: u16, dev: u32, magic: u64, name: Comm) -> FileKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use zerocopy::IntoBytes;
 
-    fn head(kind: u8, a: u8, flags: u8, calls: u8, tid: u32, at: u64) -> Vec<u8> {
-        let mut bytes = at.to_ne_bytes().to_vec();
-        bytes.extend([kind, a, flags, calls]);
-        bytes.extend(tid.to_ne_bytes());
-        bytes
+    fn head(kind: Kind, a: u8, calls: u8, tid: u32, at: u64) -> Head {
+        Head { at, kind: kind as u8, a, flags: 0, calls, tid }
     }
 
-    fn words(mut bytes: Vec<u8>, words: &[u32]) -> Vec<u8> {
-        words.iter().for_each(|word| bytes.extend(word.to_ne_bytes()));
-        bytes
+    fn switch(left: wire::Left, calls: u8, call: u32) -> wire::Switch {
+        let head = head(Kind::Switch, left as u8, calls, 6, 100);
+        wire::Switch { head, cpu: 1, into: 7, call, pad: 0, object: 0 }
+    }
+
+    /// A record and its slots in one piece of memory, as aligned as those of the kernel half.
+    fn whole(record: &[u8], slots: &[wire::Slot]) -> Vec<u64> {
+        let bytes = [record, slots.as_bytes()].concat();
+        bytes.chunks(8).map(|word| u64::read_from_bytes(word).unwrap()).collect()
     }
 
     #[test]
     fn a_switch_takes_its_slots_and_what_was_prepared_on_its_cpu() {
         let mut decoder = Decoder::default();
-        let mut ran = words(head(kind::RAN, 0, 0, 0, 7, 90), &[1, 33]);
-        ran.extend(Comm::from("other").0);
-        ran.extend(5_u64.to_ne_bytes());
-        assert_eq!(decoder.decode(&ran), None);
-        let mut switch = words(head(kind::SWITCH, 1, 0, 1, 6, 100), &[1, 7, NO_CALL, 0, 0, 0]);
-        switch = words(switch, &[0, 2]);
-        switch.extend(40_u64.to_ne_bytes());
+        let name = Comm::from("other");
+        let ran = head(Kind::Ran, 0, 0, 7, 90);
+        let ran = wire::Ran { head: ran, cpu: 1, ran: 33, name: name.0, throttled_ns: 5 };
+        assert_eq!(decoder.decode(ran.as_bytes()), None);
+        let slots = [wire::Slot { call: 0, count: 2, ns: 40 }];
+        let switch = whole(switch(wire::Left::Runnable, 1, NO_CALL).as_bytes(), &slots);
         let calls = [CallTime { call: Call(0), count: 2, ns: 40 }].into_iter().collect();
         let expected = Event::Switch {
             at: 100,
             cpu: 1,
             out: Some(Out { tid: 6, left: Left::Runnable, calls }),
-            into: Some(In { tid: 7, ran: Some((33, Comm::from("other"))), throttled_ns: 5 }),
+            into: Some(In { tid: 7, ran: Some((33, name)), throttled_ns: 5 }),
         };
-        assert_eq!(decoder.decode(&switch), Some(expected));
+        assert_eq!(decoder.decode(switch.as_bytes()), Some(expected));
+        assert_eq!(decoder.malformed, 0);
     }
 
     #[test]
     fn records_cut_short_anywhere_are_counted_and_dropped() {
         let mut decoder = Decoder::default();
-        let switch = words(head(kind::SWITCH, 2, 0, 3, 6, 100), &[1, 7, 0, 0, 0, 0, 0, 1, 2, 0]);
+        let slots = [wire::Slot { call: 0, count: 1, ns: 2 }; 3];
+        let switch = whole(switch(wire::Left::Blocked, 3, 0).as_bytes(), &slots);
+        let switch = switch.as_bytes();
         for length in 0..switch.len() {
             assert_eq!(decoder.decode(&switch[..length]), None, "{length} bytes");
         }
         assert_eq!(decoder.malformed, switch.len() as u64);
+        assert!(decoder.decode(switch).is_some());
+    }
+
+    #[test]
+    fn a_record_of_no_kind_or_out_of_line_is_counted_and_dropped() {
+        let mut decoder = Decoder::default();
+        let unknown = Head { kind: 99, ..head(Kind::Start, 0, 0, 7, 10) };
+        assert_eq!(decoder.decode(unknown.as_bytes()), None);
+        let start = [0, 0, 0, 0].map(|_| head(Kind::Start, 0, 0, 7, 10));
+        assert_eq!(decoder.decode(&start.as_bytes()[1..]), None);
+        assert_eq!(decoder.malformed, 2);
+        assert_eq!(decoder.decode(start[0].as_bytes()), Some(Event::Start { at: 10, tid: 7 }));
     }
 
     #[test]

@@ -129,7 +129,7 @@ __attribute__((noinline)) int wait_ends(struct thread *thread, u32 call, u64 now
 	struct task_struct *task = bpf_get_current_task_btf();
 	if (!thread)
 		return 0;
-	u64 *setting_ = setting(WAIT_PERIOD_NS);
+	u64 *setting_ = setting(SETTING_WAIT_PERIOD_NS);
 	u64 period = setting_ ? *setting_ : 0;
 	u64 owed = thread->owed_ns + (thread->blocked_ns & ~ENDED_WAIT);
 	u64 stands_for_ns = 0;
@@ -221,12 +221,12 @@ __attribute__((noinline)) int tell_dead(struct thread *thread, u64 now)
 	struct sched_info *info = __builtin_preserve_access_index(&task->sched_info);
 	record.head.tid = TID(thread, task);
 	record.cpu = bpf_get_smp_processor_id();
-	record.cpu_ns = READ(se, sum_exec_runtime) - thread->cpu_before;
-	record.runqueue_ns = READ(info, run_delay) - thread->delay_before;
-	record.minor_faults = READ(task, min_flt);
-	record.major_faults = READ(task, maj_flt);
-	record.voluntary = READ(task, nvcsw);
-	record.involuntary = READ(task, nivcsw);
+	record.counters.cpu_ns = READ(se, sum_exec_runtime) - thread->cpu_before;
+	record.counters.runqueue_ns = READ(info, run_delay) - thread->delay_before;
+	record.counters.minor_faults = READ(task, min_flt);
+	record.counters.major_faults = READ(task, maj_flt);
+	record.counters.voluntary = READ(task, nvcsw);
+	record.counters.involuntary = READ(task, nivcsw);
 	EMIT(record);
 	return 0;
 }
@@ -391,31 +391,31 @@ int sched_waking(u64 *ctx)
 	struct thread *waker = book_at(place_of_running(cpu, task));
 	u64 now = bpf_ktime_get_ns();
 	thread->woken_at = now;
-	u8 by = waker ? BY_TASK : BY_OTHER_TASK;
+	u8 by = waker ? WAKER_TASK : WAKER_OTHER_TASK;
 	if (cpu->timer)
-		by = BY_TIMER;
+		by = WAKER_TIMER;
 	else if (cpu->irq)
-		by = BY_DEVICE;
+		by = WAKER_DEVICE;
 	else if (cpu->softirq) {
 		switch (cpu->softirq - 1) {
-		case 1: case 8: by = BY_TIMER; break; /* TIMER, HRTIMER */
-		case 2: case 3: by = BY_NETWORK; break; /* NET_TX, NET_RX */
-		case 4: case 5: by = BY_DEVICE; break; /* BLOCK, IRQ_POLL */
-		default: by = BY_INTERRUPT;
+		case 1: case 8: by = WAKER_TIMER; break; /* TIMER, HRTIMER */
+		case 2: case 3: by = WAKER_NETWORK; break; /* NET_TX, NET_RX */
+		case 4: case 5: by = WAKER_DEVICE; break; /* BLOCK, IRQ_POLL */
+		default: by = WAKER_INTERRUPT;
 		}
-		if (by == BY_NETWORK && cpu->ready)
+		if (by == WAKER_NETWORK && cpu->ready)
 			tell_ready(cpu, TID(thread, woken), now);
 	}
 	/* In an interrupt that leads nowhere, the interrupted thread's books can wait. */
 	u32 used = 0;
-	if (waker && (by == BY_TASK || by == BY_NETWORK)) {
+	if (waker && (by == WAKER_TASK || by == WAKER_NETWORK)) {
 		settle(waker, now);
 		used = slots_of(waker);
 	}
 	u32 tid = TID(thread, woken);
 	if (unlikely(cpu->request))
 		tell_request(cpu, tid, now);
-	if (thread->kind >= ARG_ENDED && by <= BY_OTHER_TASK)
+	if (thread->kind >= ARG_ENDED && by <= WAKER_OTHER_TASK)
 		tell_ended(thread, waker, tid, now);
 	u32 size = with_slots(sizeof(struct wake_record), used);
 	/* Interrupts are off (the woken task's lock is held), but where a task about to sleep wakes itself. */
@@ -433,7 +433,7 @@ int sched_waking(u64 *ctx)
 	record->head.tid = tid;
 	record->cpu = bpf_get_smp_processor_id();
 	record->waker = waker ? TID(waker, task) : number_of(task);
-	if (by == BY_OTHER_TASK)
+	if (by == WAKER_OTHER_TASK)
 		bpf_probe_read_kernel(record->name, sizeof(record->name), __builtin_preserve_access_index(&task->comm));
 	if (used && waker)
 		take_slots(waker, used, record->tail);

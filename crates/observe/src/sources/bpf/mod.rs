@@ -1,7 +1,7 @@
 //! The source with everything: every switch, wake-up and call of the tree, seen in the kernel.
 //!
-//! `dwell.bpf.c` is the kernel half (its object is made by `build.rs`), `wire.h` and `decode.rs` are the two sides
-//! of what passes between them, by way of `buffers.rs`. This file loads, attaches, drains and reads the counts at the
+//! `dwell.bpf.c` is the kernel half (its object is made by `build.rs`), `wire.rs` is what
+//! passes between them, by way of `buffers.rs` and `decode.rs`. This file loads, attaches, drains and reads the counts at the
 //! end.
 
 mod alive;
@@ -20,6 +20,7 @@ mod slices;
 mod tracing;
 pub(crate) mod types;
 mod waits;
+mod wire;
 
 use super::arguments;
 use crate::settings::Watching;
@@ -33,7 +34,7 @@ use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
 use buffers::{Buffers, segments_per_cpu};
 use busy::Busy;
 use clock::Clock;
-use decode::{BUCKETS, CPU_CALLS, CPU_WORDS, DENSE, Decoder, OfStacks, STATS_WORDS};
+use decode::{Decoder, OfStacks};
 use mappings::{Mappings, Told};
 use model::coverage::{Extent, Source};
 use model::recording::{Cost, Sliced};
@@ -51,6 +52,8 @@ use sys::clock::monotonic_ns;
 use sys::shared::Words;
 use tracing::Tracing;
 use waits::WaitPeriod;
+use wire::DENSE;
+use zerocopy::{transmute, transmute_ref};
 
 /// The kernel half, for this architecture.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/dwell.bpf.o"));
@@ -88,9 +91,6 @@ const NETWORK: &[&str] = &["inet_sock_set_state", "net_dev_queue", "netif_receiv
 
 /// Threads that are followed at once, and one more; what is left out is counted. 300 bytes each.
 const BOOKS: u32 = 16 * 1024;
-
-/// Where the map `settings` counts stacks that were lost.
-const LOST_STACKS: u32 = 1;
 
 /// Python parts that wait for their stacks; those that are left over lost them.
 const PYTHON_WAITING: usize = 4096;
@@ -423,7 +423,7 @@ impl Bpf {
     /// How often each instrument ran.
     fn ran(&self) -> Ran {
         let seen = self.decoder.seen;
-        let calls = cpu_counts(&self.ebpf).unwrap_or_default().iter().map(|cpu| cpu[CPU_CALLS]).sum();
+        let calls = cpu_counts(&self.ebpf).unwrap_or_default().iter().map(|cpu| cpu.calls).sum();
         Ran { calls, switches: seen.switches, wakes: seen.wakes, samples: seen.samples }
     }
 
@@ -533,12 +533,12 @@ impl Bpf {
 
     fn lost_stacks(&self) -> u64 {
         let settings = self.ebpf.map("settings").and_then(|map| Array::<_, u64>::try_from(map).ok());
-        settings.and_then(|settings| settings.get(&LOST_STACKS, 0).ok()).unwrap_or(0)
+        settings.and_then(|settings| settings.get(&(wire::Setting::LostStacks as u32), 0).ok()).unwrap_or(0)
     }
 
     /// Events lost since this was last asked.
     pub(crate) fn newly_lost(&mut self) -> u64 {
-        let lost = cpu_counts(&self.ebpf).unwrap_or_default().iter().map(|cpu| cpu[0]).sum::<u64>()
+        let lost = cpu_counts(&self.ebpf).unwrap_or_default().iter().map(|cpu| cpu.lost).sum::<u64>()
             + self.decoder.malformed
             + self.buffers.malformed;
         let newly = lost - self.lost_before;
@@ -586,38 +586,50 @@ impl Bpf {
     }
 }
 
-/// What the kernel half counts for each CPU (`struct cpu`).
-fn cpu_counts(ebpf: &Ebpf) -> Option<Vec<[u64; CPU_WORDS]>> {
-    let map = PerCpuArray::<_, [u64; CPU_WORDS]>::try_from(ebpf.map("cpus")?).ok()?;
-    map.get(&0, 0).ok().map(|values| values.to_vec())
+// The analysis takes what is counted here for a histogram of its own kind.
+const _: () = assert!(wire::BUCKETS == stats::histogram::BUCKETS);
+
+/// A value of a map per CPU as aya takes it: words.
+type CpuWords = [u64; size_of::<wire::Cpu>() / 8];
+type StatsWords = [u64; size_of::<wire::Stats>() / 8];
+
+/// What the kernel half counts for each CPU.
+fn cpu_counts(ebpf: &Ebpf) -> Option<Vec<wire::Cpu>> {
+    let map = PerCpuArray::<_, CpuWords>::try_from(ebpf.map("cpus")?).ok()?;
+    let counts = map.get(&0, 0).ok()?;
+    Some(counts.iter().map(|words| transmute!(*words)).collect())
 }
 
 /// The calls that returned, summed over CPUs.
 fn calls_of(ebpf: &Ebpf) -> Vec<CallStats> {
     let mut calls: BTreeMap<Call, CallStats> = BTreeMap::new();
-    let map = ebpf.map("stats").and_then(|map| PerCpuArray::<_, [u64; STATS_WORDS]>::try_from(map).ok());
+    let map = ebpf.map("stats").and_then(|map| PerCpuArray::<_, StatsWords>::try_from(map).ok());
     let mut empty = 0;
     for entry in 0..DENSE {
         let Some(values) = map.as_ref().and_then(|map| map.get(&entry, 0).ok()) else { break };
         // Entries are given out in order, but one may be taken and not yet used.
-        let mut used = values.iter().filter(|words| words[1] > 0).peekable();
+        let mut used = values.iter().map(stats_in).filter(|stats| stats.calls > 0).peekable();
         empty = if used.peek().is_some() { 0 } else { empty + 1 };
         if empty > 8 {
             break;
         }
-        used.for_each(|words| add(&mut calls, words));
+        used.for_each(|stats| add(&mut calls, stats));
     }
     calls.into_values().collect()
 }
 
+fn stats_in(words: &StatsWords) -> &wire::Stats {
+    transmute_ref!(words)
+}
+
 /// Starts the counts of calls anew: finding who lives takes some time, and what they call meanwhile is no part of a window.
 fn forget_calls(ebpf: &mut Ebpf) {
-    let map = ebpf.map_mut("stats").map(PerCpuArray::<_, [u64; STATS_WORDS]>::try_from);
+    let map = ebpf.map_mut("stats").map(PerCpuArray::<_, StatsWords>::try_from);
     let Some(Ok(mut map)) = map else { return };
     for entry in 0..DENSE {
         let Ok(counted) = map.get(&entry, 0) else { return };
-        let zero = vec![[0; STATS_WORDS]; counted.len()];
-        if counted.iter().any(|words| words[1] > 0)
+        let zero = vec![[0; size_of::<wire::Stats>() / 8]; counted.len()];
+        if counted.iter().any(|words| stats_in(words).calls > 0)
             && let Ok(zero) = PerCpuValues::try_from(zero)
         {
             // Should it fail, there are a few too many.
@@ -665,8 +677,8 @@ pub(crate) fn map(ebpf: &Ebpf, name: &'static str, words: usize) -> Result<Words
     Words::map(map.fd(), words).map_err(|error| Refused::Map { name, error })
 }
 
-fn add(calls: &mut BTreeMap<Call, CallStats>, words: &[u64; STATS_WORDS]) {
-    let call = Call(words[0] as u16);
+fn add(calls: &mut BTreeMap<Call, CallStats>, stats: &wire::Stats) {
+    let call = Call(stats.call as u16);
     let sum = calls.entry(call).or_insert_with(|| CallStats {
         call,
         calls: 0,
@@ -676,19 +688,14 @@ fn add(calls: &mut BTreeMap<Call, CallStats>, words: &[u64; STATS_WORDS]) {
         max_ns: 0,
         histogram: Vec::new(),
     });
-    sum.calls += words[1];
-    sum.errors += words[2];
-    sum.total_ns += words[3];
-    sum.cpu_ns += words[4];
-    sum.max_ns = sum.max_ns.max(words[5]);
+    sum.calls += stats.calls;
+    sum.errors += stats.errors;
+    sum.total_ns += stats.total_ns;
+    sum.cpu_ns += stats.cpu_ns;
+    sum.max_ns = sum.max_ns.max(stats.max_ns);
     let mut histogram: BTreeMap<u16, u64> = sum.histogram.iter().copied().collect();
-    for bucket in 0..BUCKETS {
-        let halves = words[6 + bucket / 2].to_ne_bytes();
-        let half = if bucket % 2 == 0 { [0, 1, 2, 3] } else { [4, 5, 6, 7] }.map(|byte| halves[byte]);
-        let count = u32::from_ne_bytes(half);
-        if count > 0 {
-            *histogram.entry(bucket as u16).or_default() += u64::from(count);
-        }
+    for (bucket, count) in (0..).zip(stats.histogram).filter(|(_, count)| *count > 0) {
+        *histogram.entry(bucket).or_default() += u64::from(count);
     }
     sum.histogram = histogram.into_iter().collect();
 }

@@ -23,24 +23,12 @@
 #define SOCK_DONE 1 /* bit of skc_flags: the other end's FIN is in */
 #define TCP_NAGLE_OFF 1
 
-enum { BEGAN_OPENED = 1, BEGAN_ACCEPTED, BEGAN_FOUND };
-
-struct connection {
-	u64 began;       /* its first segment, or when it was first seen */
-	u64 established; /* 0: not, or not seen */
-	u64 sent, received; /* what TCP had counted when it was found */
-	u32 retransmits;
-	u32 tid; /* 0: not known yet */
-	u8 how;  /* BEGAN_… */
-	u8 pad[7];
-};
 struct listener { u64 net; u32 port; u32 pad; };
 
 /* By the address of the socket. What finds no room is counted. */
 struct { MAP_UINT(type, BPF_MAP_TYPE_HASH); MAP_UINT(map_flags, BPF_F_NO_PREALLOC); MAP_UINT(max_entries, 16384); MAP_TYPE(key, u64); MAP_TYPE(value, struct connection); } connections SEC(".maps");
 struct { MAP_UINT(type, BPF_MAP_TYPE_HASH); MAP_UINT(map_flags, BPF_F_NO_PREALLOC); MAP_UINT(max_entries, 1024); MAP_TYPE(key, struct listener); MAP_TYPE(value, u32); } listeners SEC(".maps");
 /* Sockets that user space asks about at the end. */
-#define ASKED 64
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, ASKED); MAP_TYPE(key, u32); MAP_TYPE(value, u64); } asked_sockets SEC(".maps");
 /* What found no room: connections, questions (see `network.rs`). */
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, u64); } lost_connections SEC(".maps");

@@ -1,16 +1,18 @@
-//! The connections that are still open when the recording ends, asked of the kernel half (`network.h`).
+//! The connections that are still open when the recording ends, asked of the kernel half
+//! (`network.h`).
 
+use super::wire::{ASKED, Tracked};
 use aya::Ebpf;
 use aya::maps::{Array, HashMap};
 use aya::programs::RawTracePoint;
 use std::os::fd::AsFd;
 use sys::bpf::run_once;
 
-/// Sockets asked about at a time (`ASKED`), and words of a `struct connection`.
-const AT_ONCE: usize = 64;
-const WORDS: usize = 6;
+/// Words of what is kept of a connection.
+const WORDS: usize = size_of::<Tracked>() / 8;
 
-/// Has the kernel half tell of them, by way of the buffers. How many there were; none when it cannot be asked.
+/// Has the kernel half tell of them, by way of the buffers. How many there were; none when it
+/// cannot be asked.
 pub(super) fn tell_open(ebpf: &mut Ebpf) -> Option<usize> {
     let map = HashMap::<_, u64, [u64; WORDS]>::try_from(ebpf.map("connections")?).ok()?;
     let sockets: Vec<u64> = map.keys().filter_map(Result::ok).collect();
@@ -21,9 +23,9 @@ pub(super) fn tell_open(ebpf: &mut Ebpf) -> Option<usize> {
     program.load().ok()?;
     let program = program.fd().ok()?.try_clone().ok()?;
     let mut table = Array::<_, u64>::try_from(ebpf.map_mut("asked_sockets")?).ok()?;
-    for some in sockets.chunks(AT_ONCE) {
+    for some in sockets.chunks(ASKED) {
         // An address of 0 ends the table.
-        for (index, socket) in some.iter().chain([&0]).take(AT_ONCE).enumerate() {
+        for (index, socket) in some.iter().chain([&0]).take(ASKED).enumerate() {
             table.set(index as u32, socket, 0).ok()?;
         }
         run_once(program.as_fd()).ok()?;

@@ -76,7 +76,7 @@ INLINE void read_ends(struct sock *sk, struct ends *ends)
 __attribute__((noinline)) int tell_kind(u64 file_, u64 now, u32 tid)
 {
 	struct file *file = (void *)file_;
-	struct object_record record = { .head = HEAD(K_OBJECT, ON_FILE, tid, now), .object = (u64)file };
+	struct object_record record = { .head = HEAD(K_OBJECT, OBJECT_FILE, tid, now), .object = (u64)file };
 	struct inode *inode = READ(file, f_inode);
 	struct super_block *sb = READ(inode, i_sb);
 	struct path *path = __builtin_preserve_access_index(&file->f_path);
@@ -95,17 +95,17 @@ __attribute__((noinline)) int tell_kind(u64 file_, u64 now, u32 tid)
 		struct sock *sk = READ(socket, sk);
 		struct sock_common *common = __builtin_preserve_access_index(&sk->__sk_common);
 		u16 family = READ(common, skc_family);
-		record.head.a = ON_OTHER_SOCKET;
+		record.head.a = OBJECT_OTHER_SOCKET;
 		record.ends.family = family;
 		if (family == 1) {
-			record.head.a = ON_UNIX;
+			record.head.a = OBJECT_UNIX;
 			struct sock *peer = READ((struct unix_sock *)sk, peer);
 			struct socket *other = READ(peer, sk_socket);
 			struct file *other_file = READ(other, file);
 			struct inode *other_inode = READ(other_file, f_inode);
 			record.peer = READ(other_inode, i_ino);
 		} else if (family == 2 || family == 10) {
-			record.head.a = ON_NET;
+			record.head.a = OBJECT_NET;
 			read_ends(sk, &record.ends);
 		}
 	}
@@ -241,7 +241,7 @@ __attribute__((noinline)) int tell_ended(struct thread *thread, struct thread *w
 	u64 waited = now - thread->left_at;
 	if (!waker || waited < ENDED_NS)
 		return 0;
-	u64 *period = setting(WAIT_PERIOD_NS);
+	u64 *period = setting(SETTING_WAIT_PERIOD_NS);
 	u64 since = now - waker->ended_at;
 	u64 least = period && *period > WAKER_STACK_NS ? *period : WAKER_STACK_NS;
 	if (since < ENDED_NS || (since < least && waited < least))

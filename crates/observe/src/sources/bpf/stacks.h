@@ -22,9 +22,7 @@ struct scratch {
 /* As many as there are CPUs, twice: set by user space. */
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, 2); MAP_TYPE(key, u32); MAP_TYPE(value, struct scratch); } scratches SEC(".maps");
 
-/* Written by user space: blocked time that one stack of a wait stands for; whether calls are traced at the moment.
- * Written here: stacks that were lost. */
-enum { WAIT_PERIOD_NS, LOST_STACKS, CALLS_OFF, SETTINGS };
+/* By `enum setting`. */
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, SETTINGS); MAP_TYPE(key, u32); MAP_TYPE(value, u64); } settings SEC(".maps");
 
 INLINE u64 *setting(u32 which)
@@ -34,7 +32,7 @@ INLINE u64 *setting(u32 which)
 
 INLINE void lose_stack(void)
 {
-	u64 *lost = setting(LOST_STACKS);
+	u64 *lost = setting(SETTING_LOST_STACKS);
 	if (lost)
 		__sync_fetch_and_add(lost, 1);
 }

@@ -1,7 +1,9 @@
-//! The two programs that see calls, attached and detached while the recording goes on, and timed by the kernel.
+//! The two programs that see calls, attached and detached while the recording goes on, and timed by
+//! the kernel.
 
 use super::Link;
 use super::slices::CallCost;
+use super::wire::Setting;
 use aya::Ebpf;
 use aya::maps::Array;
 use aya::programs::BtfTracePoint;
@@ -11,11 +13,10 @@ use std::os::fd::OwnedFd;
 
 /// Their names.
 const PROGRAMS: [&str; 2] = ["sys_enter", "sys_exit"];
-/// Where the map `settings` tells the kernel half that they are off.
-const CALLS_OFF: u32 = 2;
 
-/// What an attached program costs a call beside its own time, both together: from the empty pair that the kernel goes
-/// through for each call, less the two clock reads that timing adds to what it says. Machines differ by that much.
+/// What an attached program costs a call beside its own time, both together: from the empty pair
+/// that the kernel goes through for each call, less the two clock reads that timing adds to what it
+/// says. Machines differ by that much.
 const AROUND_NS: (f64, f64) = (20.0, 70.0);
 
 /// What holds them.
@@ -52,7 +53,8 @@ impl Tracing {
 
     /// Attaches or detaches them. Whether calls are traced afterwards.
     pub(super) fn set(&mut self, ebpf: &mut Ebpf, on: bool) -> bool {
-        // What the other programs do without them does no harm while they are there, and the other way round it does.
+        // What the other programs do without them does no harm while they are there, and the other
+        // way round it does.
         if !on && !tell(ebpf, true) {
             return true;
         }
@@ -79,5 +81,5 @@ fn program<'a>(ebpf: &'a mut Ebpf, name: &str) -> Option<&'a mut BtfTracePoint> 
 /// Tells the kernel half.
 fn tell(ebpf: &mut Ebpf, off: bool) -> bool {
     let settings = ebpf.map_mut("settings").and_then(|map| Array::<_, u64>::try_from(map).ok());
-    settings.is_some_and(|mut settings| settings.set(CALLS_OFF, u64::from(off), 0).is_ok())
+    settings.is_some_and(|mut settings| settings.set(Setting::CallsOff as u32, u64::from(off), 0).is_ok())
 }

@@ -1,5 +1,7 @@
-//! How much blocked time one stack of a wait stands for: little at first, more where there are many waits.
+//! How much blocked time one stack of a wait stands for: little at first, more where there are many
+//! waits.
 
+use super::wire::Setting;
 use aya::Ebpf;
 use aya::maps::Array;
 use model::Ns;
@@ -12,8 +14,6 @@ const WINDOW_NS: Ns = 250_000_000;
 /// Stacks in a window that are too many (800 a second), and so few that there may be more.
 const MANY: u64 = 200;
 const FEW: u64 = 50;
-/// Where the map `settings` has it.
-const WAIT_PERIOD: u32 = 0;
 
 /// The period, and what it brings.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl WaitPeriod {
     /// Tells the kernel half. None when it has no place for it.
     pub(super) fn set(&self, ebpf: &mut Ebpf) -> Option<()> {
         let mut settings = Array::<_, u64>::try_from(ebpf.map_mut("settings")?).ok()?;
-        settings.set(WAIT_PERIOD, self.period_ns, 0).ok()
+        settings.set(Setting::WaitPeriodNs as u32, self.period_ns, 0).ok()
     }
 }
 

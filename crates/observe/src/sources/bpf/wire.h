@@ -1,106 +1,240 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What the kernel half says, byte for byte. `decode.rs` reads it; a change here is a change there.
+ * What passes between the kernel half and user space.
  *
- * Each record starts with `head` and is a multiple of 8 bytes. Some records only prepare the next one on the same CPU (object, ran, dead …),
- * which keeps the frequent records small.
+ * Made from `wire.rs` by `cargo xtask bpf`: changes are made there.
  */
 #pragma once
 #include "kernel.h"
 
-enum kind {
-	K_START = 1, /* the root entered its execve */
-	K_EXEC,
-	K_FORK,
-	K_EXIT,
-	K_SWITCH,
-	K_WAKE,
-	K_FLUSH,
-	K_SEND,
-	K_SAMPLE,
-	K_RENAME,
-	K_OBJECT, /* what an object number means from now on */
-	K_RAN,    /* for the next switch of this CPU: who had it, and throttling */
-	K_DEAD,   /* for the next switch of this CPU: the leaver's counters */
-	K_READY,  /* for the next wake of this CPU: the socket that became ready */
-	K_PATH = 20, /* a: path_kind; what a file is called */
-	K_PAGE = 21, /* for the fault that the thread blocks in next: whose page it needs */
-	K_REQUEST = 22, /* for the next wake of this thread: the request whose end it follows from */
-
-	K_CONNECTION = 40, /* a: how it began (`network.h`); flags: F_CLOSED, F_NO_DELAY */
-	K_PACKET,          /* a: whether it asks for a name, rather than answers */
-	K_RESOLVED,        /* the C library was asked for a name and has returned */
-
-	K_THROUGH = 23, /* for the next wake of this thread: what its waker works on */
-	K_ALIVE = 30, /* a: left; a thread that lived before anybody watched */
-
-	/* In the ring `stacks`. */
-	K_SAMPLE_STACK = 64, /* a: mode */
-	K_WAIT_STACK,
-	K_FAULT_STACK, /* of the wait that begins: its length is not known yet */
-	K_WAKER_STACK, /* of whoever ended a wait; stands_for_ns: when, call: of which thread */
-};
-
-enum left { LEFT_NONE, LEFT_RUNNABLE, LEFT_BLOCKED, LEFT_STOPPED, LEFT_DEAD };
-enum context { BY_TASK, BY_OTHER_TASK, BY_TIMER, BY_DEVICE, BY_NETWORK, BY_INTERRUPT };
-enum mode { MODE_USER, MODE_CALL, MODE_FAULT, MODE_INTERRUPT, MODE_ENTRY };
-enum object_kind { ON_UNKNOWN, ON_FILE, ON_NET, ON_UNIX, ON_OTHER_SOCKET, ON_FUTEX };
-
+/* The number of a thread that is in no call. */
 #define NO_CALL 0xffffffffu
-#define DYING 0x7fffu
-#define OTHER_CALL 0x7ffeu
-#define COMPAT 0x8000u
 
+/* The number for the time in which a thread dies. */
+#define DYING 32767
+
+/* The number for calls that have no entry of their own. */
+#define OTHER_CALL 32766
+
+/* In the number of a call: it was made as a 32-bit program does. */
+#define COMPAT 32768
+
+/* Flags of a switch and of an `alive_record`. */
 #define F_UNINTERRUPTIBLE 1
+
 #define F_IO 2
+
+/* Flag of an exit: the last thread of its process. */
 #define F_LAST 4
+
+/* Flags of a connection. */
 #define F_CLOSED 1
+
 #define F_NO_DELAY 2
 
-enum path_kind {
-	PATH_OF_FILE,
-	PATH_IN_FILESYSTEM, /* from the root of its filesystem, wherever that is mounted */
-	PATH_GIVEN,         /* as given to the call that the thread is in; the file itself is not known */
-};
-/* In flags. */
+/* Flags of a path. */
 #define PATH_CUT 1
+
 #define PATH_DELETED 2
-/* Object of a switch: the thread's last PATH_GIVEN. No kernel address, and not aligned like a futex. */
+
+/*
+ * Object of a switch: the thread's last PATH_GIVEN. No kernel address, and not aligned like a
+ * futex.
+ */
 #define GIVEN_PATH 1
+
+/* Queue time of a request: the kernel does not keep when requests are made. */
+#define NOT_KEPT 0xffffffffffffffffull
+
+/* Most calls of one stretch that are told apart before they are handed over. */
+#define SLOTS 6
+
+/* The longest name is 253 bytes. */
+#define NAME_MAX 256
+
+/*
+ * Bytes of a packet that are copied: the headers of IPv6, UDP and DNS, and the longest
+ * question.
+ */
+#define PACKET_MAX 328
+
+/* Bytes of a user stack that are copied: a power of two. */
+#define USER_MAX 32768
+
+/* Entries of a kernel stack that are copied. */
+#define KERNEL_MAX 48
+
+/* Sockets that user space asks about at a time. */
+#define ASKED 64
+
+/* What a record is. */
+enum kind {
+	/* The root entered its execve. */
+	K_START = 1,
+	K_EXEC = 2,
+	K_FORK = 3,
+	K_EXIT = 4,
+	K_SWITCH = 5,
+	K_WAKE = 6,
+	K_FLUSH = 7,
+	K_SEND = 8,
+	K_SAMPLE = 9,
+	K_RENAME = 10,
+	/* What an object number means from now on. */
+	K_OBJECT = 11,
+	/* For the next switch of this CPU: who had it, and throttling. */
+	K_RAN = 12,
+	/* For the next switch of this CPU: the counters of the thread that dies. */
+	K_DEAD = 13,
+	/* For the next wake of this CPU: the socket that became ready. */
+	K_READY = 14,
+	/* a: path_kind; what a file is called. */
+	K_PATH = 20,
+	/* For the fault that the thread blocks in next: whose page it needs. */
+	K_PAGE = 21,
+	/* For the next wake of this thread: the request whose end it follows from. */
+	K_REQUEST = 22,
+	/* For the next wake of this thread: what its waker works on. */
+	K_THROUGH = 23,
+	/* a: left; a thread that lived before anybody watched. */
+	K_ALIVE = 30,
+	/* a: connection_began; flags: F_CLOSED, F_NO_DELAY. */
+	K_CONNECTION = 40,
+	/* a: 1 where it asks for a name, 0 where it answers. */
+	K_PACKET = 41,
+	/* The C library was asked for a name and has returned. */
+	K_RESOLVED = 42,
+	/* In the ring `stacks`, like all below. a: mode. */
+	K_SAMPLE_STACK = 64,
+	K_WAIT_STACK = 65,
+	/* Of the wait that begins: its length is not known yet. */
+	K_FAULT_STACK = 66,
+	/* Of a waker. stands_for_ns: when it ended the wait, call: of which thread. */
+	K_WAKER_STACK = 67,
+};
+
+/* How a thread left its CPU. */
+enum left {
+	LEFT_NONE = 0,
+	LEFT_RUNNABLE = 1,
+	LEFT_BLOCKED = 2,
+	LEFT_STOPPED = 3,
+	LEFT_DEAD = 4,
+};
+
+/* What woke a thread. */
+enum waker_kind {
+	/* A task of the tree. */
+	WAKER_TASK = 0,
+	WAKER_OTHER_TASK = 1,
+	WAKER_TIMER = 2,
+	WAKER_DEVICE = 3,
+	WAKER_NETWORK = 4,
+	WAKER_INTERRUPT = 5,
+};
+
+/* What a sample struck. */
+enum mode {
+	MODE_USER = 0,
+	MODE_CALL = 1,
+	MODE_FAULT = 2,
+	MODE_INTERRUPT = 3,
+	MODE_ENTRY = 4,
+};
+
+enum object_kind {
+	OBJECT_FILE = 1,
+	OBJECT_NET = 2,
+	OBJECT_UNIX = 3,
+	OBJECT_OTHER_SOCKET = 4,
+};
+
+enum path_kind {
+	PATH_OF_FILE = 0,
+	/* From the root of its filesystem, wherever that is mounted. */
+	PATH_IN_FILESYSTEM = 1,
+	/* As given to the call that the thread is in; the file itself is not known. */
+	PATH_GIVEN = 2,
+};
+
+/* How a connection was first seen. */
+enum connection_began {
+	BEGAN_OPENED = 1,
+	BEGAN_ACCEPTED = 2,
+	BEGAN_FOUND = 3,
+};
+
+/* Places of the map `settings`. */
+enum setting {
+	/* By user space: blocked time that one stack of a wait stands for. */
+	SETTING_WAIT_PERIOD_NS = 0,
+	/* By the kernel half: stacks that were lost. */
+	SETTING_LOST_STACKS = 1,
+	/* By user space: calls are not traced at the moment. */
+	SETTING_CALLS_OFF = 2,
+};
+
+#define SETTINGS 3
 
 struct head {
 	u64 at;
 	u8 kind;
-	u8 a;     /* left, context, mode or object_kind */
-	u8 flags; /* F_… */
-	u8 calls; /* how many `struct slot` follow the record */
+	/* left, waker_kind, mode, object_kind and so on. */
+	u8 a;
+	/* F_… */
+	u8 flags;
+	/* How many `struct slot` follow the record. */
+	u8 calls;
 	u32 tid;
 };
 
+/* Time of a stretch in one call. */
 struct slot {
 	u32 call;
 	u32 count;
 	u64 ns;
 };
 
-/* Most calls of one stretch that are told apart before they are handed over. */
-#define SLOTS 6
+/* The two ends of a socket. */
+struct ends {
+	u8 local[16];
+	u8 remote[16];
+	u16 local_port;
+	u16 remote_port;
+	u16 protocol;
+	u16 family;
+};
+
+/* What the kernel counts of a thread. */
+struct counters {
+	u64 cpu_ns;
+	u64 runqueue_ns;
+	u64 minor_faults;
+	u64 major_faults;
+	u64 voluntary;
+	u64 involuntary;
+};
 
 struct switch_record {
-	struct head head; /* tid: who left; 0 when not ours */
+	/* tid: who left; 0 when not ours. */
+	struct head head;
 	u32 cpu;
-	u32 into; /* who came; 0 when not ours */
-	u32 call; /* the call it blocked in */
+	/* Who came; 0 when not ours. */
+	u32 into;
+	/* The call it blocked in. */
+	u32 call;
 	u32 pad;
 	u64 object;
 	struct slot tail[];
 };
 
 struct wake_record {
-	struct head head; /* tid: who is woken */
+	/* tid: who is woken. */
+	struct head head;
 	u32 cpu;
 	u32 waker;
-	char name[16]; /* the waker's, when it is not of the tree */
+	/* The waker's, when it is not of the tree. */
+	char name[16];
 	struct slot tail[];
 };
 
@@ -136,7 +270,8 @@ struct sample_record {
 	struct head head;
 	u64 ip;
 	u32 call;
-	u32 period_ns; /* what the sample stands for */
+	/* What the sample stands for. */
+	u32 period_ns;
 };
 
 struct rename_record {
@@ -145,7 +280,8 @@ struct rename_record {
 };
 
 struct ran_record {
-	struct head head; /* tid: who comes */
+	/* tid: who comes. */
+	struct head head;
 	u32 cpu;
 	u32 ran;
 	char name[16];
@@ -156,27 +292,23 @@ struct dead_record {
 	struct head head;
 	u32 cpu;
 	u32 pad;
-	u64 cpu_ns, runqueue_ns, minor_faults, major_faults, voluntary, involuntary;
+	struct counters counters;
 };
 
 struct alive_record {
 	struct head head;
 	u32 pid;
-	u32 call; /* the one that it is in */
+	/* The one that it is in. */
+	u32 call;
 	u64 object;
 	char name[16];
-	/* As the kernel had counted by then. */
-	u64 cpu_ns, runqueue_ns, minor_faults, major_faults, voluntary, involuntary;
-};
-
-struct ends {
-	u8 local[16], remote[16];
-	u16 local_port, remote_port;
-	u16 protocol, family;
+	/* By then. */
+	struct counters counters;
 };
 
 struct object_record {
-	struct head head; /* a: object_kind */
+	/* a: object_kind. */
+	struct head head;
 	u64 object;
 	u16 mode;
 	u16 pad;
@@ -188,7 +320,8 @@ struct object_record {
 	struct ends ends;
 };
 
-struct ends_record { /* K_SEND, K_READY */
+/* K_SEND, K_READY. */
+struct ends_record {
 	struct head head;
 	u32 cpu;
 	u32 pad;
@@ -200,104 +333,368 @@ struct path_record {
 	struct head head;
 	u64 ino;
 	u32 dev;
-	u32 length; /* bytes of `text` that are used */
-	char text[]; /* parts, the last one first, each with a 0 behind it */
+	/* Bytes of `text` that are used: parts, the last one first, each with a 0 behind it. */
+	u32 length;
+	char text[];
 };
 
 struct page_record {
 	struct head head;
-	u64 ino; /* 0: no file was seen */
+	/* 0: no file was seen. */
+	u64 ino;
 	u32 dev;
 	u32 pad;
 };
 
 struct through_record {
-	struct head head; /* tid: who is about to be woken */
+	/* tid: who is about to be woken. */
+	struct head head;
 	u64 object;
 };
 
-/* The kernel does not keep when requests are made. */
-#define NOT_KEPT (~0ull)
 struct request_about {
 	u32 dev;
 	u32 bytes;
-	u64 queue_ns, device_ns; /* queue_ns may be NOT_KEPT */
+	/* May be NOT_KEPT. */
+	u64 queue_ns;
+	u64 device_ns;
 	u32 write;
 	u32 pad;
 };
 
 struct request_record {
-	struct head head; /* tid: who is about to be woken */
+	/* tid: who is about to be woken. */
+	struct head head;
 	struct request_about about;
 };
 
 struct connection_record {
-	struct head head; /* tid: who opened it or sent on it first; 0 when not seen */
-	u64 began, established;
-	u64 sent, received;
-	u32 round_trip_us, round_trip_us_min;
-	u32 retransmits, segment_bytes_max;
+	/* tid: who opened it or sent on it first; 0 when not seen. */
+	struct head head;
+	u64 began;
+	u64 established;
+	u64 sent;
+	u64 received;
+	u32 round_trip_us;
+	u32 round_trip_us_min;
+	u32 retransmits;
+	u32 segment_bytes_max;
 	struct ends ends;
 };
 
-/* The longest name is 253 bytes. */
-#define NAME_MAX 256
 struct resolved_record {
-	struct head head; /* tid: who asked; at: when it knew */
+	/* tid: who asked; at: when it knew. */
+	struct head head;
 	u64 asked_at;
-	u32 error; /* as the function returned it; 0: there is an answer */
+	/* As the function returned it; 0: there is an answer. */
+	s32 error;
 	u32 len;
-	char name[NAME_MAX];
+	char name[256];
 };
 
-/* Most of a packet that is copied: the heads of IPv6, UDP and DNS, and a question as long as it gets. */
-#define PACKET_MAX 328
 struct packet_record {
-	struct head head; /* tid: who asks */
+	/* tid: who asks. */
+	struct head head;
 	u32 len;
 	u32 pad;
-	u8 bytes[PACKET_MAX]; /* from the head of IP on */
+	/* From the header of IP on. */
+	u8 bytes[328];
 };
 
-/*
- * Each CPU has a buffer of its own, written in place and read by user space, which maps it (`buffers.rs`). It is a
- * power of two of segments; a position counts bytes since the start and wraps at the buffer's size. A record that
- * begins in a segment ends in it: behind each is room for the rest of its last one.
- *
- * A record is preceded by a word: 0 until the record is whole, then its size. The reader zeroes what it takes.
- */
-#define SEGMENT (64 * 1024)
-#define LONGEST 512
-struct segment { u8 bytes[SEGMENT + LONGEST]; };
-struct buffer {
-	u64 written; /* position of the end; what ends here need not be whole */
-	u64 pad[15]; /* the two ends write to cache lines of their own */
-	u64 taken;
-	u64 pad2[15];
-};
-
-/* Most of a stack that is copied: a power of two. */
-#define USER_MAX 32768
-#define KERNEL_MAX 48
-
+/* The user stack follows, from its pointer upwards. */
 struct stack_record {
 	struct head head;
 	u64 stands_for_ns;
 	u32 pid;
 	u32 call;
-	u64 regs[8]; /* of the user's code: USER_REGS */
-	u32 kernel_len;     /* bytes */
-	u32 user_len;       /* bytes */
-	u64 kernel[KERNEL_MAX];
-	u8 user[USER_MAX]; /* from sp upwards */
+	/* Of the user's code: USER_REGS. */
+	u64 regs[8];
+	/* In bytes. */
+	u32 kernel_len;
+	/* In bytes. */
+	u32 user_len;
+	u64 kernel[48];
+	u8 user[USER_MAX];
 };
 
-/* Per call and CPU. */
-#define BUCKETS 320
-struct stats {
-	u64 call; /* which, or OTHER_CALL */
-	u64 calls, errors, total_ns, cpu_ns, max_ns;
-	u32 histogram[BUCKETS];
+/* Bytes of a segment that have a position. */
+#define SEGMENT 65536
+
+/* Room behind them for the rest of a segment's last record. */
+#define LONGEST 512
+
+/*
+ * Each CPU has a buffer of its own, written in place and read by user space, which maps it
+ * (`buffers.rs`). It is a power of two of segments; a position counts bytes since the start
+ * and wraps at the buffer's size. A record that begins in a segment ends in it.
+ *
+ * A record is preceded by a word: 0 until the record is whole, then its size. The reader
+ * zeroes what it takes.
+ */
+struct segment {
+	u8 bytes[66048];
 };
-#define DENSE 128 /* a power of two */
+
+/* The two ends write to cache lines of their own. */
+struct buffer {
+	/* Position of the end; what ends here need not be whole. */
+	u64 written;
+	u64 pad[15];
+	u64 taken;
+	u64 pad2[15];
+};
+
+/* Per CPU: which interrupt is being served, and what could not be handed over. */
+struct cpu {
+	u64 lost;
+	/* That returned. */
+	u64 calls;
+	/* Vector + 1. */
+	u32 softirq;
+	u32 irq;
+	u32 timer;
+	/* `ends` holds the socket that became ready in this softirq. */
+	u32 ready;
+	/*
+	 * Whose slot is `index`, as far as known: the task that runs, unless its switch was
+	 * hidden.
+	 */
+	u64 task;
+	/* The same task's registers; 0 when not known. */
+	u64 regs;
+	/* 0: it is not of the tree. */
+	u32 index;
+	/* A request to a disk ended in this context. */
+	u32 request;
+	struct ends ends;
+};
+
+/* Buckets of a histogram of call times. */
+#define BUCKETS 320
+
+/* Calls that have statistics of their own, and one entry for the others: a power of two. */
+#define DENSE 128
+
+/* Numbers of calls are below this. */
 #define CALLS 1024
+
+/* Per call and CPU. */
+struct stats {
+	/* Which, or OTHER_CALL. */
+	u64 call;
+	u64 calls;
+	u64 errors;
+	u64 total_ns;
+	u64 cpu_ns;
+	u64 max_ns;
+	u32 histogram[320];
+};
+
+/* What is kept of a connection until it is reported. */
+struct connection {
+	/* Its first segment, or when it was first seen. */
+	u64 began;
+	/* 0: not, or not seen. */
+	u64 established;
+	/* What TCP had counted when it was found. */
+	u64 sent;
+	u64 received;
+	u32 retransmits;
+	/* 0: not known yet. */
+	u32 tid;
+	/* connection_began. */
+	u8 how;
+	u8 pad[7];
+};
+
+/* As the other side lays it out. */
+#define SIZE(of, bytes) _Static_assert(sizeof(struct of) == bytes, #of)
+#define AT(of, field, bytes) _Static_assert(__builtin_offsetof(struct of, field) == bytes, #of "." #field)
+AT(head, at, 0);
+AT(head, kind, 8);
+AT(head, a, 9);
+AT(head, flags, 10);
+AT(head, calls, 11);
+AT(head, tid, 12);
+SIZE(head, 16);
+AT(slot, call, 0);
+AT(slot, count, 4);
+AT(slot, ns, 8);
+SIZE(slot, 16);
+AT(ends, local, 0);
+AT(ends, remote, 16);
+AT(ends, local_port, 32);
+AT(ends, remote_port, 34);
+AT(ends, protocol, 36);
+AT(ends, family, 38);
+SIZE(ends, 40);
+AT(counters, cpu_ns, 0);
+AT(counters, runqueue_ns, 8);
+AT(counters, minor_faults, 16);
+AT(counters, major_faults, 24);
+AT(counters, voluntary, 32);
+AT(counters, involuntary, 40);
+SIZE(counters, 48);
+AT(switch_record, head, 0);
+AT(switch_record, cpu, 16);
+AT(switch_record, into, 20);
+AT(switch_record, call, 24);
+AT(switch_record, pad, 28);
+AT(switch_record, object, 32);
+AT(switch_record, tail, 40);
+AT(wake_record, head, 0);
+AT(wake_record, cpu, 16);
+AT(wake_record, waker, 20);
+AT(wake_record, name, 24);
+AT(wake_record, tail, 40);
+AT(exec_record, head, 0);
+AT(exec_record, entered, 16);
+AT(exec_record, pid, 24);
+AT(exec_record, old_tid, 28);
+AT(exec_record, name, 32);
+SIZE(exec_record, 48);
+AT(fork_record, head, 0);
+AT(fork_record, child, 16);
+AT(fork_record, pid, 20);
+AT(fork_record, name, 24);
+AT(fork_record, tail, 40);
+AT(exit_record, head, 0);
+AT(exit_record, status, 16);
+AT(exit_record, pid, 20);
+AT(exit_record, tail, 24);
+AT(flush_record, head, 0);
+AT(flush_record, tail, 16);
+AT(sample_record, head, 0);
+AT(sample_record, ip, 16);
+AT(sample_record, call, 24);
+AT(sample_record, period_ns, 28);
+SIZE(sample_record, 32);
+AT(rename_record, head, 0);
+AT(rename_record, name, 16);
+SIZE(rename_record, 32);
+AT(ran_record, head, 0);
+AT(ran_record, cpu, 16);
+AT(ran_record, ran, 20);
+AT(ran_record, name, 24);
+AT(ran_record, throttled_ns, 40);
+SIZE(ran_record, 48);
+AT(dead_record, head, 0);
+AT(dead_record, cpu, 16);
+AT(dead_record, pad, 20);
+AT(dead_record, counters, 24);
+SIZE(dead_record, 72);
+AT(alive_record, head, 0);
+AT(alive_record, pid, 16);
+AT(alive_record, call, 20);
+AT(alive_record, object, 24);
+AT(alive_record, name, 32);
+AT(alive_record, counters, 48);
+SIZE(alive_record, 96);
+AT(object_record, head, 0);
+AT(object_record, object, 16);
+AT(object_record, mode, 24);
+AT(object_record, pad, 26);
+AT(object_record, dev, 28);
+AT(object_record, ino, 32);
+AT(object_record, peer, 40);
+AT(object_record, magic, 48);
+AT(object_record, name, 56);
+AT(object_record, ends, 72);
+SIZE(object_record, 112);
+AT(ends_record, head, 0);
+AT(ends_record, cpu, 16);
+AT(ends_record, pad, 20);
+AT(ends_record, ends, 24);
+AT(ends_record, tail, 64);
+AT(path_record, head, 0);
+AT(path_record, ino, 16);
+AT(path_record, dev, 24);
+AT(path_record, length, 28);
+AT(path_record, text, 32);
+AT(page_record, head, 0);
+AT(page_record, ino, 16);
+AT(page_record, dev, 24);
+AT(page_record, pad, 28);
+SIZE(page_record, 32);
+AT(through_record, head, 0);
+AT(through_record, object, 16);
+SIZE(through_record, 24);
+AT(request_about, dev, 0);
+AT(request_about, bytes, 4);
+AT(request_about, queue_ns, 8);
+AT(request_about, device_ns, 16);
+AT(request_about, write, 24);
+AT(request_about, pad, 28);
+SIZE(request_about, 32);
+AT(request_record, head, 0);
+AT(request_record, about, 16);
+SIZE(request_record, 48);
+AT(connection_record, head, 0);
+AT(connection_record, began, 16);
+AT(connection_record, established, 24);
+AT(connection_record, sent, 32);
+AT(connection_record, received, 40);
+AT(connection_record, round_trip_us, 48);
+AT(connection_record, round_trip_us_min, 52);
+AT(connection_record, retransmits, 56);
+AT(connection_record, segment_bytes_max, 60);
+AT(connection_record, ends, 64);
+SIZE(connection_record, 104);
+AT(resolved_record, head, 0);
+AT(resolved_record, asked_at, 16);
+AT(resolved_record, error, 24);
+AT(resolved_record, len, 28);
+AT(resolved_record, name, 32);
+SIZE(resolved_record, 288);
+AT(packet_record, head, 0);
+AT(packet_record, len, 16);
+AT(packet_record, pad, 20);
+AT(packet_record, bytes, 24);
+SIZE(packet_record, 352);
+AT(stack_record, head, 0);
+AT(stack_record, stands_for_ns, 16);
+AT(stack_record, pid, 24);
+AT(stack_record, call, 28);
+AT(stack_record, regs, 32);
+AT(stack_record, kernel_len, 96);
+AT(stack_record, user_len, 100);
+AT(stack_record, kernel, 104);
+AT(stack_record, user, 488);
+AT(segment, bytes, 0);
+SIZE(segment, 66048);
+AT(buffer, written, 0);
+AT(buffer, pad, 8);
+AT(buffer, taken, 128);
+AT(buffer, pad2, 136);
+SIZE(buffer, 256);
+AT(cpu, lost, 0);
+AT(cpu, calls, 8);
+AT(cpu, softirq, 16);
+AT(cpu, irq, 20);
+AT(cpu, timer, 24);
+AT(cpu, ready, 28);
+AT(cpu, task, 32);
+AT(cpu, regs, 40);
+AT(cpu, index, 48);
+AT(cpu, request, 52);
+AT(cpu, ends, 56);
+SIZE(cpu, 96);
+AT(stats, call, 0);
+AT(stats, calls, 8);
+AT(stats, errors, 16);
+AT(stats, total_ns, 24);
+AT(stats, cpu_ns, 32);
+AT(stats, max_ns, 40);
+AT(stats, histogram, 48);
+SIZE(stats, 1328);
+AT(connection, began, 0);
+AT(connection, established, 8);
+AT(connection, sent, 16);
+AT(connection, received, 24);
+AT(connection, retransmits, 32);
+AT(connection, tid, 36);
+AT(connection, how, 40);
+AT(connection, pad, 41);
+SIZE(connection, 48);
+#undef SIZE
+#undef AT

@@ -1,0 +1,486 @@
+//! What passes between the kernel half and this one, byte for byte: records, settings, counts.
+//!
+//! This is the only place where it is written down. `wire.h`, which the kernel half includes, is
+//! made from it (`layout.rs`); `decode.rs` and `buffers.rs` read memory as these types. The frames
+//! of Python have records of their own (`python.h` and the crate `python`).
+//!
+//! A record starts with a [`Head`] and is a multiple of 8 bytes long. Some records only prepare the
+//! next one on the same CPU (an object, who ran), which keeps the frequent records small.
+
+/// The opening of `wire.h`.
+#[allow(dead_code, reason = "asked by tests and by xtask only")]
+pub(crate) fn header() -> String {
+    crate::layout::header("What passes between the kernel half and user space.", "kernel.h", ITEMS)
+}
+
+layout! {
+    /// The number of a thread that is in no call.
+    const NO_CALL: u32 = u32::MAX;
+    /// The number for the time in which a thread dies.
+    const DYING: u32 = 0x7fff;
+    /// The number for calls that have no entry of their own.
+    const OTHER_CALL: u32 = 0x7ffe;
+    /// In the number of a call: it was made as a 32-bit program does.
+    const COMPAT: u32 = 0x8000;
+
+    /// Flags of a switch and of an `alive_record`.
+    const F_UNINTERRUPTIBLE: u8 = 1;
+    const F_IO: u8 = 2;
+    /// Flag of an exit: the last thread of its process.
+    const F_LAST: u8 = 4;
+    /// Flags of a connection.
+    const F_CLOSED: u8 = 1;
+    const F_NO_DELAY: u8 = 2;
+    /// Flags of a path.
+    const PATH_CUT: u8 = 1;
+    const PATH_DELETED: u8 = 2;
+
+    /// Object of a switch: the thread's last PATH_GIVEN. No kernel address, and not aligned like a
+    /// futex.
+    const GIVEN_PATH: u64 = 1;
+    /// Queue time of a request: the kernel does not keep when requests are made.
+    const NOT_KEPT: u64 = u64::MAX;
+
+    /// Most calls of one stretch that are told apart before they are handed over.
+    const SLOTS: usize = 6;
+    /// The longest name is 253 bytes.
+    const NAME_MAX: usize = 256;
+    /// Bytes of a packet that are copied: the headers of IPv6, UDP and DNS, and the longest
+    /// question.
+    const PACKET_MAX: usize = 328;
+    /// Bytes of a user stack that are copied: a power of two.
+    const USER_MAX: usize = 32768;
+    /// Entries of a kernel stack that are copied.
+    const KERNEL_MAX: usize = 48;
+    /// Sockets that user space asks about at a time.
+    const ASKED: usize = 64;
+
+    /// What a record is.
+    enum Kind as kind, K_: u8 {
+        /// The root entered its execve.
+        Start = 1,
+        Exec = 2,
+        Fork = 3,
+        Exit = 4,
+        Switch = 5,
+        Wake = 6,
+        Flush = 7,
+        Send = 8,
+        Sample = 9,
+        Rename = 10,
+        /// What an object number means from now on.
+        Object = 11,
+        /// For the next switch of this CPU: who had it, and throttling.
+        Ran = 12,
+        /// For the next switch of this CPU: the counters of the thread that dies.
+        Dead = 13,
+        /// For the next wake of this CPU: the socket that became ready.
+        Ready = 14,
+        /// a: path_kind; what a file is called.
+        Path = 20,
+        /// For the fault that the thread blocks in next: whose page it needs.
+        Page = 21,
+        /// For the next wake of this thread: the request whose end it follows from.
+        Request = 22,
+        /// For the next wake of this thread: what its waker works on.
+        Through = 23,
+        /// a: left; a thread that lived before anybody watched.
+        Alive = 30,
+        /// a: connection_began; flags: F_CLOSED, F_NO_DELAY.
+        Connection = 40,
+        /// a: 1 where it asks for a name, 0 where it answers.
+        Packet = 41,
+        /// The C library was asked for a name and has returned.
+        Resolved = 42,
+        /// In the ring `stacks`, like all below. a: mode.
+        SampleStack = 64,
+        WaitStack = 65,
+        /// Of the wait that begins: its length is not known yet.
+        FaultStack = 66,
+        /// Of a waker. stands_for_ns: when it ended the wait, call: of which thread.
+        WakerStack = 67,
+    }
+
+    /// How a thread left its CPU.
+    enum Left as left, LEFT_: u8 {
+        None = 0,
+        Runnable = 1,
+        Blocked = 2,
+        Stopped = 3,
+        Dead = 4,
+    }
+
+    /// What woke a thread.
+    enum WakerKind as waker_kind, WAKER_: u8 {
+        /// A task of the tree.
+        Task = 0,
+        OtherTask = 1,
+        Timer = 2,
+        Device = 3,
+        Network = 4,
+        Interrupt = 5,
+    }
+
+    /// What a sample struck.
+    enum Mode as mode, MODE_: u8 {
+        User = 0,
+        Call = 1,
+        Fault = 2,
+        Interrupt = 3,
+        Entry = 4,
+    }
+
+    enum ObjectKind as object_kind, OBJECT_: u8 {
+        File = 1,
+        Net = 2,
+        Unix = 3,
+        OtherSocket = 4,
+    }
+
+    enum PathKind as path_kind, PATH_: u8 {
+        OfFile = 0,
+        /// From the root of its filesystem, wherever that is mounted.
+        InFilesystem = 1,
+        /// As given to the call that the thread is in; the file itself is not known.
+        Given = 2,
+    }
+
+    /// How a connection was first seen.
+    enum Began as connection_began, BEGAN_: u8 {
+        Opened = 1,
+        Accepted = 2,
+        Found = 3,
+    }
+
+    /// Places of the map `settings`.
+    enum Setting as setting, SETTING_: u32 {
+        /// By user space: blocked time that one stack of a wait stands for.
+        WaitPeriodNs = 0,
+        /// By the kernel half: stacks that were lost.
+        LostStacks = 1,
+        /// By user space: calls are not traced at the moment.
+        CallsOff = 2,
+    }
+    const SETTINGS: u32 = Setting::CallsOff as u32 + 1;
+
+    struct Head as head {
+        at: u64,
+        kind: u8,
+        /// left, waker_kind, mode, object_kind and so on.
+        a: u8,
+        /// F_…
+        flags: u8,
+        /// How many `struct slot` follow the record.
+        calls: u8,
+        tid: u32,
+    }
+
+    /// Time of a stretch in one call.
+    struct Slot as slot {
+        call: u32,
+        count: u32,
+        ns: u64,
+    }
+
+    /// The two ends of a socket.
+    struct Ends as ends {
+        local: [u8; 16],
+        remote: [u8; 16],
+        local_port: u16,
+        remote_port: u16,
+        protocol: u16,
+        family: u16,
+    }
+
+    /// What the kernel counts of a thread.
+    struct Counters as counters {
+        cpu_ns: u64,
+        runqueue_ns: u64,
+        minor_faults: u64,
+        major_faults: u64,
+        voluntary: u64,
+        involuntary: u64,
+    }
+
+    struct Switch as switch_record, then "struct slot tail[]" {
+        /// tid: who left; 0 when not ours.
+        head: Head,
+        cpu: u32,
+        /// Who came; 0 when not ours.
+        into: u32,
+        /// The call it blocked in.
+        call: u32,
+        pad: u32,
+        object: u64,
+    }
+
+    struct Wake as wake_record, then "struct slot tail[]" {
+        /// tid: who is woken.
+        head: Head,
+        cpu: u32,
+        waker: u32,
+        /// The waker's, when it is not of the tree.
+        name: [u8; 16] as char,
+    }
+
+    struct Exec as exec_record {
+        head: Head,
+        entered: u64,
+        pid: u32,
+        old_tid: u32,
+        name: [u8; 16] as char,
+    }
+
+    struct Fork as fork_record, then "struct slot tail[]" {
+        head: Head,
+        child: u32,
+        pid: u32,
+        name: [u8; 16] as char,
+    }
+
+    struct Exit as exit_record, then "struct slot tail[]" {
+        head: Head,
+        status: i32,
+        pid: u32,
+    }
+
+    struct Flush as flush_record, then "struct slot tail[]" {
+        head: Head,
+    }
+
+    struct Sample as sample_record {
+        head: Head,
+        ip: u64,
+        call: u32,
+        /// What the sample stands for.
+        period_ns: u32,
+    }
+
+    struct Rename as rename_record {
+        head: Head,
+        name: [u8; 16] as char,
+    }
+
+    struct Ran as ran_record {
+        /// tid: who comes.
+        head: Head,
+        cpu: u32,
+        ran: u32,
+        name: [u8; 16] as char,
+        throttled_ns: u64,
+    }
+
+    struct Dead as dead_record {
+        head: Head,
+        cpu: u32,
+        pad: u32,
+        counters: Counters,
+    }
+
+    struct Alive as alive_record {
+        head: Head,
+        pid: u32,
+        /// The one that it is in.
+        call: u32,
+        object: u64,
+        name: [u8; 16] as char,
+        /// By then.
+        counters: Counters,
+    }
+
+    struct Object as object_record {
+        /// a: object_kind.
+        head: Head,
+        object: u64,
+        mode: u16,
+        pad: u16,
+        dev: u32,
+        ino: u64,
+        peer: u64,
+        magic: u64,
+        name: [u8; 16] as char,
+        ends: Ends,
+    }
+
+    /// K_SEND, K_READY.
+    struct OfEnds as ends_record, then "struct slot tail[]" {
+        head: Head,
+        cpu: u32,
+        pad: u32,
+        ends: Ends,
+    }
+
+    struct Path as path_record, then "char text[]" {
+        head: Head,
+        ino: u64,
+        dev: u32,
+        /// Bytes of `text` that are used: parts, the last one first, each with a 0 behind it.
+        length: u32,
+    }
+
+    struct Page as page_record {
+        head: Head,
+        /// 0: no file was seen.
+        ino: u64,
+        dev: u32,
+        pad: u32,
+    }
+
+    struct Through as through_record {
+        /// tid: who is about to be woken.
+        head: Head,
+        object: u64,
+    }
+
+    struct RequestAbout as request_about {
+        dev: u32,
+        bytes: u32,
+        /// May be NOT_KEPT.
+        queue_ns: u64,
+        device_ns: u64,
+        write: u32,
+        pad: u32,
+    }
+
+    struct Request as request_record {
+        /// tid: who is about to be woken.
+        head: Head,
+        about: RequestAbout,
+    }
+
+    struct Connection as connection_record {
+        /// tid: who opened it or sent on it first; 0 when not seen.
+        head: Head,
+        began: u64,
+        established: u64,
+        sent: u64,
+        received: u64,
+        round_trip_us: u32,
+        round_trip_us_min: u32,
+        retransmits: u32,
+        segment_bytes_max: u32,
+        ends: Ends,
+    }
+
+    struct Resolved as resolved_record {
+        /// tid: who asked; at: when it knew.
+        head: Head,
+        asked_at: u64,
+        /// As the function returned it; 0: there is an answer.
+        error: i32,
+        len: u32,
+        name: [u8; NAME_MAX] as char,
+    }
+
+    struct Packet as packet_record {
+        /// tid: who asks.
+        head: Head,
+        len: u32,
+        pad: u32,
+        /// From the header of IP on.
+        bytes: [u8; PACKET_MAX],
+    }
+
+    /// The user stack follows, from its pointer upwards.
+    struct Stack as stack_record, then "u8 user[USER_MAX]" {
+        head: Head,
+        stands_for_ns: u64,
+        pid: u32,
+        call: u32,
+        /// Of the user's code: USER_REGS.
+        regs: [u64; 8],
+        /// In bytes.
+        kernel_len: u32,
+        /// In bytes.
+        user_len: u32,
+        kernel: [u64; KERNEL_MAX],
+    }
+
+    /// Bytes of a segment that have a position.
+    const SEGMENT: usize = 64 * 1024;
+    /// Room behind them for the rest of a segment's last record.
+    const LONGEST: usize = 512;
+    /// Each CPU has a buffer of its own, written in place and read by user space, which maps it
+    /// (`buffers.rs`). It is a power of two of segments; a position counts bytes since the start
+    /// and wraps at the buffer's size. A record that begins in a segment ends in it.
+    ///
+    /// A record is preceded by a word: 0 until the record is whole, then its size. The reader
+    /// zeroes what it takes.
+    struct Segment as segment {
+        bytes: [u8; SEGMENT + LONGEST],
+    }
+    /// The two ends write to cache lines of their own.
+    struct Buffer as buffer {
+        /// Position of the end; what ends here need not be whole.
+        written: u64,
+        pad: [u64; 15],
+        taken: u64,
+        pad2: [u64; 15],
+    }
+
+    /// Per CPU: which interrupt is being served, and what could not be handed over.
+    struct Cpu as cpu {
+        lost: u64,
+        /// That returned.
+        calls: u64,
+        /// Vector + 1.
+        softirq: u32,
+        irq: u32,
+        timer: u32,
+        /// `ends` holds the socket that became ready in this softirq.
+        ready: u32,
+        /// Whose slot is `index`, as far as known: the task that runs, unless its switch was
+        /// hidden.
+        task: u64,
+        /// The same task's registers; 0 when not known.
+        regs: u64,
+        /// 0: it is not of the tree.
+        index: u32,
+        /// A request to a disk ended in this context.
+        request: u32,
+        ends: Ends,
+    }
+
+    /// Buckets of a histogram of call times.
+    const BUCKETS: usize = 320;
+    /// Calls that have statistics of their own, and one entry for the others: a power of two.
+    const DENSE: u32 = 128;
+    /// Numbers of calls are below this.
+    const CALLS: u32 = 1024;
+    /// Per call and CPU.
+    struct Stats as stats {
+        /// Which, or OTHER_CALL.
+        call: u64,
+        calls: u64,
+        errors: u64,
+        total_ns: u64,
+        cpu_ns: u64,
+        max_ns: u64,
+        histogram: [u32; BUCKETS],
+    }
+
+    /// What is kept of a connection until it is reported.
+    struct Tracked as connection {
+        /// Its first segment, or when it was first seen.
+        began: u64,
+        /// 0: not, or not seen.
+        established: u64,
+        /// What TCP had counted when it was found.
+        sent: u64,
+        received: u64,
+        retransmits: u32,
+        /// 0: not known yet.
+        tid: u32,
+        /// connection_began.
+        how: u8,
+        pad: [u8; 7],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_committed_header_is_of_this_layout() {
+        assert_eq!(include_str!("wire.h"), super::header(), "try: cargo xtask bpf");
+    }
+}
