@@ -10,7 +10,9 @@
 //! the end of a program, and a wake-up that reaches another CPU. What the records say is
 //! `decode.rs`'s business.
 
+use super::load::{Refused, map};
 use super::wire;
+use aya::Ebpf;
 use model::Ns;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,6 +21,7 @@ use std::mem::offset_of;
 use std::ops::Deref;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use sys::shared::Words;
 use zerocopy::IntoBytes;
 
 const WORD: u64 = 8;
@@ -44,6 +47,13 @@ pub(super) fn segments_per_cpu(cpus: u32) -> u32 {
 /// Words of the kernel's arrays `buffers` and `segments`.
 pub(super) fn words(cpus: u32, segments_per_cpu: u32) -> (usize, usize) {
     (cpus as usize * BUFFER_WORDS, cpus as usize * segments_per_cpu as usize * SEGMENT_WORDS)
+}
+
+/// The buffers of this many CPUs, shared with the kernel half.
+pub(super) fn shared(ebpf: &Ebpf, cpus: u32) -> Result<Buffers<Words>, Refused> {
+    let segments = segments_per_cpu(cpus);
+    let (positions, places) = words(cpus, segments);
+    Ok(Buffers::new(map(ebpf, "buffers", positions)?, map(ebpf, "segments", places)?, segments))
 }
 
 /// All CPUs' buffers, this end.

@@ -1,13 +1,16 @@
-//! What tracing calls may cost: all are traced until the cost passes the bound, then slices of time.
+//! What tracing calls may cost: all are traced until the cost passes the bound, then slices of
+//! time.
 //!
-//! Between slices the two programs are really detached, since an attached one costs a call some 65 ns even if it
-//! does nothing. How long a pause must be follows from what the last slice cost, so busy stretches are paused for longer than
-//! quiet ones, and slices are no even sample of the run. So each pause is filled from the slice behind it, whose
-//! beginning does not depend on what it will see; a slice that goes on from another without a pause stands for itself
-//! alone. What was counted is kept as sums, from which the analysis estimates what there was in all.
+//! Between slices the two programs are really detached, since an attached one costs a call some 65
+//! ns even if it does nothing. How long a pause must be follows from what the last slice cost, so
+//! busy stretches are paused for longer than quiet ones, and slices are no even sample of the run.
+//! So each pause is filled from the slice behind it, whose beginning does not depend on what it
+//! will see; a slice that goes on from another without a pause stands for itself alone. What was
+//! counted is kept as sums, from which the analysis estimates what there was in all.
 //!
-//! Tracing itself takes time within a slice, and the program does the less in it. That is taken off, so its cost must be
-//! known: in the first slice, which counts for nothing else, the kernel times the two programs.
+//! Tracing itself takes time within a slice, and the program does the less in it. That is taken
+//! off, so its cost must be known: in the first slice, which counts for nothing else, the kernel
+//! times the two programs.
 //!
 //! Switches and wake-ups are always traced: the account is made of them.
 
@@ -19,19 +22,20 @@ use std::collections::BTreeMap;
 
 /// Cost that no program is spared: below it everything is exact. 25,000 calls.
 const FREE_NS: Ns = 5_000_000;
-/// How long a slice is, of the tree's time on a CPU. Attaching and detaching takes some milliseconds, of the reader and (two
-/// interrupts) of all CPUs.
+/// How long a slice is, of the tree's time on a CPU. Attaching and detaching takes some
+/// milliseconds, of the reader and (two interrupts) of all CPUs.
 const SLICE_NS: Ns = 5_000_000;
 /// A slice in which the tree does little ends all the same.
 const SLICE_NS_MAX: Ns = 50_000_000;
 /// How often is looked whether a slice is over.
 const LOOK_NS: Ns = 2_000_000;
-/// The longest pause, so that a program that changes is noticed, and slices are many enough to tell their spread.
+/// The longest pause, so that a program that changes is noticed, and slices are many enough to tell
+/// their spread.
 const PAUSE_NS_MAX: Ns = 500_000_000;
 /// Of the bound, what tracing calls may use: attaching and detaching have the rest.
 const USED: f64 = 0.7;
-/// What each instrument costs a time, within what [`super::Bpf::cost`] says; of a call towards the upper end, so that the
-/// bound holds where calls are dear.
+/// What each instrument costs a time, within what [`super::Bpf::cost`] says; of a call towards the
+/// upper end, so that the bound holds where calls are dear.
 const CALL_NS: Ns = 200;
 const SWITCH_NS: Ns = 150;
 const WAKE_NS: Ns = 150;
@@ -82,8 +86,8 @@ enum State {
     On { since: Ns, next: Ns, from: Ran, busy_ns: Ns },
 }
 
-/// The sums over pauses that a ratio estimate needs, for one call. x is a pause's time on a CPU, in milliseconds; y what
-/// the call was made in it, by the rate of the slice behind it.
+/// The sums over pauses that a ratio estimate needs, for one call. x is a pause's time on a CPU, in
+/// milliseconds; y what the call was made in it, by the rate of the slice behind it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
     before: u64,
@@ -109,8 +113,8 @@ pub(super) struct Slices {
     /// Time on a CPU in slices, with tracing and without.
     with_tracing_ns: Ns,
     own_ns: f64,
-    /// Pauses with a slice behind them, their time on a CPU, and the same shortened or lengthened as the slices would
-    /// be by the lowest and the highest cost.
+    /// Pauses with a slice behind them, their time on a CPU, and the same shortened or lengthened
+    /// as the slices would be by the lowest and the highest cost.
     pauses: u64,
     paused_ns: [f64; 3],
     paused_squares: f64,
@@ -154,13 +158,19 @@ impl Slices {
         self.cost = Some(cost);
     }
 
-    /// Whether calls are traced while it is decided anew at each look.
-    pub(super) fn exact(&self) -> bool {
+    /// Whether a slice has begun, or is about to.
+    pub(super) fn in_slice(&self) -> bool {
+        matches!(self.state, State::On { .. })
+    }
+
+    /// Whether all calls are traced.
+    #[cfg(test)]
+    fn exact(&self) -> bool {
         self.state == State::Exact
     }
 
-    /// What is to be done, given how often instruments ran and how long the tree was on a CPU up to now. `counts` is
-    /// asked when a slice ends.
+    /// What is to be done, given how often instruments ran and how long the tree was on a CPU up to
+    /// now. `counts` is asked when a slice ends.
     pub(super) fn turn(
         &mut self,
         now: Ns,
@@ -217,8 +227,9 @@ impl Slices {
         }
     }
 
-    /// The programs are attached: the slice begins. Attaching takes some milliseconds in which calls are seen sooner or later; what
-    /// is seen then, and while they are detached, stands for nothing else.
+    /// The programs are attached: the slice begins. Attaching takes some milliseconds in which
+    /// calls are seen sooner or later; what is seen then, and while they are detached, stands for
+    /// nothing else.
     pub(super) fn begun(&mut self, now: Ns, ran: Ran, busy_ns: Ns, counts: &[CallStats]) {
         for call in counts {
             self.calls.entry(call.call).or_default().at_begin = call.calls;
@@ -234,19 +245,21 @@ impl Slices {
     fn pause(&self, share: f64, ran: Ran, busy_ns: Ns) -> Ns {
         let MaxOverhead::Share(most) = self.bound else { return 0 };
         let fixed = ran.fixed_ns() as f64 / busy_ns.max(1) as f64;
-        // Where the rest alone passes the bound, calls get a tenth of it all the same: no table at all helps nobody.
+        // Where the rest alone passes the bound, calls get a tenth of it all the same: no table at
+        // all helps nobody.
         let allowed = (most - fixed).max(most / 10.0) * USED;
         let pause = SLICE_NS as f64 * (share / allowed.max(1e-6) - 1.0).max(0.0);
         (pause as Ns).min(PAUSE_NS_MAX)
     }
 
-    /// A slice is over, which lasted between these times on a CPU. One in which tracing was timed was slower than others,
-    /// and is a part of the pause.
+    /// A slice is over, which lasted between these times on a CPU. One in which tracing was timed
+    /// was slower than others, and is a part of the pause.
     fn add(&mut self, (from_ns, to_ns): (Ns, Ns), traced: u64, counts: Vec<CallStats>, timed: bool) {
         let Some(cost) = self.cost.filter(|_| !timed) else { return };
         let traced_ns = to_ns.saturating_sub(from_ns);
         if traced as f64 * cost.lo_ns >= traced_ns as f64 {
-            // Tracing alone would have taken longer: what was read of it cannot be right, and it says nothing of a pause.
+            // Tracing alone would have taken longer: what was read of it cannot be right, and it
+            // says nothing of a pause.
             return;
         }
         let own = |each: f64| (traced_ns as f64 - traced as f64 * each).max(traced_ns as f64 / 10.0).max(1.0);
@@ -285,13 +298,14 @@ impl Slices {
         let busy_ns = busy.until(end);
         match self.state {
             State::Exact => return None,
+            // Attached and not begun: nothing is known of it.
+            State::On { next: Ns::MAX, .. } | State::Off { .. } => {}
             State::On { busy_ns: busy_then, from, .. } => {
                 let counts = counts();
                 let all: u64 = counts.iter().map(|call| call.calls).sum();
                 let timed = self.timing;
                 self.add((busy_then, busy_ns), all.saturating_sub(from.calls), counts, timed);
             }
-            State::Off { .. } => {}
         }
         let sliced_ns = busy_ns.saturating_sub(self.busy_before_ns);
         Some(Sliced {
@@ -394,7 +408,8 @@ mod tests {
         assert!(sums.calls.iter().all(|call| call.filled == 0.0), "{:?}", sums.calls);
     }
 
-    /// Quiet stretches are seen whole and busy ones in small parts: what is filled in must not be quiet.
+    /// Quiet stretches are seen whole and busy ones in small parts: what is filled in must not be
+    /// quiet.
     #[test]
     fn a_pause_is_filled_from_the_slice_behind_it_and_not_from_all() {
         let mut slices = Slices::new(MaxOverhead::Share(0.05));
@@ -405,7 +420,8 @@ mod tests {
             calls += more;
             slices.add((from, from + 5 * MS), more, counts(calls), false);
         };
-        // 100 ms at 2,000 calls a millisecond with a slice behind it, and 20 slices in a row with none.
+        // 100 ms at 2,000 calls a millisecond with a slice behind it, and 20 slices in a row with
+        // none.
         slice(&mut slices, 120 * MS, 10_000);
         (0..20).for_each(|at| slice(&mut slices, (125 + 5 * at) * MS, 0));
         let mut busy = Busy::default();

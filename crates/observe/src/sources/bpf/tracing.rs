@@ -1,7 +1,7 @@
 //! The two programs that see calls, attached and detached while the recording goes on, and timed by
 //! the kernel.
 
-use super::Link;
+use super::attach::Link;
 use super::slices::CallCost;
 use super::wire::Setting;
 use aya::Ebpf;

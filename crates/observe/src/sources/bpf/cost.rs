@@ -1,0 +1,117 @@
+//! What the kernel half counted: calls, what was lost, and how often each instrument ran, with what
+//! that costs.
+
+use super::decode::Seen;
+use super::slices::Ran;
+use super::wire::{self, DENSE};
+use crate::host;
+use aya::Ebpf;
+use aya::maps::{PerCpuArray, PerCpuValues};
+use model::recording::Cost;
+use model::{Call, CallStats};
+use std::collections::BTreeMap;
+use zerocopy::{transmute, transmute_ref};
+
+// The analysis takes what is counted here for a histogram of its own kind.
+const _: () = assert!(wire::BUCKETS == stats::histogram::BUCKETS);
+
+/// A value of a map per CPU as aya takes it: words.
+type CpuWords = [u64; size_of::<wire::Cpu>() / 8];
+type StatsWords = [u64; size_of::<wire::Stats>() / 8];
+
+/// What the kernel half counts for each CPU.
+pub(super) fn of_cpus(ebpf: &Ebpf) -> Option<Vec<wire::Cpu>> {
+    let map = PerCpuArray::<_, CpuWords>::try_from(ebpf.map("cpus")?).ok()?;
+    let counts = map.get(&0, 0).ok()?;
+    Some(counts.iter().map(|words| transmute!(*words)).collect())
+}
+
+/// The calls that returned, summed over CPUs.
+pub(super) fn calls(ebpf: &Ebpf) -> Vec<CallStats> {
+    let mut calls: BTreeMap<Call, CallStats> = BTreeMap::new();
+    let map = ebpf.map("stats").and_then(|map| PerCpuArray::<_, StatsWords>::try_from(map).ok());
+    let mut empty = 0;
+    for entry in 0..DENSE {
+        let Some(values) = map.as_ref().and_then(|map| map.get(&entry, 0).ok()) else { break };
+        // Entries are given out in order, but one may be taken and not yet used.
+        let mut used = values.iter().map(stats_in).filter(|stats| stats.calls > 0).peekable();
+        empty = if used.peek().is_some() { 0 } else { empty + 1 };
+        if empty > 8 {
+            break;
+        }
+        used.for_each(|stats| add(&mut calls, stats));
+    }
+    calls.into_values().collect()
+}
+
+fn stats_in(words: &StatsWords) -> &wire::Stats {
+    transmute_ref!(words)
+}
+
+/// Starts the counts of calls anew: finding who lives takes some time, and what they call meanwhile
+/// is no part of a window.
+pub(super) fn forget_calls(ebpf: &mut Ebpf) {
+    let map = ebpf.map_mut("stats").map(PerCpuArray::<_, StatsWords>::try_from);
+    let Some(Ok(mut map)) = map else { return };
+    for entry in 0..DENSE {
+        let Ok(counted) = map.get(&entry, 0) else { return };
+        let zero = vec![[0; size_of::<wire::Stats>() / 8]; counted.len()];
+        if counted.iter().any(|words| stats_in(words).calls > 0)
+            && let Ok(zero) = PerCpuValues::try_from(zero)
+        {
+            // Should it fail, there are a few too many.
+            let _ = map.set(entry, zero, 0);
+        }
+    }
+}
+
+fn add(calls: &mut BTreeMap<Call, CallStats>, stats: &wire::Stats) {
+    let call = Call(stats.call as u16);
+    let sum = calls.entry(call).or_insert_with(|| CallStats {
+        call,
+        calls: 0,
+        errors: 0,
+        total_ns: 0,
+        cpu_ns: 0,
+        max_ns: 0,
+        histogram: Vec::new(),
+    });
+    sum.calls += stats.calls;
+    sum.errors += stats.errors;
+    sum.total_ns += stats.total_ns;
+    sum.cpu_ns += stats.cpu_ns;
+    sum.max_ns = sum.max_ns.max(stats.max_ns);
+    let mut histogram: BTreeMap<u16, u64> = sum.histogram.iter().copied().collect();
+    for (bucket, count) in (0..).zip(stats.histogram).filter(|(_, count)| *count > 0) {
+        *histogram.entry(bucket).or_default() += u64::from(count);
+    }
+    sum.histogram = histogram.into_iter().collect();
+}
+
+/// How often each instrument ran.
+pub(super) fn ran(ebpf: &Ebpf, seen: Seen) -> Ran {
+    let calls = of_cpus(ebpf).unwrap_or_default().iter().map(|cpu| cpu.calls).sum();
+    Ran { calls, switches: seen.switches, wakes: seen.wakes, samples: seen.samples }
+}
+
+/// What each instrument cost the tree.
+pub(super) fn of_instruments(calls: &[CallStats], seen: Seen) -> Vec<Cost> {
+    let calls = calls.iter().map(|call| call.calls).sum();
+    // Between the empty instrument and the dearest path through it, as `xtask bench` measures them;
+    // a virtual machine's clock read is most of the difference.
+    let samples_ns = match host::under_hypervisor(host::here().proc) {
+        // It sets the timer for each of them.
+        Ok(Some(true)) => (5_000, 30_000),
+        Ok(Some(false)) => (500, 3_000),
+        Ok(None) | Err(_) => (500, 30_000),
+    };
+    [
+        ("calls", calls, (90, 220)),
+        ("switches", seen.switches, (80, 350)),
+        ("wakes", seen.wakes, (60, 250)),
+        ("samples", seen.samples, samples_ns),
+    ]
+    .into_iter()
+    .map(|(what, times, each_ns)| Cost { what: what.into(), times, each_ns })
+    .collect()
+}
