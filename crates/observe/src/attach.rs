@@ -79,7 +79,7 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
         if asked_to_stop(&mut signals)? {
             break WindowEnd::Signal;
         }
-        if session.stream.living.all_are_gone() {
+        if session.instruments.threads().all_are_gone() {
             break WindowEnd::TargetGone;
         }
         session.snapshot_if_due();

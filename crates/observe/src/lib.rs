@@ -12,7 +12,6 @@ pub mod cgroups;
 mod error;
 pub mod function_code;
 mod likely;
-mod living;
 mod mounts;
 pub mod output_lines;
 pub mod realtime;
@@ -25,6 +24,7 @@ pub mod spikes;
 mod stacks;
 mod surroundings;
 pub mod targets;
+mod threads;
 
 pub use attach::{Target, Who, Window, attach};
 pub use error::Error;

@@ -88,7 +88,8 @@ fn aftermath(session: &mut Session<'_>) {
     loop {
         session.instruments.drain_rest(&mut |event| session.stream.event(event));
         session.emit_losses();
-        let waits_for_more = session.instruments.tier() == Tier::Bpf && !session.stream.living.root_is_gone();
+        let waits_for_more =
+            session.instruments.tier() == Tier::Bpf && !session.instruments.threads().root_is_gone();
         if !waits_for_more || monotonic_ns() > until {
             return;
         }

@@ -3,7 +3,6 @@
 //! What a session does not know: how the target is started or found, and when it is over. That is up
 //! to `record` and `attach`.
 
-use crate::living::Living;
 use crate::sources::Instruments;
 use crate::surroundings::{GivenLink, Surroundings};
 use crate::mounts;
@@ -62,15 +61,13 @@ pub(crate) struct Session<'a> {
     young_until: Ns,
 }
 
-/// Where events go: to the sink, past the table of threads that are alive.
+/// Where events go.
 pub(crate) struct Stream<'a> {
-    pub(crate) living: Living,
     sink: &'a mut dyn Sink,
 }
 
 impl Stream<'_> {
     pub(crate) fn event(&mut self, event: &Event) {
-        self.living.event(event);
         self.sink.event(event);
     }
 }
@@ -109,7 +106,7 @@ impl<'a> Session<'a> {
         let mut surroundings = Surroundings::new(host::here(), subject.first, subject.links);
         let begin = Moment::now();
         let snapshot = surroundings.look(begin.at, begin.dwell_ns);
-        let stream = Stream { living: Living::new(subject.root), sink };
+        let stream = Stream { sink };
         let session = Self { instruments, stream, surroundings, begin, pause: BUSY, young_until: 0 };
         (session, snapshot)
     }
@@ -167,7 +164,7 @@ impl<'a> Session<'a> {
 
     /// Counters of the threads that are alive.
     pub(crate) fn counters(&self) -> Vec<(Tid, Counters)> {
-        self.stream.living.counters(host::here().proc)
+        self.instruments.threads().counters(host::here().proc)
     }
 
     /// Emits the names of code and closes the recording.

@@ -9,6 +9,7 @@ mod names;
 mod python;
 mod tree;
 
+use crate::threads::Threads;
 use ::python::record::{Stack, described};
 use code::{Mapping, Processes, RawFrame, Registers};
 use faults::Faults;
@@ -19,7 +20,6 @@ use model::{Call, Event, Ns, Pid, Tid};
 use names::Unnamed;
 pub(crate) use python::expected;
 use python::{Pythons, Target};
-use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::fmt;
 use tree::{FrameKey, Tree};
@@ -71,14 +71,10 @@ enum Item {
 /// Stacks on their way.
 pub(crate) struct Stacks {
     processes: Processes,
-    /// Of threads that do not lead their process.
-    pid_of: FxHashMap<Tid, Pid>,
     tree: Tree,
     pythons: Pythons,
     /// What the kernel half does not know yet of processes that run Python.
     targets: Vec<Target>,
-    /// Processes of the tree: what others map is of no concern.
-    members: FxHashSet<Pid>,
     /// In order of time, the latest first, so that the next is at the end.
     waiting: Vec<(Ns, u64, Item)>,
     /// How many have come.
@@ -103,11 +99,9 @@ impl Stacks {
     pub(crate) fn new() -> Self {
         Self {
             processes: Processes::new(),
-            pid_of: FxHashMap::default(),
             tree: Tree::default(),
             pythons: Pythons::default(),
             targets: Vec::new(),
-            members: FxHashSet::default(),
             waiting: Vec::new(),
             came: 0,
             sorted: true,
@@ -125,13 +119,6 @@ impl Stacks {
             self.targets.extend(self.pythons.mapped(pid, &mapping));
             self.processes.mapped(pid, mapping);
         }
-    }
-
-    /// The same where nothing else tells of its threads.
-    pub(crate) fn lives(&mut self, pid: Pid, threads: &[Tid]) {
-        self.members.insert(pid);
-        self.pid_of.extend(threads.iter().filter(|tid| **tid != pid).map(|tid| (*tid, pid)));
-        self.found(pid);
     }
 
     /// A process executes another program: what it had mapped is gone. This comes before the program maps its own
@@ -167,41 +154,25 @@ impl Stacks {
         self.sorted = false;
     }
 
-    /// Works off what came before `event`, then notes what the event changes. To be called before the event is emitted.
-    pub(crate) fn before(&mut self, event: &Event, sink: &mut dyn FnMut(&Event)) {
+    /// Works off what came before `event`. To be called before the threads follow the event.
+    pub(crate) fn before(&mut self, event: &Event, threads: &Threads, sink: &mut dyn FnMut(&Event)) {
         if let Some(at) = event.at() {
-            self.work_off(at, sink);
+            self.work_off(at, threads, sink);
         }
+    }
+
+    /// Notes what the event changes. To be called before the event is handed on.
+    pub(crate) fn event(&mut self, event: &Event, threads: &Threads) {
         match event {
-            Event::Start { tid, .. } => {
-                self.members.insert(*tid);
-            }
-            Event::Alive { tid, pid, .. } => {
-                self.members.insert(*pid);
-                if tid != pid {
-                    self.pid_of.insert(*tid, *pid);
-                }
-            }
             Event::Fork { tid, child, pid, .. } if child == pid => {
-                let parent = self.pid_of.get(tid).unwrap_or(tid);
-                self.processes.forked(*parent, *pid);
-                self.pythons.forked(*parent, *pid);
-                self.members.insert(*pid);
+                let parent = threads.pid_of(*tid);
+                self.processes.forked(parent, *pid);
+                self.pythons.forked(parent, *pid);
             }
-            Event::Fork { child, pid, .. } => {
-                self.pid_of.insert(*child, *pid);
-            }
-            Event::Exec { old_tid, pid, .. } => {
-                self.pid_of.remove(old_tid);
-                self.members.insert(*pid);
-            }
-            Event::Exit { tid, last, .. } => {
-                let pid = self.pid_of.remove(tid).unwrap_or(*tid);
-                if *last {
-                    self.processes.exited(pid);
-                    self.pythons.gone(pid);
-                    self.members.remove(&pid);
-                }
+            Event::Exit { tid, last: true, .. } => {
+                let pid = threads.pid_of(*tid);
+                self.processes.exited(pid);
+                self.pythons.gone(pid);
             }
             _ => {}
         }
@@ -246,11 +217,11 @@ impl Stacks {
     }
 
     /// Works off all that is left.
-    pub(crate) fn rest(&mut self, sink: &mut dyn FnMut(&Event)) {
-        self.work_off(Ns::MAX, sink);
+    pub(crate) fn rest(&mut self, threads: &Threads, sink: &mut dyn FnMut(&Event)) {
+        self.work_off(Ns::MAX, threads, sink);
     }
 
-    fn work_off(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) {
+    fn work_off(&mut self, until: Ns, threads: &Threads, sink: &mut dyn FnMut(&Event)) {
         if !self.sorted {
             // A code object's description has the time of the stack that it comes before.
             self.waiting.sort_unstable_by_key(|(at, came, _)| Reverse((*at, *came)));
@@ -262,10 +233,11 @@ impl Stacks {
                     self.processes.executed(pid);
                     self.pythons.gone(pid);
                 }
-                Some((_, _, Item::Mapped(pid, mapping))) if self.members.contains(&pid) => {
+                Some((_, _, Item::Mapped(pid, mapping))) if threads.has_process(pid) => {
                     self.targets.extend(self.pythons.mapped(pid, &mapping));
                     self.processes.mapped(pid, mapping);
                 }
+                // What processes outside the tree map is of no concern.
                 Some((_, _, Item::Mapped(..))) => {}
                 Some((_, _, Item::Described(record))) => {
                     if let Some(described) = described(&record) {

@@ -4,6 +4,7 @@ use super::perf::{Perf, Refused};
 use super::proc::Looker;
 use crate::access;
 use crate::settings::Rate;
+use crate::threads::Threads;
 use model::coverage::Source;
 use model::recording::{Comm, Cost, Tier};
 use model::{Event, Ns, Pid};
@@ -27,6 +28,7 @@ pub(crate) struct Fallback {
     whom: Whom,
     perf: Option<Perf>,
     looker: Looker,
+    threads: Threads,
     sources: Vec<Source>,
     switches: u64,
     samples: u64,
@@ -92,7 +94,7 @@ impl Fallback {
         let looker = Looker::start(&[root]);
         let start = perf.is_none().then(monotonic_ns);
         let dir = PathBuf::from(format!("/proc/{root}"));
-        Self::new(Whom::Held { root, dir, start }, perf, looker, sources)
+        Self::new(Whom::Held { root, dir, start }, perf, looker, Threads::new(root), sources)
     }
 
     /// Perf events on, and looks at, all that `listed` lists and what it starts.
@@ -103,28 +105,40 @@ impl Fallback {
         listed: &mut dyn FnMut() -> Vec<Pid>,
         rate: Rate,
     ) -> Result<Self, Refused> {
-        let perf = Perf::attach(listed, rate.period_ns(SAMPLE_PERIOD_NS_LIVING))?;
+        let mut threads = Threads::new(0);
+        let perf = Perf::attach(listed, rate.period_ns(SAMPLE_PERIOD_NS_LIVING), &mut threads)?;
         let sources = perf.sources();
-        Ok(Self::living(&listed(), Some(perf), sources))
+        Ok(Self::living(&listed(), Some(perf), threads, sources))
     }
 
     /// Looks alone at these and what they start; `refused` says why, where events were tried.
     pub(crate) fn attach_looks_alone(pids: &[Pid], refused: Option<&Refused>) -> Self {
-        Self::living(pids, None, without_events(refused))
+        Self::living(pids, None, Threads::new(0), without_events(refused))
     }
 
-    fn living(pids: &[Pid], perf: Option<Perf>, mut sources: Vec<Source>) -> Self {
+    fn living(pids: &[Pid], perf: Option<Perf>, threads: Threads, mut sources: Vec<Source>) -> Self {
         sources.extend(access::partly(pids));
         let mut looker = Looker::start(pids);
         // The first look takes longest, since it opens what it reads; the second one the window begins with.
         looker.look_on();
         let look = Some(looker.look_on());
-        Self::new(Whom::Living { look }, perf, looker, sources)
+        Self::new(Whom::Living { look }, perf, looker, threads, sources)
     }
 
-    fn new(whom: Whom, perf: Option<Perf>, looker: Looker, mut sources: Vec<Source>) -> Self {
+    fn new(
+        whom: Whom,
+        perf: Option<Perf>,
+        looker: Looker,
+        threads: Threads,
+        mut sources: Vec<Source>,
+    ) -> Self {
         sources.extend(looker.sources());
-        Self { whom, perf, looker, sources, switches: 0, samples: 0 }
+        Self { whom, perf, looker, threads, sources, switches: 0, samples: 0 }
+    }
+
+    /// The threads, as far as what was handed over reports them.
+    pub(crate) fn threads(&self) -> &Threads {
+        &self.threads
     }
 
     /// Which tier it is.
@@ -224,22 +238,29 @@ impl Fallback {
             }
             sink(event);
         };
-        first.into_iter().for_each(&mut counted);
+        let threads = &mut self.threads;
+        if let Some(first) = first {
+            threads.event(first);
+            counted(first);
+        }
         if let Some(perf) = &mut self.perf {
             match until {
-                Until::Now => perf.drain(&mut counted),
-                Until::Time(until) => perf.drain_until(until, &mut counted),
-                Until::Rest => perf.finish(&mut counted),
+                Until::Now => perf.drain(threads, &mut counted),
+                Until::Time(until) => perf.drain_until(until, threads, &mut counted),
+                Until::Rest => perf.finish(threads, &mut counted),
             }
         }
-        look.into_iter().for_each(&mut counted);
+        if let Some(look) = look {
+            threads.event(look);
+            counted(look);
+        }
         events
     }
 
     /// What the code of all stacks is called, to be asked when the program has ended.
     pub(crate) fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
         if let Some(perf) = &mut self.perf {
-            perf.names(sink);
+            perf.names(&self.threads, sink);
         }
     }
 

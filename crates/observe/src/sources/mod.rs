@@ -10,6 +10,7 @@ mod proc;
 use crate::access;
 use crate::error::Error;
 use crate::settings::{Choice, Watching};
+use crate::threads::Threads;
 use bpf::Bpf;
 use fallback::Fallback;
 use model::coverage::{Extent, Source};
@@ -139,6 +140,14 @@ impl Instruments {
         match self {
             Instruments::Bpf(bpf) => bpf.expect(executable),
             Instruments::Fallback(..) => {}
+        }
+    }
+
+    /// The threads of the tree, as far as what was handed over reports them.
+    pub(crate) fn threads(&self) -> &Threads {
+        match self {
+            Instruments::Bpf(bpf) => bpf.threads(),
+            Instruments::Fallback(fallback, _) => fallback.threads(),
         }
     }
 

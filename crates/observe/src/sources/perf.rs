@@ -20,6 +20,7 @@ mod living;
 
 use crate::access::MORE;
 use crate::stacks::{Of, RawStack, Stacks};
+use crate::threads::Threads;
 use decode::{Copied, Record, SAMPLE_TYPE, STACK_TYPE, What, decode, registers_wanted};
 use model::coverage::{Extent, Source};
 use model::recording::{Calls, Comm, In, Left, Object, Out, Wait};
@@ -131,8 +132,8 @@ impl Perf {
     }
 
     /// What the code of all stacks is called, to be asked when the program has ended.
-    pub(crate) fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
-        self.stacks.rest(sink);
+    pub(crate) fn names(&mut self, threads: &Threads, sink: &mut dyn FnMut(&Event)) {
+        self.stacks.rest(threads, sink);
         self.stacks.names(|_| None, sink);
     }
 
@@ -154,22 +155,22 @@ impl Perf {
 
     /// Hands over what has been recorded, in order of time across CPUs. The last millisecond is kept back, so that the
     /// order holds.
-    pub(crate) fn drain(&mut self, sink: &mut dyn FnMut(&Event)) {
+    pub(crate) fn drain(&mut self, threads: &mut Threads, sink: &mut dyn FnMut(&Event)) {
         let settled = monotonic_ns().saturating_sub(SETTLING_NS);
-        self.hand_over(settled, sink);
+        self.hand_over(settled, threads, sink);
     }
 
     /// Hands over what was recorded before `until`, and forgets what came later.
-    pub(crate) fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) {
+    pub(crate) fn drain_until(&mut self, until: Ns, threads: &mut Threads, sink: &mut dyn FnMut(&Event)) {
         // What was written up to then is there within this time.
         std::thread::sleep(Duration::from_nanos((until + SETTLING_NS).saturating_sub(monotonic_ns())));
-        self.hand_over(until, sink);
+        self.hand_over(until, threads, sink);
         self.waiting.clear();
     }
 
     /// Hands over all that is left; to be called when the root has ended.
-    pub(crate) fn finish(&mut self, sink: &mut dyn FnMut(&Event)) {
-        self.hand_over(Ns::MAX, sink);
+    pub(crate) fn finish(&mut self, threads: &mut Threads, sink: &mut dyn FnMut(&Event)) {
+        self.hand_over(Ns::MAX, threads, sink);
     }
 
     /// Records that the kernel could not hand over because a ring was full.
@@ -204,7 +205,7 @@ impl Perf {
         vec![switches, Source { name: "code".to_owned(), seen, why, remedy }]
     }
 
-    fn hand_over(&mut self, settled: Ns, sink: &mut dyn FnMut(&Event)) {
+    fn hand_over(&mut self, settled: Ns, threads: &mut Threads, sink: &mut dyn FnMut(&Event)) {
         for ring in &mut self.rings {
             ring.read(|bytes| self.waiting.extend(decode(bytes)));
         }
@@ -240,7 +241,9 @@ impl Perf {
                 _ => record,
             };
             let Some(event) = self.tree.event(record) else { continue };
-            self.stacks.before(&event, sink);
+            self.stacks.before(&event, threads, sink);
+            threads.event(&event);
+            self.stacks.event(&event, threads);
             sink(&event);
             if let (Some(copied), Event::Sample { tid, mode, period_ns, .. }) = (copied, &event) {
                 let Copied { pid, registers, kernel, user } = *copied;

@@ -6,12 +6,12 @@
 //! then. The stream is drained up to it as time goes by, and only then is the note worked off.
 //! Nothing here waits, and nothing here drains.
 
-use super::busy::Busy;
 use super::cost;
 use super::decode::Seen;
 use super::slices::{Ran, Slices, Turn};
 use super::tracing::Tracing;
 use crate::settings::MaxOverhead;
+use crate::threads::Threads;
 use aya::Ebpf;
 use model::recording::Sliced;
 use model::{CallStats, Event, Ns};
@@ -57,9 +57,15 @@ impl Controller {
 
     /// The stream has come to the moment that was noted. `last` where the recording ends with it:
     /// then a slice goes on to its end. An event is to be handed over at once.
-    pub(super) fn work_off(&mut self, ebpf: &mut Ebpf, seen: Seen, busy: &Busy, last: bool) -> Option<Event> {
+    pub(super) fn work_off(
+        &mut self,
+        ebpf: &mut Ebpf,
+        seen: Seen,
+        threads: &Threads,
+        last: bool,
+    ) -> Option<Event> {
         let Noted { at, ran, counts, edge } = self.noted.take()?;
-        let busy_ns = busy.until(at);
+        let busy_ns = threads.busy_until(at);
         match edge {
             Edge::Begin { calls } => {
                 self.slices.begun(at, ran, busy_ns, &counts);
@@ -74,7 +80,7 @@ impl Controller {
     }
 
     /// To be asked after each drain. An event is to be handed over at once.
-    pub(super) fn decide(&mut self, ebpf: &mut Ebpf, seen: Seen, busy: &Busy) -> Option<Event> {
+    pub(super) fn decide(&mut self, ebpf: &mut Ebpf, seen: Seen, threads: &Threads) -> Option<Event> {
         let now = monotonic_ns();
         if self.noted.is_some() || self.slices.next().is_some_and(|next| now < next) {
             return None;
@@ -85,7 +91,7 @@ impl Controller {
             return None;
         }
         // While all calls are traced this is asked each time: about will do.
-        let turn = self.slices.turn(now, ran, busy.until(now), || cost::calls(ebpf))?;
+        let turn = self.slices.turn(now, ran, threads.busy_until(now), || cost::calls(ebpf))?;
         self.switch(turn, ebpf, seen)
     }
 
@@ -106,13 +112,9 @@ impl Controller {
         Some(Event::Tracing { at: monotonic_ns(), calls })
     }
 
-    /// How the calls that were traced stand for all, where they were traced in slices.
-    pub(super) fn sums(
-        &mut self,
-        busy: &Busy,
-        end: Ns,
-        counts: impl FnOnce() -> Vec<CallStats>,
-    ) -> Option<Sliced> {
-        self.slices.sums(busy, end, counts)
+    /// How the calls that were traced stand for all, where they were traced in slices. `busy_ns` is the
+    /// tree's time on a CPU up to the end.
+    pub(super) fn sums(&mut self, busy_ns: Ns, counts: impl FnOnce() -> Vec<CallStats>) -> Option<Sliced> {
+        self.slices.sums(busy_ns, counts)
     }
 }

@@ -20,7 +20,6 @@
 mod alive;
 mod attach;
 mod buffers;
-mod busy;
 mod clock;
 mod controller;
 mod cost;
@@ -42,13 +41,13 @@ mod wire;
 
 use crate::settings::Watching;
 use crate::stacks::{self, Stacks};
+use crate::threads::Threads;
 use alive::LookHere;
 pub(crate) use attach::attach;
 use attach::{Attached, full};
 use aya::Btf;
 use aya::Ebpf;
 use aya::maps::{Array, HashMap};
-use busy::Busy;
 use clock::Clock;
 use controller::Controller;
 use decode::Decoder;
@@ -85,7 +84,7 @@ pub(crate) struct Bpf {
     lost_before: u64,
     sources: Vec<Source>,
     controller: Controller,
-    busy: Busy,
+    threads: Threads,
     /// Where it was attached to what lives already.
     look_here: Option<LookHere>,
     /// Calls as a window ended: those whom it watched go on.
@@ -192,13 +191,18 @@ impl Bpf {
             lost_before: 0,
             sources,
             controller: Controller::new(watching.max_overhead, Tracing::new(links)),
-            busy: Busy::default(),
+            threads: Threads::new(root),
             look_here: None,
             at_end: None,
         })
     }
 
-    /// The shortest time between two samples on a processor; 0 where there are none.
+    /// The threads of the tree, as far as what was handed over reports them.
+    pub(crate) fn threads(&self) -> &Threads {
+        &self.threads
+    }
+
+    /// The shortest time between two samples on a CPU; 0 where there are none.
     pub(crate) fn sample_period_ns(&self) -> Ns {
         self.clock.as_ref().map_or(0, Clock::period_ns)
     }
@@ -231,7 +235,7 @@ impl Bpf {
         if let Some(at) = self.controller.noted().filter(|at| *at <= until) {
             records += self.hand_over(at, sink);
             let seen = self.drain.decoder.seen;
-            let event = self.controller.work_off(&mut self.ebpf, seen, &self.busy, last);
+            let event = self.controller.work_off(&mut self.ebpf, seen, &self.threads, last);
             self.emit(event, sink);
         }
         records += self.hand_over(until, sink);
@@ -247,20 +251,21 @@ impl Bpf {
         // At the end there is nothing left to spare.
         if !last {
             let seen = self.drain.decoder.seen;
-            let event = self.controller.decide(&mut self.ebpf, seen, &self.busy);
+            let event = self.controller.decide(&mut self.ebpf, seen, &self.threads);
             self.emit(event, sink);
         }
         records
     }
 
     fn hand_over(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
-        let (clock, stacks, busy) = (&mut self.clock, &mut self.stacks, &mut self.busy);
+        let (clock, stacks, threads) = (&mut self.clock, &mut self.stacks, &mut self.threads);
         self.drain.records(until, &mut |event| {
             if let (Event::Start { at, .. }, Some(clock)) = (event, clock.as_mut()) {
                 clock.program_began(*at);
             }
-            busy.event(event);
-            stacks.before(event, sink);
+            stacks.before(event, threads, sink);
+            threads.event(event);
+            stacks.event(event, threads);
             sink(event);
             stacks.after(event, sink);
         })
@@ -269,7 +274,7 @@ impl Bpf {
     /// An event that no record is of.
     fn emit(&mut self, event: Option<Event>, sink: &mut dyn FnMut(&Event)) {
         let Some(event) = event else { return };
-        self.stacks.before(&event, sink);
+        self.stacks.before(&event, &self.threads, sink);
         sink(&event);
         self.stacks.after(&event, sink);
     }
@@ -327,7 +332,7 @@ impl Bpf {
         });
         self.drain.decoder.lookups.give_up(Ns::MAX, sink);
         self.drain.stacks(&mut self.stacks);
-        self.stacks.rest(sink);
+        self.stacks.rest(&self.threads, sink);
         self.stacks.names(|addresses| names::ask(&mut self.ebpf, addresses), sink);
     }
 
@@ -381,6 +386,7 @@ impl Bpf {
     /// How the calls that were seen stand for all, where they were traced in slices.
     pub(crate) fn sliced(&mut self, end: Ns) -> Option<Sliced> {
         let (ebpf, at_end) = (&self.ebpf, &self.at_end);
-        self.controller.sums(&self.busy, end, || at_end.clone().unwrap_or_else(|| cost::calls(ebpf)))
+        self.controller
+            .sums(self.threads.busy_until(end), || at_end.clone().unwrap_or_else(|| cost::calls(ebpf)))
     }
 }

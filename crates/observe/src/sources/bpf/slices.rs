@@ -14,7 +14,6 @@
 //!
 //! Switches and wake-ups are always traced: the account is made of them.
 
-use super::busy::Busy;
 use crate::settings::MaxOverhead;
 use model::recording::{Sliced, SlicedCall};
 use model::{Call, CallStats, Ns};
@@ -289,13 +288,7 @@ impl Slices {
     }
 
     /// The sums at the end of the recording; none when all calls were traced.
-    pub(super) fn sums(
-        &mut self,
-        busy: &Busy,
-        end: Ns,
-        counts: impl FnOnce() -> Vec<CallStats>,
-    ) -> Option<Sliced> {
-        let busy_ns = busy.until(end);
+    pub(super) fn sums(&mut self, busy_ns: Ns, counts: impl FnOnce() -> Vec<CallStats>) -> Option<Sliced> {
         match self.state {
             State::Exact => return None,
             // Attached and not begun: nothing is known of it.
@@ -361,8 +354,6 @@ mod tests {
     #[test]
     fn many_short_ones_are_seen_in_slices_and_the_sums_add_up() {
         let mut slices = Slices::new(MaxOverhead::Share(0.05));
-        let mut busy = Busy::default();
-        busy.running(0, 0);
         // 2 million a second: 40 % of the time.
         assert_eq!(slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000)), Some(Turn::Off));
         let on = slices.next().unwrap();
@@ -380,7 +371,7 @@ mod tests {
         slices.begun(on, ran(51_000), on, &counts(51_000));
         let off = slices.next().unwrap();
         assert_eq!(slices.turn(off, ran(61_000), off, || counts(61_000)), Some(Turn::Off));
-        let sums = slices.sums(&busy, 200 * MS, || unreachable!()).unwrap();
+        let sums = slices.sums(200 * MS, || unreachable!()).unwrap();
         assert_eq!((sums.slices, sums.untraced_ns), (1, 175 * MS));
         // Of 5 ms, 10,000 calls at 200, 100 and 300 ns are tracing: 3, 4 and 2 are left.
         assert_eq!(sums.traced_ns, 3 * MS);
@@ -403,7 +394,7 @@ mod tests {
         // 10,000 calls and no time at all, as from a clock that was read too late at the beginning.
         now += 1_000 * MS;
         assert_eq!(slices.turn(now, ran(1_010_000), 20 * MS, || counts(1_010_000)), Some(Turn::Off));
-        let sums = slices.sums(&Busy::default(), now, Vec::new).unwrap();
+        let sums = slices.sums(0, Vec::new).unwrap();
         assert_eq!((sums.slices, sums.pauses), (0, 0));
         assert!(sums.calls.iter().all(|call| call.filled == 0.0), "{:?}", sums.calls);
     }
@@ -424,10 +415,8 @@ mod tests {
         // none.
         slice(&mut slices, 120 * MS, 10_000);
         (0..20).for_each(|at| slice(&mut slices, (125 + 5 * at) * MS, 0));
-        let mut busy = Busy::default();
-        busy.running(0, 0);
         slices.state = State::Off { until: 0 };
-        let sums = slices.sums(&busy, 225 * MS, || unreachable!()).unwrap();
+        let sums = slices.sums(225 * MS, || unreachable!()).unwrap();
         assert_eq!((sums.pauses, sums.slices, sums.untraced_ns), (1, 21, 100 * MS));
         assert_eq!(sums.calls[0].filled / (sums.paused_ns[0] as f64 / 1e6), 2000.0);
     }

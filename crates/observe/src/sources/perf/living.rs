@@ -4,6 +4,7 @@
 use super::decode::{Record, What, decode};
 use super::{Perf, RING_PAGES, Refused, clock, map, open, refused, with_side_band};
 use crate::targets;
+use crate::threads::Threads;
 use model::{Ns, Pid, Tid};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::{BTreeSet, HashMap};
@@ -38,7 +39,11 @@ impl Perf {
     ///
     /// # Errors
     /// When the events are refused on all threads, or their rings are; nothing is left behind then.
-    pub(crate) fn attach(listed: &mut dyn FnMut() -> Vec<Pid>, period_ns: Ns) -> Result<Self, Refused> {
+    pub(crate) fn attach(
+        listed: &mut dyn FnMut() -> Vec<Pid>,
+        period_ns: Ns,
+        threads: &mut Threads,
+    ) -> Result<Self, Refused> {
         let files_max = allow_many_files();
         let cpus = host::cpus(host::here());
         let mut opened = Opened {
@@ -89,16 +94,17 @@ impl Perf {
         perf.living = true;
         perf.unwatched = unwatched.map(|(threads, refused)| (threads, refused.to_string()));
         for pid in pids {
-            perf.lives(pid);
+            perf.lives(pid, threads);
         }
         Ok(perf)
     }
 
     /// A process lives already.
-    fn lives(&mut self, pid: Pid) {
-        let threads = targets::threads(pid);
-        self.tree.living.insert(pid, threads.len() as u32);
-        self.stacks.lives(pid, &threads);
+    fn lives(&mut self, pid: Pid, threads: &mut Threads) {
+        let living = targets::threads(pid);
+        self.tree.living.insert(pid, living.len() as u32);
+        threads.lives(pid, &living);
+        self.stacks.found(pid);
     }
 }
 

@@ -1,0 +1,230 @@
+//! Which threads of the tree exist, of which process each is, and how long they were on a CPU.
+//!
+//! Each source feeds its table once with each event, before it hands the event on. Whoever needs to know
+//! of threads asks here; what threads wait for is left to those who look at waits.
+
+use model::recording::{Counters, Left};
+use model::{Event, Ns, Pid, Tid};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::fs;
+use std::path::Path;
+
+/// The tree's threads.
+#[derive(Debug, Default)]
+pub(crate) struct Threads {
+    threads: FxHashMap<Tid, Thread>,
+    /// Processes that have not exited.
+    processes: FxHashSet<Pid>,
+    /// CPUs on which a thread of the tree runs, since when.
+    running: FxHashMap<u32, Ns>,
+    /// Time on a CPU of those that left theirs.
+    busy_ns: Ns,
+    root: Pid,
+    of_root: u32,
+    started: bool,
+    /// Whether the last poll from outside found any alive; none where nothing is polled.
+    polled: Option<bool>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Thread {
+    pid: Pid,
+    /// An event has reported it.
+    reported: bool,
+}
+
+impl Threads {
+    /// A table for the tree of this process; 0 where no process is its root.
+    pub(crate) fn new(root: Pid) -> Self {
+        Self { root, ..Self::default() }
+    }
+
+    /// A process lives already, with threads that no event will report.
+    pub(crate) fn lives(&mut self, pid: Pid, threads: &[Tid]) {
+        self.processes.insert(pid);
+        self.threads.extend(threads.iter().map(|tid| (*tid, Thread { pid, reported: false })));
+    }
+
+    /// Follows one event.
+    pub(crate) fn event(&mut self, event: &Event) {
+        match event {
+            Event::Switch { at, cpu, out, into } => {
+                if let Some(since) = self.running.remove(cpu).filter(|_| out.is_some()) {
+                    self.busy_ns += at.saturating_sub(since);
+                }
+                if into.is_some() {
+                    self.running.insert(*cpu, *at);
+                }
+                if let Some(out) = out.as_ref().filter(|out| matches!(out.left, Left::Dead(_))) {
+                    self.remove(out.tid);
+                }
+            }
+            Event::Start { tid, .. } => {
+                self.processes.insert(*tid);
+                self.add_thread(*tid, self.root);
+            }
+            Event::Fork { child, pid, .. } => {
+                if child == pid {
+                    self.processes.insert(*pid);
+                }
+                self.add_thread(*child, *pid);
+            }
+            Event::Alive { tid, pid, .. } => {
+                self.processes.insert(*pid);
+                self.add_thread(*tid, *pid);
+            }
+            Event::Exec { tid, old_tid, pid, .. } => {
+                self.processes.insert(*pid);
+                if tid != old_tid && self.threads.remove(old_tid).is_some() {
+                    self.threads.insert(*tid, Thread { pid: *pid, reported: true });
+                }
+            }
+            Event::Exit { tid, last: true, .. } => {
+                self.processes.remove(&self.pid_of(*tid));
+            }
+            Event::Look { threads, .. } => {
+                self.polled = Some(threads.iter().any(|thread| !matches!(thread.state, b'Z' | b'X')));
+            }
+            _ => {}
+        }
+    }
+
+    fn add_thread(&mut self, tid: Tid, pid: Pid) {
+        self.started = true;
+        if self.threads.insert(tid, Thread { pid, reported: true }).is_none() && pid == self.root {
+            self.of_root += 1;
+        }
+    }
+
+    fn remove(&mut self, tid: Tid) {
+        if self.threads.remove(&tid).is_some_and(|thread| thread.pid == self.root) {
+            self.of_root -= 1;
+        }
+    }
+
+    /// The process of a thread. One that is not known leads its own.
+    pub(crate) fn pid_of(&self, tid: Tid) -> Pid {
+        self.threads.get(&tid).map_or(tid, |thread| thread.pid)
+    }
+
+    /// Whether a process is of the tree and has not exited.
+    pub(crate) fn has_process(&self, pid: Pid) -> bool {
+        self.processes.contains(&pid)
+    }
+
+    /// The tree's time on a CPU up to a moment that the events have come to.
+    pub(crate) fn busy_until(&self, at: Ns) -> Ns {
+        self.busy_ns + self.running.values().map(|since| at.saturating_sub(*since)).sum::<Ns>()
+    }
+
+    /// Whether the root's last thread has left its CPU for good.
+    pub(crate) fn root_is_gone(&self) -> bool {
+        self.started && self.of_root == 0
+    }
+
+    /// Whether there were threads and none of them is left.
+    pub(crate) fn all_are_gone(&self) -> bool {
+        self.polled.map_or(self.started && self.threads.is_empty(), |lives| !lives)
+    }
+
+    /// What the kernel counted so far of those that live, from `proc` (the mounted `/proc`).
+    pub(crate) fn counters(&self, proc: &Path) -> Vec<(Tid, Counters)> {
+        let reported = self.threads.iter().filter(|(_, thread)| thread.reported);
+        let mut all: Vec<_> = reported.map(|(tid, thread)| (thread.pid, *tid)).collect();
+        all.sort_unstable();
+        all.into_iter().filter_map(|(pid, tid)| Some((tid, counters(proc, pid, tid)?))).collect()
+    }
+}
+
+/// proc(5): fields 10 and 12 of `stat` are faults; `schedstat` is time on a CPU and in the run queue.
+fn counters(proc: &Path, pid: Pid, tid: Tid) -> Option<Counters> {
+    let dir = proc.join(pid.to_string()).join("task").join(tid.to_string());
+    let stat = fs::read_to_string(dir.join("stat")).ok()?;
+    // The name may contain anything, also parentheses: fields are counted from the last one.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3).and_then(|text| text.parse().ok());
+    let schedstat = fs::read_to_string(dir.join("schedstat")).unwrap_or_default();
+    let mut schedstat = schedstat.split_whitespace().map(|text| text.parse().unwrap_or(0));
+    Some(Counters {
+        minor_faults: field(10)?,
+        major_faults: field(12)?,
+        cpu_ns: schedstat.next().unwrap_or(0),
+        runqueue_ns: schedstat.next().unwrap_or(0),
+        ..Counters::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::recording::{Calls, In, Out};
+
+    fn leaves(at: Ns, cpu: u32, tid: Tid, left: Left) -> Event {
+        Event::Switch { at, cpu, out: Some(Out { tid, left, calls: Calls::new() }), into: None }
+    }
+
+    fn comes(at: Ns, cpu: u32, tid: Tid) -> Event {
+        Event::Switch { at, cpu, out: None, into: Some(In { tid, ran: None, throttled_ns: 0 }) }
+    }
+
+    fn fork(tid: Tid, child: Tid, pid: Pid) -> Event {
+        Event::Fork { at: 2, tid, child, pid, name: "x".into(), calls: Calls::new() }
+    }
+
+    #[test]
+    fn the_root_is_gone_when_its_last_thread_is() {
+        let mut threads = Threads::new(7);
+        let dies = |tid| leaves(9, 0, tid, Left::Dead(Counters::default()));
+        assert!(!threads.root_is_gone(), "nothing was seen yet");
+        threads.event(&Event::Start { at: 1, tid: 7 });
+        threads.event(&fork(7, 8, 7));
+        threads.event(&fork(7, 9, 9));
+        threads.event(&dies(7));
+        assert!(!threads.root_is_gone());
+        threads.event(&dies(8));
+        assert!(threads.root_is_gone(), "9 is another process");
+        assert!(!threads.all_are_gone());
+        threads.event(&dies(9));
+        assert!(threads.all_are_gone());
+    }
+
+    #[test]
+    fn a_thread_is_of_its_process_until_that_exits() {
+        let mut threads = Threads::new(7);
+        threads.event(&Event::Start { at: 1, tid: 7 });
+        threads.event(&fork(7, 8, 7));
+        threads.lives(20, &[20, 21]);
+        assert_eq!([7, 8, 20, 21, 99].map(|tid| threads.pid_of(tid)), [7, 7, 20, 20, 99]);
+        assert!(threads.has_process(7) && threads.has_process(20) && !threads.has_process(8));
+        let exit = |tid, last| Event::Exit { at: 3, tid, status: 0, last, calls: Calls::new() };
+        threads.event(&exit(7, false));
+        assert!(threads.has_process(7));
+        threads.event(&exit(8, true));
+        assert!(!threads.has_process(7));
+    }
+
+    #[test]
+    fn time_between_coming_and_leaving_adds_up_and_what_runs_counts_up_to_now() {
+        let mut threads = Threads::default();
+        for event in [comes(10, 0, 2), comes(15, 1, 2), leaves(30, 0, 1, Left::Runnable)] {
+            threads.event(&event);
+        }
+        assert_eq!((threads.busy_until(30), threads.busy_until(40)), (35, 45));
+        let out = Some(Out { tid: 1, left: Left::Runnable, calls: Calls::new() });
+        let into = Some(In { tid: 2, ran: None, throttled_ns: 0 });
+        threads.event(&Event::Switch { at: 50, cpu: 1, out, into });
+        assert_eq!(threads.busy_until(60), 65);
+    }
+
+    #[test]
+    fn counters_of_a_living_thread_are_read() {
+        let me = std::process::id();
+        let mut threads = Threads::new(me);
+        threads.lives(me, &[me]);
+        assert_eq!(threads.counters(Path::new("/proc")), []);
+        threads.event(&Event::Start { at: 1, tid: me });
+        let counters = threads.counters(Path::new("/proc"));
+        let [(tid, counters)] = counters[..] else { panic!("{counters:?}") };
+        assert!(tid == me && counters.minor_faults > 0 && counters.cpu_ns > 0);
+    }
+}
