@@ -1,8 +1,8 @@
 //! How the BPF programs are compiled: the one place that knows clang's name and its flags.
 //!
-//! Shared by `build.rs` (which builds for the machine at hand, or takes the committed object) and by
-//! `cargo xtask bpf` (which makes and checks the committed objects), so that the two cannot differ.
-//! When to compile and what to do with the object is left to them.
+//! Shared by `build.rs` (which builds for the machine at hand, or takes the committed object) and
+//! by `cargo xtask bpf` (which makes and checks the committed objects), so that the two cannot
+//! differ. When to compile and what to do with the object is left to them.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -10,16 +10,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// Each is a BPF program of its own. Relative to the package `observe`, where Cargo runs its build script.
+/// Each is a BPF program of its own. Relative to the package `observe`, where Cargo runs its build
+/// script.
 pub(crate) const SOURCES: [&str; 2] = ["src/sources/bpf/dwell.bpf.c", "src/spikes/wake.bpf.c"];
 
 /// The oldest clang whose BPF back end has what CO-RE needs.
 const CLANG_MAJOR_MIN: u32 = 12;
-/// The newest versioned name (`clang-22`) that is looked for; a plain `clang` of any version is found first.
+/// The newest versioned name (`clang-22`) that is looked for; a plain `clang` of any version is
+/// found first.
 const CLANG_MAJOR_MAX: u32 = 22;
 
-/// Everything about a compilation that is not a path. Part of the digest: an object built with other flags is
-/// another object.
+/// Everything about a compilation that is not a path. Part of the digest: an object built with
+/// other flags is another object.
 const FLAGS: &[&str] =
     &["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror", "-fno-ident", "-fno-stack-protector"];
 
@@ -32,7 +34,8 @@ pub(crate) struct Clang {
     pub(crate) version: String,
 }
 
-/// Finds a clang of version 12 or newer: `$CLANG`, then `clang`, then `clang-22` down to `clang-12`.
+/// Finds a clang of version 12 or newer: `$CLANG`, then `clang`, then `clang-22` down to
+/// `clang-12`.
 pub(crate) fn find_clang() -> Option<Clang> {
     let versioned = (CLANG_MAJOR_MIN..=CLANG_MAJOR_MAX).rev().map(|major| format!("clang-{major}").into());
     env::var_os("CLANG")
@@ -55,13 +58,15 @@ fn major(version: &str) -> Option<u32> {
     version.split('.').next()?.parse().ok()
 }
 
-/// Compiles `source` to the BPF object `out` for programs that run on `arch` (`x86_64` or `aarch64`).
+/// Compiles `source` to the BPF object `out` for programs that run on `arch` (`x86_64` or
+/// `aarch64`).
 ///
-/// BTF is kept, DWARF is dropped where there is an `llvm-strip` (it only costs size), and no path of this machine
-/// gets into the object, so the same clang gives the same bytes anywhere.
+/// BTF is kept, DWARF is dropped where there is an `llvm-strip` (it only costs size), and no path
+/// of this machine gets into the object, so the same clang gives the same bytes anywhere.
 ///
 /// # Errors
-/// In words: an unknown architecture, a clang that cannot be started, or what clang said of the source.
+/// In words: an unknown architecture, a clang that cannot be started, or what clang said
+/// of the source.
 pub(crate) fn compile(clang: &Clang, source: &Path, arch: &str, out: &Path) -> Result<(), String> {
     let define = match arch {
         "x86_64" => "-D__TARGET_ARCH_x86",
@@ -98,7 +103,8 @@ fn strip(clang: &Clang, object: &Path) -> bool {
     })
 }
 
-/// The C files that make a BPF program: `source`, and what is included by its path, from file to file; sorted.
+/// The C files that make a BPF program: `source`, and what is included by its path, from file to
+/// file; sorted.
 ///
 /// # Errors
 /// In words, when one cannot be read.
@@ -118,8 +124,8 @@ pub(crate) fn inputs(source: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(found.into_iter().collect())
 }
 
-/// A digest of the sources and the flags, to see that a committed object was made from them. It guards against
-/// forgetting, not against malice: FNV-1a, 64 bits.
+/// A digest of the sources and the flags, to see that a committed object was made from them. It
+/// guards against forgetting, not against malice: FNV-1a, 64 bits.
 ///
 /// # Errors
 /// In words, when a source cannot be read.
@@ -144,7 +150,8 @@ pub(crate) fn prebuilt(source: &Path) -> PathBuf {
     source.with_file_name("prebuilt")
 }
 
-/// What the note beside the committed objects says under `key` (`clang` or `digest`), if there is a note.
+/// What the note beside the committed objects says under `key` (`clang` or `digest`), if there is a
+/// note.
 pub(crate) fn noted(source: &Path, key: &str) -> Option<String> {
     let note = fs::read_to_string(prebuilt(source).join("built-with.txt")).ok()?;
     let line = note.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;

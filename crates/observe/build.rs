@@ -1,8 +1,9 @@
-//! Puts the BPF objects for the target into `OUT_DIR` (`dwell.bpf.o`, `wake.bpf.o`): compiled where there is clang, else the
-//! committed ones.
+//! Puts the BPF objects for the target into `OUT_DIR` (`dwell.bpf.o`, `wake.bpf.o`): compiled where
+//! there is clang, else the committed ones.
 //!
-//! `DWELL_BPF=clang` insists on compiling, `DWELL_BPF=prebuilt` on the committed object. A committed object that was
-//! made from other sources is refused, since it would disagree with the decoder about the shape of events.
+//! `DWELL_BPF=clang` insists on compiling, `DWELL_BPF=prebuilt` on the committed object. A
+//! committed object that was made from other sources is refused, since it would disagree with the
+//! decoder about the shape of events.
 
 mod bpf_build;
 
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::{env, fs};
 
-#[expect(clippy::print_stderr, reason = "a build script speaks to whoever builds")]
+#[expect(clippy::print_stderr, reason = "a build script prints what cargo shows")]
 fn main() {
     println!("cargo:rerun-if-env-changed=DWELL_BPF");
     println!("cargo:rerun-if-env-changed=CLANG");
@@ -25,7 +26,7 @@ fn main() {
         let object = source.with_extension("o");
         let out = PathBuf::from(variable("OUT_DIR")).join(object.file_name().unwrap_or_default());
         if let Err(error) = provide(&source, &variable("CARGO_CFG_TARGET_ARCH"), &wish, &out) {
-            // Not a panic: whoever builds wants clang's words, not a backtrace of this.
+            // Not a panic: clang's message is wanted, not a backtrace of this.
             eprintln!("{error}");
             exit(1);
         }
@@ -41,7 +42,8 @@ fn provide(source: &Path, arch: &str, wish: &str, out: &Path) -> Result<(), Stri
         }
         ("clang", Some(clang)) => bpf_build::compile(&clang, source, arch, out),
         ("", Some(clang)) => bpf_build::compile(&clang, source, arch, out).or_else(|refusal| {
-            // A clang that fails is as good as none, so long as the committed object is of these sources.
+            // A clang that fails is as good as none, so long as the committed object is of these
+            // sources.
             take_prebuilt(source, arch, out).map_err(|_| refusal.clone())?;
             let said = refusal.lines().find(|line| line.contains("error:")).unwrap_or(&refusal);
             println!("cargo:warning=the committed BPF object is used, since compiling failed: {said}");

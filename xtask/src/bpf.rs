@@ -1,8 +1,8 @@
 //! The committed BPF objects, used where there is no clang, and the headers made from Rust layouts:
 //! building them, and checking that they are of the source.
 //!
-//! How the source is compiled stands in `crates/observe/bpf_build.rs`, which the build script uses too;
-//! how a layout becomes a header, in `crates/observe/src/layout.rs`.
+//! How the source is compiled stands in `crates/observe/bpf_build.rs`, which the build script uses
+//! too; how a layout becomes a header, in `crates/observe/src/layout.rs`.
 
 use crate::bpf_build::{Clang, SOURCES, compile, digest, find_clang, noted, prebuilt};
 use crate::shell::{root, target};
@@ -26,8 +26,8 @@ fn headers() -> [(PathBuf, String); 2] {
     made.map(|(path, text)| (root().join("crates/observe/src").join(path), text))
 }
 
-/// Makes the headers, then compiles each program for both architectures into the `prebuilt/` beside it,
-/// with a note of the clang and the sources they are from.
+/// Makes the headers, then compiles each program for both architectures into the `prebuilt/` beside
+/// it, with a note of the clang and the sources they are from.
 ///
 /// # Errors
 /// When a header cannot be written, there is no clang, or it refuses a source.
@@ -54,8 +54,9 @@ fn build_one(source: &Path, clang: &Clang) -> Result<()> {
 
 /// Says whether the committed headers and objects are what the sources give.
 ///
-/// With the clang they were built with: the same instructions, relocations, maps, data and types. Another clang
-/// chooses other instructions, so then: the same sources by digest, and the same programs and maps.
+/// With the clang they were built with: the same instructions, relocations, maps, data and types.
+/// Another clang chooses other instructions, so then: the same sources by digest, and the same
+/// programs and maps.
 ///
 /// # Errors
 /// When they are not, or there is no clang to ask.
@@ -134,8 +135,8 @@ struct Section {
     symbols: Vec<(String, u64)>,
 }
 
-/// The sections that are loaded. BTF and DWARF are left out: they follow from the sources, and their layout from the
-/// strip that was used.
+/// The sections that are loaded. BTF and DWARF are left out: they follow from the sources, and
+/// their layout from the strip that was used.
 fn sections(bytes: &[u8]) -> Result<Sections> {
     let file = object::File::parse(bytes)?;
     let loaded = |section: &object::Section<'_, '_>| {

@@ -163,7 +163,7 @@ macro_rules! layout {
             Debug, Clone, Copy, zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout,
         )]
         #[repr(C)]
-        #[allow(dead_code, reason = "every field of the layout stands here, whoever reads it")]
+        #[allow(dead_code, reason = "every field of the layout is declared here, read or not")]
         pub(crate) struct $name {
             $($(#[doc = $of])* pub(crate) $field: $type,)*
         }

@@ -1,7 +1,8 @@
 //! Which threads of the tree exist, of which process each is, and how long they were on a CPU.
 //!
-//! Each source feeds its table once with each event, before it hands the event on. Whoever needs to know
-//! of threads asks here; what threads wait for is left to those who look at waits.
+//! Each source feeds its table once with each event, before it hands the event on. What else needs
+//! to know of threads asks here. What threads wait for is left to `stacks/faults.rs` and to the
+//! analysis.
 
 use model::recording::{Counters, Left};
 use model::{Event, Ns, Pid, Tid};
@@ -136,7 +137,8 @@ impl Threads {
     }
 }
 
-/// proc(5): fields 10 and 12 of `stat` are faults; `schedstat` is time on a CPU and in the run queue.
+/// proc(5): fields 10 and 12 of `stat` are faults; `schedstat` is time on a CPU and in the run
+/// queue.
 fn counters(proc: &Path, pid: Pid, tid: Tid) -> Option<Counters> {
     let dir = proc.join(pid.to_string()).join("task").join(tid.to_string());
     let stat = fs::read_to_string(dir.join("stat")).ok()?;

@@ -13,7 +13,7 @@ const SOFTIRQS: [&str; 10] =
 /// `enum other`, as arch/x86/include/asm/trace/irq_vectors.h names them.
 const OTHERS: [&str; 4] = ["reschedule", "call_function", "call_function_single", "irq_work"];
 
-/// What drivers of processors' own timers call their interrupts, where they have one:
+/// What drivers of CPUs' own timers call their interrupts, where they have one:
 /// drivers/clocksource/arm_arch_timer.c.
 const TIMERS: [&str; 1] = ["arch_timer"];
 
@@ -66,7 +66,7 @@ struct Decoder<'a, N> {
     /// A switch names who comes; who leaves came before.
     names: FxHashMap<Tid, String>,
     name_of: N,
-    /// The last switch: the processor may have idled since. None where it was lost.
+    /// The last switch: the CPU may have idled since. None where it was lost.
     idle_since: Option<Ns>,
     events: Vec<KernelEvent>,
 }
@@ -118,7 +118,7 @@ impl<N: Fn(Tid) -> Option<String>> Decoder<'_, N> {
         self.push(at, Happened::Switch { from, to, preempted });
     }
 
-    /// What came before the measuring thread got the processor.
+    /// What came before the measuring thread got the CPU.
     fn own(&mut self, own: &Own, to: &Task) {
         let Own { woken, due, stopped, arg: moved_from, .. } = *own;
         if stopped != 0 {

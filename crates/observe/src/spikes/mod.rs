@@ -1,9 +1,10 @@
-//! What the kernel did around the latest wake-ups of measuring threads.
+//! What the kernel did around the wake-ups of measuring threads that were late the most.
 //!
-//! `wake.bpf.c` is the kernel half: it keeps the last of what happened on each measured processor in a ring (`wire.rs`). This file
-//! loads and attaches it, and copies the part of a ring around a wake-up that turned out late (`ring.rs`, `decode.rs`), while
-//! the measurement goes on. What the hypervisor took is read beside it (`steal.rs`). Why a wake-up was late is concluded from it
-//! by `analyse`.
+//! `wake.bpf.c` is the kernel half: it keeps the last of what happened on each measured CPU in a
+//! ring (`wire.rs`). This file loads and attaches it, and copies the part of a ring around a
+//! wake-up that turned out late (`ring.rs`, `decode.rs`), while the measurement goes on. What the
+//! hypervisor took is read beside it (`steal.rs`). Why a wake-up was late is concluded from it by
+//! `analyse`.
 
 mod decode;
 mod ring;
@@ -29,10 +30,10 @@ use wire::Record;
 /// The kernel half, for this architecture.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/wake.bpf.o"));
 
-/// Without these nothing is known of who had the processor.
+/// Without these nothing is known of what had the CPU.
 const NEEDED: &[&str] = &["sched_switch", "sched_waking"];
 
-/// What else is told where the kernel has it, and what it tells of.
+/// What else is recorded where the kernel has it, with its tracepoints.
 const WANTED: &[(&str, &[&str])] = &[
     ("when timers are due", &["hrtimer_start"]),
     ("interrupts of devices", &["irq_handler_entry", "irq_handler_exit"]),
@@ -54,14 +55,15 @@ const WANTED_X86: &[(&str, &[&str])] = &[
 /// What the kernel half reads of the kernel's structures, besides what `dwell.bpf.c` reads.
 const STRUCTS: &[&str] = &["hrtimer", "irqaction", "timerqueue_node"];
 
-/// Late wake-ups that are kept: the latest.
+/// Wake-ups that are kept: those with the maximum latency.
 const KEPT: usize = 16;
-/// How long before a wake-up should have been its events begin, at least: what runs then may have begun before.
+/// How long before a wake-up should have been its events begin, at least: what runs then may have
+/// begun before.
 const BEFORE_NS: Ns = 1_000_000;
 /// Records of one wake-up; of more, the first and the last are kept.
 const RECORDS_MAX: usize = 16 * 1024;
-/// A stack takes the kernel a microsecond or two, which nobody should pay who is not late; so none is taken below this unless a
-/// smaller bound was asked for.
+/// A stack takes the kernel a microsecond or two, which nobody should pay who is not late; so none
+/// is taken below this unless a smaller bound was asked for.
 const STACK_FROM_NS: Ns = 50_000;
 
 /// The attached instruments. Dropping it detaches all of them; so does the end of the process.
@@ -98,8 +100,8 @@ impl Kept {
 }
 
 impl Spikes {
-    /// Attaches everything on these processors. A stack is taken of wake-ups that are `late_from_ns` late or later; without it, of
-    /// those that are among the latest.
+    /// Attaches everything on these CPUs. A stack is taken of wake-ups that are `late_from_ns` late
+    /// or later; without it, of those that would be kept.
     ///
     /// # Errors
     /// Why nothing can be seen here, with what would change it.
@@ -157,7 +159,8 @@ impl Spikes {
         &self.limits
     }
 
-    /// The measurement begins: by processor, its measuring thread. A processor that [`Spikes::open`] was not told of is left out.
+    /// The measurement begins: by CPU, its measuring thread. A CPU that [`Spikes::open`] was not
+    /// given is left out.
     pub fn begin(&mut self, begun_ns: Ns, threads: &[(u32, Tid)]) {
         let numbered = access::pid_namespace() == 0;
         self.begun_ns = begun_ns;
@@ -176,8 +179,8 @@ impl Spikes {
         self.steal.look(monotonic_ns());
     }
 
-    /// This processor's measuring thread woke up late: keeps what the kernel did, if it is one of the latest. A ring holds some 50 ms of
-    /// a busy processor, so it should not be told much later.
+    /// This CPU's measuring thread woke up late: keeps what the kernel did, if it is among the
+    /// worst. A ring holds some 50 ms of a busy CPU, so this is to be called soon.
     pub fn late(&mut self, cpu: u32, expected_ns: Ns, awake_ns: Ns) {
         let Some((ring, measuring)) = self.ring(cpu).and_then(|ring| Some((ring, self.measuring.get(ring)?)))
         else {
@@ -215,7 +218,8 @@ impl Spikes {
         self.cpus.iter().position(|of| *of == cpu)
     }
 
-    /// The latest wake-ups, latest first. All times are from the begin of the measurement.
+    /// The wake-ups with the maximum latency, worst first. All times are from the begin of the
+    /// measurement.
     pub fn finish(mut self) -> Vec<SpikeSeen> {
         let addresses: Vec<u64> =
             self.kept.iter().filter_map(|kept| kept.frames.as_ref()).flatten().copied().collect();
@@ -249,7 +253,8 @@ impl Spikes {
     }
 }
 
-/// Attaches all of what tells of something, or nothing: a begin without an end would be worse. Says what cannot be had.
+/// Attaches all of what tells of something, or nothing: a begin without an end would be worse. Says
+/// what cannot be had.
 fn limit(ebpf: &mut Ebpf, btf: &Btf, what: &str, names: &[&'static str]) -> Option<String> {
     let (links, refused): (Vec<_>, Vec<_>) =
         bpf::attach(ebpf, names, btf).into_iter().partition(Result::is_ok);
@@ -288,7 +293,8 @@ fn lost(part: &Part, no_steal: Option<&String>) -> Option<String> {
     (!whys.is_empty()).then(|| whys.join("; "))
 }
 
-/// What a thread is called that no event named: by the kernel's own number, so only where that is this process's too.
+/// What a thread is called that no event named: by the kernel's own number, so only where that is
+/// this process's too.
 fn name_of(pid: Tid) -> Option<String> {
     if pid == 0 {
         return Some("idle".to_owned());

@@ -74,12 +74,12 @@ pub(super) struct Stack {
 }
 
 impl<W: Deref<Target = [AtomicU64]>> Rings<W> {
-    /// From now on this processor writes this ring.
+    /// From now on this CPU writes this ring.
     pub(super) fn write_to(&self, ring: usize, cpu: u32) {
         self.cpu(cpu, RING_AND_TID).store(ring as u64 + 1, Relaxed);
     }
 
-    /// This is the processor's measuring thread. `numbered`: as the kernel numbers it, or it finds
+    /// This is the CPU's measuring thread. `numbered`: as the kernel numbers it, or it finds
     /// that out by itself.
     pub(super) fn watch(&self, ring: usize, cpu: u32, tid: Tid, numbered: bool) {
         self.cpu(cpu, PID).store(if numbered { u64::from(tid) } else { 0 }, Relaxed);
@@ -91,7 +91,7 @@ impl<W: Deref<Target = [AtomicU64]>> Rings<W> {
         self.cpu(cpu, PID).load(Relaxed) as Tid
     }
 
-    /// From which lateness on the processor takes stacks.
+    /// The latency from which on the CPU takes stacks.
     pub(super) fn late_from(&self, cpu: u32, late_ns: Ns) {
         self.cpu(cpu, LATE_NS).store(late_ns, Relaxed);
     }
@@ -158,7 +158,7 @@ fn whole<const WORDS: usize>(words: &[AtomicU64], seq: u64) -> Option<[u64; WORD
     for (copied, word) in copy.iter_mut().zip(words).skip(1) {
         *copied = word.load(Relaxed);
     }
-    // The copying is done before this is looked at once more.
+    // The copying is done before this is read once more.
     fence(Acquire);
     (words[0].load(Relaxed) == seq).then_some(copy)
 }
@@ -171,7 +171,7 @@ mod tests {
 
     const PER_RING: u32 = 64;
 
-    /// The kernel's end: two processors, of which the second has the only ring.
+    /// The kernel's end: two CPUs; the second has the only ring.
     struct Written {
         cpus: Vec<AtomicU64>,
         records: Vec<AtomicU64>,

@@ -1,7 +1,7 @@
-//! Time that a hypervisor gave to others, as the kernel counts it by processor in `/proc/stat`: proc(5).
+//! Time that a hypervisor gave to others, as the kernel counts it by CPU in `/proc/stat`: proc(5).
 //!
-//! No event tells of it. The counts are read every few milliseconds, so that what was counted around a late wake-up can be
-//! told from what was counted at other times.
+//! No event tells of it. The counts are read every few milliseconds, so that what was counted
+//! around a late wake-up can be told from what was counted at other times.
 
 use host::stat;
 use model::Ns;
@@ -13,7 +13,7 @@ use std::os::unix::fs::FileExt;
 const APART_NS: Ns = 10_000_000;
 /// Readings that are kept: a second's.
 const READINGS: usize = 100;
-/// The lines of processors come first; each has less than 200 bytes.
+/// The lines of CPUs come first; each has less than 200 bytes.
 const LINE_BYTES_MAX: usize = 200;
 
 /// The readings of the last second.

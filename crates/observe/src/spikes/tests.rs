@@ -45,7 +45,7 @@ fn every_structure_that_the_kernel_half_declares_is_read_from_the_kernels_types(
 #[test]
 fn a_threads_own_sleeps_are_seen_and_the_latest_are_kept() {
     let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
-    // It may be on any processor; all are measured, and which one it is on is asked of the events.
+    // It may be on any CPU; all are measured, and which one it is on is asked of the events.
     let cpus = host::cpus(host::here());
     for _ in 0..20 {
         let mut spikes = Spikes::open(&cpus, None).unwrap();

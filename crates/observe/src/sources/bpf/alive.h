@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Threads that lived before anybody watched: found among all tasks, given a seat and a book each, and told as they are.
+ * Threads that lived before anybody watched: found among all tasks, given an entry of the thread table each, and reported as they are.
  *
  * Everything else is attached before. A thread goes on while it is looked at, so what is told of it may be old by the
- * time it is seated. Two rules keep that harmless. Whoever runs or may run is told as runnable: `came_unseen` puts the
+ * time it has its entry. Two rules keep that harmless. What runs or may run is reported as runnable: `came_unseen` puts the
  * one that has its CPU already there, from the moment it was found. And user space looks again until nothing changes, which finds
- * who fell asleep between the look and the seat. What is left are microseconds before the window begins.
+ * what fell asleep between the look and the entry. What is left are microseconds before the window begins.
  */
 #pragma once
 #include "objects.h"
@@ -50,20 +50,20 @@ int find_alive(u64 *ctx)
 		return 0;
 	struct files_struct *files = task->files;
 	barrier_var(files);
-	struct seat *seat = bpf_task_storage_get(&seats, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!seat) {
+	struct thread_ref *ref = bpf_task_storage_get(&thread_refs, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!ref) {
 		lose();
 		return 0;
 	}
-	struct seat draft = { .stamp = seat->stamp, .index = seat->index };
-	struct thread *thread = book_at(draft.index);
-	bool seated = thread && thread->stamp == draft.stamp;
-	if (seated) {
+	struct thread_ref draft = { .stamp = ref->stamp, .index = ref->index };
+	struct thread *thread = thread_at(draft.index);
+	bool in_table = thread && thread->stamp == draft.stamp;
+	if (in_table) {
 		/* Nothing was heard of it since it was found, and it is not as it was. */
 		if (thread->left != LEFT_RUNNABLE || thread->left_at != thread->found_at || how == LEFT_RUNNABLE)
 			return 0;
 	} else {
-		thread = book_at(take_book(&draft));
+		thread = thread_at(add_thread(&draft));
 		if (!thread) {
 			lose();
 			return 0;
@@ -105,16 +105,16 @@ int find_alive(u64 *ctx)
 	thread->owed_ns = tid * 7919ull % 500000;
 	EMIT(record);
 	thread->left = how;
-	if (!seated) {
-		seat->stamp = draft.stamp;
-		STORE_RELEASE(&seat->index, draft.index);
+	if (!in_table) {
+		ref->stamp = draft.stamp;
+		STORE_RELEASE(&ref->index, draft.index);
 	}
 	bpf_seq_write(meta->seq, &tid, sizeof(tid));
 	return 0;
 }
 
 /*
- * Run by user space on each CPU, in an interrupt there: when threads were seated, and when the window ends. The CPU forgets
+ * Run by user space on each CPU, in an interrupt there: when threads were added, and when the window ends. The CPU forgets
  * who it thinks runs, and what the running thread did up to now is told.
  */
 SEC("raw_tp/look_here")

@@ -1,4 +1,5 @@
-//! Threads that live already: found by the kernel half among all tasks (`alive.h`), again until there are no new ones.
+//! Threads that live already: found by the kernel half among all tasks (`alive.h`), again until
+//! there are no new ones.
 
 use super::Refused;
 use aya::maps::HashMap;
@@ -13,7 +14,8 @@ use sys::bpf::run_once_on;
 /// The kernel's function that a program which looks at tasks stands in for.
 pub(super) const ITERATOR: &str = "bpf_iter_task";
 
-/// A look finds all but what is born or falls asleep in its course, so two are nearly always enough.
+/// A look finds all but what is born or falls asleep in its course, so two are nearly always
+/// enough.
 const LOOKS_MAX: usize = 20;
 
 /// Bytes the kernel half prints for each thread.
@@ -35,9 +37,9 @@ impl LookHere {
     }
 }
 
-/// Gives every thread of these processes a place in the books. `listed` lists the processes that are wanted, as they are
-/// when it is called. Returns all that it ever listed.
-pub(super) fn seat(
+/// Gives every thread of these processes an entry in the thread table. `listed` lists the processes
+/// that are wanted, as they are when it is called. Returns all that it ever listed.
+pub(super) fn find(
     ebpf: &mut Ebpf,
     btf: &Btf,
     cpus: &[u32],
@@ -68,7 +70,7 @@ pub(super) fn seat(
             wanted.insert(pid, 1, 0).map_err(|error| Box::new(error.into()))?;
         }
         let found = look(ebpf)?;
-        // Whoever runs learns of it: its CPU took it for a stranger.
+        // The CPU of a thread that runs took it for one outside the tree.
         look_here.everywhere();
         if found == 0 && new.is_empty() {
             break;

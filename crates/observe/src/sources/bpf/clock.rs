@@ -1,7 +1,7 @@
 //! The sampling clock: fast while a program is young, slow when it lasts.
 //!
-//! A sample is dear (an interrupt and a new timer; in a virtual machine the hypervisor sets it), so a rate that tells
-//! something of a short program would cost a long one several per cent.
+//! A sample is dear (an interrupt and a new timer; in a virtual machine the hypervisor sets it), so
+//! a rate that tells something of a short program would cost a long one several per cent.
 
 use super::Refused;
 use crate::settings::Rate;
@@ -12,10 +12,11 @@ use aya::programs::perf_event::{
 use aya::programs::{PerfEvent, ProgramError};
 use model::Ns;
 
-/// Between two samples on a CPU at first: about 2 kHz, and no divisor or multiple of any tick rate, so that programs
-/// that move with the tick are not seen always in the same place.
+/// Between two samples on a CPU at first: about 2 kHz, and no divisor or multiple of any tick rate,
+/// so that programs that move with the tick are not seen always in the same place.
 const PERIOD_NS: Ns = 497_003;
-/// The same later: a multiple, so that a later sample stands for a whole number of early ones. About 335 Hz.
+/// The same later: a multiple, so that a later sample stands for a whole number of early ones.
+/// About 335 Hz.
 const LATER_PERIOD_NS: Ns = 6 * PERIOD_NS;
 /// How long a program is young.
 const YOUNG_NS: Ns = 50_000_000;
@@ -25,20 +26,20 @@ const YOUNG_NS: Ns = 50_000_000;
 pub(super) struct Clock {
     cpus: Vec<u32>,
     rate: Rate,
-    /// The fast one on each processor, until it is taken off.
+    /// The fast one on each CPU, until it is taken off.
     fast: Vec<PerfEventLinkId>,
     started_at: Option<Ns>,
 }
 
 impl Clock {
-    /// Starts it on these processors.
+    /// Starts it on these CPUs.
     pub(super) fn start(ebpf: &mut Ebpf, cpus: &[u32], rate: Rate) -> Result<Self, Refused> {
         program(ebpf)?.load().map_err(refused("load"))?;
         let fast = attach(ebpf, cpus, rate.period_ns(PERIOD_NS))?;
         Ok(Self { cpus: cpus.to_vec(), rate, fast, started_at: None })
     }
 
-    /// The shortest time between two samples on a processor.
+    /// The shortest time between two samples on a CPU.
     pub(super) fn period_ns(&self) -> Ns {
         self.rate.period_ns(PERIOD_NS)
     }
@@ -48,7 +49,8 @@ impl Clock {
         self.started_at.get_or_insert(at);
     }
 
-    /// Slows it down when it is time. The program keeps its fast clock where the slow one cannot be had.
+    /// Slows it down when it is time. The program keeps its fast clock where the slow one cannot be
+    /// had.
     pub(super) fn keep(&mut self, ebpf: &mut Ebpf, now: Ns) {
         let lasts = self.started_at.is_some_and(|at| now > at + YOUNG_NS);
         if self.rate != Rate::ByAge || !lasts || self.fast.is_empty() {

@@ -112,8 +112,8 @@ impl Controller {
         Some(Event::Tracing { at: monotonic_ns(), calls })
     }
 
-    /// How the calls that were traced stand for all, where they were traced in slices. `busy_ns` is the
-    /// tree's time on a CPU up to the end.
+    /// How the calls that were traced stand for all, where they were traced in slices. `busy_ns` is
+    /// the tree's time on a CPU up to the end.
     pub(super) fn sums(&mut self, busy_ns: Ns, counts: impl FnOnce() -> Vec<CallStats>) -> Option<Sliced> {
         self.slices.sums(busy_ns, counts)
     }

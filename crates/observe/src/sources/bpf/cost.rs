@@ -1,5 +1,5 @@
-//! What the kernel half counted: calls, what was lost, and how often each instrument ran, with what
-//! that costs.
+//! What the kernel half counted: calls, lost records, and runs of each instrument with their
+//! overhead.
 
 use super::decode::Seen;
 use super::slices::Ran;
@@ -88,7 +88,7 @@ fn add(calls: &mut BTreeMap<Call, CallStats>, stats: &wire::Stats) {
     sum.histogram = histogram.into_iter().collect();
 }
 
-/// How often each instrument ran.
+/// Runs of each instrument.
 pub(super) fn ran(ebpf: &Ebpf, seen: Seen) -> Ran {
     let calls = of_cpus(ebpf).unwrap_or_default().iter().map(|cpu| cpu.calls).sum();
     Ran { calls, switches: seen.switches, wakes: seen.wakes, samples: seen.samples }

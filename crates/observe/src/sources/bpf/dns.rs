@@ -1,10 +1,11 @@
-//! The head and the question of a DNS message (RFC 1035 section 4), from whatever bytes a packet had.
+//! The head and the question of a DNS message (RFC 1035 section 4), from whatever bytes a packet
+//! had.
 //!
-//! Pure. What does not parse is nothing; what is cut off behind the head is a message without a question. Answers are
-//! not read: whether one came, when, and its code is all that a wait needs.
+//! Pure. What does not parse is nothing; what is cut off behind the head is a message without a
+//! question. Answers are not read: whether one came, when, and its code is all that a wait needs.
 
-/// Labels of a name, and jumps to earlier ones, that are followed: a name of 255 bytes has no more labels, and no
-/// honest question jumps at all.
+/// Labels of a name, and jumps to earlier ones, that are followed: a name of 255 bytes has no more
+/// labels, and no honest question jumps at all.
 const LABELS_MAX: usize = 128;
 /// Bytes of a name on the wire (RFC 1035 section 2.3.4).
 const NAME_MAX: usize = 255;

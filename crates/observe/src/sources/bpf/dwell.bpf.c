@@ -6,12 +6,12 @@
  * calls are counted per CPU and, for the path, per stretch of a thread in a few slots that ride on the next
  * record of that thread.
  *
- * Membership is a seat in a thread's storage: the root gets one when it enters its first execve, a new thread when its
- * creator has one. No seat, no work: that is the fast way out of every program. The seat says which of the books is the
- * thread's; the book is free again when the thread has left its CPU for the last time. Storage is a dear way to ask
+ * Membership is a reference in a thread's storage to its entry in the thread table: the root gets one when it enters its
+ * first execve, a new thread when its creator has one. No reference, no work: that is the fast way out of every program.
+ * The entry is free again when the thread has left its CPU for the last time. Storage is a dear way to ask
  * who runs, so each CPU remembers it.
  *
- * No locks: a thread's book is written on the CPU that runs it, statistics and buffers are per CPU.
+ * No locks: a thread's entry is written on the CPU that runs it, statistics and buffers are per CPU.
  */
 #include "alive.h"
 #include "objects.h"
@@ -77,8 +77,8 @@ __attribute__((noinline)) u32 begin(struct cpu *cpu)
 	/* Nobody has number 0, and whoever is in no namespace of dwell's has none. */
 	if (!cpu || !root_pid || number_of(task) != root_pid)
 		return 0;
-	u32 index = take_book(bpf_task_storage_get(&seats, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE));
-	struct thread *thread = book_at(index);
+	u32 index = add_thread(bpf_task_storage_get(&thread_refs, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE));
+	struct thread *thread = thread_at(index);
 	if (!thread)
 		return 0;
 	struct sched_entity *se = __builtin_preserve_access_index(&task->se);
@@ -107,7 +107,7 @@ int sys_enter(u64 *ctx)
 			return 0;
 		index = begin(cpu);
 	}
-	struct thread *thread = book_at(index);
+	struct thread *thread = thread_at(index);
 	if (!thread)
 		return 0;
 	call = known(call);
@@ -157,7 +157,7 @@ int sys_exit(u64 *ctx)
 	struct cpu *cpu = this_cpu();
 	if (!cpu)
 		return 0;
-	struct thread *thread = book_at(running(cpu, (void *)ctx[0]));
+	struct thread *thread = thread_at(running(cpu, (void *)ctx[0]));
 	if (!thread)
 		return 0;
 	u32 call = thread->call;
@@ -166,7 +166,7 @@ int sys_exit(u64 *ctx)
 	u64 now = bpf_ktime_get_ns();
 	s64 result = ctx[1];
 	ON_CPU(thread, now);
-	book(thread, call, 1, now - thread->seg, now);
+	charge(thread, call, 1, now - thread->seg, now);
 	thread->call = NO_CALL;
 	thread->seg = now;
 	if (unlikely(thread->blocked_ns))
@@ -269,8 +269,8 @@ int sched_switch(u64 *ctx)
 		return 0;
 	u32 from = place_of_running(cpu, prev);
 	u32 to = place_of_met(next);
-	struct thread *out = book_at(from);
-	struct thread *into = book_at(to);
+	struct thread *out = thread_at(from);
+	struct thread *into = thread_at(to);
 	cpu->task = (u64)next;
 	cpu->index = to;
 	cpu->regs = into ? into->regs : 0;
@@ -363,7 +363,7 @@ int sched_switch(u64 *ctx)
 	} else if (out)
 		out->used = 0;
 	if (unlikely(how == LEFT_DEAD) && out)
-		leave_book(out, from);
+		remove_thread(out, from);
 	return 0;
 }
 
@@ -381,14 +381,14 @@ SEC("tp_btf/sched_waking")
 int sched_waking(u64 *ctx)
 {
 	struct task_struct *woken = (void *)ctx[0];
-	struct thread *thread = book_at(place_of_met(woken));
+	struct thread *thread = thread_at(place_of_met(woken));
 	if (!thread)
 		return 0;
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct cpu *cpu = this_cpu();
 	if (!cpu)
 		return 0;
-	struct thread *waker = book_at(place_of_running(cpu, task));
+	struct thread *waker = thread_at(place_of_running(cpu, task));
 	u64 now = bpf_ktime_get_ns();
 	thread->woken_at = now;
 	u8 by = waker ? WAKER_TASK : WAKER_OTHER_TASK;
@@ -406,7 +406,7 @@ int sched_waking(u64 *ctx)
 		if (by == WAKER_NETWORK && cpu->ready)
 			tell_ready(cpu, TID(thread, woken), now);
 	}
-	/* In an interrupt that leads nowhere, the interrupted thread's books can wait. */
+	/* In an interrupt that leads nowhere, the interrupted thread's times can wait. */
 	u32 used = 0;
 	if (waker && (by == WAKER_TASK || by == WAKER_NETWORK)) {
 		settle(waker, now);
@@ -614,7 +614,7 @@ int sched_process_fork(u64 *ctx)
 		return 0;
 	if (child->tgid != parent->tgid)
 		python_fork(process_of(parent), process_of(child));
-	struct thread *thread = book_at(take_book(bpf_task_storage_get(&seats, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)));
+	struct thread *thread = thread_at(add_thread(bpf_task_storage_get(&thread_refs, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)));
 	if (!thread) {
 		struct cpu *cpu = this_cpu();
 		if (cpu)
@@ -646,7 +646,7 @@ int sched_wakeup_new(u64 *ctx)
 	struct thread *thread = thread_of(child), *creator = thread_of(parent);
 	/* No fork tells of these. */
 	if (!thread && creator && child->flags & PF_IO_WORKER && child->tgid == parent->tgid) {
-		thread = book_at(take_book(bpf_task_storage_get(&seats, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)));
+		thread = thread_at(add_thread(bpf_task_storage_get(&thread_refs, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)));
 		if (!thread)
 			lose();
 		else

@@ -18,7 +18,7 @@ use sys::shared::Words;
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/dwell.bpf.o"));
 
 /// Threads that are followed at once, and one more; what is left out is counted. 300 bytes each.
-pub(super) const BOOKS: u32 = 16 * 1024;
+pub(super) const THREADS_MAX: u32 = 16 * 1024;
 
 /// Why the source cannot be used here.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +47,7 @@ pub(crate) enum Refused {
         /// What the kernel said.
         error: Box<ProgramError>,
     },
-    /// The tasks of this host cannot be looked at.
+    /// The tasks of this host cannot be listed.
     #[error("cannot look for living threads: {0}")]
     Look(#[from] io::Error),
     /// The object lacks something this file expects.
@@ -82,8 +82,8 @@ pub(super) fn load(btf: &Btf, root: Pid, cpus: &[u32], wanted: u32) -> Result<Eb
         .map_max_entries("scratches", 2 * (cpus.iter().max().unwrap_or(&0) + 1))
         .override_global("segments_per_cpu", &segments, true)
         .map_max_entries("wanted", wanted)
-        .map_max_entries("books", BOOKS)
-        .map_max_entries("free_books", BOOKS)
+        .map_max_entries("threads", THREADS_MAX)
+        .map_max_entries("free_entries", THREADS_MAX)
         .map_max_entries("buffers", buffered)
         .map_max_entries("segments", buffered * segments)
         .load(OBJECT)

@@ -1,7 +1,7 @@
 //! Questions for names joined with their answers: same ends, same number, same question.
 //!
-//! The kernel half copies the packets (`network.h`), `dns.rs` reads them. A question waits here for its answer for
-//! [`PATIENCE_NS`], and then is told as unanswered.
+//! The kernel half copies the packets (`network.h`), `dns.rs` reads them. A question waits here for
+//! its answer for [`PATIENCE_NS`], and then is reported as unanswered.
 
 use super::dns::{self, Message, Question};
 use model::network::Lookup;
@@ -23,7 +23,7 @@ type Key = (Ends, u16);
 pub(super) struct Lookups {
     /// More than one where a program uses one number for several questions.
     waiting: FxHashMap<Key, Vec<Waiting>>,
-    /// When each was asked; those answered meanwhile stand here still.
+    /// When each was asked; those that were answered since are still here.
     order: VecDeque<(Ns, Key)>,
     /// Questions for which there was no room, or whose name was not all there.
     pub(super) unfollowed: u64,
@@ -75,7 +75,8 @@ impl Lookups {
                 let same = question.name.eq_ignore_ascii_case(&waiting.question.name);
                 same && question.kind == waiting.question.kind
             }
-            // Servers that cannot read a question, and cards that keep a packet's end to themselves.
+            // Servers that cannot read a question, and cards that keep a packet's end to
+            // themselves.
             None => true,
         })?;
         let answered = waiting.remove(index);
@@ -129,7 +130,8 @@ fn datagram(packet: &[u8], asks: bool) -> Option<(Ends, &[u8])> {
     Some((ends, &payload[..payload.len().min(usize::from(port(4)).saturating_sub(8))]))
 }
 
-/// What the C library was asked and has answered (`resolver.h`). An address in digits is no question.
+/// What the C library was asked and has answered (`resolver.h`). An address in digits is no
+/// question.
 pub(super) fn resolved(
     tid: Tid,
     name: &[u8],

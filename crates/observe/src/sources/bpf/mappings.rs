@@ -1,6 +1,8 @@
-//! What the tree's processes map to execute: perf's records of it, which come with the time they were made.
+//! What the tree's processes map to execute: perf's records of it, which come with the time they
+//! were made.
 //!
-//! Without these a process that is gone before anybody looks at `/proc/PID/maps` would have addresses and no code.
+//! Without these a process that is gone before anybody looks at `/proc/PID/maps` would have
+//! addresses and no code.
 
 use super::super::perf::decode::{Record, SAMPLE_TYPE, What, decode};
 use code::Mapping;
@@ -28,7 +30,7 @@ pub(super) struct Mappings {
 }
 
 impl Mappings {
-    /// Opens it on these processors, for all processes: the tree is told from the others by who reads.
+    /// Opens it on these CPUs, for all processes. The reader picks those of the tree.
     ///
     /// # Errors
     /// What the system says.
@@ -49,7 +51,7 @@ impl Mappings {
         Ok(Self { rings: cpus.iter().map(ring).collect::<io::Result<_>>()?, lost: 0 })
     }
 
-    /// Hands over what happened since, in order for each processor.
+    /// Hands over what happened since, in order for each CPU.
     pub(super) fn read(&mut self, mut each: impl FnMut(Ns, Pid, Told)) {
         for ring in &mut self.rings {
             ring.read(|bytes| match decode(bytes) {

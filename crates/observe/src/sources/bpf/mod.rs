@@ -52,7 +52,7 @@ use clock::Clock;
 use controller::Controller;
 use decode::Decoder;
 use drain::Drain;
-use load::BOOKS;
+use load::THREADS_MAX;
 pub(crate) use load::{Refused, loader, map};
 use mappings::Mappings;
 use model::coverage::{Extent, Source};
@@ -108,8 +108,8 @@ impl Bpf {
         listed: &mut dyn FnMut() -> Vec<Pid>,
     ) -> Result<Self, Refused> {
         let btf = types::read(attach::tracepoints(), &[alive::ITERATOR])?;
-        let mut bpf = Self::start_with(&btf, 0, cpus, watching, BOOKS)?;
-        let (look_here, pids) = alive::seat(&mut bpf.ebpf, &btf, cpus, listed)?;
+        let mut bpf = Self::start_with(&btf, 0, cpus, watching, THREADS_MAX)?;
+        let (look_here, pids) = alive::find(&mut bpf.ebpf, &btf, cpus, listed)?;
         bpf.look_here = Some(look_here);
         bpf.see_names(watching, &pids.iter().copied().collect::<Vec<_>>());
         for pid in pids {
@@ -123,15 +123,15 @@ impl Bpf {
         Ok(bpf)
     }
 
-    /// Where it is asked for: what has been attached there takes the kernel 0.2 s to take off.
+    /// Only on demand: the kernel takes 0.2 s to detach what is attached there.
     fn see_names(&mut self, watching: &Watching, pids: &[Pid]) {
         if watching.names {
             self.sources.extend(resolver::attach(&mut self.ebpf, pids));
         }
     }
 
-    /// Ends the window of an attachment: what those that run did up to now is told. Returns when
-    /// that was.
+    /// Ends the window of an attachment: what running threads did up to now is reported. Returns
+    /// when that was.
     pub(crate) fn end(&mut self) -> Ns {
         if let Some(look_here) = &self.look_here {
             look_here.everywhere();
@@ -207,7 +207,7 @@ impl Bpf {
         self.clock.as_ref().map_or(0, Clock::period_ns)
     }
 
-    /// What it sees, and why not more.
+    /// What it records, and why not more.
     pub(crate) fn sources(&self) -> &[Source] {
         &self.sources
     }
@@ -290,7 +290,7 @@ impl Bpf {
     }
 
     /// The program will come to this executable first. If that is a Python, the kernel half reads
-    /// it from its first instruction on, without waiting until it is told which process it is.
+    /// it from its first instruction on, before it knows which process it is.
     pub(crate) fn expect(&mut self, executable: &Path) {
         let Some((key, target)) = stacks::expected(executable) else { return };
         let map = self.ebpf.map_mut("python_files");
@@ -303,7 +303,7 @@ impl Bpf {
         }
     }
 
-    /// Tells the kernel half which processes run Python, and how to read it.
+    /// Lists for the kernel half which processes run Python, and how to read it.
     fn tell_pythons(&mut self) {
         let targets = self.stacks.targets();
         if targets.is_empty() {
@@ -324,7 +324,7 @@ impl Bpf {
     /// What the code of all stacks is called, to be asked when the program has ended.
     pub(crate) fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
         network::tell_open(&mut self.ebpf);
-        // What else has come meanwhile is from after the end.
+        // All other new records are from after the end.
         self.drain_until(Ns::MAX, &mut |event| {
             if matches!(event, Event::Connection(_) | Event::Lookup(_)) || event.at().is_none() {
                 sink(event);
@@ -373,7 +373,7 @@ impl Bpf {
         self.lost_before
     }
 
-    /// How often each instrument ran for the tree.
+    /// The overhead of each instrument.
     pub(crate) fn cost(&self) -> Vec<Cost> {
         cost::of_instruments(&self.calls(), self.drain.decoder.seen)
     }

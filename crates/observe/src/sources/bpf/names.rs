@@ -5,12 +5,13 @@ use aya::maps::Array;
 use aya::programs::RawTracePoint;
 use sys::bpf::run_once;
 
-/// Addresses asked for at a time (`NAMES`), and words of an entry: the address and 120 bytes of text.
+/// Addresses asked for at a time (`NAMES`), and words of an entry: the address and 120 bytes of
+/// text.
 const AT_ONCE: usize = 512;
 const WORDS: usize = 1 + 15;
 
-/// The function at each address, `name [module]` for those of modules; none where the kernel knows no function there.
-/// None at all when it cannot be asked.
+/// The function at each address, `name [module]` for those of modules; none where the kernel knows
+/// no function there. None at all when it cannot be asked.
 pub(crate) fn ask(ebpf: &mut Ebpf, addresses: &[u64]) -> Option<Vec<Option<String>>> {
     let program: &mut RawTracePoint = ebpf.program_mut("name_addresses")?.try_into().ok()?;
     if program.fd().is_err() {

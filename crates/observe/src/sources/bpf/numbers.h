@@ -3,7 +3,7 @@
  * What threads and processes are called: by dwell's own PID namespace, like everything else that dwell reads of them.
  *
  * A task has its number of the first namespace at hand. In a container it has another one there, for as long as it is not
- * reaped; so the books keep it.
+ * reaped; so the table keeps it.
  */
 #pragma once
 #include "kernel.h"
@@ -41,7 +41,7 @@ __attribute__((noinline)) u32 number_in_own(u64 address)
 	return 0;
 }
 
-/* A thread of whose book nothing is known. 0 when it has no number here: it is in another namespace, or was reaped. */
+/* A thread that is not in the table. 0 when it has no number here: it is in another namespace, or was reaped. */
 INLINE u32 number_of(struct task_struct *task)
 {
 	return own_pid_ns ? number_in_own((u64)READ(task, thread_pid)) : task->pid;
@@ -55,5 +55,5 @@ INLINE u32 process_of(struct task_struct *task)
 	return number_in_own((u64)READ(leader, thread_pid));
 }
 
-/* A thread with a book. */
+/* A thread in the table. */
 #define TID(thread, task) (own_pid_ns ? (thread)->tid : (task)->pid)

@@ -7,7 +7,7 @@
  * the way up; user space turns them round (`paths.rs`).
  */
 #pragma once
-#include "books.h"
+#include "threads.h"
 
 /* Most of a name, and of a path; what does not fit is cut off at its beginning. */
 #define NAME_MAX 256
@@ -205,7 +205,7 @@ __attribute__((noinline)) int needs_page(u64 inode)
 	struct cpu *cpu = this_cpu();
 	if (!cpu)
 		return 0;
-	struct thread *thread = book_at(place_of_running(cpu, task));
+	struct thread *thread = thread_at(place_of_running(cpu, task));
 	if (!thread || thread->call != NO_CALL)
 		return 0;
 	thread->page_inode = inode;

@@ -1,7 +1,7 @@
 //! Paths from the parts that the kernel half tells (`paths.h`), each once.
 //!
-//! A fault knows its file only within the file's filesystem: where that is mounted is asked of `/proc`, for the thread
-//! that faults.
+//! A fault knows its file only within the file's filesystem: where that is mounted is asked of
+//! `/proc`, for the thread that faults.
 
 use crate::mounts::{Mount, mounts_of};
 use host::here;
@@ -10,7 +10,8 @@ use model::recording::{Comm, Event, FileKind, Object};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
 
-/// Files whose paths are remembered, so that they are not told again. Past it all are forgotten.
+/// Files whose paths are remembered, so that they are not reported again. Past it all are
+/// forgotten.
 const KNOWN: usize = 65_536;
 
 /// What one record tells.
@@ -21,7 +22,7 @@ pub(super) struct Told<'a> {
     pub(super) cut: bool,
     /// The file has no name any more.
     pub(super) deleted: bool,
-    /// The thread that it was told of.
+    /// The thread that it was reported for.
     pub(super) tid: Tid,
 }
 
@@ -49,7 +50,7 @@ impl Told<'_> {
     }
 }
 
-/// What has been told.
+/// What has been reported.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
     /// By device and inode: a digest of the path.

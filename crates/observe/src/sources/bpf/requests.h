@@ -6,7 +6,7 @@
  * interrupt's work. What is remembered ends with that context.
  */
 #pragma once
-#include "books.h"
+#include "threads.h"
 
 /* When drivers were given requests, by the request's address. Two at one place: the older one's time is not known. */
 #define ISSUED 1024 /* a power of two */

@@ -6,7 +6,7 @@
  * the host calls it there.
  */
 #pragma once
-#include "books.h"
+#include "threads.h"
 
 struct asking { u64 at; char name[NAME_MAX]; u32 len; u32 pad; };
 

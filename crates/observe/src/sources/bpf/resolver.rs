@@ -1,9 +1,10 @@
-//! Where the C library is asked for names: instruments on `getaddrinfo` in the libraries of the host.
+//! Where the C library is asked for names: instruments on `getaddrinfo` in the libraries of the
+//! host.
 //!
-//! One stands on its first instruction and one on each that returns. The kernel's own way of seeing a function return
-//! puts another address in place of the caller's, and then no stack leads out of the library any more. What they tell
-//! is in `resolver.h`. A program with a library of its own (static, in a container that came later) is seen by its packets
-//! only.
+//! One stands on its first instruction and one on each that returns. The kernel's own way of seeing
+//! a function return puts another address in place of the caller's, and then no stack leads out of
+//! the library any more. What they tell is in `resolver.h`. A program with a library of its own
+//! (static, in a container that came later) is seen by its packets only.
 
 use aya::Ebpf;
 use aya::programs::uprobe::UProbeScope;
@@ -40,7 +41,8 @@ const RETURNS_MAX: usize = 16;
 /// Files that are a C library, by the beginning of their name.
 const NAMES: &[&str] = &["libc.so", "libc-2.", "ld-musl-"];
 
-/// Attaches to the libraries of the host and of these processes. What it could not, if it could not.
+/// Attaches to the libraries of the host and of these processes. What it could not, if it could
+/// not.
 pub(super) fn attach(ebpf: &mut Ebpf, pids: &[Pid]) -> Option<Source> {
     let mut libraries = BTreeMap::new();
     let own = LIBRARIES.iter().map(PathBuf::from);

@@ -26,7 +26,7 @@ const FREE_NS: Ns = 5_000_000;
 const SLICE_NS: Ns = 5_000_000;
 /// A slice in which the tree does little ends all the same.
 const SLICE_NS_MAX: Ns = 50_000_000;
-/// How often is looked whether a slice is over.
+/// Between two checks whether a slice is over.
 const LOOK_NS: Ns = 2_000_000;
 /// The longest pause, so that a program that changes is noticed, and slices are many enough to tell
 /// their spread.
@@ -40,7 +40,7 @@ const SWITCH_NS: Ns = 150;
 const WAKE_NS: Ns = 150;
 const SAMPLE_NS: Ns = 2000;
 
-/// How often each instrument ran, up to now.
+/// Runs of each instrument, up to now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Ran {
     pub(super) calls: u64,
@@ -81,7 +81,7 @@ enum State {
     Exact,
     /// None are, until then.
     Off { until: Ns },
-    /// They are, since then; the counts as they were at its beginning. To be looked at next.
+    /// They are, since then; the counts as they were at its beginning. To be checked next.
     On { since: Ns, next: Ns, from: Ran, busy_ns: Ns },
 }
 

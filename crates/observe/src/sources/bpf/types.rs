@@ -1,10 +1,11 @@
 //! The kernel's own description of its types (BTF), cut down to what the kernel half asks about.
 //!
-//! aya keeps a value for each of the kernel's 130,000 types and searches all of them by name for every structure and
-//! every tracepoint. A few hundred matter. This file reads the description, blanks the rest where it stands, so that
-//! each type keeps its number, and leaves understanding it to aya. Of `dwell run -- true` that and not letting the
-//! loader parse it all once more take away 64 of 110 ms of CPU time (Linux 6.18, 5.5 MB of types). The format is
-//! described in the kernel's Documentation/bpf/btf.rst.
+//! aya keeps a value for each of the kernel's 130,000 types and searches all of them by name for
+//! every structure and every tracepoint. A few hundred matter. This file reads the description,
+//! blanks the rest where it stands, so that each type keeps its number, and leaves understanding it
+//! to aya. Of `dwell run -- true` that and not letting the loader parse it all once more take away
+//! 64 of 110 ms of CPU time (Linux 6.18, 5.5 MB of types). The format is described in the kernel's
+//! Documentation/bpf/btf.rst.
 
 use aya::{Btf, BtfError, Endianness};
 use rustc_hash::FxHashSet;
@@ -60,14 +61,15 @@ const STRUCTS: &[&str] = &[
     "vfsmount",
 ];
 
-/// Reads what the kernel half and these tracepoints need, and these functions (for programs that stand in for them) and other
-/// types. A type has the number that the kernel gives it.
+/// Reads what the kernel half and these tracepoints need, and these functions (for programs that
+/// stand in for them) and other types. A type has the number that the kernel gives it.
 ///
 /// # Errors
 /// The kernel does not describe its types, or in a way that aya does not understand.
 pub(crate) fn read<'a>(tracepoints: impl Iterator<Item = &'a str>, others: &[&str]) -> Result<Btf, BtfError> {
     let mut btf = fs::read(PATH).map_err(|error| BtfError::FileError { path: PATH.into(), error })?;
-    // Where this fails, all of it is parsed: that takes longer, and aya says what is wrong if anything is.
+    // Where this fails, all of it is parsed: that takes longer, and aya says what is wrong if
+    // anything is.
     let mut names = wanted(tracepoints);
     names.extend(others.iter().map(|name| name.as_bytes().to_vec()));
     let _ = slim(&mut btf, &names);
@@ -99,8 +101,8 @@ const CONST: u32 = 10;
 const RESTRICT: u32 = 11;
 const TYPE_TAG: u32 = 18;
 
-/// Blanks the types that the wanted ones are not made of, and cuts off what comes after the last that is left.
-/// None, and nothing done, when the description is not what it should be.
+/// Blanks the types that the wanted ones are not made of, and cuts off what comes after the last
+/// that is left. None, and nothing done, when the description is not what it should be.
 fn slim(btf: &mut [u8], wanted: &Names) -> Option<()> {
     let [hdr_len, type_off, type_len, str_off, str_len] = [4, 8, TYPE_LEN, 16, 20].map(|at| word(btf, at));
     let hdr_len = hdr_len.filter(|len| *len >= HEADER)?;
@@ -114,7 +116,8 @@ fn slim(btf: &mut [u8], wanted: &Names) -> Option<()> {
     let kept = records.kept(wanted, strings)?;
     let starts = records.starts;
 
-    // Nothing below can fail: a record is at least as long as a blank, so none is overwritten before it is copied.
+    // Nothing below can fail: a record is at least as long as a blank, so none is overwritten
+    // before it is copied.
     let types = &mut btf[types];
     let used = kept.iter().rposition(|kept| *kept).map_or(0, |last| last + 1);
     let mut end = 0;
@@ -162,8 +165,8 @@ impl<'a> Records<'a> {
         self.starts.windows(2).map(|ends| &self.bytes[ends[0]..ends[1]])
     }
 
-    /// For each type but `void`: whether a wanted one is made of it. Pointers are kept but not followed: the loader
-    /// does not look behind them, where the whole kernel is.
+    /// For each type but `void`: whether a wanted one is made of it. Pointers are kept but not
+    /// followed: the loader does not look behind them, where the whole kernel is.
     fn kept(&self, wanted: &Names, strings: &[u8]) -> Option<Vec<bool>> {
         let mut next = Vec::new();
         for (record, id) in self.iter().zip(1..) {
@@ -198,7 +201,8 @@ fn kind(record: &[u8]) -> u32 {
     word(record, 4).map_or(0, |info| info >> 24 & 0x1f)
 }
 
-/// Of the record with this `info`. None for kinds that came after this was written (the newest here is of Linux 6.0).
+/// Of the record with this `info`. None for kinds that came after this was written (the newest here
+/// is of Linux 6.0).
 fn length(info: u32) -> Option<usize> {
     let entries = (info & 0xffff) as usize;
     let of_kind = match info >> 24 & 0x1f {

@@ -9,7 +9,7 @@ use model::Ns;
 /// At first, and at most.
 const SHORTEST_NS: Ns = 500_000;
 const LONGEST_NS: Ns = 1_000_000_000;
-/// How long is looked at before it changes.
+/// How long a period is kept at least.
 const WINDOW_NS: Ns = 250_000_000;
 /// Stacks in a window that are too many (800 a second), and so few that there may be more.
 const MANY: u64 = 200;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The books of the threads of the tree, and how what is in them is handed over: a thread's storage, the buffer of each
+ * The table of the threads of the tree, and how what is in it is handed over: a thread's storage, the buffer of each
  * CPU with its records made in place, and the slots in which calls are added up until the next record of their thread.
  */
 #pragma once
@@ -24,7 +24,7 @@ volatile const u8 arg_kind[2 * CALLS] = {};
 #define ENDED_WAIT (1ull << 63)
 
 struct thread {
-	u64 stamp;     /* of the seat that it belongs to */
+	u64 stamp;     /* of the reference that it belongs to */
 	u64 regs;      /* where the kernel keeps its registers while it is in a call */
 	u64 seg;       /* CPU time is charged up to here */
 	u64 entered;   /* the current call; 0 when it began before the thread was of the tree */
@@ -56,23 +56,23 @@ struct thread {
 	u32 held_fd, held_call;
 	u64 path_told; /* when the call was entered whose path user space knows */
 	u64 mm;        /* its address space, as it was when it was made or last executed */
-	u64 task;      /* whose book this is, once it was met at a switch or wake-up; 0 before, and when it is free */
+	u64 task;      /* whose entry this is, once it was met at a switch or wake-up; 0 before, and when it is free */
 	u64 page_inode, page_faults; /* the file that a fault needed a page of, and how many faults there had been */
 	struct slot slot[SLOTS];
 };
 
-/* Which of the books is a thread's. A stamp is given once, so a seat in a book that has changed hands shows. */
-struct seat {
+/* Which entry of the table is a thread's. A stamp is given once, so a reference to an entry that has changed hands shows. */
+struct thread_ref {
 	u64 stamp;
 	u32 index;
 	u32 pad;
 };
 
-struct { MAP_UINT(type, BPF_MAP_TYPE_TASK_STORAGE); MAP_UINT(map_flags, BPF_F_NO_PREALLOC); MAP_TYPE(key, int); MAP_TYPE(value, struct seat); } seats SEC(".maps");
+struct { MAP_UINT(type, BPF_MAP_TYPE_TASK_STORAGE); MAP_UINT(map_flags, BPF_F_NO_PREALLOC); MAP_TYPE(key, int); MAP_TYPE(value, struct thread_ref); } thread_refs SEC(".maps");
 /* The first is nobody's. User space sets how many. */
-struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, 2); MAP_TYPE(key, u32); MAP_TYPE(value, struct thread); } books SEC(".maps");
-/* Books that were used and are free again. */
-struct { MAP_UINT(type, BPF_MAP_TYPE_STACK); MAP_UINT(max_entries, 1); MAP_TYPE(value, u32); } free_books SEC(".maps");
+struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, 2); MAP_TYPE(key, u32); MAP_TYPE(value, struct thread); } threads SEC(".maps");
+/* Entries that were used and are free again. */
+struct { MAP_UINT(type, BPF_MAP_TYPE_STACK); MAP_UINT(max_entries, 1); MAP_TYPE(value, u32); } free_entries SEC(".maps");
 /* User space sets how many entries: for each CPU one, and `segments_per_cpu`. */
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(map_flags, BPF_F_MMAPABLE); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct buffer); } buffers SEC(".maps");
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(map_flags, BPF_F_MMAPABLE); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct segment); } segments SEC(".maps");
@@ -95,33 +95,33 @@ INLINE struct cpu *this_cpu(void)
 	return bpf_map_lookup_elem(&cpus, &zero);
 }
 
-u32 books_used = 0;
+u32 entries_used = 0;
 u64 stamps_given = 0;
 
-INLINE struct thread *book_at(u32 index)
+INLINE struct thread *thread_at(u32 index)
 {
-	return index ? bpf_map_lookup_elem(&books, &index) : 0;
+	return index ? bpf_map_lookup_elem(&threads, &index) : 0;
 }
 
-/* The place of a task in the books, 0 when it is not of the tree. */
+/* The place of a task in the table, 0 when it is not of the tree. */
 INLINE u32 place_of(struct task_struct *task)
 {
-	struct seat *seat = bpf_task_storage_get(&seats, task, 0, 0);
-	if (!seat)
+	struct thread_ref *ref = bpf_task_storage_get(&thread_refs, task, 0, 0);
+	if (!ref)
 		return 0;
-	u32 index = seat->index;
-	struct thread *thread = book_at(index);
-	return thread && thread->stamp == seat->stamp ? index : 0;
+	u32 index = ref->index;
+	struct thread *thread = thread_at(index);
+	return thread && thread->stamp == ref->stamp ? index : 0;
 }
 
 INLINE struct thread *thread_of(struct task_struct *task)
 {
-	return book_at(place_of(task));
+	return thread_at(place_of(task));
 }
 
 /*
- * Books of tasks that were met lately, by the end of their numbers: threads that wake each other are met again and
- * again, and storage is a dear way to ask. It is a guess; the book says whose it is.
+ * Entries of tasks that were met lately, by the end of their numbers: threads that wake each other are met again and
+ * again, and storage is a dear way to ask. It is a guess; the entry says whose it is.
  */
 #define MET 256 /* a power of two */
 u32 met[MET] = {};
@@ -131,12 +131,12 @@ INLINE u32 place_of_met(struct task_struct *task)
 {
 	u32 *guess = &met[task->pid & (MET - 1)];
 	u32 index = *guess;
-	struct thread *thread = book_at(index);
+	struct thread *thread = thread_at(index);
 	/* A kernel that hides switches may have hidden the last one of a task whose address another has now. */
 	if (likely(thread && thread->task == (u64)task && thread->met_as == task->pid))
 		return index;
 	index = place_of(task);
-	thread = book_at(index);
+	thread = thread_at(index);
 	if (!thread)
 		return 0;
 	thread->task = (u64)task;
@@ -145,12 +145,12 @@ INLINE u32 place_of_met(struct task_struct *task)
 	return index;
 }
 
-/* The running task's place in the books, by way of its storage. */
+/* The running task's place in the table, by way of its storage. */
 __attribute__((noinline)) u32 look_up(struct cpu *cpu)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u32 index = place_of(task);
-	struct thread *thread = book_at(index);
+	struct thread *thread = thread_at(index);
 	if (!cpu)
 		return 0;
 	if (thread)
@@ -169,7 +169,7 @@ INLINE u32 place_of_running(struct cpu *cpu, struct task_struct *task)
 	return look_up(cpu);
 }
 
-/* The place in the books of the task that is in a call with these registers, 0 when it is not of the tree. Whoever asks
+/* The place in the table of the task that is in a call with these registers, 0 when it is not of the tree. Whoever asks
  * at each call asks like this: it takes no helper. */
 INLINE u32 running(struct cpu *cpu, struct pt_regs *regs)
 {
@@ -179,31 +179,31 @@ INLINE u32 running(struct cpu *cpu, struct pt_regs *regs)
 	return look_up(cpu);
 }
 
-/* A book for a thread that enters the tree, given its storage. */
-__attribute__((noinline)) u32 take_book(struct seat *seat)
+/* An entry for a thread that enters the tree, given its storage. */
+__attribute__((noinline)) u32 add_thread(struct thread_ref *ref)
 {
 	u32 index = 0;
-	if (!seat)
+	if (!ref)
 		return 0;
-	if (bpf_map_pop_elem(&free_books, &index))
-		index = __sync_fetch_and_add(&books_used, 1) + 1;
-	struct thread *thread = book_at(index);
+	if (bpf_map_pop_elem(&free_entries, &index))
+		index = __sync_fetch_and_add(&entries_used, 1) + 1;
+	struct thread *thread = thread_at(index);
 	if (!thread)
 		return 0;
 	__builtin_memset(thread, 0, sizeof(*thread));
 	thread->call = NO_CALL;
-	thread->stamp = seat->stamp = __sync_fetch_and_add(&stamps_given, 1) + 1;
-	seat->index = index;
+	thread->stamp = ref->stamp = __sync_fetch_and_add(&stamps_given, 1) + 1;
+	ref->index = index;
 	return index;
 }
 
-__attribute__((noinline)) int leave_book(struct thread *thread, u32 index)
+__attribute__((noinline)) int remove_thread(struct thread *thread, u32 index)
 {
 	if (!thread)
 		return 0;
 	thread->stamp = 0;
 	thread->task = 0;
-	bpf_map_push_elem(&free_books, &index, 0);
+	bpf_map_push_elem(&free_entries, &index, 0);
 	return 0;
 }
 
@@ -348,8 +348,8 @@ __attribute__((noinline)) int flush(struct thread *thread, u64 now)
 	return 0;
 }
 
-/* Book time on a CPU to a call of this stretch. */
-INLINE void book(struct thread *thread, u32 call, u32 count, u64 ns, u64 now)
+/* Charge time on a CPU to a call of this stretch. */
+INLINE void charge(struct thread *thread, u32 call, u32 count, u64 ns, u64 now)
 {
 	u32 used = thread->used;
 	/* Programs repeat themselves: the newest slot is the likely one. */
@@ -412,7 +412,7 @@ INLINE bool calls_are_off(void)
 	return off && unlikely(*off);
 }
 
-/* Bring the running thread's books up to now, in the middle of a call or outside. While calls are not traced, nobody
+/* Bring the running thread's times up to now, in the middle of a call or outside. While calls are not traced, nobody
  * says when one ends: samples tell what part of the time was in calls. */
 INLINE void settle(struct thread *thread, u64 now)
 {
@@ -420,6 +420,6 @@ INLINE void settle(struct thread *thread, u64 now)
 	if (calls_are_off() && !thread->worker)
 		thread->call = NO_CALL;
 	if (thread->call != NO_CALL)
-		book(thread, thread->call, 0, now - thread->seg, now);
+		charge(thread, thread->call, 0, now - thread->seg, now);
 	thread->seg = now;
 }
