@@ -422,6 +422,18 @@ mod tests {
     }
 
     #[test]
+    fn a_slice_that_has_not_begun_when_the_recording_ends_counts_for_nothing() {
+        let mut slices = Slices::new(MaxOverhead::Share(0.05));
+        slices.cost_is(CallCost { ns: 100.0, lo_ns: 90.0, hi_ns: 300.0 });
+        slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000));
+        let on = slices.next().unwrap();
+        assert_eq!(slices.turn(on, ran(40_000), on, Vec::new), Some(Turn::On));
+        assert!(slices.in_slice());
+        let sums = slices.sums(on + 10 * MS, || unreachable!()).unwrap();
+        assert_eq!((sums.slices, sums.pauses, sums.calls[0].calls), (0, 0, 0));
+    }
+
+    #[test]
     fn when_it_becomes_quiet_there_is_no_pause() {
         let mut slices = Slices::new(MaxOverhead::Share(0.05));
         let on = |slices: &mut Slices| {
