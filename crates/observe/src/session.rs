@@ -3,9 +3,9 @@
 //! What a session does not know: how the target is started or found, and when it is over. That is up
 //! to `record` and `attach`.
 
+use crate::mounts;
 use crate::sources::Instruments;
 use crate::surroundings::{GivenLink, Surroundings};
-use crate::mounts;
 use host::stat::{self, CpuTimes};
 use model::recording::{Attached, Counters, Ending, Host, HostCpu, Rusage, Trailer};
 use model::{Event, Header, Ns, Pid, Seen, Tid};

@@ -1,7 +1,7 @@
 //! `dwell wake`: what may be asked of a measurement of wake-ups.
 
-use super::load::load;
 use super::LookArgs;
+use super::load::load;
 use crate::out::{FormArgs, WakeResult};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};

@@ -1,7 +1,7 @@
 //! Which programs are attached to what, and what is not seen where the kernel refuses one.
 
 use super::load::Refused;
-use crate::{host, mounts};
+use crate::mounts;
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::programs::{BtfTracePoint, Program, ProgramError};
 use aya::{Btf, Ebpf};

@@ -4,7 +4,6 @@
 use super::decode::Seen;
 use super::slices::Ran;
 use super::wire::{self, DENSE};
-use crate::host;
 use aya::Ebpf;
 use aya::maps::{PerCpuArray, PerCpuValues};
 use model::recording::Cost;
