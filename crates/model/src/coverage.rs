@@ -37,7 +37,7 @@ pub struct Check {
     pub ours_ns: Ns,
     /// The kernel's own.
     pub theirs_ns: Ns,
-    /// Whether they agree within the tolerance that METHODOLOGY.md states.
+    /// Whether they agree within the tolerance that docs/method/account.md states.
     pub agrees: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Scores the estimate of a longer run's maximum: how often its interval holds, on distributions of which the truth is known.
 //!
-//! `cargo run --release -p dwell-stats --example extremes [RUNS]`: prints a table. METHODOLOGY.md has what it gave.
+//! `cargo run --release -p dwell-stats --example extremes [RUNS]`: prints a table. docs/results/extremes.md has what it gave.
 
 // A program of its own: it prints, and takes an argument.
 #![allow(clippy::print_stdout, clippy::disallowed_methods, missing_docs)]

@@ -1,7 +1,7 @@
 //! Why a wake-up was late: the time from when the thread should have been awake to when it was, cut where the kernel did
 //! something else, each part with its cause.
 //!
-//! At each moment one cause holds, the first of these that fits; METHODOLOGY.md says what each can and cannot tell.
+//! At each moment one cause holds, the first of these that fits; docs/method/latency-spikes.md says what each can and cannot tell.
 //!
 //! 1. the thread is stopped (kernel/signal.c, `do_signal_stop`) -> `stopped`
 //! 2. its timer may still take its time (kernel/time/hrtimer.c, `hrtimer_set_expires_range_ns`) -> `timer-slack`

@@ -1,7 +1,7 @@
 //! Whether a deadline is met, how sure that is, and what a longer run would show.
 //!
 //! A run of finite length cannot show that nothing is ever late. What it can show, and what a pass means here, is that at the
-//! confidence asked for late wake-ups are rarer than one in a given time on each processor. METHODOLOGY.md has the definition with its
+//! confidence asked for late wake-ups are rarer than one in a given time on each processor. docs/method/latency-verdict.md has the definition with its
 //! reasons.
 
 use super::words::{count, duration, percent, processors};
