@@ -13,7 +13,7 @@ PATH=$(dirname "$(python3 -c 'import sys; print(sys.executable)')"):$PATH
 page() { # title, what to see, options of dwell in one word, command…
 	title=$1 text=$2 options=$3
 	shift 3
-	printf '## %s\n\n%s\n\n```\n' "$title" "$text"
+	printf '## %s\n\n%s\n\n```\n' "$title" "$(echo "$text" | fold -s -w 100 | sed 's/ $//')"
 	if [ -n "$options" ]; then printf '$ dwell run %s %s\n' "$options" "$*"; fi
 	# Options are words.
 	# shellcheck disable=SC2086
@@ -25,7 +25,7 @@ page() { # title, what to see, options of dwell in one word, command…
 whole() { # title, what to see, verb and its options…
 	title=$1 text=$2
 	shift 2
-	printf '## %s\n\n%s\n\n```\n$ dwell %s\n' "$title" "$text" "$*"
+	printf '## %s\n\n%s\n\n```\n$ dwell %s\n' "$title" "$(echo "$text" | fold -s -w 100 | sed 's/ $//')" "$*"
 	"$dwell" "$@" --color never --width 96 2>errors.txt </dev/null || true
 	printf '```\n\n'
 }
@@ -39,7 +39,7 @@ dd if=/dev/urandom of=large bs=1M count=256 status=none
 dd if=/dev/zero of=text bs=1M count=64 status=none
 sync
 
-printf '# Examples\n\nReal programs, as `bench/examples.sh` printed them. The bar and the strip are coloured on a terminal.\n\n'
+printf '# Examples\n\nReal programs, as `bench/examples.sh` printed them. The bar and the strip are coloured on a\nterminal.\n\n'
 page 'A recursive long listing' 'Bound by the kernel: a `statx` and two attribute calls for each file. `-l` asks for them.' '' ls -lR /usr
 page 'The short one' 'The same files without `-l`: no call per file is left.' '' ls -R /usr
 page 'Copying a large file' 'The kernel copies; whatever waits, waits for the disk.' '' cp large copy

@@ -3,6 +3,7 @@
 //!
 //! Every check returns its complaints; all are shown before it fails.
 
+mod columns;
 mod comments;
 mod files;
 mod graph;
@@ -33,6 +34,7 @@ pub(crate) fn run() -> Result<()> {
     let sources = sources()?;
     let mut complaints = graph::check(&root())?;
     complaints.extend(sources.iter().flat_map(files::check));
+    complaints.extend(sources.iter().flat_map(columns::check));
     let paths: Vec<&str> = sources.iter().map(|source| source.path.as_str()).collect();
     complaints.extend(sources.iter().flat_map(|source| comments::check(source, &paths)));
     for complaint in &complaints {
