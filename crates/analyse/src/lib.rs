@@ -5,17 +5,20 @@
 
 pub mod calls;
 mod class;
+mod classify;
 mod code;
 pub mod compare;
 mod compose;
 mod connections;
 pub mod extrapolate;
+mod files;
+mod keys;
 pub mod ladder;
 mod lookups;
+mod names;
 mod path;
 mod pieces;
 mod poll;
-mod reason;
 mod sliced;
 mod split;
 mod surroundings;

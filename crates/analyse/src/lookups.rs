@@ -1,5 +1,6 @@
 //! Questions for names, by name: how often, how long until the answer, and how often the same again.
 
+use crate::keys::QuestionId;
 use model::network::{Endpoint, Lookup, Question};
 use model::peers::{Lengths, LookupRow};
 use model::recording::Ends;
@@ -26,14 +27,11 @@ pub(crate) struct Lookups {
     rows: FxHashMap<Key, Sum>,
     /// By this end's port: the socket on which the last answer came in, when, and to which question.
     answered: FxHashMap<u16, (Ends, Ns, QuestionId)>,
+    /// The last one stands for all that are not told apart.
     ids: FxHashMap<Question, QuestionId>,
     /// In the order of their numbers.
     questions: Vec<Question>,
 }
-
-/// A question by its number: server and name. The last one stands for all that are not told apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct QuestionId(u32);
 
 #[derive(Debug, Default)]
 struct Sum {

@@ -18,7 +18,7 @@ mod tree;
 mod wait;
 mod window;
 
-use crate::calls::Arch;
+use crate::names::Names;
 use crate::pieces::Pieces;
 use ledger::{Evidence, Ledger, Slices};
 use model::recording::{Attached, Header, Left, Looked as Snapshot, Tier, Trailer};
@@ -42,7 +42,7 @@ const HELD_MAX: usize = 1 << 20;
 pub(crate) struct Poll {
     root: Pid,
     tier: Tier,
-    arch: Arch,
+    names: Names,
     period_ns: Ns,
     tree: Tree,
     /// From the start of the wall on.
@@ -96,7 +96,7 @@ impl Poll {
         Self {
             root: header.root,
             tier: header.tier,
-            arch: Arch::from_machine(&header.host.arch),
+            names: Names::new(header),
             period_ns: header.sample_period_ns,
             tree,
             ledger: start.map(Ledger::new),
@@ -159,7 +159,7 @@ impl Poll {
         let at = at.max(self.begin());
         let mut waits = FxHashMap::default();
         for looked in threads.iter().filter(|looked| matches!(looked.state, b'S' | b'D')) {
-            let id = self.tree.id(wait::wait(looked, self.arch));
+            let id = self.tree.id(wait::wait(looked, &mut self.names));
             waits.insert(looked.tid, id);
         }
         self.events(&events, &waits);
@@ -519,6 +519,7 @@ impl Poll {
         };
         let evidence = Evidence {
             tree: &self.tree,
+            names: &self.names,
             threads: threads.iter().map(|thread| (thread.tid, thread)).collect(),
             only_user_each_ns: samples_hide_kernel.then_some(self.period_ns),
             rusage: trailer.rusage.value(),
@@ -535,7 +536,7 @@ impl Poll {
             steps,
             phases: ledger.phases(&evidence),
             threads: threads.iter().map(|thread| thread_row(thread, &evidence, self.root)).collect(),
-            waits: wait_rows(&self.tree, ledger.waits(), None),
+            waits: wait_rows(&self.tree, &self.names, ledger.waits(), None),
             window: None,
         };
         let looked = || threads.iter().filter_map(|thread| thread.looked.as_ref());
@@ -597,6 +598,7 @@ fn thread_row(thread: &tree::Thread, evidence: &Evidence<'_>, root: Pid) -> Thre
 /// Waits by kind: `path` says what of them counts in the account, `all` (where counters tell more than looks do) of what.
 fn wait_rows(
     tree: &Tree,
+    names: &Names,
     path: impl Iterator<Item = (WaitId, Ns)>,
     all: Option<&[(WaitId, Ns)]>,
 ) -> Vec<WaitRow> {
@@ -615,10 +617,11 @@ fn wait_rows(
     let rows = tree.totals.iter().zip(path_ns.into_iter().zip(all_ns));
     let mut rows: Vec<WaitRow> = rows
         .filter(|(totals, _)| totals.durations.total() > 0)
-        .map(|(totals, (path_ns, total_ns))| WaitRow {
-            reason: totals.state,
-            call: totals.call.clone(),
-            on: totals.on.clone(),
+        .map(|(totals, ns)| (totals, ns, names.wait(totals.key)))
+        .map(|(totals, (path_ns, total_ns), (call, on))| WaitRow {
+            reason: totals.key.0,
+            call,
+            on,
             calls: totals.durations.total(),
             total_ns,
             path_ns,

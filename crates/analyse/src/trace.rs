@@ -11,16 +11,16 @@
 //! What is booked here is time; putting it into words and shares is `close.rs`.
 
 mod close;
-mod files;
 mod meanwhile;
 mod waits;
 mod window;
 
-use crate::calls::{Arch, touches_a_peer};
+use crate::calls::touches_a_peer;
+use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_several};
 use crate::connections::Connections;
-use crate::lookups::Lookups;
+use crate::keys::{ReasonKey, TargetKey, WaitKey, WakerKey};
+use crate::names::Names;
 use crate::path::{Path, Place, Slicing};
-use crate::reason::{ReasonKey, TargetKey, becomes_ready, classify, for_a_name, is_for_several};
 use crate::split::{Counts, Kind, one};
 use meanwhile::{Begins, Meanwhile};
 use model::because::{Because, Request};
@@ -30,10 +30,9 @@ use model::recording::{
 use model::{Call, Header, Ns, Pid, State, Tid};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use waits::{Ended, Waits, WakerKey};
+use waits::{Ended, Waits};
 
 pub(crate) use close::Closed;
-pub(crate) use files::{File, Files};
 
 /// Index into [`Trace::threads`]: thread numbers are used again, these are not.
 type Index = u32;
@@ -76,7 +75,7 @@ struct Thread {
     /// It came onto a CPU and nothing has been booked since.
     just_came: bool,
     /// What it blocked on last.
-    last_wait: Option<(State, ReasonKey)>,
+    last_wait: Option<WaitKey>,
     /// What ended its last wait for a lock, where that was a thread of the tree.
     ended: Option<Ended>,
     /// The page that the fault it is in needs, by device and inode.
@@ -112,7 +111,6 @@ struct Sent {
 /// The ledgers as they grow.
 #[derive(Debug)]
 pub(crate) struct Trace {
-    arch: Arch,
     root: Pid,
     sample_period_ns: Ns,
     start: Ns,
@@ -129,9 +127,8 @@ pub(crate) struct Trace {
     waits: Waits,
     /// When the latest waits for locks began.
     begins: Begins,
-    files: Files,
+    names: Names,
     connections: Connections,
-    lookups: Lookups,
     root_alive: u32,
     leaving_together: bool,
     last: Option<Index>,
@@ -148,7 +145,6 @@ impl Trace {
     pub(crate) fn new(header: &Header) -> Self {
         let start = header.attached.as_ref().map_or(0, |attached| attached.at);
         Self {
-            arch: Arch::from_machine(&header.host.arch),
             root: header.root,
             sample_period_ns: header.sample_period_ns,
             start,
@@ -163,9 +159,8 @@ impl Trace {
             sent: FxHashMap::default(),
             waits: Waits::default(),
             begins: Begins::default(),
-            files: Files::new(&header.devices),
+            names: Names::new(header),
             connections: Connections::default(),
-            lookups: Lookups::default(),
             root_alive: 0,
             leaving_together: false,
             last: None,
@@ -193,8 +188,8 @@ impl Trace {
         match event {
             // Told when all is over, as a rule, of what was before.
             Event::Connection(connection) => return self.connections.told(connection),
-            Event::Lookup(lookup) => return self.lookups.told(lookup),
-            Event::Path { dev, ino, path } => return self.files.told(*dev, *ino, path),
+            Event::Lookup(lookup) => return self.names.lookups.told(lookup),
+            Event::Path { dev, ino, path } => return self.names.files.told(*dev, *ino, path),
             _ => {}
         }
         let (None, Some(at)) = (self.end, event.at()) else { return };
@@ -598,11 +593,12 @@ impl Trace {
         };
         let request = thread.request.take().filter(|(of, _)| *of == at).map(|(_, request)| request);
         let ns = at.saturating_sub(thread.since);
-        thread.waited.add(self.arch, wait.call, ns);
+        thread.waited.add(self.names.arch, wait.call, ns);
         let about = self.about(index, &wait);
-        let (state, reason) = classify(&wait, waker, self.arch, about);
-        let answer = |socket| self.lookups.answer(socket, at.saturating_sub(ns), at);
-        let reason = for_a_name(reason, &wait, waker, answer);
+        let mut classified = classify(Evidence::traced(&wait, waker, about), self.names.arch);
+        let answer = |socket| self.names.lookups.answer(socket, at.saturating_sub(ns), at);
+        classified.target = for_a_name(classified.target, &wait, waker, answer);
+        let (state, reason) = classified.key();
         self.threads[index as usize].last_wait = Some((state, reason));
         // One that was over before the window began is none of it.
         if ns > 0 || self.window.is_none() {
@@ -653,8 +649,8 @@ impl Trace {
     fn about(&mut self, index: Index, wait: &Wait) -> TargetKey {
         match (wait.call, self.threads[index as usize].page.take()) {
             (None, Some((_, 0))) => TargetKey::Swap,
-            (None, Some((dev, ino))) => TargetKey::File(self.files.at(dev, ino)),
-            _ => TargetKey::File(self.files.of(&wait.on)),
+            (None, Some((dev, ino))) => TargetKey::File(self.names.files.at(dev, ino)),
+            _ => TargetKey::File(self.names.files.of(&wait.on)),
         }
     }
 
@@ -677,7 +673,7 @@ impl Trace {
 
     fn is_in_a_peer_call(&self, calls: &Calls) -> bool {
         let current: Option<Call> = calls.iter().rev().find(|call| call.count == 0).map(|call| call.call);
-        current.and_then(|call| self.arch.name(call)).is_some_and(touches_a_peer)
+        current.and_then(|call| self.names.arch.name(call)).is_some_and(touches_a_peer)
     }
 
     fn sends(&mut self, at: Ns, tid: Tid, ends: Ends, calls: &Calls) {
@@ -696,7 +692,8 @@ impl Trace {
     fn leaves(&mut self, at: Ns, tid: Tid, calls: &Calls) {
         let Some(index) = self.ran_until(tid, at, calls) else { return };
         let thread = &self.threads[index as usize];
-        let alone = calls.iter().any(|call| call.count == 0 && self.arch.name(call.call) == Some("exit"));
+        let alone =
+            calls.iter().any(|call| call.count == 0 && self.names.arch.name(call.call) == Some("exit"));
         if thread.pid != self.root || alone || self.leaving_together {
             return;
         }

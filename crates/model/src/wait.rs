@@ -210,6 +210,11 @@ pub enum WaitTarget {
 }
 
 impl WaitTarget {
+    /// What has this kind and name.
+    pub fn new(kind: TargetKind, name: Seen<String>) -> Self {
+        notation::Named::new(kind, name).into()
+    }
+
     /// Its kind.
     pub fn kind(&self) -> TargetKind {
         match self {

@@ -2,6 +2,7 @@
 
 use super::TICK_NS;
 use super::tree::{Doing, Mix, Place, Thread, Tree, WaitId};
+use crate::names::Names;
 use model::account::{Basis, Part, Step};
 use model::recording::Rusage;
 use model::run::Phases;
@@ -139,6 +140,7 @@ impl Slice {
 #[derive(Debug)]
 pub(super) struct Evidence<'a> {
     pub(super) tree: &'a Tree,
+    pub(super) names: &'a Names,
     pub(super) threads: FxHashMap<Tid, &'a Thread>,
     /// Period of the clock samples where every on-CPU period has one, but those in the kernel go unseen.
     pub(super) only_user_each_ns: Option<Ns>,
@@ -155,6 +157,11 @@ pub(super) struct Evidence<'a> {
 }
 
 impl Evidence<'_> {
+    /// What was waited for.
+    pub(super) fn reason(&self, id: WaitId) -> Reason {
+        self.names.reason(self.tree.waits[id as usize].reason())
+    }
+
     /// Share of user time, by samples; trials may be more than were seen where the kernel's go unseen.
     fn user(&self, mix: Mix, on_cpu_ns: Ns) -> (u64, u64) {
         match self.only_user_each_ns {
@@ -276,9 +283,7 @@ impl Ledger {
                     continue;
                 }
                 let reason = match place.doing {
-                    Doing::Wait(id, _) if state != State::Runqueue => {
-                        evidence.tree.waits[id as usize].reason()
-                    }
+                    Doing::Wait(id, _) if state != State::Runqueue => evidence.reason(id),
                     _ if state == State::Runqueue => Reason::PreemptedUnseen,
                     _ => Reason::None,
                 };

@@ -9,10 +9,10 @@
 //! every part that rests on it says so by its basis.
 
 use super::ledger::{Amount, Slices};
-use super::wait::{Follow, Wait};
+use crate::classify::{Classified, Next};
+use crate::keys::WaitKey;
 use model::recording::{Comm, Looked};
-use model::wait::{WaitCall, WaitTarget};
-use model::{Ns, Pid, State, Tid};
+use model::{Ns, Pid, Tid};
 use rustc_hash::FxHashMap;
 use stats::Histogram;
 
@@ -20,6 +20,9 @@ use stats::Histogram;
 pub(super) type WaitId = u32;
 /// A wait that no look fell into.
 pub(super) const UNSEEN_WAIT: WaitId = 0;
+
+/// Waits that are told apart by name, address or pipe.
+const WAITS: usize = 4096;
 
 /// What a thread is doing, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -99,9 +102,7 @@ struct Process {
 /// Waits of one kind, as the outside sees them: the ends of a thousand pipes are one kind.
 #[derive(Debug)]
 pub(super) struct WaitTotals {
-    pub(super) state: State,
-    pub(super) call: WaitCall,
-    pub(super) on: WaitTarget,
+    pub(super) key: WaitKey,
     pub(super) total_ns: Ns,
     pub(super) durations: Histogram,
 }
@@ -123,9 +124,10 @@ pub(super) struct Tree {
     living: FxHashMap<Tid, Thread>,
     processes: FxHashMap<Pid, Process>,
     dead: Vec<Thread>,
-    pub(super) waits: Vec<Wait>,
-    ids: FxHashMap<Wait, WaitId>,
+    pub(super) waits: Vec<Classified>,
+    ids: FxHashMap<Classified, WaitId>,
     pub(super) totals: Vec<WaitTotals>,
+    kind_of: FxHashMap<WaitKey, usize>,
     /// Of each wait, its place in `totals`.
     pub(super) kinds: Vec<usize>,
     /// What all threads did over time, in a window.
@@ -142,29 +144,30 @@ impl Tree {
             waits: Vec::new(),
             ids: FxHashMap::default(),
             totals: Vec::new(),
+            kind_of: FxHashMap::default(),
             kinds: Vec::new(),
             slices: None,
         };
-        tree.id(Wait::unseen());
+        tree.id(Classified::UNSEEN);
         tree
     }
 
     /// The number of a wait.
-    pub(super) fn id(&mut self, wait: Wait) -> WaitId {
+    pub(super) fn id(&mut self, mut wait: Classified) -> WaitId {
+        if self.waits.len() >= WAITS && !self.ids.contains_key(&wait) {
+            wait = wait.of_many();
+        }
         if let Some(id) = self.ids.get(&wait) {
             return *id;
         }
         let id = self.waits.len() as WaitId;
-        let same = |totals: &WaitTotals| {
-            totals.state == wait.state && totals.call == wait.call && totals.on == wait.on
-        };
-        let kind = self.totals.iter().position(same).unwrap_or_else(|| {
-            let (state, call, on) = (wait.state, wait.call.clone(), wait.on.clone());
-            self.totals.push(WaitTotals { state, call, on, total_ns: 0, durations: Histogram::default() });
-            self.totals.len() - 1
-        });
+        let next = self.totals.len();
+        let kind = *self.kind_of.entry(wait.key()).or_insert(next);
+        if kind == next {
+            self.totals.push(WaitTotals { key: wait.key(), total_ns: 0, durations: Histogram::default() });
+        }
         self.kinds.push(kind);
-        self.waits.push(wait.clone());
+        self.waits.push(wait);
         self.ids.insert(wait, id);
         id
     }
@@ -337,18 +340,18 @@ impl Tree {
         let here = |sure| Some(Place { pid: thread.pid, tid, doing: thread.doing, sure });
         let Doing::Wait(id, looked) = thread.doing else { return here(sure) };
         let sure = sure && looked;
-        match self.waits[id as usize].follow {
-            Follow::Nowhere => None,
-            Follow::Children => {
+        match self.waits[id as usize].next {
+            Next::Nowhere => None,
+            Next::Children => {
                 self.next_of(thread.pid, |_| true).and_then(|pid| self.of_process(pid, visited, sure))
             }
-            Follow::BusyChildren => self
+            Next::BusyChildren => self
                 .next_of(thread.pid, |rank| rank <= BUSY)
                 .and_then(|pid| self.of_process(pid, visited, false)),
-            Follow::Siblings => {
+            Next::Siblings => {
                 self.sibling(thread, visited).and_then(|tid| self.of_thread(tid, visited, sure))
             }
-            Follow::Pipe { ino, writes } => {
+            Next::Pipe { ino, writes } => {
                 self.other_end(thread.pid, ino, writes).and_then(|pid| self.of_process(pid, visited, sure))
             }
         }
@@ -396,9 +399,9 @@ impl Tree {
         match thread.doing {
             Doing::Cpu => 0,
             Doing::Ready => BUSY,
-            Doing::Wait(id, _) => match self.waits[id as usize].follow {
-                Follow::Nowhere if id != UNSEEN_WAIT => WAITS_ELSEWHERE,
-                Follow::Children | Follow::Pipe { .. } => WAITS_ELSEWHERE,
+            Doing::Wait(id, _) => match self.waits[id as usize].next {
+                Next::Nowhere if id != UNSEEN_WAIT => WAITS_ELSEWHERE,
+                Next::Children | Next::Pipe { .. } => WAITS_ELSEWHERE,
                 _ => 3,
             },
             Doing::Stopped | Doing::Unseen => 4,

@@ -6,9 +6,10 @@
 
 use super::ledger::{Amount, Evidence, Slices, Steps};
 use super::tree::{Doing, Thread, WaitId};
-use super::wait::{Follow, Wait};
 use super::{Closed, Counted, Poll, wait_rows};
 use crate::calls::waits_for_work;
+use crate::classify::{Classified, Next};
+use crate::names::Names;
 use crate::pieces::Pieces;
 use model::account::{Basis, Part, Step};
 use model::recording::{Attached, Looked as Snapshot, Tier, Trailer};
@@ -79,6 +80,7 @@ impl Poll {
         let hides_kernel = self.tier == Tier::Perf && self.kernel_samples == 0;
         let evidence = Evidence {
             tree: &self.tree,
+            names: &self.names,
             threads: FxHashMap::default(),
             only_user_each_ns: hides_kernel.then_some(self.period_ns),
             rusage: None,
@@ -121,7 +123,7 @@ impl Poll {
             steps: steps(told, &evidence),
             phases,
             threads: members.iter().map(|member| member.row(&evidence)).collect(),
-            waits: wait_rows(&self.tree, path.into_iter(), Some(&all)),
+            waits: wait_rows(&self.tree, &self.names, path.into_iter(), Some(&all)),
             window: Some(window),
         };
         let faults = Faults {
@@ -249,7 +251,7 @@ impl<'a> Member<'a> {
         let one_wait = !stirred && runnable == 0 && kinds.len() <= 1;
         let for_work: Ns = self
             .waits()
-            .filter(|(id, _)| is_for_work(&evidence.tree.waits[*id as usize]))
+            .filter(|(id, _)| is_for_work(evidence.tree.waits[*id as usize], evidence.names))
             .map(|(_, ns)| ns)
             .sum();
         let queued = self.counted.map_or(0, |(_, queue)| queue);
@@ -305,10 +307,10 @@ impl<'a> Member<'a> {
 }
 
 /// Whether a thread waits until somebody wants something of it; where the call could not be read, by where it sleeps.
-fn is_for_work(wait: &Wait) -> bool {
+fn is_for_work(wait: Classified, names: &Names) -> bool {
     match wait.call.syscall() {
-        Some(call) => waits_for_work(&call.name),
-        None => !matches!(wait.follow, Follow::Nowhere | Follow::Pipe { .. }),
+        Some(call) => names.arch.name(call).is_some_and(waits_for_work),
+        None => !matches!(wait.next, Next::Nowhere | Next::Pipe { .. }),
     }
 }
 
@@ -320,7 +322,7 @@ fn steps(told: &[&Member<'_>], evidence: &Evidence<'_>) -> Vec<Step> {
         let mut own = Steps::default();
         for ((state, wait, ns), (count, _)) in member.divided(evidence) {
             let reason = match wait {
-                Some(id) => evidence.tree.waits[id as usize].reason(),
+                Some(id) => evidence.reason(id),
                 None if state == State::Runqueue => Reason::PreemptedUnseen,
                 None => Reason::None,
             };

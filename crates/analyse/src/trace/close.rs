@@ -1,14 +1,15 @@
 //! The books closed: the final path and the ledgers, in words and shares that sum to the wall clock.
 
-use super::waits::{About, Requests, WakerKey};
+use super::waits::{About, Requests};
 use super::{Doing, Index, Trace};
+use crate::classify::{Evidence, classify};
 use crate::code::Code;
+use crate::keys::{ReasonKey, TargetKey, WaitKey, WakerKey};
 use crate::path::{Amount, Key, Path};
 use crate::pieces::Pieces;
-use crate::reason::{Names, ReasonKey, TargetKey, classify};
 use crate::split::{Counts, Own, add, interval, late, split};
 use model::peers::{ConnectionRow, LookupRow};
-use model::recording::{Comm, Counters, Language, Trailer};
+use model::recording::{Comm, Counters, Language, Trailer, Waker};
 use model::run::{Phases, Thread, WaitRow, Window};
 use model::wait::{Reason, StackFrame, SyscallName, WaitCall, WaitTarget};
 use model::{Basis, Ns, Part, Pid, Seen, State, Step};
@@ -84,7 +85,7 @@ impl Trace {
             waits,
             window,
         };
-        let (connections, lookups) = (self.connections.rows(), self.lookups.rows());
+        let (connections, lookups) = (self.connections.rows(), self.names.lookups.rows());
         Closed { pieces, samples, cpu, runqueue, switches, faults, connections, lookups }
     }
 
@@ -99,8 +100,8 @@ impl Trace {
             }
             let state = match &thread.doing {
                 Doing::Blocked(wait, _) => {
-                    let unknown = model::recording::Waker::Unknown;
-                    classify(wait, &unknown, self.arch, TargetKey::External).0
+                    let evidence = Evidence::traced(wait, &Waker::Unknown, TargetKey::External);
+                    classify(evidence, self.names.arch).state
                 }
                 Doing::Stopped => State::Stopped,
                 Doing::Runnable => State::Runqueue,
@@ -129,9 +130,10 @@ impl Trace {
         let ns = end - thread.since;
         let reason = match thread.doing.clone() {
             Doing::Blocked(wait, _) => {
-                self.threads[index as usize].waited.add(self.arch, wait.call, ns);
+                self.threads[index as usize].waited.add(self.names.arch, wait.call, ns);
                 let about = self.about(index, &wait);
-                let reason = classify(&wait, &model::recording::Waker::Unknown, self.arch, about).1;
+                let evidence = Evidence::traced(&wait, &Waker::Unknown, about);
+                let reason = classify(evidence, self.names.arch).reason();
                 self.waits.record(state, reason, ns, WakerKey::Unknown, About::default());
                 reason
             }
@@ -261,7 +263,7 @@ impl Trace {
                 step(State::Kernel, Reason::SyscallsSampled, own.call, count);
                 step(State::User, Reason::None, own.user, count);
             } else {
-                step(state, self.names().reason(reason), ns, count);
+                step(state, self.names.reason(reason), ns, count);
             }
         }
         steps.sort_by_cached_key(|step| (Reverse(step.ns), step.tid, step.reason.to_string()));
@@ -359,12 +361,8 @@ impl Trace {
         self.in_use().into_iter().map(row).collect()
     }
 
-    fn names(&self) -> Names<'_> {
-        Names { files: &self.files, lookups: &self.lookups, arch: self.arch }
-    }
-
-    fn wait_rows(&self, on_path: &FxHashMap<(State, ReasonKey), Ns>, code: &Code) -> Vec<WaitRow> {
-        let mut path_ns: FxHashMap<(State, ReasonKey), Ns> = FxHashMap::default();
+    fn wait_rows(&self, on_path: &FxHashMap<WaitKey, Ns>, code: &Code) -> Vec<WaitRow> {
+        let mut path_ns: FxHashMap<WaitKey, Ns> = FxHashMap::default();
         for ((state, reason), ns) in on_path {
             *path_ns.entry(self.waits.row_of(*state, *reason)).or_default() += ns;
         }
@@ -382,9 +380,8 @@ impl Trace {
                     let lock = matches!(target, TargetKey::Futex(_))
                         .then(|| stack.as_deref().and_then(interpreter_lock))
                         .flatten();
-                    let target =
-                        lock.map_or_else(|| self.names().target(target), WaitTarget::InterpreterLock);
-                    (self.names().call(call), target)
+                    let target = lock.map_or_else(|| self.names.target(target), WaitTarget::InterpreterLock);
+                    (self.names.call(call), target)
                 }
                 _ => (WaitCall::Unseen, WaitTarget::External(Seen::Absent)),
             };
@@ -428,10 +425,10 @@ impl Trace {
             return (Seen::Absent, Seen::Absent);
         }
         if requests.count > 0 {
-            return (self.files.device(requests.dev), Seen::Value(requests));
+            return (self.names.files.device(requests.dev), Seen::Value(requests));
         }
         let device = match reason {
-            ReasonKey::Wait(_, TargetKey::File(file)) => self.files.device_of(file),
+            ReasonKey::Wait(_, TargetKey::File(file)) => self.names.files.device_of(file),
             _ => Seen::unseen("no request was seen that ended such a wait"),
         };
         (device, Seen::unseen("no request was seen that ended such a wait"))
@@ -461,7 +458,7 @@ pub(super) fn since(now: Counters, before: Counters) -> Counters {
 fn steps_by_reason(
     entries: &FxHashMap<Key, Amount>,
     place_of: &[(Index, State, ReasonKey)],
-) -> FxHashMap<(State, ReasonKey), Ns> {
+) -> FxHashMap<WaitKey, Ns> {
     let mut sums = FxHashMap::default();
     for (key, amount) in entries {
         let (_, state, reason) = place_of[key.place as usize];

@@ -2,11 +2,9 @@
 
 use super::meanwhile::Times;
 use crate::code::Code;
-use crate::reason::ReasonKey;
+use crate::keys::{ReasonKey, WaitKey, WakerKey};
 use model::because::Request;
-use model::recording::Comm;
 use model::run::WakerRow;
-use model::wait::WakerKind;
 use model::{Ns, Seen, State};
 use rustc_hash::FxHashMap;
 use stats::Histogram;
@@ -27,7 +25,7 @@ const STACKS: usize = 256;
 /// Blocked time by kind and reason.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
-    rows: FxHashMap<(State, ReasonKey), Wait>,
+    rows: FxHashMap<WaitKey, Wait>,
 }
 
 /// One kind of wait.
@@ -65,49 +63,14 @@ pub(crate) struct About {
     pub(crate) meanwhile: Option<Times>,
 }
 
-/// What ended a wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum WakerKey {
-    /// A thread of the tree.
-    Thread(Comm),
-    /// Another one.
-    Outside(Comm),
-    Timer,
-    Device,
-    Network,
-    Interrupt,
-    Unknown,
-}
-
 /// A wait that a thread ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ended {
     pub(crate) at: Ns,
-    pub(crate) wait: (State, ReasonKey),
+    pub(crate) wait: WaitKey,
     pub(crate) by: WakerKey,
     /// How long it was.
     pub(crate) ns: Ns,
-}
-
-impl WakerKey {
-    fn kind(self) -> WakerKind {
-        match self {
-            WakerKey::Thread(_) => WakerKind::Thread,
-            WakerKey::Outside(_) => WakerKind::Outside,
-            WakerKey::Timer => WakerKind::Timer,
-            WakerKey::Device => WakerKind::Device,
-            WakerKey::Network => WakerKind::Network,
-            WakerKey::Interrupt => WakerKind::Interrupt,
-            WakerKey::Unknown => WakerKind::Unknown,
-        }
-    }
-
-    fn name(self) -> String {
-        match self {
-            WakerKey::Thread(name) | WakerKey::Outside(name) => name.to_text(),
-            _ => String::new(),
-        }
-    }
 }
 
 /// Requests to disks that ended waits.
@@ -182,13 +145,13 @@ impl Waits {
     }
 
     /// The row that such a wait is counted in.
-    pub(crate) fn row_of(&self, state: State, reason: ReasonKey) -> (State, ReasonKey) {
+    pub(crate) fn row_of(&self, state: State, reason: ReasonKey) -> WaitKey {
         let rows = [reason, reason.of_many()].map(|reason| (state, reason));
         rows.into_iter().find(|row| self.rows.contains_key(row)).unwrap_or((state, ReasonKey::None))
     }
 
     /// A stack was taken of such a wait.
-    pub(crate) fn stack(&mut self, (state, reason): (State, ReasonKey), node: u32, ns: Ns) {
+    pub(crate) fn stack(&mut self, (state, reason): WaitKey, node: u32, ns: Ns) {
         let row = self.row_of(state, reason);
         let row = self.rows.get_mut(&row);
         if let Some(row) = row.filter(|row| row.stacks.len() < STACKS || row.stacks.contains_key(&node)) {

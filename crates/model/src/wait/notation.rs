@@ -34,6 +34,12 @@ pub(super) struct Named {
     name: Seen<String>,
 }
 
+impl Named {
+    pub(super) fn new(kind: TargetKind, name: Seen<String>) -> Self {
+        Self { kind, name }
+    }
+}
+
 impl WaitTarget {
     /// Its name, as far as it is known.
     pub fn name(&self) -> Seen<String> {

@@ -1,24 +1,9 @@
 //! The files that threads wait on: each a number while the program runs, a path at the end.
 
+use crate::keys::FileId;
 use model::Seen;
 use model::recording::{Device, Object};
 use rustc_hash::FxHashMap;
-
-/// A file by its number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct File(u32);
-
-impl File {
-    /// It is not known which.
-    pub(crate) const UNSEEN: File = File(0);
-    /// One of the many that are not told apart.
-    pub(crate) const MANY: File = File(1);
-
-    /// Whether it is one file.
-    pub(crate) fn is_one(self) -> bool {
-        self.0 > 1
-    }
-}
 
 /// Files that are told apart. A search of a whole disk comes by millions.
 const FILES: usize = 16_384;
@@ -26,7 +11,7 @@ const FILES: usize = 16_384;
 /// What files are called.
 #[derive(Debug)]
 pub(crate) struct Files {
-    by_inode: FxHashMap<(u32, u64), File>,
+    by_inode: FxHashMap<(u32, u64), FileId>,
     /// Path and device, from the third number on.
     files: Vec<(String, u32)>,
     devices: FxHashMap<u32, String>,
@@ -46,52 +31,52 @@ impl Files {
         }
     }
 
-    fn add(&mut self, dev: u32, ino: u64, path: &str) -> File {
+    fn add(&mut self, dev: u32, ino: u64, path: &str) -> FileId {
         if self.files.len() >= FILES {
             // It may have had a name that is not its own any more.
             self.by_inode.remove(&(dev, ino));
-            return File::MANY;
+            return FileId::MANY;
         }
         self.files.push((path.to_owned(), dev));
-        let file = File(self.files.len() as u32 + 1);
+        let file = FileId(self.files.len() as u32 + 1);
         self.by_inode.insert((dev, ino), file);
         file
     }
 
     /// Which file a call was about.
-    pub(crate) fn of(&mut self, object: &Object) -> File {
+    pub(crate) fn of(&mut self, object: &Object) -> FileId {
         match object {
             Object::File { dev, ino, name, .. } => match self.by_inode.get(&(*dev, *ino)) {
                 Some(file) => *file,
                 // Its path was lost, or was not recorded: the last part of it is better than nothing.
                 None if *name != Default::default() => self.add(*dev, *ino, &format!("…/{}", name.to_text())),
-                None => File::UNSEEN,
+                None => FileId::UNSEEN,
             },
-            _ => File::UNSEEN,
+            _ => FileId::UNSEEN,
         }
     }
 
     /// The file with this inode.
-    pub(crate) fn at(&self, dev: u32, ino: u64) -> File {
-        let many = if self.files.len() >= FILES { File::MANY } else { File::UNSEEN };
+    pub(crate) fn at(&self, dev: u32, ino: u64) -> FileId {
+        let many = if self.files.len() >= FILES { FileId::MANY } else { FileId::UNSEEN };
         self.by_inode.get(&(dev, ino)).copied().unwrap_or(many)
     }
 
-    fn get(&self, file: File) -> Option<&(String, u32)> {
+    fn get(&self, file: FileId) -> Option<&(String, u32)> {
         self.files.get((file.0 as usize).checked_sub(2)?)
     }
 
     /// What a file is called.
-    pub(crate) fn path(&self, file: File) -> Seen<String> {
+    pub(crate) fn path(&self, file: FileId) -> Seen<String> {
         match self.get(file) {
             Some((path, _)) => Seen::Value(path.clone()),
-            None if file == File::MANY => Seen::unseen("more files than are told apart"),
+            None if file == FileId::MANY => Seen::unseen("more files than are told apart"),
             None => Seen::unseen("which file was not seen"),
         }
     }
 
     /// The device that a file is on.
-    pub(crate) fn device_of(&self, file: File) -> Seen<String> {
+    pub(crate) fn device_of(&self, file: FileId) -> Seen<String> {
         match self.get(file) {
             Some((_, dev)) => self.device(*dev),
             None => Seen::unseen("which file was not seen"),
@@ -142,7 +127,7 @@ mod tests {
         files.told(1, FILES as u64, "/y");
         files.told(1, 3, "/z");
         for ino in [FILES as u64, 3] {
-            assert_eq!(files.at(1, ino), File::MANY);
+            assert_eq!(files.at(1, ino), FileId::MANY);
             assert!(matches!(files.path(files.at(1, ino)), Seen::Unseen(_)));
         }
         assert_eq!(files.path(files.at(1, 4)), Seen::Value("/x".into()));

@@ -1,0 +1,432 @@
+//! What kind of wait it was, what for, and where the path may go on: from whatever evidence there is.
+//!
+//! Traced waits come with the waker and the kernel's IO flag, polled ones with the kernel function that the thread
+//! slept in. Either may lack the call. The first of these that says something decides: a time limit that ran out, the
+//! object of the call, the IO flag, the call, the kernel function, the waker.
+
+use crate::calls::{Arch, Limit, limit_of, waits_for};
+use crate::keys::{CallKey, FunctionId, QuestionId, ReasonKey, TargetKey, WaitKey};
+use model::State;
+use model::network::Endpoint;
+use model::recording::{Comm, Ends, FileKind, Object, Wait, Waker};
+use model::wait::TargetKind;
+
+/// What is known of a wait.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Evidence<'a> {
+    pub(crate) call: CallKey,
+    /// What the call was about.
+    pub(crate) object: &'a Object,
+    /// State D.
+    pub(crate) uninterruptible: bool,
+    /// Whether the kernel says that it is for IO; none where that was not seen.
+    pub(crate) io: Option<bool>,
+    /// Unknown while the wait lasts, and where wake-ups are not seen.
+    pub(crate) waker: &'a Waker,
+    /// The kernel function in which the thread sleeps.
+    pub(crate) function: Option<(FunctionId, &'a str)>,
+    /// The file or swap that it is about, if it is about one.
+    pub(crate) file: TargetKey,
+    /// Whether terminals, devices and named pipes are told apart by name.
+    pub(crate) by_name: bool,
+}
+
+/// A kind of wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Classified {
+    pub(crate) state: State,
+    pub(crate) call: CallKey,
+    pub(crate) target: TargetKey,
+    pub(crate) next: Next,
+}
+
+/// Where the path may go on from a wait whose waker is not seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Next {
+    /// Nowhere: the time is a wait.
+    Nowhere,
+    /// Into a child process.
+    Children,
+    /// Into a child process, if one is busy: what a poll waits for cannot be read from outside.
+    BusyChildren,
+    /// Into another thread of the process.
+    Siblings,
+    /// Into a process that has the other end of this pipe.
+    Pipe { ino: u64, writes: bool },
+}
+
+type Kind = (State, TargetKey);
+
+/// It waits for whichever of several things is ready first.
+const POLLED: TargetKey = TargetKey::Unseen(TargetKind::External, "which of the polled objects");
+
+/// Why a target has no name.
+const MANY: &str = "there were more than are told apart";
+
+impl Classified {
+    /// A wait of which nothing was seen.
+    pub(crate) const UNSEEN: Classified = Classified {
+        state: State::OtherWait,
+        call: CallKey::Unseen,
+        target: TargetKey::Unseen(TargetKind::External, "no look fell into it"),
+        next: Next::Nowhere,
+    };
+
+    /// The kind of wait that it is counted with.
+    pub(crate) fn key(self) -> WaitKey {
+        (self.state, self.reason())
+    }
+
+    /// The same without what tells it from others of its kind.
+    pub(crate) fn of_many(self) -> Self {
+        let target = match self.target {
+            TargetKey::Futex(_) => TargetKey::Futex(0),
+            TargetKey::Tcp(_) => TargetKey::Unseen(TargetKind::Tcp, MANY),
+            TargetKey::Udp(_) => TargetKey::Unseen(TargetKind::Udp, MANY),
+            TargetKey::Named(kind, _) => TargetKey::Unseen(kind, MANY),
+            other => other,
+        };
+        let next = if matches!(self.next, Next::Pipe { .. }) { Next::Nowhere } else { self.next };
+        Self { target, next, ..self }
+    }
+
+    /// For a place on the path: the call and what it was about.
+    pub(crate) fn reason(self) -> ReasonKey {
+        ReasonKey::Wait(self.call, self.target)
+    }
+}
+
+impl<'a> Evidence<'a> {
+    /// Of a traced wait; `file`: what it is about, if it is about a file or swap.
+    pub(crate) fn traced(wait: &'a Wait, waker: &'a Waker, file: TargetKey) -> Self {
+        let object = match &wait.on {
+            // Only its path is known: the call and how it sleeps tell more.
+            Object::File { dev: 0, .. } => &Object::Unknown,
+            object => object,
+        };
+        Self {
+            call: CallKey::traced(wait.call),
+            object,
+            uninterruptible: wait.uninterruptible,
+            io: Some(wait.io),
+            waker,
+            function: None,
+            file,
+            by_name: false,
+        }
+    }
+
+    fn named(self, kind: TargetKind, name: Comm, unnamed: TargetKey) -> TargetKey {
+        if self.by_name { TargetKey::Named(kind, name) } else { unnamed }
+    }
+
+    /// Whether a thread may have ended it, as far as is known.
+    fn by_task(self) -> bool {
+        matches!(self.waker, Waker::Task { .. } | Waker::Unknown)
+    }
+
+    /// Whether a thread of the tree may have ended it, as far as is known.
+    fn by_tree(self) -> bool {
+        matches!(self.waker, Waker::Task { name: None, .. } | Waker::Unknown)
+    }
+}
+
+/// What kind of wait it was, and on what.
+pub(crate) fn classify(evidence: Evidence<'_>, arch: Arch) -> Classified {
+    let call = evidence.call.syscall().and_then(|call| arch.name(call));
+    let (state, target) = by_limit(evidence, call)
+        .or_else(|| by_object(evidence, call))
+        .or_else(|| (evidence.io == Some(true)).then_some((State::Disk, evidence.file)))
+        .or_else(|| by_call(evidence, call))
+        .or_else(|| by_function(evidence))
+        .unwrap_or_else(|| by_waker(evidence, call));
+    Classified { state, call: evidence.call, target, next: next(evidence, call, target) }
+}
+
+/// Who polls with a limit, or sleeps on a futex with one, and is woken by the limit, has slept.
+fn by_limit(evidence: Evidence<'_>, call: Option<&str>) -> Option<Kind> {
+    let timed_out =
+        matches!(evidence.waker, Waker::Timer) && evidence.io != Some(true) && !evidence.uninterruptible;
+    if !timed_out {
+        return None;
+    }
+    let socket = matches!(evidence.object, Object::Net(_) | Object::Unix { .. } | Object::OtherSocket { .. });
+    let target = match call.map_or(Limit::None, limit_of) {
+        Limit::Some => TargetKey::TimeLimit,
+        Limit::OfSocket if socket => TargetKey::TimeLimit,
+        Limit::OfSeveral => TargetKey::TimeLimitOrTimer,
+        Limit::OfSocket | Limit::None => TargetKey::Timer,
+    };
+    Some((State::Sleep, target))
+}
+
+fn by_object(evidence: Evidence<'_>, call: Option<&str>) -> Option<Kind> {
+    Some(match evidence.object {
+        Object::Unknown => return None,
+        Object::Net(ends) => (State::Network, service(*ends)),
+        Object::Unix { .. } => (State::Pipe, TargetKey::Unix),
+        Object::OtherSocket { .. } => {
+            woken(evidence, TargetKey::Named(TargetKind::External, Comm::from("socket")))
+        }
+        Object::Futex { address } => (State::Lock, TargetKey::Futex(*address)),
+        Object::File { kind, name, .. } => by_file(evidence, call, *kind, *name),
+    })
+}
+
+fn by_file(evidence: Evidence<'_>, call: Option<&str>, kind: FileKind, name: Comm) -> Kind {
+    match kind {
+        // A named pipe looks like any file from outside; the kernel function tells.
+        FileKind::Disk if evidence.function.is_some_and(|(_, function)| is_of_pipes(function)) => {
+            (State::Pipe, evidence.named(TargetKind::Pipe, name, TargetKey::Pipe))
+        }
+        FileKind::Disk if matches!(call, Some("flock" | "fcntl" | "fcntl64")) => (State::Lock, evidence.file),
+        FileKind::Disk => (State::Disk, evidence.file),
+        FileKind::Remote => (State::Network, evidence.file),
+        FileKind::Pipe => (State::Pipe, TargetKey::Pipe),
+        FileKind::Tty => (State::Pipe, evidence.named(TargetKind::Tty, name, TargetKey::Tty)),
+        FileKind::TimerFd => (State::Sleep, TargetKey::Timer),
+        FileKind::Device => {
+            let state = if evidence.io == Some(true) { State::Disk } else { State::OtherWait };
+            (state, evidence.named(TargetKind::Device, name, TargetKey::Device))
+        }
+        FileKind::EventFd if evidence.by_task() => (State::Pipe, TargetKey::EventFd),
+        FileKind::Anonymous if is_ring(evidence.object) && evidence.by_task() => {
+            (State::OtherWait, TargetKey::IoUring)
+        }
+        FileKind::Epoll => woken(evidence, POLLED),
+        FileKind::EventFd | FileKind::Anonymous => {
+            woken(evidence, TargetKey::Named(TargetKind::External, name))
+        }
+    }
+}
+
+/// None where the call says too little, or is not known.
+fn by_call(evidence: Evidence<'_>, call: Option<&str>) -> Option<Kind> {
+    let Some(call) = call else {
+        // A fault that is not for IO sleeps for the lock of its address space.
+        let locked = evidence.call == CallKey::Fault && evidence.uninterruptible && evidence.io.is_some();
+        return locked.then_some((State::Lock, TargetKey::External));
+    };
+    let child = (State::OtherWait, TargetKey::Child);
+    match call {
+        "wait4" | "waitid" | "waitpid" | "vfork" => return Some(child),
+        // As vfork does, it may sleep until the child executes or ends.
+        "clone" | "clone3" if evidence.by_tree() => return Some(child),
+        // A shell waits for a child's signal.
+        "rt_sigsuspend" if matches!(evidence.waker, Waker::Unknown) => return Some(child),
+        // A thread of the kernel's that works off requests, and has none.
+        "io_uring_enter" if matches!(evidence.waker, Waker::Task { name: None, .. }) => {
+            return Some((State::OtherWait, TargetKey::IoUring));
+        }
+        _ => {}
+    }
+    Some(match waits_for(call, evidence.uninterruptible) {
+        State::Sleep => (State::Sleep, TargetKey::Timer),
+        State::Disk => (State::Disk, evidence.file),
+        State::Pipe => (State::Pipe, TargetKey::Pipe),
+        State::Lock if call.starts_with("futex") => (State::Lock, TargetKey::Futex(0)),
+        State::Lock => (State::Lock, TargetKey::External),
+        _ => return None,
+    })
+}
+
+/// What a kernel function says of who sleeps in it.
+enum Sleeps {
+    On(TargetKey),
+    /// On something of this kind.
+    Inside(TargetKind),
+}
+
+/// By prefixes, since names gain and lose suffixes between kernels and compilers. The first that fits decides.
+const FUNCTIONS: &[(State, Sleeps, &[&str])] = &[
+    (
+        State::OtherWait,
+        Sleeps::On(TargetKey::Child),
+        &["do_wait", "kernel_wait", "wait_for_vfork", "sigsuspend"],
+    ),
+    (State::Lock, Sleeps::On(TargetKey::Futex(0)), &["futex"]),
+    (State::Sleep, Sleeps::On(TargetKey::Timer), &["hrtimer_nanosleep", "do_nanosleep", "common_nsleep"]),
+    (
+        State::Pipe,
+        Sleeps::Inside(TargetKind::Pipe),
+        &["pipe_", "anon_pipe", "fifo_", "wait_for_partner", "unix_", "n_tty", "tty_"],
+    ),
+    (
+        State::OtherWait,
+        Sleeps::On(POLLED),
+        &[
+            "do_epoll_wait",
+            "ep_poll",
+            "do_sys_poll",
+            "do_poll",
+            "poll_schedule",
+            "do_select",
+            "core_sys_select",
+        ],
+    ),
+    (
+        State::Disk,
+        Sleeps::Inside(TargetKind::File),
+        &[
+            "io_schedule",
+            "folio_wait",
+            "wait_on_page",
+            "wait_on_buffer",
+            "__wait_on_buffer",
+            "bit_wait_io",
+            "blk_",
+            "submit_bio",
+            "rq_qos_wait",
+            "balance_dirty",
+            "jbd2_",
+            "ext4_",
+            "xfs_",
+            "btrfs_",
+            "f2fs_",
+            "__filemap",
+            "filemap_",
+            "iomap_",
+            "do_blockdev_direct",
+        ],
+    ),
+    (
+        State::Network,
+        Sleeps::Inside(TargetKind::External),
+        &[
+            "inet_",
+            "sk_wait",
+            "sk_stream_wait",
+            "tcp_",
+            "udp_",
+            "__skb_wait",
+            "wait_woken",
+            "nfs",
+            "rpc_",
+            "wait_on_commit",
+            "cifs",
+            "smb",
+            "fuse_",
+            "request_wait_answer",
+            "p9_",
+        ],
+    ),
+    (
+        State::Lock,
+        Sleeps::Inside(TargetKind::External),
+        &["rwsem_", "mutex_", "__mutex", "flock_", "posix_lock", "down_", "fcntl_setlk", "locks_lock"],
+    ),
+];
+
+fn by_function(evidence: Evidence<'_>) -> Option<Kind> {
+    let (id, name) = evidence.function?;
+    let fits = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    let (state, sleeps, _) = FUNCTIONS.iter().find(|(_, _, prefixes)| fits(prefixes))?;
+    Some(match sleeps {
+        Sleeps::On(target) => (*state, *target),
+        Sleeps::Inside(kind) => (*state, TargetKey::KernelFunction(*kind, id)),
+    })
+}
+
+fn is_of_pipes(function: &str) -> bool {
+    function.contains("pipe") || function.contains("fifo")
+}
+
+/// Where nothing else says what it was.
+fn by_waker(evidence: Evidence<'_>, call: Option<&str>) -> Kind {
+    let polls = call.is_some_and(|call| limit_of(call) == Limit::OfSeveral);
+    match (polls, evidence.io, evidence.call) {
+        (true, ..) => woken(evidence, POLLED),
+        // Asleep in a way that no signal ends, which is for a disk as a rule.
+        (_, None, CallKey::Fault) if evidence.uninterruptible => {
+            (State::Disk, TargetKey::Unseen(TargetKind::File, "a fault"))
+        }
+        (_, None, _) if evidence.uninterruptible => {
+            (State::Disk, TargetKey::Unseen(TargetKind::File, "uninterruptible sleep"))
+        }
+        (_, None, _) => {
+            woken(evidence, TargetKey::Unseen(TargetKind::External, "not to be told from outside"))
+        }
+        _ => woken(evidence, TargetKey::External),
+    }
+}
+
+/// What the waker says; `unknown` is what it is on where there is none.
+fn woken(evidence: Evidence<'_>, unknown: TargetKey) -> Kind {
+    match evidence.waker {
+        Waker::Network { ready, .. } => (State::Network, ready.map_or(TargetKey::External, service)),
+        Waker::Device => (State::Disk, TargetKey::Device),
+        Waker::Task { name: Some(name), .. } => (State::OtherWait, TargetKey::Task(*name)),
+        Waker::Unknown => (State::OtherWait, unknown),
+        Waker::Task { name: None, .. } | Waker::Timer | Waker::Interrupt => {
+            (State::OtherWait, TargetKey::External)
+        }
+    }
+}
+
+fn next(evidence: Evidence<'_>, call: Option<&str>, target: TargetKey) -> Next {
+    match (target, evidence.object) {
+        (TargetKey::Child, _) => Next::Children,
+        (TargetKey::Futex(_), _) => Next::Siblings,
+        (TargetKey::Pipe, Object::File { kind: FileKind::Pipe, ino, .. }) => {
+            let writes = |call: &str| call.contains("write") || matches!(call, "vmsplice" | "tee");
+            Next::Pipe { ino: *ino, writes: call.is_some_and(writes) }
+        }
+        (target, _) if target == POLLED => Next::BusyChildren,
+        _ => Next::Nowhere,
+    }
+}
+
+/// The end with the lower port, which is the service as a rule.
+fn service(ends: Ends) -> TargetKey {
+    let (address, port) =
+        if ends.remote_port == 0 || (ends.local_port != 0 && ends.local_port < ends.remote_port) {
+            (ends.local, ends.local_port)
+        } else {
+            (ends.remote, ends.remote_port)
+        };
+    let end = Endpoint::new(address, port);
+    if ends.protocol == 17 { TargetKey::Udp(end) } else { TargetKey::Tcp(end) }
+}
+
+/// Whether it waits for whichever of several things is ready first.
+pub(crate) fn is_for_several(wait: &Wait) -> bool {
+    matches!(wait.on, Object::Unknown | Object::File { kind: FileKind::Epoll, .. }) || is_ring(&wait.on)
+}
+
+fn is_ring(object: &Object) -> bool {
+    matches!(object, Object::File { kind: FileKind::Anonymous, name, .. } if *name == Comm::from("[io_uring]"))
+}
+
+/// Whether a thread can be woken from a poll since another worked on this. Who writes to a file may as well wake
+/// another by the way, as those that watch for changes of files.
+pub(crate) fn becomes_ready(object: &Object) -> bool {
+    match object {
+        Object::Net(_) | Object::Unix { .. } | Object::OtherSocket { .. } => true,
+        Object::File { kind, .. } => {
+            matches!(kind, FileKind::Pipe | FileKind::Tty | FileKind::EventFd | FileKind::TimerFd)
+        }
+        Object::Futex { .. } | Object::Unknown => false,
+    }
+}
+
+/// Such a wait with what it asked for in place of its socket, where the answer to a question ended it: `answer` finds
+/// that by socket.
+pub(crate) fn for_a_name(
+    target: TargetKey,
+    wait: &Wait,
+    waker: &Waker,
+    answer: impl Fn(Ends) -> Option<QuestionId>,
+) -> TargetKey {
+    let (TargetKey::Udp(..), Waker::Network { ready, .. }) = (target, waker) else {
+        return target;
+    };
+    let socket = match (&wait.on, ready) {
+        (_, Some(ready)) => Some(*ready),
+        (Object::Net(ends), None) => Some(*ends),
+        _ => None,
+    };
+    socket.and_then(answer).map_or(target, TargetKey::Answer)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! Reasons, targets and wakers by numbers: cheap to copy and compare, however many events there are.
+//!
+//! What each stands for is up to `names`; which evidence gives which of them, to `classify`.
+
+use model::network::Endpoint;
+use model::recording::Comm;
+use model::wait::{TargetKind, WakerKind};
+use model::{Call, State};
+
+/// A [`model::wait::Reason`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum ReasonKey {
+    None,
+    Syscall(Call),
+    /// By a thread of this name.
+    Preempted(Comm),
+    IdleCpu,
+    PreemptedUnseen,
+    Wait(CallKey, TargetKey),
+    NoWakeUp,
+}
+
+/// A [`model::wait::WaitCall`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum CallKey {
+    Syscall(Call),
+    Fault,
+    Unseen,
+}
+
+/// A [`model::wait::WaitTarget`], as far as it is worth telling apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum TargetKey {
+    File(FileId),
+    Swap,
+    Pipe,
+    Tty,
+    Device,
+    Unix,
+    /// By its address in the process; 0 when that was not seen.
+    Futex(u64),
+    Timer,
+    TimeLimit,
+    TimeLimitOrTimer,
+    EventFd,
+    IoUring,
+    Child,
+    Tcp(Endpoint),
+    Udp(Endpoint),
+    Answer(QuestionId),
+    /// A thread outside the tree, by name.
+    Task(Comm),
+    /// Something outside the tree; there is no more to say.
+    External,
+    /// By the name that its descriptor has.
+    Named(TargetKind, Comm),
+    /// Only the kernel function is known in which the thread slept.
+    KernelFunction(TargetKind, FunctionId),
+    /// Why no more than the kind is known.
+    Unseen(TargetKind, &'static str),
+}
+
+/// What ended a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum WakerKey {
+    /// A thread of the tree.
+    Thread(Comm),
+    /// Another one.
+    Outside(Comm),
+    Timer,
+    Device,
+    Network,
+    Interrupt,
+    Unknown,
+}
+
+/// A kind of wait: its state, and what is counted together.
+pub(crate) type WaitKey = (State, ReasonKey);
+
+/// A file by its number in [`crate::files::Files`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct FileId(pub(crate) u32);
+
+/// A question for a name by its number in [`crate::lookups::Lookups`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct QuestionId(pub(crate) u32);
+
+/// A function of the kernel by its number in [`crate::names::Names`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct FunctionId(pub(crate) u32);
+
+impl FileId {
+    /// It is not known which.
+    pub(crate) const UNSEEN: FileId = FileId(0);
+    /// One of the many that are not told apart.
+    pub(crate) const MANY: FileId = FileId(1);
+
+    /// Whether it is one file.
+    pub(crate) fn is_one(self) -> bool {
+        self.0 > 1
+    }
+}
+
+impl CallKey {
+    /// Where a traced thread blocked: outside any call is in a fault.
+    pub(crate) fn traced(call: Option<Call>) -> Self {
+        call.map_or(CallKey::Fault, CallKey::Syscall)
+    }
+
+    /// The call, where it was one.
+    pub(crate) fn syscall(self) -> Option<Call> {
+        match self {
+            CallKey::Syscall(call) => Some(call),
+            CallKey::Fault | CallKey::Unseen => None,
+        }
+    }
+}
+
+impl ReasonKey {
+    /// The one file that it is about.
+    pub(crate) fn file(self) -> Option<FileId> {
+        match self {
+            ReasonKey::Wait(_, TargetKey::File(file)) if file.is_one() => Some(file),
+            _ => None,
+        }
+    }
+
+    /// The same for any file, and any futex.
+    pub(crate) fn of_many(self) -> Self {
+        match self {
+            ReasonKey::Wait(call, TargetKey::File(file)) if file.is_one() => {
+                ReasonKey::Wait(call, TargetKey::File(FileId::MANY))
+            }
+            ReasonKey::Wait(call, TargetKey::Futex(_)) => ReasonKey::Wait(call, TargetKey::Futex(0)),
+            other => other,
+        }
+    }
+}
+
+impl WakerKey {
+    pub(crate) fn kind(self) -> WakerKind {
+        match self {
+            WakerKey::Thread(_) => WakerKind::Thread,
+            WakerKey::Outside(_) => WakerKind::Outside,
+            WakerKey::Timer => WakerKind::Timer,
+            WakerKey::Device => WakerKind::Device,
+            WakerKey::Network => WakerKind::Network,
+            WakerKey::Interrupt => WakerKind::Interrupt,
+            WakerKey::Unknown => WakerKind::Unknown,
+        }
+    }
+
+    pub(crate) fn name(self) -> String {
+        match self {
+            WakerKey::Thread(name) | WakerKey::Outside(name) => name.to_text(),
+            _ => String::new(),
+        }
+    }
+}

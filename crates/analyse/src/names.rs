@@ -1,0 +1,104 @@
+//! What the numbers in `keys` stand for: paths, questions and kernel functions as they become known.
+
+use crate::calls::Arch;
+use crate::files::Files;
+use crate::keys::{CallKey, FunctionId, ReasonKey, TargetKey, WaitKey};
+use crate::lookups::Lookups;
+use model::wait::{Reason, WaitCall, WaitTarget};
+use model::{Header, Seen};
+use rustc_hash::FxHashMap;
+
+/// All names of a recording.
+#[derive(Debug)]
+pub(crate) struct Names {
+    pub(crate) arch: Arch,
+    pub(crate) files: Files,
+    pub(crate) lookups: Lookups,
+    function_ids: FxHashMap<String, FunctionId>,
+    /// Functions of the kernel, in the order of their numbers.
+    functions: Vec<String>,
+}
+
+impl Names {
+    /// Those of the recording that begins with `header`.
+    pub(crate) fn new(header: &Header) -> Self {
+        Self {
+            arch: Arch::from_machine(&header.host.arch),
+            files: Files::new(&header.devices),
+            lookups: Lookups::default(),
+            function_ids: FxHashMap::default(),
+            functions: Vec::new(),
+        }
+    }
+
+    /// The number of a kernel function.
+    pub(crate) fn function(&mut self, name: &str) -> FunctionId {
+        if let Some(id) = self.function_ids.get(name) {
+            return *id;
+        }
+        let id = FunctionId(self.functions.len() as u32);
+        self.functions.push(name.to_owned());
+        self.function_ids.insert(name.to_owned(), id);
+        id
+    }
+
+    /// What the key stands for.
+    pub(crate) fn target(&self, key: TargetKey) -> WaitTarget {
+        match key {
+            TargetKey::File(file) => WaitTarget::File(self.files.path(file)),
+            TargetKey::Swap => WaitTarget::Swap,
+            TargetKey::Pipe => WaitTarget::Pipe(Seen::Absent),
+            TargetKey::Tty => WaitTarget::Tty(Seen::Absent),
+            TargetKey::Device => WaitTarget::Device(Seen::Absent),
+            TargetKey::Unix => WaitTarget::Unix(Seen::Absent),
+            TargetKey::Futex(0) => WaitTarget::Futex(Seen::Absent),
+            TargetKey::Futex(address) => WaitTarget::Futex(Seen::Value(address)),
+            TargetKey::Timer => WaitTarget::Timer(Seen::Absent),
+            TargetKey::TimeLimit => WaitTarget::TimeLimit,
+            TargetKey::TimeLimitOrTimer => WaitTarget::TimeLimitOrTimer,
+            TargetKey::EventFd => WaitTarget::EventFd,
+            TargetKey::IoUring => WaitTarget::IoUring,
+            TargetKey::Child => WaitTarget::Child(Seen::Absent),
+            TargetKey::Tcp(end) => WaitTarget::Tcp(end),
+            TargetKey::Udp(end) => WaitTarget::Udp(end),
+            TargetKey::Answer(question) => WaitTarget::Answer(self.lookups.question(question)),
+            TargetKey::Task(name) => WaitTarget::Task(name.to_text()),
+            TargetKey::External => WaitTarget::External(Seen::Absent),
+            TargetKey::Named(kind, name) => WaitTarget::new(kind, Seen::Value(name.to_text())),
+            TargetKey::KernelFunction(kind, function) => {
+                WaitTarget::KernelFunction(kind, self.functions[function.0 as usize].clone())
+            }
+            TargetKey::Unseen(kind, why) => WaitTarget::new(kind, Seen::unseen(why)),
+        }
+    }
+
+    /// Where a wait was.
+    pub(crate) fn call(&self, call: CallKey) -> WaitCall {
+        match call {
+            CallKey::Syscall(call) => WaitCall::Syscall(self.arch.syscall(call)),
+            CallKey::Fault => WaitCall::Fault,
+            CallKey::Unseen => WaitCall::Unseen,
+        }
+    }
+
+    /// Where and for what a kind of wait is.
+    pub(crate) fn wait(&self, (_, reason): WaitKey) -> (WaitCall, WaitTarget) {
+        match reason {
+            ReasonKey::Wait(call, target) => (self.call(call), self.target(target)),
+            _ => (WaitCall::Unseen, WaitTarget::External(Seen::Absent)),
+        }
+    }
+
+    /// What the key stands for.
+    pub(crate) fn reason(&self, key: ReasonKey) -> Reason {
+        match key {
+            ReasonKey::None => Reason::None,
+            ReasonKey::Syscall(call) => Reason::Syscall(self.arch.syscall(call)),
+            ReasonKey::Preempted(name) => Reason::Preempted(name.to_text()),
+            ReasonKey::IdleCpu => Reason::IdleCpu,
+            ReasonKey::PreemptedUnseen => Reason::PreemptedUnseen,
+            ReasonKey::NoWakeUp => Reason::NoWakeUp,
+            ReasonKey::Wait(call, target) => Reason::Wait(self.call(call), self.target(target)),
+        }
+    }
+}
