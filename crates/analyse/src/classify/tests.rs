@@ -1,3 +1,5 @@
+//! Which evidence gives which state and target.
+
 use super::*;
 use crate::keys::FileId;
 use model::{Call, State};

@@ -165,7 +165,8 @@ fn disk_row(disk: &DiskSeries, matters: bool) -> Option<Row> {
         format!("{} requests/s", three_digits(sum(&disk.reads_per_s, &disk.writes_per_s))),
         format!("{}/s", bytes(sum(&disk.read_bytes_per_s, &disk.written_bytes_per_s).round() as u64)),
     ];
-    said.extend(median(&disk.latency_ns_mean).map(|latency| format!("{} each", duration(latency))));
+    let means = disk.latency_ns_mean.iter().flatten().map(|ns| *ns as f64);
+    said.extend(stats::median_of(means).map(|ns| format!("{} each", duration(ns.round() as Ns))));
     Some(Row { label: format!("disk {}", disk.name), spark: disk.busy_share.clone(), said })
 }
 
@@ -206,13 +207,6 @@ fn memory_row(memory: &MemorySeries) -> Option<Row> {
     }
     let spark = memory.available_bytes.iter().map(|bytes| *bytes as f64 / total as f64).collect();
     Some(Row { label: "memory available".into(), spark, said })
-}
-
-/// The middle one of the steps' mean latencies.
-fn median(latencies: &[Option<Ns>]) -> Option<Ns> {
-    let mut seen: Vec<Ns> = latencies.iter().flatten().copied().collect();
-    seen.sort_unstable();
-    seen.get(seen.len() / 2).copied()
 }
 
 fn sentence(verdict: &Verdict, look: Look) -> Line {
