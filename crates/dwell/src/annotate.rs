@@ -1,4 +1,4 @@
-//! The listing of one function, as text: its code joined with what was sampled or counted of it.
+//! The listing of one function as text: its code with samples or counts.
 
 use anyhow::bail;
 use code::Function;
@@ -9,7 +9,7 @@ use report::Look;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The listing of the function called `name` that has most of the samples.
+/// The listing of the function called `name` with the most samples.
 ///
 /// # Errors
 /// No sampled file has such a function, or it cannot be read.

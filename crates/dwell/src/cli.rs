@@ -1,4 +1,5 @@
-//! The command line: what may be said, and how it is explained.
+//! The command line: verbs, options and their help. Measurements of wake-ups and loads have their
+//! options in files of their own.
 
 mod load;
 mod wake;
@@ -15,7 +16,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 pub(crate) use wake::{Cpus, WakeArgs};
 
-/// Where did the wall clock go?
+/// Show where a program's wall-clock time goes
 #[derive(Debug, Parser)]
 #[command(name = "dwell", version, arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -36,35 +37,36 @@ pub(crate) enum Verb {
 
 /// Run a program and show where its wall-clock time went
 ///
-/// The report goes to standard error, so that the program's own output stays clean. The exit status is the
-/// program's own (128 and the signal when it was killed); 125 when dwell itself failed, 126 when the program
-/// cannot be executed, 127 when it is not found.
+/// The report goes to standard error, apart from the program's own output. The exit status is the
+/// program's (128 plus the signal number if a signal killed it); 125 if dwell itself failed, 126 if
+/// the program cannot be executed, 127 if it is not found.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  dwell run ls -lR /usr\n  dwell run --json run.json -- make -j2\n  sudo dwell run --user \"$USER\" -- ./server"
 )]
 pub(crate) struct RunArgs {
-    /// Run the program as this user (name or number)
+    /// Run the program as this user (name or UID)
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
 
     #[command(flatten)]
     pub(crate) watching: WatchArgs,
 
-    /// Count executions of each basic block of FUNCTION exactly, by single-stepping the program; without FUNCTION,
-    /// of all functions. No times: a step takes some 30 us. FUNCTION@FILE finds the function in FILE instead of the
-    /// program
+    /// Count the executions of each basic block of FUNCTION exactly, by single-stepping the program;
+    /// without FUNCTION, of all functions. Measures no times: a step takes about 30 us.
+    /// FUNCTION@FILE takes the function from FILE instead of the program
     #[arg(long, value_name = "FUNCTION", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) count_blocks: Option<String>,
 
-    /// Count executions of each line of a Python program (3.12 or later) exactly, in all its threads and Python child
-    /// processes; with FUNCTION, show all of its lines. No times: counting makes Python 2 to 20 times slower
+    /// Count the executions of each line of a Python program (3.12 or later) exactly, in all threads
+    /// and Python child processes; with FUNCTION, show all of its lines. Measures no times: counting
+    /// makes Python 2 to 20 times slower
     #[arg(long, value_name = "FUNCTION", num_args = 0..=1, require_equals = true, default_missing_value = "",
           conflicts_with = "count_blocks")]
     pub(crate) hits: Option<String>,
 
-    /// When the program has ended, measure what operations cost on this host (a quick `dwell ladder`, about 5 seconds; its
-    /// files are in the current directory), keep that where none of full length is kept, and compare the program's waits with it
+    /// Run a quick `dwell ladder` after the program (about 5 seconds, with files in the current
+    /// directory) and compare the program's waits with it. The ladder is kept unless a full one is
     #[arg(long, conflicts_with_all = ["count_blocks", "hits"])]
     pub(crate) ladder: bool,
 
@@ -82,27 +84,30 @@ pub(crate) struct RunArgs {
 
 /// Show where running processes spend their time
 ///
-/// Watches processes with all their threads, children, and what they start, from now until Ctrl-C, their end, or the
-/// time given; they are neither stopped nor changed. The report goes to standard error and leads with the threads that did
-/// something: a server's path has no end. The exit status is dwell's own: 0, or 125 when it failed.
+/// Traces the processes with all their threads and descendants until Ctrl-C, their exit, or the end
+/// of --for. They are neither stopped nor changed. The report goes to standard error. It lists the
+/// active threads first, since a server has no critical path to an end. The exit status is 0, or 125
+/// if dwell failed.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  sudo dwell attach 1234 --for 10s\n  sudo dwell attach nginx --for 1m --json nginx.json\n  sudo dwell attach --service postgresql --for 30s\n  sudo dwell attach --container 3f2a91 --for 10s\n  sudo dwell attach --cgroup system.slice/cron.service --for 10s"
 )]
 pub(crate) struct AttachArgs {
-    /// Process numbers, or names of processes (as `ps -o comm` has them, or of their executables)
+    /// PIDs, or names of processes (as in `ps -o comm`, or of their executables)
     #[arg(value_name = "TARGET", required_unless_present_any = ["service", "container", "cgroup"])]
     pub(crate) targets: Vec<String>,
 
-    /// All processes of this systemd unit: the system's, else a user's
+    /// All processes of this systemd unit: a system unit, else a user unit
     #[arg(long, value_name = "UNIT", conflicts_with_all = ["targets", "container", "cgroup"])]
     pub(crate) service: Option<String>,
 
-    /// All processes of the container whose identifier begins so (Docker, Podman, Kubernetes)
+    /// All processes of the container with this ID, or the beginning of it (Docker, Podman,
+    /// Kubernetes)
     #[arg(long, value_name = "ID", conflicts_with_all = ["targets", "cgroup"])]
     pub(crate) container: Option<String>,
 
-    /// All processes of this control group and those below it, by its path in the file system or from the root of the groups
+    /// All processes of this cgroup and its descendants, by its path in the file system or relative to
+    /// the root cgroup
     #[arg(long, value_name = "PATH", conflicts_with = "targets")]
     pub(crate) cgroup: Option<PathBuf>,
 
@@ -126,7 +131,7 @@ pub(crate) struct AttachArgs {
 /// The report goes to standard output.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// A file written by `dwell run --keep` or `dwell attach --keep`
+    /// A recording written by `dwell run --keep` or `dwell attach --keep`
     #[arg(value_name = "FILE")]
     pub(crate) recording: PathBuf,
 
@@ -134,35 +139,38 @@ pub(crate) struct ShowArgs {
     pub(crate) page: PageArgs,
 }
 
-/// Measure what each level of latency costs on this machine
+/// Measure the latency of each level of this machine
 ///
-/// From a cycle of the core to caches, memory, the kernel, files and the network, on one logarithmic axis. Takes up to 30
-/// seconds and needs no privileges. The page goes to standard output. Ctrl-C ends it early and shows what there is;
-/// the exit status is then 128 and the signal. It is 125 when nothing that was asked for could be measured.
+/// From a core cycle to caches, memory, the kernel, files and the network, on one logarithmic axis.
+/// Takes up to 30 seconds and needs no privileges. The page goes to standard output. Ctrl-C ends the
+/// measurement early and shows the results so far; the exit status is then 128 plus the signal
+/// number. It is 125 if none of the requested rungs could be measured.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  dwell ladder\n  dwell ladder --quick --only memory\n  dwell ladder --only l1,l2,dram --json ladder.json\n  dwell ladder --only files --dir /var/lib/db\n  dwell ladder --only network --host db.example:5432\n  dwell ladder --beside epyc-9654,ladder.json\n  dwell ladder --kept\n  dwell ladder --list"
 )]
 pub(crate) struct LadderArgs {
-    /// Take 5 seconds instead of 30; intervals get wider
+    /// Take 5 seconds instead of 30, with wider intervals
     #[arg(long)]
     pub(crate) quick: bool,
 
-    /// Measure these rungs or groups only, by the names that --list gives
+    /// Measure only these rungs or groups, by their names in --list
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
 
-    /// Measure files in DIR; default: the current directory. All that is written there is in one directory of its own, takes
-    /// at most a twentieth of the free room, and is removed at the end
+    /// Measure files in DIR [default: the current directory]. All files are in one new directory, take
+    /// at most 5 % of the free space, and are removed at the end
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 
-    /// Also measure the way to these hosts (port 443, or NAME:PORT); without it nothing leaves this host
+    /// Also measure the network path to these hosts (port 443, or NAME:PORT). By default no packet
+    /// leaves this host
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) host: Vec<String>,
 
-    /// Show other machines beside this one, instead of textbook figures: a reference machine with published figures
-    /// (xeon-6962p, epyc-9654, epyc-9224, graviton2, graviton4, imx8m-plus), or a file that --json wrote
+    /// Show other machines beside this one, instead of textbook figures: a reference machine with
+    /// published figures (xeon-6962p, epyc-9654, epyc-9224, graviton2, graviton4, imx8m-plus), or a
+    /// file written by --json
     #[arg(long, value_name = "NAME|FILE", value_delimiter = ',')]
     pub(crate) beside: Vec<String>,
 
@@ -170,12 +178,13 @@ pub(crate) struct LadderArgs {
     #[arg(long)]
     pub(crate) list: bool,
 
-    /// Show the last whole ladder of this host again, and measure nothing
+    /// Show the kept ladder of this host and exit
     #[arg(long, conflicts_with_all = ["quick", "only", "dir", "host", "list", "no_keep"])]
     pub(crate) kept: bool,
 
-    /// Do not keep the ladder. A whole one replaces the last of this host in $XDG_CACHE_HOME/dwell (~/.cache/dwell), where
-    /// `dwell run` finds what to compare waits with; a quick one replaces none that took its time
+    /// Do not keep the ladder. By default a whole ladder replaces the kept one of this host in
+    /// $XDG_CACHE_HOME/dwell (~/.cache/dwell), for `dwell run` to compare waits with; a quick one does
+    /// not replace a full one
     #[arg(long)]
     pub(crate) no_keep: bool,
 
@@ -192,12 +201,14 @@ pub(crate) struct LadderArgs {
 
 /// Compare two kept results
 ///
-/// Two ladders that `dwell ladder --json` wrote: each rung's two medians, their ratio with its 95 % interval, and whether B
-/// is faster, slower, the same, or whether that is undecided. Pictures have B's bars with A's medians upon them.
+/// Two ladders written by `dwell ladder --json`: for each rung the two medians, their ratio with its
+/// 95 % interval, and whether B is faster, slower, the same, or undecided. Images have B's bars with
+/// A's medians marked.
 ///
-/// Two results of `dwell wake --json`, or two sheets, case by case: percentiles with their 95 % intervals, maxima, and
-/// whether B is earlier, later, the same, or whether that is undecided. In place of either may stand what another tool wrote:
-/// cyclictest (--json, -q, -h, --histfile), jitterdebugger, rtla timerlat hist and top, rtla osnoise hist.
+/// Two results of `dwell wake --json`, or two sheets, case by case: percentiles with their 95 %
+/// intervals, maximum latencies, and whether B's maximum is lower, higher, the same, or undecided.
+/// Either file may be from another tool: cyclictest (--json, -q, -h, --histfile), jitterdebugger,
+/// rtla timerlat hist and top, rtla osnoise hist.
 ///
 /// Differences in setup are listed. The page goes to standard output.
 #[derive(Debug, Args)]
@@ -205,11 +216,11 @@ pub(crate) struct LadderArgs {
     after_help = "Examples:\n  dwell diff before.json after.json\n  dwell diff --png both.png mine.json yours.json\n  dwell diff cyclictest-2019.txt today.json"
 )]
 pub(crate) struct DiffArgs {
-    /// The first: the measure
+    /// The baseline
     #[arg(value_name = "A")]
     pub(crate) a: PathBuf,
 
-    /// The second
+    /// The result to compare with it
     #[arg(value_name = "B")]
     pub(crate) b: PathBuf,
 
@@ -224,19 +235,19 @@ pub(crate) struct DiffArgs {
     pub(crate) look: LookArgs,
 }
 
-/// How a page looks.
+/// Colour and width of a page.
 #[derive(Debug, Default, Args)]
 pub(crate) struct LookArgs {
     /// When to use colour
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
     pub(crate) color: Colour,
 
-    /// Columns of the page; default: those of the terminal
+    /// Columns of the page [default: those of the terminal]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
     pub(crate) width: Option<u16>,
 }
 
-/// How it is watched, and what is kept of that.
+/// How to observe, and where to keep the recording.
 #[derive(Debug, Args)]
 pub(crate) struct WatchArgs {
     /// Keep the recording in FILE, for `dwell show`
@@ -247,7 +258,7 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "SIZE", default_value = "200M", value_parser = units::bytes, requires = "keep")]
     pub(crate) keep_limit: u64,
 
-    /// Where events come from; `auto` takes the best that this host allows
+    /// Source of events
     #[arg(long, value_enum, default_value_t)]
     pub(crate) source: Source,
 
@@ -255,8 +266,8 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     pub(crate) rate: Option<u32>,
 
-    /// Trace syscalls in slices of time where the overhead of tracing all would exceed this share of the
-    /// program's time; `none` traces every syscall, whatever the overhead
+    /// Trace syscalls in windows where the overhead of tracing all of them would exceed this share of
+    /// the program's CPU time; `none` traces every syscall
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = max_overhead)]
     pub(crate) max_overhead: MaxOverhead,
 
@@ -271,7 +282,7 @@ pub(crate) struct WatchArgs {
 }
 
 impl WatchArgs {
-    /// How it is to be watched.
+    /// The settings for `observe`.
     pub(crate) fn watching(&self) -> Watching {
         Watching {
             source: match self.source {
@@ -288,7 +299,7 @@ impl WatchArgs {
     }
 }
 
-/// What is reported, where to, and how it looks.
+/// What to report, where to, and in which form.
 #[derive(Debug, Args)]
 pub(crate) struct PageArgs {
     #[command(flatten)]
@@ -299,7 +310,7 @@ pub(crate) struct PageArgs {
     pub(crate) output: Option<OutputPath>,
 
     /// Units of work this run completed: a number, a syscall to count, or `lines` to count lines of
-    /// output to a file; with --of, shows what the whole job takes
+    /// output to a file; with --of, shows the time of the whole job
     #[arg(long, value_name = "WORK", requires = "of", value_parser = work)]
     pub(crate) work: Option<Work>,
 
@@ -314,15 +325,15 @@ pub(crate) struct PageArgs {
     pub(crate) look: LookArgs,
 }
 
-/// Which code, and how it is shown.
+/// Which code to show, and how.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = CODE)]
 pub(crate) struct CodeArgs {
-    /// Show the tree of calls, on a CPU and waiting, below the report
+    /// Show the call tree, on a CPU and waiting, below the report
     #[arg(long)]
     pub(crate) flame: bool,
 
-    /// Show the source lines of FUNCTION with their share of time, below the report
+    /// Show the source lines of FUNCTION with their shares of time, below the report
     #[arg(long, value_name = "FUNCTION")]
     pub(crate) lines: Vec<String>,
 
@@ -333,12 +344,12 @@ pub(crate) struct CodeArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Source {
-    /// The best that this host allows
+    /// The best that this host permits
     #[default]
     Auto,
-    /// Every switch, wake-up and call, in the kernel
+    /// Every switch, wake-up and system call, traced by BPF
     Bpf,
-    /// Every switch, from perf events
+    /// Every switch, from perf events; snapshots of /proc for the rest
     Perf,
     /// Poll /proc
     Proc,
@@ -355,7 +366,7 @@ pub(crate) enum Colour {
     Never,
 }
 
-/// `100`, `sendto`, `lines`.
+/// Parses `100`, `sendto`, `lines`.
 fn work(text: &str) -> Result<Work, String> {
     if text == "lines" {
         return Ok(Work::Lines(None));
@@ -366,7 +377,7 @@ fn work(text: &str) -> Result<Work, String> {
     units::count(text).map(Work::Units).map_err(|error| error.to_string())
 }
 
-/// `5%`, `5`, `none`: a share of the program's time.
+/// Parses `5%`, `5`, `none`: a share of the program's CPU time.
 fn max_overhead(text: &str) -> Result<MaxOverhead, String> {
     if text == "none" {
         return Ok(MaxOverhead::Unbounded);
@@ -376,14 +387,14 @@ fn max_overhead(text: &str) -> Result<MaxOverhead, String> {
         .filter(|percent| *percent > 0.0 && *percent <= 1000.0)
     {
         Some(percent) => Ok(MaxOverhead::Share(percent / 100.0)),
-        None => Err("not a share of the time: try 5% or none".to_owned()),
+        None => Err("not a percentage; try: 5% or none".to_owned()),
     }
 }
 
-/// `eth0=10M`, `eth0=10M,half`: a link and what it can do.
+/// Parses `eth0=10M`, `eth0=10M,half`: a link and its capacity.
 fn link(text: &str) -> Result<GivenLink, String> {
-    let wrong = || "not a link: try eth0=10M or eth0=10M,half".to_owned();
-    // A name may have any sign but a slash and a blank.
+    let wrong = || "not a link; try: eth0=10M or eth0=10M,half".to_owned();
+    // A name may have any character but a slash and a blank.
     let (name, can) = text.rsplit_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(wrong)?;
     let (speed, half_duplex) = match can.split_once(',') {
         None => (can, false),
@@ -413,12 +424,12 @@ mod tests {
     }
 
     #[test]
-    fn the_definitions_are_sound() {
+    fn the_definitions_are_valid() {
         Cli::command().debug_assert();
     }
 
     #[test]
-    fn what_follows_the_program_is_the_programs() {
+    fn arguments_after_the_program_are_its_own() {
         assert_eq!(
             parsed(&["ls", "-l", "--json", "x", "--", "y"]).command,
             ["ls", "-l", "--json", "x", "--", "y"]
@@ -429,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_that_is_none_is_not_a_program() {
+    fn an_unknown_option_is_not_a_program() {
         assert!(refused(&["run", "--jsn", "x", "ls"]).contains("--jsn"));
         assert!(refused(&["run"]).contains("CMD"));
         assert!(refused(&["run", "--width", "0", "ls"]).contains("width"));
@@ -443,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn something_to_attach_to_is_given_in_one_way() {
+    fn a_target_is_given_in_one_way() {
         assert!(refused(&["attach"]).contains("TARGET"));
         assert!(refused(&["attach", "12", "--cgroup", "/x"]).contains("cannot be used with"));
         assert!(
@@ -453,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn links_have_a_name_and_a_speed() {
+    fn links_have_a_name_and_a_capacity() {
         let args = parsed(&["--link", "eth0=10M", "--link", "a=b=2.5g,half", "true"]);
         let link = |name: &str, bits, half_duplex| GivenLink { name: name.into(), bits, half_duplex };
         assert_eq!(args.watching.link, [link("eth0", 10_000_000, false), link("a=b", 2_500_000_000, true)]);

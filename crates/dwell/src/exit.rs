@@ -1,13 +1,13 @@
-//! Exit statuses: the program's own where it ran, and those of timeout(1) where it did not.
+//! Exit statuses: the program's own if it ran, and those of timeout(1) if not.
 
 use crate::output;
 use model::recording::Ending;
 use std::process::ExitCode;
 
-/// dwell itself failed, or was called wrongly.
+/// dwell itself failed, or its command line is wrong.
 pub(crate) const DWELL_FAILED: u8 = 125;
 
-/// The status that says how the program ended: its own, or 128 and the signal.
+/// The exit status of the program: its own, or 128 plus the signal number.
 pub(crate) fn of_program(ending: Ending) -> u8 {
     match ending {
         Ending::Code(code) => u8::try_from(code).unwrap_or(DWELL_FAILED),
@@ -16,21 +16,22 @@ pub(crate) fn of_program(ending: Ending) -> u8 {
     }
 }
 
-/// The status of what a signal ended.
+/// The exit status after a signal.
 pub(crate) fn of_signal(signal: i32) -> u8 {
     u8::try_from(128 + signal).unwrap_or(DWELL_FAILED)
 }
 
-/// Prints what stopped dwell, and gives the status for it.
+/// Prints the error; returns its exit status.
 pub(crate) fn failure(error: &anyhow::Error) -> ExitCode {
     output::complain(&format!("{error:#}"));
     let status = error.downcast_ref::<observe::Error>().map_or(DWELL_FAILED, observe::Error::exit_code);
     ExitCode::from(status)
 }
 
-/// Prints help, or what is wrong with the command line. clap would end with 2, which looks like the program's.
+/// Prints help, or the error in the command line. clap would exit with 2, which could be the
+/// program's status.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    // Nobody is left to tell when this cannot be printed.
+    // A failure to print has nowhere to go.
     let _ = error.print();
     ExitCode::from(if error.use_stderr() { DWELL_FAILED } else { 0 })
 }
@@ -40,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_is_the_programs_own() {
+    fn the_exit_status_is_the_programs() {
         assert_eq!(of_program(Ending::Code(0)), 0);
         assert_eq!(of_program(Ending::Code(255)), 255);
         assert_eq!(of_program(Ending::Signal(9)), 137);

@@ -1,4 +1,4 @@
-//! The last ladder of this host: where it is kept, and what operations cost by it.
+//! The kept ladder of this host: its file, and the costs of operations from it.
 
 use crate::output;
 use model::{Costs, Ladder, Seen};
@@ -7,32 +7,32 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use store::ladder::{self, Missing, NotKept};
 
-/// What stands for a cache directory that nobody knows.
-const NOWHERE: &str = "there is no cache directory: neither XDG_CACHE_HOME nor HOME is an own directory";
+/// Why there is no cache directory.
+const NOWHERE: &str = "no cache directory: neither XDG_CACHE_HOME nor HOME is a directory of this user";
 
-/// Keeps a whole ladder, but no quick one in place of one of full length. Where that cannot be, it is said, and no failure: it
-/// was measured all the same.
+/// Keeps a whole ladder; a quick one does not replace a full one. An error is printed, but is no
+/// failure of the measurement.
 pub(crate) fn keep(ladder: &Ladder) {
     if ladder.asked.quick && last().is_ok_and(|last| !last.asked.quick) {
         return;
     }
     let kept = match path(&ladder.machine.cpu) {
         Some(path) => ladder::keep(&path, ladder).map_err(|error: NotKept| error.to_string()),
-        None => Err(format!("cannot keep the ladder: {NOWHERE}")),
+        None => Err(format!("cannot keep the ladder: {NOWHERE}\ntry: --no-keep")),
     };
     if let Err(error) = kept {
         output::complain(&error);
     }
 }
 
-/// The last whole ladder of this host as it is now.
+/// The kept ladder of this host, if the host is as it was.
 pub(crate) fn last() -> Result<Ladder, Missing> {
     let cpu = rungs::cpu_name();
     let path = path(&cpu).ok_or(Missing::None)?;
     ladder::kept(&path, &observe::this_host(), &cpu)
 }
 
-/// What operations cost on this host, by its last ladder.
+/// The costs of operations on this host, from its kept ladder.
 pub(crate) fn costs() -> Seen<Costs> {
     match last() {
         Ok(ladder) => {
@@ -44,35 +44,36 @@ pub(crate) fn costs() -> Seen<Costs> {
     }
 }
 
-/// Where sheets are kept until they are done, unless somebody says where.
+/// The default directory of unfinished sheets.
 pub(crate) fn sheets() -> Option<PathBuf> {
     Some(directory()?.join("dwell"))
 }
 
 /// The file of this host.
 fn path(cpu: &Seen<String>) -> Option<PathBuf> {
-    // A container may have no number of its own; its name then stands for it.
+    // A container may have no machine ID of its own; then its name is used.
     let machine = observe::machine_id().unwrap_or_else(|| observe::this_host().name);
     Some(directory()?.join("dwell").join(ladder::file_name(&machine, cpu)))
 }
 
-/// The cache directory of whoever runs dwell, by the XDG base directory specification.
+/// The user's cache directory, by the XDG base directory specification.
 ///
-/// A `sudo` that leaves the environment as it is hands over directories of another user's: root neither leaves files of its
-/// own there nor believes what it finds, and takes its own.
+/// A `sudo` that keeps the environment passes on directories of another user. Root neither writes
+/// files there nor trusts those it finds, and uses its own.
 fn directory() -> Option<PathBuf> {
     let from = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let asked = from("XDG_CACHE_HOME").or_else(|| from("HOME").map(|home| home.join(".cache")));
     asked.filter(|path| is_own(path)).or_else(|| own_home().map(|home| home.join(".cache")))
 }
 
-/// Whether it, or what it would be made in, belongs to whoever runs dwell; for others than root the system decides.
+/// Whether the path, or the nearest directory above it that exists, belongs to root. For other users
+/// the permissions decide.
 fn is_own(path: &Path) -> bool {
     let nearest = path.ancestors().find_map(|above| above.metadata().ok());
     !sys::user::is_root() || nearest.is_some_and(|found| found.uid() == 0)
 }
 
-/// The home that the user table has.
+/// The home directory of root in the user table.
 fn own_home() -> Option<PathBuf> {
     let home = sys::user::User::look_up("0").ok().filter(|_| sys::user::is_root())?.home;
     Some(PathBuf::from(home)).filter(|home| home.is_absolute())

@@ -1,4 +1,4 @@
-//! What the output of a page supports: width, colour, characters.
+//! What the output of a page supports: width, colour, characters outside ASCII.
 
 use crate::cli::{Colour, LookArgs};
 use report::Look;
@@ -7,25 +7,25 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use terminal_size::{Width, terminal_size_of};
 
-/// Columns where nothing says how many there are.
+/// Columns where neither a terminal nor the environment has a width.
 const DEFAULT_WIDTH: u16 = 100;
 
-/// What the page is written to.
+/// Kinds of outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Onto {
+pub(crate) enum OutputKind {
     Stdout,
     Stderr,
     File,
 }
 
 /// The look of a page on this output.
-pub(crate) fn look(args: &LookArgs, onto: Onto) -> Look {
-    let (terminal, columns) = match onto {
-        Onto::Stdout => (io::stdout().is_terminal(), columns(io::stdout())),
-        Onto::Stderr => (io::stderr().is_terminal(), columns(io::stderr())),
-        Onto::File => (false, None),
+pub(crate) fn look(args: &LookArgs, kind: OutputKind) -> Look {
+    let (terminal, columns) = match kind {
+        OutputKind::Stdout => (io::stdout().is_terminal(), columns(io::stdout())),
+        OutputKind::Stderr => (io::stderr().is_terminal(), columns(io::stderr())),
+        OutputKind::File => (false, None),
     };
-    let asked_by_environment = || if onto == Onto::File { None } else { text("COLUMNS")?.parse().ok() };
+    let asked_by_environment = || if kind == OutputKind::File { None } else { text("COLUMNS")?.parse().ok() };
     Look {
         width: args.width.or(columns).or_else(asked_by_environment).unwrap_or(DEFAULT_WIDTH),
         colour: coloured(args.color, terminal, &text),
@@ -41,8 +41,8 @@ fn text(name: &str) -> Option<String> {
     env::var_os(name).map(OsString::into_string)?.ok().filter(|value| !value.is_empty())
 }
 
-/// An option counts more than the environment, and there a "no" more than a "yes" (<https://no-color.org>,
-/// <https://bixense.com/clicolors>).
+/// The option takes precedence over the environment, and NO_COLOR over CLICOLOR_FORCE
+/// (<https://no-color.org>, <https://bixense.com/clicolors>).
 fn coloured(asked: Colour, terminal: bool, environment: &dyn Fn(&str) -> Option<String>) -> bool {
     match asked {
         Colour::Always => true,
@@ -53,7 +53,7 @@ fn coloured(asked: Colour, terminal: bool, environment: &dyn Fn(&str) -> Option<
     }
 }
 
-/// Whether the locale is one of UTF-8. Where none is set, as in most containers, terminals still are.
+/// Whether the locale is UTF-8. Most containers have no locale, but their terminals are UTF-8.
 fn unicode(environment: &dyn Fn(&str) -> Option<String>) -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(environment);
     locale.is_none_or(|locale| {
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_is_for_terminals_unless_somebody_says_otherwise() {
+    fn colour_is_for_terminals_by_default() {
         use Colour::*;
         for (asked, terminal, set, coloured_) in [
             (Auto, true, &[][..], true),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_locale_that_is_set_counts() {
+    fn the_first_locale_variable_decides() {
         assert!(unicode(&environment(&[])));
         assert!(unicode(&environment(&[("LANG", "de_AT.UTF-8")])));
         assert!(!unicode(&environment(&[("LANG", "de_AT.UTF-8"), ("LC_ALL", "C")])));

@@ -1,7 +1,8 @@
-//! dwell tells where a program's wall-clock time goes.
+//! dwell shows where a program's wall-clock time goes.
 //!
-//! This crate is the wiring: it reads the command line, joins the stages (`observe`, `analyse`, `report`,
-//! `store`) for each verb, and is the only one that prints or exits. It measures and concludes nothing.
+//! This crate is the wiring: it parses the command line, connects the stages (`observe`, `analyse`,
+//! `report`, `store`) for each verb, and is the only one that prints or exits. It measures and
+//! concludes nothing.
 
 mod annotate;
 mod cli;
@@ -25,7 +26,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
     };
-    // A mistake of ours must not look like an exit status of the program: Rust's own would be 101.
+    // A panic of dwell must not look like an exit status of the program: Rust's would be 101.
     let done = panic::catch_unwind(|| match cli.verb {
         Verb::Run(args) => cmd::run::run(args),
         Verb::Attach(args) => cmd::attach::attach(args),

@@ -1,12 +1,13 @@
-//! Where results are written: found out before the program starts, touched only when there is something to write.
+//! Output files: opened before the program starts, changed only when the result is written. Standard
+//! output and standard error.
 
 use anyhow::Context;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// A file that is open for writing and still as it was. One that had to be created is removed again unless it
-/// is written.
+/// A file that is open for writing and still unchanged. A file that had to be created is removed again
+/// unless it is written.
 #[derive(Debug)]
 pub(crate) struct Target {
     path: PathBuf,
@@ -32,22 +33,22 @@ impl Target {
         &self.path
     }
 
-    /// The file, empty.
+    /// The file, truncated.
     pub(crate) fn take(mut self) -> anyhow::Result<File> {
-        let file = self.file.take().context("a file is taken once")?;
-        // A pipe or a device has no length to set.
+        let file = self.file.take().context("the file was taken already")?;
+        // A pipe or a device has no length.
         if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
             file.set_len(0).with_context(|| format!("cannot write {:?}", self.path))?;
         }
         Ok(file)
     }
 
-    /// Writes the whole of it.
+    /// Writes all of `content`.
     pub(crate) fn write(self, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
         self.put(content).map(drop)
     }
 
-    /// The same, and says whether all of it was taken: by the disk, or by who reads a pipe.
+    /// The same; returns whether all of it was accepted: by the disk, or by the reader of a pipe.
     pub(crate) fn put(self, content: impl AsRef<[u8]>) -> anyhow::Result<bool> {
         let (path, created) = (self.path.clone(), self.created);
         let mut file = self.take()?;
@@ -56,7 +57,8 @@ impl Target {
             if file.metadata()?.is_file() {
                 to_disk(&file)?;
                 if created {
-                    // The name as well; where its directory cannot be opened it gets there in its time.
+                    // Also the directory entry; if the directory cannot be opened, the kernel writes it
+                    // back later.
                     let _ = store::above(&path).and_then(File::open).and_then(|above| above.sync_all());
                 }
             }
@@ -74,48 +76,48 @@ impl Drop for Target {
     }
 }
 
-/// Writes to standard output. A reader who has seen enough and left is no error.
+/// Writes to standard output. A reader that closed the pipe is no error.
 pub(crate) fn to_stdout(content: impl AsRef<[u8]>) -> anyhow::Result<()> {
     put_to_stdout(content).map(drop)
 }
 
-/// The same, and says whether all of it was taken.
+/// The same; returns whether all of it was accepted.
 pub(crate) fn put_to_stdout(content: impl AsRef<[u8]>) -> anyhow::Result<bool> {
     let mut stdout = io::stdout().lock();
     taken(stdout.write_all(content.as_ref()).and_then(|()| stdout.flush()))
         .context("cannot write to standard output")
 }
 
-/// Writes to standard error; whether it can be written or not, there is nobody else to tell.
+/// Writes to standard error. A failure has nowhere to go.
 pub(crate) fn to_stderr(text: &str) {
     put_to_stderr(text);
 }
 
-/// The same; gives whether it was taken.
+/// The same; returns whether it was accepted.
 pub(crate) fn put_to_stderr(content: impl AsRef<[u8]>) -> bool {
     io::stderr().write_all(content.as_ref()).is_ok()
 }
 
-/// Says what is wrong, on standard error.
+/// Prints a warning or an error to standard error.
 pub(crate) fn complain(text: &str) {
     to_stderr(&format!("dwell: {text}\n"));
 }
 
-/// Text that quotes others, line by line without what a terminal would obey.
+/// Text that may quote untrusted text, cleaned line by line.
 pub(crate) fn clean_lines(text: &str) -> String {
     text.lines().map(|line| report::clean(line, false)).collect::<Vec<_>>().join("\n")
 }
 
-/// Brings it to the disk: some errors (a quota, a network's disk that is full) come only then.
+/// Writes the file back to the disk: some errors (a quota, a full network file system) come only then.
 fn to_disk(file: &File) -> io::Result<()> {
     match file.sync_all() {
-        // Files that no disk has.
+        // Files that are not on a disk.
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
         synced => synced,
     }
 }
 
-/// Whether it was; not, and no error, when who reads it is gone.
+/// Whether it was accepted. It was not, without an error, if the reader of the pipe is gone.
 fn taken(written: io::Result<()>) -> io::Result<bool> {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
@@ -128,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_as_it_was_until_it_is_written() {
+    fn a_file_is_unchanged_until_it_is_written() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("old");
         fs::write(&path, "what was there before").unwrap();
@@ -151,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_named() {
+    fn the_error_names_the_file() {
         let error = Target::open(Path::new("/no/such/directory/file")).unwrap_err();
         assert!(format!("{error:#}").starts_with("cannot write \"/no/such/directory/file\": "), "{error:#}");
         assert!(Target::open(Path::new("/")).is_err());

@@ -1,15 +1,14 @@
-//! Whether somebody wants a measurement to end: the signals that terminals and service managers send.
+//! Signals that end a measurement early, from terminals and service managers.
 
 use crate::exit;
 use std::cell::{Cell, RefCell};
 use sys::signals::{Signals, stop_self};
 
-/// What the terminal sends for Ctrl-Z, and for Ctrl-C and its like.
+/// The signal of Ctrl-Z, and those that end a measurement: SIGHUP, SIGINT, SIGQUIT, SIGTERM.
 const SIGTSTP: i32 = 20;
 const ENDING: [i32; 4] = [1, 2, 3, 15];
 
-/// The latest signal that ends a measurement, of those that came since the last look. Ctrl-Z stops dwell here, until it is
-/// told to go on.
+/// The last pending signal that ends a measurement. Ctrl-Z stops dwell here, until SIGCONT.
 pub(crate) fn ending(signals: &mut Signals) -> Option<i32> {
     let mut ended_by = None;
     while let Ok(Some(signal)) = signals.take() {
@@ -22,7 +21,7 @@ pub(crate) fn ending(signals: &mut Signals) -> Option<i32> {
     ended_by
 }
 
-/// Asked again and again by what measures.
+/// Whether to end a measurement, for measuring loops to poll.
 pub(crate) struct Stop<'a> {
     signals: RefCell<&'a mut Signals>,
     ended_by: Cell<Option<i32>>,
@@ -33,7 +32,7 @@ impl<'a> Stop<'a> {
         Self { signals: RefCell::new(signals), ended_by: Cell::new(None) }
     }
 
-    /// Whether it is to end.
+    /// Whether a signal asked for the end.
     pub(crate) fn asked(&self) -> bool {
         if let Some(signal) = ending(&mut self.signals.borrow_mut()) {
             self.ended_by.set(Some(signal));
@@ -41,7 +40,7 @@ impl<'a> Stop<'a> {
         self.ended_by.get().is_some()
     }
 
-    /// The exit status that says which signal ended it early, in the words of shells.
+    /// The exit status for the signal, as shells have it: 128 plus its number.
     pub(crate) fn status(&self) -> Option<u8> {
         self.ended_by.get().map(exit::of_signal)
     }

@@ -1,6 +1,6 @@
-//! One trial: a recording that is analysed while it is made, and kept where that was asked for.
+//! One trial: a recording that is analysed as it is made, and kept with `--keep`.
 //!
-//! Shared by the verbs that record. Where the result goes is left to [`out`](crate::out).
+//! Shared by the verbs that record. Outputs of the result are left to [`out`](crate::out).
 
 use crate::cli::WatchArgs;
 use crate::output::Target;
@@ -13,34 +13,35 @@ use std::fs::File;
 use std::path::PathBuf;
 use store::Writer;
 
-/// Takes a recording as it is made.
+/// The analysis and the file of a recording in progress.
 pub(crate) struct Trial {
     analyser: Option<Analyser>,
-    kept: Kept,
+    kept: RecordingFile,
 }
 
 /// The analysis of a trial.
 pub(crate) struct Analysed {
     pub(crate) header: Header,
     pub(crate) analysis: Analysis,
-    /// What could not be kept, or not be answered.
+    /// Failures to keep the recording, or to extrapolate.
     pub(crate) errors: Vec<anyhow::Error>,
 }
 
 impl Trial {
-    /// Opens the file that the recording is kept in, if any.
+    /// Opens the file of the recording, if any.
     pub(crate) fn prepare(args: &WatchArgs) -> anyhow::Result<Self> {
         let target = args.keep.as_deref().map(Target::open).transpose()?;
-        Ok(Self { analyser: None, kept: Kept::new(target, args.keep_limit) })
+        Ok(Self { analyser: None, kept: RecordingFile::new(target, args.keep_limit) })
     }
 
-    /// Ends the recording and analyses it; `job` is what this run did of a job, and the whole job.
+    /// Completes the recording and its analysis; `job` is the work of this run, and that of the whole
+    /// job.
     pub(crate) fn analyse(self, trailer: &Trailer, job: Option<(&Work, u64)>) -> anyhow::Result<Analysed> {
         let Self { analyser, mut kept } = self;
         let header = kept.header.clone().context("the recording has no header")?;
         let analyser = analyser.context("the recording has no header")?;
         let mut errors = Vec::new();
-        // The recording is completed first: should the analysis fail, it shows why.
+        // The recording is completed first: if the analysis fails, it shows why.
         if !kept.is_full() {
             errors.extend(kept.finish(trailer, None).err());
         }
@@ -52,7 +53,7 @@ impl Trial {
             }
         }
         if kept.is_full() {
-            let result = serde_json::to_string(&analysis).context("cannot write the result down")?;
+            let result = serde_json::to_string(&analysis).context("cannot serialise the result")?;
             errors.extend(kept.finish(trailer, Some(&result)).err());
         }
         Ok(Analysed { header, analysis, errors })
@@ -73,9 +74,9 @@ impl Sink for Trial {
     }
 }
 
-/// The recording on disk, where one was asked for. Nothing is written before the first event: the
-/// kernel may still refuse the program.
-struct Kept {
+/// The recording on disk, if it is kept. Nothing is written before the first event: the kernel may
+/// still refuse the program.
+struct RecordingFile {
     header: Option<Header>,
     target: Option<Target>,
     path: PathBuf,
@@ -84,7 +85,7 @@ struct Kept {
     failed: Option<anyhow::Error>,
 }
 
-impl Kept {
+impl RecordingFile {
     fn new(target: Option<Target>, limit_bytes: u64) -> Self {
         let path = target.as_ref().map(|target| target.path().to_owned()).unwrap_or_default();
         Self { header: None, target, path, limit_bytes, writer: None, failed: None }
@@ -101,7 +102,7 @@ impl Kept {
         }
     }
 
-    /// Begins the file, once.
+    /// Writes the header, once.
     fn start(&mut self) {
         let (Some(_), Some(header)) = (&self.target, &self.header) else { return };
         let Some(target) = self.target.take() else { return };

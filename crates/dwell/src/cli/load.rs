@@ -7,19 +7,21 @@ use model::units;
 use model::wake::load::Load;
 use std::thread::available_parallelism;
 
-/// Run a known load, and report how much was done
+/// Run a stress load and report its rate
 ///
-/// One load at a time, for the time given or until Ctrl-C, with its achieved rate: `sched` passes messages between groups of
-/// processes or threads (hackbench's topology), `memory` copies and verifies, `disk` writes past the page cache, reads back and
-/// verifies, `network`: loopback ping-pong; `cpu`: compute; `irq`: timer interrupts. Temporary files are removed. The
-/// exit status is 0; 1 when memory, a disk or the network gave back something else than it was given; 128 and the signal
-/// when it was ended early; 125 when it could not be done, or not by all of its workers to the end.
+/// Runs one load for the given time or until Ctrl-C. `sched`: messages between groups of processes or
+/// threads, as in hackbench; `memory`: copy and verify; `disk`: write past the page cache, read back
+/// and verify; `network`: loopback ping-pong; `cpu`: compute; `irq`: timer interrupts. Temporary
+/// files are removed.
+///
+/// The exit status is 0; 1 if memory, a disk or the network returned wrong data; 128 plus the signal
+/// number if the load was ended early; 125 if it could not run, or a worker failed.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Loads and what they take, with defaults (sizes and rates may have units; threads=: CPUs):\n  \
+    after_help = "Loads and their parameters, with defaults (N: the number of CPUs; sizes and rates may have units):\n  \
         sched:groups=10,pairs=20,message=100,transport=sockets,workers=processes\n                               \
         transport=pipes, workers=threads\n  memory:threads=N,size=256MiB\n  \
-        disk:threads=1,size=16MiB,dir=DIR        to its end, commas too; default: the directory for temporary files\n  \
+        disk:threads=1,size=16MiB,dir=DIR        dir= comes last [default: the directory for temporary files]\n  \
         network:threads=1,message=1000\n  cpu:threads=N\n  irq:threads=N,rate=1k\n\nExamples:\n  dwell load sched\n  \
         dwell load sched:message=128,transport=pipes --for 1m\n  dwell load memory:threads=2,size=1GiB --for 1h\n  \
         dwell load disk:threads=4,dir=/var/tmp --json disk.json"
@@ -36,7 +38,7 @@ pub(crate) struct LoadArgs {
     #[command(flatten)]
     pub(crate) forms: FormArgs<LoadResult>,
 
-    /// Print nothing (write files only)
+    /// Print no page and no progress (write files only)
     #[arg(short, long)]
     pub(crate) quiet: bool,
 

@@ -1,4 +1,4 @@
-//! `dwell wake`: what may be asked of a measurement of wake-ups.
+//! The options of `dwell wake`.
 
 use super::LookArgs;
 use super::load::load;
@@ -11,44 +11,48 @@ use model::wake::{Mode, Policy, Sleeper};
 use model::{CpuList, Ns};
 use std::path::PathBuf;
 
-/// `SCHED_FIFO` without a priority: above what usual threads of the kernel have (50), below what must run at once (99).
+/// The priority of `SCHED_FIFO` by default: above the kernel's usual real-time threads (50), below
+/// those that must run at once (99).
 const PRIORITY: u32 = 80;
 
-/// Measure how late timers wake threads up on this machine
+/// Measure the wake-up latency of timers on this machine
 ///
-/// One thread per CPU sleeps until a given time and reads the clock when it wakes up, as cyclictest does. The page
-/// has percentiles, the worst wake-ups with what the kernel did around them, and the settings in force. With --deadline it
-/// shows whether that is met, and with what confidence. It measures timers: a device's interrupt takes another path.
+/// One thread per CPU sleeps until a given time and reads the clock when it wakes up, as cyclictest
+/// does. The page has percentiles, the largest latencies with what the kernel did around them, and
+/// the settings in force. With --deadline it shows whether the deadline is met, and with what
+/// confidence. Only timers are measured: the interrupt of a device takes another path.
 ///
-/// The exit status is 0; with --deadline 0 when it is met, 1 when it is not, 2 when that is undecided; 128 and the signal when
-/// it was ended early (what was measured is shown); 125 when dwell itself failed. A thread that cannot keep its interval ends the
-/// measurement early too: that is said, and the status is that of what was measured.
+/// The exit status is 0; with --deadline 0 if it is met, 1 if it is missed, 2 if that is undecided;
+/// 128 plus the signal number if the measurement was ended early (the results so far are shown); 125
+/// if dwell itself failed. A thread that cannot keep its interval also ends the measurement early; the
+/// exit status is then that of the results so far.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  sudo dwell wake\n  sudo dwell wake --for 3h --deadline 125us --margin 20% --load sched\n  sudo dwell wake --cpus 2-3 --rate 8kHz --policy fifo:95 --json board.json\n  sudo dwell wake --sheet --for 1h --deadline 125us --one-in 19m --json sheet.json\n  sudo dwell wake --resume\n  dwell wake --policy other --sleeper timerfd\n  dwell wake --mode gap --cpus isolated"
 )]
 pub(crate) struct WakeArgs {
-    /// CPUs with a measuring thread each: `0-3,6`, `all`, or `isolated` (those of isolcpus); default: all that dwell may
-    /// use
+    /// CPUs to measure, with one thread each: `0-3,6`, `all` (those that dwell may use), or `isolated`
+    /// (those of isolcpus)
     #[arg(long, value_name = "LIST", default_value = "all", value_parser = cpus)]
     pub(crate) cpus: Cpus,
 
-    /// From one wake-up to the next; default: 199us, or the period of `deadline:`. 200us would keep step with the kernel's own
-    /// tick, and always meet it at the same place
+    /// Time from one wake-up to the next [default: 199us, or the period of `deadline:`]. An interval of
+    /// 200us would stay in phase with the kernel's tick
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns)]
     pub(crate) interval: Option<u64>,
 
-    /// The same as wake-ups a second: `5kHz`, `1000`
+    /// Wake-ups per second, in place of --interval: `5kHz`, `1000`
     #[arg(long, value_name = "HZ", conflicts_with = "interval", value_parser = interval_of_rate)]
     pub(crate) rate: Option<u64>,
 
-    /// How long; default: 10s, or 1h for each case of a sheet
+    /// Duration [default: 10s, or 1h for each case of a sheet]
     #[arg(long = "for", value_name = "TIME", value_parser = units::duration_ns)]
     pub(crate) length_ns: Option<u64>,
 
-    /// Scheduling policy of the measuring threads: `fifo:PRIORITY`, `rr:PRIORITY`, `other` (with a timer slack of 1 ns; `other:50us`
-    /// for what programs have by default), or `deadline:RUNTIME/PERIOD`; default: `fifo:80`, or `other` with --mode gap.
-    /// Falls back to the best permitted policy, with a warning
+    /// Scheduling policy of the measuring threads: `fifo:PRIORITY`, `rr:PRIORITY`, `other` (with a
+    /// timer slack of 1 ns; programs have `other:50us` by default), or `deadline:RUNTIME/PERIOD`
+    /// [default: `fifo:80`, or `other` with --mode gap]. Falls back to the best permitted policy, with
+    /// a warning
     #[arg(long, value_name = "POLICY", value_parser = policy)]
     pub(crate) policy: Option<Policy>,
 
@@ -60,32 +64,34 @@ pub(crate) struct WakeArgs {
     #[arg(long, value_enum, default_value_t, value_name = "MODE")]
     pub(crate) mode: ModeArg,
 
-    /// Make the machine work meanwhile: `sched`, `memory`, `disk`, `network`, `cpu`, `irq`, with sizes as in
-    /// `sched:groups=10,message=128` (dwell load --help has them all); can be given more than once
+    /// Run a stress load during the measurement: `sched`, `memory`, `disk`, `network`, `cpu`, `irq`,
+    /// with parameters as in `sched:groups=10,message=128` (see dwell load --help); may be repeated
     #[arg(long, value_name = "LOAD", value_parser = load)]
     pub(crate) load: Vec<Load>,
 
-    /// Measure under one load after the other: idle, sched with messages of 128 bytes, and memory of 256 MiB with 2, 4 and 8
-    /// threads, the last beside disks and the network; or the cases in FILE: `{"name": "mine", "cases": [{"name": "idle"},
-    /// {"name": "busy", "loads": ["sched:groups=4", "disk"]}]}`. Each case is kept when it is done
+    /// Measure several cases one after another: idle, sched with messages of 128 bytes, and memory of
+    /// 256 MiB with 2, 4 and 8 threads, the last together with disk and network; or the cases in FILE:
+    /// `{"name": "mine", "cases": [{"name": "idle"}, {"name": "busy", "loads": ["sched:groups=4",
+    /// "disk"]}]}`. Each case is kept when it is done
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "", conflicts_with = "load",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) sheet: Option<PathBuf>,
 
-    /// Go on with a sheet that was ended (by Ctrl-C, a signal, a reboot), with its settings, on the same host, and write its result
-    /// where that was to go. A case that had begun is measured anew. Without FILE: the newest of this host, in the current
-    /// directory (beside the file of --json) or $XDG_CACHE_HOME/dwell (~/.cache/dwell)
+    /// Resume a sheet that was ended early (by Ctrl-C, a signal, a reboot), with its settings, on the
+    /// same host, and write its result to the same files. A case that was cut short is measured again.
+    /// Without FILE: the newest sheet of this host, in the current directory (beside the file of
+    /// --json) or $XDG_CACHE_HOME/dwell (~/.cache/dwell)
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "", conflicts_with_all = [
         "sheet", "load", "cpus", "interval", "rate", "length_ns", "policy", "sleeper", "mode", "deadline", "margin", "confidence",
         "one_in", "spike", "no_spikes", "idle_states",
     ], value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) resume: Option<PathBuf>,
 
-    /// Judge whether every wake-up is earlier than this
+    /// Deadline: test whether every latency is below it
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns)]
     pub(crate) deadline: Option<u64>,
 
-    /// The share of the deadline that must be left over
+    /// Share of the deadline that latencies must stay clear of
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = units::share, requires = "deadline")]
     pub(crate) margin: f64,
 
@@ -93,21 +99,21 @@ pub(crate) struct WakeArgs {
     #[arg(long, value_name = "PERCENT", default_value = "95%", value_parser = units::share, requires = "deadline")]
     pub(crate) confidence: f64,
 
-    /// Required bound on misses per CPU: fewer than one in DURATION. At 95 % confidence the run must last
-    /// three times that with no miss (rule of three)
+    /// Required bound on misses per CPU: fewer than one in DURATION. At 95 % confidence the run must
+    /// last three times that with no miss (rule of three)
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = units::duration_ns, requires = "deadline")]
     pub(crate) one_in: u64,
 
-    /// Trace the kernel around wake-ups later than DURATION [default: the 16 latest]
+    /// Trace the kernel around latencies above DURATION [default: the 16 largest]
     #[arg(long, value_name = "DURATION", value_parser = units::duration_ns)]
     pub(crate) spike: Option<u64>,
 
-    /// Do not watch the kernel for what made wake-ups late
+    /// Do not trace the kernel around large latencies
     #[arg(long, conflicts_with = "spike")]
     pub(crate) no_spikes: bool,
 
-    /// Leave idle states as they are; by default `/dev/cpu_dma_latency` keeps CPUs from deep ones, as
-    /// cyclictest does
+    /// Leave idle states as they are; by default `/dev/cpu_dma_latency` keeps CPUs out of deep ones, as
+    /// with cyclictest
     #[arg(long)]
     pub(crate) idle_states: bool,
 
@@ -122,7 +128,7 @@ pub(crate) struct WakeArgs {
     pub(crate) look: LookArgs,
 }
 
-/// Which processors.
+/// The CPUs to measure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Cpus {
     All,
@@ -153,10 +159,10 @@ impl From<SleeperArg> for Sleeper {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum ModeArg {
-    /// Sleep until a time, and see how late they are
+    /// Sleep until a given time, and measure the latency
     #[default]
     Timer,
-    /// Read the clock without pause, and see for how long they could not
+    /// Read the clock in a loop, and measure the gaps
     Gap,
 }
 
@@ -169,14 +175,14 @@ impl From<ModeArg> for Mode {
     }
 }
 
-/// `0-3,6`, `all`, `isolated`.
+/// Parses `0-3,6`, `all`, `isolated`.
 fn cpus(text: &str) -> Result<Cpus, String> {
     match text {
         "all" => Ok(Cpus::All),
         "isolated" => Ok(Cpus::Isolated),
         _ => match text.parse::<CpuList>() {
             Ok(list) if !list.is_empty() => Ok(Cpus::These(list)),
-            Ok(_) => Err("no CPU is listed; try: 0-3,6, all or isolated".to_owned()),
+            Ok(_) => Err("no CPU listed; try: 0-3,6, all or isolated".to_owned()),
             Err(error) => Err(format!("{error}, all or isolated")),
         },
     }
@@ -187,9 +193,9 @@ fn interval_of_rate(text: &str) -> Result<Ns, UnitError> {
     units::hertz(text).map(|hertz| (1e9 / hertz).round() as Ns)
 }
 
-/// `fifo:80`, `rr`, `other:50us`, `deadline:100us/1ms`.
+/// Parses `fifo:80`, `rr`, `other:50us`, `deadline:100us/1ms`.
 fn policy(text: &str) -> Result<Policy, String> {
-    const WRONG: &str = "not a policy: try fifo:80, rr:10, other or deadline:100us/1ms";
+    const WRONG: &str = "not a policy; try: fifo:80, rr:10, other or deadline:100us/1ms";
     let (name, rest) = text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
     let duration = |text| units::duration_ns(text).map_err(|error: UnitError| error.to_string());
     let priority = || rest.map_or(Ok(PRIORITY), |rest| rest.parse().map_err(|_| WRONG.to_owned()));
@@ -230,14 +236,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_needs_to_be_said() {
+    fn all_options_have_defaults() {
         let args = parsed(&[]);
         assert_eq!((args.cpus, args.interval, args.rate), (Cpus::All, None, None));
         assert_eq!((args.length_ns, args.policy, args.deadline), (None, None, None));
     }
 
     #[test]
-    fn processors_are_lists() {
+    fn cpus_are_lists() {
         assert_eq!(cpus("0-2,5"), Ok(Cpus::These([0, 1, 2, 5].into_iter().collect())));
         assert_eq!(cpus("isolated"), Ok(Cpus::Isolated));
         for wrong in ["", "x", "3-1", "1,,2", "-1", "0-4294967295"] {

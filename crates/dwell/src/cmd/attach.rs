@@ -1,10 +1,10 @@
-//! `dwell attach`: running processes, recorded for a while and accounted for.
+//! `dwell attach`: running processes, recorded for a window and accounted for.
 
 use crate::cli::AttachArgs;
 use crate::cmd::run::finish;
 use crate::kept;
 use crate::out::{self, Page};
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use crate::trial::Trial;
 use anyhow::{Context, bail};
 use model::{Ns, Pid};
@@ -15,41 +15,41 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use sys::signals::Signals;
 
-/// Records what is asked for; gives the exit status.
+/// Records the target; returns the exit status.
 pub(crate) fn attach(args: AttachArgs) -> anyhow::Result<u8> {
     let target = target(&args)?;
-    // From here on Ctrl-C ends the window, and the report still comes.
-    let _signals = Signals::take_over().context("cannot take signals")?;
+    // From here on Ctrl-C ends the window, and the report is still written.
+    let _signals = Signals::take_over().context("cannot handle signals")?;
     let page = if args.quiet { Page::None } else { Page::Stderr };
     let outputs = out::run::open(&args.page, page, args.watching.keep.as_deref(), &[])?;
     let mut trial = Trial::prepare(&args.watching)?;
     let window = Window { target, watching: args.watching.watching(), length_ns: args.length_ns };
-    let line = Line::new(args.quiet);
+    let line = ProgressLine::new(args.quiet);
     let mut trailer =
-        observe::attach(&window, &mut trial, &mut |ns| line.say(|| passed(ns, args.length_ns)))?;
+        observe::attach(&window, &mut trial, &mut |ns| line.update(|| passed(ns, args.length_ns)))?;
     drop(line);
     trailer.costs = kept::costs();
     finish(trial, &trailer, outputs, args.page)
 }
 
-/// `recording: 3 s of 10 s; Ctrl-C ends it`.
+/// `recording: 3 s of 10 s; Ctrl-C to stop`.
 fn passed(ns: Ns, length_ns: Option<Ns>) -> String {
     let seconds = report::units::duration(ns / 1_000_000_000 * 1_000_000_000);
     let of = length_ns.map(|length| format!(" of {}", report::units::duration(length))).unwrap_or_default();
-    format!("recording: {seconds}{of}; Ctrl-C ends it")
+    format!("recording: {seconds}{of}; Ctrl-C to stop")
 }
 
 /// The target that the arguments name.
 fn target(args: &AttachArgs) -> anyhow::Result<Target> {
     if let Some(unit) = &args.service {
-        let found = Hierarchies::here().service(unit).or_else(|error| asked_of_systemd(unit).ok_or(error));
+        let found = Hierarchies::here().service(unit).or_else(|error| cgroup_by_systemd(unit).ok_or(error));
         let group =
-            one_group(found, &format!("no service {unit:?} runs here\ntry: systemctl status {unit:?}"))?;
+            one_group(found, &format!("service {unit:?} is not running\ntry: systemctl status {unit:?}"))?;
         return of_group(format!("service {unit}"), group);
     }
     if let Some(id) = &args.container {
         let none = format!(
-            "no container {id:?} runs here (its identifier or the beginning of it, not its name)\n\
+            "no running container has an ID that begins with {id:?}\n\
              try: docker ps, podman ps or crictl ps"
         );
         let group = one_group(Hierarchies::here().container(id), &none)?;
@@ -58,14 +58,14 @@ fn target(args: &AttachArgs) -> anyhow::Result<Target> {
     if let Some(path) = &args.cgroup {
         let group = Hierarchies::here()
             .at(path)
-            .with_context(|| format!("no control group {}\ntry: systemd-cgls", path.display()))?;
+            .with_context(|| format!("no cgroup {}\ntry: systemd-cgls", path.display()))?;
         return of_group(format!("cgroup {}", path.display()), group);
     }
     let mut roots = Vec::new();
     let mut names = Vec::new();
     for text in &args.targets {
         let (root, name) = match text.parse() {
-            Ok(pid) => by_number(pid)?,
+            Ok(pid) => by_pid(pid)?,
             Err(_) => by_name(text)?,
         };
         roots.push(root);
@@ -75,7 +75,7 @@ fn target(args: &AttachArgs) -> anyhow::Result<Target> {
     Ok(Target { name: names.join(", "), command, who: Who::Trees(roots) })
 }
 
-/// The one group that was found, or why there is not one.
+/// The only cgroup found; an error if there is none, or several.
 fn one_group(found: Result<PathBuf, NotFound>, none: &str) -> anyhow::Result<PathBuf> {
     match found {
         Ok(group) => Ok(group),
@@ -83,20 +83,20 @@ fn one_group(found: Result<PathBuf, NotFound>, none: &str) -> anyhow::Result<Pat
         Err(NotFound::Several(groups)) => {
             let lines: Vec<_> =
                 groups.iter().map(|path| report::clean(&format!("  {}", path.display()), true)).collect();
-            bail!("there are {} of them; choose by --cgroup:\n{}", lines.len(), lines.join("\n"))
+            bail!("{} cgroups match; choose with --cgroup:\n{}", lines.len(), lines.join("\n"))
         }
     }
 }
 
-/// The group of a unit that systemd calls otherwise than its group: by an alias.
-fn asked_of_systemd(unit: &str) -> Option<PathBuf> {
-    let said = Command::new("systemctl")
+/// The cgroup of a unit by its alias, from systemd.
+fn cgroup_by_systemd(unit: &str) -> Option<PathBuf> {
+    let output = Command::new("systemctl")
         .args(["show", "--property", "ControlGroup", "--value", "--", unit])
         .output()
         .ok()?;
-    let path = String::from_utf8(said.stdout).ok()?;
+    let path = String::from_utf8(output.stdout).ok()?;
     let path = path.trim();
-    // "" where it does not run, "/" where there is no systemd to ask.
+    // "" if the unit is not running, "/" if there is no systemd.
     if path.len() < 2 { None } else { Hierarchies::here().at(Path::new(path)) }
 }
 
@@ -106,7 +106,7 @@ fn of_group(name: String, group: PathBuf) -> anyhow::Result<Target> {
     Ok(Target { name, command: targets::command(first), who: Who::Cgroup(group) })
 }
 
-fn by_number(pid: Pid) -> anyhow::Result<(Pid, String)> {
+fn by_pid(pid: Pid) -> anyhow::Result<(Pid, String)> {
     if pid == std::process::id() {
         bail!("process {pid} is dwell itself");
     }
@@ -114,7 +114,7 @@ fn by_number(pid: Pid) -> anyhow::Result<(Pid, String)> {
     Ok((pid, format!("{} (process {pid})", process.name)))
 }
 
-/// All processes of a name, when they are one tree.
+/// The processes with this name, if they are one tree.
 fn by_name(name: &str) -> anyhow::Result<(Pid, String)> {
     let found = targets::named(name);
     match targets::roots_of(&found).as_slice() {
@@ -126,7 +126,7 @@ fn by_name(name: &str) -> anyhow::Result<(Pid, String)> {
                 report::clean(&format!("  {:>7}  {command}", process.pid), true)
             };
             let lines: Vec<_> = several.iter().map(line).collect();
-            bail!("{} processes are called {name:?}; choose by number:\n{}", lines.len(), lines.join("\n"))
+            bail!("{} processes are called {name:?}; choose by PID:\n{}", lines.len(), lines.join("\n"))
         }
     }
 }

@@ -1,11 +1,11 @@
-//! `dwell run --count-blocks`: how often each basic block is executed, exactly, by stepping the program.
+//! `dwell run --count-blocks`: exact executions of each basic block, by single-stepping the program.
 //!
-//! A run of its own, with no times: a stepped program is thousands of times slower.
+//! It measures no times: a stepped program is thousands of times slower.
 
 use crate::annotate;
 use crate::cli::RunArgs;
 use crate::exit;
-use crate::look::{Onto, look};
+use crate::look::{OutputKind, look};
 use crate::out::OutputPath;
 use crate::output::{self, Target as File};
 use anyhow::{Context, anyhow, bail};
@@ -23,16 +23,16 @@ use sys::step;
 use sys::step::{Limits, Stopped};
 use sys::user::User;
 
-/// Functions of a whole program that are listed with their blocks, and in the table.
+/// Functions of a whole program that are listed with their blocks, and those in the table.
 const LISTED: usize = 3;
 const TABLE: usize = 15;
 
-/// Runs the program and counts; gives the exit status. `asked` is the function, or nothing for all.
+/// Runs the program and counts; returns the exit status. `asked` is the function, empty for all.
 pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
     if args.page.forms.contains_key("json") || args.watching.keep.is_some() {
-        bail!("--count-blocks records nothing that could be written or kept\ntry: without --json and --keep");
+        bail!("--count-blocks makes no recording and no JSON\ntry: without --json and --keep");
     }
-    let mut signals = Signals::take_over().context("cannot take signals")?;
+    let mut signals = Signals::take_over().context("cannot handle signals")?;
     let user = args.user.as_deref().map(User::look_up).transpose()?;
     let (program, arguments) = args.command.split_first().context("no program")?;
     let command = Command { program: program.clone(), args: arguments.to_vec(), user };
@@ -41,12 +41,12 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
         Some((name, file)) => (name, PathBuf::from(file)),
         None => (asked, resolve(program).map_err(|error| observe::Error::Start(error.into()))?),
     };
-    let (onto, target) = match &args.page.output {
-        Some(OutputPath::Stdout) => (Onto::Stdout, None),
-        Some(OutputPath::File(path)) => (Onto::File, Some(File::open(path)?)),
-        None => (Onto::Stderr, None),
+    let (page, target) = match &args.page.output {
+        Some(OutputPath::Stdout) => (OutputKind::Stdout, None),
+        Some(OutputPath::File(path)) => (OutputKind::File, Some(File::open(path)?)),
+        None => (OutputKind::Stderr, None),
     };
-    let look = look(&args.page.look, onto);
+    let look = look(&args.page.look, page);
     let (counts, text) = if name.is_empty() {
         let counts =
             count_blocks(&command, &Target::Program, limits, Some(&mut signals)).map_err(not_started)?;
@@ -59,16 +59,16 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
         let text = of_function(&counts, &file, &function, look)?;
         (counts, text)
     };
-    let text = text + &cost(&counts, look);
+    let text = text + &overhead(&counts, look);
     match target {
         Some(target) => target.write(&text)?,
-        None if onto == Onto::Stdout => output::to_stdout(&text)?,
+        None if page == OutputKind::Stdout => output::to_stdout(&text)?,
         None => output::to_stderr(&text),
     }
     Ok(exit::of_program(counts.counted.ended.ending))
 }
 
-/// A program that cannot be started has its own exit status, as without counting.
+/// A program that cannot be started has an exit status of its own, as without counting.
 fn not_started(error: step::Error) -> anyhow::Error {
     match error {
         step::Error::Spawn(error) => observe::Error::Start(error).into(),
@@ -76,26 +76,27 @@ fn not_started(error: step::Error) -> anyhow::Error {
     }
 }
 
-/// The one function of the file that `name` means, and where its parts are in the file.
+/// The only function of the file that matches `name`, and the file offsets of its parts.
 fn find(path: &Path, name: &str) -> anyhow::Result<(Function, Vec<std::ops::Range<u64>>)> {
     let image = image(path).map_err(|error| {
-        let hint = format!("try: --count-blocks={name}@FILE with the file that has it");
+        let hint = format!("try: --count-blocks={name}@FILE with the file that contains it");
         match error {
-            Error::NoCode(path, why) => anyhow!("cannot look for {name:?} in {path:?}: {why}\n{hint}"),
+            Error::NoCode(path, why) => anyhow!("cannot find {name:?} in {path:?}: {why}\n{hint}"),
             other => other.into(),
         }
     })?;
     let mut found = image.find(name);
     let function = match found.len() {
         0 => bail!(
-            "{path:?} has no function called {name:?}\ntry: --count-blocks={name}@FILE with the file that has it, or a name from `nm -C {}`",
+            "{path:?} has no function called {name:?}\n\
+             try: --count-blocks={name}@FILE with the file that contains it, or a name from `nm -C {}`",
             path.display()
         ),
         1 => found.remove(0),
         many => {
             let names: Vec<&str> = found.iter().take(5).map(|function| function.name.as_str()).collect();
             bail!(
-                "{path:?} has {many} functions that {name:?} may mean: {}\ntry: one of them whole",
+                "{many} functions of {path:?} match {name:?}: {}\ntry: the full name of one of them",
                 names.join(", ")
             )
         }
@@ -119,7 +120,7 @@ fn of_function(counts: &Counts, path: &Path, function: &Function, look: Look) ->
     listed(counts, path, function, executions.unwrap_or(&BTreeMap::new()), look)
 }
 
-/// The functions with most executed instructions, and the blocks of the first of them.
+/// The functions with the most executed instructions, and the blocks of the first [`LISTED`].
 fn of_program(counts: &Counts, look: Look) -> anyhow::Result<String> {
     let mut functions: Vec<(u64, &str, Function)> = Vec::new();
     let mut unnamed: Vec<(u64, &str)> = Vec::new();
@@ -190,8 +191,8 @@ fn listed(
     annotate::text(path, function, subject, &BTreeMap::new(), Some(&executions), look)
 }
 
-/// What the counting cost, and what it left out.
-fn cost(counts: &Counts, look: Look) -> String {
+/// The overhead of counting, and what was not counted.
+fn overhead(counts: &Counts, look: Look) -> String {
     let counted = &counts.counted;
     let mut text = format!(
         "counted exactly: {} instructions stepped in {}",
@@ -199,17 +200,20 @@ fn cost(counts: &Counts, look: Look) -> String {
         report::units::duration(counted.elapsed_ns)
     );
     if let Some(rate) = counts.steps_per_s() {
-        text.push_str(&format!(", {} a second: its times mean nothing", report::units::count(rate as u64)));
+        text.push_str(&format!(
+            " ({} per second; times are not meaningful)",
+            report::units::count(rate as u64)
+        ));
     }
     if counted.children > 0 {
-        text.push_str(&format!("; {} child processes ran uncounted", counted.children));
+        text.push_str(&format!("; {} child processes not counted", counted.children));
     }
     match counted.stopped {
         Stopped::Ended => {}
-        Stopped::Steps | Stopped::Time => text.push_str("; stopped at the limit, so there was more"),
+        Stopped::Steps | Stopped::Time => text.push_str("; stopped at the limit: counts are incomplete"),
         Stopped::Unsteppable => {
             text.push_str(
-                "; stopped at an instruction that cannot be stepped (load-exclusive), so there was more",
+                "; stopped at an instruction that cannot be stepped (load-exclusive): counts are incomplete",
             );
         }
     }

@@ -1,42 +1,42 @@
-//! `dwell diff`: two kept results beside each other.
+//! `dwell diff`: a comparison of two kept results.
 
 use crate::cli::DiffArgs;
-use crate::cmd::results::{self, Kept};
+use crate::cmd::results::{self, KeptResult};
 use crate::exit;
 use crate::out::{LadderDiffResult, Outputs, Page, Render, WakeDiffResult};
 use anyhow::bail;
 use model::ladder::SCHEMA_LADDER;
 use serde_json::Value;
 
-/// Compares and shows; gives the exit status.
+/// Compares the two results; returns the exit status.
 pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
     let (a, b) = (results::read_any(&args.a)?, results::read_any(&args.b)?);
     if a.is_wake() && b.is_wake() {
         return wakes(args, a, b);
     }
     match (a, b) {
-        (Kept::Own(of_a, a), Kept::Own(of_b, b)) if of_a == of_b => match of_a.as_str() {
+        (KeptResult::Own(of_a, a), KeptResult::Own(of_b, b)) if of_a == of_b => match of_a.as_str() {
             SCHEMA_LADDER => ladders(args, a, b),
             other => {
                 bail!(
-                    "this version of dwell cannot compare two {other:?}\ntry: two files of dwell ladder --json ({SCHEMA_LADDER}), or \
-                     of dwell wake --json"
+                    "this version of dwell cannot compare two results of {other:?}\n\
+                     try: two files of dwell ladder --json ({SCHEMA_LADDER}), or of dwell wake --json"
                 )
             }
         },
         (a, b) => {
             bail!(
-                "{:?} is a {} and {:?} a {}: they cannot be compared\ntry: two of a kind",
+                "{:?} is a {} and {:?} a {}: they cannot be compared\ntry: two results of the same kind",
                 args.a,
-                a.what(),
+                a.kind(),
                 args.b,
-                b.what()
+                b.kind()
             )
         }
     }
 }
 
-fn wakes(args: &DiffArgs, a: Kept, b: Kept) -> anyhow::Result<u8> {
+fn wakes(args: &DiffArgs, a: KeptResult, b: KeptResult) -> anyhow::Result<u8> {
     let (a, b) = (a.comparable(&args.a)?, b.comparable(&args.b)?);
     write(args, &WakeDiffResult(analyse::compare::wakes(&a, &b)))
 }

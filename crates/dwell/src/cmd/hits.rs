@@ -1,11 +1,12 @@
-//! `dwell run --hits`: how often each line of a Python program is executed, exactly, by the interpreter's own
+//! `dwell run --hits`: exact executions of each line of a Python program, by the interpreter's own
 //! monitoring.
 //!
-//! A run of its own, with no times: Python calls a function for each line. What runs inside Python is in `hits/`.
+//! It measures no times: Python calls a function for each line. The code that runs inside Python is in
+//! `hits/`.
 
 use crate::cli::RunArgs;
 use crate::exit;
-use crate::look::{Onto, look};
+use crate::look::{OutputKind, look};
 use crate::out::OutputPath;
 use crate::output::{self, Target};
 use anyhow::{Context, bail};
@@ -36,35 +37,36 @@ const TABLE: usize = 20;
 const FUNCTIONS: usize = 5;
 const LINES: u32 = 2_000;
 
-/// What is put into each Python process.
+/// The modules that each Python process loads.
 const FILES: [(&str, &str); 2] = [
     ("sitecustomize.py", include_str!("hits/sitecustomize.py")),
     ("monitor.py", include_str!("hits/monitor.py")),
 ];
 
-/// Runs the program and counts; gives the exit status. `asked` is the function, or nothing for the table only.
+/// Runs the program and counts; returns the exit status. `asked` is the function, empty for the table
+/// only.
 pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
     if args.page.forms.contains_key("json") || args.watching.keep.is_some() {
-        bail!("--hits records nothing that could be written or kept\ntry: without --json and --keep");
+        bail!("--hits makes no recording and no JSON\ntry: without --json and --keep");
     }
-    let mut signals = Signals::take_over().context("cannot take signals")?;
+    let mut signals = Signals::take_over().context("cannot handle signals")?;
     let user = args.user.as_deref().map(User::look_up).transpose()?;
     let (program, arguments) = args.command.split_first().context("no program")?;
-    if let Some(option) = closed(program, arguments) {
-        bail!("{option} keeps Python from loading what counts\ntry: without {option}");
+    if let Some(option) = isolating(program, arguments) {
+        bail!("{option} keeps Python from loading the counting module\ntry: without {option}");
     }
-    let (onto, target) = match &args.page.output {
-        Some(OutputPath::Stdout) => (Onto::Stdout, None),
-        Some(OutputPath::File(path)) => (Onto::File, Some(Target::open(path)?)),
-        None => (Onto::Stderr, None),
+    let (page, target) = match &args.page.output {
+        Some(OutputPath::Stdout) => (OutputKind::Stdout, None),
+        Some(OutputPath::File(path)) => (OutputKind::File, Some(Target::open(path)?)),
+        None => (OutputKind::Stderr, None),
     };
-    let look = look(&args.page.look, onto);
+    let look = look(&args.page.look, page);
     let directory = prepare(user.as_ref())?;
     let command = Command { program: program.clone(), args: arguments.to_vec(), user };
     let held = Held::spawn_with(&command, &[("PYTHONPATH".into(), python_path(directory.path())?)])
         .map_err(observe::Error::Start)?;
     let root = held.pid();
-    // Python knows from it whether it is the program itself.
+    // From this file a Python process knows whether it is the program itself.
     fs::write(directory.path().join("root"), root.to_string())
         .with_context(|| format!("cannot write into {:?}", directory.path()))?;
     let begun_ns = monotonic_ns();
@@ -77,7 +79,7 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
     }
     let status = exit::of_program(ended.ending);
     if counts.versions.is_empty() {
-        // The program may have done all it should; but what was asked for is missing.
+        // The program may have succeeded, but there are no counts.
         let (why, remedy) = nothing(&counts);
         output::complain(&format!("nothing was counted: {}\n{remedy}", report::clean(&why, look.unicode)));
         return Ok(if status == 0 { exit::DWELL_FAILED } else { status });
@@ -89,10 +91,10 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
         text.push('\n');
     }
     text += &table(&counts, look);
-    text += &cost(&counts, elapsed_ns, look);
+    text += &overhead(&counts, elapsed_ns, look);
     match target {
         Some(target) => target.write(&text)?,
-        None if onto == Onto::Stdout => output::to_stdout(&text)?,
+        None if page == OutputKind::Stdout => output::to_stdout(&text)?,
         None if args.quiet => {}
         None => output::to_stderr(&text),
     }
@@ -107,8 +109,8 @@ const NEWER: &str = "try: a newer Python (3.12 or later), as in: dwell run --hit
 const PLAIN: &str =
     "try: a Python program, without -I, -E and -S, as in: dwell run --hits python3.13 script.py";
 
-/// The option in front of the script that closes Python to PYTHONPATH or to `sitecustomize`, if there is one.
-fn closed(program: &OsStr, arguments: &[OsString]) -> Option<String> {
+/// The option before the script that makes Python ignore PYTHONPATH or `sitecustomize`, if any.
+fn isolating(program: &OsStr, arguments: &[OsString]) -> Option<String> {
     let name = Path::new(program).file_name()?.as_bytes();
     if !name.starts_with(b"python") {
         return None;
@@ -136,30 +138,30 @@ fn closed(program: &OsStr, arguments: &[OsString]) -> Option<String> {
     None
 }
 
-/// A private directory with what counts, gone again when it is dropped.
+/// A private directory with the counting modules, removed when dropped.
 fn prepare(user: Option<&User>) -> anyhow::Result<tempfile::TempDir> {
     let above = env::temp_dir();
-    // Python knows it by this name, so it is the real one.
+    // Python sees this path, so it must be the real one.
     let above = above.canonicalize().with_context(|| format!("cannot use {above:?} for temporary files"))?;
-    // Only its owner may enter a directory that tempfile makes.
+    // tempfile gives access to the owner only.
     let directory = tempfile::Builder::new().prefix("dwell-hits-").tempdir_in(&above);
-    let directory = directory.with_context(|| format!("cannot make a directory in {above:?}"))?;
+    let directory = directory.with_context(|| format!("cannot create a directory in {above:?}"))?;
     for (name, text) in FILES {
         let path = directory.path().join(name);
         fs::write(&path, text).with_context(|| format!("cannot write {path:?}"))?;
     }
     if let Some(user) = user {
-        // Whoever owns the directory may use all that is in it.
+        // The owner of the directory has access to everything in it.
         chown(directory.path(), Some(user.uid), Some(user.gid))
             .with_context(|| format!("cannot give {:?} to {:?}", directory.path(), user.name))?;
     }
     Ok(directory)
 }
 
-/// `PYTHONPATH` with the directory in front of what was there.
+/// `PYTHONPATH` with the directory in front of its present value.
 fn python_path(directory: &Path) -> anyhow::Result<OsString> {
     if directory.as_os_str().as_bytes().contains(&b':') {
-        bail!("cannot put {directory:?} into PYTHONPATH: it has a colon\ntry: TMPDIR=/tmp");
+        bail!("cannot add {directory:?} to PYTHONPATH: it contains a colon\ntry: TMPDIR=/tmp");
     }
     let mut path = directory.as_os_str().to_owned();
     if let Some(before) = env::var_os("PYTHONPATH").filter(|before| !before.is_empty()) {
@@ -169,7 +171,7 @@ fn python_path(directory: &Path) -> anyhow::Result<OsString> {
     Ok(path)
 }
 
-/// Lets the program go and waits for its end, passing on what it is sent.
+/// Starts the held program and waits for its end, passing on signals.
 fn wait(held: Held, signals: &mut Signals) -> anyhow::Result<Ended> {
     let mut running = held.release().map_err(observe::Error::Start)?;
     loop {
@@ -182,20 +184,21 @@ fn wait(held: Held, signals: &mut Signals) -> anyhow::Result<Ended> {
     }
 }
 
-/// Why there are no counts at all, and what to try.
+/// Why there are no counts, and the remedy.
 fn nothing(counts: &Counts) -> (String, &'static str) {
     match counts.uncounted.keys().next() {
         Some(why) => (why.clone(), NEWER),
-        None => ("no Python started, or none that heeds PYTHONPATH".to_owned(), PLAIN),
+        None => ("no Python started, or it ignores PYTHONPATH".to_owned(), PLAIN),
     }
 }
 
-/// Functions of this name with their lines, those hit most first: the qualified name, or its last part.
+/// The functions whose qualified name, or its last part, is `asked`, with their lines; most hits
+/// first.
 fn functions<'a>(counts: &'a Counts, asked: &str) -> Vec<(&'a Function, &'a BTreeMap<u32, u64>)> {
     let named = |name: &str| name == asked || name.rsplit('.').next() == Some(asked);
     let mut found: Vec<_> =
         counts.functions.iter().filter(|(function, _)| !asked.is_empty() && named(&function.name)).collect();
-    // The whole name leaves no doubt.
+    // A match of the qualified name takes precedence.
     if found.iter().any(|(function, _)| function.name == asked) {
         found.retain(|(function, _)| function.name == asked);
     }
@@ -214,7 +217,7 @@ fn whole(function: &Function, hits: &BTreeMap<u32, u64>) -> HitFunction {
     let lines = (first..=last)
         .map(|line| FunctionLine {
             line,
-            // The line of its `def` belongs to it, but is executed by the code around it.
+            // The line of the `def` is part of the function, but the surrounding code executes it.
             hits: hits.get(&line).copied().filter(|hits| *hits > 0 || line > function.first_line),
             source: source.next().map(str::to_owned),
         })
@@ -222,7 +225,7 @@ fn whole(function: &Function, hits: &BTreeMap<u32, u64>) -> HitFunction {
     HitFunction { name: function.name.clone(), file: function.file.clone(), lines }
 }
 
-/// The lines hit most. Python's own start-up and import system is only summed up.
+/// The lines with the most hits. Python's start-up and import system are only summed up.
 fn table(counts: &Counts, look: Look) -> String {
     let mut lines: Vec<(u64, &Function, u32)> = Vec::new();
     for (function, of_function) in &counts.functions {
@@ -257,8 +260,8 @@ fn table(counts: &Counts, look: Look) -> String {
     text
 }
 
-/// What the counting cost, and what it left out.
-fn cost(counts: &Counts, elapsed_ns: Ns, look: Look) -> String {
+/// The overhead of counting, and what was not counted.
+fn overhead(counts: &Counts, elapsed_ns: Ns, look: Look) -> String {
     let total = counts.total();
     let versions: Vec<&str> = counts.versions.keys().map(String::as_str).collect();
     let processes = counts.versions.values().sum::<u64>();
@@ -269,12 +272,12 @@ fn cost(counts: &Counts, elapsed_ns: Ns, look: Look) -> String {
         versions.join(", "),
         duration(elapsed_ns)
     );
-    text += "; a call for each line makes Python code 2 to 20 times slower: its times mean nothing";
+    text += "; counting makes Python code 2 to 20 times slower: times are not meaningful";
     if counts.lost > 0 {
-        text += &format!("; {} had no room and are missing", counted(counts.lost, "hit"));
+        text += &format!("; {} lost: the table is full", counted(counts.lost, "hit"));
     }
     if counts.disturbed {
-        text += "; in this Python, lines of signal handlers and finalizers may be missing";
+        text += "; with this Python, lines of signal handlers and finalizers may be missing";
     }
     for (why, processes) in &counts.uncounted {
         text += &format!("; not counted: {} ({why})", count(*processes));
@@ -287,10 +290,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_that_close_python_are_seen_and_those_of_the_script_are_not() {
-        let closed = |line: &str| {
+    fn isolating_options_are_found_before_the_script_only() {
+        let isolating = |line: &str| {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            closed(&words[0], &words[1..])
+            isolating(&words[0], &words[1..])
         };
         for (line, option) in [
             ("python3 -I a.py", Some("-I")),
@@ -304,7 +307,7 @@ mod tests {
             ("python3 - -I", None),
             ("./tool -I", None),
         ] {
-            assert_eq!(closed(line).as_deref(), option, "{line}");
+            assert_eq!(isolating(line).as_deref(), option, "{line}");
         }
     }
 }

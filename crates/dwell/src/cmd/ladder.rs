@@ -1,13 +1,13 @@
-//! `dwell ladder`: what each level of latency costs on this machine.
+//! `dwell ladder`: the latency of each level of this machine.
 
 use crate::cli::LadderArgs;
 use crate::cmd::results;
 use crate::exit;
 use crate::kept;
-use crate::look::{Onto, look};
+use crate::look::{OutputKind, look};
 use crate::out::{LadderResult, Outputs, Page};
 use crate::output;
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use model::ladder::beside::Beside;
@@ -17,7 +17,7 @@ use rungs::Listener;
 use std::path::Path;
 use sys::signals::Signals;
 
-/// Measures and shows; gives the exit status.
+/// Measures and reports; returns the exit status.
 pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
     let asked = Asked {
         quick: args.quick,
@@ -26,7 +26,7 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
         hosts: args.host.clone(),
     };
     if args.list {
-        output::to_stdout(report::ladder::list(&rungs::list(&asked), look(&args.look, Onto::Stdout)))?;
+        output::to_stdout(report::ladder::list(&rungs::list(&asked), look(&args.look, OutputKind::Stdout)))?;
         return Ok(0);
     }
     if args.kept {
@@ -36,9 +36,9 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
         let failed = outputs.write(&LadderResult { ladder, others }, &args.look).complain();
         return Ok(if failed { exit::DWELL_FAILED } else { 0 });
     }
-    known(&asked)?;
+    check(&asked)?;
     let others = others(&args.beside)?;
-    let mut signals = Signals::take_over().context("cannot take signals")?;
+    let mut signals = Signals::take_over().context("cannot handle signals")?;
     let outputs = open(args)?;
     let measured = measure(&asked, &mut signals, args.quiet);
     if measured.whole && !args.no_keep {
@@ -48,19 +48,21 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
     if outputs.write(&result, &args.look).complain() {
         return Ok(exit::DWELL_FAILED);
     }
-    // What there is was written; whoever ended it early is told that it is not all, in the words of shells.
+    // The results so far were written; the exit status says that a signal cut them short.
     if let Some(status) = measured.ended_by {
         return Ok(status);
     }
     if nothing(&result.ladder) {
         bail!(
-            "nothing that was asked for could be measured\ntry: what each rung says, on the page or in the JSON"
+            "none of the requested rungs could be measured\n\
+             try: the reason of each rung, on the page or in the JSON"
         );
     }
     Ok(0)
 }
 
-/// What operations cost, by a quick ladder that is kept when it gets to its end; for a program that has ended.
+/// The costs of operations from a quick ladder, after the program has ended. The ladder is kept if it
+/// is whole.
 pub(super) fn after_a_run(signals: &mut Signals, quiet: bool) -> Seen<Costs> {
     let asked = Asked { quick: true, ..Asked::default() };
     let measured = measure(&asked, signals, quiet);
@@ -83,9 +85,9 @@ struct Measured {
 /// Measures until it is done or a signal ends it.
 fn measure(asked: &Asked, signals: &mut Signals, quiet: bool) -> Measured {
     let stop = Stop::new(signals);
-    let mut turns = Turns(Line::new(quiet));
-    let measured = rungs::measure(asked, observe::this_host(), &mut turns, &|| stop.asked());
-    drop(turns);
+    let mut progress = RungProgress(ProgressLine::new(quiet));
+    let measured = rungs::measure(asked, observe::this_host(), &mut progress, &|| stop.asked());
+    drop(progress);
     Measured {
         ladder: analyse::ladder::ladder(&measured),
         whole: asked.only.is_empty() && !measured.interrupted,
@@ -93,13 +95,13 @@ fn measure(asked: &Asked, signals: &mut Signals, quiet: bool) -> Measured {
     }
 }
 
-/// Whether no rung could be measured. That this machine has no such thing is an answer.
+/// Whether no rung could be measured. An absent level of the machine counts as measured.
 fn nothing(ladder: &Ladder) -> bool {
     let unseen = |rung: &Rung| matches!(rung.ns, Seen::Unseen(_));
     ladder.rungs.iter().all(unseen) && matches!(ladder.curve, Seen::Unseen(_))
 }
 
-/// Opens the outputs. A ladder that it is shown beside was read, and is not written over.
+/// Opens the outputs. The files of --beside are inputs and must not be overwritten.
 fn open(args: &LadderArgs) -> anyhow::Result<Outputs<LadderResult>> {
     let read: Vec<&Path> = args.beside.iter().filter(|name| !is_machine(name)).map(Path::new).collect();
     let page = if args.quiet { Page::None } else { Page::Stdout };
@@ -110,7 +112,7 @@ fn is_machine(name: &str) -> bool {
     analyse::ladder::beside::machine(name).is_some()
 }
 
-/// What it is shown beside: rules of thumb, unless machines are named or ladders that were kept.
+/// The ladders to show beside this one: the named machines and files, or else textbook figures.
 fn others(named: &[String]) -> anyhow::Result<Vec<Beside>> {
     if named.is_empty() {
         return Ok(vec![analyse::ladder::beside::textbook()]);
@@ -122,21 +124,23 @@ fn others(named: &[String]) -> anyhow::Result<Vec<Beside>> {
         if !Path::new(name).exists() {
             let machines: Vec<_> = analyse::ladder::beside::machines().collect();
             bail!(
-                "no reference machine and no file is called {name:?}\ntry: one of {}, or a file of --json",
+                "no reference machine and no file is called {name:?}\n\
+                 try: one of {}, or a file written by --json",
                 machines.join(", ")
             );
         }
         let (schema, value) = results::read(Path::new(name))?;
         if schema != SCHEMA_LADDER {
-            bail!("{name:?} holds a {schema:?}, not a ladder\ntry: a file that dwell ladder --json wrote");
+            bail!("{name:?} is a {schema:?}, not a ladder\ntry: a file written by dwell ladder --json");
         }
         Ok(analyse::ladder::beside::ladder(name, &results::ladder(Path::new(name), value)?))
     };
     named.iter().map(other).collect()
 }
 
-/// Refuses names of nothing, and directories in which nothing can be made: they would measure nothing and look like success.
-fn known(asked: &Asked) -> anyhow::Result<()> {
+/// Refuses unknown names, and directories in which no file can be created: nothing would be measured,
+/// with an exit status of success.
+fn check(asked: &Asked) -> anyhow::Result<()> {
     let abouts = rungs::list(asked);
     if asked.dir.is_some() && !abouts.iter().any(|about| about.group == Group::Files) {
         bail!("no rung of this version measures files\ntry: without --dir");
@@ -145,7 +149,7 @@ fn known(asked: &Asked) -> anyhow::Result<()> {
         rungs::can_make_files(dir).map_err(|why| anyhow!("{}", output::clean_lines(&why)))?;
     }
     if !asked.hosts.is_empty() && !abouts.iter().any(|about| about.id.contains('@')) {
-        bail!("no rung of this version speaks to hosts\ntry: without --host");
+        bail!("no rung of this version measures hosts\ntry: without --host");
     }
     for name in &asked.only {
         let one = Asked { only: vec![name.clone()], ..asked.clone() };
@@ -157,11 +161,12 @@ fn known(asked: &Asked) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says which rung it is at.
-struct Turns(Line);
+/// Shows the rung in progress.
+struct RungProgress(ProgressLine);
 
-impl Listener for Turns {
+impl Listener for RungProgress {
     fn begins(&mut self, id: &str, turn: usize, turns: usize) {
-        self.0.put(|| format!("measuring {turn} of {turns}: {}; Ctrl-C ends it", report::clean(id, false)));
+        let rung = report::clean(id, false);
+        self.0.put(|| format!("measuring {turn} of {turns}: {rung}; Ctrl-C to stop"));
     }
 }

@@ -1,9 +1,9 @@
-//! `dwell load`: one load by itself, and the process that `dwell wake` has a load run in.
+//! `dwell load`: one stress load by itself, and the process in which `dwell wake` runs a load.
 
 use crate::cli::LoadArgs;
 use crate::out::{LoadResult, Outputs, Page};
 use crate::output;
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use crate::{exit, stop};
 use anyhow::Context;
 use loads::Overseer;
@@ -15,10 +15,10 @@ use sys::clock::{monotonic_ns, rfc3339, unix_s};
 use sys::poll;
 use sys::signals::Signals;
 
-/// Something that was verified was wrong.
+/// Verification failed.
 const WRONG: u8 = 1;
 
-/// Runs it and says what was done; gives the exit status.
+/// Runs the load and reports its rate; returns the exit status.
 pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
     let page = if args.quiet { Page::None } else { Page::Stdout };
     let outputs = Outputs::open(&args.forms, page, None, &[])?;
@@ -26,11 +26,11 @@ pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
     let started_at = rfc3339(unix_s());
     let length = Duration::from_nanos(args.length_ns);
     let (done, ended_by) = if args.supervised {
-        sys::worker::end_with_parent().context("cannot be ended with its parent")?;
-        (loads::run(&args.load, length, &mut Parent), None)
+        sys::worker::end_with_parent().context("cannot set the parent-death signal")?;
+        (loads::run(&args.load, length, &mut ParentProcess), None)
     } else {
-        let mut user = User::new(length, Line::new(args.quiet))?;
-        (loads::run(&args.load, length, &mut user), user.ended_by)
+        let mut terminal = Terminal::new(length, ProgressLine::new(args.quiet))?;
+        (loads::run(&args.load, length, &mut terminal), terminal.ended_by)
     };
     let ended = ended_by.map(exit::of_signal);
     let done = match (done, ended) {
@@ -48,7 +48,7 @@ pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
     let result = LoadResult(run);
     let failed = outputs.write(&result, &args.look).complain();
     let run = result.0;
-    // The page has them.
+    // The page lists the failures.
     for failure in run.result.failures.iter().filter(|_| !has_page) {
         output::complain(&report::clean(failure, false));
     }
@@ -63,53 +63,53 @@ pub(crate) fn load(args: &LoadArgs) -> anyhow::Result<u8> {
     })
 }
 
-/// A dwell that had this one started.
-struct Parent;
+/// The dwell that started this one.
+struct ParentProcess;
 
-impl Overseer for Parent {
+impl Overseer for ParentProcess {
     fn ready(&mut self) {
-        // When it cannot be told, it is gone, and standard input will say so.
+        // If the parent is gone, standard input is at its end.
         let _ = output::to_stdout(loads::READY);
     }
 
     fn ended(&mut self, wait: Duration) -> bool {
-        // Nothing is ever written there: what can be read is its end.
+        // Nothing is ever written to standard input: it is readable only at its end.
         poll::wait(&[io::stdin().as_fd()], Some(wait)).is_ok_and(|ready| ready[0])
     }
 }
 
-/// Somebody at a terminal.
-struct User {
+/// A user at a terminal.
+struct Terminal {
     signals: Signals,
     /// The signal that ended it early.
     ended_by: Option<i32>,
-    line: Line,
+    line: ProgressLine,
     length: Duration,
     begun_ns: u64,
 }
 
-impl User {
-    fn new(length: Duration, line: Line) -> anyhow::Result<Self> {
-        let signals = Signals::take_over().context("cannot take signals")?;
+impl Terminal {
+    fn new(length: Duration, line: ProgressLine) -> anyhow::Result<Self> {
+        let signals = Signals::take_over().context("cannot handle signals")?;
         Ok(Self { signals, ended_by: None, line, length, begun_ns: monotonic_ns() })
     }
 }
 
-impl Overseer for User {
+impl Overseer for Terminal {
     fn ready(&mut self) {
         self.begun_ns = monotonic_ns();
     }
 
     fn ended(&mut self, wait: Duration) -> bool {
-        // Whoever does not wait is still beginning, and asks often.
+        // Calls without a wait come often, and only before the load is ready.
         if !wait.is_zero() {
-            self.line.say(|| {
+            self.line.update(|| {
                 let passed = Duration::from_nanos(monotonic_ns() - self.begun_ns);
                 let left = report::units::duration(self.length.saturating_sub(passed).as_nanos() as u64);
-                format!("{left} left; Ctrl-C ends it")
+                format!("{left} left; Ctrl-C to stop")
             });
         }
-        // Whether it was waited for or not, signals are looked at.
+        // Signals are read even if the wait failed.
         let _ = poll::wait(&[self.signals.as_fd()], Some(wait));
         self.ended_by = stop::ending(&mut self.signals).or(self.ended_by);
         self.ended_by.is_some()

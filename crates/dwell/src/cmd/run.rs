@@ -15,17 +15,17 @@ use sys::signals::Signals;
 use sys::spawn::Command;
 use sys::user::User;
 
-/// Runs the program; gives the exit status.
+/// Runs the program; returns the exit status.
 pub(crate) fn run(mut args: RunArgs) -> anyhow::Result<u8> {
-    // These two open their outputs themselves: opened twice, a new file would be taken for one that is not needed.
+    // These two open their outputs themselves: opened twice, a new file would be removed as unused.
     if let Some(function) = &args.count_blocks {
         return count::run(&args, function);
     }
     if let Some(function) = &args.hits {
         return hits::run(&args, function);
     }
-    // From here on Ctrl-C is the program's, and the report still comes.
-    let mut signals = Signals::take_over().context("cannot take signals")?;
+    // From here on Ctrl-C goes to the program, and the report is still written.
+    let mut signals = Signals::take_over().context("cannot handle signals")?;
     let user = args.user.as_deref().map(User::look_up).transpose()?;
     let page = if args.quiet { Page::None } else { Page::Stderr };
     let outputs = out::run::open(&args.page, page, args.watching.keep.as_deref(), &[])?;
@@ -44,7 +44,7 @@ pub(crate) fn run(mut args: RunArgs) -> anyhow::Result<u8> {
     finish(trial, &trailer, outputs, args.page)
 }
 
-/// Analyses the recording and writes what was asked for; gives the exit status.
+/// Analyses the recording and writes the outputs; returns the exit status.
 pub(super) fn finish(
     trial: Trial,
     trailer: &Trailer,
@@ -56,7 +56,7 @@ pub(super) fn finish(
     let mut outcome = outputs.write(&result, &page.look);
     outcome.errors.splice(..0, analysed.errors);
     let failed = outcome.complain();
-    // A result that was asked for and is missing must not look like success; a failure of the program counts more.
+    // A missing output must not look like success; a failure of the program takes precedence.
     Ok(match exit::of_program(trailer.ending) {
         0 if failed => exit::DWELL_FAILED,
         status => status,

@@ -13,10 +13,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use store::Reader;
 
-/// The ending of a program whose end was not recorded: no program can exit with it.
+/// The ending of a program whose end was not recorded; no program can exit with this status.
 const NO_ENDING: Ending = Ending::Code(-1);
 
-/// Shows the recording; gives the exit status.
+/// Shows the recording; returns the exit status.
 pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
     let mut reader = Reader::open(&args.recording)?;
     let outputs = out::run::open(&args.page, Page::Stdout, None, &[&args.recording])?;
@@ -30,37 +30,37 @@ pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
     let end = reader.end();
     let trailer = end.trailer.unwrap_or_else(|| seen.trailer());
     let mut analysis = match &end.result {
-        // Events beyond the limit were analysed when they were seen, and are gone.
+        // Events beyond the limit were analysed during the recording, and are not kept.
         Some(result) if trailer.kept_until.is_some() => stored(result, &args)?,
         _ => analyser.finish(&trailer),
     };
     if let Some(notice) = end.notice {
-        let notice = format!("{notice}; what is shown ends with what could be read");
+        let notice = format!("{notice}; the report covers what could be read");
         output::complain(&format!("{}: {notice}", args.recording.display()));
         analysis.run.coverage.notes.push(notice);
     }
     let job = args.page.work.as_ref().zip(args.page.of);
-    let mut unanswered = None;
+    let mut failed = None;
     match job.map(|(work, of)| extrapolate(&analysis.run, work, of)) {
         Some(Ok(whole)) => analysis.run.extrapolation = Some(whole),
-        Some(Err(error)) => unanswered = Some(error.into()),
+        Some(Err(error)) => failed = Some(error.into()),
         None => {}
     }
     let result = RunResult { header, analysis, code: args.page.code };
     let mut outcome = outputs.write(&result, &args.page.look);
-    outcome.errors.extend(unanswered);
+    outcome.errors.extend(failed);
     Ok(if outcome.complain() { exit::DWELL_FAILED } else { 0 })
 }
 
-/// The result that was stored in place of events that were not kept.
+/// The result stored in place of events that were not kept.
 fn stored(result: &str, args: &ShowArgs) -> anyhow::Result<Analysis> {
     let mut analysis: Analysis = serde_json::from_str(result)
-        .with_context(|| format!("cannot read the result kept in {:?}", args.recording))?;
+        .with_context(|| format!("cannot read the result stored in {:?}", args.recording))?;
     analysis.run.schema = analysis.run.promise();
     Ok(analysis)
 }
 
-/// What stands in for a trailer that was never written.
+/// The last event, for a trailer that was never written.
 #[derive(Default)]
 struct LastSeen {
     at: Ns,
@@ -83,7 +83,7 @@ impl LastSeen {
     fn trailer(&self) -> Trailer {
         const WHY: &str = "the recording ends before the program did";
         Trailer {
-            // The end of a window that was not written is that of dwell itself.
+            // The window ended when dwell was killed.
             ending: self.ending.unwrap_or(if self.attached {
                 Ending::Window(WindowEnd::Signal)
             } else {

@@ -1,4 +1,4 @@
-//! `dwell wake`: how late timers wake threads up on this machine.
+//! `dwell wake`: the wake-up latency of timers on this machine.
 
 mod cases;
 mod sheet;
@@ -7,7 +7,7 @@ use crate::cli::{Cpus, WakeArgs};
 use crate::exit;
 use crate::out::{Outputs, Page, WakeResult, junit_has_verdict};
 use crate::output;
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use loads::Running;
@@ -22,16 +22,17 @@ use sys::clock::{rfc3339, unix_s};
 use sys::signals::Signals;
 use wakes::{Awake, Late, Listener, Progress, Refused};
 
-/// A prime number of microseconds: wake-ups meet the kernel's tick, each 1, 4 or 10 ms, at every place in turn.
+/// The default interval. A prime number of microseconds drifts through all phases of the kernel's
+/// tick, which comes every 1, 4 or 10 ms.
 const INTERVAL_NS: Ns = 199_000;
-/// How long, unless asked otherwise.
+/// The default duration.
 const LENGTH_NS: Ns = 10 * 1_000_000_000;
-/// Loads are told to stop when the measurement is over; they end by themselves so much later, should nobody be left to tell.
+/// Loads are stopped after the measurement. If that fails, they end by themselves after this time.
 const LOADS_LONGER: Duration = Duration::from_secs(60);
-/// What gives JUnit something to say.
+/// The remedy for `--junit` without a deadline.
 const JUDGED: &str = "--deadline TIME, or without --junit";
 
-/// Measures and shows; gives the exit status.
+/// Measures and reports; returns the exit status.
 pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
     if args.sheet.is_some() || args.resume.is_some() {
         return sheet::sheet(args);
@@ -39,17 +40,17 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
     let asked = asked(args)?;
     wakes::sound(&asked, &wakes::usable_cpus(), wakes::resolution_ns()).map_err(refused)?;
     junit_has_verdict(&args.forms, asked.deadline.is_some(), JUDGED)?;
-    let mut signals = Signals::take_over().context("cannot take signals")?;
+    let mut signals = Signals::take_over().context("cannot handle signals")?;
     let page = if args.quiet { Page::None } else { Page::Stdout };
     let outputs = Outputs::open(&args.forms, page, None, &[])?;
     analyse::wake::too_short(&asked).iter().for_each(|note| output::complain(note));
-    let how = How { idle_states: args.idle_states, spikes: !args.no_spikes };
-    let mut progress = Left::new(args.quiet, asked.for_ns);
+    let setup = Setup { idle_states: args.idle_states, spikes: !args.no_spikes };
+    let mut progress = WakeProgress::new(args.quiet, asked.for_ns);
     let stop = Stop::new(&mut signals);
-    let measured = measure(&asked, how, &mut progress, &|| stop.asked());
+    let measured = measure(&asked, setup, &mut progress, &|| stop.asked());
     drop(progress);
     let measured = match (measured, stop.status()) {
-        (Err(error), Some(status)) if before_it_began(&error) => return Ok(status),
+        (Err(error), Some(status)) if ended_before_start(&error) => return Ok(status),
         (measured, _) => measured?,
     };
     let result = WakeResult(analyse::wake::wakeups(&measured));
@@ -79,7 +80,7 @@ fn refused(refused: Refused) -> anyhow::Error {
     anyhow!("{refused}")
 }
 
-/// What the command line asks for, defaults filled in.
+/// The measurement that the command line asks for, with defaults.
 fn asked(args: &WakeArgs) -> anyhow::Result<Asked> {
     let mode = Mode::from(args.mode);
     let policy = args.policy.unwrap_or(match mode {
@@ -116,41 +117,41 @@ fn cpus(cpus: &Cpus) -> anyhow::Result<Vec<u32>> {
         Cpus::Isolated => match observe::realtime::isolated() {
             Seen::Value(cpus) if !cpus.is_empty() => Ok(cpus),
             Seen::Unseen(why) => {
-                bail!("the isolated processors are not known: {why}\ntry: --cpus with numbers")
+                bail!("cannot read the isolated CPUs: {why}\ntry: --cpus with numbers")
             }
             _ => bail!(
-                "no processor is isolated\ntry: isolcpus= on the kernel's command line, or --cpus with numbers"
+                "no CPU is isolated\ntry: isolcpus= on the kernel's command line, or --cpus with numbers"
             ),
         },
     }
 }
 
-/// What is done around a measurement.
+/// The setup of a measurement beside its threads.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct How {
-    /// Idle states are left as they are.
+pub(super) struct Setup {
+    /// Leave idle states as they are.
     pub(super) idle_states: bool,
-    /// The kernel is watched for what made wake-ups late.
+    /// Trace the kernel around spikes.
     pub(super) spikes: bool,
 }
 
-/// Whether it was ended while its loads began: there is nothing to show.
-pub(super) fn before_it_began(error: &anyhow::Error) -> bool {
+/// Whether the measurement was ended while its loads started: there are no results.
+pub(super) fn ended_before_start(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::Interrupted)
 }
 
 /// Measures once.
 pub(super) fn measure(
     asked: &Asked,
-    how: How,
+    setup: Setup,
     progress: &mut dyn Listener,
     stop: &dyn Fn() -> bool,
 ) -> anyhow::Result<Measurements> {
     let started_at = rfc3339(unix_s());
-    // Before this thread leaves the measured processors: loads have those that it has.
+    // Before this thread moves off the measured CPUs: loads inherit its affinity.
     let running = Running::start(&asked.loads, Duration::from_nanos(asked.for_ns) + LOADS_LONGER, stop)?;
-    let awake = if how.idle_states { Awake::leave() } else { Awake::hold() };
-    let mut watch = Watch { spikes: spikes(asked, how), progress };
+    let awake = if setup.idle_states { Awake::leave() } else { Awake::hold() };
+    let mut watch = SpikeListener { spikes: spikes(asked, setup), progress };
     let realtime = Realtime::begin(&asked.cpus);
     let measured = wakes::measure(asked, &mut watch, stop).map_err(refused)?;
     let environment = realtime.end(Own {
@@ -162,8 +163,8 @@ pub(super) fn measure(
     let mut limits = Vec::new();
     if measured.late_lost && watch.spikes.is_ok() {
         limits.push(
-            "some late wake-ups came too fast to be looked at, so later ones than these may have no cause here; try: --spike with a longer \
-             time"
+            "some spikes came too fast to be traced, so larger latencies than those below may have no \
+             cause; try: --spike with a longer time"
                 .to_owned(),
         );
     }
@@ -175,7 +176,7 @@ pub(super) fn measure(
         Err(why) => Seen::Unseen(why),
     };
     for (load, why) in &stopped.failed {
-        limits.push(format!("what load {} did is not known: {why}", load.kind()));
+        limits.push(format!("the rate of load {} is unknown: {why}", load.kind()));
     }
     Ok(Measurements {
         host: observe::this_host(),
@@ -192,27 +193,27 @@ pub(super) fn measure(
     })
 }
 
-/// What watches the kernel meanwhile, or why nothing does.
-fn spikes(asked: &Asked, how: How) -> Result<Spikes, String> {
-    if !how.spikes {
-        return Err("nobody asked for it: --no-spikes".to_owned());
+/// The tracing of spikes, or why there is none.
+fn spikes(asked: &Asked, setup: Setup) -> Result<Spikes, String> {
+    if !setup.spikes {
+        return Err("disabled by --no-spikes".to_owned());
     }
     if asked.mode == Mode::Gap {
-        return Err("it is told of threads that wait for a timer, and these do not wait".to_owned());
+        return Err("only wake-ups by a timer are traced; --mode gap has none".to_owned());
     }
     if matches!(asked.policy, Policy::Deadline { .. }) {
-        return Err("threads of SCHED_DEADLINE move between processors, and it is told of one".to_owned());
+        return Err("one CPU per thread is traced; SCHED_DEADLINE threads migrate".to_owned());
     }
     Spikes::open(&asked.cpus, asked.spike_ns).map_err(|wall| format!("{}; try: {}", wall.why, wall.remedy))
 }
 
-/// Passes on what is told while it is measured.
-struct Watch<'a> {
+/// Passes wake-ups on to the tracing of spikes and to the progress line.
+struct SpikeListener<'a> {
     spikes: Result<Spikes, String>,
     progress: &'a mut dyn Listener,
 }
 
-impl Listener for Watch<'_> {
+impl Listener for SpikeListener<'_> {
     fn begins(&mut self, begun_ns: Ns, threads: &[(u32, Tid)]) {
         if let Ok(spikes) = &mut self.spikes {
             spikes.begin(begun_ns, threads);
@@ -235,32 +236,32 @@ impl Listener for Watch<'_> {
     }
 }
 
-/// Says how far it is.
-struct Left {
-    line: Line,
+/// Shows the time left and the maximum latency so far.
+struct WakeProgress {
+    line: ProgressLine,
     for_ns: Ns,
-    /// Which case of a sheet it is.
+    /// The case of a sheet, as text in front.
     before: String,
-    /// What the cases after it will take.
+    /// The duration of the cases after it.
     after_ns: Ns,
 }
 
-impl Left {
-    /// Of one measurement.
+impl WakeProgress {
+    /// For a single measurement.
     fn new(quiet: bool, for_ns: Ns) -> Self {
-        Self { line: Line::new(quiet), for_ns, before: String::new(), after_ns: 0 }
+        Self { line: ProgressLine::new(quiet), for_ns, before: String::new(), after_ns: 0 }
     }
 }
 
-impl Listener for Left {
+impl Listener for WakeProgress {
     fn progress(&mut self, progress: Progress) {
-        self.line.say(|| {
+        self.line.update(|| {
             let left_ns = self.for_ns.saturating_sub(progress.elapsed_ns) + self.after_ns;
             let left = report::units::duration(left_ns.next_multiple_of(1_000_000_000));
             let missed =
                 if progress.missed > 0 { format!(", {} missed", progress.missed) } else { String::new() };
             format!(
-                "{}{left} left: {} wake-ups, the latest by {:.1} us{missed}; Ctrl-C ends it",
+                "{}{left} left: {} wake-ups, max latency {:.1} us{missed}; Ctrl-C to stop",
                 self.before,
                 progress.cycles,
                 progress.max_ns as f64 / 1e3

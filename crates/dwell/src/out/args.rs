@@ -6,7 +6,7 @@ use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-/// The paths that the command line has for the forms of `R`.
+/// The paths on the command line for the forms of `R`.
 #[derive(Debug)]
 pub(crate) struct FormArgs<R> {
     paths: Paths,

@@ -7,7 +7,7 @@ use model::compare::wake::WakeComparison;
 use model::ladder::beside::Beside;
 use report::Look;
 
-/// Two ladders. The picture has B's bars with A's figures upon them.
+/// Two ladders. The image has B's bars with A's medians marked.
 #[derive(Debug)]
 pub(crate) struct LadderDiffResult {
     pub(crate) diff: LadderComparison,
@@ -30,7 +30,7 @@ impl Render for LadderDiffResult {
     }
 }
 
-/// Two measurements of wake-ups, or two sheets.
+/// Two measurements of latency, or two sheets.
 #[derive(Debug)]
 pub(crate) struct WakeDiffResult(pub(crate) WakeComparison);
 
@@ -57,6 +57,6 @@ mod tests {
     fn comparisons_have_the_same_forms() {
         let ladders: Vec<_> = LadderDiffResult::forms().iter().map(|form| form.name).collect();
         let wakes: Vec<_> = WakeDiffResult::forms().iter().map(|form| form.name).collect();
-        assert_eq!(ladders, wakes, "all are written by the options of dwell diff");
+        assert_eq!(ladders, wakes, "dwell diff has one set of options for both");
     }
 }

@@ -6,7 +6,7 @@ use model::ladder::beside::Beside;
 use report::Look;
 use report::ladder as pages;
 
-/// A ladder and those that it is shown beside.
+/// A ladder, and those to show beside it.
 #[derive(Debug)]
 pub(crate) struct LadderResult {
     pub(crate) ladder: Ladder,

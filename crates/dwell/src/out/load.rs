@@ -4,7 +4,7 @@ use super::{Form, Render};
 use model::wake::load::LoadRun;
 use report::Look;
 
-/// What a load did.
+/// The rate of a load.
 #[derive(Debug)]
 pub(crate) struct LoadResult(pub(crate) LoadRun);
 

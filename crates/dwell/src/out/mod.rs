@@ -21,7 +21,7 @@ pub(crate) use run::RunResult;
 pub(crate) use wake::{SheetResult, WakeResult};
 
 use crate::cli::LookArgs;
-use crate::look::{Onto, look};
+use crate::look::{OutputKind, look};
 use crate::output::{self, Target};
 use anyhow::{Context, bail};
 use report::Look;
@@ -29,10 +29,10 @@ use std::path::Path;
 
 /// A result that can be shown and exported.
 pub(crate) trait Render: Sized + 'static {
-    /// The page for people.
+    /// The page for a terminal.
     fn page(&self, look: Look) -> String;
 
-    /// The forms that it is exported in, in the order of the help.
+    /// The forms that it can be exported in, in the order of the help.
     fn forms() -> &'static [Form<Self>];
 }
 
@@ -40,9 +40,9 @@ pub(crate) trait Render: Sized + 'static {
 pub(crate) struct Form<R: 'static> {
     /// The name of its option: `json`.
     pub(crate) name: &'static str,
-    /// What the help says of the option.
+    /// The help of the option.
     pub(crate) help: &'static str,
-    /// The heading in the help; none: the options' own.
+    /// The heading in the help; none for the general options.
     pub(crate) heading: Option<&'static str>,
     /// Whether it holds all of the result.
     whole: bool,
@@ -85,7 +85,7 @@ pub(crate) enum Page<'a> {
     Stdout,
     /// To standard error.
     Stderr,
-    /// Where the command line says.
+    /// To the path on the command line.
     To(&'a OutputPath),
 }
 
@@ -110,15 +110,15 @@ impl Destination {
         }
     }
 
-    fn onto(&self) -> Onto {
+    fn kind(&self) -> OutputKind {
         match self {
-            Self::Stdout => Onto::Stdout,
-            Self::Stderr => Onto::Stderr,
-            Self::File(_) => Onto::File,
+            Self::Stdout => OutputKind::Stdout,
+            Self::Stderr => OutputKind::Stderr,
+            Self::File(_) => OutputKind::File,
         }
     }
 
-    /// Writes it; gives whether all of it was taken.
+    /// Writes `content`; returns whether all of it was accepted.
     fn put(self, content: impl AsRef<[u8]>) -> anyhow::Result<bool> {
         match self {
             Self::Stdout => output::put_to_stdout(content),
@@ -129,8 +129,8 @@ impl Destination {
 }
 
 impl<R: Render> Outputs<R> {
-    /// Opens all outputs. `written` is a file that is written meanwhile, `read` those that were read:
-    /// neither may be an output.
+    /// Opens all outputs. `written` is another file that is written at the same time, `read` are the
+    /// input files: none of them may be an output.
     pub(crate) fn open(
         paths: &Paths,
         page: Page<'_>,
@@ -167,7 +167,7 @@ impl<R: Render> Outputs<R> {
         let (mut asked, mut taken) = (0, 0);
         if let Some(page) = self.page {
             asked += 1;
-            let text = result.page(look(args, page.onto()));
+            let text = result.page(look(args, page.kind()));
             taken += usize::from(outcome.add(page.put(text)));
         }
         for (form, destination) in self.forms {
@@ -182,18 +182,18 @@ impl<R: Render> Outputs<R> {
     }
 }
 
-/// What became of the outputs.
+/// The outcome of writing the outputs.
 #[derive(Debug, Default)]
 #[must_use]
 pub(crate) struct Outcome {
-    /// Whether all of the result was written: as JSON, or to all outputs that there are.
+    /// Whether all of the result was written: as JSON, or to every output.
     whole: bool,
     /// What could not be written.
     pub(crate) errors: Vec<anyhow::Error>,
 }
 
 impl Outcome {
-    /// Takes note of one output; gives whether all of it was taken.
+    /// Records one output; returns whether all of it was accepted.
     fn add(&mut self, put: anyhow::Result<bool>) -> bool {
         put.unwrap_or_else(|error| {
             self.errors.push(error);
@@ -206,7 +206,7 @@ impl Outcome {
         self.whole && self.errors.is_empty()
     }
 
-    /// Says what failed on standard error; gives whether something did.
+    /// Prints the errors to standard error; returns whether there are any.
     pub(crate) fn complain(&self) -> bool {
         for error in &self.errors {
             output::complain(&format!("{error:#}"));
@@ -215,10 +215,10 @@ impl Outcome {
     }
 }
 
-/// That `--junit` has a verdict to write.
+/// Checks that `--junit` has a verdict to write.
 pub(crate) fn junit_has_verdict(paths: &Paths, deadline: bool, remedy: &str) -> anyhow::Result<()> {
     if paths.contains_key(wake::JUNIT) && !deadline {
-        bail!("--junit writes a verdict, and without a deadline there is none\ntry: {remedy}");
+        bail!("--junit needs a deadline: it writes the verdict\ntry: {remedy}");
     }
     Ok(())
 }

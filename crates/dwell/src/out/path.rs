@@ -1,4 +1,4 @@
-//! Where an output goes, and that no two go to the same place.
+//! Paths of outputs, and the check that no two are the same file.
 
 use anyhow::bail;
 use std::collections::{BTreeMap, HashSet};
@@ -31,13 +31,14 @@ impl OutputPath {
         }
     }
 
-    /// As it is written on the command line.
+    /// As on the command line.
     pub(crate) fn text(&self) -> OsString {
         self.path().map_or_else(|| "-".into(), |path| path.as_os_str().to_owned())
     }
 }
 
-/// That no two outputs are the same file, by whatever names, and none is `written` meanwhile or `read`.
+/// Checks that no two outputs are the same file, by any names, and that none is `written` at the same
+/// time or an input.
 pub(super) fn distinct<'a>(
     outputs: impl IntoIterator<Item = &'a OutputPath>,
     written: Option<&Path>,
@@ -45,16 +46,16 @@ pub(super) fn distinct<'a>(
 ) -> anyhow::Result<()> {
     let mut seen: HashSet<Identity> = written.and_then(identity_of_file).into_iter().collect();
     if !outputs.into_iter().filter_map(identity).all(|one| seen.insert(one)) {
-        bail!("two outputs cannot go to the same place\ntry: a file for each");
+        bail!("two outputs are the same file\ntry: a file for each");
     }
     let over = |path: &&&Path| identity_of_file(path).is_some_and(|one| seen.contains(&one));
     if let Some(path) = read.iter().find(over) {
-        bail!("{path:?} is read, and would be written over\ntry: another file for what is written");
+        bail!("{path:?} is an input and would be overwritten\ntry: another file for the output");
     }
     Ok(())
 }
 
-/// What tells one output from another.
+/// The identity of an output.
 #[derive(PartialEq, Eq, Hash)]
 enum Identity {
     Stdout,
@@ -71,7 +72,7 @@ fn identity(output: &OutputPath) -> Option<Identity> {
 fn identity_of_file(path: &Path) -> Option<Identity> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() => Some(Identity::File(found.dev(), found.ino())),
-        // Two outputs to one device, `/dev/null` above all, do not spoil each other.
+        // Two outputs to one device, such as `/dev/null`, do no harm.
         Ok(_) => None,
         Err(_) => {
             let above = store::above(path).and_then(fs::canonicalize);
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_the_same_by_all_its_names() {
+    fn a_file_is_recognised_by_all_its_names() {
         let top = tempfile::tempdir().unwrap();
         let at = |name: &str| OutputPath::File(top.path().join(name));
         let same = |a: &str, b: &str| distinct(&[at(a), at(b)], None, &[]).is_err();
@@ -106,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_or_written_meanwhile_is_no_output() {
+    fn inputs_and_the_recording_are_no_outputs() {
         let top = tempfile::tempdir().unwrap();
         let old = top.path().join("old");
         fs::write(&old, "").unwrap();
         let output = [OutputPath::File(old.clone())];
-        assert!(distinct(&output, Some(&old), &[]).unwrap_err().to_string().contains("same place"));
+        assert!(distinct(&output, Some(&old), &[]).unwrap_err().to_string().contains("same file"));
         let read = distinct(&output, None, &[Path::new("/dev/null"), &old]).unwrap_err().to_string();
-        assert!(read.contains("would be written over"), "{read}");
+        assert!(read.contains("would be overwritten"), "{read}");
         assert!(distinct(&[], None, &[&old, &old]).is_ok());
     }
 }

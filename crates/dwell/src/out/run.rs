@@ -10,7 +10,7 @@ use report::Look;
 use report::profile::{self, About, FlameOptions, FoldedOptions, Part, SourceOptions};
 use std::path::Path;
 
-/// The analysis of a recording, and what of the code is shown below its page.
+/// The analysis of a recording, and which code to show below its page.
 #[derive(Debug)]
 pub(crate) struct RunResult {
     pub(crate) header: Header,
@@ -57,8 +57,8 @@ impl Render for RunResult {
     }
 }
 
-/// Opens the outputs that the arguments name, if they can be answered. `page` is where the page goes
-/// unless the arguments say otherwise.
+/// Opens the outputs that the arguments name, after a check of the whole job. `page` is where the
+/// page goes by default.
 pub(crate) fn open(
     args: &PageArgs,
     page: Page<'_>,
@@ -73,7 +73,7 @@ pub(crate) fn open(
     Outputs::open(&args.forms, args.output.as_ref().map_or(page, Page::To), written, read)
 }
 
-/// The page, and below it what was asked for of the code.
+/// The page, with the requested views of code below it.
 fn page_text(code: &CodeArgs, analysis: &Analysis, look: Look) -> String {
     let mut text = report::terminal(&analysis.run, look);
     if code.flame {
@@ -94,7 +94,7 @@ fn page_text(code: &CodeArgs, analysis: &Analysis, look: Look) -> String {
             },
         );
         text.push_str(&table.unwrap_or_else(|| {
-            format!("no stack leads through a function called {}\n", report::clean(function, look.unicode))
+            format!("no stack contains a function called {}\n", report::clean(function, look.unicode))
         }));
     }
     for function in &code.annotate {
@@ -109,5 +109,5 @@ fn page_text(code: &CodeArgs, analysis: &Analysis, look: Look) -> String {
     text
 }
 
-/// Lines of a function's source that are shown at most.
+/// The most lines of a function's source on the page.
 const SOURCE_ROWS: usize = 40;

@@ -1,4 +1,4 @@
-//! Wake-ups, and a sheet of them, as results.
+//! A measurement of latency, and a sheet of them, as results.
 
 use super::{Form, Render};
 use model::wake::Wakeups;
@@ -6,7 +6,7 @@ use model::wake::sheet::Sheet;
 use report::Look;
 use report::wake as pages;
 
-/// The option of the verdict's form.
+/// The option that writes the verdict.
 pub(super) const JUNIT: &str = "junit";
 const JUNIT_HELP: &str =
     "Write the verdict as JUnit XML to FILE: one test per case and CPU; undecided is an error";
@@ -31,7 +31,7 @@ impl Render for WakeResult {
     }
 }
 
-/// A sheet, and the path of its JSON, which the page names.
+/// A sheet, and the path of its JSON for the page.
 #[derive(Debug)]
 pub(crate) struct SheetResult {
     pub(crate) sheet: Sheet,
@@ -62,6 +62,6 @@ mod tests {
     fn a_sheet_has_the_forms_of_one_measurement() {
         let one: Vec<_> = WakeResult::forms().iter().map(|form| form.name).collect();
         let sheet: Vec<_> = SheetResult::forms().iter().map(|form| form.name).collect();
-        assert_eq!(one, sheet, "both are written by the options of dwell wake");
+        assert_eq!(one, sheet, "dwell wake has one set of options for both");
     }
 }

@@ -213,11 +213,11 @@ fn who_is_not_there_is_said_plainly() {
     let (message, code) = refused(&["4194999", "--for", "1s"]);
     assert_eq!((message.as_str(), code), ("dwell: no process 4194999\n", Some(125)));
     let (message, code) = refused(&["--service", "no-such-unit-of-ours", "--for", "1s"]);
-    assert!(message.contains("no service") && code == Some(125), "{message}");
+    assert!(message.contains("is not running") && code == Some(125), "{message}");
     let (message, code) = refused(&["--container", "0123456789ab", "--for", "1s"]);
-    assert!(message.contains("no container") && code == Some(125), "{message}");
+    assert!(message.contains("no running container") && code == Some(125), "{message}");
     let (message, code) = refused(&["--cgroup", "/no/such/group", "--for", "1s"]);
-    assert!(message.contains("no control group") && code == Some(125), "{message}");
+    assert!(message.contains("no cgroup") && code == Some(125), "{message}");
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn a_control_group_is_watched_whole() {
     let _alone = support::alone();
     let Some(root) = groups() else {
         // Where there are no groups, that is said.
-        assert!(refused(&["--cgroup", "/", "--for", "1s"]).0.contains("no control group"));
+        assert!(refused(&["--cgroup", "/", "--for", "1s"]).0.contains("no cgroup"));
         return;
     };
     let group = Group::new(root.join(format!("dwell-test-{}", std::process::id())));
@@ -331,7 +331,7 @@ fn a_control_group_is_watched_whole() {
 fn a_service_and_a_container_are_found_by_name() {
     let _alone = support::alone();
     let Some(root) = groups() else {
-        assert!(refused(&["--container", "3f2a91", "--for", "1s"]).0.contains("no container"));
+        assert!(refused(&["--container", "3f2a91", "--for", "1s"]).0.contains("no running container"));
         return;
     };
     let slice = root.join(format!("dwelltest{}.slice", std::process::id()));

@@ -329,7 +329,7 @@ fn of_a_group_that_users_share_each_sees_into_his_own() {
     let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(std::path::Path::new);
     let place = Place::new(AS_NOBODY);
     let Some(root) = roots.into_iter().find(|root| root.join("cgroup.procs").exists()) else {
-        assert!(place.refused(&["--cgroup", "/", "--for", "1s"]).0.contains("no control group"));
+        assert!(place.refused(&["--cgroup", "/", "--for", "1s"]).0.contains("no cgroup"));
         return;
     };
     let group = root.join(format!("dwell-shared-{}", std::process::id()));

@@ -343,7 +343,7 @@ fn a_part_of_a_job_says_what_the_whole_takes() {
     assert_eq!(states, wall * 1_000_000);
     // Each turn forks a child that sleeps once.
     let by_call = place.run(&["run", "--work", "clock_nanosleep", "--of", "1000", "sh", "-c", script]);
-    assert!(by_call.stderr.contains("for 1,000 clock_nanosleep, as this run did 10"), "{}", by_call.stderr);
+    assert!(by_call.stderr.contains("for 1,000 clock_nanosleep (this run: 10)"), "{}", by_call.stderr);
     let lines = "echo one; echo two; printf three";
     let mut by_line =
         place.dwell(&["run", "--work", "lines", "--of", "9", "--json", "run.json", "sh", "-c", lines]);

@@ -92,7 +92,7 @@ fn pictures_and_json_go_to_files_of_their_own() {
     assert!(drawn.starts_with("<svg ") && drawn.contains(">cycle<"), "{drawn}");
     assert!(std::fs::read(&png).unwrap().starts_with(b"\x89PNG"));
     let output = run(&["--only", "cycle", "--svg", svg_path, "--png", svg_path]);
-    assert!(text(&output.stderr).contains("two outputs cannot go to the same place"));
+    assert!(text(&output.stderr).contains("two outputs are the same file"));
     assert_eq!(std::fs::read_to_string(&svg).unwrap(), drawn, "what was there is still there");
     [svg, png].iter().for_each(|path| std::fs::remove_file(path).unwrap());
 }
@@ -178,7 +178,7 @@ fn two_ladders_of_this_machine_are_compared_rung_by_rung() {
     );
     let kept = std::fs::read_to_string(&a).unwrap();
     let output = run(&["--only", "cycle", "--beside", paths[0], "--json", paths[0]]);
-    assert!(text(&output.stderr).contains("would be written over"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("would be overwritten"), "{}", text(&output.stderr));
     assert_eq!(std::fs::read_to_string(&a).unwrap(), kept);
     [a, b, json, png].iter().for_each(|path| std::fs::remove_file(path).unwrap());
 }
@@ -202,11 +202,11 @@ fn what_cannot_be_compared_or_shown_beside_is_refused() {
         ),
         (
             [path(1), path(2)],
-            "does not say what it is: it has no \"schema\"\ntry: a file that dwell ladder --json",
+            "is not a result of dwell: it has no \"schema\"\ntry: a file written by dwell ladder --json",
         ),
         ([path(2), path(2)], "cannot compare two \"dwell.run/1\""),
         ([path(2), broken], "try: two of a kind"),
-        ([broken, broken], "is not what its schema says"),
+        ([broken, broken], "does not match its schema"),
     ] {
         let output = diff(&args);
         let error = text(&output.stderr);

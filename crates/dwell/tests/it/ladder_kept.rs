@@ -124,7 +124,7 @@ fn a_run_has_the_costs_of_the_kept_ladder_and_says_where_none_is() {
 
     let (costs, page) = run(&support::fresh("none"), &[], &["cat"]);
     assert_eq!(costs["unseen"], "no ladder of this host is kept\ntry: dwell ladder");
-    assert!(!page.contains("ladder") && !page.contains("as much as"), "{page}");
+    assert!(!page.contains("ladder") && !page.contains("longest wait"), "{page}");
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn what_a_program_waits_for_is_held_against_the_ladder_and_shown_the_same_later(
     std::thread::sleep(std::time::Duration::from_millis(900));
     drop(child.stdin.take());
     let page = text(&child.wait_with_output().unwrap().stderr);
-    assert!(page.contains("waits in read take up to") && page.contains("memory accesses"), "{page}");
+    assert!(page.contains("longest wait in read: ") && page.contains("memory accesses"), "{page}");
     // Elsewhere, where no ladder or another is kept, the recording has its own.
     let shown = dwell(&support::fresh("none"), &["show", "--json", "-", keep]);
     assert_eq!(text(&shown.stdout), fs::read_to_string(json).unwrap());

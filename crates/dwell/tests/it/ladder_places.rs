@@ -170,7 +170,7 @@ fn a_ladder_without_a_single_figure_is_no_success() {
     let output = command.current_dir("/proc").output().expect("dwell starts");
     assert!(why(&ladder(&output), "open").contains("try: "), "the reasons are written all the same");
     let error = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(125) && error.contains("nothing that was asked for"), "{error}");
+    assert!(output.status.code() == Some(125) && error.contains("none of the requested rungs"), "{error}");
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn ones_own_cases_are_not_written_over() {
     let place = Place::new("own-cases");
     let sheet = place.path("sheet");
     let before = fs::read(&sheet).unwrap();
-    refused(&mut wake(&["--sheet", &sheet, "--json", &sheet]), "is read, and would be written over");
+    refused(&mut wake(&["--sheet", &sheet, "--json", &sheet]), "is an input and would be overwritten");
     assert_eq!(fs::read(&sheet).unwrap(), before);
 }
 
@@ -138,8 +138,8 @@ fn a_sheet_that_was_killed_goes_on_where_it_was() {
     let before = results(&read(Path::new(&kept))["sheet"]);
     assert!((1..3).contains(&before.len()), "{before:?}");
     // Nobody begins another one over it by mistake.
-    refused(&mut place.begin("1s"), "ended early\ntry: dwell wake --resume");
-    refused(&mut wake(&["--resume", &kept, "--json", &kept]), "two outputs cannot go to the same place");
+    refused(&mut place.begin("1s"), "is an unfinished sheet\ntry: dwell wake --resume");
+    refused(&mut wake(&["--resume", &kept, "--json", &kept]), "two outputs are the same file");
     refused(
         &mut wake(&["--resume", &kept, "--junit", "x"]),
         "without a deadline there is none\ntry: without --junit",
@@ -147,7 +147,7 @@ fn a_sheet_that_was_killed_goes_on_where_it_was() {
     // What it says at its begin is said as it is, from elsewhere, and the result goes where it was to go.
     let output = wake(&["--resume", &kept]).current_dir("/").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let said = format!("what is measured is kept case by case; to go on: dwell wake --resume {kept:?}\n");
+    let said = format!("each case is kept when done; to resume: dwell wake --resume {kept:?}\n");
     assert_eq!(text(&output.stderr), said);
     assert!(place.dir.join("drawn").metadata().unwrap().len() > 1000);
     let sheet = read(&place.dir.join("result"));
@@ -168,10 +168,10 @@ fn what_went_nowhere_is_kept_and_the_newest_is_found() {
         (output.status.code(), text(&output.stderr))
     };
     let (status, error) = with(&["--resume"]);
-    assert!(status == Some(125) && error.contains("no sheet of this host that could go on is in"), "{error}");
+    assert!(status == Some(125) && error.contains("no unfinished sheet of this host in"), "{error}");
     let measure = [&GENTLE[..], &["--sheet", "sheet", "--for", "200ms", "--quiet"]].concat();
     let (status, error) = with(&measure);
-    assert!(status == Some(0) && error.contains("are kept; to have them: dwell wake --resume"), "{error}");
+    assert!(status == Some(0) && error.contains("are kept; to write them: dwell wake --resume"), "{error}");
     let kept = || fs::read_dir(place.dir.join("cache/dwell")).unwrap().count();
     assert_eq!(kept(), 1);
     let (status, error) = with(&["--resume", "--json", "result"]);
@@ -188,10 +188,7 @@ fn a_sheet_ended_by_a_signal_shows_what_there_is_and_says_how_to_go_on() {
     let output = child.wait_with_output().unwrap();
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{error}");
-    assert!(
-        error.contains("of 3 cases were measured to their end; to go on: dwell wake --resume"),
-        "{error}"
-    );
+    assert!(error.contains("of 3 cases were completed; to resume: dwell wake --resume"), "{error}");
     let shown = read(&place.dir.join("result"));
     assert!((1..=3).contains(&shown["results"].as_array().unwrap().len()));
     // Of a case that was ended nothing is kept.
@@ -204,7 +201,7 @@ fn another_host_other_settings_and_bad_sheets_are_refused_before_anything_is_mea
     let place = Place::new("refused");
     let (sheet, kept) = (place.path("sheet"), place.path("result.unfinished"));
     for (content, said) in [
-        ("tea", "is no sheet: it is not JSON: expected ident at line 1 column 2\ntry: the form that"),
+        ("tea", "is not a sheet: it is not JSON: expected ident at line 1 column 2\ntry: the format shown"),
         (r#"{"name": "x", "cases": []}"#, "0 cases"),
         (
             "{\"name\": \"x\", \"cases\": [{\"name\": \"a\", \"loads\": [\"\\u001b[31m\"]}]}",

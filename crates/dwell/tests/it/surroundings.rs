@@ -222,7 +222,7 @@ fn a_host_that_is_busy_with_other_work_is_said_to_be() {
                 taken >= cpus as f64 * 0.6,
                 format!("others had {taken} CPUs: {}", told.run["series"]["cpu"]),
             );
-            claims.that(unwrapped(told).contains("the host was busy with other work"), told.page.clone());
+            claims.that(unwrapped(told).contains("host busy with other programs"), told.page.clone());
         },
     );
 }

@@ -125,7 +125,7 @@ fn what_is_impossible_is_refused_before_anything_is_measured() {
         (&["--for", "1us"], "a longer --for"),
         (&["--json", "/no/such/directory/file"], "cannot write"),
         (&["--junit", "/dev/null"], "without a deadline there is none\ntry: --deadline TIME"),
-        (&["--deadline", "1s", "--junit", "-", "--json", "-"], "two outputs cannot go to the same place"),
+        (&["--deadline", "1s", "--junit", "-", "--json", "-"], "two outputs are the same file"),
     ] {
         if args.contains(&"isolated") && !isolated().is_empty() {
             continue;

@@ -112,7 +112,7 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
         "line 3: \"x\" is no whole number\ntry: a file that",
         "is a \"dwell.ladder/1\" and",
         "a sheet of which nothing was measured",
-        "is not what its schema says",
+        "does not match its schema",
     ]) {
         let output = dwell(&["diff", path.to_str().unwrap(), &sample("cyclictest.json")]);
         let error = text(&output.stderr);
@@ -134,7 +134,7 @@ fn what_is_compared_is_not_written_over() {
             dwell(&["diff", &sample("cyclictest.json"), a.to_str().unwrap(), form, to.to_str().unwrap()]);
         let error = text(&output.stderr);
         assert!(
-            output.status.code() == Some(125) && error.contains("is read, and would be written over"),
+            output.status.code() == Some(125) && error.contains("is an input and would be overwritten"),
             "{error}"
         );
         assert!(output.stdout.is_empty());

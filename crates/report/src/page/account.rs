@@ -19,14 +19,14 @@ pub(super) fn lines(run: &Run, order: &[State], look: Look) -> Vec<Line> {
     lines
 }
 
-/// Each state as long as its share; with its name and share inside where they fit.
+/// Each state as wide as its share, with its name and share inside where they fit.
 fn bar(parts: &[&Part], run: &Run, look: Look) -> Line {
     let weights: Vec<_> = parts.iter().map(|part| part.ns).collect();
     let mut line = Line::new(look);
     for (part, cells) in parts.iter().zip(apportion(&weights, look.columns())) {
         let label = format!(" {} {} ", part.state.name(), share(part.ns, run.whole_ns()));
         let label = if width(&label) <= cells { label } else { String::new() };
-        // Blanks on a colour would be lost to whatever trims lines.
+        // Coloured blanks would be lost where lines are trimmed.
         let (on, fill) = match (look.colour, look.unicode) {
             (true, true) => (Ink::Of(part.state), "█"),
             _ => (Ink::On(part.state), mark(part.state).1),
@@ -39,7 +39,7 @@ fn bar(parts: &[&Part], run: &Run, look: Look) -> Line {
     line
 }
 
-/// `K kernel 1.61 s 69 %`, sampled figures with their interval; what is under half a hundredth is only named.
+/// `K kernel 1.61 s 69 %`; sampled figures have their interval. Parts below 0.5 % are only named.
 fn legend(parts: &[&Part], run: &Run, look: Look) -> Line {
     let small = |part: &Part| {
         u128::from(part.ns) * 200 < u128::from(run.whole_ns()) && part.state != State::Unexplained

@@ -1,4 +1,5 @@
-//! What the longest of the waits that the path has most of is worth on this machine, in operations that its ladder has measured.
+//! The longest wait of the kind that has most of the path, compared with operations of this host's
+//! kept ladder.
 
 use crate::Look;
 use crate::clean::clean;
@@ -9,13 +10,13 @@ use model::run::{Class, WaitRow};
 use model::wait::{SyscallName, TargetKind};
 use model::{Costs, Ns, Run, Seen, State};
 
-/// Waits that are less than this part of the path say little of the program.
+/// Waits below this part of the wall clock (1 in N) are not compared.
 const OF_THE_WALL: Ns = 10;
 
-/// One sentence below the verdict of programs that wait for something, where a ladder of the host is known.
+/// One sentence below the class of programs that wait, where a ladder of the host is kept.
 pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
     let Seen::Value(costs) = &run.costs else { return Vec::new() };
-    // A window has no path to an end; and time that was asked for is not worth anything.
+    // A window has no path to an end; and a sleep lasts as long as it was asked to.
     if run.window.is_some() || !matches!(run.bound.class, Class::Io | Class::Mixed) {
         return Vec::new();
     }
@@ -23,38 +24,39 @@ pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
     let Some(wait) = waits.max_by_key(|wait| wait.path_ns) else { return Vec::new() };
     let ns = wait.max_ns;
     let (one, many, like) = alike(wait, costs);
-    let worth = [("memory access", "memory accesses", &costs.memory_access_ns), (one, many, like)];
+    let worth = [(one, many, like), ("memory access", "memory accesses", &costs.memory_access_ns)];
     let worth: Vec<String> =
         worth.into_iter().filter_map(|(one, many, cost)| times(ns, cost, one, many)).collect();
     if wait.path_ns < run.wall_ns / OF_THE_WALL || worth.is_empty() {
         return Vec::new();
     }
-    let place = wait.call.syscall().map_or_else(|| wait.reason.name().to_owned(), SyscallName::to_string);
+    let what = match wait.call.syscall() {
+        Some(call) => format!("longest wait in {}: ", clean(&call.to_string(), look.unicode)),
+        None => format!("longest {} wait: ", wait.reason.name()),
+    };
     Line::new(look)
-        .add(Ink::Plain, &format!("waits in {} take up to ", clean(&place, look.unicode)))
+        .add(Ink::Plain, &what)
         .glued(Ink::Plain, &duration(ns))
-        .add(Ink::Plain, ", as much as ")
-        .add(Ink::Plain, &worth.join(" or "))
-        .add(Ink::Dim, &format!(" ({})", clean(&costs.from, look.unicode)))
+        .add(Ink::Plain, &format!(" (about {} on this host", worth.join(" or ")))
+        .add(Ink::Plain, &format!("; {})", clean(&costs.from, look.unicode)))
         .wrap(2)
 }
 
-/// The operation that such a wait is best held against.
+/// The operation that is compared with such a wait.
 fn alike<'a>(wait: &WaitRow, costs: &'a Costs) -> (&'static str, &'static str, &'a Seen<Interval>) {
     let writes = wait.call.syscall().is_some_and(SyscallName::writes);
     match wait.reason {
         State::Disk if writes => ("fsync", "fsyncs", &costs.fsync_ns),
-        State::Disk => ("read of the disk", "reads of the disk", &costs.disk_read_ns),
-        State::Network => ("connection within the host", "connections within the host", &costs.connect_ns),
-        _ if wait.on.kind() == TargetKind::Child => {
-            ("started process", "started processes", &costs.process_ns)
-        }
-        State::Lock | State::Pipe => ("thread switch", "thread switches", &costs.switch_ns),
+        State::Disk => ("disk read", "disk reads", &costs.disk_read_ns),
+        State::Network => ("loopback connect", "loopback connects", &costs.connect_ns),
+        _ if wait.on.kind() == TargetKind::Child => ("process start", "process starts", &costs.process_ns),
+        State::Lock | State::Pipe => ("context switch", "context switches", &costs.switch_ns),
         _ => ("system call", "system calls", &costs.call_ns),
     }
 }
 
-/// `250,000 memory accesses`: how many of them take as long, to two digits. Nothing where one takes longer.
+/// `250,000 memory accesses`: how many of them take as long, to two digits. None where one takes
+/// longer.
 fn times(ns: Ns, cost: &Seen<Interval>, one: &str, many: &str) -> Option<String> {
     let times = (ns as f64 / cost.value()?.median).round();
     if !(1.0..1e18).contains(&times) {

@@ -1,4 +1,4 @@
-//! What the page rests on: two lines when all was seen, one more for each thing that was not.
+//! What was observed: two lines when the data is complete, one more for each thing that is not.
 
 use crate::Look;
 use crate::paint::{Ink, Line};
@@ -15,7 +15,7 @@ pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
         Seen::Value(lost) if *lost > 0 => {
             let text = format!("lost: {}", counted(*lost, "event"));
             let line = Line::new(look).add(Ink::Warn, &text);
-            lines.extend(line.add(Ink::Plain, "; the time around it is in unexplained").wrap(2));
+            lines.extend(line.add(Ink::Plain, "; the time around them is unexplained").wrap(2));
         }
         Seen::Value(_) | Seen::Absent => {}
         Seen::Unseen(why) => lines.extend(unseen("lost events", why, look)),
@@ -23,9 +23,9 @@ pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
     for check in coverage.checks.iter().filter(|check| !check.agrees) {
         lines.extend(disagreement(check, look).wrap(2));
     }
-    lines.extend(surroundings(run, look).wrap(2));
+    lines.extend(interference(run, look).wrap(2));
     let unknown = [
-        ("dwell's own cost", why(&coverage.overhead_ns)),
+        ("dwell's overhead", why(&coverage.overhead_ns)),
         ("other programs' CPU time", why(&coverage.host_busy)),
         ("hypervisor steal", why(&coverage.steal_ns)),
     ];
@@ -39,30 +39,30 @@ pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
     lines
 }
 
-/// What is as it should be.
+/// What is complete.
 fn summary(run: &Run, look: Look) -> Line {
     let coverage = &run.coverage;
     let full = coverage.sources.iter().filter(|source| source.seen == Extent::Full);
     let full: Vec<_> = full.map(|source| source.name.as_str()).collect();
     let mut said = Vec::new();
     if !full.is_empty() {
-        said.push(format!("seen in full: {}", full.join(", ")));
+        said.push(format!("complete data: {}", full.join(", ")));
     }
     if matches!(coverage.lost_events, Seen::Value(0)) {
         said.push("no events lost".into());
     }
     if !coverage.checks.is_empty() && coverage.checks.iter().all(|check| check.agrees) {
-        said.push("the kernel's own counters agree".into());
+        said.push("the kernel's counters agree".into());
     }
     let line = said.iter().fold(Line::new(look), |line, text| item(line, Ink::Dim, text));
-    // A hundredth is what the account aims at with full access.
+    // With full access the account aims at 1 % or less.
     let unexplained = u128::from(coverage.unexplained_ns);
     let ink = if unexplained * 100 > u128::from(run.whole_ns()) { Ink::Warn } else { Ink::Dim };
     item(line, ink, &format!("unexplained {}", share(coverage.unexplained_ns, run.whole_ns())))
 }
 
-/// What was not seen, why, and what would change it: what has one remedy stands together, the remedy once, in one
-/// piece where the page is wide enough.
+/// What was not observed, why, and the remedy. Sources with the same remedy stand together with the
+/// remedy once, on one line where the page is wide enough.
 fn holes(sources: &[Source], look: Look) -> Vec<Line> {
     let mut left: Vec<&Source> = sources.iter().filter(|source| source.seen != Extent::Full).collect();
     let mut lines = Vec::new();
@@ -88,46 +88,46 @@ fn holes(sources: &[Source], look: Look) -> Vec<Line> {
 }
 
 fn hole(source: &Source, look: Look) -> Line {
-    let label = if source.seen == Extent::None { "not seen: " } else { "seen in part: " };
+    let label = if source.seen == Extent::None { "no data: " } else { "partial data: " };
     let line = Line::new(look).add(Ink::Warn, label).add(Ink::Bold, &source.name);
     if source.why.is_empty() { line } else { line.add(Ink::Plain, &format!(": {}", source.why)) }
 }
 
 fn disagreement(check: &Check, look: Look) -> Line {
     let figures = format!(
-        ": dwell has {}, the kernel's own counter {}",
+        ": dwell has {}, the kernel's counter {}",
         duration(check.ours_ns),
         duration(check.theirs_ns)
     );
-    Line::new(look).add(Ink::Warn, "in doubt: ").add(Ink::Bold, &check.what).add(Ink::Plain, &figures)
+    Line::new(look).add(Ink::Warn, "mismatch: ").add(Ink::Bold, &check.what).add(Ink::Plain, &figures)
 }
 
-/// What dwell itself and others did to the run.
-fn surroundings(run: &Run, look: Look) -> Line {
+/// The overhead of dwell, and the CPU time that other programs and the hypervisor took.
+fn interference(run: &Run, look: Look) -> Line {
     let coverage = &run.coverage;
     let mut line = Line::new(look);
     if let Seen::Value(cost) = coverage.overhead_ns {
         let of_wall = share_range(cost.lo, cost.hi, run.wall_ns, look.dash());
-        let text = format!("dwell cost it {} ({of_wall})", duration_range(cost.lo, cost.hi, look.dash()));
+        let text = format!("dwell's overhead: {} ({of_wall})", duration_range(cost.lo, cost.hi, look.dash()));
         line = item(line, Ink::Dim, &text);
     }
     if let Seen::Value(busy) = coverage.host_busy {
         let ink = if busy >= 0.2 { Ink::Warn } else { Ink::Dim };
-        line = item(line, ink, &format!("other programs had {} of the CPUs", share_of_one(busy)));
+        line = item(line, ink, &format!("other programs: {} of the CPUs", share_of_one(busy)));
     }
     match coverage.steal_ns {
         Seen::Value(0) => item(line, Ink::Dim, "no hypervisor steal"),
         Seen::Value(steal) => {
-            // Over all CPUs, so the share is of what they all could give.
+            // The steal is that of all CPUs, and so is the time that it is a share of.
             let all = run.wall_ns.saturating_mul(u64::from(run.host.cpus.max(1)));
             let ink = if u128::from(steal) * 100 >= u128::from(all) { Ink::Warn } else { Ink::Dim };
-            item(line, ink, &format!("hypervisor steal {} ({})", duration(steal), share(steal, all)))
+            item(line, ink, &format!("hypervisor steal: {} ({})", duration(steal), share(steal, all)))
         }
         Seen::Absent | Seen::Unseen(_) => line,
     }
 }
 
-/// Where and when, so that a page can be told from another.
+/// Where and when, to tell one page from another.
 fn host(run: &Run, look: Look) -> Line {
     let host = &run.host;
     let mut text = format!(
@@ -145,7 +145,7 @@ fn host(run: &Run, look: Look) -> Line {
     Line::new(look).add(Ink::Dim, &text)
 }
 
-/// Why something could not be looked for, where that is so.
+/// Why something is unseen, if it is.
 fn why<T>(seen: &Seen<T>) -> Option<&str> {
     match seen {
         Seen::Unseen(why) => Some(why),
@@ -155,13 +155,13 @@ fn why<T>(seen: &Seen<T>) -> Option<&str> {
 
 fn unseen(what: &str, why: &str, look: Look) -> Vec<Line> {
     Line::new(look)
-        .add(Ink::Warn, "not seen: ")
+        .add(Ink::Warn, "no data: ")
         .add(Ink::Bold, what)
         .add(Ink::Plain, &format!(": {why}"))
         .wrap(2)
 }
 
-/// One more item of a list in a sentence.
+/// Adds an item to a list that is separated by semicolons.
 fn item(line: Line, ink: Ink, text: &str) -> Line {
     let line = if line.is_empty() { line } else { line.add(Ink::Dim, "; ") };
     line.add(ink, text)

@@ -11,18 +11,18 @@ use model::{Ns, Run, Seen, State};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// What threads were blocked on; what is on the path first.
+/// Wait targets of blocked threads, those on the path first.
 pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     if run.waits.is_empty() {
-        return vec![Line::new(look).add(Ink::Bold, "waits").add(Ink::Plain, "  none were seen")];
+        return vec![Line::new(look).add(Ink::Bold, "waits").add(Ink::Plain, "  none")];
     }
     let mut waits: Vec<&WaitRow> = run.waits.iter().collect();
     waits.sort_by_key(|wait| (Reverse(wait.path_ns), Reverse(wait.total_ns)));
     let kinds = kinds(&waits, rows);
     let columns = vec![
         text("", 10, 0),
-        text("in call", 12, 5),
-        text("on", 24, 0),
+        text("syscall", 12, 5),
+        text("target", 24, 0),
         figure("times", 3),
         figure("total", 0),
         figure(if run.window.is_some() { "active" } else { "on path" }, 0),
@@ -40,7 +40,7 @@ pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
             WaitCall::Fault | WaitCall::Unseen => "(fault)".to_owned(),
         };
         let on = target(kind);
-        // A median of several files' waits cannot be had from theirs.
+        // The quantiles of several rows do not give those of all their waits.
         let quantile = |ns| if kind.len() > 1 { String::new() } else { duration(ns) };
         let sum = |figure: fn(&WaitRow) -> u64| kind.iter().map(|wait| figure(wait)).sum::<u64>();
         table.row(vec![
@@ -72,13 +72,13 @@ pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
         ]));
     }
     let mut lines = table.lines();
-    // One reason for all `?` is the rule; with several, the first is an example.
+    // Mostly one reason applies to all `?`; of several, the first is an example.
     let unnamed = kinds[..shown].iter().find_map(|kind| match kind[0].on.name() {
         Seen::Unseen(why) => Some(why),
         _ => None,
     });
     if let Some(why) = unnamed {
-        lines.extend(Line::new(look).add(Ink::Dim, &format!("  ? name not seen: {why}")).wrap(4));
+        lines.extend(Line::new(look).add(Ink::Dim, &format!("  ? name unknown: {why}")).wrap(4));
     }
     lines.extend(disks(run, look));
     lines.extend(
@@ -95,7 +95,7 @@ pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     lines
 }
 
-/// What a row of one or several waits was on.
+/// The target of a row of one or several waits.
 fn target(kind: &[&WaitRow]) -> String {
     let target = &kind[0].on;
     match (target.name(), target.question()) {
@@ -110,15 +110,16 @@ fn target(kind: &[&WaitRow]) -> String {
     }
 }
 
-/// Whether it is a wait for a lock that counts, and was released somewhere: while it is held the path is with the
-/// holder, so none of it is on the path.
+/// Whether it is a long wait for a lock with a known place of release. The path is with the holder
+/// meanwhile, so none of the wait is on it.
 fn is_of_a_lock(wait: &WaitRow, run: &Run) -> bool {
     let somewhere = wait.by.iter().any(|waker| waker.place.value().is_some());
     somewhere && wait.path_ns == 0 && wait.total_ns >= run.wall_ns / 100
 }
 
-/// The waits as they are shown. Where there are more than `rows`, those of one call on files are one, but for a file
-/// that has more than half of their time; likewise those for answers to questions for names.
+/// The waits by row. Where there are more than `rows`, waits in one call on several files share a
+/// row, except for a file that has more than half of their time; likewise waits for answers to
+/// several name lookups.
 fn kinds<'a>(waits: &[&'a WaitRow], rows: usize) -> Vec<Vec<&'a WaitRow>> {
     let like =
         |wait: &WaitRow| (wait.reason, wait.call.syscall().map(SyscallName::to_string), wait.on.kind());
@@ -152,7 +153,7 @@ fn kinds<'a>(waits: &[&'a WaitRow], rows: usize) -> Vec<Vec<&'a WaitRow>> {
     kinds
 }
 
-/// Each disk's requests that ended waits: whether they queued, or the device took its time.
+/// Each disk's requests that ended waits, with their shares of time in the queue and the device.
 fn disks(run: &Run, look: Look) -> Vec<Line> {
     let mut disks: BTreeMap<&str, [u64; 3]> = BTreeMap::new();
     for wait in &run.waits {
@@ -182,17 +183,17 @@ fn disks(run: &Run, look: Look) -> Vec<Line> {
     disks.into_iter().flat_map(line).collect()
 }
 
-/// Waits whose stack is shown, and functions of each.
+/// Waits whose stack is shown, and functions of each stack.
 const STACKS: usize = 2;
 const FUNCTIONS: usize = 5;
-/// Wakers of each.
+/// Wakers of each wait.
 const WAKERS: usize = 2;
 
-/// Where a wait was called from.
+/// The stack of a wait, and its wakers.
 fn from(wait: &WaitRow, look: Look) -> Vec<Line> {
     let Seen::Value(stack) = &wait.stack else { return Vec::new() };
     let cleaned = |frame: &StackFrame| clean(&frame.to_string(), look.unicode);
-    // Where a script waits, what the interpreter did for it says less than the script.
+    // Of a waiting script, its own functions say more than those of the interpreter.
     let script = stack.iter().position(StackFrame::is_script).filter(|at| *at > 1);
     let from = script.unwrap_or(0);
     let mut names: Vec<String> = stack.iter().skip(from).take(FUNCTIONS).map(cleaned).collect();
@@ -214,7 +215,7 @@ fn from(wait: &WaitRow, look: Look) -> Vec<Line> {
     line.add(Ink::Plain, &called).wrap(6)
 }
 
-/// The threads that ended most of the waits: of a lock its holders, of a pipe its writers.
+/// The threads that ended most of the waits: the holders of a lock, the writers of a pipe.
 fn woken_by(wait: &WaitRow, look: Look) -> String {
     let threads = wait.by.iter().filter(|waker| matches!(waker.kind, WakerKind::Thread | WakerKind::Outside));
     let who: Vec<String> = threads
@@ -226,41 +227,42 @@ fn woken_by(wait: &WaitRow, look: Look) -> String {
                 _ => String::new(),
             };
             let name = clean(&waker.name, look.unicode);
-            format!("{name} ({}{outside}{}){place}", counted(waker.times, "time"), meanwhile(waker))
+            format!("{name} ({}{outside}{}){place}", counted(waker.times, "time"), activity(waker))
         })
         .collect();
-    // A thread is also woken by conditions, barriers and the end of another.
+    // Conditions, barriers and the exit of another thread wake threads as well.
     let mut frames = wait.by.iter().filter_map(|waker| waker.stack.value()).flatten();
-    let how = if frames.any(StackFrame::releases_lock) { "unlocked" } else { "ended" };
+    let how = if frames.any(StackFrame::releases_lock) { "released" } else { "woken" };
     if who.is_empty() { String::new() } else { format!("; {how} by {}", who.join(", ")) }
 }
 
-/// What a thread that released a lock did most of the time, as far as that is known: it was held for a reason.
-fn meanwhile(waker: &WakerRow) -> String {
+/// The states in which the waker spent the waits, those of a tenth of their time or more.
+fn activity(waker: &WakerRow) -> String {
     let mut states: Vec<_> = waker.meanwhile.iter().filter(|(_, ns)| *ns >= waker.ns.max(10) / 10).collect();
     states.sort_by_key(|(_, ns)| Reverse(*ns));
     let share = |ns: Ns| share_of_one(ns as f64 / waker.ns.max(1) as f64);
     let said: Vec<_> =
         states.iter().take(2).map(|(state, ns)| format!("{} {}", state.name(), share(*ns))).collect();
-    if said.is_empty() { String::new() } else { format!(", meanwhile {}", said.join(" and ")) }
+    if said.is_empty() { String::new() } else { format!("; during the waits: {}", said.join(", ")) }
 }
 
-/// The system calls of the tree, most CPU time first, and its faults.
+/// The system calls of the tree, most CPU time first, and its page faults.
 pub(super) fn calls(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     let mut lines = match &run.syscalls {
         Seen::Value(calls) if !calls.is_empty() => call_table(calls, look, rows),
         Seen::Value(_) | Seen::Absent => {
-            vec![Line::new(look).add(Ink::Bold, "system calls").add(Ink::Plain, "  none returned")]
+            vec![Line::new(look).add(Ink::Bold, "system calls").add(Ink::Plain, "  none completed")]
         }
-        Seen::Unseen(why) => not_seen("system calls", why, look),
+        Seen::Unseen(why) => no_data("system calls", why, look),
     };
     match &run.faults {
         Seen::Value(faults) => {
-            let figures = format!("  {} minor, {} major (with IO)", count(faults.minor), count(faults.major));
+            let figures =
+                format!("  {} minor, {} major (with I/O)", count(faults.minor), count(faults.major));
             lines.extend(Line::new(look).add(Ink::Bold, "page faults").add(Ink::Plain, &figures).wrap(2));
         }
         Seen::Absent => {}
-        Seen::Unseen(why) => lines.extend(not_seen("page faults", why, look)),
+        Seen::Unseen(why) => lines.extend(no_data("page faults", why, look)),
     }
     lines
 }
@@ -310,7 +312,7 @@ fn call_table(calls: &[CallRow], look: Look, rows: usize) -> Vec<Line> {
     let mut lines = table.lines();
     let estimates: Vec<_> = calls[..shown].iter().filter_map(|call| Some((call, call.estimate?))).collect();
     if !estimates.is_empty() {
-        let text = "  ~ estimated from slices of time, in which they were counted";
+        let text = "  ~ estimated from tracing windows";
         let said = estimates.iter().take(3).map(|(call, estimate)| match estimate.hi {
             None => format!("{}: at least {}", call.name, count(estimate.lo)),
             Some(hi) => format!("{} {} to {}", call.name, count(estimate.lo), count(hi)),
@@ -321,20 +323,20 @@ fn call_table(calls: &[CallRow], look: Look, rows: usize) -> Vec<Line> {
     lines
 }
 
-/// How many calls there were; marked where that is an estimate.
+/// The number of calls, marked where it is an estimate.
 fn estimated(call: &CallRow) -> String {
     let mark = if call.estimate.is_some() { "~" } else { "" };
     format!("{mark}{}", count(call.calls))
 }
 
-/// The functions that ran, by their own time on a CPU.
+/// The sampled functions, by their own time on a CPU.
 pub(super) fn functions(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     let functions = match &run.functions {
         Seen::Value(functions) if !functions.is_empty() => functions,
         Seen::Value(_) | Seen::Absent => {
-            return vec![Line::new(look).add(Ink::Bold, "functions").add(Ink::Plain, "  none were sampled")];
+            return vec![Line::new(look).add(Ink::Bold, "functions").add(Ink::Plain, "  no samples")];
         }
-        Seen::Unseen(why) => return not_seen("functions", why, look),
+        Seen::Unseen(why) => return no_data("functions", why, look),
     };
     let columns = vec![
         text("", 16, 0),
@@ -367,7 +369,7 @@ pub(super) fn functions(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     table.lines()
 }
 
-/// The source lines that ran. Nothing where no code has lines: the functions say enough.
+/// The sampled source lines. Nothing where no code has lines.
 pub(super) fn source_lines(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     let Seen::Value(lines) = &run.lines else { return Vec::new() };
     let columns = vec![text("", 16, 0), text("function", 10, 1), figure("share", 0), figure("samples", 3)];
@@ -388,19 +390,19 @@ pub(super) fn source_lines(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     table.lines()
 }
 
-/// A share as its interval: what sampling leaves open is part of the figure.
+/// A share as its 95 % interval.
 fn interval(share: &Share, look: Look) -> String {
     let ends = (share_of_one(share.lo), share_of_one(share.hi));
     let (lo, hi) = (ends.0.trim_end_matches(" %"), ends.1.trim_end_matches(" %"));
     if lo == hi { ends.1 } else { format!("{lo}{}{hi} %", look.dash()) }
 }
 
-/// A table that could not be made, and why.
-fn not_seen(what: &str, why: &str, look: Look) -> Vec<Line> {
-    Line::new(look).add(Ink::Bold, what).add(Ink::Plain, &format!("  not seen: {why}")).wrap(2)
+/// The reason in place of a table without data.
+fn no_data(what: &str, why: &str, look: Look) -> Vec<Line> {
+    Line::new(look).add(Ink::Bold, what).add(Ink::Plain, &format!("  no data: {why}")).wrap(2)
 }
 
-/// How many of `all` rows to show: a rest of one is shown, not summed up.
+/// How many of `all` rows to show: a single further row is shown, not summed up.
 pub(super) fn rows_shown(all: usize, rows: usize) -> usize {
     if all == rows + 1 { all } else { all.min(rows) }
 }

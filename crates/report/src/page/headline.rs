@@ -1,4 +1,4 @@
-//! The first lines: what ran, how long, and what bounds it, in plain words.
+//! The first lines: what ran, for how long, and what bounds it.
 
 use super::threads;
 use crate::Look;
@@ -55,7 +55,7 @@ pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
     lines
 }
 
-/// Who was watched for how long, and how many did something.
+/// The target, the length of the window, and how many threads were active.
 fn attached(window: &Window, run: &Run, look: Look) -> Line {
     let threads = window.threads_active + window.threads_idle;
     let who = format!("attached to {}", clean(&window.target, look.unicode));
@@ -66,29 +66,29 @@ fn attached(window: &Window, run: &Run, look: Look) -> Line {
     );
     let line = Line::new(look).add(Ink::Bold, &who).add(Ink::Plain, &many);
     let line = line.add(Ink::Plain, " for ").glued(Ink::Plain, &duration(run.wall_ns));
-    let did = match window.threads_active {
-        0 => ": none did anything but wait".to_owned(),
+    let active = match window.threads_active {
+        0 => ": none active".to_owned(),
         active if window.threads_idle == 0 && active == 1 => String::new(),
-        active if window.threads_idle == 0 => format!(": all {} did something", count(active)),
-        active => format!(": {} did something", counted(active, "thread")),
+        active if window.threads_idle == 0 => format!(": all {} active", count(active)),
+        active => format!(": {} active", counted(active, "thread")),
     };
-    line.add(Ink::Plain, &did)
+    line.add(Ink::Plain, &active)
 }
 
 fn counted_as(of: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(of), if of == 1 { one } else { many })
 }
 
-/// What shares are of.
+/// The whole that shares refer to.
 fn of_the_whole(run: &Run) -> &'static str {
     match &run.window {
         None => " of the wall clock",
-        Some(window) if window.threads_active == 1 => " of its time",
+        Some(window) if window.threads_active == 1 => " of the thread's time",
         Some(_) => " of the threads' time",
     }
 }
 
-/// The command as one would type it, cut at two thirds when it is too long so that its end shows as well.
+/// The command as typed in a shell. A long one is cut at two thirds, so that its end shows as well.
 fn command(run: &Run, look: Look) -> Line {
     let words: Vec<String> = run.command.iter().map(|word| quoted(word)).collect();
     let text = clean(&words.join(" "), look.unicode);
@@ -109,7 +109,7 @@ fn command(run: &Run, look: Look) -> Line {
     Line::new(look).add(Ink::Dim, "$ ").add(Ink::Bold, &text).cut()
 }
 
-/// A word as a shell would need it. For reading: what is hostile in it is escaped later.
+/// A word, quoted where a shell would need it. Untrusted characters are escaped later.
 fn quoted(word: &str) -> String {
     let plain = |char: char| char.is_alphanumeric() || "-_./:=,+@%^".contains(char) || !char.is_ascii();
     if !word.is_empty() && word.chars().all(plain) {
@@ -130,13 +130,13 @@ fn figures(run: &Run, look: Look) -> Line {
         line = match seen {
             Seen::Value(ns) => line.glued(Ink::Plain, &duration(*ns)),
             Seen::Absent => line.glued(Ink::Plain, "none"),
-            Seen::Unseen(why) => line.add(Ink::Warn, &format!("not seen: {why}")),
+            Seen::Unseen(why) => line.add(Ink::Warn, &format!("no data: {why}")),
         }
         .add(Ink::Plain, "   ");
     }
-    // Side by side, threads may have more CPU time than there is wall clock.
+    // Parallel threads can have more CPU time than there is wall clock.
     let of = match (&run.window, threads::active(run).len()) {
-        // How many there are, and how many of them did something, is said above: no third number beside the two.
+        // The number of threads, and of active ones, is in the line above.
         (Some(_), _) if run.threads.len() > 1 => Some("(sum of all threads)".to_owned()),
         (None, many @ 2..) => Some(format!("(sum of {} threads)", count(many as u64))),
         _ => None,
@@ -147,13 +147,11 @@ fn figures(run: &Run, look: Look) -> Line {
     line.glued(Ink::Plain, &format!("waiting {}", duration(blocked)))
 }
 
-/// How it ended, when not well.
+/// How it ended, if not with status 0 or at the end of the window.
 fn ending(exit: Ending) -> Option<String> {
     match exit {
         Ending::Code(0) | Ending::Window(WindowEnd::For | WindowEnd::Signal) => None,
-        Ending::Window(WindowEnd::TargetGone) => {
-            Some("nothing was left to watch: the program ended".to_owned())
-        }
+        Ending::Window(WindowEnd::TargetGone) => Some("the window ended early: the target exited".to_owned()),
         Ending::Code(code) => Some(format!("the program exited with status {code}")),
         Ending::Signal(signal) => Some(match signal_name(signal) {
             Some(name) => format!("the program was killed by signal {signal} ({name})"),
@@ -181,27 +179,22 @@ fn verdict(run: &Run, look: Look) -> Line {
     let shares = bound.shares;
     let line = Line::new(look);
     if run.whole_ns() == 0 {
-        return line.add(Ink::Plain, "nothing to say of a program that took no time");
+        return line.add(Ink::Plain, "the program finished too quickly to account for");
     }
     let lead = |line: Line, label: &str| line.add(Ink::Bold, label).add(Ink::Plain, ": ");
     let line = match bound.class {
         Class::Cpu => {
             let line = lead(line, "CPU-bound").glued(Ink::Plain, &share_of_one(shares.user));
-            margin(
-                line.add(Ink::Plain, of_the_whole(run)).add(Ink::Plain, " is its own code"),
-                run,
-                Kind::User,
-            )
+            margin(line.add(Ink::Plain, of_the_whole(run)).add(Ink::Plain, " is user code"), run, Kind::User)
         }
         Class::Kernel => {
             let line = lead(line, "kernel-bound").glued(Ink::Plain, &share_of_one(shares.kernel));
-            let line =
-                line.add(Ink::Plain, of_the_whole(run)).add(Ink::Plain, " is the kernel's work for it");
+            let line = line.add(Ink::Plain, of_the_whole(run)).add(Ink::Plain, " is kernel code");
             margin(mostly(line, run), run, Kind::Kernel)
         }
         Class::Io => {
             let line = lead(line, io_label(bound.resource)).glued(Ink::Plain, &share_of_one(shares.waiting));
-            let line = line.add(Ink::Plain, of_the_whole(run)).add(Ink::Plain, " is waiting, above all ");
+            let line = line.add(Ink::Plain, of_the_whole(run)).add(Ink::Plain, " is waiting, mainly ");
             margin(line.add(Ink::Plain, resource(bound.resource)), run, Kind::Waiting)
         }
         Class::Idle => {
@@ -210,7 +203,7 @@ fn verdict(run: &Run, look: Look) -> Line {
             lead(line, "idle")
                 .glued(Ink::Plain, &share(asleep, run.whole_ns()))
                 .add(Ink::Plain, of_the_whole(run))
-                .add(Ink::Plain, " it slept, waiting for nothing but time to pass")
+                .add(Ink::Plain, " is timed sleep")
         }
         Class::Mixed => {
             let mut line = lead(line, "mixed");
@@ -219,37 +212,36 @@ fn verdict(run: &Run, look: Look) -> Line {
                 line = line.add(Ink::Plain, &format!("{comma}{} ", kind.name()));
                 line = line.glued(Ink::Plain, &share_of_one(fraction));
             }
-            // What leads clearly and yet is no class is waiting, below one half.
+            // Only waiting can lead clearly and yet be no class: below one half.
             if bound.margin_points >= 10.0 {
-                line.add(Ink::Plain, &format!("; {} leads, but is less than half", by_share(run)[0].0.name()))
+                line.add(Ink::Plain, &format!("; {} leads with less than half", by_share(run)[0].0.name()))
             } else {
                 let apart = points(bound.margin_points);
-                line.add(Ink::Plain, "; no one kind leads")
-                    .add(Ink::Dim, &format!(" (the first two are {apart} apart)"))
+                line.add(Ink::Plain, "; none leads").add(Ink::Dim, &format!(" (top two {apart} apart)"))
             }
         }
     };
-    // Neither working nor waiting for anything of its own: no class speaks of this time, so the headline must.
+    // Time runnable or stopped belongs to no class, so the headline names it.
     let other = |state| matches!(state, State::Runqueue | State::Throttled | State::Stopped);
     let held_up: Ns = run.account.iter().filter(|part| other(part.state)).map(|part| part.ns).sum();
     if u128::from(held_up) * 10 < u128::from(run.whole_ns()) || held_up == 0 {
         return line;
     }
-    line.add(Ink::Warn, "; for ")
+    line.add(Ink::Warn, "; ")
         .glued(Ink::Warn, &share(held_up, run.whole_ns()))
-        .add(Ink::Warn, " it was ready to run, but had no CPU or was stopped")
+        .add(Ink::Warn, " is runnable without a CPU, or stopped")
 }
 
-/// By how much the class leads; or, where waiting has more but less than the half that would make it the class,
-/// that.
+/// The lead of the class; or the share of waiting, where that is larger, but below the half that would
+/// make it the class.
 fn margin(line: Line, run: &Run, own: Kind) -> Line {
     let [(first, most), (second, _), _] = by_share(run);
     if first == own {
         let lead = points(run.bound.margin_points);
         return line.add(Ink::Dim, &format!(" ({lead} ahead of {})", second.name()));
     }
-    let line = line.add(Ink::Dim, &format!(" ({} has ", first.name())).glued(Ink::Dim, &share_of_one(most));
-    line.add(Ink::Dim, ", but less than half)")
+    let line = line.add(Ink::Dim, &format!(" ({} ", first.name())).glued(Ink::Dim, &share_of_one(most));
+    line.add(Ink::Dim, ", less than half)")
 }
 
 fn points(points: f64) -> String {
@@ -260,7 +252,7 @@ fn points(points: f64) -> String {
     }
 }
 
-/// What most of the kernel's work is, when one thing is at least half of it.
+/// The system call, or page faults, where one of them is at least half of the kernel time.
 fn mostly(line: Line, run: &Run) -> Line {
     let mut by_call = std::collections::BTreeMap::<String, Ns>::new();
     let mut all: Ns = 0;
@@ -275,18 +267,18 @@ fn mostly(line: Line, run: &Run) -> Line {
     }
     let first = by_call.into_iter().max_by_key(|(_, ns)| *ns);
     match first.filter(|(what, ns)| !what.is_empty() && *ns >= all.div_ceil(2)) {
-        Some((what, _)) => line.add(Ink::Plain, ", most of it ").add(Ink::Bold, &what),
+        Some((what, _)) => line.add(Ink::Plain, ", mostly ").add(Ink::Bold, &what),
         None => line,
     }
 }
 
-/// The class's name for people. Its contract name is `io` for all of them, but a program that waits for locks
-/// does no input or output.
+/// The name of the class on the page. In the JSON it is `io` for all of them, but a program that
+/// waits for locks does no I/O.
 fn io_label(resource: State) -> &'static str {
     match resource {
         State::Disk | State::Network | State::Pipe => "I/O-bound",
         State::Lock => "lock-bound",
-        _ => "bound by waiting",
+        _ => "wait-bound",
     }
 }
 
@@ -296,8 +288,8 @@ fn resource(resource: State) -> &'static str {
         State::Network => "for the network",
         State::Lock => "for locks",
         State::Pipe => "for pipes, terminals or local sockets outside the program",
-        State::Sleep => "for time to pass",
-        _ => "for something that is no disk, network, lock or pipe",
+        State::Sleep => "for timers",
+        _ => "for something other than disk, network, locks and pipes",
     }
 }
 
@@ -306,14 +298,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_quoted_where_a_shell_would_need_it() {
+    fn words_are_quoted_for_a_shell() {
         let words = ["ls", "-lR", "a b", "", "it's", "--x=1", "$HOME", "größe"];
         let expected = ["ls", "-lR", "'a b'", "''", "'it'\\''s'", "--x=1", "'$HOME'", "größe"];
         assert_eq!(words.map(quoted), expected);
     }
 
     #[test]
-    fn endings_are_named_unless_all_is_well() {
+    fn endings_other_than_success_are_named() {
         assert_eq!(ending(Ending::Code(0)), None);
         assert_eq!(ending(Ending::Code(3)).unwrap(), "the program exited with status 3");
         assert_eq!(ending(Ending::Signal(9)).unwrap(), "the program was killed by signal 9 (SIGKILL)");
@@ -322,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn points_are_said_in_words() {
+    fn points_are_rounded() {
         assert_eq!(
             ["1 point", "less than 1 point", "55 points"],
             [1.2, 0.3, 55.4].map(points).each_ref().map(|p| p.as_str())

@@ -1,5 +1,6 @@
-//! The page for a terminal, top to bottom: headline, account, phases, places, the tables that matter for the
-//! program's class, threads, coverage. One file a part; each returns lines and knows nothing of the others.
+//! The page for a terminal, top to bottom: headline, account, phases, places, the tables that
+//! matter for the program's class, threads, coverage. One file a part; each returns lines and knows
+//! nothing of the others.
 
 mod account;
 mod costs;
@@ -84,7 +85,7 @@ fn time_in(states: &[(State, Ns)], which: impl Fn(State) -> bool) -> Ns {
     states.iter().filter(|(state, _)| which(*state)).map(|(_, ns)| ns).sum()
 }
 
-/// Shares out `cells` among `weights` in proportion, none lost and none invented (largest remainders).
+/// Divides `cells` among `weights` in proportion: the method of largest remainders.
 fn apportion(weights: &[Ns], cells: usize) -> Vec<usize> {
     let sum: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
     if sum == 0 {
@@ -106,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_are_shared_out_whole() {
+    fn all_cells_are_divided() {
         assert_eq!(apportion(&[1, 1, 1], 10), [4, 3, 3]);
         assert_eq!(apportion(&[999, 1], 10), [10, 0]);
         assert_eq!(apportion(&[u64::MAX, u64::MAX], 9), [5, 4]);

@@ -1,4 +1,5 @@
-//! Whom the program spoke to: connections by peer, names by question. Shown where it waited for the network.
+//! The program's peers: connections by remote address, and name lookups. Shown where it waited for
+//! the network.
 
 use super::evidence::{dim, rows_shown};
 use crate::Look;
@@ -10,11 +11,11 @@ use model::network::Began;
 use model::peers::{ConnectionRow, LookupRow};
 use model::{Ns, Run, State};
 
-/// A share of the wall (1 in so many) from which waits for the network are worth these tables.
+/// The share of the wall clock (1 in N) from which waits for the network have these tables.
 const WORTH: Ns = 50;
 
-/// Both tables and what they show; nothing where the network did not hold the program up, or was not looked at: then
-/// the coverage says why.
+/// Both tables with their notes; nothing where the program did not wait for the network, or it was
+/// not observed: then the coverage has the reason.
 pub(super) fn tables(run: &Run, look: Look, rows: usize) -> [Vec<Line>; 2] {
     let network =
         run.account.iter().filter(|part| part.state == State::Network).map(|part| part.ns).sum::<Ns>();
@@ -84,23 +85,24 @@ fn connections(all: &[ConnectionRow], look: Look, rows: usize) -> Vec<Line> {
     lines
 }
 
-/// The other end, and which way the connection came.
+/// The remote address, and the direction of the connection.
 fn peer(row: &ConnectionRow) -> String {
     match row.began {
         Began::Opened => row.remote.clone(),
         Began::Accepted => format!("{} from {}", row.local, row.remote),
-        Began::Found => format!("{} found at {}", row.remote, row.local),
+        Began::Found => format!("{} already open at {}", row.remote, row.local),
     }
 }
 
 fn delayed(row: &ConnectionRow, look: Look) -> Vec<Line> {
     let Some(found) = &row.delayed_ack else { return Vec::new() };
     let text = format!(
-        ": looks like delayed acknowledgements: {} of {} after more than one write ({} each) lasted as long as those \
-         are put off, {} in all; try TCP_NODELAY",
+        ": likely delayed ACKs: {} of {} after back-to-back writes ({} each) lasted about {}, {} in \
+         total; try TCP_NODELAY",
         count(found.waits),
         counted(found.of_waits, "wait"),
         bytes(found.write_bytes_mean),
+        duration(found.total_ns / found.waits.max(1)),
         duration(found.total_ns),
     );
     let line =
@@ -119,7 +121,7 @@ fn names(all: &[LookupRow], look: Look, rows: usize) -> Vec<Line> {
         figure("p50", 2),
         figure("max", 4),
     ];
-    let mut table = Table::new(look, "names", columns);
+    let mut table = Table::new(look, "name lookups", columns);
     let shown = rows_shown(all.len(), rows);
     for row in &all[..shown] {
         table.row(vec![
@@ -153,13 +155,13 @@ fn names(all: &[LookupRow], look: Look, rows: usize) -> Vec<Line> {
     let failed = sum(all, |row| row.failed);
     let mut said = Vec::new();
     if repeated > 0 {
-        said.push(format!("{} ({}) had been answered before", count(repeated), share(repeated, asked)));
+        said.push(format!("{} ({}) repeated an answered one", count(repeated), share(repeated, asked)));
     }
     if failed > 0 {
-        said.push(format!("{} got no name for an answer", count(failed)));
+        said.push(format!("{} failed", count(failed)));
     }
     if !said.is_empty() {
-        let text = format!("  of {}, {}", counted(asked, "question"), said.join(", "));
+        let text = format!("  of {}, {}", counted(asked, "lookup"), said.join(", "));
         lines.extend(Line::new(look).add(Ink::Plain, &text).wrap(4));
     }
     lines

@@ -1,4 +1,4 @@
-//! The strip: the path over time, stacked by state, one column a slice of time.
+//! The strip: the path over time, stacked by state, one column per interval.
 
 use super::apportion;
 use crate::Look;
@@ -14,7 +14,7 @@ pub(super) fn lines(run: &Run, order: &[State], look: Look) -> Vec<Line> {
     if run.wall_ns == 0 || columns.iter().flatten().all(|ns| *ns == 0) {
         return Vec::new();
     }
-    // Where one state fills every column, more rows would say it again.
+    // Where one state fills every column, more rows would repeat it.
     let mixed = columns.iter().any(|column| {
         let most = column.iter().copied().max().unwrap_or(0);
         u128::from(most) * 4 < column.iter().map(|ns| u128::from(*ns)).sum::<u128>() * 3
@@ -41,7 +41,7 @@ pub(super) fn lines(run: &Run, order: &[State], look: Look) -> Vec<Line> {
     lines
 }
 
-/// Time by state for each of `count` columns. A slice that straddles columns is shared out by overlap.
+/// Time by state for each of `count` columns. A slice that spans columns is divided by overlap.
 fn columns(run: &Run, order: &[State], count: usize) -> Vec<Vec<Ns>> {
     let mut columns = vec![vec![0; order.len()]; count];
     let wall = u128::from(run.wall_ns.max(1));
@@ -69,7 +69,7 @@ fn columns(run: &Run, order: &[State], count: usize) -> Vec<Vec<Ns>> {
     columns
 }
 
-/// A column's states from the bottom up, in so many levels. Empty for a column without time.
+/// A column's states from the bottom up, `levels` of them. Empty for a column without time.
 fn stack(column: &[Ns], order: &[State], levels: usize) -> Vec<State> {
     let shares = apportion(column, levels);
     order.iter().zip(shares).flat_map(|(state, cells)| std::iter::repeat_n(*state, cells)).collect()

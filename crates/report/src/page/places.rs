@@ -1,9 +1,10 @@
-//! The places where the wall clock went: the path's steps, merged to what a person would call one place.
+//! The places where the wall clock went: the steps of the path, merged by name.
 //!
-//! A build runs the same compiler five hundred times; five hundred rows of it say less than one. Steps with
-//! equal process name, state and reason are one place. Threads are told apart only where their process has a
-//! handful of names for them. Time in the run queue is one place of its process, whoever ran instead: on a busy
-//! host that is somebody else each time, and the leading names say enough.
+//! A build runs the same compiler five hundred times; one row for all of them says more than five
+//! hundred. Steps with the same process name, state and reason are one place. Threads are listed by
+//! name only where their process has a few names for them. Time in the run queue is one place per
+//! process, whatever ran instead: on a busy host that changes each time, and the leading names
+//! suffice.
 
 use crate::Look;
 use crate::paint::{Ink, Line};
@@ -15,13 +16,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Rows before the rest is folded.
 const ROWS: usize = 8;
-/// More thread names than this in one process are not told apart.
+/// Threads of a process with more names than this share a row.
 const THREAD_NAMES: usize = 6;
 
 struct Place {
     who: String,
     state: State,
-    /// As it is displayed.
+    /// As displayed.
     reason: String,
     /// What ran instead, with its time.
     ran: BTreeMap<String, Ns>,
@@ -84,7 +85,7 @@ pub(super) fn table(run: &Run, look: Look) -> Vec<Line> {
 }
 
 impl Place {
-    /// The reason; of several that ran instead, the leading two.
+    /// The reason; of several programs that ran instead, the leading two.
     fn reason(&self) -> String {
         let mut ran: Vec<(&str, Ns)> = self.ran.iter().map(|(name, ns)| (name.as_str(), *ns)).collect();
         ran.sort_by_key(|(_, ns)| Reverse(*ns));
@@ -97,15 +98,15 @@ impl Place {
     }
 }
 
-/// Places, longest first.
+/// The places, longest first.
 fn merged(run: &Run) -> Vec<Place> {
     let labels = Labels::new(run);
     let mut places = BTreeMap::<(String, State, String), Place>::new();
     for step in run.path.iter().filter(|step| step.ns > 0) {
         let who = labels.of(step);
         let reason = step.reason.to_string();
-        let told_apart = if step.state == State::Runqueue { String::new() } else { reason.clone() };
-        let place = places.entry((who.clone(), step.state, told_apart)).or_insert_with(|| Place {
+        let merged_by = if step.state == State::Runqueue { String::new() } else { reason.clone() };
+        let place = places.entry((who.clone(), step.state, merged_by)).or_insert_with(|| Place {
             who,
             state: step.state,
             reason: reason.clone(),
@@ -116,7 +117,7 @@ fn merged(run: &Run) -> Vec<Place> {
         });
         match &step.reason {
             Reason::Preempted(name) => *place.ran.entry(name.clone()).or_default() += step.ns,
-            // Of several the first in the order of their names, so that the page is the same each time.
+            // Of several the first by name, so that the page is the same each time.
             _ if reason < place.reason => place.reason = reason,
             _ => {}
         }
@@ -125,12 +126,12 @@ fn merged(run: &Run) -> Vec<Place> {
         place.many.insert((step.pid, step.tid));
     }
     let mut places: Vec<Place> = places.into_values().collect();
-    // The map's order, by name, decides among equals.
+    // Among equals the map's order stays: by name.
     places.sort_by_key(|place| Reverse(place.ns));
     places
 }
 
-/// Names for threads as they are shown.
+/// The names that threads are shown by.
 struct Labels<'a> {
     names: HashMap<(Pid, Tid), &'a str>,
     /// Per process name, the names of its threads on the path other than main threads.
@@ -149,7 +150,8 @@ impl<'a> Labels<'a> {
         Labels { names, on_path }
     }
 
-    /// `cc`, `server/worker`; `demo/thread` where a thread has no name of its own or there are too many names.
+    /// `cc`, `server/worker`; `demo/thread` where a thread has no name of its own, or its process too
+    /// many.
     fn of(&self, step: &Step) -> String {
         let process = match step.process.as_str() {
             "" => "-",
@@ -166,7 +168,7 @@ impl<'a> Labels<'a> {
     }
 }
 
-/// The share as a bar, ten columns for all of the wall.
+/// The share as a bar, ten columns for the whole wall clock.
 fn bar(ns: Ns, wall_ns: Ns, look: Look) -> String {
     const COLUMNS: u128 = 10;
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];

@@ -1,5 +1,5 @@
-//! What the host did meanwhile: a line with a sparkline for what moved or matters to the program's class, and what
-//! follows from it in sentences. Nothing where nothing did.
+//! Host metrics: a line with a sparkline for each device that was busy or matters to the program's
+//! class, and the verdicts in sentences. Nothing where there is neither.
 
 use crate::Look;
 use crate::clean::{clean, fit, width};
@@ -8,20 +8,20 @@ use crate::units::{bits_per_s, bytes, counted, duration, share_of_one, three_dig
 use model::series::{CpuSeries, DiskSeries, LinkSeries, MemorySeries, NfsSeries, Verdict};
 use model::{Ns, Run, Seen, Series, State};
 
-/// Most lines with a sparkline, and of one kind.
+/// The most lines with a sparkline, in all and of one kind.
 const LINES_MAX: usize = 6;
 const OF_A_KIND_MAX: usize = 3;
 /// Columns of a sparkline.
 const SPARK: std::ops::RangeInclusive<usize> = 16..=40;
-/// Columns of a device's name.
+/// The most columns of a device's name.
 const LABEL_MAX: usize = 20;
 
-/// One line, before it is laid out.
-struct Row {
+/// One line, before its layout.
+struct MetricRow {
     label: String,
     /// 0 to 1, over time.
     spark: Vec<f64>,
-    /// Figures, the most telling first: the last are left out where the page is narrow.
+    /// Figures, the most important first: the last are left out where the page is narrow.
     said: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
     rows.truncate(LINES_MAX);
     let mut lines = Vec::new();
     if !rows.is_empty() {
-        lines.push(Line::new(look).add(Ink::Bold, "the host meanwhile"));
+        lines.push(Line::new(look).add(Ink::Bold, "host metrics"));
         lines.extend(laid_out(&rows, look));
     }
     for verdict in &series.verdicts {
@@ -40,7 +40,7 @@ pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
     lines
 }
 
-fn laid_out(rows: &[Row], look: Look) -> Vec<Line> {
+fn laid_out(rows: &[MetricRow], look: Look) -> Vec<Line> {
     let labels: Vec<String> =
         rows.iter().map(|row| fit(&clean(&row.label, look.unicode), LABEL_MAX, look.unicode)).collect();
     let labels_wide = labels.iter().map(|label| width(label)).max().unwrap_or(0);
@@ -69,7 +69,7 @@ fn laid_out(rows: &[Row], look: Look) -> Vec<Line> {
         .collect()
 }
 
-/// As many figures as there is room for; the first in any case.
+/// The figures that fit, and the first in any case.
 fn fitted(said: &[String], room: usize, look: Look) -> String {
     let mut text = String::new();
     for (index, figure) in said.iter().enumerate() {
@@ -83,7 +83,7 @@ fn fitted(said: &[String], room: usize, look: Look) -> String {
     text
 }
 
-/// So many columns of blocks, each the mean of the points that fall into it.
+/// At most `columns` blocks, each the mean of the points that fall into it.
 fn spark(points: &[f64], columns: usize, look: Look) -> String {
     const BLOCKS: [char; 9] = ['·', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     const ASCII: [char; 9] = ['.', '_', ':', '-', '=', '+', '*', '%', '#'];
@@ -92,15 +92,15 @@ fn spark(points: &[f64], columns: usize, look: Look) -> String {
         let [from, to] = [column, column + 1].map(|edge| edge * points.len() / columns);
         let within = &points[from..to.max(from + 1).min(points.len())];
         let mean = within.iter().sum::<f64>() / within.len().max(1) as f64;
-        // Something is never shown as nothing.
+        // A value above zero is never shown as zero.
         let level = (mean.clamp(0.0, 1.0) * 8.0).round() as usize;
         levels[if mean > 0.0 { level.max(1) } else { 0 }]
     };
     (0..columns.min(points.len())).map(level).collect()
 }
 
-/// What the program waits for comes first.
-fn rows(series: &Series, resource: State) -> Vec<Row> {
+/// The rows, those of the resource that the program waits for first.
+fn rows(series: &Series, resource: State) -> Vec<MetricRow> {
     let links = of_kind(&series.links, |link| link_row(link, resource == State::Network));
     let disks = of_kind(&series.disks, |disk| disk_row(disk, resource == State::Disk));
     let nfs = of_kind(&series.nfs, nfs_row);
@@ -115,7 +115,7 @@ fn rows(series: &Series, resource: State) -> Vec<Row> {
     order.into_iter().flatten().collect()
 }
 
-fn of_kind<T>(list: &Seen<Vec<T>>, row: impl Fn(&T) -> Option<Row>) -> Vec<Row> {
+fn of_kind<T>(list: &Seen<Vec<T>>, row: impl Fn(&T) -> Option<MetricRow>) -> Vec<MetricRow> {
     list.value().into_iter().flatten().filter_map(row).take(OF_A_KIND_MAX).collect()
 }
 
@@ -129,7 +129,7 @@ fn by_most(points: &[f64]) -> Vec<f64> {
     points.iter().map(|point| if most > 0.0 { point / most } else { 0.0 }).collect()
 }
 
-fn link_row(link: &LinkSeries, matters: bool) -> Option<Row> {
+fn link_row(link: &LinkSeries, matters: bool) -> Option<MetricRow> {
     let bits = |points: &[f64]| bits_per_s(mean(points) * 8.0);
     let limit = link.limit_share.value();
     let moved = mean(&link.payload_bits_per_s) >= 1e6 || limit.is_some_and(|share| mean(share) >= 0.05);
@@ -151,10 +151,10 @@ fn link_row(link: &LinkSeries, matters: bool) -> Option<Row> {
         said.push(format!("{} dropped", counted(link.drops, "packet")));
     }
     let spark = limit.cloned().unwrap_or_else(|| by_most(&link.payload_bits_per_s));
-    Some(Row { label: format!("link {}", link.name), spark, said })
+    Some(MetricRow { label: format!("link {}", link.name), spark, said })
 }
 
-fn disk_row(disk: &DiskSeries, matters: bool) -> Option<Row> {
+fn disk_row(disk: &DiskSeries, matters: bool) -> Option<MetricRow> {
     let busy = mean(&disk.busy_share);
     if disk.requests == 0 || (busy < 0.02 && !matters) {
         return None;
@@ -167,20 +167,20 @@ fn disk_row(disk: &DiskSeries, matters: bool) -> Option<Row> {
     ];
     let means = disk.latency_ns_mean.iter().flatten().map(|ns| *ns as f64);
     said.extend(stats::median_of(means).map(|ns| format!("{} each", duration(ns.round() as Ns))));
-    Some(Row { label: format!("disk {}", disk.name), spark: disk.busy_share.clone(), said })
+    Some(MetricRow { label: format!("disk {}", disk.name), spark: disk.busy_share.clone(), said })
 }
 
-fn nfs_row(nfs: &NfsSeries) -> Option<Row> {
+fn nfs_row(nfs: &NfsSeries) -> Option<MetricRow> {
     let slowest = nfs.operations.first()?;
     let said = vec![
         format!("{} calls/s", three_digits(mean(&nfs.calls_per_s))),
         format!("{} {}", slowest.name, counted(slowest.calls, "time")),
         format!("{} each", duration(slowest.latency_ns_mean)),
     ];
-    Some(Row { label: format!("nfs {}", nfs.mount), spark: by_most(&nfs.calls_per_s), said })
+    Some(MetricRow { label: format!("nfs {}", nfs.mount), spark: by_most(&nfs.calls_per_s), said })
 }
 
-fn cpu_row(cpu: &CpuSeries) -> Option<Row> {
+fn cpu_row(cpu: &CpuSeries) -> Option<MetricRow> {
     let (others, steal) = (mean(&cpu.others_share), mean(&cpu.steal_share));
     if others < 0.1 && steal < 0.01 {
         return None;
@@ -190,10 +190,10 @@ fn cpu_row(cpu: &CpuSeries) -> Option<Row> {
     if steal > 0.0 {
         said.push(format!("steal {}", share_of_one(steal)));
     }
-    Some(Row { label: "other programs".into(), spark: cpu.others_share.clone(), said })
+    Some(MetricRow { label: "other programs".into(), spark: cpu.others_share.clone(), said })
 }
 
-fn memory_row(memory: &MemorySeries) -> Option<Row> {
+fn memory_row(memory: &MemorySeries) -> Option<MetricRow> {
     let (least, most) = (memory.available_bytes.iter().min()?, memory.available_bytes.iter().max()?);
     let pressure = memory.pressure_share.value().map_or(0.0, |share| mean(share));
     let swapped = mean(&memory.swapped_pages_per_s);
@@ -201,64 +201,62 @@ fn memory_row(memory: &MemorySeries) -> Option<Row> {
     if (most - least) as f64 / (total as f64) < 0.05 && pressure < 0.01 && swapped < 1.0 {
         return None;
     }
-    let mut said = vec![format!("at least {} of {}", bytes(*least), bytes(total))];
+    let mut said = vec![format!("min {} of {}", bytes(*least), bytes(total))];
     if pressure > 0.0 {
-        said.push(format!("waited for {} of the time", share_of_one(pressure)));
+        said.push(format!("tasks stalled {} of the time", share_of_one(pressure)));
     }
     let spark = memory.available_bytes.iter().map(|bytes| *bytes as f64 / total as f64).collect();
-    Some(Row { label: "memory available".into(), spark, said })
+    Some(MetricRow { label: "memory available".into(), spark, said })
 }
 
 fn sentence(verdict: &Verdict, look: Look) -> Line {
     let line = Line::new(look);
     match verdict {
         Verdict::LinkAtLimit { name, share_of_wall, carried_bits_per_s, limit_bits_per_s } => line
-            .add(Ink::Warn, &format!("link {name} was at its limit"))
+            .add(Ink::Warn, &format!("link {name} at its limit"))
             .add(Ink::Plain, " (")
             .glued(Ink::Plain, &of(*carried_bits_per_s, *limit_bits_per_s as f64))
             .add(Ink::Plain, ") for ")
             .glued(Ink::Plain, &share_of_one(*share_of_wall))
-            .add(Ink::Plain, " of the wall"),
+            .add(Ink::Plain, " of the wall clock"),
         Verdict::LinkSteady { name, carried_bits_per_s } => line
-            .add(Ink::Plain, &format!("link {name}: its limit is unknown; it carried a steady "))
+            .add(Ink::Plain, &format!("link {name}: limit unknown, steady at "))
             .glued(Ink::Bold, &bits_per_s(*carried_bits_per_s))
-            .add(Ink::Dim, &format!(" (--link {name}=BITS says what it can do)")),
+            .add(Ink::Dim, &format!(" (set the limit with --link {name}=BITS)")),
         Verdict::DiskAtLimit { name, share_of_wall, queue_mean } => line
-            .add(Ink::Warn, &format!("disk {name} was at its limit"))
+            .add(Ink::Warn, &format!("disk {name} at its limit"))
             .add(Ink::Plain, " for ")
             .glued(Ink::Plain, &share_of_one(*share_of_wall))
-            .add(Ink::Plain, " of the wall: busy, with ")
+            .add(Ink::Plain, " of the wall clock: busy, with ")
             .glued(Ink::Plain, &format!("{queue_mean:.1} requests"))
-            .add(Ink::Plain, " under way"),
+            .add(Ink::Plain, " in flight"),
         Verdict::DisksIdle { names } => {
             let were = if let [_] = &names[..] { "was" } else { "were" };
             let disks = if let [_] = &names[..] { "disk" } else { "disks" };
-            line.add(Ink::Plain, &format!("{disks} {} {were} idle: look elsewhere", names.join(", ")))
+            line.add(Ink::Plain, &format!("{disks} {} {were} idle: not the bottleneck", names.join(", ")))
         }
         Verdict::HostBusy { cpus_taken, cpus } => line
-            .add(Ink::Warn, "the host was busy with other work: ")
+            .add(Ink::Warn, "host busy with other programs: ")
             .glued(Ink::Warn, &format!("{cpus_taken:.1} of {}", counted(u64::from(*cpus), "CPU"))),
         Verdict::MemoryShort { pressure_share, swapped_pages_per_s } => {
-            let mut line = line.add(Ink::Warn, "memory was short: ");
+            let mut line = line.add(Ink::Warn, "memory pressure: ");
             let waited = pressure_share.value().filter(|share| **share > 0.0);
             if let Some(share) = waited {
-                line = line
-                    .add(Ink::Plain, "some task waited for it for ")
-                    .glued(Ink::Plain, &share_of_one(*share));
-                line = line.add(Ink::Plain, " of the wall");
+                line = line.add(Ink::Plain, "tasks stalled for ").glued(Ink::Plain, &share_of_one(*share));
+                line = line.add(Ink::Plain, " of the wall clock");
             }
             if *swapped_pages_per_s > 0.0 {
                 line = line
                     .add(Ink::Plain, if waited.is_some() { "; " } else { "" })
                     .glued(Ink::Plain, &three_digits(*swapped_pages_per_s))
-                    .add(Ink::Plain, " pages/s were swapped");
+                    .add(Ink::Plain, " pages/s swapped");
             }
             line
         }
     }
 }
 
-/// `9.38 of 9.41 Mb/s`: the unit once where both have it.
+/// `9.38 of 9.41 Mb/s`: the unit once where it is the same.
 fn of(carried: f64, limit: f64) -> String {
     let (carried, limit) = (bits_per_s(carried), bits_per_s(limit));
     match (carried.split_once(' '), limit.split_once(' ')) {

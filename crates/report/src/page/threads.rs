@@ -1,4 +1,4 @@
-//! Each thread's own time, where there is more than one that did something.
+//! Each thread's own time, where more than one was active.
 
 use super::time_in;
 use crate::Look;
@@ -11,12 +11,12 @@ use model::{Ns, Pid, Run, State, Tid};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-/// Above this many threads, those of one name share a row.
+/// Above this number of threads, those of one name share a row.
 const APART: usize = 6;
 
 /// One row: a thread, or all of one name.
 #[derive(Default)]
-struct Row<'a> {
+struct ThreadRow<'a> {
     name: &'a str,
     threads: u64,
     on_path: Ns,
@@ -27,11 +27,11 @@ struct Row<'a> {
     waiting: Ns,
 }
 
-/// A column: its head, its rank when there is little room, its figure.
+/// A column: its head, the rank by which narrow pages drop it, its figure.
 struct Figure {
     head: &'static str,
     rank: u8,
-    of: fn(&Row) -> Ns,
+    of: fn(&ThreadRow) -> Ns,
 }
 
 const FIGURES: [Figure; 6] = [
@@ -43,7 +43,7 @@ const FIGURES: [Figure; 6] = [
     Figure { head: "waiting", rank: 3, of: |row| row.waiting },
 ];
 
-/// Threads that had a thousandth of the wall, on a CPU or on the path.
+/// Threads that had 0.1 % of the wall clock, on a CPU or on the path.
 pub(super) fn active(run: &Run) -> Vec<(&Thread, Ns)> {
     let mut on_path = HashMap::<(Pid, Tid), Ns>::new();
     for step in &run.path {
@@ -66,14 +66,12 @@ pub(super) fn table(run: &Run, look: Look, rows_max: usize) -> Vec<Line> {
         return Vec::new();
     }
     let rows = rows(&active);
-    // Columns in which no thread has anything are left out.
-    let figures: Vec<&Figure> =
-        // Without a path to an end, a thread's time on it is its life.
-        FIGURES
-            .iter()
-            .filter(|figure| run.window.is_none() || figure.head != FIGURES[0].head)
-            .filter(|figure| rows.iter().any(|row| (figure.of)(row) > 0))
-            .collect();
+    // Empty columns are left out. A window has no path to an end: a thread's time on it is its life.
+    let figures: Vec<&Figure> = FIGURES
+        .iter()
+        .filter(|figure| run.window.is_none() || figure.head != FIGURES[0].head)
+        .filter(|figure| rows.iter().any(|row| (figure.of)(row) > 0))
+        .collect();
     let mut columns = vec![text("", 12, 0)];
     columns.extend(figures.iter().map(|one| figure(one.head, one.rank)));
     let mut table = Table::new(look, "threads", columns);
@@ -90,7 +88,7 @@ pub(super) fn table(run: &Run, look: Look, rows_max: usize) -> Vec<Line> {
         }));
         table.row(cells);
     }
-    let mut rest = Row::default();
+    let mut rest = ThreadRow::default();
     for row in &rows[shown..] {
         rest.add(row);
     }
@@ -103,7 +101,7 @@ pub(super) fn table(run: &Run, look: Look, rows_max: usize) -> Vec<Line> {
     table.lines()
 }
 
-/// The threads of a window that did nothing but wait for work, in one line.
+/// The idle threads of a window, in one line.
 pub(super) fn idle(run: &Run, look: Look) -> Vec<Line> {
     let Some(window) = run.window.as_ref().filter(|window| window.threads_idle > 0) else {
         return Vec::new();
@@ -127,7 +125,7 @@ pub(super) fn idle(run: &Run, look: Look) -> Vec<Line> {
         said.push(format!("{} more names", count(rest as u64)));
     }
     let text = format!(
-        " {}, {} of thread time in waiting: {}",
+        " {}, waiting for {} in total: {}",
         counted(window.threads_idle, "thread"),
         duration(window.idle_ns),
         said.join(", ")
@@ -138,11 +136,11 @@ pub(super) fn idle(run: &Run, look: Look) -> Vec<Line> {
 /// Names of idle threads that are shown.
 const NAMES: usize = 6;
 
-/// Rows, most time on the path first, then most CPU time.
-fn rows<'a>(active: &[(&'a Thread, Ns)]) -> Vec<Row<'a>> {
+/// The rows, most time on the path first, then most CPU time.
+fn rows<'a>(active: &[(&'a Thread, Ns)]) -> Vec<ThreadRow<'a>> {
     let each = active.iter().map(|(thread, path_ns)| {
         let time = |which: fn(State) -> bool| time_in(&thread.states, which);
-        Row {
+        ThreadRow {
             name: &thread.name,
             threads: 1,
             on_path: *path_ns,
@@ -153,12 +151,15 @@ fn rows<'a>(active: &[(&'a Thread, Ns)]) -> Vec<Row<'a>> {
             waiting: time(State::blocked),
         }
     });
-    let mut rows: Vec<Row> = if active.len() <= APART {
+    let mut rows: Vec<ThreadRow> = if active.len() <= APART {
         each.collect()
     } else {
-        let mut by_name = BTreeMap::<&str, Row>::new();
+        let mut by_name = BTreeMap::<&str, ThreadRow>::new();
         for row in each {
-            by_name.entry(row.name).or_insert_with(|| Row { name: row.name, ..Row::default() }).add(&row);
+            by_name
+                .entry(row.name)
+                .or_insert_with(|| ThreadRow { name: row.name, ..ThreadRow::default() })
+                .add(&row);
         }
         by_name.into_values().collect()
     };
@@ -166,8 +167,8 @@ fn rows<'a>(active: &[(&'a Thread, Ns)]) -> Vec<Row<'a>> {
     rows
 }
 
-impl Row<'_> {
-    fn add(&mut self, other: &Row) {
+impl ThreadRow<'_> {
+    fn add(&mut self, other: &ThreadRow) {
         self.threads += other.threads;
         self.on_path += other.on_path;
         self.user += other.user;

@@ -1,4 +1,4 @@
-//! What the whole job takes, of which this run was a part.
+//! The time of the whole job, extrapolated from this run's part of it.
 
 use crate::Look;
 use crate::clean::clean;
@@ -15,7 +15,7 @@ pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
     let unit =
         if whole.unit.is_empty() { String::new() } else { format!(" {}", clean(&whole.unit, look.unicode)) };
     let head = format!("  {}", duration(whole.wall_ns));
-    let of = format!("  for {}{unit}, as this run did {}:", count(whole.of), count(whole.done));
+    let of = format!("  for {}{unit} (this run: {}):", count(whole.of), count(whole.done));
     let mut line = Line::new(look).add(Ink::Bold, "whole job").add(Ink::Bold, &head).add(Ink::Plain, &of);
     let mut states = whole.states.clone();
     states.sort_by_key(|(_, ns)| Reverse(*ns));

@@ -1,7 +1,7 @@
-//! What the Python processes left behind, read back. The format is described in `monitor.py`.
+//! The reader of the files that the counted Python processes wrote. `monitor.py` describes the format.
 //!
-//! The files are the measured program's as much as ours: each number is checked, and nothing is read beyond what a
-//! well-meant file can have.
+//! The files are untrusted, since the measured program can write to them: each number is checked, and
+//! nothing is read beyond the size of a valid file.
 
 use anyhow::Context;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ const FIRST_WORD: usize = 8;
 const TEXT: u64 = 32 << 20;
 const SIZE: u64 = TEXT + (64 << 20);
 
-/// A function's place: file, qualified name, first line.
+/// A function: file, qualified name, first line.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Function {
     pub(super) file: String,
@@ -26,17 +26,17 @@ pub(super) struct Function {
 /// The counts of all processes.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    /// Hits of each line of each function of which something was executed.
+    /// Hits of each line of each executed function.
     pub(super) functions: BTreeMap<Function, BTreeMap<u32, u64>>,
     /// Processes that were counted, by Python's version.
     pub(super) versions: BTreeMap<String, u64>,
-    /// Hits of lines for which there was no room.
+    /// Hits of lines that did not fit into the file.
     pub(super) lost: u64,
-    /// Whether in some process handlers may have run unseen while a hit was counted.
+    /// Whether in some process a handler may have run uncounted while a hit was counted.
     pub(super) disturbed: bool,
-    /// Pythons that could not count: why, in words.
+    /// Python processes that could not count, by reason.
     pub(super) uncounted: BTreeMap<String, u64>,
-    /// The program itself was such a Python, and was not run.
+    /// Why the program itself could not count, and was not run.
     pub(super) refused: Option<String>,
 }
 
@@ -49,18 +49,18 @@ impl Counts {
         let mut counts = Self::default();
         for entry in fs::read_dir(directory).with_context(|| format!("cannot read {directory:?}"))? {
             let path = entry.with_context(|| format!("cannot read {directory:?}"))?.path();
-            // A link or a pipe is not of our making.
+            // The counting modules make neither links nor pipes.
             if !path.symlink_metadata().is_ok_and(|found| found.is_file()) {
                 continue;
             }
             match path.extension().and_then(|extension| extension.to_str()) {
                 Some("hits") if !counts.add_file(&path) => {
-                    *counts.uncounted.entry("a file of counts is damaged".to_owned()).or_default() += 1;
+                    *counts.uncounted.entry("damaged count file".to_owned()).or_default() += 1;
                 }
                 Some("old") => {
                     let (version, python) = note(&path);
                     let why =
-                        format!("{python} is Python {version}; exact counts come with 3.12 (sys.monitoring)");
+                        format!("{python} is Python {version}; exact counts need 3.12 (sys.monitoring)");
                     if path.file_stem().is_some_and(|stem| *stem == *root.to_string()) {
                         counts.refused = Some(why.clone());
                     }
@@ -81,7 +81,7 @@ impl Counts {
         self.functions.values().flat_map(BTreeMap::values).fold(0, |sum, hits| sum.saturating_add(*hits))
     }
 
-    /// Adds the counts of one process; false where they cannot be read.
+    /// Adds the counts of one process; false if they cannot be read.
     fn add_file(&mut self, path: &Path) -> bool {
         let Ok(file) = File::open(path) else { return false };
         let mut head = [0; FIRST_WORD * WORD];
@@ -89,7 +89,7 @@ impl Counts {
             return false;
         }
         let word = |index: usize| words(&head).nth(index).unwrap_or(0);
-        // A process that ended before it could begin has counted nothing.
+        // A process that ended before its start-up was complete has no counts.
         if word(0) == 0 {
             return true;
         }
@@ -140,7 +140,7 @@ fn parsed(record: &str) -> Option<(Function, usize, &str)> {
     Some((Function { file, name, first_line }, first_word, fields.next()?))
 }
 
-/// The word after the last that some line has.
+/// The word after the last one of any line.
 fn last_word(text: &str) -> usize {
     let ends = text.lines().filter_map(parsed);
     let ends = ends.map(|(_, first, numbers)| first.saturating_add(numbers.split(',').count()));
@@ -151,7 +151,7 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
     bytes.as_chunks::<WORD>().0.iter().map(|word| u64::from_ne_bytes(*word))
 }
 
-/// What a process without counts said, and which Python it is.
+/// The note of a process without counts, and which Python it is.
 fn note(path: &Path) -> (String, String) {
     const LONGEST: u64 = 4096;
     let mut bytes = vec![0; LONGEST as usize];
@@ -161,7 +161,7 @@ fn note(path: &Path) -> (String, String) {
     (what.replace('\t', ": "), python.to_owned())
 }
 
-/// Undoes Python's `unicode_escape`. An escape that it never writes becomes a replacement character.
+/// Decodes Python's `unicode_escape`. An invalid escape becomes a replacement character.
 fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -193,7 +193,7 @@ fn unescaped(text: &str) -> String {
             None => break,
         };
         let number = rest.get(..digits).and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        // A lone surrogate stands for a byte that is no text.
+        // A lone surrogate stands for a byte that is not UTF-8.
         plain.push(number.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER));
         rest = rest.get(digits..).unwrap_or_default();
     }
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn names_come_back_as_they_were() {
+    fn names_are_unescaped() {
         for (escaped, plain) in [
             (r"a\\n\tb\n", "a\\n\tb\n"),
             (r"na\xefve \u65e5 \U0001f600", "naïve 日 😀"),
@@ -256,7 +256,7 @@ mod tests {
         file("6.failed", b"");
         std::os::unix::fs::symlink("/dev/zero", top.path().join("7-1.hits")).unwrap();
         let counts = Counts::read(top.path(), 5).unwrap();
-        assert_eq!(counts.uncounted["a file of counts is damaged"], 3);
+        assert_eq!(counts.uncounted["damaged count file"], 3);
         assert!(counts.refused.unwrap().starts_with("/usr/bin/python3 is Python 3.8.1; "));
         assert!(counts.functions.is_empty());
     }

@@ -1,24 +1,24 @@
-//! The cases of a sheet: the five that come with dwell, and those that somebody wrote into a file. Pure.
+//! The cases of a sheet: the five of dwell, and the parser of files with others. Pure.
 
 use model::wake::load::{Load, Transport, Workers};
 use model::wake::sheet::{Case, SCHEMA_SHEET};
 use serde_json::Value;
 use store::unfinished::SCHEMA_UNFINISHED;
 
-/// What the five cases are called.
+/// The name of the sheet with the five cases.
 const OWN_NAME: &str = "five";
-/// More is a slip, not a sheet.
+/// The most cases of a sheet, and characters of a name.
 const CASES_MAX: usize = 100;
 const NAME_MAX: usize = 40;
-/// The memory that is copied and verified.
+/// The size of the memory that is copied and verified.
 const MEMORY_BYTES: u64 = 256 << 20;
-/// Of one of the files.
+/// The size of each file.
 const FILE_BYTES: u64 = 16 << 20;
-/// Of one round trip: a page of stressapptest's.
+/// The size of each message: a page of stressapptest.
 const MESSAGE_BYTES: u32 = 1 << 20;
 
-/// Idle; the scheduler with messages of 128 bytes; memory with 2, with 4, and with 8 threads beside 4 on disks and 4 on the
-/// network.
+/// Idle; the scheduler with messages of 128 bytes; memory with 2, 4 and 8 threads, the last together
+/// with 4 threads on disks and 4 on the network.
 pub(super) fn five() -> (String, Vec<Case>) {
     let memory = |threads| Load::Memory { threads, bytes: MEMORY_BYTES };
     let case = |name: &str, loads| Case { name: name.to_owned(), loads };
@@ -44,35 +44,36 @@ pub(super) fn five() -> (String, Vec<Case>) {
     (OWN_NAME.to_owned(), cases)
 }
 
-/// The sheet in `text`: its name and its cases. It may be the result of another sheet, whose cases are meant then, also one that
-/// is not done.
+/// Parses a sheet: its name and its cases. The text may also be the result of another sheet, finished
+/// or not, whose cases are taken.
 ///
 /// # Errors
-/// What is wrong with it, as a sentence without a full stop. It quotes the text, which is to be cleaned.
+/// A sentence without a full stop. It may quote the text, and has to be cleaned.
 pub(super) fn read(
     text: &str,
     load: &dyn Fn(&str) -> Result<Load, String>,
 ) -> Result<(String, Vec<Case>), String> {
     let sheet: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
     let sheet = if sheet["schema"] == SCHEMA_UNFINISHED { &sheet["sheet"] } else { &sheet };
-    let sheet = sheet.as_object().ok_or("it is no object with \"name\" and \"cases\"")?;
+    let sheet = sheet.as_object().ok_or("it is not an object with \"name\" and \"cases\"")?;
     match sheet.get("schema").map(Value::as_str) {
         Some(Some(SCHEMA_SHEET)) => {}
         Some(other) => {
-            return Err(format!("it is a {:?}, not a sheet", other.unwrap_or("thing without a name")));
+            return Err(format!("its schema is {:?}", other.unwrap_or("not a string")));
         }
         None => only(sheet, &["name", "cases"], "a sheet")?,
     }
     let name = named(sheet.get("name"), "the sheet")?;
     let cases = sheet.get("cases").and_then(Value::as_array).ok_or("it has no list of \"cases\"")?;
     if cases.is_empty() || cases.len() > CASES_MAX {
-        return Err(format!("it has {} cases: 1 to {CASES_MAX} can be", cases.len()));
+        return Err(format!("it has {} cases; 1 to {CASES_MAX} are possible", cases.len()));
     }
     let mut read: Vec<Case> = Vec::new();
     for (at, case) in cases.iter().enumerate() {
         let which = format!("case {}", at + 1);
-        let case =
-            case.as_object().ok_or_else(|| format!("{which} is no object with \"name\" and \"loads\""))?;
+        let case = case
+            .as_object()
+            .ok_or_else(|| format!("{which} is not an object with \"name\" and \"loads\""))?;
         only(case, &["name", "loads"], &which)?;
         let name = named(case.get("name"), &which)?;
         if read.iter().any(|other| other.name == name) {
@@ -81,7 +82,7 @@ pub(super) fn read(
         let loads = match case.get("loads") {
             None => &Vec::new(),
             Some(loads) => {
-                loads.as_array().ok_or_else(|| format!("the loads of case {name:?} are no list"))?
+                loads.as_array().ok_or_else(|| format!("the loads of case {name:?} are not a list"))?
             }
         };
         let loads: Result<Vec<Load>, String> = loads.iter().map(|value| one_load(value, load)).collect();
@@ -91,20 +92,20 @@ pub(super) fn read(
     Ok((name, read))
 }
 
-/// A load as on the command line, or as in a result.
+/// A load in the form of the command line, or of a result.
 fn one_load(value: &Value, load: &dyn Fn(&str) -> Result<Load, String>) -> Result<Load, String> {
     if let Some(text) = value.as_str() {
         return load(text);
     }
     let read: Load =
-        serde_json::from_value(value.clone()).map_err(|error| format!("a load is wrong: {error}"))?;
+        serde_json::from_value(value.clone()).map_err(|error| format!("invalid load: {error}"))?;
     loads::spec::check(&read)?;
     Ok(read)
 }
 
 fn only(object: &serde_json::Map<String, Value>, known: &[&str], what: &str) -> Result<(), String> {
     match object.keys().find(|key| !known.contains(&key.as_str())) {
-        Some(key) => Err(format!("{what} has no {key:?}: it has {}", known.join(" and "))),
+        Some(key) => Err(format!("{what} has an unknown key {key:?}; known: {}", known.join(", "))),
         None => Ok(()),
     }
 }
@@ -112,7 +113,7 @@ fn only(object: &serde_json::Map<String, Value>, known: &[&str], what: &str) -> 
 fn named(value: Option<&Value>, what: &str) -> Result<String, String> {
     let name = value.and_then(Value::as_str).ok_or_else(|| format!("{what} has no \"name\""))?;
     if name.is_empty() || name.chars().count() > NAME_MAX {
-        return Err(format!("the name of {what} has 1 to {NAME_MAX} characters"));
+        return Err(format!("the name of {what} must have 1 to {NAME_MAX} characters"));
     }
     Ok(name.to_owned())
 }
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_five_cases_are_sound_and_can_be_written_and_read() {
+    fn the_five_cases_are_valid_and_can_be_written_and_read() {
         let (name, cases) = five();
         assert_eq!(cases.len(), 5);
         assert!(cases.iter().flat_map(|case| &case.loads).all(|load| loads::spec::check(load).is_ok()));
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_may_be_written_as_on_the_command_line() {
+    fn loads_can_have_the_form_of_the_command_line() {
         let (name, cases) =
             of(r#"{"name": "mine", "cases": [{"name": "idle"}, {"name": "busy", "loads": ["cpu:threads=3", "sched"]}]}"#)
                 .unwrap();
@@ -147,26 +148,26 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_are_named() {
         for (text, said) in [
             ("tea", "not JSON"),
-            ("[]", "no object"),
-            (r#"{"schema": "dwell.run/1"}"#, "\"dwell.run/1\", not a sheet"),
-            (r#"{"name": "x", "case": []}"#, "no \"case\": it has name and cases"),
+            ("[]", "not an object"),
+            (r#"{"schema": "dwell.run/1"}"#, "its schema is \"dwell.run/1\""),
+            (r#"{"name": "x", "case": []}"#, "unknown key \"case\"; known: name, cases"),
             (r#"{"name": "", "cases": []}"#, "1 to 40 characters"),
             (r#"{"cases": []}"#, "the sheet has no \"name\""),
             (r#"{"name": "x"}"#, "no list of \"cases\""),
             (r#"{"name": "x", "cases": []}"#, "0 cases"),
-            (r#"{"name": "x", "cases": [1]}"#, "case 1 is no object"),
+            (r#"{"name": "x", "cases": [1]}"#, "case 1 is not an object"),
             (r#"{"name": "x", "cases": [{}]}"#, "case 1 has no \"name\""),
-            (r#"{"name": "x", "cases": [{"name": "a", "load": []}]}"#, "case 1 has no \"load\""),
+            (r#"{"name": "x", "cases": [{"name": "a", "load": []}]}"#, "case 1 has an unknown key \"load\""),
             (r#"{"name": "x", "cases": [{"name": "a"}, {"name": "a"}]}"#, "two cases are called \"a\""),
-            (r#"{"name": "x", "cases": [{"name": "a", "loads": "cpu"}]}"#, "no list"),
+            (r#"{"name": "x", "cases": [{"name": "a", "loads": "cpu"}]}"#, "not a list"),
             (
                 r#"{"name": "x", "cases": [{"name": "a", "loads": ["tea"]}]}"#,
                 "case \"a\": there is no load \"tea\"",
             ),
-            (r#"{"name": "x", "cases": [{"name": "a", "loads": [{"kind": "cpu"}]}]}"#, "a load is wrong"),
+            (r#"{"name": "x", "cases": [{"name": "a", "loads": [{"kind": "cpu"}]}]}"#, "invalid load"),
             (
                 r#"{"name": "x", "cases": [{"name": "a", "loads": [{"kind": "cpu", "threads": 0}]}]}"#,
                 "1 to 1024 can be",

@@ -1,10 +1,10 @@
-//! `dwell wake --sheet`: one measurement under one load after the other, kept case by case so that it can go on after whatever
-//! ended it (`--resume`).
+//! `dwell wake --sheet`: several cases measured one after another. Each is kept when it is done, so
+//! that an interrupted sheet can be resumed (`--resume`).
 //!
-//! A case that was ended before its time is measured anew: what it had seen is shown, and not kept.
+//! A case that was cut short is measured again: its results are on the page, but not kept.
 
 use super::super::results;
-use super::{How, JUDGED, Left, asked, before_it_began, cases, measure, refused, status};
+use super::{JUDGED, Setup, WakeProgress, asked, cases, ended_before_start, measure, refused, status};
 use crate::cli::{WakeArgs, load};
 use crate::exit;
 use crate::kept;
@@ -28,30 +28,27 @@ use store::unfinished::{CannotGoOn, Held, Resumer, SCHEMA_UNFINISHED, Unfinished
 use sys::clock::{rfc3339, unix_s};
 use sys::signals::Signals;
 
-/// Of each case, unless asked otherwise.
+/// The default duration of each case.
 const LENGTH_NS: Ns = 3600 * 1_000_000_000;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// What the result of one thread takes in a file, at most: its histogram and its timeline.
+/// The most space for the result of one thread: its histogram and its timeline.
 const THREAD_BYTES: u64 = 512 << 10;
-/// What the name of a kept sheet ends with.
+/// The suffix of unfinished sheets.
 const SUFFIX: &str = ".unfinished";
 
-/// Measures the cases that are to come and shows all; gives the exit status.
+/// Measures the remaining cases and reports all; returns the exit status.
 pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
     let (mut unfinished, kept) = match &args.resume {
         Some(path) => resumed(path, args)?,
-        None => (begun(args)?, Kept::New(new_path(args)?)),
+        None => (begun(args)?, SheetFile::New(new_path(args)?)),
     };
     wakes::sound(&unfinished.asked, &wakes::usable_cpus(), wakes::resolution_ns()).map_err(refused)?;
-    let remedy = if args.resume.is_some() {
-        "without --junit; a sheet has its deadline from its begin"
-    } else {
-        JUDGED
-    };
+    let remedy =
+        if args.resume.is_some() { "without --junit; a resumed sheet keeps its settings" } else { JUDGED };
     let paths: Paths =
         unfinished.outputs.iter().map(|(form, path)| (form.clone(), path.clone().into())).collect();
     junit_has_verdict(&paths, unfinished.asked.deadline.is_some(), remedy)?;
-    let mut signals = Signals::take_over().context("cannot take signals")?;
+    let mut signals = Signals::take_over().context("cannot handle signals")?;
     let page = if args.quiet { Page::None } else { Page::Stdout };
     let outputs = Outputs::open(&paths, page, Some(kept.path()), own_cases(args).as_slice())?;
     enough_room(&unfinished, kept.path())?;
@@ -62,7 +59,7 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
     let mut held = kept.hold(&unfinished)?;
     let path = held.path().to_owned();
     if !args.quiet {
-        output::to_stderr(&format!("what is measured is kept case by case; {}\n", to_go_on(&path)));
+        output::to_stderr(&format!("each case is kept when done; {}\n", to_resume(&path)));
     }
     let mut ended_early: Option<Wakeups> = None;
     for (at, case) in to_come.iter().enumerate() {
@@ -70,26 +67,26 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
             break;
         }
         let for_ns = unfinished.sheet.for_ns;
-        let mut progress = Left {
-            before: said(&unfinished.sheet, case),
+        let mut progress = WakeProgress {
+            before: position(&unfinished.sheet, case),
             after_ns: for_ns * (to_come.len() - at - 1) as u64,
-            ..Left::new(args.quiet, for_ns)
+            ..WakeProgress::new(args.quiet, for_ns)
         };
         let asked = Asked { loads: case.loads.clone(), ..unfinished.asked.clone() };
-        let how = How { idle_states: unfinished.idle_states, spikes: !unfinished.no_spikes };
-        let measured = measure(&asked, how, &mut progress, &|| stop.asked());
+        let setup = Setup { idle_states: unfinished.idle_states, spikes: !unfinished.no_spikes };
+        let measured = measure(&asked, setup, &mut progress, &|| stop.asked());
         drop(progress);
-        if measured.as_ref().is_err_and(before_it_began) {
+        if measured.as_ref().is_err_and(ended_before_start) {
             break;
         }
-        let measured = measured.with_context(|| format!("case {:?} ({})", case.name, to_go_on(&path)))?;
+        let measured = measured.with_context(|| format!("case {:?} ({})", case.name, to_resume(&path)))?;
         let wakeups = analyse::wake::wakeups(&measured);
         if wakeups.interrupted {
             ended_early = Some(wakeups);
             break;
         }
         unfinished.sheet.results.push(wakeups);
-        // What was measured is still shown at the end.
+        // The results are still reported at the end.
         if let Err(error) = held.keep(&unfinished) {
             output::complain(&error.to_string());
         }
@@ -103,14 +100,13 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
     let failed = outcome.complain();
     let SheetResult { sheet, .. } = result;
     if done < sheet.cases.len() {
-        let line =
-            format!("{done} of {} cases were measured to their end; {}", sheet.cases.len(), to_go_on(&path));
+        let line = format!("{done} of {} cases were completed; {}", sheet.cases.len(), to_resume(&path));
         output::complain(&line);
     } else if outcome.is_whole() {
         held.done()?;
     } else {
         let line = format!(
-            "all cases were measured, and are kept; to have them: dwell wake --resume {path:?} --json FILE"
+            "all cases were completed and are kept; to write them: dwell wake --resume {path:?} --json FILE"
         );
         output::complain(&line);
     }
@@ -123,7 +119,7 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
     Ok(worst(&sheet.results))
 }
 
-/// The status of the worst verdict.
+/// The exit status of the worst verdict.
 fn worst(results: &[Wakeups]) -> u8 {
     let answers: Vec<Answer> = results
         .iter()
@@ -138,31 +134,35 @@ fn worst(results: &[Wakeups]) -> u8 {
     worst.map_or(0, status)
 }
 
-fn said(sheet: &Sheet, case: &Case) -> String {
+/// `case 2 of 5, sched: `.
+fn position(sheet: &Sheet, case: &Case) -> String {
     let name = report::clean(&case.name, false);
     format!("case {} of {}, {name}: ", sheet.results.len() + 1, sheet.cases.len())
 }
 
-fn to_go_on(path: &Path) -> String {
-    format!("to go on: dwell wake --resume {path:?}")
+fn to_resume(path: &Path) -> String {
+    format!("to resume: dwell wake --resume {path:?}")
 }
 
-/// The file with the sheet's cases, if they are of the user's own.
+/// The file with the user's own cases, if any.
 fn own_cases(args: &WakeArgs) -> Option<&Path> {
     args.sheet.as_deref().filter(|path| !path.as_os_str().is_empty())
 }
 
-/// A sheet of which nothing is measured yet.
+/// A new sheet, without results.
 fn begun(args: &WakeArgs) -> anyhow::Result<Unfinished> {
     let (name, cases) = match own_cases(args) {
         None => cases::five(),
         Some(path) => {
             let bytes = results::bytes(path)?;
             cases::read(&String::from_utf8_lossy(&bytes), &load).map_err(|wrong| {
-                // What is wrong with a load has its own remedy.
-                let remedy =
-                    if wrong.contains("\ntry: ") { "" } else { "\ntry: the form that dwell wake --help has" };
-                anyhow!("{path:?} is no sheet: {}{remedy}", clean_lines(&wrong))
+                // An error in a load has its own remedy.
+                let remedy = if wrong.contains("\ntry: ") {
+                    ""
+                } else {
+                    "\ntry: the format shown by dwell wake --help"
+                };
+                anyhow!("{path:?} is not a sheet: {}{remedy}", clean_lines(&wrong))
             })?
         }
     };
@@ -186,7 +186,7 @@ fn begun(args: &WakeArgs) -> anyhow::Result<Unfinished> {
     })
 }
 
-/// Where the command line has the result go, by absolute paths: the sheet may be resumed elsewhere.
+/// The outputs on the command line, as absolute paths: the sheet may be resumed in another directory.
 fn given(args: &WakeArgs) -> anyhow::Result<BTreeMap<String, OsString>> {
     let whole = |(form, path): (&String, &OutputPath)| {
         let text = match path {
@@ -199,30 +199,30 @@ fn given(args: &WakeArgs) -> anyhow::Result<BTreeMap<String, OsString>> {
 }
 
 fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
-    std::path::absolute(path).with_context(|| format!("cannot tell where {path:?} is"))
+    std::path::absolute(path).with_context(|| format!("cannot make {path:?} absolute"))
 }
 
-/// Where a sheet is kept.
-enum Kept {
-    /// Will be.
+/// The file of an unfinished sheet.
+enum SheetFile {
+    /// To be created.
     New(PathBuf),
-    /// Was, and is held by this process.
+    /// Locked by this process.
     Old(Held),
 }
 
-impl Kept {
+impl SheetFile {
     fn path(&self) -> &Path {
         match self {
-            Kept::New(path) => path,
-            Kept::Old(held) => held.path(),
+            SheetFile::New(path) => path,
+            SheetFile::Old(held) => held.path(),
         }
     }
 
-    /// Keeps it from now on.
+    /// Writes the sheet so far; the file stays locked.
     fn hold(self, unfinished: &Unfinished) -> anyhow::Result<Held> {
         match self {
-            Kept::New(path) => Ok(Held::begin(&path, unfinished)?),
-            Kept::Old(mut held) => {
+            SheetFile::New(path) => Ok(Held::begin(&path, unfinished)?),
+            SheetFile::Old(mut held) => {
                 held.keep(unfinished)?;
                 Ok(held)
             }
@@ -230,8 +230,9 @@ impl Kept {
     }
 }
 
-/// The sheet at `path`, or the newest; its result goes where it was to go, unless the command line says otherwise.
-fn resumed(path: &Path, args: &WakeArgs) -> anyhow::Result<(Unfinished, Kept)> {
+/// The sheet at `path`, or the newest. Its result goes to its own outputs and to those on the command
+/// line.
+fn resumed(path: &Path, args: &WakeArgs) -> anyhow::Result<(Unfinished, SheetFile)> {
     let here = Here::now();
     let (held, mut unfinished) = if path.as_os_str().is_empty() {
         newest(&here)?
@@ -240,7 +241,7 @@ fn resumed(path: &Path, args: &WakeArgs) -> anyhow::Result<(Unfinished, Kept)> {
     };
     unfinished.outputs.extend(given(args)?);
     unfinished.process = process::id();
-    Ok((unfinished, Kept::Old(held)))
+    Ok((unfinished, SheetFile::Old(held)))
 }
 
 /// This host, user and version.
@@ -260,11 +261,11 @@ impl Here {
 }
 
 fn cannot(error: CannotGoOn) -> anyhow::Error {
-    // Some quote what is in the file.
+    // Some errors quote the file.
     anyhow!("{}", clean_lines(&error.to_string()))
 }
 
-/// The newest sheet of this user and this host that is not done.
+/// The newest unfinished sheet of this user and this host.
 fn newest(here: &Here) -> anyhow::Result<(Held, Unfinished)> {
     let dirs = [Some(absolute(Path::new("."))?), kept::sheets()];
     let mut found: Vec<(SystemTime, PathBuf)> = Vec::new();
@@ -288,15 +289,16 @@ fn newest(here: &Here) -> anyhow::Result<(Held, Unfinished)> {
     }
     let dirs: Vec<String> = dirs.iter().flatten().map(|dir| format!("{dir:?}")).collect();
     bail!(
-        "no sheet of this host that could go on is in {}\ntry: in the directory of its --json, or dwell wake --resume FILE",
+        "no unfinished sheet of this host in {}\n\
+         try: in the directory of its --json, or dwell wake --resume FILE",
         dirs.join(" or ")
     )
 }
 
-/// Where it is kept until it is done: beside its result, or with other things that dwell keeps.
+/// The path of a new unfinished sheet: beside its result, or in the cache directory.
 fn new_path(args: &WakeArgs) -> anyhow::Result<PathBuf> {
     let result = args.forms.get("json").and_then(OutputPath::path).filter(|path| {
-        // A device or a pipe has no place beside it.
+        // There is no place beside a device or a pipe.
         !path.exists() || path.is_file()
     });
     let path = match result {
@@ -306,8 +308,7 @@ fn new_path(args: &WakeArgs) -> anyhow::Result<PathBuf> {
             PathBuf::from(name)
         }
         None => {
-            let dir = kept::sheets()
-                .context("there is no place to keep what was measured so far\ntry: --json FILE")?;
+            let dir = kept::sheets().context("no cache directory to keep the sheet in\ntry: --json FILE")?;
             let now = rfc3339(unix_s()).replace(['-', ':'], "");
             dir.join(format!("sheet-{now}-{}{SUFFIX}", process::id()))
         }
@@ -317,23 +318,25 @@ fn new_path(args: &WakeArgs) -> anyhow::Result<PathBuf> {
             return Err(cannot(busy));
         }
         bail!(
-            "{path:?} is of a sheet that was ended early\ntry: dwell wake --resume {path:?} to go on with it, or another file \
-             for --json"
+            "{path:?} is an unfinished sheet\n\
+             try: dwell wake --resume {path:?}, or another file for --json"
         );
     }
     Ok(path)
 }
 
-/// That what will be measured can be kept, twice: while it is replaced there are two of it.
+/// Checks the free space for the sheet, twice: there are two copies while the file is replaced.
 fn enough_room(unfinished: &Unfinished, path: &Path) -> anyhow::Result<()> {
     let threads = unfinished.asked.cpus.len() as u64 + 1;
     let needed = 2 * (1 << 20) + 2 * THREAD_BYTES * threads * unfinished.sheet.cases.len() as u64;
-    // The nearest that is there: directories are made.
+    // The nearest directory that exists: missing ones are created later.
     let place = path.ancestors().skip(1).find(|above| above.exists()).unwrap_or(Path::new("."));
-    let free = host::memory::disk_free_bytes(place).with_context(|| format!("cannot look at {place:?}"))?;
+    let free = host::memory::disk_free_bytes(place)
+        .with_context(|| format!("cannot read the free space of {place:?}"))?;
     if free < needed {
         bail!(
-            "{place:?} has {} KiB free, and keeping the sheet may take {} KiB\ntry: --json FILE, where there is more room",
+            "{place:?} has {} KiB free, and the sheet may take {} KiB\n\
+             try: --json FILE in a file system with more free space",
             free >> 10,
             needed >> 10
         );
@@ -341,7 +344,7 @@ fn enough_room(unfinished: &Unfinished, path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Starts the loads of every case once: what cannot be had shall be known now, not in hours.
+/// Starts the loads of every case once, to find errors now and not hours later.
 fn rehearse(cases: &[Case], stop: &Stop<'_>) -> anyhow::Result<()> {
     for case in cases.iter().filter(|case| !case.loads.is_empty()) {
         if stop.asked() {
@@ -349,7 +352,7 @@ fn rehearse(cases: &[Case], stop: &Stop<'_>) -> anyhow::Result<()> {
         }
         let running = Running::start(&case.loads, Duration::from_secs(60), &|| stop.asked());
         let running = running.with_context(|| format!("case {:?}", case.name));
-        if running.as_ref().is_err_and(before_it_began) {
+        if running.as_ref().is_err_and(ended_before_start) {
             break;
         }
         let stopped = running?.stop();

@@ -65,7 +65,7 @@ fn a_lock_names_who_let_it_go_and_where() {
             claims.that(named("unlock") && named("holds_in_turn"), format!("{who}'s stack is {stack:?}"));
         }
         let said = told.page.replace("\n      ", " ");
-        let named = "unlocked by late (5 times, meanwhile sleep ";
+        let named = "released by late (5 times; during the waits: sleep ";
         claims.that(said.contains(named) && said.contains("in lets_go_late (waits.c:"), told.page.clone());
     });
 }
