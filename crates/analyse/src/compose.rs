@@ -2,9 +2,8 @@
 
 use crate::pieces::Pieces;
 use crate::poll;
-use crate::surroundings::Program;
 use crate::trace::Closed;
-use crate::{Analyser, Arch, How, class, code, sliced};
+use crate::{Analyser, Arch, How, code, judge, sliced};
 use model::coverage::{Check, Coverage, Extent, Interval, Source};
 use model::profile::Doing;
 use model::recording::{HostCpu, Trailer};
@@ -80,8 +79,11 @@ pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
     };
     let user_ns = on_cpu(&[State::User]);
     let kernel_ns = on_cpu(&[State::Kernel, State::Fault]);
-    let bound = class::bound(&account);
-    let series = surroundings.series(&Program { start, wall_ns, bound: &bound });
+    let bound = judge::bound::bound(&account);
+    let mut series = surroundings.series(start, wall_ns);
+    if let Seen::Value(series) = &mut series {
+        series.verdicts = judge::limits::verdicts(series, wall_ns, &bound);
+    }
     let mut coverage =
         coverage(&header, trailer, &account, start, user_ns + kernel_ns, seen.checks, seen.notes);
     coverage.sources.extend(surroundings.source(&series));

@@ -1,9 +1,10 @@
 //! Connections by peer: what TCP counted of them, and how long threads of the tree waited on them.
 
+use crate::judge::causes::delayed_ack::{Delayed, Exchanges};
 use crate::lookups::Sums;
 use model::Ns;
 use model::network::{Began, Connection, Endpoint};
-use model::peers::{ConnectionRow, DelayedAck};
+use model::peers::ConnectionRow;
 use model::recording::{Ends, Object, Wait, Waker};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -26,14 +27,9 @@ pub(crate) struct Connections {
 /// What the tree did with a connection.
 #[derive(Debug, Default, Clone, Copy)]
 struct Use {
-    sends: u64,
-    sends_since_wait: u32,
     waits: u64,
     waited_ns: Ns,
-    /// Waits that followed two writes or more; of them, those that lasted as long as acknowledgements are delayed.
-    after_writes: u64,
-    delayed: u64,
-    delayed_ns: Ns,
+    exchanges: Exchanges,
 }
 
 /// The connections of a row: ports that the kernel chose are zero.
@@ -59,25 +55,14 @@ struct Sum {
     open_ns: Ns,
     waits: u64,
     waited_ns: Ns,
-    /// Of connections that look like it.
-    delayed: Use,
-    delayed_sent_bytes: u64,
+    delayed: Delayed,
 }
-
-/// Linux delays an acknowledgement for 40 ms at least and 200 ms at most (`TCP_DELACK_MIN`, `TCP_DELACK_MAX` of
-/// include/net/tcp.h), others mostly for 200 ms; its timer and the wake-up come a little later.
-const DELAYS: [std::ops::RangeInclusive<Ns>; 2] = [38_000_000..=48_000_000, 195_000_000..=215_000_000];
-/// Fewer waits of that length are chance.
-const DELAYED_MIN: u64 = 3;
-/// A path on which such a wait may be the path itself.
-const ROUND_TRIP_NS_MAX: Ns = 20_000_000;
 
 impl Connections {
     /// A thread of the tree sent something.
     pub(crate) fn sent(&mut self, ends: Ends) {
         if let Some(of) = self.of(ends) {
-            of.sends += 1;
-            of.sends_since_wait += 1;
+            of.exchanges.wrote();
         }
     }
 
@@ -91,14 +76,7 @@ impl Connections {
         if let Some(of) = self.of(ends) {
             of.waits += 1;
             of.waited_ns += ns;
-            if of.sends_since_wait > 1 {
-                of.after_writes += 1;
-                if DELAYS.iter().any(|delay| delay.contains(&ns)) {
-                    of.delayed += 1;
-                    of.delayed_ns += ns;
-                }
-            }
-            of.sends_since_wait = 0;
+            of.exchanges.waited(ns);
         }
     }
 
@@ -133,13 +111,7 @@ impl Connections {
         sum.open_ns += connection.span.1.saturating_sub(since);
         sum.waits += of.waits;
         sum.waited_ns += of.waited_ns;
-        if looks_delayed(connection, of) {
-            sum.delayed.sends += of.sends;
-            sum.delayed.after_writes += of.after_writes;
-            sum.delayed.delayed += of.delayed;
-            sum.delayed.delayed_ns += of.delayed_ns;
-            sum.delayed_sent_bytes += connection.sent_bytes;
-        }
+        sum.delayed.add(connection, &of.exchanges);
     }
 
     fn peer(&mut self, connection: &Connection) -> &mut Sum {
@@ -176,15 +148,6 @@ fn serves(connection: &Connection) -> bool {
     }
 }
 
-/// Small writes, no `TCP_NODELAY`, nothing lost, a short path, and yet most waits after a second write are as long as
-/// the other end may delay its acknowledgement of the first.
-fn looks_delayed(connection: &Connection, of: Use) -> bool {
-    let small = connection.sent_bytes < of.sends * u64::from(connection.segment_bytes_max);
-    let near = connection.round_trip_ns_min.is_none_or(|ns| ns < ROUND_TRIP_NS_MAX);
-    let often = of.delayed >= DELAYED_MIN && of.delayed * 2 >= of.after_writes;
-    often && small && near && !connection.no_delay && connection.retransmits == 0
-}
-
 fn row(peer: &Peer, sum: &Sum) -> ConnectionRow {
     let bytes = sum.sent_bytes + sum.received_bytes;
     let rate = |ns: Ns| {
@@ -216,12 +179,7 @@ fn row(peer: &Peer, sum: &Sum) -> ConnectionRow {
         waits: sum.waits,
         bytes_per_s_open: rate(sum.open_ns),
         bytes_per_s_waited: rate(sum.waited_ns),
-        delayed_ack: (sum.delayed.delayed > 0).then(|| DelayedAck {
-            waits: sum.delayed.delayed,
-            of_waits: sum.delayed.after_writes,
-            total_ns: sum.delayed.delayed_ns,
-            write_bytes_mean: sum.delayed_sent_bytes / sum.delayed.sends.max(1),
-        }),
+        delayed_ack: sum.delayed.row(),
     }
 }
 
@@ -274,36 +232,13 @@ fn service(port: u16) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Call, Tid};
+    use crate::judge::causes::delayed_ack::tests::connection;
+    use model::Call;
 
     const MS: Ns = 1_000_000;
 
-    fn ends(local_port: u16, remote_port: u16) -> Ends {
-        let mut loopback = [0; 16];
-        loopback[10..].copy_from_slice(&[0xff, 0xff, 127, 0, 0, 1]);
-        Ends { protocol: TCP, local: loopback, local_port, remote: loopback, remote_port }
-    }
-
-    fn connection(ends: Ends) -> Connection {
-        Connection {
-            ends,
-            tid: Some(1 as Tid),
-            began: Began::Opened,
-            span: (100, 100 + 50 * MS),
-            established_at: Some(100 + MS),
-            closed: true,
-            round_trip_ns: Some(3 * MS),
-            round_trip_ns_min: Some(MS),
-            sent_bytes: 1000,
-            received_bytes: 3900,
-            retransmits: 0,
-            segment_bytes_max: 1448,
-            no_delay: false,
-        }
-    }
-
-    fn waits(connections: &mut Connections, on: Ends, writes: u32, ns: Ns) {
-        (0..writes).for_each(|_| connections.sent(on));
+    fn waits(connections: &mut Connections, on: Ends, ns: Ns) {
+        connections.sent(on);
         let wait = Wait { call: Some(Call(0)), uninterruptible: false, io: false, on: Object::Net(on) };
         connections.waited(&wait, &Waker::Unknown, ns);
     }
@@ -312,13 +247,12 @@ mod tests {
     fn connections_to_one_service_are_one_row_from_either_side() {
         let mut connections = Connections::default();
         for port in 40_000..40_200 {
-            waits(&mut connections, ends(port, 80), 1, MS);
-            connections.told(&connection(ends(port, 80)));
-            let accepted = Connection { began: Began::Accepted, closed: false, ..connection(ends(80, port)) };
+            waits(&mut connections, connection(port, 80).ends, MS);
+            connections.told(&connection(port, 80));
+            let accepted = Connection { began: Began::Accepted, closed: false, ..connection(80, port) };
             connections.told(&accepted);
         }
-        let refused =
-            Connection { established_at: None, round_trip_ns: None, ..connection(ends(40_001, 80)) };
+        let refused = Connection { established_at: None, round_trip_ns: None, ..connection(40_001, 80) };
         connections.told(&refused);
         let rows = connections.rows();
         let [opened, accepted] = &rows[..] else { panic!("{rows:#?}") };
@@ -331,37 +265,11 @@ mod tests {
         assert_eq!(accepted.service.as_deref(), Some("http"));
     }
 
-    /// Eight exchanges of two writes and a wait; does it look like delayed acknowledgements?
-    fn looks(writes: u32, ns: Ns, with: impl Fn(&mut Connection)) -> Option<DelayedAck> {
-        let mut connections = Connections::default();
-        let on = ends(40_000, 80);
-        waits(&mut connections, on, writes, MS / 10);
-        (0..8).for_each(|_| waits(&mut connections, on, writes, ns));
-        let mut told = connection(on);
-        with(&mut told);
-        connections.told(&told);
-        connections.rows().remove(0).delayed_ack
-    }
-
-    #[test]
-    fn delayed_acknowledgements_are_told_by_all_of_their_signs() {
-        let found = looks(2, 41 * MS, |_| ()).unwrap();
-        assert_eq!((found.waits, found.of_waits, found.total_ns), (8, 9, 328 * MS));
-        assert_eq!(found.write_bytes_mean, 1000 / 18);
-        assert!(looks(2, 202 * MS, |_| ()).is_some());
-        assert_eq!(looks(1, 41 * MS, |_| ()), None); // a server that takes so long
-        assert_eq!(looks(2, 30 * MS, |_| ()), None);
-        assert_eq!(looks(2, 41 * MS, |told| told.no_delay = true), None);
-        assert_eq!(looks(2, 41 * MS, |told| told.retransmits = 1), None);
-        assert_eq!(looks(2, 41 * MS, |told| told.round_trip_ns_min = Some(40 * MS)), None);
-        assert_eq!(looks(2, 41 * MS, |told| told.sent_bytes = 10_000_000), None);
-    }
-
     #[test]
     fn rows_do_not_grow_without_bound_and_none_is_left_out() {
         let mut connections = Connections::default();
         for port in 1..=PEERS as u16 + 7 {
-            connections.told(&connection(ends(40_000, port)));
+            connections.told(&connection(40_000, port));
         }
         let rows = connections.rows();
         assert_eq!(rows.len(), PEERS + 1);

@@ -4,7 +4,6 @@
 //! one gave. Events go in one by one, and what is kept of them does not grow with their number.
 
 pub mod calls;
-mod class;
 mod classify;
 mod code;
 pub mod compare;
@@ -12,6 +11,8 @@ mod compose;
 mod connections;
 pub mod extrapolate;
 mod files;
+mod grid;
+mod judge;
 mod keys;
 pub mod ladder;
 mod lookups;

@@ -1,15 +1,16 @@
 //! From looks at the host to series over the wall clock.
 //!
 //! Counters are cumulative. What came between two looks is spread evenly over the time between them, and from there onto
-//! equal steps; a run of any length has at most 600 of these. Which link does what is in [`links`], what follows from it
-//! all in [`verdicts`].
+//! equal steps; a run of any length has at most 600 of these. Which link does what is in [`links`]. What follows from it
+//! all is up to `judge`.
 
 mod links;
 mod looks;
-mod verdicts;
 
+use crate::grid::Grid;
+use crate::judge::limits::disk_at_limit;
 use links::LinkTrack;
-use looks::{Grid, Looks, Track};
+use looks::{Looks, Track};
 use model::coverage::{Extent, Source};
 use model::recording::Tier;
 use model::series::{CpuSeries, DiskSeries, MemorySeries, NfsOperationRow, NfsSeries};
@@ -18,8 +19,6 @@ use model::{Event, Header, Ns, Seen, Series, Tid};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-
-pub(crate) use verdicts::Program;
 
 /// Below this, looks ten times a second and counters in steps of 10 ms tell nothing.
 const WALL_NS_MIN: Ns = 300_000_000;
@@ -160,18 +159,18 @@ impl Surroundings {
         }
     }
 
-    /// The series of a wall, and what follows from them for this program.
-    pub(crate) fn series(&self, program: &Program<'_>) -> Seen<Series> {
+    /// The series of a wall, without what follows from them.
+    pub(crate) fn series(&self, start: Ns, wall_ns: Ns) -> Seen<Series> {
         if self.looks.is_empty() {
             return Seen::unseen("this recording was made without looks at the host");
         }
-        if program.wall_ns < WALL_NS_MIN {
+        if wall_ns < WALL_NS_MIN {
             return Seen::unseen(
                 "the run is too short for the host's counters, which are looked at ten times a second",
             );
         }
-        let grid = Grid::new(program.start, program.wall_ns);
-        let mut series = Series {
+        let grid = Grid::new(start, wall_ns);
+        Seen::Value(Series {
             step_ns: grid.step_ns,
             disks: self.or_unseen("disks", self.disks(&grid)),
             links: self.or_unseen("links", links::series(&self.links, &self.looks, &grid)),
@@ -179,9 +178,7 @@ impl Surroundings {
             nfs: self.or_unseen("nfs", self.nfs(&grid)),
             cpu: self.or_unseen("cpu", self.cpu(&grid)),
             verdicts: Vec::new(),
-        };
-        series.verdicts = verdicts::of(&series, program, &grid);
-        Seen::Value(series)
+        })
     }
 
     /// What could be seen of the host, for the coverage. Nothing for a run that is too short for it.
@@ -286,12 +283,6 @@ fn of_memory(memory: &Memory) -> [u64; 5] {
     let Memory { faults, swapped_pages, pressure_ns, .. } = memory;
     let pressure_ns = pressure_ns.value().copied().unwrap_or(0);
     [faults.0, faults.1, swapped_pages.0, swapped_pages.1, pressure_ns]
-}
-
-/// A step in which a disk is at its limit: busy nine tenths of it, with a request at least under way on average. Busy
-/// alone is none for a disk that can serve many requests at once.
-fn disk_at_limit(busy_share: f64, queue_mean: f64) -> bool {
-    busy_share >= 0.9 && queue_mean >= 1.0
 }
 
 fn disk_series(disk: &Device<8>, looks: &Looks, grid: &Grid) -> DiskSeries {

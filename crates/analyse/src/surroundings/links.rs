@@ -10,7 +10,9 @@
 //! Distributed Packet Switching for Local Computer Networks", CACM 19(7), 1976, section 6). With the largest segments without
 //! time stamps (1460 bytes), each acknowledged: 1460 of 1538 + 84 + 2 (e - 1) 64 = 1842 bytes of time are payload: 7.9 Mb/s of 10.
 
-use super::looks::{Grid, Looks, Track};
+use super::looks::{Looks, Track};
+use crate::grid::Grid;
+use crate::judge::limits::link_at_limit;
 use model::Seen;
 use model::series::LinkSeries;
 use model::surroundings::Link;
@@ -31,8 +33,6 @@ const SHORTEST_BYTES: f64 = 64.0 + 20.0;
 const CONTENTION_BYTES: f64 = (std::f64::consts::E - 1.0) * 64.0;
 /// Where the link does not say how large its packets are.
 const MTU_BYTES: f64 = 1500.0;
-/// From this share of what it can do on, a link is at its limit.
-const AT_LIMIT: f64 = 0.9;
 
 /// One link over time.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ impl LinkTrack {
             .as_ref()
             .map(|(speed, _)| grid.rates_by(&steps, **speed as f64, |step| wire_bits(ways(step), half)));
         let at_limit_share =
-            limit_share.as_ref().map(|share| grid.share_of_wall(|step| at_limit(share[step])));
+            limit_share.as_ref().map(|share| grid.share_of_wall(|step| link_at_limit(share[step])));
         LinkSeries {
             name: name.to_owned(),
             bytes: sum(|step| step[0] + step[1]),
@@ -117,11 +117,6 @@ pub(super) fn series(links: &BTreeMap<String, LinkTrack>, looks: &Looks, grid: &
     all.sort_by_key(|link| (Reverse(link.bytes), link.name.clone()));
     all.truncate(super::DEVICES_MAX);
     all
-}
-
-/// Whether a share of what a link can do is its limit.
-pub(super) fn at_limit(share: f64) -> bool {
-    share >= AT_LIMIT
 }
 
 /// What went over the wire, from the kernel's count of bytes and packets.

@@ -4,14 +4,15 @@ use super::waits::{About, Requests};
 use super::{Doing, Index, Trace};
 use crate::classify::{Evidence, classify};
 use crate::code::Code;
+use crate::judge::causes::interpreter_lock;
 use crate::keys::{ReasonKey, TargetKey, WaitKey, WakerKey};
 use crate::path::{Amount, Key, Path};
 use crate::pieces::Pieces;
 use crate::split::{Counts, Own, add, interval, late, split};
 use model::peers::{ConnectionRow, LookupRow};
-use model::recording::{Comm, Counters, Language, Trailer, Waker};
+use model::recording::{Comm, Counters, Trailer, Waker};
 use model::run::{Phases, Thread, WaitRow, Window};
-use model::wait::{Reason, StackFrame, SyscallName, WaitCall, WaitTarget};
+use model::wait::{Reason, SyscallName, WaitCall, WaitTarget};
 use model::{Basis, Ns, Part, Pid, Seen, State, Step};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -378,7 +379,7 @@ impl Trace {
             let (call, on) = match reason {
                 ReasonKey::Wait(call, target) => {
                     let lock = matches!(target, TargetKey::Futex(_))
-                        .then(|| stack.as_deref().and_then(interpreter_lock))
+                        .then(|| stack.as_deref().and_then(interpreter_lock::awaited))
                         .flatten();
                     let target = lock.map_or_else(|| self.names.target(target), WaitTarget::InterpreterLock);
                     (self.names.call(call), target)
@@ -433,14 +434,6 @@ impl Trace {
         };
         (device, Seen::unseen("no request was seen that ended such a wait"))
     }
-}
-
-/// Whose interpreter's lock a wait is for, by its stack, the innermost first: CPython's where it leads through `take_gil`,
-/// or without symbols through what is exported and calls it.
-fn interpreter_lock(stack: &[StackFrame]) -> Option<Language> {
-    let takes = ["take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread", "_PyThreadState_Attach"];
-    let mut names = stack.iter().take(8).map(|frame| &frame.function);
-    names.any(|name| takes.iter().any(|takes| name.starts_with(takes))).then_some(Language::Python)
 }
 
 /// What was counted since `before`.

@@ -1,22 +1,17 @@
-//! What follows from the series: which limits were reached, what was idle, what others did. Only what they support.
+//! What follows from the host metrics: which limits were reached, what was idle, what others did. Only what they
+//! support.
 
-use super::disk_at_limit;
-use super::links::at_limit;
-use super::looks::{Grid, rounded};
+use crate::grid::{Grid, rounded};
 use model::run::{Bound, Class};
 use model::series::{DiskSeries, LinkSeries, Verdict};
 use model::{Ns, Seen, Series, State};
 
-/// What the verdicts are for.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Program<'a> {
-    /// When the wall began.
-    pub(crate) start: Ns,
-    /// The wall.
-    pub(crate) wall_ns: Ns,
-    /// What bounds it.
-    pub(crate) bound: &'a Bound,
-}
+/// From this share of what it can carry on, a link is at its limit.
+const LINK_LIMIT_SHARE: f64 = 0.9;
+/// A disk is at its limit in a step that it is busy for this share of, with this many requests under way on average.
+/// Busy alone is no limit for a disk that can serve many requests at once.
+const DISK_LIMIT_SHARE: f64 = 0.9;
+const DISK_LIMIT_QUEUE: f64 = 1.0;
 
 /// Less of the wall at a limit than this is not worth a sentence.
 const SHARE_OF_WALL_MIN: f64 = 0.1;
@@ -33,35 +28,47 @@ const STEADY_VARIATION_MAX: f64 = 0.1;
 const STEADY_STEPS_MIN: usize = 5;
 const STEADY_BITS_PER_S_MIN: f64 = 100_000.0;
 
-/// All of them, most telling first.
-pub(super) fn of(series: &Series, program: &Program<'_>, grid: &Grid) -> Vec<Verdict> {
+/// Whether a share of what a link can carry is its limit.
+pub(crate) fn link_at_limit(share: f64) -> bool {
+    share >= LINK_LIMIT_SHARE
+}
+
+/// Whether a disk is at its limit in a step.
+pub(crate) fn disk_at_limit(busy_share: f64, queue_mean: f64) -> bool {
+    busy_share >= DISK_LIMIT_SHARE && queue_mean >= DISK_LIMIT_QUEUE
+}
+
+/// What the series of a wall show for a program that is bound so, most telling first.
+pub(crate) fn verdicts(series: &Series, wall_ns: Ns, bound: &Bound) -> Vec<Verdict> {
+    // Where the wall began is the same to means and shares.
+    let grid = &Grid::new(0, wall_ns);
     let disks = series.disks.value().map_or(&[][..], Vec::as_slice);
     let links = series.links.value().map_or(&[][..], Vec::as_slice);
-    let mut of_links: Vec<Verdict> = links.iter().filter_map(link_at_limit).collect();
-    if waits_for(program, &[State::Network]) {
-        of_links.extend(links.iter().filter_map(|link| link_steady(link, grid)));
+    let mut of_links: Vec<Verdict> = links.iter().filter_map(limited_link).collect();
+    if waits_for(bound, &[State::Network]) {
+        of_links.extend(links.iter().filter_map(|link| steady_link(link, grid)));
     }
-    let mut all: Vec<Verdict> = disks.iter().filter_map(|disk| disk_at_limit_of(disk, grid)).collect();
-    let at = if program.bound.resource == State::Disk { all.len() } else { 0 };
+    let mut all: Vec<Verdict> = disks.iter().filter_map(|disk| limited_disk(disk, grid)).collect();
+    let at = if bound.resource == State::Disk { all.len() } else { 0 };
     all.splice(at..at, of_links);
-    if waits_for(program, &[State::Network, State::Pipe, State::OtherWait]) {
-        all.extend(disks_idle(disks, grid));
+    if waits_for(bound, &[State::Network, State::Pipe, State::OtherWait]) {
+        all.extend(idle_disks(disks, grid));
     }
-    all.extend(memory_short(series, grid));
-    all.extend(host_busy(series, grid));
+    all.extend(short_memory(series, grid));
+    all.extend(busy_host(series, grid));
     all
 }
 
 /// Whether the program mostly waits, and above all for one of these.
-fn waits_for(program: &Program<'_>, states: &[State]) -> bool {
-    matches!(program.bound.class, Class::Io | Class::Mixed) && states.contains(&program.bound.resource)
+fn waits_for(bound: &Bound, states: &[State]) -> bool {
+    matches!(bound.class, Class::Io | Class::Mixed) && states.contains(&bound.resource)
 }
 
-fn link_at_limit(link: &LinkSeries) -> Option<Verdict> {
+fn limited_link(link: &LinkSeries) -> Option<Verdict> {
     let share = link.limit_share.value()?;
     let share_of_wall = *link.at_limit_share.value()?;
     // The middle one of those steps, since a look that comes late gives one step more and the next one less.
-    let steps = link.payload_bits_per_s.iter().zip(share).filter(|(_, share)| at_limit(**share));
+    let steps = link.payload_bits_per_s.iter().zip(share).filter(|(_, share)| link_at_limit(**share));
     let mut carried: Vec<f64> = steps.map(|(carried, _)| *carried).collect();
     carried.sort_by(f64::total_cmp);
     let carried = *carried.get(carried.len() / 2)?;
@@ -74,7 +81,7 @@ fn link_at_limit(link: &LinkSeries) -> Option<Verdict> {
 }
 
 /// A link whose limit is unknown, and that carried the same all the time that it carried something.
-fn link_steady(link: &LinkSeries, grid: &Grid) -> Option<Verdict> {
+fn steady_link(link: &LinkSeries, grid: &Grid) -> Option<Verdict> {
     let rates = &link.payload_bits_per_s;
     let most = rates.iter().copied().fold(0.0, f64::max);
     let carries = |step: usize| rates[step] >= most / 2.0;
@@ -92,7 +99,7 @@ fn link_steady(link: &LinkSeries, grid: &Grid) -> Option<Verdict> {
     holds.then(|| Verdict::LinkSteady { name: link.name.clone(), carried_bits_per_s: rounded(mean, 0) })
 }
 
-fn disk_at_limit_of(disk: &DiskSeries, grid: &Grid) -> Option<Verdict> {
+fn limited_disk(disk: &DiskSeries, grid: &Grid) -> Option<Verdict> {
     let limited = |step: usize| disk_at_limit(disk.busy_share[step], disk.queue_mean[step]);
     let queue_mean = grid.mean_where(&disk.queue_mean, limited)?;
     (disk.at_limit_share >= SHARE_OF_WALL_MIN).then(|| Verdict::DiskAtLimit {
@@ -103,13 +110,13 @@ fn disk_at_limit_of(disk: &DiskSeries, grid: &Grid) -> Option<Verdict> {
 }
 
 /// Only when all are: one idle disk beside a busy one says nothing.
-fn disks_idle(disks: &[DiskSeries], grid: &Grid) -> Option<Verdict> {
+fn idle_disks(disks: &[DiskSeries], grid: &Grid) -> Option<Verdict> {
     let all_idle = disks.iter().all(|disk| grid.mean(&disk.busy_share) < IDLE_SHARE);
     let names = || disks.iter().map(|disk| disk.name.clone()).collect();
     (all_idle && !disks.is_empty()).then(|| Verdict::DisksIdle { names: names() })
 }
 
-fn memory_short(series: &Series, grid: &Grid) -> Option<Verdict> {
+fn short_memory(series: &Series, grid: &Grid) -> Option<Verdict> {
     let memory = series.memory.value()?.first()?;
     let pressure_share = memory.pressure_share.as_ref().map(|share| rounded(grid.mean(share), 4));
     let swapped = grid.mean(&memory.swapped_pages_per_s);
@@ -118,7 +125,7 @@ fn memory_short(series: &Series, grid: &Grid) -> Option<Verdict> {
     short.then(|| Verdict::MemoryShort { pressure_share, swapped_pages_per_s: rounded(swapped, 1) })
 }
 
-fn host_busy(series: &Series, grid: &Grid) -> Option<Verdict> {
+fn busy_host(series: &Series, grid: &Grid) -> Option<Verdict> {
     let cpu = series.cpu.value()?.first()?;
     let others = grid.mean(&cpu.others_share);
     (others >= OTHERS_SHARE_MIN)

@@ -1,0 +1,145 @@
+//! Delayed acknowledgements: each side of a TCP connection waits for the other (RFC 896 here, RFC 1122 section 4.2.3.2
+//! there).
+//!
+//! The signs are counted on each connection while the recording goes by, since connections are not kept one by one.
+
+use model::Ns;
+use model::network::Connection;
+use model::peers::DelayedAck;
+use std::ops::RangeInclusive;
+
+/// Linux delays an acknowledgement for 40 ms at least and 200 ms at most (`TCP_DELACK_MIN`, `TCP_DELACK_MAX` of
+/// include/net/tcp.h), others mostly for 200 ms; its timer and the wake-up come a little later.
+const DELAYS: [RangeInclusive<Ns>; 2] = [38_000_000..=48_000_000, 195_000_000..=215_000_000];
+/// Fewer waits of that length are chance.
+const DELAYED_MIN: u64 = 3;
+/// A path on which such a wait may be the path itself.
+const ROUND_TRIP_NS_MAX: Ns = 20_000_000;
+
+/// Writes and waits on one connection.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Exchanges {
+    writes: u64,
+    writes_since_wait: u32,
+    /// Waits that followed two writes or more; of them, those that lasted as long as acknowledgements are delayed.
+    after_writes: u64,
+    delayed: u64,
+    delayed_ns: Ns,
+}
+
+impl Exchanges {
+    /// A thread of the tree wrote to it.
+    pub(crate) fn wrote(&mut self) {
+        self.writes += 1;
+        self.writes_since_wait += 1;
+    }
+
+    /// A thread of the tree was blocked on it.
+    pub(crate) fn waited(&mut self, ns: Ns) {
+        if std::mem::take(&mut self.writes_since_wait) > 1 {
+            self.after_writes += 1;
+            if DELAYS.iter().any(|delay| delay.contains(&ns)) {
+                self.delayed += 1;
+                self.delayed_ns += ns;
+            }
+        }
+    }
+
+    /// Small writes, no `TCP_NODELAY`, nothing lost, a short path, and yet most waits after a second write are as long
+    /// as the other end may delay its acknowledgement of the first.
+    fn are_delayed(&self, connection: &Connection) -> bool {
+        let small = connection.sent_bytes < self.writes * u64::from(connection.segment_bytes_max);
+        let near = connection.round_trip_ns_min.is_none_or(|ns| ns < ROUND_TRIP_NS_MAX);
+        let often = self.delayed >= DELAYED_MIN && self.delayed * 2 >= self.after_writes;
+        often && small && near && !connection.no_delay && connection.retransmits == 0
+    }
+}
+
+/// Those connections of a row that show all signs, summed.
+#[derive(Debug, Default)]
+pub(crate) struct Delayed {
+    sum: Exchanges,
+    sent_bytes: u64,
+}
+
+impl Delayed {
+    /// Counts a connection that is over, if it is one of them.
+    pub(crate) fn add(&mut self, connection: &Connection, of: &Exchanges) {
+        if of.are_delayed(connection) {
+            self.sum.writes += of.writes;
+            self.sum.after_writes += of.after_writes;
+            self.sum.delayed += of.delayed;
+            self.sum.delayed_ns += of.delayed_ns;
+            self.sent_bytes += connection.sent_bytes;
+        }
+    }
+
+    /// What the table says of them.
+    pub(crate) fn row(&self) -> Option<DelayedAck> {
+        (self.sum.delayed > 0).then(|| DelayedAck {
+            waits: self.sum.delayed,
+            of_waits: self.sum.after_writes,
+            total_ns: self.sum.delayed_ns,
+            write_bytes_mean: self.sent_bytes / self.sum.writes.max(1),
+        })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use model::Tid;
+    use model::network::Began;
+    use model::recording::Ends;
+
+    const MS: Ns = 1_000_000;
+
+    /// One over loopback that was open for 50 ms.
+    pub(crate) fn connection(local_port: u16, remote_port: u16) -> Connection {
+        let mut loopback = [0; 16];
+        loopback[10..].copy_from_slice(&[0xff, 0xff, 127, 0, 0, 1]);
+        Connection {
+            ends: Ends { protocol: 6, local: loopback, local_port, remote: loopback, remote_port },
+            tid: Some(1 as Tid),
+            began: Began::Opened,
+            span: (100, 100 + 50 * MS),
+            established_at: Some(100 + MS),
+            closed: true,
+            round_trip_ns: Some(3 * MS),
+            round_trip_ns_min: Some(MS),
+            sent_bytes: 1000,
+            received_bytes: 3900,
+            retransmits: 0,
+            segment_bytes_max: 1448,
+            no_delay: false,
+        }
+    }
+
+    /// A short exchange and eight of this length, of so many writes and a wait; does it look like it?
+    fn looks(writes: u32, ns: Ns, with: impl Fn(&mut Connection)) -> Option<DelayedAck> {
+        let mut exchanges = Exchanges::default();
+        for ns in std::iter::once(MS / 10).chain([ns; 8]) {
+            (0..writes).for_each(|_| exchanges.wrote());
+            exchanges.waited(ns);
+        }
+        let mut told = connection(40_000, 80);
+        with(&mut told);
+        let mut delayed = Delayed::default();
+        delayed.add(&told, &exchanges);
+        delayed.row()
+    }
+
+    #[test]
+    fn delayed_acknowledgements_are_told_by_all_of_their_signs() {
+        let found = looks(2, 41 * MS, |_| ()).unwrap();
+        assert_eq!((found.waits, found.of_waits, found.total_ns), (8, 9, 328 * MS));
+        assert_eq!(found.write_bytes_mean, 1000 / 18);
+        assert!(looks(2, 202 * MS, |_| ()).is_some());
+        assert_eq!(looks(1, 41 * MS, |_| ()), None); // a server that takes so long
+        assert_eq!(looks(2, 30 * MS, |_| ()), None);
+        assert_eq!(looks(2, 41 * MS, |told| told.no_delay = true), None);
+        assert_eq!(looks(2, 41 * MS, |told| told.retransmits = 1), None);
+        assert_eq!(looks(2, 41 * MS, |told| told.round_trip_ns_min = Some(40 * MS)), None);
+        assert_eq!(looks(2, 41 * MS, |told| told.sent_bytes = 10_000_000), None);
+    }
+}
