@@ -3,6 +3,41 @@
 //! Every threshold and every conclusion about a run is here, a file for each question; `report` makes words of them. What
 //! a single wait was for is up to [`classify`](crate::classify), what the time sums to up to the accounts.
 
-pub(crate) mod bound;
-pub(crate) mod causes;
+pub mod bound;
+pub mod causes;
+mod doubts;
+mod evidence;
 pub(crate) mod limits;
+mod lock_functions;
+mod metrics;
+mod predict;
+mod yardstick;
+
+use causes::Outcome;
+pub use evidence::Evidence;
+use model::Diagnosis;
+
+/// What the evidence means.
+pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
+    let mut diagnosis = Diagnosis {
+        kinds: bound::kinds(evidence.bound.shares),
+        mixed: bound::mixed(evidence.bound),
+        held_up_ns: bound::held_up_ns(evidence),
+        kernel_work: bound::kernel_work(evidence),
+        yardstick: yardstick::of(evidence),
+        ended: evidence.waits.iter().map(lock_functions::ended).collect(),
+        metrics: metrics::of(evidence),
+        doubts: doubts::of(evidence),
+        findings: Vec::new(),
+        ruled_out: Vec::new(),
+        unavailable: Vec::new(),
+    };
+    for cause in causes::ALL {
+        match cause.look_for(evidence) {
+            Outcome::Found(findings) => diagnosis.findings.extend(findings),
+            Outcome::RuledOut => diagnosis.ruled_out.push(cause.name),
+            Outcome::Unavailable(why) => diagnosis.unavailable.push((cause.name, why)),
+        }
+    }
+    diagnosis
+}

@@ -12,7 +12,7 @@ mod connections;
 pub mod extrapolate;
 mod files;
 mod grid;
-mod judge;
+pub mod judge;
 mod keys;
 pub mod ladder;
 mod lookups;

@@ -35,3 +35,37 @@ pub struct Costs {
     /// A TCP connection within the host: made, accepted, closed.
     pub connect_ns: Seen<Interval>,
 }
+
+/// Operations that waits are compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// `memory_access_ns`.
+    MemoryAccess,
+    /// `call_ns`.
+    SystemCall,
+    /// `switch_ns`.
+    ThreadSwitch,
+    /// `fsync_ns`.
+    Fsync,
+    /// `disk_read_ns`.
+    DiskRead,
+    /// `process_ns`.
+    Process,
+    /// `connect_ns`.
+    Connect,
+}
+
+impl Costs {
+    /// What one of these costs.
+    pub fn of(&self, operation: Operation) -> &Seen<Interval> {
+        match operation {
+            Operation::MemoryAccess => &self.memory_access_ns,
+            Operation::SystemCall => &self.call_ns,
+            Operation::ThreadSwitch => &self.switch_ns,
+            Operation::Fsync => &self.fsync_ns,
+            Operation::DiskRead => &self.disk_read_ns,
+            Operation::Process => &self.process_ns,
+            Operation::Connect => &self.connect_ns,
+        }
+    }
+}

@@ -2,8 +2,8 @@
 //!
 //! A [`recording`] holds what the machine showed, with no conclusions; an [`account`] cuts a program's wall
 //! clock into parts that sum to it; a [`run`] is everything that one `dwell run` has to say, in the shape that
-//! `--json` promises; a [`ladder`] is what each level of latency costs on a machine; [`wake`] is
-//! how late a machine wakes up. This crate does no IO, reads no clock and knows no kernel: it can be used to read what
+//! `--json` promises; a [`diagnosis`] is what that means; a [`ladder`] is what each level of latency costs on a
+//! machine; [`wake`] is how late a machine wakes up. This crate does no IO, reads no clock and knows no kernel: it can be used to read what
 //! dwell wrote, and nothing else.
 
 pub mod account;
@@ -15,7 +15,9 @@ pub mod compare;
 pub mod costs;
 pub mod coverage;
 pub mod cpus;
+pub mod diagnosis;
 mod event;
+pub mod finding;
 pub mod ladder;
 pub mod name;
 pub mod network;
@@ -42,6 +44,8 @@ pub use call::{Call, CallStats, CallTime};
 pub use costs::Costs;
 pub use coverage::Coverage;
 pub use cpus::CpuList;
+pub use diagnosis::Diagnosis;
+pub use finding::Finding;
 pub use ladder::Ladder;
 pub use profile::Profile;
 pub use recording::{Event, Header, Language, Recording, Trailer};

@@ -34,6 +34,17 @@ pub enum Tier {
     Proc,
 }
 
+impl Tier {
+    /// The name used in every output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tier::Bpf => "bpf",
+            Tier::Perf => "perf",
+            Tier::Proc => "proc",
+        }
+    }
+}
+
 /// The machine the recording was made on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {

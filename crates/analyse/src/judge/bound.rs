@@ -3,47 +3,104 @@
 //! D. Spinellis, "Code Quality" (2006), section 4.1: I/O-bound when real time is much more than user and system
 //! time, kernel-bound when system time exceeds user time, CPU-bound when user time is about real time.
 
+use super::Evidence;
+use model::diagnosis::{KernelWork, Mixed, TimeKind};
 use model::run::{Bound, Class, Shares};
-use model::{Account, State};
+use model::{Account, Ns, Reason, State};
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
 
 /// The leading kinds are as good as equal below this distance, in points.
 const MIXED_POINTS: f64 = 10.0;
+/// Waiting is the class from this share on.
+const WAITING_SHARE_MIN: f64 = 0.5;
+/// A program that sleeps for this share is idle.
+const IDLE_SHARE_MIN: f64 = 0.9;
+/// Time without a CPU is worth a word from this part of the account on.
+const HELD_UP_PART: u128 = 10;
 
 /// Decides the class.
 ///
 /// `idle` when nine tenths are sleep; `mixed` when the two leading kinds are within 10 points, or when waiting leads
 /// without being half of the wall; `io` when waiting is at least half; else `kernel` or `cpu`, whichever is more.
-pub(crate) fn bound(account: &Account) -> Bound {
+pub fn bound(account: &Account) -> Bound {
     let wall = account.wall_ns().max(1) as f64;
     let share = |states: &dyn Fn(State) -> bool| {
         account.parts().iter().filter(|part| states(part.state)).map(|part| part.ns).sum::<u64>() as f64
             / wall
     };
-    let kernel_state = |state| matches!(state, State::Kernel | State::Fault);
     let shares = Shares {
         waiting: share(&|state: State| state.blocked()),
-        kernel: share(&kernel_state),
+        kernel: share(&is_kernel),
         user: share(&|state| state == State::User),
     };
-    let mut kinds = [(shares.waiting, Class::Io), (shares.kernel, Class::Kernel), (shares.user, Class::Cpu)];
-    kinds.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let margin_points = (kinds[0].0 - kinds[1].0) * 100.0;
+    let [(leading, most), (_, second), _] = kinds(shares);
+    let margin_points = (most - second) * 100.0;
     let sleep = account.ns(State::Sleep) as f64 / wall;
-    let class = if sleep >= 0.9 {
-        Class::Idle
-    } else if margin_points < MIXED_POINTS || (kinds[0].1 == Class::Io && shares.waiting < 0.5) {
-        Class::Mixed
-    } else {
-        kinds[0].1
+    let class = match leading {
+        _ if sleep >= IDLE_SHARE_MIN => Class::Idle,
+        _ if margin_points < MIXED_POINTS => Class::Mixed,
+        TimeKind::Waiting if shares.waiting < WAITING_SHARE_MIN => Class::Mixed,
+        TimeKind::Waiting => Class::Io,
+        TimeKind::Kernel => Class::Kernel,
+        TimeKind::User => Class::Cpu,
     };
     let of_class = |state: State| match class {
         Class::Io | Class::Idle => state.blocked(),
-        Class::Kernel => kernel_state(state),
-        Class::Cpu => !state.blocked() && !kernel_state(state),
+        Class::Kernel => is_kernel(state),
+        Class::Cpu => !state.blocked() && !is_kernel(state),
         Class::Mixed => true,
     };
     let leading = account.parts().iter().filter(|part| of_class(part.state)).max_by_key(|part| part.ns);
     Bound { class, resource: leading.map_or(State::Unexplained, |part| part.state), margin_points, shares }
+}
+
+fn is_kernel(state: State) -> bool {
+    matches!(state, State::Kernel | State::Fault)
+}
+
+/// The kinds of time with their shares, largest first.
+pub(super) fn kinds(shares: Shares) -> [(TimeKind, f64); 3] {
+    let mut kinds = [
+        (TimeKind::Waiting, shares.waiting),
+        (TimeKind::Kernel, shares.kernel),
+        (TimeKind::User, shares.user),
+    ];
+    kinds.sort_by(|one, other| other.1.total_cmp(&one.1));
+    kinds
+}
+
+/// Why a class is `mixed`, where it is. What leads clearly and yet is no class is waiting.
+pub(super) fn mixed(bound: &Bound) -> Option<Mixed> {
+    (bound.class == Class::Mixed).then_some(if bound.margin_points >= MIXED_POINTS {
+        Mixed::WaitingBelowHalf
+    } else {
+        Mixed::NoneLeads
+    })
+}
+
+/// Neither working nor waiting for anything of its own: no class speaks of this time.
+pub(super) fn held_up_ns(evidence: &Evidence<'_>) -> Option<Ns> {
+    let held_up = |state| matches!(state, State::Runqueue | State::Throttled | State::Stopped);
+    let ns = evidence.account_ns(held_up);
+    (ns > 0 && u128::from(ns) * HELD_UP_PART >= u128::from(evidence.whole_ns)).then_some(ns)
+}
+
+/// What most of the kernel's work is, when one thing is at least half of it.
+pub(super) fn kernel_work(evidence: &Evidence<'_>) -> Option<KernelWork> {
+    let mut sums = FxHashMap::<KernelWork, (Ns, Reverse<usize>)>::default();
+    for (at, step) in evidence.path.iter().enumerate() {
+        let work = match step.state {
+            State::Kernel => KernelWork::Calls(step.reason.clone()),
+            State::Fault => KernelWork::Faults,
+            _ => continue,
+        };
+        // Of equals the first on the path, so that it is the same each time.
+        sums.entry(work).or_insert((0, Reverse(at))).0 += step.ns;
+    }
+    let all: Ns = sums.values().map(|(ns, _)| ns).sum();
+    let (work, (ns, _)) = sums.into_iter().max_by_key(|(_, sum)| *sum)?;
+    (ns >= all.div_ceil(2) && work != KernelWork::Calls(Reason::None)).then_some(work)
 }
 
 #[cfg(test)]

@@ -16,11 +16,11 @@ const DISK_LIMIT_QUEUE: f64 = 1.0;
 /// Less of the wall at a limit than this is not worth a sentence.
 const SHARE_OF_WALL_MIN: f64 = 0.1;
 /// A disk that is busy for less is idle.
-const IDLE_SHARE: f64 = 0.02;
-/// From this share of the processors on, others are worth a sentence. As on the page's last lines.
-const OTHERS_SHARE_MIN: f64 = 0.2;
+pub(super) const IDLE_SHARE: f64 = 0.02;
+/// From this share of the CPUs on, others are worth a sentence.
+pub(super) const OTHERS_SHARE_MIN: f64 = 0.2;
 /// Memory is short when some task waits for it so much of the wall, or so many pages are swapped a second.
-const PRESSURE_SHARE_MIN: f64 = 0.01;
+pub(super) const PRESSURE_SHARE_MIN: f64 = 0.01;
 const SWAPPED_PAGES_PER_S_MIN: f64 = 100.0;
 /// A rate is steady when its steps vary by no more than this part of their mean, after a tenth of them at either end of the
 /// order is left out; when there are enough of them; and when it is no trickle.

@@ -1,6 +1,7 @@
 //! The tests of this crate from outside, one program: a file is a module.
 
 mod code;
+mod judge;
 mod path;
 mod properties;
 mod story;

@@ -3,10 +3,24 @@
 //!
 //! The signs are counted on each connection while the recording goes by, since connections are not kept one by one.
 
-use model::Ns;
+use super::{Cause, Outcome};
+use crate::judge::{Evidence, predict};
+use model::coverage::Interval;
+use model::finding::{Action, Assumption, CauseName, Finding, Place, Signs, Verification};
 use model::network::Connection;
 use model::peers::DelayedAck;
+use model::recording::Tier;
+use model::{Ns, Seen, State};
 use std::ops::RangeInclusive;
+
+pub(super) static CAUSE: Cause = Cause {
+    name: CauseName { id: "delayed-ack", title: "delayed acknowledgements" },
+    tiers: &[Tier::Bpf],
+    doc: "Each side of a TCP connection waits for the other. Most waits after two writes or more, and three at least, last \
+          38 to 48 ms or 195 to 215 ms; writes are smaller than a segment; the socket has no `TCP_NODELAY`; nothing is \
+          retransmitted; the round trip is below 20 ms.",
+    check,
+};
 
 /// Linux delays an acknowledgement for 40 ms at least and 200 ms at most (`TCP_DELACK_MIN`, `TCP_DELACK_MAX` of
 /// include/net/tcp.h), others mostly for 200 ms; its timer and the wake-up come a little later.
@@ -15,6 +29,28 @@ const DELAYS: [RangeInclusive<Ns>; 2] = [38_000_000..=48_000_000, 195_000_000..=
 const DELAYED_MIN: u64 = 3;
 /// A path on which such a wait may be the path itself.
 const ROUND_TRIP_NS_MAX: Ns = 20_000_000;
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    Outcome::of_table(evidence.connections, |rows| {
+        let delayed = rows.iter().enumerate().filter_map(|(row, of)| Some((row, of.delayed_ack.as_ref()?)));
+        Outcome::of(delayed.map(|(row, found)| finding(evidence, row, found)))
+    })
+}
+
+fn finding(evidence: &Evidence<'_>, row: usize, found: &DelayedAck) -> Finding {
+    let share_ns = predict::on_path(evidence, State::Network, found.total_ns);
+    Finding {
+        cause: CAUSE.name,
+        share_ns,
+        // The exchanges themselves remain, however short.
+        saving_ns: Seen::Value(Interval { lo: 0, hi: share_ns.hi }),
+        place: Place::Connection(row),
+        action: Some(Action::Use(&["TCP_NODELAY"])),
+        evidence: Signs::Waits { waits: found.waits, of_waits: found.of_waits, total_ns: found.total_ns },
+        assumes: vec![Assumption::PeerUnseen],
+        verify: vec![Verification::WaitsGone],
+    }
+}
 
 /// Writes and waits on one connection.
 #[derive(Debug, Default, Clone, Copy)]

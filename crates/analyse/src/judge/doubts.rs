@@ -1,0 +1,23 @@
+//! What makes a run's figures doubtful: time without evidence, and others on the same CPUs.
+
+use super::Evidence;
+use super::limits::OTHERS_SHARE_MIN;
+use model::Seen;
+use model::diagnosis::Doubts;
+
+/// Full access aims at less than this part of the account.
+const UNEXPLAINED_PART: u128 = 100;
+/// From this part of what all CPUs could give on, steal is worth a warning.
+const STEAL_PART: u128 = 100;
+
+/// What makes these doubtful.
+pub(super) fn of(evidence: &Evidence<'_>) -> Doubts {
+    let coverage = evidence.coverage;
+    let all = evidence.wall_ns.saturating_mul(u64::from(evidence.cpus.max(1)));
+    Doubts {
+        unexplained: u128::from(coverage.unexplained_ns) * UNEXPLAINED_PART > u128::from(evidence.whole_ns),
+        host_busy: matches!(coverage.host_busy, Seen::Value(busy) if busy >= OTHERS_SHARE_MIN),
+        steal: matches!(coverage.steal_ns, Seen::Value(steal)
+            if steal > 0 && u128::from(steal) * STEAL_PART >= u128::from(all)),
+    }
+}

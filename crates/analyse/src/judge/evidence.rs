@@ -1,0 +1,69 @@
+//! What judgement may look at: one borrow of all that a run shows.
+
+use model::peers::ConnectionRow;
+use model::recording::Tier;
+use model::run::{Bound, CallRow, WaitRow};
+use model::{Costs, Coverage, Ns, Part, Profile, Run, Seen, Series, State, Step};
+
+/// The evidence of one run.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    /// What it was observed with.
+    pub tier: Tier,
+    /// Whether it is a window on what lived already: then there is no path to an end.
+    pub window: bool,
+    /// The wall clock.
+    pub wall_ns: Ns,
+    /// What the account sums to.
+    pub whole_ns: Ns,
+    /// CPUs of the host.
+    pub cpus: u32,
+    /// What bounds the program.
+    pub bound: &'a Bound,
+    /// The account.
+    pub account: &'a [Part],
+    /// The same by place.
+    pub path: &'a [Step],
+    /// Waits of all threads.
+    pub waits: &'a [WaitRow],
+    /// System calls of all threads.
+    pub syscalls: &'a Seen<Vec<CallRow>>,
+    /// Connections by peer.
+    pub connections: &'a Seen<Vec<ConnectionRow>>,
+    /// Which code ran and waited.
+    pub profile: &'a Profile,
+    /// What the host did meanwhile.
+    pub series: &'a Seen<Series>,
+    /// What operations cost on the host.
+    pub costs: &'a Seen<Costs>,
+    /// What was observed.
+    pub coverage: &'a Coverage,
+}
+
+impl<'a> Evidence<'a> {
+    /// That of a run.
+    pub fn of(tier: Tier, run: &'a Run, profile: &'a Profile) -> Self {
+        Self {
+            tier,
+            window: run.window.is_some(),
+            wall_ns: run.wall_ns,
+            whole_ns: run.whole_ns(),
+            cpus: run.host.cpus,
+            bound: &run.bound,
+            account: &run.account,
+            path: &run.path,
+            waits: &run.waits,
+            syscalls: &run.syscalls,
+            connections: &run.connections,
+            profile,
+            series: &run.series,
+            costs: &run.costs,
+            coverage: &run.coverage,
+        }
+    }
+
+    /// Time of the account in states of a kind.
+    pub fn account_ns(&self, of_kind: impl Fn(State) -> bool) -> Ns {
+        self.account.iter().filter(|part| of_kind(part.state)).map(|part| part.ns).sum()
+    }
+}

@@ -1,0 +1,111 @@
+//! What a run means: all that was concluded from it and does not stand in its tables.
+//!
+//! The class and the verdicts on host metrics are part of the run, since the JSON has them. What is concluded, and from
+//! what, is up to `analyse`; `report` takes it as it is.
+
+use crate::Ns;
+use crate::costs::Operation;
+use crate::finding::{CauseName, Finding};
+use crate::wait::Reason;
+
+/// What a run means.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Diagnosis {
+    /// The kinds of time that the class is decided from, with their shares of the account, largest first.
+    pub kinds: [(TimeKind, f64); 3],
+    /// Why no kind is the class, where it is `mixed`.
+    pub mixed: Option<Mixed>,
+    /// Time of the account in which it was ready to run but had no CPU, or was stopped: where that is worth a word.
+    pub held_up_ns: Option<Ns>,
+    /// What most of the kernel's work is, where there is such a thing.
+    pub kernel_work: Option<KernelWork>,
+    /// How long the longest wait is, in operations of this host.
+    pub yardstick: Option<Yardstick>,
+    /// How each row of `waits` was ended.
+    pub ended: Vec<Ended>,
+    /// The host metrics that moved, or that matter to what bounds the program; what matters most comes first.
+    pub metrics: Vec<Metric>,
+    /// What makes its figures doubtful.
+    pub doubts: Doubts,
+    /// Causes that it shows, in the order of the registry.
+    pub findings: Vec<Finding>,
+    /// Causes that were looked for and are not there.
+    pub ruled_out: Vec<CauseName>,
+    /// Causes that could not be looked for, and why.
+    pub unavailable: Vec<(CauseName, String)>,
+}
+
+/// Kinds of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TimeKind {
+    /// Blocked in any way.
+    Waiting,
+    /// Kernel and faults.
+    Kernel,
+    /// User.
+    User,
+}
+
+/// Why a class is `mixed`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mixed {
+    /// The two leading kinds are too close.
+    NoneLeads,
+    /// Waiting leads, but is less than half.
+    WaitingBelowHalf,
+}
+
+/// Work of the kernel for a program.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum KernelWork {
+    /// Page faults.
+    Faults,
+    /// A system call, or entering and leaving them.
+    Calls(Reason),
+}
+
+/// A wait in operations of the host, as its ladder has measured them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Yardstick {
+    /// The row of `waits`: the one that the path has most of.
+    pub wait: usize,
+    /// Its longest wait.
+    pub ns: Ns,
+    /// As long as so many of these.
+    pub worth: Vec<(Operation, u64)>,
+}
+
+/// How threads ended the waits of others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// By releasing a lock.
+    Unlocked,
+    /// In any way: also conditions, barriers and the end of a thread wake others.
+    Woken,
+}
+
+/// A series of host metrics, by its index in its list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Metric {
+    /// Of `links`.
+    Link(usize),
+    /// Of `disks`.
+    Disk(usize),
+    /// Of `nfs`.
+    Nfs(usize),
+    /// Of `cpu`.
+    Cpu(usize),
+    /// Of `memory`.
+    Memory(usize),
+}
+
+/// What makes the figures of a run doubtful.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Doubts {
+    /// More of the account is unexplained than should be.
+    pub unexplained: bool,
+    /// Other programs had a good part of the CPUs.
+    pub host_busy: bool,
+    /// A hypervisor took a good part of the CPUs.
+    pub steal: bool,
+}
