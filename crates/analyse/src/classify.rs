@@ -102,6 +102,8 @@ impl<'a> Evidence<'a> {
         let object = match &wait.on {
             // Only its path is known: the call and how it sleeps tell more.
             Object::File { dev: 0, .. } => &Object::Unknown,
+            // For a lock of its address space, or for the disk: the flag tells.
+            Object::Page { .. } | Object::SwapPage => &Object::Unknown,
             object => object,
         };
         Self {
@@ -162,7 +164,7 @@ fn by_limit(evidence: Evidence<'_>, call: Option<&str>) -> Option<Kind> {
 
 fn by_object(evidence: Evidence<'_>, call: Option<&str>) -> Option<Kind> {
     Some(match evidence.object {
-        Object::Unknown => return None,
+        Object::Unknown | Object::Page { .. } | Object::SwapPage => return None,
         Object::Net(ends) => (State::Network, service(*ends)),
         Object::Unix { .. } => (State::Pipe, TargetKey::Unix),
         Object::OtherSocket { .. } => {
@@ -405,7 +407,7 @@ pub(crate) fn becomes_ready(object: &Object) -> bool {
         Object::File { kind, .. } => {
             matches!(kind, FileKind::Pipe | FileKind::Tty | FileKind::EventFd | FileKind::TimerFd)
         }
-        Object::Futex { .. } | Object::Unknown => false,
+        Object::Futex { .. } | Object::Page { .. } | Object::SwapPage | Object::Unknown => false,
     }
 }
 

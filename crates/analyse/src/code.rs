@@ -6,9 +6,10 @@
 mod frames;
 mod tables;
 
+use crate::split::Kind;
 use frames::Expanded;
 use model::profile::{Doing, Moment, Owner, Profile, Weight};
-use model::recording::{Comm, Function, Mode, Place};
+use model::recording::{Comm, Function, Place};
 use model::run::Address;
 use model::wait::StackFrame;
 use model::{Event, Header, Ns, Pid, Seen, State, Tid};
@@ -61,13 +62,11 @@ impl Code {
             Event::Named { place, functions } => {
                 self.names.insert(*place, functions.clone());
             }
-            Event::SampleStack { at, tid, node, mode, period_ns } => {
-                let doing = match mode {
-                    Mode::User => Doing::User,
-                    Mode::Call(_) | Mode::Fault | Mode::Kernel | Mode::Entry => Doing::Kernel,
-                    Mode::Interrupt => return,
-                };
-                self.add(*at, *tid, *node, doing, Ns::from(*period_ns));
+            Event::Sampled { at, tid, node: Some(node), mode, period_ns, .. }
+            | Event::SampleStack { at, tid, node, mode, period_ns } => {
+                if let Some(doing) = Kind::from(*mode).doing() {
+                    self.add(*at, *tid, *node, doing, Ns::from(*period_ns));
+                }
             }
             Event::WaitStack { at, tid, node, weight_ns, .. } => {
                 self.add(*at, *tid, *node, Doing::Waiting(waited), *weight_ns);
@@ -91,18 +90,19 @@ impl Code {
             }
             Event::Exit { .. }
             | Event::Switch { .. }
-            | Event::Wake { .. }
+            | Event::Woken { .. }
             | Event::Flush { .. }
             | Event::Send { .. }
-            | Event::Sample { .. }
+            | Event::Sampled { .. }
+            | Event::WakerStack { .. }
             | Event::Lost { .. }
-            | Event::Because { .. }
             | Event::Path { .. }
-            | Event::Page { .. }
             | Event::Connection(_)
             | Event::Lookup(_)
             | Event::Surroundings { .. }
             | Event::Tracing { .. } => {}
+            // The joiner leaves none of these.
+            Event::Wake { .. } | Event::Sample { .. } | Event::Because { .. } | Event::Page { .. } => {}
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::pieces::Pieces;
 use crate::poll;
 use crate::trace::Closed;
-use crate::{Analyser, Arch, How, code, judge, sliced};
+use crate::{Arch, Books, How, code, judge, sliced};
 use model::coverage::{Check, Coverage, Extent, Interval, Source};
 use model::profile::Doing;
 use model::recording::{HostCpu, Trailer};
@@ -41,8 +41,8 @@ fn stolen(trailer: &Trailer, cpus: u32) -> Ns {
 }
 
 /// The whole run.
-pub(crate) fn run(analyser: Analyser, trailer: &Trailer) -> Analysis {
-    let Analyser { header, how, code: stacks, surroundings } = analyser;
+pub(crate) fn run(books: Books, trailer: &Trailer) -> Analysis {
+    let Books { header, how, code: stacks, surroundings } = books;
     let (pieces, seen, (connections, lookups)) = match how {
         How::Trace(trace) => {
             let closed = trace.close(trailer, &stacks);

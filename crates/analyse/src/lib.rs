@@ -28,6 +28,7 @@ pub mod wake;
 
 use calls::Arch;
 use code::Code;
+use model::join::Joiner;
 use model::recording::{Tier, Trailer};
 use model::{Analysis, Event, Header, State};
 use poll::Poll;
@@ -37,6 +38,14 @@ use trace::Trace;
 /// Takes a recording's events as they come and gives the run.
 #[derive(Debug)]
 pub struct Analyser {
+    /// What older recordings tell in parts is joined before anything else sees it.
+    joiner: Joiner,
+    books: Books,
+}
+
+/// What is kept of the events.
+#[derive(Debug)]
+struct Books {
     header: Header,
     how: How,
     code: Code,
@@ -58,11 +67,30 @@ impl Analyser {
             Tier::Bpf => How::Trace(Box::new(Trace::new(header))),
             Tier::Perf | Tier::Proc => How::Poll(Box::new(Poll::new(header))),
         };
-        Self { header: header.clone(), how, code: Code::new(header), surroundings: Surroundings::new(header) }
+        let (code, surroundings) = (Code::new(header), Surroundings::new(header));
+        let books = Books { header: header.clone(), how, code, surroundings };
+        Self { joiner: Joiner::default(), books }
     }
 
     /// Takes the next event.
     pub fn event(&mut self, event: &Event) {
+        let books = &mut self.books;
+        self.joiner.join(event, &mut |event| books.event(event));
+    }
+
+    /// Closes the account.
+    ///
+    /// # Panics
+    /// When the account does not close: a mistake in this crate, never in the recording.
+    pub fn finish(mut self, trailer: &Trailer) -> Analysis {
+        let books = &mut self.books;
+        self.joiner.finish(&mut |event| books.event(event));
+        compose::run(self.books, trailer)
+    }
+}
+
+impl Books {
+    fn event(&mut self, event: &Event) {
         self.surroundings.event(event);
         match &mut self.how {
             How::Trace(trace) => {
@@ -78,13 +106,5 @@ impl Analyser {
                 self.code.event(event, State::OtherWait);
             }
         }
-    }
-
-    /// Closes the account.
-    ///
-    /// # Panics
-    /// When the account does not close: a mistake in this crate, never in the recording.
-    pub fn finish(self, trailer: &Trailer) -> Analysis {
-        compose::run(self, trailer)
     }
 }

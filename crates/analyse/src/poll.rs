@@ -20,6 +20,7 @@ mod window;
 
 use crate::names::Names;
 use crate::pieces::Pieces;
+use crate::split::Kind;
 use ledger::{Evidence, Ledger, Slices};
 use model::recording::{Attached, Header, Left, Looked as Snapshot, Tier, Trailer};
 use model::run::{Faults, Thread as ThreadRow, WaitRow};
@@ -288,7 +289,7 @@ impl Poll {
                     self.tree.does(at, into.tid, Doing::Cpu);
                 }
             }
-            Event::Sample { tid, mode, .. } => self.sample(*tid, *mode == model::recording::Mode::User, 1),
+            Event::Sampled { tid, mode, .. } => self.sample(*tid, Kind::from(*mode) == Kind::User, 1),
             _ => {}
         }
     }

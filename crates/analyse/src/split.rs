@@ -5,18 +5,43 @@
 //! its exit; so this is the one split that is sampled. Interrupts that came in a thread's own time count with its
 //! code (states have no other place for them); how many there were is said in the coverage.
 
+use model::profile::Doing;
+use model::recording::Mode;
 use model::{Ns, State};
 use stats::{Proportion, wilson, wilson_of};
 
-/// What a sample outside calls fell into.
+/// What a sample fell into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     User,
     Fault,
     Interrupt,
     Entry,
-    /// In a call, while calls are not traced.
+    /// In a call. Without BPF, any code of the kernel: which is not known there.
     Call,
+}
+
+impl From<Mode> for Kind {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::User => Kind::User,
+            Mode::Call(_) | Mode::Kernel => Kind::Call,
+            Mode::Fault => Kind::Fault,
+            Mode::Interrupt => Kind::Interrupt,
+            Mode::Entry => Kind::Entry,
+        }
+    }
+}
+
+impl Kind {
+    /// Whose code it is, for the tree of calls. None where it is neither the thread's nor done for it.
+    pub(crate) fn doing(self) -> Option<Doing> {
+        match self {
+            Kind::User => Some(Doing::User),
+            Kind::Fault | Kind::Entry | Kind::Call => Some(Doing::Kernel),
+            Kind::Interrupt => None,
+        }
+    }
 }
 
 /// How many kinds there are, and one more: the sum of the squared weights.

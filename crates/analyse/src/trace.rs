@@ -18,14 +18,13 @@ mod window;
 use crate::calls::touches_a_peer;
 use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_several};
 use crate::connections::Connections;
-use crate::keys::{ReasonKey, TargetKey, WaitKey, WakerKey};
+use crate::keys::{ReasonKey, TargetKey, WakerKey};
 use crate::names::Names;
 use crate::path::{Path, Place, Slicing};
 use crate::split::{Counts, Kind, one};
 use meanwhile::{Begins, Meanwhile};
-use model::because::{Because, Request};
 use model::recording::{
-    Attached, Calls, Comm, Counters, Ends, Event, In, Left, Mode, Object, Out, Wait, Waker,
+    Attached, Calls, Comm, Counters, Ends, Event, In, Left, Object, Out, Wait, WakeReason, Waker,
 };
 use model::{Call, Header, Ns, Pid, State, Tid};
 use rustc_hash::FxHashMap;
@@ -74,16 +73,8 @@ struct Thread {
     woken_early: bool,
     /// It came onto a CPU and nothing has been booked since.
     just_came: bool,
-    /// What it blocked on last.
-    last_wait: Option<WaitKey>,
-    /// What ended its last wait for a lock, where that was a thread of the tree.
-    ended: Option<Ended>,
-    /// The page that the fault it is in needs, by device and inode.
-    page: Option<(u32, u64)>,
-    /// The end of this request is about to wake it.
-    request: Option<(Ns, Request)>,
-    /// What the next wake-up at that time comes through.
-    through: Option<(Ns, Object)>,
+    /// Its last wait that is over: stacks of it come later.
+    last_wait: Option<Ended>,
     /// Events were lost: what it did since is not known.
     doubtful: bool,
     states: [Ns; State::ALL.len()],
@@ -210,11 +201,15 @@ impl Trace {
                     self.left(*at, out);
                 }
             }
-            Event::Wake { at, tid, waker, calls, .. } => self.woken(*at, *tid, waker, calls),
+            Event::Woken { at, tid, waker, reasons, calls, .. } => {
+                self.woken(*at, *tid, waker, reasons, calls);
+            }
             Event::Flush { at, tid, calls } => {
                 self.ran_until(*tid, *at, calls);
             }
-            Event::Sample { at, tid, mode, period_ns, .. } => self.sampled(*at, *tid, *mode, *period_ns),
+            Event::Sampled { at, tid, mode, period_ns, .. } => {
+                self.sampled(*at, *tid, (*mode).into(), *period_ns);
+            }
             Event::Send { at, tid, ends, calls } => self.sends(*at, *tid, *ends, calls),
             Event::Start { at, tid } => {
                 self.start = *at;
@@ -259,34 +254,17 @@ impl Trace {
                 }
             }
             Event::WaitStack { tid, node, weight_ns, .. } => {
-                let wait = self.by_tid.get(tid).and_then(|index| self.threads[*index as usize].last_wait);
-                if let Some(wait) = wait {
-                    self.waits.stack(wait, *node, *weight_ns);
+                if let Some(ended) = self.ended(*tid) {
+                    self.waits.stack(ended.wait, *node, *weight_ns);
+                }
+            }
+            Event::WakerStack { tid, woken_at, node, .. } => {
+                if let Some(ended) = self.ended(*tid).filter(|ended| ended.at == *woken_at) {
+                    self.waits.ended_from(&ended, *node);
                 }
             }
             Event::Tracing { at, calls: true } => self.tracing.1 = *at,
             Event::Tracing { at, calls: false } => self.tracing.0 = *at,
-            Event::Page { tid, dev, ino, .. } => {
-                if let Some(index) = self.by_tid.get(tid) {
-                    self.threads[*index as usize].page = Some((*dev, *ino));
-                }
-            }
-            Event::Because { at, tid, because: Because::Request(request) } => {
-                if let Some(index) = self.by_tid.get(tid) {
-                    self.threads[*index as usize].request = Some((*at, *request));
-                }
-            }
-            Event::Because { at, tid, because: Because::Through(object) } => {
-                if let Some(index) = self.by_tid.get(tid) {
-                    self.threads[*index as usize].through = Some((*at, object.clone()));
-                }
-            }
-            Event::Because { tid, because: Because::From { woken_at, node }, .. } => {
-                let ended = self.by_tid.get(tid).and_then(|index| self.threads[*index as usize].ended);
-                if let Some(ended) = ended.filter(|ended| ended.at == *woken_at) {
-                    self.waits.ended_from(&ended, *node);
-                }
-            }
             Event::Look { .. }
             | Event::Place { .. }
             | Event::Node { .. }
@@ -296,6 +274,8 @@ impl Trace {
             | Event::Connection(_)
             | Event::Lookup(_)
             | Event::Surroundings { .. } => {}
+            // The joiner leaves none of these.
+            Event::Wake { .. } | Event::Sample { .. } | Event::Because { .. } | Event::Page { .. } => {}
             Event::Alive { tid, pid, name, state, before, .. } => {
                 self.found(*tid, *pid, *name, state, *before);
             }
@@ -304,8 +284,12 @@ impl Trace {
 
     /// In which state a thread blocked last.
     pub(crate) fn last_wait(&self, tid: Tid) -> Option<State> {
+        self.ended(tid).map(|ended| ended.wait.0)
+    }
+
+    fn ended(&self, tid: Tid) -> Option<Ended> {
         let index = self.by_tid.get(&tid)?;
-        self.threads[*index as usize].last_wait.map(|(state, _)| state)
+        self.threads[*index as usize].last_wait
     }
 
     fn born(&mut self, at: Ns, tid: Tid, pid: Pid, name: Comm, path: Path, doing: Doing) -> Index {
@@ -344,10 +328,6 @@ impl Trace {
             woken_early: false,
             just_came: true,
             last_wait: None,
-            ended: None,
-            page: None,
-            request: None,
-            through: None,
             doubtful: false,
             states: [0; State::ALL.len()],
             samples: Counts::default(),
@@ -564,7 +544,7 @@ impl Trace {
         }
     }
 
-    fn woken(&mut self, at: Ns, tid: Tid, waker: &Waker, calls: &Calls) {
+    fn woken(&mut self, at: Ns, tid: Tid, waker: &Waker, reasons: &[WakeReason], calls: &Calls) {
         // The waker's own time up to now, before its path is looked at.
         let running = match waker {
             Waker::Task { tid, name: None } => self.ran_until(*tid, at, calls),
@@ -573,13 +553,8 @@ impl Trace {
         };
         let Some(index) = self.by_tid.get(&tid).copied() else { return };
         let thread = &mut self.threads[index as usize];
-        let through = thread.through.take().filter(|(of, _)| *of == at).map(|(_, object)| object);
         let wait = match &thread.doing {
-            // What it polls is told by the waker, who works on what became ready.
-            Doing::Blocked(wait, _) => match through {
-                Some(on) if is_for_several(wait) && becomes_ready(&on) => Wait { on, ..wait.clone() },
-                _ => wait.clone(),
-            },
+            Doing::Blocked(wait, _) => told_by(wait, reasons),
             Doing::Stopped => {
                 self.book(index, at, State::Stopped, ReasonKey::None);
                 self.threads[index as usize].doing = Doing::Runnable;
@@ -591,26 +566,25 @@ impl Trace {
             }
             Doing::Runnable | Doing::Dead => return,
         };
-        let request = thread.request.take().filter(|(of, _)| *of == at).map(|(_, request)| request);
         let ns = at.saturating_sub(thread.since);
         thread.waited.add(self.names.arch, wait.call, ns);
-        let about = self.about(index, &wait);
+        let about = self.about(&wait);
         let mut classified = classify(Evidence::traced(&wait, waker, about), self.names.arch);
         let answer = |socket| self.names.lookups.answer(socket, at.saturating_sub(ns), at);
         classified.target = for_a_name(classified.target, &wait, waker, answer);
         let (state, reason) = classified.key();
-        self.threads[index as usize].last_wait = Some((state, reason));
+        let by = self.waker(waker);
+        self.threads[index as usize].last_wait = Some(Ended { at, wait: (state, reason), by, ns });
         // One that was over before the window began is none of it.
         if ns > 0 || self.window.is_none() {
-            let by = self.waker(waker);
             let meanwhile = running.filter(|_| state == State::Lock && matches!(waker, Waker::Task { .. }));
             let meanwhile =
                 meanwhile.map(|waker| self.threads[waker as usize].meanwhile.since(at.saturating_sub(ns)));
-            let about = waits::About { request: request.filter(|_| state == State::Disk), meanwhile };
-            self.waits.record(state, reason, ns, by, about);
-            let of_tree = state == State::Lock && matches!(by, WakerKey::Thread(_));
-            self.threads[index as usize].ended =
-                of_tree.then_some(Ended { at, wait: (state, reason), by, ns });
+            let request = reasons.iter().find_map(|reason| match reason {
+                WakeReason::Request(request) if state == State::Disk => Some(*request),
+                _ => None,
+            });
+            self.waits.record(state, reason, ns, by, waits::About { request, meanwhile });
         }
         if state == State::Network {
             self.connections.waited(&wait, waker, ns);
@@ -645,11 +619,11 @@ impl Trace {
         self.threads[index as usize].doing = Doing::Runnable;
     }
 
-    /// The file, or swap, that a thread's wait is about if it is about one.
-    fn about(&mut self, index: Index, wait: &Wait) -> TargetKey {
-        match (wait.call, self.threads[index as usize].page.take()) {
-            (None, Some((_, 0))) => TargetKey::Swap,
-            (None, Some((dev, ino))) => TargetKey::File(self.names.files.at(dev, ino)),
+    /// The file, or swap, that a wait is about if it is about one.
+    fn about(&mut self, wait: &Wait) -> TargetKey {
+        match wait.on {
+            Object::SwapPage => TargetKey::Swap,
+            Object::Page { dev, ino } => TargetKey::File(self.names.files.at(dev, ino)),
             _ => TargetKey::File(self.names.files.of(&wait.on)),
         }
     }
@@ -723,16 +697,11 @@ impl Trace {
         }
     }
 
-    fn sampled(&mut self, at: Ns, tid: Tid, mode: Mode, period_ns: u32) {
-        let kind = match mode {
-            Mode::User | Mode::Kernel => Kind::User,
-            Mode::Fault => Kind::Fault,
-            Mode::Interrupt => Kind::Interrupt,
-            Mode::Entry => Kind::Entry,
-            Mode::Call(_) if self.untraced(at) => Kind::Call,
-            // Time in calls is measured; it needs no samples.
-            Mode::Call(_) => return,
-        };
+    fn sampled(&mut self, at: Ns, tid: Tid, kind: Kind, period_ns: u32) {
+        // Time in calls is measured where they are traced; it needs no samples.
+        if kind == Kind::Call && !self.untraced(at) {
+            return;
+        }
         let Some(index) = self.by_tid.get(&tid).copied().filter(|_| at >= self.start) else { return };
         let slicing = self.slicing;
         let weight = (Ns::from(period_ns) / self.sample_period_ns.max(1)).clamp(1, 1000) as u32;
@@ -750,6 +719,15 @@ enum Source {
     Running(Index),
     /// TargetKey what was last sent from these ends.
     Sent(Ends),
+}
+
+/// What was waited for. What a thread polls is told by the waker, who works on what became ready.
+fn told_by(wait: &Wait, reasons: &[WakeReason]) -> Wait {
+    let ready = reasons.iter().find_map(|reason| match reason {
+        WakeReason::Object(on) if is_for_several(wait) && becomes_ready(on) => Some(on),
+        _ => None,
+    });
+    ready.map_or_else(|| wait.clone(), |on| Wait { on: on.clone(), ..wait.clone() })
 }
 
 /// Whether both ends are on this host: the same address, or a loopback one.

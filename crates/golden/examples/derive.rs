@@ -42,7 +42,12 @@ fn lose(events: &mut Vec<Event>, trailer: &mut Trailer) {
     let can_be_lost = |event: &Event| {
         matches!(
             event,
-            Event::Switch { .. } | Event::Wake { .. } | Event::Flush { .. } | Event::Sample { .. }
+            Event::Switch { .. }
+                | Event::Wake { .. }
+                | Event::Woken { .. }
+                | Event::Flush { .. }
+                | Event::Sample { .. }
+                | Event::Sampled { .. }
         )
     };
     let range = events.splice(from..to, []).collect::<Vec<_>>();

@@ -1,10 +1,12 @@
-//! What a wait turned out to be about: told by whatever ended it, where the call that waited could not say.
+//! Requests to disks, and why threads were woken as recordings before [`crate::Event::Woken`] have
+//! it.
 
 use crate::Ns;
 use crate::object::Object;
 use serde::{Deserialize, Serialize};
 
-/// Why a thread is woken.
+/// Why a thread is woken, in an event of its own; today a
+/// [`WakeReason`](crate::recording::WakeReason).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Because {
     /// A request to a disk is done.

@@ -10,7 +10,7 @@ use crate::network::{Connection, Lookup};
 use crate::object::Ends;
 use crate::snapshot::Looked;
 use crate::surroundings::Surroundings;
-use crate::switch::{Calls, In, Mode, Out, Waker};
+use crate::switch::{Calls, In, Mode, Out, WakeReasons, Waker};
 use crate::thread::{Comm, Counters};
 use crate::window::AliveState;
 use crate::{Ns, Pid, Tid};
@@ -74,7 +74,7 @@ pub enum Event {
         /// The one that came, when it is of the tree.
         into: Option<In>,
     },
-    /// A thread of the tree is being woken. Absent for new threads.
+    /// [`Event::Woken`] of recordings before it, without its reasons.
     Wake {
         /// When.
         at: Ns,
@@ -107,7 +107,7 @@ pub enum Event {
         /// Its calls since it was last heard of.
         calls: Calls,
     },
-    /// What a thread was doing when the sampling clock struck.
+    /// [`Event::Sampled`] of recordings before it, without its stack.
     Sample {
         /// When.
         at: Ns,
@@ -166,7 +166,8 @@ pub enum Event {
         /// Where it is: an [`Event::Place`].
         place: u32,
     },
-    /// The stack of an [`Event::Sample`] of the same time and thread, by itself: either may be lost.
+    /// The stack of a sample of the same time and thread, by itself: the sample was lost, or the
+    /// stack was not there in time. Recordings before [`Event::Sampled`] have all stacks so.
     SampleStack {
         /// When.
         at: Ns,
@@ -201,8 +202,8 @@ pub enum Event {
         /// The function there and those inlined into it, the innermost first; never empty.
         functions: Vec<Function>,
     },
-    /// What the next [`Event::Wake`] of this thread is about, told just before it, where the kernel knows; or where that
-    /// wake-up came from, told after it.
+    /// Why a thread is woken, of recordings before [`Event::Woken`]: told just before its
+    /// [`Event::Wake`], or later (where the waker was).
     Because {
         /// When.
         at: Ns,
@@ -220,7 +221,8 @@ pub enum Event {
         /// Its path from the root of the mount namespace, as far as that could be followed.
         path: String,
     },
-    /// A fault read a page of this file from its disk: told before the fault blocks.
+    /// A fault reads a page of this file from its disk, of recordings before [`Object::Page`]: told
+    /// just before the [`Event::Switch`] in which the fault blocks.
     Page {
         /// When.
         at: Ns,
@@ -266,6 +268,49 @@ pub enum Event {
         /// here on, and faults and switches from its birth.
         before: Counters,
     },
+    /// A thread of the tree is being woken, with all that is known of why. Absent for new threads.
+    Woken {
+        /// When.
+        at: Ns,
+        /// Where the waker runs.
+        cpu: u32,
+        /// Who is woken.
+        tid: Tid,
+        /// Who wakes.
+        waker: Waker,
+        /// What the waker was working on, where the kernel knows.
+        reasons: WakeReasons,
+        /// The waker's calls since it was last heard of, where it is a thread of the tree.
+        calls: Calls,
+    },
+    /// What a thread was doing when the sampling clock struck, with its stack.
+    Sampled {
+        /// When.
+        at: Ns,
+        /// The thread.
+        tid: Tid,
+        /// In which mode.
+        mode: Mode,
+        /// Address of the interrupted instruction; 0 when unseen.
+        ip: u64,
+        /// How much time on a CPU the sample stands for: the clock may strike faster at first.
+        period_ns: u32,
+        /// The innermost place of its stack: an [`Event::Node`]. None where no stack was taken, or
+        /// where it was not there in time: then an [`Event::SampleStack`] may follow.
+        node: Option<u32>,
+    },
+    /// Where the waker of a thread was, told when it left the call in which it woke it: of locks,
+    /// where they were released.
+    WakerStack {
+        /// When it was taken.
+        at: Ns,
+        /// Who was woken.
+        tid: Tid,
+        /// When it was woken: the time of its [`Event::Woken`].
+        woken_at: Ns,
+        /// The innermost place: an [`Event::Node`].
+        node: u32,
+    },
 }
 
 impl Event {
@@ -290,6 +335,9 @@ impl Event {
             | Event::Surroundings { at, .. }
             | Event::Tracing { at, .. }
             | Event::Alive { at, .. }
+            | Event::Woken { at, .. }
+            | Event::Sampled { at, .. }
+            | Event::WakerStack { at, .. }
             | Event::Start { at, .. } => Some(*at),
             Event::Lookup(lookup) => Some(lookup.answered_at.unwrap_or(lookup.asked_at)),
             Event::Connection(connection) => Some(connection.span.1),

@@ -18,6 +18,7 @@ pub mod cpus;
 pub mod diagnosis;
 mod event;
 pub mod finding;
+pub mod join;
 pub mod ladder;
 pub mod name;
 pub mod network;

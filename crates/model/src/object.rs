@@ -39,6 +39,15 @@ pub enum Object {
         /// Its address in the caller.
         address: u64,
     },
+    /// A page of a file, which a fault reads from its disk.
+    Page {
+        /// Device number of the filesystem.
+        dev: u32,
+        /// Inode.
+        ino: u64,
+    },
+    /// A page on swap, which a fault reads.
+    SwapPage,
 }
 
 /// Kinds of file that differ in what waiting on them means.

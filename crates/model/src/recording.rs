@@ -16,7 +16,7 @@ use crate::coverage::Source;
 pub use crate::event::Event;
 pub use crate::object::{Ends, FileKind, Object};
 pub use crate::snapshot::Looked;
-pub use crate::switch::{Calls, In, Left, Mode, Out, Wait, Waker};
+pub use crate::switch::{Calls, In, Left, Mode, Out, Wait, WakeReason, WakeReasons, Waker};
 pub use crate::thread::{Comm, Counters};
 pub use crate::window::{AliveState, Attached, WindowEnd};
 use crate::{Ns, Pid, Seen, Tid};

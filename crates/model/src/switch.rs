@@ -1,5 +1,6 @@
 //! Threads that are switched out and in, and what wakes them.
 
+use crate::because::Request;
 use crate::call::{Call, CallTime};
 use crate::object::{Ends, Object};
 use crate::thread::{Comm, Counters};
@@ -81,6 +82,19 @@ pub enum Waker {
     /// It cannot be told.
     Unknown,
 }
+
+/// What the kernel recorded with a wake-up, where the call that waited could not say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WakeReason {
+    /// A request to a disk has completed.
+    Request(Request),
+    /// The waker worked on this: the pipe, socket or eventfd that it writes to, for a thread that
+    /// polls several.
+    Object(Object),
+}
+
+/// Most wake-ups have none, hardly any has two.
+pub type WakeReasons = SmallVec<[WakeReason; 1]>;
 
 /// What a sampled thread was doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

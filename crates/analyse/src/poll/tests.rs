@@ -106,7 +106,7 @@ pub(super) fn exit(at_ms: Ns, tid: Tid) -> Event {
 }
 
 pub(super) fn sample(at_ms: Ns, tid: Tid, mode: Mode) -> Event {
-    Event::Sample { at: at_ms * MS, tid, mode, ip: 1, period_ns: 1_000_000 }
+    Event::Sampled { at: at_ms * MS, tid, mode, ip: 1, period_ns: 1_000_000, node: None }
 }
 
 /// Runs it through and checks what must always hold.

@@ -132,7 +132,7 @@ impl Trace {
         let reason = match thread.doing.clone() {
             Doing::Blocked(wait, _) => {
                 self.threads[index as usize].waited.add(self.names.arch, wait.call, ns);
-                let about = self.about(index, &wait);
+                let about = self.about(&wait);
                 let evidence = Evidence::traced(&wait, &Waker::Unknown, about);
                 let reason = classify(evidence, self.names.arch).reason();
                 self.waits.record(state, reason, ns, WakerKey::Unknown, About::default());

@@ -63,7 +63,7 @@ pub(crate) struct About {
     pub(crate) meanwhile: Option<Times>,
 }
 
-/// A wait that a thread ended.
+/// A wait that is over.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ended {
     pub(crate) at: Ns,
@@ -159,8 +159,11 @@ impl Waits {
         }
     }
 
-    /// A stack was taken of whoever ended such a wait.
+    /// A stack was taken of whoever ended such a wait: of locks, and threads of the tree.
     pub(crate) fn ended_from(&mut self, ended: &Ended, node: u32) {
+        if ended.wait.0 != State::Lock || !matches!(ended.by, WakerKey::Thread(_)) || ended.ns == 0 {
+            return;
+        }
         let row = self.row_of(ended.wait.0, ended.wait.1);
         let Some(row) = self.rows.get_mut(&row) else { return };
         let by = if row.by.contains_key(&ended.by) { ended.by } else { WakerKey::Unknown };

@@ -27,7 +27,8 @@ fn node(story: &mut Story, id: u32, caller: u32, place: u32) {
 }
 
 fn sample(story: &mut Story, node: u32, mode: Mode, period_ns: u32) {
-    story.after(1).push(|at| Event::SampleStack { at, tid: ROOT, node, mode, period_ns });
+    let node = Some(node);
+    story.after(1).push(|at| Event::Sampled { at, tid: ROOT, mode, ip: 1, period_ns, node });
 }
 
 fn named(story: &mut Story, place: u32, names: &[(&str, Option<u32>, bool)]) {

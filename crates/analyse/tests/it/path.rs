@@ -1,8 +1,8 @@
 //! Where the path goes, told in small stories. Times are microseconds.
 
 use crate::story::*;
-use model::because::{Because, Request};
-use model::recording::{Counters, Event, FileKind, HostCpu, Left, Mode, Object, Wait, Waker};
+use model::because::Request;
+use model::recording::{Counters, Event, FileKind, HostCpu, Left, Mode, Object, Wait, WakeReason, Waker};
 use model::{Reason, Seen, State, WaitTarget};
 
 const CHILD: u32 = 200;
@@ -201,7 +201,14 @@ fn user_and_fault_are_split_by_samples_and_say_so() {
     let mut story = Story::begins();
     for sample in 0..10 {
         let mode = if sample < 4 { Mode::Fault } else { Mode::User };
-        story.after(100).push(|at| Event::Sample { at, tid: ROOT, mode, ip: 0, period_ns: 500_000 });
+        story.after(100).push(|at| Event::Sampled {
+            at,
+            tid: ROOT,
+            mode,
+            ip: 0,
+            period_ns: 500_000,
+            node: None,
+        });
     }
     let run = story.ends();
     let fault = run.account.iter().find(|part| part.state == State::Fault).unwrap();
@@ -260,18 +267,23 @@ fn a_thread_whose_counters_were_lost_has_no_faults_that_were_counted() {
 
 const DISK: u32 = 254 << 20;
 
-/// The root waits for a disk in a call on this file (0: in a fault), and a request's end wakes it.
+/// The root waits for a disk in a call on this file, and a request's end wakes it.
 fn waits_for_file(story: &mut Story, ino: u64, us: u64) {
-    let on = match ino {
-        0 => Object::Unknown,
-        _ => Object::File { kind: FileKind::Disk, dev: DISK, ino, name: "x".into() },
-    };
-    let call = (ino != 0).then_some(model::Call(READ));
+    let on = Object::File { kind: FileKind::Disk, dev: DISK, ino, name: "x".into() };
+    waits_for_disk(story, Some(model::Call(READ)), on, us);
+}
+
+/// The same in a fault.
+fn faults_on(story: &mut Story, on: Object, us: u64) {
+    waits_for_disk(story, None, on, us);
+}
+
+fn waits_for_disk(story: &mut Story, call: Option<model::Call>, on: Object, us: u64) {
     let left = Left::Blocked(Wait { call, uninterruptible: true, io: true, on });
     story.after(1).leaves(ROOT, left, none());
     let request = Request { dev: DISK, write: false, bytes: 4096, queue_ns: Some(300), device_ns: 700 };
-    story.after(us).push(|at| Event::Because { at, tid: ROOT, because: Because::Request(request) });
-    story.wakes(ROOT, Waker::Device, none()).comes(ROOT);
+    let reasons = [WakeReason::Request(request)];
+    story.after(us).wakes_for(ROOT, Waker::Device, reasons, none()).comes(ROOT);
 }
 
 fn path(dev: u32, ino: u64, path: &str) -> Event {
@@ -303,14 +315,12 @@ fn each_file_is_a_wait_of_its_own_and_the_path_names_the_one_that_is_most_of_it(
 }
 
 #[test]
-fn a_fault_is_on_the_file_that_was_told_just_before_it_and_on_no_other() {
+fn a_fault_is_on_a_file_on_swap_or_on_what_was_not_seen() {
     let mut story = Story::begins();
     story.push(|_| path(DISK, 9, "/lib"));
-    story.push(|at| Event::Page { at, tid: ROOT, dev: DISK, ino: 9 });
-    waits_for_file(&mut story, 0, 10);
-    story.push(|at| Event::Page { at, tid: ROOT, dev: 0, ino: 0 });
-    waits_for_file(&mut story, 0, 20);
-    waits_for_file(&mut story, 0, 30);
+    faults_on(&mut story, Object::Page { dev: DISK, ino: 9 }, 10);
+    faults_on(&mut story, Object::SwapPage, 20);
+    faults_on(&mut story, Object::Unknown, 30);
     let run = story.ends();
     let targets: Vec<_> = run.waits.iter().map(|row| row.on.clone()).collect();
     let unseen = WaitTarget::File(Seen::unseen("which file was not seen"));
@@ -344,11 +354,9 @@ fn where_the_kernel_does_not_keep_when_requests_are_made_their_queue_is_unseen()
     let on = Object::File { kind: FileKind::Disk, dev: DISK, ino: 7, name: "x".into() };
     let call = Some(model::Call(READ));
     story.after(1).leaves(ROOT, Left::Blocked(Wait { call, uninterruptible: true, io: true, on }), none());
-    story.after(5).push(|at| {
-        let request = Request { dev: DISK, write: false, bytes: 4096, queue_ns: None, device_ns: 700 };
-        Event::Because { at, tid: ROOT, because: Because::Request(request) }
-    });
-    story.wakes(ROOT, Waker::Device, none()).comes(ROOT);
+    let request = Request { dev: DISK, write: false, bytes: 4096, queue_ns: None, device_ns: 700 };
+    let reasons = [WakeReason::Request(request)];
+    story.after(5).wakes_for(ROOT, Waker::Device, reasons, none()).comes(ROOT);
     let run = story.ends();
     let wait = run.waits.iter().find(|wait| wait.reason == State::Disk).unwrap();
     assert_eq!((&wait.requests, &wait.device_ns), (&Seen::Value(2), &Seen::Value(1400)));

@@ -86,7 +86,8 @@ impl Machine {
             (Doing::Running, 5) => {
                 let mode =
                     [Mode::User, Mode::Fault, Mode::Entry, Mode::Call(model::Call(0))][usize::from(who) % 4];
-                self.story.push(|at| Event::Sample { at, tid, mode, ip: 1, period_ns: 500_000 << (who % 2) });
+                let period_ns = 500_000 << (who % 2);
+                self.story.push(|at| Event::Sampled { at, tid, mode, ip: 1, period_ns, node: None });
             }
             (Doing::Running, 6) if matches!(self.threads[&other].0, Doing::Blocked | Doing::Stopped) => {
                 self.story.wakes(other, by_task(tid), call(READ, us / 4));

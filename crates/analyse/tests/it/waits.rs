@@ -3,10 +3,10 @@
 use crate::story::*;
 use model::because::Because;
 use model::network::Lookup;
-use model::recording::{Ends, Event, FileKind, Function, Object, Place, Waker};
+use model::recording::{Ends, Event, FileKind, Function, Object, Place, WakeReason, WakeReasons, Waker};
 use model::run::WaitRow;
 use model::wait::{StackFrame, TargetKind, WaitTarget, WakerKind};
-use model::{Run, Seen, State, Tid};
+use model::{Run, Seen, State};
 
 const CHILD: u32 = 200;
 const POLL: u16 = 7;
@@ -15,10 +15,6 @@ const IO_URING_ENTER: u16 = 426;
 
 fn file(kind: FileKind, name: &str) -> Object {
     Object::File { kind, dev: 1, ino: 1, name: name.into() }
-}
-
-fn through(story: &mut Story, tid: Tid, object: Object) {
-    story.push(|at| Event::Because { at, tid, because: Because::Through(object) });
 }
 
 /// The one row of waits in this call.
@@ -34,9 +30,23 @@ fn waits_in(call: u16, on: Object, object: Object) -> Run {
     let mut story = Story::begins();
     story.after(9).forks(ROOT, CHILD, CHILD);
     story.after(1).leaves(ROOT, waiting_in(call, on), none()).comes(CHILD).after(100);
-    through(&mut story, ROOT, object);
-    story.wakes(ROOT, by_task(CHILD), none()).after(2).comes(ROOT);
+    let reasons = [WakeReason::Object(object)];
+    story.wakes_for(ROOT, by_task(CHILD), reasons, none()).after(2).comes(ROOT);
     story.ends()
+}
+
+#[test]
+fn an_older_recording_is_joined_as_it_comes_in() {
+    let mut story = Story::begins();
+    story.after(9).forks(ROOT, CHILD, CHILD);
+    story.after(1).leaves(ROOT, waiting_in(POLL, Object::Unknown), none()).comes(CHILD).after(100);
+    let because = Because::Through(file(FileKind::Pipe, ""));
+    story.push(|at| Event::Because { at, tid: ROOT, because });
+    let waker = by_task(CHILD);
+    story.push(|at| Event::Wake { at, cpu: 0, tid: ROOT, waker, calls: none() }).after(2).comes(ROOT);
+    let today = waits_in(POLL, Object::Unknown, file(FileKind::Pipe, ""));
+    assert_eq!(row(&today, State::Pipe).calls, 1);
+    assert_eq!(format!("{:?}", story.ends()), format!("{today:?}"));
 }
 
 #[test]
@@ -71,7 +81,7 @@ fn who_writes_to_a_file_and_wakes_a_poll_by_the_way_is_not_what_it_waited_for() 
 fn what_an_earlier_waker_worked_on_says_nothing_of_this_wait() {
     let mut story = Story::begins();
     story.after(9).forks(ROOT, CHILD, CHILD).comes(CHILD);
-    through(&mut story, ROOT, file(FileKind::Pipe, ""));
+    story.wakes_for(ROOT, by_task(CHILD), [WakeReason::Object(file(FileKind::Pipe, ""))], none());
     story.after(1).leaves(ROOT, waiting_in(POLL, Object::Unknown), none());
     story.after(100).wakes(ROOT, by_task(CHILD), none()).after(2).comes(ROOT);
     assert_eq!(row(&story.ends(), State::OtherWait).calls, 1);
@@ -109,12 +119,11 @@ fn a_lock_says_where_it_was_let_go_and_what_went_on_until_then() {
     let mut woken_at = 0;
     story.after(7).push(|at| {
         woken_at = at;
-        Event::Wake { at, cpu: 1, tid: ROOT, waker: by_task(CHILD), calls: inside(FUTEX, 2) }
+        let (waker, reasons, calls) = (by_task(CHILD), WakeReasons::new(), inside(FUTEX, 2));
+        Event::Woken { at, cpu: 1, tid: ROOT, waker, reasons, calls }
     });
     story.after(2).comes(ROOT);
-    let from = |woken_at, node| {
-        move |at| Event::Because { at, tid: ROOT, because: Because::From { woken_at, node } }
-    };
+    let from = |woken_at, node| move |at| Event::WakerStack { at, tid: ROOT, woken_at, node };
     story.push(from(woken_at, node));
     // Of a wake-up that has been followed by another since.
     story.push(from(woken_at - 1, 1));

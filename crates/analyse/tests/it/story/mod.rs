@@ -4,7 +4,7 @@ use dwell_analyse::Analyser;
 use model::call::{Call, CallTime};
 use model::recording::{
     Calls, Comm, Counters, Ending, Ends, Event, Header, Host, HostCpu, In, Left, Object, Out, Tier, Trailer,
-    Wait, Waker,
+    Wait, WakeReason, Waker,
 };
 use model::{Analysis, Ns, Pid, Run, Seen, State, Tid};
 
@@ -94,7 +94,18 @@ impl Story {
     }
 
     pub(crate) fn wakes(&mut self, tid: Tid, waker: Waker, calls: Calls) -> &mut Self {
-        self.push(|at| Event::Wake { at, cpu: 0, tid, waker, calls })
+        self.wakes_for(tid, waker, [], calls)
+    }
+
+    pub(crate) fn wakes_for(
+        &mut self,
+        tid: Tid,
+        waker: Waker,
+        reasons: impl IntoIterator<Item = WakeReason>,
+        calls: Calls,
+    ) -> &mut Self {
+        let reasons = reasons.into_iter().collect();
+        self.push(|at| Event::Woken { at, cpu: 0, tid, waker, reasons, calls })
     }
 
     pub(crate) fn forks(&mut self, tid: Tid, child: Tid, pid: Pid) -> &mut Self {

@@ -252,5 +252,8 @@ pub(crate) fn variant(event: &Event) -> &'static str {
         Event::Surroundings { .. } => "Surroundings",
         Event::Tracing { .. } => "Tracing",
         Event::Alive { .. } => "Alive",
+        Event::Woken { .. } => "Woken",
+        Event::Sampled { .. } => "Sampled",
+        Event::WakerStack { .. } => "WakerStack",
     }
 }
