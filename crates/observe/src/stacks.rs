@@ -13,7 +13,6 @@ use crate::threads::Threads;
 use ::python::record::{Stack, described};
 use code::{Mapping, Processes, RawFrame, Registers};
 use faults::Faults;
-use model::because::Because;
 use model::coverage::{Extent, Source};
 use model::recording::{Mode, Place};
 use model::{Call, Event, Ns, Pid, Tid};
@@ -154,10 +153,14 @@ impl Stacks {
         self.sorted = false;
     }
 
-    /// Works off what came before `event`. To be called before the threads follow the event.
-    pub(crate) fn before(&mut self, event: &Event, threads: &Threads, sink: &mut dyn FnMut(&Event)) {
+    /// Works off what came before `event`, and gives a sample its stack. To be called before the
+    /// threads follow the event.
+    pub(crate) fn before(&mut self, event: &mut Event, threads: &Threads, sink: &mut dyn FnMut(&Event)) {
         if let Some(at) = event.at() {
             self.work_off(at, threads, sink);
+        }
+        if let Event::Sampled { at, tid, node, .. } = event {
+            *node = self.of_sample(*at, *tid, threads, sink);
         }
     }
 
@@ -222,35 +225,82 @@ impl Stacks {
     }
 
     fn work_off(&mut self, until: Ns, threads: &Threads, sink: &mut dyn FnMut(&Event)) {
+        self.sort();
+        while self.waiting.last().is_some_and(|(at, ..)| *at < until) {
+            if let Some((at, _, item)) = self.waiting.pop() {
+                self.item(at, item, threads, sink);
+            }
+        }
+    }
+
+    /// The node of the stack that a sample of this time left; none where it has not come.
+    fn of_sample(
+        &mut self,
+        at: Ns,
+        tid: Tid,
+        threads: &Threads,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Option<u32> {
+        self.sort();
+        // What has the same time is descriptions that the stack needs, as a rule.
+        while self.waiting.last().is_some_and(|(of, ..)| *of == at) {
+            match self.waiting.pop() {
+                Some((_, _, Item::Stack(stack)))
+                    if stack.tid == tid && matches!(stack.of, Of::Sample { .. }) =>
+                {
+                    return self.node(&stack, sink);
+                }
+                Some((at, _, item)) => self.item(at, item, threads, sink),
+                None => {}
+            }
+        }
+        None
+    }
+
+    fn sort(&mut self) {
         if !self.sorted {
             // A code object's description has the time of the stack that it comes before.
             self.waiting.sort_unstable_by_key(|(at, came, _)| Reverse((*at, *came)));
             self.sorted = true;
         }
-        while self.waiting.last().is_some_and(|(at, ..)| *at < until) {
-            match self.waiting.pop() {
-                Some((_, _, Item::Executed(pid))) => {
-                    self.processes.executed(pid);
-                    self.pythons.gone(pid);
-                }
-                Some((_, _, Item::Mapped(pid, mapping))) if threads.has_process(pid) => {
-                    self.targets.extend(self.pythons.mapped(pid, &mapping));
-                    self.processes.mapped(pid, mapping);
-                }
-                // What processes outside the tree map is of no concern.
-                Some((_, _, Item::Mapped(..))) => {}
-                Some((_, _, Item::Described(record))) => {
-                    if let Some(described) = described(&record) {
-                        self.pythons.described(&described);
-                    }
-                }
-                Some((at, _, Item::Stack(stack))) => self.unwind(at, &stack, sink),
-                None => {}
+    }
+
+    fn item(&mut self, at: Ns, item: Item, threads: &Threads, sink: &mut dyn FnMut(&Event)) {
+        match item {
+            Item::Executed(pid) => {
+                self.processes.executed(pid);
+                self.pythons.gone(pid);
             }
+            // What processes outside the tree map is of no concern.
+            Item::Mapped(pid, _) if !threads.has_process(pid) => {}
+            Item::Mapped(pid, mapping) => {
+                self.targets.extend(self.pythons.mapped(pid, &mapping));
+                self.processes.mapped(pid, mapping);
+            }
+            Item::Described(record) => {
+                if let Some(described) = described(&record) {
+                    self.pythons.described(&described);
+                }
+            }
+            Item::Stack(stack) => self.told_alone(at, &stack, sink),
         }
     }
 
-    fn unwind(&mut self, at: Ns, stack: &RawStack, sink: &mut dyn FnMut(&Event)) {
+    /// A stack that is of no sample, or whose sample has gone on without it.
+    fn told_alone(&mut self, at: Ns, stack: &RawStack, sink: &mut dyn FnMut(&Event)) {
+        let Some(node) = self.node(stack, sink) else { return };
+        let tid = stack.tid;
+        sink(&match stack.of {
+            Of::Fault => return self.faults.stack(tid, node),
+            Of::Sample { mode, period_ns } => Event::SampleStack { at, tid, node, mode, period_ns },
+            Of::Wait { weight_ns, call } => Event::WaitStack { at, tid, node, weight_ns, call },
+            Of::Waker { woken, woken_at } => Event::WakerStack { at, tid: woken, woken_at, node },
+        });
+    }
+
+    /// Unwinds a stack, and tells what is new of its places. Its innermost node; none where nothing
+    /// was found.
+    fn node(&mut self, stack: &RawStack, sink: &mut dyn FnMut(&Event)) -> Option<u32> {
         let mut frames = std::mem::take(&mut self.frames);
         frames.clear();
         let broke = self.processes.unwind(stack.pid, &stack.registers, &stack.user, &mut frames);
@@ -281,20 +331,6 @@ impl Stacks {
             node = self.tree.node(files, node, FrameKey::Other(Place::Kernel { address }), sink);
         }
         self.frames = frames;
-        if node == 0 {
-            return;
-        }
-        let tid = stack.tid;
-        sink(&match stack.of {
-            Of::Fault => {
-                self.faults.stack(tid, node);
-                return;
-            }
-            Of::Sample { mode, period_ns } => Event::SampleStack { at, tid, node, mode, period_ns },
-            Of::Wait { weight_ns, call } => Event::WaitStack { at, tid, node, weight_ns, call },
-            Of::Waker { woken, woken_at } => {
-                Event::Because { at, tid: woken, because: Because::From { woken_at, node } }
-            }
-        });
+        (node > 0).then_some(node)
     }
 }

@@ -233,7 +233,7 @@ impl Fallback {
             events += 1;
             match event {
                 Event::Switch { .. } => *switches += 1,
-                Event::Sample { .. } => *samples += 1,
+                Event::Sampled { .. } => *samples += 1,
                 _ => {}
             }
             sink(event);

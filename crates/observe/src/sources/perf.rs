@@ -240,17 +240,17 @@ impl Perf {
                 }
                 _ => record,
             };
-            let Some(event) = self.tree.event(record) else { continue };
-            self.stacks.before(&event, threads, sink);
-            threads.event(&event);
-            self.stacks.event(&event, threads);
-            sink(&event);
-            if let (Some(copied), Event::Sample { tid, mode, period_ns, .. }) = (copied, &event) {
+            let Some(mut event) = self.tree.event(record) else { continue };
+            if let (Some(copied), Event::Sampled { tid, mode, period_ns, .. }) = (copied, &event) {
                 let Copied { pid, registers, kernel, user } = *copied;
                 let of = Of::Sample { mode: *mode, period_ns: *period_ns };
                 let stack = RawStack { tid: *tid, pid, of, registers, kernel, user, python: None };
                 self.stacks.stack(at, Box::new(stack));
             }
+            self.stacks.before(&mut event, threads, sink);
+            threads.event(&event);
+            self.stacks.event(&event, threads);
+            sink(&event);
         }
     }
 }
@@ -310,7 +310,7 @@ impl Tree {
             What::Mapped { .. } => return None,
             What::Sampled { user, ip, .. } => {
                 let mode = if user { Mode::User } else { Mode::Kernel };
-                Event::Sample { at, tid, mode, ip, period_ns: self.period_ns as u32 }
+                Event::Sampled { at, tid, mode, ip, period_ns: self.period_ns as u32, node: None }
             }
             What::Lost { records } => Event::Lost { at, events: records },
         })

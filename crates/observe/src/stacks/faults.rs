@@ -46,7 +46,7 @@ impl Faults {
                 }
                 over
             }
-            Event::Wake { at, tid, .. } => {
+            Event::Woken { at, tid, .. } => {
                 if let Some(fault) = self.threads.get_mut(tid).filter(|fault| fault.since > 0) {
                     fault.woken = *at;
                 }
@@ -90,7 +90,7 @@ impl Faults {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::recording::{Calls, Object, Wait, Waker};
+    use model::recording::{Calls, Object, Wait, WakeReasons, Waker};
 
     fn switched_out(at: Ns) -> Event {
         let wait = Wait { call: None, uninterruptible: true, io: true, on: Object::Unknown };
@@ -107,7 +107,8 @@ mod tests {
         let mut faults = Faults::default();
         assert_eq!(faults.after(&switched_in(5)), None);
         faults.after(&switched_out(10));
-        faults.after(&Event::Wake { at: 40, cpu: 0, tid: 7, waker: Waker::Device, calls: Calls::new() });
+        let (reasons, calls) = (WakeReasons::new(), Calls::new());
+        faults.after(&Event::Woken { at: 40, cpu: 0, tid: 7, waker: Waker::Device, reasons, calls });
         assert_eq!(faults.after(&switched_in(50)), None);
         faults.stack(7, 3);
         faults.after(&switched_out(100));

@@ -1,22 +1,25 @@
 //! Records of the kernel half (`wire.rs`) into events.
 //!
-//! Some records only prepare the next one on the same CPU; the decoder holds them until it comes.
-//! Bytes come from our own program, but a record that does not parse is dropped and counted, never
+//! Some records are parts of the next one of the same thread and time: what comes out is joined
+//! (`model::join`), but for stacks, which come by another way (`stacks.rs` beside `sources`). Bytes
+//! come from our own program, but a record that does not parse is dropped and counted, never
 //! trusted. Records are read in place.
+
+mod connections;
+mod objects;
+mod stacks;
 
 use super::lookups::{self, Lookups};
 use super::paths::{Paths, Told};
 use super::wire::{self, GIVEN_PATH, Head, Kind, NO_CALL, NOT_KEPT};
-use crate::stacks::{Of, RawStack};
-use code::Registers;
-use model::because::{Because, Request};
+use model::Tid;
+use model::because::Request;
 use model::call::{Call, CallTime};
-use model::network::{Began, Connection};
+use model::join::{Joiner, Part};
 use model::recording::{
-    AliveState, Calls, Comm, Counters, Ends, Event, FileKind, In, Left, Mode, Object, Out, Wait, Waker,
+    AliveState, Calls, Comm, Counters, Ends, Event, In, Left, Mode, Object, Out, Wait, WakeReasons, Waker,
 };
-use model::{Ns, Tid};
-use python::record::{K_PYTHON, K_PYTHON_CODE};
+pub(super) use stacks::{OfStacks, of_stacks};
 use std::collections::HashMap;
 use zerocopy::{FromBytes, Immutable, KnownLayout};
 
@@ -80,10 +83,9 @@ pub(crate) struct Seen {
 /// Turns records into events.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
+    /// What records call by the address of a kernel structure.
     objects: HashMap<u64, Object>,
-    ran: HashMap<u32, (Tid, Tid, Comm, Ns)>,
-    dead: HashMap<u32, (Tid, Counters)>,
-    ready: HashMap<u32, (Tid, Ends)>,
+    joiner: Joiner,
     paths: Paths,
     /// The path that a thread gave to the call it is in.
     given: HashMap<Tid, Object>,
@@ -103,19 +105,21 @@ impl Decoder {
         Self { swaps, ..Self::default() }
     }
 
-    /// Reads one record; an event where it is one by itself.
+    /// Reads one record; an event, with all its parts but its stack, where it is not itself a part.
     pub(crate) fn decode(&mut self, record: &[u8]) -> Option<Event> {
         let Ok(event) = self.event(record) else {
             self.malformed += 1;
             return None;
         };
+        let mut event = event?;
         match event {
-            Some(Event::Switch { .. }) => self.seen.switches += 1,
-            Some(Event::Wake { .. }) => self.seen.wakes += 1,
-            Some(Event::Sample { .. }) => self.seen.samples += 1,
+            Event::Switch { .. } => self.seen.switches += 1,
+            Event::Woken { .. } => self.seen.wakes += 1,
+            Event::Sampled { .. } => self.seen.samples += 1,
             _ => {}
         }
-        event
+        self.joiner.complete(&mut event);
+        Some(event)
     }
 
     fn event(&mut self, record: &[u8]) -> Result<Option<Event>, Malformed> {
@@ -123,12 +127,13 @@ impl Decoder {
         let Head { at, tid, .. } = *head;
         let event = match Kind::from_wire(head.kind).ok_or(Malformed)? {
             Kind::Switch => self.switch(record)?,
-            Kind::Wake => self.wake(record)?,
+            Kind::Wake => wake(record)?,
             Kind::Flush => Event::Flush { at, tid, calls: calls(head, rest)? },
             Kind::Sample => {
                 let (sample, _): (&wire::Sample, _) = read(record)?;
                 let mode = mode(head.a, sample.call)?;
-                Event::Sample { at, tid, mode, ip: sample.ip, period_ns: sample.period_ns }
+                let (ip, period_ns) = (sample.ip, sample.period_ns);
+                Event::Sampled { at, tid, mode, ip, period_ns, node: None }
             }
             Kind::Send => {
                 let (send, rest): (&wire::OfEnds, _) = read(record)?;
@@ -155,21 +160,21 @@ impl Decoder {
                 let (wire::Rename { name, .. }, _) = read(record)?;
                 Event::Rename { at, tid, name: Comm(*name) }
             }
-            Kind::Page => {
-                let (wire::Page { ino, dev, .. }, _) = read(record)?;
-                let known = *ino != 0 || self.swaps;
-                return Ok(known.then_some(Event::Page { at, tid, dev: *dev, ino: *ino }));
-            }
-            Kind::Request => {
-                let (wire::Request { about, .. }, _) = read(record)?;
-                Event::Because { at, tid, because: Because::Request(request(about)) }
-            }
-            Kind::Connection => Event::Connection(Box::new(connection(record)?)),
-            Kind::Through => return self.through(record),
+            Kind::Connection => Event::Connection(Box::new(connections::connection(record)?)),
             Kind::Path => return self.path(record),
             Kind::Packet => return self.packet(record),
             Kind::Resolved => return resolved(record),
-            Kind::Object | Kind::Ran | Kind::Dead | Kind::Ready => return self.prepare(record),
+            Kind::Object => {
+                let (of, _): (&wire::Object, _) = read(record)?;
+                self.objects.insert(of.object, objects::object(of));
+                return Ok(None);
+            }
+            kind @ (Kind::Ran | Kind::Dead | Kind::Ready | Kind::Page | Kind::Request | Kind::Through) => {
+                if let Some(part) = self.part(kind, record)? {
+                    self.joiner.part(at, tid, part);
+                }
+                return Ok(None);
+            }
             Kind::SampleStack | Kind::WaitStack | Kind::FaultStack | Kind::WakerStack => {
                 return Err(Malformed);
             }
@@ -177,38 +182,38 @@ impl Decoder {
         Ok(Some(event))
     }
 
-    /// Holds what the next record on the same CPU, or a later one, is to have.
-    fn prepare(&mut self, record: &[u8]) -> Result<Option<Event>, Malformed> {
-        let (head, _): (&Head, _) = read(record)?;
-        match Kind::from_wire(head.kind) {
-            Some(Kind::Ran) => {
-                let (wire::Ran { cpu, ran, name, throttled_ns, .. }, _) = read(record)?;
-                self.ran.insert(*cpu, (head.tid, *ran, Comm(*name), *throttled_ns));
+    /// What an event that comes is to have; none where it is not known what that is.
+    fn part(&self, kind: Kind, record: &[u8]) -> Result<Option<Part>, Malformed> {
+        Ok(match kind {
+            Kind::Ran => {
+                let (wire::Ran { ran, name, throttled_ns, .. }, _) = read(record)?;
+                Some(Part::Ran { ran: (*ran, Comm(*name)), throttled_ns: *throttled_ns })
             }
-            Some(Kind::Dead) => {
-                let (wire::Dead { cpu, counters, .. }, _) = read(record)?;
-                self.dead.insert(*cpu, (head.tid, (*counters).into()));
+            Kind::Dead => {
+                let (wire::Dead { counters, .. }, _) = read(record)?;
+                Some(Part::Counted((*counters).into()))
             }
-            Some(Kind::Ready) => {
-                let (wire::OfEnds { cpu, ends, .. }, _) = read(record)?;
-                self.ready.insert(*cpu, (head.tid, (*ends).into()));
+            Kind::Ready => {
+                let (wire::OfEnds { ends, .. }, _) = read(record)?;
+                Some(Part::Ready((*ends).into()))
             }
-            _ => {
-                let (of, _): (&wire::Object, _) = read(record)?;
-                self.objects.insert(of.object, object(of));
+            Kind::Page => {
+                let (wire::Page { ino, dev, .. }, _) = read(record)?;
+                match (*dev, *ino) {
+                    (_, 0) => self.swaps.then_some(Part::FaultOn(Object::SwapPage)),
+                    (dev, ino) => Some(Part::FaultOn(Object::Page { dev, ino })),
+                }
             }
-        }
-        Ok(None)
-    }
-
-    fn through(&mut self, record: &[u8]) -> Result<Option<Event>, Malformed> {
-        let (wire::Through { head, object }, _) = read(record)?;
-        let through = |object: &Object| Event::Because {
-            at: head.at,
-            tid: head.tid,
-            because: Because::Through(object.clone()),
-        };
-        Ok(self.objects.get(object).map(through))
+            Kind::Request => {
+                let (wire::Request { about, .. }, _) = read(record)?;
+                Some(Part::Request(request(about)))
+            }
+            Kind::Through => {
+                let (wire::Through { object, .. }, _) = read(record)?;
+                self.objects.get(object).cloned().map(Part::WorkedOn)
+            }
+            _ => return Err(Malformed),
+        })
     }
 
     fn packet(&mut self, record: &[u8]) -> Result<Option<Event>, Malformed> {
@@ -233,7 +238,7 @@ impl Decoder {
         })
     }
 
-    fn switch(&mut self, record: &[u8]) -> Result<Event, Malformed> {
+    fn switch(&self, record: &[u8]) -> Result<Event, Malformed> {
         let (switch, rest): (&wire::Switch, _) = read(record)?;
         let wire::Switch { head, cpu, into, .. } = *switch;
         let Head { at, tid, .. } = head;
@@ -242,22 +247,11 @@ impl Decoder {
             wire::Left::Runnable => Some(Left::Runnable),
             wire::Left::Blocked => Some(Left::Blocked(self.wait(&head, switch.call, switch.object))),
             wire::Left::Stopped => Some(Left::Stopped),
-            wire::Left::Dead => {
-                let counters = self.dead.remove(&cpu).filter(|(dead, _)| *dead == tid);
-                Some(Left::Dead(counters.map(|(_, counters)| counters).unwrap_or_default()))
-            }
+            wire::Left::Dead => Some(Left::Dead(Counters::default())),
         };
         let calls = calls(&head, rest)?;
         let out = left.map(|left| Out { tid, left, calls });
-        let into = (into != 0).then(|| {
-            let ran = if self.ran.is_empty() { None } else { self.ran.remove(&cpu) };
-            match ran {
-                Some((of, ran, name, throttled_ns)) if of == into => {
-                    In { tid: into, ran: Some((ran, name)), throttled_ns }
-                }
-                _ => In { tid: into, ran: None, throttled_ns: 0 },
-            }
-        });
+        let into = (into != 0).then_some(In { tid: into, ran: None, throttled_ns: 0 });
         Ok(Event::Switch { at, cpu, out, into })
     }
 
@@ -285,24 +279,22 @@ impl Decoder {
         let (uninterruptible, io) = (head.flags & wire::F_UNINTERRUPTIBLE != 0, head.flags & wire::F_IO != 0);
         Wait { call: known(number), uninterruptible, io, on }
     }
+}
 
-    fn wake(&mut self, record: &[u8]) -> Result<Event, Malformed> {
-        let (wire::Wake { head, cpu, waker: over, name }, rest) = read(record)?;
-        let (cpu, over) = (*cpu, *over);
-        let Head { at, tid, .. } = *head;
-        let waker = match wire::WakerKind::from_wire(head.a).ok_or(Malformed)? {
-            wire::WakerKind::Task => Waker::Task { tid: over, name: None },
-            wire::WakerKind::OtherTask => Waker::Task { tid: over, name: Some(Comm(*name)) },
-            wire::WakerKind::Timer => Waker::Timer,
-            wire::WakerKind::Device => Waker::Device,
-            wire::WakerKind::Network => {
-                let ready = if self.ready.is_empty() { None } else { self.ready.remove(&cpu) };
-                Waker::Network { over, ready: ready.filter(|(of, _)| *of == tid).map(|(_, ends)| ends) }
-            }
-            wire::WakerKind::Interrupt => Waker::Interrupt,
-        };
-        Ok(Event::Wake { at, cpu, tid, waker, calls: calls(head, rest)? })
-    }
+fn wake(record: &[u8]) -> Result<Event, Malformed> {
+    let (wire::Wake { head, cpu, waker: over, name }, rest) = read(record)?;
+    let (cpu, over) = (*cpu, *over);
+    let Head { at, tid, .. } = *head;
+    let waker = match wire::WakerKind::from_wire(head.a).ok_or(Malformed)? {
+        wire::WakerKind::Task => Waker::Task { tid: over, name: None },
+        wire::WakerKind::OtherTask => Waker::Task { tid: over, name: Some(Comm(*name)) },
+        wire::WakerKind::Timer => Waker::Timer,
+        wire::WakerKind::Device => Waker::Device,
+        wire::WakerKind::Network => Waker::Network { over, ready: None },
+        wire::WakerKind::Interrupt => Waker::Interrupt,
+    };
+    let (reasons, calls) = (WakeReasons::new(), calls(head, rest)?);
+    Ok(Event::Woken { at, cpu, tid, waker, reasons, calls })
 }
 
 fn request(about: &wire::RequestAbout) -> Request {
@@ -330,129 +322,6 @@ fn mode(mode: u8, number: u32) -> Result<Mode, Malformed> {
     })
 }
 
-/// `USER_REGS` of `kernel.h`, by their DWARF numbers.
-#[cfg(target_arch = "x86_64")]
-fn registers([ip, sp, bp, bx, r12, r13, r14, r15]: [u64; 8]) -> Registers {
-    let kept = [(3, bx), (12, r12), (13, r13), (14, r14), (15, r15)];
-    kept.into_iter().fold(Registers::x86_64(ip, sp, bp), |all, (number, value)| all.with(number, value))
-}
-
-/// `USER_REGS` of `kernel.h`, by their DWARF numbers.
-#[cfg(target_arch = "aarch64")]
-fn registers([pc, sp, fp, lr, x19, x20, x21, x22]: [u64; 8]) -> Registers {
-    let kept = [(19, x19), (20, x20), (21, x21), (22, x22)];
-    kept.into_iter().fold(Registers::aarch64(pc, sp, fp, lr), |all, (number, value)| all.with(number, value))
-}
-
-/// A record of the ring of stacks.
-pub(crate) enum OfStacks {
-    Stack(Ns, Box<RawStack>),
-    /// The Python part of the stack that comes next for its thread.
-    Python(python::record::Stack),
-    /// A description of a Python code object.
-    Described(Ns),
-}
-
-/// Reads one record of the ring of stacks. None when it is cut short or of another kind.
-pub(crate) fn of_stacks(record: &[u8]) -> Option<OfStacks> {
-    let (head, _): (&Head, _) = read(record).ok()?;
-    match head.kind {
-        K_PYTHON => python::record::stack(record).map(OfStacks::Python),
-        K_PYTHON_CODE => Some(OfStacks::Described(head.at)),
-        _ => stack(record).ok().map(|(at, stack)| OfStacks::Stack(at, Box::new(stack))),
-    }
-}
-
-fn stack(record: &[u8]) -> Result<(Ns, RawStack), Malformed> {
-    let (stack, user): (&wire::Stack, _) = read(record)?;
-    let of = match Kind::from_wire(stack.head.kind) {
-        Some(Kind::SampleStack) => Of::Sample {
-            mode: mode(stack.head.a, stack.call)?,
-            period_ns: u32::try_from(stack.stands_for_ns).unwrap_or(u32::MAX),
-        },
-        Some(Kind::WaitStack) => Of::Wait { weight_ns: stack.stands_for_ns, call: known(stack.call) },
-        Some(Kind::FaultStack) => Of::Fault,
-        Some(Kind::WakerStack) => Of::Waker { woken: stack.call, woken_at: stack.stands_for_ns },
-        _ => return Err(Malformed),
-    };
-    let at = stack.head.at;
-    let entries = stack.kernel_len as usize / size_of::<u64>();
-    let stack = RawStack {
-        tid: stack.head.tid,
-        pid: stack.pid,
-        of,
-        registers: registers(stack.regs),
-        kernel: stack.kernel.iter().take(entries).copied().collect(),
-        user: user.to_vec(),
-        python: None,
-    };
-    Ok((at, stack))
-}
-
-fn connection(record: &[u8]) -> Result<Connection, Malformed> {
-    let (of, _): (&wire::Connection, _) = read(record)?;
-    let Head { at, tid, a, flags, .. } = of.head;
-    let began = match wire::Began::from_wire(a).ok_or(Malformed)? {
-        wire::Began::Opened => Began::Opened,
-        wire::Began::Accepted => Began::Accepted,
-        wire::Began::Found => Began::Found,
-    };
-    let some = |value: u64| (value != 0).then_some(value);
-    // What was never measured is all zeros, or all ones for a minimum.
-    let us = |value: u32| some(u64::from(value) * 1000).filter(|_| value != u32::MAX);
-    Ok(Connection {
-        ends: of.ends.into(),
-        tid: (tid != 0).then_some(tid),
-        began,
-        span: (of.began, at),
-        established_at: some(of.established),
-        closed: flags & wire::F_CLOSED != 0,
-        round_trip_ns: us(of.round_trip_us),
-        round_trip_ns_min: us(of.round_trip_us_min),
-        sent_bytes: of.sent,
-        received_bytes: of.received,
-        retransmits: of.retransmits,
-        segment_bytes_max: of.segment_bytes_max,
-        no_delay: flags & wire::F_NO_DELAY != 0,
-    })
-}
-
-fn object(of: &wire::Object) -> Object {
-    let wire::Object { mode, dev, ino, magic, ends, .. } = *of;
-    match wire::ObjectKind::from_wire(of.head.a) {
-        Some(wire::ObjectKind::Net) => Object::Net(ends.into()),
-        Some(wire::ObjectKind::Unix) => Object::Unix { ino, peer: of.peer },
-        Some(wire::ObjectKind::OtherSocket) => Object::OtherSocket { family: ends.family },
-        Some(wire::ObjectKind::File) | None => {
-            let name = Comm(of.name);
-            Object::File { kind: file_kind(mode, dev, magic, name), dev, ino, name }
-        }
-    }
-}
-
-/// Filesystem magic numbers from `include/uapi/linux/magic.h` and the filesystems' own headers.
-fn file_kind(mode: u16, dev: u32, magic: u64, name: Comm) -> FileKind {
-    const REMOTE: [u64; 6] = [0x6969, 0xff53_4d42, 0xfe53_4d42, 0x517b, 0x0102_1997, 0x00c3_6400];
-    const ANON_INODE: u64 = 0x0904_1934;
-    match mode & 0o170_000 {
-        0o010_000 => FileKind::Pipe,
-        0o020_000 => match dev >> 20 {
-            // Terminals: tty, ttyS and friends, pseudo terminals.
-            4 | 5 | 136..=143 | 204 => FileKind::Tty,
-            _ => FileKind::Device,
-        },
-        0o100_000 | 0o040_000 | 0o060_000 if REMOTE.contains(&magic) => FileKind::Remote,
-        _ if magic == ANON_INODE => match name.to_text().as_str() {
-            "[eventpoll]" => FileKind::Epoll,
-            "[eventfd]" => FileKind::EventFd,
-            "[timerfd]" => FileKind::TimerFd,
-            _ => FileKind::Anonymous,
-        },
-        0o100_000 | 0o040_000 | 0o060_000 => FileKind::Disk,
-        _ => FileKind::Anonymous,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -474,10 +343,10 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_takes_its_slots_and_what_was_prepared_on_its_cpu() {
+    fn a_switch_takes_its_slots_and_its_parts() {
         let mut decoder = Decoder::default();
         let name = Comm::from("other");
-        let ran = head(Kind::Ran, 0, 0, 7, 90);
+        let ran = head(Kind::Ran, 0, 0, 7, 100);
         let ran = wire::Ran { head: ran, cpu: 1, ran: 33, name: name.0, throttled_ns: 5 };
         assert_eq!(decoder.decode(ran.as_bytes()), None);
         let slots = [wire::Slot { call: 0, count: 2, ns: 40 }];
@@ -515,16 +384,5 @@ mod tests {
         assert_eq!(decoder.decode(&start.as_bytes()[1..]), None);
         assert_eq!(decoder.malformed, 2);
         assert_eq!(decoder.decode(start[0].as_bytes()), Some(Event::Start { at: 10, tid: 7 }));
-    }
-
-    #[test]
-    fn descriptors_are_told_apart_by_what_waiting_on_them_means() {
-        let none = Comm::default();
-        assert_eq!(file_kind(0o010_600, 0, 0, none), FileKind::Pipe);
-        assert_eq!(file_kind(0o020_600, 136 << 20, 0, none), FileKind::Tty);
-        assert_eq!(file_kind(0o020_600, (1 << 20) | 3, 0, none), FileKind::Device);
-        assert_eq!(file_kind(0o100_644, 0, 0xef53, none), FileKind::Disk);
-        assert_eq!(file_kind(0o100_644, 0, 0x6969, none), FileKind::Remote);
-        assert_eq!(file_kind(0o600, 0, 0x0904_1934, Comm::from("[eventpoll]")), FileKind::Epoll);
     }
 }

@@ -58,11 +58,11 @@ impl Drain {
 
     /// Takes the records made before `until`, and gives the events that they are. Returns how many
     /// records those were.
-    pub(super) fn records(&mut self, until: Ns, each: &mut dyn FnMut(&Event)) -> u64 {
+    pub(super) fn records(&mut self, until: Ns, each: &mut dyn FnMut(Event)) -> u64 {
         let decoder = &mut self.decoder;
         self.buffers.drain(until, &mut |record| {
             if let Some(event) = decoder.decode(record) {
-                each(&event);
+                each(event);
             }
         })
     }

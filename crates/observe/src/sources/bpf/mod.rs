@@ -259,22 +259,22 @@ impl Bpf {
 
     fn hand_over(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
         let (clock, stacks, threads) = (&mut self.clock, &mut self.stacks, &mut self.threads);
-        self.drain.records(until, &mut |event| {
-            if let (Event::Start { at, .. }, Some(clock)) = (event, clock.as_mut()) {
+        self.drain.records(until, &mut |mut event| {
+            if let (Event::Start { at, .. }, Some(clock)) = (&event, clock.as_mut()) {
                 clock.program_began(*at);
             }
-            stacks.before(event, threads, sink);
-            threads.event(event);
-            stacks.event(event, threads);
-            sink(event);
-            stacks.after(event, sink);
+            stacks.before(&mut event, threads, sink);
+            threads.event(&event);
+            stacks.event(&event, threads);
+            sink(&event);
+            stacks.after(&event, sink);
         })
     }
 
     /// An event that no record is of.
     fn emit(&mut self, event: Option<Event>, sink: &mut dyn FnMut(&Event)) {
-        let Some(event) = event else { return };
-        self.stacks.before(&event, &self.threads, sink);
+        let Some(mut event) = event else { return };
+        self.stacks.before(&mut event, &self.threads, sink);
         sink(&event);
         self.stacks.after(&event, sink);
     }

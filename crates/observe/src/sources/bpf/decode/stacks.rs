@@ -1,0 +1,67 @@
+//! Records of the ring of stacks.
+
+use super::super::wire::{self, Head, Kind};
+use super::{Malformed, known, mode, read};
+use crate::stacks::{Of, RawStack};
+use code::Registers;
+use model::Ns;
+use python::record::{K_PYTHON, K_PYTHON_CODE};
+
+/// `USER_REGS` of `kernel.h`, by their DWARF numbers.
+#[cfg(target_arch = "x86_64")]
+fn registers([ip, sp, bp, bx, r12, r13, r14, r15]: [u64; 8]) -> Registers {
+    let kept = [(3, bx), (12, r12), (13, r13), (14, r14), (15, r15)];
+    kept.into_iter().fold(Registers::x86_64(ip, sp, bp), |all, (number, value)| all.with(number, value))
+}
+
+/// `USER_REGS` of `kernel.h`, by their DWARF numbers.
+#[cfg(target_arch = "aarch64")]
+fn registers([pc, sp, fp, lr, x19, x20, x21, x22]: [u64; 8]) -> Registers {
+    let kept = [(19, x19), (20, x20), (21, x21), (22, x22)];
+    kept.into_iter().fold(Registers::aarch64(pc, sp, fp, lr), |all, (number, value)| all.with(number, value))
+}
+
+/// A record of the ring of stacks.
+pub(crate) enum OfStacks {
+    Stack(Ns, Box<RawStack>),
+    /// The Python part of the stack that comes next for its thread.
+    Python(python::record::Stack),
+    /// A description of a Python code object.
+    Described(Ns),
+}
+
+/// Reads one record of the ring of stacks. None when it is cut short or of another kind.
+pub(crate) fn of_stacks(record: &[u8]) -> Option<OfStacks> {
+    let (head, _): (&Head, _) = read(record).ok()?;
+    match head.kind {
+        K_PYTHON => python::record::stack(record).map(OfStacks::Python),
+        K_PYTHON_CODE => Some(OfStacks::Described(head.at)),
+        _ => stack(record).ok().map(|(at, stack)| OfStacks::Stack(at, Box::new(stack))),
+    }
+}
+
+fn stack(record: &[u8]) -> Result<(Ns, RawStack), Malformed> {
+    let (stack, user): (&wire::Stack, _) = read(record)?;
+    let of = match Kind::from_wire(stack.head.kind) {
+        Some(Kind::SampleStack) => Of::Sample {
+            mode: mode(stack.head.a, stack.call)?,
+            period_ns: u32::try_from(stack.stands_for_ns).unwrap_or(u32::MAX),
+        },
+        Some(Kind::WaitStack) => Of::Wait { weight_ns: stack.stands_for_ns, call: known(stack.call) },
+        Some(Kind::FaultStack) => Of::Fault,
+        Some(Kind::WakerStack) => Of::Waker { woken: stack.call, woken_at: stack.stands_for_ns },
+        _ => return Err(Malformed),
+    };
+    let at = stack.head.at;
+    let entries = stack.kernel_len as usize / size_of::<u64>();
+    let stack = RawStack {
+        tid: stack.head.tid,
+        pid: stack.pid,
+        of,
+        registers: registers(stack.regs),
+        kernel: stack.kernel.iter().take(entries).copied().collect(),
+        user: user.to_vec(),
+        python: None,
+    };
+    Ok((at, stack))
+}
