@@ -30,7 +30,7 @@ use calls::Arch;
 use code::Code;
 use model::join::Joiner;
 use model::recording::{Tier, Trailer};
-use model::{Analysis, Event, Header, State};
+use model::{Analysis, Diagnosis, Event, Header, State};
 use poll::Poll;
 use surroundings::Surroundings;
 use trace::Trace;
@@ -107,4 +107,9 @@ impl Books {
             }
         }
     }
+}
+
+/// What an analysis means; `tier` is what the recording was made with.
+pub fn diagnose(tier: Tier, analysis: &Analysis) -> Diagnosis {
+    judge::diagnose(&judge::Evidence::of(tier, &analysis.run, &analysis.profile))
 }

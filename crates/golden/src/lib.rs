@@ -6,7 +6,7 @@
 mod account;
 
 use analyse::Analyser;
-use model::{Analysis, Header};
+use model::{Analysis, Diagnosis, Header};
 use report::Look;
 use report::profile::{self, About, FlameOptions, FoldedOptions, Part, SourceOptions};
 use std::path::Path;
@@ -65,21 +65,28 @@ impl Case {
         Ok(Self { analysis, ..self })
     }
 
+    /// What it means.
+    pub fn diagnosis(&self) -> Diagnosis {
+        analyse::diagnose(self.header.tier, &self.analysis)
+    }
+
     /// The forms that every recording has: file name extension and text.
     pub fn forms(&self) -> Vec<(&'static str, String)> {
         let run = &self.analysis.run;
-        vec![
+        let diagnosis = self.diagnosis();
+        let forms = vec![
             ("account.txt", account::text(run)),
             ("json", report::json(run)),
-            ("page.txt", report::terminal(run, PLAIN)),
-        ]
+            ("page.txt", report::terminal(run, &diagnosis, PLAIN)),
+        ];
+        forms
     }
 
     /// The forms of code and colour, with the lines of `function`.
     pub fn code_forms(&self, function: &str) -> Vec<(&'static str, String)> {
         let (run, tree) = (&self.analysis.run, &self.analysis.profile);
         let about = About::of(run, self.header.started_at_unix_s);
-        let colour = report::terminal(run, Look { colour: true, ..PLAIN });
+        let colour = report::terminal(run, &self.diagnosis(), Look { colour: true, ..PLAIN });
         vec![
             ("colour.txt", colour.replace('\x1b', "\\e")),
             ("flame.txt", profile::flame(tree, &FlameOptions::new(PLAIN))),

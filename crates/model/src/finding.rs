@@ -55,14 +55,25 @@ pub enum Action {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signs {
     /// Waits with its signs.
-    Waits {
-        /// How many.
-        waits: u64,
-        /// Of how many that might have them.
-        of_waits: u64,
-        /// Blocked time of those that do, over all threads, on the path or not.
-        total_ns: Ns,
+    Waits(SignedWaits),
+    /// The same, of waits after more than one write to a connection.
+    WaitsAfterWrites {
+        /// The waits.
+        waits: SignedWaits,
+        /// Mean payload of a write.
+        write_bytes_mean: u64,
     },
+}
+
+/// Waits that have the signs of a cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SignedWaits {
+    /// How many.
+    pub waits: u64,
+    /// Of how many that might have them.
+    pub of_waits: u64,
+    /// Blocked time of those that do, over all threads, on the path or not.
+    pub total_ns: Ns,
 }
 
 /// What a finding takes for granted.

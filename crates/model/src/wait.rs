@@ -298,11 +298,6 @@ impl StackFrame {
             Language::Native | Language::Kernel | Language::Jit => false,
         }
     }
-
-    /// Whether the function releases a lock, by its name.
-    pub fn releases_lock(&self) -> bool {
-        self.function.contains("unlock") || self.function.contains("release_lock")
-    }
 }
 
 #[cfg(test)]

@@ -15,6 +15,6 @@ fn main() {
     let all = samples::all();
     let named = all.iter().any(|(name, _)| said(name));
     for (_, run) in all.iter().filter(|(name, _)| !named || said(name)) {
-        println!("{}", terminal(run, look));
+        println!("{}", terminal(run, &samples::diagnosis(run), look));
     }
 }

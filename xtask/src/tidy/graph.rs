@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Which of our crates each may use, in its code and in its tests. Absent means none.
+/// Which of our crates each may use, in its code and in its tests.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("stats", &[]),
@@ -35,6 +35,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
+/// Which more in tests alone: pages are tested with what `analyse` concludes, and are made without it.
+const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[("report", &["analyse"])];
+
 /// The document that says why each crate is there.
 const DOCUMENT: &str = "ARCHITECTURE.md";
 
@@ -58,6 +61,8 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>> {
 #[derive(Default)]
 struct Graph {
     ours: BTreeMap<String, BTreeSet<String>>,
+    /// What only their tests use.
+    tests: BTreeMap<String, BTreeSet<String>>,
     others: BTreeSet<String>,
 }
 
@@ -66,10 +71,12 @@ impl Graph {
         let mut graph = Self::default();
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
         for package in list(&described["packages"]) {
-            let used = graph.ours.entry(short(&package["name"])).or_default();
+            let name = short(&package["name"]);
+            graph.ours.entry(name.clone()).or_default();
             for dependency in list(&package["dependencies"]) {
+                let used = if dependency["kind"] == "dev" { &mut graph.tests } else { &mut graph.ours };
                 if dependency["path"].is_string() {
-                    used.insert(short(&dependency["name"]));
+                    used.entry(name.clone()).or_default().insert(short(&dependency["name"]));
                 } else {
                     graph.others.insert(dependency["name"].as_str().unwrap_or_default().to_owned());
                 }
@@ -92,8 +99,14 @@ fn layers(graph: &Graph) -> Vec<String> {
             complaints.push(format!("crate {name}: its layer is not defined in xtask/src/tidy/graph.rs"));
             continue;
         };
+        let in_tests =
+            ALLOWED_IN_TESTS.iter().find(|(known, _)| known == name).map_or(&[][..], |(_, more)| more);
         for other in used.iter().filter(|other| !allowed.contains(&other.as_str())) {
             complaints.push(format!("crate {name} may not use {other}"));
+        }
+        let tests = graph.tests.get(name).into_iter().flatten();
+        for other in tests.filter(|other| !allowed.iter().chain(in_tests).any(|name| name == other)) {
+            complaints.push(format!("tests of crate {name} may not use {other}"));
         }
     }
     for (name, _) in ALLOWED.iter().filter(|(name, _)| !graph.ours.contains_key(*name)) {
@@ -150,6 +163,11 @@ mod tests {
         assert_eq!(layers(&graph), Vec::<String>::new());
         graph.ours.extend([ours("analyse", &["observe"])]);
         assert_eq!(layers(&graph), ["crate analyse may not use observe"]);
+        graph.ours.extend([ours("analyse", &[]), ours("report", &["analyse"])]);
+        assert_eq!(layers(&graph), ["crate report may not use analyse"]);
+        graph.ours.extend([ours("report", &[])]);
+        graph.tests.extend([ours("report", &["analyse"]), ours("model", &["stats"])]);
+        assert_eq!(layers(&graph), ["tests of crate model may not use stats"]);
     }
 
     #[test]

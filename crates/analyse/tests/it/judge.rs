@@ -4,7 +4,7 @@ use crate::story::*;
 use dwell_analyse::judge::{Evidence, diagnose};
 use model::costs::{Costs, Operation};
 use model::diagnosis::{Doubts, Ended, KernelWork, Metric, Mixed, TimeKind};
-use model::finding::{Action, Place, Signs};
+use model::finding::{Action, Place, SignedWaits, Signs};
 use model::ladder::Interval;
 use model::network::Began;
 use model::peers::{ConnectionRow, DelayedAck};
@@ -82,7 +82,8 @@ fn a_cause_is_found_or_ruled_out_or_it_is_said_why_neither() {
     let [found] = &diagnosis.findings[..] else { panic!("{:?}", diagnosis.findings) };
     assert_eq!((found.cause.id, found.place), ("delayed-ack", Place::Connection(1)));
     assert_eq!(found.action, Some(Action::Use(&["TCP_NODELAY"])));
-    assert_eq!(found.evidence, Signs::Waits { waits: 8, of_waits: 9, total_ns: 300 * US });
+    let waits = SignedWaits { waits: 8, of_waits: 9, total_ns: 300 * US };
+    assert_eq!(found.evidence, Signs::WaitsAfterWrites { waits, write_bytes_mean: 38 });
     // A tier that does not show the signs rules nothing out.
     let polled = diagnose(&Evidence::of(Tier::Proc, &run, &Profile::default()));
     assert_eq!((polled.findings.len(), polled.ruled_out.len(), polled.unavailable.len()), (0, 0, 2));
@@ -193,11 +194,11 @@ fn the_longest_wait_is_compared_with_an_operation_of_its_kind() {
     assert_eq!(judged(&run).yardstick, None);
     run.costs = Seen::Value(costs());
     let worth = |run: &Run| judged(run).yardstick.map(|yardstick| yardstick.worth).unwrap_or_default();
-    assert_eq!(worth(&run), [(Operation::MemoryAccess, 9000), (Operation::Connect, 30)]);
+    assert_eq!(worth(&run), [(Operation::Connect, 30), (Operation::MemoryAccess, 9000)]);
     run.waits[0].reason = State::Lock;
-    assert_eq!(worth(&run)[1], (Operation::ThreadSwitch, 450));
+    assert_eq!(worth(&run)[0], (Operation::ThreadSwitch, 450));
     run.waits[0].reason = State::Disk;
-    assert_eq!(worth(&run)[1], (Operation::DiskRead, 9));
+    assert_eq!(worth(&run)[0], (Operation::DiskRead, 9));
     // Time that was asked for is not worth anything, nor is a small part of the path.
     run.waits[0].reason = State::Sleep;
     assert_eq!(worth(&run), []);

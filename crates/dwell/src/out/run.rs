@@ -29,7 +29,7 @@ pub(crate) const CODE: &str = "Code";
 
 impl Render for RunResult {
     fn page(&self, look: Look) -> String {
-        page_text(&self.code, &self.analysis, look)
+        page_text(self, look)
     }
 
     fn forms() -> &'static [Form<Self>] {
@@ -74,8 +74,10 @@ pub(crate) fn open(
 }
 
 /// The page, with the requested views of code below it.
-fn page_text(code: &CodeArgs, analysis: &Analysis, look: Look) -> String {
-    let mut text = report::terminal(&analysis.run, look);
+fn page_text(result: &RunResult, look: Look) -> String {
+    let RunResult { header, analysis, code } = result;
+    let diagnosis = analyse::diagnose(header.tier, analysis);
+    let mut text = report::terminal(&analysis.run, &diagnosis, look);
     if code.flame {
         text.push('\n');
         text.push_str(&profile::flame(&analysis.profile, &FlameOptions::new(look)));

@@ -4,12 +4,13 @@ use crate::Look;
 use crate::paint::{Ink, Line};
 use crate::units::{bytes, counted, duration, duration_range, share, share_of_one, share_range};
 use model::coverage::{Check, Extent, Source};
+use model::diagnosis::Doubts;
 use model::{Run, Seen};
 
-pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
+pub(super) fn lines(run: &Run, doubts: Doubts, look: Look) -> Vec<Line> {
     let coverage = &run.coverage;
     let mut lines = Vec::new();
-    lines.extend(summary(run, look).wrap(2));
+    lines.extend(summary(run, doubts, look).wrap(2));
     lines.extend(holes(&coverage.sources, look));
     match &coverage.lost_events {
         Seen::Value(lost) if *lost > 0 => {
@@ -23,7 +24,7 @@ pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
     for check in coverage.checks.iter().filter(|check| !check.agrees) {
         lines.extend(disagreement(check, look).wrap(2));
     }
-    lines.extend(interference(run, look).wrap(2));
+    lines.extend(interference(run, doubts, look).wrap(2));
     let unknown = [
         ("dwell's overhead", why(&coverage.overhead_ns)),
         ("other programs' CPU time", why(&coverage.host_busy)),
@@ -40,7 +41,7 @@ pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
 }
 
 /// What is complete.
-fn summary(run: &Run, look: Look) -> Line {
+fn summary(run: &Run, doubts: Doubts, look: Look) -> Line {
     let coverage = &run.coverage;
     let full = coverage.sources.iter().filter(|source| source.seen == Extent::Full);
     let full: Vec<_> = full.map(|source| source.name.as_str()).collect();
@@ -55,9 +56,7 @@ fn summary(run: &Run, look: Look) -> Line {
         said.push("the kernel's counters agree".into());
     }
     let line = said.iter().fold(Line::new(look), |line, text| item(line, Ink::Dim, text));
-    // With full access the account aims at 1 % or less.
-    let unexplained = u128::from(coverage.unexplained_ns);
-    let ink = if unexplained * 100 > u128::from(run.whole_ns()) { Ink::Warn } else { Ink::Dim };
+    let ink = if doubts.unexplained { Ink::Warn } else { Ink::Dim };
     item(line, ink, &format!("unexplained {}", share(coverage.unexplained_ns, run.whole_ns())))
 }
 
@@ -103,7 +102,7 @@ fn disagreement(check: &Check, look: Look) -> Line {
 }
 
 /// The overhead of dwell, and the CPU time that other programs and the hypervisor took.
-fn interference(run: &Run, look: Look) -> Line {
+fn interference(run: &Run, doubts: Doubts, look: Look) -> Line {
     let coverage = &run.coverage;
     let mut line = Line::new(look);
     if let Seen::Value(cost) = coverage.overhead_ns {
@@ -112,7 +111,7 @@ fn interference(run: &Run, look: Look) -> Line {
         line = item(line, Ink::Dim, &text);
     }
     if let Seen::Value(busy) = coverage.host_busy {
-        let ink = if busy >= 0.2 { Ink::Warn } else { Ink::Dim };
+        let ink = if doubts.host_busy { Ink::Warn } else { Ink::Dim };
         line = item(line, ink, &format!("other programs: {} of the CPUs", share_of_one(busy)));
     }
     match coverage.steal_ns {
@@ -120,7 +119,7 @@ fn interference(run: &Run, look: Look) -> Line {
         Seen::Value(steal) => {
             // The steal is that of all CPUs, and so is the time that it is a share of.
             let all = run.wall_ns.saturating_mul(u64::from(run.host.cpus.max(1)));
-            let ink = if u128::from(steal) * 100 >= u128::from(all) { Ink::Warn } else { Ink::Dim };
+            let ink = if doubts.steal { Ink::Warn } else { Ink::Dim };
             item(line, ink, &format!("hypervisor steal: {} ({})", duration(steal), share(steal, all)))
         }
         Seen::Absent | Seen::Unseen(_) => line,

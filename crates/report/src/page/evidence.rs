@@ -5,18 +5,35 @@ use crate::clean::clean;
 use crate::paint::{Ink, Line};
 use crate::table::{Column, Table, figure, text};
 use crate::units::{count, counted, duration, share_of_one};
+use model::diagnosis::Ended;
 use model::run::{CallRow, FunctionRow, Share, WaitRow, WakerRow};
 use model::wait::{StackFrame, SyscallName, TargetKind, WaitCall, WakerKind};
-use model::{Ns, Run, Seen, State};
+use model::{Diagnosis, Ns, Run, Seen, State};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+/// A row of waits, and how they were ended.
+#[derive(Clone, Copy)]
+struct Wait<'a> {
+    row: &'a WaitRow,
+    ended: Ended,
+}
+
+impl std::ops::Deref for Wait<'_> {
+    type Target = WaitRow;
+
+    fn deref(&self) -> &WaitRow {
+        self.row
+    }
+}
+
 /// Wait targets of blocked threads, those on the path first.
-pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
+pub(super) fn waits(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -> Vec<Line> {
     if run.waits.is_empty() {
         return vec![Line::new(look).add(Ink::Bold, "waits").add(Ink::Plain, "  none")];
     }
-    let mut waits: Vec<&WaitRow> = run.waits.iter().collect();
+    let ended = diagnosis.ended.iter().copied().chain(std::iter::repeat(Ended::Woken));
+    let mut waits: Vec<Wait> = run.waits.iter().zip(ended).map(|(row, ended)| Wait { row, ended }).collect();
     waits.sort_by_key(|wait| (Reverse(wait.path_ns), Reverse(wait.total_ns)));
     let kinds = kinds(&waits, rows);
     let columns = vec![
@@ -55,7 +72,7 @@ pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
             (Ink::Plain, duration(kind.iter().map(|wait| wait.max_ns).max().unwrap_or(0))),
         ]);
     }
-    let rest: Vec<&WaitRow> = kinds[shown..].iter().flatten().copied().collect();
+    let rest: Vec<Wait> = kinds[shown..].iter().flatten().copied().collect();
     if !rest.is_empty() {
         let sum = |figure: fn(&WaitRow) -> u64| rest.iter().map(|wait| figure(wait)).sum::<u64>();
         let max = rest.iter().map(|wait| wait.max_ns).max().unwrap_or(0);
@@ -87,7 +104,7 @@ pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
             .map(|kind| kind[0])
             .filter(|wait| wait.path_ns > 0)
             .take(STACKS)
-            .flat_map(|wait| from(wait, look)),
+            .flat_map(|wait| from(&wait, look)),
     );
     lines.extend(
         waits.iter().filter(|wait| is_of_a_lock(wait, run)).take(STACKS).flat_map(|wait| from(wait, look)),
@@ -96,7 +113,7 @@ pub(super) fn waits(run: &Run, look: Look, rows: usize) -> Vec<Line> {
 }
 
 /// The target of a row of one or several waits.
-fn target(kind: &[&WaitRow]) -> String {
+fn target(kind: &[Wait]) -> String {
     let target = &kind[0].on;
     match (target.name(), target.question()) {
         (_, Some(question)) if kind.len() > 1 => {
@@ -120,7 +137,7 @@ fn is_of_a_lock(wait: &WaitRow, run: &Run) -> bool {
 /// The waits by row. Where there are more than `rows`, waits in one call on several files share a
 /// row, except for a file that has more than half of their time; likewise waits for answers to
 /// several name lookups.
-fn kinds<'a>(waits: &[&'a WaitRow], rows: usize) -> Vec<Vec<&'a WaitRow>> {
+fn kinds<'a>(waits: &[Wait<'a>], rows: usize) -> Vec<Vec<Wait<'a>>> {
     let like =
         |wait: &WaitRow| (wait.reason, wait.call.syscall().map(SyscallName::to_string), wait.on.kind());
     let weight = |wait: &WaitRow| wait.path_ns.max(1);
@@ -131,7 +148,7 @@ fn kinds<'a>(waits: &[&'a WaitRow], rows: usize) -> Vec<Vec<&'a WaitRow>> {
     for wait in waits.iter().filter(|wait| is_file(wait)) {
         *totals.entry(like(wait)).or_default() += weight(wait);
     }
-    let mut kinds: Vec<Vec<&WaitRow>> = Vec::new();
+    let mut kinds: Vec<Vec<Wait>> = Vec::new();
     let mut of_files = BTreeMap::new();
     for wait in waits {
         let small = is_file(wait) && weight(wait) <= totals[&like(wait)] / 2;
@@ -145,8 +162,7 @@ fn kinds<'a>(waits: &[&'a WaitRow], rows: usize) -> Vec<Vec<&'a WaitRow>> {
             }
         }
     }
-    let sum =
-        |kind: &[&WaitRow], figure: fn(&WaitRow) -> Ns| kind.iter().map(|wait| figure(wait)).sum::<Ns>();
+    let sum = |kind: &[Wait], figure: fn(&WaitRow) -> Ns| kind.iter().map(|wait| figure(wait)).sum::<Ns>();
     kinds.sort_by_key(|kind| {
         (Reverse(sum(kind, |wait| wait.path_ns)), Reverse(sum(kind, |wait| wait.total_ns)))
     });
@@ -190,7 +206,7 @@ const FUNCTIONS: usize = 5;
 const WAKERS: usize = 2;
 
 /// The stack of a wait, and its wakers.
-fn from(wait: &WaitRow, look: Look) -> Vec<Line> {
+fn from(wait: &Wait, look: Look) -> Vec<Line> {
     let Seen::Value(stack) = &wait.stack else { return Vec::new() };
     let cleaned = |frame: &StackFrame| clean(&frame.to_string(), look.unicode);
     // Of a waiting script, its own functions say more than those of the interpreter.
@@ -216,7 +232,7 @@ fn from(wait: &WaitRow, look: Look) -> Vec<Line> {
 }
 
 /// The threads that ended most of the waits: the holders of a lock, the writers of a pipe.
-fn woken_by(wait: &WaitRow, look: Look) -> String {
+fn woken_by(wait: &Wait, look: Look) -> String {
     let threads = wait.by.iter().filter(|waker| matches!(waker.kind, WakerKind::Thread | WakerKind::Outside));
     let who: Vec<String> = threads
         .take(WAKERS)
@@ -230,9 +246,10 @@ fn woken_by(wait: &WaitRow, look: Look) -> String {
             format!("{name} ({}{outside}{}){place}", counted(waker.times, "time"), activity(waker))
         })
         .collect();
-    // Conditions, barriers and the exit of another thread wake threads as well.
-    let mut frames = wait.by.iter().filter_map(|waker| waker.stack.value()).flatten();
-    let how = if frames.any(StackFrame::releases_lock) { "released" } else { "woken" };
+    let how = match wait.ended {
+        Ended::Unlocked => "released",
+        Ended::Woken => "woken",
+    };
     if who.is_empty() { String::new() } else { format!("; {how} by {}", who.join(", ")) }
 }
 

@@ -5,44 +5,20 @@ use crate::Look;
 use crate::clean::{clean, fit};
 use crate::paint::{Ink, Line};
 use crate::units::{count, counted, duration, duration_precise, share, share_of_one};
+use model::diagnosis::{KernelWork, Mixed, TimeKind};
 use model::recording::{Ending, WindowEnd};
 use model::run::{Class, Window};
-use model::{Ns, Run, Seen, State};
+use model::{Diagnosis, Ns, Run, Seen, State};
 
-/// The kinds of time that the class is decided from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Waiting,
-    Kernel,
-    User,
-}
-
-impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Kind::Waiting => "waiting",
-            Kind::Kernel => "kernel",
-            Kind::User => "user",
-        }
+fn name(kind: TimeKind) -> &'static str {
+    match kind {
+        TimeKind::Waiting => "waiting",
+        TimeKind::Kernel => "kernel",
+        TimeKind::User => "user",
     }
 }
 
-/// The two kinds with the largest shares of the wall, larger first.
-pub(super) fn leading_kinds(run: &Run) -> [Kind; 2] {
-    let [first, second, _] = by_share(run);
-    [first.0, second.0]
-}
-
-/// All kinds with their shares, largest first.
-fn by_share(run: &Run) -> [(Kind, f64); 3] {
-    let shares = run.bound.shares;
-    let mut kinds =
-        [(Kind::Waiting, shares.waiting), (Kind::Kernel, shares.kernel), (Kind::User, shares.user)];
-    kinds.sort_by(|one, other| other.1.total_cmp(&one.1));
-    kinds
-}
-
-pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
+pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     let mut lines = match &run.window {
         Some(window) => attached(window, run, look).wrap(2),
         None => vec![command(run, look)],
@@ -51,7 +27,7 @@ pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
     if let Some(ending) = ending(run.exit) {
         lines.extend(Line::new(look).add(Ink::Warn, &ending).wrap(2));
     }
-    lines.extend(verdict(run, look).wrap(2));
+    lines.extend(verdict(run, diagnosis, look).wrap(2));
     lines
 }
 
@@ -174,7 +150,7 @@ fn signal_name(signal: i32) -> Option<&'static str> {
     }
 }
 
-fn verdict(run: &Run, look: Look) -> Line {
+fn verdict(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
     let bound = &run.bound;
     let shares = bound.shares;
     let line = Line::new(look);
@@ -185,17 +161,18 @@ fn verdict(run: &Run, look: Look) -> Line {
     let line = match bound.class {
         Class::Cpu => {
             let line = lead(line, "CPU-bound").glued(Ink::Plain, &share_of_one(shares.user));
-            margin(line.add(Ink::Plain, of_the_whole(run)).add(Ink::Plain, " is user code"), run, Kind::User)
+            let line = line.add(Ink::Plain, of_the_whole(run)).add(Ink::Plain, " is user code");
+            margin(line, run, diagnosis, TimeKind::User)
         }
         Class::Kernel => {
             let line = lead(line, "kernel-bound").glued(Ink::Plain, &share_of_one(shares.kernel));
             let line = line.add(Ink::Plain, of_the_whole(run)).add(Ink::Plain, " is kernel code");
-            margin(mostly(line, run), run, Kind::Kernel)
+            margin(mostly(line, diagnosis), run, diagnosis, TimeKind::Kernel)
         }
         Class::Io => {
             let line = lead(line, io_label(bound.resource)).glued(Ink::Plain, &share_of_one(shares.waiting));
             let line = line.add(Ink::Plain, of_the_whole(run)).add(Ink::Plain, " is waiting, mainly ");
-            margin(line.add(Ink::Plain, resource(bound.resource)), run, Kind::Waiting)
+            margin(line.add(Ink::Plain, resource(bound.resource)), run, diagnosis, TimeKind::Waiting)
         }
         Class::Idle => {
             let asleep =
@@ -207,40 +184,38 @@ fn verdict(run: &Run, look: Look) -> Line {
         }
         Class::Mixed => {
             let mut line = lead(line, "mixed");
-            for (index, (kind, fraction)) in by_share(run).into_iter().enumerate() {
+            for (index, (kind, fraction)) in diagnosis.kinds.into_iter().enumerate() {
                 let comma = if index > 0 { ", " } else { "" };
-                line = line.add(Ink::Plain, &format!("{comma}{} ", kind.name()));
+                line = line.add(Ink::Plain, &format!("{comma}{} ", name(kind)));
                 line = line.glued(Ink::Plain, &share_of_one(fraction));
             }
-            // Only waiting can lead clearly and yet be no class: below one half.
-            if bound.margin_points >= 10.0 {
-                line.add(Ink::Plain, &format!("; {} leads with less than half", by_share(run)[0].0.name()))
-            } else {
-                let apart = points(bound.margin_points);
-                line.add(Ink::Plain, "; none leads").add(Ink::Dim, &format!(" (top two {apart} apart)"))
+            match diagnosis.mixed {
+                Some(Mixed::WaitingBelowHalf) => {
+                    line.add(Ink::Plain, &format!("; {} leads with less than half", name(TimeKind::Waiting)))
+                }
+                Some(Mixed::NoneLeads) | None => {
+                    let apart = points(bound.margin_points);
+                    line.add(Ink::Plain, "; none leads").add(Ink::Dim, &format!(" (top two {apart} apart)"))
+                }
             }
         }
     };
     // Time runnable or stopped belongs to no class, so the headline names it.
-    let other = |state| matches!(state, State::Runqueue | State::Throttled | State::Stopped);
-    let held_up: Ns = run.account.iter().filter(|part| other(part.state)).map(|part| part.ns).sum();
-    if u128::from(held_up) * 10 < u128::from(run.whole_ns()) || held_up == 0 {
-        return line;
-    }
+    let Some(held_up_ns) = diagnosis.held_up_ns else { return line };
     line.add(Ink::Warn, "; ")
-        .glued(Ink::Warn, &share(held_up, run.whole_ns()))
+        .glued(Ink::Warn, &share(held_up_ns, run.whole_ns()))
         .add(Ink::Warn, " is runnable without a CPU, or stopped")
 }
 
 /// The lead of the class; or the share of waiting, where that is larger, but below the half that would
 /// make it the class.
-fn margin(line: Line, run: &Run, own: Kind) -> Line {
-    let [(first, most), (second, _), _] = by_share(run);
+fn margin(line: Line, run: &Run, diagnosis: &Diagnosis, own: TimeKind) -> Line {
+    let [(first, most), (second, _), _] = diagnosis.kinds;
     if first == own {
         let lead = points(run.bound.margin_points);
-        return line.add(Ink::Dim, &format!(" ({lead} ahead of {})", second.name()));
+        return line.add(Ink::Dim, &format!(" ({lead} ahead of {})", name(second)));
     }
-    let line = line.add(Ink::Dim, &format!(" ({} ", first.name())).glued(Ink::Dim, &share_of_one(most));
+    let line = line.add(Ink::Dim, &format!(" ({} ", name(first))).glued(Ink::Dim, &share_of_one(most));
     line.add(Ink::Dim, ", less than half)")
 }
 
@@ -253,23 +228,13 @@ fn points(points: f64) -> String {
 }
 
 /// The system call, or page faults, where one of them is at least half of the kernel time.
-fn mostly(line: Line, run: &Run) -> Line {
-    let mut by_call = std::collections::BTreeMap::<String, Ns>::new();
-    let mut all: Ns = 0;
-    for step in &run.path {
-        let what = match step.state {
-            State::Kernel => step.reason.to_string(),
-            State::Fault => "page faults".to_owned(),
-            _ => continue,
-        };
-        all += step.ns;
-        *by_call.entry(what).or_default() += step.ns;
-    }
-    let first = by_call.into_iter().max_by_key(|(_, ns)| *ns);
-    match first.filter(|(what, ns)| !what.is_empty() && *ns >= all.div_ceil(2)) {
-        Some((what, _)) => line.add(Ink::Plain, ", mostly ").add(Ink::Bold, &what),
-        None => line,
-    }
+fn mostly(line: Line, diagnosis: &Diagnosis) -> Line {
+    let what = match &diagnosis.kernel_work {
+        None => return line,
+        Some(KernelWork::Faults) => "page faults".to_owned(),
+        Some(KernelWork::Calls(reason)) => reason.to_string(),
+    };
+    line.add(Ink::Plain, ", mostly ").add(Ink::Bold, &what)
 }
 
 /// The name of the class on the page. In the JSON it is `io` for all of them, but a program that

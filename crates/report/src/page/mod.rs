@@ -6,6 +6,7 @@ mod account;
 mod costs;
 mod coverage;
 mod evidence;
+mod findings;
 mod headline;
 mod peers;
 mod phases;
@@ -16,23 +17,24 @@ mod whole;
 
 use crate::Look;
 use crate::paint::Line;
+use model::diagnosis::TimeKind;
 use model::run::Class;
-use model::{Ns, Run, State};
+use model::{Diagnosis, Ns, Run, State};
 
-/// The page, with a newline after each line.
-pub fn terminal(run: &Run, look: Look) -> String {
+/// The page of a run and of what it means, with a newline after each line.
+pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     let order = by_size(run);
     let threads = threads::table(run, look, if run.bound.class == Class::Cpu { 6 } else { 4 });
-    let mut parts = vec![headline::lines(run, look)];
-    parts[0].extend(costs::lines(run, look));
+    let mut parts = vec![headline::lines(run, diagnosis, look)];
+    parts[0].extend(costs::lines(run, diagnosis, look));
     parts.push(account::lines(run, &order, look));
     parts.push(whole::lines(run, look));
     parts.push(phases::lines(run, &order, look));
     parts.push(places::table(run, look));
     match run.bound.class {
         Class::Io | Class::Idle => {
-            parts.push(evidence::waits(run, look, 6));
-            parts.extend(peers::tables(run, look, 2));
+            parts.push(evidence::waits(run, diagnosis, look, 6));
+            parts.extend(peers::tables(run, diagnosis, look, 2));
         }
         Class::Kernel => {
             parts.push(evidence::calls(run, look, 5));
@@ -43,22 +45,23 @@ pub fn terminal(run: &Run, look: Look) -> String {
             parts.push(evidence::source_lines(run, look, 5));
         }
         Class::Mixed => {
-            for kind in headline::leading_kinds(run) {
+            for kind in diagnosis.kinds.into_iter().take(2).map(|(kind, _)| kind) {
                 match kind {
-                    headline::Kind::Waiting => {
-                        parts.push(evidence::waits(run, look, 4));
-                        parts.extend(peers::tables(run, look, 2));
+                    TimeKind::Waiting => {
+                        parts.push(evidence::waits(run, diagnosis, look, 4));
+                        parts.extend(peers::tables(run, diagnosis, look, 2));
                     }
-                    headline::Kind::Kernel => parts.push(evidence::calls(run, look, 4)),
-                    headline::Kind::User => parts.push(evidence::functions(run, look, 4)),
+                    TimeKind::Kernel => parts.push(evidence::calls(run, look, 4)),
+                    TimeKind::User => parts.push(evidence::functions(run, look, 4)),
                 }
             }
         }
     }
+    parts.push(findings::lines(run, diagnosis, look));
     parts.push(threads);
-    parts.push(surroundings::lines(run, look));
+    parts.push(surroundings::lines(run, &diagnosis.metrics, look));
     parts.push(threads::idle(run, look));
-    parts.push(coverage::lines(run, look));
+    parts.push(coverage::lines(run, diagnosis.doubts, look));
     let parts: Vec<Vec<Line>> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     let mut page = String::new();
     for (index, part) in parts.iter().enumerate() {

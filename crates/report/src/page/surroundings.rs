@@ -5,8 +5,11 @@ use crate::Look;
 use crate::clean::{clean, fit, width};
 use crate::paint::{Ink, Line};
 use crate::units::{bits_per_s, bytes, counted, duration, share_of_one, three_digits};
+use model::diagnosis::Metric;
 use model::series::{CpuSeries, DiskSeries, LinkSeries, MemorySeries, NfsSeries, Verdict};
-use model::{Ns, Run, Seen, Series, State};
+use model::{Ns, Run, Seen, Series};
+use std::collections::HashMap;
+use std::mem;
 
 /// The most lines with a sparkline, in all and of one kind.
 const LINES_MAX: usize = 6;
@@ -25,9 +28,9 @@ struct MetricRow {
     said: Vec<String>,
 }
 
-pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
+pub(super) fn lines(run: &Run, metrics: &[Metric], look: Look) -> Vec<Line> {
     let Seen::Value(series) = &run.series else { return Vec::new() };
-    let mut rows = rows(series, run.bound.resource);
+    let mut rows = rows(series, metrics);
     rows.truncate(LINES_MAX);
     let mut lines = Vec::new();
     if !rows.is_empty() {
@@ -99,24 +102,25 @@ fn spark(points: &[f64], columns: usize, look: Look) -> String {
     (0..columns.min(points.len())).map(level).collect()
 }
 
-/// The rows, those of the resource that the program waits for first.
-fn rows(series: &Series, resource: State) -> Vec<MetricRow> {
-    let links = of_kind(&series.links, |link| link_row(link, resource == State::Network));
-    let disks = of_kind(&series.disks, |disk| disk_row(disk, resource == State::Disk));
-    let nfs = of_kind(&series.nfs, nfs_row);
-    let cpu = of_kind(&series.cpu, cpu_row);
-    let memory = of_kind(&series.memory, memory_row);
-    let order = match resource {
-        State::Network => [links, nfs, disks, cpu, memory],
-        State::Disk => [disks, nfs, memory, links, cpu],
-        State::Fault => [memory, disks, cpu, links, nfs],
-        _ => [cpu, memory, disks, links, nfs],
-    };
-    order.into_iter().flatten().collect()
+/// The rows of the metrics, the first few of each kind.
+fn rows(series: &Series, metrics: &[Metric]) -> Vec<MetricRow> {
+    let mut of_a_kind = HashMap::new();
+    let shown = metrics.iter().filter(|metric| {
+        let many: &mut usize = of_a_kind.entry(mem::discriminant(*metric)).or_default();
+        *many += 1;
+        *many <= OF_A_KIND_MAX
+    });
+    shown.filter_map(|metric| row(series, *metric)).collect()
 }
 
-fn of_kind<T>(list: &Seen<Vec<T>>, row: impl Fn(&T) -> Option<MetricRow>) -> Vec<MetricRow> {
-    list.value().into_iter().flatten().filter_map(row).take(OF_A_KIND_MAX).collect()
+fn row(series: &Series, metric: Metric) -> Option<MetricRow> {
+    match metric {
+        Metric::Link(at) => series.links.value()?.get(at).map(link_row),
+        Metric::Disk(at) => series.disks.value()?.get(at).map(disk_row),
+        Metric::Nfs(at) => series.nfs.value()?.get(at).and_then(nfs_row),
+        Metric::Cpu(at) => series.cpu.value()?.get(at).map(cpu_row),
+        Metric::Memory(at) => series.memory.value()?.get(at).and_then(memory_row),
+    }
 }
 
 fn mean(points: &[f64]) -> f64 {
@@ -129,13 +133,9 @@ fn by_most(points: &[f64]) -> Vec<f64> {
     points.iter().map(|point| if most > 0.0 { point / most } else { 0.0 }).collect()
 }
 
-fn link_row(link: &LinkSeries, matters: bool) -> Option<MetricRow> {
+fn link_row(link: &LinkSeries) -> MetricRow {
     let bits = |points: &[f64]| bits_per_s(mean(points) * 8.0);
     let limit = link.limit_share.value();
-    let moved = mean(&link.payload_bits_per_s) >= 1e6 || limit.is_some_and(|share| mean(share) >= 0.05);
-    if link.bytes == 0 || !(matters || moved) {
-        return None;
-    }
     let [into, out] = [&link.received_bytes_per_s, &link.sent_bytes_per_s];
     let mut said = vec![format!("{} in", bits(into)), format!("{} out", bits(out))];
     if mean(out) > mean(into) {
@@ -151,23 +151,19 @@ fn link_row(link: &LinkSeries, matters: bool) -> Option<MetricRow> {
         said.push(format!("{} dropped", counted(link.drops, "packet")));
     }
     let spark = limit.cloned().unwrap_or_else(|| by_most(&link.payload_bits_per_s));
-    Some(MetricRow { label: format!("link {}", link.name), spark, said })
+    MetricRow { label: format!("link {}", link.name), spark, said }
 }
 
-fn disk_row(disk: &DiskSeries, matters: bool) -> Option<MetricRow> {
-    let busy = mean(&disk.busy_share);
-    if disk.requests == 0 || (busy < 0.02 && !matters) {
-        return None;
-    }
+fn disk_row(disk: &DiskSeries) -> MetricRow {
     let sum = |one: &[f64], other: &[f64]| mean(one) + mean(other);
     let mut said = vec![
-        format!("busy {}", share_of_one(busy)),
+        format!("busy {}", share_of_one(mean(&disk.busy_share))),
         format!("{} requests/s", three_digits(sum(&disk.reads_per_s, &disk.writes_per_s))),
         format!("{}/s", bytes(sum(&disk.read_bytes_per_s, &disk.written_bytes_per_s).round() as u64)),
     ];
     let means = disk.latency_ns_mean.iter().flatten().map(|ns| *ns as f64);
     said.extend(stats::median_of(means).map(|ns| format!("{} each", duration(ns.round() as Ns))));
-    Some(MetricRow { label: format!("disk {}", disk.name), spark: disk.busy_share.clone(), said })
+    MetricRow { label: format!("disk {}", disk.name), spark: disk.busy_share.clone(), said }
 }
 
 fn nfs_row(nfs: &NfsSeries) -> Option<MetricRow> {
@@ -180,27 +176,20 @@ fn nfs_row(nfs: &NfsSeries) -> Option<MetricRow> {
     Some(MetricRow { label: format!("nfs {}", nfs.mount), spark: by_most(&nfs.calls_per_s), said })
 }
 
-fn cpu_row(cpu: &CpuSeries) -> Option<MetricRow> {
+fn cpu_row(cpu: &CpuSeries) -> MetricRow {
     let (others, steal) = (mean(&cpu.others_share), mean(&cpu.steal_share));
-    if others < 0.1 && steal < 0.01 {
-        return None;
-    }
     let mut said =
         vec![format!("{:.1} of {}", others * f64::from(cpu.cpus), counted(u64::from(cpu.cpus), "CPU"))];
     if steal > 0.0 {
         said.push(format!("steal {}", share_of_one(steal)));
     }
-    Some(MetricRow { label: "other programs".into(), spark: cpu.others_share.clone(), said })
+    MetricRow { label: "other programs".into(), spark: cpu.others_share.clone(), said }
 }
 
 fn memory_row(memory: &MemorySeries) -> Option<MetricRow> {
-    let (least, most) = (memory.available_bytes.iter().min()?, memory.available_bytes.iter().max()?);
+    let least = memory.available_bytes.iter().min()?;
     let pressure = memory.pressure_share.value().map_or(0.0, |share| mean(share));
-    let swapped = mean(&memory.swapped_pages_per_s);
     let total = memory.total_bytes.max(1);
-    if (most - least) as f64 / (total as f64) < 0.05 && pressure < 0.01 && swapped < 1.0 {
-        return None;
-    }
     let mut said = vec![format!("min {} of {}", bytes(*least), bytes(total))];
     if pressure > 0.0 {
         said.push(format!("tasks stalled {} of the time", share_of_one(pressure)));

@@ -6,10 +6,15 @@
 #![allow(clippy::disallowed_methods)]
 
 use crate::samples;
-use dwell_report::{Look, terminal};
+use dwell_report::Look;
 use model::{Reason, Seen};
 use std::path::PathBuf;
 use unicode_width::UnicodeWidthChar;
+
+/// The page of a run with what it means.
+fn terminal(run: &model::Run, look: Look) -> String {
+    dwell_report::terminal(run, &samples::diagnosis(run), look)
+}
 
 const PLAIN: Look = Look { width: 80, colour: false, unicode: true };
 

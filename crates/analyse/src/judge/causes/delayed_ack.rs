@@ -6,7 +6,7 @@
 use super::{Cause, Outcome};
 use crate::judge::{Evidence, predict};
 use model::coverage::Interval;
-use model::finding::{Action, Assumption, CauseName, Finding, Place, Signs, Verification};
+use model::finding::{Action, Assumption, CauseName, Finding, Place, SignedWaits, Signs, Verification};
 use model::network::Connection;
 use model::peers::DelayedAck;
 use model::recording::Tier;
@@ -14,7 +14,7 @@ use model::{Ns, Seen, State};
 use std::ops::RangeInclusive;
 
 pub(super) static CAUSE: Cause = Cause {
-    name: CauseName { id: "delayed-ack", title: "delayed acknowledgements" },
+    name: CauseName { id: "delayed-ack", title: "delayed ACKs" },
     tiers: &[Tier::Bpf],
     doc: "Each side of a TCP connection waits for the other. Most waits after two writes or more, and three at least, last \
           38 to 48 ms or 195 to 215 ms; writes are smaller than a segment; the socket has no `TCP_NODELAY`; nothing is \
@@ -46,7 +46,10 @@ fn finding(evidence: &Evidence<'_>, row: usize, found: &DelayedAck) -> Finding {
         saving_ns: Seen::Value(Interval { lo: 0, hi: share_ns.hi }),
         place: Place::Connection(row),
         action: Some(Action::Use(&["TCP_NODELAY"])),
-        evidence: Signs::Waits { waits: found.waits, of_waits: found.of_waits, total_ns: found.total_ns },
+        evidence: Signs::WaitsAfterWrites {
+            waits: SignedWaits { waits: found.waits, of_waits: found.of_waits, total_ns: found.total_ns },
+            write_bytes_mean: found.write_bytes_mean,
+        },
         assumes: vec![Assumption::PeerUnseen],
         verify: vec![Verification::WaitsGone],
     }

@@ -3,7 +3,7 @@
 use super::{Cause, Outcome};
 use crate::judge::Evidence;
 use model::coverage::Interval;
-use model::finding::{Assumption, CauseName, Finding, Place, Signs};
+use model::finding::{Assumption, CauseName, Finding, Place, SignedWaits, Signs};
 use model::recording::{Language, Tier};
 use model::run::WaitRow;
 use model::wait::{StackFrame, WaitTarget};
@@ -42,7 +42,11 @@ fn finding(row: usize, wait: &WaitRow) -> Finding {
         ),
         place: Place::Wait(row),
         action: None,
-        evidence: Signs::Waits { waits: wait.calls, of_waits: wait.calls, total_ns: wait.total_ns },
+        evidence: Signs::Waits(SignedWaits {
+            waits: wait.calls,
+            of_waits: wait.calls,
+            total_ns: wait.total_ns,
+        }),
         assumes: vec![Assumption::FunctionNames],
         verify: Vec::new(),
     }

@@ -3,17 +3,18 @@
 mod costs;
 mod series;
 
+use analyse::judge::bound::bound;
+use analyse::judge::{Evidence, diagnose};
 use model::account::{Account, Basis, Part, State, Step};
 use model::coverage::{Check, Coverage, Extent, Interval, Source};
 use model::network::Began;
 use model::peers::{ConnectionRow, DelayedAck, Lengths, LookupRow};
-use model::recording::{Ending, Host, WindowEnd};
+use model::recording::{Ending, Host, Tier, WindowEnd};
 use model::run::{
-    Bound, CallRow, Class, Faults, FunctionRow, LineRow, Phases, Run, Share, Shares, Thread, WaitRow,
-    WakerRow, Window,
+    CallRow, Faults, FunctionRow, LineRow, Phases, Run, Share, Thread, WaitRow, WakerRow, Window,
 };
 use model::wait::{StackFrame, WaitCall, WaitTarget, WakerKind};
-use model::{Ns, Reason, Seen};
+use model::{Diagnosis, Ns, Profile, Reason, Seen};
 use std::collections::BTreeMap;
 
 pub(crate) use costs::journal;
@@ -42,6 +43,11 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
     ]
 }
 
+/// What a sample means.
+pub(crate) fn diagnosis(run: &Run) -> Diagnosis {
+    diagnose(&Evidence::of(Tier::Bpf, run, &Profile::default()))
+}
+
 /// One step: process, pid, tid, state, reason, time, count.
 type Place<'a> = (&'a str, u32, u32, State, &'a str, Ns, u64);
 
@@ -67,26 +73,6 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
     let wall_ns = by_state.values().sum();
     let parts: Vec<Part> = by_state.iter().map(|(state, ns)| part(*state, *ns, sampled_part)).collect();
     let account = Account::new(wall_ns, parts, steps).expect("a sample's account closes");
-    let share = |which: &dyn Fn(State) -> bool| {
-        let ns: Ns = by_state.iter().filter(|(state, _)| which(**state)).map(|(_, ns)| ns).sum();
-        ns as f64 / wall_ns.max(1) as f64
-    };
-    let shares = Shares {
-        waiting: share(&State::blocked),
-        kernel: share(&|state| matches!(state, State::Kernel | State::Fault)),
-        user: share(&|state| state == State::User),
-    };
-    let mut sorted = [shares.waiting, shares.kernel, shares.user];
-    sorted.sort_by(f64::total_cmp);
-    let margin = (sorted[2] - sorted[1]) * 100.0;
-    let most = by_state.iter().max_by_key(|(_, ns)| **ns).map_or(State::Unexplained, |(state, _)| *state);
-    let class = match shares {
-        _ if share(&|state| state == State::Sleep) >= 0.9 => Class::Idle,
-        _ if margin < 10.0 => Class::Mixed,
-        shares if shares.waiting >= 0.5 => Class::Io,
-        shares if shares.kernel > shares.user => Class::Kernel,
-        _ => Class::Cpu,
-    };
     Run {
         schema: "dwell.run/1",
         command: command.iter().map(|word| (*word).into()).collect(),
@@ -103,7 +89,7 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
         wall_ns,
         user_ns: Seen::Value(account.ns(State::User)),
         kernel_ns: Seen::Value(account.ns(State::Kernel) + account.ns(State::Fault)),
-        bound: Bound { class, resource: most, margin_points: margin, shares },
+        bound: bound(&account),
         phases: phases(&account, 200),
         window: None,
         account: account.parts().to_vec(),
