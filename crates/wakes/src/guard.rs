@@ -1,41 +1,43 @@
-//! Real-time threads that leave nothing to others: seen by themselves, since nobody else may get to see it.
+//! Detects a real-time thread that uses up its CPU. The thread checks itself, since no other thread
+//! may get to run.
 
 use model::Ns;
 
-/// So long a look is, or longer.
-const LOOK_NS: Ns = 1_000_000_000;
-/// So many in a row: the pause of a hypervisor or of the firmware may look like one.
-const LOOKS: u32 = 3;
+/// The least length of a check interval.
+const CHECK_NS: Ns = 1_000_000_000;
+/// Busy intervals in a row: a pause of the hypervisor or the firmware may look like one.
+const CHECKS: u32 = 3;
 
-/// Judges by processor time: a thread that was stopped, or kept waiting, missed periods and took nothing.
+/// Decides by CPU time: a thread that was stopped or had to wait misses periods without using any.
 #[derive(Debug)]
 pub(crate) struct Guard {
     since_ns: Ns,
     cpu_ns: Ns,
     cycles: u64,
-    looks: u32,
+    busy: u32,
 }
 
 impl Guard {
-    /// For a thread that has taken so much processor time before it begins.
+    /// For a thread that has used `cpu_ns` of CPU time before it starts.
     pub(crate) fn new(begun_ns: Ns, cpu_ns: Ns) -> Self {
-        Self { since_ns: begun_ns, cpu_ns, cycles: 0, looks: 0 }
+        Self { since_ns: begun_ns, cpu_ns, cycles: 0, busy: 0 }
     }
 
-    /// A period was missed. Gives what a wake-up takes, once the thread misses periods in every look although it has more than nine tenths
-    /// of its processor. The processor time is asked for when a look is over, no more than once in its time.
+    /// Called at a missed period. Gives the CPU time of a wake-up once the thread misses periods in
+    /// several intervals in a row in which it used over 90 % of its CPU. Reads the CPU time at most
+    /// once per interval.
     #[cold]
     pub(crate) fn missed(&mut self, now_ns: Ns, cycles: u64, cpu_ns: impl FnOnce() -> Ns) -> Option<Ns> {
         let took_ns = now_ns.saturating_sub(self.since_ns);
-        if took_ns < LOOK_NS {
+        if took_ns < CHECK_NS {
             return None;
         }
         let cpu_ns = cpu_ns();
         let used_ns = cpu_ns.saturating_sub(self.cpu_ns);
         let cost_ns = used_ns / (cycles - self.cycles).max(1);
-        let looks = if used_ns > took_ns / 10 * 9 { self.looks + 1 } else { 0 };
-        *self = Self { since_ns: now_ns, cpu_ns, cycles, looks };
-        (looks >= LOOKS).then_some(cost_ns)
+        let busy = if used_ns > took_ns / 10 * 9 { self.busy + 1 } else { 0 };
+        *self = Self { since_ns: now_ns, cpu_ns, cycles, busy };
+        (busy >= CHECKS).then_some(cost_ns)
     }
 }
 
@@ -45,13 +47,13 @@ mod tests {
 
     const MS: Ns = 1_000_000;
 
-    /// What it says of a second each in which the thread took so many milliseconds, in wake-ups of 20 us.
-    fn said(took_ms: &[u64]) -> Vec<Option<Ns>> {
+    /// The results for seconds in which the thread used these milliseconds, in wake-ups of 20 us.
+    fn results(took_ms: &[u64]) -> Vec<Option<Ns>> {
         let (mut guard, mut cpu_ns, mut cycles) = (Guard::new(0, 0), 0, 0);
         let second = |(at, ms): (usize, &u64)| {
             cpu_ns += ms * MS;
             cycles += ms * 50;
-            let now_ns = (at as Ns + 1) * LOOK_NS;
+            let now_ns = (at as Ns + 1) * CHECK_NS;
             assert_eq!(guard.missed(now_ns - 1, cycles, || panic!("asked too early")), None);
             guard.missed(now_ns, cycles, || cpu_ns)
         };
@@ -59,21 +61,21 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_takes_all_and_misses_periods_all_the_same_is_seen() {
-        assert_eq!(said(&[100, 990, 999, 950]), [None, None, None, Some(20_000)]);
+    fn a_thread_that_uses_its_cpu_and_still_misses_periods_is_detected() {
+        assert_eq!(results(&[100, 990, 999, 950]), [None, None, None, Some(20_000)]);
     }
 
     #[test]
-    fn who_is_stopped_or_strikes_a_pause_is_not_meant() {
-        assert_eq!(said(&[0, 1, 0, 1]), [None; 4]);
-        assert_eq!(said(&[1_000, 1_000, 500, 1_000, 1_000]), [None; 5]);
+    fn a_stopped_thread_or_one_idle_interval_is_not_an_overrun() {
+        assert_eq!(results(&[0, 1, 0, 1]), [None; 4]);
+        assert_eq!(results(&[1_000, 1_000, 500, 1_000, 1_000]), [None; 5]);
     }
 
     #[test]
-    fn a_long_time_without_a_miss_is_one_look() {
+    fn a_long_time_without_a_miss_is_one_interval() {
         let mut guard = Guard::new(0, 0);
         for hour in 1..=5 {
-            let now_ns = hour * 3_600 * LOOK_NS;
+            let now_ns = hour * 3_600 * CHECK_NS;
             assert_eq!(guard.missed(now_ns, hour, || now_ns / 2), None);
         }
     }

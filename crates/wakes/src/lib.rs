@@ -1,72 +1,74 @@
-//! Threads that sleep until a given time and see how late they wake up: what `dwell wake` measures.
+//! Measures wake-up latency for `dwell wake`: threads that sleep until a given time and record how
+//! late they wake up.
 //!
-//! It measures and concludes nothing: percentiles and verdicts are up to `analyse`, the machine's settings up to
-//! `observe`. What needs unsafe code (policies, locked memory, timers) is in `sys`.
+//! This crate measures and concludes nothing: percentiles and verdicts are in `analyse`, the
+//! machine's settings in `observe`, and unsafe code (policies, locked memory, timers) in `sys`.
 //!
-//! [`measure()`] prepares a thread for each processor (`thread.rs`), starts them together, and then looks at what they have
-//! written down (`state.rs`) every few milliseconds, from a processor that is not measured where there is one. It tells a
-//! [`Listener`] how far it is and which wake-ups were late, so that others can look at what the kernel did around them.
+//! [`measure()`] prepares a thread for each CPU (`thread.rs`), starts them together, and then reads
+//! their records (`state.rs`) every few milliseconds, from a CPU that is not measured if there is
+//! one. It reports progress and late wake-ups to a [`Listener`], so that the kernel's events around
+//! them can be saved.
 
-mod asked;
-mod awake;
+mod dma_latency;
 mod gap;
 mod guard;
-mod latest;
 mod measure;
+mod request;
 mod sleep;
 mod state;
 mod thread;
+mod threshold;
 mod timer;
 
-pub use asked::{INTERVAL_NS_MIN, Refused, allowed_cpus, rt_priority_max, sound, usable_cpus};
-pub use awake::Awake;
-pub use measure::{Measured, measure, resolution_ns};
+pub use dma_latency::DmaLatency;
+pub use measure::{Measurement, measure, resolution_ns};
+pub use request::{Error, INTERVAL_NS_MIN, allowed_cpus, check, rt_priority_max, usable_cpus};
 
 use model::{Ns, Tid};
 
-/// How far it is.
+/// The progress of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Since the begin.
+    /// Since the start.
     pub elapsed_ns: Ns,
-    /// Of all threads.
+    /// Wake-ups of all threads.
     pub cycles: u64,
-    /// Of all threads.
+    /// Missed periods of all threads.
     pub missed: u64,
-    /// The latest of all threads.
+    /// The maximum latency of all threads.
     pub max_ns: Ns,
 }
 
-/// A wake-up that was late, both times by the monotonic clock.
+/// A late wake-up; both times are of the monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Late {
-    /// On which processor.
+pub struct LateWakeup {
+    /// The CPU.
     pub cpu: u32,
     /// The measuring thread.
     pub tid: Tid,
     /// When it should have been awake; in gap mode, the last reading of the clock before the gap.
     pub expected_ns: Ns,
-    /// When it was.
+    /// When it was awake.
     pub awake_ns: Ns,
 }
 
-/// Is told while it is measured, every few milliseconds.
+/// Is called every few milliseconds during a measurement.
 pub trait Listener {
-    /// The threads are ready and measure at `begun_ns`: their processors and numbers.
+    /// The threads are ready and start to measure at `begun_ns`: their CPUs and thread IDs.
     fn begins(&mut self, begun_ns: Ns, threads: &[(u32, Tid)]) {
         let _ = (begun_ns, threads);
     }
 
-    /// So far it is.
+    /// The progress so far.
     fn progress(&mut self, progress: Progress) {
         let _ = progress;
     }
 
     /// A wake-up was late, a few milliseconds ago.
-    fn late(&mut self, late: Late) {
+    fn late(&mut self, late: LateWakeup) {
         let _ = late;
     }
 }
 
-/// Nobody.
+/// Ignores everything.
 impl Listener for () {}

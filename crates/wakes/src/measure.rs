@@ -1,11 +1,12 @@
-//! The whole of one measurement: threads made, started together, looked at, and their books handed over.
+//! One measurement: creates the threads, starts them together, polls their records, and collects
+//! the results.
 
-use crate::asked::{Refused, allowed_cpus, only, raise_limits, sound, usable_cpus};
-use crate::latest::Latest;
+use crate::request::{Error, allowed_cpus, check, only, raise_limits, usable_cpus};
 use crate::state::State;
-use crate::thread::{Prepared, measure as run, prepare};
+use crate::thread::{Setup, measure as run, prepare};
+use crate::threshold::Threshold;
 use crate::timer::Times;
-use crate::{Late, Listener, Progress};
+use crate::{LateWakeup, Listener, Progress};
 use model::wake::{Asked, InForce, Mode, Policy, ThreadMeasured};
 use model::{Ns, Seen};
 use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity};
@@ -18,103 +19,105 @@ use std::time::Duration;
 use sys::clock::monotonic_ns;
 use sys::locked::{Locked, prefault_stack};
 
-/// Between two looks at what the threads have written down.
-const LOOK: Duration = Duration::from_millis(15);
-/// The median is asked for each so many looks: it is a walk over the histogram.
+/// The interval of polling the threads' records.
+const POLL: Duration = Duration::from_millis(15);
+/// Polls per update of the median, which walks the whole histogram.
 const MEDIAN_EVERY: u64 = 8;
-/// From the last preparation to the begin: the threads are told of it one after another.
-const BEGIN_NS: Ns = 20_000_000;
-/// A thread that does nothing for so long although it should is kept from its processor.
+/// From the last preparation to the start: the threads are notified one after another.
+const START_NS: Ns = 20_000_000;
+/// A thread that does not respond for this long does not get its CPU.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A thread has a stack of its own size: all of it is locked in memory.
+/// The stack of a measuring thread; all of it is locked in memory.
 const STACK_BYTES: usize = 256 << 10;
 
-/// What was measured.
+/// The raw result of a measurement.
 #[derive(Debug)]
-pub struct Measured {
-    /// When the threads began, by the monotonic clock.
+pub struct Measurement {
+    /// When the threads started, by the monotonic clock.
     pub begun_ns: Ns,
     /// How long they measured.
     pub took_ns: Ns,
-    /// What the clock can tell apart.
+    /// The resolution of the clock: clock_getres(2).
     pub resolution_ns: Ns,
-    /// In the order of the processors asked for.
+    /// In the order of the CPUs asked for.
     pub threads: Vec<ThreadMeasured>,
-    /// The processor that looked on; none: all that may be used are measured.
+    /// The CPU of the polling thread; none: all usable CPUs are measured.
     pub housekeeping: Option<u32>,
-    /// Somebody ended it early, or a thread that could not keep its interval.
+    /// Ended early, by the user or by a thread that could not keep its interval.
     pub interrupted: bool,
-    /// Late wake-ups that should have been told were not, because more came than could be. How many is not known: most that are lost
-    /// come while the bar is still low.
+    /// Late wake-ups above the threshold were lost because a ring was full. Their number is
+    /// unknown: most are lost while the threshold is still low.
     pub late_lost: bool,
 }
 
-/// What clock_getres(2) says of the monotonic clock.
+/// The resolution of the monotonic clock: clock_getres(2).
 pub fn resolution_ns() -> Ns {
     let resolution = clock_getres(ClockId::Monotonic);
     resolution.tv_sec as Ns * 1_000_000_000 + resolution.tv_nsec as Ns
 }
 
-/// Measures until the time is over or `stop` says so.
+/// Measures until the time is up or `stop` returns true.
 ///
 /// # Errors
-/// [`Refused`]: what was asked for is impossible, or a thread, its processor or its timer cannot be had. A policy or locked memory that
-/// are refused are no error, but said in [`InForce::refused`].
+/// [`Error`]: the request is impossible, or a thread, its CPU or its timer is not available. A
+/// refused policy or memory lock is not an error: it is in [`InForce::refused`].
 pub fn measure(
     asked: &Asked,
     listener: &mut dyn Listener,
     stop: &dyn Fn() -> bool,
-) -> Result<Measured, Refused> {
+) -> Result<Measurement, Error> {
     let (allowed, resolution_ns) = (allowed_cpus(), resolution_ns());
-    sound(asked, &usable_cpus(), resolution_ns)?;
+    check(asked, &usable_cpus(), resolution_ns)?;
     raise_limits();
-    let (asked, mut refused) = tamed(asked, &allowed);
-    let mut crew = Crew::prepare(&asked, Latest::new(asked.spike_ns))?;
-    // Not before: threads are born with the processors of who makes them, and under SCHED_DEADLINE they need all.
-    let aside = Aside::step(&asked.cpus, &allowed);
-    let (locked, locking) = crew.lock();
+    let (asked, mut refused) = without_starvation(asked, &allowed);
+    let mut set = ThreadSet::prepare(&asked, Threshold::new(asked.spike_ns))?;
+    // Not before: threads inherit the affinity, and SCHED_DEADLINE needs all CPUs.
+    let housekeeping = Housekeeping::start(&asked.cpus, &allowed);
+    let (locked, locking) = set.lock();
     refused.extend(locking);
-    let begun_ns = crew.begin();
-    let seats: Vec<_> = crew.seats.iter().map(|seat| (seat.cpu, seat.state.tid.load(Relaxed))).collect();
-    listener.begins(begun_ns, &seats);
+    let begun_ns = set.start();
+    let tids: Vec<_> =
+        set.threads.iter().map(|thread| (thread.cpu, thread.state.tid.load(Relaxed))).collect();
+    listener.begins(begun_ns, &tids);
     let in_force: Vec<InForce> =
-        crew.seats.iter().map(|seat| seat.in_force(locked.is_some(), &refused)).collect();
-    let interrupted = crew.watch(begun_ns, asked.for_ns, listener, stop)?;
+        set.threads.iter().map(|thread| thread.in_force(locked.is_some(), &refused)).collect();
+    let interrupted = set.watch(begun_ns, asked.for_ns, listener, stop)?;
     let ended_ns = monotonic_ns();
-    let late_lost = crew.late_lost();
-    let threads = crew.join(in_force)?;
-    Ok(Measured {
+    let late_lost = set.late_lost();
+    let threads = set.join(in_force)?;
+    Ok(Measurement {
         begun_ns,
         took_ns: if interrupted { ended_ns.saturating_sub(begun_ns).min(asked.for_ns) } else { asked.for_ns },
         resolution_ns,
         threads,
-        housekeeping: aside.cpu,
+        housekeeping: housekeeping.cpu,
         interrupted,
         late_lost,
     })
 }
 
-/// Spinning real-time threads on every processor would leave none for anybody.
-fn tamed(asked: &Asked, allowed: &[u32]) -> (Asked, Vec<String>) {
+/// The request without real-time threads that spin on every CPU, which would starve the machine;
+/// and why it was changed.
+fn without_starvation(asked: &Asked, allowed: &[u32]) -> (Asked, Vec<String>) {
     let all = allowed.iter().all(|cpu| asked.cpus.contains(cpu));
     let real_time = !matches!(asked.policy, Policy::Other(_));
     if asked.mode == Mode::Gap && real_time && all {
-        let tame = Asked { policy: Policy::Other(1), ..asked.clone() };
-        let why = "real-time threads that spin on every processor would leave none to the rest of the machine, so these are \
-                   ordinary ones; try: fewer --cpus";
-        return (tame, vec![why.to_owned()]);
+        let ordinary = Asked { policy: Policy::Other(1), ..asked.clone() };
+        let why = "real-time threads that spin on every CPU would starve the rest of the machine, so \
+                   these are ordinary threads; try: fewer --cpus";
+        return (ordinary, vec![why.to_owned()]);
     }
     (asked.clone(), Vec::new())
 }
 
-/// The calling thread off the measured processors, where there are others, until this goes.
-struct Aside {
+/// Keeps the calling thread off the measured CPUs if there are others, until it is dropped.
+struct Housekeeping {
     before: Option<CpuSet>,
     cpu: Option<u32>,
 }
 
-impl Aside {
-    fn step(measured: &[u32], allowed: &[u32]) -> Self {
+impl Housekeeping {
+    fn start(measured: &[u32], allowed: &[u32]) -> Self {
         let cpu = allowed.iter().copied().find(|cpu| !measured.contains(cpu));
         let Some(cpu) = cpu else { return Self { before: None, cpu: None } };
         let before = sched_getaffinity(None).ok();
@@ -125,34 +128,34 @@ impl Aside {
     }
 }
 
-impl Drop for Aside {
+impl Drop for Housekeeping {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
-            // It was allowed a moment ago; if it no longer is, there is nothing better to do.
+            // This was the affinity before; if it is refused now, the thread stays where it is.
             let _ = sched_setaffinity(None, before);
         }
     }
 }
 
-/// One measuring thread, from outside.
-struct Seat {
+/// A measuring thread, as the polling thread has it.
+struct Handle {
     cpu: u32,
-    prepared: Prepared,
+    setup: Setup,
     state: Arc<State>,
-    /// Takes when it begins; gone, there is nothing to measure after all.
-    go: Sender<Ns>,
-    /// It did not come to its end on its processor.
-    fetched: bool,
-    thread: JoinHandle<std::io::Result<Ns>>,
+    /// Sends the start time; dropped, the thread ends without measuring.
+    start: Sender<Ns>,
+    /// It had to be moved to another CPU to end.
+    moved: bool,
+    join: JoinHandle<std::io::Result<Ns>>,
 }
 
-impl Seat {
-    /// What the kernel says of the thread.
+impl Handle {
+    /// The settings in force, as the kernel reports them.
     fn in_force(&self, locked_all: bool, refused: &[String]) -> InForce {
-        let (tid, slack_ns) = (self.state.tid.load(Relaxed), self.prepared.slack_ns);
-        let mut refused = [&self.prepared.refused[..], refused].concat();
+        let (tid, slack_ns) = (self.state.tid.load(Relaxed), self.setup.slack_ns);
+        let mut refused = [&self.setup.refused[..], refused].concat();
         let policy = sys::policy::of(tid, slack_ns).unwrap_or_else(|error| {
-            refused.push(format!("the kernel does not say the thread's policy: {error}"));
+            refused.push(format!("the kernel does not report the thread's policy: {error}"));
             Policy::Other(slack_ns)
         });
         InForce {
@@ -168,254 +171,257 @@ impl Seat {
 /// The CPUs that a thread may run on.
 fn affinity(tid: u32) -> Seen<Vec<u32>> {
     match Pid::from_raw(tid as i32) {
-        // Without a thread, the system call would be answered for the calling one.
-        None => Seen::unseen("the thread has not begun"),
+        // 0 would mean the calling thread.
+        None => Seen::unseen("the thread has not started"),
         thread => host::seen(host::cpus::allowed(thread).map(|cpus| cpus.into_vec())),
     }
 }
 
-/// Puts a thread on the processor that the calling one runs on: that is to be had.
-fn fetch(tid: u32) {
+/// Moves a thread to the CPU of the calling thread, which is available.
+fn move_here(tid: u32) {
     if let Some(tid) = Pid::from_raw(tid as i32) {
-        // Not so under SCHED_DEADLINE, which nobody keeps away.
+        // Refused under SCHED_DEADLINE, which no task keeps off its CPU.
         let _ = sched_setaffinity(Some(tid), &only(sched_getcpu()));
     }
 }
 
-fn kept_away(cpus: &[u32]) -> Refused {
-    let named: Vec<String> = cpus.iter().map(u32::to_string).collect();
-    Refused::System(format!(
-        "the measuring thread of processor {} did not run for {} s: a task of a higher priority holds it\n\
-         try: other --cpus, or --policy fifo:99; ps -eLo psr,rtprio,comm --sort=-rtprio has such tasks first",
-        named.join(","),
+fn starved(cpus: &[u32]) -> Error {
+    let list: Vec<String> = cpus.iter().map(u32::to_string).collect();
+    Error::System(format!(
+        "the measuring thread of CPU {} did not run for {} s: a task of higher priority occupies the CPU\n\
+         try: other --cpus, or --policy fifo:99; ps -eLo psr,rtprio,comm --sort=-rtprio lists such tasks",
+        list.join(","),
         PATIENCE.as_secs()
     ))
 }
 
 fn overrun(cost_ns: Ns) -> String {
     format!(
-        "the interval cannot be kept: for seconds on end the thread took more than nine tenths of the processor, {} us a wake-up, and \
-         missed periods all the same, so it ended the measurement; try: --interval {}us",
+        "interval too short: the thread used over 90 % of its CPU for several seconds ({} us per wake-up) \
+         and still missed periods, so it ended the measurement; try: --interval {}us",
         cost_ns.div_ceil(1_000),
         cost_ns.saturating_mul(4).div_ceil(1_000)
     )
 }
 
-/// All of them.
-struct Crew {
-    seats: Vec<Seat>,
-    latest: Latest,
+/// All measuring threads.
+struct ThreadSet {
+    threads: Vec<Handle>,
+    threshold: Threshold,
     median_ns: Ns,
-    /// How long it waits for threads that should have ended.
+    /// How long to wait for threads that should have ended.
     patience: Duration,
 }
 
-impl Crew {
-    fn prepare(asked: &Asked, latest: Latest) -> Result<Self, Refused> {
-        // Who sleeps hears of nothing before the interval is over.
+impl ThreadSet {
+    fn prepare(asked: &Asked, threshold: Threshold) -> Result<Self, Error> {
+        // A sleeping thread notices nothing before its interval ends.
         let patience = PATIENCE + Duration::from_nanos(asked.interval_ns);
-        let mut crew = Self { seats: Vec::new(), latest, median_ns: 0, patience };
+        let mut set = Self { threads: Vec::new(), threshold, median_ns: 0, patience };
         for (at, cpu) in asked.cpus.iter().enumerate() {
-            if let Err(error) = crew.seat(asked, at, *cpu) {
-                crew.dismiss();
+            if let Err(error) = set.spawn(asked, at, *cpu) {
+                set.dismiss();
                 return Err(error);
             }
         }
-        let cost_ns = crew.seats.iter().filter_map(|seat| seat.prepared.wake_cost_ns).max().unwrap_or(0);
-        // Half of a processor for the measuring alone leaves nothing to measure.
+        let cost_ns = set.threads.iter().filter_map(|thread| thread.setup.wake_cost_ns).max().unwrap_or(0);
+        // If measuring takes half of the CPU, its own load distorts the result.
         if cost_ns > asked.interval_ns / 2 {
-            crew.dismiss();
-            return Err(Refused::Asked(format!(
-                "a wake-up takes {} us of processor time here, too much for an interval of {} us\ntry: {} us or more",
+            set.dismiss();
+            return Err(Error::Request(format!(
+                "a wake-up takes {} us of CPU time here: an interval of {} us is too short\ntry: {} us or more",
                 cost_ns / 1_000,
                 asked.interval_ns / 1_000,
                 cost_ns.saturating_mul(4).div_ceil(1_000)
             )));
         }
-        Ok(crew)
+        Ok(set)
     }
 
-    /// Makes a thread and waits until it is prepared.
-    fn seat(&mut self, asked: &Asked, at: usize, cpu: u32) -> Result<(), Refused> {
-        let state = Arc::new(State::new(asked.for_ns, self.latest.threshold_ns(0)));
-        let ((say, told), (go, gone)) = (channel(), channel());
+    /// Starts a thread and waits for its setup.
+    fn spawn(&mut self, asked: &Asked, at: usize, cpu: u32) -> Result<(), Error> {
+        let state = Arc::new(State::new(asked.for_ns, self.threshold.ns(0)));
+        let ((setup_sender, setups), (start, started)) = (channel(), channel());
         let (asked, own) = (asked.clone(), Arc::clone(&state));
         let thread = Builder::new()
             .name(format!("wake/{cpu}"))
             .stack_size(STACK_BYTES)
-            .spawn(move || work(&asked, at, cpu, &own, &gone, &say))
-            .map_err(|error| Refused::System(format!("cannot start a thread: {error}")))?;
-        let prepared = match told.recv_timeout(PATIENCE) {
-            Ok(Ok(prepared)) => prepared,
+            .spawn(move || work(&asked, at, cpu, &own, &started, &setup_sender))
+            .map_err(|error| Error::System(format!("cannot start a thread: {error}")))?;
+        let setup = match setups.recv_timeout(PATIENCE) {
+            Ok(Ok(setup)) => setup,
             Ok(Err(why)) => {
                 let _ = thread.join();
-                return Err(Refused::System(why));
+                return Err(Error::System(why));
             }
             Err(RecvTimeoutError::Timeout) => {
-                // Where it is it could not even end.
-                fetch(state.tid.load(Relaxed));
-                return Err(kept_away(&[cpu]));
+                // It could not even end on its CPU.
+                move_here(state.tid.load(Relaxed));
+                return Err(starved(&[cpu]));
             }
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(Refused::System("a thread ended before it measured".into()));
+                return Err(Error::System("a measuring thread ended during its setup".into()));
             }
         };
-        self.seats.push(Seat { cpu, prepared, state, go, fetched: false, thread });
+        self.threads.push(Handle { cpu, setup, state, start, moved: false, join: thread });
         Ok(())
     }
 
-    /// Lets those that wait go.
+    /// Ends threads that wait for the start.
     fn dismiss(&mut self) {
-        for Seat { go, thread, .. } in self.seats.drain(..) {
-            drop(go);
-            let _ = thread.join();
+        for Handle { start, join, .. } in self.threads.drain(..) {
+            drop(start);
+            let _ = join.join();
         }
     }
 
-    /// Locks all memory, or what the loops touch; says what was refused.
+    /// Locks all memory, or else what the loops touch; gives what was refused.
     fn lock(&self) -> (Option<Locked>, Vec<String>) {
         let error = match Locked::all() {
             Ok(locked) => return (Some(locked), Vec::new()),
             Err(error) => error,
         };
-        let own = self.seats.iter().try_for_each(|seat| seat.state.lock());
+        let own = self.threads.iter().try_for_each(|thread| thread.state.lock());
         let instead = match own {
-            Ok(()) => "only what the measuring threads write was locked".to_owned(),
-            Err(_) => "all that the measuring threads write was touched before the start instead".to_owned(),
+            Ok(()) => "only the memory that the measuring threads write was locked".to_owned(),
+            Err(_) => "the memory that the measuring threads write was touched before the start".to_owned(),
         };
         (
             None,
             vec![format!(
                 "locking all memory was refused: {error}; {instead}; try: sudo, or memlock unlimited in \
-                 /etc/security/limits.conf, then log in anew"
+                 /etc/security/limits.conf, then log in again"
             )],
         )
     }
 
-    /// Lets them measure; gives when they begin.
-    fn begin(&self) -> Ns {
-        let begun_ns = monotonic_ns() + BEGIN_NS;
-        for seat in &self.seats {
-            // Whoever is not there any more tells when it is joined.
-            let _ = seat.go.send(begun_ns);
+    /// Starts the measurement; gives the start time.
+    fn start(&self) -> Ns {
+        let begun_ns = monotonic_ns() + START_NS;
+        for thread in &self.threads {
+            // A thread that has ended reports its error when it is joined.
+            let _ = thread.start.send(begun_ns);
         }
         begun_ns
     }
 
-    /// Looks on until all have ended; gives whether somebody ended it early.
+    /// Polls until all threads have ended; gives whether they were ended early.
     fn watch(
         &mut self,
         begun_ns: Ns,
         for_ns: Ns,
         listener: &mut dyn Listener,
         stop: &dyn Fn() -> bool,
-    ) -> Result<bool, Refused> {
+    ) -> Result<bool, Error> {
         let mut interrupted = false;
         let mut waited = Duration::ZERO;
-        for look in 0_u64.. {
+        for poll in 0_u64.. {
             let left_ns = (begun_ns + for_ns).saturating_sub(monotonic_ns());
-            let pause = LOOK.min(Duration::from_nanos(left_ns.max(1_000_000)));
+            let pause = POLL.min(Duration::from_nanos(left_ns.max(1_000_000)));
             sleep(pause);
-            let done = self.seats.iter().all(|seat| seat.thread.is_finished());
-            self.look(look, listener);
+            let done = self.threads.iter().all(|thread| thread.join.is_finished());
+            self.poll(poll, listener);
             listener.progress(self.progress(begun_ns));
             if done {
                 break;
             }
-            let given_up = || self.seats.iter().any(|seat| seat.state.overrun_ns().is_some());
-            if !interrupted && (stop() || given_up()) {
+            let overrun = || self.threads.iter().any(|thread| thread.state.overrun_ns().is_some());
+            if !interrupted && (stop() || overrun()) {
                 interrupted = true;
-                self.seats.iter().for_each(|seat| seat.state.stop.store(true, Relaxed));
+                self.threads.iter().for_each(|thread| thread.state.stop.store(true, Relaxed));
             }
             if interrupted || left_ns == 0 {
-                // By its own pauses and not by the clock: whoever was stopped meanwhile has been as long as the threads.
+                // Counted in pauses, not by the clock: if this process is stopped, so are the
+                // threads.
                 waited += pause;
-                self.hurry(waited)?;
+                self.force_end(waited)?;
             }
         }
         Ok(interrupted)
     }
 
-    /// Those that should have ended: who is kept from his processor is put on another one, so that the wake-up is as late as it is,
-    /// and all can end.
-    fn hurry(&mut self, waited: Duration) -> Result<(), Refused> {
+    /// Moves threads that should have ended but do not get their CPU to another one, so that the
+    /// late wake-up is recorded and all can end.
+    fn force_end(&mut self, waited: Duration) -> Result<(), Error> {
         if waited < self.patience {
             return Ok(());
         }
-        let kept: Vec<&mut Seat> = self.seats.iter_mut().filter(|seat| !seat.thread.is_finished()).collect();
+        let waiting: Vec<&mut Handle> =
+            self.threads.iter_mut().filter(|thread| !thread.join.is_finished()).collect();
         if waited >= 2 * self.patience {
-            return Err(kept_away(&kept.iter().map(|seat| seat.cpu).collect::<Vec<u32>>()));
+            return Err(starved(&waiting.iter().map(|thread| thread.cpu).collect::<Vec<u32>>()));
         }
-        for seat in kept.into_iter().filter(|seat| !seat.fetched) {
-            seat.fetched = true;
-            fetch(seat.state.tid.load(Relaxed));
+        for thread in waiting.into_iter().filter(|thread| !thread.moved) {
+            thread.moved = true;
+            move_here(thread.state.tid.load(Relaxed));
         }
         Ok(())
     }
 
-    /// Tells of late wake-ups and sets the bar for the next.
-    fn look(&mut self, look: u64, listener: &mut dyn Listener) {
-        if look < MEDIAN_EVERY || look.is_multiple_of(MEDIAN_EVERY) {
-            // The least of the threads', so that a quiet processor's spikes are told beside a busy one's.
-            self.median_ns = self.seats.iter().map(|seat| seat.state.median_ns()).min().unwrap_or(0);
+    /// Reports late wake-ups and updates the threshold.
+    fn poll(&mut self, poll: u64, listener: &mut dyn Listener) {
+        if poll < MEDIAN_EVERY || poll.is_multiple_of(MEDIAN_EVERY) {
+            // The smallest median, so that spikes of a quiet CPU are reported beside those of a
+            // busy one.
+            self.median_ns = self.threads.iter().map(|thread| thread.state.median_ns()).min().unwrap_or(0);
         }
-        for seat in &self.seats {
-            while let Some(late) = seat.state.take() {
+        for thread in &self.threads {
+            while let Some(late) = thread.state.take() {
                 let late_ns = late.awake_ns.saturating_sub(late.expected_ns);
-                if self.latest.take(late_ns, self.median_ns) {
-                    listener.late(Late {
-                        cpu: seat.cpu,
-                        tid: seat.state.tid.load(Relaxed),
+                if self.threshold.take(late_ns, self.median_ns) {
+                    listener.late(LateWakeup {
+                        cpu: thread.cpu,
+                        tid: thread.state.tid.load(Relaxed),
                         expected_ns: late.expected_ns,
                         awake_ns: late.awake_ns,
                     });
                 }
             }
         }
-        let threshold_ns = self.latest.threshold_ns(self.median_ns);
-        self.seats.iter().for_each(|seat| seat.state.set_threshold_ns(threshold_ns));
+        let threshold_ns = self.threshold.ns(self.median_ns);
+        self.threads.iter().for_each(|thread| thread.state.set_threshold_ns(threshold_ns));
     }
 
-    /// Whether a lost one was worth telling.
+    /// Whether a wake-up above the threshold was lost.
     fn late_lost(&self) -> bool {
-        let bar_ns = self.latest.threshold_ns(self.median_ns);
-        self.seats
+        let threshold_ns = self.threshold.ns(self.median_ns);
+        self.threads
             .iter()
-            .map(|seat| seat.state.lost())
-            .any(|(lost, latest_ns)| lost > 0 && latest_ns >= bar_ns)
+            .map(|thread| thread.state.lost())
+            .any(|(lost, max_ns)| lost > 0 && max_ns >= threshold_ns)
     }
 
     fn progress(&self, begun_ns: Ns) -> Progress {
-        let sum = |of: fn(&State) -> u64| self.seats.iter().map(|seat| of(&seat.state)).sum();
+        let sum = |of: fn(&State) -> u64| self.threads.iter().map(|thread| of(&thread.state)).sum();
         Progress {
             elapsed_ns: monotonic_ns().saturating_sub(begun_ns),
             cycles: sum(State::cycles),
             missed: sum(State::missed),
-            max_ns: self.seats.iter().map(|seat| seat.state.max_ns().0).max().unwrap_or(0),
+            max_ns: self.threads.iter().map(|thread| thread.state.max_ns().0).max().unwrap_or(0),
         }
     }
 
-    fn join(self, in_force: Vec<InForce>) -> Result<Vec<ThreadMeasured>, Refused> {
-        let measured = self.seats.into_iter().zip(in_force).map(|(seat, mut in_force)| {
-            if let Some(cost_ns) = seat.state.overrun_ns() {
+    fn join(self, in_force: Vec<InForce>) -> Result<Vec<ThreadMeasured>, Error> {
+        let measured = self.threads.into_iter().zip(in_force).map(|(thread, mut in_force)| {
+            if let Some(cost_ns) = thread.state.overrun_ns() {
                 in_force.refused.push(overrun(cost_ns));
             }
-            if seat.fetched {
+            if thread.moved {
                 in_force.refused.push(format!(
-                    "the thread did not run for {} s when all should have ended, so it was taken off the processor, which a task of a \
-                     higher priority holds; try: --policy fifo:99",
+                    "the thread did not run for {} s after the end, so it was taken off its CPU, which a \
+                     task of higher priority occupies; try: --policy fifo:99",
                     PATIENCE.as_secs()
                 ));
             }
-            let cpu_ns = seat
-                .thread
+            let cpu_ns = thread
+                .join
                 .join()
-                .map_err(|_| Refused::System("a measuring thread failed".into()))?
-                .map_err(|error| Refused::System(format!("the timer failed: {error}")))?;
-            let state = &seat.state;
+                .map_err(|_| Error::System("a measuring thread failed".into()))?
+                .map_err(|error| Error::System(format!("the timer failed: {error}")))?;
+            let state = &thread.state;
             let (max_ns, max_at_ns) = state.max_ns();
             Ok(ThreadMeasured {
-                cpu: seat.cpu,
+                cpu: thread.cpu,
                 in_force,
                 cycles: state.cycles(),
                 missed: state.missed(),
@@ -432,31 +438,31 @@ impl Crew {
     }
 }
 
-/// The life of a measuring thread.
+/// The body of a measuring thread.
 fn work(
     asked: &Asked,
     at: usize,
     cpu: u32,
     state: &State,
-    go: &Receiver<Ns>,
-    say: &Sender<Result<Prepared, String>>,
+    start: &Receiver<Ns>,
+    setup_sender: &Sender<Result<Setup, String>>,
 ) -> std::io::Result<Ns> {
     state.tid.store(gettid().as_raw_nonzero().get() as u32, Relaxed);
-    let prepared = prepare(asked, cpu);
-    let failed = prepared.is_err();
-    // Nobody listens any more when the measurement was given up.
-    let _ = say.send(prepared);
+    let setup = prepare(asked, cpu);
+    let failed = setup.is_err();
+    // The receiver is gone if the measurement was given up.
+    let _ = setup_sender.send(setup);
     if failed {
         return Ok(0);
     }
-    // It is touched in any case; what the limit leaves is locked.
+    // Touches the stack in any case, and locks what the limit allows.
     let _ = prefault_stack(true);
-    let Ok(begun_ns) = go.recv() else { return Ok(0) };
-    // Wake-ups of the processors are spread over the interval: they are not to wait for each other.
+    let Ok(begun_ns) = start.recv() else { return Ok(0) };
+    // Wake-ups of the CPUs are spread over the interval, so that they do not wait for each other.
     let share_ns = asked.interval_ns * at as Ns / asked.cpus.len() as Ns;
     let times = Times {
         begun_ns,
-        first_ns: to_come(begun_ns + share_ns, asked.interval_ns, monotonic_ns()),
+        first_ns: first_in_future(begun_ns + share_ns, asked.interval_ns, monotonic_ns()),
         interval_ns: asked.interval_ns,
         end_ns: begun_ns + asked.for_ns,
     };
@@ -464,9 +470,9 @@ fn work(
     run(asked, real_time, state, times)
 }
 
-/// The first time that is still to come. Who is told to begin after his own first time has slept through none: that is neither a late
-/// wake-up nor a missed period.
-fn to_come(first_ns: Ns, interval_ns: Ns, now_ns: Ns) -> Ns {
+/// The first wake-up time that is still in the future. A thread that starts after its own first
+/// time has neither a late wake-up nor a missed period.
+fn first_in_future(first_ns: Ns, interval_ns: Ns, now_ns: Ns) -> Ns {
     now_ns
         .checked_sub(first_ns)
         .map_or(first_ns, |late_ns| first_ns + (late_ns / interval_ns + 1) * interval_ns)
@@ -493,78 +499,75 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_wait_are_let_go_when_another_cannot_be_had() {
+    fn waiting_threads_end_if_another_cannot_be_started() {
         let first = allowed_cpus()[0];
-        let refused = Crew::prepare(&asked(vec![first, 1_000], 100_000), Latest::new(None)).err();
-        assert!(matches!(&refused, Some(Refused::System(why)) if why.contains("1000")), "{refused:?}");
+        let refused = ThreadSet::prepare(&asked(vec![first, 1_000], 100_000), Threshold::new(None)).err();
+        assert!(matches!(&refused, Some(Error::System(why)) if why.contains("1000")), "{refused:?}");
     }
 
     /// One thread that measures nothing and ends when `done` says so.
-    fn crew_of(cpu: u32, done: impl Fn(&State) -> bool + Send + 'static) -> Crew {
+    fn set_of(cpu: u32, done: impl Fn(&State) -> bool + Send + 'static) -> ThreadSet {
         let state = Arc::new(State::new(1, 0));
-        let (own, (say, told)) = (Arc::clone(&state), channel());
+        let (own, (sender, receiver)) = (Arc::clone(&state), channel());
         let thread = std::thread::spawn(move || {
             own.tid.store(gettid().as_raw_nonzero().get() as u32, Relaxed);
-            say.send(()).unwrap();
+            sender.send(()).unwrap();
             while !done(&own) {
                 sleep(Duration::from_millis(1));
             }
             Ok(0)
         });
-        told.recv().unwrap();
-        let prepared = Prepared { slack_ns: 1, wake_cost_ns: None, refused: Vec::new() };
-        let seat = Seat { cpu, prepared, state, go: channel().0, fetched: false, thread };
+        receiver.recv().unwrap();
+        let setup = Setup { slack_ns: 1, wake_cost_ns: None, refused: Vec::new() };
+        let handle = Handle { cpu, setup, state, start: channel().0, moved: false, join: thread };
         let patience = Duration::from_millis(100);
-        Crew { seats: vec![seat], latest: Latest::new(None), median_ns: 0, patience }
+        ThreadSet { threads: vec![handle], threshold: Threshold::new(None), median_ns: 0, patience }
     }
 
     #[test]
-    fn a_thread_that_does_not_end_is_fetched_and_that_is_said() {
-        // It ends when it has one processor, which it was given by nobody else.
-        let crew_cpus = allowed_cpus();
-        if crew_cpus.len() < 2 {
+    fn a_thread_that_does_not_end_is_moved_and_that_is_reported() {
+        // The thread ends when it is bound to one CPU.
+        let cpus = allowed_cpus();
+        if cpus.len() < 2 {
             return;
         }
         for stopped in [false, true] {
-            let mut crew = crew_of(crew_cpus[0], |_| allowed_cpus().len() == 1);
-            let in_force = vec![crew.seats[0].in_force(true, &[])];
+            let mut set = set_of(cpus[0], |_| allowed_cpus().len() == 1);
+            let in_force = vec![set.threads[0].in_force(true, &[])];
             let for_ns = if stopped { Ns::MAX / 2 } else { 1 };
-            assert_eq!(crew.watch(monotonic_ns(), for_ns, &mut (), &|| stopped), Ok(stopped));
-            let measured = crew.join(in_force).unwrap();
+            assert_eq!(set.watch(monotonic_ns(), for_ns, &mut (), &|| stopped), Ok(stopped));
+            let measured = set.join(in_force).unwrap();
             let refused = &measured[0].in_force.refused;
-            assert!(refused.iter().any(|why| why.contains("taken off the processor")), "{refused:?}");
+            assert!(refused.iter().any(|why| why.contains("taken off its CPU")), "{refused:?}");
         }
     }
 
     #[test]
-    fn a_thread_that_never_ends_is_given_up_by_its_processor() {
+    fn a_thread_that_never_ends_is_an_error_with_its_cpu() {
         let (end, ended) = channel::<()>();
-        let mut crew = crew_of(17, move |_| ended.try_recv() == Err(TryRecvError::Disconnected));
-        let refused = crew.watch(monotonic_ns(), 1, &mut (), &|| false);
-        assert!(
-            matches!(&refused, Err(Refused::System(why)) if why.contains("of processor 17")),
-            "{refused:?}"
-        );
+        let mut set = set_of(17, move |_| ended.try_recv() == Err(TryRecvError::Disconnected));
+        let refused = set.watch(monotonic_ns(), 1, &mut (), &|| false);
+        assert!(matches!(&refused, Err(Error::System(why)) if why.contains("of CPU 17")), "{refused:?}");
         drop(end);
     }
 
     #[test]
-    fn a_thread_that_cannot_keep_its_interval_ends_the_whole_and_that_is_said() {
+    fn a_thread_that_cannot_keep_its_interval_ends_the_measurement_and_that_is_reported() {
         let cpu = allowed_cpus()[0];
-        let mut crew = crew_of(cpu, |_| true);
-        crew.seats[0].state.give_up(12_345);
+        let mut set = set_of(cpu, |_| true);
+        set.threads[0].state.give_up(12_345);
         // The others are stopped with it.
-        crew.seats.extend(crew_of(cpu, |state| state.stop.load(Relaxed)).seats);
-        let in_force = crew.seats.iter().map(|seat| seat.in_force(true, &[])).collect();
-        assert_eq!(crew.watch(monotonic_ns(), Ns::MAX / 2, &mut (), &|| false), Ok(true));
-        let measured = crew.join(in_force).unwrap();
+        set.threads.extend(set_of(cpu, |state| state.stop.load(Relaxed)).threads);
+        let in_force = set.threads.iter().map(|thread| thread.in_force(true, &[])).collect();
+        assert_eq!(set.watch(monotonic_ns(), Ns::MAX / 2, &mut (), &|| false), Ok(true));
+        let measured = set.join(in_force).unwrap();
         let refused =
             |at: usize| measured[at].in_force.refused.iter().any(|why| why.ends_with("--interval 50us"));
         assert!(refused(0) && !refused(1), "{measured:?}");
     }
 
     #[test]
-    fn an_affinity_that_the_kernel_does_not_say_is_not_no_cpus() {
+    fn an_unknown_affinity_is_not_an_empty_one() {
         assert_eq!(affinity(gettid().as_raw_nonzero().get() as u32), Seen::Value(allowed_cpus()));
         // No thread has this number: the kernel's own limit is 4194304.
         for tid in [0, i32::MAX as u32] {
@@ -573,19 +576,19 @@ mod tests {
     }
 
     #[test]
-    fn lost_late_wake_ups_are_said_where_they_were_worth_telling() {
-        let mut crew = crew_of(allowed_cpus()[0], |_| true);
-        assert!(!crew.late_lost());
-        (0..300).for_each(|wake| crew.seats[0].state.record(wake, wake + 50, 0, 0));
-        for (bar_ns, worth) in [(50, true), (51, false)] {
-            crew.latest = Latest::new(Some(bar_ns));
-            assert_eq!(crew.late_lost(), worth);
+    fn lost_wake_ups_count_only_above_the_threshold() {
+        let mut set = set_of(allowed_cpus()[0], |_| true);
+        assert!(!set.late_lost());
+        (0..300).for_each(|wake| set.threads[0].state.record(wake, wake + 50, 0, 0));
+        for (threshold_ns, counts) in [(50, true), (51, false)] {
+            set.threshold = Threshold::new(Some(threshold_ns));
+            assert_eq!(set.late_lost(), counts);
         }
     }
 
     #[test]
-    fn who_is_told_late_begins_with_the_next_time_to_come() {
-        let first_ns = |now_ns| to_come(1_000, 100, now_ns);
+    fn a_late_start_begins_with_the_next_time() {
+        let first_ns = |now_ns| first_in_future(1_000, 100, now_ns);
         assert_eq!(
             [0, 999, 1_000, 1_099, 1_100, 5_050].map(first_ns),
             [1_000, 1_000, 1_100, 1_100, 1_200, 5_100]
@@ -594,7 +597,7 @@ mod tests {
 
     #[test]
     fn an_interval_that_a_wake_up_cannot_keep_is_refused_with_one_that_it_can() {
-        let refused = Crew::prepare(&asked(vec![allowed_cpus()[0]], 1), Latest::new(None)).err();
-        assert!(matches!(&refused, Some(Refused::Asked(why)) if why.contains("us or more")), "{refused:?}");
+        let refused = ThreadSet::prepare(&asked(vec![allowed_cpus()[0]], 1), Threshold::new(None)).err();
+        assert!(matches!(&refused, Some(Error::Request(why)) if why.contains("us or more")), "{refused:?}");
     }
 }

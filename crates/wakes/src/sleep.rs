@@ -11,7 +11,7 @@ use rustix::time::{
 use std::io;
 use sys::posix_timer::PosixTimer;
 
-/// A way to sleep, ready to be used by the thread that made it.
+/// A way to sleep, set up for the calling thread.
 #[derive(Debug)]
 pub(crate) enum Sleep {
     ClockNanosleep,
@@ -24,7 +24,7 @@ fn timespec(ns: Ns) -> Timespec {
 }
 
 impl Sleep {
-    /// For wake-ups at `first_ns` and each `interval_ns` from then on.
+    /// Sets up wake-ups at `first_ns` and every `interval_ns` from then on.
     pub(crate) fn new(sleeper: Sleeper, first_ns: Ns, interval_ns: Ns) -> io::Result<Self> {
         Ok(match sleeper {
             Sleeper::ClockNanosleep => Self::ClockNanosleep,
@@ -38,8 +38,8 @@ impl Sleep {
         })
     }
 
-    /// Sleeps until `until_ns`, one of the times that it was made for. The timers with a period may be back earlier: when one of their
-    /// expirations was counted as missed a moment before it came.
+    /// Sleeps until `until_ns`, one of the times it was set up for. Periodic timers may return
+    /// earlier: if an expiration was counted as missed just before it came.
     #[inline]
     pub(crate) fn until(&self, until_ns: Ns) -> io::Result<()> {
         match self {

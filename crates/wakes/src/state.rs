@@ -1,8 +1,9 @@
-//! What a measuring thread writes down while it measures, and others read meanwhile: all of it made before the start, one
-//! writer, no lock.
+//! The record of a measuring thread, read by another thread while it measures: allocated before the
+//! start, one writer, no lock.
 //!
-//! Every place has one writer, so that a plain load and store of an atomic is enough to add: no locked instruction in the
-//! loop. A reader may see a count of this wake-up and a sum of the last one; what is handed over at the end is whole.
+//! Each field has one writer, so a plain load and store of an atomic is enough to add, without a
+//! locked instruction in the loop. A reader may see the count of this wake-up and the sum of the
+//! one before; at the end all is consistent.
 
 use model::Ns;
 use model::wake::{Bin, Block};
@@ -10,23 +11,23 @@ use stats::fine;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
-/// Late wake-ups that wait to be read at most. At one look each 15 ms, that is every wake-up of an interval of 60 us.
+/// Late wake-ups that the ring holds: at a poll each 15 ms, every wake-up at an interval of 60 us.
 const RING: usize = 256;
-/// Stretches of a timeline at most.
+/// Blocks of a timeline at most.
 const BLOCKS: u64 = 4096;
 const BLOCK_NS: Ns = 1_000_000_000;
 
-/// A late wake-up: both times by the monotonic clock.
+/// A late wake-up; both times are of the monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LateOne {
+pub(crate) struct LateTimes {
     pub(crate) expected_ns: Ns,
     pub(crate) awake_ns: Ns,
 }
 
-/// What one thread measured so far.
+/// The record of one thread so far.
 #[derive(Debug)]
 pub(crate) struct State {
-    /// The thread; 0 before it runs.
+    /// The thread ID; 0 before it runs.
     pub(crate) tid: AtomicU32,
     cycles: AtomicU64,
     missed: AtomicU64,
@@ -38,18 +39,18 @@ pub(crate) struct State {
     blocks: Box<[AtomicBlock]>,
     /// Length of a block.
     pub(crate) block_ns: Ns,
-    /// From which lateness on a wake-up goes to the ring; the reader sets it.
+    /// Latencies from this on go to the ring; the reader sets it.
     threshold_ns: AtomicU64,
     ring: Box<[AtomicLate]>,
-    /// Put into the ring, and taken out of it, so far.
+    /// The number of entries put into the ring and taken out of it.
     put: AtomicU64,
     taken: AtomicU64,
-    /// Found the ring full: how many, and the latest of them.
+    /// Entries lost because the ring was full, and the largest latency of them.
     lost: AtomicU64,
     lost_max_ns: AtomicU64,
-    /// Somebody wants it to end.
+    /// The thread should end.
     pub(crate) stop: AtomicBool,
-    /// The thread itself does, since it cannot keep its interval: what a wake-up took; 0: it can.
+    /// The CPU time of a wake-up if the thread cannot keep its interval; 0: it can.
     overrun_ns: AtomicU64,
 }
 
@@ -65,7 +66,7 @@ struct AtomicLate {
     awake_ns: AtomicU64,
 }
 
-/// How long blocks are for a measurement of this length: a second, unless there were too many.
+/// The block length for a measurement: a second, or more if there would be too many blocks.
 fn block_ns(for_ns: Ns) -> Ns {
     BLOCK_NS * for_ns.div_ceil(BLOCK_NS * BLOCKS).max(1)
 }
@@ -76,10 +77,10 @@ fn add(to: &AtomicU64, what: u64) {
 }
 
 impl State {
-    /// For a measurement of so long, with every page of it touched.
+    /// A record for a measurement of this length, with every page of it touched.
     pub(crate) fn new(for_ns: Ns, threshold_ns: Ns) -> Self {
         let block_ns = block_ns(for_ns);
-        // One more than needed: a wake-up that is late may fall beyond the end.
+        // One more than needed: a late wake-up may fall beyond the end.
         let blocks = for_ns / block_ns + 2;
         let state = Self {
             tid: AtomicU32::new(0),
@@ -101,14 +102,14 @@ impl State {
             stop: AtomicBool::new(false),
             overrun_ns: AtomicU64::new(0),
         };
-        // Zeroed memory may be one page that is shared until it is written.
+        // Zeroed memory may be the shared zero page until it is written.
         state.bins.iter().for_each(|bin| bin.store(0, Relaxed));
         state.blocks.iter().for_each(|block| block.max_ns.store(0, Relaxed));
         state.ring.iter().for_each(|late| late.awake_ns.store(0, Relaxed));
         state
     }
 
-    /// Locks it in memory.
+    /// Locks the record in memory.
     pub(crate) fn lock(&self) -> std::io::Result<()> {
         sys::locked::lock(&self.bins)?;
         sys::locked::lock(&self.blocks)?;
@@ -116,7 +117,7 @@ impl State {
         sys::locked::lock(std::slice::from_ref(self))
     }
 
-    /// A wake-up that was `late_ns` late, in the `block`th stretch; the measuring thread calls it.
+    /// Records a wake-up in the `block`th block; called by the measuring thread.
     #[inline]
     pub(crate) fn record(&self, expected_ns: Ns, awake_ns: Ns, block: usize, begun_ns: Ns) {
         let late_ns = awake_ns.saturating_sub(expected_ns);
@@ -136,30 +137,30 @@ impl State {
             block.max_ns.store(late_ns, Relaxed);
         }
         if late_ns >= self.threshold_ns.load(Relaxed) {
-            self.put(LateOne { expected_ns, awake_ns });
+            self.put(LateTimes { expected_ns, awake_ns });
         }
     }
 
-    /// Periods that went by.
+    /// Records missed periods.
     #[inline]
     pub(crate) fn miss(&self, periods: u64) {
         add(&self.missed, periods);
     }
 
-    /// A wake-up takes so long that there is no time for others.
+    /// Ends the measurement: a wake-up takes too long for the interval.
     #[cold]
     pub(crate) fn give_up(&self, cost_ns: Ns) {
         self.overrun_ns.store(cost_ns.max(1), Relaxed);
         self.stop.store(true, Relaxed);
     }
 
-    /// What a wake-up took, if that was too much.
+    /// The CPU time of a wake-up, if it was too long for the interval.
     pub(crate) fn overrun_ns(&self) -> Option<Ns> {
         Some(self.overrun_ns.load(Relaxed)).filter(|ns| *ns > 0)
     }
 
     #[cold]
-    fn put(&self, late: LateOne) {
+    fn put(&self, late: LateTimes) {
         let put = self.put.load(Relaxed);
         if put - self.taken.load(Acquire) >= RING as u64 {
             add(&self.lost, 1);
@@ -167,21 +168,21 @@ impl State {
             self.lost_max_ns.store(late_ns.max(self.lost_max_ns.load(Relaxed)), Relaxed);
             return;
         }
-        let place = &self.ring[(put % RING as u64) as usize];
-        place.expected_ns.store(late.expected_ns, Relaxed);
-        place.awake_ns.store(late.awake_ns, Relaxed);
+        let slot = &self.ring[(put % RING as u64) as usize];
+        slot.expected_ns.store(late.expected_ns, Relaxed);
+        slot.awake_ns.store(late.awake_ns, Relaxed);
         self.put.store(put + 1, Release);
     }
 
-    /// The next late wake-up that was not read; the one reader calls it.
-    pub(crate) fn take(&self) -> Option<LateOne> {
+    /// The next unread late wake-up; called by the one reader.
+    pub(crate) fn take(&self) -> Option<LateTimes> {
         let taken = self.taken.load(Relaxed);
         if taken == self.put.load(Acquire) {
             return None;
         }
-        let place = &self.ring[(taken % RING as u64) as usize];
+        let slot = &self.ring[(taken % RING as u64) as usize];
         let late =
-            LateOne { expected_ns: place.expected_ns.load(Relaxed), awake_ns: place.awake_ns.load(Relaxed) };
+            LateTimes { expected_ns: slot.expected_ns.load(Relaxed), awake_ns: slot.awake_ns.load(Relaxed) };
         self.taken.store(taken + 1, Release);
         Some(late)
     }
@@ -198,7 +199,7 @@ impl State {
         self.missed.load(Relaxed)
     }
 
-    /// How many late ones the ring had no room for, and the latest of them.
+    /// The number of late wake-ups lost, and the largest latency of them.
     pub(crate) fn lost(&self) -> (u64, Ns) {
         (self.lost.load(Relaxed), self.lost_max_ns.load(Relaxed))
     }
@@ -212,12 +213,12 @@ impl State {
         self.sum_ns.load(Relaxed)
     }
 
-    /// The latest, and when it should have been, from the begin.
+    /// The maximum latency, and when that wake-up was due, from the start.
     pub(crate) fn max_ns(&self) -> (Ns, Ns) {
         (self.max_ns.load(Relaxed), self.max_at_ns.load(Relaxed))
     }
 
-    /// Not earlier than half of all, to within a bin.
+    /// The median, to within a bin.
     pub(crate) fn median_ns(&self) -> Ns {
         let half = self.cycles() / 2;
         let mut below = 0;
@@ -270,7 +271,7 @@ mod tests {
         let maxima: Vec<_> = state.blocks().iter().map(|block| (block.cycles, block.max_ns)).collect();
         assert_eq!(maxima, [(2, 50), (0, 0), (1, 700)]);
         assert_eq!(state.histogram().iter().map(|bin| bin.count).sum::<u64>(), 3);
-        assert_eq!(state.take(), Some(LateOne { expected_ns: 2_000_003_000, awake_ns: 2_000_003_700 }));
+        assert_eq!(state.take(), Some(LateTimes { expected_ns: 2_000_003_000, awake_ns: 2_000_003_700 }));
         assert_eq!(state.take(), None);
     }
 
@@ -283,7 +284,7 @@ mod tests {
         assert_eq!(state.lost(), (5, 1));
         assert_eq!(std::iter::from_fn(|| state.take()).count(), RING);
         state.record(1, 3, 0, 0);
-        assert_eq!(state.take(), Some(LateOne { expected_ns: 1, awake_ns: 3 }));
+        assert_eq!(state.take(), Some(LateTimes { expected_ns: 1, awake_ns: 3 }));
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! The loop of the timer mode: sleep until the next time, read the clock, write down.
+//! The loop of timer mode: sleep until the next time, read the clock, record.
 //!
-//! No allocation, no lock, and no system call but the sleep (the clock is read without one).
+//! No allocation, no lock, and no system call except the sleep (the clock is read without one).
 
 use crate::guard::Guard;
 use crate::sleep::Sleep;
@@ -13,16 +13,16 @@ use sys::clock::{monotonic_ns, thread_cpu_ns};
 /// When one thread measures.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Times {
-    /// Of all threads.
+    /// The start of all threads.
     pub(crate) begun_ns: Ns,
-    /// This thread's first.
+    /// The first wake-up of this thread.
     pub(crate) first_ns: Ns,
     pub(crate) interval_ns: Ns,
     /// No wake-up at or after this.
     pub(crate) end_ns: Ns,
 }
 
-/// Measures until the end, or until it is asked to stop. A thread with a guard also asks itself to.
+/// Measures until the end or `state.stop`, which a guard may set.
 pub(crate) fn measure(
     state: &State,
     sleep: &Sleep,

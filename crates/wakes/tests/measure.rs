@@ -1,6 +1,6 @@
-//! Real threads on the processors of this machine. What depends on the time that others leave is tried again.
+//! Real threads on the CPUs of this machine. What depends on the load of other programs is retried.
 
-use dwell_wakes::{Late, Listener, Measured, Progress, Refused, allowed_cpus, measure};
+use dwell_wakes::{Error, LateWakeup, Listener, Measurement, Progress, allowed_cpus, measure};
 use model::Seen;
 use model::wake::{Asked, Bin, Mode, Policy, Sleeper, ThreadMeasured};
 use std::cell::Cell;
@@ -25,13 +25,14 @@ fn asked() -> Asked {
     }
 }
 
-fn measured(asked: &Asked) -> Result<Measured, Refused> {
+fn measured(asked: &Asked) -> Result<Measurement, Error> {
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     measure(asked, &mut (), &|| false)
 }
 
-/// Every period is a wake-up or was missed; the end may cut a last wake-up off, and who was told to begin too late, the first.
-fn adds_up(asked: &Asked, measured: &Measured) -> bool {
+/// Whether every period is a wake-up or missed; the last may be cut off by the end, the first by a
+/// late start.
+fn adds_up(asked: &Asked, measured: &Measurement) -> bool {
     assert_eq!(measured.threads.len(), asked.cpus.len());
     for (thread, cpu) in measured.threads.iter().zip(&asked.cpus) {
         assert_eq!(thread.cpu, *cpu);
@@ -50,7 +51,7 @@ fn adds_up(asked: &Asked, measured: &Measured) -> bool {
 }
 
 #[test]
-fn every_period_is_a_wake_up_or_was_missed_however_it_sleeps() {
+fn every_period_is_a_wake_up_or_missed_for_each_way_to_sleep() {
     for sleeper in [Sleeper::ClockNanosleep, Sleeper::Timerfd, Sleeper::PosixTimer] {
         let asked = Asked { sleeper, ..asked() };
         let whole = (0..TRIES).any(|_| {
@@ -68,7 +69,7 @@ fn every_period_is_a_wake_up_or_was_missed_however_it_sleeps() {
 #[test]
 fn what_is_in_force_is_what_the_kernel_says() {
     let alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    /// Asks the kernel in another way, while it runs.
+    /// Reads the settings from /proc while it runs.
     #[derive(Default)]
     struct Witness(Vec<(u32, String, String)>);
     impl Listener for Witness {
@@ -87,7 +88,8 @@ fn what_is_in_force_is_what_the_kernel_says() {
             let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
             assert_eq!(list.trim(), cpu.to_string());
             assert_eq!(thread.in_force.cpus, Seen::Value(vec![*cpu]));
-            // proc(5): rt_priority and policy are fields 40 and 41; the name in brackets may have blanks.
+            // proc(5): rt_priority and policy are fields 40 and 41; the name in brackets may have
+            // blanks.
             let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
             let (priority, number): (u32, u32) = (fields[37].parse().unwrap(), fields[38].parse().unwrap());
             match thread.in_force.policy {
@@ -102,11 +104,11 @@ fn what_is_in_force_is_what_the_kernel_says() {
     drop(alone);
 }
 
-/// Also where another processor is left for the rest: who makes the threads goes there, and they must not be born there.
+/// Also if there is a housekeeping CPU: measuring threads must not inherit its affinity.
 #[test]
-fn a_deadline_thread_may_be_on_its_processor_and_is_free_or_refused_with_a_remedy() {
+fn a_deadline_thread_may_run_on_its_cpu_and_is_unbound_or_refused_with_a_remedy() {
     let policy = Policy::Deadline { runtime_ns: 100_000, deadline_ns: MS, period_ns: MS };
-    // Whether a thread that may be wherever this one may is given it.
+    // Whether a thread with this process's affinity is granted it.
     let granted = std::thread::spawn(move || sys::policy::set(policy).is_ok()).join().unwrap();
     for cpu in allowed_cpus() {
         let asked = Asked { policy, for_ns: 50 * MS, cpus: vec![cpu], ..asked() };
@@ -123,13 +125,13 @@ fn a_deadline_thread_may_be_on_its_processor_and_is_free_or_refused_with_a_remed
 }
 
 #[test]
-fn what_is_refused_under_deadline_measures_its_processor_as_well_as_it_may() {
-    // More than all processors have to give.
+fn a_refused_deadline_policy_falls_back_to_the_best_permitted() {
+    // More bandwidth than all CPUs have.
     let policy = Policy::Deadline { runtime_ns: MS, deadline_ns: MS, period_ns: MS };
     let measured = measured(&Asked { policy, for_ns: 50 * MS, ..asked() }).unwrap();
     let highest = dwell_wakes::rt_priority_max().min(80);
     let best = if highest > 0 { Policy::Fifo(highest) } else { Policy::Other(1) };
-    // Where the kernel limits no real-time, it is granted.
+    // Without real-time throttling it is granted.
     for thread in measured.threads.iter().filter(|thread| thread.in_force.policy != policy) {
         let in_force = &thread.in_force;
         assert_eq!((in_force.policy, &in_force.cpus), (best, &Seen::Value(vec![thread.cpu])), "{in_force:?}");
@@ -149,44 +151,45 @@ fn a_stopped_measurement_has_what_there_is() {
     assert!(measured.threads.iter().all(|thread| thread.cycles > 0), "{measured:?}");
 }
 
-/// All that it is told.
+/// Keeps all that is reported.
 #[derive(Default)]
-struct Told {
-    late: Vec<Late>,
+struct Log {
+    late: Vec<LateWakeup>,
     last: Option<Progress>,
 }
 
-impl Listener for Told {
+impl Listener for Log {
     fn progress(&mut self, progress: Progress) {
         self.last = Some(progress);
     }
 
-    fn late(&mut self, late: Late) {
+    fn late(&mut self, late: LateWakeup) {
         self.late.push(late);
     }
 }
 
 #[test]
-fn the_latest_wake_up_is_told_while_it_runs() {
+fn the_maximum_latency_is_reported_while_it_runs() {
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let (asked, mut told) = (asked(), Told::default());
-    let measured = measure(&asked, &mut told, &|| false).unwrap();
-    let latest = measured.threads.iter().max_by_key(|thread| thread.max_ns).unwrap();
-    let found = told.late.iter().find(|late| late.awake_ns - late.expected_ns == latest.max_ns);
-    let found = found.unwrap_or_else(|| panic!("{:?} {latest:?}", told.late));
-    assert_eq!((found.cpu, found.expected_ns - measured.begun_ns), (latest.cpu, latest.max_at_ns));
-    let last = told.last.unwrap();
+    let (asked, mut log) = (asked(), Log::default());
+    let measured = measure(&asked, &mut log, &|| false).unwrap();
+    let worst = measured.threads.iter().max_by_key(|thread| thread.max_ns).unwrap();
+    let found = log.late.iter().find(|late| late.awake_ns - late.expected_ns == worst.max_ns);
+    let found = found.unwrap_or_else(|| panic!("{:?} {worst:?}", log.late));
+    assert_eq!((found.cpu, found.expected_ns - measured.begun_ns), (worst.cpu, worst.max_at_ns));
+    let last = log.last.unwrap();
     assert_eq!(last.cycles, measured.threads.iter().map(|thread| thread.cycles).sum::<u64>());
-    assert_eq!(last.max_ns, latest.max_ns);
+    assert_eq!(last.max_ns, worst.max_ns);
 }
 
-/// A busy ordinary thread on the same processor, for some time at the higher priority of a real-time thread.
+/// A busy ordinary thread on the same CPU, for some time at the higher priority of a real-time
+/// thread.
 fn hog(cpu: u32, busy_ns: u64) {
     let mut one = rustix::thread::CpuSet::new();
     one.set(cpu as usize);
     rustix::thread::sched_setaffinity(None, &one).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(100));
-    // An ordinary user's hog is as good as any: it takes its turn.
+    // Without privilege the hog competes as an ordinary thread.
     let _ = sys::policy::set(Policy::Fifo(90));
     let begun = sys::clock::monotonic_ns();
     while sys::clock::monotonic_ns() < begun + busy_ns {
@@ -207,9 +210,9 @@ fn a_hog_is_a_gap_of_its_length() {
         hog.join().unwrap();
         let thread = &measured.threads[0];
         assert!(thread.cycles > 10_000 && thread.missed == 0, "{thread:?}");
-        // The floor is what a reading takes.
+        // The smallest gap is the cost of a reading.
         assert!(thread.min_ns > 0 && thread.min_ns < 2_000, "{}", thread.min_ns);
-        // Steal and others' turns are gaps of their own.
+        // Steal and other tasks are further gaps.
         let of_its_length = |bin: &Bin| bin.to_ns > 20 * MS && bin.from_ns < 22 * MS;
         if thread.histogram.iter().any(of_its_length) {
             return;
@@ -219,7 +222,7 @@ fn a_hog_is_a_gap_of_its_length() {
 }
 
 #[test]
-fn spinning_real_time_threads_leave_the_machine_a_processor() {
+fn spinning_real_time_threads_leave_the_machine_a_cpu() {
     let asked = Asked { mode: Mode::Gap, for_ns: 30 * MS, ..asked() };
     let measured = measured(&asked).unwrap();
     for thread in &measured.threads {

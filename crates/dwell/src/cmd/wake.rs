@@ -20,7 +20,7 @@ use std::io;
 use std::time::Duration;
 use sys::clock::{rfc3339, unix_s};
 use sys::signals::Signals;
-use wakes::{Awake, Late, Listener, Progress, Refused};
+use wakes::{DmaLatency, LateWakeup, Listener, Progress};
 
 /// The default interval. A prime number of microseconds drifts through all phases of the kernel's
 /// tick, which comes every 1, 4 or 10 ms.
@@ -38,7 +38,7 @@ pub(crate) fn wake(args: &WakeArgs) -> anyhow::Result<u8> {
         return sheet::sheet(args);
     }
     let asked = asked(args)?;
-    wakes::sound(&asked, &wakes::usable_cpus(), wakes::resolution_ns()).map_err(refused)?;
+    wakes::check(&asked, &wakes::usable_cpus(), wakes::resolution_ns()).map_err(refused)?;
     junit_has_verdict(&args.forms, asked.deadline.is_some(), JUDGED)?;
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     let page = if args.quiet { Page::None } else { Page::Stdout };
@@ -76,7 +76,7 @@ pub(super) fn status(answer: Answer) -> u8 {
     }
 }
 
-fn refused(refused: Refused) -> anyhow::Error {
+fn refused(refused: wakes::Error) -> anyhow::Error {
     anyhow!("{refused}")
 }
 
@@ -150,12 +150,12 @@ pub(super) fn measure(
     let started_at = rfc3339(unix_s());
     // Before this thread moves off the measured CPUs: loads inherit its affinity.
     let running = Running::start(&asked.loads, Duration::from_nanos(asked.for_ns) + LOADS_LONGER, stop)?;
-    let awake = if setup.idle_states { Awake::leave() } else { Awake::hold() };
+    let dma_latency = if setup.idle_states { DmaLatency::leave() } else { DmaLatency::hold() };
     let mut watch = SpikeListener { spikes: spikes(asked, setup), progress };
     let realtime = Realtime::begin(&asked.cpus);
     let measured = wakes::measure(asked, &mut watch, stop).map_err(refused)?;
     let environment = realtime.end(Own {
-        dma_latency_us: awake.dma_latency_us.clone(),
+        dma_latency_us: dma_latency.held_us.clone(),
         rt_priority_max: wakes::rt_priority_max(),
         housekeeping: measured.housekeeping,
     });
@@ -228,7 +228,7 @@ impl Listener for SpikeListener<'_> {
         self.progress.progress(progress);
     }
 
-    fn late(&mut self, late: Late) {
+    fn late(&mut self, late: LateWakeup) {
         if let Ok(spikes) = &mut self.spikes {
             spikes.late(late.cpu, late.expected_ns, late.awake_ns);
         }

@@ -42,7 +42,7 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
         Some(path) => resumed(path, args)?,
         None => (begun(args)?, SheetFile::New(new_path(args)?)),
     };
-    wakes::sound(&unfinished.asked, &wakes::usable_cpus(), wakes::resolution_ns()).map_err(refused)?;
+    wakes::check(&unfinished.asked, &wakes::usable_cpus(), wakes::resolution_ns()).map_err(refused)?;
     let remedy =
         if args.resume.is_some() { "without --junit; a resumed sheet keeps its settings" } else { JUDGED };
     let paths: Paths =

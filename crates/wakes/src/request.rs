@@ -1,97 +1,98 @@
-//! Whether what is asked for can be measured at all, before anything is started.
+//! Checks a request before anything is started, and finds out what this process may use.
 
 use model::Ns;
 use model::wake::{Asked, Mode, Policy};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CpuSet, capabilities, sched_setaffinity};
-use thiserror::Error;
+use thiserror::Error as ThisError;
 
-/// A shorter interval is not a wake-up's: entering and leaving the kernel, the timer's interrupt and two switches take some
-/// microseconds on every machine, and a real-time thread that never gets to sleep holds its processor.
+/// The shortest interval. A wake-up (syscall, timer interrupt, two context switches) takes some
+/// microseconds on every machine, and a real-time thread that never sleeps blocks its CPU.
 pub const INTERVAL_NS_MIN: Ns = 10_000;
-/// Nobody waits longer for Ctrl-C.
+/// The longest interval: Ctrl-C waits for up to one.
 const INTERVAL_NS_MAX: Ns = 10_000_000_000;
 
-/// Why it was not measured.
-#[derive(Debug, Error, Clone, PartialEq, Eq)]
-pub enum Refused {
-    /// What was asked for is impossible.
+/// Why nothing was measured.
+#[derive(Debug, ThisError, Clone, PartialEq, Eq)]
+pub enum Error {
+    /// The request is impossible.
     #[error("{0}")]
-    Asked(String),
+    Request(String),
     /// The system did not allow it.
     #[error("{0}")]
     System(String),
 }
 
-/// A set of one processor.
+/// A set of one CPU.
 pub(crate) fn only(cpu: usize) -> CpuSet {
     let mut one = CpuSet::new();
     one.set(cpu);
     one
 }
 
-/// The processors that the calling thread may be on; at least one.
+/// The CPUs that the calling thread may run on; at least one.
 pub fn allowed_cpus() -> Vec<u32> {
     let cpus = host::cpus::allowed(None).map_or_else(|_| Vec::new(), |cpus| cpus.into_vec());
     if cpus.is_empty() { vec![0] } else { cpus }
 }
 
-/// The processors that a thread of this process may be put on: also those that isolcpus keeps from threads that do not ask.
-/// What a control group's cpuset does not have is refused to whoever asks.
+/// The CPUs that a thread of this process can be bound to: isolcpus included, but not those outside
+/// the cgroup's cpuset.
 pub fn usable_cpus() -> Vec<u32> {
-    // Asked for all, the kernel gives those of the cpuset, and moves nobody: a thread that tried each in turn would disturb processors
-    // that nobody wants measured, and wait behind whoever holds one.
-    let given = || {
+    // A request for all CPUs gives those of the cpuset and moves no thread. Trying each CPU in turn
+    // would disturb CPUs that are not measured, and wait for busy ones.
+    let granted = || {
         let mut all = CpuSet::new();
         (0..CpuSet::MAX_CPU).for_each(|cpu| all.set(cpu));
         let _ = sched_setaffinity(None, &all);
         allowed_cpus()
     };
-    // In a thread of its own: it keeps what it was given.
-    let asking = std::thread::Builder::new().spawn(given);
-    asking.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(allowed_cpus)
+    // In a thread of its own, since the affinity stays.
+    let thread = std::thread::Builder::new().spawn(granted);
+    thread.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(allowed_cpus)
 }
 
-/// The highest real-time priority that this process may ask for; 0: none. With CAP_SYS_NICE, all.
+/// The highest real-time priority that this process may have: 0 is none, and with CAP_SYS_NICE it
+/// is 99.
 pub fn rt_priority_max() -> u32 {
     let may_all = capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_NICE));
     if may_all {
         return 99;
     }
-    // No limit at all is written as none.
+    // None means unlimited.
     getrlimit(Resource::Rtprio).current.map_or(99, |limit| limit.min(99) as u32)
 }
 
-/// Takes all of what this process may have: limits that it may raise by itself are no reason to measure worse.
+/// Raises the soft limits to the hard limits.
 pub(crate) fn raise_limits() {
     for resource in [Resource::Rtprio, Resource::Memlock] {
         let limit = getrlimit(resource);
-        // What is refused stays as it was, and shows in what is in force.
+        // A refusal shows in the settings in force.
         let _ = setrlimit(resource, Rlimit { current: limit.maximum, ..limit });
     }
 }
 
-/// Whether it can be measured, given the processors that can be used and what the clock can tell apart.
+/// Checks a request against the usable CPUs and the resolution of the clock.
 ///
 /// # Errors
-/// [`Refused::Asked`] with what is wrong and what to try.
-pub fn sound(asked: &Asked, usable: &[u32], resolution_ns: Ns) -> Result<(), Refused> {
-    let refuse = |why: String| Err(Refused::Asked(why));
+/// [`Error::Request`] with what is wrong and what to try.
+pub fn check(asked: &Asked, usable: &[u32], resolution_ns: Ns) -> Result<(), Error> {
+    let refuse = |why: String| Err(Error::Request(why));
     let known: Vec<String> = usable.iter().map(u32::to_string).collect();
     if asked.cpus.is_empty() {
-        return refuse(format!("no processor to measure\ntry: one of {}", known.join(",")));
+        return refuse(format!("no CPU to measure\ntry: one of {}", known.join(",")));
     }
     for (at, cpu) in asked.cpus.iter().enumerate() {
         if !usable.contains(cpu) {
-            return refuse(format!("processor {cpu} cannot be used\ntry: one of {}", known.join(",")));
+            return refuse(format!("CPU {cpu} cannot be used\ntry: one of {}", known.join(",")));
         }
         if asked.cpus[..at].contains(cpu) {
-            return refuse(format!("processor {cpu} is named twice"));
+            return refuse(format!("CPU {cpu} is listed twice"));
         }
     }
     if asked.mode == Mode::Timer && asked.interval_ns < INTERVAL_NS_MIN {
         return refuse(format!(
-            "an interval of {} ns is shorter than what a wake-up takes\ntry: {} us or more",
+            "an interval of {} ns is shorter than a wake-up takes\ntry: {} us or more",
             asked.interval_ns,
             INTERVAL_NS_MIN / 1_000
         ));
@@ -103,46 +104,44 @@ pub fn sound(asked: &Asked, usable: &[u32], resolution_ns: Ns) -> Result<(), Ref
         ));
     }
     if asked.mode == Mode::Timer && asked.for_ns < asked.interval_ns {
-        return refuse("it ends before the first wake-up\ntry: a longer --for than --interval".into());
+        return refuse("--for ends before the first wake-up\ntry: a --for longer than --interval".into());
     }
     if asked.for_ns > 366 * 86_400 * 1_000_000_000 {
-        return refuse("it would run for more than a year\ntry: a shorter --for".into());
+        return refuse("--for is longer than a year\ntry: a shorter one".into());
     }
     policy(asked)?;
     if let Some(deadline) = asked.deadline {
         if deadline.deadline_ns <= resolution_ns {
             return refuse(format!(
-                "the clock tells no less than {resolution_ns} ns apart, so a deadline of {} ns cannot be judged\n\
+                "the resolution of the clock is {resolution_ns} ns, too coarse for a deadline of {} ns\n\
                  try: --deadline above {resolution_ns}ns",
                 deadline.deadline_ns
             ));
         }
         if !(0.0..1.0).contains(&deadline.margin) {
-            return refuse("the margin is a part of the deadline\ntry: --margin 20%".into());
+            return refuse("the margin must be below 100 % of the deadline\ntry: --margin 20%".into());
         }
         if !(deadline.confidence > 0.0 && deadline.confidence < 1.0) {
-            return refuse(
-                "a confidence is above 0 % and below 100 %: nothing is certain\ntry: --confidence 95%".into(),
-            );
+            return refuse("a confidence must be above 0 % and below 100 %\ntry: --confidence 95%".into());
         }
     }
     Ok(())
 }
 
-fn policy(asked: &Asked) -> Result<(), Refused> {
-    let refuse = |why: &str| Err(Refused::Asked(why.into()));
+fn policy(asked: &Asked) -> Result<(), Error> {
+    let refuse = |why: &str| Err(Error::Request(why.into()));
     match asked.policy {
         Policy::Fifo(priority) | Policy::Rr(priority) if !(1..=99).contains(&priority) => {
-            Err(Refused::Asked(format!("there is no real-time priority {priority}\ntry: 1 to 99")))
+            Err(Error::Request(format!("{priority} is not a real-time priority\ntry: 1 to 99")))
         }
-        Policy::Other(0) => refuse("a timer slack of 0 would be the default one\ntry: 1 ns"),
+        Policy::Other(0) => refuse("a timer slack of 0 means the default slack\ntry: 1 ns"),
         Policy::Deadline { runtime_ns, deadline_ns, period_ns }
             if runtime_ns < 1_024 || runtime_ns > deadline_ns || deadline_ns > period_ns =>
         {
-            refuse("the kernel wants 1024 ns <= runtime <= deadline <= period\ntry: deadline:100us/1ms")
+            refuse("the kernel requires 1024 ns <= runtime <= deadline <= period\ntry: deadline:100us/1ms")
         }
         Policy::Deadline { .. } if asked.mode == Mode::Gap => {
-            refuse("a thread with a runtime to keep cannot spin\ntry: --policy other")
+            refuse("a SCHED_DEADLINE thread cannot spin beyond its runtime\ntry: --policy other")
         }
         _ => Ok(()),
     }
@@ -171,18 +170,18 @@ mod tests {
     fn refused(change: impl FnOnce(&mut Asked)) -> String {
         let mut asked = asked();
         change(&mut asked);
-        sound(&asked, &[0, 1], 1).unwrap_err().to_string()
+        check(&asked, &[0, 1], 1).unwrap_err().to_string()
     }
 
     #[test]
     fn what_is_impossible_is_refused_with_what_to_try() {
-        assert_eq!(sound(&asked(), &[0, 1], 1), Ok(()));
+        assert_eq!(check(&asked(), &[0, 1], 1), Ok(()));
         assert!(refused(|asked| asked.cpus = vec![7]).contains("try: one of 0,1"));
         assert!(refused(|asked| asked.cpus = vec![1, 1]).contains("twice"));
-        assert!(refused(|asked| asked.cpus.clear()).contains("no processor"));
+        assert!(refused(|asked| asked.cpus.clear()).contains("no CPU"));
         assert!(refused(|asked| asked.interval_ns = 0).contains("10 us or more"));
         assert!(refused(|asked| asked.interval_ns = u64::MAX).contains("too long"));
-        assert!(refused(|asked| asked.for_ns = 10).contains("longer --for"));
+        assert!(refused(|asked| asked.for_ns = 10).contains("--for longer"));
         assert!(refused(|asked| asked.for_ns = u64::MAX).contains("year"));
         for priority in [0, 100] {
             assert!(refused(|asked| asked.policy = Policy::Rr(priority)).contains("1 to 99"));
@@ -211,13 +210,13 @@ mod tests {
     }
 
     #[test]
-    fn this_process_may_use_a_processor() {
+    fn this_process_may_use_a_cpu() {
         let (allowed, usable) = (allowed_cpus(), usable_cpus());
         assert!(
             !allowed.is_empty() && allowed.iter().all(|cpu| usable.contains(cpu)),
             "{allowed:?} {usable:?}"
         );
-        // Asking gave nobody more than it had, and who was kept on one may be put on the others.
+        // The question changes no affinity, and a thread bound to one CPU can be bound to others.
         let kept = std::thread::spawn(move || {
             sched_setaffinity(None, &only(allowed[0] as usize)).unwrap();
             (usable_cpus(), allowed_cpus() == allowed[..1])
