@@ -1,6 +1,6 @@
-//! Two results beside each other: how they are paired, and what may be said of two figures.
+//! Comparing two results: how their items are paired, and when two figures differ.
 //!
-//! What is compared, and by which margin, is up to each kind of result.
+//! What is compared, and with which margin, is in the file of each kind of result.
 
 mod ladder;
 mod wake;
@@ -12,8 +12,8 @@ use model::compare::{Change, Difference, Side};
 use model::ladder::Interval;
 use std::cmp::Ordering;
 
-/// A relative difference up to this counts as none: about what one machine differs from itself by from
-/// one measurement to the next.
+/// A relative difference up to this counts as none: about as much as two measurements on one
+/// machine differ.
 const MARGIN: f64 = 0.05;
 
 /// An item of either result.
@@ -36,23 +36,24 @@ fn pairs<'a, T>(
     of_a.chain(of_b.map(|one| Pair::Only(Side::B, one)))
 }
 
-/// How far the ends of an interval are from its figure.
+/// The distances of an interval's ends from its figure.
 struct Ends {
     below: f64,
     above: f64,
 }
 
-/// The interval of a difference `b - a` from the intervals of both, by the method of variance estimates
-/// recovery (G. Y. Zou, A. Donner, Statistics in Medicine 27, 2008), which keeps them asymmetric.
+/// The interval of a difference `b - a` from the intervals of both, by the method of variance
+/// estimates recovery (G. Y. Zou, A. Donner, Statistics in Medicine 27, 2008), which keeps them
+/// asymmetric.
 fn difference(median: f64, a: &Ends, b: &Ends) -> Interval {
     let (below, above) = (b.below.hypot(a.above), b.above.hypot(a.below));
     Interval { median, lo: median - below, hi: median + above }
 }
 
-/// What became of a figure: `found` is the difference or ratio, which counts as none from `least` to
-/// `most`, and `apart` the order of B and A where their intervals allow only one.
+/// The change of a figure: `found` is the difference or ratio, which counts as none from `least` to
+/// `most`; `apart` is the order of B and A where their intervals do not overlap.
 ///
-/// What is sure to be different, but may be so by less than the margin, is not decided.
+/// A significant difference that may be smaller than the margin is undecided.
 fn change(found: &Interval, least: f64, most: f64, apart: Ordering) -> Change {
     if found.lo >= least && found.hi <= most {
         return Change::Same;
@@ -64,7 +65,7 @@ fn change(found: &Interval, least: f64, most: f64, apart: Ordering) -> Change {
     }
 }
 
-/// What is not the same in both.
+/// The pairs that differ.
 fn differences(pairs: impl IntoIterator<Item = (String, String, String)>) -> Vec<Difference> {
     let differ = pairs.into_iter().filter(|(_, a, b)| a != b);
     differ.map(|(what, a, b)| Difference { what, a, b }).collect()

@@ -1,5 +1,5 @@
-//! From a ladder's samples to its rungs: medians and intervals, what qualifies them, whether they can be what they claim
-//! to be, and where caches end.
+//! From a ladder's samples to its rungs: medians with intervals, caveats, whether a figure is
+//! plausible, and where caches end.
 
 pub mod beside;
 mod costs;
@@ -17,13 +17,14 @@ use model::ladder::{
 use stats::median;
 use stats::median::quantile;
 
-/// Samples that a point of the curve needs: one or two on a busy machine would make an edge of an interruption.
+/// The least number of samples for a point of the curve: with fewer, one interruption would look
+/// like an edge.
 const POINT_SAMPLES: usize = 5;
 
-/// The ladder that follows from what was measured.
+/// The ladder that follows from a measurement.
 pub fn ladder(measured: &Measurements) -> Ladder {
     let mut rungs: Vec<Rung> = measured.rungs.iter().map(|one| rung(one, measured)).collect();
-    // In the order of the ladder: what is doubtful is no measure for what stands above it.
+    // In the order of the ladder: a doubtful rung is no reference for those above it.
     for at in 0..rungs.len() {
         rungs[at].plausible = plausible::judge(&rungs[at], &rungs[..at]);
     }
@@ -49,14 +50,14 @@ fn rung(one: &Measured, all: &Measurements) -> Rung {
         ops_per_sample: 0,
         bytes_per_s: Seen::Absent,
         limits: Vec::new(),
-        plausible: plausible::unknown("nothing was measured"),
+        plausible: plausible::unknown("not measured"),
     };
     match &one.outcome {
         Ok(samples) => {
-            let ns = sorted(&cleared(samples));
-            let missing = || Seen::unseen("there are no samples");
+            let ns = sorted(&net_of_overhead(samples));
+            let missing = || Seen::unseen("no samples");
             rung.ns = interval(&ns).map_or_else(missing, Seen::Value);
-            rung.spread_ns = spread(&ns).map_or_else(|| Seen::unseen("there are no samples"), Seen::Value);
+            rung.spread_ns = spread(&ns).map_or_else(|| Seen::unseen("no samples"), Seen::Value);
             rung.samples = ns.len() as u64;
             rung.ops_per_sample = samples.ops_per_sample;
             rung.bytes_per_s = interval(&sorted(&samples.bytes_per_s)).map_or(Seen::Absent, Seen::Value);
@@ -73,13 +74,13 @@ fn rung(one: &Measured, all: &Measurements) -> Rung {
     rung
 }
 
-/// The times without the clock's cost and without the baseline of their turn.
-fn cleared(samples: &Samples) -> Vec<f64> {
+/// The samples less the clock's cost and the baseline of their round.
+fn net_of_overhead(samples: &Samples) -> Vec<f64> {
     let clock = samples.clock_cost_ns / samples.ops_per_sample.max(1) as f64;
     if samples.baseline_ns.is_empty() {
         return samples.per_op_ns.iter().map(|ns| ns - clock).collect();
     }
-    // Both have the clock's cost in them.
+    // The clock's cost is in both.
     samples.per_op_ns.iter().zip(&samples.baseline_ns).map(|(ns, less)| ns - less).collect()
 }
 
@@ -122,7 +123,7 @@ mod tests {
     use crate::ladder::limits::tests::measured;
 
     #[test]
-    fn a_point_of_few_samples_is_left_out_and_the_clock_is_taken_off_the_others() {
+    fn a_point_of_few_samples_is_left_out_and_the_clocks_cost_is_subtracted_from_others() {
         let size = |bytes, samples| SizeSamples { bytes, per_op_ns: vec![5.0; samples], ops_per_sample: 20 };
         let mut all = measured(Seen::Absent);
         all.curve = Seen::Value(vec![size(4096, 9), size(8192, 2)]);
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_and_what_could_not_be_seen_stay_apart() {
+    fn absent_and_unseen_rungs_differ() {
         let mut all = measured(Seen::Absent);
         for outcome in [Unmeasured::Absent("one node".into()), Unmeasured::Unseen("no memory".into())] {
             let about = all
@@ -147,15 +148,15 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_is_taken_off_once_a_sample_and_a_baseline_takes_its_own_with_it() {
+    fn the_clocks_cost_is_subtracted_once_per_sample_unless_the_baseline_has_it() {
         let samples = Samples {
             per_op_ns: vec![12.0, 14.0],
             ops_per_sample: 10,
             clock_cost_ns: 20.0,
             ..Samples::default()
         };
-        assert_eq!(cleared(&samples), [10.0, 12.0]);
+        assert_eq!(net_of_overhead(&samples), [10.0, 12.0]);
         let against = Samples { baseline_ns: vec![5.0, 6.0], ..samples };
-        assert_eq!(cleared(&against), [7.0, 8.0]);
+        assert_eq!(net_of_overhead(&against), [7.0, 8.0]);
     }
 }

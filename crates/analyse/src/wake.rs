@@ -1,5 +1,5 @@
-//! From what the measuring threads counted to what may be said of it: percentiles, what qualifies them, the causes of the
-//! latest wake-ups, the verdict.
+//! Wake-up latency: from what the measuring threads counted to percentiles, caveats, the causes of
+//! spikes and the verdict. Measuring is `wakes`, pages are `report`.
 
 mod comparable;
 pub mod import;
@@ -16,7 +16,7 @@ use model::wake::{Bin, Block, Measurements, Mode, SCHEMA_WAKE, Settings, ThreadM
 use model::{Ns, Seen};
 use std::collections::BTreeMap;
 
-/// What follows from what was measured.
+/// The result that follows from a measurement.
 pub fn wakeups(measured: &Measurements) -> Wakeups {
     let mode = measured.asked.mode;
     let threads: Vec<Wakes> = measured.threads.iter().map(|thread| of_thread(thread, mode)).collect();
@@ -48,35 +48,35 @@ fn of_thread(thread: &ThreadMeasured, mode: Mode) -> Wakes {
     wakes.timeline = thread.blocks.clone();
     if wakes.cycles > 0 {
         wakes.max_at_ns = Seen::Value(thread.max_at_ns);
-        wakes.cpu_per_cycle_ns = cost(thread.cpu_ns, wakes.cycles, mode);
+        wakes.cpu_per_cycle_ns = cpu_per_cycle(thread.cpu_ns, wakes.cycles, mode);
     }
     wakes
 }
 
-/// All threads as one.
+/// The figures of all threads together.
 fn together(threads: &[ThreadMeasured], mode: Mode) -> Wakes {
     let woken = || threads.iter().filter(|thread| thread.cycles > 0);
-    let latest = woken().max_by_key(|thread| thread.max_ns);
+    let worst = woken().max_by_key(|thread| thread.max_ns);
     let mut wakes = figures(
         merged(threads.iter().map(|thread| &thread.histogram[..])),
         woken().map(|thread| thread.min_ns).min().unwrap_or(0),
-        latest.map_or(0, |thread| thread.max_ns),
+        worst.map_or(0, |thread| thread.max_ns),
         threads.iter().map(|thread| thread.sum_ns).sum(),
     );
     wakes.missed = Seen::Value(threads.iter().map(|thread| thread.missed).sum());
     wakes.timeline = timeline(threads.iter().map(|thread| &thread.blocks[..]));
-    if let Some(latest) = latest {
-        wakes.max_at_ns = Seen::Value(latest.max_at_ns);
+    if let Some(worst) = worst {
+        wakes.max_at_ns = Seen::Value(worst.max_at_ns);
         let cpu_ns = threads.iter().map(|thread| thread.cpu_ns).sum();
-        wakes.cpu_per_cycle_ns = cost(cpu_ns, wakes.cycles, mode);
+        wakes.cpu_per_cycle_ns = cpu_per_cycle(cpu_ns, wakes.cycles, mode);
     }
     wakes
 }
 
-fn cost(cpu_ns: Ns, cycles: u64, mode: Mode) -> Seen<Ns> {
+fn cpu_per_cycle(cpu_ns: Ns, cycles: u64, mode: Mode) -> Seen<Ns> {
     match mode {
         Mode::Timer => Seen::Value(cpu_ns / cycles),
-        // It takes all there is.
+        // A busy loop takes all of its CPU.
         Mode::Gap => Seen::Absent,
     }
 }
@@ -91,12 +91,12 @@ pub(crate) fn merged<'a>(histograms: impl Iterator<Item = &'a [Bin]>) -> Vec<Bin
     counts.into_iter().map(|((from_ns, to_ns), count)| Bin { from_ns, to_ns, count }).collect()
 }
 
-/// How many there are in all. What other tools wrote may say anything: sums of it end at the greatest number.
+/// The number of values in all. A file of another tool may hold any number, so sums saturate.
 pub(crate) fn counted(histogram: &[Bin]) -> u64 {
     histogram.iter().fold(0, |sum, bin| sum.saturating_add(bin.count))
 }
 
-/// The latest of all threads in each stretch.
+/// The maximum of all threads in each block.
 fn timeline<'a>(blocks: impl Iterator<Item = &'a [Block]>) -> Vec<Block> {
     let mut all: BTreeMap<Ns, Block> = BTreeMap::new();
     for block in blocks.flatten() {
@@ -107,16 +107,16 @@ fn timeline<'a>(blocks: impl Iterator<Item = &'a [Block]>) -> Vec<Block> {
     all.into_values().collect()
 }
 
-/// What follows from a histogram and the three figures that were counted exactly.
+/// The figures that follow from a histogram and from minimum, maximum and sum, which are exact.
 pub(crate) fn figures(histogram: Vec<Bin>, min_ns: Ns, max_ns: Ns, sum_ns: Ns) -> Wakes {
-    const NONE: &str = "no wake-up was seen";
+    const NONE: &str = "no wake-up was measured";
     let cycles = counted(&histogram);
     let exact = |ns: Ns| if cycles > 0 { Seen::Value(ns) } else { Seen::unseen(NONE) };
     let at = |one_in: u64| {
         if cycles < one_in {
             let wanted = words::count(one_in);
             return Seen::unseen(format!(
-                "{} wake-ups were seen, and it takes {wanted}",
+                "{} wake-ups measured, at least {wanted} needed",
                 words::count(cycles)
             ));
         }
@@ -125,7 +125,7 @@ pub(crate) fn figures(histogram: Vec<Bin>, min_ns: Ns, max_ns: Ns, sum_ns: Ns) -
     Wakes {
         cpu: None,
         cycles,
-        missed: Seen::unseen("it was not counted"),
+        missed: Seen::unseen("not counted"),
         min_ns: exact(min_ns),
         avg_ns: exact(sum_ns / cycles.max(1)),
         p50_ns: at(2),
@@ -142,8 +142,8 @@ pub(crate) fn figures(histogram: Vec<Bin>, min_ns: Ns, max_ns: Ns, sum_ns: Ns) -
     }
 }
 
-/// The smallest value that all but one in `one_in` are not above (R. J. Hyndman, Y. Fan, "Sample quantiles in statistical
-/// packages", 1996, their definition 1), as the middle of its bin.
+/// The smallest value that at most one in `one_in` values exceed (R. J. Hyndman, Y. Fan, "Sample
+/// quantiles in statistical packages", 1996, their definition 1), as the middle of its bin.
 fn percentile(histogram: &[Bin], cycles: u64, one_in: u64) -> Ns {
     // Rounded down: `cycles / one_in` values may be above.
     let rank = cycles - cycles / one_in;

@@ -1,4 +1,4 @@
-//! Two results beside each other: what the pages of all comparisons share.
+//! The comparison of two results: what the pages of all kinds share.
 
 mod ladder;
 mod wake;
@@ -10,20 +10,19 @@ use crate::Look;
 use crate::paint::{Ink, Line, paragraphs};
 use model::compare::{Change, Difference, Side, Words};
 
-/// Blanks between columns, and before lines that go on.
+/// Blanks between columns, and the indent of continued lines.
 const GAP: usize = 2;
 
-/// `A  host, kernel`: one of the two, with what is known of it.
+/// `A  host, kernel`: one of the two results and where it is from.
 fn origin(side: &str, known: &str, when: &str, look: Look) -> Vec<Line> {
     let line = Line::new(look).add(Ink::Bold, side).add(Ink::Plain, &format!("  {known}"));
     line.add(Ink::Dim, when).wrap(GAP + 1)
 }
 
-/// What else is not the same in both.
+/// The other differences.
 fn differences(differences: &[Difference], look: Look) -> Vec<Line> {
     let line = |one: &Difference| {
-        let lead =
-            Line::new(look).add(Ink::Warn, "not the same ").add(Ink::Plain, &format!("{}: ", one.what));
+        let lead = Line::new(look).add(Ink::Warn, "differs: ").add(Ink::Plain, &format!("{} ", one.what));
         lead.add(Ink::Plain, &one.a).add(Ink::Dim, " and ").add(Ink::Plain, &one.b).wrap(GAP)
     };
     differences.iter().flat_map(line).collect()
@@ -47,12 +46,13 @@ fn only(side: Option<Side>) -> &'static str {
     }
 }
 
-/// What the words mean, and what the intervals do not cover.
+/// The meaning of the words, and what the intervals do not cover.
 fn caveat(words: Words, margin: &str, others: &str, look: Look) -> Vec<Line> {
     let Words { less, more } = words;
     let text = format!(
-        "same: within {margin}, intervals included; {less}, {more}: intervals do not overlap, and the difference \
-         is larger than that. Each side is one measurement: {others} may change a figure from run to run"
+        "same: within {margin}, intervals included; {less}, {more}: the intervals do not overlap and \
+         the difference is larger. Each side is one measurement: {others} may change a figure from \
+         run to run"
     );
     paragraphs(Line::new(look), &text, GAP)
 }

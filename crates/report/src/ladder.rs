@@ -1,4 +1,5 @@
-//! The latency ladder: a page for a terminal, with every rung on one logarithmic axis, and a picture.
+//! The latency ladder: a page for a terminal, with every rung on one logarithmic axis, and a
+//! picture.
 
 mod axis;
 mod beside;
@@ -15,14 +16,14 @@ use model::ladder::{Group, Interval, Ladder, Rung, Verdict};
 
 /// Blanks between columns.
 const GAP: usize = 2;
-/// Columns of the axis, at least; a page that has less shows figures only.
+/// The least width of the axis; a narrower page has figures only.
 const AXIS: usize = 20;
 /// Pages narrower than this leave out the interval.
 const WIDE: usize = 76;
 /// Pages narrower than this have the rates below the chart.
 const WITH_RATES: usize = 96;
 
-/// The page, with a newline after each line; `others` are marked on the axis, and explained.
+/// The page, with a newline after each line; `others` are references, marked on the axis.
 pub fn terminal(ladder: &Ladder, others: &[Beside], look: Look) -> String {
     let mut notes = Notes::default();
     let shown = beside::shown(ladder, others);
@@ -73,14 +74,14 @@ pub(crate) fn range(interval: &Interval, look: Look) -> String {
     }
 }
 
-/// Which machine, and when.
+/// The machine, and when it was measured.
 fn head(ladder: &Ladder, look: Look) -> Vec<Line> {
     let host = &ladder.host;
-    let cpu = ladder.machine.cpu.value().map_or("a processor without a name", String::as_str);
+    let cpu = ladder.machine.cpu.value().map_or("unknown CPU", String::as_str);
     let mut line = Line::new(look)
         .add(Ink::Bold, &host.name)
         .add(Ink::Plain, &format!(": {cpu}, "))
-        .glued(Ink::Plain, &units::counted(u64::from(host.cpus), "processor"))
+        .glued(Ink::Plain, &units::counted(u64::from(host.cpus), "CPU"))
         .add(Ink::Plain, ", ")
         .glued(Ink::Plain, &units::bytes(host.memory_bytes))
         .add(Ink::Plain, &format!(", Linux {}", host.kernel));
@@ -91,16 +92,15 @@ fn head(ladder: &Ladder, look: Look) -> Vec<Line> {
     if let Some(cycle) = cycle.filter(|cycle| cycle.median > 0.0) {
         line = line
             .add(Ink::Plain, ", ")
-            .glued(Ink::Plain, &format!("{:.2} GHz", 1.0 / cycle.median))
-            .add(Ink::Plain, " by its cycles");
+            .glued(Ink::Plain, &format!("{:.2} GHz by its cycles", 1.0 / cycle.median));
     }
-    let when = format!("{}, in {}", ladder.started_at, units::duration(ladder.took_ns));
+    let when = format!("{}, took {}", ladder.started_at, units::duration(ladder.took_ns));
     let mut lines = line.wrap(GAP);
     lines.extend(Line::new(look).add(Ink::Dim, &when).wrap(GAP));
     lines
 }
 
-/// One line of the chart, before it is known how wide the columns are.
+/// A row of the chart before the columns have widths.
 struct Row<'a> {
     rung: &'a Rung,
     name: String,
@@ -224,7 +224,7 @@ impl Notes {
     }
 }
 
-/// What levels move, where the chart has no room for it.
+/// Bandwidths, where the chart has no room for them.
 fn rates(ladder: &Ladder, look: Look) -> Vec<Line> {
     if look.columns() >= WITH_RATES {
         return Vec::new();
@@ -263,13 +263,13 @@ fn curve(ladder: &Ladder, look: Look) -> Vec<Line> {
     lines
 }
 
-/// What has no figure, and why.
+/// Rungs without a figure, with the reason.
 fn missing(ladder: &Ladder, look: Look) -> Vec<Line> {
     let mut lines = Vec::new();
     for rung in &ladder.rungs {
         let why = match &rung.ns {
             Seen::Value(_) => continue,
-            Seen::Absent => rung.limits.first().map_or("this machine has none", String::as_str),
+            Seen::Absent => rung.limits.first().map_or("not present on this machine", String::as_str),
             Seen::Unseen(why) => why,
         };
         let lead = Line::new(look).add(Ink::Plain, &rung.about.id).add(Ink::Dim, " not measured: ");
@@ -284,7 +284,7 @@ fn missing(ladder: &Ladder, look: Look) -> Vec<Line> {
     lines
 }
 
-/// What can be measured, for `--list`.
+/// The list of rungs for `--list`.
 pub fn list(abouts: &[model::ladder::About], look: Look) -> String {
     let names = abouts.iter().map(|about| width(&about.id)).max().unwrap_or(0);
     let mut lines = Vec::new();

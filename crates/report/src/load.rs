@@ -1,4 +1,4 @@
-//! What a load did: a short page for a terminal, and the JSON of `dwell.load/1`.
+//! The page of a stress load.
 
 use crate::Look;
 use crate::paint::{Ink, Line};
@@ -6,7 +6,7 @@ use crate::units;
 use crate::wake::words;
 use model::wake::load::LoadRun;
 
-/// Mismatches that the page describes; all are in the JSON, up to its own limit.
+/// Mismatches shown in detail; the JSON has more.
 const MISMATCHES: usize = 5;
 
 /// The page, with a newline after each line.
@@ -17,11 +17,8 @@ pub fn terminal(run: &LoadRun, look: Look) -> String {
         "bytes" => units::bytes(done.done),
         unit => format!("{} {unit}", units::count(done.done)),
     };
-    let in_all = format!(
-        ": {amount} in {}; {} of processor time",
-        units::duration(done.ran_ns),
-        units::duration(done.cpu_ns)
-    );
+    let in_all =
+        format!(": {amount} in {}; {} CPU time", units::duration(done.ran_ns), units::duration(done.cpu_ns));
     let mut lines = vec![
         Line::new(look).add(Ink::Bold, kind).add(Ink::Plain, &format!(": {sizes}")),
         Line::new(look).add(Ink::Plain, "  ").add(Ink::Bold, &words::rate(done)).add(Ink::Plain, &in_all),
@@ -30,16 +27,13 @@ pub fn terminal(run: &LoadRun, look: Look) -> String {
         lines.push(Line::new(look).add(Ink::Warn, "  ended early"));
     }
     if done.mismatches_total > 0 {
-        let plural = if done.mismatches_total == 1 { "" } else { "es" };
-        let found = format!("{} mismatch{plural}", units::count(done.mismatches_total));
-        lines.push(
-            Line::new(look).add(Ink::Warn, &format!("  {found}: what was given was not what came back")),
-        );
+        let text = format!("  {}", words::mismatches(done.mismatches_total));
+        lines.push(Line::new(look).add(Ink::Warn, &text));
         for mismatch in done.mismatches.iter().take(MISMATCHES) {
             lines.push(Line::new(look).add(
                 Ink::Warn,
                 &format!(
-                    "    at {:#x}: {:#018x} instead of {:#018x}, {} wrong, seen by CPU {}",
+                    "    at {:#x}: {:#018x} instead of {:#018x}, {} wrong, on CPU {}",
                     mismatch.at,
                     mismatch.actual,
                     mismatch.expected,
@@ -97,7 +91,7 @@ mod tests {
             "\\x1b",
             "512 MiB/s",
             "1.00 GiB in 2.00 s",
-            "500 ms of processor time",
+            "500 ms CPU time",
             "it is slow",
             "a worker ended early: /x\\x1b: cannot read",
         ] {

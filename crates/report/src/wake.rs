@@ -18,7 +18,7 @@ pub use junit::{junit, sheet_junit};
 use model::wake::Wakeups;
 pub use sheet::{png as sheet_png, svg as sheet_svg, terminal as sheet_terminal};
 
-/// Blanks before lines that go on.
+/// Indent of continued lines.
 const GAP: usize = 2;
 
 /// The page, with a newline after each line.
@@ -46,7 +46,7 @@ pub fn png(wakeups: &Wakeups) -> Vec<u8> {
     crate::picture::png(&picture::of(wakeups))
 }
 
-/// What qualifies all of it.
+/// The caveats.
 fn limits(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     let limit = |text: &String| paragraphs(Line::new(look).add(Ink::Warn, "! "), text, GAP);
     wakeups.limits.iter().flat_map(limit).collect()

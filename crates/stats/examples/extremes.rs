@@ -1,6 +1,8 @@
-//! Scores the estimate of a longer run's maximum: how often its interval holds, on distributions of which the truth is known.
+//! Scores the estimate of a longer run's maximum: the coverage of its interval on known
+//! distributions.
 //!
-//! `cargo run --release -p dwell-stats --example extremes [RUNS]`: prints a table. docs/results/extremes.md has what it gave.
+//! `cargo run --release -p dwell-stats --example extremes [RUNS]`: prints a table, which
+//! docs/results/extremes.md has.
 
 // A program of its own: it prints, and takes an argument.
 #![allow(clippy::print_stdout, clippy::disallowed_methods, missing_docs)]
@@ -9,16 +11,16 @@ use dwell_stats::Random;
 use dwell_stats::extremes::{Refusal, largest};
 use std::collections::BTreeMap;
 
-/// Values in one stretch: wake-ups of a second at 1 kHz.
+/// Values in a block: wake-ups of a second at 1 kHz.
 const VALUES: u32 = 1_000;
-/// How much longer the run is that is foretold.
+/// The length of the run that is estimated, in measured runs.
 const TIMES: u32 = 10;
 const CONFIDENCE: f64 = 0.95;
 
-/// A value by the share of values that are above it.
+/// A value, by the share of values above it.
 type Draw = fn(f64) -> f64;
 
-/// Where values come from, and rare other events: how many stretches there are to one of them, and how large it is.
+/// A distribution, and rare other events: the number of blocks per event, and its size.
 struct Source {
     name: &'static str,
     quantile: Draw,
@@ -26,21 +28,22 @@ struct Source {
 }
 
 impl Source {
-    /// The maximum of `stretches` stretches together.
-    fn maximum(&self, random: &mut Random, stretches: u32) -> f64 {
-        // The largest of n, drawn in one go: the n-th root of a uniform number, kept as its distance from one.
-        let rest = -(random.uniform().ln() / f64::from(VALUES * stretches)).exp_m1();
+    /// The maximum of `blocks` blocks together.
+    fn maximum(&self, random: &mut Random, blocks: u32) -> f64 {
+        // The largest of n, drawn in one step: the n-th root of a uniform number, as its distance
+        // from 1.
+        let rest = -(random.uniform().ln() / f64::from(VALUES * blocks)).exp_m1();
         let usual = (self.quantile)(rest);
         let Some((one_in, late)) = self.other else { return usual };
-        // The largest of a Poisson number of others.
-        let expected = f64::from(stretches) / one_in;
+        // The largest of a Poisson number of other events.
+        let expected = f64::from(blocks) / one_in;
         let hit = random.uniform();
         if hit < (-expected).exp() { usual } else { usual.max(late(-hit.ln() / expected)) }
     }
 }
 
 fn normal(rest: f64) -> f64 {
-    // Halving: the complementary error function by its continued fraction is right to six digits that far out.
+    // Bisection: the continued fraction of the complementary error function has six digits here.
     let above = |z: f64| {
         let mut fraction = z;
         for step in (1..30).rev() {
@@ -74,24 +77,24 @@ fn main() {
     ];
     println!(
         "{:<16} {:>9} {:>8} {:>7} {:>7} {:>7} {:>7}  refused as",
-        "values", "stretches", "answered", "held", "below", "above", "wrong"
+        "values", "blocks", "estimated", "held", "below", "above", "wrong"
     );
-    for stretches in [60, 240, 600] {
+    for blocks in [60, 240, 600] {
         for source in &sources {
             let mut random = Random::new(7);
             let (mut held, mut below, mut above) = (0_u32, 0_u32, 0_u32);
             let mut refused: BTreeMap<String, u32> = BTreeMap::new();
             for _ in 0..runs {
-                let maxima: Vec<f64> = (0..stretches).map(|_| source.maximum(&mut random, 1)).collect();
-                let truth = source.maximum(&mut random, stretches * TIMES);
-                match largest(&maxima, u64::from(stretches * VALUES), f64::from(TIMES), CONFIDENCE) {
+                let maxima: Vec<f64> = (0..blocks).map(|_| source.maximum(&mut random, 1)).collect();
+                let truth = source.maximum(&mut random, blocks * TIMES);
+                match largest(&maxima, u64::from(blocks * VALUES), f64::from(TIMES), CONFIDENCE) {
                     Ok(found) if truth < found.lo => below += 1,
                     Ok(found) if found.hi.is_some_and(|hi| truth > hi) => above += 1,
                     Ok(_) => held += 1,
                     Err(why) => *refused.entry(name(why)).or_default() += 1,
                 }
             }
-            let answered = held + below + above;
+            let estimated = held + below + above;
             let share = |part: u32, of: u32| {
                 if of == 0 {
                     "-".to_owned()
@@ -103,11 +106,11 @@ fn main() {
             println!(
                 "{:<16} {:>9} {:>8} {:>7} {:>7} {:>7} {:>7}  {}",
                 source.name,
-                stretches,
-                share(answered, runs),
-                share(held, answered),
-                share(below, answered),
-                share(above, answered),
+                blocks,
+                share(estimated, runs),
+                share(held, estimated),
+                share(below, estimated),
+                share(above, estimated),
                 share(below + above, runs),
                 why.join(", ")
             );

@@ -1,22 +1,24 @@
-//! Exact intervals for what is counted: how often something happens, and where a quantile lies.
+//! Exact binomial intervals: of a rate of events, and of a quantile.
 
 use crate::special::beta;
 
-/// The highest chance of a hit that `hits` in `trials` leave possible at `confidence` (0 to 1, one-sided): the exact upper
-/// bound of C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits", Biometrika 26 (1934). Without hits
-/// it is the rule of three: about 3 by the trials at 95 %. Without trials it is 1.
+/// The upper bound on the probability of a hit at `confidence` (0 to 1, one-sided), given `hits` in
+/// `trials`: the exact bound of C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial
+/// limits", Biometrika 26 (1934). Without hits it is the rule of three: about 3 / trials at 95 %.
+/// Without trials it is 1.
 pub fn upper(hits: u64, trials: u64, confidence: f64) -> f64 {
     if hits >= trials {
         return 1.0;
     }
     let (k, n) = (hits as f64, trials as f64);
     if hits == 0 {
-        // (1 - p)^n is what is left of certainty; exact where n is so large that 1 - p is 1.
+        // (1 - p)^n is 1 - confidence; written to stay exact if n is so large that 1 - p rounds to
+        // 1.
         return -((1.0 - confidence).ln() / n).exp_m1();
     }
     let (mut low, mut high) = (k / n, 1.0);
     while high - low > low * 1e-9 {
-        // The answer may be a billionth: steps by ratio find it as fast as any other.
+        // The bound may be a billionth: bisect by ratio.
         let middle = (low * high).sqrt();
         if beta(k + 1.0, n - k, middle) < confidence {
             low = middle;
@@ -27,24 +29,25 @@ pub fn upper(hits: u64, trials: u64, confidence: f64) -> f64 {
     high
 }
 
-/// How many trials without a hit bring [`upper`] down to `bound` (above 0).
+/// The number of trials without a hit that gives [`upper`] = `bound` (above 0).
 pub fn clean_trials(bound: f64, confidence: f64) -> f64 {
     (1.0 - confidence).ln() / (-bound.min(1.0 - f64::EPSILON)).ln_1p()
 }
 
-/// The ranks (from 1) between which the quantile of a `share` (within 0 to 1) lies at `confidence`, of `n` values in order: what is
-/// below it is binomial (H. A. David, H. N. Nagaraja, "Order Statistics", 3rd edition, section 7.1). Rank 0 is below all values and `n`
-/// + 1 beyond all: there the values set no bound.
+/// The ranks (from 1) of the interval of a quantile `share` (within 0 to 1) at `confidence`, among
+/// `n` sorted values: the number of values below it is binomial (H. A. David, H. N. Nagaraja,
+/// "Order Statistics", 3rd edition, section 7.1). Rank 0 and rank `n` + 1 mean that the values give
+/// no bound.
 pub fn ranks(n: u64, share: f64, confidence: f64) -> (u64, u64) {
     let tail = (1.0 - confidence) / 2.0;
     let deviation = (n as f64 * share * (1.0 - share)).sqrt();
-    // So far from both ends the count is as good as normal, and adding it up would take long.
+    // Far from both ends the normal approximation is as good, and the sum would take long.
     if deviation > 1_000.0 {
         let (middle, far) = (n as f64 * share, deviation * normal(1.0 - tail));
         let above = ((middle + far).ceil() as u64).saturating_add(1);
         return ((middle - far).floor() as u64, above.min(n.saturating_add(1)));
     }
-    // The chance that at most `k` are below.
+    // The probability that at most `k` are below.
     let at_most = |k: u64| if k >= n { 1.0 } else { beta((n - k) as f64, k as f64 + 1.0, 1.0 - share) };
     // The quantile is below the value of rank r when at most r - 1 are below it.
     let low = first(n, |rank| at_most(rank) > tail);
@@ -52,14 +55,16 @@ pub fn ranks(n: u64, share: f64, confidence: f64) -> (u64, u64) {
     (low, high)
 }
 
-/// The point of the standard normal distribution that a share `p` above one half is below, to four digits (Abramowitz, Stegun, 26.2.23).
+/// The quantile of the standard normal distribution for `p` above one half, to four digits
+/// (Abramowitz, Stegun, 26.2.23).
 fn normal(p: f64) -> f64 {
     let t = (-2.0 * (1.0 - p).ln()).sqrt();
     t - (2.515_517 + t * (0.802_853 + t * 0.010_328))
         / (1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308)))
 }
 
-/// The first number from 0 to `most` of which `holds` is true, where it stays true from there on; `most` if none is.
+/// The first number from 0 to `most` for which `holds` is true, given that it stays true; `most` if
+/// there is none.
 fn first(most: u64, holds: impl Fn(u64) -> bool) -> u64 {
     let (mut low, mut high) = (0, most);
     while low < high {
@@ -87,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_bound_is_where_so_few_hits_are_as_unlikely_as_asked() {
-        // By adding up the binomial itself.
+        // By the sum of the binomial itself.
         for (hits, trials, confidence) in [(1_u64, 20_u64, 0.95), (3, 50, 0.9), (7, 10, 0.99)] {
             let p = upper(hits, trials, confidence);
             let (mut chance, mut sum) = ((1.0 - p).powi(trials as i32), 0.0);
@@ -120,7 +125,7 @@ mod tests {
     fn ranks_hold_the_quantile_as_often_as_asked_and_the_next_narrower_ones_do_not() {
         for (n, share) in [(1_000_u64, 0.99_f64), (4_000, 0.999), (300, 0.9)] {
             let (low, high) = ranks(n, share, 0.95);
-            // By logarithms: the first term is too small for a number.
+            // By logarithms: the first term underflows.
             let mut terms = vec![0.0_f64];
             for k in 0..n {
                 let term = terms[k as usize];
@@ -140,7 +145,7 @@ mod tests {
 
     #[test]
     fn of_many_values_the_approximation_meets_the_exact_ranks() {
-        // Just on both sides of where it begins.
+        // On both sides of the switch to the approximation.
         for n in [3_990_000_u64, 4_010_000] {
             let (low, high) = ranks(n, 0.5, 0.95);
             let far = 1.959_964 * (n as f64 / 4.0).sqrt();

@@ -1,11 +1,10 @@
 //! Fine log-linear bins: 128 an octave, so a value is known to within 1 %, its middle to 0.4 %.
 //!
-//! Where counts are kept is up to the caller: a measuring thread wants an array of its own that never
-//! grows.
+//! The caller keeps the counts: a measuring thread needs an array of its own that never grows.
 
 use crate::log_linear::LogLinear;
 
-/// Bins; the last one has everything from about five hours (in ns) on.
+/// The number of bins; the last one has all values from about five hours (in ns) on.
 pub const BINS: usize = 128 * 39;
 
 type Bins = LogLinear<128, BINS>;

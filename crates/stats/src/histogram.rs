@@ -1,10 +1,11 @@
-//! Log-linear histograms: eight equal buckets an octave, so a value is known to within an eighth, its middle to 6 %.
+//! Log-linear histograms: eight equal buckets an octave, so a value is known to within an eighth,
+//! its middle to 6 %.
 //!
-//! The kernel half fills the same buckets (`log_linear` in `dwell.bpf.c`); what an index means is said here.
+//! The kernel half fills the same buckets (`log_linear` in `dwell.bpf.c`).
 
 use crate::log_linear::LogLinear;
 
-/// Buckets; the last one has everything from about 73 minutes (in ns) on.
+/// The number of buckets; the last one has all values from about 73 minutes (in ns) on.
 pub const BUCKETS: usize = 320;
 
 type Buckets = LogLinear<8, BUCKETS>;
@@ -19,10 +20,10 @@ pub fn bounds(index: usize) -> (u64, u64) {
     Buckets::bounds(index)
 }
 
-/// How often which values came.
+/// Counts of values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Histogram {
-    /// By bucket; as long as the highest one needs.
+    /// By bucket, up to the highest one used.
     counts: Vec<u64>,
     total: u64,
     max: u64,
@@ -35,7 +36,8 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// Counts `count` values of a bucket at once. `max` is not touched: see [`Histogram::know_max`].
+    /// Counts `count` values of a bucket at once. `max` is not touched: see
+    /// [`Histogram::know_max`].
     pub fn add(&mut self, index: usize, count: u64) {
         if self.counts.len() <= index {
             self.counts.resize(index + 1, 0);
@@ -44,12 +46,12 @@ impl Histogram {
         self.total += count;
     }
 
-    /// Says what the largest value was, where it is known apart from the buckets.
+    /// Sets the largest value, if it is known exactly.
     pub fn know_max(&mut self, max: u64) {
         self.max = self.max.max(max);
     }
 
-    /// How many values came.
+    /// The number of values.
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -59,7 +61,8 @@ impl Histogram {
         self.max
     }
 
-    /// How many values each octave has, as (the first value beyond it, values): 1, 2, 4, … Empty ones are left out.
+    /// The number of values in each octave, as (first value beyond it, count): 1, 2, 4, … Empty
+    /// octaves are left out.
     pub fn octaves(&self) -> Vec<(u64, u64)> {
         let mut octaves: Vec<(u64, u64)> = Vec::new();
         for (index, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -72,8 +75,8 @@ impl Histogram {
         octaves
     }
 
-    /// The value that `q` (0 to 1) of all values do not exceed, the nearest rank's place within its bucket taken
-    /// linearly; never above the maximum. 0 when nothing came.
+    /// The quantile of `q` (0 to 1) by the nearest rank, linear within its bucket, never above the
+    /// maximum. 0 without values.
     pub fn quantile(&self, q: f64) -> u64 {
         if self.total == 0 {
             return 0;

@@ -1,4 +1,4 @@
-//! Intervals for shares known from samples.
+//! Intervals of shares estimated from samples.
 
 /// A share with its interval; all three from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,10 +11,11 @@ pub struct Proportion {
     pub hi: f64,
 }
 
-/// The 95 % score interval of a binomial share. Without trials it is everything: 0 to 1.
+/// The 95 % score interval of a binomial share. Without trials it is 0 to 1.
 ///
-/// E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927). It
-/// keeps its coverage near 0 and 1 and for few trials, where the textbook interval collapses to a point.
+/// E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22
+/// (1927). It keeps its coverage near 0 and 1 and for few trials, where the textbook interval
+/// collapses to a point.
 pub fn wilson(hits: u64, trials: u64) -> Proportion {
     if trials == 0 {
         return Proportion { value: 0.0, lo: 0.0, hi: 1.0 };
@@ -22,10 +23,10 @@ pub fn wilson(hits: u64, trials: u64) -> Proportion {
     wilson_of(hits.min(trials) as f64 / trials as f64, trials as f64)
 }
 
-/// The same for a share `p` (0 to 1) that is as sure as `n` equal trials would make it; `n` above 0.
+/// The same for a share `p` (0 to 1) with an effective number of trials `n` above 0.
 ///
-/// For weighted trials `n` is the square of the sum of weights over the sum of their squares (L. Kish, "Survey
-/// Sampling", 1965).
+/// For weighted trials `n` is the square of the sum of weights over the sum of their squares (L.
+/// Kish, "Survey Sampling", 1965).
 pub fn wilson_of(p: f64, n: f64) -> Proportion {
     const Z: f64 = 1.959_963_984_540_054;
     let z2 = Z * Z;
@@ -42,10 +43,11 @@ mod tests {
 
     #[test]
     fn wilson_agrees_with_published_values() {
-        // Brown, Cai, DasGupta, "Interval estimation for a binomial proportion" (2001): 15 of 50 gives 0.191..0.438.
+        // Brown, Cai, DasGupta, "Interval estimation for a binomial proportion" (2001): 15 of 50
+        // gives 0.191..0.438.
         let share = wilson(15, 50);
         assert!((share.lo - 0.1910).abs() < 5e-4 && (share.hi - 0.4375).abs() < 5e-4, "{share:?}");
-        // No hit in ten says little: up to 27.75 %.
+        // No hit in ten: up to 27.75 %.
         let none = wilson(0, 10);
         assert_eq!(none.lo, 0.0);
         assert!((none.hi - 0.2775).abs() < 5e-4, "{none:?}");

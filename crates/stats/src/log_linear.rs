@@ -1,8 +1,8 @@
 //! Log-linear bins: each octave of values is cut into the same number of equal bins, so a value is
-//! known to within one part in that number. Which bins are counted where is left to the caller.
+//! known to within one part in that number. The caller keeps the counts.
 
-/// `PER_OCTAVE` bins an octave, a power of two; `BINS` in all, of which the last has everything
-/// beyond the one before.
+/// `PER_OCTAVE` bins per octave, a power of two; `BINS` in all. The last bin has all values beyond
+/// the one before.
 #[derive(Debug, Clone, Copy)]
 pub struct LogLinear<const PER_OCTAVE: usize, const BINS: usize>;
 

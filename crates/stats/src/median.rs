@@ -1,5 +1,4 @@
-//! The median and its interval, by order statistics: no assumption on how the values are distributed, but that they are
-//! independent.
+//! The median and its interval by order statistics, for independent values of any distribution.
 
 /// A median with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,9 +11,9 @@ pub struct Median {
     pub hi: f64,
 }
 
-/// The median of `sorted` values, with the interval between the two of them that hold the true median in at least 95 of
-/// 100 cases (H. A. David, H. N. Nagaraja, "Order Statistics", 3rd edition, section 7.1). Up to five values cannot do that:
-/// then it is all of them. None without values.
+/// The median of `sorted` values, with the interval between two of them that holds the true median
+/// with at least 95 % confidence (H. A. David, H. N. Nagaraja, "Order Statistics", 3rd edition,
+/// section 7.1). For up to five values the interval is their range. None without values.
 pub fn median(sorted: &[f64]) -> Option<Median> {
     let (first, last) = (*sorted.first()?, *sorted.last()?);
     let value = quantile(sorted, 0.5)?;
@@ -24,15 +23,15 @@ pub fn median(sorted: &[f64]) -> Option<Median> {
     })
 }
 
-/// The median of values in any order, without an interval; of an even number, the middle between the
-/// two. None without values.
+/// The median of values in any order, without an interval; of an even number, the middle between
+/// the two. None without values.
 pub fn median_of(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_unstable_by(f64::total_cmp);
     quantile(&values, 0.5)
 }
 
-/// The value below which a `share` (0 to 1) of the `sorted` values is, between two of them in proportion.
+/// The quantile of `share` (0 to 1) of `sorted` values, interpolated linearly.
 pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let at = share.clamp(0.0, 1.0) * last as f64;
@@ -41,11 +40,11 @@ pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     Some(sorted[below] + (sorted[above] - sorted[below]) * (at - below as f64))
 }
 
-/// The largest rank, counted from 1, that the true median is below in at most 2.5 of 100 cases; 0 where there is none: the
-/// number of values below the median is binomial with one half.
+/// The largest rank, counted from 1, that the true median is below with at most 2.5 % probability;
+/// 0 if there is none. The number of values below the median is binomial with one half.
 fn rank(n: usize) -> usize {
     const TAIL: f64 = 0.025;
-    // Beyond, the normal approximation with its correction is the same rank, and one half to that power no number.
+    // Beyond, the normal approximation gives the same rank, and the power of one half underflows.
     if n > 900 {
         return (n as f64 / 2.0 - 0.5 - 1.959_964 * (n as f64).sqrt() / 2.0).floor() as usize + 1;
     }
@@ -71,7 +70,7 @@ mod tests {
 
     #[test]
     fn ranks_are_those_of_the_tables() {
-        // What any table of the binomial with one half gives.
+        // From tables of the binomial with one half.
         for (n, low) in [
             (5, 0),
             (6, 1),

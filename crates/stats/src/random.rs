@@ -1,11 +1,12 @@
-//! Numbers that look random and are the same each time, for resampling.
+//! Reproducible pseudo-random numbers, for resampling.
 
-/// A generator: SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators", 2014).
+/// A generator: SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number
+/// generators", 2014).
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// Equal seeds give equal numbers.
+    /// A generator with this seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -19,7 +20,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Uniform between 0 and 1, neither of them included.
+    /// Uniform between 0 and 1, both excluded.
     pub fn uniform(&mut self) -> f64 {
         ((self.bits() >> 12) as f64 + 0.5) / (1_u64 << 52) as f64
     }

@@ -1,9 +1,9 @@
-//! The ratio of two sums over sampled stretches: how much of y there is for each x.
+//! The ratio of two sums over sampled windows.
 
-/// Sums over n stretches.
+/// Sums over n windows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sums {
-    /// How many stretches.
+    /// The number of windows.
     pub n: u64,
     /// The sum of x.
     pub x: f64,
@@ -17,9 +17,9 @@ pub struct Sums {
     pub xy: f64,
 }
 
-/// The ratio y/x with its 95 % interval, from the spread of the stretches about it (Cochran, Sampling Techniques, 3rd
-/// edition, section 6.4; Student's t by its Cornish-Fisher expansion). None from fewer than four stretches, or
-/// without any x.
+/// The ratio y/x with its 95 % interval, from the spread of the windows about it (Cochran, Sampling
+/// Techniques, 3rd edition, section 6.4; Student's t by its Cornish-Fisher expansion). None for
+/// fewer than four windows, or if the sum of x is 0.
 pub fn ratio(sums: Sums) -> Option<(f64, f64, f64)> {
     if sums.n < 4 || sums.x <= 0.0 {
         return None;

@@ -1,9 +1,10 @@
-//! The functions that binomial intervals and extreme values stand on.
+//! Special functions for binomial intervals and extreme values.
 
 use std::f64::consts::PI;
 
-/// The logarithm of the gamma function of `x` above 0, to about 14 digits: Stirling's series (Abramowitz, Stegun, "Handbook of
-/// Mathematical Functions", 6.1.41), carried up to where it converges by the recurrence.
+/// The logarithm of the gamma function of `x` above 0, to about 14 digits: Stirling's series
+/// (Abramowitz, Stegun, "Handbook of Mathematical Functions", 6.1.41), with the recurrence where it
+/// does not converge.
 pub(crate) fn ln_gamma(x: f64) -> f64 {
     let (mut at, mut below) = (x, 1.0);
     while at < 12.0 {
@@ -21,8 +22,9 @@ pub(crate) fn gamma(x: f64) -> f64 {
     ln_gamma(x).exp()
 }
 
-/// The regularised incomplete beta function of `x` from 0 to 1: the chance that a beta variable with parameters `a` and `b` is
-/// below `x`. By its continued fraction (Abramowitz, Stegun, 26.5.8), evaluated from the front by Lentz's method.
+/// The regularised incomplete beta function of `x` from 0 to 1: the probability that a beta
+/// variable with parameters `a` and `b` is below `x`. By its continued fraction (Abramowitz,
+/// Stegun, 26.5.8) with Lentz's method.
 pub(crate) fn beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
@@ -30,7 +32,7 @@ pub(crate) fn beta(a: f64, b: f64, x: f64) -> f64 {
     if x >= 1.0 {
         return 1.0;
     }
-    // The fraction converges fast below the mean, and each side is the rest of the other.
+    // The fraction converges fast below the mean; above it, use the symmetry.
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - beta(b, a, 1.0 - x);
     }
@@ -40,7 +42,7 @@ pub(crate) fn beta(a: f64, b: f64, x: f64) -> f64 {
     let mut c = 1.0;
     let mut d = 1.0 / away(1.0 - (a + b) * x / (a + 1.0));
     let mut fraction = d;
-    // It takes about the square root of the larger parameter.
+    // It needs about the square root of the larger parameter in steps.
     for step in 1..1_000_000_u32 {
         let m = f64::from(step);
         let mut change = 1.0;

@@ -1,4 +1,4 @@
-//! Two ladders rung by rung: the ratio with its interval, and what may be said of it.
+//! Two ladders, rung by rung: the ratio with its interval.
 
 use super::{Ends, MARGIN, Pair, difference, differences, pairs};
 use model::Seen;
@@ -7,7 +7,7 @@ use model::compare::{Change, Difference, Side};
 use model::ladder::{Asked, Group, Interval, Ladder, Rung, Verdict};
 use std::cmp::Ordering;
 
-/// Frequencies that differ by more are different ones.
+/// Frequencies that differ by no more count as the same.
 const FREQUENCY: f64 = 0.03;
 
 /// What differs from `a` to `b`.
@@ -43,9 +43,9 @@ fn same_rung<'a>(one: &Rung, others: &'a [Rung]) -> Option<&'a Rung> {
     others.iter().find(|other| other.about.id == one.about.id)
 }
 
-const NOT_ASKED: &str = "the other was not asked for it";
+const NOT_ASKED: &str = "not requested of the other";
 
-/// A rung of which one side has a figure, or neither.
+/// A rung that one side has a figure of, or neither.
 fn lone(rung: &Rung, side: Side, why: &str) -> Uncompared {
     let has = rung.ns.value().is_some();
     Uncompared {
@@ -77,11 +77,11 @@ fn compared(a: &Rung, b: &Rung) -> Result<Compared, Uncompared> {
 fn why_missing(rung: &Rung) -> String {
     match &rung.ns {
         Seen::Unseen(why) => why.clone(),
-        _ => rung.limits.first().cloned().unwrap_or_else(|| "that machine has none".to_owned()),
+        _ => rung.limits.first().cloned().unwrap_or_else(|| "not present on that machine".to_owned()),
     }
 }
 
-/// The ratio of two medians and its interval from theirs: on the logarithms, where it is a difference.
+/// The ratio of two medians with its interval, computed as a difference of logarithms.
 fn ratio(a: &Interval, b: &Interval) -> Option<Interval> {
     let all = [a.lo, a.median, a.hi, b.lo, b.median, b.hi];
     if all.iter().any(|ns| !ns.is_finite() || *ns <= 0.0) {
@@ -102,11 +102,11 @@ fn change(a: &Interval, b: &Interval, ratio: Option<&Interval>) -> Change {
     super::change(ratio, 1.0 / (1.0 + MARGIN), 1.0 + MARGIN, apart)
 }
 
-/// What holds for one of them only.
+/// Caveats of one ladder only.
 fn notes(a: &Rung, b: &Rung) -> Vec<String> {
     let mut notes = Vec::new();
     if a.about.method != b.about.method || a.about.what != b.about.what {
-        notes.push("two versions of dwell measure it, in different ways".to_owned());
+        notes.push("two versions of dwell with different methods".to_owned());
     }
     let doubtful = |rung: &Rung| rung.plausible.verdict == Verdict::Doubtful;
     let both = doubtful(a) && doubtful(b) && a.plausible.why == b.plausible.why;
@@ -123,7 +123,7 @@ fn notes(a: &Rung, b: &Rung) -> Vec<String> {
     notes
 }
 
-/// In what the measurements differ, beyond the figures.
+/// Differences other than the figures.
 fn conditions(a: &Ladder, b: &Ladder) -> Vec<Difference> {
     let text = |seen: &Seen<String>| seen.value().cloned().unwrap_or_else(|| "unknown".to_owned());
     let dir = |asked: &Asked| asked.dir.clone().unwrap_or_else(|| "the current directory".to_owned());
@@ -134,15 +134,15 @@ fn conditions(a: &Ladder, b: &Ladder) -> Vec<Difference> {
     };
     let mut pairs = vec![
         ("host", a.host.name.clone(), b.host.name.clone()),
-        ("processor", text(&a.machine.cpu), text(&b.machine.cpu)),
+        ("CPU model", text(&a.machine.cpu), text(&b.machine.cpu)),
         ("architecture", a.host.arch.clone(), b.host.arch.clone()),
-        ("processors", a.host.cpus.to_string(), b.host.cpus.to_string()),
+        ("CPUs", a.host.cpus.to_string(), b.host.cpus.to_string()),
         ("memory, bytes", a.host.memory_bytes.to_string(), b.host.memory_bytes.to_string()),
         ("kernel", a.host.kernel.clone(), b.host.kernel.clone()),
         ("virtualisation", state(a), state(b)),
         ("clock source", text(&a.machine.clocksource), text(&b.machine.clocksource)),
         ("governor", text(&a.machine.governor), text(&b.machine.governor)),
-        ("bytes of a page", a.machine.page_bytes.to_string(), b.machine.page_bytes.to_string()),
+        ("page size, bytes", a.machine.page_bytes.to_string(), b.machine.page_bytes.to_string()),
         ("length", length(&a.asked), length(&b.asked)),
     ];
     if with_files(a) && with_files(b) {
@@ -151,7 +151,7 @@ fn conditions(a: &Ladder, b: &Ladder) -> Vec<Difference> {
     if let (Some(of_a), Some(of_b)) = (ghz(a), ghz(b))
         && (of_a / of_b - 1.0).abs() > FREQUENCY
     {
-        pairs.push(("frequency, by cycles", format!("{of_a:.2} GHz"), format!("{of_b:.2} GHz")));
+        pairs.push(("frequency by cycles", format!("{of_a:.2} GHz"), format!("{of_b:.2} GHz")));
     }
     differences(pairs.into_iter().map(|(what, a, b)| (what.to_owned(), a, b)))
 }
@@ -176,16 +176,16 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_needs_intervals_apart_and_more_than_the_margin() {
+    fn a_change_needs_separate_intervals_and_more_than_the_margin() {
         let a = interval(99.0, 100.0, 101.0);
         for (b, expected) in [
             (interval(119.0, 120.0, 121.0), Change::More),
             (interval(79.0, 80.0, 81.0), Change::Less),
             (interval(100.0, 102.0, 103.0), Change::Same),
             (a, Change::Same),
-            // Apart, but perhaps by less than the margin.
+            // Significant, but perhaps smaller than the margin.
             (interval(102.0, 104.0, 107.0), Change::Undecided),
-            // Far off, but it may be the same as well.
+            // Large, but not significant.
             (interval(90.0, 130.0, 200.0), Change::Undecided),
             (interval(-0.1, 130.0, 200.0), Change::Undecided),
         ] {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_way_round_is_the_inverse() {
+    fn swapping_the_sides_gives_the_inverse() {
         let (a, b) = (interval(8.0, 10.0, 11.0), interval(28.0, 30.0, 36.0));
         let (there, back) = (ratio(&a, &b).unwrap(), ratio(&b, &a).unwrap());
         for (one, other) in [(there.median, back.median), (there.lo, back.hi), (there.hi, back.lo)] {
@@ -204,8 +204,9 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_of_a_ratio_holds_the_true_one_as_often_as_it_says() {
-        // Medians of lopsided samples (exponential, from a linear congruential generator), true ratio 2.
+    fn the_interval_of_a_ratio_has_its_coverage() {
+        // Medians of lopsided samples (exponential, from a linear congruential generator), true
+        // ratio 2.
         let mut state = 1_u64;
         let mut draw = |scale: f64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_one_has_is_said_and_why() {
+    fn rungs_of_one_side_are_listed_with_the_reason() {
         let absent = || Err(Unmeasured::Absent("one node".into()));
         let a = with(&[("l1", Ok(1.0)), ("dram", Ok(90.0)), ("dram-remote", absent()), ("x", absent())]);
         let b = with(&[("l1", Ok(1.2)), ("dram-remote", Ok(200.0)), ("x", absent()), ("lock", Ok(5.0))]);
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_differs_is_said_and_nothing_more() {
+    fn other_differences_are_listed() {
         let mut a = with(&[("cycle", Ok(0.25)), ("l1", Ok(1.0))]);
         assert_eq!(compare(&a, &a).differences, []);
         let mut b = with(&[("cycle", Ok(0.5)), ("l1", Ok(2.0))]);
@@ -271,7 +272,7 @@ mod tests {
         let found = compare(&a, &b);
         let whats: Vec<_> = found.differences.iter().map(|one| one.what.as_str()).collect();
         // No file rung was measured, so the directory does not matter.
-        assert_eq!(whats, ["host", "frequency, by cycles"]);
+        assert_eq!(whats, ["host", "frequency by cycles"]);
         assert_eq!(found.rungs[1].notes, ["only B: pages of 4 KiB"]);
         for rung in [&mut a.rungs[1], &mut b.rungs[1]] {
             rung.plausible = Plausible { verdict: Verdict::Doubtful, why: "published: less".into() };

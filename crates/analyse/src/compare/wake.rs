@@ -1,4 +1,4 @@
-//! Two results case by case: percentiles with their intervals, maxima, and what may be said of them.
+//! Two latency results, case by case: percentiles with their intervals, and maxima.
 
 use super::{Ends, MARGIN, Pair, difference, pairs};
 use model::compare::wake::{
@@ -12,11 +12,11 @@ use model::{Ns, Seen};
 use stats::binomial;
 use std::cmp::Ordering;
 
-/// An absolute one: what other tools' clocks tell apart.
+/// An absolute margin: the resolution of other tools.
 const MARGIN_NS: Ns = 1_000;
-/// Of intervals.
+/// The confidence of intervals.
 const CONFIDENCE: f64 = 0.95;
-/// So many are counted one by one; of more a bound will do.
+/// Up to this number the probability is exact; above it a bound.
 const COUNTED: u64 = 1_000_000;
 
 /// What differs from `a` to `b`.
@@ -41,7 +41,7 @@ pub fn compare(a: &Comparable, b: &Comparable) -> WakeComparison {
     }
 }
 
-/// The case of the same name; a plain result is compared with the case of a sheet that had its load.
+/// The case of the same name; for a plain result, the case of the sheet with the same load.
 fn partner<'a>(one: &ComparableCase, others: &'a [ComparableCase]) -> Option<&'a ComparableCase> {
     let same = others.iter().find(|other| other.name == one.name);
     same.or_else(|| {
@@ -55,7 +55,7 @@ fn value<'a>(settings: &'a [Setting], what: &str) -> Option<&'a str> {
     settings.iter().find(|setting| setting.what == what).map(|setting| setting.value.as_str())
 }
 
-/// Settings that both name, and that are not the same.
+/// Settings that both results have and that differ.
 fn differences(a: &[Setting], b: &[Setting]) -> Vec<Difference> {
     let both = |of_a: &Setting| {
         let of_b = value(b, &of_a.what)?;
@@ -76,13 +76,13 @@ fn case(a: &ComparableCase, b: &ComparableCase, of_a: &Comparable, of_b: &Compar
     }
 }
 
-/// What only one of them is qualified by, and settings of which only one is known.
+/// Caveats of one result only, and settings that only one result has.
 fn notes(a: &ComparableCase, b: &ComparableCase, of_a: &Comparable, of_b: &Comparable) -> Vec<String> {
     let mut notes = Vec::new();
     for (name, one, other) in [("A", of_a, of_b), ("B", of_b, of_a)] {
         let own =
             one.limits.iter().filter(|limit| !other.limits.iter().any(|theirs| kind(theirs) == kind(limit)));
-        // What may be tried against it is not for here.
+        // Without the line of what to try.
         notes.extend(own.map(|limit| format!("only {name}: {}", limit.lines().next().unwrap_or_default())));
     }
     for (name, one, other) in [("B", a, b), ("A", b, a)] {
@@ -93,16 +93,13 @@ fn notes(a: &ComparableCase, b: &ComparableCase, of_a: &Comparable, of_b: &Compa
             .map(|setting| setting.what.as_str())
             .collect();
         if !unknown.is_empty() {
-            notes.push(format!(
-                "{name} does not tell its {}: whether it was the same is not known",
-                unknown.join(", ")
-            ));
+            notes.push(format!("{name} does not report: {}", unknown.join(", ")));
         }
     }
     notes
 }
 
-/// What a limit is about: how it begins, without its figures, which are never the same twice.
+/// What tells a caveat from others: its first words, without figures, which always differ.
 fn kind(limit: &str) -> Vec<&str> {
     const UNITS: [&str; 6] = ["ns", "us", "ms", "s", "min", "h"];
     let words = limit
@@ -110,6 +107,7 @@ fn kind(limit: &str) -> Vec<&str> {
         .filter(|word| !word.contains(|c: char| c.is_ascii_digit()) && !UNITS.contains(word));
     words
         .map(|word| match word {
+            // `processor` is in results of earlier builds.
             "processor" | "processors" | "CPUs" => "CPU",
             word => word,
         })
@@ -136,9 +134,9 @@ fn quantile(name: &str, share: f64, a: Seen<Within>, b: Seen<Within>) -> Quantil
     let mut quantile = Quantile {
         name: name.to_owned(),
         share,
-        later_ns: Seen::unseen("one of the two is not known"),
-        later_lo_ns: Seen::unseen("one of the two is not known"),
-        later_hi_ns: Seen::unseen("one of the two is not known"),
+        later_ns: Seen::unseen("one of the two is unknown"),
+        later_lo_ns: Seen::unseen("one of the two is unknown"),
+        later_hi_ns: Seen::unseen("one of the two is unknown"),
         change: Change::Undecided,
         a,
         b,
@@ -153,7 +151,7 @@ fn quantile(name: &str, share: f64, a: Seen<Within>, b: Seen<Within>) -> Quantil
     quantile
 }
 
-/// B less A with its interval, from theirs.
+/// B minus A with its interval, from the intervals of both.
 fn later(a: &Within, b: &Within) -> Interval {
     let far = |from: Ns, to: Ns| from.abs_diff(to) as f64;
     let ends = |of: &Within| Ends { below: far(of.ns, of.lo_ns), above: far(of.hi_ns, of.ns) };
@@ -170,12 +168,12 @@ fn change(a_ns: Ns, later: &Interval) -> Change {
     super::change(later, -margin, margin, apart)
 }
 
-/// What counts as no difference.
+/// Differences up to this count as none.
 fn margin(ns: Ns) -> f64 {
     (ns as f64 * MARGIN).max(MARGIN_NS as f64)
 }
 
-/// A percentile with the values between which it lies by order statistics, whole bins.
+/// A percentile with its interval by order statistics, in whole bins.
 fn within(wakes: &Wakes, share: f64, seen: &Seen<Ns>) -> Seen<Within> {
     let ns = match seen {
         Seen::Value(ns) => *ns,
@@ -184,7 +182,7 @@ fn within(wakes: &Wakes, share: f64, seen: &Seen<Ns>) -> Seen<Within> {
     };
     let (low, high) = binomial::ranks(wakes.cycles, share, CONFIDENCE);
     if high > wakes.cycles {
-        return Seen::unseen("there are too few wake-ups for its interval");
+        return Seen::unseen("too few wake-ups for an interval");
     }
     let min_ns = wakes.min_ns.value().copied().unwrap_or(0);
     let max_ns = wakes.max_ns.value().copied().unwrap_or(Ns::MAX);
@@ -193,7 +191,7 @@ fn within(wakes: &Wakes, share: f64, seen: &Seen<Ns>) -> Seen<Within> {
     Seen::Value(Within { ns, lo_ns: lo_ns.min(ns), hi_ns: hi_ns.max(ns) })
 }
 
-/// The bin that the value of a rank, counted from 1, is in.
+/// The bin of the value with this rank, counted from 1.
 fn bin_of(histogram: &[Bin], rank: u64) -> Option<&Bin> {
     let mut upto = 0;
     histogram.iter().find(|bin| {
@@ -202,8 +200,9 @@ fn bin_of(histogram: &[Bin], rank: u64) -> Option<&Bin> {
     })
 }
 
-/// The later of the two maxima, and how much of its run is later than anything of the other: if both were alike, the latest
-/// of both together would be spread over them by chance (S. Rosenbaum, "Tables for a nonparametric test of location", 1954).
+/// The two maxima, and how many blocks of the run with the larger one exceed all of the other: if
+/// both runs were alike, the largest values of both together would be spread over them by chance
+/// (S. Rosenbaum, "Tables for a nonparametric test of location", 1954).
 fn maxima(a: &Wakes, b: &Wakes) -> Maxima {
     let mut maxima = Maxima {
         a_ns: a.max_ns.clone(),
@@ -213,17 +212,17 @@ fn maxima(a: &Wakes, b: &Wakes) -> Maxima {
         change: Change::Undecided,
     };
     let (Seen::Value(a_ns), Seen::Value(b_ns)) = (&a.max_ns, &b.max_ns) else { return maxima };
-    let (one, other, earlier_ns, later) =
+    let (one, other, lower_ns, later) =
         if b_ns >= a_ns { (b, a, *a_ns, Change::More) } else { (a, b, *b_ns, Change::Less) };
     let (mine, others);
-    (maxima.beyond, mine, others) = match stretches(one, other) {
+    (maxima.beyond, mine, others) = match blocks(one, other) {
         Some((mine, others)) => {
-            let beyond = one.timeline.iter().filter(|block| block.max_ns > earlier_ns).count();
+            let beyond = one.timeline.iter().filter(|block| block.max_ns > lower_ns).count();
             (beyond as u64, mine, others)
         }
-        // A bin that the earlier maximum lies in may have values on both sides of it: it is left out.
+        // The bin of the smaller maximum may have values on both sides of it: it is left out.
         None => {
-            let later = one.histogram.iter().filter(|bin| bin.from_ns > earlier_ns);
+            let later = one.histogram.iter().filter(|bin| bin.from_ns > lower_ns);
             let beyond = later.fold(0_u64, |sum, bin| sum.saturating_add(bin.count));
             (beyond.max(u64::from(a_ns != b_ns)), one.cycles as f64, other.cycles as f64)
         }
@@ -232,7 +231,7 @@ fn maxima(a: &Wakes, b: &Wakes) -> Maxima {
         maxima.chance = Seen::unseen("one of the two has no wake-up");
         return maxima;
     }
-    // Twice: nobody knew which of them it would be.
+    // Two-sided: either run may have the larger maximum.
     let mut chance = 2.0;
     let one_by_one = maxima.beyond.min(COUNTED);
     for taken in 0..one_by_one {
@@ -243,7 +242,7 @@ fn maxima(a: &Wakes, b: &Wakes) -> Maxima {
         chance *= left / (left + others);
     }
     if maxima.beyond > one_by_one {
-        // Each of the rest is less likely than the one before.
+        // A bound: each factor is smaller than the one before.
         let left = (mine - one_by_one as f64).max(0.0);
         chance *= ((maxima.beyond - one_by_one) as f64 * (-others / (left + others)).ln_1p()).exp();
     }
@@ -254,9 +253,10 @@ fn maxima(a: &Wakes, b: &Wakes) -> Maxima {
     maxima
 }
 
-/// How many stretches with a wake-up the one has, and how many of the same length the other; none where one of them has no timeline. Late wake-ups
-/// come together, so stretches are more nearly independent of each other than wake-ups are.
-fn stretches(one: &Wakes, other: &Wakes) -> Option<(f64, f64)> {
+/// The number of blocks with a wake-up of one run, and of blocks of the same length of the other;
+/// none without both timelines. Late wake-ups come in bursts, so blocks are more nearly independent
+/// of each other than wake-ups are.
+fn blocks(one: &Wakes, other: &Wakes) -> Option<(f64, f64)> {
     let length =
         |blocks: &[Block]| blocks.windows(2).map(|two| two[1].at_ns.saturating_sub(two[0].at_ns)).min();
     let (mine, others) = (length(&one.timeline)?, length(&other.timeline)?);

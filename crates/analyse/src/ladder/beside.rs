@@ -1,12 +1,12 @@
-//! What a ladder can be shown beside: figures that others published of their machines, rules of thumb, and other ladders.
+//! References for a ladder: published figures of other machines, textbook figures, other ladders.
 
 use model::ladder::Ladder;
 use model::ladder::beside::{Beside, Figure};
 
-/// A machine with published figures, in nanoseconds: one figure, or the ends of a range.
+/// A machine with published figures in nanoseconds: a single one, or a range.
 struct Published {
     name: &'static str,
-    /// As its makers write it.
+    /// The maker's name of it.
     title: &'static str,
     source: &'static str,
     figures: &'static [(&'static str, f64, f64)],
@@ -16,7 +16,7 @@ const MACHINES: &[Published] = &[
     Published {
         name: "xeon-6962p",
         title: "Xeon 6962P",
-        source: "Intel Granite Rapids without sub-NUMA clusters, cores one way; a published table whose author is not known",
+        source: "Intel Granite Rapids without sub-NUMA clusters, core to core one way; a published table by an unknown author",
         figures: &[
             ("l1", 1.14, 1.14),
             ("l2", 3.65, 3.65),
@@ -29,7 +29,7 @@ const MACHINES: &[Published] = &[
     Published {
         name: "epyc-9654",
         title: "EPYC 9654",
-        source: "AMD Genoa, cores one way; a published table whose author is not known",
+        source: "AMD Genoa, core to core one way; a published table by an unknown author",
         figures: &[
             ("l1", 1.08, 1.08),
             ("l2", 3.8, 3.8),
@@ -77,7 +77,7 @@ const MACHINES: &[Published] = &[
     },
 ];
 
-/// Rules of thumb; where two books give figures, the later.
+/// Textbook figures; of two sources the later.
 const TEXTBOOK: Published = Published {
     name: "textbook",
     title: "textbook",
@@ -120,12 +120,12 @@ pub fn machine(name: &str) -> Option<Beside> {
     MACHINES.iter().find(|machine| machine.name == name).map(of)
 }
 
-/// Rules of thumb.
+/// The textbook figures.
 pub fn textbook() -> Beside {
     of(&TEXTBOOK)
 }
 
-/// Another ladder: its medians.
+/// The medians of another ladder.
 pub fn ladder(name: &str, ladder: &Ladder) -> Beside {
     let figure = |rung: &model::ladder::Rung| {
         let ns = rung.ns.value()?.median;
@@ -134,7 +134,7 @@ pub fn ladder(name: &str, ladder: &Ladder) -> Beside {
     Beside {
         name: ladder.host.name.clone(),
         textbook: false,
-        source: format!("measured by dwell at {}, kept in {name}", ladder.started_at),
+        source: format!("measured by dwell at {}, from {name}", ladder.started_at),
         figures: ladder.rungs.iter().filter_map(figure).collect(),
     }
 }

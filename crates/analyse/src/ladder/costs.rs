@@ -1,9 +1,10 @@
-//! What single operations cost, taken from a ladder: what waits are compared with and predictions are made of.
+//! The cost of single operations, from a ladder: waits are compared with it, and predictions use
+//! it.
 
 use model::ladder::{Interval, Ladder, Verdict};
 use model::{Costs, Seen};
 
-/// The costs that `ladder` has; `from` says in words which one it is.
+/// The costs in `ladder`; `from` names that ladder.
 pub fn costs(ladder: &Ladder, from: impl Into<String>) -> Costs {
     let of = |id: &str| cost(ladder, id);
     Costs {
@@ -23,13 +24,13 @@ pub fn costs(ladder: &Ladder, from: impl Into<String>) -> Costs {
     }
 }
 
-/// One rung's figure. What is doubtful is no measure for anything else.
+/// One rung's figure. A doubtful one is no reference for others.
 fn cost(ladder: &Ladder, id: &str) -> Seen<Interval> {
     let Some(rung) = ladder.rungs.iter().find(|rung| rung.about.id == id) else {
         return Seen::unseen(format!("the ladder has no rung {id}"));
     };
     match &rung.ns {
-        Seen::Value(ns) if ns.median <= 0.0 => Seen::unseen(format!("{id} was too short to be measured")),
+        Seen::Value(ns) if ns.median <= 0.0 => Seen::unseen(format!("{id} is too short to measure")),
         Seen::Value(_) if rung.plausible.verdict == Verdict::Doubtful => {
             Seen::unseen(format!("{id} is doubtful: {}", rung.plausible.why))
         }
@@ -37,14 +38,14 @@ fn cost(ladder: &Ladder, id: &str) -> Seen<Interval> {
             Seen::Value(Interval { median: short(ns.median), lo: short(ns.lo), hi: short(ns.hi) })
         }
         Seen::Absent => {
-            let why = rung.limits.first().map_or("this machine has no such thing", String::as_str);
+            let why = rung.limits.first().map_or("not present on this machine", String::as_str);
             Seen::unseen(format!("{id}: {why}"))
         }
         Seen::Unseen(why) => Seen::unseen(format!("{id}: {why}")),
     }
 }
 
-/// Both, one after the other. The ends are added as they are, which is wider than need be.
+/// Both, one after the other. Adding the ends makes the interval wider than necessary.
 fn sum(one: Seen<Interval>, other: Seen<Interval>) -> Seen<Interval> {
     match (one, other) {
         (Seen::Value(one), Seen::Value(other)) => Seen::Value(Interval {
@@ -56,7 +57,8 @@ fn sum(one: Seen<Interval>, other: Seen<Interval>) -> Seen<Interval> {
     }
 }
 
-/// To a thousandth: so short that a reader of JSON gets back exactly what was written, which a kept recording needs.
+/// Rounded to a thousandth, so that JSON gives back exactly the same number, as a kept recording
+/// needs.
 fn short(ns: f64) -> f64 {
     (ns * 1_000.0).round() / 1_000.0
 }
@@ -67,7 +69,8 @@ mod tests {
     use crate::ladder::{ladder, limits::tests as sample};
     use model::ladder::{Measured, Samples, Unmeasured};
 
-    /// A ladder of the given rungs, each with samples about its figure or the reason why it has none.
+    /// A ladder of the given rungs, each with samples about its figure or the reason why it has
+    /// none.
     fn of(rungs: &[(&str, Result<f64, Unmeasured>)]) -> Ladder {
         let mut all = sample::measured(Seen::Absent);
         all.asked.quick = true;
@@ -121,7 +124,7 @@ mod tests {
         let costs = costs(&ladder, "");
         for (cost, why) in [
             (&costs.memory_access_ns, "dram is doubtful: less than the cache before it"),
-            (&costs.open_ns, "open was too short to be measured"),
+            (&costs.open_ns, "open is too short to measure"),
             (&costs.fsync_ns, "fsync: the directory cannot be written"),
             (&costs.connect_ns, "tcp-connect: no loopback interface"),
             (&costs.process_ns, "the ladder has no rung process-create"),

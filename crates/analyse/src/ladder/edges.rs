@@ -2,11 +2,12 @@
 
 use model::ladder::{Cache, Edge, Point};
 
-/// A step from one size to the next that counts as rising.
+/// The least ratio from one size to the next that counts as a rise.
 const RISING: f64 = 1.06;
-/// All steps of a rise together, at least. Half of the loads still hit just beyond an edge, so it takes a few steps.
+/// The least ratio of a whole rise. Just beyond an edge half of the loads still hit, so a rise has
+/// several steps.
 const EDGE: f64 = 1.35;
-/// A cache is meant when its size is within this factor of the edge.
+/// An edge belongs to a cache whose size is within this factor.
 const NEAR: f64 = 2.0;
 
 /// The edges of a curve whose points are in order.
@@ -15,7 +16,7 @@ pub(super) fn find(points: &[Point], caches: &[Cache]) -> Vec<Edge> {
     let mut begin = None;
     for at in 1..=points.len() {
         let rising = at < points.len() && points[at].ns.median > points[at - 1].ns.median * RISING;
-        // One step that does not rise may be noise within a rise.
+        // A single flat step may be noise within a rise.
         let pause =
             at + 1 < points.len() && points[at + 1].ns.median > points[at - 1].ns.median * RISING * RISING;
         match begin {
@@ -30,7 +31,7 @@ pub(super) fn find(points: &[Point], caches: &[Cache]) -> Vec<Edge> {
     edges
 }
 
-/// A rise as an edge, when it is high enough: at the size where half of it (of the logarithm) is done.
+/// The edge of a rise that is high enough: the size at half its height, on a logarithmic scale.
 fn edge(rise: &[Point], caches: &[Cache]) -> Option<Edge> {
     let (first, last) = (rise.first()?, rise.last()?);
     let (below_ns, above_ns) = (first.ns.median, last.ns.median);
@@ -42,12 +43,12 @@ fn edge(rise: &[Point], caches: &[Cache]) -> Option<Edge> {
     let bytes = (pair[0].bytes as f64 * pair[1].bytes as f64).sqrt();
     let distance = |cache: &Cache| (cache.bytes as f64 / bytes).ln().abs();
     let nearest = caches.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
-    let meant = nearest.filter(|cache| distance(cache) <= NEAR.ln());
+    let cache = nearest.filter(|cache| distance(cache) <= NEAR.ln());
     Some(Edge {
         bytes: bytes.round() as u64,
         below_ns,
         above_ns,
-        level: meant.map(|cache| format!("l{}", cache.level)),
+        level: cache.map(|cache| format!("l{}", cache.level)),
     })
 }
 

@@ -1,60 +1,59 @@
-//! What qualifies a ladder's figures: what the host did meanwhile, and what kind of machine it is.
+//! The caveats of a ladder: what the host did meanwhile, and what kind of machine it is.
 
 use model::Seen;
 use model::ladder::{Group, Machine, Measured, Measurements, Rung, Samples, Unmeasured};
 
-/// The kernel counts steal in ticks: one of them says nothing of a short rung.
+/// The kernel counts steal in ticks: less than this means nothing for a short rung.
 const TICKS_NS: u64 = 20_000_000;
-/// Steal, or waiting for the processor, beyond this share of a rung's time is said. Samples are short, so that the median
-/// stands less.
+/// Steal or run-queue time beyond this share of a rung's time is a caveat. The median suffers less,
+/// since samples are short.
 const TAKEN: f64 = 0.1;
-/// A frequency that differs by more is another one.
+/// A change of frequency beyond this is a caveat.
 const CHANGED: f64 = 0.03;
-/// The clock's cost, beyond this share of a sample, is said although it is taken off.
+/// The clock's cost beyond this share of a sample is a caveat, although it is subtracted.
 const CLOCK: f64 = 0.1;
-/// A last cache of more than this for each processor is rarely one machine's own.
+/// A last-level cache of more than this per CPU is rarely one machine's own.
 const SHARE_BYTES: u64 = 4 << 20;
 /// Clock sources that are read without a system call.
 const FAST: [&str; 5] =
     ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "riscv_clocksource"];
 
-/// Rungs that wait for a disk, or for what stands in for one.
+/// Rungs that wait for a disk, real or virtual.
 const ON_DISK: [&str; 5] = ["fsync", "direct-read", "direct-read-32", "sequential-read", "sequential-write"];
 
-/// What qualifies one rung.
+/// The caveats of one rung.
 pub(super) fn of_rung(one: &Measured, samples: &Samples, all: &Measurements) -> Vec<String> {
     let mut limits = Vec::new();
     let conditions = &one.conditions;
     let share = conditions.steal_ns as f64 / conditions.took_ns.max(1) as f64;
     if let Some(most) = taken(share).filter(|_| conditions.steal_ns >= TICKS_NS) {
-        limits.push(format!("the hypervisor gave {most} of a processor to others meanwhile"));
+        limits.push(format!("the hypervisor gave {most} of a CPU to others (steal)"));
     }
     let waited = conditions.waited_ns as f64 / conditions.took_ns.max(1) as f64;
     if let Some(most) = taken(waited) {
-        limits.push(format!("its processor had other work for {most} of the time"));
+        limits.push(format!("other tasks had its CPU for {most} of the time"));
     }
     if let [before, after] = conditions.cycle_ns[..]
         && (after / before - 1.0).abs() > CHANGED
     {
         let ghz = |cycle_ns: f64| 1.0 / cycle_ns;
-        limits.push(format!("the frequency went from {:.2} to {:.2} GHz meanwhile", ghz(before), ghz(after)));
+        limits.push(format!("the frequency changed from {:.2} to {:.2} GHz", ghz(before), ghz(after)));
     }
     let sample_ns =
         samples.ops_per_sample as f64 * samples.per_op_ns.iter().copied().fold(f64::INFINITY, f64::min);
     if samples.baseline_ns.is_empty() && samples.clock_cost_ns > sample_ns * CLOCK {
-        limits.push("the clock's own cost, which is taken off, was a tenth of a sample or more".to_owned());
+        limits.push("the clock's own cost, which is subtracted, was a tenth of a sample or more".to_owned());
     }
     if one.about.id == "l3" && is_virtual(all) {
         limits.extend(shared_with_others(&all.machine));
     }
     if ON_DISK.contains(&one.about.id.as_str()) && is_virtual(all) {
-        limits.push("a virtual machine's disk: the memory of its host may have answered".to_owned());
+        limits.push("a virtual disk: the host may have answered from its memory".to_owned());
     }
     limits
 }
 
-/// A share of the time that others took, in two coarse steps: what is about the same on several rungs is said in the same
-/// words, once.
+/// A share of the time in two coarse steps, so that several rungs share one caveat.
 fn taken(share: f64) -> Option<&'static str> {
     match share {
         _ if share > 0.5 => Some("more than half"),
@@ -63,13 +62,13 @@ fn taken(share: f64) -> Option<&'static str> {
     }
 }
 
-/// A third cache that is larger than its processors' share of one has other users.
+/// A third-level cache that is larger than its CPUs usually have is shared with other machines.
 fn shared_with_others(machine: &Machine) -> Option<String> {
     let cache = machine.caches.iter().find(|cache| cache.level == 3)?;
     let share = cache.bytes / u64::from(cache.shared_by.max(1));
     (share > SHARE_BYTES).then(|| {
         format!(
-            "{} MiB for {} processors is more than processors have: other machines on this host probably use it too",
+            "{} MiB of L3 for {} CPUs: other machines on this host probably share it",
             cache.bytes >> 20,
             cache.shared_by
         )
@@ -80,13 +79,14 @@ fn is_virtual(all: &Measurements) -> bool {
     matches!(&all.host.virtualisation, Seen::Value(kind) if kind.contains("virtual"))
 }
 
-/// What qualifies all of them.
+/// The caveats of the whole ladder.
 pub(super) fn of_all(all: &Measurements, rungs: &[Rung]) -> Vec<String> {
     let mut limits = Vec::new();
     let is_memory = |rung: &Rung| rung.about.group == Group::Memory && rung.ns.value().is_some();
     if is_virtual(all) && rungs.iter().any(is_memory) {
         limits.push(
-            "a virtual machine: a miss of the TLB walks two page tables, and processors, caches and memory may be shared"
+            "a virtual machine: a TLB miss walks two page tables, and CPUs, caches and memory may be \
+             shared"
                 .to_owned(),
         );
     }
@@ -94,23 +94,23 @@ pub(super) fn of_all(all: &Measurements, rungs: &[Rung]) -> Vec<String> {
         && !FAST.contains(&source.as_str())
     {
         limits.push(format!(
-            "the clock source {source} is read by a system call: short samples have that in them\n\
+            "the clock source {source} is read by a system call, which short samples include\n\
              try: cat /sys/devices/system/clocksource/clocksource0/available_clocksource"
         ));
     }
     limits.extend(stated_frequency(all, rungs));
     if let Seen::Value(bytes) = all.memory_peak_bytes {
-        limits.push(format!("dwell had {} MiB of memory at most", bytes.div_ceil(1 << 20)));
+        limits.push(format!("dwell used up to {} MiB of memory", bytes.div_ceil(1 << 20)));
     }
     if all.interrupted {
         let missing =
             all.rungs.iter().filter(|rung| matches!(rung.outcome, Err(Unmeasured::Unseen(_)))).count();
-        limits.push(format!("it was ended early; {missing} rungs are missing"));
+        limits.push(format!("ended early: {missing} rungs are missing"));
     }
     limits
 }
 
-/// The frequency that was found, beside the one that is stated.
+/// The measured frequency against the one that the kernel states.
 fn stated_frequency(all: &Measurements, rungs: &[Rung]) -> Option<String> {
     let cycle = rungs.iter().find(|rung| rung.about.id == "cycle")?.ns.value()?.median;
     let found = 1e3 / cycle;
@@ -121,7 +121,8 @@ fn stated_frequency(all: &Measurements, rungs: &[Rung]) -> Option<String> {
     };
     ((found / stated - 1.0).abs() > CHANGED).then(|| {
         format!(
-            "the core runs at {:.2} GHz by its cycles; the kernel states {:.2} GHz {by}, which is not that of this core",
+            "the core runs at {:.2} GHz by its cycles; the kernel states {:.2} GHz {by}, which is not the \
+             frequency of this core",
             found / 1e3,
             stated / 1e3
         )
@@ -190,7 +191,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_happened_meanwhile_is_said_and_nothing_else() {
+    fn disturbances_are_caveats_and_nothing_else() {
         let quiet = Conditions {
             took_ns: 500_000_000,
             waited_ns: 45_000_000,
@@ -199,7 +200,7 @@ pub(crate) mod tests {
         };
         assert_eq!(of_rung(&one("l1", quiet.clone()), &samples(), &measured(Seen::Absent)), [""; 0]);
         for (conditions, said) in [
-            (Conditions { steal_ns: 100_000_000, ..quiet.clone() }, "more than 10 % of a processor"),
+            (Conditions { steal_ns: 100_000_000, ..quiet.clone() }, "more than 10 % of a CPU"),
             (Conditions { waited_ns: 240_000_000, ..quiet.clone() }, "more than 10 % of the time"),
             (Conditions { waited_ns: 260_000_000, ..quiet.clone() }, "more than half of the time"),
             (Conditions { cycle_ns: vec![0.5, 0.25], ..quiet.clone() }, "from 2.00 to 4.00 GHz"),
@@ -218,7 +219,7 @@ pub(crate) mod tests {
     fn a_third_cache_that_is_too_large_is_shared_with_other_machines_but_only_in_a_virtual_one() {
         let l3 = || one("l3", Conditions { took_ns: 1, ..Conditions::default() });
         let said = of_rung(&l3(), &samples(), &measured(Seen::Value("a virtual machine".into())));
-        assert!(said.len() == 1 && said[0].contains("260 MiB for 2"), "{said:?}");
+        assert!(said.len() == 1 && said[0].contains("260 MiB of L3 for 2"), "{said:?}");
         assert_eq!(of_rung(&l3(), &samples(), &measured(Seen::Absent)), [""; 0]);
     }
 
@@ -233,10 +234,10 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_most_memory_is_said_where_it_is_known() {
+    fn the_memory_peak_is_a_caveat_if_it_is_known() {
         let mut host = measured(Seen::Absent);
         host.machine.clocksource = Seen::Value("tsc".into());
         host.memory_peak_bytes = Seen::Value(300 << 20);
-        assert_eq!(of_all(&host, &[]), ["dwell had 300 MiB of memory at most"]);
+        assert_eq!(of_all(&host, &[]), ["dwell used up to 300 MiB of memory"]);
     }
 }

@@ -1,10 +1,10 @@
-//! Whether a figure can be what it claims to be: against published figures of other machines, and against the other rungs
-//! of this one.
+//! Whether a figure is plausible: against published figures of other machines, and against the
+//! other rungs of this one.
 
 use model::ladder::{Plausible, Rung, Verdict};
 
-/// Where published figures of a rung lie, with some room on both sides. A figure outside is not wrong for sure, but worth
-/// doubting.
+/// The range of a rung's published figures, with a margin on both sides. A figure outside it is
+/// doubtful, not necessarily wrong.
 struct Published {
     id: &'static str,
     lo_ns: f64,
@@ -12,7 +12,7 @@ struct Published {
     source: &'static str,
 }
 
-/// Of machines from 1 to 6 GHz, from small boards to two sockets.
+/// Machines of 1 to 6 GHz, from small boards to two sockets.
 const PUBLISHED: &[Published] = &[
     Published { id: "cycle", lo_ns: 0.16, hi_ns: 2.0, source: "cores of 0.5 to 6.2 GHz" },
     Published {
@@ -51,14 +51,15 @@ const PUBLISHED: &[Published] = &[
         hi_ns: 400.0,
         source: "28 to 182 ns (EPYC 9654), 47 ns (Graviton2), 57 to 115 ns (Xeon 6962P)",
     },
-    // M. Kennedy, Python numbers every programmer should know (mkennedy.codes, 2025): CPython 3.14 on an M4 Pro.
+    // M. Kennedy, Python numbers every programmer should know (mkennedy.codes, 2025): CPython 3.14
+    // on an M4 Pro.
     Published {
         id: "python-call",
         lo_ns: 4.0,
         hi_ns: 1_000.0,
         source: "22 ns (CPython 3.14, Apple M4 Pro: M. Kennedy, Python numbers)",
     },
-    // python -m timeit '[]', quoted in many places; a list of one item takes a block more.
+    // python -m timeit '[]', quoted in many places; a list of one item needs one more block.
     Published {
         id: "python-list",
         lo_ns: 4.0,
@@ -72,29 +73,32 @@ const PUBLISHED: &[Published] = &[
         hi_ns: 5_000.0,
         source: "228 to 237 ns (Skylake with page-table isolation: Phoronix), 300 ns (GCP c4: napkin-math)",
     },
-    // ddumbying.vercel.app/experiments/ctx-switch-overhead: threads, Linux 6.6, i7 of the 11th generation.
+    // ddumbying.vercel.app/experiments/ctx-switch-overhead: threads, Linux 6.6, i7 of the 11th
+    // generation.
     Published {
         id: "pipe-round-trip",
         lo_ns: 700.0,
         hi_ns: 100_000.0,
         source: "2.14 us (threads, Core i7 of the 11th generation, Linux 6.6: ctx-switch-overhead)",
     },
-    // The same, halved; albertnetymk.github.io/2022/12/18/context_switch, by a mutex. Both with the calls in them.
+    // The same, halved; albertnetymk.github.io/2022/12/18/context_switch, by a mutex. Both with the
+    // calls in them.
     Published {
         id: "thread-switch",
         lo_ns: 100.0,
         hi_ns: 50_000.0,
         source: "1.07 us (Core i7 of the 11th generation), 1.3 us (A. Yang, Context Switch on Linux), calls included",
     },
-    // PR_SET_TIMERSLACK(2const): 50 us unless changed, and idle processors take their time to wake.
+    // PR_SET_TIMERSLACK(2const): 50 us unless changed, and idle CPUs are slow to wake.
     Published {
         id: "timer-wake",
         lo_ns: 500.0,
         hi_ns: 5_000_000.0,
         source: "a slack of 50 us: PR_SET_TIMERSLACK(2const)",
     },
-    // Of files: S. Eskildsen's napkin-math (github.com/sirupsen/napkin-math), runs of 2017 to 2026; M. Callaghan's figures of
-    // fsync (smalldatum.blogspot.com, January 2026). From a fast device with a protected cache to a slow card or a full disk.
+    // Of files: S. Eskildsen's napkin-math (github.com/sirupsen/napkin-math), runs of 2017 to 2026;
+    // M. Callaghan's figures of fsync (smalldatum.blogspot.com, January 2026). From a fast device
+    // with a protected cache to a slow card or a full disk.
     Published {
         id: "fsync",
         lo_ns: 8e3,
@@ -111,13 +115,13 @@ const PUBLISHED: &[Published] = &[
         id: "sequential-read",
         lo_ns: 50e3,
         hi_ns: 200e6,
-        source: "200 us for 1 MiB (SSD), napkin-math: 20 GB/s to 5 MB/s are believed",
+        source: "200 us for 1 MiB (SSD), napkin-math: 20 GB/s to 5 MB/s accepted",
     },
     Published {
         id: "sequential-write",
         lo_ns: 50e3,
         hi_ns: 500e6,
-        source: "1 ms for 1 MiB (SSD), napkin-math: 20 GB/s to 2 MB/s are believed",
+        source: "1 ms for 1 MiB (SSD), napkin-math: 20 GB/s to 2 MB/s accepted",
     },
     Published {
         id: "tcp-round-trip",
@@ -134,14 +138,14 @@ const PUBLISHED: &[Published] = &[
     },
 ];
 
-/// How a rung must lie to another: at least so many times it, and at most.
+/// The plausible range of the ratio of two rungs.
 struct Relation {
     id: &'static str,
     of: &'static str,
     lo: f64,
     hi: f64,
-    /// What it would be otherwise.
-    else_it: &'static str,
+    /// What a ratio outside the range means.
+    otherwise: &'static str,
 }
 
 const RELATIONS: &[Relation] = &[
@@ -150,201 +154,184 @@ const RELATIONS: &[Relation] = &[
         of: "cycle",
         lo: 0.95,
         hi: 1.1,
-        else_it: "one of the two chains is not one cycle a link here",
+        otherwise: "one of the two chains takes more than a cycle per link",
     },
     Relation {
         id: "multiply",
         of: "cycle",
         lo: 1.9,
         hi: 6.0,
-        else_it: "the multiplications did not wait for each other",
+        otherwise: "the multiplications were not dependent",
     },
-    Relation {
-        id: "l1",
-        of: "cycle",
-        lo: 2.7,
-        hi: 7.5,
-        else_it: "it is not a dependent load that hits the first cache",
-    },
-    Relation {
-        id: "l2",
-        of: "l1",
-        lo: 1.5,
-        hi: 20.0,
-        else_it: "the loads do not come from the second cache",
-    },
-    Relation { id: "l3", of: "l2", lo: 1.3, hi: 40.0, else_it: "the loads do not come from the third cache" },
-    Relation { id: "dram", of: "l3", lo: 1.3, hi: 50.0, else_it: "the loads do not come from memory" },
-    Relation { id: "dram-loaded", of: "dram", lo: 0.9, hi: 40.0, else_it: "the memory was not under load" },
+    Relation { id: "l1", of: "cycle", lo: 2.7, hi: 7.5, otherwise: "not a dependent load that hits L1" },
+    Relation { id: "l2", of: "l1", lo: 1.5, hi: 20.0, otherwise: "the loads do not hit L2" },
+    Relation { id: "l3", of: "l2", lo: 1.3, hi: 40.0, otherwise: "the loads do not hit L3" },
+    Relation { id: "dram", of: "l3", lo: 1.3, hi: 50.0, otherwise: "the loads do not come from memory" },
+    Relation { id: "dram-loaded", of: "dram", lo: 0.9, hi: 40.0, otherwise: "the memory was not under load" },
     Relation {
         id: "dram-remote",
         of: "dram",
         lo: 1.05,
         hi: 6.0,
-        else_it: "the memory is not on another node",
+        otherwise: "the memory is not on another node",
     },
     Relation {
         id: "malloc-small",
         of: "cycle",
         lo: 5.0,
         hi: 100_000.0,
-        else_it: "less than the instructions of malloc and free take, or far more",
+        otherwise: "malloc and free take more instructions, or far fewer",
     },
     Relation {
         id: "malloc-large",
         of: "malloc-small",
         lo: 0.5,
         hi: 100_000.0,
-        else_it: "a large block is not had for less than a small one",
+        otherwise: "a large block costs no less than a small one",
     },
     Relation {
         id: "map-unmap",
         of: "cycle",
         lo: 200.0,
         hi: 1e6,
-        else_it: "two system calls take longer, and no more than that",
+        otherwise: "not the time of two system calls",
     },
     Relation {
         id: "page-touch",
         of: "cycle",
         lo: 100.0,
         hi: 1e6,
-        else_it: "a page fault takes longer: the pages were there already",
+        otherwise: "a page fault takes longer: the pages were already mapped",
     },
     Relation {
         id: "page-touch-huge",
         of: "page-touch",
         lo: 4.0,
         hi: 2_000.0,
-        else_it: "it is not 512 pages that were zeroed at once",
+        otherwise: "a huge page takes the zeroing of 512 pages",
     },
     Relation {
         id: "python-object",
         of: "python-call",
         lo: 0.5,
         hi: 50.0,
-        else_it: "an object is made by a call",
+        otherwise: "creating an object takes a call",
     },
     Relation {
         id: "clock-read",
         of: "cycle",
         lo: 5.0,
         hi: 100_000.0,
-        else_it: "reading a counter takes longer",
+        otherwise: "reading a counter takes longer",
     },
     Relation {
         id: "system-call",
         of: "cycle",
         lo: 40.0,
         hi: 100_000.0,
-        else_it: "a call that enters the kernel takes longer",
+        otherwise: "a call that enters the kernel takes longer",
     },
     Relation {
         id: "signal",
         of: "system-call",
         lo: 2.0,
         hi: 500.0,
-        else_it: "a signal takes the call that sends it and the one that returns from its handler",
+        otherwise: "a signal takes the call that sends it and the one that returns from its handler",
     },
     Relation {
         id: "futex-round-trip",
         of: "system-call",
         lo: 4.0,
         hi: 2_000.0,
-        else_it: "it takes four calls",
+        otherwise: "a round trip takes four system calls",
     },
     Relation {
         id: "pipe-round-trip",
         of: "system-call",
         lo: 4.0,
         hi: 2_000.0,
-        else_it: "it takes four calls",
+        otherwise: "a round trip takes four system calls",
     },
     Relation {
         id: "thread-switch",
         of: "pipe-round-trip",
         lo: 0.0,
         hi: 0.5,
-        else_it: "it is a part of half the round trip",
+        otherwise: "a switch is part of half a round trip",
     },
     Relation {
         id: "thread-create",
         of: "system-call",
         lo: 5.0,
         hi: 100_000.0,
-        else_it: "a thread takes several calls and two switches",
+        otherwise: "a thread takes several calls and two switches",
     },
     Relation {
         id: "process-create",
         of: "system-call",
         lo: 20.0,
         hi: 1e6,
-        else_it: "a process takes several calls, switches and page tables",
+        otherwise: "a process takes several calls, switches and page tables",
     },
     Relation {
         id: "exec",
         of: "system-call",
         lo: 20.0,
         hi: 1e6,
-        else_it: "a program takes a new address space and its faults",
+        otherwise: "a program takes a new address space and its faults",
     },
     Relation {
         id: "timer-wake",
         of: "timer-wake-precise",
         lo: 0.7,
         hi: 10_000.0,
-        else_it: "more slack does not wake earlier",
+        otherwise: "more timer slack does not wake a thread earlier",
     },
-    Relation { id: "create-unlink", of: "open", lo: 1.0, hi: 1e4, else_it: "no file was made" },
-    Relation { id: "fsync", of: "write", lo: 3.0, hi: 1e7, else_it: "the flush waited for no disk" },
-    Relation {
-        id: "direct-read",
-        of: "read-cached",
-        lo: 3.0,
-        hi: 1e7,
-        else_it: "it was answered by the page cache",
-    },
+    Relation { id: "create-unlink", of: "open", lo: 1.0, hi: 1e4, otherwise: "no file was created" },
+    Relation { id: "fsync", of: "write", lo: 3.0, hi: 1e7, otherwise: "the flush did not wait for a disk" },
+    Relation { id: "direct-read", of: "read-cached", lo: 3.0, hi: 1e7, otherwise: "the page cache answered" },
     Relation {
         id: "direct-read-32",
         of: "direct-read",
         lo: 0.5,
         hi: 100.0,
-        else_it: "a read among 32 takes about as long as one by itself, or up to 32 times that and the switches between threads",
+        otherwise: "one of 32 concurrent reads takes at least as long as a single one, and at most 32 times as \
+                    long plus thread switches",
     },
     Relation {
         id: "small-file-write",
         of: "large-file-write",
         lo: 1.0 / 2000.0,
         hi: 0.5,
-        else_it: "a thousandth of the bytes took too long, or next to nothing",
+        otherwise: "a thousandth of the bytes took too long, or almost no time",
     },
     Relation {
         id: "small-file-read",
         of: "large-file-read",
         lo: 1.0 / 2000.0,
         hi: 0.5,
-        else_it: "a thousandth of the bytes took too long, or next to nothing",
+        otherwise: "a thousandth of the bytes took too long, or almost no time",
     },
     Relation {
         id: "tcp-connect",
         of: "tcp-round-trip",
         lo: 0.3,
         hi: 100.0,
-        else_it: "a connection is a few packets",
+        otherwise: "a connection takes a few packets",
     },
     Relation {
         id: "tls-handshake",
         of: "tcp-round-trip",
         lo: 2.0,
         hi: 5e3,
-        else_it: "no signature was made or checked",
+        otherwise: "no signature was created or verified",
     },
     Relation {
         id: "http-request",
         of: "tcp-round-trip",
         lo: 0.5,
         hi: 30.0,
-        else_it: "it is a round trip with a little more in it",
+        otherwise: "a request is a little more than a round trip",
     },
 ];
 
@@ -354,13 +341,11 @@ pub(super) fn unknown(why: &str) -> Plausible {
 
 /// The verdict on a rung, given those below it.
 pub(super) fn judge(rung: &Rung, below: &[Rung]) -> Plausible {
-    let Some(ns) = rung.ns.value() else { return unknown("nothing was measured") };
+    let Some(ns) = rung.ns.value() else { return unknown("not measured") };
     let name = rung.about.id.split('@').next().unwrap_or_default();
     let ns = ns.median;
     if ns <= 0.0 {
-        return doubtful(
-            "nothing takes no time: what is taken off is more than what was measured".to_owned(),
-        );
+        return doubtful("not above zero: the overhead subtracted exceeds the time measured".to_owned());
     }
     let sound = |id: &str| {
         below.iter().find(|other| other.about.id == id && other.plausible.verdict != Verdict::Doubtful)
@@ -371,7 +356,7 @@ pub(super) fn judge(rung: &Rung, below: &[Rung]) -> Plausible {
         let Some(of) = median(relation.of).filter(|of| *of > 0.0) else { continue };
         let times = ns / of;
         if times < relation.lo || times > relation.hi {
-            return doubtful(format!("{times:.2} times {}: {}", relation.of, relation.else_it));
+            return doubtful(format!("{times:.2} times {}: {}", relation.of, relation.otherwise));
         }
         agrees.push(format!("{times:.1} times {}", relation.of));
     }
@@ -382,7 +367,7 @@ pub(super) fn judge(rung: &Rung, below: &[Rung]) -> Plausible {
         agrees.push(format!("published: {}", published.source));
     }
     if agrees.is_empty() {
-        return unknown("no published figure is known to dwell");
+        return unknown("no published figure");
     }
     Plausible { verdict: Verdict::Plausible, why: agrees.join("; ") }
 }
@@ -422,13 +407,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_doubted() {
+    fn impossible_figures_are_doubtful() {
         for (id, ns, beside, said) in [
             ("dram", 20.0, ("l3", 17.0), "not come from memory"),
             ("dram", 20.0, ("x", 1.0), "published"),
             ("l1", 0.27, ("cycle", 0.27), "not a dependent load"),
             ("cycle", 0.01, ("x", 1.0), "0.5 to 6.2 GHz"),
-            ("branch-miss", -0.3, ("x", 1.0), "no time"),
+            ("branch-miss", -0.3, ("x", 1.0), "not above zero"),
         ] {
             let all = [rung(id, ns), rung(beside.0, beside.1)];
             let found = judge(&all[0], &all);
@@ -438,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_rungs_are_judged_by_its_calls() {
+    fn the_kernels_rungs_are_judged_by_a_system_call() {
         let all = [
             ("cycle", 0.3),
             ("malloc-small", 15.0),
@@ -463,8 +448,8 @@ mod tests {
             assert_ne!(found.verdict, Verdict::Doubtful, "{}: {}", rung.about.id, found.why);
         }
         for (id, ns, said) in [
-            ("pipe-round-trip", 200.0, "four calls"),
-            ("page-touch", 2.0, "there already"),
+            ("pipe-round-trip", 200.0, "four system calls"),
+            ("page-touch", 2.0, "already mapped"),
             ("page-touch-huge", 700.0, "512 pages"),
             ("system-call", 1.0, "enters the kernel"),
             ("timer-wake", 1_000.0, "earlier"),
@@ -476,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_is_known_of_is_not_judged() {
+    fn an_unknown_rung_is_not_judged() {
         let all = [rung("frob", 5.0)];
         assert_eq!(judge(&all[0], &all).verdict, Verdict::Unknown);
         assert_eq!(judge(&rung("dram@x", 100.0), &all).verdict, Verdict::Plausible);

@@ -1,4 +1,4 @@
-//! What results of dwell have that can be compared: their settings as words, and the figures.
+//! The comparable part of dwell's own results: settings as words, and the figures.
 
 use super::words::{duration, list};
 use model::compare::wake::{ALL, Comparable, ComparableCase, Origin, Setting};
@@ -8,7 +8,7 @@ use model::wake::sheet::Sheet;
 use model::wake::{Mode, Policy, Sleeper, Wakeups};
 use model::{Ns, Seen};
 
-/// Of one result.
+/// The comparable part of one result.
 pub fn comparable(wakeups: &Wakeups) -> Comparable {
     Comparable {
         origin: origin(wakeups),
@@ -18,7 +18,8 @@ pub fn comparable(wakeups: &Wakeups) -> Comparable {
     }
 }
 
-/// Of a sheet, as far as it was measured. What holds of the machine is taken from its first case; none without cases.
+/// The comparable part of a sheet, as far as it was measured; none without cases. The machine's
+/// settings come from the first case.
 pub fn comparable_sheet(sheet: &Sheet) -> Option<Comparable> {
     let first = sheet.results.first()?;
     let cases = sheet.cases.iter().zip(&sheet.results);
@@ -59,7 +60,7 @@ pub(super) fn setting(what: &str, value: impl Into<String>) -> Setting {
     Setting { what: what.to_owned(), value: value.into() }
 }
 
-/// A policy with what distinguishes it, short enough for a table.
+/// A policy with its parameters, short enough for a table.
 pub(super) fn policy(policy: Policy) -> String {
     match policy {
         Policy::Fifo(priority) => format!("fifo:{priority}"),
@@ -71,7 +72,7 @@ pub(super) fn policy(policy: Policy) -> String {
     }
 }
 
-/// An interval as both dwell and other tools' results are told to have it.
+/// The interval, named alike for dwell's results and those of other tools.
 pub(super) fn interval(ns: Ns) -> Setting {
     setting("interval", duration(ns))
 }
@@ -83,21 +84,21 @@ fn of_machine(wakeups: &Wakeups) -> Vec<Setting> {
         setting("host", &*wakeups.host.name),
         setting("kernel", &*wakeups.host.kernel),
         setting("architecture", &*wakeups.host.arch),
-        setting("processors", wakeups.host.cpus.to_string()),
+        setting("CPUs", wakeups.host.cpus.to_string()),
     ];
     let mut add = |what: &str, value: Option<String>| known.extend(value.map(|value| setting(what, value)));
     add("preemption", preemption.value().cloned());
     add("clock source", clocksource.value().cloned());
     add("hypervisor", or_none(hypervisor, Clone::clone));
-    add("idle latency held at", or_none(dma_latency_us, |us| format!("{us} us")));
+    add("/dev/cpu_dma_latency", or_none(dma_latency_us, |us| format!("{us} us")));
     add("SMT", smt.value().map(|on| if *on { "on" } else { "off" }.to_owned()));
-    add("isolated processors", or_none(isolated, |cpus| list(cpus)));
-    add("processors without a tick", or_none(nohz_full, |cpus| list(cpus)));
+    add("isolcpus", or_none(isolated, |cpus| list(cpus)));
+    add("nohz_full", or_none(nohz_full, |cpus| list(cpus)));
     add("governor", governors(&wakeups.environment.cpus));
     known
 }
 
-/// What it is, or that there is none; nothing where nobody could look.
+/// The value, or `none`; nothing where it could not be observed.
 fn or_none<T>(seen: &Seen<T>, show: impl Fn(&T) -> String) -> Option<String> {
     match seen {
         Seen::Value(value) => Some(show(value)).filter(|text| !text.is_empty()).or(Some("none".to_owned())),
@@ -121,14 +122,14 @@ fn of_case(wakeups: &Wakeups) -> Vec<Setting> {
         Mode::Timer => match asked.sleeper {
             Sleeper::ClockNanosleep => "clock_nanosleep",
             Sleeper::Timerfd => "timerfd",
-            Sleeper::PosixTimer => "a POSIX timer",
+            Sleeper::PosixTimer => "POSIX timer",
         },
-        Mode::Gap => "a busy loop",
+        Mode::Gap => "busy loop",
     };
     let mut known = vec![
         setting("measured by", mode),
         setting("policy", policies.join(", ")),
-        setting("measured processors", list(&asked.cpus)),
+        setting("measured CPUs", list(&asked.cpus)),
         setting("load", loads(&asked.loads)),
     ];
     if asked.mode == Mode::Timer {

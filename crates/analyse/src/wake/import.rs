@@ -1,6 +1,7 @@
-//! Results of other tools, so that the past counts: cyclictest, jitterdebugger and rtla. What a tool does not tell is unseen.
+//! Results of other tools, so that older measurements can be compared: cyclictest, jitterdebugger
+//! and rtla. What a tool does not report is unseen.
 //!
-//! Each format is read by what its tool writes; an error says the line and the reason.
+//! Each file below reads one tool's output; an error has the line and the reason.
 
 mod cyclictest_histogram;
 mod cyclictest_json;
@@ -15,13 +16,13 @@ use model::{Ns, Seen};
 use serde_json::Value;
 use thiserror::Error;
 
-/// Why a text is not what it seems to be.
+/// Why a text cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Error {
-    /// None of the formats that are known.
-    #[error("it is no result of dwell, cyclictest, jitterdebugger or rtla")]
+    /// None of the known formats.
+    #[error("not a result of dwell, cyclictest, jitterdebugger or rtla")]
     Unknown,
-    /// Something in it does not fit.
+    /// A line that does not fit the format.
     #[error("line {line}: {why}")]
     Line {
         /// From 1.
@@ -29,12 +30,12 @@ pub enum Error {
         /// What does not fit.
         why: String,
     },
-    /// It ends too early, or something is not in it.
+    /// The text ends too early, or a part is missing.
     #[error("{0}")]
     Whole(String),
 }
 
-/// What a text of another tool says, whichever it is.
+/// Reads the output of another tool; which tool, the text shows.
 pub fn import(text: &str) -> Result<Comparable, Error> {
     if text.trim_start().starts_with('{') {
         let value = json(text)?;
@@ -50,7 +51,7 @@ pub fn import(text: &str) -> Result<Comparable, Error> {
     } else if text.contains("Thread Timer Latency") {
         rtla::top(text)
     } else if text.contains("Operating System Noise") {
-        Err(Error::Whole("rtla osnoise top keeps sums, no latencies: rtla osnoise hist does".to_owned()))
+        Err(Error::Whole("rtla osnoise top has sums only\ntry: rtla osnoise hist".to_owned()))
     } else if has("# Histogram") || has("T: 0 ") || has("T:0 ") {
         cyclictest_histogram::import(text)
     } else {
@@ -58,7 +59,7 @@ pub fn import(text: &str) -> Result<Comparable, Error> {
     }
 }
 
-/// JSON, also as cyclictest writes it: its command line with the quotes that were in it (seen with version 2.4).
+/// JSON, also as cyclictest 2.4 writes it: with unescaped quotes in its command line.
 fn json(text: &str) -> Result<Value, Error> {
     let failed = match serde_json::from_str(text) {
         Ok(value) => return Ok(value),
@@ -67,10 +68,10 @@ fn json(text: &str) -> Result<Value, Error> {
     let repaired: Vec<String> =
         text.lines().map(|line| quoted(line).unwrap_or_else(|| line.to_owned())).collect();
     serde_json::from_str(&repaired.join("\n"))
-        .map_err(|_| Error::Line { line: failed.line(), why: format!("it is not JSON ({failed})") })
+        .map_err(|_| Error::Line { line: failed.line(), why: format!("not JSON ({failed})") })
 }
 
-/// A line with a command line in it, whose value is made a JSON string.
+/// A line with a command line in it, its value made a JSON string.
 fn quoted(line: &str) -> Option<String> {
     let (key, rest) = line.split_once("\": \"")?;
     key.trim_start().starts_with("\"cmdline").then_some(())?;
@@ -78,13 +79,13 @@ fn quoted(line: &str) -> Option<String> {
     Some(format!("{key}\": {},", Value::from(inside)))
 }
 
-/// A number that must be there.
+/// A required number.
 fn number(value: &Value, key: &str, of: &str) -> Result<u64, Error> {
-    let missing = || Error::Whole(format!("{of} has no {key:?}, or it is no whole number"));
+    let missing = || Error::Whole(format!("{of}: {key:?} is missing or not a whole number"));
     value.get(key).and_then(Value::as_u64).ok_or_else(missing)
 }
 
-/// A text that may be there.
+/// An optional text.
 fn text_of<'a>(value: &'a Value, keys: &[&str]) -> Option<&'a str> {
     keys.iter().find_map(|key| value.get(key)?.as_str())
 }
@@ -94,9 +95,7 @@ fn object(value: Option<&Value>, unit_ns: Ns, of: &str) -> Result<Vec<Bin>, Erro
     let Some(object) = value.and_then(Value::as_object) else { return Ok(Vec::new()) };
     let mut bins = Vec::new();
     for (key, count) in object {
-        let wrong = || {
-            Error::Whole(format!("the histogram of {of} has {key:?}: {count}, which are no whole numbers"))
-        };
+        let wrong = || Error::Whole(format!("histogram of {of}: {key:?}: {count} are not whole numbers"));
         let at: u64 = key.parse().map_err(|_| wrong())?;
         bins.extend(bin(at, 1, unit_ns, count.as_u64().ok_or_else(wrong)?));
     }
@@ -104,20 +103,20 @@ fn object(value: Option<&Value>, unit_ns: Ns, of: &str) -> Result<Vec<Bin>, Erro
     Ok(bins)
 }
 
-/// Values from `at` on, in units; none where there are none.
+/// A bin of `width` units from `at` on; none if it is empty.
 fn bin(at: u64, width: u64, unit_ns: Ns, count: u64) -> Option<Bin> {
     let ns = |value: u64| value.saturating_mul(unit_ns);
     let (from_ns, to_ns) = (ns(at), ns(at.saturating_add(width)));
     (count > 0).then(|| Bin { from_ns, to_ns: to_ns.max(from_ns.saturating_add(1)), count })
 }
 
-/// What a tool tells of one thread.
+/// What a tool reports of one thread.
 #[derive(Debug, Clone, Default)]
 struct Thread {
     cpu: Option<u32>,
-    /// Of all wake-ups.
+    /// All wake-ups, also those beyond the histogram.
     cycles: u64,
-    /// In order; empty: none was kept.
+    /// In order; empty: the tool kept no histogram.
     bins: Vec<Bin>,
     min_ns: Option<Ns>,
     avg_ns: Option<f64>,
@@ -125,7 +124,8 @@ struct Thread {
 }
 
 impl Thread {
-    /// Its figures. Wake-ups beyond the histogram are in one bin from where it ends to the latest.
+    /// The thread's figures. Wake-ups beyond the histogram are in one bin, from its end to the
+    /// maximum.
     fn wakes(mut self, tool: &str, cap_ns: Ns) -> Wakes {
         let kept = counted(&self.bins);
         let without = self.bins.is_empty();
@@ -141,20 +141,20 @@ impl Thread {
             figures(self.bins, self.min_ns.unwrap_or(0), max_ns.max(self.min_ns.unwrap_or(0)), sum_ns as Ns);
         wakes.cpu = self.cpu;
         wakes.cycles = self.cycles;
-        let or_untold =
-            |ns: Option<Ns>| ns.map_or_else(|| Seen::unseen(format!("{tool} does not tell")), Seen::Value);
-        (wakes.min_ns, wakes.max_ns) = (or_untold(self.min_ns), or_untold(self.max_ns));
-        wakes.avg_ns = or_untold(self.avg_ns.map(|ns| ns as Ns));
-        untold(&mut wakes, tool, (beyond > 0).then_some(cap_ns), without);
+        let or_unreported =
+            |ns: Option<Ns>| ns.map_or_else(|| Seen::unseen(format!("not reported by {tool}")), Seen::Value);
+        (wakes.min_ns, wakes.max_ns) = (or_unreported(self.min_ns), or_unreported(self.max_ns));
+        wakes.avg_ns = or_unreported(self.avg_ns.map(|ns| ns as Ns));
+        mark_unreported(&mut wakes, tool, (beyond > 0).then_some(cap_ns), without);
         wakes
     }
 }
 
-/// What no other tool tells, and percentiles where there is no histogram, or it had ended by then.
-fn untold(wakes: &mut Wakes, tool: &str, cap_ns: Option<Ns>, without: bool) {
+/// Marks as unseen what no other tool reports, and percentiles that the histogram does not reach.
+fn mark_unreported(wakes: &mut Wakes, tool: &str, cap_ns: Option<Ns>, without: bool) {
     wakes.missed = Seen::unseen(format!("{tool} does not count missed periods"));
-    wakes.max_at_ns = Seen::unseen(format!("{tool} does not tell"));
-    wakes.cpu_per_cycle_ns = Seen::unseen(format!("{tool} does not tell"));
+    wakes.max_at_ns = Seen::unseen(format!("not reported by {tool}"));
+    wakes.cpu_per_cycle_ns = Seen::unseen(format!("not reported by {tool}"));
     for percentile in [
         &mut wakes.p50_ns,
         &mut wakes.p99_ns,
@@ -168,16 +168,13 @@ fn untold(wakes: &mut Wakes, tool: &str, cap_ns: Option<Ns>, without: bool) {
         } else if let (Seen::Value(ns), Some(cap_ns)) = (&*percentile, cap_ns)
             && *ns >= cap_ns
         {
-            *percentile = Seen::unseen(format!(
-                "it is beyond the histogram, which has nothing from {} on",
-                duration(cap_ns)
-            ));
+            *percentile = Seen::unseen(format!("beyond the histogram, which ends at {}", duration(cap_ns)));
         }
     }
 }
 
-/// All of it together. `cap_ns` is the first value that no histogram has: where they end, or earlier, as most tools leave out
-/// rows of zeros.
+/// The comparable result of all threads. `cap_ns` is the first value that no histogram has: their
+/// end, or less, since most tools leave out rows of zeros.
 fn comparable(
     origin: Origin,
     settings: (Vec<Setting>, Vec<Setting>),
@@ -186,7 +183,7 @@ fn comparable(
     limits: Vec<String>,
 ) -> Result<Comparable, Error> {
     if threads.iter().all(|thread| thread.cycles == 0) {
-        return Err(Error::Whole("there is no wake-up in it".to_owned()));
+        return Err(Error::Whole("no wake-up in it".to_owned()));
     }
     let tool = origin.tool.clone();
     let cycles = threads.iter().fold(0_u64, |sum, thread| sum.saturating_add(thread.cycles));
@@ -217,7 +214,7 @@ fn comparable(
     })
 }
 
-/// What holds of tools that write whole microseconds.
+/// The caveat of tools that write whole microseconds.
 fn whole_microseconds() -> String {
     "latencies are whole microseconds, rounded down".to_owned()
 }

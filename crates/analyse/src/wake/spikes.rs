@@ -1,31 +1,36 @@
-//! Why a wake-up was late: the time from when the thread should have been awake to when it was, cut where the kernel did
-//! something else, each part with its cause.
+//! The causes of a spike: its latency cut into parts at the kernel's events, each part with one
+//! cause.
 //!
-//! At each moment one cause holds, the first of these that fits; docs/method/latency-spikes.md says what each can and cannot tell.
+//! At each moment the first of these causes that fits holds; docs/method/latency-spikes.md says
+//! what each can and cannot tell.
 //!
 //! 1. the thread is stopped (kernel/signal.c, `do_signal_stop`) -> `stopped`
-//! 2. its timer may still take its time (kernel/time/hrtimer.c, `hrtimer_set_expires_range_ns`) -> `timer-slack`
-//! 3. an interrupt is being handled -> `timer-interrupt` or `interrupt`; a soft interrupt (kernel/softirq.c) -> `softirq`
-//! 4. it has the processor: since it was woken late -> `return-to-user`, else -> `unexplained`
-//! 5. it was woken and waits: for a task that the scheduler chose or may not take the processor from -> `task`, for another one
-//!    -> `preemption-off` (kernel/sched/core.c, `wakeup_preempt`), else -> `migration` or `switching`
-//! 6. it was not woken: the processor idles -> `idle-exit`, a task runs -> `interrupts-off`, nobody knows -> `unexplained`
+//! 2. the timer is within its slack (kernel/time/hrtimer.c, `hrtimer_set_expires_range_ns`) ->
+//!    `timer-slack`
+//! 3. an interrupt handler runs -> `timer-interrupt` or `interrupt`; a softirq (kernel/softirq.c)
+//!    -> `softirq`
+//! 4. the thread has the CPU: switched in late -> `return-to-user`, else -> `unexplained`
+//! 5. the thread is runnable: another task runs that the scheduler chose or that may not be
+//!    preempted -> `task`; one that may be preempted -> `preemption-off` (kernel/sched/core.c,
+//!    `wakeup_preempt`); none -> `migration` or `switching`
+//! 6. the thread is not yet woken: the CPU is idle -> `idle-exit`, a task runs -> `interrupts-off`,
+//!    unknown -> `unexplained`
 //!
-//! So an interrupt within a task's time is the interrupt's, and each nanosecond is in one part.
+//! So an interrupt during a task is the interrupt's, and each nanosecond is in one part.
 
 use model::wake::Measurements;
 use model::wake::environment::Environment;
 use model::wake::spike::{Cause, Happened, Share, Spike, SpikeSeen, Task};
 use model::{Ns, Seen};
 
-/// Steal is counted in steps of 10 ms, so whether it was in a part shorter than half a step cannot be told.
+/// Steal is counted in steps of 10 ms, so it cannot be assigned to a part shorter than half a step.
 const STEAL_NS_MIN: Ns = 5_000_000;
 
-/// Kernel priorities from here on are of the fair class, where no task simply goes before another:
+/// Kernel priorities from here on are of the fair class, where priority does not decide preemption:
 /// include/linux/sched/prio.h, `MAX_RT_PRIO`.
 const FAIR: i32 = 100;
 
-/// All that were seen, latest first.
+/// All spikes that were recorded, the largest first.
 pub(super) fn spikes(measured: &Measurements) -> Seen<Vec<Spike>> {
     measured.spikes.as_ref().map(|seen| {
         let mut spikes: Vec<_> = seen.iter().map(|seen| spike(seen, &measured.environment)).collect();
@@ -34,21 +39,21 @@ pub(super) fn spikes(measured: &Measurements) -> Seen<Vec<Spike>> {
     })
 }
 
-/// What made this wake-up late.
+/// The cause of one spike.
 pub fn spike(seen: &SpikeSeen, environment: &Environment) -> Spike {
-    let mut walk = Walk::new(seen, environment);
+    let mut timeline = Timeline::new(seen, environment);
     for event in &seen.events {
-        walk.until(event.at_ns);
-        walk.event(&event.happened, event.at_ns);
+        timeline.until(event.at_ns);
+        timeline.event(&event.happened, event.at_ns);
     }
-    walk.until(seen.awake_ns);
-    let mut shares = walk.shares;
+    timeline.until(seen.awake_ns);
+    let mut shares = timeline.shares;
     for event in &seen.events {
         if let Happened::Stolen(stolen_ns) = event.happened {
             steal(&mut shares, stolen_ns);
         }
     }
-    // Of two equal ones the first.
+    // The first of equal ones.
     let largest = shares.iter().rev().max_by_key(|share| share.ns);
     Spike {
         at_ns: seen.expected_ns,
@@ -62,58 +67,58 @@ pub fn spike(seen: &SpikeSeen, environment: &Environment) -> Spike {
     }
 }
 
-/// What the thread is about.
+/// The state of the measuring thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// It waits for its time.
+    /// Sleeps until its timer expires.
     Asleep,
-    /// Runnable, and somebody else has the processor.
+    /// Runnable, not running.
     Woken {
-        /// Whoever has it was chosen by the scheduler while the thread was runnable.
+        /// The scheduler chose another task while the thread was runnable.
         passed_over: bool,
-        /// It is on its way from another processor.
+        /// It is being migrated from another CPU.
         moved: bool,
     },
-    /// It has the processor since then.
+    /// On the CPU since then.
     Running(Ns),
-    /// It was awake, and waits for something else.
+    /// It was awake, and blocks on something else.
     Blocked,
     Stopped,
 }
 
 type Part = (Cause, Option<String>);
 
-struct Walk<'a> {
+struct Timeline<'a> {
     seen: &'a SpikeSeen,
     environment: &'a Environment,
-    /// How far the latency is shared out.
+    /// The latency up to here is assigned to causes.
     now: Ns,
-    /// Until then the thread's timer may wait.
+    /// The end of the timer's slack.
     slack_until: Ns,
     priority: Option<i32>,
     phase: Phase,
-    /// Who has the processor, as far as that is known.
+    /// The task on the CPU, where known.
     current: Option<Task>,
-    /// The state that the processor idled in last.
+    /// The CPU's last idle state.
     idle_state: Option<u32>,
-    /// Handlers of interrupts, each within the one before; by what ends them.
-    handlers: Vec<(Ends, Part)>,
+    /// Nested interrupt handlers, the innermost last, with the event that ends each.
+    handlers: Vec<(HandlerEnd, Part)>,
     softirq: Option<String>,
-    /// Nothing is known until the next switch.
+    /// Events were lost: nothing is known until the next switch.
     lost: bool,
-    /// A cause with a name has one, at its first place.
+    /// One for each cause and name, in the order of first occurrence.
     shares: Vec<Share>,
 }
 
-/// What ends the handler of an interrupt.
+/// The event that ends an interrupt handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ends {
+enum HandlerEnd {
     Irq,
     Timer,
     Other,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> Timeline<'a> {
     fn new(seen: &'a SpikeSeen, environment: &'a Environment) -> Self {
         let due = seen.events.iter().filter(|event| event.happened == Happened::Due).map(|event| event.at_ns);
         Self {
@@ -132,7 +137,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What is not shared out before `at` is of the cause that holds.
+    /// Assigns the time up to `at` to the present cause.
     fn until(&mut self, at: Ns) {
         let at = at.min(self.seen.awake_ns);
         let Some(ns) = at.checked_sub(self.now).filter(|ns| *ns > 0) else { return };
@@ -144,7 +149,7 @@ impl<'a> Walk<'a> {
         self.now = at;
     }
 
-    /// The cause that holds now.
+    /// The present cause.
     fn part(&self) -> Part {
         if self.phase == Phase::Stopped {
             return (Cause::Stopped, None);
@@ -174,7 +179,8 @@ impl<'a> Walk<'a> {
                     (cause, Some(task.name.clone()))
                 }
                 _ if moved => (Cause::Migration, None),
-                // The idle task was chosen before a runnable one: it may not run, and nothing tells why.
+                // The idle task was chosen while the thread was runnable: it is throttled, or the
+                // reason is not in the events.
                 Some(_) if passed_over => (Cause::Unexplained, None),
                 Some(_) => (Cause::Switching, None),
                 None => (Cause::Unexplained, None),
@@ -205,19 +211,21 @@ impl<'a> Walk<'a> {
         match happened {
             Happened::Switch { from, to, preempted } => self.switch(from, to, *preempted, at),
             Happened::Woken(task) if task.tid == self.seen.tid => {
-                // One that has not left the processor yet does not leave it.
+                // A thread still on the CPU stays on it.
                 if !matches!(self.phase, Phase::Running(_)) {
                     self.phase = Phase::Woken { passed_over: false, moved: false };
                 }
             }
             Happened::Woken(_) | Happened::Due | Happened::Stolen(_) => {}
-            Happened::IrqBegin(name) => self.begin(Ends::Irq, (Cause::Interrupt, Some(name.clone()))),
-            Happened::IrqEnd => self.end(Ends::Irq),
-            Happened::OtherBegin(name) => self.begin(Ends::Other, (Cause::Interrupt, Some(name.clone()))),
-            Happened::OtherEnd => self.end(Ends::Other),
-            Happened::TimerBegin => self.begin(Ends::Timer, (Cause::TimerInterrupt, None)),
-            Happened::TimerEnd => self.end(Ends::Timer),
-            // Where the timer's interrupt has a driver (arm64), this is how it shows which one it is.
+            Happened::IrqBegin(name) => self.begin(HandlerEnd::Irq, (Cause::Interrupt, Some(name.clone()))),
+            Happened::IrqEnd => self.end(HandlerEnd::Irq),
+            Happened::OtherBegin(name) => {
+                self.begin(HandlerEnd::Other, (Cause::Interrupt, Some(name.clone())))
+            }
+            Happened::OtherEnd => self.end(HandlerEnd::Other),
+            Happened::TimerBegin => self.begin(HandlerEnd::Timer, (Cause::TimerInterrupt, None)),
+            Happened::TimerEnd => self.end(HandlerEnd::Timer),
+            // Where a driver handles the timer's interrupt (arm64), this event identifies it.
             Happened::Expired => {
                 if let Some((_, part)) = self.handlers.last_mut() {
                     *part = (Cause::TimerInterrupt, None);
@@ -240,19 +248,19 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn begin(&mut self, ends: Ends, part: Part) {
+    fn begin(&mut self, ends: HandlerEnd, part: Part) {
         self.handlers.push((ends, part));
     }
 
-    /// One whose begin was not seen is over, too.
-    fn end(&mut self, ends: Ends) {
+    /// Also ends handlers nested in it whose end was not seen.
+    fn end(&mut self, ends: HandlerEnd) {
         if let Some(last) = self.handlers.iter().rposition(|(of, _)| *of == ends) {
             self.handlers.truncate(last);
         }
     }
 
     fn switch(&mut self, from: &Task, to: &Task, preempted: bool, at: Ns) {
-        // Nothing is switched within an interrupt; what seems to go on has lost its end.
+        // No switch happens within an interrupt: the end of any open handler was lost.
         self.handlers.clear();
         self.softirq = None;
         self.lost = false;
@@ -267,7 +275,7 @@ impl<'a> Walk<'a> {
         } else if let Phase::Woken { passed_over, .. } = &mut self.phase {
             *passed_over = true;
         } else if matches!(self.phase, Phase::Running(_)) {
-            // It has lost the processor, unseen.
+            // It was switched out, unseen.
             self.phase = Phase::Asleep;
         }
         self.current = Some(to.clone());
@@ -277,7 +285,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The thread's own, from the first event that tells.
+/// The thread's own priority, from the first event that has it.
 fn priority(seen: &SpikeSeen) -> Option<i32> {
     let of = |task: &Task| (task.tid == seen.tid).then_some(task.priority);
     seen.events.iter().find_map(|event| match &event.happened {
@@ -287,7 +295,7 @@ fn priority(seen: &SpikeSeen) -> Option<i32> {
     })
 }
 
-/// Time that the hypervisor gave to others is in parts in which nothing happened here: the longest one.
+/// Assigns steal to the longest part without an event, where the hypervisor may have run others.
 fn steal(shares: &mut Vec<Share>, stolen_ns: Ns) {
     let quiet = |share: &&mut Share| {
         matches!(share.cause, Cause::IdleExit | Cause::InterruptsOff | Cause::Unexplained)

@@ -1,4 +1,4 @@
-//! Measurements as tests want them, and what becomes of them.
+//! Measurements for tests, and their results.
 
 use super::*;
 use model::recording::Host;
@@ -6,7 +6,7 @@ use model::wake::environment::{CpuSettings, Environment};
 use model::wake::{Asked, InForce, Policy, Sleeper};
 use proptest::prelude::*;
 
-/// A machine that is as it should be.
+/// A machine without caveats.
 pub(crate) fn environment(cpus: &[u32]) -> Environment {
     let cpu = |cpu: &u32| CpuSettings {
         cpu: *cpu,
@@ -34,7 +34,7 @@ pub(crate) fn environment(cpus: &[u32]) -> Environment {
     }
 }
 
-/// What a thread counts when it wakes up so late, each time after the other; a block has 1,000 of them.
+/// The record of a thread with these latencies in order; a block has 1,000 of them.
 pub(crate) fn thread(cpu: u32, late_ns: &[Ns]) -> ThreadMeasured {
     let mut counts: BTreeMap<usize, u64> = BTreeMap::new();
     for ns in late_ns {
@@ -109,27 +109,27 @@ pub(crate) fn measured(threads: Vec<ThreadMeasured>) -> Measurements {
 }
 
 #[test]
-fn percentiles_are_those_of_the_values_and_unseen_where_there_are_too_few() {
+fn percentiles_are_those_of_the_values_and_unseen_if_there_are_too_few() {
     let late: Vec<Ns> = (1..=100).collect();
     let found = wakeups(&measured(vec![thread(1, &late)]));
     let wakes = &found.threads[0];
     let seen = [&wakes.min_ns, &wakes.avg_ns, &wakes.p50_ns, &wakes.p99_ns, &wakes.max_ns, &wakes.max_at_ns];
     assert_eq!(seen.map(|seen| seen.value().copied()), [1, 50, 50, 99, 100, 99_000_000].map(Some));
-    assert_eq!(wakes.p999_ns, Seen::unseen("100 wake-ups were seen, and it takes 1,000"));
+    assert_eq!(wakes.p999_ns, Seen::unseen("100 wake-ups measured, at least 1,000 needed"));
     assert_eq!((wakes.cycles, wakes.cpu, found.all.cpu), (100, Some(1), None));
     assert_eq!(wakes.cpu_per_cycle_ns, Seen::Value(2_000));
 }
 
 #[test]
-fn a_thread_that_never_woke_up_has_no_figures_and_spoils_no_others() {
+fn a_thread_without_a_wake_up_has_no_figures_and_does_not_affect_others() {
     let found = wakeups(&measured(vec![thread(1, &[]), thread(2, &[7, 9])]));
-    assert_eq!(found.threads[0].min_ns, Seen::unseen("no wake-up was seen"));
-    assert_eq!(found.threads[0].max_at_ns, Seen::unseen("no wake-up was seen"));
+    assert_eq!(found.threads[0].min_ns, Seen::unseen("no wake-up was measured"));
+    assert_eq!(found.threads[0].max_at_ns, Seen::unseen("no wake-up was measured"));
     assert_eq!((found.all.min_ns, found.all.avg_ns), (Seen::Value(7), Seen::Value(8)));
 }
 
 #[test]
-fn all_together_has_the_latest_of_each_stretch() {
+fn all_together_has_the_maximum_of_each_block() {
     let mut late = vec![10; 2_000];
     late[1_500] = 90;
     let mut early = vec![20; 2_000];

@@ -1,4 +1,4 @@
-//! Figures within sentences: durations, counts, lists of processors.
+//! Figures in sentences: durations, counts, lists of CPUs.
 
 use model::{CpuList, Ns};
 
@@ -36,10 +36,10 @@ pub(crate) fn count(count: u64) -> String {
     text
 }
 
-/// `processor 3`, `processors 0-3,6`; of numbers in order.
-pub(crate) fn processors(cpus: &[u32]) -> String {
+/// `CPU 3`, `CPUs 0-3,6`, from numbers in order.
+pub(crate) fn cpus_named(cpus: &[u32]) -> String {
     let plural = if cpus.len() == 1 { "" } else { "s" };
-    format!("processor{plural} {}", list(cpus))
+    format!("CPU{plural} {}", list(cpus))
 }
 
 /// `0-3,6`, as the kernel writes it.
@@ -47,7 +47,7 @@ pub(crate) fn list(cpus: &[u32]) -> String {
     CpuList::from(cpus).to_string()
 }
 
-/// A share of one as per cent, with no more digits than it has: `95 %`, `99.9 %`.
+/// A fraction as a percentage, without trailing zeros: `95 %`, `99.9 %`.
 pub(crate) fn percent(share: f64) -> String {
     format!("{} %", (share * 1e6).round() / 1e4)
 }
@@ -74,8 +74,8 @@ mod tests {
     #[test]
     fn counts_and_lists_are_as_people_and_the_kernel_write_them() {
         assert_eq!([0, 999, 1_000, 12_345_678].map(count), ["0", "999", "1,000", "12,345,678"]);
-        assert_eq!(processors(&[3]), "processor 3");
-        assert_eq!(processors(&[0, 1, 2, 3, 6]), "processors 0-3,6");
+        assert_eq!(cpus_named(&[3]), "CPU 3");
+        assert_eq!(cpus_named(&[0, 1, 2, 3, 6]), "CPUs 0-3,6");
         assert_eq!([0.95, 0.999, 0.2].map(percent), ["95 %", "99.9 %", "20 %"]);
     }
 }

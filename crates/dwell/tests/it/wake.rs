@@ -113,7 +113,7 @@ fn periods_of_a_stop_are_counted_as_missed_and_its_length_is_the_maximum() {
 #[test]
 fn what_is_impossible_is_refused_before_anything_is_measured() {
     for (args, why) in [
-        (&["--cpus", "8000"][..], "processor 8000 cannot be used"),
+        (&["--cpus", "8000"][..], "CPU 8000 cannot be used"),
         (&["--cpus", "isolated"], "no processor is isolated"),
         (&["--interval", "0us"], "out of range for a duration"),
         (&["--interval", "1us"], "try: 10 us or more"),

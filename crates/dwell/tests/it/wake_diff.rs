@@ -57,7 +57,7 @@ fn two_of_dwells_own_are_compared_and_their_other_settings_said() {
     );
     assert_eq!(diff["cases"][0]["quantiles"].as_array().unwrap().len(), 6);
     let page = text(&dwell(&["diff", a.to_str().unwrap(), b.to_str().unwrap()]).stdout);
-    assert!(page.contains("not the same interval") && page.contains("p50"), "{page}");
+    assert!(page.contains("differs: interval") && page.contains("p50"), "{page}");
     // Against what cyclictest measured.
     let output = dwell(&["diff", &sample("cyclictest.json"), b.to_str().unwrap()]);
     let page = text(&output.stdout);
@@ -165,7 +165,7 @@ fn a_verdict_is_told_by_status_and_junit() {
             "--junit",
             path.to_str().unwrap(),
         ]);
-        assert!(text(&output.stdout).contains("woke up within"), "files do not take the page's place");
+        assert!(text(&output.stdout).contains("maximum latency"), "files do not take the page's place");
         (output.status.code(), std::fs::read_to_string(&path).unwrap_or_default(), text(&output.stderr))
     };
     // No wake-up of an ordinary thread is earlier than a microsecond; none is ten minutes late.

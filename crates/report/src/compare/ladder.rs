@@ -1,4 +1,4 @@
-//! Two ladders as a table, rung by rung.
+//! The comparison of two ladders: a table, rung by rung.
 
 use super::{GAP, caveat, differences, ink, only, origin};
 use crate::Look;
@@ -12,9 +12,9 @@ use model::ladder::Interval;
 
 /// Pages narrower than this leave out the intervals of the two medians.
 const WIDE: usize = 110;
-/// What may move a figure between two measurements.
+/// What may change a figure between two measurements.
 const NOISE: &str = "pages, neighbours and temperature";
-/// Rungs that are named in the summary.
+/// Rungs named in the summary at most.
 const NAMED: usize = 3;
 
 /// The page, with a newline after each line.
@@ -37,7 +37,7 @@ pub fn terminal(diff: &LadderComparison, look: Look) -> String {
     joined(&parts)
 }
 
-/// How many rungs became what, with the biggest changes.
+/// The number of rungs by change, with the largest changes.
 fn summary(diff: &LadderComparison, look: Look) -> Vec<Line> {
     if diff.rungs.is_empty() {
         return Line::new(look).add(Ink::Plain, "no rung has a figure in both").wrap(GAP);
@@ -113,7 +113,7 @@ fn table(diff: &LadderComparison, look: Look, notes: &mut Notes) -> Vec<Line> {
         .map(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0).max(width(header[at])))
         .collect();
     let figures: usize = widths.iter().filter(|wide| **wide > 0).map(|wide| GAP + wide).sum();
-    // A name that is long must not push the verdict off the page.
+    // A long name must not push the verdict off the page.
     let room = look.columns().saturating_sub(GAP + figures).max(8);
     let names = names.unwrap_or(0).min(look.columns() / 3).min(room);
     let line = |lead: Line, cells: &[&str], ink: &dyn Fn(usize) -> Ink| {
@@ -121,7 +121,7 @@ fn table(diff: &LadderComparison, look: Look, notes: &mut Notes) -> Vec<Line> {
         let mut end = GAP + names;
         for (at, cell) in cells.iter().enumerate().filter(|(at, _)| widths[*at] > 0) {
             end += GAP + widths[at];
-            // Words begin together, figures end together.
+            // Words are aligned left, figures right.
             let begin = if at == 6 { end - widths[at] } else { end - width(cell) };
             line = line.pad_to(begin).add(ink(at), cell);
         }
@@ -146,7 +146,7 @@ fn table(diff: &LadderComparison, look: Look, notes: &mut Notes) -> Vec<Line> {
     lines
 }
 
-/// The other rungs: those that miss a figure for one reason together.
+/// The rungs without a comparison, grouped by reason.
 fn uncompared(diff: &LadderComparison, look: Look) -> Vec<Line> {
     let mut reasons: Vec<(Option<Side>, &str, Vec<&str>)> = Vec::new();
     for one in &diff.uncompared {

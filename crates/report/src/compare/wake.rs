@@ -1,4 +1,4 @@
-//! Wake-ups of two results, or of the cases of two sheets: tables, histograms and pictures.
+//! The comparison of two latency results or sheets: tables, histograms and a picture.
 
 use super::{GAP, caveat, differences, ink, only};
 use crate::Look;
@@ -9,13 +9,13 @@ use crate::units::{count, counted, duration, duration_range, exact, share_of_one
 use crate::wake::chart::bars_on;
 use crate::wake::columns::Axis;
 use crate::wake::picture::PLAIN;
-use crate::wake::plots::{About, PAPER, Series, caveats, draw, head};
+use crate::wake::plots::{PAPER, PlotInfo, Series, caveats, draw, head};
 use model::compare::wake::{ALL, CaseDiff, Maxima, Origin, Quantile, WORDS, WakeComparison, Within};
 use model::compare::{Change, Difference};
 use model::wake::Wakes;
 use model::{Ns, Seen};
 
-/// What may move a figure between two measurements.
+/// What may change a figure between two measurements.
 const NOISE: &str = "another day, load or neighbour";
 
 /// The page, with a newline after each line.
@@ -23,7 +23,7 @@ pub fn terminal(diff: &WakeComparison, look: Look) -> String {
     let mut parts: Vec<Vec<Line>> = vec![top(diff, look), summary(diff, look).wrap(GAP)];
     for case in &diff.cases {
         parts.push(table(case, look));
-        // Of a sheet, all of them would be too long a page.
+        // A page with the histograms of a whole sheet would be too long.
         if diff.cases.len() == 1 {
             parts.extend(histograms(case, look));
         }
@@ -32,8 +32,8 @@ pub fn terminal(diff: &WakeComparison, look: Look) -> String {
     parts.push(
         diff.uncompared
             .iter()
-            .flat_map(|lone| {
-                Line::new(look).add(Ink::Dim, only(Some(lone.only))).add(Ink::Plain, &lone.name).wrap(GAP)
+            .flat_map(|one| {
+                Line::new(look).add(Ink::Dim, only(Some(one.only))).add(Ink::Plain, &one.name).wrap(GAP)
             })
             .collect(),
     );
@@ -54,7 +54,7 @@ pub fn png(diff: &WakeComparison) -> Vec<u8> {
     crate::picture::png(&picture(diff))
 }
 
-/// `imx8, Linux 6.12, 2026-…, by dwell`: what the source tells.
+/// `imx8, Linux 6.12, 2026-…, by dwell`: what the source reports.
 fn origin(origin: &Origin) -> String {
     let kernel = if origin.kernel.is_empty() { String::new() } else { format!("Linux {}", origin.kernel) };
     let by = format!("by {}", origin.tool);
@@ -70,7 +70,7 @@ fn top(diff: &WakeComparison, look: Look) -> Vec<Line> {
     lines
 }
 
-/// What became of the maximum latency, case by case.
+/// The change of the maximum latency, case by case.
 fn summary(diff: &WakeComparison, look: Look) -> Line {
     let line = Line::new(look);
     if diff.cases.is_empty() {
@@ -105,7 +105,7 @@ fn table(case: &CaseDiff, look: Look) -> Vec<Line> {
         figure("95 %", 4),
         figure("B", 0),
         figure("95 %", 3),
-        figure("B less A", 1),
+        figure("B - A", 1),
         figure("95 %", 2),
         text("B is", 9, 0),
     ];
@@ -127,8 +127,7 @@ fn table(case: &CaseDiff, look: Look) -> Vec<Line> {
         plain(String::new()),
         (ink(change), WORDS.of(change).to_owned()),
     ]);
-    let missed =
-        |wakes: &Wakes| wakes.missed.value().map_or_else(|| look.dash().to_owned(), |many| count(*many));
+    let missed = |wakes: &Wakes| wakes.missed.value().map_or_else(|| look.dash().to_owned(), |n| count(*n));
     let mut counts = |name: &str, a: String, b: String| {
         let mut cells = vec![plain(name.to_owned()), plain(a), plain(String::new()), plain(b)];
         cells.extend((0..4).map(|_| plain(String::new())));
@@ -192,7 +191,7 @@ fn apart(maxima: &Maxima) -> String {
     }
 }
 
-/// The other differences, how sure the maxima differ, and what qualifies the case.
+/// The other differences, the significance of the maxima, and the caveats of the case.
 fn remarks(case: &CaseDiff, look: Look) -> Vec<Line> {
     let mut lines = differences(&case.differences, look);
     let maxima = &case.maxima;
@@ -201,20 +200,16 @@ fn remarks(case: &CaseDiff, look: Look) -> Vec<Line> {
     {
         let (one, other) = if b_ns >= a_ns { ("B", "A") } else { ("A", "B") };
         let blocks = if one == "B" { &case.b.timeline } else { &case.a.timeline };
-        let what = if blocks.is_empty() { "wake-up" } else { "stretch of time" };
-        let many = match maxima.beyond {
-            1 => format!("1 {what}"),
-            many => {
-                format!("{} {}", count(many), what.replace("stretch", "stretches").replace("-up", "-ups"))
-            }
-        };
-        let verb = if maxima.beyond == 1 { "is" } else { "are" };
-        let line =
-            Line::new(look).add(Ink::Plain, &format!("{many} of {one} {verb} later than all of {other}"));
+        let (what, whose) =
+            if blocks.is_empty() { ("wake-up", "latency") } else { ("block", "maximum latency") };
+        let n = counted(maxima.beyond, what);
+        let verb = if maxima.beyond == 1 { "has" } else { "have" };
+        let text = format!("{n} of {one} {verb} a higher {whose} than any of {other}");
+        let line = Line::new(look).add(Ink::Plain, &text);
         let line = match &maxima.chance {
             Seen::Value(chance) => line.add(
                 Ink::Dim,
-                &format!("; were both alike, the chance of that would be {}", share_of_one(*chance)),
+                &format!("; if both were alike, the probability of that would be {}", share_of_one(*chance)),
             ),
             _ => line,
         };
@@ -251,28 +246,28 @@ fn picture(diff: &WakeComparison) -> Picture {
             picture.row(true, INK, &case.name);
         }
         let series = [series("A", &case.a), series("B", &case.b)];
-        draw(&mut picture, &series, &About { cycle: "wake-up", deadline_ns: None });
-        let mut below = unlike_in_words(&case.differences);
+        draw(&mut picture, &series, &PlotInfo { cycle: "wake-up", deadline_ns: None });
+        let mut below = differences_as_text(&case.differences);
         below.extend(case.notes.iter().cloned());
         caveats(&mut picture, &below);
     }
-    caveats(&mut picture, &unlike_in_words(&diff.differences));
+    caveats(&mut picture, &differences_as_text(&diff.differences));
     picture.height += MARGIN;
     picture
 }
 
-fn unlike_in_words(differences: &[Difference]) -> Vec<String> {
-    let words = |one: &Difference| format!("not the same {}: {} and {}", one.what, one.a, one.b);
+fn differences_as_text(differences: &[Difference]) -> Vec<String> {
+    let words = |one: &Difference| format!("{} differs: {} and {}", one.what, one.a, one.b);
     differences.iter().map(words).collect()
 }
 
 fn series<'a>(name: &str, wakes: &'a Wakes) -> Series<'a> {
-    let latest = wakes.max_ns.value().map_or_else(String::new, |ns| format!(": max {}", duration(*ns)));
+    let max = wakes.max_ns.value().map_or_else(String::new, |ns| format!(": max {}", duration(*ns)));
     let blocks = &wakes.timeline[..];
-    let stretch = blocks.windows(2).map(|two| two[1].at_ns.saturating_sub(two[0].at_ns)).min();
-    let took_ns = blocks.last().map_or(0, |last| last.at_ns) + stretch.unwrap_or(0);
+    let block_ns = blocks.windows(2).map(|two| two[1].at_ns.saturating_sub(two[0].at_ns)).min();
+    let took_ns = blocks.last().map_or(0, |last| last.at_ns) + block_ns.unwrap_or(0);
     Series {
-        name: format!("{name}{latest}"),
+        name: format!("{name}{max}"),
         note: counted(wakes.cycles, "cycle"),
         bins: &wakes.histogram,
         blocks,

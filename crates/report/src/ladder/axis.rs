@@ -7,7 +7,7 @@ use crate::paint::{Ink, Line};
 /// Ends of the axis, as powers of ten of a nanosecond.
 const FIRST: f64 = -1.0;
 const LAST: f64 = 9.0;
-/// What stands at each power of ten.
+/// The labels of the powers of ten.
 const LABELS: [&str; 11] =
     ["0.1ns", "1ns", "10ns", "100ns", "1us", "10us", "100us", "1ms", "10ms", "100ms", "1s"];
 
@@ -17,13 +17,13 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// An axis in so many columns, the last label included.
+    /// An axis of this width, the last label included.
     pub(super) fn new(columns: usize, look: Look) -> Self {
         let last = LABELS.last().map_or(0, |label| width(label));
         Self { columns: columns.saturating_sub(last), look }
     }
 
-    /// How many eighths of a cell lie between the left end and `ns`. What lies beyond an end is at the end.
+    /// The position of `ns` in eighths of a cell from the left end, clamped to the axis.
     fn eighths(&self, ns: f64) -> usize {
         if ns.is_nan() || ns <= 0.0 {
             return 0;
@@ -48,7 +48,8 @@ impl Axis {
         line
     }
 
-    /// A bar up to `median`, lighter up to `far`, with marks where other figures are; of two in one place the later.
+    /// A bar up to `median`, lighter up to `far`, with the marks of references; of two in one cell
+    /// the later one.
     pub(super) fn bar(&self, line: Line, median: f64, far: f64, marks: &[(f64, char)]) -> Line {
         const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
         let eighths = self.eighths(median).max(1);

@@ -1,4 +1,4 @@
-//! Others beside a ladder: marks on its axis, a table of their figures, and where those come from.
+//! References beside a ladder: marks on its axis, a table of their figures, and their sources.
 
 use super::{GAP, latency, paragraphs};
 use crate::Look;
@@ -7,19 +7,19 @@ use crate::paint::{Ink, Line};
 use model::ladder::beside::{Beside, Figure};
 use model::ladder::{Interval, Ladder};
 
-/// The figure that `other` has of a rung.
+/// The figure of a rung in `other`.
 pub(super) fn figure<'a>(other: &'a Beside, id: &str) -> Option<&'a Figure> {
     other.figures.iter().find(|figure| figure.id == id)
 }
 
-/// The others that have a figure of a rung on the page.
+/// The references with a figure of a rung on the page.
 pub(super) fn shown<'a>(ladder: &Ladder, others: &'a [Beside]) -> Vec<&'a Beside> {
     let ids = ladder.rungs.iter().filter(|rung| rung.ns.value().is_some()).map(|rung| &rung.about.id);
     let has = |other: &Beside| ids.clone().any(|id| figure(other, id).is_some());
     others.iter().filter(|other| has(other)).collect()
 }
 
-/// What stands for an other: a stroke for textbooks, letters for machines.
+/// The sign of a reference: a bar for the textbook, letters for machines.
 fn sign(at: usize, others: &[&Beside], look: Look) -> char {
     if others[at].textbook {
         return if look.unicode { '│' } else { '|' };
@@ -28,7 +28,7 @@ fn sign(at: usize, others: &[&Beside], look: Look) -> char {
     char::from(b'a' + (before % 26) as u8)
 }
 
-/// Marks on the axis of a rung: at the geometric middle of a range.
+/// Marks on the axis of a rung: at the geometric mean of a range.
 pub(super) fn marks(id: &str, others: &[&Beside], look: Look) -> Vec<(f64, char)> {
     let mark = |(at, other): (usize, &&Beside)| {
         let found = figure(other, id)?;
@@ -37,7 +37,7 @@ pub(super) fn marks(id: &str, others: &[&Beside], look: Look) -> Vec<(f64, char)
     others.iter().enumerate().filter_map(mark).collect()
 }
 
-/// What the marks of those `shown` are, and where their figures come from; of all others, machines without a mark are named.
+/// The legend of the references `shown`, with their sources; machines without a mark are named.
 pub(super) fn legend(others: &[Beside], shown: &[&Beside], look: Look) -> Vec<Line> {
     let line = |(at, other): (usize, &&Beside)| {
         let lead = Line::new(look)
@@ -49,12 +49,12 @@ pub(super) fn legend(others: &[Beside], shown: &[&Beside], look: Look) -> Vec<Li
     let mut lines: Vec<Line> = shown.iter().enumerate().flat_map(line).collect();
     for other in others.iter().filter(|other| !other.textbook && !shown.contains(other)) {
         let line = Line::new(look).add(Ink::Plain, &other.name);
-        lines.extend(line.add(Ink::Dim, " has no figure of these rungs").wrap(GAP));
+        lines.extend(line.add(Ink::Dim, " has no figure for these rungs").wrap(GAP));
     }
     lines
 }
 
-/// The figures of this machine and of the machines beside it; several tables where one would be too wide.
+/// The figures of this machine and the references; several tables if one would be too wide.
 pub(super) fn tables(ladder: &Ladder, others: &[&Beside], look: Look) -> Vec<Vec<Line>> {
     let machines: Vec<(usize, &Beside)> =
         others.iter().copied().enumerate().filter(|(_, other)| !other.textbook).collect();

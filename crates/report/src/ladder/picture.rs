@@ -22,7 +22,7 @@ const BAR: i32 = 12;
 const LABELS: [&str; 11] =
     ["0.1 ns", "1 ns", "10 ns", "100 ns", "1 us", "10 us", "100 us", "1 ms", "10 ms", "100 ms", "1 s"];
 
-/// The picture of a ladder, with the figures of others as strokes upon its bars.
+/// The picture of a ladder, with references marked on its bars.
 pub(super) fn of(ladder: &Ladder, others: &[Beside]) -> Picture {
     let width = AXIS_X + DECADE * 10 + FIGURES + MARGIN;
     let mut picture = Picture::new(width);
@@ -42,7 +42,7 @@ pub(super) fn of(ladder: &Ladder, others: &[Beside]) -> Picture {
     picture
 }
 
-/// Pixels right of the axis' begin for a latency.
+/// The position of a latency in pixels from the start of the axis.
 fn along(ns: f64) -> i32 {
     if ns.is_nan() || ns <= 0.0 {
         return 0;
@@ -50,7 +50,7 @@ fn along(ns: f64) -> i32 {
     ((ns.log10() + 1.0).clamp(0.0, 10.0) * f64::from(DECADE)).round() as i32
 }
 
-/// The colour of one of the others.
+/// The colour of a reference.
 fn colour_of(at: usize, other: &Beside) -> u32 {
     if other.textbook { BLACK } else { OTHERS[at % OTHERS.len()] }
 }
@@ -58,14 +58,14 @@ fn colour_of(at: usize, other: &Beside) -> u32 {
 impl Picture {
     fn head(&mut self, ladder: &Ladder) {
         let host = &ladder.host;
-        let cpu = ladder.machine.cpu.value().map_or("a processor without a name", String::as_str);
+        let cpu = ladder.machine.cpu.value().map_or("unknown CPU", String::as_str);
         self.height += ROW;
         self.text(MARGIN, self.height, Anchor::Start, true, INK, &format!("{}: {cpu}", host.name));
         self.height += ROW;
         let virtualisation = host.virtualisation.value().map_or(String::new(), |kind| format!(", {kind}"));
         let line = format!(
             "{}, {}, Linux {}{virtualisation}, {}",
-            units::counted(u64::from(host.cpus), "processor"),
+            units::counted(u64::from(host.cpus), "CPU"),
             units::bytes(host.memory_bytes),
             host.kernel,
             ladder.started_at
@@ -131,7 +131,7 @@ impl Picture {
         self.text(x + 10 * CHAR, y, Anchor::Start, false, FAINT, &line);
     }
 
-    /// Where others have the rung: a stroke, or a bracket from one end of theirs to the other.
+    /// The marks of references: a stroke, or a bracket for a range.
     fn strokes(&mut self, rung: &Rung, others: &[&Beside], y: i32) {
         for (at, other) in others.iter().enumerate() {
             let Some(figure) = beside::figure(other, &rung.about.id) else { continue };
@@ -147,7 +147,7 @@ impl Picture {
         }
     }
 
-    /// What the strokes are, and where they come from.
+    /// The legend of the marks, with their sources.
     fn legend(&mut self, others: &[&Beside]) {
         for (at, other) in others.iter().enumerate() {
             self.height += ROW;
@@ -164,7 +164,7 @@ impl Picture {
     /// Latency against size, both logarithmic.
     fn curve(&mut self, curve: &Curve) {
         self.height += 2 * ROW;
-        self.text(MARGIN, self.height, Anchor::Start, true, INK, "a load, by the size of the memory in use");
+        self.text(MARGIN, self.height, Anchor::Start, true, INK, "latency of a load, by working set size");
         let top = self.height + ROW;
         let bottom = top + CURVE_HEIGHT;
         let (left, right) = (AXIS_X, AXIS_X + DECADE * 10);

@@ -1,4 +1,4 @@
-//! The histogram and the timeline of the latest, in character cells.
+//! The histogram and the timeline of maxima, in character cells.
 
 use super::columns::{Axis, counts};
 use super::words;
@@ -10,15 +10,15 @@ use crate::units::{duration, exact};
 use model::Ns;
 use model::wake::{Bin, Block, Wakeups};
 
-/// Rows of the histogram, at most: a power of ten each.
+/// Rows of the histogram at most: one for each power of ten.
 const ROWS: usize = 9;
-/// Columns of what stands before a row: `100M`.
+/// Columns of a row's label: `100M`.
 const LABEL: usize = 4;
-/// Blocks that a timeline is worth being shown for.
+/// A timeline of fewer blocks is not shown.
 const BLOCKS: usize = 3;
 const EIGHTHS: [&str; 9] = ["", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
-/// A cell filled up to so many eighths.
+/// A cell filled by this number of eighths.
 fn cell(eighths: usize, look: Look) -> &'static str {
     match eighths.min(8) {
         0 => " ",
@@ -29,15 +29,15 @@ fn cell(eighths: usize, look: Look) -> &'static str {
     }
 }
 
-/// What must not be passed, and what it is called.
+/// The deadline, to be marked.
 fn mark(wakeups: &Wakeups) -> Option<Ns> {
     wakeups.settings.asked.deadline.map(|deadline| deadline.deadline_ns)
 }
 
-/// How many wake-ups were how late: a row a power of ten.
+/// The histogram of latencies.
 pub(crate) fn histogram(wakeups: &Wakeups, look: Look) -> Vec<Line> {
-    let title = format!("{}s by latency, all processors", words::cycles(wakeups.settings.asked.mode));
-    let title = if wakeups.threads.len() == 1 { title.replace(", all processors", "") } else { title };
+    let title = format!("{}s by latency, all CPUs", words::cycles(wakeups.settings.asked.mode));
+    let title = if wakeups.threads.len() == 1 { title.replace(", all CPUs", "") } else { title };
     bars(&title, &wakeups.all.histogram, mark(wakeups), look)
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn bars(title: &str, bins: &[Bin], mark: Option<Ns>, look: Look) -> V
     bars_on(axis, title, bins, mark, look)
 }
 
-/// The same on an axis that others share.
+/// The same on a given axis.
 pub(crate) fn bars_on(axis: Axis, title: &str, bins: &[Bin], mark: Option<Ns>, look: Look) -> Vec<Line> {
     let (left, cells) = (LABEL + 1, look.columns() - LABEL - 1);
     let counts = counts(bins, &axis.cells(cells));
@@ -81,7 +81,7 @@ fn stroke(look: Look) -> &'static str {
     if look.unicode { "┊" } else { "|" }
 }
 
-/// How far a count fills the row of a power of ten. What reaches a row shows in it.
+/// How far a count fills the row of a power of ten; at least one eighth if it reaches the row.
 fn eighths(count: f64, row: usize) -> usize {
     if count <= 0.0 {
         return 0;
@@ -96,7 +96,7 @@ pub(crate) fn power(power: usize) -> String {
     format!("{}{unit}", 10_u32.pow(power as u32 % 3))
 }
 
-/// Round latencies below the cells, each beginning where it lies.
+/// The axis' labels, each starting at its value.
 fn labels_line(axis: Axis, left: usize, cells: usize, look: Look) -> Line {
     let mut line = Line::new(look);
     for (ns, label) in axis.ticks(cells / 9) {
@@ -111,7 +111,7 @@ fn labels_line(axis: Axis, left: usize, cells: usize, look: Look) -> Line {
     line
 }
 
-/// The latest of each stretch of time, in a row.
+/// The maximum of each block, in a row.
 pub(crate) fn timeline(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     let blocks = &wakeups.all.timeline;
     if blocks.len() < BLOCKS {
@@ -120,48 +120,48 @@ pub(crate) fn timeline(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     let long = wakeups.took_ns.max(1);
     let columns = look.columns();
     let axis = axis_of(blocks, None);
-    let each = duration((long / columns as u64).max(stretch(blocks)));
+    let each = duration((long / columns as u64).max(block_ns(blocks)));
     let scale = if axis.is_log() { ", logarithmic" } else { "" };
     let top = blocks.iter().map(|block| block.max_ns).max().unwrap_or(0);
     let title = Line::new(look)
-        .add(Ink::Bold, "the latest over time")
-        .add(Ink::Dim, &format!(": of each {each}, up to {}{scale}", duration(top)));
+        .add(Ink::Bold, "maximum latency over time")
+        .add(Ink::Dim, &format!(": per {each}, up to {}{scale}", duration(top)));
     let row = Line::new(look).add(Ink::Plain, &spark(blocks, long, columns, axis, look));
     vec![title.cut(), row.cut(), axis::axis(long, look)]
 }
 
-/// How long a block is.
-pub(crate) fn stretch(blocks: &[Block]) -> Ns {
+/// The length of a block.
+pub(crate) fn block_ns(blocks: &[Block]) -> Ns {
     blocks.windows(2).map(|two| two[1].at_ns.saturating_sub(two[0].at_ns)).min().unwrap_or(0)
 }
 
-/// The axis of the latest of each stretch, and of `mark` where that is near.
+/// An axis for the maxima of blocks, and for `mark` where it is near.
 pub(crate) fn axis_of(blocks: &[Block], mark: Option<Ns>) -> Axis {
     let all = || blocks.iter().filter(|block| block.cycles > 0).map(|block| block.max_ns);
     Axis::between(all().min().unwrap_or(1), all().max().unwrap_or(1), mark)
 }
 
-/// The latest in each of so many equal parts of `long`; blanks where nothing was measured.
+/// A sparkline of maxima: `long` cut into `columns` equal parts; blank where nothing was measured.
 pub(crate) fn spark(blocks: &[Block], long: Ns, columns: usize, axis: Axis, look: Look) -> String {
-    let of = |latest: Option<Ns>| match latest {
+    let of = |max: Option<Ns>| match max {
         None => " ",
         Some(ns) => cell(((axis.share(ns as f64) * 8.0).round().max(1.0)) as usize, look),
     };
-    latest(blocks, long, columns).into_iter().map(of).collect()
+    maxima(blocks, long, columns).into_iter().map(of).collect()
 }
 
-/// The latest of the blocks that overlap each of so many equal parts of `long`.
-pub(crate) fn latest(blocks: &[Block], long: Ns, parts: usize) -> Vec<Option<Ns>> {
-    let mut latest: Vec<Option<Ns>> = vec![None; parts];
+/// `long` cut into equal parts, and the maximum of the blocks that overlap each.
+pub(crate) fn maxima(blocks: &[Block], long: Ns, parts: usize) -> Vec<Option<Ns>> {
+    let mut maxima: Vec<Option<Ns>> = vec![None; parts];
     let part = |at: Ns| (u128::from(at) * parts as u128 / u128::from(long.max(1))) as usize;
     for (at, block) in blocks.iter().enumerate().filter(|(_, block)| block.cycles > 0) {
         let end = blocks.get(at + 1).map_or(long, |next| next.at_ns).max(block.at_ns + 1);
         let (first, last) = (part(block.at_ns), part(end - 1));
-        for part in latest.iter_mut().take(last + 1).skip(first.min(parts.saturating_sub(1))) {
+        for part in maxima.iter_mut().take(last + 1).skip(first.min(parts.saturating_sub(1))) {
             *part = (*part).max(Some(block.max_ns));
         }
     }
-    latest
+    maxima
 }
 
 #[cfg(test)]
@@ -179,9 +179,9 @@ mod tests {
     fn a_time_without_wake_ups_is_blank() {
         let block = |at_ns, cycles, max_ns| Block { at_ns, cycles, max_ns };
         let blocks = [block(0, 5, 100), block(10, 0, 0), block(20, 5, 300), block(30, 5, 200)];
-        assert_eq!(latest(&blocks, 40, 4), [Some(100), None, Some(300), Some(200)]);
-        assert_eq!(latest(&blocks, 40, 2), [Some(100), Some(300)]);
-        assert_eq!(latest(&blocks, 40, 8)[..4], [Some(100), Some(100), None, None]);
-        assert_eq!(latest(&[], 40, 2), [None, None]);
+        assert_eq!(maxima(&blocks, 40, 4), [Some(100), None, Some(300), Some(200)]);
+        assert_eq!(maxima(&blocks, 40, 2), [Some(100), Some(300)]);
+        assert_eq!(maxima(&blocks, 40, 8)[..4], [Some(100), Some(100), None, None]);
+        assert_eq!(maxima(&[], 40, 2), [None, None]);
     }
 }

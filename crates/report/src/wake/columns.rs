@@ -1,19 +1,21 @@
-//! The axis of latencies that charts and pictures share, and how a histogram's bins are put together for its columns.
+//! The latency axis that charts and pictures share, and a histogram's bins added up to its columns.
 
 use crate::units::exact;
 use model::Ns;
 use model::wake::Bin;
 
-/// From so many times the earliest on, the axis is logarithmic: equal steps would press all but the latest into one.
+/// If the maximum is more than this many times the minimum, the axis is logarithmic: on a linear
+/// one all but the largest values would share a column.
 const FAR: f64 = 100.0;
-/// What lies further from the data than this many times the latest is not worth the room on the axis.
+/// A mark further out than this many times the maximum is left off the axis.
 const NEAR: Ns = 3;
-/// From so many values on, a bin on the border of two columns is shared out: otherwise a smooth distribution gets teeth.
+/// A bin on the border of two columns is divided between them if it has this many values: otherwise
+/// a smooth distribution would look jagged.
 const SHARED: f64 = 10.0;
-/// Columns to a factor of two on a logarithmic axis, where there are as many bins.
+/// Columns per factor of two on a logarithmic axis, where there are enough bins.
 const OCTAVE: f64 = 32.0;
 
-/// From the earliest to the latest.
+/// An axis from the smallest value to the largest.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Axis {
     log: bool,
@@ -26,27 +28,27 @@ fn round_steps() -> impl DoubleEndedIterator<Item = f64> + Clone {
     (0..=15).flat_map(|power| [1.0, 2.0, 5.0].map(|times| times * 10_f64.powi(power)))
 }
 
-fn far(earliest: Ns, latest: Ns) -> bool {
-    latest.max(1) as f64 / earliest.max(1) as f64 > FAR
+fn far(min_ns: Ns, max_ns: Ns) -> bool {
+    max_ns.max(1) as f64 / min_ns.max(1) as f64 > FAR
 }
 
 impl Axis {
-    /// Wide enough for all of it, and for `mark` when that is near. None where there is nothing to show.
+    /// An axis for all values, and for `mark` where it is near. None without values.
     pub(crate) fn of(series: &[&[Bin]], mark: Option<Ns>) -> Option<Self> {
         let bins = || series.iter().flat_map(|bins| bins.iter()).filter(|bin| bin.count > 0);
-        let earliest = bins().map(|bin| bin.from_ns).min()?;
-        let latest = bins().map(|bin| bin.to_ns).max()?;
-        Some(Self::between(earliest, latest, mark))
+        let min_ns = bins().map(|bin| bin.from_ns).min()?;
+        let max_ns = bins().map(|bin| bin.to_ns).max()?;
+        Some(Self::between(min_ns, max_ns, mark))
     }
 
     /// The same, with round ends.
-    pub(crate) fn between(earliest: Ns, latest: Ns, mark: Option<Ns>) -> Self {
-        let near = mark.filter(|mark| *mark <= latest.saturating_mul(NEAR));
-        Self::round(earliest, latest.max(near.unwrap_or(0)), far(earliest, latest))
+    pub(crate) fn between(min_ns: Ns, max_ns: Ns, mark: Option<Ns>) -> Self {
+        let near = mark.filter(|mark| *mark <= max_ns.saturating_mul(NEAR));
+        Self::round(min_ns, max_ns.max(near.unwrap_or(0)), far(min_ns, max_ns))
     }
 
-    fn round(earliest: Ns, latest: Ns, log: bool) -> Self {
-        let (lo, hi) = (earliest.max(1) as f64, latest.max(2) as f64);
+    fn round(min_ns: Ns, max_ns: Ns, log: bool) -> Self {
+        let (lo, hi) = (min_ns.max(1) as f64, max_ns.max(2) as f64);
         if log {
             let lo = round_steps().rev().find(|step| *step <= lo).unwrap_or(1.0);
             let hi = round_steps().find(|step| *step >= hi).unwrap_or(hi);
@@ -60,22 +62,22 @@ impl Axis {
         self.log
     }
 
-    /// Where a latency lies: 0 the left end, 1 the right one.
+    /// The position of a latency: 0 is the left end, 1 the right one.
     pub(crate) fn share(self, ns: f64) -> f64 {
         if self.log { (ns.max(1e-3) / self.lo).log10() / (self.hi / self.lo).log10() } else { ns / self.hi }
     }
 
-    /// What lies there.
+    /// The latency at a position.
     fn at(self, share: f64) -> f64 {
         if self.log { self.lo * (self.hi / self.lo).powf(share) } else { self.hi * share }
     }
 
-    /// A round step that cuts a linear axis into at most so many pieces.
+    /// The round step of a linear axis with at most `most` steps.
     fn step(self, most: usize) -> f64 {
         round_steps().find(|step| self.hi / step <= most as f64).unwrap_or(self.hi)
     }
 
-    /// Round values to be written at the axis, at most about so many.
+    /// The labels of the axis at round values, about `most` of them at most.
     pub(crate) fn ticks(self, most: usize) -> Vec<(f64, String)> {
         let label = |ns: f64| (ns, if ns < 1.0 { "0".to_owned() } else { exact(ns.round() as Ns) });
         if !self.log {
@@ -89,13 +91,13 @@ impl Axis {
         within.into_iter().filter(|ns| few || decade(ns)).map(label).collect()
     }
 
-    /// Ends of so many columns of the same width.
+    /// The edges of columns of equal width.
     pub(crate) fn cells(self, many: usize) -> Vec<f64> {
         (0..=many).map(|at| self.at(at as f64 / many as f64)).collect()
     }
 
-    /// Ends of about so many columns that fit the bins of all series, so that none falls between two: of the same width, or, on a
-    /// logarithmic axis, of the same ratio. Gives what a column is as well, in words.
+    /// The edges of about that many columns, aligned with the bins of all series: of equal width,
+    /// or of equal ratio on a logarithmic axis. Also the width of a column, in words.
     pub(crate) fn edges(self, series: &[&[Bin]], many: usize) -> (Vec<f64>, String) {
         if self.log {
             let mut edges = vec![self.lo];
@@ -118,8 +120,9 @@ impl Axis {
     }
 }
 
-/// How many values are in each column. A bin is shared out by overlap where it is wider than two columns, or has values
-/// enough for each; else it is in the column of its middle. What lies beyond an end is in the column there.
+/// The number of values in each column. A bin is divided by overlap if it is wider than two columns
+/// or has enough values; else it counts in the column of its middle. Values beyond an end count in
+/// the column there.
 pub(crate) fn counts(bins: &[Bin], edges: &[f64]) -> Vec<f64> {
     let Some(last) = edges.len().checked_sub(2) else { return Vec::new() };
     let mut counts = vec![0.0; last + 1];
@@ -127,7 +130,7 @@ pub(crate) fn counts(bins: &[Bin], edges: &[f64]) -> Vec<f64> {
     for bin in bins {
         let (from, to, count) = (bin.from_ns as f64, bin.to_ns as f64, bin.count as f64);
         let (first, end) = (column(from), column(to - 0.5));
-        // Before its begin it ends only in a file that was made up.
+        // A bin that ends before it starts is possible in a file of another tool.
         if end <= first || (end - first < 2 && count < SHARED) {
             counts[column((from + to) / 2.0)] += count;
             continue;

@@ -1,7 +1,8 @@
-//! The answer in a sentence, who was to blame, and the settings that were in force.
+//! The head of the page: the result in a sentence, the cause of the maximum latency, and the
+//! settings in force.
 
 use super::GAP;
-use super::table::processors_named;
+use super::table::cpus_named;
 use super::words::{self, cause_of};
 use crate::Look;
 use crate::paint::{Ink, Line};
@@ -15,32 +16,32 @@ pub(crate) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     sentences(wakeups, look).into_iter().flat_map(|line| line.wrap(GAP)).collect()
 }
 
-/// Each is a paragraph, the answer first.
+/// The paragraphs of the head, the result first.
 pub(crate) fn sentences(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     let mut lines =
-        vec![answer(wakeups, look), blame(wakeups, look), place(wakeups, look), settings(wakeups, look)];
+        vec![answer(wakeups, look), worst(wakeups, look), place(wakeups, look), settings(wakeups, look)];
     lines.retain(|line| !line.is_empty());
     lines
 }
 
-/// `woke up within 84 us in 10,000,000 cycles on 4 processors`, and what that means for the deadline.
+/// `maximum latency 84 us in 10,000,000 cycles on 4 CPUs; deadline 125 us met`.
 fn answer(wakeups: &Wakeups, look: Look) -> Line {
     let all = &wakeups.all;
     let line = Line::new(look);
     let Some(max_ns) = all.max_ns.value() else {
         return line.add(Ink::Bold, "no wake-up was measured");
     };
-    let (lead, many) = match wakeups.settings.asked.mode {
-        Mode::Timer => ("woke up within ", "cycle"),
-        Mode::Gap => ("ran without a gap longer than ", "reading"),
+    let (lead, unit) = match wakeups.settings.asked.mode {
+        Mode::Timer => ("maximum latency ", "cycle"),
+        Mode::Gap => ("longest gap ", "reading"),
     };
     let line = line
         .add(Ink::Bold, lead)
         .glued(Ink::Bold, &duration(*max_ns))
         .add(Ink::Plain, " in ")
-        .glued(Ink::Plain, &counted(all.cycles, many))
+        .glued(Ink::Plain, &counted(all.cycles, unit))
         .add(Ink::Plain, " on ")
-        .glued(Ink::Plain, &processors(wakeups.threads.len()));
+        .glued(Ink::Plain, &cpus(wakeups.threads.len()));
     let line = match all.missed.value() {
         None | Some(0) => line,
         Some(missed) => {
@@ -53,19 +54,17 @@ fn answer(wakeups: &Wakeups, look: Look) -> Line {
     }
 }
 
-fn processors(many: usize) -> String {
-    counted(many as u64, "processor")
+fn cpus(n: usize) -> String {
+    counted(n as u64, "CPU")
 }
 
-/// `the deadline of 125 us less 20 % was met`.
+/// `deadline 125 us less 20 % met`.
 fn met(line: Line, verdict: &Verdict) -> Line {
-    let line = line.add(Ink::Plain, "the deadline of ").glued(Ink::Plain, &deadline(verdict));
+    let line = line.add(Ink::Plain, "deadline ").glued(Ink::Plain, &deadline(verdict));
     match verdict.answer {
-        Answer::Pass => line.add(Ink::Bold, " was met"),
-        Answer::Fail => line.add(Ink::Warn, " was not met"),
-        Answer::Undecided => {
-            line.add(Ink::Plain, " was met so far, which ").add(Ink::Warn, "does not decide it")
-        }
+        Answer::Pass => line.add(Ink::Bold, " met"),
+        Answer::Fail => line.add(Ink::Warn, " missed"),
+        Answer::Undecided => line.add(Ink::Plain, " met so far, ").add(Ink::Warn, "undecided"),
     }
 }
 
@@ -78,48 +77,50 @@ fn deadline(verdict: &Verdict) -> String {
     }
 }
 
-/// What made the latest late.
-fn blame(wakeups: &Wakeups, look: Look) -> Line {
+/// Where and when the maximum was, and its main cause.
+fn worst(wakeups: &Wakeups, look: Look) -> Line {
     let line = Line::new(look);
-    let Some(latest) = wakeups.spikes.value().and_then(|spikes| spikes.iter().max_by_key(|spike| spike.ns))
+    let Some(worst) = wakeups.spikes.value().and_then(|spikes| spikes.iter().max_by_key(|spike| spike.ns))
     else {
         return line;
     };
-    let share = latest.shares.iter().filter(|share| share.cause == latest.cause && share.who == latest.who);
+    let share = worst.shares.iter().filter(|share| share.cause == worst.cause && share.who == worst.who);
     let share_ns: u64 = share.map(|share| share.ns).sum();
-    // Which was the latest is known of all, what made it late perhaps only of others.
-    let known = wakeups.all.max_ns.value().is_none_or(|max_ns| duration(*max_ns) == duration(latest.ns));
+    // The maximum is known exactly; its cause is known only if it was traced.
+    let known = wakeups.all.max_ns.value().is_none_or(|max_ns| duration(*max_ns) == duration(worst.ns));
     let line = if known {
-        line.add(Ink::Plain, "the latest: ")
+        line.add(Ink::Plain, "max latency: ")
     } else {
-        line.add(Ink::Plain, "the latest whose cause was seen: ")
-            .glued(Ink::Plain, &duration(latest.ns))
-            .add(Ink::Plain, " ")
+        line.add(Ink::Plain, "largest traced spike: ")
+            .glued(Ink::Plain, &duration(worst.ns))
+            .add(Ink::Plain, " on ")
     };
-    line.add(Ink::Plain, &format!("on processor {} after ", latest.cpu))
-        .glued(Ink::Plain, &duration(latest.at_ns))
+    let part = duration(share_ns);
+    let part = if part == duration(worst.ns) { "all" } else { &part };
+    line.add(Ink::Plain, &format!("CPU {} at ", worst.cpu))
+        .glued(Ink::Plain, &duration(worst.at_ns))
         .add(Ink::Plain, ", ")
-        .glued(Ink::Plain, &duration(share_ns))
+        .glued(Ink::Plain, part)
         .add(Ink::Plain, " of it ")
-        .add(Ink::Bold, &cause_of(latest.cause, latest.who.as_deref()))
+        .add(Ink::Bold, &cause_of(worst.cause, worst.who.as_deref()))
 }
 
-/// Where and when.
+/// The host, and when it was measured.
 fn place(wakeups: &Wakeups, look: Look) -> Line {
     let host = &wakeups.host;
     let mut text = format!("{}: Linux {} {}", host.name, host.kernel, host.arch);
     if let Seen::Value(preemption) = &wakeups.environment.preemption {
         text += &format!(", preemption {preemption}");
     }
-    text += &format!(", {}", processors(host.cpus as usize));
+    text += &format!(", {}", cpus(host.cpus as usize));
     if let Seen::Value(hypervisor) = &wakeups.environment.hypervisor {
         text += &format!(", {hypervisor}");
     }
-    text += &format!(", {}, in {}", wakeups.started_at, duration(wakeups.took_ns));
+    text += &format!(", {}, for {}", wakeups.started_at, duration(wakeups.took_ns));
     Line::new(look).add(Ink::Dim, &text)
 }
 
-/// What was in force, read back; what was asked for only where it differs.
+/// The settings in force, as read back; what was asked for only where it differs.
 fn settings(wakeups: &Wakeups, look: Look) -> Line {
     let asked = &wakeups.settings.asked;
     let environment = &wakeups.environment;
@@ -128,24 +129,24 @@ fn settings(wakeups: &Wakeups, look: Look) -> Line {
     line = line.add(Ink::Plain, ", ");
     line = match asked.mode {
         Mode::Timer => line
-            .add(Ink::Plain, "every ")
+            .add(Ink::Plain, "interval ")
             .glued(Ink::Plain, &exact(asked.interval_ns))
             .add(Ink::Plain, &format!(" by {}", words::sleeper(asked.sleeper))),
-        Mode::Gap => line.add(Ink::Plain, "reading the clock without pause"),
+        Mode::Gap => line.add(Ink::Plain, "busy loop"),
     };
-    // It is the process's, so any thread says it.
+    // A setting of the process: any thread has it.
     if let Some(thread) = wakeups.settings.in_force.first() {
         let (ink, locked) = match (&thread.locked_bytes, &thread.locked_all) {
             (Seen::Value(0), _) => (Ink::Warn, "memory not locked"),
             (_, Seen::Value(true)) => (Ink::Plain, "memory locked"),
             (Seen::Value(_), Seen::Value(false)) => (Ink::Warn, "memory locked in part"),
-            (Seen::Value(_), _) => (Ink::Plain, "memory locked at least in part"),
-            _ => (Ink::Warn, "whether memory is locked is unknown"),
+            (Seen::Value(_), _) => (Ink::Plain, "memory locked, perhaps in part"),
+            _ => (Ink::Warn, "memory locking unknown"),
         };
         line = line.add(Ink::Plain, ", ").add(ink, locked);
     }
     line = match &environment.dma_latency_us {
-        Seen::Value(us) => line.add(Ink::Plain, &format!(", idle states within {us} us")),
+        Seen::Value(us) => line.add(Ink::Plain, &format!(", idle states limited to {us} us")),
         _ => line.add(Ink::Plain, ", ").add(Ink::Warn, "idle states not limited"),
     };
     if let Seen::Value(clock) = &environment.clocksource {
@@ -157,20 +158,20 @@ fn settings(wakeups: &Wakeups, look: Look) -> Line {
         let names: Vec<&str> = governors.iter().map(|name| name.as_str()).collect();
         line = line.add(Ink::Plain, &format!(", governor {}", names.join(" and ")));
     }
-    for (what, cpus) in [("isolated", &environment.isolated), ("without tick", &environment.nohz_full)] {
+    for (what, cpus) in [("isolated", &environment.isolated), ("nohz_full", &environment.nohz_full)] {
         if let Some(cpus) = cpus.value().filter(|cpus| !cpus.is_empty()) {
-            line = line.add(Ink::Plain, &format!(", {} {what}", processors_named(cpus)));
+            line = line.add(Ink::Plain, &format!(", {} {what}", cpus_named(cpus)));
         }
     }
     match environment.housekeeping {
         Some(cpu) if !asked.cpus.contains(&cpu) => {
-            line.add(Ink::Plain, &format!(", the rest of dwell on processor {cpu}"))
+            line.add(Ink::Plain, &format!(", dwell itself on CPU {cpu}"))
         }
         _ => line,
     }
 }
 
-/// The policies that threads have, with the processors where not all have the same.
+/// The threads' policies, with CPUs where they differ.
 fn policies(wakeups: &Wakeups, mut line: Line) -> Line {
     let asked = wakeups.settings.asked.policy;
     let threads = &wakeups.settings.in_force;
@@ -186,10 +187,10 @@ fn policies(wakeups: &Wakeups, mut line: Line) -> Line {
         let lead = if at > 0 { ", " } else { "" };
         let differs = *kind != asked;
         let ink = if differs { Ink::Warn } else { Ink::Plain };
-        let on = if alone { String::new() } else { format!(" on {}", processors_named(cpus)) };
+        let on = if alone { String::new() } else { format!(" on {}", cpus_named(cpus)) };
         line = line.add(Ink::Plain, lead).add(ink, &format!("{}{on}", words::policy(*kind)));
         if differs {
-            line = line.add(Ink::Plain, &format!(" (asked for {})", words::policy(asked)));
+            line = line.add(Ink::Plain, &format!(" ({} requested)", words::policy(asked)));
         }
     }
     if kinds.is_empty() { line.add(Ink::Warn, "no thread ran") } else { line }

@@ -1,7 +1,7 @@
-//! Verdicts as JUnit XML, which test systems of all kinds read: a suite for each case, a test for each processor.
+//! Verdicts as JUnit XML for CI systems: a suite for each case, a test for each CPU.
 //!
-//! There is no standard; what is written is what the schema of the Jenkins xUnit plugin accepts. Undecided is an `error`: neither met nor
-//! missed, and no reason to go on as if it were met.
+//! JUnit XML has no standard; this follows the schema of the Jenkins xUnit plugin. Undecided is an
+//! `error`: the deadline is neither met nor missed, so a pipeline must not go on.
 
 use crate::clean::xml as escaped;
 use crate::units::{counted, duration};
@@ -12,15 +12,15 @@ use model::wake::verdict::{Answer, OfProcessor, Verdict};
 use model::{Ns, Seen};
 use std::fmt::Write;
 
-/// The name of the tests of a plain result.
+/// The suite of a plain result.
 const ALL: &str = "wake";
 
-/// Of one result.
+/// The document of one result.
 pub fn junit(wakeups: &Wakeups) -> String {
     document(&[(ALL.to_owned(), Some(wakeups))])
 }
 
-/// Of a sheet: cases that were not measured are skipped.
+/// The document of a sheet: cases not measured are skipped.
 pub fn sheet_junit(sheet: &Sheet) -> String {
     let cases = sheet.cases.iter().enumerate();
     document(&cases.map(|(at, case)| (case.name.clone(), sheet.results.get(at))).collect::<Vec<_>>())
@@ -38,7 +38,7 @@ fn document(cases: &[(String, Option<&Wakeups>)]) -> String {
 
 fn suite(text: &mut String, name: &str, wakeups: Option<&Wakeups>) {
     let tests = match wakeups {
-        None => vec![Test::plain("all processors", Outcome::Skipped("it was not measured".to_owned()))],
+        None => vec![Test::plain("all CPUs", Outcome::Skipped("not measured".to_owned()))],
         Some(wakeups) => tests(wakeups),
     };
     let count = |kind: fn(&Outcome) -> bool| tests.iter().filter(|test| kind(&test.outcome)).count();
@@ -97,7 +97,7 @@ fn properties(text: &mut String, wakeups: &Wakeups) {
         properties.push(("limit", duration(verdict.limit_ns)));
         properties.push(("verdict", verdict.why.clone()));
     }
-    properties.extend(wakeups.limits.iter().map(|limit| ("limit of the measurement", limit.clone())));
+    properties.extend(wakeups.limits.iter().map(|limit| ("caveat", limit.clone())));
     text.push_str("    <properties>\n");
     for (name, value) in properties {
         let _ = writeln!(text, "      <property name=\"{name}\" value=\"{}\"/>", escaped(&value));
@@ -128,15 +128,12 @@ fn tests(wakeups: &Wakeups) -> Vec<Test> {
     let verdict = match &wakeups.verdict {
         Seen::Value(verdict) => verdict,
         Seen::Absent => {
-            return vec![Test::plain(
-                "all processors",
-                Outcome::Skipped("no deadline was asked for".to_owned()),
-            )];
+            return vec![Test::plain("all CPUs", Outcome::Skipped("no deadline given".to_owned()))];
         }
-        Seen::Unseen(why) => return vec![Test::plain("all processors", Outcome::Error(why.clone()))],
+        Seen::Unseen(why) => return vec![Test::plain("all CPUs", Outcome::Error(why.clone()))],
     };
     let mut tests: Vec<Test> = verdict.of_processor.iter().map(|one| of_processor(one, verdict)).collect();
-    // What is said of all together only: a maximum that is to be expected, or that it was cut short.
+    // What holds of all CPUs together only: the estimate of the maximum, or a fault of the load.
     let worst = verdict.of_processor.iter().all(|one| one.answer == Answer::Pass);
     if tests.is_empty() || (worst && verdict.answer != Answer::Pass) {
         let outcome = match verdict.answer {
@@ -144,32 +141,33 @@ fn tests(wakeups: &Wakeups) -> Vec<Test> {
             Answer::Fail => Outcome::Failure(verdict.why.clone()),
             Answer::Undecided => Outcome::Error(verdict.why.clone()),
         };
-        tests.push(Test::plain("all processors", outcome));
+        tests.push(Test::plain("all CPUs", outcome));
     }
     tests
 }
 
 fn of_processor(one: &OfProcessor, verdict: &Verdict) -> Test {
     let limit = duration(verdict.limit_ns);
-    let max = one.max_ns.value().map_or_else(|| "none seen".to_owned(), |ns| duration(*ns));
+    let max = one.max_ns.value().map_or_else(|| "none".to_owned(), |ns| duration(*ns));
     let wake_ups = counted(one.cycles, "wake-up");
     let rarer = duration(one.one_in_ns);
     let outcome = match one.answer {
         Answer::Pass => Outcome::Pass,
         Answer::Fail => {
-            Outcome::Failure(format!("{} of {wake_ups} later than {limit}, the latest by {max}", one.beyond))
+            Outcome::Failure(format!("{} of {wake_ups} exceeded {limit}: maximum latency {max}", one.beyond))
         }
-        Answer::Undecided if one.cycles == 0 => Outcome::Error("no wake-up was seen".to_owned()),
+        Answer::Undecided if one.cycles == 0 => Outcome::Error("no wake-up was measured".to_owned()),
         Answer::Undecided => {
             let asked = duration(verdict.deadline.one_in_ns);
             Outcome::Error(format!(
-                "none of {wake_ups} was later than {limit}, which shows only that fewer than one in {rarer} is; less than one in {asked} is asked for"
+                "none of {wake_ups} exceeded {limit}: fewer than one in {rarer}, but fewer than one in \
+                 {asked} is required"
             ))
         }
     };
     Test {
-        name: one.cpu.map_or_else(|| "all processors".to_owned(), |cpu| format!("processor {cpu}")),
-        figures: format!("{wake_ups}, the latest by {max}; fewer than one in {rarer} later than {limit}"),
+        name: one.cpu.map_or_else(|| "all CPUs".to_owned(), |cpu| format!("CPU {cpu}")),
+        figures: format!("{wake_ups}, maximum latency {max}; fewer than one in {rarer} exceeds {limit}"),
         outcome,
     }
 }

@@ -1,6 +1,6 @@
-//! What was measured as a picture: a line for each processor in each plot.
+//! The picture of a result: each plot has a line for each CPU.
 
-use super::plots::{self, About, PAPER, Series, draw, head as write_head};
+use super::plots::{self, PAPER, PlotInfo, Series, draw, head as write_head};
 use super::{head, words};
 use crate::Look;
 use crate::picture::{MARGIN, Picture};
@@ -14,14 +14,14 @@ pub(crate) fn of(wakeups: &Wakeups) -> Picture {
     let mut picture = Picture::new(PAPER);
     let mut lines: Vec<String> =
         head::sentences(wakeups, PLAIN).iter().map(crate::paint::Line::render).collect();
-    lines.push(format!("meanwhile: {}", words::loads_short(&wakeups.settings.asked.loads)));
+    lines.push(format!("load: {}", words::loads_short(&wakeups.settings.asked.loads)));
     write_head(&mut picture, &lines);
     let series: Vec<Series<'_>> = wakeups.threads.iter().map(|wakes| series(wakes, wakeups)).collect();
-    let about = About {
+    let info = PlotInfo {
         cycle: words::cycles(wakeups.settings.asked.mode),
         deadline_ns: wakeups.settings.asked.deadline.map(|deadline| deadline.deadline_ns),
     };
-    draw(&mut picture, &series, &about);
+    draw(&mut picture, &series, &info);
     plots::caveats(&mut picture, &wakeups.limits);
     picture.height += MARGIN;
     picture
@@ -29,13 +29,13 @@ pub(crate) fn of(wakeups: &Wakeups) -> Picture {
 
 fn series<'a>(wakes: &'a Wakes, wakeups: &Wakeups) -> Series<'a> {
     let cpu = wakes.cpu.map_or_else(|| "all".to_owned(), |cpu| format!("cpu {cpu}"));
-    let latest = wakes.max_ns.value().map_or_else(String::new, |ns| format!(": max {}", duration(*ns)));
+    let max = wakes.max_ns.value().map_or_else(String::new, |ns| format!(": max {}", duration(*ns)));
     let missed = match wakes.missed.value() {
         None | Some(0) => String::new(),
         Some(missed) => format!(", {} missed", count(*missed)),
     };
     Series {
-        name: format!("{cpu}{latest}"),
+        name: format!("{cpu}{max}"),
         note: format!("{}{missed}", counted(wakes.cycles, "cycle")),
         bins: &wakes.histogram,
         blocks: &wakes.timeline,

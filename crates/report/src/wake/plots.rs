@@ -1,7 +1,7 @@
-//! Plots of latencies, one above the other on one picture: the histogram with logarithmic counts, the latency by percentile, and
-//! the latest over time. Several series lie upon each other.
+//! Plots of latencies, one above the other: the histogram with logarithmic counts, the latency by
+//! percentile, and the maxima over time. A plot may have several series.
 
-use super::chart::{axis_of, latest, power};
+use super::chart::{axis_of, maxima, power};
 use super::columns::{Axis, counts};
 use crate::axis;
 use crate::picture::{
@@ -18,31 +18,31 @@ const RIGHT: i32 = LEFT + WIDE;
 const HISTOGRAM: i32 = 330;
 const PERCENTILES: i32 = 240;
 const TIMELINE: i32 = 150;
-/// Right of the plots: what the series are called.
+/// Right of the plots: the names of the series.
 const LEGEND: i32 = 34 * CHAR;
-/// Pixels of a column of the histogram and of the timeline, at least.
+/// The least width of a column in pixels: histogram, timeline.
 const COLUMN: i32 = 6;
 const STEP: i32 = 2;
-/// Series with a colour of their own; others are grey, below those.
+/// Colours of series; further series are grey, below these.
 const COLOURS: [u32; 8] = [BLUE, ORANGE, OTHERS[1], OTHERS[2], OTHERS[0], OTHERS[3], BLACK, OTHERS[4]];
 const GREY: u32 = 0xbb_bb_bb;
 const RED: u32 = 0xcc_00_00;
-/// Series that the legend has room for two lines each.
+/// Up to this number of series the legend has two lines for each.
 const WITH_NOTES: usize = 6;
 
 /// The width of a picture with plots.
 pub(crate) const PAPER: i32 = RIGHT + LEGEND + MARGIN;
 
-/// Sentences below a picture, at most.
+/// Caveats below a picture at most.
 const CAVEATS: usize = 8;
-/// Lines of a sentence, at most.
+/// Lines of a sentence at most.
 const SENTENCE: usize = 6;
 
-/// What one line of each plot is of.
+/// The data of one line of each plot.
 pub(crate) struct Series<'a> {
-    /// May be hostile.
+    /// Untrusted.
     pub(crate) name: String,
-    /// Behind the name.
+    /// Shown behind the name.
     pub(crate) note: String,
     pub(crate) bins: &'a [Bin],
     pub(crate) blocks: &'a [Block],
@@ -54,49 +54,50 @@ impl Series<'_> {
         self.bins.iter().fold(0, |sum, bin| bin.count.saturating_add(sum))
     }
 
-    fn latest(&self) -> Ns {
+    fn max_ns(&self) -> Ns {
         self.bins.last().map_or(0, |bin| bin.to_ns)
     }
 }
 
-/// What is said on the plots.
-pub(crate) struct About {
+/// What all plots share.
+pub(crate) struct PlotInfo {
     /// `wake-up`, `reading`.
     pub(crate) cycle: &'static str,
-    /// What must not be passed.
+    /// The deadline, to be marked.
     pub(crate) deadline_ns: Option<Ns>,
 }
 
-/// Series in the order that they are given a colour and told in.
+/// A series with its colour.
 struct Coloured<'a> {
     series: &'a Series<'a>,
     colour: u32,
 }
 
-/// All plots below each other. Those with the latest have colours where there are more than colours.
-pub(crate) fn draw(picture: &mut Picture, series: &[Series<'_>], about: &About) {
+/// All plots, one below the other. If there are more series than colours, those with the highest
+/// maxima have colours.
+pub(crate) fn draw(picture: &mut Picture, series: &[Series<'_>], info: &PlotInfo) {
     let bins: Vec<&[Bin]> = series.iter().map(|one| one.bins).collect();
-    let Some(axis) = Axis::of(&bins, about.deadline_ns) else { return };
+    let Some(axis) = Axis::of(&bins, info.deadline_ns) else { return };
     let mut coloured: Vec<Coloured<'_>> =
         series.iter().map(|series| Coloured { series, colour: GREY }).collect();
     if series.len() > COLOURS.len() {
-        coloured.sort_by_key(|one| std::cmp::Reverse(one.series.latest()));
+        coloured.sort_by_key(|one| std::cmp::Reverse(one.series.max_ns()));
     }
     for (one, colour) in coloured.iter_mut().zip(COLOURS) {
         one.colour = colour;
     }
-    let top = histogram(picture, &coloured, axis, &bins, about);
-    legend(picture, &coloured, about, axis, top);
-    percentiles(picture, &coloured, axis, about);
-    timeline(picture, &coloured, about);
+    let top = histogram(picture, &coloured, axis, &bins, info);
+    legend(picture, &coloured, info, axis, top);
+    percentiles(picture, &coloured, axis, info);
+    timeline(picture, &coloured, info);
 }
 
-/// Pixels of a share of a length.
+/// A share of a length in pixels.
 fn pixels(share: f64, long: i32) -> i32 {
     (share.clamp(0.0, 1.0) * f64::from(long)).round() as i32
 }
 
-/// A plot's title and where the plot begins.
+/// Writes a plot's title; gives the top of the plot.
 fn title(picture: &mut Picture, text: &str) -> i32 {
     picture.height += 2 * ROW;
     picture.text(LEFT, picture.height, Anchor::Start, true, INK, text);
@@ -113,7 +114,7 @@ fn vertical(picture: &mut Picture, x: i32, top: i32, bottom: i32, label: &str) {
     picture.text(x, bottom + ROW - 4, Anchor::Middle, false, FAINT, label);
 }
 
-/// A line of strokes.
+/// A dashed line.
 fn dashed(picture: &mut Picture, from: (i32, i32), to: (i32, i32)) {
     const STROKE: i32 = 8;
     let (along_x, along_y) = (to.0 - from.0, to.1 - from.1);
@@ -128,27 +129,27 @@ fn dashed(picture: &mut Picture, from: (i32, i32), to: (i32, i32)) {
 }
 
 /// The deadline, where it is on the axis.
-fn deadline(about: &About, axis: Axis) -> Option<(Ns, f64)> {
-    let ns = about.deadline_ns?;
+fn deadline(info: &PlotInfo, axis: Axis) -> Option<(Ns, f64)> {
+    let ns = info.deadline_ns?;
     let share = axis.share(ns as f64);
     (share <= 1.0).then_some((ns, share))
 }
 
-/// How many were how late. Gives where the plot begins.
+/// The histogram. Gives the top of the plot.
 fn histogram(
     picture: &mut Picture,
     series: &[Coloured<'_>],
     axis: Axis,
     bins: &[&[Bin]],
-    about: &About,
+    info: &PlotInfo,
 ) -> i32 {
     let (edges, step) = axis.edges(bins, (WIDE / COLUMN) as usize);
-    let top = title(picture, &format!("{}s by latency, in steps of {step}", about.cycle));
+    let top = title(picture, &format!("{}s by latency, in steps of {step}", info.cycle));
     let bottom = top + HISTOGRAM;
     let of: Vec<Vec<f64>> = series.iter().map(|one| counts(one.series.bins, &edges)).collect();
     let most = of.iter().flatten().copied().fold(1.0, f64::max);
     let decades = (most.log10() + 1e-9).floor() as i32 + 1;
-    // A half lies at the bottom, so that one stands above it.
+    // The bottom is one half, so that a count of one is visible.
     let low = 0.5_f64.log10();
     let y = |count: f64| {
         let share = (count.max(1.0).log10() - low) / (f64::from(decades) - low);
@@ -161,13 +162,13 @@ fn histogram(
         vertical(picture, LEFT + pixels(axis.share(ns), WIDE), top, bottom, &label);
     }
     picture.line(vec![(LEFT, bottom), (RIGHT, bottom)], FAINT, 1);
-    if let Some((_, share)) = deadline(about, axis) {
+    if let Some((_, share)) = deadline(info, axis) {
         let x = LEFT + pixels(share, WIDE);
         dashed(picture, (x, top), (x, bottom));
     }
-    // Grey ones first, the latest on top.
+    // Grey ones first, those with the highest maxima on top.
     for (one, counts) in series.iter().zip(&of).rev() {
-        // Nothing is drawn along the bottom: others would lie below it.
+        // Nothing is drawn along the bottom: it would cover other series.
         for run in runs(counts) {
             let mut points = vec![(LEFT + pixels(axis.share(edges[run.start]), WIDE), bottom)];
             for at in run.clone() {
@@ -183,7 +184,7 @@ fn histogram(
     top
 }
 
-/// Where columns with something in them follow each other.
+/// Runs of columns that are not empty.
 fn runs(counts: &[f64]) -> Vec<std::ops::Range<usize>> {
     let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
     for at in (0..counts.len()).filter(|at| counts[*at] > 0.0) {
@@ -195,8 +196,8 @@ fn runs(counts: &[f64]) -> Vec<std::ops::Range<usize>> {
     runs
 }
 
-/// Right of the first plot.
-fn legend(picture: &mut Picture, series: &[Coloured<'_>], about: &About, axis: Axis, top: i32) {
+/// The legend, right of the first plot.
+fn legend(picture: &mut Picture, series: &[Coloured<'_>], info: &PlotInfo, axis: Axis, top: i32) {
     let x = RIGHT + 2 * CHAR;
     let mut y = top + ROW / 2;
     let fitted =
@@ -214,12 +215,12 @@ fn legend(picture: &mut Picture, series: &[Coloured<'_>], about: &About, axis: A
     }
     if series.len() > COLOURS.len() {
         swatch(picture, x, y, GREY);
-        let rest = format!("{} more, none of them later", series.len() - COLOURS.len());
+        let rest = format!("{} more, none with a higher max", series.len() - COLOURS.len());
         picture.text(x + 3 * CHAR, y, Anchor::Start, false, FAINT, &rest);
         y += ROW;
     }
-    if let Some(ns) = about.deadline_ns {
-        let beyond = if deadline(about, axis).is_some() { "" } else { ", beyond the axis" };
+    if let Some(ns) = info.deadline_ns {
+        let beyond = if deadline(info, axis).is_some() { "" } else { ", beyond the axis" };
         dashed(picture, (x, y - 4), (x + 2 * CHAR, y - 4));
         picture.text(x + 3 * CHAR, y, Anchor::Start, false, RED, &format!("deadline {}{beyond}", exact(ns)));
     }
@@ -229,8 +230,8 @@ fn swatch(picture: &mut Picture, x: i32, y: i32, colour: u32) {
     picture.shapes.push(Shape::Rect { x, y: y - 9, width: 2 * CHAR, height: 9, colour });
 }
 
-/// The latency that so many are not later than; each nine has the same room.
-fn percentiles(picture: &mut Picture, series: &[Coloured<'_>], axis: Axis, about: &About) {
+/// Latency by percentile; each nine has the same width.
+fn percentiles(picture: &mut Picture, series: &[Coloured<'_>], axis: Axis, info: &PlotInfo) {
     let most = series.iter().map(|one| one.series.cycles()).max().unwrap_or(0).max(10);
     let nines = (most as f64).log10().ceil();
     let top = title(picture, "latency by percentile");
@@ -241,7 +242,7 @@ fn percentiles(picture: &mut Picture, series: &[Coloured<'_>], axis: Axis, about
     }
     for at in 0..=nines as i32 {
         let label = match at {
-            // They get wide, and the plot does not.
+            // Long labels would overlap.
             8.. if at % 2 == 1 => String::new(),
             0 => "0 %".to_owned(),
             1 => "90 %".to_owned(),
@@ -250,7 +251,7 @@ fn percentiles(picture: &mut Picture, series: &[Coloured<'_>], axis: Axis, about
         };
         vertical(picture, LEFT + pixels(f64::from(at) / nines, WIDE), top, bottom, &label);
     }
-    if let Some((_, share)) = deadline(about, axis) {
+    if let Some((_, share)) = deadline(info, axis) {
         let y = bottom - pixels(share, PERCENTILES);
         dashed(picture, (LEFT, y), (RIGHT, y));
     }
@@ -260,7 +261,7 @@ fn percentiles(picture: &mut Picture, series: &[Coloured<'_>], axis: Axis, about
         let mut below = 0_u64;
         for bin in one.series.bins {
             below = bin.count.saturating_add(below);
-            // Of the last, nothing is later: it stands where one of all would be.
+            // Nothing is above the last bin: it is drawn where one value would be.
             let beyond = (all - below).max(1) as f64 / all as f64;
             let point = (
                 LEFT + pixels(-beyond.log10() / nines, WIDE),
@@ -275,18 +276,18 @@ fn percentiles(picture: &mut Picture, series: &[Coloured<'_>], axis: Axis, about
     picture.height = bottom + ROW;
 }
 
-/// The latest of each stretch of time.
-fn timeline(picture: &mut Picture, series: &[Coloured<'_>], about: &About) {
+/// The maximum of each block over time.
+fn timeline(picture: &mut Picture, series: &[Coloured<'_>], info: &PlotInfo) {
     let long = series.iter().map(|one| one.series.took_ns).max().unwrap_or(0);
     if long == 0 || series.iter().all(|one| one.series.blocks.len() < 2) {
         return;
     }
     let all: Vec<Block> = series.iter().flat_map(|one| one.series.blocks).copied().collect();
-    let axis = axis_of(&all, about.deadline_ns);
+    let axis = axis_of(&all, info.deadline_ns);
     let parts = (WIDE / STEP) as usize;
     let blocks = series.iter().map(|one| one.series.blocks.len()).max().unwrap_or(0);
     let each = (long / parts as u64).max(long / blocks.max(1) as u64);
-    let top = title(picture, &format!("the latest over time, of each {}", duration(each)));
+    let top = title(picture, &format!("maximum latency over time, per {}", duration(each)));
     let bottom = top + TIMELINE;
     for (ns, label) in axis.ticks(5) {
         horizontal(picture, bottom - pixels(axis.share(ns), TIMELINE), &label);
@@ -296,15 +297,15 @@ fn timeline(picture: &mut Picture, series: &[Coloured<'_>], about: &About) {
         let x = LEFT + pixels(at as f64 / long as f64, WIDE);
         vertical(picture, x, top, bottom, &if at == 0 { "0".to_owned() } else { exact(at) });
     }
-    if let Some((_, share)) = deadline(about, axis) {
+    if let Some((_, share)) = deadline(info, axis) {
         let y = bottom - pixels(share, TIMELINE);
         dashed(picture, (LEFT, y), (RIGHT, y));
     }
     for one in series.iter().rev() {
         let mut points = Vec::new();
-        for (at, latest) in latest(one.series.blocks, long, parts).into_iter().enumerate() {
+        for (at, max) in maxima(one.series.blocks, long, parts).into_iter().enumerate() {
             let x = LEFT + at as i32 * STEP;
-            match latest {
+            match max {
                 Some(ns) => {
                     let y = bottom - pixels(axis.share(ns as f64), TIMELINE);
                     points.extend([(x, y), (x + STEP, y)]);
@@ -318,7 +319,7 @@ fn timeline(picture: &mut Picture, series: &[Coloured<'_>], about: &About) {
     picture.height = bottom + ROW;
 }
 
-/// Lines of text above the plots, the first the answer; what is wider than the paper goes on below.
+/// Text above the plots, the result first; long lines are folded.
 pub(crate) fn head(picture: &mut Picture, sentences: &[String]) {
     for (at, text) in sentences.iter().enumerate() {
         let (bold, colour) = if at == 0 { (true, INK) } else { (false, FAINT) };
@@ -328,7 +329,7 @@ pub(crate) fn head(picture: &mut Picture, sentences: &[String]) {
     }
 }
 
-/// What qualifies the picture, below it; what to try is on the page.
+/// The caveats below the picture, without what to try.
 pub(crate) fn caveats(picture: &mut Picture, limits: &[String]) {
     if !limits.is_empty() {
         picture.height += ROW / 2;

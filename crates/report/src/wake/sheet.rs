@@ -1,8 +1,8 @@
-//! A sheet: its cases beside each other, as a table, as a picture and as JSON.
+//! A sheet: its cases side by side, as a page and as a picture.
 
-use super::chart::{axis_of, spark, stretch};
+use super::chart::{axis_of, block_ns, spark};
 use super::picture::PLAIN;
-use super::plots::{About, PAPER, Series, draw, head};
+use super::plots::{PAPER, PlotInfo, Series, draw, head};
 use super::table::{missed, shown};
 use super::{GAP, verdict, words};
 use crate::Look;
@@ -15,10 +15,10 @@ use model::Seen;
 use model::wake::sheet::{Case, Sheet};
 use model::wake::{Block, Wakeups};
 
-/// Columns of a sparkline's figure, and a blank before it.
+/// Columns of the figure behind a sparkline, with a blank before it.
 const FIGURE: usize = 8;
 
-/// The page, with a newline after each line; shorter where all is in `json` as well, a file's name.
+/// The page, with a newline after each line; shorter if the file `json` has the rest.
 pub fn terminal(sheet: &Sheet, look: Look, json: Option<&str>) -> String {
     let top = sentences(sheet, look).into_iter().flat_map(|line| line.wrap(GAP)).collect();
     let parts = [
@@ -27,7 +27,7 @@ pub fn terminal(sheet: &Sheet, look: Look, json: Option<&str>) -> String {
         timelines(sheet, look),
         open(sheet, look),
         measured(sheet).flat_map(|(case, wakeups)| rates(case, wakeups, look)).collect(),
-        measured(sheet).flat_map(|(case, wakeups)| blame(case, wakeups, look).wrap(GAP)).collect(),
+        measured(sheet).flat_map(|(case, wakeups)| largest_spike(case, wakeups, look).wrap(GAP)).collect(),
         limits(sheet, look, json),
     ];
     joined(&parts)
@@ -47,12 +47,12 @@ fn measured(sheet: &Sheet) -> impl Iterator<Item = (&Case, &Wakeups)> {
     sheet.cases.iter().zip(&sheet.results)
 }
 
-/// The case with the latest wake-up.
+/// The case with the maximum latency.
 fn worst(sheet: &Sheet) -> Option<(&Case, &Wakeups)> {
     measured(sheet).max_by_key(|(_, wakeups)| wakeups.all.max_ns.value().copied())
 }
 
-/// The answer in a sentence, then where and how.
+/// The result in a sentence, then the host and the settings.
 fn sentences(sheet: &Sheet, look: Look) -> Vec<Line> {
     let Some((case, wakeups)) = worst(sheet) else {
         return vec![Line::new(look).add(Ink::Bold, "no case of the sheet was measured")];
@@ -62,14 +62,14 @@ fn sentences(sheet: &Sheet, look: Look) -> Vec<Line> {
     let line = Line::new(look);
     let line = match wakeups.all.max_ns.value() {
         Some(ns) => line
-            .add(Ink::Bold, "woke up within ")
+            .add(Ink::Bold, "maximum latency ")
             .glued(Ink::Bold, &duration(*ns))
-            .add(Ink::Plain, &format!(", the latest in case {}, in ", case.name)),
+            .add(Ink::Plain, &format!(" in case {}; ", case.name)),
         None => line.add(Ink::Bold, "no wake-up was measured: "),
     };
     let mut line = line
         .glued(Ink::Plain, &counted(cycles, "cycle"))
-        .add(Ink::Plain, " of ")
+        .add(Ink::Plain, " in ")
         .glued(Ink::Plain, &counted(sheet.results.len() as u64, "case"));
     if missed > 0 {
         line = line.add(Ink::Plain, ", ").add(Ink::Warn, &format!("{} missed", counted(missed, "period")));
@@ -78,19 +78,19 @@ fn sentences(sheet: &Sheet, look: Look) -> Vec<Line> {
     let first = sheet.results.first().map_or("", |wakeups| wakeups.started_at.as_str());
     let asked = &wakeups.settings.asked;
     let place = format!(
-        "{}: Linux {} {}, sheet {}, {} a case, every {} on {}, from {first} on",
+        "{}: Linux {} {}, sheet {}, {} per case, interval {} on {}, started {first}",
         host.name,
         host.kernel,
         host.arch,
         sheet.name,
         exact(sheet.for_ns),
         exact(asked.interval_ns),
-        super::table::processors_named(&asked.cpus),
+        super::table::cpus_named(&asked.cpus),
     );
     vec![line, Line::new(look).add(Ink::Dim, &place)]
 }
 
-/// The cases by their figures.
+/// The table of cases.
 fn cases(sheet: &Sheet, look: Look) -> Vec<Line> {
     let columns = vec![
         text("", 8, 0),
@@ -106,18 +106,18 @@ fn cases(sheet: &Sheet, look: Look) -> Vec<Line> {
     ];
     let mut table = Table::new(look, "case", columns);
     let plain = |text: String| (Ink::Plain, text);
-    let latest = worst(sheet).and_then(|(_, wakeups)| wakeups.all.max_ns.value().copied());
+    let max_ns = worst(sheet).and_then(|(_, wakeups)| wakeups.all.max_ns.value().copied());
     for (at, case) in sheet.cases.iter().enumerate() {
         let load = plain(words::loads_short(&case.loads));
         let Some(wakeups) = sheet.results.get(at) else {
             let mut row = vec![plain(case.name.clone())];
             row.extend((1..8).map(|_| plain(String::new())));
-            row.extend([(Ink::Dim, "to come".to_owned()), load]);
+            row.extend([(Ink::Dim, "not run".to_owned()), load]);
             table.row(row);
             continue;
         };
         let all = &wakeups.all;
-        let worst = if all.max_ns.value().copied() == latest { Ink::Bold } else { Ink::Plain };
+        let worst = if all.max_ns.value().copied() == max_ns { Ink::Bold } else { Ink::Plain };
         let (word, ink) = match &wakeups.verdict {
             Seen::Value(given) => verdict::word(given.answer),
             Seen::Absent => ("", Ink::Plain),
@@ -139,7 +139,7 @@ fn cases(sheet: &Sheet, look: Look) -> Vec<Line> {
     table.lines()
 }
 
-/// The latest of each minute, by case, on one scale.
+/// The maxima over time of each case, on one scale.
 fn timelines(sheet: &Sheet, look: Look) -> Vec<Line> {
     let blocks: Vec<Block> =
         sheet.results.iter().flat_map(|wakeups| &wakeups.all.timeline).copied().collect();
@@ -152,12 +152,13 @@ fn timelines(sheet: &Sheet, look: Look) -> Vec<Line> {
     let room = look.columns().saturating_sub(2 * GAP + names + FIGURE).max(1);
     let scale = if axis.is_log() { ", logarithmic" } else { "" };
     let long = sheet.results.iter().map(|wakeups| wakeups.took_ns).max().unwrap_or(1).max(1);
-    // A minute, as people keep such records, where an hour fits.
-    let kept = sheet.results.iter().map(|wakeups| stretch(&wakeups.all.timeline)).max().unwrap_or(0);
-    let each = axis::round_step(long, room as u64).max(kept);
+    // A round step: a minute where an hour fits.
+    let block = sheet.results.iter().map(|wakeups| block_ns(&wakeups.all.timeline)).max().unwrap_or(0);
+    let each = axis::round_step(long, room as u64).max(block);
     let columns = long.div_ceil(each) as usize;
-    let title = format!(": of each {}, on one scale{scale}", exact(each));
-    let mut lines = vec![Line::new(look).add(Ink::Bold, "the latest over time").add(Ink::Dim, &title).cut()];
+    let title = format!(": per {}, on one scale{scale}", exact(each));
+    let mut lines =
+        vec![Line::new(look).add(Ink::Bold, "maximum latency over time").add(Ink::Dim, &title).cut()];
     for (case, wakeups) in measured(sheet) {
         let spark = spark(&wakeups.all.timeline, each * columns as u64, columns, axis, look);
         let line = Line::new(look).pad_to(GAP).add(Ink::Plain, &case.name).cut_to(GAP + names);
@@ -169,12 +170,12 @@ fn timelines(sheet: &Sheet, look: Look) -> Vec<Line> {
     lines
 }
 
-/// What is missing for an answer.
+/// What is missing for a verdict.
 fn open(sheet: &Sheet, look: Look) -> Vec<Line> {
     let mut lines = Vec::new();
     let missing = sheet.cases.len().saturating_sub(sheet.results.len());
     if missing > 0 {
-        let text = format!("{} to come", counted(missing as u64, "case"));
+        let text = format!("{} not run yet", counted(missing as u64, "case"));
         lines.extend(Line::new(look).add(Ink::Warn, &text).wrap(GAP));
     }
     for (case, wakeups) in measured(sheet) {
@@ -182,7 +183,7 @@ fn open(sheet: &Sheet, look: Look) -> Vec<Line> {
             && let Seen::Value(more) = &given.run_more_ns
         {
             let line = Line::new(look).add(Ink::Plain, &format!("{}: run ", case.name));
-            let line = line.glued(Ink::Bold, &duration(*more)).add(Ink::Plain, " more to be able to say");
+            let line = line.glued(Ink::Bold, &duration(*more)).add(Ink::Plain, " more for a verdict");
             lines.extend(line.wrap(GAP));
         }
         if wakeups.interrupted {
@@ -193,7 +194,7 @@ fn open(sheet: &Sheet, look: Look) -> Vec<Line> {
     lines
 }
 
-/// What the loads of a case did, what failed, and what they could not do as asked.
+/// The rates of a case's loads, their failures, and what they could not do as asked.
 fn rates(case: &Case, wakeups: &Wakeups, look: Look) -> Vec<Line> {
     if wakeups.loads.is_empty() {
         return Vec::new();
@@ -204,57 +205,56 @@ fn rates(case: &Case, wakeups: &Wakeups, look: Look) -> Vec<Line> {
         line = line.add(Ink::Plain, &format!("{lead}{} ", words::load(&done.load).0));
         line = line.glued(Ink::Plain, &words::rate(done));
     }
-    let wrong: u64 = wakeups.loads.iter().map(|done| done.mismatches_total).sum();
-    if wrong > 0 {
-        let text = format!("; {} did not hold what was written", counted(wrong, "place"));
-        line = line.add(Ink::Warn, &text);
+    let mismatches: u64 = wakeups.loads.iter().map(|done| done.mismatches_total).sum();
+    if mismatches > 0 {
+        line = line.add(Ink::Plain, "; ").add(Ink::Warn, &words::mismatches(mismatches));
     }
     let others = wakeups.loads.iter().flat_map(|done| words::not_as_asked(done, look));
     line.wrap(GAP).into_iter().chain(others).collect()
 }
 
-/// Who made the latest of a case late.
-fn blame(case: &Case, wakeups: &Wakeups, look: Look) -> Line {
+/// The main cause of a case's maximum latency.
+fn largest_spike(case: &Case, wakeups: &Wakeups, look: Look) -> Line {
     let line = Line::new(look);
-    let Some(latest) = wakeups.spikes.value().and_then(|spikes| spikes.first()) else { return line };
-    let cause = words::cause_of(latest.cause, latest.who.as_deref());
+    let Some(spike) = wakeups.spikes.value().and_then(|spikes| spikes.first()) else { return line };
+    let cause = words::cause_of(spike.cause, spike.who.as_deref());
     let max_ns = wakeups.all.max_ns.value();
-    let known = max_ns.is_none_or(|max_ns| duration(*max_ns) == duration(latest.ns));
-    let which = if known { "" } else { " whose cause was seen" };
-    line.add(Ink::Plain, &format!("the latest of {}{which}: ", case.name))
-        .glued(Ink::Plain, &duration(latest.ns))
-        .add(Ink::Plain, ", above all ")
+    let known = max_ns.is_none_or(|max_ns| duration(*max_ns) == duration(spike.ns));
+    let which = if known { "max latency" } else { "largest traced spike" };
+    line.add(Ink::Plain, &format!("{}: {which} ", case.name))
+        .glued(Ink::Plain, &duration(spike.ns))
+        .add(Ink::Plain, ", mainly ")
         .add(Ink::Bold, &cause)
 }
 
-/// What qualifies all cases, then what qualifies some, with their names; where it can be had elsewhere, that of the case with the
-/// latest, and how much more there is.
+/// The caveats of all cases, then those of some, with their names. If the file `json` has the rest,
+/// only those of the worst case and the number of others.
 fn limits(sheet: &Sheet, look: Look, json: Option<&str>) -> Vec<Line> {
     let Some((worst, _)) = worst(sheet) else { return Vec::new() };
-    let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for (case, wakeups) in measured(sheet) {
         for limit in &wakeups.limits {
-            match said.iter_mut().find(|(text, _)| text == limit) {
+            match found.iter_mut().find(|(text, _)| text == limit) {
                 Some((_, cases)) => cases.push(&case.name),
-                None => said.push((limit, vec![&case.name])),
+                None => found.push((limit, vec![&case.name])),
             }
         }
     }
     let everywhere = |cases: &Vec<&str>| cases.len() == sheet.results.len();
-    said.sort_by_key(|(_, cases)| !everywhere(cases));
-    let all = said.len();
+    found.sort_by_key(|(_, cases)| !everywhere(cases));
+    let all = found.len();
     if json.is_some() {
-        said.retain(|(_, cases)| everywhere(cases) || cases.contains(&worst.name.as_str()));
+        found.retain(|(_, cases)| everywhere(cases) || cases.contains(&worst.name.as_str()));
     }
-    let lines = said.iter().flat_map(|(limit, cases)| {
+    let lines = found.iter().flat_map(|(limit, cases)| {
         let lead = Line::new(look).add(Ink::Warn, "! ");
         let of = if everywhere(cases) { String::new() } else { format!("{}: ", cases.join(", ")) };
         paragraphs(lead.add(Ink::Plain, &of), limit, GAP)
     });
     let mut lines: Vec<Line> = lines.collect();
-    let rest = all - said.len();
+    let rest = all - found.len();
     if let Some(json) = json.filter(|_| rest > 0) {
-        let text = format!("of the other cases: {} in {json}", counted(rest as u64, "sentence"));
+        let text = format!("{} of other cases in {json}", counted(rest as u64, "caveat"));
         lines.extend(Line::new(look).add(Ink::Dim, &text).wrap(GAP));
     }
     lines
@@ -266,17 +266,17 @@ fn picture(sheet: &Sheet) -> Picture {
     head(&mut picture, &lines);
     let series: Vec<Series<'_>> = sheet.cases.iter().zip(&sheet.results).map(line).collect();
     let deadline = sheet.results.first().and_then(|wakeups| wakeups.settings.asked.deadline);
-    let about = About { cycle: "wake-up", deadline_ns: deadline.map(|deadline| deadline.deadline_ns) };
-    draw(&mut picture, &series, &about);
+    let info = PlotInfo { cycle: "wake-up", deadline_ns: deadline.map(|deadline| deadline.deadline_ns) };
+    draw(&mut picture, &series, &info);
     picture.height += MARGIN;
     picture
 }
 
-/// What a case's line is of.
+/// The series of a case.
 fn line<'a>((case, wakeups): (&Case, &'a Wakeups)) -> Series<'a> {
-    let latest = wakeups.all.max_ns.value().map_or_else(String::new, |ns| format!(": max {}", duration(*ns)));
+    let max = wakeups.all.max_ns.value().map_or_else(String::new, |ns| format!(": max {}", duration(*ns)));
     Series {
-        name: format!("{}{latest}", case.name),
+        name: format!("{}{max}", case.name),
         note: words::loads_short(&case.loads),
         bins: &wakeups.all.histogram,
         blocks: &wakeups.all.timeline,

@@ -1,4 +1,4 @@
-//! The latest wake-ups, and what made them late.
+//! The largest spikes and their causes.
 
 use super::GAP;
 use super::words::{cause, cause_of};
@@ -9,7 +9,7 @@ use model::Seen;
 use model::wake::spike::{Share, Spike};
 use model::wake::{Mode, Wakeups};
 
-/// Shown with all their shares.
+/// Spikes shown with all their parts.
 const MOST: usize = 5;
 /// Functions of a stack that are shown.
 const FRAMES: usize = 6;
@@ -17,23 +17,23 @@ const FRAMES: usize = 6;
 pub(crate) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     let spikes = match &wakeups.spikes {
         Seen::Value(spikes) => spikes,
-        // Causes of gaps are not looked for.
+        // Gaps are not traced.
         _ if wakeups.settings.asked.mode == Mode::Gap => return Vec::new(),
         Seen::Absent => return Vec::new(),
         Seen::Unseen(why) => {
-            let lead = Line::new(look).add(Ink::Warn, "what made wake-ups late was not seen: ");
+            let lead = Line::new(look).add(Ink::Warn, "causes of spikes unknown: ");
             return paragraphs(lead, why, GAP);
         }
     };
     if spikes.is_empty() {
         let Some(ns) = wakeups.settings.asked.spike_ns else { return Vec::new() };
-        let none = format!("no wake-up was later than {}, from which on causes are kept", exact(ns));
+        let none = format!("no spike: no wake-up was later than {}", exact(ns));
         return Line::new(look).add(Ink::Dim, &none).wrap(GAP);
     }
-    let mut lines = vec![Line::new(look).add(Ink::Bold, "what made the latest late").cut()];
+    let mut lines = vec![Line::new(look).add(Ink::Bold, "largest spikes by cause").cut()];
     for (at, spike) in spikes.iter().take(MOST).enumerate() {
         lines.extend(shares(spike, look));
-        // What comes again and again is said once.
+        // A stack that repeats is shown once.
         let before = at.checked_sub(1).map(|before| &spikes[before].stack);
         if before != Some(&spike.stack) {
             lines.extend(stack(spike, look));
@@ -43,12 +43,12 @@ pub(crate) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     lines
 }
 
-/// One with its parts in the order of time.
+/// One spike with its parts in the order of time.
 fn shares(spike: &Spike, look: Look) -> Vec<Line> {
     let mut line = Line::new(look)
         .pad_to(GAP)
         .glued(Ink::Bold, &duration(spike.ns))
-        .add(Ink::Plain, &format!(" on processor {} after ", spike.cpu))
+        .add(Ink::Plain, &format!(" on CPU {} at ", spike.cpu))
         .glued(Ink::Plain, &duration(spike.at_ns))
         .add(Ink::Plain, ": ");
     for (at, share) in spike.shares.iter().enumerate() {
@@ -60,12 +60,12 @@ fn shares(spike: &Spike, look: Look) -> Vec<Line> {
             .glued(ink(share, spike), &duration(share.ns));
     }
     if let Some(lost) = &spike.lost {
-        line = line.add(Ink::Dim, &format!(" (events are missing: {lost})"));
+        line = line.add(Ink::Dim, &format!(" (lost events: {lost})"));
     }
     line.wrap(2 * GAP)
 }
 
-/// Where whoever had the processor was.
+/// The kernel stack of the task that had the CPU.
 fn stack(spike: &Spike, look: Look) -> Vec<Line> {
     let Seen::Value(stack) = &spike.stack else { return Vec::new() };
     if stack.is_empty() {
@@ -84,7 +84,7 @@ fn ink(share: &Share, spike: &Spike) -> Ink {
     if share.cause == spike.cause && share.who == spike.who { Ink::Warn } else { Ink::Plain }
 }
 
-/// How many of the others had which main cause.
+/// The number of other spikes by main cause.
 fn rest(spikes: &[Spike], look: Look) -> Line {
     let line = Line::new(look);
     if spikes.is_empty() {
@@ -94,13 +94,12 @@ fn rest(spikes: &[Spike], look: Look) -> Line {
     for spike in spikes {
         let name = cause(spike.cause).to_owned();
         match causes.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, many)) => *many += 1,
+            Some((_, n)) => *n += 1,
             None => causes.push((name, 1)),
         }
     }
-    causes.sort_by_key(|(_, many)| std::cmp::Reverse(*many));
-    let causes: Vec<String> =
-        causes.iter().map(|(name, many)| format!("{name} {many}{}", look.times())).collect();
-    let lead = format!("{} {} more, most of all by ", look.rest(), count(spikes.len() as u64));
+    causes.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    let causes: Vec<String> = causes.iter().map(|(name, n)| format!("{name} {n}{}", look.times())).collect();
+    let lead = format!("{} {} more by main cause: ", look.rest(), count(spikes.len() as u64));
     line.pad_to(GAP).add(Ink::Dim, &lead).add(Ink::Dim, &causes.join(", "))
 }

@@ -1,4 +1,4 @@
-//! Figures by processor.
+//! The table of figures by CPU.
 
 use crate::Look;
 use crate::paint::{Ink, Line};
@@ -8,9 +8,9 @@ use model::wake::verdict::Verdict;
 use model::wake::{Wakes, Wakeups};
 use model::{CpuList, Ns, Seen};
 
-/// Processors that have a line of their own; of more, those with the latest wake-ups.
+/// Rows at most; of more CPUs, those with the highest maximum latency.
 const MOST: usize = 16;
-/// Where wake-ups later than the deadline less its margin are counted, when one was given.
+/// The position of the column of wake-ups later than the deadline less its margin.
 const LATE: usize = 3;
 
 pub(crate) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
@@ -31,7 +31,7 @@ pub(crate) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
         figure("p99.999", 9),
         figure("p99.9999", 8),
         figure("max", 0),
-        figure("after", 7),
+        figure("max at", 7),
     ];
     if verdict.is_some() {
         columns.insert(LATE, figure("late", 3));
@@ -50,22 +50,22 @@ pub(crate) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
         shown.truncate(MOST);
         shown.sort_by_key(|wakes| wakes.cpu);
     }
-    let latest = wakeups.all.max_ns.value();
+    let max_ns = wakeups.all.max_ns.value();
     for wakes in &shown {
         let name = wakes.cpu.map_or_else(|| "all".to_owned(), |cpu| format!("cpu {cpu}"));
-        let ink = if wakes.max_ns.value() == latest { Ink::Bold } else { Ink::Plain };
+        let ink = if wakes.max_ns.value() == max_ns { Ink::Bold } else { Ink::Plain };
         add(name, wakes, ink);
     }
-    // One processor is all there is.
+    // With one CPU, its row is the total.
     if wakeups.threads.len() != 1 {
-        let many = wakeups.threads.len();
-        let name = if many > shown.len() { format!("all {many}") } else { "all".to_owned() };
+        let n = wakeups.threads.len();
+        let name = if n > shown.len() { format!("all {n}") } else { "all".to_owned() };
         add(name, &wakeups.all, Ink::Plain);
     }
     table.lines()
 }
 
-fn row(name: String, wakes: &Wakes, latest: Ink, look: Look) -> Vec<(Ink, String)> {
+fn row(name: String, wakes: &Wakes, max_ink: Ink, look: Look) -> Vec<(Ink, String)> {
     let plain = |text: String| (Ink::Plain, text);
     let time = |seen: &Seen<Ns>| plain(shown(seen, look));
     vec![
@@ -80,12 +80,12 @@ fn row(name: String, wakes: &Wakes, latest: Ink, look: Look) -> Vec<(Ink, String
         time(&wakes.p9999_ns),
         time(&wakes.p99999_ns),
         time(&wakes.p999999_ns),
-        (latest, shown(&wakes.max_ns, look)),
+        (max_ink, shown(&wakes.max_ns, look)),
         time(&wakes.max_at_ns),
     ]
 }
 
-/// Wake-ups of a processor, or of all, that were later than the limit.
+/// Wake-ups later than the limit, on one CPU or all.
 fn late(verdict: &Verdict, cpu: Option<u32>) -> (Ink, String) {
     let late = match cpu {
         None => Some(verdict.beyond),
@@ -95,7 +95,7 @@ fn late(verdict: &Verdict, cpu: Option<u32>) -> (Ink, String) {
     (ink, late.map_or_else(String::new, count))
 }
 
-/// Periods that went by; a stroke where they were not counted.
+/// Missed periods; a dash where they were not counted.
 pub(crate) fn missed(wakes: &Wakes, look: Look) -> (Ink, String) {
     match wakes.missed.value() {
         None => (Ink::Plain, look.dash().to_owned()),
@@ -104,15 +104,15 @@ pub(crate) fn missed(wakes: &Wakes, look: Look) -> (Ink, String) {
     }
 }
 
-/// A time; a stroke where there are too few wake-ups for it.
+/// A time; a dash where there are too few wake-ups for it.
 pub(crate) fn shown(seen: &Seen<Ns>, look: Look) -> String {
     seen.value().map_or_else(|| look.dash().to_owned(), |ns| duration(*ns))
 }
 
-/// `processor 3`, `processors 0-3,7`.
-pub(crate) fn processors_named(cpus: &[u32]) -> String {
+/// `CPU 3`, `CPUs 0-3,7`.
+pub(crate) fn cpus_named(cpus: &[u32]) -> String {
     let plural = if cpus.len() == 1 { "" } else { "s" };
-    format!("processor{plural} {}", CpuList::from(cpus))
+    format!("CPU{plural} {}", CpuList::from(cpus))
 }
 
 #[cfg(test)]
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn processors_in_a_row_are_a_range() {
-        let named = [&[4][..], &[4, 5], &[3, 0, 1, 7, 1]].map(processors_named);
-        assert_eq!(named, ["processor 4", "processors 4-5", "processors 0-1,3,7"]);
+        let named = [&[4][..], &[4, 5], &[3, 0, 1, 7, 1]].map(cpus_named);
+        assert_eq!(named, ["CPU 4", "CPUs 4-5", "CPUs 0-1,3,7"]);
     }
 }

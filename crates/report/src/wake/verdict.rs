@@ -1,4 +1,5 @@
-//! What the verdict rests on: the bound on the rate of late wake-ups, and the estimate of the latest.
+//! The verdict with its grounds: the bound on the rate of late wake-ups, and the estimate of a
+//! longer run's maximum latency.
 
 use super::GAP;
 use crate::Look;
@@ -8,7 +9,7 @@ use model::Seen;
 use model::wake::Wakeups;
 use model::wake::verdict::{Answer, Verdict};
 
-/// A verdict's word, and how it looks.
+/// A verdict's word and its ink.
 pub(crate) fn word(answer: Answer) -> (&'static str, Ink) {
     match answer {
         Answer::Pass => ("pass", Ink::Bold),
@@ -33,32 +34,32 @@ pub(crate) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     lines.extend(extreme(verdict, look));
     if let Seen::Value(more) = &verdict.run_more_ns {
         let line = Line::new(look).add(Ink::Plain, "run ").glued(Ink::Bold, &duration(*more));
-        lines.extend(line.add(Ink::Plain, " more to be able to say").wrap(GAP));
+        lines.extend(line.add(Ink::Plain, " more for a verdict").wrap(GAP));
     }
     lines
 }
 
-/// With so many cycles seen, how rare is a late one? How many were is said by the sentence before.
+/// The bound on the rate of late wake-ups. Their number is in the sentence before.
 fn bound(verdict: &Verdict, look: Look) -> Line {
     Line::new(look)
         .add(Ink::Plain, "with ")
         .glued(Ink::Plain, &percent(verdict.deadline.confidence))
         .add(Ink::Plain, " confidence at most ")
         .glued(Ink::Bold, &rate(verdict.exceedance_bound))
-        .add(Ink::Plain, " of all are later than ")
+        .add(Ink::Plain, " of wake-ups exceed ")
         .glued(Ink::Plain, &exact(verdict.limit_ns))
-        .add(Ink::Plain, ", or one in ")
+        .add(Ink::Plain, ": one in ")
         .glued(Ink::Plain, &duration(verdict.one_in_ns))
-        .add(Ink::Plain, " on a processor")
+        .add(Ink::Plain, " per CPU")
 }
 
-/// A confidence: 95 %, 99.9 %.
+/// A confidence: `95 %`, `99.9 %`.
 fn percent(part: f64) -> String {
     let text = format!("{:.4}", part * 100.0);
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// A part that is mostly a small one: `7.5e-8`, `1.3 %`.
+/// A fraction, mostly small: `7.5e-8`, `1.3 %`.
 fn rate(part: f64) -> String {
     if part >= 0.01 { format!("{:.1} %", part * 100.0) } else { format!("{part:.1e}") }
 }
@@ -67,12 +68,12 @@ fn extreme(verdict: &Verdict, look: Look) -> Vec<Line> {
     match &verdict.extreme {
         Seen::Absent => Vec::new(),
         Seen::Unseen(why) => {
-            let lead = Line::new(look).add(Ink::Dim, "no estimate of the latest of a longer run: ");
+            let lead = Line::new(look).add(Ink::Dim, "no estimate of the maximum of a longer run: ");
             paragraphs(lead, why, GAP)
         }
         Seen::Value(extreme) => {
             let line = Line::new(look)
-                .add(Ink::Plain, "the latest of ")
+                .add(Ink::Plain, "the maximum latency of ")
                 .glued(Ink::Plain, &duration(extreme.for_ns))
                 .add(Ink::Plain, " is estimated at ")
                 .glued(Ink::Bold, &duration(extreme.max_ns));
@@ -81,7 +82,7 @@ fn extreme(verdict: &Verdict, look: Look) -> Vec<Line> {
                 Some(hi_ns) => line.glued(Ink::Dim, &duration_range(extreme.lo_ns, hi_ns, look.dash())),
                 None => line
                     .glued(Ink::Dim, &duration(extreme.lo_ns))
-                    .add(Ink::Dim, " or later: the data set no upper end"),
+                    .add(Ink::Dim, " or more: the data give no upper bound"),
             };
             line.add(Ink::Dim, ")").wrap(GAP)
         }

@@ -1,4 +1,4 @@
-//! What policies, loads and causes are called, and what loads did.
+//! The words for policies, loads and causes, and the lines of what loads did.
 
 use super::GAP;
 use crate::Look;
@@ -8,14 +8,14 @@ use model::wake::load::{Load, LoadDone, Transport, Workers};
 use model::wake::spike::Cause;
 use model::wake::{Mode, Policy, Sleeper, Wakeups};
 
-/// As sched(7) has it.
+/// A policy in the words of sched(7).
 pub(crate) fn policy(policy: Policy) -> String {
     match policy {
         Policy::Fifo(priority) => format!("SCHED_FIFO {priority}"),
         Policy::Rr(priority) => format!("SCHED_RR {priority}"),
         Policy::Other(slack_ns) => format!("SCHED_OTHER with {} of timer slack", exact(slack_ns)),
         Policy::Deadline { runtime_ns, deadline_ns, period_ns } => format!(
-            "SCHED_DEADLINE {} within {} of each {}",
+            "SCHED_DEADLINE runtime {}, deadline {}, period {}",
             exact(runtime_ns),
             exact(deadline_ns),
             exact(period_ns)
@@ -23,7 +23,7 @@ pub(crate) fn policy(policy: Policy) -> String {
     }
 }
 
-/// How the threads sleep.
+/// The call that a thread sleeps in.
 pub(crate) fn sleeper(sleeper: Sleeper) -> &'static str {
     match sleeper {
         Sleeper::ClockNanosleep => "clock_nanosleep",
@@ -32,7 +32,7 @@ pub(crate) fn sleeper(sleeper: Sleeper) -> &'static str {
     }
 }
 
-/// What is counted: wake-ups, or readings of the clock.
+/// The unit of the histogram: wake-ups, or readings of the clock.
 pub(crate) fn cycles(mode: Mode) -> &'static str {
     match mode {
         Mode::Timer => "wake-up",
@@ -40,7 +40,7 @@ pub(crate) fn cycles(mode: Mode) -> &'static str {
     }
 }
 
-/// What a part of a latency was, for people.
+/// The cause of a part of a latency.
 pub(crate) fn cause(cause: Cause) -> &'static str {
     match cause {
         Cause::IdleExit => "idle exit",
@@ -60,16 +60,16 @@ pub(crate) fn cause(cause: Cause) -> &'static str {
     }
 }
 
-/// `softirq net_rx`, `idle exit`: hostile text, to be cleaned.
+/// `softirq net_rx`, `idle exit`: untrusted text, to be cleaned.
 pub(crate) fn cause_of(of: Cause, who: Option<&str>) -> String {
     who.map_or_else(|| cause(of).to_owned(), |who| format!("{} {who}", cause(of)))
 }
 
-/// A load's kind and sizes: hostile text (a directory), to be cleaned.
+/// A load's kind and sizes: untrusted text (a directory), to be cleaned.
 pub(crate) fn load(load: &Load) -> (&'static str, String) {
     match load {
         Load::Sched { groups, pairs, message_bytes, transport, workers } => {
-            let by = match transport {
+            let transport = match transport {
                 Transport::Sockets => "sockets",
                 Transport::Pipes => "pipes",
             };
@@ -81,7 +81,7 @@ pub(crate) fn load(load: &Load) -> (&'static str, String) {
             (
                 "sched",
                 format!(
-                    "{groups} of {pairs} + {pairs} {workers}, {} by {by}",
+                    "{groups} of {pairs} + {pairs} {workers}, {} over {transport}",
                     bytes(u64::from(*message_bytes))
                 ),
             )
@@ -96,12 +96,12 @@ pub(crate) fn load(load: &Load) -> (&'static str, String) {
         }
         Load::Network { threads, message_bytes } => {
             let pairs = counted(u64::from(*threads), "pair");
-            ("network", format!("{pairs} of threads, {}", bytes(u64::from(*message_bytes))))
+            ("network", format!("{pairs} of threads, messages of {}", bytes(u64::from(*message_bytes))))
         }
         Load::Cpu { threads } => ("cpu", counted(u64::from(*threads), "thread")),
         Load::Irq { threads, rate_hz } => {
             let timers = counted(u64::from(*threads), "timer");
-            ("irq", format!("{timers} of {} Hz", count(u64::from(*rate_hz))))
+            ("irq", format!("{timers} at {} Hz", count(u64::from(*rate_hz))))
         }
     }
 }
@@ -112,10 +112,10 @@ pub(crate) fn loads_short(loads: &[Load]) -> String {
     if names.is_empty() { "idle".into() } else { names.join(" + ") }
 }
 
-/// What a load did in a second.
+/// The rate of a load.
 pub(crate) fn rate(done: &LoadDone) -> String {
     if done.ran_ns == 0 {
-        return "it did not run".into();
+        return "did not run".into();
     }
     let per_second = done.done as f64 * 1e9 / done.ran_ns as f64;
     if done.unit == "bytes" {
@@ -134,19 +134,18 @@ pub(crate) fn loads(wakeups: &Wakeups, look: Look) -> Vec<Line> {
             .add(Ink::Plain, ": ")
             .glued(Ink::Plain, &rate(done))
             .add(Ink::Dim, &format!(" ({sizes}; "))
-            .glued(Ink::Dim, &format!("{} of processor time", duration(done.cpu_ns)))
+            .glued(Ink::Dim, &format!("{} CPU time", duration(done.cpu_ns)))
             .add(Ink::Dim, " in ")
             .glued(Ink::Dim, &duration(done.ran_ns))
             .add(Ink::Dim, ")");
         lines.extend(line.wrap(GAP));
         if done.mismatches_total > 0 {
-            let wrong = format!("{} did not hold what was written", counted(done.mismatches_total, "place"));
-            let mut line = Line::new(look).pad_to(GAP).add(Ink::Warn, &wrong);
+            let mut line = Line::new(look).pad_to(GAP).add(Ink::Warn, &mismatches(done.mismatches_total));
             if let Some(first) = done.mismatches.first() {
                 line = line.add(
                     Ink::Plain,
                     &format!(
-                        "; the first at {:#x}: {:#x} instead of {:#x}, seen by processor {}",
+                        "; the first at {:#x}: {:#x} instead of {:#x}, on CPU {}",
                         first.at, first.actual, first.expected, first.cpu
                     ),
                 );
@@ -158,7 +157,13 @@ pub(crate) fn loads(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     lines
 }
 
-/// What of a load failed, and what it could not do as asked.
+/// `3 mismatches: data read back differs from data written`.
+pub(crate) fn mismatches(n: u64) -> String {
+    let plural = if n == 1 { "" } else { "es" };
+    format!("{} mismatch{plural}: data read back differs from data written", count(n))
+}
+
+/// The failures of a load, and what it could not do as asked.
 pub(crate) fn not_as_asked(done: &LoadDone, look: Look) -> Vec<Line> {
     let failed = |failure: &String| Line::new(look).pad_to(GAP).add(Ink::Warn, failure).wrap(GAP);
     let limited = |limit: &String| paragraphs(Line::new(look).pad_to(GAP), limit, GAP);

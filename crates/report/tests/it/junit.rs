@@ -38,25 +38,25 @@ fn counts(text: &str) -> [usize; 5] {
 }
 
 #[test]
-fn each_processor_is_a_test_and_each_answer_its_outcome() {
+fn each_cpu_is_a_test_and_each_answer_its_outcome() {
     let text = junit(&judged(board(), &[Answer::Pass, Answer::Fail, Answer::Undecided]));
     assert_eq!(counts(&text), [1, 3, 1, 1, 0]);
     let document = Document::parse(&text).unwrap();
     let failed = document.descendants().find(|node| node.has_tag_name("failure")).unwrap();
-    assert_eq!(failed.parent().unwrap().attribute("name"), Some("processor 1"));
+    assert_eq!(failed.parent().unwrap().attribute("name"), Some("CPU 1"));
     let message = failed.attribute("message").unwrap();
-    assert!(message.starts_with("1 of 1,000 wake-ups later than 100 us"), "{message}");
+    assert!(message.starts_with("1 of 1,000 wake-ups exceeded 100 us"), "{message}");
 }
 
 #[test]
-fn a_processor_that_never_woke_up_is_an_error_that_says_so() {
+fn a_cpu_without_a_wake_up_is_an_error_that_says_so() {
     let mut wakeups = judged(board(), &[Answer::Pass, Answer::Undecided]);
     let Seen::Value(verdict) = &mut wakeups.verdict else { unreachable!() };
     verdict.of_processor[1].cycles = 0;
     let text = junit(&wakeups);
     let document = Document::parse(&text).unwrap();
     let error = document.descendants().find(|node| node.has_tag_name("error")).unwrap();
-    assert_eq!(error.attribute("message"), Some("no wake-up was seen"));
+    assert_eq!(error.attribute("message"), Some("no wake-up was measured"));
 }
 
 #[test]
@@ -88,7 +88,8 @@ fn hostile_text_stays_text() {
     let mut wakeups = judged(board(), &[Answer::Fail]);
     wakeups.host.name = format!("{HOSTILE}\u{1}\u{ffff}\"'<&>]]>");
     wakeups.limits.push(HOSTILE.to_owned());
-    // A line's end, a tag, a soft hyphen, a filler: not of the control characters, and not to be seen.
+    // A line's end, a tag, a soft hyphen, a filler: not of the control characters, and not to be
+    // seen.
     wakeups.limits.push("\u{2028}\u{e0041}\u{ad}\u{3164}".to_owned());
     let text = junit(&wakeups);
     counts(&text);

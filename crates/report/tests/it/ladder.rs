@@ -1,4 +1,5 @@
-//! The ladder's page and JSON: against golden files, against the schema, and against what must hold for every page.
+//! The ladder's page and JSON: against golden files, against the schema, and against what must hold
+//! for every page.
 //!
 //! `BLESS=1 cargo test -p dwell-report` writes the golden files anew; review them as a diff.
 
@@ -26,13 +27,15 @@ fn beside(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
 }
 
-/// A ladder that was measured on a virtual machine with two processors, as `dwell ladder --json` wrote it.
+/// A ladder that was measured on a virtual machine with two processors, as `dwell ladder --json`
+/// wrote it.
 fn kept() -> Ladder {
     let text = std::fs::read_to_string(beside("samples/ladders/vm.json")).expect("the sample can be read");
     serde_json::from_str(&text).expect("the sample is a ladder")
 }
 
-/// The same with what a hostile host could put into it, with figures at both ends of the axis, and with holes.
+/// The same with what a hostile host could put into it, with figures at both ends of the axis, and
+/// with holes.
 fn odd() -> Ladder {
     let mut ladder = kept();
     let hostile = "a\x1b[2J\u{202e}b\nc".to_owned();
@@ -150,8 +153,8 @@ fn compared() -> LadderComparison {
         differences: vec![Difference { what: "host".into(), a: "vm".into(), b: hostile.clone() }],
         rungs,
         uncompared: vec![
-            lone("l2", Some(Side::A), "the other was not asked for it"),
-            lone("atomic-add", Some(Side::A), "the other was not asked for it"),
+            lone("l2", Some(Side::A), "not requested of the other"),
+            lone("atomic-add", Some(Side::A), "not requested of the other"),
             lone("l3", Some(Side::B), "not enough memory\ntry: free some"),
             lone("dram-remote", None, &hostile),
         ],

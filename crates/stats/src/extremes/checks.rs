@@ -1,31 +1,33 @@
-//! Whether maxima allow to speak of those to come: alike all along, one kind of event, distributed as maxima are.
+//! Whether block maxima allow an estimate: stationary, of one kind of event, distributed as maxima
+//! are.
 
 use super::Refusal;
 use super::gev::Gev;
 
-/// How unlikely maxima of one kind must be to look so. A wrong refusal costs an estimate; a wrong estimate may cost more.
-const UNLIKELY: f64 = 0.03;
-/// The two-sided point of the normal distribution for one in a hundred.
+/// The significance level of the checks. A wrong refusal costs an estimate, a wrong estimate more.
+const LEVEL: f64 = 0.03;
+/// The two-sided 1 % point of the normal distribution.
 const Z_TWO_SIDED: f64 = 2.575_829;
-/// The one-sided one.
+/// The one-sided 1 % point.
 const Z_ONE_SIDED: f64 = 2.326_348;
-/// Of all values, so many must differ from each other.
-const DIFFERENT: f64 = 0.5;
-/// The part of the values among which a gap is looked for: the largest of them.
+/// The least share of distinct values.
+const DISTINCT: f64 = 0.5;
+/// The share of the largest values that is checked for a gap.
 const TOP: f64 = 0.25;
 
-/// Alike all along, and one not because of another.
+/// No trend, and no bursts.
 pub(super) fn in_time(maxima: &[f64]) -> Result<(), Refusal> {
     if kendall(maxima).abs() > Z_TWO_SIDED {
         return Err(Refusal::Trend);
     }
     if runs(maxima) < -Z_ONE_SIDED {
-        return Err(Refusal::Together);
+        return Err(Refusal::Clustered);
     }
     Ok(())
 }
 
-/// Mann and Kendall's test of a trend (M. G. Kendall, "Rank Correlation Methods", 1948): how many deviations more pairs rise than fall.
+/// The Mann-Kendall test of a trend (M. G. Kendall, "Rank Correlation Methods", 1948): rising less
+/// falling pairs, in standard deviations.
 fn kendall(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mut rising = 0.0;
@@ -37,8 +39,8 @@ fn kendall(values: &[f64]) -> f64 {
     rising / (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt()
 }
 
-/// The number of runs above and not above the median, in deviations from what is expected (A. Wald, J. Wolfowitz, 1940):
-/// far below 0 where like comes to like.
+/// The Wald-Wolfowitz runs test (1940): the number of runs above and below the median, in standard
+/// deviations from its expectation. Far below 0 if values are clustered.
 fn runs(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -53,22 +55,23 @@ fn runs(values: &[f64]) -> f64 {
     if variance <= 0.0 { 0.0 } else { (runs - expected) / variance.sqrt() }
 }
 
-/// Enough different values.
+/// Enough distinct values.
 pub(super) fn fine(sorted: &[f64]) -> Result<(), Refusal> {
-    let different = 1 + sorted.windows(2).filter(|pair| pair[0] < pair[1]).count();
-    if (different as f64) < sorted.len() as f64 * DIFFERENT { Err(Refusal::Coarse) } else { Ok(()) }
+    let distinct = 1 + sorted.windows(2).filter(|pair| pair[0] < pair[1]).count();
+    if (distinct as f64) < sorted.len() as f64 * DISTINCT { Err(Refusal::Coarse) } else { Ok(()) }
 }
 
-/// How far values are from a distribution that was fitted to them.
+/// The distances of values from a distribution fitted to them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fit {
-    /// T. W. Anderson and D. A. Darling's distance, weighted towards the upper tail (M. I. Ahmad, C. D. Sinclair, B. D. Spurr,
-    /// Water Resources Research 24, 1988).
+    /// The Anderson-Darling distance, weighted towards the upper tail (M. I. Ahmad, C. D. Sinclair,
+    /// B. D. Spurr, Water Resources Research 24, 1988).
     upper: f64,
     /// The same, weighted towards both tails.
     both: f64,
-    /// The largest gap among the largest values, by the mean of them: each times its rank from the top, which are alike when the tail is
-    /// exponential (A. Rényi, 1953), and nearly so in other tails of one kind.
+    /// The largest gap among the largest values, as a share of their sum. Each gap is multiplied by
+    /// its rank from the top: for an exponential tail these have the same distribution (A. Rényi,
+    /// 1953), for other tails of one kind nearly so.
     gap: f64,
 }
 
@@ -77,7 +80,7 @@ impl Fit {
         let n = sorted.len() as f64;
         let (mut sum, mut up, mut down) = (0.0, 0.0, 0.0);
         for (at, value) in sorted.iter().enumerate() {
-            // A fit of a tail that ends may leave values outside.
+            // A fit with a bounded tail may exclude some values.
             let below = fit.below(*value).clamp(1e-12, 1.0 - 1e-12);
             let odd = (2 * at + 1) as f64 / n;
             sum += below;
@@ -94,25 +97,26 @@ impl Fit {
     }
 }
 
-/// How many samples of the fitted distribution are farther from their own fit than what was seen.
+/// The number of samples from the fitted distribution whose own fit is worse than the fit of the
+/// data.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Worse {
+pub(super) struct WorseFits {
     all: u32,
     upper: u32,
     both: u32,
     gap: u32,
 }
 
-impl Worse {
-    pub(super) fn count(&mut self, drawn: &Fit, seen: &Fit) {
+impl WorseFits {
+    pub(super) fn count(&mut self, drawn: &Fit, data: &Fit) {
         self.all += 1;
-        self.upper += u32::from(drawn.upper >= seen.upper);
-        self.both += u32::from(drawn.both >= seen.both);
-        self.gap += u32::from(drawn.gap >= seen.gap);
+        self.upper += u32::from(drawn.upper >= data.upper);
+        self.both += u32::from(drawn.both >= data.both);
+        self.gap += u32::from(drawn.gap >= data.gap);
     }
 
     pub(super) fn judge(&self) -> Result<(), Refusal> {
-        let unlikely = |worse: u32| f64::from(worse) < f64::from(self.all) * UNLIKELY;
+        let unlikely = |worse: u32| f64::from(worse) < f64::from(self.all) * LEVEL;
         if unlikely(self.gap) {
             return Err(Refusal::TwoKinds);
         }
@@ -134,13 +138,13 @@ mod tests {
     }
 
     #[test]
-    fn tests_in_time_refuse_about_as_many_good_runs_as_they_say() {
+    fn tests_of_order_refuse_good_runs_at_their_level() {
         let refused = (0..2_000).filter(|seed| in_time(&exponential(*seed, 80)).is_err()).count();
-        assert!((15..75).contains(&refused), "{refused} of 2000, where two in a hundred are due");
+        assert!((15..75).contains(&refused), "{refused} of 2000, expected 2 %");
     }
 
     #[test]
-    fn a_trend_and_values_that_come_together_are_found() {
+    fn a_trend_and_bursts_are_found() {
         let mut rising = exponential(1, 100);
         rising.iter_mut().enumerate().for_each(|(at, value)| *value += at as f64 * 0.03);
         assert_eq!(in_time(&rising), Err(Refusal::Trend));
@@ -149,7 +153,7 @@ mod tests {
             .iter_mut()
             .enumerate()
             .for_each(|(at, value)| *value += f64::from(u8::from(at / 10 % 2 == 0)) * 3.0);
-        assert_eq!(in_time(&bursts), Err(Refusal::Together));
+        assert_eq!(in_time(&bursts), Err(Refusal::Clustered));
     }
 
     #[test]

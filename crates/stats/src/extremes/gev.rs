@@ -2,10 +2,10 @@
 
 use crate::special::gamma;
 
-/// Below this the shape is Gumbel's, whose formulae are the limits.
+/// Shapes below this use Gumbel's formulae, the limit at 0.
 const GUMBEL: f64 = 1e-6;
 
-/// Its parameters, with Hosking's sign of the shape: `k` is above 0 where the tail ends.
+/// Its parameters, with Hosking's sign of the shape: `k` is above 0 for a bounded tail.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Gev {
     pub(super) place: f64,
@@ -14,7 +14,7 @@ pub(super) struct Gev {
 }
 
 impl Gev {
-    /// By L-moments of `sorted` values. None where they have no spread.
+    /// The fit by L-moments of `sorted` values. None if they are all equal.
     pub(super) fn fitted(sorted: &[f64]) -> Option<Self> {
         let n = sorted.len() as f64;
         let (mut b0, mut b1, mut b2) = (0.0, 0.0, 0.0);
@@ -45,7 +45,7 @@ impl Gev {
         Some(Self { place: b0 - scale * (1.0 - of_mean) / k, scale, k })
     }
 
-    /// The logarithm of the density of all the `values` together; none where one of them is outside.
+    /// The log likelihood of `values`; none if one is outside the distribution.
     pub(super) fn ln_likelihood(&self, values: &[f64]) -> Option<f64> {
         let mut sum = -(values.len() as f64) * self.scale.ln();
         for value in values {
@@ -64,12 +64,12 @@ impl Gev {
         Some(sum)
     }
 
-    /// The value that a share `p` (within 0 to 1) of the values is below.
+    /// The quantile of `p`, within 0 to 1.
     pub(super) fn quantile(&self, p: f64) -> f64 {
         self.at(-p.ln())
     }
 
-    /// The same for the largest of so many values.
+    /// The quantile of `p` of the largest of `of` values.
     pub(super) fn largest(&self, p: f64, of: f64) -> f64 {
         self.at(-p.ln() / of)
     }
@@ -90,7 +90,7 @@ impl Gev {
         } else {
             let inside = 1.0 - self.k * z;
             if inside <= 0.0 {
-                // Beyond where the tail ends, or before where it begins.
+                // Outside the bounded tail.
                 return if self.k > 0.0 { 1.0 } else { 0.0 };
             }
             (inside.ln() / self.k).exp()
@@ -105,7 +105,7 @@ mod tests {
     use crate::Random;
 
     #[test]
-    fn a_fit_gives_back_what_was_drawn_from() {
+    fn a_fit_finds_the_parameters_of_its_sample() {
         for k in [-0.3, -0.1, 0.0, 0.2, 0.6] {
             let truth = Gev { place: 50.0, scale: 8.0, k };
             let mut random = Random::new(3);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn quantile_and_share_turn_each_other_round() {
+    fn quantile_and_share_are_inverse() {
         for k in [-0.4, 0.0, 0.5] {
             let gev = Gev { place: 1.0, scale: 2.0, k };
             for p in [0.001, 0.3, 0.5, 0.99, 0.999_999] {

@@ -1,22 +1,23 @@
-//! Distributions that the values may come from, as often as they are likely: a random walk through the parameters.
+//! Samples distributions by their likelihood, given the values: Metropolis' random walk through the
+//! parameters.
 
 use super::gev::Gev;
 use crate::Random;
 
-/// Steps before the first one that counts: the walk begins where it belongs, so a few will do.
-const FIRST: usize = 500;
-/// Steps that count.
+/// Burn-in steps. The walk starts at the fit, so a few are enough.
+const BURN_IN: usize = 500;
+/// Steps used.
 const STEPS: usize = 4_000;
-/// The length of a step against how unsure the parameters are, which goes through three of them fastest (G. O. Roberts, A. Gelman, W. R.
-/// Gilks, Annals of Applied Probability 7, 1997).
+/// The step length in deviations of the parameters that is best for three of them (G. O. Roberts,
+/// A. Gelman, W. R. Gilks, Annals of Applied Probability 7, 1997).
 const LENGTH: f64 = 2.38 / 1.732;
 
-/// How far from 0 shapes usually are, known beforehand: few maxima tell little of it. Without this knowledge the interval held as
-/// often, and was wider above.
+/// The deviation of the prior of the shape around 0, since a few maxima determine it poorly.
+/// Without the prior the interval held as often, with a higher upper end.
 const SHAPE: f64 = 0.3;
 
-/// Calls `each` with every distribution on the way (N. Metropolis and others, 1953): `fit` is where it begins, `others` say how unsure that is.
-/// None where the walk finds no way.
+/// Calls `each` with every distribution of the walk (N. Metropolis and others, 1953), which starts
+/// at `fit`; the spread of `others` sets the step. None if the walk cannot start.
 pub(super) fn through(
     values: &[f64],
     fit: &Gev,
@@ -26,33 +27,33 @@ pub(super) fn through(
 ) -> Option<()> {
     let spread = cholesky(&covariance(others))?;
     let mut at = inside(values, fit)?;
-    let mut likely = weight(values, &at)?;
-    for step in 0..FIRST + STEPS {
+    let mut weight_here = weight(values, &at)?;
+    for n in 0..BURN_IN + STEPS {
         let z = [normal(random), normal(random), normal(random)];
-        let go = |row: usize| LENGTH * (0..=row).map(|column| spread[row][column] * z[column]).sum::<f64>();
-        let next = Gev { place: at.place + go(0), scale: at.scale * go(1).exp(), k: at.k + go(2) };
-        if let Some(there) = weight(values, &next)
-            && random.uniform().ln() < there - likely
+        let step = |row: usize| LENGTH * (0..=row).map(|column| spread[row][column] * z[column]).sum::<f64>();
+        let next = Gev { place: at.place + step(0), scale: at.scale * step(1).exp(), k: at.k + step(2) };
+        if let Some(weight_there) = weight(values, &next)
+            && random.uniform().ln() < weight_there - weight_here
         {
-            (at, likely) = (next, there);
+            (at, weight_here) = (next, weight_there);
         }
-        if step >= FIRST {
+        if n >= BURN_IN {
             each(&at, random);
         }
     }
     Some(())
 }
 
-/// How likely a distribution is, given the values, as a logarithm. Nothing is assumed of place and of the scale's logarithm.
+/// The logarithm of a distribution's posterior density: flat priors of place and log scale.
 fn weight(values: &[f64], gev: &Gev) -> Option<f64> {
-    // Beyond, likelihood has no bound or the mean is not finite.
+    // Otherwise the likelihood is unbounded or the mean infinite.
     if gev.k.abs() >= 1.0 {
         return None;
     }
     Some(gev.ln_likelihood(values)? - (gev.k / SHAPE).powi(2) / 2.0)
 }
 
-/// The fit, with its tail made longer until no value is outside.
+/// The fit, with a longer tail if a value is outside of it.
 fn inside(values: &[f64], fit: &Gev) -> Option<Gev> {
     let mut gev = *fit;
     for _ in 0..40 {
@@ -86,7 +87,7 @@ fn covariance(all: &[Gev]) -> [[f64; 3]; 3] {
     sum
 }
 
-/// The lower triangle whose square a covariance is.
+/// The Cholesky factor of a covariance.
 fn cholesky(of: &[[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
     let mut lower = [[0.0; 3]; 3];
     for row in 0..3 {
@@ -106,7 +107,7 @@ fn cholesky(of: &[[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
     Some(lower)
 }
 
-/// A standard normal number, by G. E. P. Box and M. E. Muller.
+/// A standard normal number, by the Box-Muller method.
 fn normal(random: &mut Random) -> f64 {
     (-2.0 * random.uniform().ln()).sqrt() * (std::f64::consts::TAU * random.uniform()).cos()
 }

@@ -1,4 +1,4 @@
-//! Two results of which is known what differs.
+//! Two results with known differences.
 
 use super::*;
 use crate::wake::tests::{measured, thread};
@@ -42,11 +42,11 @@ fn a_result_against_itself_is_the_same_and_has_no_differences() {
             .all(|one| one.later_ns == Seen::Value(0))
     );
     // 50,000 wake-ups are too few for one in a million.
-    assert!(matches!(&case.quantiles[5].a, Seen::Unseen(why) if why.contains("it takes 1,000,000")));
+    assert!(matches!(&case.quantiles[5].a, Seen::Unseen(why) if why.contains("at least 1,000,000 needed")));
 }
 
 #[test]
-fn twice_as_late_is_later_and_the_other_way_round_earlier() {
+fn twice_the_latency_is_later_and_the_reverse_earlier() {
     let (a, b) = (run(1, 50_000, 10_000.0), run(2, 50_000, 20_000.0));
     let (there, back) = (of(&a, &b), of(&b, &a));
     assert_eq!(changes(&there)[..3], [Change::More; 3]);
@@ -59,7 +59,7 @@ fn twice_as_late_is_later_and_the_other_way_round_earlier() {
 }
 
 #[test]
-fn intervals_of_percentiles_hold_the_truth_as_often_as_they_say() {
+fn intervals_of_percentiles_have_their_coverage() {
     let held = (0..200).filter(|seed| {
         let all = run(*seed, 5_000, 20_000.0).all;
         let Seen::Value(found) = within(&all, 0.99, &all.p99_ns) else { panic!("5,000 are enough") };
@@ -71,33 +71,33 @@ fn intervals_of_percentiles_hold_the_truth_as_often_as_they_say() {
 }
 
 #[test]
-fn alike_runs_are_rarely_said_to_differ_in_the_latest() {
+fn alike_runs_rarely_differ_in_the_maximum() {
     let wrong = (0..100).filter(|seed| {
         let (a, b) = (run(2 * seed, 10_000, 9_000.0), run(2 * seed + 1, 20_000, 9_000.0));
         of(&a, &b).cases[0].maxima.change != Change::Undecided
     });
     let wrong = wrong.count();
-    assert!(wrong <= 11, "{wrong} of 100, where five are due");
+    assert!(wrong <= 11, "{wrong} of 100, expected five");
 }
 
 #[test]
-fn stretches_without_a_wake_up_are_none() {
+fn blocks_without_a_wake_up_do_not_count() {
     let (mut a, b) = (run(1, 10_000, 9_000.0), run(2, 10_000, 9_000.0));
-    let (all, none) = (stretches(&a.all, &b.all).unwrap(), Block { at_ns: 0, cycles: 0, max_ns: 0 });
+    let (all, none) = (blocks(&a.all, &b.all).unwrap(), Block { at_ns: 0, cycles: 0, max_ns: 0 });
     a.all.timeline[3] = Block { at_ns: a.all.timeline[3].at_ns, ..none };
-    assert_eq!(stretches(&a.all, &b.all), Some((all.0 - 1.0, all.1)));
-    assert_eq!(stretches(&b.all, &a.all), Some((all.1, all.0 - 1.0)));
+    assert_eq!(blocks(&a.all, &b.all), Some((all.0 - 1.0, all.1)));
+    assert_eq!(blocks(&b.all, &a.all), Some((all.1, all.0 - 1.0)));
 }
 
 #[test]
-fn crafted_counts_have_no_chance_and_take_no_time() {
+fn crafted_counts_have_no_probability_and_take_no_time() {
     let mut a = run(1, 1_000, 9_000.0);
     a.all.timeline = Vec::new();
     let mut b = a.clone();
     b.all.cycles = u64::MAX;
     b.all.max_ns = Seen::Value(u64::MAX);
     b.all.histogram = vec![Bin { from_ns: 1 << 40, to_ns: 0, count: u64::MAX }; 3];
-    // Many beyond, and some of the other: less likely with each.
+    // Many beyond: each makes it less likely.
     let found = of(&a, &b);
     assert_eq!(found.cases[0].maxima.beyond, u64::MAX);
     assert!(found.cases[0].maxima.chance.value().is_some_and(|chance| *chance < 1e-9));
@@ -108,7 +108,7 @@ fn crafted_counts_have_no_chance_and_take_no_time() {
 }
 
 #[test]
-fn verdicts_need_intervals_apart_and_more_than_the_margin() {
+fn a_change_needs_separate_intervals_and_more_than_the_margin() {
     for (a_ns, later, lo, hi, expected) in [
         (10_000, 0.0, -900.0, 900.0, Change::Same),
         (100_000, 4_000.0, 3_000.0, 5_000.0, Change::Same),
@@ -124,7 +124,7 @@ fn verdicts_need_intervals_apart_and_more_than_the_margin() {
 }
 
 #[test]
-fn other_settings_are_said_and_what_only_one_is_qualified_by() {
+fn different_settings_and_caveats_of_one_side_are_listed() {
     let a = run(1, 1_000, 2_000.0);
     let mut b = a.clone();
     b.host.kernel = "6.12.0".into();
@@ -135,16 +135,16 @@ fn other_settings_are_said_and_what_only_one_is_qualified_by() {
     b.settings.in_force[0].policy = Policy::Other(50_000);
     b.limits.push("a virtual machine\ntry: another".into());
     // The same of both, with other figures.
-    b.limits.push("the hypervisor gave 20.0 ms of processors 0-1 to others meanwhile (steal)".into());
+    b.limits.push("the hypervisor gave 20.0 ms of CPUs 0-1 to others (steal)".into());
     let mut a = a;
-    a.limits.push("the hypervisor gave 7.00 s of processor 3 to others meanwhile (steal)".into());
+    a.limits.push("the hypervisor gave 7.00 s of CPU 3 to others (steal)".into());
     let found = of(&a, &b);
-    let said = |all: &[Difference]| {
+    let listed = |all: &[Difference]| {
         all.iter().map(|one| format!("{}: {} {}", one.what, one.a, one.b)).collect::<Vec<_>>()
     };
-    assert_eq!(said(&found.differences), ["kernel: 6.18.1-rt 6.12.0", "preemption: rt voluntary"]);
+    assert_eq!(listed(&found.differences), ["kernel: 6.18.1-rt 6.12.0", "preemption: rt voluntary"]);
     assert_eq!(
-        said(&found.cases[0].differences),
+        listed(&found.cases[0].differences),
         [
             "interval: 1.00 ms 200 us",
             "policy: fifo:80 other, timer slack 50.0 us",

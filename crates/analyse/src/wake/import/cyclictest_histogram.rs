@@ -1,4 +1,5 @@
-//! What `cyclictest -q` prints: a line for each thread, and with `-h` or `--histfile` the histogram with its summary.
+//! The output of `cyclictest -q`: a line per thread, and with `-h` or `--histfile` the histogram
+//! with its summary.
 
 use super::{Error, Thread, bin, comparable, whole_microseconds};
 use crate::wake::comparable::{interval, setting};
@@ -6,26 +7,26 @@ use crate::wake::{counted, merged};
 use model::Ns;
 use model::compare::wake::{Comparable, Origin};
 
-/// Of figures without `--nsecs`.
+/// The unit without `--nsecs`.
 const MICROSECOND_NS: Ns = 1_000;
 
 pub(super) fn import(text: &str) -> Result<Comparable, Error> {
-    let mut read = Read::default();
+    let mut parser = Parser::default();
     for (at, line) in text.lines().enumerate() {
-        read.line(line.trim()).map_err(|why| Error::Line { line: at + 1, why })?;
+        parser.line(line.trim()).map_err(|why| Error::Line { line: at + 1, why })?;
     }
-    read.finish()
+    parser.finish()
 }
 
 #[derive(Default)]
-struct Read {
-    /// With figures as they are printed, in whatever unit that is.
+struct Parser {
+    /// Figures in the unit of the text.
     threads: Vec<Thread>,
-    /// What the unit is, as far as it is told.
+    /// The unit, where the text shows it.
     unit_ns: Option<Ns>,
     /// The first value that no histogram has, in that unit.
     cap: u64,
-    within: bool,
+    in_histogram: bool,
     /// The histogram had a column of all threads together (`--histofall`).
     summed: bool,
     overflows: Vec<u64>,
@@ -33,7 +34,7 @@ struct Read {
     priorities: Vec<String>,
 }
 
-impl Read {
+impl Parser {
     fn line(&mut self, line: &str) -> Result<(), String> {
         if let Some(rest) = line.strip_prefix("T:") {
             return self.thread(rest);
@@ -61,11 +62,11 @@ impl Read {
             return self.summarised(self.overflows.len());
         }
         if line == "# Histogram" {
-            self.within = true;
+            self.in_histogram = true;
             self.threads.clear();
             return Ok(());
         }
-        if self.within && line.starts_with(|c: char| c.is_ascii_digit()) {
+        if self.in_histogram && line.starts_with(|c: char| c.is_ascii_digit()) {
             let values = numbers(line)?;
             let [value, counts @ ..] = &values[..] else { return Ok(()) };
             if self.threads.is_empty() {
@@ -77,14 +78,15 @@ impl Read {
                 thread.bins.extend(bin(*value, 1, 1, *count));
             }
         }
-        // Anything else is a remark: what it did to the idle states, warnings, a shell's prompt.
+        // Any other line is a remark: idle states, warnings, a shell's prompt.
         Ok(())
     }
 
-    /// A line below the histogram with so many figures. Not all of those lines have one for the column of all together.
+    /// A line of `many` figures below the histogram. Some of those lines have none for the summed
+    /// column.
     fn summarised(&mut self, many: usize) -> Result<(), String> {
-        // No value was early enough for the histogram, and rows of zeros are left out.
-        if self.within && self.threads.is_empty() {
+        // All values are beyond the histogram, and rows of zeros are left out.
+        if self.in_histogram && self.threads.is_empty() {
             self.threads = vec![Thread::default(); many];
         }
         if let [threads @ .., last] = &self.threads[..]
@@ -101,23 +103,22 @@ impl Read {
         if self.threads.len() == many {
             return Ok(());
         }
-        Err(format!("it has figures of {many} threads, and there are {}", self.threads.len()))
+        Err(format!("figures of {many} threads, expected {}", self.threads.len()))
     }
 
     /// ` 0 ( 1911) P:80 I:1000 C:    800 Min:      9 Act:   29 Avg:   24 Max:      75`
     fn thread(&mut self, line: &str) -> Result<(), String> {
-        if self.within {
+        if self.in_histogram {
             return Ok(());
         }
         let figure = |name: &str| {
-            let (_, rest) = line.split_once(name).ok_or_else(|| format!("there is no {name:?}"))?;
+            let (_, rest) = line.split_once(name).ok_or_else(|| format!("{name:?} is missing"))?;
             let word = rest.split_whitespace().next().unwrap_or_default();
-            word.parse::<u64>()
-                .map_err(|_| format!("{name:?} is followed by {word:?}, which is no whole number"))
+            word.parse::<u64>().map_err(|_| format!("{name:?} is followed by {word:?}, not a whole number"))
         };
         let index = line.split_whitespace().next().unwrap_or_default();
-        let index: usize = index.parse().map_err(|_| format!("{index:?} is no number of a thread"))?;
-        // Without -q they are printed again and again: the last ones count.
+        let index: usize = index.parse().map_err(|_| format!("{index:?} is not a thread number"))?;
+        // Without -q the lines are repeated: the last ones count.
         if index > self.threads.len() {
             return Err(format!("thread {index} comes before thread {}", self.threads.len()));
         }
@@ -131,7 +132,7 @@ impl Read {
             max_ns: Some(figure("Max:")?),
             ..Thread::default()
         };
-        // One that is narrow tells of all.
+        // One narrow line decides for all.
         self.unit_ns = self.unit_ns.max(unit_ns(line));
         let interval_ns = figure("I:")?.saturating_mul(1_000);
         if !self.intervals.contains(&interval_ns) {
@@ -145,11 +146,13 @@ impl Read {
     }
 
     fn finish(mut self) -> Result<Comparable, Error> {
-        if self.within && self.threads.iter().any(|thread| thread.max_ns.is_none()) {
-            return Err(Error::Whole("the summary below the histogram is missing: it was cut".to_owned()));
+        if self.in_histogram && self.threads.iter().any(|thread| thread.max_ns.is_none()) {
+            return Err(Error::Whole(
+                "the summary below the histogram is missing: the text is cut off".to_owned(),
+            ));
         }
         for (thread, over) in self.threads.iter_mut().zip(&self.overflows) {
-            // The total leaves them out.
+            // The total excludes overflows.
             thread.cycles = counted(&thread.bins).saturating_add(*over);
         }
         let unit_ns = self.unit_ns.unwrap_or(MICROSECOND_NS);
@@ -163,7 +166,7 @@ impl Read {
             Some(1) => Vec::new(),
             Some(_) => vec![whole_microseconds()],
             None => vec![
-                "latencies are taken to be whole microseconds, rounded down: the text does not tell whether they are"
+                "latencies are taken as whole microseconds, rounded down: the text does not show the unit"
                     .to_owned(),
             ],
         };
@@ -184,8 +187,8 @@ impl Read {
     }
 }
 
-/// What the figures of a thread's line are in, told by nothing but the width of two of them: eight columns with `--nsecs`, five
-/// without. Lines that somebody reformatted do not tell.
+/// The unit of a thread's line. Only the width of two columns shows it: eight with `--nsecs`, five
+/// without. A reformatted line shows none.
 fn unit_ns(line: &str) -> Option<Ns> {
     let width = |from: &str, to: &str| Some(line.split_once(from)?.1.split_once(to)?.0.len());
     match (width("Act:", " Avg:")?, width("Avg:", " Max:")?) {
@@ -197,6 +200,6 @@ fn unit_ns(line: &str) -> Option<Ns> {
 
 /// Whole numbers with blanks between them.
 fn numbers(text: &str) -> Result<Vec<u64>, String> {
-    let number = |word: &str| word.parse().map_err(|_| format!("{word:?} is no whole number"));
+    let number = |word: &str| word.parse().map_err(|_| format!("{word:?} is not a whole number"));
     text.split_whitespace().map(number).collect()
 }

@@ -1,4 +1,5 @@
-//! `cyclictest --json`. Its keys `cmdline:` and `rt_test_version:` end with a colon (seen with version 2.4); both forms are read.
+//! `cyclictest --json`. Its keys `cmdline:` and `rt_test_version:` end with a colon (seen with
+//! version 2.4); both forms are read.
 
 use super::{Error, Thread, comparable, number, object, text_of, whole_microseconds};
 use crate::wake::comparable::{interval, setting};
@@ -8,7 +9,7 @@ use model::compare::wake::{Comparable, Origin};
 use serde_json::Value;
 
 pub(super) fn import(value: &Value) -> Result<Comparable, Error> {
-    let none = || Error::Whole("\"thread\" is no object".to_owned());
+    let none = || Error::Whole("\"thread\" is not an object".to_owned());
     let of_threads = value.get("thread").and_then(Value::as_object).ok_or_else(none)?;
     // With --nsecs all figures are nanoseconds.
     let unit_ns = if value.get("resolution_in_ns").and_then(Value::as_u64) == Some(1) { 1 } else { 1_000 };
@@ -26,20 +27,20 @@ pub(super) fn import(value: &Value) -> Result<Comparable, Error> {
         });
     }
     threads.sort_by_key(|thread| thread.cpu);
-    // It does not tell where its histograms end: at the largest value that one of them has, or later.
+    // The end of the histograms is not in the file: it is their largest value, or more.
     let cap_ns =
         threads.iter().filter_map(|thread| thread.bins.last()).map(|bin| bin.to_ns).max().unwrap_or(0);
     let sysinfo = value.get("sysinfo").unwrap_or(&Value::Null);
-    let told = |key: &str| text_of(sysinfo, &[key]).unwrap_or_default().to_owned();
+    let text = |key: &str| text_of(sysinfo, &[key]).unwrap_or_default().to_owned();
     let origin = Origin {
-        host: told("nodename"),
-        kernel: told("release"),
+        host: text("nodename"),
+        kernel: text("release"),
         started_at: text_of(value, &["start_time"]).and_then(utc).unwrap_or_default(),
         tool: "cyclictest".to_owned(),
     };
     let mut of_machine = Vec::new();
     for (what, value) in
-        [("host", &origin.host), ("kernel", &origin.kernel), ("architecture", &told("machine"))]
+        [("host", &origin.host), ("kernel", &origin.kernel), ("architecture", &text("machine"))]
     {
         if !value.is_empty() {
             of_machine.push(setting(what, value.as_str()));
@@ -61,7 +62,8 @@ fn utc(text: &str) -> Option<String> {
     Some(zoned.timestamp().to_string())
 }
 
-/// The interval of the first thread: `-i200`, `-i 200`, `--interval=200`; not told where the default was left.
+/// The interval of the first thread: `-i200`, `-i 200`, `--interval=200`; none if the default was
+/// used.
 fn interval_of(command: &str) -> Option<Ns> {
     let mut words = command.split_whitespace();
     while let Some(word) = words.next() {

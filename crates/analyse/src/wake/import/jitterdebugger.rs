@@ -1,6 +1,6 @@
 //! The JSON of jitterdebugger, of all its versions.
 //!
-//! Its histograms end at a thousand microseconds, and what is later is in `count` only.
+//! Its histograms end at 1,000 us; later wake-ups are in `count` only.
 
 use super::{Error, Thread, comparable, number, object, text_of, whole_microseconds};
 use crate::wake::comparable::setting;
@@ -10,11 +10,11 @@ use serde_json::Value;
 const UNIT_NS: u64 = 1_000;
 
 pub(super) fn import(value: &Value) -> Result<Comparable, Error> {
-    let none = || Error::Whole("\"cpu\" is no object".to_owned());
+    let none = || Error::Whole("\"cpu\" is not an object".to_owned());
     let mut threads = Vec::new();
     for (key, of) in value.get("cpu").and_then(Value::as_object).ok_or_else(none)? {
-        let name = format!("processor {key}");
-        let cpu = key.parse().map_err(|_| Error::Whole(format!("{key:?} is no number of a processor")))?;
+        let name = format!("CPU {key}");
+        let cpu = key.parse().map_err(|_| Error::Whole(format!("{key:?} is not a CPU number")))?;
         threads.push(Thread {
             cpu: Some(cpu),
             cycles: number(of, "count", &name)?,
@@ -28,16 +28,16 @@ pub(super) fn import(value: &Value) -> Result<Comparable, Error> {
     let cap_ns =
         threads.iter().filter_map(|thread| thread.bins.last()).map(|bin| bin.to_ns).max().unwrap_or(0);
     let sysinfo = value.get("sysinfo").unwrap_or(&Value::Null);
-    let told = |keys: &[&str]| text_of(sysinfo, keys).unwrap_or_default().to_owned();
+    let text = |keys: &[&str]| text_of(sysinfo, keys).unwrap_or_default().to_owned();
     let origin = Origin {
-        host: told(&["nodename"]),
-        kernel: told(&["release"]),
+        host: text(&["nodename"]),
+        kernel: text(&["release"]),
         started_at: String::new(),
         tool: "jitterdebugger".to_owned(),
     };
     let mut of_machine = Vec::new();
     for (what, value) in
-        [("host", &origin.host), ("kernel", &origin.kernel), ("architecture", &told(&["machine"]))]
+        [("host", &origin.host), ("kernel", &origin.kernel), ("architecture", &text(&["machine"]))]
     {
         if !value.is_empty() {
             of_machine.push(setting(what, value.as_str()));

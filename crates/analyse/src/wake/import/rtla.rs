@@ -1,7 +1,8 @@
-//! The texts of `rtla timerlat hist`, `rtla osnoise hist` and `rtla timerlat top`.
+//! The output of `rtla timerlat hist`, `rtla osnoise hist` and `rtla timerlat top`.
 //!
-//! Of timerlat's latencies the one of its thread is taken, which is from when the timer was due to when the thread ran: what other tools call
-//! latency. Of osnoise it is each single noise, that is each gap that a busy loop saw, as the lower end of its bucket.
+//! Of timerlat's latencies the thread latency is taken: from the timer's expiry to the thread,
+//! which other tools call latency. Of osnoise it is each single noise, a gap of the busy loop, as
+//! the lower end of its bucket.
 
 use super::{Error, Thread, bin, comparable};
 use crate::wake::comparable::setting;
@@ -9,7 +10,7 @@ use crate::wake::counted;
 use model::Ns;
 use model::compare::wake::{Comparable, Origin};
 
-/// What a column of a histogram is about.
+/// A column of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Column {
     cpu: u32,
@@ -33,10 +34,10 @@ pub(super) fn histogram(text: &str) -> Result<Comparable, Error> {
             continue;
         }
         if line.contains("events missed") {
-            limits.push(format!("rtla says: {}", line.trim()));
+            limits.push(format!("rtla: {}", line.trim()));
             continue;
         }
-        // What follows sums up all processors.
+        // What follows sums up all CPUs.
         if first == "ALL:" {
             break;
         }
@@ -50,11 +51,7 @@ pub(super) fn histogram(text: &str) -> Result<Comparable, Error> {
         }
         let words: Vec<&str> = words.collect();
         if words.len() != columns.len() {
-            return Err(wrong(format!(
-                "it has {} figures, and there are {} columns",
-                words.len(),
-                columns.len()
-            )));
+            return Err(wrong(format!("{} figures in {} columns", words.len(), columns.len())));
         }
         match (name, first.parse()) {
             (Some(name), _) => {
@@ -70,10 +67,11 @@ pub(super) fn histogram(text: &str) -> Result<Comparable, Error> {
     }
     if columns.is_empty() {
         return Err(Error::Whole(
-            "there is no line that begins with Index: rtla was told --no-header or --no-index".to_owned(),
+            "no line begins with Index: rtla ran with --no-header or --no-index".to_owned(),
         ));
     }
-    // Rows of zeros are left out, so the width of a row is what all indices are multiples of: that, or less.
+    // Rows of zeros are left out, so the bucket size is taken as the greatest common divisor of all
+    // indices: never too small, perhaps too large.
     let width = rows.iter().fold(0, |width, (index, _)| divisor(width, *index)).max(1);
     let cap = rows.iter().map(|(index, _)| index.saturating_add(width)).max().unwrap_or(0);
     let summary = |name: &str, at: usize| {
@@ -94,16 +92,15 @@ pub(super) fn histogram(text: &str) -> Result<Comparable, Error> {
         });
     }
     if threads.is_empty() {
-        return Err(Error::Whole("it has no column of threads: rtla was told --no-thread".to_owned()));
+        return Err(Error::Whole("no column of threads: rtla ran with --no-thread".to_owned()));
     }
     let (tool, by) = if noise {
         limits.push(
-            "each noise counts as the lower end of its bucket: mean and maximum are rounded down to it"
-                .to_owned(),
+            "each noise is rounded down to the lower end of its bucket, also in mean and maximum".to_owned(),
         );
-        ("rtla osnoise", "a busy loop: each noise by itself")
+        ("rtla osnoise", "busy loop, each single noise")
     } else {
-        ("rtla timerlat", "a timer of the kernel")
+        ("rtla timerlat", "kernel timer")
     };
     let origin = origin(tool);
     comparable(
@@ -115,7 +112,7 @@ pub(super) fn histogram(text: &str) -> Result<Comparable, Error> {
     )
 }
 
-/// A table of least, mean and greatest: the last one, where it was printed again and again.
+/// A table of minimum, mean and maximum; the last one, where it is repeated.
 pub(super) fn top(text: &str) -> Result<Comparable, Error> {
     let unit_ns = unit(text, "Thread Timer Latency (ns)");
     let mut threads: Vec<Thread> = Vec::new();
@@ -125,15 +122,15 @@ pub(super) fn top(text: &str) -> Result<Comparable, Error> {
         let Ok(cpu) = cpu.trim().parse::<u32>() else { continue };
         let parts: Vec<&str> = rest.split('|').collect();
         let [count, _, thread, ..] = parts[..] else {
-            return Err(wrong("it has no part about the thread".to_owned()));
+            return Err(wrong("the thread's part is missing".to_owned()));
         };
         let cycles = value(count.trim()).map_err(wrong)?.unwrap_or(0);
         let figures = thread.split_whitespace().map(value).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
         let [_, min, avg, max] = figures[..] else {
-            return Err(wrong(format!("the thread has {} figures instead of four", figures.len())));
+            return Err(wrong(format!("the thread has {} figures, expected four", figures.len())));
         };
         let ns = |value: Option<u64>| value.map(|value| value.saturating_mul(unit_ns));
-        let read = Thread {
+        let thread = Thread {
             cpu: Some(cpu),
             cycles,
             bins: Vec::new(),
@@ -141,12 +138,12 @@ pub(super) fn top(text: &str) -> Result<Comparable, Error> {
             avg_ns: ns(avg).map(|ns| ns as f64),
             max_ns: ns(max),
         };
-        match threads.iter_mut().find(|thread| thread.cpu == read.cpu) {
-            Some(before) => *before = read,
-            None => threads.push(read),
+        match threads.iter_mut().find(|one| one.cpu == thread.cpu) {
+            Some(before) => *before = thread,
+            None => threads.push(thread),
         }
     }
-    let settings = vec![setting("measured by", "a timer of the kernel")];
+    let settings = vec![setting("measured by", "kernel timer")];
     comparable(origin("rtla timerlat"), (Vec::new(), settings), threads, 0, limits(unit_ns))
 }
 
@@ -164,26 +161,26 @@ fn unit(text: &str, nanoseconds: &str) -> Ns {
 
 /// `Thr-003`, `IRQ-003`, `Usr-003`, `CPU-003`.
 fn column(word: &str) -> Result<Column, String> {
-    let (kind, cpu) = word.split_once('-').ok_or_else(|| format!("{word:?} is no column of a processor"))?;
-    let cpu = cpu.parse().map_err(|_| format!("{word:?} has no number of a processor"))?;
+    let (kind, cpu) = word.split_once('-').ok_or_else(|| format!("{word:?} is not a column of a CPU"))?;
+    let cpu = cpu.parse().map_err(|_| format!("{word:?} has no CPU number"))?;
     Ok(Column { cpu, wanted: matches!(kind, "Thr" | "CPU") })
 }
 
-/// A figure, or the dash that stands for none.
+/// A figure; `-` is none.
 fn value(word: &str) -> Result<Option<u64>, String> {
     match word {
         "-" => Ok(None),
-        _ => word.parse().map(Some).map_err(|_| format!("{word:?} is no whole number")),
+        _ => word.parse().map(Some).map_err(|_| format!("{word:?} is not a whole number")),
     }
 }
 
-/// A figure below a histogram: osnoise has means with two digits behind the point.
+/// A figure below a histogram: osnoise has means with two decimals.
 fn fraction(word: &str) -> Result<Option<f64>, String> {
     match word {
         "-" => Ok(None),
         _ => match word.parse::<f64>() {
             Ok(value) if value.is_finite() && value >= 0.0 => Ok(Some(value)),
-            _ => Err(format!("{word:?} is no figure")),
+            _ => Err(format!("{word:?} is not a number")),
         },
     }
 }

@@ -1,4 +1,4 @@
-//! Read from what the tools write: `crates/analyse/tests/data/wake/`.
+//! Reads real output of the tools: `crates/analyse/tests/data/wake/`.
 
 use super::*;
 use crate::compare::wakes as compare;
@@ -22,7 +22,7 @@ fn setting_of<'a>(settings: &'a [Setting], what: &str) -> Option<&'a str> {
 }
 
 #[test]
-fn cyclictests_json_has_all_that_it_tells() {
+fn all_of_cyclictests_json_is_read() {
     let found = of(sample!("cyclictest.json"));
     let value: Value = serde_json::from_str(sample!("cyclictest.json")).unwrap();
     assert_eq!((found.origin.host.as_str(), found.origin.kernel.as_str()), ("board", "6.18.44"));
@@ -48,7 +48,7 @@ fn an_unescaped_command_line_is_read_and_other_broken_json_refused_with_its_line
     assert_eq!(found.cases[0].all.cycles, 300);
     assert!(found.limits.iter().any(|limit| limit.contains("q\"x.json")), "{:?}", found.limits);
     let error = import("{\n \"thread\": {\n oops\n}").unwrap_err();
-    assert!(error.to_string().starts_with("line 3: it is not JSON"), "{error}");
+    assert!(error.to_string().starts_with("line 3: not JSON"), "{error}");
 }
 
 #[test]
@@ -75,10 +75,7 @@ fn a_histograms_text_has_its_overflows_counted() {
         assert_eq!((last.from_ns, last.to_ns, last.count), (60_000, max_us * 1_000 + 1, over));
         assert_eq!(wakes.cycles, wakes.histogram.iter().map(|bin| bin.count).sum::<u64>());
         assert!(wakes.p50_ns.value().is_some_and(|ns| *ns < 60_000));
-        assert_eq!(
-            wakes.p99_ns,
-            Seen::unseen("it is beyond the histogram, which has nothing from 60.0 us on")
-        );
+        assert_eq!(wakes.p99_ns, Seen::unseen("beyond the histogram, which ends at 60.0 us"));
     }
     let one = all(sample!("cyclictest-histfile.txt"));
     assert_eq!((one.cycles, &one.max_ns), (500, &Seen::Value(795_000)));
@@ -86,15 +83,15 @@ fn a_histograms_text_has_its_overflows_counted() {
 }
 
 #[test]
-fn nanoseconds_are_told_by_the_width_of_their_columns_and_by_nothing_else() {
+fn nanoseconds_show_only_in_the_width_of_columns() {
     let nsecs = of(sample!("cyclictest-nsecs.txt"));
     assert_eq!(nsecs.cases[0].threads[0].max_ns, Seen::Value(3_990_672));
     assert_eq!(nsecs.limits, [""; 0]);
     let quiet = of(sample!("cyclictest-quiet.txt"));
     assert_eq!(quiet.limits, [whole_microseconds()]);
-    // Nor does a histogram tell, unless threads' lines are above it.
+    // A histogram does not show the unit, unless threads' lines are above it.
     let bare = sample!("cyclictest-histogram.txt");
-    assert!(of(bare).limits[0].contains("the text does not tell"), "{:?}", of(bare).limits);
+    assert!(of(bare).limits[0].contains("the text does not show the unit"), "{:?}", of(bare).limits);
     let above = of(&format!("{}{bare}", sample!("cyclictest-nsecs.txt")));
     assert_eq!((above.limits.len(), &above.cases[0].threads[0].max_ns), (0, &Seen::Value(3_085)));
     assert_eq!(above.cases[0].threads[0].histogram.last().unwrap().from_ns, 60);
@@ -157,16 +154,16 @@ fn a_histogram_that_was_cut_is_refused() {
     let cut = &text[..text.find("# Min").unwrap()];
     assert_eq!(
         import(cut).unwrap_err(),
-        Error::Whole("the summary below the histogram is missing: it was cut".into())
+        Error::Whole("the summary below the histogram is missing: the text is cut off".into())
     );
     let odd = text.replacen("000001 000000\t000000", "000001 000000", 1);
     assert_ne!(odd, text);
     let error = import(&odd).unwrap_err().to_string();
-    assert!(error.ends_with("it has figures of 1 threads, and there are 2"), "{error}");
+    assert!(error.ends_with("figures of 1 threads, expected 2"), "{error}");
 }
 
 #[test]
-fn jitterdebuggers_later_ones_are_counted_though_its_histogram_drops_them() {
+fn values_beyond_jitterdebuggers_histogram_are_counted() {
     let found = of(sample!("jitterdebugger.json"));
     let first = &found.cases[0].threads[0];
     assert_eq!((first.cpu, first.cycles), (Some(0), 2_000));
@@ -178,7 +175,7 @@ fn jitterdebuggers_later_ones_are_counted_though_its_histogram_drops_them() {
 }
 
 #[test]
-fn of_timerlat_the_threads_are_read_and_the_sums_are_not() {
+fn timerlats_threads_are_read_and_its_sums_are_not() {
     let found = of(sample!("rtla-timerlat-hist.txt"));
     let threads = &found.cases[0].threads;
     let read: Vec<_> = threads.iter().map(|one| (one.cpu, one.cycles, one.max_ns.value().copied())).collect();
@@ -198,7 +195,7 @@ fn of_timerlat_the_threads_are_read_and_the_sums_are_not() {
 }
 
 #[test]
-fn of_a_table_that_is_printed_again_and_again_the_last_counts() {
+fn of_a_repeated_table_the_last_counts() {
     let wakes = all(sample!("rtla-timerlat-top.txt"));
     assert_eq!(
         (wakes.cycles, &wakes.min_ns, &wakes.max_ns),
@@ -208,17 +205,17 @@ fn of_a_table_that_is_printed_again_and_again_the_last_counts() {
 }
 
 #[test]
-fn what_is_none_of_them_is_said_to_be_none() {
+fn an_unknown_text_is_refused() {
     for text in ["", "hello\n", "{\"a\": 1}"] {
         assert_eq!(import(text).unwrap_err(), Error::Unknown, "{text:?}");
     }
-    assert_eq!(import("# Histogram\n").unwrap_err(), Error::Whole("there is no wake-up in it".into()));
+    assert_eq!(import("# Histogram\n").unwrap_err(), Error::Whole("no wake-up in it".into()));
     let odd = import(&sample!("rtla-timerlat-hist.txt").replace("9500", "many")).unwrap_err();
-    assert_eq!(odd, Error::Line { line: 5, why: "\"many\" is no whole number".into() });
+    assert_eq!(odd, Error::Line { line: 5, why: "\"many\" is not a whole number".into() });
 }
 
 #[test]
-fn two_tools_can_be_compared_and_what_one_does_not_tell_is_said() {
+fn two_tools_can_be_compared_and_unreported_settings_are_listed() {
     let (a, b) = (of(sample!("rtla-timerlat-hist.txt")), of(sample!("cyclictest.json")));
     let found = compare(&a, &b);
     assert_eq!(
@@ -226,13 +223,13 @@ fn two_tools_can_be_compared_and_what_one_does_not_tell_is_said() {
         (1, "rtla timerlat", "cyclictest")
     );
     let notes = &found.cases[0].notes;
-    assert!(notes.iter().any(|note| note.starts_with("A does not tell its interval")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.starts_with("A does not report: interval")), "{notes:?}");
     let same = compare(&b, &b);
     assert_eq!((same.differences.len(), same.cases[0].maxima.beyond), (0, 0));
 }
 
 proptest::proptest! {
-    /// Whatever is in a file, it is read or refused.
+    /// Any text is read or refused.
     #[test]
     fn no_text_stops_it(cut in 0_usize..2_000, junk in "[0-9a-z:#|\\- \n\t]{0,40}", which in 0_usize..5) {
         let texts = [

@@ -1,4 +1,4 @@
-//! Each limit by itself: a machine that is as it should be, with one thing wrong.
+//! Each caveat by itself: a machine without caveats, with one fault.
 
 use super::limits;
 use crate::wake::tests::{measured, thread};
@@ -8,45 +8,45 @@ use model::wake::environment::IdleState;
 use model::wake::load::{Load, LoadDone};
 use model::wake::{Measurements, Mode, Policy};
 
-const ALWAYS: &str = "this is how late a thread wakes up by a timer";
+const ALWAYS: &str = "this is the latency of timer wake-ups";
 
 fn good() -> Measurements {
     measured(vec![thread(1, &[5_000; 100]), thread(2, &[6_000; 100])])
 }
 
-/// What is said of the good machine after `spoil`, but what is always said.
-fn said(spoil: impl FnOnce(&mut Measurements)) -> Vec<String> {
+/// The caveats of the good machine after `spoil`, without the one that always holds.
+fn caveats(spoil: impl FnOnce(&mut Measurements)) -> Vec<String> {
     let mut one = good();
     spoil(&mut one);
-    let mut said = wakeups(&one).limits;
-    let last = said.pop().expect("something is always said");
+    let mut caveats = wakeups(&one).limits;
+    let last = caveats.pop().expect("one caveat always holds");
     assert!(last.starts_with(ALWAYS), "{last}");
-    said
+    caveats
 }
 
 #[test]
-fn a_good_machine_gets_what_always_holds_and_no_more() {
-    assert_eq!(said(|_| {}), [""; 0]);
+fn a_good_machine_has_only_the_caveat_that_always_holds() {
+    assert_eq!(caveats(|_| {}), [""; 0]);
     let none = measured(Vec::new());
     assert_eq!(limits(&none, &wakeups(&none).all).len(), 1);
 }
 
 #[test]
-fn each_wrong_thing_is_said_once_and_alone() {
-    type Spoil = fn(&mut Measurements);
-    let cases: [(&str, Spoil); 27] = [
-        ("processor 1: no", |m| m.threads[0].in_force.refused.push("no".into())),
+fn each_fault_is_one_caveat() {
+    type Fault = fn(&mut Measurements);
+    let cases: [(&str, Fault); 27] = [
+        ("CPU 1: no", |m| m.threads[0].in_force.refused.push("no".into())),
         ("no", |m| m.threads.iter_mut().for_each(|one| one.in_force.refused.push("no".into()))),
-        ("processor 2 measured under SCHED_RR at priority 80, not under SCHED_FIFO at priority 80", |m| {
+        ("CPU 2 measured under SCHED_RR priority 80, not SCHED_FIFO priority 80", |m| {
             m.threads[1].in_force.policy = Policy::Rr(80);
         }),
-        ("processors 1-2 measured under SCHED_FIFO at priority 2, not under", |m| {
+        ("CPUs 1-2 measured under SCHED_FIFO priority 2, not", |m| {
             m.threads.iter_mut().for_each(|one| one.in_force.policy = Policy::Fifo(2));
         }),
-        ("the threads of processor 1 were free to move", |m| {
+        ("the threads of CPU 1 were not bound to their CPU", |m| {
             m.threads[0].in_force.cpus = Seen::Value(vec![0, 1])
         }),
-        ("whether the threads of processor 1 were free to move is not known: no such process", |m| {
+        ("whether the threads of CPU 1 were bound to their CPU is unknown: no such process", |m| {
             m.threads[0].in_force.cpus = Seen::unseen("no such process");
         }),
         ("memory was not locked", |m| {
@@ -58,20 +58,20 @@ fn each_wrong_thing_is_said_once_and_alone() {
             m.threads[1].in_force.policy = m.asked.policy;
             m.threads.truncate(1);
         }),
-        ("may run for 950 ms in 1.00 s, and the measurement itself takes nearly all of processor 2", |m| {
+        ("may run for 950 ms in 1.00 s, and the measurement itself uses nearly all of CPU 2", |m| {
             m.threads[1].cpu_ns = m.took_ns;
         }),
-        ("takes nearly all of processors 1-2", |m| m.asked.mode = Mode::Gap),
-        ("the control group may not run real-time threads", |m| {
+        ("uses nearly all of CPUs 1-2", |m| m.asked.mode = Mode::Gap),
+        ("the cgroup may not run real-time threads", |m| {
             m.environment.cgroup_rt_runtime_us = Seen::Value(0);
         }),
-        ("real-time threads may run for 10.0 ms a period together", |m| {
+        ("real-time threads of the cgroup may run for 10.0 ms per period in all", |m| {
             m.environment.cgroup_rt_runtime_us = Seen::Value(10_000);
         }),
-        ("the rest of dwell runs on one of them", |m| m.environment.housekeeping = None),
-        ("the clock can tell apart 4.00 ms and no less", |m| m.resolution_ns = 4_000_000),
-        ("3 periods went by while a thread was late", |m| m.threads[0].missed = 3),
-        ("not what had been written, 2 times", |m| {
+        ("dwell itself runs on one of them", |m| m.environment.housekeeping = None),
+        ("the resolution of the clock is 4.00 ms", |m| m.resolution_ns = 4_000_000),
+        ("3 periods were missed while a thread was late", |m| m.threads[0].missed = 3),
+        ("differed from what was written, 2 times", |m| {
             m.loads.push(LoadDone {
                 load: Load::Cpu { threads: 1 },
                 ran_ns: 1,
@@ -84,32 +84,32 @@ fn each_wrong_thing_is_said_once_and_alone() {
                 limits: Vec::new(),
             });
         }),
-        ("it was ended after 100 ms of 60.0 s", |m| {
+        ("ended early, after 100 ms of 60.0 s", |m| {
             m.interrupted = true;
             m.asked.for_ns = 60_000_000_000;
             assert_eq!(m.took_ns, 100_000_000);
         }),
         ("a virtual machine (KVM)", |m| m.environment.hypervisor = Seen::Value("KVM".into())),
-        ("gave 20.0 ms of processor 2 to others", |m| {
+        ("gave 20.0 ms of CPU 2 to others", |m| {
             m.environment.cpus[1].steal_ns = Seen::Value(20_000_000);
         }),
-        ("interrupted the processors 7 times (SMI)", |m| {
+        ("interrupted the CPUs 7 times (SMI)", |m| {
             m.environment.cpus.iter_mut().for_each(|cpu| cpu.smi = Seen::Value(7));
         }),
-        ("the kernel's preemption is voluntary", |m| {
+        ("the kernel's preemption model is voluntary, not rt", |m| {
             m.environment.preemption = Seen::Value("voluntary".into());
         }),
-        ("chosen by the governor powersave", |m| {
+        ("set by the governor powersave", |m| {
             m.environment.cpus[0].governor = Seen::Value("powersave".into());
         }),
-        ("processor 1 may idle as deep as C6, which takes 133 us to leave", |m| {
+        ("CPU 1 may enter idle state C6, with an exit latency of 133 us", |m| {
             m.environment.dma_latency_us = Seen::unseen("not permitted");
             m.environment.cpus[0].idle_states = Seen::Value(states());
         }),
         ("the clock source hpet", |m| m.environment.clocksource = Seen::Value("hpet".into())),
-        ("share a core (SMT)", |m| m.environment.smt = Seen::Value(true)),
-        ("on processor 1 too: not in isolcpus", |m| m.environment.isolated = Seen::Value(vec![2])),
-        ("processor 1 was interrupted by eth0 (12,000), i8042 (1), a (1) and 1 more", |m| {
+        ("CPUs share cores (SMT)", |m| m.environment.smt = Seen::Value(true)),
+        ("on CPU 1 too: not in isolcpus", |m| m.environment.isolated = Seen::Value(vec![2])),
+        ("CPU 1 was interrupted by eth0 (12,000), i8042 (1), a (1) and 1 more", |m| {
             let names = [
                 ("eth0", 12_000),
                 ("i8042", 1),
@@ -123,8 +123,8 @@ fn each_wrong_thing_is_said_once_and_alone() {
         }),
     ];
     for (sentence, spoil) in cases {
-        let said = said(spoil);
-        assert!(said.len() == 1 && said[0].contains(sentence), "{sentence}: {said:#?}");
+        let found = caveats(spoil);
+        assert!(found.len() == 1 && found[0].contains(sentence), "{sentence}: {found:#?}");
     }
 }
 
@@ -143,9 +143,9 @@ fn remedies_are_those_that_can_help() {
         m.environment.dma_latency_us = held;
         m.environment.cpus[0].idle_states = Seen::Value(states());
     };
-    assert!(said(|m| deep(m, Seen::Absent))[0].ends_with("try: without --idle-states"));
-    assert!(said(|m| deep(m, Seen::unseen("not permitted")))[0].contains("try: as root"));
-    let alone = said(|m| {
+    assert!(caveats(|m| deep(m, Seen::Absent))[0].ends_with("try: leave out --idle-states"));
+    assert!(caveats(|m| deep(m, Seen::unseen("not permitted")))[0].contains("try: sudo: as root"));
+    let alone = caveats(|m| {
         m.environment.housekeeping = None;
         m.threads.truncate(1);
         m.asked.cpus.truncate(1);
@@ -154,14 +154,14 @@ fn remedies_are_those_that_can_help() {
 }
 
 #[test]
-fn idle_states_that_the_held_latency_forbids_are_not_said() {
-    let said = said(|m| m.environment.cpus[0].idle_states = Seen::Value(states()));
-    assert_eq!(said, [""; 0]);
+fn idle_states_beyond_the_held_latency_are_no_caveat() {
+    let found = caveats(|m| m.environment.cpus[0].idle_states = Seen::Value(states()));
+    assert_eq!(found, [""; 0]);
 }
 
 #[test]
-fn what_could_not_be_read_is_not_said_to_be_wrong() {
-    let said = said(|m| {
+fn unknown_settings_are_no_caveat() {
+    let found = caveats(|m| {
         let environment = &mut m.environment;
         let why = || "not permitted".to_owned();
         environment.preemption = Seen::Unseen(why());
@@ -181,25 +181,25 @@ fn what_could_not_be_read_is_not_said_to_be_wrong() {
             cpu.interrupts = Seen::Unseen(why());
         }
     });
-    assert_eq!(said, [""; 0]);
+    assert_eq!(found, [""; 0]);
 }
 
 #[test]
-fn where_nobody_counted_interrupts_those_that_may_strike_are_said() {
-    let said = said(|m| {
+fn without_counts_the_possible_interrupts_are_listed() {
+    let found = caveats(|m| {
         m.environment.cpus[1].interrupted = Seen::unseen("not there");
         m.environment.cpus[1].interrupts = Seen::Value(vec!["eth0".into()]);
     });
-    assert_eq!(said, ["processor 2 was open to the interrupts of eth0"]);
+    assert_eq!(found, ["CPU 2 was open to interrupts of eth0"]);
 }
 
 #[test]
-fn a_ticking_processor_is_said_for_busy_loops_only() {
-    let gap = said(|m| {
+fn the_tick_is_a_caveat_of_busy_loops_only() {
+    let gap = caveats(|m| {
         m.asked.mode = Mode::Gap;
         m.environment.rt_runtime_us = Seen::Value((-1, 1_000_000));
         m.environment.nohz_full = Seen::Value(vec![1]);
     });
-    assert_eq!(gap, ["the scheduler's tick strikes processor 2: not in nohz_full"]);
-    assert_eq!(said(|m| m.environment.nohz_full = Seen::Absent), [""; 0]);
+    assert_eq!(gap, ["the scheduler's tick interrupts CPU 2: not in nohz_full"]);
+    assert_eq!(caveats(|m| m.environment.nohz_full = Seen::Absent), [""; 0]);
 }

@@ -1,13 +1,13 @@
-//! What the measuring threads were refused, and what they could not see.
+//! Caveats that come from the measuring threads: what they were refused, and what they cannot show.
 
-use super::by_sentence;
-use crate::wake::words::{count, duration, processors};
+use super::grouped;
+use crate::wake::words::{count, cpus_named, duration};
 use model::wake::{Measurements, Mode, Policy, ThreadMeasured, Wakes};
 use model::{Ns, Seen};
 
-/// A thread that takes this much of the time that real-time threads may have is about to be stopped for the rest of it.
+/// A thread that uses this share of the real-time runtime is about to be throttled.
 const OF_RUNTIME: f64 = 0.9;
-/// A timer slack up to this delays no wake-up by anything that can be told.
+/// A timer slack up to this does not show in the figures.
 const SLACK_NS: Ns = 1_000;
 
 pub(super) fn limits(measured: &Measurements, all: &Wakes) -> Vec<String> {
@@ -26,14 +26,14 @@ pub(super) fn limits(measured: &Measurements, all: &Wakes) -> Vec<String> {
     limits
 }
 
-fn said_by(
+fn cpus_by(
     measured: &Measurements,
     of: impl Fn(&ThreadMeasured) -> Option<String>,
 ) -> Vec<(Vec<u32>, String)> {
-    by_sentence(measured.threads.iter().filter_map(|thread| Some((thread.cpu, of(thread)?))))
+    grouped(measured.threads.iter().filter_map(|thread| Some((thread.cpu, of(thread)?))))
 }
 
-/// What was refused: on all of them it needs no numbers.
+/// What was refused; CPUs are listed unless it was refused on all of them.
 fn refused(measured: &Measurements) -> Vec<String> {
     let each = measured
         .threads
@@ -43,22 +43,22 @@ fn refused(measured: &Measurements) -> Vec<String> {
         if cpus.len() == measured.threads.len() {
             sentence
         } else {
-            format!("{}: {sentence}", processors(&cpus))
+            format!("{}: {sentence}", cpus_named(&cpus))
         }
     };
-    by_sentence(each).into_iter().map(whole).collect()
+    grouped(each).into_iter().map(whole).collect()
 }
 
 fn policy(measured: &Measurements) -> Vec<String> {
     let asked = measured.asked.policy;
-    let differs = said_by(measured, |thread| {
+    let differs = cpus_by(measured, |thread| {
         let in_force = thread.in_force.policy;
-        // The slack of the others is said by itself.
+        // The timer slack has a caveat of its own.
         let same = in_force == asked || matches!((in_force, asked), (Policy::Other(_), Policy::Other(_)));
         (!same).then(|| name(in_force))
     });
     let sentence = |(cpus, in_force): (Vec<u32>, String)| {
-        format!("{} measured under {in_force}, not under {}", processors(&cpus), name(asked))
+        format!("{} measured under {in_force}, not {}", cpus_named(&cpus), name(asked))
     };
     differs.into_iter().map(sentence).collect()
 }
@@ -66,8 +66,8 @@ fn policy(measured: &Measurements) -> Vec<String> {
 /// As sched(7) names it.
 pub(crate) fn name(policy: Policy) -> String {
     match policy {
-        Policy::Fifo(priority) => format!("SCHED_FIFO at priority {priority}"),
-        Policy::Rr(priority) => format!("SCHED_RR at priority {priority}"),
+        Policy::Fifo(priority) => format!("SCHED_FIFO priority {priority}"),
+        Policy::Rr(priority) => format!("SCHED_RR priority {priority}"),
         Policy::Other(_) => "SCHED_OTHER".to_owned(),
         Policy::Deadline { runtime_ns, period_ns, .. } => {
             format!("SCHED_DEADLINE with {} in {}", duration(runtime_ns), duration(period_ns))
@@ -76,22 +76,22 @@ pub(crate) fn name(policy: Policy) -> String {
 }
 
 fn affinity(measured: &Measurements) -> Vec<String> {
-    let free = said_by(measured, |thread| {
-        // Where it is not known, nothing is claimed.
+    let free = cpus_by(measured, |thread| {
+        // Unknown is a caveat of its own, below.
         let bound = thread.in_force.cpus.value().is_none_or(|cpus| *cpus == [thread.cpu]);
-        // The kernel refuses to bind them, unless the processor is a root domain of its own.
+        // The kernel refuses to bind these, unless the CPU is a root domain of its own.
         let deadline = matches!(thread.in_force.policy, Policy::Deadline { .. });
-        (!bound).then(|| if deadline { " (SCHED_DEADLINE takes no affinity)" } else { "" }.to_owned())
+        (!bound).then(|| if deadline { " (SCHED_DEADLINE allows no affinity)" } else { "" }.to_owned())
     });
     let sentence = |(cpus, why): (Vec<u32>, String)| {
-        format!("the threads of {} were free to move{why}", processors(&cpus))
+        format!("the threads of {} were not bound to their CPU{why}", cpus_named(&cpus))
     };
-    let unknown = said_by(measured, |thread| match &thread.in_force.cpus {
+    let unknown = cpus_by(measured, |thread| match &thread.in_force.cpus {
         Seen::Unseen(why) => Some(why.clone()),
         _ => None,
     });
     let not_known = |(cpus, why): (Vec<u32>, String)| {
-        format!("whether the threads of {} were free to move is not known: {why}", processors(&cpus))
+        format!("whether the threads of {} were bound to their CPU is unknown: {why}", cpus_named(&cpus))
     };
     free.into_iter().map(sentence).chain(unknown.into_iter().map(not_known)).collect()
 }
@@ -99,28 +99,28 @@ fn affinity(measured: &Measurements) -> Vec<String> {
 fn memory(measured: &Measurements) -> Option<String> {
     let none = |thread: &ThreadMeasured| thread.in_force.locked_bytes == Seen::Value(0);
     (!measured.threads.is_empty() && measured.threads.iter().all(none)).then(|| {
-        "memory was not locked: a page that the kernel took back would have to be read first\n\
-         try: sudo, or memlock unlimited in /etc/security/limits.conf, then log in anew"
+        "memory was not locked: a page fault may delay a wake-up\n\
+         try: sudo, or memlock unlimited in /etc/security/limits.conf, then log in again"
             .to_owned()
     })
 }
 
 fn slack(measured: &Measurements) -> Vec<String> {
-    let slack = said_by(measured, |thread| match thread.in_force.policy {
+    let slack = cpus_by(measured, |thread| match thread.in_force.policy {
         Policy::Other(slack_ns) if slack_ns > SLACK_NS => Some(duration(slack_ns)),
         _ => None,
     });
     let sentence = |(cpus, slack): (Vec<u32>, String)| {
         format!(
-            "{} measured under SCHED_OTHER with a timer slack of {slack}: that much of each lateness may be the kernel's \
-             waiting for a better moment",
-            processors(&cpus)
+            "{} measured under SCHED_OTHER with a timer slack of {slack}: each latency may include up \
+             to that much",
+            cpus_named(&cpus)
         )
     };
     slack.into_iter().map(sentence).collect()
 }
 
-/// Real-time threads that take too much are stopped by the kernel, and that looks like latency.
+/// The kernel throttles real-time threads that use too much CPU time, which looks like latency.
 fn throttling(measured: &Measurements) -> Option<String> {
     let Seen::Value((runtime_us, period_us)) = measured.environment.rt_runtime_us else { return None };
     if runtime_us < 0 || runtime_us >= period_us || measured.took_ns == 0 {
@@ -135,11 +135,11 @@ fn throttling(measured: &Measurements) -> Option<String> {
         measured.threads.iter().filter(|thread| meets(thread)).map(|thread| thread.cpu).collect();
     (!cpus.is_empty()).then(|| {
         format!(
-            "real-time threads may run for {} in {}, and the measurement itself takes nearly all of {}: gaps may be the \
-             kernel's making room for others\ntry: sysctl kernel.sched_rt_runtime_us=-1",
+            "real-time threads may run for {} in {}, and the measurement itself uses nearly all of {}: \
+             gaps may be real-time throttling\ntry: sysctl kernel.sched_rt_runtime_us=-1",
             duration(runtime_us.unsigned_abs() * 1_000),
             duration(period_us.unsigned_abs() * 1_000),
-            processors(&cpus)
+            cpus_named(&cpus)
         )
     })
 }
@@ -147,19 +147,20 @@ fn throttling(measured: &Measurements) -> Option<String> {
 fn cgroup(measured: &Measurements) -> Option<String> {
     let Seen::Value(runtime_us) = measured.environment.cgroup_rt_runtime_us else { return None };
     let real_time = |policy| matches!(policy, Policy::Fifo(_) | Policy::Rr(_));
-    // What all of them together may have is said by itself, when it matters.
+    // The limit of all real-time threads has a caveat of its own.
     let all_us = measured.environment.rt_runtime_us.value().map_or(i64::MAX, |(runtime_us, _)| *runtime_us);
     match runtime_us {
         _ if runtime_us > 0 && runtime_us >= all_us => None,
         ..0 => None,
-        // Then the kernel refuses the policy, and without one it does not matter.
+        // The kernel refuses a real-time policy then.
         0 if real_time(measured.asked.policy) => Some(
-            "the control group may not run real-time threads: its cpu.rt_runtime_us is 0\ntry: give it some, or measure in the root group"
+            "the cgroup may not run real-time threads: its cpu.rt_runtime_us is 0\n\
+             try: a larger one, or measure in the root cgroup"
                 .to_owned(),
         ),
         0 => None,
         _ if measured.threads.iter().any(|thread| real_time(thread.in_force.policy)) => Some(format!(
-            "the control group's real-time threads may run for {} a period together",
+            "real-time threads of the cgroup may run for {} per period in all",
             duration(runtime_us.unsigned_abs() * 1_000)
         )),
         _ => None,
@@ -167,18 +168,16 @@ fn cgroup(measured: &Measurements) -> Option<String> {
 }
 
 fn housekeeping(measured: &Measurements) -> Option<String> {
-    let remedy = if measured.asked.cpus.len() > 1 { "\ntry: --cpus with one less" } else { "" };
+    let remedy = if measured.asked.cpus.len() > 1 { "\ntry: leave one out of --cpus" } else { "" };
     measured.environment.housekeeping.is_none().then(|| {
-        format!(
-            "all processors that dwell may use are measured, so the rest of dwell runs on one of them{remedy}"
-        )
+        format!("all CPUs that dwell may use are measured, so dwell itself runs on one of them{remedy}")
     })
 }
 
 fn resolution(measured: &Measurements) -> Option<String> {
     (measured.resolution_ns > 1_000).then(|| {
         format!(
-            "the clock can tell apart {} and no less: the kernel has no high-resolution timers",
+            "the resolution of the clock is {}: the kernel has no high-resolution timers",
             duration(measured.resolution_ns)
         )
     })
@@ -188,7 +187,8 @@ fn missed(measured: &Measurements, all: &Wakes) -> Option<String> {
     let missed = all.missed.value().copied().unwrap_or(0);
     (missed > 0 && measured.asked.mode == Mode::Timer).then(|| {
         format!(
-            "{} periods went by while a thread was late: they are counted as missed, and percentiles are of the {} wake-ups that there were",
+            "{} periods were missed while a thread was late: percentiles are of the {} wake-ups that \
+             took place",
             count(missed),
             count(all.cycles)
         )
@@ -196,17 +196,18 @@ fn missed(measured: &Measurements, all: &Wakes) -> Option<String> {
 }
 
 fn mismatches(measured: &Measurements) -> Option<String> {
-    let wrong: u64 = measured.loads.iter().map(|load| load.mismatches_total).sum();
-    (wrong > 0).then(|| {
+    let total: u64 = measured.loads.iter().map(|load| load.mismatches_total).sum();
+    (total > 0).then(|| {
         format!(
-            "memory or files were not what had been written, {} times: this machine is not sound",
-            count(wrong)
+            "data read back from memory or files differed from what was written, {} times: this machine \
+             is not reliable",
+            count(total)
         )
     })
 }
 
 fn early(measured: &Measurements) -> Option<String> {
     measured.interrupted.then(|| {
-        format!("it was ended after {} of {}", duration(measured.took_ns), duration(measured.asked.for_ns))
+        format!("ended early, after {} of {}", duration(measured.took_ns), duration(measured.asked.for_ns))
     })
 }

@@ -1,4 +1,4 @@
-//! Each cause from events made by hand, and what holds for whatever events there are.
+//! Each cause from events made by hand, and properties of any sequence of events.
 
 use super::*;
 use Happened::*;
@@ -65,7 +65,7 @@ fn environment() -> Environment {
     }
 }
 
-/// Should have been awake at 1,000 and was at `awake_ns`.
+/// A spike due at 1,000 and awake at `awake_ns`.
 fn of(awake_ns: Ns, events: Vec<(Ns, Happened)>) -> Spike {
     let events = events.into_iter().map(|(at_ns, happened)| KernelEvent { at_ns, happened }).collect();
     let seen =
@@ -75,13 +75,13 @@ fn of(awake_ns: Ns, events: Vec<(Ns, Happened)>) -> Spike {
     spike
 }
 
-/// The shares in order: cause, who (nobody: nothing) and how long.
+/// The shares in order: cause, name (or empty) and length.
 fn shares(spike: &Spike) -> Vec<(Cause, &str, Ns)> {
     spike.shares.iter().map(|share| (share.cause, share.who.as_deref().unwrap_or(""), share.ns)).collect()
 }
 
 #[test]
-fn a_timer_that_is_late_on_an_idle_processor_is_the_idle_states() {
+fn a_late_timer_on_an_idle_cpu_is_idle_exit() {
     let spike = of(
         1_200,
         vec![
@@ -109,7 +109,7 @@ fn a_timer_that_is_late_on_an_idle_processor_is_the_idle_states() {
 }
 
 #[test]
-fn a_timer_that_is_late_while_a_task_runs_had_interrupts_off() {
+fn a_late_timer_while_a_task_runs_is_interrupts_off() {
     let spike = of(
         1_500,
         vec![
@@ -162,7 +162,7 @@ fn interrupts_within_a_tasks_time_are_their_own_and_the_task_has_one_share() {
     assert_eq!((spike.cause, spike.who.as_deref()), (Cause::Task, Some("hog")));
 }
 
-/// What holds the processor when the thread is woken, its priority and the thread's own.
+/// The cause if `holder` runs when the thread is woken.
 fn held_by(holder: &Task, own_priority: i32) -> Cause {
     let own = || task(OWN, "wake", own_priority);
     let events = vec![
@@ -174,7 +174,7 @@ fn held_by(holder: &Task, own_priority: i32) -> Cause {
 }
 
 #[test]
-fn priorities_tell_a_task_that_may_run_from_one_that_should_have_yielded() {
+fn priorities_decide_between_task_and_preemption_off() {
     assert_eq!(held_by(&hog(), FIFO_80), Cause::Task);
     assert_eq!(held_by(&task(50, "equal", FIFO_80), FIFO_80), Cause::Task);
     assert_eq!(held_by(&task(50, "deadline", -1), 0), Cause::Task);
@@ -185,7 +185,7 @@ fn priorities_tell_a_task_that_may_run_from_one_that_should_have_yielded() {
 }
 
 #[test]
-fn whoever_the_scheduler_chose_before_the_thread_is_the_cause_whatever_their_priority() {
+fn a_task_that_the_scheduler_chose_first_is_the_cause_at_any_priority() {
     let spike = of(
         2_000,
         vec![
@@ -206,7 +206,7 @@ fn whoever_the_scheduler_chose_before_the_thread_is_the_cause_whatever_their_pri
 }
 
 #[test]
-fn a_thread_that_loses_the_processor_again_waits_for_who_got_it() {
+fn a_thread_that_is_preempted_waits_for_the_task_that_preempts_it() {
     let spike = of(
         2_000,
         vec![
@@ -288,7 +288,7 @@ fn the_interrupt_in_which_the_timer_expires_is_the_timers() {
 }
 
 #[test]
-fn what_was_not_kept_is_unexplained() {
+fn lost_events_are_unexplained() {
     let spike = of(
         2_000,
         vec![
@@ -304,7 +304,7 @@ fn what_was_not_kept_is_unexplained() {
 }
 
 #[test]
-fn the_way_from_another_processor_is_migration() {
+fn the_move_from_another_cpu_is_migration() {
     let spike = of(
         1_200,
         vec![
@@ -319,7 +319,7 @@ fn the_way_from_another_processor_is_migration() {
 }
 
 #[test]
-fn steal_is_told_where_it_was_counted_and_the_part_is_long_enough_to_tell() {
+fn steal_needs_a_count_and_a_part_that_is_long_enough() {
     let events = |late_ns: Ns, stolen| {
         let mut events = vec![
             (500, switch(own(), idle())),
@@ -345,7 +345,7 @@ fn without_events_nothing_is_explained() {
     assert_eq!(shares(&spike), [(Cause::Unexplained, "", 500)]);
     assert_eq!((spike.cause, spike.who), (Cause::Unexplained, None));
     assert_eq!(of(1_000, vec![]).shares, []);
-    // A thread that reads the clock without pause has the processor all the while.
+    // A thread in a busy loop has the CPU all the time.
     let spike =
         of(1_500, vec![(900, preempt(hog(), own())), (1_100, IrqBegin("eth0".into())), (1_200, IrqEnd)]);
     assert_eq!(shares(&spike), [(Cause::Unexplained, "", 400), (Cause::Interrupt, "eth0", 100)]);
@@ -383,7 +383,7 @@ fn any_happened() -> impl Strategy<Value = Happened> {
 }
 
 proptest! {
-    /// Whatever the events, in whatever order, even after the wake-up.
+    /// Any events in any order, even after the wake-up.
     #[test]
     fn shares_sum_to_the_latency_and_none_is_there_twice(
         late_ns in prop_oneof![0_u64..3_000, 0_u64..20_000_000],

@@ -1,4 +1,5 @@
-//! Samples of measured wake-ups, made in code: distributions of known shape, so that no figure is chance.
+//! Samples of measured wake-ups, made in code: distributions of known shape, so that no figure is
+//! chance.
 
 // Each test uses a part of it.
 #![allow(dead_code)]
@@ -110,7 +111,7 @@ pub(crate) fn figures(cpu: Option<u32>, histogram: Vec<Bin>, timeline: Vec<Block
     }
 }
 
-/// Maxima between the body's end and the latest, with the latest somewhere in the middle.
+/// Maxima between the body's end and the maximum, with the maximum somewhere in the middle.
 fn timeline(blocks: u64, each_ns: Ns, cycles: u64, low: Ns, high: Ns, seed: u64) -> Vec<Block> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut random = || {
@@ -273,7 +274,7 @@ fn spike(cpu: u32, at_ns: Ns, shares: Vec<Share>, stack: &[&str]) -> Spike {
         who: largest.who,
         shares,
         stack: if stack.is_empty() {
-            Seen::unseen("no stack was taken: the processor idled")
+            Seen::unseen("no stack was taken: the CPU was idle")
         } else {
             Seen::Value(stack.iter().map(|name| (*name).to_owned()).collect())
         },
@@ -281,7 +282,7 @@ fn spike(cpu: u32, at_ns: Ns, shares: Vec<Share>, stack: &[&str]) -> Spike {
     }
 }
 
-/// A board with a real-time kernel and four processors that meets its deadline.
+/// A board with a real-time kernel and four CPUs that meets its deadline.
 pub(crate) fn board() -> Wakeups {
     let mut asked = asked(4, Policy::Fifo(80), 2_000 * S);
     asked.deadline = Some(deadline());
@@ -326,7 +327,7 @@ pub(crate) fn board() -> Wakeups {
         deadline: deadline(),
         limit_ns: 100 * US,
         answer: Answer::Pass,
-        why: "none of 39,992,188 wake-ups was later than 100 us (the deadline of 125 us less 20 %); 95 % sure that fewer than one in 44.5 min is on each processor".into(),
+        why: "none of 39,992,188 wake-ups exceeded 100 us (the deadline of 125 us less 20 %): with 95 % confidence fewer than one in 44.5 min per CPU".into(),
         cycles: wakeups.all.cycles,
         beyond: 0,
         exceedance_bound: 7.5e-8,
@@ -340,7 +341,7 @@ pub(crate) fn board() -> Wakeups {
         run_more_ns: Seen::Absent,
         of_processor: of_processor(&wakeups.threads, 0, 1_000 * S),
     });
-    let at = |cpu: usize| *wakeups.threads[cpu].max_at_ns.value().expect("there is a latest");
+    let at = |cpu: usize| *wakeups.threads[cpu].max_at_ns.value().expect("there is a maximum");
     wakeups.spikes = Seen::Value(vec![
         spike(
             2,
@@ -373,7 +374,8 @@ pub(crate) fn board() -> Wakeups {
     wakeups
 }
 
-/// A virtual machine with a stock kernel, as an ordinary user: little of what was asked for is in force.
+/// A virtual machine with a stock kernel, as an ordinary user: little of what was asked for is in
+/// force.
 pub(crate) fn vm() -> Wakeups {
     let mut asked = asked(2, Policy::Fifo(80), 60 * S);
     asked.interval_ns = MS;
@@ -409,12 +411,12 @@ pub(crate) fn vm() -> Wakeups {
         deadline: deadline(),
         limit_ns: 100 * US,
         answer: Answer::Fail,
-        why: "1,092 of 119,068 wake-ups were later than 100 us (the deadline of 125 us less 20 %), on processor 1: the latest by 201 ms".into(),
+        why: "1,092 of 119,068 wake-ups exceeded 100 us (the deadline of 125 us less 20 %), on CPU 1: maximum latency 201 ms".into(),
         cycles: wakeups.all.cycles,
         beyond: 1_092,
         exceedance_bound: 0.009_7,
         one_in_ns: 103 * MS,
-        extreme: Seen::unseen("the latest wake-ups do not follow one distribution (they come in bursts)"),
+        extreme: Seen::unseen("high block maxima come in bursts: the next burst may be worse"),
         run_more_ns: Seen::Absent,
         of_processor: of_processor(&wakeups.threads, 1_092, 52 * MS),
     });
@@ -610,8 +612,8 @@ pub(crate) fn sheet(measured: usize) -> Sheet {
         let mut wakeups =
             wakeups(host("imx8", "6.12.20-rt9", 4), environment(2), asked, vec![thread(0), thread(1)]);
         wakeups.limits = vec![
-            "the scheduler puts other tasks on processors 0-1 too: not in isolcpus".into(),
-            format!("processor 0 was interrupted by eth0 ({})", 1_000 * worse),
+            "the scheduler runs other tasks on CPUs 0-1 too: not in isolcpus".into(),
+            format!("CPU 0 was interrupted by eth0 ({})", 1_000 * worse),
         ];
         let done = |load: &Load| LoadDone {
             load: load.clone(),
