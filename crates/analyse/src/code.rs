@@ -6,7 +6,7 @@
 mod frames;
 mod tables;
 
-use crate::split::Kind;
+use crate::account::split::Kind;
 use frames::Expanded;
 use model::profile::{Doing, Moment, Owner, Profile, Weight};
 use model::recording::{Comm, Function, Place};

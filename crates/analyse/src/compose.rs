@@ -1,6 +1,6 @@
 //! The run, put together: the pieces of the account, the tables from the trailer, and what it all rests on.
 
-use crate::pieces::Pieces;
+use crate::account::{Pieces, split};
 use crate::poll;
 use crate::trace::Closed;
 use crate::{Arch, Books, How, code, judge, sliced};
@@ -203,7 +203,7 @@ impl Beside {
             }
         }
         let mut notes = Vec::new();
-        let samples = crate::split::sum(closed.samples);
+        let samples = split::sum(closed.samples);
         if closed.samples[2] * 50 > samples {
             let share = closed.samples[2] * 100 / samples;
             notes.push(format!(
@@ -211,7 +211,7 @@ impl Beside {
             ));
         }
         let faults = match closed.faults {
-            Some((minor, major)) => Seen::Value(Faults { minor, major }),
+            Some(faults) => Seen::Value(faults),
             None => Seen::unseen("no thread's end was seen"),
         };
         Self { faults, checks, notes }

@@ -12,12 +12,17 @@ use model::{Call, State};
 pub(crate) enum ReasonKey {
     None,
     Syscall(Call),
+    /// On the way into a call or out of it.
+    SyscallEntry,
+    /// In calls that were not traced.
+    SyscallsSampled,
     /// By a thread of this name.
     Preempted(Comm),
     IdleCpu,
     PreemptedUnseen,
     Wait(CallKey, TargetKey),
     NoWakeUp,
+    NotObserved,
 }
 
 /// A [`model::wait::WaitCall`].

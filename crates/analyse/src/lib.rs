@@ -3,6 +3,7 @@
 //! Pure: it opens no file, reads no clock and knows of no living process, so a kept recording gives what the live
 //! one gave. Events go in one by one, and what is kept of them does not grow with their number.
 
+mod account;
 pub mod calls;
 mod classify;
 mod code;
@@ -17,11 +18,8 @@ mod keys;
 pub mod ladder;
 mod lookups;
 mod names;
-mod path;
-mod pieces;
 mod poll;
 mod sliced;
-mod split;
 mod surroundings;
 mod trace;
 pub mod wake;

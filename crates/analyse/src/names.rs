@@ -94,10 +94,13 @@ impl Names {
         match key {
             ReasonKey::None => Reason::None,
             ReasonKey::Syscall(call) => Reason::Syscall(self.arch.syscall(call)),
+            ReasonKey::SyscallEntry => Reason::SyscallEntry,
+            ReasonKey::SyscallsSampled => Reason::SyscallsSampled,
             ReasonKey::Preempted(name) => Reason::Preempted(name.to_text()),
             ReasonKey::IdleCpu => Reason::IdleCpu,
             ReasonKey::PreemptedUnseen => Reason::PreemptedUnseen,
             ReasonKey::NoWakeUp => Reason::NoWakeUp,
+            ReasonKey::NotObserved => Reason::NotObserved,
             ReasonKey::Wait(call, target) => Reason::Wait(self.call(call), self.target(target)),
         }
     }

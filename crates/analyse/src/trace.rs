@@ -11,52 +11,49 @@
 //! What is booked here is time; putting it into words and shares is `close.rs`.
 
 mod close;
-mod meanwhile;
-mod waits;
+mod division;
+mod files;
 mod window;
 
+use crate::account::split::{self, Counts, Kind, one};
+use crate::account::{
+    Activity, ActivityId, Begins, Books, Ended, HolderTimes, Interval, Path, Slicing, Slot, ThreadState,
+    Times, WaitEnd,
+};
 use crate::calls::touches_a_peer;
 use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_several};
 use crate::connections::Connections;
 use crate::keys::{ReasonKey, TargetKey, WakerKey};
 use crate::names::Names;
-use crate::path::{Path, Place, Slicing};
-use crate::split::{Counts, Kind, one};
-use meanwhile::{Begins, Meanwhile};
 use model::recording::{
     Attached, Calls, Comm, Counters, Ends, Event, In, Left, Object, Out, Wait, WakeReason, Waker,
 };
 use model::{Call, Header, Ns, Pid, State, Tid};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use waits::{Ended, Waits};
 
 pub(crate) use close::Closed;
 
-/// Index into [`Trace::threads`]: thread numbers are used again, these are not.
-type Index = u32;
+/// A thread, by its place in [`Trace::threads`].
+type Index = Slot;
 
 /// Threads that have a ledger of their own. Of what comes after, those that end share one: a build of an hour starts
 /// hundreds of thousands of processes, and memory is not to grow with them.
 const OWN_LEDGERS: usize = 20_000;
 
-/// Places whose reasons are told apart (a crawler has a million peers); later ones are told by state only.
-const PLACES: usize = 400_000;
-/// The same with files told apart, which the path names only where one of them is most of it.
-const FILE_PLACES: usize = 20_000;
 /// Connections within this host whose last send is remembered. Past it all are forgotten: an answer still on its way
 /// then stays a wait.
 const SENDS: usize = 8192;
 
-/// What a thread is doing, as far as it has been heard of.
+/// What a thread does, as far as it has been heard of.
+type Doing = ThreadState<BlockedIn>;
+
+/// A wait that a thread is in.
 #[derive(Debug, Clone)]
-enum Doing {
-    Running,
-    Runnable,
-    /// The flag says that a wake-up was seen before the switch: it may have been for this wait.
-    Blocked(Wait, bool),
-    Stopped,
-    Dead,
+struct BlockedIn {
+    wait: Wait,
+    /// A wake-up was seen before the switch: it may have been for this wait.
+    woken_early: bool,
 }
 
 #[derive(Debug)]
@@ -77,18 +74,18 @@ struct Thread {
     last_wait: Option<Ended>,
     /// Events were lost: what it did since is not known.
     doubtful: bool,
-    states: [Ns; State::ALL.len()],
+    states: Times,
     samples: Counts,
     counters: Option<Counters>,
     /// What the kernel had counted when the thread was found alive.
     before: Counters,
     /// What it did while others waited for locks.
-    meanwhile: Meanwhile,
+    holder: HolderTimes,
     /// How it waited, for whether it did anything in a window.
     waited: window::Waited,
-    /// Whose places it is found in: its own, or those shared by the many.
-    places_of: Index,
-    own: Place,
+    /// Whose ledger its time is in: its own, or the one that is shared by the many.
+    ledger_of: Index,
+    own: ActivityId,
 }
 
 /// What a thread was last known to have sent, for the other end that a soft interrupt wakes later.
@@ -106,16 +103,13 @@ pub(crate) struct Trace {
     sample_period_ns: Ns,
     start: Ns,
     end: Option<Ns>,
-    slicing: Slicing,
+    books: Books,
     threads: Vec<Thread>,
     /// The shared ledger, once there is one, and the slots that are free again.
     shared: Option<Index>,
     free: Vec<Index>,
     by_tid: FxHashMap<Tid, Index>,
-    places: FxHashMap<(Index, State, ReasonKey), Place>,
-    place_of: Vec<(Index, State, ReasonKey)>,
     sent: FxHashMap<Ends, Sent>,
-    waits: Waits,
     /// When the latest waits for locks began.
     begins: Begins,
     names: Names,
@@ -140,15 +134,12 @@ impl Trace {
             sample_period_ns: header.sample_period_ns,
             start,
             end: None,
-            slicing: Slicing::new(start),
+            books: Books::new(Slicing::fine(start)),
             threads: Vec::new(),
             shared: None,
             free: Vec::new(),
             by_tid: FxHashMap::default(),
-            places: FxHashMap::default(),
-            place_of: Vec::new(),
             sent: FxHashMap::default(),
-            waits: Waits::default(),
             begins: Begins::default(),
             names: Names::new(header),
             connections: Connections::default(),
@@ -188,9 +179,9 @@ impl Trace {
         if self.start == 0 {
             // Of a recording whose beginning is lost; otherwise the first event says when the wall begins.
             self.start = at;
-            self.slicing = Slicing::new(at);
+            self.books.slicing = Slicing::fine(at);
         }
-        self.slicing.fit(at);
+        self.books.slicing.fit(at);
         match event {
             Event::Switch { at, out, into, .. } => {
                 // Who came first: the leaver may be the root's last thread, which closes the books.
@@ -213,7 +204,7 @@ impl Trace {
             Event::Send { at, tid, ends, calls } => self.sends(*at, *tid, *ends, calls),
             Event::Start { at, tid } => {
                 self.start = *at;
-                self.slicing = Slicing::new(*at);
+                self.books.slicing = Slicing::fine(*at);
                 self.root_alive = 1;
                 self.last =
                     Some(self.born(*at, *tid, self.root, Comm::default(), Path::default(), Doing::Running));
@@ -250,17 +241,17 @@ impl Trace {
             Event::Lost { events, .. } => {
                 self.lost += events;
                 for thread in &mut self.threads {
-                    thread.doubtful |= matches!(thread.doing, Doing::Running | Doing::Runnable);
+                    thread.doubtful |= thread.doing.is_active();
                 }
             }
             Event::WaitStack { tid, node, weight_ns, .. } => {
                 if let Some(ended) = self.ended(*tid) {
-                    self.waits.stack(ended.wait, *node, *weight_ns);
+                    self.books.waits.stack(ended.wait, *node, *weight_ns);
                 }
             }
             Event::WakerStack { tid, woken_at, node, .. } => {
                 if let Some(ended) = self.ended(*tid).filter(|ended| ended.at == *woken_at) {
-                    self.waits.ended_from(&ended, *node);
+                    self.books.waits.ended_from(&ended, *node);
                 }
             }
             Event::Tracing { at, calls: true } => self.tracing.1 = *at,
@@ -315,8 +306,8 @@ impl Trace {
         shared: Option<Index>,
     ) -> Index {
         let index = self.free.pop().unwrap_or(self.threads.len() as Index);
-        let places_of = shared.unwrap_or(index);
-        let own = self.place_by(places_of, State::User, ReasonKey::None);
+        let ledger_of = shared.unwrap_or(index);
+        let own = self.books.activities.id(Activity::seen(ledger_of, State::User, ReasonKey::None));
         let thread = Thread {
             pid,
             tid,
@@ -329,13 +320,13 @@ impl Trace {
             just_came: true,
             last_wait: None,
             doubtful: false,
-            states: [0; State::ALL.len()],
+            states: Times::default(),
             samples: Counts::default(),
             counters: None,
             before: Counters::default(),
-            meanwhile: Meanwhile::default(),
+            holder: HolderTimes::default(),
             waited: window::Waited::default(),
-            places_of,
+            ledger_of,
             own,
         };
         match self.threads.get_mut(index as usize) {
@@ -352,8 +343,8 @@ impl Trace {
         let counters = thread.counters.unwrap_or_default();
         let sum = &mut self.threads[shared as usize];
         sum.since += life;
-        sum.states.iter_mut().zip(states).for_each(|(sum, more)| *sum += more);
-        crate::split::add(&mut sum.samples, samples);
+        sum.states.add_all(states);
+        split::add(&mut sum.samples, samples);
         let all = sum.counters.get_or_insert_default();
         all.cpu_ns += counters.cpu_ns;
         all.runqueue_ns += counters.runqueue_ns;
@@ -364,43 +355,30 @@ impl Trace {
         self.free.push(index);
     }
 
-    fn place(&mut self, index: Index, state: State, reason: ReasonKey) -> Place {
-        self.place_by(self.threads[index as usize].places_of, state, reason)
+    /// What a thread did, as its ledger has it.
+    fn activity(&self, index: Index, state: State, reason: ReasonKey) -> Activity {
+        Activity::seen(self.threads[index as usize].ledger_of, state, reason)
     }
 
-    fn place_by(&mut self, places_of: Index, state: State, reason: ReasonKey) -> Place {
-        let next = self.place_of.len() as Place;
-        let full = self.place_of.len() >= PLACES && !self.places.contains_key(&(places_of, state, reason));
-        let reason = if full { ReasonKey::None } else { reason };
-        let many = reason.file().is_some() && self.place_of.len() >= FILE_PLACES;
-        let many = many && !self.places.contains_key(&(places_of, state, reason));
-        let reason = if many { reason.of_many() } else { reason };
-        *self.places.entry((places_of, state, reason)).or_insert_with(|| {
-            self.place_of.push((places_of, state, reason));
-            next
-        })
-    }
-
-    /// Where a thread's time is booked by place: in a window, the many that share a ledger share that too.
-    fn path_of(&mut self, index: Index) -> &mut Path {
-        let owner = if self.window.is_some() { self.threads[index as usize].places_of } else { index };
-        &mut self.threads[owner as usize].path
+    /// The thread with whose path its time is booked: in a window, the many that share a ledger
+    /// share that too.
+    fn path_of(&self, index: Index) -> Index {
+        if self.window.is_some() { self.threads[index as usize].ledger_of } else { index }
     }
 
     /// Books a thread's time up to `at` as all of one kind.
     fn book(&mut self, index: Index, at: Ns, state: State, reason: ReasonKey) {
-        let place = self.place(index, state, reason);
-        let slicing = self.slicing;
+        let activity = self.activity(index, state, reason);
+        let path_of = self.path_of(index);
         let thread = &mut self.threads[index as usize];
-        let at = at.max(thread.since);
-        if at == thread.since && self.window.is_some() {
+        let interval = Interval { activity, from: thread.since, to: at.max(thread.since) };
+        if interval.ns() == 0 && self.window.is_some() {
             return;
         }
-        let since = thread.since;
-        thread.states[state as usize] += at - since;
-        thread.meanwhile.add(&self.begins, since, at, &[(state, at - since)]);
-        thread.since = at;
-        self.path_of(index).add(slicing, since, at, &[], place, true);
+        thread.states.add(state, interval.ns());
+        thread.holder.add(&self.begins, interval.from, interval.to, &[(state, interval.ns())]);
+        thread.since = interval.to;
+        self.books.book(&mut self.threads[path_of as usize].path, &interval, true);
     }
 
     /// Books a running thread's time up to `at`: its calls, and the rest as its own. Whatever is heard of a thread
@@ -426,22 +404,21 @@ impl Trace {
         let since = thread.since;
         let at = at.max(since);
         let mut room = at - since;
-        let mut inside: SmallVec<[(Place, Ns, u64); 8]> = SmallVec::new();
+        let mut inside: SmallVec<[(ActivityId, Ns, u64); 8]> = SmallVec::new();
         for call in calls {
-            let place = self.place(index, State::Kernel, ReasonKey::Syscall(call.call));
+            let activity = self.activity(index, State::Kernel, ReasonKey::Syscall(call.call));
             let ns = call.ns.min(room);
             room -= ns;
-            inside.push((place, ns, u64::from(call.count)));
+            inside.push((self.books.activities.id(activity), ns, u64::from(call.count)));
         }
-        let slicing = self.slicing;
+        let (path_of, slicing) = (self.path_of(index), self.books.slicing);
         let thread = &mut self.threads[index as usize];
-        thread.states[State::Kernel as usize] += at - since - room;
-        thread.states[State::User as usize] += room;
         let parts = [(State::Kernel, at - since - room), (State::User, room)];
-        thread.meanwhile.add(&self.begins, since, at, &parts);
+        parts.iter().for_each(|(state, ns)| thread.states.add(*state, *ns));
+        thread.holder.add(&self.begins, since, at, &parts);
         let (own, begun) = (thread.own, std::mem::take(&mut thread.just_came));
         thread.since = at;
-        self.path_of(index).add(slicing, since, at, &inside, own, begun);
+        self.threads[path_of as usize].path.add(slicing, since, at, &inside, own, begun);
         Some(index)
     }
 
@@ -455,7 +432,7 @@ impl Trace {
                 if matches!(wait.on, Object::Futex { .. }) {
                     self.begins.add(thread.since);
                 }
-                Doing::Blocked(wait.clone(), woken_early)
+                Doing::Blocked(BlockedIn { wait: wait.clone(), woken_early })
             }
             Left::Stopped => Doing::Stopped,
             Left::Dead(counters) => {
@@ -482,8 +459,8 @@ impl Trace {
                 if self.window.is_none() {
                     thread.path = Path::default();
                 }
-                if thread.places_of != index {
-                    let shared = thread.places_of;
+                if thread.ledger_of != index {
+                    let shared = thread.ledger_of;
                     self.share_ledger(index, shared);
                 }
             }
@@ -499,7 +476,7 @@ impl Trace {
             self.book(index, at, State::Unexplained, ReasonKey::None);
         } else {
             match &thread.doing {
-                Doing::Runnable | Doing::Blocked(_, true) => {
+                Doing::Runnable | Doing::Blocked(BlockedIn { woken_early: true, .. }) => {
                     let reason = match into.ran {
                         Some((0, _)) => ReasonKey::IdleCpu,
                         Some((_, name)) => ReasonKey::Preempted(name),
@@ -513,17 +490,14 @@ impl Trace {
                     self.book(index, at, State::Runqueue, reason);
                 }
                 Doing::Stopped => self.book(index, at, State::Stopped, ReasonKey::None),
-                Doing::Blocked(_, false) => {
-                    self.waits.record(
-                        State::Unexplained,
-                        ReasonKey::NoWakeUp,
-                        at.saturating_sub(thread.since),
-                        WakerKey::Unknown,
-                        waits::About::default(),
-                    );
+                Doing::Blocked(_) => {
+                    let kind = (State::Unexplained, ReasonKey::NoWakeUp);
+                    self.books.waits.record(kind, at.saturating_sub(thread.since), WaitEnd::UNKNOWN);
                     self.book(index, at, State::Unexplained, ReasonKey::NoWakeUp);
                 }
-                Doing::Running | Doing::Dead => self.book(index, at, State::Unexplained, ReasonKey::None),
+                Doing::Running | Doing::Dead | Doing::Unknown => {
+                    self.book(index, at, State::Unexplained, ReasonKey::None);
+                }
             }
         }
         self.threads[index as usize].doing = Doing::Running;
@@ -554,7 +528,7 @@ impl Trace {
         let Some(index) = self.by_tid.get(&tid).copied() else { return };
         let thread = &mut self.threads[index as usize];
         let wait = match &thread.doing {
-            Doing::Blocked(wait, _) => told_by(wait, reasons),
+            Doing::Blocked(BlockedIn { wait, .. }) => told_by(wait, reasons),
             Doing::Stopped => {
                 self.book(index, at, State::Stopped, ReasonKey::None);
                 self.threads[index as usize].doing = Doing::Runnable;
@@ -564,7 +538,7 @@ impl Trace {
                 thread.woken_early = true;
                 return;
             }
-            Doing::Runnable | Doing::Dead => return,
+            Doing::Runnable | Doing::Dead | Doing::Unknown => return,
         };
         let ns = at.saturating_sub(thread.since);
         thread.waited.add(self.names.arch, wait.call, ns);
@@ -577,14 +551,13 @@ impl Trace {
         self.threads[index as usize].last_wait = Some(Ended { at, wait: (state, reason), by, ns });
         // One that was over before the window began is none of it.
         if ns > 0 || self.window.is_none() {
-            let meanwhile = running.filter(|_| state == State::Lock && matches!(waker, Waker::Task { .. }));
-            let meanwhile =
-                meanwhile.map(|waker| self.threads[waker as usize].meanwhile.since(at.saturating_sub(ns)));
+            let holder = running.filter(|_| state == State::Lock && matches!(waker, Waker::Task { .. }));
+            let holder = holder.map(|waker| self.threads[waker as usize].holder.since(at.saturating_sub(ns)));
             let request = reasons.iter().find_map(|reason| match reason {
                 WakeReason::Request(request) if state == State::Disk => Some(*request),
                 _ => None,
             });
-            self.waits.record(state, reason, ns, by, waits::About { request, meanwhile });
+            self.books.waits.record((state, reason), ns, WaitEnd { waker: by, request, holder });
         }
         if state == State::Network {
             self.connections.waited(&wait, waker, ns);
@@ -607,8 +580,8 @@ impl Trace {
         // Two clocks may be a few hundred nanoseconds apart; and what was sent before this thread blocked did not
         // hold it up. Then it keeps its own path.
         if until > thread.since {
-            thread.states[state as usize] += until - thread.since;
-            thread.meanwhile.add(&self.begins, thread.since, until, &[(state, until - thread.since)]);
+            thread.states.add(state, until - thread.since);
+            thread.holder.add(&self.begins, thread.since, until, &[(state, until - thread.since)]);
             thread.path = path;
             thread.since = until;
         }
@@ -681,11 +654,11 @@ impl Trace {
             }
             match &thread.doing {
                 Doing::Running if since > thread.since => {
-                    thread.states[State::User as usize] += since - thread.since;
+                    thread.states.add(State::User, since - thread.since);
                     thread.since = since;
                 }
                 Doing::Runnable if since > thread.since => {
-                    thread.states[State::Runqueue as usize] += since - thread.since;
+                    thread.states.add(State::Runqueue, since - thread.since);
                     thread.since = since;
                 }
                 // A blocked one is woken by the signal of the leaver, which hands over the path by itself.
@@ -703,21 +676,21 @@ impl Trace {
             return;
         }
         let Some(index) = self.by_tid.get(&tid).copied().filter(|_| at >= self.start) else { return };
-        let slicing = self.slicing;
+        let (path_of, slicing) = (self.path_of(index), self.books.slicing);
         let weight = (Ns::from(period_ns) / self.sample_period_ns.max(1)).clamp(1, 1000) as u32;
         let thread = &mut self.threads[index as usize];
         let sample = one(kind, weight);
-        crate::split::add(&mut thread.samples, sample);
+        split::add(&mut thread.samples, sample);
         let (own, at) = (thread.own, at.max(self.start));
-        self.path_of(index).sample(slicing, at, own, sample);
+        self.threads[path_of as usize].path.sample(slicing, at, own, sample);
     }
 }
 
 /// Where a woken thread's path continues.
 enum Source {
-    /// TargetKey a thread that runs now.
+    /// On a thread that runs now.
     Running(Index),
-    /// TargetKey what was last sent from these ends.
+    /// On what was last sent from these ends.
     Sent(Ends),
 }
 

@@ -1,8 +1,11 @@
 //! Recordings made up to show one thing each. Times are in ms.
 
+use super::mix::TICK_NS;
 use super::*;
-use model::recording::{Calls, Comm, Ending, FileKind, Host, In, Mode, Object, Out, Rusage, Wait};
-use model::{Account, Basis, Call, State};
+use model::recording::{
+    Calls, Comm, Ending, FileKind, Host, In, Left, Looked as Snapshot, Mode, Object, Out, Rusage, Wait,
+};
+use model::{Account, Basis, Call, Pid, Seen, State, Tid};
 
 pub(super) const MS: Ns = 1_000_000;
 pub(super) const SLEEP: u16 = 230;

@@ -2,14 +2,11 @@
 //!
 //! There is no path to an end. Each thread's path is its own ledger, by place; no wake-up hands it over.
 
-use super::{Doing, Index, Trace};
+use super::{BlockedIn, Doing, Index, Trace};
+use crate::account::{Life, Path};
 use crate::calls::{Arch, waits_for_work};
-use crate::path::Path;
 use model::recording::{AliveState, Comm, Counters};
 use model::{Call, Ns, Pid, State, Tid};
-
-/// One part in this many of its life on a CPU is what a thread that only waits for work may take.
-const IDLE_SHARE: Ns = 1000;
 
 /// How a thread waited.
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,7 +34,7 @@ impl Trace {
     pub(super) fn found(&mut self, tid: Tid, pid: Pid, name: Comm, state: &AliveState, before: Counters) {
         let doing = match state {
             AliveState::Runnable(_) => Doing::Runnable,
-            AliveState::Blocked(wait) => Doing::Blocked(wait.clone(), false),
+            AliveState::Blocked(wait) => Doing::Blocked(BlockedIn { wait: wait.clone(), woken_early: false }),
             AliveState::Stopped => Doing::Stopped,
         };
         let index = match self.by_tid.get(&tid) {
@@ -49,30 +46,26 @@ impl Trace {
         thread.before = before;
     }
 
-    /// Whether a thread did nothing in the window but wait for work: it was on no CPU and in one wait, or next to never on
-    /// a CPU and otherwise in calls that wait for work. Asked when all ledgers have been brought to the end.
+    /// Whether a thread did nothing in the window but wait for work. Asked when all ledgers have
+    /// been brought to the end.
     pub(super) fn is_idle(&self, index: Index) -> bool {
         let thread = &self.threads[index as usize];
         // The many that share a ledger are not told apart.
-        if thread.places_of != index || Some(index) == self.shared {
+        if thread.ledger_of != index || Some(index) == self.shared {
             return false;
         }
-        let ns = |which: fn(State) -> bool| {
-            State::ALL
-                .into_iter()
-                .filter(|state| which(*state))
-                .map(|state| thread.states[state as usize])
-                .sum::<Ns>()
-        };
         let life_ns = thread.since - thread.born;
-        let on_cpu_ns = ns(State::on_cpu);
-        let off_cpu_ns = ns(|state| state.blocked() || state == State::Stopped);
-        let ready_ns = life_ns - on_cpu_ns - off_cpu_ns;
-        let one_wait = on_cpu_ns == 0 && thread.waited.times <= 1 && ready_ns == 0;
-        // What was not in such a call was the CPU, the run queue, or a wait that is none of them.
-        let rest_ns = life_ns.saturating_sub(thread.waited.for_work_ns + ready_ns);
-        let for_work = on_cpu_ns * IDLE_SHARE < life_ns && rest_ns * IDLE_SHARE < life_ns * 2;
-        life_ns > 0 && (one_wait || for_work && thread.waited.for_work_ns > 0)
+        let on_cpu_ns = thread.states.sum(State::on_cpu);
+        let off_cpu_ns = thread.states.sum(|state| state.blocked() || state == State::Stopped);
+        let queued_ns = life_ns - on_cpu_ns - off_cpu_ns;
+        let life = Life {
+            life_ns,
+            on_cpu_ns,
+            queued_ns,
+            for_work_ns: thread.waited.for_work_ns,
+            one_wait: on_cpu_ns + queued_ns == 0 && thread.waited.times <= 1,
+        };
+        life.is_idle()
     }
 }
 

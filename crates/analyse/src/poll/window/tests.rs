@@ -1,9 +1,10 @@
 //! Windows made up to show one thing each. They begin at 100 ms; times are in ms.
 
+use super::super::Poll;
 use super::super::tests::{MS, SLEEP, back, exit, fork, header, in_call, look, out, sample, sight, trailer};
 use super::*;
-use model::recording::{Mode, WindowEnd};
-use model::{Account, Event, Header, recording::Ending};
+use model::recording::{Looked as Snapshot, Mode, Trailer, WindowEnd};
+use model::{Account, Event, Header, Seen, Tid, recording::Ending};
 
 const ACCEPT: u16 = 43;
 const FUTEX: u16 = 202;

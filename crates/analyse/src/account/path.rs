@@ -5,55 +5,18 @@
 //! that is not much larger than the one above it is merged into it, as in a log-structured merge tree, so that a
 //! path has few chunks (the logarithm of its distinct keys) and each entry is copied few times.
 
-use crate::split::KINDS;
+use super::activity::ActivityId;
+use super::slicing::Slicing;
+use super::split::KINDS;
 use model::Ns;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
-/// A place, numbered by its owner.
-pub(crate) type Place = u32;
-
-/// Slices of the wall that phases are kept for: at least half of this many.
-const SLICES: u32 = 256;
 /// Entries a path holds before they are frozen.
 const FRESH: usize = 16;
 
-/// Equal slices of the wall clock; they double as the run grows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Slicing {
-    start: Ns,
-    shift: u32,
-}
-
-impl Slicing {
-    /// Slices from `start` on; the first ones are 16 us.
-    pub(crate) fn new(start: Ns) -> Self {
-        Self { start, shift: 14 }
-    }
-
-    /// Doubles the slices until there are at most [`SLICES`] up to `at`.
-    pub(crate) fn fit(&mut self, at: Ns) {
-        while (at.saturating_sub(self.start)) >> self.shift >= u64::from(SLICES) {
-            self.shift += 1;
-        }
-    }
-
-    /// Length of a slice.
-    pub(crate) fn slice_ns(self) -> Ns {
-        1 << self.shift
-    }
-
-    fn slice_of(self, at: Ns) -> u32 {
-        (at.saturating_sub(self.start) >> self.shift) as u32
-    }
-
-    fn end_of(self, slice: u32) -> Ns {
-        self.start + ((u64::from(slice) + 1) << self.shift)
-    }
-}
-
-/// What is known of a place within a slice.
+/// What is known of an activity within a slice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Amount {
     /// Time.
@@ -74,11 +37,11 @@ impl Amount {
     }
 }
 
-/// A place within a slice.
+/// An activity within a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
-    /// Where.
-    pub(crate) place: Place,
+    /// What.
+    pub(crate) activity: ActivityId,
     /// When.
     pub(crate) slice: u32,
 }
@@ -102,8 +65,8 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// Adds the time from `from` to `to`: `inside` of it in some places, the rest in `around`. The sum is exact,
-    /// in all and in every slice; within the stretch the places are taken as evenly spread.
+    /// Adds the time from `from` to `to`: `inside` of it in some activities, the rest in `around`. The sum is exact,
+    /// in all and in every slice; within the stretch the activities are taken as evenly spread.
     ///
     /// `begun` says whether `around` counts as begun once more.
     pub(crate) fn add(
@@ -111,19 +74,19 @@ impl Path {
         slicing: Slicing,
         from: Ns,
         to: Ns,
-        inside: &[(Place, Ns, u64)],
-        around: Place,
+        inside: &[(ActivityId, Ns, u64)],
+        around: ActivityId,
         begun: bool,
     ) {
         let mut at = from;
-        let mut rest: SmallVec<[(Place, Ns, u64); 8]> = SmallVec::from_slice(inside);
+        let mut rest: SmallVec<[(ActivityId, Ns, u64); 8]> = SmallVec::from_slice(inside);
         let mut begun = u64::from(begun);
         let mut slice = slicing.slice_of(from);
         while at < to || rest.iter().any(|(_, _, count)| *count > 0) {
             let end = slicing.end_of(slice).clamp(at, to);
             let (length, left) = (end - at, to - at);
             let mut around_ns = length;
-            for (place, ns, count) in &mut rest {
+            for (activity, ns, count) in &mut rest {
                 let share = if left == 0 {
                     0
                 } else {
@@ -133,7 +96,7 @@ impl Path {
                 if share > 0 || *count > 0 {
                     self.put(
                         slicing,
-                        Key { place: *place, slice },
+                        Key { activity: *activity, slice },
                         Amount { ns: share, count: *count, samples: [0; KINDS] },
                     );
                 }
@@ -144,7 +107,7 @@ impl Path {
             if around_ns > 0 {
                 self.put(
                     slicing,
-                    Key { place: around, slice },
+                    Key { activity: around, slice },
                     Amount { ns: around_ns, count: begun, samples: [0; KINDS] },
                 );
                 begun = 0;
@@ -154,17 +117,17 @@ impl Path {
         }
     }
 
-    /// Notes a sample taken at `at` in `place`.
-    pub(crate) fn sample(&mut self, slicing: Slicing, at: Ns, place: Place, sample: [u32; KINDS]) {
+    /// Notes a sample taken at `at` in `activity`.
+    pub(crate) fn sample(&mut self, slicing: Slicing, at: Ns, activity: ActivityId, sample: [u32; KINDS]) {
         let amount = Amount { samples: sample, ..Amount::default() };
-        self.put(slicing, Key { place, slice: slicing.slice_of(at) }, amount);
+        self.put(slicing, Key { activity, slice: slicing.slice_of(at) }, amount);
     }
 
     fn put(&mut self, slicing: Slicing, key: Key, amount: Amount) {
-        if self.shift != slicing.shift {
-            let coarser = slicing.shift.saturating_sub(self.shift);
+        if self.shift != slicing.shift() {
+            let coarser = slicing.shift().saturating_sub(self.shift);
             self.fresh.iter_mut().for_each(|(key, _)| key.slice >>= coarser);
-            self.shift = slicing.shift;
+            self.shift = slicing.shift();
         }
         if let Some((_, sum)) = self.fresh.iter_mut().rev().find(|(known, _)| *known == key) {
             sum.add(amount);
@@ -195,7 +158,7 @@ impl Path {
         let mut all = FxHashMap::default();
         let mut put = |entries: &[Entry], shift: u32| {
             for (key, amount) in entries {
-                let key = Key { place: key.place, slice: key.slice >> (slicing.shift - shift) };
+                let key = Key { activity: key.activity, slice: key.slice >> (slicing.shift() - shift) };
                 all.entry(key).or_insert_with(Amount::default).add(*amount);
             }
         };
@@ -217,7 +180,7 @@ fn merge(older: &Chunk, newer: Vec<Entry>, shift: u32) -> Vec<Entry> {
     let old = older
         .entries
         .iter()
-        .map(|(key, amount)| (Key { place: key.place, slice: key.slice >> coarser }, *amount));
+        .map(|(key, amount)| (Key { activity: key.activity, slice: key.slice >> coarser }, *amount));
     for (key, amount) in old.chain(newer) {
         all.entry(key).or_default().add(amount);
     }
@@ -235,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_path_handed_over_is_the_same_to_both_and_then_their_own() {
-        let mut slicing = Slicing::new(0);
+        let mut slicing = Slicing::fine(0);
         slicing.fit(100);
         let mut waker = Path::default();
         waker.add(slicing, 0, 60, &[(1, 20, 3)], 0, true);
@@ -244,9 +207,9 @@ mod tests {
         waker.add(slicing, 60, 100, &[], 0, false);
         assert_eq!(sum(&waker, slicing), 100);
         let entries = woken.entries(slicing);
-        assert_eq!(entries[&Key { place: 0, slice: 0 }], Amount { ns: 40, count: 1, samples: [0; KINDS] });
-        assert_eq!(entries[&Key { place: 1, slice: 0 }], Amount { ns: 20, count: 3, samples: [0; KINDS] });
-        assert_eq!(entries[&Key { place: 2, slice: 0 }], Amount { ns: 40, count: 1, samples: [0; KINDS] });
+        assert_eq!(entries[&Key { activity: 0, slice: 0 }], Amount { ns: 40, count: 1, samples: [0; KINDS] });
+        assert_eq!(entries[&Key { activity: 1, slice: 0 }], Amount { ns: 20, count: 3, samples: [0; KINDS] });
+        assert_eq!(entries[&Key { activity: 2, slice: 0 }], Amount { ns: 40, count: 1, samples: [0; KINDS] });
     }
 
     proptest! {
@@ -254,7 +217,7 @@ mod tests {
         fn nothing_is_gained_or_lost_however_long_the_run(
             steps in prop::collection::vec((0_u64..3_000_000_000, 0_u32..40, 0_u64..100), 1..400),
         ) {
-            let mut slicing = Slicing::new(1000);
+            let mut slicing = Slicing::fine(1000);
             let mut path = Path::default();
             let mut kept = Vec::new();
             let mut at = 1000;
@@ -276,7 +239,7 @@ mod tests {
             }
             let last = by_slice.keys().max().copied();
             for (slice, ns) in &by_slice {
-                prop_assert!(*slice < SLICES);
+                prop_assert!(*slice < 256);
                 prop_assert!(Some(*slice) == last || *ns == slicing.slice_ns() || *ns == 0, "slice {slice} has {ns}");
             }
         }
@@ -286,7 +249,7 @@ mod tests {
     #[test]
     fn chunks_stay_few() {
         for places in [1, 17, 300, 5000] {
-            let mut slicing = Slicing::new(0);
+            let mut slicing = Slicing::fine(0);
             let mut path = Path::default();
             for step in 0..20_000_u64 {
                 slicing.fit(step * 10 + 10);

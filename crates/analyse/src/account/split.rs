@@ -78,13 +78,6 @@ pub(crate) struct Own {
     pub(crate) call: Ns,
 }
 
-impl Own {
-    /// What of it is the kernel's, but for faults.
-    pub(crate) fn kernel(self) -> Ns {
-        self.entry + self.call
-    }
-}
-
 /// Splits `ns` by the first of these counts that has a sample. Without any, all of it is taken for user, and the
 /// interval says how little that is known.
 pub(crate) fn split(ns: Ns, counts: [Counts; 3]) -> Own {

@@ -1,24 +1,23 @@
-//! What a thread that lets a lock go did while another waited for it.
+//! What the thread that releases a lock did while another waited for it.
 //!
-//! Who will end a wait is not known when it begins. So the begins of the latest waits for locks are remembered, and each thread
-//! cuts its time at these and adds it up in between: what it did since one of them is a sum of a few.
+//! Which thread will end a wait is not known when it begins. So the begins of the latest waits for
+//! locks are remembered, and each thread cuts its time at these and adds it up in between: what it
+//! did since one of them is a sum of a few.
 
+use super::times::Times;
 use model::{Ns, State};
 use std::collections::VecDeque;
 
 /// Begins that are remembered. Where more threads wait for locks at one time, the longest waits lose what went on.
 const BEGINS: usize = 32;
 
-/// Time by state.
-pub(super) type Times = [Ns; State::ALL.len()];
-
 /// When the latest waits for locks began, in order.
 #[derive(Debug, Default)]
-pub(super) struct Begins(VecDeque<Ns>);
+pub(crate) struct Begins(VecDeque<Ns>);
 
 impl Begins {
     /// A wait begins.
-    pub(super) fn add(&mut self, at: Ns) {
+    pub(crate) fn add(&mut self, at: Ns) {
         let place = self.0.iter().rposition(|begin| *begin <= at).map_or(0, |place| place + 1);
         // CPUs' clocks may differ a little, so one can come late.
         if place.checked_sub(1).is_none_or(|before| self.0[before] != at) {
@@ -36,7 +35,7 @@ impl Begins {
 
 /// A thread's time since the first of the begins, in pieces that end at them.
 #[derive(Debug, Default)]
-pub(super) struct Meanwhile(Vec<Piece>);
+pub(crate) struct HolderTimes(Vec<Piece>);
 
 #[derive(Debug)]
 struct Piece {
@@ -45,9 +44,9 @@ struct Piece {
     times: Times,
 }
 
-impl Meanwhile {
+impl HolderTimes {
     /// From then to then it did these, in an order that is not known. They are all of it.
-    pub(super) fn add(&mut self, begins: &Begins, from: Ns, to: Ns, parts: &[(State, Ns)]) {
+    pub(crate) fn add(&mut self, begins: &Begins, from: Ns, to: Ns, parts: &[(State, Ns)]) {
         let Some(first) = begins.0.front().copied().filter(|first| *first < to && from < to) else { return };
         self.0.retain(|piece| piece.to > first);
         let later = begins.0.partition_point(|begin| *begin <= from);
@@ -74,16 +73,16 @@ impl Meanwhile {
             let share = u128::from(*ns) * u128::from(to - from) / u128::from(of.max(1));
             let last = index + 1 == parts.len();
             let share = if last { rest } else { u64::try_from(share).unwrap_or(rest).min(rest) };
-            piece.times[*state as usize] += share;
+            piece.times.add(*state, share);
             rest -= share;
         }
     }
 
     /// What it did since then, as far as that is known.
-    pub(super) fn since(&self, begin: Ns) -> Times {
+    pub(crate) fn since(&self, begin: Ns) -> Times {
         let mut sum = Times::default();
         for piece in self.0.iter().filter(|piece| piece.from >= begin) {
-            sum.iter_mut().zip(piece.times).for_each(|(sum, more)| *sum += more);
+            sum.add_all(piece.times);
         }
         sum
     }
@@ -93,37 +92,33 @@ impl Meanwhile {
 mod tests {
     use super::*;
 
-    fn states(times: Times) -> Vec<(State, Ns)> {
-        State::ALL.into_iter().zip(times).filter(|(_, ns)| *ns > 0).collect()
-    }
-
     #[test]
     fn what_went_on_is_cut_where_waits_began() {
-        let (mut begins, mut meanwhile) = (Begins::default(), Meanwhile::default());
-        meanwhile.add(&begins, 0, 10, &[(State::User, 10)]);
+        let (mut begins, mut holder) = (Begins::default(), HolderTimes::default());
+        holder.add(&begins, 0, 10, &[(State::User, 10)]);
         begins.add(15);
         begins.add(30);
-        meanwhile.add(&begins, 10, 20, &[(State::Disk, 10)]);
-        meanwhile.add(&begins, 20, 40, &[(State::User, 12), (State::Kernel, 8)]);
-        meanwhile.add(&begins, 40, 50, &[(State::Sleep, 10)]);
+        holder.add(&begins, 10, 20, &[(State::Disk, 10)]);
+        holder.add(&begins, 20, 40, &[(State::User, 12), (State::Kernel, 8)]);
+        holder.add(&begins, 40, 50, &[(State::Sleep, 10)]);
         let mut want = vec![(State::Kernel, 8), (State::User, 12), (State::Disk, 5), (State::Sleep, 10)];
         want.sort_by_key(|(state, _)| *state as usize);
-        assert_eq!(states(meanwhile.since(15)), want);
-        assert_eq!(states(meanwhile.since(30)).iter().map(|(_, ns)| ns).sum::<Ns>(), 20);
-        assert_eq!(states(meanwhile.since(41)), [], "a wait whose begin was not remembered");
+        assert_eq!(holder.since(15).rows(), want);
+        assert_eq!(holder.since(30).rows().iter().map(|(_, ns)| ns).sum::<Ns>(), 20);
+        assert_eq!(holder.since(41).rows(), [], "a wait whose begin was not remembered");
     }
 
     #[test]
     fn begins_are_in_order_and_few_and_old_pieces_go() {
-        let (mut begins, mut meanwhile) = (Begins::default(), Meanwhile::default());
+        let (mut begins, mut holder) = (Begins::default(), HolderTimes::default());
         for at in (0..200).map(|turn| turn * 10) {
             begins.add(at);
             begins.add(at.saturating_sub(3));
             begins.add(at);
-            meanwhile.add(&begins, at, at + 10, &[(State::User, 10)]);
+            holder.add(&begins, at, at + 10, &[(State::User, 10)]);
         }
         assert!(begins.0.iter().is_sorted() && begins.0.len() <= BEGINS);
-        assert!(meanwhile.0.len() <= BEGINS + 1, "{}", meanwhile.0.len());
-        assert_eq!(states(meanwhile.since(1990)), [(State::User, 10)]);
+        assert!(holder.0.len() <= BEGINS + 1, "{}", holder.0.len());
+        assert_eq!(holder.since(1990).rows(), [(State::User, 10)]);
     }
 }

@@ -1,0 +1,47 @@
+//! The books of a run: what its threads did and waited for, added up the same way however it was seen.
+//!
+//! Two producers see a program: `trace` by its switches and wake-ups, `poll` by snapshots from
+//! outside. Both give [`Interval`]s: a thread was in one state, for one reason, from then to then.
+//! What they know beyond that (samples, the kernel's counters) says how an interval's time
+//! divides by states ([`Divide`]) and how sure that is.
+//!
+//! ```text
+//!   trace ─┐                       ┌─► ledgers: time by activity and slice ─► steps, parts, phases
+//!          ├─ Interval ─► Books ───┤
+//!   poll ──┘   ended waits         └─► waits: lengths, wakers, stacks ──────► wait rows
+//! ```
+
+mod activity;
+mod books;
+mod breakdown;
+mod divide;
+mod holders;
+mod idle;
+mod path;
+mod phases;
+mod pieces;
+mod slicing;
+pub(crate) mod split;
+mod steps;
+mod thread_rows;
+mod thread_state;
+mod times;
+mod wait_rows;
+mod waits;
+
+pub(crate) use activity::{Activity, ActivityId, Certainty, Interval, NOBODY, Slot};
+pub(crate) use books::Books;
+pub(crate) use breakdown::{Breakdown, Sum};
+pub(crate) use divide::{Divide, Portion, Total, by_activity, by_thread};
+pub(crate) use holders::{Begins, HolderTimes};
+pub(crate) use idle::{Life, Member, window};
+pub(crate) use path::{Amount, Key, Path};
+pub(crate) use phases::phases;
+pub(crate) use pieces::Pieces;
+pub(crate) use slicing::Slicing;
+pub(crate) use steps::StepThread;
+pub(crate) use thread_rows::ThreadTotals;
+pub(crate) use thread_state::ThreadState;
+pub(crate) use times::Times;
+pub(crate) use wait_rows::{Seeing, WaitTimes, wait_rows};
+pub(crate) use waits::{Ended, WaitEnd, Waits};

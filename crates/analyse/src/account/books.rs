@@ -1,0 +1,28 @@
+//! What intervals and waits are booked in, whoever produces them.
+
+use super::activity::{Activities, ActivityId, Interval};
+use super::path::Path;
+use super::slicing::Slicing;
+use super::waits::Waits;
+
+/// The books of a recording. Ledgers lie with the threads whose time they hold: a wake-up may
+/// hand one over.
+#[derive(Debug)]
+pub(crate) struct Books {
+    pub(crate) slicing: Slicing,
+    pub(crate) activities: Activities,
+    pub(crate) waits: Waits,
+}
+
+impl Books {
+    pub(crate) fn new(slicing: Slicing) -> Self {
+        Self { slicing, activities: Activities::default(), waits: Waits::default() }
+    }
+
+    /// Books an interval; `begins`: the activity began with it.
+    pub(crate) fn book(&mut self, ledger: &mut Path, interval: &Interval, begins: bool) -> ActivityId {
+        let id = self.activities.id(interval.activity);
+        ledger.add(self.slicing, interval.from, interval.to, &[], id, begins);
+        id
+    }
+}

@@ -1,0 +1,90 @@
+//! Which threads of a window did anything, and what a window is about.
+
+use model::run::Window;
+use model::{Ns, Pid};
+use std::collections::BTreeSet;
+
+/// Of its life an idle thread is on a CPU for less than one part in this many, and for less than
+/// that in waits that are not for work.
+const IDLE_SHARE: Ns = 1000;
+
+/// What a thread did in a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Life {
+    pub(crate) life_ns: Ns,
+    pub(crate) on_cpu_ns: Ns,
+    /// In the run queue.
+    pub(crate) queued_ns: Ns,
+    /// In calls that wait for work.
+    pub(crate) for_work_ns: Ns,
+    /// All of it was one wait, as far as was seen.
+    pub(crate) one_wait: bool,
+}
+
+impl Life {
+    /// Whether it did nothing but wait for work: it was in one wait, or next to never on a CPU and
+    /// otherwise in calls that wait for work.
+    pub(crate) fn is_idle(&self) -> bool {
+        let known_ns = self.for_work_ns + self.queued_ns + self.on_cpu_ns;
+        let rest_ns = self.life_ns.saturating_sub(known_ns);
+        let only_for_work = self.for_work_ns > 0
+            && self.on_cpu_ns * IDLE_SHARE < self.life_ns
+            && rest_ns * IDLE_SHARE < self.life_ns;
+        self.life_ns > 0 && (self.one_wait || only_for_work)
+    }
+}
+
+/// A thread of a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Member {
+    pub(crate) pid: Pid,
+    pub(crate) life_ns: Ns,
+    pub(crate) idle: bool,
+}
+
+/// What a window is about: those of its threads that are not idle, or all where all are.
+pub(crate) fn window(target: String, members: &[Member]) -> Window {
+    let processes: BTreeSet<Pid> = members.iter().map(|member| member.pid).collect();
+    let life_ns = |idle: bool| -> Ns {
+        members.iter().filter(|member| member.idle == idle).map(|member| member.life_ns).sum()
+    };
+    let threads_idle = members.iter().filter(|member| member.idle).count();
+    let threads_active = members.len() - threads_idle;
+    Window {
+        target,
+        processes: processes.len() as u64,
+        threads_active: threads_active as u64,
+        threads_idle: threads_idle as u64,
+        thread_ns: life_ns(threads_active == 0),
+        idle_ns: life_ns(true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WAITS: Life =
+        Life { life_ns: 100_000, on_cpu_ns: 50, queued_ns: 0, for_work_ns: 99_900, one_wait: false };
+
+    #[test]
+    fn less_than_a_thousandth_on_a_cpu_and_less_than_that_in_other_waits_is_idle() {
+        assert!(WAITS.is_idle());
+        assert!(!Life { on_cpu_ns: 100, ..WAITS }.is_idle());
+        assert!(!Life { for_work_ns: 99_850, ..WAITS }.is_idle(), "a thousandth in another wait");
+        assert!(Life { for_work_ns: 90_000, queued_ns: 9_900, ..WAITS }.is_idle(), "a busy machine");
+        assert!(!Life { for_work_ns: 0, ..WAITS }.is_idle());
+        assert!(Life { for_work_ns: 0, on_cpu_ns: 0, one_wait: true, ..WAITS }.is_idle());
+        assert!(!Life { life_ns: 0, for_work_ns: 0, on_cpu_ns: 0, queued_ns: 0, one_wait: true }.is_idle());
+    }
+
+    #[test]
+    fn a_window_is_about_its_active_threads_or_about_all() {
+        let member = |pid, idle| Member { pid, life_ns: 10, idle };
+        let some = window("a".into(), &[member(1, false), member(1, true), member(2, true)]);
+        assert_eq!((some.processes, some.threads_active, some.threads_idle), (2, 1, 2));
+        assert_eq!((some.thread_ns, some.idle_ns), (10, 20));
+        let none = window("a".into(), &[member(1, true), member(2, true)]);
+        assert_eq!((none.thread_ns, none.idle_ns), (20, 20));
+    }
+}

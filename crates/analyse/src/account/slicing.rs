@@ -1,0 +1,54 @@
+//! Equal slices of the wall clock, for what went on over time.
+
+use model::Ns;
+
+/// Slices that double in length when they become too many: there are at least half as many as
+/// may be, in a run that is long enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slicing {
+    start: Ns,
+    shift: u32,
+    slices_max: u32,
+}
+
+impl Slicing {
+    /// For traced events: slices from 16 us on.
+    pub(crate) fn fine(start: Ns) -> Self {
+        Self { start, shift: 14, slices_max: 256 }
+    }
+
+    /// For snapshots, which are milliseconds apart: slices from 1 ms on.
+    pub(crate) fn coarse(start: Ns) -> Self {
+        Self { start, shift: 20, slices_max: 128 }
+    }
+
+    /// Doubles the slices until `at` is in one of the few.
+    pub(crate) fn fit(&mut self, at: Ns) {
+        while (at.saturating_sub(self.start)) >> self.shift >= u64::from(self.slices_max) {
+            self.shift += 1;
+        }
+    }
+
+    /// Length of a slice.
+    pub(crate) fn slice_ns(self) -> Ns {
+        1 << self.shift
+    }
+
+    /// How many slices there are until `end`.
+    pub(crate) fn count(self, end: Ns) -> usize {
+        end.saturating_sub(self.start).div_ceil(self.slice_ns()) as usize
+    }
+
+    /// By what power of two a slice is longer than the shortest.
+    pub(super) fn shift(self) -> u32 {
+        self.shift
+    }
+
+    pub(super) fn slice_of(self, at: Ns) -> u32 {
+        (at.saturating_sub(self.start) >> self.shift) as u32
+    }
+
+    pub(super) fn end_of(self, slice: u32) -> Ns {
+        self.start + ((u64::from(slice) + 1) << self.shift)
+    }
+}

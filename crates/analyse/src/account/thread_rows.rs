@@ -1,0 +1,38 @@
+//! The table of threads.
+
+use super::times::Times;
+use model::recording::Comm;
+use model::run::{Faults, Thread};
+use model::{Ns, Pid, Seen, Tid};
+
+/// What is known of a thread at the end.
+#[derive(Debug)]
+pub(crate) struct ThreadTotals {
+    pub(crate) pid: Pid,
+    pub(crate) tid: Tid,
+    pub(crate) name: Comm,
+    pub(crate) life_ns: Ns,
+    /// It lived on at the end.
+    pub(crate) outlived: bool,
+    /// It did nothing but wait for work.
+    pub(crate) idle: bool,
+    pub(crate) states: Times,
+    pub(crate) faults: Seen<Faults>,
+}
+
+impl ThreadTotals {
+    /// Its row in the table.
+    pub(crate) fn row(self) -> Thread {
+        Thread {
+            pid: self.pid,
+            tid: self.tid,
+            name: self.name.to_text(),
+            life_ns: self.life_ns,
+            outlived: self.outlived,
+            idle: self.idle,
+            states: self.states.rows(),
+            minor_faults: self.faults.as_ref().map(|faults| faults.minor),
+            major_faults: self.faults.map(|faults| faults.major),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! How time on a CPU divides into user and kernel mode, by samples or by the kernel's ticks.
+
+use model::Ns;
+use model::recording::Rusage;
+use stats::{Proportion, wilson};
+
+/// Unit in which `/proc` gives user and kernel time: what is added at once is one sample.
+pub(super) const TICK_NS: Ns = 10_000_000;
+/// With fewer samples than this a thread's mix of user and kernel time is taken from all threads'.
+const SAMPLES_MIN: u64 = 20;
+
+/// Clock samples, or the kernel's ticks, by mode.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Mix {
+    pub(super) user: u64,
+    pub(super) kernel: u64,
+}
+
+/// What is known of the mode of all threads.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct UserShare<'a> {
+    /// Period of the clock samples where every on-CPU period has one, but those in the kernel go
+    /// unseen.
+    pub(super) only_user_each_ns: Option<Ns>,
+    pub(super) rusage: Option<&'a Rusage>,
+    /// Samples of all threads in what the account is about.
+    pub(super) pooled: Mix,
+    /// Time on a CPU of the same.
+    pub(super) on_cpu_ns: Ns,
+}
+
+impl Mix {
+    /// `times` samples fell into user or kernel mode.
+    pub(super) fn add(&mut self, user: bool, times: u64) {
+        *(if user { &mut self.user } else { &mut self.kernel }) += times;
+    }
+}
+
+impl UserShare<'_> {
+    /// Samples in user mode, of how many; more than were seen where the kernel's go unseen.
+    fn trials(&self, mix: Mix, on_cpu_ns: Ns) -> (u64, u64) {
+        match self.only_user_each_ns {
+            Some(period) => (mix.user, (on_cpu_ns / period.max(1)).max(mix.user)),
+            None => (mix.user, mix.user + mix.kernel),
+        }
+    }
+
+    /// Of all threads, with its interval.
+    pub(super) fn pooled(&self) -> Proportion {
+        let (user, all) = self.trials(self.pooled, self.on_cpu_ns);
+        let sampled = wilson(user, all);
+        if all >= SAMPLES_MIN {
+            return sampled;
+        }
+        // Too few samples to say. The kernel's own division rests on its ticks: a better one, if
+        // there were many.
+        match self.rusage {
+            Some(used) if used.user_ns + used.kernel_ns >= SAMPLES_MIN * TICK_NS => Proportion {
+                value: used.user_ns as f64 / (used.user_ns + used.kernel_ns) as f64,
+                ..wilson(0, 0)
+            },
+            // The middle of what is possible, lest one sample decide what bounds a short program.
+            _ => Proportion { value: (sampled.lo + sampled.hi) / 2.0, ..sampled },
+        }
+    }
+
+    /// Of a thread with these samples.
+    pub(super) fn of(&self, mix: Mix, on_cpu_ns: Ns) -> f64 {
+        let (user, all) = self.trials(mix, on_cpu_ns);
+        if all >= SAMPLES_MIN { user as f64 / all as f64 } else { self.pooled().value }
+    }
+}

@@ -1,0 +1,183 @@
+//! The account of a run from its start: the path, as far as it could be inferred.
+
+use super::closed::Closed;
+use super::division::Division;
+use super::mix::UserShare;
+use super::path::PathLedger;
+use super::thread::Thread;
+use super::tree::Tree;
+use crate::account::{
+    Activity, Breakdown, Pieces, Seeing, StepThread, Sum, ThreadTotals, Times, Total, WaitTimes, by_activity,
+    by_thread, phases, wait_rows,
+};
+use crate::names::Names;
+use model::run::{Faults, Thread as ThreadRow};
+use model::{Basis, Ns, Pid, Seen, State};
+use rustc_hash::FxHashMap;
+use stats::wilson;
+
+/// All that is known of a run when it is over.
+#[derive(Debug)]
+pub(super) struct Ended<'a> {
+    pub(super) tree: Tree,
+    pub(super) path: PathLedger,
+    pub(super) names: &'a Names,
+    pub(super) root: Pid,
+    /// What is known of user and kernel mode, but for the time that the path was on a CPU.
+    pub(super) user: UserShare<'a>,
+    /// There is nothing but snapshots.
+    pub(super) by_looks: bool,
+    /// Snapshots that fell into it.
+    pub(super) looks: u64,
+}
+
+/// The account of such a run.
+pub(super) fn close(run: Ended<'_>) -> Closed {
+    let Ended { mut tree, path, names, root, mut user, by_looks, looks } = run;
+    let (start, end) = (path.start(), path.now());
+    let order = tree.close(end);
+    let Tree { threads, books, .. } = tree;
+    let entries = path.ledger.entries(books.slicing);
+    let totals = by_activity(&entries, &books.activities);
+    let on_cpu_ns = by_thread(&totals, |activity| activity.state == State::User);
+    user.on_cpu_ns = on_cpu_ns.values().sum();
+    let division = Division { threads: &threads, user, by_looks, mix: |thread| thread.path_mix, on_cpu_ns };
+    let breakdown = Breakdown::new(&totals, &division, names);
+    let known = Known { user, looks: by_looks.then_some(looks), wall_ns: end - start, breakdown: &breakdown };
+    let parts = breakdown.parts(|state, sum| known.of(state, sum));
+    let phases = phases(books.slicing, end, &entries, &books.activities, &division);
+    let waited = totals.iter().filter(|(activity, _)| activity.state.blocked());
+    let mut path_ns = FxHashMap::default();
+    for (Activity { state, reason, .. }, total) in waited {
+        *path_ns.entry((*state, *reason)).or_insert(0) += total.ns;
+    }
+    let times = WaitTimes { path_ns, total_ns: None };
+    let ordered = || order.iter().map(|slot| &threads[*slot as usize]);
+    let of_threads = |thread: &Thread| {
+        let totals = by_activity(&thread.ledger.entries(books.slicing), &books.activities);
+        thread_row(thread, &totals, &division, root)
+    };
+    let pieces = Pieces {
+        start,
+        wall_ns: end - start,
+        parts,
+        steps: breakdown.steps(|slot| threads.get(slot as usize).map(step_thread).unwrap_or_default()),
+        phases,
+        threads: ordered().map(of_threads).collect(),
+        waits: wait_rows(&books.waits, &times, names, Seeing::Polled),
+        window: None,
+    };
+    let counted = |of: fn(&Faults) -> u64| ordered().filter_map(faults).map(|faults| of(&faults)).sum();
+    let faults = Faults { minor: counted(|faults| faults.minor), major: counted(|faults| faults.major) };
+    Closed { pieces, faults, cpu: None, notes: notes(by_looks, looks, end - start) }
+}
+
+/// What a step says of its thread.
+pub(super) fn step_thread(thread: &Thread) -> StepThread {
+    StepThread { pid: thread.pid, tid: thread.tid, process: thread.name }
+}
+
+fn faults(thread: &Thread) -> Option<Faults> {
+    let looked = thread.looked.as_ref()?;
+    Some(Faults { minor: looked.minor_faults, major: looked.major_faults })
+}
+
+/// Why a thread's faults are not known.
+pub(super) const UNCOUNTED: &str = "it ended before it was looked at";
+
+fn thread_row(thread: &Thread, totals: &[(Activity, Total)], of_path: &Division<'_>, root: Pid) -> ThreadRow {
+    let on_cpu_ns = by_thread(totals, |activity| activity.state == State::User);
+    let division = Division { mix: |thread| thread.mix, on_cpu_ns, ..*of_path };
+    let mut states = Times::default();
+    states.add_divided(totals, &division);
+    let row = ThreadTotals {
+        pid: thread.pid,
+        tid: thread.tid,
+        name: thread.name,
+        life_ns: states.sum(|_| true),
+        outlived: thread.died.is_none() && thread.pid != root,
+        idle: false,
+        states,
+        faults: faults(thread).map_or_else(|| Seen::unseen(UNCOUNTED), Seen::Value),
+    };
+    row.row()
+}
+
+/// What a figure of the account rests on.
+struct Known<'a> {
+    user: UserShare<'a>,
+    /// Snapshots, where there is nothing else.
+    looks: Option<u64>,
+    wall_ns: Ns,
+    breakdown: &'a Breakdown,
+}
+
+impl Known<'_> {
+    fn of(&self, state: State, sum: &Sum) -> (Basis, (Ns, Ns)) {
+        if state == State::Unexplained {
+            return (Basis::Derived, (sum.ns, sum.ns));
+        }
+        let user = self.user.pooled();
+        let of_cpu = match state {
+            State::User => Some((user.lo, user.hi)),
+            State::Kernel => Some((1.0 - user.hi, 1.0 - user.lo)),
+            _ => None,
+        };
+        match self.looks {
+            Some(looks) => (Basis::Sampled, self.by_looks(looks, sum.ns, of_cpu)),
+            None => self.by_switches(state, sum, of_cpu),
+        }
+    }
+
+    fn on_cpu_ns(&self) -> Ns {
+        self.breakdown.of(State::User).ns + self.breakdown.of(State::Kernel).ns
+    }
+
+    /// Nothing but snapshots: each says of one moment which state it was.
+    fn by_looks(&self, looks: u64, ns: Ns, of_cpu: Option<(f64, f64)>) -> (Ns, Ns) {
+        let of = |ns: Ns| wilson((ns as f64 / self.wall_ns as f64 * looks as f64).round() as u64, looks);
+        let (lo, hi) = match of_cpu {
+            Some((lo, hi)) => {
+                let on_cpu = of(self.on_cpu_ns());
+                (on_cpu.lo * lo, on_cpu.hi * hi)
+            }
+            None => (of(ns).lo, of(ns).hi),
+        };
+        (scaled(lo, self.wall_ns), scaled(hi, self.wall_ns))
+    }
+
+    /// Switches bound it; what is unsure is which of the states it was.
+    fn by_switches(&self, state: State, sum: &Sum, of_cpu: Option<(f64, f64)>) -> (Basis, (Ns, Ns)) {
+        let inferred = self.breakdown.inferred_ns();
+        match of_cpu {
+            Some((lo, hi)) => {
+                let on_cpu = self.on_cpu_ns();
+                let guessed = on_cpu.min(inferred);
+                (Basis::Sampled, (scaled(lo, on_cpu - guessed), scaled(hi, on_cpu) + inferred))
+            }
+            None if state == State::Runqueue && sum.own_ns == sum.ns && inferred == 0 => {
+                (Basis::Measured, (sum.ns, sum.ns))
+            }
+            None => (Basis::Derived, (sum.seen_ns, sum.seen_ns + inferred)),
+        }
+    }
+}
+
+/// So much of it; more than all where what is beyond is cut off later.
+pub(super) fn scaled(share: f64, of: Ns) -> Ns {
+    (of as f64 * share) as Ns
+}
+
+/// What this tier's account rests on, in words.
+fn notes(by_looks: bool, looks: u64, wall_ns: Ns) -> Vec<String> {
+    let every_ms = wall_ns as f64 / 1e6 / looks.max(1) as f64;
+    let rests = match by_looks {
+        true => "the account rests on",
+        false => "switches were seen; what was waited for rests on",
+    };
+    vec![
+        format!("{rests} {looks} looks at /proc, one each {every_ms:.1} ms"),
+        "where the path goes on from a wait is inferred from what the other threads did at the time"
+            .to_owned(),
+    ]
+}

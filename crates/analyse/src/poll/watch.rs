@@ -1,0 +1,380 @@
+//! What each thread does and where the path lies, as events and snapshots say it in turn.
+
+use super::mix::{Mix, TICK_NS};
+use super::path::{PathLedger, position};
+use super::thread::{Doing, Newcomer, PolledWait};
+use super::tree::Tree;
+use crate::account::split::Kind;
+use crate::calls::Arch;
+use crate::classify::Classified;
+use model::recording::{Attached, Header, In, Left, Looked as Snapshot, Out, Tier};
+use model::{Event, Ns, Pid, Tid};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A snapshot speaks for no more than this to either side, in tier `proc`; beyond, nothing is known.
+const REACH_NS: Ns = 50_000_000;
+
+/// What each thread was seen to wait for.
+pub(super) type Waits = FxHashMap<Tid, Classified>;
+
+/// The tree under way.
+#[derive(Debug)]
+pub(super) struct Watch {
+    pub(super) root: Pid,
+    pub(super) tier: Tier,
+    period_ns: Ns,
+    pub(super) tree: Tree,
+    /// From the start of the wall on.
+    pub(super) path: Option<PathLedger>,
+    /// The end of the wall, where an event recorded it.
+    pub(super) ended_at: Option<Ns>,
+    /// The root's first `execve` was seen.
+    executed: bool,
+    last_look: Option<Ns>,
+    /// Snapshots since the wall began.
+    pub(super) looks: u64,
+    /// Threads whose end was recorded and that may be seen in `/proc` for a while yet.
+    gone: FxHashSet<Tid>,
+    pub(super) kernel_samples: u64,
+    /// Samples of all threads in what the account is about.
+    pub(super) pooled: Mix,
+    /// What was attached to: then every thread's own time counts, and there is no path.
+    pub(super) window: Option<Attached>,
+}
+
+impl Watch {
+    pub(super) fn new(header: &Header, arch: Arch) -> Self {
+        let start = header.attached.as_ref().map(|attached| attached.at);
+        Self {
+            root: header.root,
+            tier: header.tier,
+            period_ns: header.sample_period_ns,
+            tree: Tree::new(arch, start.unwrap_or(0)),
+            path: start.map(PathLedger::new),
+            ended_at: None,
+            executed: false,
+            last_look: None,
+            looks: 0,
+            gone: FxHashSet::default(),
+            kernel_samples: 0,
+            pooled: Mix::default(),
+            window: header.attached.clone(),
+        }
+    }
+
+    /// What comes before a window begins changes what threads are doing, and takes no time of it.
+    pub(super) fn begin(&self) -> Ns {
+        self.window.as_ref().map_or(0, |attached| attached.at)
+    }
+
+    /// Events, oldest first, up to a snapshot that saw these waits.
+    pub(super) fn events(&mut self, events: &[Event], waits: &Waits) {
+        // Those that were still off their CPU when the snapshot came: it saw that wait.
+        let mut lasting: FxHashMap<Tid, usize> = FxHashMap::default();
+        let mut blind_until = None;
+        for (index, event) in events.iter().enumerate() {
+            match event {
+                Event::Switch { out, into, .. } => {
+                    if let Some(into) = into {
+                        lasting.remove(&into.tid);
+                    }
+                    if let Some(out) = out {
+                        lasting.insert(out.tid, index);
+                    }
+                }
+                Event::Lost { at, .. } => blind_until = blind_until.max(Some(*at)),
+                _ => {}
+            }
+        }
+        if blind_until.is_some() {
+            self.lose_sight_of(|_| true);
+        }
+        for (index, event) in events.iter().enumerate() {
+            let seen = |tid: Tid| {
+                let lasts = lasting.get(&tid) == Some(&index);
+                waits.get(&tid).filter(|_| lasts).copied()
+            };
+            let blind = blind_until.is_some_and(|until| event.at() <= Some(until));
+            self.event(event, seen, blind);
+        }
+    }
+
+    /// What these threads do is not known until they are next heard of.
+    fn lose_sight_of(&mut self, lost: impl Fn(Tid) -> bool) {
+        let Some(now) = self.path.as_ref().map(PathLedger::now) else { return };
+        for tid in self.tree.tids().into_iter().filter(|tid| lost(*tid)) {
+            self.tree.does(now, tid, Doing::Unknown);
+        }
+    }
+
+    /// One event; `seen` gives the wait that a snapshot saw a thread in that is switched out by
+    /// this event.
+    fn event(&mut self, event: &Event, seen: impl Fn(Tid) -> Option<Classified>, blind: bool) {
+        let Some(at) = event.at().map(|at| at.max(self.begin())) else { return };
+        self.executes(event);
+        // In tier proc only snapshots say what happened.
+        if self.tier == Tier::Proc || self.ended_at.is_some() {
+            return;
+        }
+        self.advance(at);
+        match event {
+            Event::Exec { tid, pid, name, .. } => {
+                let who = Newcomer { tid: *tid, pid: *pid, parent: 0, name: *name };
+                self.tree.add(at, who, Doing::Running);
+                self.renamed(*tid, *name);
+            }
+            Event::Rename { tid, name, .. } => self.renamed(*tid, *name),
+            Event::Fork { tid, child, pid, name, .. } => {
+                let parent = self.tree.process_of(*tid).unwrap_or(0);
+                self.gone.remove(child);
+                let who = Newcomer { tid: *child, pid: *pid, parent, name: *name };
+                self.tree.add(at, who, Doing::Runnable);
+            }
+            Event::Exit { tid, .. } => self.exits(at, *tid),
+            Event::Switch { out, into, .. } if !blind => self.switches(at, out.as_ref(), into.as_ref(), seen),
+            Event::Sampled { tid, mode, .. } => self.sample(*tid, Kind::from(*mode) == Kind::User, 1),
+            _ => {}
+        }
+    }
+
+    /// The root's first `execve` begins the wall.
+    fn executes(&mut self, event: &Event) {
+        let Event::Exec { entered, tid, pid, name, .. } = event else { return };
+        if *pid == self.root && !self.executed {
+            // What was seen of the held program before is no part of it.
+            self.executed = true;
+            self.path = Some(PathLedger::new(*entered));
+            self.tree.begin(*entered);
+            let who = Newcomer { tid: *tid, pid: *pid, parent: 0, name: *name };
+            self.tree.add(*entered, who, Doing::Running);
+        }
+    }
+
+    fn renamed(&mut self, tid: Tid, name: model::recording::Comm) {
+        if let Some(thread) = self.tree.get_mut(tid) {
+            thread.name = name;
+        }
+    }
+
+    fn exits(&mut self, at: Ns, tid: Tid) {
+        let of_root = self.tree.process_of(tid) == Some(self.root);
+        self.tree.dies(at, tid);
+        self.gone.insert(tid);
+        if of_root && !self.tree.has(self.root) {
+            self.ended_at = Some(at);
+        }
+    }
+
+    fn switches(
+        &mut self,
+        at: Ns,
+        out: Option<&Out>,
+        into: Option<&In>,
+        seen: impl Fn(Tid) -> Option<Classified>,
+    ) {
+        for tid in out.map(|out| out.tid).into_iter().chain(into.map(|into| into.tid)) {
+            if let Some(thread) = self.tree.get_mut(tid) {
+                thread.by_looks = false;
+            }
+        }
+        if let Some(out) = out {
+            let blocked = || match seen(out.tid) {
+                Some(wait) => Doing::Blocked(PolledWait::looked(wait)),
+                None => self.tree.get(out.tid).map_or(Doing::Unknown, |thread| thread.usual_wait()),
+            };
+            let doing = match &out.left {
+                Left::Runnable => Doing::Runnable,
+                Left::Stopped => Doing::Stopped,
+                Left::Blocked(_) => blocked(),
+                Left::Dead(_) => Doing::Unknown,
+            };
+            self.tree.does(at, out.tid, doing);
+        }
+        if let Some(into) = into {
+            self.tree.does(at, into.tid, Doing::Running);
+        }
+    }
+
+    /// `times` samples found the thread in user or kernel mode.
+    fn sample(&mut self, tid: Tid, user: bool, times: u64) {
+        let on_path = || position(&self.tree, self.root).is_some_and(|at| at.thread.tid == tid);
+        let counts = self.window.is_some() || self.path.is_some() && on_path();
+        self.kernel_samples += u64::from(!user) * times;
+        let Some(thread) = self.tree.get_mut(tid) else { return };
+        thread.mix.add(user, times);
+        if counts {
+            thread.path_mix.add(user, times);
+            self.pooled.add(user, times);
+        }
+    }
+
+    /// The wall up to `at` belongs to the path as it has been since the last event.
+    fn advance(&mut self, at: Ns) {
+        if self.ended_at.is_some() {
+            return;
+        }
+        if let Some(path) = &mut self.path
+            && at > path.now()
+        {
+            let activity = position(&self.tree, self.root).and_then(|position| position.activity());
+            path.charge(at, activity, &mut self.tree.books);
+        }
+    }
+
+    /// A snapshot of all threads.
+    pub(super) fn look(&mut self, at: Ns, threads: Vec<Snapshot>, waits: &Waits) {
+        if self.tier == Tier::Proc {
+            self.begin_with(at, &threads);
+            self.half_way_to(at, &threads, waits);
+        } else {
+            self.advance(at);
+        }
+        if self.path.is_some() && self.ended_at.is_none() {
+            self.looks += 1;
+        }
+        let from = self.path.as_ref().map_or(at, PathLedger::now);
+        let since = if self.tier == Tier::Proc { from } else { at };
+        self.miss(since, &threads);
+        for looked in threads {
+            self.look_at(since, looked, waits);
+        }
+        self.last_look = Some(at);
+    }
+
+    /// Without an `execve` to begin with, the wall begins with the first snapshot of the root.
+    fn begin_with(&mut self, at: Ns, threads: &[Snapshot]) {
+        if self.path.is_none() && threads.iter().any(|looked| looked.pid == self.root) {
+            self.path = Some(PathLedger::new(at));
+            self.tree.begin(at);
+        }
+    }
+
+    /// What the last snapshot saw holds until half-way to this one; no further than a snapshot
+    /// speaks for, but where the kernel's count says that a thread did not stir in between.
+    fn half_way_to(&mut self, at: Ns, threads: &[Snapshot], waits: &Waits) {
+        let Some(start) = self.path.as_ref().map(PathLedger::start) else { return };
+        match self.last_look.filter(|last| *last >= start) {
+            Some(last) => {
+                let middle = last + at.saturating_sub(last) / 2;
+                self.advance(middle.min(last + REACH_NS));
+            }
+            // The first one speaks for the time since the start.
+            None => self.lose_sight_of(|_| true),
+        }
+        let reach = at.saturating_sub(REACH_NS);
+        if self.path.as_ref().is_some_and(|path| path.now() < reach) {
+            let unmoved: FxHashSet<Tid> = threads
+                .iter()
+                .filter(|looked| self.did_not_stir(looked, waits.get(&looked.tid)))
+                .map(|looked| looked.tid)
+                .collect();
+            self.lose_sight_of(|tid| !unmoved.contains(&tid));
+            self.advance(reach);
+        }
+    }
+
+    /// Whether a thread waited through from the last snapshot to this one: in the same wait,
+    /// without a CPU in between.
+    fn did_not_stir(&self, looked: &Snapshot, wait: Option<&Classified>) -> bool {
+        let Some(thread) = self.tree.get(looked.tid) else { return false };
+        let before = thread.looked.as_ref().and_then(|last| last.cpu_ns.value());
+        let same_wait = wait.is_some_and(|wait| thread.doing == Doing::Blocked(PolledWait::looked(*wait)));
+        same_wait && before.is_some() && before == looked.cpu_ns.value()
+    }
+
+    /// Threads that are in the tree but not in this snapshot have ended. Where there are switches
+    /// these record most ends; not of the threads that are not traced any more, of which nothing
+    /// was heard since the last snapshot either.
+    fn miss(&mut self, at: Ns, threads: &[Snapshot]) {
+        let living = threads.iter().filter(|looked| !is_over(looked));
+        let there: FxHashSet<Tid> = living.map(|looked| looked.tid).collect();
+        let last_look = self.last_look.unwrap_or(0);
+        for tid in self.tree.tids() {
+            let heard_of = self.tree.get(tid).is_some_and(|thread| thread.since >= last_look);
+            if self.tier != Tier::Proc && heard_of {
+                continue;
+            }
+            // The root's last thread has the wall until it is reaped.
+            if !there.contains(&tid) && tid != self.root {
+                self.tree.dies(at, tid);
+            }
+        }
+    }
+
+    fn look_at(&mut self, at: Ns, looked: Snapshot, waits: &Waits) {
+        let tid = looked.tid;
+        if is_over(&looked) || self.path.is_none() || self.gone.contains(&tid) {
+            return;
+        }
+        let now = match looked.state {
+            b'S' | b'D' => {
+                let wait = waits.get(&tid).copied().unwrap_or(Classified::UNSEEN);
+                Doing::Blocked(PolledWait::looked(wait))
+            }
+            b'T' | b't' => Doing::Stopped,
+            b'R' => Doing::Running,
+            // Idle and parked threads are the kernel's own.
+            _ => Doing::Unknown,
+        };
+        let who = Newcomer { tid, pid: looked.pid, parent: looked.parent, name: looked.name };
+        self.tree.add(at, who, now);
+        self.tree.has_parent(looked.pid, looked.parent);
+        if tid == looked.pid {
+            self.tree.has_pipes(looked.pid, &looked.pipes);
+        }
+        let (in_window, last_look, tier) = (self.window.is_some(), self.last_look, self.tier);
+        let Some(thread) = self.tree.get_mut(tid) else { return };
+        if in_window {
+            thread.counted_before(at, &looked, last_look.is_none(), 2 * REACH_NS);
+        }
+        let doing = thread.agreed(now, thread.ran_until(&looked), last_look, tier);
+        if let Some(doing) = doing {
+            self.tree.does(at, tid, doing);
+        }
+        self.used(tid, &looked);
+        if let Some(thread) = self.tree.get_mut(tid) {
+            thread.name = looked.name;
+            thread.looked = Some(looked);
+        }
+    }
+
+    /// What the kernel's counters of a thread say since they were last read.
+    fn used(&mut self, tid: Tid, looked: &Snapshot) {
+        let Some(thread) = self.tree.get_mut(tid) else { return };
+        let (ticks, by_looks) = (thread.used(looked), thread.by_looks);
+        if self.tier == Tier::Proc {
+            self.sample(tid, true, ticks.user);
+            self.sample(tid, false, ticks.kernel);
+        } else if by_looks {
+            // Beside other threads' samples: a tick is worth as many.
+            let worth = TICK_NS / self.period_ns.max(1);
+            self.sample(tid, true, ticks.user * worth);
+            if self.kernel_samples > 0 {
+                self.sample(tid, false, ticks.kernel * worth);
+            }
+        }
+    }
+
+    /// The last snapshot speaks for what is left. Where there was none, only what the tree used
+    /// is known.
+    pub(super) fn advance_past_looks(&mut self, end: Ns, used_ns: Ns) {
+        let Some(start) = self.path.as_ref().map(PathLedger::start) else { return };
+        if self.tier == Tier::Proc {
+            let known_until = match self.last_look.filter(|_| self.looks > 0) {
+                Some(last) => last + REACH_NS,
+                None => start + used_ns,
+            };
+            if end > known_until {
+                self.advance(known_until);
+                self.lose_sight_of(|_| true);
+            }
+        }
+        self.ended_at = None;
+        self.advance(end);
+    }
+}
+
+/// Whether it has ended, and was not reaped yet.
+pub(super) fn is_over(looked: &Snapshot) -> bool {
+    matches!(looked.state, b'Z' | b'X')
+}
