@@ -1,10 +1,10 @@
-//! Writes files past the page cache, reads them back and verifies them.
+//! Writes files with O_DIRECT, reads them back and verifies them.
 //!
-//! The files have no name, or lose it before anything is written: nothing is left, however this ends.
+//! The files have no name, or lose it before anything is written, so nothing is ever left behind.
 
 use crate::room::{WORKER_BYTES, allow_files, enough_memory};
 use crate::team::{Stop, together};
-use crate::{Tally, Until, Work, while_doing};
+use crate::{RunLimit, Tally, Work, while_doing};
 use model::wake::load::Mismatch;
 use rustix::fs::{Advice, FallocateFlags, Mode, OFlags, fadvise, fallocate, open, statfs, unlink};
 use rustix::io::Errno;
@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::pages::{Pages, Wanted};
 
-/// What is written and read at a time.
+/// The size of one read or write.
 pub(crate) const PIECE_BYTES: usize = 1 << 20;
-/// What has a tag of its own, so that a block in the place of another one is noticed.
+/// A block; each has a tag of its own, so that a misplaced block is noticed.
 const BLOCK_BYTES: usize = 4096;
-/// Room that is left free on the filesystem, in hundredths of what is free now.
+/// The percentage of free space that is left free.
 const LEFT_PERCENT: u64 = 10;
 /// `f_type` of statfs(2) for filesystems in memory: tmpfs, ramfs.
 const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58f6];
@@ -31,7 +31,7 @@ pub(crate) fn run(
     threads: u32,
     file_bytes: u64,
     dir: Option<&str>,
-    mut until: Until<'_>,
+    mut limit: RunLimit<'_>,
 ) -> io::Result<Tally> {
     let dir = dir.map_or_else(env::temp_dir, PathBuf::from);
     let pieces = file_bytes / PIECE_BYTES as u64;
@@ -40,22 +40,22 @@ pub(crate) fn run(
     let mut limits = enough_room(&dir, pieces * PIECE_BYTES as u64 * u64::from(threads), buffers_bytes)?;
     let mut workers = Vec::new();
     for number in 0..u64::from(threads) {
-        until.still_wanted(Duration::ZERO)?;
+        limit.check_wanted(Duration::ZERO)?;
         let (file, direct) = nameless(&dir, number, pieces * PIECE_BYTES as u64)
             .map_err(|error| while_doing(&format!("cannot write in {}", dir.display()), &error))?;
         if !direct && limits.is_empty() {
             limits.push(format!(
-                "{} refuses to write past the page cache: files go through it, are flushed, and dropped from it before they \
-                 are read",
+                "{} does not support O_DIRECT: files are written through the page cache, flushed, and dropped \
+                 from it before they are read",
                 dir.display()
             ));
         }
         let [expected, read] = [(); 2].map(|()| Pages::obtain(PIECE_BYTES, Wanted::Small));
         workers.push(Worker { file, direct, number, pieces, expected: expected?, read: read? });
     }
-    let mut tally = together("disk", workers, until, &|| {}, &|mut worker, stop| {
+    let mut tally = together("disk", workers, limit, &|| {}, &|mut worker, stop| {
         let mut work = Work::default();
-        // What was done until then counts; full disks and broken ones are said.
+        // Work done before an error counts.
         if let Err(error) = worker.work(stop, &mut work) {
             work.add(Work::failed(&format!("{}: {error}", dir.display())));
         }
@@ -65,13 +65,13 @@ pub(crate) fn run(
     Ok(tally)
 }
 
-/// That all files and what they go through fit; and what there is to say of the place.
+/// Checks that the files and their buffers fit; gives caveats of the directory.
 fn enough_room(dir: &Path, bytes: u64, buffers_bytes: u64) -> io::Result<Vec<String>> {
-    let cannot = |error: io::Error| while_doing(&format!("cannot look at {}", dir.display()), &error);
+    let cannot = |error: io::Error| while_doing(&format!("cannot check {}", dir.display()), &error);
     let free = host::memory::disk_free_bytes(dir).map_err(cannot)? / 100 * (100 - LEFT_PERCENT);
     if bytes > free {
         return Err(io::Error::other(format!(
-            "{} has room for {} MiB, and {} MiB would be written\ntry: disk:dir=DIR, with DIR where there is more room",
+            "{} has {} MiB free, but {} MiB are needed\ntry: disk:dir=DIR on a filesystem with more space",
             dir.display(),
             free >> 20,
             bytes >> 20
@@ -81,17 +81,15 @@ fn enough_room(dir: &Path, bytes: u64, buffers_bytes: u64) -> io::Result<Vec<Str
     let in_memory = IN_MEMORY.contains(&(kind as i64 & 0xffff_ffff));
     let memory_bytes = buffers_bytes + if in_memory { bytes } else { 0 };
     enough_memory("disk", memory_bytes, "fewer threads, or smaller files")?;
-    Ok(in_memory
-        .then(|| format!("{} is in memory: there is no disk below it", dir.display()))
-        .into_iter()
-        .collect())
+    Ok(in_memory.then(|| format!("{} is in memory, not on a disk", dir.display())).into_iter().collect())
 }
 
-/// A file without a name and whether it is written past the page cache; its room is taken from the filesystem at once, where it can be.
+/// A file without a name, and whether it is open with O_DIRECT; its space is allocated at once
+/// where possible.
 fn nameless(dir: &Path, number: u64, bytes: u64) -> io::Result<(File, bool)> {
     let direct = OFlags::DIRECT | OFlags::DSYNC;
     let (file, is_direct) = match made(dir, number, direct) {
-        // Filesystems that have no way past the page cache say so when the file is opened.
+        // Filesystems without O_DIRECT fail at open.
         Err(Errno::INVAL) => (made(dir, number, OFlags::empty())?, false),
         made => (made?, true),
     };
@@ -110,13 +108,13 @@ fn made(dir: &Path, number: u64, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     }
 }
 
-/// A file that had a name for a moment.
+/// A file that is unlinked right after its creation.
 fn named(dir: &Path, number: u64, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     let path = dir.join(name(number));
     let opened = open(&path, flags | OFlags::CREATE | OFlags::EXCL, Mode::RUSR | Mode::WUSR);
     match &opened {
         Ok(_) => unlink(&path)?,
-        // There is no way past the page cache, which is noticed when the file is there already.
+        // O_DIRECT is not supported, but the file may have been created.
         Err(Errno::INVAL) => _ = unlink(&path),
         Err(_) => {}
     }
@@ -127,12 +125,12 @@ fn name(number: u64) -> String {
     format!(".dwell-load-{}-{number}", std::process::id())
 }
 
-/// An error with where in its file a worker was.
+/// An error with the offset in the worker's file.
 fn at(what: &str, offset: u64, error: &io::Error) -> io::Error {
     while_doing(&format!("{what} {} MiB at {offset:#x} of its file", PIECE_BYTES >> 20), error)
 }
 
-/// A thread's file and the memory that it needs.
+/// A thread's file and its buffers.
 struct Worker {
     file: File,
     direct: bool,
@@ -143,12 +141,12 @@ struct Worker {
 }
 
 impl Worker {
-    /// Writes the whole file and reads it, over and over.
+    /// Writes and reads the whole file, repeatedly.
     fn work(&mut self, stop: &Stop, work: &mut Work) -> io::Result<()> {
         self.paint();
         for pass in 0.. {
             for piece in 0..self.pieces {
-                if stop.asked() {
+                if stop.is_set() {
                     return Ok(());
                 }
                 self.tag(pass, piece);
@@ -165,7 +163,7 @@ impl Worker {
                 })?;
             }
             for piece in 0..self.pieces {
-                if stop.asked() {
+                if stop.is_set() {
                     return Ok(());
                 }
                 self.tag(pass, piece);
@@ -180,7 +178,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Fills what is written with bytes that no filesystem can press together.
+    /// Fills the buffer with bytes that cannot be compressed.
     fn paint(&mut self) {
         let mut state = self.number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         for word in self.expected.as_mut_slice().as_chunks_mut::<8>().0 {
@@ -189,7 +187,7 @@ impl Worker {
         }
     }
 
-    /// Makes each block of the piece one that is nowhere else in this file, now or before.
+    /// Tags each block of the piece, different from every block in this file now or before.
     fn tag(&mut self, pass: u64, piece: u64) {
         for (at, block) in self.expected.as_mut_slice().chunks_exact_mut(BLOCK_BYTES).enumerate() {
             let place = piece * (PIECE_BYTES / BLOCK_BYTES) as u64 + at as u64;
@@ -239,21 +237,21 @@ mod tests {
         worker.file.read_exact_at(worker.read.as_mut_slice(), PIECE_BYTES as u64).unwrap();
         worker.verify(PIECE_BYTES as u64, &mut work);
         assert_eq!(work.mismatches_total, 0);
-        // A bit of the file.
+        // One flipped bit.
         worker.read.as_mut_slice()[5_000] ^= 1;
         worker.verify(PIECE_BYTES as u64, &mut work);
         assert_eq!((work.mismatches_total, work.mismatches[0].at), (1, PIECE_BYTES as u64 + 5_000));
         assert_eq!(work.mismatches[0].expected ^ work.mismatches[0].actual, 1);
-        // A whole piece in the place of another: each of its blocks has the wrong number.
+        // A misplaced piece: each of its blocks has the wrong tag.
         worker.file.read_exact_at(worker.read.as_mut_slice(), 0).unwrap();
         worker.verify(PIECE_BYTES as u64, &mut work);
         assert_eq!(work.mismatches_total, 1 + (PIECE_BYTES / BLOCK_BYTES) as u64);
     }
 
     #[test]
-    fn no_room_is_said_before_anything_is_written() {
+    fn too_little_space_is_an_error_before_anything_is_written() {
         let error = enough_room(Path::new("/"), 1 << 60, 0).unwrap_err().to_string();
-        assert!(error.contains("has room for") && error.contains("try: disk:dir="), "{error}");
+        assert!(error.contains("MiB free, but") && error.contains("try: disk:dir="), "{error}");
         let error = enough_room(Path::new("/no/such/directory"), 1, 0).unwrap_err().to_string();
         assert!(error.contains("/no/such/directory"), "{error}");
         assert_eq!(enough_room(Path::new("/dev/shm"), 1, 0).unwrap().len(), 1);
@@ -273,7 +271,7 @@ mod tests {
         let (full, done) = failed("/dev/full", 2);
         assert!(full.starts_with("cannot write 1 MiB at 0x0 of its file: No space left"), "{full}");
         assert_eq!(done, 0);
-        // It takes all and gives nothing back.
+        // It accepts writes and returns no data.
         let (gone, done) = failed("/dev/null", 2);
         assert!(gone.starts_with("cannot read 1 MiB at 0x0 of its file: "), "{gone}");
         assert_eq!(done, 2 * PIECE_BYTES as u64);
@@ -284,7 +282,7 @@ mod tests {
         let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         assert!(named(dir.path(), 7, OFlags::RDWR).is_ok());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
-        // Somebody else's stays.
+        // The file of another process stays.
         let theirs = dir.path().join(name(7));
         std::fs::write(&theirs, "theirs").unwrap();
         assert!(matches!(named(dir.path(), 7, OFlags::RDWR), Err(Errno::EXIST)));

@@ -1,9 +1,9 @@
-//! Makes the machine work in a known way while something else is measured, and says how much was done: the loads of
-//! `dwell wake`, and `dwell load` by itself.
+//! Stress loads: make the machine do known work, for `dwell wake --load` and `dwell load`, and
+//! count what was done.
 //!
-//! A load is bounded in time and memory, ends by itself, and ends with the process that started it. [`run`] does the work
-//! in the calling process; [`Running`] has it done by processes of its own, which is how something else is measured
-//! meanwhile. What was done is said, and nothing concluded of it.
+//! A load is bounded in time and memory, ends by itself, and ends with the process that started it.
+//! [`run`] does the work in the calling process, [`Running`] in processes of its own, so that
+//! something else can be measured meanwhile. This crate concludes nothing.
 
 mod cpu;
 mod disk;
@@ -22,28 +22,29 @@ use std::io;
 use std::time::Duration;
 use sys::clock::monotonic_ns;
 
-pub use supervise::{READY, Running, Stopped};
+pub use supervise::{READY, Results, Running};
 
-/// At most so many mismatches are described; all are counted.
+/// The number of mismatches that are described; all are counted.
 const MISMATCHES_MAX: usize = 16;
 
-/// Whoever has a load run.
+/// Controls a running load.
 pub trait Overseer {
-    /// All workers are at work.
+    /// All workers have started.
     fn ready(&mut self) {}
 
-    /// Waits for at most this long, and says whether the load shall end.
+    /// Waits for at most this long; gives whether the load should end.
     fn ended(&mut self, wait: Duration) -> bool;
 }
 
-/// Runs a load in this process for so long, or until the overseer ends it; gives what was done when all its workers are gone.
+/// Runs a load in this process for `length`, or until the overseer ends it. Gives what was done,
+/// after all its workers have ended.
 ///
-/// To be called by the only thread of the process, since workers may be forked.
+/// Workers may be forked, so the process must have only the calling thread.
 ///
 /// # Errors
-/// When it cannot be started, with what to do where something helps; nothing is left then.
+/// If the load cannot be started, with a remedy if there is one. Nothing is left behind then.
 pub fn run(load: &Load, length: Duration, overseer: &mut dyn Overseer) -> io::Result<LoadDone> {
-    let until = Until { overseer, length };
+    let limit = RunLimit { overseer, length };
     let (load, tally) = match load {
         Load::Sched { groups, pairs, message_bytes, transport, workers } => {
             let topology = sched::Topology {
@@ -52,17 +53,17 @@ pub fn run(load: &Load, length: Duration, overseer: &mut dyn Overseer) -> io::Re
                 message_bytes: *message_bytes as usize,
                 transport: *transport,
             };
-            (load.clone(), sched::run(&topology, *workers, until)?)
+            (load.clone(), sched::run(&topology, *workers, limit)?)
         }
-        Load::Memory { threads, bytes } => memory::run(*threads, *bytes, until)?,
+        Load::Memory { threads, bytes } => memory::run(*threads, *bytes, limit)?,
         Load::Disk { threads, bytes, dir } => {
-            (load.clone(), disk::run(*threads, *bytes, dir.as_deref(), until)?)
+            (load.clone(), disk::run(*threads, *bytes, dir.as_deref(), limit)?)
         }
         Load::Network { threads, message_bytes } => {
-            (load.clone(), network::run(*threads, *message_bytes as usize, until)?)
+            (load.clone(), network::run(*threads, *message_bytes as usize, limit)?)
         }
-        Load::Cpu { threads } => (load.clone(), cpu::run(*threads, until)?),
-        Load::Irq { threads, rate_hz } => (load.clone(), irq::run(*threads, *rate_hz, until)?),
+        Load::Cpu { threads } => (load.clone(), cpu::run(*threads, limit)?),
+        Load::Irq { threads, rate_hz } => (load.clone(), irq::run(*threads, *rate_hz, limit)?),
     };
     Ok(LoadDone {
         unit: unit(&load).to_owned(),
@@ -87,47 +88,47 @@ fn unit(load: &Load) -> &'static str {
     }
 }
 
-/// Somebody wanted it to end before all were at work.
-fn not_begun() -> io::Error {
-    io::Error::new(io::ErrorKind::Interrupted, "it was ended before it began")
+/// The load was ended before all workers had started.
+fn not_started() -> io::Error {
+    io::Error::new(io::ErrorKind::Interrupted, "ended before the start")
 }
 
-/// The time so much later than now.
+/// The time in `wait` from now.
 fn after(wait: Duration) -> u64 {
     monotonic_ns() + wait.as_nanos() as u64
 }
 
-/// How long a load runs.
-struct Until<'a> {
+/// The end of a load: by time or by its overseer.
+struct RunLimit<'a> {
     overseer: &'a mut dyn Overseer,
     length: Duration,
 }
 
-impl Until<'_> {
-    /// An error when somebody wants it to end before it began; waits for that at most this long.
-    fn still_wanted(&mut self, wait: Duration) -> io::Result<()> {
+impl RunLimit<'_> {
+    /// An error if the load should end before it has started; waits at most this long.
+    fn check_wanted(&mut self, wait: Duration) -> io::Result<()> {
         if self.overseer.ended(wait) {
-            return Err(not_begun());
+            return Err(not_started());
         }
         Ok(())
     }
 
-    /// Says that all are at work, and comes back when the load shall end: the time is over, somebody wants it, or there is no
-    /// worker left.
-    fn over(&mut self, from_ns: Ns, none_left: &mut dyn FnMut() -> bool) {
-        const LOOK: Duration = Duration::from_millis(200);
+    /// Reports that all workers have started, and returns when the load should end: by time, by the
+    /// overseer, or because no worker is left.
+    fn wait(&mut self, from_ns: Ns, none_left: &mut dyn FnMut() -> bool) {
+        const POLL: Duration = Duration::from_millis(200);
         self.overseer.ready();
         loop {
             let passed = Duration::from_nanos(monotonic_ns() - from_ns);
             let left = self.length.saturating_sub(passed);
-            if left.is_zero() || self.overseer.ended(left.min(LOOK)) || none_left() {
+            if left.is_zero() || self.overseer.ended(left.min(POLL)) || none_left() {
                 return;
             }
         }
     }
 }
 
-/// What workers did.
+/// The work of workers.
 #[derive(Debug, Default)]
 struct Work {
     done: u64,
@@ -154,7 +155,7 @@ impl Work {
         Self { failures: vec![format!("a worker ended early: {why}")], ..Self::default() }
     }
 
-    /// The same failure or limit of several workers is said once.
+    /// Adds up; the same failure or caveat of several workers is kept once.
     fn add(&mut self, other: Self) {
         self.done += other.done;
         let counted = other.mismatches_total - other.mismatches.len() as u64;
@@ -173,7 +174,7 @@ fn add_new(to: &mut Vec<String>, from: Vec<String>) {
     }
 }
 
-/// What all workers did, and what it took.
+/// The work of all workers, and the time it took.
 #[derive(Debug, Default)]
 struct Tally {
     work: Work,
@@ -181,7 +182,7 @@ struct Tally {
     cpu_ns: Ns,
 }
 
-/// An error with what was done when it came, keeping its kind.
+/// An error with its context, of the same kind.
 fn while_doing(what: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }

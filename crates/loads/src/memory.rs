@@ -1,13 +1,13 @@
-//! Copies memory from place to place and verifies it on the way.
+//! Copies memory and verifies it by checksums, as stressapptest does.
 //!
-//! The memory is cut into pages of 1 MiB, of which three fifths hold a pattern. A worker takes one of these and one that
-//! is free, copies block by block, and holds the sum of what it read against the pattern's. The copy is then what holds
-//! the pattern, so that every page is written, rests, and is read again. stressapptest makes memory work in this way.
+//! The memory is cut into pages of 1 MiB; three fifths of them hold a pattern. A worker takes one
+//! of these and a free one, copies block by block, and compares the checksum with the pattern's.
+//! The copy then holds the pattern, so every page is written, rests, and is read again.
 
 use crate::room::enough_memory;
 use crate::spec::BYTES_PER_THREAD;
 use crate::team::{STACK_BYTES, Stop, together};
-use crate::{Tally, Until, Work, while_doing};
+use crate::{RunLimit, Tally, Work, while_doing};
 use model::wake::load::{Load, Mismatch};
 use rustix::thread::sched_getcpu;
 use std::io;
@@ -18,31 +18,31 @@ use sys::copy::{BLOCK_BYTES, Sum, copy_summed, publish, sum};
 use sys::pages::{Pages, Wanted};
 
 const PAGE_BYTES: usize = 1 << 20;
-/// What is taken from the system at a time: between two of them, somebody may want it to end.
+/// The size of one allocation; the load can be ended between two.
 const CHUNK_BYTES: usize = 256 << 20;
-/// Of five pages so many hold a pattern.
+/// Pages out of five that hold a pattern.
 const VALID_OF_FIVE: usize = 3;
 
-pub(crate) fn run(threads: u32, asked_bytes: u64, mut until: Until<'_>) -> io::Result<(Load, Tally)> {
+pub(crate) fn run(threads: u32, asked_bytes: u64, mut limit: RunLimit<'_>) -> io::Result<(Load, Tally)> {
     let least = u64::from(threads) * BYTES_PER_THREAD;
     let room = enough_memory(&format!("memory with {threads} threads"), least, "fewer threads")?;
     let bytes = asked_bytes.min(room) / PAGE_BYTES as u64 * PAGE_BYTES as u64;
-    let mut memory = obtain(bytes as usize, &mut until)?;
+    let mut memory = obtain(bytes as usize, &mut limit)?;
     let patterns = patterns();
-    let mut places = Places::default();
+    let mut pool = Pool::default();
     for chunk in &mut memory {
         for page in chunk.as_mut_slice().chunks_exact_mut(PAGE_BYTES) {
-            until.still_wanted(Duration::ZERO)?;
-            places.fill(page, &patterns);
+            limit.check_wanted(Duration::ZERO)?;
+            pool.fill(page, &patterns);
         }
     }
-    let mut tally = together("memory", (0..u64::from(threads)).collect(), until, &|| {}, &|seed, stop| {
-        Ok(copy_pages(&places, &patterns, seed, stop))
+    let mut tally = together("memory", (0..u64::from(threads)).collect(), limit, &|| {}, &|seed, stop| {
+        Ok(copy_pages(&pool, &patterns, seed, stop))
     })?;
-    tally.work.add(places.check(&patterns, threads));
+    tally.work.add(pool.check(&patterns, threads));
     if asked_bytes > room {
         tally.work.limits.push(format!(
-            "{} MiB instead of {}: the host and its control groups leave no more",
+            "{} MiB instead of {}: the host and its cgroups have no more free",
             bytes >> 20,
             asked_bytes >> 20
         ));
@@ -50,12 +50,12 @@ pub(crate) fn run(threads: u32, asked_bytes: u64, mut until: Until<'_>) -> io::R
     Ok((Load::Memory { threads, bytes }, tally))
 }
 
-/// So much memory, in chunks. None of it is of the administrator's reserve of huge pages: that is kept for somebody, and is not
-/// in what is free.
-fn obtain(bytes: usize, until: &mut Until<'_>) -> io::Result<Vec<Pages>> {
+/// Allocates memory in chunks. Reserved huge pages are not used: they are kept for other programs
+/// and do not count as free.
+fn obtain(bytes: usize, limit: &mut RunLimit<'_>) -> io::Result<Vec<Pages>> {
     let mut chunks = Vec::new();
     for from in (0..bytes).step_by(CHUNK_BYTES) {
-        until.still_wanted(Duration::ZERO)?;
+        limit.check_wanted(Duration::ZERO)?;
         let chunk = Pages::obtain(CHUNK_BYTES.min(bytes - from), Wanted::Transparent);
         let what = || format!("cannot get {} MiB of memory", bytes >> 20);
         chunks.push(chunk.map_err(|error| while_doing(&what(), &error))?);
@@ -63,13 +63,14 @@ fn obtain(bytes: usize, until: &mut Until<'_>) -> io::Result<Vec<Pages>> {
     Ok(chunks)
 }
 
-/// A block of memory as it should be.
+/// A pattern and its checksum.
 struct Pattern {
     block: Vec<u8>,
     sum: Sum,
 }
 
-/// What is written: words that change all bits, few bits and other bits from one to the next, and the opposite of each.
+/// The patterns: words that change all, few or other bits from one to the next, and their
+/// complements.
 fn patterns() -> Vec<Pattern> {
     let mut state = 0x0123_4567_89ab_cdef_u64;
     let mut random = || {
@@ -86,7 +87,7 @@ fn patterns() -> Vec<Pattern> {
             .collect(),
         (0..words).map(|_| random()).collect(),
     ];
-    // A single bit that walks, once in each 8, 16, 32 or 64.
+    // A walking bit in words of 8, 16, 32 or 64.
     for (width, ones) in
         [(8, 0x0101_0101_0101_0101), (16, 0x0001_0001_0001_0001), (32, 0x1_0000_0001), (64, 1)]
     {
@@ -102,34 +103,34 @@ fn patterns() -> Vec<Pattern> {
 }
 
 /// A page that holds a pattern.
-struct Valid<'a> {
+struct FilledPage<'a> {
     bytes: &'a mut [u8],
-    /// Its number among the patterns.
+    /// The index of its pattern.
     pattern: usize,
 }
 
-/// Pages that nobody works on.
+/// Pages that no worker uses now.
 #[derive(Default)]
-struct Places<'a> {
-    valid: Mutex<Vec<Valid<'a>>>,
+struct Pool<'a> {
+    valid: Mutex<Vec<FilledPage<'a>>>,
     empty: Mutex<Vec<&'a mut [u8]>>,
 }
 
-impl<'a> Places<'a> {
-    /// One page more, with the next pattern or empty.
+impl<'a> Pool<'a> {
+    /// Adds a page, with the next pattern or empty.
     fn fill(&mut self, page: &'a mut [u8], patterns: &[Pattern]) {
         let (mut valid, mut empty) = (lock(&self.valid), lock(&self.empty));
         if (valid.len() + empty.len()) % 5 < VALID_OF_FIVE {
             let pattern = valid.len() % patterns.len();
             page.chunks_exact_mut(BLOCK_BYTES)
                 .for_each(|block| block.copy_from_slice(&patterns[pattern].block));
-            valid.push(Valid { bytes: page, pattern });
+            valid.push(FilledPage { bytes: page, pattern });
         } else {
             empty.push(page);
         }
     }
 
-    /// Reads all that should be valid once more, with so many threads.
+    /// Reads all filled pages once more, with `threads` threads.
     fn check(&self, patterns: &[Pattern], threads: u32) -> Work {
         let all = Mutex::new(Work::default());
         let next = || lock(&self.valid).pop();
@@ -148,7 +149,7 @@ impl<'a> Places<'a> {
         };
         scope(|scope| {
             for _ in 1..threads {
-                // Those that cannot be started are not missed: the others do their part.
+                // If a thread cannot be started, the others do its share.
                 let helper = Builder::new().name("load-check".to_owned()).stack_size(STACK_BYTES);
                 let _ = helper.spawn_scoped(scope, part);
             }
@@ -162,27 +163,27 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes any of them.
+/// Takes a random one.
 fn take<T>(from: &Mutex<Vec<T>>, random: u64) -> Option<T> {
     let mut from = lock(from);
     let at = (random % from.len().max(1) as u64) as usize;
     (at < from.len()).then(|| from.swap_remove(at))
 }
 
-fn copy_pages(places: &Places<'_>, patterns: &[Pattern], seed: u64, stop: &Stop) -> Work {
+fn copy_pages(pool: &Pool<'_>, patterns: &[Pattern], seed: u64, stop: &Stop) -> Work {
     let mut work = Work::default();
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut random = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         state >> 33
     };
-    while !stop.asked() {
-        let Some(empty) = take(&places.empty, random()) else {
+    while !stop.is_set() {
+        let Some(empty) = take(&pool.empty, random()) else {
             yield_now();
             continue;
         };
-        let Some(valid) = take(&places.valid, random()) else {
-            lock(&places.empty).push(empty);
+        let Some(valid) = take(&pool.valid, random()) else {
+            lock(&pool.empty).push(empty);
             yield_now();
             continue;
         };
@@ -196,20 +197,20 @@ fn copy_pages(places: &Places<'_>, patterns: &[Pattern], seed: u64, stop: &Stop)
             }
         }
         publish();
-        lock(&places.valid).push(Valid { bytes: empty, pattern: valid.pattern });
-        lock(&places.empty).push(valid.bytes);
+        lock(&pool.valid).push(FilledPage { bytes: empty, pattern: valid.pattern });
+        lock(&pool.empty).push(valid.bytes);
         work.done += PAGE_BYTES as u64;
-        // So that more workers than processors all get on.
+        // So that all workers progress if there are more than CPUs.
         yield_now();
     }
     work
 }
 
-/// Finds which words of the blocks are wrong, and makes them right, so that each flip is reported once.
+/// Finds the wrong words of the blocks and repairs them, so that each flip is reported once.
 fn blame(blocks: &mut [&mut [u8]], pattern: &Pattern, seen: Sum, work: &mut Work) {
     let cpu = sched_getcpu() as u32;
     let mut found = false;
-    // The first is where it was read; what it was copied to is then wrong as well, and not reported again.
+    // The first is the source; its copy is wrong as well and is not reported again.
     let read = &blocks[0];
     for (at, (word, right)) in
         read.as_chunks::<8>().0.iter().zip(pattern.block.as_chunks::<8>().0).enumerate()
@@ -225,14 +226,14 @@ fn blame(blocks: &mut [&mut [u8]], pattern: &Pattern, seen: Sum, work: &mut Work
         }
     }
     if !found {
-        // The memory is right when it is read again: the way from it was not, or a cache.
+        // The memory is right when read again: the error was in transfer or in a cache.
         work.mismatch(Mismatch {
             at: read.as_ptr().addr() as u64,
             expected: pattern.sum.folded(),
             actual: seen.folded(),
             cpu,
         });
-        work.limits.push("a checksum was wrong of memory that was right when it was read again".to_owned());
+        work.limits.push("a checksum was wrong, but the memory was right when read again".to_owned());
     }
     blocks.iter_mut().for_each(|block| block.copy_from_slice(&pattern.block));
 }
@@ -243,9 +244,9 @@ mod tests {
     use crate::Overseer;
     use std::time::Duration;
 
-    struct Nobody;
+    struct NeverEnds;
 
-    impl Overseer for Nobody {
+    impl Overseer for NeverEnds {
         fn ended(&mut self, wait: Duration) -> bool {
             std::thread::sleep(wait);
             false
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_are_told_apart_by_their_sums() {
+    fn patterns_have_different_checksums() {
         let patterns = patterns();
         for (at, pattern) in patterns.iter().enumerate() {
             assert_eq!(pattern.block.len(), BLOCK_BYTES);
@@ -261,20 +262,20 @@ mod tests {
         }
     }
 
-    /// Work over memory that was tampered with after it had been filled.
-    fn worked(tamper: impl FnOnce(&mut Vec<Valid<'_>>)) -> (u64, Work) {
+    /// The work on memory that was changed after it had been filled.
+    fn worked(tamper: impl FnOnce(&mut Vec<FilledPage<'_>>)) -> (u64, Work) {
         let mut memory = Pages::obtain(10 * PAGE_BYTES, Wanted::Small).unwrap();
         let base = memory.as_slice().as_ptr().addr() as u64;
         let patterns = patterns();
-        let mut places = Places::default();
-        memory.as_mut_slice().chunks_exact_mut(PAGE_BYTES).for_each(|page| places.fill(page, &patterns));
-        tamper(&mut lock(&places.valid));
-        let until = Until { overseer: &mut Nobody, length: Duration::from_millis(300) };
-        let tally = together("memory", vec![1, 2], until, &|| {}, &|seed, stop| {
-            Ok(copy_pages(&places, &patterns, seed, stop))
+        let mut pool = Pool::default();
+        memory.as_mut_slice().chunks_exact_mut(PAGE_BYTES).for_each(|page| pool.fill(page, &patterns));
+        tamper(&mut lock(&pool.valid));
+        let limit = RunLimit { overseer: &mut NeverEnds, length: Duration::from_millis(300) };
+        let tally = together("memory", vec![1, 2], limit, &|| {}, &|seed, stop| {
+            Ok(copy_pages(&pool, &patterns, seed, stop))
         });
         let mut work = tally.unwrap().work;
-        work.add(places.check(&patterns, 2));
+        work.add(pool.check(&patterns, 2));
         (base, work)
     }
 
@@ -299,7 +300,7 @@ mod tests {
         let right = &patterns()[planted.1].block;
         let at = 777_777 / 8 * 8 % BLOCK_BYTES;
         assert_eq!(found.expected.to_le_bytes(), right[at..at + 8]);
-        // Whoever copies from there first finds it, before it gets anywhere else.
+        // The first copy from there finds it, before it spreads.
         assert_eq!(found.at, planted.0);
         assert_eq!((found.expected ^ found.actual).to_le_bytes()[777_777 % 8], 0x10);
         assert_eq!((found.expected ^ found.actual).count_ones(), 1);
@@ -309,21 +310,21 @@ mod tests {
     fn flips_that_nobody_copied_are_found_at_the_end_each_once() {
         let mut memory = Pages::obtain(30 * PAGE_BYTES, Wanted::Small).unwrap();
         let patterns = patterns();
-        let mut places = Places::default();
-        memory.as_mut_slice().chunks_exact_mut(PAGE_BYTES).for_each(|page| places.fill(page, &patterns));
-        let valid = lock(&places.valid).len();
-        assert_eq!((valid, lock(&places.empty).len()), (18, 12));
-        lock(&places.valid).iter_mut().for_each(|page| page.bytes[4_321] ^= 1);
-        let work = places.check(&patterns, 3);
-        assert_eq!((work.mismatches_total, lock(&places.valid).len()), (valid as u64, 0));
+        let mut pool = Pool::default();
+        memory.as_mut_slice().chunks_exact_mut(PAGE_BYTES).for_each(|page| pool.fill(page, &patterns));
+        let valid = lock(&pool.valid).len();
+        assert_eq!((valid, lock(&pool.empty).len()), (18, 12));
+        lock(&pool.valid).iter_mut().for_each(|page| page.bytes[4_321] ^= 1);
+        let work = pool.check(&patterns, 3);
+        assert_eq!((work.mismatches_total, lock(&pool.valid).len()), (valid as u64, 0));
     }
 
-    /// Wants an end at the so-many-th look.
-    struct Impatient(u32);
+    /// Ends the load at the n-th poll.
+    struct EndsAtPoll(u32);
 
-    impl Overseer for Impatient {
+    impl Overseer for EndsAtPoll {
         fn ready(&mut self) {
-            panic!("it began");
+            panic!("it started");
         }
 
         fn ended(&mut self, _: Duration) -> bool {
@@ -335,16 +336,16 @@ mod tests {
     #[test]
     fn whoever_fills_looks_whether_it_shall_end() {
         for look in [1, 2, 9] {
-            let until = Until { overseer: &mut Impatient(look), length: Duration::from_secs(300) };
-            let error = run(1, 16 << 20, until).unwrap_err();
+            let limit = RunLimit { overseer: &mut EndsAtPoll(look), length: Duration::from_secs(300) };
+            let error = run(1, 16 << 20, limit).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::Interrupted, "{error}");
         }
     }
 
     #[test]
-    fn more_than_there_is_is_said() {
-        let until = Until { overseer: &mut Nobody, length: Duration::from_millis(1) };
-        let error = run(u32::MAX, u64::MAX, until).unwrap_err().to_string();
-        assert!(error.contains("may be taken of what is free"), "{error}");
+    fn more_memory_than_free_is_refused() {
+        let limit = RunLimit { overseer: &mut NeverEnds, length: Duration::from_millis(1) };
+        let error = run(u32::MAX, u64::MAX, limit).unwrap_err().to_string();
+        assert!(error.contains("of what is free"), "{error}");
     }
 }

@@ -1,30 +1,30 @@
-//! What a load may take: memory, and open files.
+//! The resources that a load may use: memory, and open files.
 
 use crate::while_doing;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 
-/// A load takes no more than so many hundredths of what is free.
+/// The percentage of free memory that a load may use.
 const PERCENT: u64 = 90;
-/// What a worker takes beside its messages: its stack, page tables, and what the kernel keeps for it.
+/// The memory of a worker besides its messages: stack, page tables, kernel structures.
 pub(crate) const WORKER_BYTES: u64 = 128 << 10;
-/// Descriptors that are open anyway.
+/// Descriptors that are open in any case.
 const OTHER_FILES: u64 = 64;
 
-/// Memory that a load may take, in bytes.
+/// Memory that a load may use, in bytes.
 pub(crate) fn memory_bytes() -> io::Result<u64> {
     let free = host::memory::free_bytes(host::here());
     let free =
-        free.map_err(|error| io::Error::other(format!("what memory is free is not known: {error}")))?;
+        free.map_err(|error| io::Error::other(format!("cannot tell how much memory is free: {error}")))?;
     Ok(free / 100 * PERCENT)
 }
 
-/// Refuses a load that needs more memory than it may take; gives what it may.
+/// Refuses a load that needs more memory than it may use; gives what it may.
 pub(crate) fn enough_memory(load: &str, needed: u64, remedy: &str) -> io::Result<u64> {
     let room = memory_bytes()?;
     if needed > room {
         return Err(io::Error::other(format!(
-            "{load} needs {} MiB of memory, and {} MiB may be taken of what is free\ntry: {remedy}",
+            "{load} needs {} MiB of memory, but may use only {} MiB of what is free\ntry: {remedy}",
             needed.div_ceil(1 << 20),
             room >> 20
         )));
@@ -32,7 +32,7 @@ pub(crate) fn enough_memory(load: &str, needed: u64, remedy: &str) -> io::Result
     Ok(room)
 }
 
-/// Raises the limit of open files as far as it is needed.
+/// Raises the limit of open files as far as needed.
 pub(crate) fn allow_files(workers: u64, remedy: &str) -> io::Result<()> {
     let needed = workers.saturating_add(OTHER_FILES);
     let limit = getrlimit(Resource::Nofile);
@@ -41,7 +41,7 @@ pub(crate) fn allow_files(workers: u64, remedy: &str) -> io::Result<()> {
     }
     if let Some(most) = limit.maximum.filter(|most| *most < needed) {
         return Err(io::Error::other(format!(
-            "{needed} open files are needed, and {most} are allowed\ntry: {remedy}"
+            "{needed} open files are needed, but only {most} are allowed\ntry: {remedy}"
         )));
     }
     setrlimit(Resource::Nofile, Rlimit { current: Some(needed), maximum: limit.maximum })

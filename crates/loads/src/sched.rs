@@ -1,8 +1,9 @@
-//! Groups of senders and receivers that keep the scheduler busy: each sender writes to each receiver of its group in turn,
-//! and every message makes somebody runnable. hackbench has this topology; here it runs for a given time.
+//! Groups of senders and receivers that load the scheduler: each sender writes to each receiver of
+//! its group in turn, and every message wakes a receiver. This is hackbench's topology, run for a
+//! given time.
 
 use crate::room::{WORKER_BYTES, allow_files, enough_memory};
-use crate::{Tally, Until, Work, after, while_doing};
+use crate::{RunLimit, Tally, Work, after, while_doing};
 use model::wake::load::{Transport, Workers};
 use rustix::io::{Errno, read, write};
 use std::io::{self, pipe};
@@ -17,23 +18,24 @@ use sys::counters::Counters;
 use sys::poll;
 use sys::worker::{Ended, Worker};
 
-/// How long workers may take to begin.
+/// The time limit for workers to start.
 const BEGIN: Duration = Duration::from_secs(60);
-/// How long they may take to end: what is on its way is read first.
+/// The time limit for workers to end: messages in flight are read first.
 const END: Duration = Duration::from_secs(10);
 const TICK: Duration = Duration::from_millis(1);
-/// How long a worker waits for the word to begin: longer than the others can take to come.
+/// The time that a worker waits for the start: longer than all others can take.
 const GATE: Duration = Duration::from_secs(300);
-/// Between looks at whether workers are still there: each is a system call for each worker.
+/// The interval of checks for ended workers: each is a system call per worker.
 const LOOK_NS: u64 = 1_000_000_000;
 const STACK_BYTES: usize = 64 << 10;
 
-/// Counters that all workers share: how many wait to begin, whether they shall stop, and the messages of each receiver.
+/// Counters that all workers share: the number ready to start, the stop flag, and the messages of
+/// each receiver.
 const READY: usize = 0;
 const STOP: usize = 1;
 const MESSAGES: usize = 2;
 
-/// Who sends what to whom.
+/// The groups, and what they send.
 #[derive(Debug, Clone)]
 pub(crate) struct Topology {
     pub(crate) groups: u32,
@@ -51,7 +53,7 @@ impl Topology {
         self.receivers() * 2
     }
 
-    /// An end to read and one to write.
+    /// An end to read from and one to write to.
     fn ends(&self) -> io::Result<(OwnedFd, OwnedFd)> {
         match self.transport {
             Transport::Pipes => pipe().map(|(read, write)| (read.into(), write.into())),
@@ -59,14 +61,17 @@ impl Topology {
         }
     }
 
-    /// The ends of a group's receivers.
+    /// The channels of a group's receivers.
     fn group(&self) -> io::Result<(Vec<OwnedFd>, Vec<OwnedFd>)> {
         let ends: io::Result<Vec<_>> = (0..self.pairs).map(|_| self.ends()).collect();
-        Ok(ends.map_err(|error| while_doing("cannot open the ends of a group", &error))?.into_iter().unzip())
+        Ok(ends
+            .map_err(|error| while_doing("cannot open the channels of a group", &error))?
+            .into_iter()
+            .unzip())
     }
 }
 
-pub(crate) fn run(topology: &Topology, workers: Workers, until: Until<'_>) -> io::Result<Tally> {
+pub(crate) fn run(topology: &Topology, workers: Workers, limit: RunLimit<'_>) -> io::Result<Tally> {
     let files = match workers {
         Workers::Processes => u64::from(topology.pairs) * 2,
         Workers::Threads => topology.receivers() as u64 * 2,
@@ -77,17 +82,17 @@ pub(crate) fn run(topology: &Topology, workers: Workers, until: Until<'_>) -> io
     enough_memory(&format!("sched with {count} workers"), needed, "fewer groups, or smaller messages")?;
     let shared = Counters::new(MESSAGES + topology.receivers())?;
     match workers {
-        Workers::Processes => in_processes(topology, &shared, until),
-        Workers::Threads => in_threads(topology, shared, until),
+        Workers::Processes => in_processes(topology, &shared, limit),
+        Workers::Threads => in_threads(topology, shared, limit),
     }
 }
 
-fn in_processes(topology: &Topology, shared: &Counters, mut until: Until<'_>) -> io::Result<Tally> {
+fn in_processes(topology: &Topology, shared: &Counters, mut limit: RunLimit<'_>) -> io::Result<Tally> {
     let (gate, release) = pipe()?;
     let gate = OwnedFd::from(gate);
     let cpu_from_ns = children_cpu_ns();
     let mut workers: Vec<Worker> = Vec::with_capacity(topology.workers());
-    let (bytes, length) = (topology.message_bytes, until.length);
+    let (bytes, length) = (topology.message_bytes, limit.length);
     let mut start = |work: &mut dyn FnMut() -> io::Result<()>| {
         let started = Worker::start(|| u8::from(work().is_err()));
         let started = started.map_err(|error| {
@@ -98,12 +103,12 @@ fn in_processes(topology: &Topology, shared: &Counters, mut until: Until<'_>) ->
         Ok::<_, io::Error>(())
     };
     for group in 0..topology.groups as usize {
-        until.still_wanted(Duration::ZERO)?;
+        limit.check_wanted(Duration::ZERO)?;
         let (ins, mut outs) = topology.group()?;
         for (at, end) in ins.into_iter().enumerate() {
             let count = &shared[MESSAGES + group * topology.pairs as usize + at];
             start(&mut || {
-                // In this child only. Whoever keeps an end to write never lets the reader see that all are closed.
+                // In this child only. A reader sees EOF only when all write ends are closed.
                 outs.clear();
                 receive(&end, bytes, &gate, shared, count)
             })?;
@@ -112,11 +117,11 @@ fn in_processes(topology: &Topology, shared: &Counters, mut until: Until<'_>) ->
             start(&mut || send(&outs, bytes, &gate, shared, length))?;
         }
     }
-    wait_until_ready(topology, shared, &mut until, &mut || any_ended(&mut workers))?;
+    wait_until_ready(topology, shared, &mut limit, &mut || any_ended(&mut workers))?;
     let from_ns = monotonic_ns();
     write(&release, b"!")?;
     let mut look_ns = from_ns;
-    until.over(from_ns, &mut || {
+    limit.wait(from_ns, &mut || {
         let due = monotonic_ns() - look_ns >= LOOK_NS;
         if due {
             look_ns = monotonic_ns();
@@ -155,11 +160,11 @@ fn any_ended(workers: &mut [Worker]) -> bool {
     workers.iter_mut().any(|worker| !matches!(worker.ended(), Ok(None)))
 }
 
-fn in_threads(topology: &Topology, shared: Counters, mut until: Until<'_>) -> io::Result<Tally> {
+fn in_threads(topology: &Topology, shared: Counters, mut limit: RunLimit<'_>) -> io::Result<Tally> {
     let (gate, release) = pipe()?;
     let all = Arc::new((shared, OwnedFd::from(gate)));
     let shared = &all.0;
-    let (bytes, length) = (topology.message_bytes, until.length);
+    let (bytes, length) = (topology.message_bytes, limit.length);
     let mut threads: Vec<JoinHandle<io::Result<()>>> = Vec::with_capacity(topology.workers());
     let mut start =
         |work: Box<dyn FnOnce() -> io::Result<()> + Send>| {
@@ -172,14 +177,14 @@ fn in_threads(topology: &Topology, shared: Counters, mut until: Until<'_>) -> io
     let cpu_from_ns = process_cpu_ns();
     let mut started = Ok(());
     'groups: for group in 0..topology.groups as usize {
-        let (ins, outs) = match until.still_wanted(Duration::ZERO).and_then(|()| topology.group()) {
+        let (ins, outs) = match limit.check_wanted(Duration::ZERO).and_then(|()| topology.group()) {
             Ok(ends) => ends,
             Err(error) => {
                 started = Err(error);
                 break;
             }
         };
-        // The last sender of a group closes its ends.
+        // The last sender of a group closes its channels.
         let outs = Arc::new(outs);
         let first = MESSAGES + group * topology.pairs as usize;
         let receivers = ins.into_iter().enumerate().map(|(at, end)| {
@@ -199,7 +204,7 @@ fn in_threads(topology: &Topology, shared: Counters, mut until: Until<'_>) -> io
     }
     let mut gone = || threads.iter().any(JoinHandle::is_finished);
     if started.is_ok() {
-        started = wait_until_ready(topology, shared, &mut until, &mut gone);
+        started = wait_until_ready(topology, shared, &mut limit, &mut gone);
     }
     let from_ns = monotonic_ns();
     if started.is_err() {
@@ -207,7 +212,7 @@ fn in_threads(topology: &Topology, shared: Counters, mut until: Until<'_>) -> io
     }
     write(&release, b"!")?;
     if started.is_ok() {
-        until.over(from_ns, &mut gone);
+        limit.wait(from_ns, &mut gone);
         shared[STOP].store(1, Relaxed);
     }
     let failed = threads.into_iter().map(JoinHandle::join).filter(|end| !matches!(end, Ok(Ok(())))).count();
@@ -219,20 +224,20 @@ fn in_threads(topology: &Topology, shared: Counters, mut until: Until<'_>) -> io
     Ok(Tally { work, ran_ns: monotonic_ns() - from_ns, cpu_ns: process_cpu_ns() - cpu_from_ns })
 }
 
-/// Comes back when all workers wait to begin.
+/// Returns when all workers are ready to start.
 fn wait_until_ready(
     topology: &Topology,
     shared: &Counters,
-    until: &mut Until<'_>,
+    limit: &mut RunLimit<'_>,
     gone: &mut dyn FnMut() -> bool,
 ) -> io::Result<()> {
     let give_up_ns = after(BEGIN);
     let count = topology.workers();
     while shared[READY].load(Relaxed) < count as u64 {
-        until.still_wanted(TICK)?;
+        limit.check_wanted(TICK)?;
         if monotonic_ns() > give_up_ns || gone() {
             return Err(io::Error::other(format!(
-                "only {} of {count} workers began\ntry: fewer groups",
+                "only {} of {count} workers started\ntry: fewer groups",
                 shared[READY].load(Relaxed)
             )));
         }
@@ -244,7 +249,8 @@ fn messages(shared: &Counters) -> Work {
     Work::done(shared[MESSAGES..].iter().map(|count| count.load(Relaxed)).sum())
 }
 
-/// Says that a worker is there, and waits for the others. Nobody reads the byte that lets all of them go.
+/// Counts a worker as ready, and waits for the others. The byte that releases them all is never
+/// read.
 fn begin(gate: &OwnedFd, shared: &Counters) -> io::Result<()> {
     shared[READY].fetch_add(1, Relaxed);
     let give_up_ns = after(GATE);
@@ -259,7 +265,8 @@ fn begin(gate: &OwnedFd, shared: &Counters) -> io::Result<()> {
     }
 }
 
-/// Ends after the load's time also by itself: who says so may have been stopped. Then receivers see that all senders are gone.
+/// Sends until the stop flag, or until the load's time is up, since the parent may be stopped. Then
+/// receivers see EOF.
 fn send(
     outs: &[OwnedFd],
     bytes: usize,
@@ -303,7 +310,7 @@ fn receive(
         let mut received = 0;
         while received < bytes {
             match read(end, &mut message[received..]) {
-                // All senders are gone; none stops within a message.
+                // EOF: all senders have ended, none within a message.
                 Ok(0) => {
                     return if received == 0 { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
                 }
@@ -322,9 +329,9 @@ mod tests {
     use super::*;
     use crate::Overseer;
 
-    struct Nobody(bool);
+    struct EndsIf(bool);
 
-    impl Overseer for Nobody {
+    impl Overseer for EndsIf {
         fn ready(&mut self) {
             self.0 = true;
         }
@@ -342,21 +349,21 @@ mod tests {
     #[test]
     fn threads_pass_messages_and_all_of_them_end() {
         for transport in [Transport::Sockets, Transport::Pipes] {
-            let mut nobody = Nobody(false);
-            let until = Until { overseer: &mut nobody, length: Duration::from_millis(100) };
-            let tally = run(&small(transport), Workers::Threads, until).unwrap();
+            let mut overseer = EndsIf(false);
+            let limit = RunLimit { overseer: &mut overseer, length: Duration::from_millis(100) };
+            let tally = run(&small(transport), Workers::Threads, limit).unwrap();
             assert!(tally.work.done > 100, "{}", tally.work.done);
             assert_eq!((tally.work.failures, tally.work.limits), (Vec::new(), Vec::<String>::new()));
             assert!(tally.ran_ns >= 100_000_000 && tally.cpu_ns > 0);
-            assert!(nobody.0);
+            assert!(overseer.0);
         }
     }
 
     #[test]
     fn processes_are_not_forked_from_among_threads() {
-        // Tests run in threads; that processes work is tested with the binary.
-        let until = Until { overseer: &mut Nobody(false), length: Duration::from_millis(100) };
-        let error = run(&small(Transport::Pipes), Workers::Processes, until).unwrap_err().to_string();
+        // Tests run in threads; processes are tested with the binary.
+        let limit = RunLimit { overseer: &mut EndsIf(false), length: Duration::from_millis(100) };
+        let error = run(&small(Transport::Pipes), Workers::Processes, limit).unwrap_err().to_string();
         assert!(error.contains("several threads"), "{error}");
     }
 }

@@ -1,33 +1,33 @@
-//! Loads as people write them: `sched:groups=10,message=128,transport=pipes`. Pure, but for the working directory that a
-//! relative one is meant from.
+//! Parses loads as the command line has them: `sched:groups=10,message=128,transport=pipes`. Pure,
+//! except that a relative directory is resolved against the working directory.
 
 use model::units;
 use model::wake::load::{Load, Transport, Workers};
 use std::path;
 
-/// Names that a specification may begin with.
+/// The names of loads.
 pub const NAMES: [&str; 6] = ["sched", "memory", "disk", "network", "cpu", "irq"];
 
-/// The most threads, groups or pairs: more is a slip of the finger.
+/// The most threads, groups or pairs: more is a typing error.
 const THREADS_MAX: u32 = 1024;
-/// Of memory for each thread, so that it finds pages to copy from and to.
+/// The least memory per thread, so that it has pages to copy from and to.
 pub(crate) const BYTES_PER_THREAD: u64 = 4 << 20;
 /// hackbench's own topology.
 const GROUPS: u32 = 10;
 const PAIRS: u32 = 20;
 const MESSAGE_BYTES: u32 = 100;
 
-/// Reads a specification; `cpus` is how many processors there are, which some loads have a thread for each of.
+/// Parses a specification; `cpus` is the number of CPUs: some loads have a thread for each.
 ///
 /// # Errors
-/// What is wrong with it and what would be right, as a sentence without a full stop.
+/// What is wrong and what is expected, as a sentence without a full stop.
 pub fn parse(text: &str, cpus: u32) -> Result<Load, String> {
     let (name, mut rest) = text.split_once(':').unwrap_or((text, ""));
     let mut load = default(name, cpus)
-        .ok_or_else(|| format!("there is no load {name:?}\ntry: one of {}", NAMES.join(", ")))?;
+        .ok_or_else(|| format!("unknown load {name:?}\ntry: one of {}", NAMES.join(", ")))?;
     let mut seen = Vec::new();
     while !rest.is_empty() {
-        // A directory may have commas in its name: it goes to the end.
+        // A directory may have commas in its name: it extends to the end.
         let whole = rest.starts_with("dir=");
         let (pair, after) = rest.split_once(',').filter(|_| !whole).unwrap_or((rest, ""));
         rest = after;
@@ -39,22 +39,22 @@ pub fn parse(text: &str, cpus: u32) -> Result<Load, String> {
             return Err(format!("{key} is given twice"));
         }
         seen.push(key);
-        set(&mut load, key, value).map_err(|wrong| match wrong {
-            Wrong::Key => {
+        set(&mut load, key, value).map_err(|error| match error {
+            ValueError::Key => {
                 let keys = default_of(&load, cpus).spec();
-                format!("{name} has no {key:?}\ntry: {keys}")
+                format!("{name} has no option {key:?}\ntry: {keys}")
             }
-            Wrong::Value(expected) => format!("{key}={value} is wrong: it takes {expected}"),
+            ValueError::Value(expected) => format!("{key}={value}: expected {expected}"),
         })?;
     }
     check(&load)?;
     Ok(load)
 }
 
-enum Wrong {
+enum ValueError {
     /// The load has no such key.
     Key,
-    /// What it takes.
+    /// The value is not of this form.
     Value(&'static str),
 }
 
@@ -81,7 +81,7 @@ fn default_of(load: &Load, cpus: u32) -> Load {
     default(load.kind(), cpus).unwrap_or_else(|| load.clone())
 }
 
-fn set(load: &mut Load, key: &str, value: &str) -> Result<(), Wrong> {
+fn set(load: &mut Load, key: &str, value: &str) -> Result<(), ValueError> {
     match (load, key) {
         (Load::Sched { groups, .. }, "groups") => *groups = number(value, 1, THREADS_MAX, "1 to 1024")?,
         (Load::Sched { pairs, .. }, "pairs") => *pairs = number(value, 1, THREADS_MAX, "1 to 1024")?,
@@ -103,32 +103,32 @@ fn set(load: &mut Load, key: &str, value: &str) -> Result<(), Wrong> {
             "threads",
         ) => *threads = number(value, 1, THREADS_MAX, "1 to 1024")?,
         (Load::Memory { bytes, .. } | Load::Disk { bytes, .. }, "size") => {
-            *bytes = units::bytes(value).map_err(|_| Wrong::Value("a size, like 256MiB"))?;
+            *bytes = units::bytes(value).map_err(|_| ValueError::Value("a size, like 256MiB"))?;
         }
         (Load::Disk { dir, .. }, "dir") => {
-            // Whoever reads it later may be elsewhere. An empty one has no path.
+            // Absolute, since it may be used from another directory. An empty one is an error.
             let place =
                 path::absolute(value).ok().and_then(|place| place.into_os_string().into_string().ok());
-            *dir = Some(place.ok_or(Wrong::Value("a directory"))?);
+            *dir = Some(place.ok_or(ValueError::Value("a directory"))?);
         }
         (Load::Network { message_bytes, .. }, "message") => *message_bytes = message(value, 1)?,
         (Load::Irq { rate_hz, .. }, "rate") => {
-            *rate_hz = number(value, 1, 100_000, "1 to 100k a second")?;
+            *rate_hz = number(value, 1, 100_000, "1 to 100k per second")?;
         }
-        _ => return Err(Wrong::Key),
+        _ => return Err(ValueError::Key),
     }
     Ok(())
 }
 
 /// `20`, `1k`.
-fn number(text: &str, least: u32, most: u32, expected: &'static str) -> Result<u32, Wrong> {
+fn number(text: &str, least: u32, most: u32, expected: &'static str) -> Result<u32, ValueError> {
     let number = units::count(text).ok().and_then(|number| u32::try_from(number).ok());
-    number.filter(|number| (least..=most).contains(number)).ok_or(Wrong::Value(expected))
+    number.filter(|number| (least..=most).contains(number)).ok_or(ValueError::Value(expected))
 }
 
-fn message(text: &str, least: u64) -> Result<u32, Wrong> {
+fn message(text: &str, least: u64) -> Result<u32, ValueError> {
     let size = units::bytes(text).ok().filter(|size| (least..=1 << 20).contains(size));
-    size.and_then(|size| u32::try_from(size).ok()).ok_or(Wrong::Value("a size of 1 byte to 1MiB"))
+    size.and_then(|size| u32::try_from(size).ok()).ok_or(ValueError::Value("a size of 1 byte to 1MiB"))
 }
 
 fn one_of<T: Copy>(
@@ -136,11 +136,11 @@ fn one_of<T: Copy>(
     all: [T; 2],
     name: fn(T) -> &'static str,
     expected: &'static str,
-) -> Result<T, Wrong> {
-    all.into_iter().find(|one| name(*one) == text).ok_or(Wrong::Value(expected))
+) -> Result<T, ValueError> {
+    all.into_iter().find(|one| name(*one) == text).ok_or(ValueError::Value(expected))
 }
 
-/// What no single value shows. Sheets are checked by it as well: their loads are not written as specifications.
+/// Checks values together. Sheets use it as well: their loads are not written as specifications.
 ///
 /// # Errors
 /// What is wrong, as a sentence without a full stop.
@@ -149,7 +149,7 @@ pub fn check(load: &Load) -> Result<(), String> {
         if (least..=most).contains(&value) {
             Ok(())
         } else {
-            Err(format!("{} with {value} {what}: {least} to {most} can be", load.kind()))
+            Err(format!("{} with {value} {what}: expected {least} to {most}", load.kind()))
         }
     };
     let threads = |threads: u32| within("threads", threads.into(), 1, THREADS_MAX.into());
@@ -157,7 +157,7 @@ pub fn check(load: &Load) -> Result<(), String> {
         Load::Sched { groups, pairs, message_bytes, .. } => {
             within("groups", (*groups).into(), 1, THREADS_MAX.into())?;
             within("pairs", (*pairs).into(), 1, THREADS_MAX.into())?;
-            within("bytes a message", (*message_bytes).into(), 1, 1 << 20)?;
+            within("bytes per message", (*message_bytes).into(), 1, 1 << 20)?;
             within("senders and receivers", u64::from(*groups) * u64::from(*pairs) * 2, 2, 16 * 1024)
         }
         Load::Memory { threads: n, bytes } => {
@@ -172,18 +172,18 @@ pub fn check(load: &Load) -> Result<(), String> {
         Load::Disk { threads: n, bytes, dir } => {
             threads(*n)?;
             if let Some(dir) = dir.as_ref().filter(|dir| !dir.starts_with('/')) {
-                return Err(format!("disk in {dir:?}: a directory is to begin with /"));
+                return Err(format!("disk in {dir:?}: expected an absolute directory"));
             }
-            within("bytes a file", *bytes, crate::disk::PIECE_BYTES as u64, 1 << 40)
+            within("bytes per file", *bytes, crate::disk::PIECE_BYTES as u64, 1 << 40)
         }
         Load::Network { threads: n, message_bytes } => {
             threads(*n)?;
-            within("bytes a message", (*message_bytes).into(), 1, 1 << 20)
+            within("bytes per message", (*message_bytes).into(), 1, 1 << 20)
         }
         Load::Cpu { threads: n } => threads(*n),
         Load::Irq { threads: n, rate_hz } => {
             threads(*n)?;
-            within("timers a second", (*rate_hz).into(), 1, 100_000)
+            within("timers per second", (*rate_hz).into(), 1, 100_000)
         }
     }
 }
@@ -241,11 +241,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_have_the_expected_form() {
         for (text, said) in [
-            ("", "there is no load \"\""),
+            ("", "unknown load \"\""),
             ("hackbench", "one of sched, memory"),
-            ("cpu:rate=1", "cpu has no \"rate\"\ntry: cpu:threads=2"),
+            ("cpu:rate=1", "cpu has no option \"rate\"\ntry: cpu:threads=2"),
             ("cpu:threads=0", "1 to 1024"),
             ("cpu:threads", "1 to 1024"),
             ("cpu:threads=1,threads=2", "twice"),
@@ -255,7 +255,7 @@ mod tests {
             ("memory:size=lots", "like 256MiB"),
             ("memory:threads=8,size=1M", "size=32MiB"),
             ("disk:dir=", "a directory"),
-            ("disk:size=1", "bytes a file"),
+            ("disk:size=1", "bytes per file"),
             ("irq:rate=1000k", "100k"),
         ] {
             let error = parse(text, 2).unwrap_err();

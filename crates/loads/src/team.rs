@@ -1,33 +1,34 @@
-//! Threads that work until they are told to stop.
+//! A team of threads that work until they are stopped.
 
-use crate::{Tally, Until, Work, while_doing};
+use crate::{RunLimit, Tally, Work, while_doing};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread::{Builder, scope};
 use sys::clock::{monotonic_ns, process_cpu_ns};
 
-/// Enough for any worker, so that a thousand of them need little room.
+/// The stack of a worker: enough for any, and a thousand of them need little memory.
 pub(crate) const STACK_BYTES: usize = 256 << 10;
 
-/// Whether workers shall stop.
+/// Whether workers should stop.
 #[derive(Debug, Default)]
 pub(crate) struct Stop(AtomicBool);
 
 impl Stop {
-    pub(crate) fn asked(&self) -> bool {
+    pub(crate) fn is_set(&self) -> bool {
         self.0.load(Relaxed)
     }
 
-    pub(crate) fn ask(&self) {
+    pub(crate) fn set(&self) {
         self.0.store(true, Relaxed);
     }
 }
 
-/// Has a thread work on each of `items` until it is over. `wake` is called then, for those that wait for something.
+/// Runs a thread for each of `items` until the limit. Then `wake` is called, for threads that are
+/// blocked.
 pub(crate) fn together<T: Send>(
     name: &str,
     items: Vec<T>,
-    mut until: Until<'_>,
+    mut limit: RunLimit<'_>,
     wake: &dyn Fn(),
     work: &(dyn Fn(T, &Stop) -> io::Result<Work> + Sync),
 ) -> io::Result<Tally> {
@@ -55,9 +56,9 @@ pub(crate) fn together<T: Send>(
             }
         }
         if refused.is_none() {
-            until.over(from_ns, &mut || at_work.load(Relaxed) == 0);
+            limit.wait(from_ns, &mut || at_work.load(Relaxed) == 0);
         }
-        stop.ask();
+        stop.set();
         wake();
         let mut failed = 0;
         for thread in threads {
@@ -73,7 +74,7 @@ pub(crate) fn together<T: Send>(
         if let Some(error) = refused {
             return Err(error);
         }
-        // A load of which nobody is left is none.
+        // A load whose workers have all failed has failed.
         if failed == count {
             return Err(io::Error::other(total.failures.join("; ")));
         }

@@ -322,7 +322,7 @@ fn memory_stays_within_what_the_control_group_leaves() {
 fn what_cannot_be_is_refused_with_a_remedy() {
     for (args, said) in [
         (["disk:dir=/no/such/dir", "--for=1s"], "/no/such/dir"),
-        (["disk:threads=1000,size=1000GiB", "--for=1s"], "has room for"),
+        (["disk:threads=1000,size=1000GiB", "--for=1s"], "MiB free, but"),
         (["memory:threads=2,size=1M", "--for=1s"], "size=8MiB"),
         (["sched:groups=0", "--for=1s"], "1 to 1024"),
         (["coffee", "--for=1s"], "one of sched"),
