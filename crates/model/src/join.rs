@@ -1,7 +1,7 @@
 //! Events from their parts.
 //!
 //! What belongs to a switch, a wake-up or a sample is not always written with it. The kernel half
-//! writes a record of its own where that is rare, and recordings of before have an event of its own.
+//! writes a record of its own where that is rare, and older recordings have an event of its own.
 //! All of these have the time and the thread of the event that they are part of, and come just
 //! before it; only a sample's stack comes after it. That is the one rule by which they are joined,
 //! live and in what was kept.

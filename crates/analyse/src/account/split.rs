@@ -34,7 +34,8 @@ impl From<Mode> for Kind {
 }
 
 impl Kind {
-    /// Whose code it is, for the tree of calls. None where it is neither the thread's nor done for it.
+    /// Whose code it is, for the tree of calls. None where it is neither the thread's nor done for
+    /// it.
     pub(crate) fn doing(self) -> Option<Doing> {
         match self {
             Kind::User => Some(Doing::User),

@@ -148,7 +148,8 @@ fn a_page_is_only_of_a_fault() {
 #[test]
 fn an_older_sample_waits_for_its_stack_as_long_as_only_code_is_told() {
     let node = || Event::Node { id: 4, caller: 0, place: 2 };
-    let events = [sample(10, 7), node(), stack(10, 7, 4), sample(20, 7), sample(20, 8), stack(20, 8, 4)];
+    let last = stack(20, 8, 4);
+    let events = [sample(10, 7), node(), stack(10, 7, 4), sample(20, 7), sample(20, 8), last];
     let expected = [node(), sampled(10, 7, Some(4)), sampled(20, 7, None), sampled(20, 8, Some(4))];
     assert_eq!(joined(&events), expected);
     // A stack that comes late, or whose sample was lost, stays by itself.
