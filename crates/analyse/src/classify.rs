@@ -157,7 +157,7 @@ fn by_limit(evidence: Evidence<'_>, call: Option<&str>) -> Option<Kind> {
         Limit::Some => TargetKey::TimeLimit,
         Limit::OfSocket if socket => TargetKey::TimeLimit,
         Limit::OfSeveral => TargetKey::TimeLimitOrTimer,
-        Limit::OfSocket | Limit::None => TargetKey::Timer,
+        Limit::OfSocket | Limit::None => TargetKey::Nameless(TargetKind::Timer),
     };
     Some((State::Sleep, target))
 }
@@ -166,7 +166,7 @@ fn by_object(evidence: Evidence<'_>, call: Option<&str>) -> Option<Kind> {
     Some(match evidence.object {
         Object::Unknown | Object::Page { .. } | Object::SwapPage => return None,
         Object::Net(ends) => (State::Network, service(*ends)),
-        Object::Unix { .. } => (State::Pipe, TargetKey::Unix),
+        Object::Unix { .. } => (State::Pipe, TargetKey::Nameless(TargetKind::Unix)),
         Object::OtherSocket { .. } => {
             woken(evidence, TargetKey::Named(TargetKind::External, Comm::from("socket")))
         }
@@ -179,21 +179,23 @@ fn by_file(evidence: Evidence<'_>, call: Option<&str>, kind: FileKind, name: Com
     match kind {
         // A named pipe looks like any file from outside; the kernel function tells.
         FileKind::Disk if evidence.function.is_some_and(|(_, function)| is_of_pipes(function)) => {
-            (State::Pipe, evidence.named(TargetKind::Pipe, name, TargetKey::Pipe))
+            (State::Pipe, evidence.named(TargetKind::Pipe, name, TargetKey::Nameless(TargetKind::Pipe)))
         }
         FileKind::Disk if matches!(call, Some("flock" | "fcntl" | "fcntl64")) => (State::Lock, evidence.file),
         FileKind::Disk => (State::Disk, evidence.file),
         FileKind::Remote => (State::Network, evidence.file),
-        FileKind::Pipe => (State::Pipe, TargetKey::Pipe),
-        FileKind::Tty => (State::Pipe, evidence.named(TargetKind::Tty, name, TargetKey::Tty)),
-        FileKind::TimerFd => (State::Sleep, TargetKey::Timer),
+        FileKind::Pipe => (State::Pipe, TargetKey::Nameless(TargetKind::Pipe)),
+        FileKind::Tty => {
+            (State::Pipe, evidence.named(TargetKind::Tty, name, TargetKey::Nameless(TargetKind::Tty)))
+        }
+        FileKind::TimerFd => (State::Sleep, TargetKey::Nameless(TargetKind::Timer)),
         FileKind::Device => {
             let state = if evidence.io == Some(true) { State::Disk } else { State::OtherWait };
-            (state, evidence.named(TargetKind::Device, name, TargetKey::Device))
+            (state, evidence.named(TargetKind::Device, name, TargetKey::Nameless(TargetKind::Device)))
         }
-        FileKind::EventFd if evidence.by_task() => (State::Pipe, TargetKey::EventFd),
+        FileKind::EventFd if evidence.by_task() => (State::Pipe, TargetKey::Nameless(TargetKind::EventFd)),
         FileKind::Anonymous if is_ring(evidence.object) && evidence.by_task() => {
-            (State::OtherWait, TargetKey::IoUring)
+            (State::OtherWait, TargetKey::Nameless(TargetKind::IoUring))
         }
         FileKind::Epoll => woken(evidence, POLLED),
         FileKind::EventFd | FileKind::Anonymous => {
@@ -209,7 +211,7 @@ fn by_call(evidence: Evidence<'_>, call: Option<&str>) -> Option<Kind> {
         let locked = evidence.call == CallKey::Fault && evidence.uninterruptible && evidence.io.is_some();
         return locked.then_some((State::Lock, TargetKey::External));
     };
-    let child = (State::OtherWait, TargetKey::Child);
+    let child = (State::OtherWait, TargetKey::Nameless(TargetKind::Child));
     match call {
         "wait4" | "waitid" | "waitpid" | "vfork" => return Some(child),
         // As vfork does, it may sleep until the child executes or ends.
@@ -218,14 +220,14 @@ fn by_call(evidence: Evidence<'_>, call: Option<&str>) -> Option<Kind> {
         "rt_sigsuspend" if matches!(evidence.waker, Waker::Unknown) => return Some(child),
         // A thread of the kernel's that works off requests, and has none.
         "io_uring_enter" if matches!(evidence.waker, Waker::Task { name: None, .. }) => {
-            return Some((State::OtherWait, TargetKey::IoUring));
+            return Some((State::OtherWait, TargetKey::Nameless(TargetKind::IoUring)));
         }
         _ => {}
     }
     Some(match waits_for(call, evidence.uninterruptible) {
-        State::Sleep => (State::Sleep, TargetKey::Timer),
+        State::Sleep => (State::Sleep, TargetKey::Nameless(TargetKind::Timer)),
         State::Disk => (State::Disk, evidence.file),
-        State::Pipe => (State::Pipe, TargetKey::Pipe),
+        State::Pipe => (State::Pipe, TargetKey::Nameless(TargetKind::Pipe)),
         State::Lock if call.starts_with("futex") => (State::Lock, TargetKey::Futex(0)),
         State::Lock => (State::Lock, TargetKey::External),
         _ => return None,
@@ -243,11 +245,15 @@ enum Sleeps {
 const FUNCTIONS: &[(State, Sleeps, &[&str])] = &[
     (
         State::OtherWait,
-        Sleeps::On(TargetKey::Child),
+        Sleeps::On(TargetKey::Nameless(TargetKind::Child)),
         &["do_wait", "kernel_wait", "wait_for_vfork", "sigsuspend"],
     ),
     (State::Lock, Sleeps::On(TargetKey::Futex(0)), &["futex"]),
-    (State::Sleep, Sleeps::On(TargetKey::Timer), &["hrtimer_nanosleep", "do_nanosleep", "common_nsleep"]),
+    (
+        State::Sleep,
+        Sleeps::On(TargetKey::Nameless(TargetKind::Timer)),
+        &["hrtimer_nanosleep", "do_nanosleep", "common_nsleep"],
+    ),
     (
         State::Pipe,
         Sleeps::Inside(TargetKind::Pipe),
@@ -356,7 +362,7 @@ fn by_waker(evidence: Evidence<'_>, call: Option<&str>) -> Kind {
 fn woken(evidence: Evidence<'_>, unknown: TargetKey) -> Kind {
     match evidence.waker {
         Waker::Network { ready, .. } => (State::Network, ready.map_or(TargetKey::External, service)),
-        Waker::Device => (State::Disk, TargetKey::Device),
+        Waker::Device => (State::Disk, TargetKey::Nameless(TargetKind::Device)),
         Waker::Task { name: Some(name), .. } => (State::OtherWait, TargetKey::Task(*name)),
         Waker::Unknown => (State::OtherWait, unknown),
         Waker::Task { name: None, .. } | Waker::Timer | Waker::Interrupt => {
@@ -367,9 +373,9 @@ fn woken(evidence: Evidence<'_>, unknown: TargetKey) -> Kind {
 
 fn next(evidence: Evidence<'_>, call: Option<&str>, target: TargetKey) -> Next {
     match (target, evidence.object) {
-        (TargetKey::Child, _) => Next::Children,
+        (TargetKey::Nameless(TargetKind::Child), _) => Next::Children,
         (TargetKey::Futex(_), _) => Next::Siblings,
-        (TargetKey::Pipe, Object::File { kind: FileKind::Pipe, ino, .. }) => {
+        (TargetKey::Nameless(TargetKind::Pipe), Object::File { kind: FileKind::Pipe, ino, .. }) => {
             let writes = |call: &str| call.contains("write") || matches!(call, "vmsplice" | "tee");
             Next::Pipe { ino: *ino, writes: call.is_some_and(writes) }
         }

@@ -38,18 +38,12 @@ pub(crate) enum CallKey {
 pub(crate) enum TargetKey {
     File(FileId),
     Swap,
-    Pipe,
-    Tty,
-    Device,
-    Unix,
+    /// One of this kind, whichever.
+    Nameless(TargetKind),
     /// By its address in the process; 0 when that was not seen.
     Futex(u64),
-    Timer,
     TimeLimit,
     TimeLimitOrTimer,
-    EventFd,
-    IoUring,
-    Child,
     Tcp(Endpoint),
     Udp(Endpoint),
     Answer(QuestionId),

@@ -187,10 +187,8 @@ pub enum WaitTarget {
     TimeLimit,
     /// The same, or a timer that is among what is polled.
     TimeLimitOrTimer,
-    /// An eventfd.
-    EventFd,
-    /// Requests of an io_uring.
-    IoUring,
+    /// One of a kind that has no names: an eventfd, requests of an io_uring.
+    Nameless(TargetKind),
     /// A child process.
     Child(Seen<String>),
     /// TCP: the service's end of the connection, or where it listens.
@@ -225,13 +223,13 @@ impl WaitTarget {
             WaitTarget::Unix(_) => TargetKind::Unix,
             WaitTarget::Futex(_) | WaitTarget::InterpreterLock(_) => TargetKind::Futex,
             WaitTarget::Timer(_) | WaitTarget::TimeLimit | WaitTarget::TimeLimitOrTimer => TargetKind::Timer,
-            WaitTarget::EventFd => TargetKind::EventFd,
-            WaitTarget::IoUring => TargetKind::IoUring,
             WaitTarget::Child(_) => TargetKind::Child,
             WaitTarget::Tcp(_) => TargetKind::Tcp,
             WaitTarget::Udp(_) | WaitTarget::Answer(_) => TargetKind::Udp,
             WaitTarget::Task(_) | WaitTarget::External(_) => TargetKind::External,
-            WaitTarget::KernelFunction(kind, _) | WaitTarget::Other(kind, _) => *kind,
+            WaitTarget::Nameless(kind) | WaitTarget::KernelFunction(kind, _) | WaitTarget::Other(kind, _) => {
+                *kind
+            }
         }
     }
 

@@ -62,7 +62,7 @@ fn a_poll_of_several_waited_for_what_its_waker_worked_on() {
         assert_eq!(row(&run, State::Pipe).on, WaitTarget::Unix(Seen::Absent), "{call}");
     }
     let run = waits_in(POLL, Object::Unknown, file(FileKind::EventFd, "[eventfd]"));
-    assert_eq!(row(&run, State::Pipe).on, WaitTarget::EventFd);
+    assert_eq!(row(&run, State::Pipe).on, WaitTarget::Nameless(TargetKind::EventFd));
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn who_writes_to_a_file_and_wakes_a_poll_by_the_way_is_not_what_it_waited_for() 
     assert_eq!(row(&run, State::Network).on.kind(), TargetKind::Tcp);
     let ring = file(FileKind::Anonymous, "[io_uring]");
     let run = waits_in(IO_URING_ENTER, ring.clone(), ring);
-    assert_eq!(row(&run, State::OtherWait).on, WaitTarget::IoUring);
+    assert_eq!(row(&run, State::OtherWait).on, WaitTarget::Nameless(TargetKind::IoUring));
 }
 
 #[test]

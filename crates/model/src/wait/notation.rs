@@ -60,7 +60,7 @@ impl WaitTarget {
             WaitTarget::InterpreterLock(_) => value(PYTHON_LOCK),
             WaitTarget::TimeLimit => value(TIME_LIMIT),
             WaitTarget::TimeLimitOrTimer => value(TIME_LIMIT_OR_TIMER),
-            WaitTarget::EventFd | WaitTarget::IoUring => Seen::Absent,
+            WaitTarget::Nameless(_) => Seen::Absent,
             WaitTarget::Tcp(end) | WaitTarget::Udp(end) => Seen::Value(end.to_string()),
             WaitTarget::Answer(question) => Seen::Value(question.to_string()),
         }
@@ -85,9 +85,6 @@ impl WaitTarget {
             (TargetKind::Tcp, Some(text)) if let Some(end) = Endpoint::read(text) => WaitTarget::Tcp(end),
             (TargetKind::Udp, Some(text)) if let Some(end) = Endpoint::read(text) => WaitTarget::Udp(end),
             (TargetKind::Tcp | TargetKind::Udp, _) => WaitTarget::Other(kind, name.clone()),
-            (TargetKind::EventFd, None) => WaitTarget::EventFd,
-            (TargetKind::IoUring, None) => WaitTarget::IoUring,
-            (TargetKind::EventFd | TargetKind::IoUring, Some(_)) => WaitTarget::Other(kind, name.clone()),
             (TargetKind::File, _) => WaitTarget::File(name.clone()),
             (TargetKind::Device, _) => WaitTarget::Device(name.clone()),
             (TargetKind::Timer, _) => WaitTarget::Timer(name.clone()),
@@ -96,6 +93,8 @@ impl WaitTarget {
             (TargetKind::Tty, _) => WaitTarget::Tty(name.clone()),
             (TargetKind::Child, _) => WaitTarget::Child(name.clone()),
             (TargetKind::External, _) => WaitTarget::External(name.clone()),
+            (kind, None) => WaitTarget::Nameless(kind),
+            (kind, Some(_)) => WaitTarget::Other(kind, name.clone()),
         }
     }
 }

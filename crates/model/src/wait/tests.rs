@@ -24,7 +24,7 @@ fn a_stored_target_is_the_target_again() {
         (r#"{"kind":"timer","name":"time limit"}"#, WaitTarget::TimeLimit),
         (r#"{"kind":"timer","name":null}"#, WaitTarget::Timer(Seen::Absent)),
         (r#"{"kind":"device","name":"swap"}"#, WaitTarget::Swap),
-        (r#"{"kind":"io_uring","name":null}"#, WaitTarget::IoUring),
+        (r#"{"kind":"io_uring","name":null}"#, WaitTarget::Nameless(TargetKind::IoUring)),
         (
             r#"{"kind":"child","name":{"unseen":"which child"}}"#,
             WaitTarget::Child(Seen::unseen("which child")),
