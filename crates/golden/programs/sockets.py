@@ -1,4 +1,4 @@
-"""Two ends of a connection in two processes: sockets.py tcp|udp|unix|pipe|epoll|names."""
+"""Two ends of a connection in two processes: sockets.py tcp|udp|unix|pipe|epoll|names|pairs."""
 import os
 import select
 import socket
@@ -42,6 +42,23 @@ def exchange(what):
         os._exit(0)
     ask(client, 5)
     os.waitpid(child, 0)
+
+
+def pairs():
+    """Two small writes before each answer: the second waits for an acknowledgement of the first, and that for data."""
+    client, server = pair("tcp")
+    if os.fork() == 0:
+        for _ in range(12):
+            got = 0
+            while got < 40:
+                got += len(server.recv(100))
+            server.send(b"y" * 20)
+        os._exit(0)
+    for _ in range(12):
+        client.send(b"x" * 20)
+        client.send(b"x" * 20)
+        client.recv(100)
+    os.wait()
 
 
 def loop():
@@ -100,4 +117,4 @@ def names():
 
 
 what = sys.argv[1]
-{"epoll": loop, "pipe": pipe, "answer": answer, "names": names}.get(what, lambda: exchange(what))()
+{"epoll": loop, "pipe": pipe, "answer": answer, "names": names, "pairs": pairs}.get(what, lambda: exchange(what))()

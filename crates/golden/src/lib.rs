@@ -4,6 +4,7 @@
 //! looks like is the business of `report`; how a recording is made, of `record.sh`.
 
 mod account;
+mod diagnosis;
 
 use analyse::Analyser;
 use model::{Analysis, Diagnosis, Header};
@@ -70,15 +71,16 @@ impl Case {
         analyse::diagnose(self.header.tier, &self.analysis)
     }
 
-    /// The forms that every recording has: file name extension and text.
+    /// The forms that every recording has: file name extension and text; and its findings, if there are any.
     pub fn forms(&self) -> Vec<(&'static str, String)> {
         let run = &self.analysis.run;
         let diagnosis = self.diagnosis();
-        let forms = vec![
+        let mut forms = vec![
             ("account.txt", account::text(run)),
             ("json", report::json(run)),
             ("page.txt", report::terminal(run, &diagnosis, PLAIN)),
         ];
+        forms.extend(diagnosis::text(run, &diagnosis.findings).map(|text| ("diagnosis.txt", text)));
         forms
     }
 

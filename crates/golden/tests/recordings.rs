@@ -2,9 +2,10 @@
 //!
 //! `BLESS=1 cargo test -p dwell-golden` writes the files anew; review them as a diff.
 
+use analyse::judge::causes::{self, Cause};
 use dwell_golden::Case;
 use similar::TextDiff;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -98,4 +99,42 @@ fn the_index_names_every_recording_and_no_other() {
     let index = fs::read_to_string(directory().join("README.md")).expect("the index");
     let rows = index.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
     assert_eq!(rows.map(|(name, _)| name.to_owned()).collect::<BTreeSet<_>>(), names());
+}
+
+/// The list of causes in the method, and the rows of its table.
+const CAUSES: &str = "../../docs/method/causes.md";
+
+/// A row for each cause in the registry, with the recordings that show it.
+fn cause_rows() -> Vec<String> {
+    let mut shown = BTreeMap::<&str, Vec<String>>::new();
+    for name in names() {
+        let case = Case::read(&directory().join(format!("{name}.dwell"))).expect("it was read before");
+        let ids: BTreeSet<_> = case.diagnosis().findings.iter().map(|finding| finding.cause.id).collect();
+        ids.into_iter().for_each(|id| shown.entry(id).or_default().push(format!("`{name}`")));
+    }
+    let row = |cause: &&Cause| {
+        let tiers: Vec<_> = cause.tiers.iter().map(|tier| tier.name()).collect();
+        let recordings = shown.get(cause.name.id).map(|names| names.join(", ")).unwrap_or_default();
+        format!("| `{}` | {} | {} | {recordings} |", cause.name.id, tiers.join(", "), cause.doc)
+    };
+    causes::ALL.iter().map(row).collect()
+}
+
+#[test]
+fn the_list_of_causes_is_the_registry_and_each_has_a_recording() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(CAUSES);
+    let page = fs::read_to_string(&path).expect("the list");
+    let rows = cause_rows();
+    let without: Vec<_> = rows.iter().filter(|row| row.ends_with("|  |")).collect();
+    assert!(without.is_empty(), "no recording shows these: {without:#?}");
+    let (table, others): (Vec<_>, Vec<_>) = page.lines().partition(|line| line.starts_with("| `"));
+    if table != rows && std::env::var_os("BLESS").is_some() {
+        let head = others.iter().position(|line| line.starts_with("|---")).expect("the head of the table");
+        let lines: Vec<&str> =
+            [&others[..=head], &rows.iter().map(String::as_str).collect::<Vec<_>>(), &others[head + 1..]]
+                .concat();
+        fs::write(&path, lines.join("\n") + "\n").expect("the list can be written");
+        return;
+    }
+    assert_eq!(table, rows, "BLESS=1 renews {CAUSES}");
 }
