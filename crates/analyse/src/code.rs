@@ -55,7 +55,7 @@ impl Code {
     }
 
     /// Takes one event; `waited` is what the thread of a [`Event::WaitStack`] waited for.
-    pub(crate) fn event(&mut self, event: &Event, waited: State) {
+    pub(crate) fn event(&mut self, event: &Event, waited: Option<State>) {
         match event {
             Event::Place { place, .. } => self.places.push(place.clone()),
             Event::Node { caller, place, .. } => self.nodes.push((*caller, *place)),
@@ -69,7 +69,7 @@ impl Code {
                 }
             }
             Event::WaitStack { at, tid, node, weight_ns, .. } => {
-                self.add(*at, *tid, *node, Doing::Waiting(waited), *weight_ns);
+                self.add(*at, *tid, *node, Doing::Waiting(waited.unwrap_or(State::OtherWait)), *weight_ns);
             }
             Event::Start { tid, .. } => self.met(*tid, self.root, Comm::default()),
             Event::Fork { child, pid, name, .. } | Event::Alive { tid: child, pid, name, .. } => {

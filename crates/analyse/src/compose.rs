@@ -3,7 +3,7 @@
 use crate::account::{Pieces, split};
 use crate::poll;
 use crate::trace::Closed;
-use crate::{Arch, Books, How, code, judge, sliced};
+use crate::{Arch, Consumers, How, code, judge, sliced};
 use model::coverage::{Check, Coverage, Extent, Interval, Source};
 use model::profile::Doing;
 use model::recording::{HostCpu, Trailer};
@@ -41,8 +41,8 @@ fn stolen(trailer: &Trailer, cpus: u32) -> Ns {
 }
 
 /// The whole run.
-pub(crate) fn run(books: Books, trailer: &Trailer) -> Analysis {
-    let Books { header, how, code: stacks, surroundings } = books;
+pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
+    let Consumers { header, how, code: stacks, surroundings } = consumers;
     let (pieces, seen, (connections, lookups)) = match how {
         How::Trace(trace) => {
             let closed = trace.close(trailer, &stacks);

@@ -28,7 +28,7 @@ use calls::Arch;
 use code::Code;
 use model::join::Joiner;
 use model::recording::{Tier, Trailer};
-use model::{Analysis, Diagnosis, Event, Header, State};
+use model::{Analysis, Diagnosis, Event, Header};
 use poll::Poll;
 use surroundings::Surroundings;
 use trace::Trace;
@@ -38,12 +38,12 @@ use trace::Trace;
 pub struct Analyser {
     /// What older recordings tell in parts is joined before anything else sees it.
     joiner: Joiner,
-    books: Books,
+    consumers: Consumers,
 }
 
-/// What is kept of the events.
+/// What takes the events in, one after the other.
 #[derive(Debug)]
-struct Books {
+struct Consumers {
     header: Header,
     how: How,
     code: Code,
@@ -66,14 +66,14 @@ impl Analyser {
             Tier::Perf | Tier::Proc => How::Poll(Box::new(Poll::new(header))),
         };
         let (code, surroundings) = (Code::new(header), Surroundings::new(header));
-        let books = Books { header: header.clone(), how, code, surroundings };
-        Self { joiner: Joiner::default(), books }
+        let consumers = Consumers { header: header.clone(), how, code, surroundings };
+        Self { joiner: Joiner::default(), consumers }
     }
 
     /// Takes the next event.
     pub fn event(&mut self, event: &Event) {
-        let books = &mut self.books;
-        self.joiner.join(event, &mut |event| books.event(event));
+        let consumers = &mut self.consumers;
+        self.joiner.join(event, &mut |event| consumers.event(event));
     }
 
     /// Closes the account.
@@ -81,27 +81,23 @@ impl Analyser {
     /// # Panics
     /// When the account does not close: a mistake in this crate, never in the recording.
     pub fn finish(mut self, trailer: &Trailer) -> Analysis {
-        let books = &mut self.books;
-        self.joiner.finish(&mut |event| books.event(event));
-        compose::run(self.books, trailer)
+        let consumers = &mut self.consumers;
+        self.joiner.finish(&mut |event| consumers.event(event));
+        compose::run(self.consumers, trailer)
     }
 }
 
-impl Books {
+impl Consumers {
     fn event(&mut self, event: &Event) {
         self.surroundings.event(event);
         match &mut self.how {
             How::Trace(trace) => {
-                trace.event(event);
-                let waited = match event {
-                    Event::WaitStack { tid, .. } => trace.last_wait(*tid),
-                    _ => None,
-                };
-                self.code.event(event, waited.unwrap_or(State::OtherWait));
+                let wait = trace.event(event);
+                self.code.event(event, wait.map(|(state, _)| state));
             }
             How::Poll(poll) => {
                 poll.event(event);
-                self.code.event(event, State::OtherWait);
+                self.code.event(event, None);
             }
         }
     }

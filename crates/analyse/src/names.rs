@@ -4,6 +4,7 @@ use crate::calls::Arch;
 use crate::files::Files;
 use crate::keys::{CallKey, FunctionId, ReasonKey, TargetKey, WaitKey};
 use crate::lookups::Lookups;
+use model::recording::{Object, Wait};
 use model::wait::{Reason, WaitCall, WaitTarget};
 use model::{Header, Seen};
 use rustc_hash::FxHashMap;
@@ -40,6 +41,15 @@ impl Names {
         self.functions.push(name.to_owned());
         self.function_ids.insert(name.to_owned(), id);
         id
+    }
+
+    /// The file, or swap, that a traced wait is about if it is about one.
+    pub(crate) fn file_of(&mut self, wait: &Wait) -> TargetKey {
+        match wait.on {
+            Object::SwapPage => TargetKey::Swap,
+            Object::Page { dev, ino } => TargetKey::File(self.files.at(dev, ino)),
+            _ => TargetKey::File(self.files.of(&wait.on)),
+        }
     }
 
     /// What the key stands for.

@@ -1,0 +1,80 @@
+//! What threads of the tree were last known to have sent, for the other end that a soft interrupt
+//! wakes later.
+
+use crate::account::{Path, Slot};
+use model::Ns;
+use model::recording::{Ends, Object, Wait};
+use rustc_hash::FxHashMap;
+
+/// Connections within this host whose last send is remembered. Past it all are forgotten: an
+/// answer still on its way then stays a wait.
+const SENDS: usize = 8192;
+
+/// The last send of each connection within this host.
+#[derive(Debug, Default)]
+pub(super) struct Sends {
+    last: FxHashMap<Ends, Sent>,
+}
+
+/// What was sent.
+#[derive(Debug)]
+pub(super) struct Sent {
+    pub(super) sender: Slot,
+    pub(super) at: Ns,
+    pub(super) path: Path,
+}
+
+/// Where a woken thread's path continues.
+#[derive(Debug)]
+pub(super) enum Source<'a> {
+    /// On a thread that runs now.
+    Running(Slot),
+    /// On what was last sent.
+    Sent(&'a Sent),
+}
+
+impl Sends {
+    pub(super) fn add(&mut self, ends: Ends, sent: impl FnOnce() -> Sent) {
+        if !is_local(ends) {
+            return;
+        }
+        if self.last.len() >= SENDS && !self.last.contains_key(&ends) {
+            self.last.clear();
+        }
+        self.last.insert(ends, sent());
+    }
+
+    /// Which thread of the tree is at the other end of a socket that became ready in a soft
+    /// interrupt over thread `over`, which was in a call that can have sent something or not.
+    pub(super) fn source(
+        &self,
+        wait: &Wait,
+        ready: Option<Ends>,
+        over: Option<Slot>,
+        in_a_peer_call: bool,
+    ) -> Option<Source<'_>> {
+        let ends = match (&wait.on, ready) {
+            (_, Some(ready)) => Some(ready),
+            (Object::Net(ends), None) => Some(*ends),
+            _ => None,
+        };
+        let last = ends.and_then(|ends| self.last.get(&ends.reversed()));
+        let sender_runs = over.filter(|over| {
+            let known = last.is_some_and(|sent| sent.sender == *over);
+            // Its first word on a connection is not known as such before its call is over: being
+            // in a call that can have done it, while a socket of this host became ready, is taken
+            // for it.
+            known || (ends.is_none_or(is_local) && last.is_none() && in_a_peer_call)
+        });
+        sender_runs.map(Source::Running).or(last.map(Source::Sent))
+    }
+}
+
+/// Whether both ends are on this host: the same address, or a loopback one.
+fn is_local(ends: Ends) -> bool {
+    let loopback = |address: [u8; 16]| {
+        let address = std::net::Ipv6Addr::from(address);
+        address.to_canonical().is_loopback()
+    };
+    ends.local == ends.remote || loopback(ends.remote) || loopback(ends.local)
+}

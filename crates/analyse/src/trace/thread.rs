@@ -1,0 +1,176 @@
+//! One thread as it is traced.
+
+use crate::account::split::Counts;
+use crate::account::{ActivityId, Ended, HolderTimes, Life, Path, Slot, ThreadState, Times};
+use crate::calls::{Arch, waits_for_work};
+use model::recording::{AliveState, Comm, Counters, Wait};
+use model::{Call, Ns, Pid, State, Tid};
+
+/// What a thread does, as far as it has been heard of.
+pub(super) type Doing = ThreadState<BlockedIn>;
+
+/// A wait that a thread is in.
+#[derive(Debug, Clone)]
+pub(super) struct BlockedIn {
+    pub(super) wait: Wait,
+    /// A wake-up was seen before the switch: it may have been for this wait.
+    pub(super) woken_early: bool,
+}
+
+/// One thread.
+#[derive(Debug)]
+pub(super) struct Thread {
+    pub(super) pid: Pid,
+    pub(super) tid: Tid,
+    pub(super) name: Comm,
+    pub(super) doing: Doing,
+    /// Booked up to here; the path too.
+    pub(super) since: Ns,
+    pub(super) born: Ns,
+    pub(super) path: Path,
+    /// A wake-up came while it ran, or was on its way out.
+    pub(super) woken_early: bool,
+    /// It was switched in and nothing has been booked since.
+    pub(super) just_in: bool,
+    /// Its last wait that is over: stacks of it come later.
+    pub(super) last_wait: Option<Ended>,
+    /// Events were lost: what it did since is not known.
+    pub(super) doubtful: bool,
+    pub(super) states: Times,
+    pub(super) samples: Counts,
+    pub(super) counters: Option<Counters>,
+    /// What the kernel had counted when the thread was found alive.
+    pub(super) before: Counters,
+    /// What it did while others waited for locks.
+    pub(super) holder: HolderTimes,
+    /// How it waited, for whether it did anything in a window.
+    pub(super) waited: Waited,
+    /// Whose ledger its time is in: its own, or the one that is shared by the many.
+    pub(super) ledger_of: Slot,
+    /// Its own time in that ledger.
+    pub(super) own: ActivityId,
+}
+
+/// A thread that comes into the tree.
+#[derive(Debug)]
+pub(super) struct Newcomer {
+    pub(super) at: Ns,
+    pub(super) tid: Tid,
+    pub(super) pid: Pid,
+    pub(super) name: Comm,
+    pub(super) path: Path,
+    pub(super) doing: Doing,
+}
+
+/// How a thread waited.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Waited {
+    /// How often.
+    times: u32,
+    /// How long in calls that wait for work.
+    for_work_ns: Ns,
+}
+
+impl Thread {
+    /// With its time in this ledger.
+    pub(super) fn new(who: Newcomer, ledger_of: Slot, own: ActivityId) -> Self {
+        Self {
+            pid: who.pid,
+            tid: who.tid,
+            name: who.name,
+            doing: who.doing,
+            since: who.at,
+            born: who.at,
+            path: who.path,
+            woken_early: false,
+            just_in: true,
+            last_wait: None,
+            doubtful: false,
+            states: Times::default(),
+            samples: Counts::default(),
+            counters: None,
+            before: Counters::default(),
+            holder: HolderTimes::default(),
+            waited: Waited::default(),
+            ledger_of,
+            own,
+        }
+    }
+
+    /// What the kernel counted of it, up to its end or, where it lives, to `now`.
+    pub(super) fn counted(&self, now: Option<&Counters>) -> Option<Counters> {
+        self.counters.or_else(|| Some(since(*now?, self.before)))
+    }
+
+    /// It ended, and the kernel had counted this.
+    pub(super) fn died(&mut self, counters: Counters) {
+        // What died has run; without that, the record of its counters was lost. Its time counts
+        // from when it was of the tree, the rest from its birth.
+        let before = Counters { cpu_ns: 0, runqueue_ns: 0, ..self.before };
+        self.counters = (counters.cpu_ns > 0).then(|| since(counters, before));
+    }
+
+    /// What it did in a window, when its ledger has been brought to the end.
+    pub(super) fn life(&self) -> Life {
+        let life_ns = self.since - self.born;
+        let on_cpu_ns = self.states.sum(State::on_cpu);
+        let off_cpu_ns = self.states.sum(|state| state.blocked() || state == State::Stopped);
+        let queued_ns = life_ns - on_cpu_ns - off_cpu_ns;
+        Life {
+            life_ns,
+            on_cpu_ns,
+            queued_ns,
+            for_work_ns: self.waited.for_work_ns,
+            one_wait: on_cpu_ns + queued_ns == 0 && self.waited.times <= 1,
+        }
+    }
+}
+
+impl From<&AliveState> for Doing {
+    fn from(state: &AliveState) -> Self {
+        match state {
+            AliveState::Runnable(_) => Doing::Runnable,
+            AliveState::Blocked(wait) => Doing::Blocked(BlockedIn { wait: wait.clone(), woken_early: false }),
+            AliveState::Stopped => Doing::Stopped,
+        }
+    }
+}
+
+impl Waited {
+    pub(super) fn add(&mut self, arch: Arch, call: Option<Call>, ns: Ns) {
+        if ns == 0 {
+            return;
+        }
+        self.times = self.times.saturating_add(1);
+        if call.and_then(|call| arch.name(call)).is_some_and(waits_for_work) {
+            self.for_work_ns += ns;
+        }
+    }
+}
+
+/// What was counted since `before`.
+fn since(now: Counters, before: Counters) -> Counters {
+    Counters {
+        cpu_ns: now.cpu_ns.saturating_sub(before.cpu_ns),
+        runqueue_ns: now.runqueue_ns.saturating_sub(before.runqueue_ns),
+        minor_faults: now.minor_faults.saturating_sub(before.minor_faults),
+        major_faults: now.major_faults.saturating_sub(before.major_faults),
+        voluntary_switches: now.voluntary_switches.saturating_sub(before.voluntary_switches),
+        involuntary_switches: now.involuntary_switches.saturating_sub(before.involuntary_switches),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_counts_as_for_work_by_its_call() {
+        let mut waited = Waited::default();
+        waited.add(Arch::X86, Some(Call(232)), 5);
+        waited.add(Arch::X86, Some(Call(0)), 7);
+        waited.add(Arch::X86, None, 11);
+        waited.add(Arch::X86, Some(Call(232)), 0);
+        assert_eq!((waited.times, waited.for_work_ns), (3, 5), "epoll_wait is, read and a fault are not");
+    }
+}

@@ -1,0 +1,356 @@
+//! The threads of the tree, and the booking of their time.
+//!
+//! A thread's time since it was last heard of is booked when it is heard of again.
+
+use super::thread::{BlockedIn, Doing, Newcomer, Thread};
+use crate::account::split::{self, KINDS};
+use crate::account::{
+    Activity, ActivityId, Begins, Books, Ended, Interval, Path, Slicing, Slot, Times, WaitEnd,
+};
+use crate::keys::{ReasonKey, WakerKey};
+use model::recording::{Calls, Comm, Counters, In, Left, Object, Out, Waker};
+use model::{Ns, Pid, State, Tid};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+/// Threads that have a ledger of their own. Of what comes after, those that end share one: a build
+/// of an hour starts hundreds of thousands of processes, and memory is not to grow with them.
+const OWN_LEDGERS: usize = 20_000;
+
+/// All threads, with the books of what they did.
+#[derive(Debug)]
+pub(super) struct Tree {
+    pub(super) root: Pid,
+    /// Each thread's path is its own ledger, and no wake-up hands it over.
+    pub(super) in_window: bool,
+    pub(super) threads: Vec<Thread>,
+    by_tid: FxHashMap<Tid, Slot>,
+    /// The shared ledger, once there is one, and the slots that are free again.
+    shared: Option<Slot>,
+    free: Vec<Slot>,
+    pub(super) books: Books,
+    /// When the latest waits for locks began.
+    begins: Begins,
+    /// How often a thread was switched in.
+    pub(super) switched_in: u64,
+}
+
+/// A thread that was switched out for the last time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Died {
+    pub(super) slot: Slot,
+    pub(super) at: Ns,
+}
+
+impl Tree {
+    pub(super) fn new(root: Pid, start: Ns, in_window: bool) -> Self {
+        Self {
+            root,
+            in_window,
+            threads: Vec::new(),
+            by_tid: FxHashMap::default(),
+            shared: None,
+            free: Vec::new(),
+            books: Books::new(Slicing::fine(start)),
+            begins: Begins::default(),
+            switched_in: 0,
+        }
+    }
+
+    pub(super) fn slot(&self, tid: Tid) -> Option<Slot> {
+        self.by_tid.get(&tid).copied()
+    }
+
+    pub(super) fn get(&self, slot: Slot) -> &Thread {
+        &self.threads[slot as usize]
+    }
+
+    pub(super) fn get_mut(&mut self, slot: Slot) -> &mut Thread {
+        &mut self.threads[slot as usize]
+    }
+
+    /// The living thread with this number.
+    pub(super) fn by_tid(&self, tid: Tid) -> Option<&Thread> {
+        self.slot(tid).map(|slot| self.get(slot))
+    }
+
+    pub(super) fn add(&mut self, who: Newcomer) -> Slot {
+        let many = self.threads.len() >= OWN_LEDGERS && who.pid != self.root;
+        if many && self.shared.is_none() {
+            let (name, path) = (Comm::from("(others)"), Path::default());
+            let others = Newcomer { at: 0, tid: 0, pid: 0, name, path, doing: Doing::Dead };
+            self.shared = Some(self.put(others, None));
+        }
+        let (tid, shared) = (who.tid, self.shared.filter(|_| many));
+        let slot = self.put(who, shared);
+        self.by_tid.insert(tid, slot);
+        slot
+    }
+
+    fn put(&mut self, who: Newcomer, shared: Option<Slot>) -> Slot {
+        let slot = self.free.pop().unwrap_or(self.threads.len() as Slot);
+        let ledger_of = shared.unwrap_or(slot);
+        let own = self.books.activities.id(Activity::seen(ledger_of, State::User, ReasonKey::None));
+        let thread = Thread::new(who, ledger_of, own);
+        match self.threads.get_mut(slot as usize) {
+            Some(free) => *free = thread,
+            None => self.threads.push(thread),
+        }
+        slot
+    }
+
+    /// A thread goes on under another number and name.
+    pub(super) fn renumber(&mut self, old_tid: Tid, tid: Tid, name: Comm) {
+        if let Some(slot) = self.by_tid.remove(&old_tid) {
+            self.by_tid.insert(tid, slot);
+            let thread = self.get_mut(slot);
+            (thread.tid, thread.name) = (tid, name);
+        }
+    }
+
+    /// Slots that hold a thread.
+    pub(super) fn in_use(&self) -> Vec<Slot> {
+        let free: FxHashSet<Slot> = self.free.iter().copied().collect();
+        (0..self.threads.len() as Slot).filter(|slot| !free.contains(slot)).collect()
+    }
+
+    /// Whether a thread did nothing in a window but wait for work. The many that share a ledger
+    /// are not told apart.
+    pub(super) fn is_idle(&self, slot: Slot) -> bool {
+        let thread = self.get(slot);
+        thread.ledger_of == slot && Some(slot) != self.shared && thread.life().is_idle()
+    }
+
+    /// Events were lost: what threads that were not off their CPU did since is not known.
+    pub(super) fn lose_sight(&mut self) {
+        self.threads.iter_mut().for_each(|thread| thread.doubtful |= thread.doing.is_active());
+    }
+
+    /// The waker as the table of waits has it.
+    pub(super) fn waker(&self, waker: &Waker) -> WakerKey {
+        match waker {
+            Waker::Task { name: Some(name), .. } => WakerKey::Outside(*name),
+            Waker::Task { tid, name: None } => {
+                self.by_tid(*tid).map_or(WakerKey::Unknown, |thread| WakerKey::Thread(thread.name))
+            }
+            Waker::Timer => WakerKey::Timer,
+            Waker::Device => WakerKey::Device,
+            Waker::Network { .. } => WakerKey::Network,
+            Waker::Interrupt => WakerKey::Interrupt,
+            Waker::Unknown => WakerKey::Unknown,
+        }
+    }
+
+    /// What a thread did, as its ledger has it.
+    fn activity(&self, slot: Slot, state: State, reason: ReasonKey) -> Activity {
+        Activity::seen(self.get(slot).ledger_of, state, reason)
+    }
+
+    /// The thread with whose path its time is booked: in a window, the many that share a ledger
+    /// share that too.
+    fn path_of(&self, slot: Slot) -> Slot {
+        if self.in_window { self.get(slot).ledger_of } else { slot }
+    }
+
+    /// Books a thread's time up to `at` as all of one kind.
+    pub(super) fn book(&mut self, slot: Slot, at: Ns, state: State, reason: ReasonKey) {
+        let (activity, path_of) = (self.activity(slot, state, reason), self.path_of(slot));
+        let thread = &mut self.threads[slot as usize];
+        let interval = Interval { activity, from: thread.since, to: at.max(thread.since) };
+        if interval.ns() == 0 && self.in_window {
+            return;
+        }
+        thread.spend(&self.begins, interval.to, &[(state, interval.ns())]);
+        self.books.book(&mut self.threads[path_of as usize].path, &interval, true);
+    }
+
+    /// Books a running thread's time up to `at`: its calls, and the rest as its own. Whatever is
+    /// heard of a thread that runs begins with this.
+    pub(super) fn ran_until(&mut self, tid: Tid, at: Ns, calls: &Calls) -> Option<Slot> {
+        let slot = self.slot(tid)?;
+        let thread = self.get_mut(slot);
+        let was = std::mem::replace(&mut thread.doing, Doing::Running);
+        if std::mem::take(&mut thread.doubtful) {
+            self.book(slot, at, State::Unexplained, ReasonKey::None);
+        } else if matches!(was, Doing::Running) {
+            self.book_calls(slot, at, calls);
+        } else {
+            // It was not seen to be switched in.
+            self.book(slot, at, State::Unexplained, ReasonKey::NoWakeUp);
+        }
+        Some(slot)
+    }
+
+    fn book_calls(&mut self, slot: Slot, at: Ns, calls: &Calls) {
+        let since = self.get(slot).since;
+        let at = at.max(since);
+        let mut room = at - since;
+        let mut inside: SmallVec<[(ActivityId, Ns, u64); 8]> = SmallVec::new();
+        for call in calls {
+            let activity = self.activity(slot, State::Kernel, ReasonKey::Syscall(call.call));
+            let ns = call.ns.min(room);
+            room -= ns;
+            inside.push((self.books.activities.id(activity), ns, u64::from(call.count)));
+        }
+        let path_of = self.path_of(slot);
+        let thread = &mut self.threads[slot as usize];
+        thread.spend(&self.begins, at, &[(State::Kernel, at - since - room), (State::User, room)]);
+        let (own, begins) = (thread.own, std::mem::take(&mut thread.just_in));
+        let path = &mut self.threads[path_of as usize].path;
+        path.add(self.books.slicing, since, at, &inside, own, begins);
+    }
+
+    /// A thread was held up until then by what another path tells: it goes on with that.
+    pub(super) fn take_over(&mut self, slot: Slot, path: Path, until: Ns, state: State) {
+        let thread = &mut self.threads[slot as usize];
+        thread.spend(&self.begins, until, &[(state, until - thread.since)]);
+        thread.path = path;
+    }
+
+    pub(super) fn sampled(&mut self, slot: Slot, at: Ns, sample: [u32; KINDS]) {
+        let (path_of, slicing) = (self.path_of(slot), self.books.slicing);
+        let thread = self.get_mut(slot);
+        split::add(&mut thread.samples, sample);
+        let own = thread.own;
+        self.get_mut(path_of).path.sample(slicing, at, own, sample);
+    }
+
+    /// A thread is switched in.
+    pub(super) fn switched_in(&mut self, at: Ns, into: &In) {
+        let Some(slot) = self.slot(into.tid) else { return };
+        self.switched_in += 1;
+        let thread = self.get_mut(slot);
+        thread.just_in = true;
+        let since = thread.since;
+        let doubtful = std::mem::take(&mut thread.doubtful);
+        match std::mem::replace(&mut thread.doing, Doing::Running) {
+            _ if doubtful => self.book(slot, at, State::Unexplained, ReasonKey::None),
+            Doing::Runnable | Doing::Blocked(BlockedIn { woken_early: true, .. }) => {
+                let throttled = into.throttled_ns.min(at.saturating_sub(since));
+                if throttled > 0 {
+                    self.book(slot, since + throttled, State::Throttled, ReasonKey::None);
+                }
+                self.book(slot, at, State::Runqueue, what_ran(into));
+            }
+            Doing::Stopped => self.book(slot, at, State::Stopped, ReasonKey::None),
+            Doing::Blocked(_) => {
+                let kind = (State::Unexplained, ReasonKey::NoWakeUp);
+                self.books.waits.record(kind, at.saturating_sub(since), WaitEnd::UNKNOWN);
+                self.book(slot, at, State::Unexplained, ReasonKey::NoWakeUp);
+            }
+            Doing::Running | Doing::Dead | Doing::Unknown => {
+                self.book(slot, at, State::Unexplained, ReasonKey::None);
+            }
+        }
+    }
+
+    /// A thread is switched out; if that is the end of it, it is forgotten by its number.
+    pub(super) fn switched_out(&mut self, at: Ns, out: &Out) -> Option<Died> {
+        let slot = self.ran_until(out.tid, at, &out.calls)?;
+        let thread = &mut self.threads[slot as usize];
+        let woken_early = std::mem::take(&mut thread.woken_early);
+        thread.doing = match &out.left {
+            Left::Runnable => Doing::Runnable,
+            Left::Blocked(wait) => {
+                if matches!(wait.on, Object::Futex { .. }) {
+                    self.begins.add(thread.since);
+                }
+                Doing::Blocked(BlockedIn { wait: wait.clone(), woken_early })
+            }
+            Left::Stopped => Doing::Stopped,
+            Left::Dead(counters) => {
+                thread.died(*counters);
+                Doing::Dead
+            }
+        };
+        let died = Died { slot, at: thread.since };
+        let is_dead = thread.doing.is_dead();
+        if is_dead {
+            self.by_tid.remove(&out.tid);
+        }
+        is_dead.then_some(died)
+    }
+
+    /// A thread ends its whole process: what the others of it do from here on is its doing. A
+    /// blocked one is woken by its signal, which hands over the path by itself.
+    pub(super) fn lead_out(&mut self, leader: Slot) {
+        let thread = self.get(leader);
+        let (path, since, pid) = (thread.path.clone(), thread.since, thread.pid);
+        for slot in (0..self.threads.len() as Slot).filter(|slot| *slot != leader) {
+            let thread = self.get_mut(slot);
+            let state = match thread.doing {
+                Doing::Running => State::User,
+                Doing::Runnable => State::Runqueue,
+                _ => continue,
+            };
+            if thread.pid == pid && since > thread.since {
+                thread.states.add(state, since - thread.since);
+                thread.since = since;
+                thread.path = path.clone();
+            }
+        }
+    }
+
+    /// Frees what a thread that is not of the root had.
+    pub(super) fn bury(&mut self, slot: Slot) {
+        // Nobody continues on a dead thread's path: what waited for it has it by now. In a window
+        // it is the thread's own.
+        if !self.in_window {
+            self.get_mut(slot).path = Path::default();
+        }
+        let shared = self.get(slot).ledger_of;
+        if shared != slot {
+            self.share_ledger(slot, shared);
+        }
+    }
+
+    /// Adds the ledger of one of the many that has ended to the shared one, and frees its slot.
+    fn share_ledger(&mut self, slot: Slot, shared: Slot) {
+        let thread = self.get(slot);
+        let (life, states, samples) = (thread.since - thread.born, thread.states, thread.samples);
+        let counters = thread.counters.unwrap_or_default();
+        let sum = self.get_mut(shared);
+        sum.since += life;
+        sum.states.add_all(states);
+        split::add(&mut sum.samples, samples);
+        add_counters(sum.counters.get_or_insert_default(), counters);
+        self.free.push(slot);
+    }
+
+    /// A wait of this thread is over.
+    pub(super) fn ended(&mut self, slot: Slot, ended: Ended) {
+        self.get_mut(slot).last_wait = Some(ended);
+    }
+
+    /// What a thread did since a wait for a lock began.
+    pub(super) fn did_since(&self, slot: Slot, begin: Ns) -> Times {
+        self.get(slot).holder.since(begin)
+    }
+}
+
+impl Thread {
+    /// Its time up to then was of these states.
+    fn spend(&mut self, begins: &Begins, to: Ns, parts: &[(State, Ns)]) {
+        parts.iter().for_each(|(state, ns)| self.states.add(*state, *ns));
+        self.holder.add(begins, self.since, to, parts);
+        self.since = to;
+    }
+}
+
+/// Why a thread that is switched in was in the run queue.
+fn what_ran(into: &In) -> ReasonKey {
+    match into.ran {
+        Some((0, _)) => ReasonKey::IdleCpu,
+        Some((_, name)) => ReasonKey::Preempted(name),
+        None => ReasonKey::PreemptedUnseen,
+    }
+}
+
+fn add_counters(sum: &mut Counters, more: Counters) {
+    sum.cpu_ns += more.cpu_ns;
+    sum.runqueue_ns += more.runqueue_ns;
+    sum.minor_faults += more.minor_faults;
+    sum.major_faults += more.major_faults;
+    sum.voluntary_switches += more.voluntary_switches;
+    sum.involuntary_switches += more.involuntary_switches;
+}
