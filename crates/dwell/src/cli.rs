@@ -66,7 +66,8 @@ pub(crate) struct RunArgs {
     pub(crate) hits: Option<String>,
 
     /// Run a quick `dwell ladder` after the program (about 5 seconds, with files in the current
-    /// directory) and compare the program's waits with it. The ladder is kept unless a full one is
+    /// directory) and compare the program's waits with it. It is kept, unless a full ladder
+    /// is kept already
     #[arg(long, conflicts_with_all = ["count_blocks", "hits"])]
     pub(crate) ladder: bool,
 

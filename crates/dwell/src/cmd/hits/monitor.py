@@ -1,14 +1,14 @@
-"""Exact hits of each line by sys.monitoring (PEP 669), kept in a file mapped into memory.
+"""Exact hits of each line by sys.monitoring (PEP 669), counted in a memory-mapped file.
 
-What is counted is there at once and survives whatever ends the process: os._exit, exec, signals.
+A count is in the file at once and survives any end of the process: os._exit, exec, signals.
 
-The file: 8-byte words in the machine's order, then text.
-  word 0  a number that says all is well       word 2  hits for which there was no room
-  word 1  bytes of text                        word 3  1: handlers and finalizers cannot run inside the counting
+The file: 8-byte words in native byte order, then text.
+  word 0  magic number            word 2  hits that did not fit
+  word 1  bytes of text           word 3  1: handlers and finalizers cannot run inside the counting
   from word 8: hits, a word each
   text, from byte TEXT: first "version<tab>executable", then a line for each code object:
   "file<tab>function<tab>first line<tab>word of its first line<tab>lines, separated by commas"
-  with unicode_escape, so that no name has a tab or a new line.
+  with unicode_escape, so that no name contains a tab or a newline.
 """
 
 MAGIC = 0x6477656C6C683031
@@ -16,7 +16,7 @@ FIRST_WORD = 8
 LOST = 2
 TEXT = 32 << 20
 SIZE = TEXT + (64 << 20)
-# Room in the file is made in steps, so that a full disk is an error and not a SIGBUS.
+# The file is allocated in steps, so that a full disk is an error and not a SIGBUS.
 STEP = 256 << 10
 # RESUME, the first instruction of a function, by version.
 RESUME = {(3, 12): 151, (3, 13): 149, (3, 14): 128}
@@ -54,7 +54,7 @@ def start(here):
     known = new_table()
 
     def attach():
-        """A file of its own for this process, with nothing counted."""
+        """Creates an empty file for this process."""
         nonlocal memory, text, path, lock, last, lines, words, text_end, room_words, room_text
         path = os.path.join(here, "%d-%d.hits" % (os.getpid(), time.time_ns()))
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -62,7 +62,7 @@ def start(here):
             os.ftruncate(descriptor, SIZE)
             os.posix_fallocate(descriptor, 0, STEP)
             os.posix_fallocate(descriptor, TEXT, STEP)
-            # Before 3.13 the map keeps a descriptor open.
+            # Before 3.13 the mapping keeps a descriptor open.
             untracked = {"trackfd": False} if sys.version_info >= (3, 13) else {}
             mapped = memoryview(mmap.mmap(descriptor, SIZE, **untracked))
         finally:
@@ -82,7 +82,7 @@ def start(here):
         return unicode_escape_encode(name)[0]
 
     def write(record):
-        """Adds to the text; False where there is no room."""
+        """Adds to the text; False if it does not fit."""
         nonlocal text_end, room_text
         end = text_end + len(record)
         if end > room_text:
@@ -109,7 +109,7 @@ def start(here):
             os.close(descriptor)
 
     def learn(code, table):
-        """Gives each line of a code object its word."""
+        """Assigns a word to each line of a code object."""
         nonlocal words, room_words
         new = sorted({line for _, _, line in code.co_lines() if line} - table.keys())
         first = words
@@ -121,14 +121,14 @@ def start(here):
         names = escaped(code.co_filename) + b"\t" + escaped(code.co_qualname)
         numbers = "\t%d\t%d\t%s\n" % (code.co_firstlineno, first, ",".join(map(str, new)))
         if new and fits:
-            # Taken first: an exception of a handler may end this anywhere.
+            # Reserved first: an exception in a handler may end this function anywhere.
             words = end
             fits = write(names + numbers.encode())
         for number, line in enumerate(new):
             table[line] = first + number if fits else LOST
 
     def count(known, code, line, site):
-        """Counts a hit of a line, for which there is a word from then on; of a jump at `site` too."""
+        """Counts the first hit of a line, or of a jump at `site`, and assigns its word."""
         table = known.setdefault((code.co_filename, code.co_qualname, code.co_firstlineno), {})
         if line not in table:
             learn(code, table)
@@ -140,7 +140,7 @@ def start(here):
     def count_first(code, line, site):
         own = known if shared else local.known
         if lock._is_owned():
-            # A handler came in between while this thread was below.
+            # A handler interrupted this thread while it held the lock.
             pending.append((own, code, line, site))
             return
         with lock:
@@ -152,7 +152,7 @@ def start(here):
         count_first(code, line, None)
 
     def on_first_jump(code, source, target):
-        """As sys.settrace has it, a jump back within a line hits the line again."""
+        """As with sys.settrace, a jump back within a line hits the line again."""
         at = {}
         for begin, end, line in code.co_lines():
             for offset in (source, target):
@@ -163,8 +163,8 @@ def start(here):
             return disable
         count_first(code, line, source)
 
-    # What is not yet known is learnt outside the callback as far as Python is concerned: where handlers and finalizers
-    # run, their lines have events. A look-up that fails gets there without a call.
+    # For Python, new lines are handled outside the callback (sys.call_tracing), so that the lines of handlers and
+    # finalizers that run there have events. A failed look-up gets there without a call.
     class FirstLine(dict):
         __missing__ = staticmethod(partial(sys.call_tracing, on_first_line))
 
@@ -173,8 +173,8 @@ def start(here):
 
     first_line, first_jump = FirstLine(), FirstJump()
 
-    # The four below call nothing on their usual way: threads take turns, and handlers of signals run, only where
-    # something is called, so that no hit is lost to another thread.
+    # The next four call nothing on their fast path: Python switches threads and runs signal handlers only at calls,
+    # so that no hit is lost to another thread.
     def line_of_all(code, line):
         nonlocal last, lines
         try:
@@ -195,7 +195,7 @@ def start(here):
         except KeyError:
             return disable if code.co_filename in own_files else first_jump[code, source, target]
 
-    # Without the global lock each thread has words of its own.
+    # Without the GIL each thread has words of its own.
     def line_of_thread(code, line):
         known = local.known
         try:
@@ -215,8 +215,8 @@ def start(here):
             return disable if code.co_filename in own_files else first_jump[code, source, target]
 
     def closed(function):
-        """Keeps handlers of signals and finalizers out of the callback, where their lines would not be counted: they
-        run where a function begins, but not where one resumes after `yield from`, so it says that it does that."""
+        """Keeps signal handlers and finalizers out of the callback, where their lines would not be counted. They run
+        where a function starts, but not where one resumes after `yield from`, so the code is marked as such."""
         code = bytearray(function.__code__.co_code)
         resume = RESUME.get(sys.version_info[:2])
         for at in (0, 2):
@@ -235,11 +235,11 @@ def start(here):
     on_line, on_jump = (line_of_all, jump_of_all) if shared else (line_of_thread, jump_of_thread)
     undisturbed = closed(on_line) & closed(on_jump)
     attach()
-    # The two numbers that PEP 669 names for nobody.
+    # The tool IDs that PEP 669 does not reserve for a purpose.
     tool = next(tool for tool in (4, 3) if monitoring.get_tool(tool) is None)
     monitoring.use_tool_id(tool, "dwell --hits")
     os.register_at_fork(after_in_child=in_child)
     monitoring.register_callback(tool, monitoring.events.LINE, on_line)
     monitoring.register_callback(tool, monitoring.events.JUMP, on_jump)
-    # From 3.13 on, the line that a function stands on has its event only where PY_START is wanted too.
+    # From 3.13 on, the line of the `def` has an event only if PY_START is enabled too.
     monitoring.set_events(tool, monitoring.events.LINE | monitoring.events.JUMP | monitoring.events.PY_START)

@@ -1,7 +1,7 @@
-# How `dwell run --hits` gets into each Python process: a directory with this file stands first in PYTHONPATH, and
-# Python's own start-up (the module `site`) imports it before the program. It takes itself out of the way, starts the
-# counting (monitor.py beside it), and hands on to the sitecustomize that would have been imported without it.
-# It must be understood by every Python, old ones too.
+# The entry of `dwell run --hits` into each Python process: a directory with this file is first in PYTHONPATH, and
+# Python's start-up (the module `site`) imports it before the program. It removes itself from the path, starts the
+# counting (monitor.py in the same directory), and imports the sitecustomize that it replaced.
+# It must run on every version of Python, also on old ones.
 import sys
 
 
@@ -15,7 +15,7 @@ def _enter():
     if sys.version_info < (3, 12):
         version = ".".join(str(part) for part in sys.version_info[:3])
         _say(os.path.join(here, "%d.old" % os.getpid()), version)
-        # The program itself, not one of its children: nothing is to be counted, so nothing is run.
+        # The program itself cannot be counted, so it is not run.
         with open(os.path.join(here, "root")) as root:
             if root.read().strip() == str(os.getpid()):
                 os._exit(125)
@@ -40,7 +40,7 @@ def _say(path, text):
 try:
     _enter()
 except Exception:
-    # Without a place to say so (another root directory, another user) the program still runs as it would alone.
+    # If the note cannot be written (another root directory, another user), the program runs uncounted.
     pass
-# Where there is none, this error is the one that `site` expects then.
+# If there is none, `site` expects this ImportError.
 import sitecustomize
