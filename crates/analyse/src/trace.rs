@@ -30,7 +30,7 @@ use model::recording::{Attached, Calls, Comm, Counters, Ends, Event, Out, Traile
 use model::{Call, Header, Ns, Pid, State, Tid};
 use samples::Samples;
 use sends::{Sends, Sent, Source};
-use thread::{BlockedIn, Doing, Newcomer};
+use thread::{BlockedIn, Newcomer, TracedState};
 use tree::Tree;
 use wall::Wall;
 
@@ -191,8 +191,14 @@ impl Trace {
     fn starts(&mut self, at: Ns, tid: Tid) {
         self.tree.books.slicing = Slicing::fine(at);
         let pid = self.tree.root;
-        let root =
-            Newcomer { at, tid, pid, name: Comm::default(), path: Path::default(), doing: Doing::Running };
+        let root = Newcomer {
+            at,
+            tid,
+            pid,
+            name: Comm::default(),
+            path: Path::default(),
+            doing: TracedState::Running,
+        };
         let root = self.tree.add(root);
         self.wall.begin(at, root);
     }
@@ -200,7 +206,7 @@ impl Trace {
     fn forks(&mut self, parent: Slot, tid: Tid, pid: Pid, name: Comm) {
         let parent = self.tree.get(parent);
         let path = if self.window.is_some() { Path::default() } else { parent.path.clone() };
-        let child = Newcomer { at: parent.since, tid, pid, name, path, doing: Doing::Runnable };
+        let child = Newcomer { at: parent.since, tid, pid, name, path, doing: TracedState::Runnable };
         self.tree.add(child);
         if pid == self.tree.root {
             self.wall.joined();
@@ -208,11 +214,12 @@ impl Trace {
     }
 
     /// A thread lived already. Recorded again where it was found to be otherwise than was thought.
-    fn found(&mut self, tid: Tid, pid: Pid, name: Comm, doing: Doing, before: Counters) {
+    fn found(&mut self, tid: Tid, pid: Pid, name: Comm, doing: TracedState, before: Counters) {
         let (at, path) = (self.wall.start, Path::default());
         let known = self.tree.slot(tid);
-        let slot = known
-            .unwrap_or_else(|| self.tree.add(Newcomer { at, tid, pid, name, path, doing: Doing::Runnable }));
+        let slot = known.unwrap_or_else(|| {
+            self.tree.add(Newcomer { at, tid, pid, name, path, doing: TracedState::Runnable })
+        });
         let thread = self.tree.get_mut(slot);
         (thread.doing, thread.before) = (doing, before);
     }
@@ -230,16 +237,16 @@ impl Trace {
         let Some(slot) = self.tree.slot(tid) else { return };
         let thread = self.tree.get_mut(slot);
         match &thread.doing {
-            Doing::Blocked(BlockedIn { wait, .. }) => {
+            TracedState::Blocked(BlockedIn { wait, .. }) => {
                 let wait = awaited(wait, wake.reasons);
                 self.wait_ends(slot, &wait, wake);
             }
-            Doing::Stopped => {
+            TracedState::Stopped => {
                 self.tree.book(slot, wake.at, State::Stopped, ReasonKey::None);
-                self.tree.get_mut(slot).doing = Doing::Runnable;
+                self.tree.get_mut(slot).doing = TracedState::Runnable;
             }
-            Doing::Running => thread.woken_early = true,
-            Doing::Runnable | Doing::Dead | Doing::Unknown => {}
+            TracedState::Running => thread.woken_early = true,
+            TracedState::Runnable | TracedState::Dead | TracedState::Unknown => {}
         }
     }
 
@@ -259,7 +266,7 @@ impl Trace {
         if at > self.tree.get(slot).since {
             self.tree.book(slot, at, kind.0, kind.1);
         }
-        self.tree.get_mut(slot).doing = Doing::Runnable;
+        self.tree.get_mut(slot).doing = TracedState::Runnable;
     }
 
     /// Records a wait that is over in the table of waits; its kind.

@@ -8,7 +8,7 @@
 //! No wake-up is seen here, so where the path goes on is inferred from the states of the moment: a
 //! heuristic, and every part that rests on it says so by its basis.
 
-use super::thread::{Doing, PolledWait, Thread};
+use super::thread::{PolledState, PolledWait, Thread};
 use super::tree::{Tree, last_of};
 use crate::account::{Activity, ActivityId, Books, Certainty, Interval, NOBODY, Path};
 use crate::classify::{Classified, Next};
@@ -74,7 +74,7 @@ impl Position<'_> {
     /// What the path does there; none where that is not known.
     pub(super) fn activity(&self) -> Option<Activity> {
         let certainty = if self.sure { Certainty::Seen } else { Certainty::Inferred };
-        let known = !matches!(self.thread.doing, Doing::Unknown | Doing::Dead);
+        let known = !matches!(self.thread.doing, PolledState::Unknown | PolledState::Dead);
         known.then(|| Activity { certainty, ..self.thread.activity() })
     }
 }
@@ -98,7 +98,7 @@ fn of_thread<'a>(tree: &'a Tree, tid: Tid, visited: &mut Vec<Tid>, sure: bool) -
         return None;
     }
     visited.push(tid);
-    let Doing::Blocked(PolledWait { wait, looked }) = thread.doing else {
+    let PolledState::Blocked(PolledWait { wait, looked }) = thread.doing else {
         return Some(Position { thread, sure });
     };
     let sure = sure && looked;
@@ -154,13 +154,13 @@ fn process_rank(tree: &Tree, pid: Pid) -> Rank {
 fn rank(tree: &Tree, tid: Tid) -> Rank {
     let Some(thread) = tree.get(tid) else { return GONE };
     match thread.doing {
-        Doing::Running => RUNS,
-        Doing::Runnable => RUNNABLE,
-        Doing::Blocked(PolledWait { wait, .. }) => match wait.next {
+        PolledState::Running => RUNS,
+        PolledState::Runnable => RUNNABLE,
+        PolledState::Blocked(PolledWait { wait, .. }) => match wait.next {
             Next::Nowhere if wait != Classified::UNSEEN => WAITS_ELSEWHERE,
             Next::Children | Next::Pipe { .. } => WAITS_ELSEWHERE,
             _ => WAITS_FOR_ITS_LIKE,
         },
-        Doing::Stopped | Doing::Dead | Doing::Unknown => UNKNOWN,
+        PolledState::Stopped | PolledState::Dead | PolledState::Unknown => UNKNOWN,
     }
 }

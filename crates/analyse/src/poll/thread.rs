@@ -8,7 +8,7 @@ use model::recording::{Comm, Looked as Snapshot, Tier};
 use model::{Ns, Pid, Seen, State, Tid};
 
 /// What a thread does, as far as it is known.
-pub(super) type Doing = ThreadState<PolledWait>;
+pub(super) type PolledState = ThreadState<PolledWait>;
 
 /// A wait as it is seen from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) struct Thread {
     pub(super) name: Comm,
     /// When it was made, or first seen.
     pub(super) born: Ns,
-    pub(super) doing: Doing,
+    pub(super) doing: PolledState,
     /// Since when it is doing that.
     pub(super) since: Ns,
     /// When it ended, if it did.
@@ -88,7 +88,7 @@ impl PolledWait {
 }
 
 impl Thread {
-    pub(super) fn new(slot: Slot, at: Ns, who: Newcomer, doing: Doing) -> Self {
+    pub(super) fn new(slot: Slot, at: Ns, who: Newcomer, doing: PolledState) -> Self {
         Self {
             slot,
             pid: who.pid,
@@ -118,39 +118,39 @@ impl Thread {
     /// What it does, as the books have it.
     pub(super) fn activity(&self) -> Activity {
         let (state, reason) = match self.doing {
-            Doing::Running => (State::User, ReasonKey::None),
-            Doing::Runnable => (State::Runqueue, ReasonKey::PreemptedUnseen),
-            Doing::Blocked(PolledWait { wait, .. }) => wait.key(),
-            Doing::Stopped => (State::Stopped, ReasonKey::None),
-            Doing::Dead | Doing::Unknown => (State::Unexplained, ReasonKey::None),
+            PolledState::Running => (State::User, ReasonKey::None),
+            PolledState::Runnable => (State::Runqueue, ReasonKey::PreemptedUnseen),
+            PolledState::Blocked(PolledWait { wait, .. }) => wait.key(),
+            PolledState::Stopped => (State::Stopped, ReasonKey::None),
+            PolledState::Dead | PolledState::Unknown => (State::Unexplained, ReasonKey::None),
         };
-        let seen = !matches!(self.doing, Doing::Blocked(PolledWait { looked: false, .. }));
+        let seen = !matches!(self.doing, PolledState::Blocked(PolledWait { looked: false, .. }));
         let certainty = if seen { Certainty::Seen } else { Certainty::Inferred };
         Activity { thread: self.slot, state, reason, certainty }
     }
 
     /// What a wait into which no snapshot fell is taken to be.
-    pub(super) fn usual_wait(&self) -> Doing {
-        Doing::Blocked(PolledWait { wait: self.last_wait, looked: false })
+    pub(super) fn usual_wait(&self) -> PolledState {
+        PolledState::Blocked(PolledWait { wait: self.last_wait, looked: false })
     }
 
     /// Ends what it was doing.
-    pub(super) fn turn(&mut self, at: Ns, doing: Doing) -> Turn {
+    pub(super) fn turn(&mut self, at: Ns, doing: PolledState) -> Turn {
         let interval = Interval { activity: self.activity(), from: self.since, to: at.max(self.since) };
         let was = std::mem::replace(&mut self.doing, doing);
         self.since = interval.to;
         match was {
-            Doing::Runnable => self.ready_ns += interval.ns(),
-            Doing::Blocked(_) => self.blocked_ns += interval.ns(),
+            PolledState::Runnable => self.ready_ns += interval.ns(),
+            PolledState::Blocked(_) => self.blocked_ns += interval.ns(),
             _ => {}
         }
-        if let Doing::Blocked(PolledWait { wait, looked: true }) = doing {
+        if let PolledState::Blocked(PolledWait { wait, looked: true }) = doing {
             self.last_wait = wait;
         }
         let waited = match (was, doing) {
             // The same wait, which a snapshot has recognised.
-            (Doing::Blocked(PolledWait { looked: false, .. }), Doing::Blocked(_)) => None,
-            (Doing::Blocked(PolledWait { wait, .. }), _) => {
+            (PolledState::Blocked(PolledWait { looked: false, .. }), PolledState::Blocked(_)) => None,
+            (PolledState::Blocked(PolledWait { wait, .. }), _) => {
                 Some((wait.key(), self.since - std::mem::replace(&mut self.waits_since, self.since)))
             }
             _ => {
@@ -188,28 +188,32 @@ impl Thread {
     /// changes. `ran`: it used a CPU since the last snapshot.
     pub(super) fn agreed(
         &mut self,
-        now: Doing,
+        now: PolledState,
         ran: bool,
         last_look: Option<Ns>,
         tier: Tier,
-    ) -> Option<Doing> {
+    ) -> Option<PolledState> {
         let since_before_last_look = last_look.is_some_and(|last| self.since < last);
         // Off its CPU, say the switches, and yet it ran; or never off it, and yet it waits: they
         // are not recorded any more (a set-user-id program).
         let untold = match (self.doing, now) {
-            (Doing::Blocked(_) | Doing::Runnable, Doing::Running) => ran,
-            (Doing::Running, Doing::Blocked(_)) => true,
+            (PolledState::Blocked(_) | PolledState::Runnable, PolledState::Running) => ran,
+            (PolledState::Running, PolledState::Blocked(_)) => true,
             _ => false,
         };
         let by_looks = self.by_looks || untold && since_before_last_look && tier == Tier::Perf;
         let doing = match (tier, self.doing, now) {
             (Tier::Proc, ..) => now,
             _ if by_looks => now,
-            (_, Doing::Blocked(_) | Doing::Runnable, Doing::Running) => Doing::Runnable,
-            (_, Doing::Running, Doing::Running) => return None,
+            (_, PolledState::Blocked(_) | PolledState::Runnable, PolledState::Running) => {
+                PolledState::Runnable
+            }
+            (_, PolledState::Running, PolledState::Running) => return None,
             // It may have been switched out while the snapshot was taken: the switch will say so.
-            (_, Doing::Running, _) if !since_before_last_look => return None,
-            (_, Doing::Blocked(PolledWait { looked: true, .. }), Doing::Blocked(_)) => return None,
+            (_, PolledState::Running, _) if !since_before_last_look => return None,
+            (_, PolledState::Blocked(PolledWait { looked: true, .. }), PolledState::Blocked(_)) => {
+                return None;
+            }
             _ => now,
         };
         self.by_looks = by_looks;

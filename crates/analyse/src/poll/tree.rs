@@ -1,6 +1,6 @@
 //! The threads and processes of the tree, as far as they have been seen.
 
-use super::thread::{Doing, Newcomer, PolledWait, Thread};
+use super::thread::{Newcomer, PolledState, PolledWait, Thread};
 use crate::account::{Books, Interval, Slicing, Slot, WaitEnd, Waits};
 use crate::calls::{Arch, waits_for_work};
 use crate::classify::{Classified, Next};
@@ -76,7 +76,7 @@ impl Tree {
     }
 
     /// Puts a thread into the tree, unless it is there.
-    pub(super) fn add(&mut self, at: Ns, who: Newcomer, doing: Doing) {
+    pub(super) fn add(&mut self, at: Ns, who: Newcomer, doing: PolledState) {
         let Newcomer { tid, pid, parent, .. } = who;
         if self.living.contains_key(&tid) {
             return;
@@ -123,7 +123,7 @@ impl Tree {
     }
 
     /// From `at` on the thread does this.
-    pub(super) fn does(&mut self, at: Ns, tid: Tid, doing: Doing) {
+    pub(super) fn does(&mut self, at: Ns, tid: Tid, doing: PolledState) {
         let Some(slot) = self.living.get(&tid) else { return };
         if self.threads[*slot as usize].doing != doing {
             self.turn(*slot, at, doing);
@@ -132,7 +132,7 @@ impl Tree {
 
     pub(super) fn dies(&mut self, at: Ns, tid: Tid) {
         let Some(slot) = self.living.remove(&tid) else { return };
-        self.turn(slot, at, Doing::Unknown);
+        self.turn(slot, at, PolledState::Unknown);
         let thread = &mut self.threads[slot as usize];
         thread.died = Some(at);
         let pid = thread.pid;
@@ -148,10 +148,10 @@ impl Tree {
     }
 
     /// Ends what a thread was doing, and books it.
-    fn turn(&mut self, slot: Slot, at: Ns, doing: Doing) {
+    fn turn(&mut self, slot: Slot, at: Ns, doing: PolledState) {
         let thread = &mut self.threads[slot as usize];
         let wait = match thread.doing {
-            Doing::Blocked(PolledWait { wait, .. }) => Some(wait),
+            PolledState::Blocked(PolledWait { wait, .. }) => Some(wait),
             _ => None,
         };
         let turn = thread.turn(at, doing);
@@ -168,7 +168,7 @@ impl Tree {
     /// Ends all ledgers at `at`; all threads that ever were, in order of birth.
     pub(super) fn close(&mut self, at: Ns) -> Vec<Slot> {
         for slot in std::mem::take(&mut self.living).into_values() {
-            self.turn(slot, at, Doing::Unknown);
+            self.turn(slot, at, PolledState::Unknown);
         }
         let mut slots: Vec<Slot> = (0..self.threads.len() as Slot).collect();
         slots.sort_by_key(|slot| {

@@ -2,7 +2,7 @@
 
 use super::mix::{Mix, TICK_NS};
 use super::path::{PathLedger, position};
-use super::thread::{Doing, Newcomer, PolledWait};
+use super::thread::{Newcomer, PolledState, PolledWait};
 use super::tree::Tree;
 use crate::account::split::Kind;
 use crate::calls::Arch;
@@ -103,7 +103,7 @@ impl Watch {
     fn lose_sight_of(&mut self, lost: impl Fn(Tid) -> bool) {
         let Some(now) = self.path.as_ref().map(PathLedger::now) else { return };
         for tid in self.tree.tids().into_iter().filter(|tid| lost(*tid)) {
-            self.tree.does(now, tid, Doing::Unknown);
+            self.tree.does(now, tid, PolledState::Unknown);
         }
     }
 
@@ -120,7 +120,7 @@ impl Watch {
         match event {
             Event::Exec { tid, pid, name, .. } => {
                 let who = Newcomer { tid: *tid, pid: *pid, parent: 0, name: *name };
-                self.tree.add(at, who, Doing::Running);
+                self.tree.add(at, who, PolledState::Running);
                 self.renamed(*tid, *name);
             }
             Event::Rename { tid, name, .. } => self.renamed(*tid, *name),
@@ -128,7 +128,7 @@ impl Watch {
                 let parent = self.tree.process_of(*tid).unwrap_or(0);
                 self.gone.remove(child);
                 let who = Newcomer { tid: *child, pid: *pid, parent, name: *name };
-                self.tree.add(at, who, Doing::Runnable);
+                self.tree.add(at, who, PolledState::Runnable);
             }
             Event::Exit { tid, .. } => self.exits(at, *tid),
             Event::Switch { out, into, .. } if !blind => self.switches(at, out.as_ref(), into.as_ref(), seen),
@@ -146,7 +146,7 @@ impl Watch {
             self.path = Some(PathLedger::new(*entered));
             self.tree.begin(*entered);
             let who = Newcomer { tid: *tid, pid: *pid, parent: 0, name: *name };
-            self.tree.add(*entered, who, Doing::Running);
+            self.tree.add(*entered, who, PolledState::Running);
         }
     }
 
@@ -179,19 +179,19 @@ impl Watch {
         }
         if let Some(out) = out {
             let blocked = || match seen(out.tid) {
-                Some(wait) => Doing::Blocked(PolledWait::looked(wait)),
-                None => self.tree.get(out.tid).map_or(Doing::Unknown, |thread| thread.usual_wait()),
+                Some(wait) => PolledState::Blocked(PolledWait::looked(wait)),
+                None => self.tree.get(out.tid).map_or(PolledState::Unknown, |thread| thread.usual_wait()),
             };
             let doing = match &out.left {
-                Left::Runnable => Doing::Runnable,
-                Left::Stopped => Doing::Stopped,
+                Left::Runnable => PolledState::Runnable,
+                Left::Stopped => PolledState::Stopped,
                 Left::Blocked(_) => blocked(),
-                Left::Dead(_) => Doing::Unknown,
+                Left::Dead(_) => PolledState::Unknown,
             };
             self.tree.does(at, out.tid, doing);
         }
         if let Some(into) = into {
-            self.tree.does(at, into.tid, Doing::Running);
+            self.tree.does(at, into.tid, PolledState::Running);
         }
     }
 
@@ -278,7 +278,8 @@ impl Watch {
     fn did_not_stir(&self, looked: &Snapshot, wait: Option<&Classified>) -> bool {
         let Some(thread) = self.tree.get(looked.tid) else { return false };
         let before = thread.looked.as_ref().and_then(|last| last.cpu_ns.value());
-        let same_wait = wait.is_some_and(|wait| thread.doing == Doing::Blocked(PolledWait::looked(*wait)));
+        let same_wait =
+            wait.is_some_and(|wait| thread.doing == PolledState::Blocked(PolledWait::looked(*wait)));
         same_wait && before.is_some() && before == looked.cpu_ns.value()
     }
 
@@ -309,12 +310,12 @@ impl Watch {
         let now = match looked.state {
             b'S' | b'D' => {
                 let wait = waits.get(&tid).copied().unwrap_or(Classified::UNSEEN);
-                Doing::Blocked(PolledWait::looked(wait))
+                PolledState::Blocked(PolledWait::looked(wait))
             }
-            b'T' | b't' => Doing::Stopped,
-            b'R' => Doing::Running,
+            b'T' | b't' => PolledState::Stopped,
+            b'R' => PolledState::Running,
             // Idle and parked threads are the kernel's own.
-            _ => Doing::Unknown,
+            _ => PolledState::Unknown,
         };
         let who = Newcomer { tid, pid: looked.pid, parent: looked.parent, name: looked.name };
         self.tree.add(at, who, now);

@@ -2,7 +2,7 @@
 
 use super::division::{Division, Known};
 use super::files::folded;
-use super::thread::{BlockedIn, Doing, Newcomer, Thread};
+use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
 use super::tree::Tree;
 use super::wall::Wall;
 use crate::account::split::{Counts, add};
@@ -118,13 +118,13 @@ impl Ended {
     /// What a thread does that goes on.
     fn state_of(&self, thread: &Thread) -> State {
         match &thread.doing {
-            Doing::Blocked(BlockedIn { wait, .. }) => {
+            TracedState::Blocked(BlockedIn { wait, .. }) => {
                 let evidence = Evidence::traced(wait, &Waker::Unknown, TargetKey::External);
                 classify(evidence, self.names.arch).state
             }
-            Doing::Stopped => State::Stopped,
-            Doing::Runnable => State::Runqueue,
-            Doing::Running | Doing::Dead | Doing::Unknown => State::Unexplained,
+            TracedState::Stopped => State::Stopped,
+            TracedState::Runnable => State::Runqueue,
+            TracedState::Running | TracedState::Dead | TracedState::Unknown => State::Unexplained,
         }
     }
 
@@ -133,7 +133,7 @@ impl Ended {
         let thread = self.tree.get_mut(slot);
         let ns = end - thread.since;
         let reason = match thread.doing.clone() {
-            Doing::Blocked(BlockedIn { wait, .. }) => {
+            TracedState::Blocked(BlockedIn { wait, .. }) => {
                 thread.waited.add(self.names.arch, wait.call, ns);
                 let file = self.names.file_of(&wait);
                 let evidence = Evidence::traced(&wait, &Waker::Unknown, file);
@@ -156,7 +156,7 @@ impl Ended {
         let last = living.or(self.wall.last).unwrap_or_else(|| {
             let (name, path) = (Comm::default(), Path::default());
             let at = self.wall.start;
-            self.tree.add(Newcomer { at, tid: root, pid: root, name, path, doing: Doing::Running })
+            self.tree.add(Newcomer { at, tid: root, pid: root, name, path, doing: TracedState::Running })
         });
         self.tree.book(last, end, State::Unexplained, ReasonKey::None);
         last

@@ -7,7 +7,7 @@ use model::recording::{AliveState, Comm, Counters, Wait};
 use model::{Call, Ns, Pid, State, Tid};
 
 /// What a thread does, as far as it has been heard of.
-pub(super) type Doing = ThreadState<BlockedIn>;
+pub(super) type TracedState = ThreadState<BlockedIn>;
 
 /// A wait that a thread is in.
 #[derive(Debug, Clone)]
@@ -23,7 +23,7 @@ pub(super) struct Thread {
     pub(super) pid: Pid,
     pub(super) tid: Tid,
     pub(super) name: Comm,
-    pub(super) doing: Doing,
+    pub(super) doing: TracedState,
     /// Booked up to here; the path too.
     pub(super) since: Ns,
     pub(super) born: Ns,
@@ -59,7 +59,7 @@ pub(super) struct Newcomer {
     pub(super) pid: Pid,
     pub(super) name: Comm,
     pub(super) path: Path,
-    pub(super) doing: Doing,
+    pub(super) doing: TracedState,
 }
 
 /// How a thread waited.
@@ -126,12 +126,14 @@ impl Thread {
     }
 }
 
-impl From<&AliveState> for Doing {
+impl From<&AliveState> for TracedState {
     fn from(state: &AliveState) -> Self {
         match state {
-            AliveState::Runnable(_) => Doing::Runnable,
-            AliveState::Blocked(wait) => Doing::Blocked(BlockedIn { wait: wait.clone(), woken_early: false }),
-            AliveState::Stopped => Doing::Stopped,
+            AliveState::Runnable(_) => TracedState::Runnable,
+            AliveState::Blocked(wait) => {
+                TracedState::Blocked(BlockedIn { wait: wait.clone(), woken_early: false })
+            }
+            AliveState::Stopped => TracedState::Stopped,
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A thread's time since it was last heard of is booked when it is heard of again.
 
-use super::thread::{BlockedIn, Doing, Newcomer, Thread};
+use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
 use crate::account::split::{self, KINDS};
 use crate::account::{
     Activity, ActivityId, Begins, Books, Ended, Interval, Path, Slicing, Slot, Times, WaitEnd,
@@ -78,7 +78,7 @@ impl Tree {
         let many = self.threads.len() >= OWN_LEDGERS && who.pid != self.root;
         if many && self.shared.is_none() {
             let (name, path) = (Comm::from("(others)"), Path::default());
-            let others = Newcomer { at: 0, tid: 0, pid: 0, name, path, doing: Doing::Dead };
+            let others = Newcomer { at: 0, tid: 0, pid: 0, name, path, doing: TracedState::Dead };
             self.shared = Some(self.put(others, None));
         }
         let (tid, shared) = (who.tid, self.shared.filter(|_| many));
@@ -169,10 +169,10 @@ impl Tree {
     pub(super) fn ran_until(&mut self, tid: Tid, at: Ns, calls: &Calls) -> Option<Slot> {
         let slot = self.slot(tid)?;
         let thread = self.get_mut(slot);
-        let was = std::mem::replace(&mut thread.doing, Doing::Running);
+        let was = std::mem::replace(&mut thread.doing, TracedState::Running);
         if std::mem::take(&mut thread.doubtful) {
             self.book(slot, at, State::Unexplained, ReasonKey::None);
-        } else if matches!(was, Doing::Running) {
+        } else if matches!(was, TracedState::Running) {
             self.book_calls(slot, at, calls);
         } else {
             // It was not seen to be switched in.
@@ -223,22 +223,22 @@ impl Tree {
         thread.just_in = true;
         let since = thread.since;
         let doubtful = std::mem::take(&mut thread.doubtful);
-        match std::mem::replace(&mut thread.doing, Doing::Running) {
+        match std::mem::replace(&mut thread.doing, TracedState::Running) {
             _ if doubtful => self.book(slot, at, State::Unexplained, ReasonKey::None),
-            Doing::Runnable | Doing::Blocked(BlockedIn { woken_early: true, .. }) => {
+            TracedState::Runnable | TracedState::Blocked(BlockedIn { woken_early: true, .. }) => {
                 let throttled = into.throttled_ns.min(at.saturating_sub(since));
                 if throttled > 0 {
                     self.book(slot, since + throttled, State::Throttled, ReasonKey::None);
                 }
                 self.book(slot, at, State::Runqueue, what_ran(into));
             }
-            Doing::Stopped => self.book(slot, at, State::Stopped, ReasonKey::None),
-            Doing::Blocked(_) => {
+            TracedState::Stopped => self.book(slot, at, State::Stopped, ReasonKey::None),
+            TracedState::Blocked(_) => {
                 let kind = (State::Unexplained, ReasonKey::NoWakeUp);
                 self.books.waits.record(kind, at.saturating_sub(since), WaitEnd::UNKNOWN);
                 self.book(slot, at, State::Unexplained, ReasonKey::NoWakeUp);
             }
-            Doing::Running | Doing::Dead | Doing::Unknown => {
+            TracedState::Running | TracedState::Dead | TracedState::Unknown => {
                 self.book(slot, at, State::Unexplained, ReasonKey::None);
             }
         }
@@ -250,17 +250,17 @@ impl Tree {
         let thread = &mut self.threads[slot as usize];
         let woken_early = std::mem::take(&mut thread.woken_early);
         thread.doing = match &out.left {
-            Left::Runnable => Doing::Runnable,
+            Left::Runnable => TracedState::Runnable,
             Left::Blocked(wait) => {
                 if matches!(wait.on, Object::Futex { .. }) {
                     self.begins.add(thread.since);
                 }
-                Doing::Blocked(BlockedIn { wait: wait.clone(), woken_early })
+                TracedState::Blocked(BlockedIn { wait: wait.clone(), woken_early })
             }
-            Left::Stopped => Doing::Stopped,
+            Left::Stopped => TracedState::Stopped,
             Left::Dead(counters) => {
                 thread.died(*counters);
-                Doing::Dead
+                TracedState::Dead
             }
         };
         let died = Died { slot, at: thread.since };
@@ -279,8 +279,8 @@ impl Tree {
         for slot in (0..self.threads.len() as Slot).filter(|slot| *slot != leader) {
             let thread = self.get_mut(slot);
             let state = match thread.doing {
-                Doing::Running => State::User,
-                Doing::Runnable => State::Runqueue,
+                TracedState::Running => State::User,
+                TracedState::Runnable => State::Runqueue,
                 _ => continue,
             };
             if thread.pid == pid && since > thread.since {
