@@ -1,72 +1,11 @@
-//! Comparing two results: how their items are paired, and when two figures differ.
+//! Two results beside each other.
 //!
-//! What is compared, and with which margin, is in the file of each kind of result.
+//! What is compared, and by which margin, is up to each kind of result; what two figures may be
+//! said to be, to `rules`.
 
 mod ladder;
+mod rules;
 mod wake;
 
 pub use ladder::compare as ladders;
 pub use wake::compare as wakes;
-
-use model::compare::{Change, Difference, Side};
-use model::ladder::Interval;
-use std::cmp::Ordering;
-
-/// A relative difference up to this counts as none: about as much as two measurements on one
-/// machine differ.
-const MARGIN: f64 = 0.05;
-
-/// An item of either result.
-enum Pair<'a, T> {
-    Both(&'a T, &'a T),
-    Only(Side, &'a T),
-}
-
-/// The items of `a` in their order, then those that only `b` has.
-fn pairs<'a, T>(
-    a: &'a [T],
-    b: &'a [T],
-    partner: for<'s> fn(&T, &'s [T]) -> Option<&'s T>,
-) -> impl Iterator<Item = Pair<'a, T>> {
-    let of_a = a.iter().map(move |one| match partner(one, b) {
-        Some(other) => Pair::Both(one, other),
-        None => Pair::Only(Side::A, one),
-    });
-    let of_b = b.iter().filter(move |one| partner(one, a).is_none());
-    of_a.chain(of_b.map(|one| Pair::Only(Side::B, one)))
-}
-
-/// The distances of an interval's ends from its figure.
-struct Ends {
-    below: f64,
-    above: f64,
-}
-
-/// The interval of a difference `b - a` from the intervals of both, by the method of variance
-/// estimates recovery (G. Y. Zou, A. Donner, Statistics in Medicine 27, 2008), which keeps them
-/// asymmetric.
-fn difference(median: f64, a: &Ends, b: &Ends) -> Interval {
-    let (below, above) = (b.below.hypot(a.above), b.above.hypot(a.below));
-    Interval { median, lo: median - below, hi: median + above }
-}
-
-/// The change of a figure: `found` is the difference or ratio, which counts as none from `least` to
-/// `most`; `apart` is the order of B and A where their intervals do not overlap.
-///
-/// A significant difference that may be smaller than the margin is undecided.
-fn change(found: &Interval, least: f64, most: f64, apart: Ordering) -> Change {
-    if found.lo >= least && found.hi <= most {
-        return Change::Same;
-    }
-    match apart {
-        Ordering::Less if found.median < least => Change::Less,
-        Ordering::Greater if found.median > most => Change::More,
-        _ => Change::Undecided,
-    }
-}
-
-/// The pairs that differ.
-fn differences(pairs: impl IntoIterator<Item = (String, String, String)>) -> Vec<Difference> {
-    let differ = pairs.into_iter().filter(|(_, a, b)| a != b);
-    differ.map(|(what, a, b)| Difference { what, a, b }).collect()
-}

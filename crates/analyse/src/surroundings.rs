@@ -22,8 +22,6 @@ use std::collections::BTreeMap;
 
 /// Below this, looks ten times a second and counters in steps of 10 ms tell nothing.
 const WALL_NS_MIN: Ns = 300_000_000;
-/// Disks and links beyond this are left out, the idlest first; the source says so.
-const DEVICES_MAX: usize = 64;
 
 /// What the looks said so far.
 #[derive(Debug)]
@@ -185,7 +183,7 @@ impl Surroundings {
     pub(crate) fn source(&self, series: &Seen<Series>) -> Option<Source> {
         let left_out = [("disks", self.disks.len()), ("links", self.links.len())].into_iter().filter_map(
             |(what, count)| {
-                let more = count.checked_sub(DEVICES_MAX).filter(|more| *more > 0)?;
+                let more = count.checked_sub(looks::DEVICES_MAX).filter(|more| *more > 0)?;
                 Some(format!("{what}: the {more} idlest of {count} are left out"))
             },
         );
@@ -212,7 +210,7 @@ impl Surroundings {
         let mut all: Vec<DiskSeries> =
             self.disks.values().map(|disk| disk_series(disk, &self.looks, grid)).collect();
         all.sort_by_key(|disk| (Reverse(disk.requests), disk.name.clone()));
-        all.truncate(DEVICES_MAX);
+        all.truncate(looks::DEVICES_MAX);
         all
     }
 

@@ -1,4 +1,4 @@
-//! What a reader would otherwise have to trust: that the layers hold, that the documents name what is there, and that
+//! What a reader would otherwise have to trust: that the layers hold, that imports have no circle, that the documents name what is there, and that
 //! files are short and say what they are for.
 //!
 //! Every check returns its complaints; all are shown before it fails.
@@ -7,6 +7,7 @@ mod columns;
 mod comments;
 mod files;
 mod graph;
+mod imports;
 
 use crate::shell::{output, program, root};
 use anyhow::{Context, Result, bail};
@@ -33,6 +34,7 @@ impl Source {
 pub(crate) fn run() -> Result<()> {
     let sources = sources()?;
     let mut complaints = graph::check(&root())?;
+    complaints.extend(imports::check(&sources));
     complaints.extend(sources.iter().flat_map(files::check));
     complaints.extend(sources.iter().flat_map(columns::check));
     let paths: Vec<&str> = sources.iter().map(|source| source.path.as_str()).collect();

@@ -1,6 +1,6 @@
 //! Two ladders, rung by rung: the ratio with its interval.
 
-use super::{Ends, MARGIN, Pair, difference, differences, pairs};
+use super::rules::{self, Ends, MARGIN, Pair, difference, differences, pairs};
 use model::Seen;
 use model::compare::ladder::{Compared, LadderComparison, Origin, SCHEMA_LADDER_DIFF, Uncompared};
 use model::compare::{Change, Difference, Side};
@@ -99,7 +99,7 @@ fn change(a: &Interval, b: &Interval, ratio: Option<&Interval>) -> Change {
         () if b.lo > a.hi => Ordering::Greater,
         () => Ordering::Equal,
     };
-    super::change(ratio, 1.0 / (1.0 + MARGIN), 1.0 + MARGIN, apart)
+    rules::change(ratio, 1.0 / (1.0 + MARGIN), 1.0 + MARGIN, apart)
 }
 
 /// Caveats of one ladder only.

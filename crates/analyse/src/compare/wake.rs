@@ -1,6 +1,6 @@
 //! Two latency results, case by case: percentiles with their intervals, and maxima.
 
-use super::{Ends, MARGIN, Pair, difference, pairs};
+use super::rules::{self, Ends, MARGIN, Pair, difference, pairs};
 use model::compare::wake::{
     ALL, CaseDiff, Comparable, ComparableCase, Lone, Maxima, Quantile, SCHEMA_WAKE_DIFF, Setting,
     WakeComparison, Within,
@@ -61,7 +61,7 @@ fn differences(a: &[Setting], b: &[Setting]) -> Vec<Difference> {
         let of_b = value(b, &of_a.what)?;
         Some((of_a.what.clone(), of_a.value.clone(), of_b.to_owned()))
     };
-    super::differences(a.iter().filter_map(both))
+    rules::differences(a.iter().filter_map(both))
 }
 
 fn case(a: &ComparableCase, b: &ComparableCase, of_a: &Comparable, of_b: &Comparable) -> CaseDiff {
@@ -165,7 +165,7 @@ fn change(a_ns: Ns, later: &Interval) -> Change {
         () if later.hi < 0.0 => Ordering::Less,
         () => Ordering::Equal,
     };
-    super::change(later, -margin, margin, apart)
+    rules::change(later, -margin, margin, apart)
 }
 
 /// Differences up to this count as none.

@@ -115,7 +115,7 @@ impl LinkTrack {
 pub(super) fn series(links: &BTreeMap<String, LinkTrack>, looks: &Looks, grid: &Grid) -> Vec<LinkSeries> {
     let mut all: Vec<LinkSeries> = links.iter().map(|(name, link)| link.series(name, looks, grid)).collect();
     all.sort_by_key(|link| (Reverse(link.bytes), link.name.clone()));
-    all.truncate(super::DEVICES_MAX);
+    all.truncate(super::looks::DEVICES_MAX);
     all
 }
 

@@ -3,6 +3,9 @@
 use crate::grid::Grid;
 use model::Ns;
 
+/// Disks and links beyond this are left out, the idlest first; the source says so.
+pub(super) const DEVICES_MAX: usize = 64;
+
 /// The longest list of looks that is kept. Odd: every second one of it goes, and both ends stay.
 const LOOKS_MAX: usize = 1201;
 
