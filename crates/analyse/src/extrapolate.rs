@@ -1,7 +1,7 @@
 //! What the whole job takes, when this run did a part of it.
 
 use model::run::Extrapolation;
-use model::{Ns, Run, Seen};
+use model::{Analysis, Ns, Run, Seen};
 
 /// How much this run did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,11 +40,31 @@ pub enum Error {
     },
 }
 
+/// A job that a run did a part of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// What the run did.
+    pub work: Work,
+    /// All that is to do, in the same units.
+    pub of: u64,
+}
+
+/// The analysis with what the whole job takes; as it is where no job is asked about, or where the
+/// answer is not known, and then with the reason.
+pub fn with_job(mut analysis: Analysis, job: Option<&Job>) -> (Analysis, Option<Error>) {
+    match job.map(|job| extrapolate(&analysis.run, &job.work, job.of)) {
+        Some(Ok(whole)) => analysis.run.extrapolation = Some(whole),
+        Some(Err(error)) => return (analysis, Some(error)),
+        None => {}
+    }
+    (analysis, None)
+}
+
 /// The account of a job of `of` units, from a run that did `work` of them.
 ///
 /// # Errors
 /// When the work done is not known, or more than the whole.
-pub fn extrapolate(run: &Run, work: &Work, of: u64) -> Result<Extrapolation, Error> {
+fn extrapolate(run: &Run, work: &Work, of: u64) -> Result<Extrapolation, Error> {
     let (done, unit) = match work {
         Work::Units(units) => (*units, String::new()),
         Work::Lines(Some(lines)) if *lines > 0 => (*lines, "lines".to_owned()),

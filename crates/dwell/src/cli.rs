@@ -6,7 +6,7 @@ mod wake;
 
 use crate::out::run::CODE;
 use crate::out::{FormArgs, LadderDiffResult, LadderResult, OutputPath, RunResult};
-use analyse::extrapolate::Work;
+use analyse::extrapolate::{Job, Work};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use load::{LoadArgs, load};
 use model::units;
@@ -365,6 +365,17 @@ pub(crate) enum Colour {
     Always,
     /// Never
     Never,
+}
+
+impl PageArgs {
+    /// The job of --work and --of; `lines`: lines of output, where they were counted.
+    pub(crate) fn job(&self, lines: Option<u64>) -> Option<Job> {
+        let work = match self.work.clone()? {
+            Work::Lines(_) => Work::Lines(lines),
+            work => work,
+        };
+        Some(Job { work, of: self.of? })
+    }
 }
 
 /// Parses `100`, `sendto`, `lines`.

@@ -5,7 +5,7 @@
 use crate::cli::WatchArgs;
 use crate::output::Target;
 use analyse::Analyser;
-use analyse::extrapolate::{Work, extrapolate};
+use analyse::extrapolate::{Job, with_job};
 use anyhow::Context;
 use model::{Analysis, Event, Header, Trailer};
 use observe::Sink;
@@ -34,9 +34,9 @@ impl Trial {
         Ok(Self { analyser: None, kept: RecordingFile::new(target, args.keep_limit) })
     }
 
-    /// Completes the recording and its analysis; `job` is the work of this run, and that of the whole
-    /// job.
-    pub(crate) fn analyse(self, trailer: &Trailer, job: Option<(&Work, u64)>) -> anyhow::Result<Analysed> {
+    /// Completes the recording and its analysis; `job` is the whole job, and how much of it this run
+    /// was.
+    pub(crate) fn analyse(self, trailer: &Trailer, job: Option<&Job>) -> anyhow::Result<Analysed> {
         let Self { analyser, mut kept } = self;
         let header = kept.header.clone().context("the recording has no header")?;
         let analyser = analyser.context("the recording has no header")?;
@@ -45,13 +45,8 @@ impl Trial {
         if !kept.is_full() {
             errors.extend(kept.finish(trailer, None).err());
         }
-        let mut analysis = analyser.finish(trailer);
-        if let Some((work, of)) = job {
-            match extrapolate(&analysis.run, work, of) {
-                Ok(whole) => analysis.run.extrapolation = Some(whole),
-                Err(error) => errors.push(error.into()),
-            }
-        }
+        let (analysis, unanswered) = with_job(analyser.finish(trailer), job);
+        errors.extend(unanswered.map(anyhow::Error::from));
         if kept.is_full() {
             let result = serde_json::to_string(&analysis).context("cannot serialise the result")?;
             errors.extend(kept.finish(trailer, Some(&result)).err());

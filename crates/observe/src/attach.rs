@@ -2,10 +2,10 @@
 
 use crate::access::{self, Wall};
 use crate::error::Error;
-use crate::session::{End, Session, Sink, Subject};
+use crate::session::{End, Recorded, Session, Sink, Subject};
 use crate::settings::{Choice, Watching};
 use crate::sources;
-use model::recording::{Attached, Ending, Trailer, WindowEnd};
+use model::recording::{Attached, Ending, WindowEnd};
 use model::{Ns, Pid, Seen};
 use std::collections::BTreeSet;
 use std::os::fd::AsFd;
@@ -50,7 +50,7 @@ pub enum Who {
 ///
 /// # Errors
 /// The source asked for cannot be had, or the target is gone. Nothing of the target is stopped or signalled in any case.
-pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)) -> Result<Trailer, Error> {
+pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)) -> Result<Recorded, Error> {
     access::numbers()?;
     let mut signals = Signals::take_over()?;
     let host = host::identity(host::here());

@@ -29,7 +29,7 @@ mod threads;
 pub use attach::{Target, Who, Window, attach};
 pub use error::Error;
 pub use record::{Request, record};
-pub use session::Sink;
+pub use session::{Recorded, Sink};
 pub use settings::{Choice, MaxOverhead, Rate, Watching};
 pub use source_text::source_text;
 pub use surroundings::GivenLink;

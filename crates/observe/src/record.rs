@@ -1,12 +1,12 @@
 //! Recording one run, from before its first instruction to after its last.
 
 use crate::error::Error;
-use crate::session::{End, Session, Sink, Subject};
+use crate::session::{End, Recorded, Session, Sink, Subject};
 use crate::settings::Watching;
 use crate::{access, likely, sources};
 use model::Ns;
 use model::Seen;
-use model::recording::{Tier, Trailer};
+use model::recording::Tier;
 use std::os::fd::AsFd;
 use std::time::Duration;
 use sys::clock::monotonic_ns;
@@ -30,7 +30,7 @@ const AFTERMATH: Duration = Duration::from_millis(200);
 /// # Errors
 /// The program cannot be started, or the source asked for cannot be had. Once the program runs, a failing
 /// source makes the recording poorer and says so in the trailer; it never harms the program.
-pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Trailer, Error> {
+pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Recorded, Error> {
     access::numbers()?;
     let mut signals = Signals::take_over()?;
     let held = Held::spawn(&request.command)?;

@@ -7,8 +7,9 @@ use crate::mounts;
 use crate::sources::Instruments;
 use crate::surroundings::{GivenLink, Surroundings};
 use host::stat::{self, CpuTimes};
-use model::recording::{Attached, Counters, Ending, Host, HostCpu, Rusage, Trailer};
-use model::{Event, Header, Ns, Pid, Seen, Tid};
+use model::coverage::Source;
+use model::recording::{Attached, Cost, Counters, Ending, Host, HostCpu, Rusage, Sliced, Trailer};
+use model::{CallStats, Costs, Event, Header, Ns, Pid, Seen, Tid};
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 use sys::clock::{monotonic_ns, process_cpu_ns, unix_s};
@@ -73,12 +74,46 @@ impl Stream<'_> {
 }
 
 /// What ends a recording, as far as the session does not know it.
+#[derive(Debug)]
 pub(crate) struct End {
     pub(crate) ending: Ending,
     pub(crate) at: Ns,
     pub(crate) rusage: Seen<Rusage>,
     pub(crate) host_cpu: Seen<HostCpu>,
     pub(crate) counters: Vec<(Tid, Counters)>,
+}
+
+/// A recording that is over. What operations cost on this host, which may be measured only now,
+/// completes its trailer.
+#[derive(Debug)]
+pub struct Recorded {
+    end: End,
+    calls: Seen<Vec<CallStats>>,
+    lost_events: Seen<u64>,
+    cost: Vec<Cost>,
+    sources: Vec<Source>,
+    sliced: Option<Sliced>,
+}
+
+impl Recorded {
+    /// The trailer.
+    pub fn trailer(self, costs: Seen<Costs>) -> Trailer {
+        let Self { end, calls, lost_events, cost, sources, sliced } = self;
+        Trailer {
+            ending: end.ending,
+            reaped_at: end.at,
+            calls,
+            rusage: end.rusage,
+            host_cpu: end.host_cpu,
+            living: end.counters,
+            lost_events,
+            cost,
+            sources,
+            kept_until: None,
+            sliced,
+            costs,
+        }
+    }
 }
 
 impl<'a> Session<'a> {
@@ -168,21 +203,15 @@ impl<'a> Session<'a> {
     }
 
     /// Emits the names of code and closes the recording.
-    pub(crate) fn finish(mut self, end: End) -> Trailer {
+    pub(crate) fn finish(mut self, end: End) -> Recorded {
         self.instruments.names(&mut |event| self.stream.event(event));
-        Trailer {
-            ending: end.ending,
-            reaped_at: end.at,
+        Recorded {
             calls: self.instruments.calls(),
-            rusage: end.rusage,
-            host_cpu: end.host_cpu,
-            living: end.counters,
             lost_events: self.instruments.lost(),
             cost: self.instruments.cost(),
             sources: self.instruments.worse(),
-            kept_until: None,
             sliced: self.instruments.sliced(end.at),
-            costs: Seen::unseen("no ladder of this host was looked for"),
+            end,
         }
     }
 }

@@ -25,11 +25,11 @@ pub(crate) fn attach(args: AttachArgs) -> anyhow::Result<u8> {
     let mut trial = Trial::prepare(&args.watching)?;
     let window = Window { target, watching: args.watching.watching(), length_ns: args.length_ns };
     let line = ProgressLine::new(args.quiet);
-    let mut trailer =
+    let recorded =
         observe::attach(&window, &mut trial, &mut |ns| line.update(|| passed(ns, args.length_ns)))?;
     drop(line);
-    trailer.costs = kept::costs();
-    finish(trial, &trailer, outputs, args.page)
+    let job = args.page.job(None);
+    finish(trial, &recorded.trailer(kept::costs()), outputs, args.page, job)
 }
 
 /// `recording: 3 s of 10 s; Ctrl-C to stop`.

@@ -6,7 +6,7 @@ use crate::exit;
 use crate::kept;
 use crate::out::{self, Outputs, Page, RunResult};
 use crate::trial::Trial;
-use analyse::extrapolate::Work;
+use analyse::extrapolate::{Job, Work};
 use anyhow::Context;
 use model::Trailer;
 use observe::Request;
@@ -16,7 +16,7 @@ use sys::spawn::Command;
 use sys::user::User;
 
 /// Runs the program; returns the exit status.
-pub(crate) fn run(mut args: RunArgs) -> anyhow::Result<u8> {
+pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
     // These two open their outputs themselves: opened twice, a new file would be removed as unused.
     if let Some(function) = &args.count_blocks {
         return count::run(&args, function);
@@ -36,12 +36,10 @@ pub(crate) fn run(mut args: RunArgs) -> anyhow::Result<u8> {
     let (program, arguments) = args.command.split_first().context("no program")?;
     let command = Command { program: program.clone(), args: arguments.to_vec(), user };
     let request = Request { command, watching: args.watching.watching() };
-    let mut trailer = observe::record(&request, &mut trial)?;
-    if let Some(lines) = lines {
-        args.page.work = Some(Work::Lines(lines.after()));
-    }
-    trailer.costs = if args.ladder { ladder::after_a_run(&mut signals, args.quiet) } else { kept::costs() };
-    finish(trial, &trailer, outputs, args.page)
+    let recorded = observe::record(&request, &mut trial)?;
+    let job = args.page.job(lines.and_then(OutputLines::after));
+    let costs = if args.ladder { ladder::after_a_run(&mut signals, args.quiet) } else { kept::costs() };
+    finish(trial, &recorded.trailer(costs), outputs, args.page, job)
 }
 
 /// Analyses the recording and writes the outputs; returns the exit status.
@@ -50,8 +48,9 @@ pub(super) fn finish(
     trailer: &Trailer,
     outputs: Outputs<RunResult>,
     page: PageArgs,
+    job: Option<Job>,
 ) -> anyhow::Result<u8> {
-    let analysed = trial.analyse(trailer, page.work.as_ref().zip(page.of))?;
+    let analysed = trial.analyse(trailer, job.as_ref())?;
     let result = RunResult { header: analysed.header, analysis: analysed.analysis, code: page.code };
     let mut outcome = outputs.write(&result, &page.look);
     outcome.errors.splice(..0, analysed.errors);

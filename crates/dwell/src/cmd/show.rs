@@ -5,7 +5,7 @@ use crate::exit;
 use crate::out::{self, Page, RunResult};
 use crate::output;
 use analyse::Analyser;
-use analyse::extrapolate::extrapolate;
+use analyse::extrapolate::with_job;
 use anyhow::Context;
 use model::recording::{Ending, WindowEnd};
 use model::{Analysis, Event, Header, Ns, Seen, Trailer};
@@ -39,16 +39,10 @@ pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
         output::complain(&format!("{}: {notice}", args.recording.display()));
         analysis.run.coverage.notes.push(notice);
     }
-    let job = args.page.work.as_ref().zip(args.page.of);
-    let mut failed = None;
-    match job.map(|(work, of)| extrapolate(&analysis.run, work, of)) {
-        Some(Ok(whole)) => analysis.run.extrapolation = Some(whole),
-        Some(Err(error)) => failed = Some(error.into()),
-        None => {}
-    }
+    let (analysis, unanswered) = with_job(analysis, args.page.job(None).as_ref());
     let result = RunResult { header, analysis, code: args.page.code };
     let mut outcome = outputs.write(&result, &args.page.look);
-    outcome.errors.extend(failed);
+    outcome.errors.extend(unanswered.map(anyhow::Error::from));
     Ok(if outcome.complain() { exit::DWELL_FAILED } else { 0 })
 }
 
