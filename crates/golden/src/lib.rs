@@ -102,11 +102,7 @@ impl Case {
     /// The table of a function's lines, without their source.
     fn lines(&self, function: &str) -> String {
         let options = SourceOptions { look: PLAIN, rows: 40 };
-        let interval = |share, worth: u64| {
-            let share = stats::wilson_of(share, worth.max(1) as f64);
-            (share.lo, share.hi)
-        };
-        let table = profile::source_table(&self.analysis.profile, function, &options, |_| None, interval);
+        let table = profile::source_table(&self.analysis.profile, function, &options, |_| None);
         table.unwrap_or_else(|| format!("no stack leads through {function}\n"))
     }
 }

@@ -24,7 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("store", &["model"]),
     ("analyse", &["model", "stats"]),
     ("report", &["model", "stats", "listing"]),
-    ("golden", &["model", "stats", "store", "analyse", "report"]),
+    ("golden", &["model", "store", "analyse", "report"]),
     (
         "dwell",
         &[

@@ -1,7 +1,7 @@
 //! No circle of imports within a crate: what cannot be read without each other is one module.
 //!
-//! An edge is a path that begins with `crate`, `super` or a module of the file, outside of tests.
-//! A file's own tests may use what they like.
+//! What counts: `use` of a module, and paths that begin with `crate` or `super`, outside of tests. A
+//! path to a module of the file itself does not: so a registry names its members.
 
 use super::Source;
 use std::collections::{BTreeMap, BTreeSet};

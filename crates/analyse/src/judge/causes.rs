@@ -3,7 +3,7 @@
 pub(crate) mod delayed_ack;
 pub(crate) mod interpreter_lock;
 
-use super::Evidence;
+use super::evidence::Evidence;
 use model::Seen;
 use model::finding::{CauseName, Finding};
 use model::recording::Tier;

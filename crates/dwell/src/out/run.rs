@@ -85,16 +85,7 @@ fn page_text(result: &RunResult, look: Look) -> String {
     for function in &code.lines {
         text.push('\n');
         let options = SourceOptions { look, rows: SOURCE_ROWS };
-        let table = profile::source_table(
-            &analysis.profile,
-            function,
-            &options,
-            observe::source_text,
-            |share, worth| {
-                let share = stats::wilson_of(share, worth.max(1) as f64);
-                (share.lo, share.hi)
-            },
-        );
+        let table = profile::source_table(&analysis.profile, function, &options, observe::source_text);
         text.push_str(&table.unwrap_or_else(|| {
             format!("no stack contains a function called {}\n", report::clean(function, look.unicode))
         }));

@@ -2,8 +2,8 @@
 //!
 //! What a line's *own* time is: stacks that end there. *With calls*: stacks that lead through it, counted once however
 //! often a recursion does. Shares are of the function's whole time, and their intervals come from how many stacks say
-//! so; the mathematics is the caller's, as this crate concludes nothing. So is reading the source: a function of the
-//! caller gives its text, or nothing, and then the lines stand there without.
+//! so. Reading the source is the caller's: a function of it gives the text, or nothing, and then the lines stand there
+//! without.
 
 use super::names::plain;
 use super::tree::{Time, functions, state};
@@ -14,6 +14,7 @@ use crate::units::{counted, duration, share, share_range};
 use model::name::Match;
 use model::profile::Profile;
 use model::{Ns, State};
+use stats::{Proportion, wilson_of};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How to show it.
@@ -49,14 +50,12 @@ struct Found {
 /// function.
 ///
 /// `name` is the whole name, or without arguments, or its last parts (`push_back`), or some of it; the best kind of
-/// match is taken, and of several functions the one with most time. `source` gives the text of a file. `interval`
-/// gives the 95 % interval of a share (0 to 1) that so many stacks were counted for.
+/// match is taken, and of several functions the one with most time. `source` gives the text of a file.
 pub fn source_table(
     profile: &Profile,
     name: &str,
     options: &SourceOptions,
     source: impl Fn(&str) -> Option<String>,
-    interval: impl Fn(f64, u64) -> (f64, f64),
 ) -> Option<String> {
     let numbers = functions(&profile.frames);
     let all = matching(profile, name, &numbers);
@@ -65,7 +64,7 @@ pub fn source_table(
         return None;
     }
     let columns = usize::from(options.look.width).clamp(40, 240);
-    let table = Table { profile, found: &found, look: options.look, columns, interval: &interval };
+    let table = Table { profile, found: &found, look: options.look, columns };
     let mut lines = table.head(all.len() - 1);
     lines.extend(table.body(options.rows.max(1), source));
     let mut page = String::new();
@@ -159,7 +158,6 @@ struct Table<'a> {
     found: &'a Found,
     look: Look,
     columns: usize,
-    interval: &'a dyn Fn(f64, u64) -> (f64, f64),
 }
 
 /// Columns of a share with its interval, of one without, and of a line's number.
@@ -304,7 +302,8 @@ impl Table<'_> {
         let with_calls = row.with_calls.sum();
         let hot = with_calls >= whole / 10;
         let value = share(with_calls, whole);
-        let (lo, hi) = (self.interval)(with_calls as f64 / whole.max(1) as f64, self.found.stacks);
+        let stacks = self.found.stacks.max(1) as f64;
+        let Proportion { lo, hi, .. } = wilson_of(with_calls as f64 / whole.max(1) as f64, stacks);
         let parts = |share: f64| (share.clamp(0.0, 1.0) * 1e9) as u64;
         let between = format!(" ({})", share_range(parts(lo), parts(hi), 1_000_000_000, self.look.dash()));
         let ink = if hot { Ink::Bold } else { Ink::Plain };

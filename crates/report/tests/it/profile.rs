@@ -332,11 +332,6 @@ fn inlined_frames_and_waits_are_told_in_firefox_files() {
     assert_eq!(category["subcategories"][frames["subcategory"][waiting].as_u64().unwrap() as usize], "disk");
 }
 
-fn interval(share: f64, stacks: u64) -> (f64, f64) {
-    let half = 1.96 * (share * (1.0 - share) / stacks.max(1) as f64).sqrt();
-    (share - half, share + half)
-}
-
 fn grid_source(file: &str) -> Option<String> {
     let lines = (1..=95).map(|line| match line {
         30 => "def step(grid, rate):".to_owned(),
@@ -353,7 +348,7 @@ fn grid_source(file: &str) -> Option<String> {
 fn source_tables_are_as_they_were() {
     let table = |width, rows, name| {
         let options = SourceOptions { look: Look { width, ..PLAIN }, rows };
-        source_table(&profiles::grid(), name, &options, grid_source, interval)
+        source_table(&profiles::grid(), name, &options, grid_source)
     };
     for width in [50, 80, 120] {
         check_golden(&format!("source-step-{width}.txt"), &table(width, 30, "step").unwrap());
@@ -362,15 +357,14 @@ fn source_tables_are_as_they_were() {
     check_golden("source-step-cut.txt", &cut);
     assert!(cut.contains("grid = [row"), "{cut}");
     assert_eq!(table(80, 30, "no_such_function"), None);
-    let without =
-        source_table(&profiles::grid(), "save", &SourceOptions { look: PLAIN, rows: 9 }, |_| None, interval);
+    let without = source_table(&profiles::grid(), "save", &SourceOptions { look: PLAIN, rows: 9 }, |_| None);
     check_golden("source-save-without.txt", &without.unwrap());
 }
 
 #[test]
 fn a_line_counts_once_in_a_recursion_and_shares_fit() {
     let options = SourceOptions { look: PLAIN, rows: 30 };
-    let table = source_table(&profiles::recursion(), "fib", &options, |_| None, interval).unwrap();
+    let table = source_table(&profiles::recursion(), "fib", &options, |_| None).unwrap();
     assert!(table.lines().any(|line| line.starts_with("      4  100 % (100 %)       100 %")), "{table}");
 }
 
@@ -382,8 +376,7 @@ fn source_tables_fit_and_leave_nothing_to_obey() {
                 let look = Look { width, unicode, colour: false };
                 let hostile = |_: &str| Some("a\x1b[2J\u{202e}\tb\r\n".repeat(300));
                 let options = SourceOptions { look, rows: 12 };
-                let table =
-                    source_table(&profile, function, &options, hostile, interval).expect("it has time");
+                let table = source_table(&profile, function, &options, hostile).expect("it has time");
                 check_page(name, &table, look);
                 assert!(table.lines().count() <= 2 + 2 * 12 + 2, "{name}: {table}");
             }
