@@ -1,11 +1,11 @@
-//! Which CPUs there are, and which of them threads may use.
+//! The CPUs that are online, and those that threads may use.
 
 use crate::{Error, Roots, text};
 use model::CpuList;
 use rustix::thread::{CpuSet, Pid, sched_getaffinity};
 use std::path::Path;
 
-/// The CPUs that are online; CPU 0 where the kernel does not say it: one runs this.
+/// The CPUs that are online; CPU 0 if the kernel does not report them.
 pub fn online(roots: Roots<'_>) -> Vec<u32> {
     let online = list(&roots.sys.join("devices/system/cpu/online"));
     let online = online.map_or_else(|_| Vec::new(), CpuList::into_vec);
@@ -23,7 +23,7 @@ pub fn list(path: &Path) -> Result<CpuList, Error> {
 /// The CPUs that a thread may run on: sched_getaffinity(2). Without a thread, the calling one.
 ///
 /// # Errors
-/// There is no such thread, or it may not be asked.
+/// There is no such thread, or access is denied.
 pub fn allowed(thread: Option<Pid>) -> std::io::Result<CpuList> {
     let set = sched_getaffinity(thread)?;
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect())
@@ -32,7 +32,7 @@ pub fn allowed(thread: Option<Pid>) -> std::io::Result<CpuList> {
 /// The hardware threads of this CPU's core, itself included.
 ///
 /// # Errors
-/// The kernel does not say it.
+/// The kernel does not report it.
 pub fn siblings(roots: Roots<'_>, cpu: u32) -> Result<CpuList, Error> {
     list(&roots.sys.join(format!("devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")))
 }

@@ -19,7 +19,7 @@ pub fn value<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(rest).map(str::trim)
 }
 
-/// The value of `name : value` in cpuinfo, of the first processor that has it.
+/// The value of `name : value` in cpuinfo, of the first CPU that has it.
 pub fn cpuinfo<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let pair = |line: &'a str| line.split_once(':').filter(|(key, _)| key.trim_end() == name);
     text.lines().find_map(pair).map(|(_, value)| value.trim())

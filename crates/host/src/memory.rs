@@ -1,5 +1,5 @@
-//! How much may still be taken: of memory, by the host and by the control groups above this
-//! process; of a filesystem.
+//! Free resources: memory, by the host and by the cgroups above this process; space of a
+//! filesystem.
 
 use crate::{Error, Roots, fields, text};
 use rustix::fs::statvfs;
@@ -15,8 +15,8 @@ pub fn disk_free_bytes(path: &Path) -> io::Result<u64> {
     Ok(room.f_bavail.saturating_mul(room.f_frsize))
 }
 
-/// Memory that is free: what the host has available, or what the control groups above this process
-/// leave, if that is less.
+/// Free memory: what the host has available, or what the cgroups above this process leave, if that
+/// is less.
 ///
 /// # Errors
 /// A file that would say so cannot be read, or does not say it.
@@ -48,8 +48,8 @@ const V1: Files = Files {
     cache: "total_inactive_file",
 };
 
-/// What the group of this line of `/proc/self/cgroup`, and those above it, leave: the least of them;
-/// none where nothing is limited. See cgroups(7).
+/// What the group of this line of `/proc/self/cgroup`, and those above it, leave: the least of
+/// them; none where nothing is limited. See cgroups(7).
 fn left(groups: &Path, line: &str) -> Result<Option<u64>, Error> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { return Ok(None) };

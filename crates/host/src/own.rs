@@ -48,8 +48,8 @@ pub fn waited_ns(roots: Roots<'_>) -> Result<Ns, Error> {
     waited.ok_or(Error::Missing { path, what: "how long the thread waited" })
 }
 
-/// Where the next write to a descriptor goes: its position, or the end of a file of `len` bytes that
-/// is appended to. See proc_pid_fdinfo(5).
+/// Where the next write to a descriptor goes: its position, or the end of a file of `len` bytes
+/// that is appended to. See proc_pid_fdinfo(5).
 ///
 /// # Errors
 /// It cannot be read.
@@ -63,7 +63,7 @@ fn position(info: &str, len: u64) -> Option<u64> {
     if flags & APPENDS != 0 { Some(len) } else { fields::number(info, "pos:") }
 }
 
-/// The name by which a process can open its own descriptor anew.
+/// The name by which a process can open its own descriptor again.
 pub fn descriptor(roots: Roots<'_>, descriptor: u32) -> PathBuf {
     Path::new(roots.proc).join(format!("self/fd/{descriptor}"))
 }

@@ -1,9 +1,9 @@
-//! The latency ladder of a machine: what was measured ([`Measurements`]), and what follows from it ([`Ladder`], in the
-//! shape that `dwell ladder --json` promises, `dwell.ladder/1`).
+//! The latency ladder of a machine: what was measured ([`Measurements`]), and what follows from it
+//! ([`Ladder`], in the shape that `dwell ladder --json` promises, `dwell.ladder/1`).
 //!
-//! Measuring concludes nothing: [`Samples`] are times as the clock gave them. Medians, intervals, what is plausible and
-//! where a cache ends are made of them by `analyse`. Names and units are a public contract, described by
-//! `docs/schema/dwell.ladder.1.json`: fields are added, not renamed.
+//! Measuring concludes nothing: [`Samples`] are times as the clock gave them. Medians, intervals,
+//! what is plausible and where a cache ends are made of them by `analyse`. Names and units are a
+//! public contract, described by `docs/schema/dwell.ladder.1.json`: fields are added, not renamed.
 
 pub mod beside;
 
@@ -60,10 +60,12 @@ impl Group {
     }
 }
 
-/// What a rung says of itself before it is measured. All texts are sentences or parts of one, without a full stop.
+/// What a rung says of itself before it is measured. All texts are sentences or parts of one,
+/// without a full stop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
-    /// Unique, lower case, words joined by `-`: a public name. Of a rung about a host that was named, with `@HOST` behind.
+    /// Unique, lower case, words joined by `-`: a public name. Of a rung about a host that was
+    /// named, with `@HOST` behind.
     pub id: String,
     /// Where it belongs.
     pub group: Group,
@@ -86,18 +88,18 @@ pub struct Samples {
     pub per_op_ns: Vec<f64>,
     /// Operations of one sample.
     pub ops_per_sample: u64,
-    /// The cost of one reading of the clock, of which each sample has one in it. 0 where something else than the clock
-    /// that dwell reads gave the times.
+    /// The cost of one reading of the clock, of which each sample has one in it. 0 where something
+    /// else than the clock that dwell reads gave the times.
     pub clock_cost_ns: f64,
-    /// What must be taken off to leave the operation: the same without it, each right after the sample of the same place.
-    /// Empty where nothing is.
+    /// What must be taken off to leave the operation: the same without it, each right after the
+    /// sample of the same place. Empty where nothing is.
     #[serde(default)]
     pub baseline_ns: Vec<f64>,
     /// What the same place moves, in bytes a second. Empty where that makes no sense.
     #[serde(default)]
     pub bytes_per_s: Vec<f64>,
-    /// What qualifies the figure, where the rung itself knows it: pages not obtained, a smaller file. Sentences without a
-    /// full stop.
+    /// What qualifies the figure, where the rung itself knows it: pages not obtained, a smaller
+    /// file. Sentences without a full stop.
     #[serde(default)]
     pub limits: Vec<String>,
 }
@@ -106,7 +108,7 @@ pub struct Samples {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unmeasured {
-    /// This machine has no such thing: a second memory node, a second processor.
+    /// This machine has no such thing: a second memory node, a second CPU.
     Absent(String),
     /// It could not be measured, or nobody asked for it.
     Unseen(String),
@@ -117,10 +119,10 @@ pub enum Unmeasured {
 pub struct Conditions {
     /// How long the rung took, in all.
     pub took_ns: Ns,
-    /// How long the measuring thread waited for its processor, which had other work.
+    /// How long the measuring thread waited for its CPU, which had other work.
     #[serde(default)]
     pub waited_ns: Ns,
-    /// Time that the hypervisor gave to others, summed over all processors.
+    /// Time that the hypervisor gave to others, summed over all CPUs.
     pub steal_ns: Ns,
     /// Nanoseconds of a cycle right before and right after. Empty where that was not looked at.
     pub cycle_ns: Vec<f64>,
@@ -157,14 +159,14 @@ pub struct Cache {
     pub bytes: u64,
     /// Of one line.
     pub line_bytes: u64,
-    /// Processors that share it.
+    /// CPUs that share it.
     pub shared_by: u32,
 }
 
 /// What the machine says of itself, beyond [`Host`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The processor's name.
+    /// The CPU's name.
     pub cpu: Seen<String>,
     /// Caches that hold data, smallest level first. Empty where the kernel does not tell.
     pub caches: Vec<Cache>,
@@ -172,9 +174,10 @@ pub struct Machine {
     pub page_bytes: u64,
     /// Memory nodes.
     pub nodes: u32,
-    /// Processors that dwell may run on.
+    /// CPUs that dwell may run on.
     pub cpus_allowed: Vec<u32>,
-    /// The frequency that the kernel states now, in MHz. In a virtual machine often that of the time stamp counter.
+    /// The frequency that the kernel states now, in MHz. In a virtual machine often that of the
+    /// time stamp counter.
     pub stated_mhz: Seen<f64>,
     /// The highest frequency that the kernel may set, in MHz.
     pub max_mhz: Seen<f64>,
@@ -218,7 +221,8 @@ pub struct Measurements {
     pub curve: Seen<Vec<SizeSamples>>,
     /// How long all of it took.
     pub took_ns: Ns,
-    /// The most memory that dwell had at a time, in bytes. Pages from the administrator's reserve are not in it.
+    /// The most memory that dwell had at a time, in bytes. Pages from the administrator's reserve
+    /// are not in it.
     pub memory_peak_bytes: Seen<u64>,
     /// Somebody ended it early.
     pub interrupted: bool,
@@ -309,7 +313,8 @@ pub struct Edge {
     pub below_ns: f64,
     /// Latency above.
     pub above_ns: f64,
-    /// The cache that ends there, by what the kernel says of sizes: `l1`, `l2`, `l3`; none where no size fits.
+    /// The cache that ends there, by what the kernel says of sizes: `l1`, `l2`, `l3`; none where no
+    /// size fits.
     pub level: Option<String>,
 }
 

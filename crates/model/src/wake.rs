@@ -1,9 +1,10 @@
-//! Wake-up latency: what was measured ([`Measurements`]), and what follows from it ([`Wakeups`], in the shape that
-//! `dwell wake --json` promises, `dwell.wake/1`).
+//! Wake-up latency: what was measured ([`Measurements`]), and what follows from it ([`Wakeups`], in
+//! the shape that `dwell wake --json` promises, `dwell.wake/1`).
 //!
-//! A wake-up is late by the time from when its sleep should have ended to when the thread reads the clock. Measuring
-//! concludes nothing: percentiles, warnings, causes and the verdict are made of it by `analyse`. Names and units are a
-//! public contract, described by `docs/schema/dwell.wake.1.json`: fields are added, not renamed.
+//! A wake-up is late by the time from when its sleep should have ended to when the thread reads the
+//! clock. Measuring concludes nothing: percentiles, warnings, causes and the verdict are made of it
+//! by `analyse`. Names and units are a public contract, described by
+//! `docs/schema/dwell.wake.1.json`: fields are added, not renamed.
 
 pub mod environment;
 pub mod load;
@@ -74,7 +75,7 @@ pub struct Asked {
     pub mode: Mode,
     /// How to sleep.
     pub sleeper: Sleeper,
-    /// Processors with a measuring thread each.
+    /// CPUs with a measuring thread each.
     pub cpus: Vec<u32>,
     /// From one wake-up to the next.
     pub interval_ns: Ns,
@@ -86,11 +87,11 @@ pub struct Asked {
     pub loads: Vec<Load>,
     /// What is judged, if anything.
     pub deadline: Option<Deadline>,
-    /// From which latency on a wake-up is a spike; `None`: the latest ones.
+    /// The latency from which a wake-up is a spike; `None`: the largest ones.
     pub spike_ns: Option<Ns>,
 }
 
-/// What the kernel says of a measuring thread, read back while it measured.
+/// The settings of a measuring thread in force, read back while it measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InForce {
     /// `sched_getattr(2)`.
@@ -110,7 +111,8 @@ fn not_said() -> Seen<bool> {
     Seen::unseen("the dwell that measured did not say it")
 }
 
-/// Values of a histogram from `from_ns` up to, not with, `to_ns`; in JSON `[from_ns, to_ns, count]`.
+/// Values of a histogram from `from_ns` up to, not with, `to_ns`; in JSON
+/// `[from_ns, to_ns, count]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(Ns, Ns, u64)", into = "(Ns, Ns, u64)")]
 pub struct Bin {
@@ -134,42 +136,43 @@ impl From<Bin> for (Ns, Ns, u64) {
     }
 }
 
-/// The latest wake-up of a stretch of time: what timelines and estimates of the maximum are made of.
+/// The maximum latency of an interval of time: timelines and estimates of the maximum use blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
-    /// When the stretch began, from the begin of the measurement.
+    /// The start of the block, from the start of the measurement.
     pub at_ns: Ns,
     /// Wake-ups in it.
     pub cycles: u64,
-    /// The latest.
+    /// The maximum latency.
     pub max_ns: Ns,
 }
 
 /// What one thread measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ThreadMeasured {
-    /// The processor that it is on.
+    /// The CPU that it is on.
     pub cpu: u32,
     /// What the kernel says of it.
     pub in_force: InForce,
     /// Wake-ups (in gap mode: readings of the clock).
     pub cycles: u64,
-    /// Periods that went by while it was late: lateness by interval, rounded down, of each wake-up. They are no
-    /// wake-ups and not in the histogram.
+    /// Periods that went by while it was late: lateness by interval, rounded down, of each wake-up.
+    /// They are no wake-ups and not in the histogram.
     pub missed: u64,
-    /// Of all wake-ups, in order, empty ones left out; 128 bins an octave, so a value is known to within 1 %.
+    /// Of all wake-ups, in order, empty ones left out; 128 bins an octave, so a value is known to
+    /// within 1 %.
     pub histogram: Vec<Bin>,
-    /// The earliest. 0 without wake-ups, as all below.
+    /// The minimum. 0 without wake-ups, as all below.
     pub min_ns: Ns,
     /// All together.
     pub sum_ns: Ns,
-    /// The latest.
+    /// The maximum latency.
     pub max_ns: Ns,
-    /// Of the latest: from the begin of the measurement to when it should have been.
+    /// When the wake-up with the maximum latency was due, from the start of the measurement.
     pub max_at_ns: Ns,
-    /// Stretches of the same length (the last may be shorter), one second or longer.
+    /// Blocks of the same length (the last may be shorter), one second or longer.
     pub blocks: Vec<Block>,
-    /// Processor time of the thread, while it measured.
+    /// CPU time of the thread, while it measured.
     pub cpu_ns: Ns,
 }
 
@@ -186,31 +189,31 @@ pub struct Measurements {
     pub asked: Asked,
     /// How long the threads measured.
     pub took_ns: Ns,
-    /// What the clock can tell apart: clock_getres(2).
+    /// The resolution of the clock: clock_getres(2).
     pub resolution_ns: Ns,
-    /// One for each processor.
+    /// One for each CPU.
     pub threads: Vec<ThreadMeasured>,
     /// What the loads did.
     pub loads: Vec<LoadDone>,
-    /// What the kernel did around the latest wake-ups; or why that is not known.
+    /// The kernel's events around spikes; or why they are unknown.
     pub spikes: Seen<Vec<SpikeSeen>>,
     /// What else could not be done or seen: sentences without a full stop.
     #[serde(default)]
     pub limits: Vec<String>,
-    /// Somebody ended it early.
+    /// Ended early.
     pub interrupted: bool,
 }
 
 /// The figures of one thread, or of all together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Wakes {
-    /// The processor; none: all of them.
+    /// The CPU; none: all of them.
     pub cpu: Option<u32>,
     /// Wake-ups.
     pub cycles: u64,
-    /// Periods that went by unseen. Itself unseen in results of tools that do not count them.
+    /// Missed periods. Unseen in results of tools that do not count them.
     pub missed: Seen<u64>,
-    /// The earliest.
+    /// The minimum.
     pub min_ns: Seen<Ns>,
     /// Mean.
     pub avg_ns: Seen<Ns>,
@@ -226,15 +229,15 @@ pub struct Wakes {
     pub p99999_ns: Seen<Ns>,
     /// 999,999 of 1,000,000.
     pub p999999_ns: Seen<Ns>,
-    /// The latest.
+    /// The maximum latency.
     pub max_ns: Seen<Ns>,
-    /// When the latest should have been, from the begin.
+    /// When the wake-up with the maximum latency was due, from the start.
     pub max_at_ns: Seen<Ns>,
     /// Of all wake-ups, in order.
     pub histogram: Vec<Bin>,
-    /// The latest of each stretch.
+    /// The blocks.
     pub timeline: Vec<Block>,
-    /// Processor time of the measuring itself, for one wake-up.
+    /// CPU time of the measuring itself, for one wake-up.
     pub cpu_per_cycle_ns: Seen<Ns>,
 }
 
@@ -243,7 +246,7 @@ pub struct Wakes {
 pub struct Settings {
     /// By the caller, defaults filled in.
     pub asked: Asked,
-    /// By processor, in the order of `asked.cpus`.
+    /// By CPU, in the order of `asked.cpus`.
     pub in_force: Vec<InForce>,
 }
 
@@ -262,18 +265,19 @@ pub struct Wakeups {
     pub took_ns: Ns,
     /// Asked for and in force.
     pub settings: Settings,
-    /// All processors together.
+    /// All CPUs together.
     pub all: Wakes,
-    /// One for each processor.
+    /// One for each CPU.
     pub threads: Vec<Wakes>,
     /// What the loads did.
     pub loads: Vec<LoadDone>,
     /// Met, missed or undecided; none was asked for: absent.
     pub verdict: Seen<Verdict>,
-    /// The latest wake-ups with their causes, latest first.
+    /// The largest spikes with their causes, the largest first.
     pub spikes: Seen<Vec<Spike>>,
-    /// What qualifies all of it, what was not in force, and what would change it: sentences without a full stop.
+    /// What qualifies all of it, what was not in force, and what would change it: sentences without
+    /// a full stop.
     pub limits: Vec<String>,
-    /// Somebody ended it early.
+    /// Ended early.
     pub interrupted: bool,
 }

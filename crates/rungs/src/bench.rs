@@ -1,24 +1,24 @@
-//! The bench that rungs are measured on: time to spend, the machine, and the one way to take samples.
+//! What rungs are measured with: their time, the machine, and the sampling.
 
 use model::Ns;
 use model::ladder::{Asked, Machine, Samples, Unmeasured};
 use std::cell::Cell;
 use sys::clock::monotonic_ns;
 
-/// A sample lasts at least so long, so that the clock's own cost is small beside it; and not much longer, so that most
-/// samples are free of interrupts.
+/// The least length of a sample: the clock's cost is small against it, and most samples are free of
+/// interrupts.
 const SAMPLE_NS: Ns = 20_000;
-/// More samples than this say nothing more; where they would be more, each is longer.
+/// The most samples; if there is time for more, each is longer.
 const SAMPLES_MAX: u64 = 20_000;
-/// Fewer say little, so a rung with hardly any time left may go over it for them, but not by more than this.
+/// The least samples: a rung may exceed its time for them, but by no more than `OVERTIME_NS`.
 const SAMPLES_LEAST: usize = 5;
 const OVERTIME_NS: Ns = 50_000_000;
-/// The part of a rung's time that goes to warming up, and no sample is kept of.
+/// The part of a rung's time that is warm-up, without samples.
 const WARM_UP: u64 = 8;
-/// Between two looks whether somebody wants to end it. A look is a system call, which disturbs what is measured.
-const LOOK_NS: Ns = 20_000_000;
+/// The interval of checks for an early end: each is a system call, which disturbs the measurement.
+const CHECK_NS: Ns = 20_000_000;
 
-/// What a rung is given.
+/// The bench of one rung.
 pub struct Bench<'a> {
     /// The machine.
     pub machine: &'a Machine,
@@ -26,10 +26,10 @@ pub struct Bench<'a> {
     pub asked: &'a Asked,
     /// Time for the samples of this rung, its warm-up included.
     pub budget_ns: Ns,
-    /// What one reading of the clock costs.
+    /// The cost of one reading of the clock.
     pub clock_cost_ns: f64,
     stop: &'a dyn Fn() -> bool,
-    next_look: Cell<Ns>,
+    next_check: Cell<Ns>,
     stopped: Cell<bool>,
 }
 
@@ -40,7 +40,7 @@ impl std::fmt::Debug for Bench<'_> {
 }
 
 impl<'a> Bench<'a> {
-    /// A bench for one rung; `stop` says whether somebody wants it to end.
+    /// A bench for one rung; `stop` is true if it should end early.
     pub fn new(
         machine: &'a Machine,
         asked: &'a Asked,
@@ -48,8 +48,8 @@ impl<'a> Bench<'a> {
         clock_cost_ns: f64,
         stop: &'a dyn Fn() -> bool,
     ) -> Self {
-        let (next_look, stopped) = (Cell::new(0), Cell::new(false));
-        Self { machine, asked, budget_ns, clock_cost_ns, stop, next_look, stopped }
+        let (next_check, stopped) = (Cell::new(0), Cell::new(false));
+        Self { machine, asked, budget_ns, clock_cost_ns, stop, next_check, stopped }
     }
 
     /// The same bench with a part of the time: for a rung of several parts.
@@ -57,17 +57,17 @@ impl<'a> Bench<'a> {
         Bench::new(self.machine, self.asked, budget_ns, self.clock_cost_ns, self.stop)
     }
 
-    /// Whether it is to end now. Cheap enough to ask after each sample.
+    /// Whether it should end now. Cheap enough for a call after each sample.
     pub fn stopped(&self) -> bool {
         let now = monotonic_ns();
-        if now >= self.next_look.get() && !self.stopped.get() {
-            self.next_look.set(now + LOOK_NS);
+        if now >= self.next_check.get() && !self.stopped.get() {
+            self.next_check.set(now + CHECK_NS);
             self.stopped.set((self.stop)());
         }
         self.stopped.get()
     }
 
-    /// Times `batch`, which does as many operations as it is told, over and over.
+    /// Times `batch`, which does a given number of operations, repeatedly.
     ///
     /// # Errors
     /// What the batch says, or that it was stopped before there was anything.
@@ -82,8 +82,9 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// The same for a batch that says itself how long its operations took: where there is something to prepare before
-    /// each, or another clock. Of another clock, set `clock_cost_ns` of the samples to 0.
+    /// The same for a batch that says itself how long its operations took: where there is something
+    /// to prepare before each, or another clock. Of another clock, set `clock_cost_ns` of the
+    /// samples to 0.
     ///
     /// # Errors
     /// As above.
@@ -115,7 +116,7 @@ impl<'a> Bench<'a> {
         if samples.per_op_ns.is_empty() { Err(interrupted()) } else { Ok(samples) }
     }
 
-    /// Times two batches by turns, so that what drifts drifts for both: the second is the baseline of the first.
+    /// Times two batches in alternation, so that drift affects both: the second is the baseline.
     ///
     /// # Errors
     /// As above.
@@ -129,22 +130,22 @@ impl<'a> Bench<'a> {
             baselines.push(baseline(ops)? as f64 / ops as f64);
             batch(ops)
         })?;
-        // Those of the warm-up and the calibration have no sample.
+        // Baselines of the warm-up and the calibration have no sample.
         samples.baseline_ns = baselines.split_off(baselines.len() - samples.per_op_ns.len());
         Ok(samples)
     }
 
-    /// How many operations make a sample of the length wanted. What is slow is measured one by one.
+    /// The number of operations for a sample of the given length; at least one.
     fn calibrate(
         &self,
         sample_ns: Ns,
         batch: &mut impl FnMut(u64) -> Result<Ns, Unmeasured>,
     ) -> Result<u64, Unmeasured> {
         let mut ops = 1;
-        // The first time is always slow: pages, caches, names to look up.
+        // The first time is always slow: pages, caches, name lookups.
         batch(ops)?;
         loop {
-            // The smallest of three: one that was interrupted would pass for long enough.
+            // The smallest of three, since an interrupted one would seem long enough.
             let mut took = Ns::MAX;
             for _ in 0..3 {
                 took = took.min(batch(ops)?.max(1));
@@ -155,19 +156,19 @@ impl<'a> Bench<'a> {
             if took >= sample_ns || self.stopped() {
                 return Ok(ops);
             }
-            // Grown in steps: the guess from a few operations is a rough one.
+            // Grown in steps: an estimate from a few operations is rough.
             let wanted = (ops as f64 * sample_ns as f64 / took as f64).ceil() as u64;
             ops = wanted.clamp(ops + 1, ops * 16);
         }
     }
 }
 
-/// Somebody ended it before there was a sample.
+/// Ended before there was a sample.
 pub(crate) fn interrupted() -> Unmeasured {
-    Unmeasured::Unseen("it was interrupted before its turn".into())
+    Unmeasured::Unseen("interrupted before its turn".into())
 }
 
-/// What one reading of the clock costs, in ns: the median over short series.
+/// The cost of one reading of the clock in ns: the median over short series.
 pub(crate) fn clock_cost_ns() -> f64 {
     const READS: u32 = 64;
     let mut costs: Vec<f64> = (0..200)

@@ -27,12 +27,13 @@ pub(crate) fn rungs(_: &Asked) -> Vec<Rung> {
     ]
 }
 
-/// The calling thread on this processor, and surely so: a rung about one core or two says nothing otherwise.
+/// The calling thread on this CPU, and surely so: a rung about one core or two says nothing
+/// otherwise.
 fn pinned(cpu: u32) -> Result<Pinned, Unmeasured> {
     let pinned = Pinned::to(cpu);
     if rustix::thread::sched_getcpu() == cpu as usize {
         Ok(pinned)
     } else {
-        Err(Unmeasured::Unseen(format!("a thread could not be kept on processor {cpu}")))
+        Err(Unmeasured::Unseen(format!("a thread could not be kept on CPU {cpu}")))
     }
 }

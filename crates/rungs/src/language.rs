@@ -1,4 +1,5 @@
-//! What an interpreter does for one line: the `python3` that stands first in `PATH`, which times itself in a child process.
+//! What an interpreter does for one line: the `python3` that stands first in `PATH`, which times
+//! itself in a child process.
 
 mod child;
 
@@ -21,7 +22,7 @@ pub(crate) fn rungs(_: &Asked) -> Vec<Rung> {
 
 fn rung(id: &str, what: &str, statement: &'static str) -> Rung {
     let about = About {
-        excludes: "the loop around it, which is measured by turns and taken off; looking up global names; the garbage collector"
+        excludes: "the loop around it, which is measured in alternation and subtracted; looking up global names; the garbage collector"
             .into(),
         method: format!(
             "`{statement}` ten times in a loop, of local names, by time.perf_counter_ns in a child process, python3 -I -S, less \
@@ -46,8 +47,8 @@ fn of_statement(bench: &Bench<'_>, python: &Path, statement: &str) -> Result<Sam
         .ok_or_else(|| Unmeasured::Unseen("python3 did not answer as CPython 3.7 or later does".into()))
 }
 
-/// What the child says: a line of who it is, a line of operations a sample, then a line a sample, its time and that of its
-/// baseline.
+/// What the child says: a line of who it is, a line of operations a sample, then a line a sample,
+/// its time and that of its baseline.
 fn read(said: &str) -> Option<Samples> {
     let mut lines = said.lines();
     let who = lines.next().filter(|who| is_name(who))?;
@@ -143,7 +144,7 @@ mod tests {
         assert!(monotonic_ns() - begun < 30_000_000_000);
         let pid = pid.take().unwrap();
         let state = || fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-        // It is dead at once, and gone when whoever adopted it looks.
+        // It is dead at once, and gone when its new parent reaps it.
         let dead = || state().is_empty() || state().contains(") Z ") || state().contains(") X ");
         assert!((0..100).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(20));

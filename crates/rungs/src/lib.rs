@@ -1,10 +1,12 @@
-//! What a latency ladder measures: one file a rung, or a close family of them.
+//! The rungs of the latency ladder: one file for each, or for a close family.
 //!
-//! A [`Rung`] says what it is and how it is measured, and gives [`Samples`]: times as the clock gave them. It concludes
-//! nothing; medians, plausibility and cache edges are up to `analyse`. What needs unsafe code (mappings, loops in
-//! assembly) is in `sys`. A rung cleans up whatever it starts or writes, also when it is stopped early.
+//! A [`Rung`] describes what it measures and how, and gives [`Samples`]: raw times. It concludes
+//! nothing: medians, plausibility and cache edges are in `analyse`, and unsafe code (mappings,
+//! loops in assembly) is in `sys`. A rung cleans up whatever it starts or writes, also if it is
+//! stopped early.
 //!
-//! To add a rung: a function that gives a [`Rung`] in a file of its group's directory, and its name in [`all`].
+//! To add a rung: a function that gives a [`Rung`] in a file of its group's directory, and its name
+//! in [`all`].
 
 mod allocator;
 mod bench;
@@ -30,11 +32,12 @@ pub type Measure = Box<dyn Fn(&Bench) -> Result<Samples, Unmeasured>>;
 
 /// One thing to measure.
 pub struct Rung {
-    /// What it says of itself.
+    /// Its description.
     pub about: About,
-    /// How many parts of the time it wants: 1 for most, more for what varies or must be warmed up.
+    /// Its share of the time, in parts: 1 for most, more if it varies or must be warmed up.
     pub parts: f64,
-    /// Whether the cycle is measured before and after it: for what is bound by the core's or the memory's clock.
+    /// Whether the cycle time is measured before and after it: for rungs bound by the core's or the
+    /// memory's clock.
     pub watch_cycle: bool,
     /// Measures it.
     pub measure: Measure,
@@ -46,7 +49,8 @@ impl std::fmt::Debug for Rung {
     }
 }
 
-/// All rungs, in the order they are measured and shown. Those of hosts and directories depend on what was asked.
+/// All rungs, in the order they are measured and shown. Those of hosts and directories depend on
+/// what was asked.
 pub fn all(asked: &Asked) -> Vec<Rung> {
     let groups: [fn(&Asked) -> Vec<Rung>; 7] = [
         cpu::rungs,
@@ -60,7 +64,8 @@ pub fn all(asked: &Asked) -> Vec<Rung> {
     groups.iter().flat_map(|rungs| rungs(asked)).collect()
 }
 
-/// Whether a rung was asked for, by its name (also without `@HOST`), its group's, or by not being particular.
+/// Whether a rung is requested: by its name (also without `@HOST`) or its group's, or without a
+/// list.
 pub fn wanted(about: &About, asked: &Asked) -> bool {
     let plain = about.id.split('@').next().unwrap_or(&about.id);
     let meant = |name: &String| *name == about.id || name == plain || name == about.group.name();

@@ -1,4 +1,4 @@
-//! The rungs by turns: who is measured, with how much of the time, and what else happened meanwhile.
+//! Measures the rungs one after another: the time of each, and the conditions meanwhile.
 
 use crate::bench::{Bench, clock_cost_ns, interrupted};
 use crate::{Rung, all, cpu, machine, memory, wanted};
@@ -12,22 +12,22 @@ use sys::clock::{monotonic_ns, rfc3339, unix_s};
 /// Time for all rungs together, the curve included; what they prepare comes on top.
 const WHOLE_NS: Ns = 23_000_000_000;
 const QUICK_NS: Ns = 3_500_000_000;
-/// Time of one part, at most: where few rungs are asked for, they need not fill the time.
+/// The most time of one part: a few rungs need not fill the whole time.
 const PART_NS: Ns = 700_000_000;
 /// Parts of the curve.
 const CURVE_PARTS: f64 = 6.0;
-/// What is bound by the core and its memory is measured once in its turn and once at the end, since whoever shares the core
-/// or its caches can only make it slower, and may do so for longer than a turn takes. So far apart, two visits are
-/// said to differ.
+/// Rungs bound by the core and its memory are measured twice, in order and again at the end: a
+/// neighbour on the core or its caches can only make them slower, perhaps for longer than one
+/// visit. Visits that differ by more than this get a caveat.
 const DIFFERENT: f64 = 1.05;
 
-/// Who watches the measuring.
+/// Is notified of the progress.
 pub trait Listener {
-    /// A rung begins: the `turn`-th of `turns`, counted from 1.
+    /// A rung starts: the `turn`-th of `turns`, counted from 1.
     fn begins(&mut self, id: &str, turn: usize, turns: usize);
 }
 
-/// Measures what is asked for on `host`; `stop` says whether somebody wants it to end: then there is what there is.
+/// Measures the rungs asked for; if `stop` becomes true, the result has the rungs measured so far.
 pub fn measure(
     asked: &Asked,
     host: Host,
@@ -36,7 +36,7 @@ pub fn measure(
 ) -> Measurements {
     let begun = monotonic_ns();
     let started_at = rfc3339(unix_s());
-    // Before it is pinned: what may be used is more than what is.
+    // Before pinning, which reduces the allowed CPUs to one.
     let machine = machine();
     let rungs: Vec<Rung> = all(asked).into_iter().filter(|rung| wanted(&rung.about, asked)).collect();
     let curve = memory::curve::about();
@@ -50,7 +50,7 @@ pub fn measure(
     let parts = |rung: &Rung| rung.parts / if twice(rung) { 2.0 } else { 1.0 };
     let mut parts_left =
         rungs.iter().map(|rung| rung.parts).sum::<f64>() + if with_curve { CURVE_PARTS } else { 0.0 };
-    // What a rung needs beyond its time, or leaves of it, is shared by those that follow.
+    // Time that a rung overruns or leaves is shared by those that follow.
     let mut budget = |parts: f64| {
         let left = until.saturating_sub(monotonic_ns()) as f64;
         let share = left * parts / parts_left;
@@ -74,10 +74,10 @@ pub fn measure(
         let bench = Bench::new(&machine, asked, budget(CURVE_PARTS), clock, stop);
         memory::curve::measure(&bench)
     } else {
-        Seen::unseen("it was not asked for")
+        Seen::unseen("not requested")
     };
     for (rung, first) in rungs.iter().zip(&mut measured).filter(|(rung, _)| twice(rung)) {
-        // What is not there will not be there now.
+        // An absent rung is still absent.
         if first.outcome.is_ok() && !stop() {
             begins(&rung.about.id);
             let bench = Bench::new(&machine, asked, budget(parts(rung)), clock, stop);
@@ -99,12 +99,12 @@ pub fn measure(
     }
 }
 
-/// What can be measured, without measuring it.
+/// The rungs that can be measured.
 pub fn list(asked: &Asked) -> Vec<About> {
     all(asked).into_iter().map(|rung| rung.about).chain([memory::curve::about()]).collect()
 }
 
-/// Of two visits the one that was less disturbed: whose median is lower. It tells of the other where that differs.
+/// Keeps the less disturbed of two visits, with the lower median; a caveat if they differ.
 fn keep_the_calmer(first: &mut Measured, second: Measured) {
     let (Some(at_first), Some(at_last)) = (median_ns(first), median_ns(&second)) else { return };
     let slower = at_first.max(at_last) / at_first.min(at_last);
@@ -146,8 +146,8 @@ fn one(rung: &Rung, bench: &Bench) -> Measured {
     Measured { about: rung.about.clone(), outcome, conditions }
 }
 
-/// Time that the hypervisor took, summed over CPUs, since boot. 0 where it cannot be read: no figure
-/// is made of it, it only qualifies them.
+/// Time that the hypervisor took, summed over CPUs, since boot. 0 where it cannot be read: no
+/// figure is made of it, it only qualifies them.
 fn steal_ns() -> Ns {
     let stat = host::text(&here().proc.join("stat")).unwrap_or_default();
     host::stat::total(&stat).map_or(0, |times| times.steal_ns)

@@ -1,13 +1,13 @@
-//! Samples of one operation each, for what must not be averaged over several: the lateness of a timer, a huge page.
+//! Samples of one operation each, where several must not be averaged: timer latency, huge pages.
 
 use crate::bench::{Bench, interrupted};
 use crate::{Samples, Unmeasured};
 use sys::clock::monotonic_ns;
 
-/// The part of the time that no sample is kept of.
+/// The part of the time that is warm-up, without samples.
 const WARM_UP: u64 = 8;
 
-/// Asks `one` for a time in ns until the bench's time is over, at least once. `None` is a time that does not count.
+/// Calls `one` for a time in ns until the bench's time is up, at least once. `None` does not count.
 pub(crate) fn sample_singly(
     bench: &Bench<'_>,
     mut one: impl FnMut() -> Result<Option<f64>, Unmeasured>,

@@ -1,8 +1,8 @@
-//! A program with as much debug information as asked, in a minute or so: one unit is compiled, copied under other
-//! names of its symbols, and the copies are linked.
+//! A program with as much debug information as asked, in a minute or so: one unit is compiled,
+//! copied under other names of its symbols, and the copies are linked.
 //!
-//! Its functions are many, small and called in an order without a pattern, so a recording of it has about as many
-//! distinct places as samples: the worst case of naming.
+//! Its functions are many, small and called in an order without a pattern, so a recording of it has
+//! about as many distinct places as samples: the worst case of naming.
 
 use crate::shell::{output, program, run};
 use anyhow::{Context, Result, bail};
@@ -31,7 +31,8 @@ pub(crate) fn make(here: &Path) -> Result<PathBuf> {
     fs::create_dir_all(&parts).with_context(|| format!("cannot create {}", parts.display()))?;
     let unit = parts.join("unit.o");
     compile(&parts.join("unit.c"), &unit_source())?;
-    // Strings are shared between the copies when linked, so they count once; the rest is each one's own.
+    // Strings are shared between the copies when linked, so they count once; the rest is each one's
+    // own.
     let each = debug_bytes(&unit)? - debug_strings(&unit)?;
     let copies = DEBUG_BYTES.div_ceil(each);
     copy(&unit, &parts, copies)?;
@@ -69,7 +70,7 @@ fn compile(source: &Path, text: &str) -> Result<()> {
     run(program("cc", &["-g", "-O1", "-c", "-o"]).arg(source.with_extension("o")).arg(source))
 }
 
-/// Copies with `uN_` before each symbol, as many at once as there are processors.
+/// Copies with `uN_` before each symbol, as many at once as there are CPUs.
 fn copy(unit: &Path, parts: &Path, copies: u64) -> Result<()> {
     let at_once = output(&mut program("nproc", &[]))?.trim().parse().unwrap_or(1);
     let mut running: Vec<Child> = Vec::new();
@@ -92,7 +93,8 @@ fn finish(mut child: Child) -> Result<()> {
     Ok(())
 }
 
-/// Many types and functions, an inlined one in each; nothing of a library, as its names would be changed too.
+/// Many types and functions, an inlined one in each; nothing of a library, as its names would be
+/// changed too.
 fn unit_source() -> String {
     let mut text = String::new();
     for n in 0..FUNCTIONS * 4 {

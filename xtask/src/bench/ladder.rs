@@ -1,8 +1,8 @@
 //! `cargo xtask bench ladder`: rungs of `dwell ladder` beside other ways to measure the same.
 //!
-//! dwell and the other are run right after each other, first the one and in the next round the other, on the same processor, in
-//! the same directory, with memory and files of the same size. Each ratio is of one round, so that what drifts on the
-//! machine drifts for both.
+//! dwell and the other are run right after each other, first the one and in the next round the
+//! other, on the same CPU, in the same directory, with memory and files of the same size. Each
+//! ratio is of one round, so that what drifts on the machine drifts for both.
 
 use super::rivals::{
     FLUSH, RANDOM_READ, READS_AT_ONCE, Rival, SEQUENTIAL_READ, SEQUENTIAL_WRITE, Setting, clear, median_ns,
@@ -73,14 +73,15 @@ struct Options {
 /// Measures and prints the table.
 ///
 /// # Errors
-/// For options that are not understood, and when dwell fails. A rival that is not there or fails is said.
+/// For options that are not understood, and when dwell fails. A rival that is not there or fails is
+/// said.
 pub(super) fn run(arguments: &[&str]) -> Result<()> {
     let options = options(arguments)?;
     let place = install(options.dwell.as_deref())?;
     let dir = options.dir.clone().unwrap_or_else(|| place.clone());
     let mut notes = BTreeSet::new();
     let mut setting = Setting { place, dir, home: 0, other: 0 };
-    // Once unmeasured: it says which processors it uses.
+    // Once unmeasured: it says which CPUs it uses.
     (setting.home, setting.other) = processors(&dwell(&["cycle"], &setting)?)?;
     let mut pairs: Vec<(&Pair, Vec<Round>)> = Vec::new();
     for pair in
@@ -151,7 +152,7 @@ fn options(arguments: &[&str]) -> Result<Options> {
     Ok(options)
 }
 
-/// One round. Who comes first changes: the first finds a colder machine.
+/// One round. The order alternates: the first finds a colder machine.
 fn measure(pair: &Pair, rival_first: bool, setting: &Setting) -> Result<Round> {
     let rungs: &[&str] = if pair.rival == Rival::WholeCycles { &["cycle", pair.rung] } else { &[pair.rung] };
     let mut ladder = dwell(rungs, setting)?;
@@ -174,9 +175,9 @@ fn dwell(rungs: &[&str], setting: &Setting) -> Result<Value> {
 
 /// The last that dwell may use, where its rungs run; and the last but one, where the other end is.
 fn processors(ladder: &Value) -> Result<(u64, u64)> {
-    let cpus = ladder["machine"]["cpus_allowed"].as_array().context("dwell does not say its processors")?;
+    let cpus = ladder["machine"]["cpus_allowed"].as_array().context("dwell does not say its CPUs")?;
     let mut last = cpus.iter().rev().filter_map(Value::as_u64);
-    let home = last.next().context("dwell may use no processor")?;
+    let home = last.next().context("dwell may use no CPU")?;
     Ok((home, last.next().unwrap_or(home)))
 }
 

@@ -1,10 +1,11 @@
-//! `cargo xtask bench`: what being watched costs a program, by dwell and by the tools people use today;
-//! how long dwell's own end takes; its memory over a long run (`memory`); and its ladder beside other ways to measure the same
-//! (`ladder`), its measurement of wake-ups beside cyclictest (`wake`), and
-//! what its loads get done beside hackbench and stressapptest (`loads`).
+//! `cargo xtask bench`: what being watched costs a program, by dwell and by the tools people use
+//! today; how long dwell's own end takes; its memory over a long run (`memory`); and its ladder
+//! beside other ways to measure the same (`ladder`), its measurement of wake-ups beside cyclictest
+//! (`wake`), and what its loads get done beside hackbench and stressapptest (`loads`).
 //!
-//! Every round runs each tool once, in an order that turns from round to round, and each ratio is to the bare run of the
-//! same round: what drifts on the machine drifts for both. A second bare run shows how much of a ratio is noise.
+//! Every round runs each tool once, in an order that turns from round to round, and each ratio is
+//! to the bare run of the same round: what drifts on the machine drifts for both. A second bare run
+//! shows how much of a ratio is noise.
 
 mod big;
 mod ladder;
@@ -88,7 +89,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The directory to measure in, with a copy of dwell: building meanwhile does not change what is measured.
+/// The directory to measure in, with a copy of dwell: building meanwhile does not change what is
+/// measured.
 fn install(dwell: Option<&Path>) -> Result<PathBuf> {
     let place = target().join("bench");
     fs::create_dir_all(&place).with_context(|| format!("cannot create {}", place.display()))?;
@@ -194,7 +196,8 @@ fn measure_program(
                 Err(error) => {
                     notes.insert(format!("{}, {}: {error:#}", program.name, tool.name()));
                     refused.insert(tool);
-                    // What it had is dropped: pairs are by round, and a tool that fails sometimes is not compared.
+                    // What it had is dropped: pairs are by round, and a tool that fails sometimes
+                    // is not compared.
                     runs.remove(&tool);
                 }
             }
@@ -214,8 +217,8 @@ fn machine(load_before: &str) -> String {
         output(&mut shell_program(name, arguments))
             .map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
     };
-    let [system, processors] = [ask("uname", &["-srm"]), ask("nproc", &[])];
-    format!("{system}, {processors} CPUs, load {load_before} before and {} after", load())
+    let [system, cpus] = [ask("uname", &["-srm"]), ask("nproc", &[])];
+    format!("{system}, {cpus} CPUs, load {load_before} before and {} after", load())
 }
 
 /// Of the last minute: what else the machine did, and what the measuring itself did.

@@ -1,4 +1,5 @@
-//! The programs that are run: how much each is given to do, what of it is timed, and what dwell is to reach on it.
+//! The programs that are run: how much each is given to do, what of it is timed, and what dwell is
+//! to reach on it.
 //!
 //! Those in C lie in `bench/` and are compiled here; `made` writes what they read.
 
@@ -24,7 +25,8 @@ pub(crate) enum Timed {
 pub(crate) struct Sizes {
     pub(crate) usual: u64,
     pub(crate) quick: u64,
-    /// With a tool that makes system calls slow. Only the time of one operation is compared, so it may differ.
+    /// With a tool that makes system calls slow. Only the time of one operation is compared, so it
+    /// may differ.
     pub(crate) slow_tool: u64,
 }
 
@@ -62,11 +64,12 @@ const ONE_SIZE: Sizes = Sizes::all(0);
 
 const SLIGHT: &[(Tool, f64)] = &[(Tool::Dwell, 1.02)];
 const RATES: &[(Tool, f64)] = &[(Tool::Dwell199, 1.01), (Tool::Dwell999, 1.03)];
-/// Milliseconds after the end. The first has far fewer samples than a minute's run, the second as many.
+/// Milliseconds after the end. The first has far fewer samples than a minute's run, the second as
+/// many.
 const NAMES: &[(Tool, f64)] = &[(Tool::Dwell999, 1000.0), (Tool::DwellMany, 1000.0)];
 
-/// All, in the order of the tables. In a command `{here}` is where compiled programs lie, `{bench}` the sources,
-/// `{python}` the interpreter, `{n}` the size.
+/// All, in the order of the tables. In a command `{here}` is where compiled programs lie, `{bench}`
+/// the sources, `{python}` the interpreter, `{n}` the size.
 pub(crate) const PROGRAMS: &[Program] = &[
     Program {
         set: Set::Cost,
@@ -216,7 +219,7 @@ impl Set {
         }
     }
 
-    /// Who runs its programs, in the order of the table.
+    /// The tools that run its programs, in the order of the table.
     pub(crate) fn tools(self) -> &'static [Tool] {
         use Tool::*;
         match self {
@@ -251,7 +254,8 @@ impl Program {
     }
 }
 
-/// The interpreter itself: what is called `python3` may be a script that looks for it, and would be timed too.
+/// The interpreter itself: what is called `python3` may be a script that looks for it, and would be
+/// timed too.
 pub(crate) fn python() -> &'static str {
     static PATH: OnceLock<String> = OnceLock::new();
     PATH.get_or_init(|| {

@@ -1,6 +1,8 @@
-//! Other ways to measure what a rung of `dwell ladder` measures: how each is run, and how its figure is read.
+//! Other ways to measure what a rung of `dwell ladder` measures: how each is run, and how its
+//! figure is read.
 //!
-//! Each gives one figure a run, in nanoseconds for one operation: a median wherever the tool can give one.
+//! Each gives one figure a run, in nanoseconds for one operation: a median wherever the tool can
+//! give one.
 
 use super::program::compile;
 use crate::shell::{find, output, program};
@@ -14,10 +16,10 @@ use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// How long each has for its figure, as far as it lets itself be told: about as long as dwell has.
+/// The time of each for its figure, where it can be set: about the same as dwell's.
 const SECONDS: &str = "1";
-/// perf bench gives means, so there are many short runs, and the median of theirs: of a long run, other programs' turns
-/// on the processor would be a part.
+/// perf bench gives means, so there are many short runs, and the median of theirs: of a long run,
+/// other programs' turns on the CPU would be a part.
 const PERF_RUNS: usize = 31;
 
 /// Another way.
@@ -63,14 +65,14 @@ pub(super) const SEQUENTIAL_WRITE: Job =
 pub(super) const FLUSH: Job =
     Job { options: &["--rw=randwrite", "--bs=4k", "--fsync=1"], part: "sync", cached: true };
 
-/// Where and on which processors.
+/// Where and on which CPUs.
 #[derive(Debug)]
 pub(super) struct Setting {
     /// Where compiled programs lie.
     pub(super) place: PathBuf,
     /// Where files are measured.
     pub(super) dir: PathBuf,
-    /// The processor that dwell measures on, and that of the other end.
+    /// The CPU that dwell measures on, and that of the other end.
     pub(super) home: u64,
     pub(super) other: u64,
 }
@@ -162,7 +164,7 @@ fn whole_cycles_ns(rung: &str, ladder: &Value) -> Result<f64> {
     Ok((ns / cycle_ns).round().max(1.0) * cycle_ns)
 }
 
-/// A program on one processor; gives its standard output.
+/// A program on one CPU; gives its standard output.
 fn pinned(cpu: u64, words: &[&str]) -> Result<String> {
     let cpu = cpu.to_string();
     output(&mut program("taskset", &[&["-c", &cpu], words].concat()))
@@ -201,7 +203,7 @@ fn fio_ns(job: Job, rung: &str, ladder: &Value, setting: &Setting) -> Result<f64
     let fixed = ["fio", "--name=rung", "--ioengine=psync", "--time_based", "--output-format=json"];
     let reported = ["--lat_percentiles=1", "--clat_percentiles=0"];
     let words = [&fixed[..], &reported, &[&file, &size, &runtime], job.options].concat();
-    // Many at once are on all processors, as dwell's are.
+    // Many at once are on all CPUs, as dwell's are.
     let said = if job == READS_AT_ONCE {
         output(&mut program(words[0], &words[1..]))?
     } else {
@@ -210,8 +212,8 @@ fn fio_ns(job: Job, rung: &str, ladder: &Value, setting: &Setting) -> Result<f64
     fio_said_ns(job, &said)
 }
 
-/// A file that was really written: fio only reserves what it is to write, and then each first write of a block changes the
-/// filesystem's tables, which dwell's do not.
+/// A file that was really written: fio only reserves what it is to write, and then each first write
+/// of a block changes the filesystem's tables, which dwell's do not.
 fn lay_out(file: &Path, size_kib: u64) -> Result<()> {
     if fs::metadata(file).is_ok_and(|found| found.len() == size_kib << 10) {
         return Ok(());
@@ -294,7 +296,7 @@ fn sockperf_ns(words: &[&str], setting: &Setting) -> Result<f64> {
     Err(last.context("sockperf was never started")?)
 }
 
-/// One that nobody has, of both kinds; it may be taken by another until it is used, and then sockperf says so.
+/// A free port, of both kinds; if another program takes it before it is used, sockperf fails.
 fn free_port() -> Result<u16> {
     loop {
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();

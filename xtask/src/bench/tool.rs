@@ -15,7 +15,7 @@ pub(crate) enum Tool {
     Dwell,
     /// Every call counted.
     DwellExact,
-    /// Looking at running code 199 times a second on each processor.
+    /// Looking at running code 199 times a second on each CPU.
     Dwell199,
     Dwell999,
     /// Often enough that a run of 5 s has as many samples as one of 60 s has at dwell's own rate.
@@ -54,8 +54,8 @@ impl Tool {
         matches!(self, Self::Strace | Self::PerfTrace | Self::LineProfiler)
     }
 
-    /// True when it runs whatever it is told to, and what that starts; the others want to start Python themselves, so
-    /// their own start-up and ending are not told apart from the program's.
+    /// True if it runs any program, with its children; the others want to start Python themselves,
+    /// so their own start-up and exit cannot be separated from the program's.
     pub(crate) fn follows(self) -> bool {
         !matches!(self, Self::PySpy | Self::LineProfiler)
     }

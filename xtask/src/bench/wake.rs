@@ -1,14 +1,16 @@
-//! `cargo xtask bench wake`: `dwell wake` beside cyclictest, by turns, on the same processor with the same settings, idle and under
-//! dwell's own loads.
+//! `cargo xtask bench wake`: `dwell wake` beside cyclictest, in alternation, on the same CPU with
+//! the same settings, idle and under dwell's own loads.
 //!
-//! A round is cyclictest, dwell and cyclictest once more, in an order that turns; each difference is of one round, so that what
-//! drifts on the machine drifts for both. How far cyclictest is from itself says how much of a difference is noise.
+//! A round is cyclictest, dwell and cyclictest once more, in an order that turns; each difference
+//! is of one round, so that what drifts on the machine drifts for both. How far cyclictest is from
+//! itself says how much of a difference is noise.
 //!
-//! What is rare comes to each of them at other times, so a difference of theirs at p99.99 is first of all one of luck. So a round
-//! ends with all three at once, on the same processor: what delays it for longer than their own wake-ups take (some ten microseconds)
-//! delays all three, and what they say of it can be compared.
-//! Percentiles are read from the two histograms in the same way, between the ends of a bin in proportion. What a wake-up
-//! costs is asked of the kernel for both: run time of the measuring thread (`schedstat`) in the middle of the run.
+//! What is rare comes to each of them at other times, so a difference of theirs at p99.99 is first
+//! of all one of luck. So a round ends with all three at once, on the same CPU: what delays it for
+//! longer than their own wake-ups take (some ten microseconds) delays all three, and what they say
+//! of it can be compared. Percentiles are read from the two histograms in the same way, between the
+//! ends of a bin in proportion. What a wake-up costs is asked of the kernel for both: run time of
+//! the measuring thread (`schedstat`) in the middle of the run.
 
 use super::table::{layout, skipped_at_each_end};
 use super::{install, load, machine};
@@ -107,7 +109,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     eprintln!();
     println!("{}", layout(&rows, options.markdown));
     println!(
-        "Figures are of all rounds together; differences are of single rounds: median (its 95 % interval). Processor {}, \
+        "Figures are of all rounds together; differences are of single rounds: median (its 95 % interval). CPU {}, \
          SCHED_FIFO 80,\nevery {INTERVAL_US} us, {} rounds of {} s each, {}. Measured on {}.",
         options.cpu,
         options.rounds,
@@ -140,7 +142,7 @@ fn options(arguments: &[&str]) -> Result<Options> {
             "--seconds" => {
                 options.seconds = value("a number")?.parse().context("--seconds wants a number")?
             }
-            "--cpu" => options.cpu = value("a processor")?.parse().context("--cpu wants a number")?,
+            "--cpu" => options.cpu = value("a CPU")?.parse().context("--cpu wants a number")?,
             "--dwell" => options.dwell = Some(value("the path of a binary")?.into()),
             _ => match CASES.iter().find(|(name, _)| *name == word) {
                 Some((name, _)) => options.cases.push(name),
@@ -250,7 +252,8 @@ fn of_dwell(dwell: &Path, options: &Options) -> Result<Run> {
     })
 }
 
-/// Runs it, and asks the kernel meanwhile what its measuring thread costs; gives its output and ns of processor time a cycle.
+/// Runs it, and asks the kernel meanwhile what its measuring thread costs; gives its output and ns
+/// of CPU time a cycle.
 fn watched(
     command: &mut Command,
     seconds: u64,
@@ -270,7 +273,7 @@ fn watched(
     sleep(part);
     let second = ran(pid, measures);
     let output = child.wait_with_output()?;
-    // dwell's status also speaks of deadlines, which nobody gave.
+    // dwell's exit status also reports deadlines; none is given here.
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
     let (Some(first), Some(second)) = (first, second) else { bail!("the measuring thread was not found") };
     let cycles = (second.1 - first.1).as_secs_f64() * 1e6 / INTERVAL_US as f64;
@@ -386,7 +389,8 @@ fn row(
     ]
 }
 
-/// The median of the differences counts. It misses only where its whole interval does: a machine can be too noisy to tell.
+/// The median of the differences counts. It misses only where its whole interval does: a machine
+/// can be too noisy to tell.
 fn verdict(goal: Goal, cyclictest: f64, differences: &[f64]) -> &'static str {
     let allowed = match goal {
         Goal::Same => GOAL_NS.max(cyclictest * GOAL_PART),
@@ -404,7 +408,8 @@ fn verdict(goal: Goal, cyclictest: f64, differences: &[f64]) -> &'static str {
     }
 }
 
-/// Of the median, of sorted values: holds it with 95 %, or is all of them where they are fewer than six.
+/// Of the median, of sorted values: holds it with 95 %, or is all of them where they are fewer than
+/// six.
 fn interval(sorted: &[f64]) -> (f64, f64) {
     let skip = skipped_at_each_end(sorted.len());
     match sorted.len() {

@@ -140,7 +140,7 @@ fn a_small_tmpfs_is_memory_and_has_no_room() {
     assert!(median(&ladder, "read-cached") > 0.0);
     let limits = rung(&ladder, "open")["limits"].to_string();
     assert!(limits.contains("which is memory"), "{limits}");
-    assert!(why(&ladder, "direct-read").contains("no disk below it"));
+    assert!(why(&ladder, "direct-read").contains("not on a disk"));
     assert!(why(&ladder, "large-file-write").contains("4096 KiB free"));
 }
 
@@ -149,7 +149,7 @@ fn where_nothing_can_be_written_every_rung_says_why() {
     let ladder = on_a_small_tmpfs("mount -o remount,ro DIR", "");
     for id in FILES {
         let why = why(&ladder, id);
-        assert!(why.contains("read only") && why.contains("\ntry: "), "{id}: {why}");
+        assert!(why.contains("read-only") && why.contains("\ntry: "), "{id}: {why}");
     }
 }
 

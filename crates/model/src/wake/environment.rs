@@ -1,9 +1,10 @@
-//! The settings of a machine that decide how late a thread wakes up, as they were, and what changed meanwhile.
+//! The settings of a machine that decide how late a thread wakes up, as they were, and what changed
+//! meanwhile.
 
 use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
 
-/// A state that a processor may idle in: sysfs `cpuidle`.
+/// A state that a CPU may idle in: sysfs `cpuidle`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdleState {
     /// `POLL`, `C1`, `C6`.
@@ -14,7 +15,7 @@ pub struct IdleState {
     pub disabled: bool,
 }
 
-/// What a processor's own settings are.
+/// What a CPU's own settings are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CpuSettings {
     /// Which.
@@ -25,7 +26,8 @@ pub struct CpuSettings {
     pub idle_states: Seen<Vec<IdleState>>,
     /// Interrupts that may strike it, by `/proc/irq/*/effective_affinity_list`: their names.
     pub interrupts: Seen<Vec<String>>,
-    /// Interrupts that struck it while the measurement ran, by `/proc/interrupts`: name and number, most first.
+    /// Interrupts that struck it while the measurement ran, by `/proc/interrupts`: name and number,
+    /// most first.
     pub interrupted: Seen<Vec<(String, u64)>>,
     /// Time that the hypervisor gave to others, while the measurement ran.
     pub steal_ns: Seen<Ns>,
@@ -44,23 +46,24 @@ pub struct Environment {
     pub clocksource: Seen<String>,
     /// The hypervisor, where there is one.
     pub hypervisor: Seen<String>,
-    /// Processors that the scheduler leaves alone: `isolcpus`.
+    /// CPUs that the scheduler leaves alone: `isolcpus`.
     pub isolated: Seen<Vec<u32>>,
-    /// Processors without a tick: `nohz_full`.
+    /// CPUs without a tick: `nohz_full`.
     pub nohz_full: Seen<Vec<u32>>,
-    /// The wake-up latency that idle states are limited to while it is measured, in microseconds: what
-    /// `/dev/cpu_dma_latency` was held at; absent where nobody wanted it held.
+    /// The wake-up latency that idle states are limited to while it is measured, in microseconds:
+    /// what `/dev/cpu_dma_latency` was held at; absent where nobody wanted it held.
     pub dma_latency_us: Seen<u32>,
     /// `kernel.sched_rt_runtime_us` by `kernel.sched_rt_period_us`; -1 for the first: no limit.
     pub rt_runtime_us: Seen<(i64, i64)>,
     /// `cpu.rt_runtime_us` of the control group, where groups share real-time.
     pub cgroup_rt_runtime_us: Seen<i64>,
-    /// Whether processors share a core with another one: `smt/active`.
+    /// Whether CPUs share a core with another one: `smt/active`.
     pub smt: Seen<bool>,
-    /// The highest priority that the user may ask for: `RLIMIT_RTPRIO`; with the right to all of them, 99.
+    /// The highest priority that the user may ask for: `RLIMIT_RTPRIO`; with the right to all of
+    /// them, 99.
     pub rt_priority_max: u32,
-    /// The processor that the rest of dwell ran on is not measured; none: there is no other.
+    /// The CPU that the rest of dwell ran on is not measured; none: there is no other.
     pub housekeeping: Option<u32>,
-    /// The measured processors.
+    /// The measured CPUs.
     pub cpus: Vec<CpuSettings>,
 }

@@ -18,7 +18,7 @@ pub struct LoadRun {
     pub started_at: String,
     /// What it did.
     pub result: LoadDone,
-    /// Somebody ended it early.
+    /// Ended early.
     pub interrupted: bool,
 }
 
@@ -131,7 +131,8 @@ impl Load {
         }
     }
 
-    /// It as the command line takes it, with all of its sizes. A directory stands last, since any character may be in it.
+    /// It as the command line takes it, with all of its sizes. A directory stands last, since any
+    /// character may be in it.
     pub fn spec(&self) -> String {
         match self {
             Self::Sched { groups, pairs, message_bytes, transport, workers } => {
@@ -163,15 +164,15 @@ pub struct Mismatch {
     pub expected: u64,
     /// What was.
     pub actual: u64,
-    /// The processor that saw it.
+    /// The CPU that saw it.
     pub cpu: u32,
 }
 
 /// What a load did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadDone {
-    /// With its sizes: of memory what it had in the end, which the host or the control group may have limited; otherwise what was
-    /// asked for.
+    /// With its sizes: of memory what it had in the end, which the host or the control group may
+    /// have limited; otherwise what was asked for.
     pub load: Load,
     /// Of all its workers, from the first's start to the last's end.
     pub ran_ns: Ns,
@@ -179,13 +180,13 @@ pub struct LoadDone {
     pub done: u64,
     /// `messages`, `bytes`, `round trips`, `loops`, `timers`.
     pub unit: String,
-    /// Processor time.
+    /// CPU time.
     pub cpu_ns: Ns,
     /// The first ones.
     pub mismatches: Vec<Mismatch>,
     /// All of them.
     pub mismatches_total: u64,
-    /// Workers that ended before they were told to, and why: sentences without a full stop.
+    /// Workers that ended early, and why: sentences without a full stop.
     #[serde(default)]
     pub failures: Vec<String>,
     /// What could not be done as asked: sentences without a full stop.

@@ -1,4 +1,5 @@
-//! A late wake-up: what the kernel did on its processor, as seen ([`SpikeSeen`]), and what made it late ([`Spike`]).
+//! A late wake-up: what the kernel did on its CPU, as seen ([`SpikeSeen`]), and what made it late
+//! ([`Spike`]).
 
 use crate::{Ns, Seen, Tid};
 use serde::{Deserialize, Serialize};
@@ -8,17 +9,18 @@ use serde::{Deserialize, Serialize};
 pub struct Task {
     /// Its thread's number; 0 is the idle task.
     pub tid: Tid,
-    /// Its name (`comm`): hostile text.
+    /// Its name (`comm`): untrusted text.
     pub name: String,
     /// The kernel's priority: below 100 real-time, -1 `SCHED_DEADLINE`.
     pub priority: i32,
 }
 
-/// Something that the kernel did on the processor of a late wake-up.
+/// Something that the kernel did on the CPU of a late wake-up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Happened {
-    /// The scheduler gave the processor from one task to another; `preempted`: the first could have gone on.
+    /// The scheduler gave the CPU from one task to another; `preempted`: the first could have gone
+    /// on.
     Switch {
         /// Had it.
         from: Task,
@@ -33,11 +35,11 @@ pub enum Happened {
     IrqBegin(String),
     /// It ended.
     IrqEnd,
-    /// Work put off by interrupts began: `timer`, `net_rx`.
+    /// A softirq began: `timer`, `net_rx`.
     SoftirqBegin(String),
     /// It ended.
     SoftirqEnd,
-    /// The interrupt of the processor's own timer began (where the kernel tells).
+    /// The interrupt of the CPU's own timer began (where the kernel tells).
     TimerBegin,
     /// It ended.
     TimerEnd,
@@ -47,16 +49,18 @@ pub enum Happened {
     OtherBegin(String),
     /// It ended.
     OtherEnd,
-    /// The processor began to idle, in this state.
+    /// The CPU began to idle, in this state.
     IdleBegin(u32),
-    /// The measuring thread was moved here from another processor.
+    /// The measuring thread was moved here from another CPU.
     Migrated(u32),
     /// The measuring thread was stopped: job control or a tracer. It is until it is woken.
     Stopped,
-    /// From here on the kernel had to let the timer of the measuring thread expire: its time and its timer slack.
+    /// From here on the kernel had to let the timer of the measuring thread expire: its time and
+    /// its timer slack.
     Due,
-    /// The hypervisor counted this much as given to others on this processor since the reading before, which may be
-    /// as old as the longest pause of the reader; in steps of `USER_HZ`, a hundredth of a second.
+    /// The hypervisor counted this much as given to others on this CPU since the reading before,
+    /// which may be as old as the longest pause of the reader; in steps of `USER_HZ`, a hundredth
+    /// of a second.
     Stolen(Ns),
     /// What came from here until the next switch was not kept.
     Lost,
@@ -74,7 +78,7 @@ pub struct KernelEvent {
 /// A late wake-up as it was seen. All times are from the begin of the measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SpikeSeen {
-    /// On which processor.
+    /// On which CPU.
     pub cpu: u32,
     /// The measuring thread.
     pub tid: Tid,
@@ -84,9 +88,9 @@ pub struct SpikeSeen {
     pub awake_ns: Ns,
     /// What the kernel did, in order, from a little before `expected_ns` on.
     pub events: Vec<KernelEvent>,
-    /// The kernel's stack of who had the processor when the thread was made runnable late; where that was in time and the
-    /// thread got the processor late, as they gave it up. Innermost first. Absent when the processor idled, or nothing
-    /// was late in the kernel's eyes.
+    /// The kernel's stack of who had the CPU when the thread was made runnable late; where that was
+    /// in time and the thread got the CPU late, as they gave it up. Innermost first. Absent when
+    /// the CPU idled, or nothing was late in the kernel's eyes.
     pub stack: Seen<Vec<String>>,
     /// Why events are missing, where they are.
     pub lost: Option<String>,
@@ -96,28 +100,29 @@ pub struct SpikeSeen {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// The timer's interrupt came late while the processor idled: leaving the idle state.
+    /// The timer's interrupt came late while the CPU idled: leaving the idle state.
     IdleExit,
-    /// The timer's interrupt came late while a task ran: interrupts were off, or the hypervisor ran somebody else.
+    /// The timer's interrupt came late while a task ran: interrupts were off, or the hypervisor ran
+    /// somebody else.
     InterruptsOff,
-    /// The hypervisor gave the processor to somebody else (it counted steal).
+    /// The hypervisor ran another guest (it counted steal).
     Steal,
     /// An interrupt's handler.
     Interrupt,
-    /// Work put off by interrupts.
+    /// A softirq.
     Softirq,
     /// The timer's own interrupt.
     TimerInterrupt,
     /// The thread allows its timer to be that late (`SCHED_OTHER`): prctl(2), `PR_SET_TIMERSLACK`.
     TimerSlack,
-    /// Another task ran that this one may not preempt, since its priority is not lower; or that the scheduler chose
-    /// although this one was runnable (it was out of its time: throttled).
+    /// Another task ran that this one may not preempt, since its priority is not lower; or that the
+    /// scheduler chose although this one was runnable (it was out of its time: throttled).
     Task,
     /// A task of lower priority ran on: preemption was off, or the kernel is not preemptible there.
     PreemptionOff,
     /// The scheduler's own way from the wake-up to the thread.
     Switching,
-    /// The way to another processor.
+    /// The way to another CPU.
     Migration,
     /// The thread was stopped.
     Stopped,
@@ -132,7 +137,7 @@ pub enum Cause {
 pub struct Share {
     /// What.
     pub cause: Cause,
-    /// Who: a task, an interrupt, a soft interrupt, an idle state.
+    /// Who: a task, an interrupt, a softirq, an idle state.
     pub who: Option<String>,
     /// How long.
     pub ns: Ns,
@@ -143,7 +148,7 @@ pub struct Share {
 pub struct Spike {
     /// When it should have been, from the begin of the measurement.
     pub at_ns: Ns,
-    /// On which processor.
+    /// On which CPU.
     pub cpu: u32,
     /// How late.
     pub ns: Ns,

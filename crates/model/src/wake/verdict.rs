@@ -12,8 +12,8 @@ pub struct Deadline {
     pub margin: f64,
     /// How sure the answer shall be: 0.95.
     pub confidence: f64,
-    /// How rare a late wake-up must be known to be for an answer of [`Answer::Pass`]: less than one in so long on a processor.
-    /// What no test of finite length can show is that there is none.
+    /// How rare a late wake-up must be known to be for an answer of [`Answer::Pass`]: less than one
+    /// in so long on a CPU. What no test of finite length can show is that there is none.
     #[serde(default = "one_hour")]
     pub one_in_ns: Ns,
 }
@@ -31,26 +31,29 @@ fn one_hour() -> Ns {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// Nothing seen speaks against it, and enough was seen: no wake-up was later than the deadline less its margin, at the
-    /// confidence asked for such ones are rarer than [`Deadline::one_in_ns`] says, the maximum expected of ten times the run is
-    /// within the deadline (where the data allow to expect one), and the loads asked for worked all the while without a mistake.
+    /// Nothing seen speaks against it, and enough was seen: no wake-up was later than the deadline
+    /// less its margin, at the confidence asked for such ones are rarer than
+    /// [`Deadline::one_in_ns`] says, the maximum expected of ten times the run is within the
+    /// deadline (where the data allow to expect one), and the loads asked for worked all the while
+    /// without a mistake.
     Pass,
     /// A wake-up was later than the deadline less its margin.
     Fail,
-    /// Nothing was too late, but too little was seen to be so sure, a longer run is expected to see one, or a load did not hold.
+    /// Nothing was too late, but too little was seen to be so sure, a longer run is expected to see
+    /// one, or a load did not hold.
     Undecided,
 }
 
-/// An estimate of the latest wake-up that a longer run would see.
+/// An estimate of the maximum latency of a longer run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Extreme {
     /// The run that it speaks of.
     pub for_ns: Ns,
-    /// Its latest wake-up is as likely earlier as later than this; the interval holds it at the deadline's confidence.
+    /// The median of its maximum latency; the interval holds it at the deadline's confidence.
     pub max_ns: Ns,
     /// Low end.
     pub lo_ns: Ns,
-    /// High end; none: the data set no bound.
+    /// High end; none: the data give no bound.
     pub hi_ns: Option<Ns>,
 }
 
@@ -69,21 +72,23 @@ pub struct Verdict {
     pub cycles: u64,
     /// Wake-ups later than the limit.
     pub beyond: u64,
-    /// At most this part of all wake-ups is later than the limit, at the confidence asked for, on the processor of which
-    /// least is known: about 3 by the number of its clean cycles for 95 %.
+    /// At most this part of all wake-ups is later than the limit, at the confidence asked for, on
+    /// the CPU of which least is known: about 3 by the number of its clean cycles for 95 %.
     pub exceedance_bound: f64,
-    /// The same as time: one too late in so long, at most, on one processor at this interval.
+    /// The same as time: one too late in so long, at most, on one CPU at this interval.
     pub one_in_ns: Ns,
-    /// The latest that ten times as long a run would see; unseen where the data do not allow an estimate, with the reason.
+    /// The maximum latency of a run ten times as long; unseen with the reason if the data allow no
+    /// estimate.
     pub extreme: Seen<Extreme>,
-    /// How much longer to run for an answer, if nothing will be late; absent where there is one, unseen where longer will not do.
+    /// How much longer to run for an answer, if nothing will be late; absent where there is one,
+    /// unseen where longer will not do.
     pub run_more_ns: Seen<Ns>,
-    /// Each processor by itself; the answer to all is no better than the worst of them.
+    /// Each CPU by itself; the answer to all is no better than the worst of them.
     #[serde(default)]
     pub of_processor: Vec<OfProcessor>,
 }
 
-/// What holds of one processor.
+/// What holds of one CPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OfProcessor {
     /// Which.
@@ -94,7 +99,7 @@ pub struct OfProcessor {
     pub cycles: u64,
     /// Wake-ups later than the limit.
     pub beyond: u64,
-    /// The latest.
+    /// The maximum latency.
     pub max_ns: Seen<Ns>,
     /// At most this part of its wake-ups is later than the limit, at the confidence asked for.
     pub exceedance_bound: f64,

@@ -1,5 +1,6 @@
-//! `malloc` and `free` of the C library that dwell is linked with: its own, where dwell is the static binary. That of the
-//! host cannot be loaded into a static binary, so each figure says whose it is.
+//! `malloc` and `free` of the C library that dwell is linked with: its own, where dwell is the
+//! static binary. That of the host cannot be loaded into a static binary, so each figure says whose
+//! it is.
 
 use crate::bench::Bench;
 use crate::{About, Group, Rung, Samples, Unmeasured, about};
@@ -21,7 +22,7 @@ fn rung(id: &str, what: &str, bytes: usize) -> Rung {
     let about = About {
         excludes: "a heap in disorder, other threads that allocate, and touching the memory".into(),
         method:
-            "a block is allocated and freed over and over by one thread, so that it is mostly the same block"
+            "a block is repeatedly allocated and freed by one thread, so that it is mostly the same block"
                 .into(),
         source: "malloc(3)".into(),
         ..about(id, Group::Allocator, what)
@@ -41,7 +42,7 @@ fn measure(bench: &Bench<'_>, bytes: usize) -> Result<Samples, Unmeasured> {
     Ok(samples)
 }
 
-/// Allocates and frees so many times.
+/// Allocates and frees `ops` times.
 pub(super) fn allocate(bytes: usize, count: u64) {
     for _ in 0..count {
         // Without the box a compiler may leave out both.

@@ -16,7 +16,7 @@ const MOST_BYTES: u64 = 64 << 20;
 
 pub(crate) fn map() -> Rung {
     let about = About {
-        excludes: "touching the page, and other threads: their processors must forget the mapping too".into(),
+        excludes: "touching the page, and other threads: their CPUs must forget the mapping too".into(),
         method: "mmap and munmap of one private anonymous page, over and over".into(),
         source: "lmbench's lat_mmap, of one page".into(),
         ..about("map-unmap", Group::Allocator, "mmap and munmap of a page")
@@ -26,7 +26,7 @@ pub(crate) fn map() -> Rung {
 
 pub(crate) fn small() -> Rung {
     let about = About {
-        excludes: "mapping the memory and giving it back; page tables for large stretches are in it".into(),
+        excludes: "mapping and unmapping the memory; page tables of large mappings are included".into(),
         method: "one byte is written to each page of a fresh private mapping, in order; transparent huge pages are off for it"
             .into(),
         source: "lmbench's lat_pagefault, of anonymous memory".into(),
@@ -37,7 +37,7 @@ pub(crate) fn small() -> Rung {
 
 pub(crate) fn huge() -> Rung {
     let about = About {
-        excludes: "mapping the memory and giving it back, and compaction where no huge page was free".into(),
+        excludes: "mapping and unmapping the memory, and compaction if no huge page was free".into(),
         method: "one byte is written to a fresh mapping of 2 MiB for which huge pages are on; /proc/self/smaps tells each time \
                  whether it became one"
             .into(),
@@ -62,7 +62,7 @@ fn of_small(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     Ok(samples)
 }
 
-/// Touches so many fresh pages, a stretch at a time, and says how long the touching took.
+/// Touches fresh pages, a mapping at a time; gives the time of the touching.
 fn touch_small(pages: u64, page_bytes: u64) -> Result<Ns, Unmeasured> {
     let (mut left, mut took) = (pages, 0);
     while left > 0 {
@@ -97,7 +97,7 @@ fn of_huge(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
         ));
     }
     if small > 0 {
-        samples.limits.push(format!("{small} times no huge page was to be had; these do not count"));
+        samples.limits.push(format!("{small} times no huge page was available; these do not count"));
     }
     Ok(samples)
 }

@@ -1,8 +1,8 @@
 //! A cycle, found by instructions that take exactly one; and two kinds of arithmetic beside it.
 //!
-//! No clock tells the core's frequency without privileges, and what the kernel states may be another one's. But an
-//! exclusive-or that waits for the one before takes one cycle on every core of today, so a chain of them is a clock of
-//! cycles.
+//! No clock tells the core's frequency without privileges, and what the kernel states may be
+//! another one's. But an exclusive-or that waits for the one before takes one cycle on every core
+//! of today, so a chain of them is a clock of cycles.
 
 use crate::bench::Bench;
 use crate::{About, Group, Rung, about};
@@ -56,7 +56,8 @@ fn chain(about: About, run: fn(u64) -> u64) -> Rung {
     let measure = move |bench: &Bench<'_>| {
         bench
             .sample_timed(|ops| {
-                // The chain is as long as asked for or a little longer, and the difference would count for short ones.
+                // The chain is as long as asked for or a little longer, and the difference would
+                // count for short ones.
                 let from = monotonic_ns();
                 let done = run(ops * 32);
                 Ok((monotonic_ns() - from) * ops * 32 / done)
@@ -81,7 +82,8 @@ pub(crate) fn probe_ns() -> f64 {
     (0..5).map(|_| one()).fold(f64::INFINITY, f64::min)
 }
 
-/// Works until the frequency stands still, at most for so long: cores take up to seconds to reach their highest.
+/// Spins until the frequency is stable, up to a limit: cores take up to seconds to reach their
+/// maximum.
 pub(crate) fn warm_up(most_ns: Ns, stop: &dyn Fn() -> bool) {
     let until = monotonic_ns() + most_ns;
     let mut last = probe_ns();

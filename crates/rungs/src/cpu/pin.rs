@@ -1,14 +1,15 @@
-//! Threads that stay on one processor.
+//! Threads that stay on one CPU.
 
 use model::ladder::Machine;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// The calling thread on one processor, for as long as this lives.
+/// The calling thread on one CPU, for as long as this lives.
 #[derive(Debug)]
 pub(crate) struct Pinned(Option<CpuSet>);
 
 impl Pinned {
-    /// To this processor. Where that is refused, the thread stays free: then figures vary more, and that is all.
+    /// To this CPU. Where that is refused, the thread stays free: then figures vary more, and that
+    /// is all.
     pub(crate) fn to(cpu: u32) -> Self {
         let before = sched_getaffinity(None).ok();
         let mut one = CpuSet::new();
@@ -16,14 +17,14 @@ impl Pinned {
         Self(before.filter(|_| sched_setaffinity(None, &one).is_ok()))
     }
 
-    /// To the processor that rungs run on: the last that is allowed, since the first ones have more of the machine's
-    /// interrupts.
+    /// To the CPU that rungs run on: the last that is allowed, since the first ones have more of
+    /// the machine's interrupts.
     pub(crate) fn home(machine: &Machine) -> Self {
         Self::to(home(machine))
     }
 }
 
-/// The processor that rungs run on.
+/// The CPU that rungs run on.
 pub(crate) fn home(machine: &Machine) -> u32 {
     machine.cpus_allowed.last().copied().unwrap_or(0)
 }

@@ -15,8 +15,7 @@ const FILE_BYTES: u64 = 1 << 20;
 
 pub(super) fn read(site: &Rc<Site>) -> Rung {
     let about = About {
-        excludes: "the disk; and part of the way to memory, since 1 MiB may be in the processor's caches"
-            .into(),
+        excludes: "the disk; and part of the way to memory, since 1 MiB may be in the CPU's caches".into(),
         method: "pread of 4 KiB at random places of a file of 1 MiB that was just written".into(),
         source: "lmbench's bw_file_rd, with a small block".into(),
         ..about("read-cached", "reading 4 KiB of a file that is in the page cache")

@@ -1,9 +1,9 @@
-//! Reads and writes of the device itself, past the page cache: one at a time, 32 at a time, and in sequence. All on one
-//! working file without a name.
+//! Reads and writes of the device itself, past the page cache: one at a time, 32 at a time, and in
+//! sequence. All on one working file without a name.
 //!
-//! 32 at a time are 32 threads: io_uring would be lighter, but containers and hardened hosts mostly refuse it, and then
-//! figures of two methods would have to be told apart. Switching between threads costs microseconds, which matters beside
-//! the fastest devices only; the rung says so.
+//! 32 at a time are 32 threads: io_uring would be lighter, but containers and hardened hosts mostly
+//! refuse it, and then figures of two methods would have to be told apart. Switching between
+//! threads costs microseconds, which matters beside the fastest devices only; the rung says so.
 
 use super::many::with_rate;
 use super::site::{Made, Site};
@@ -28,7 +28,7 @@ use sys::clock::monotonic_ns;
 const FILE_BYTES: u64 = 256 << 20;
 /// Smaller than this it would say nothing of a device.
 const FILE_BYTES_MIN: u64 = 8 << 20;
-/// What is read and written in sequence.
+/// The size of sequential reads and writes.
 const PIECE_BYTES: usize = 1 << 20;
 /// Writing the working file takes no longer.
 const WRITE_NS: u64 = 2_000_000_000;
@@ -150,7 +150,8 @@ impl Aligned {
 struct Working {
     file: File,
     bytes: u64,
-    /// Whether the page cache is passed by. Where not, each page is dropped from it before it is read.
+    /// Whether the page cache is passed by. Where not, each page is dropped from it before it is
+    /// read.
     direct: bool,
     /// Writing took too long for all of it.
     slow: bool,
@@ -173,7 +174,7 @@ impl Working {
             && working.pass_by(true).is_ok()
             && working.file.write_all_at(buffer.get(BLOCK_BYTES), 0).is_ok();
         if !working.direct {
-            working.pass_by(false).map_err(|error| made.refused("write past the page cache", error))?;
+            working.pass_by(false).map_err(|error| made.refused("write with O_DIRECT", error))?;
             working.bytes =
                 made.cached_room(bench, room, FILE_BYTES_MIN)? / PIECE_BYTES as u64 * PIECE_BYTES as u64;
         }
@@ -181,7 +182,7 @@ impl Working {
         match fallocate(&working.file, FallocateFlags::empty(), 0, working.bytes) {
             // Not every filesystem can.
             Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
-            Err(error) => return Err(made.refused("reserve room", error)),
+            Err(error) => return Err(made.refused("allocate space", error)),
         }
         let until = monotonic_ns() + if bench.asked.quick { WRITE_NS_QUICK } else { WRITE_NS };
         let mut at = 0;
@@ -235,7 +236,7 @@ impl Working {
         u64::from(random.below((self.bytes / BLOCK_BYTES as u64) as u32)) * BLOCK_BYTES as u64
     }
 
-    /// Reads what is at a place; gives how long that took.
+    /// Reads at an offset; gives the time it took.
     fn read(&self, into: &mut [u8], at: u64) -> io::Result<u64> {
         if !self.direct {
             self.forget(at, into.len() as u64)?;
@@ -285,7 +286,7 @@ fn in_sequence(
     Ok(with_rate(samples, PIECE_BYTES))
 }
 
-/// Reads in many threads, each of which times its own; the rate is of all of them, a figure a look.
+/// Reads in many threads, each timing its own reads; the rate is of all together.
 fn reads_at_once(working: &Working, made: &Made, bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     const LOOK: Duration = Duration::from_millis(20);
     let (over, done) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -293,7 +294,7 @@ fn reads_at_once(working: &Working, made: &Made, bench: &Bench<'_>) -> Result<Sa
     let (warm, until) = (begun + bench.budget_ns / 8, begun + bench.budget_ns);
     let cpus = &bench.machine.cpus_allowed;
     let reader = || -> io::Result<Vec<f64>> {
-        // The measuring thread, whose child this is, is bound to one processor.
+        // The measuring thread, whose child this is, is bound to one CPU.
         spread(cpus);
         let (mut random, mut buffer) = (Random::new(), Aligned::random(BLOCK_BYTES));
         let mut times = Vec::new();
@@ -324,7 +325,7 @@ fn reads_at_once(working: &Working, made: &Made, bench: &Bench<'_>) -> Result<Sa
         over.store(true, Relaxed);
         let mut times = Vec::new();
         for reader in started? {
-            times.extend(reader.join().map_err(|_| io::Error::other("a thread that read ended early"))??);
+            times.extend(reader.join().map_err(|_| io::Error::other("a reading thread ended early"))??);
         }
         Ok::<_, io::Error>(times)
     });
@@ -344,7 +345,7 @@ fn reads_at_once(working: &Working, made: &Made, bench: &Bench<'_>) -> Result<Sa
 fn spread(cpus: &[u32]) {
     let mut set = CpuSet::new();
     cpus.iter().for_each(|cpu| set.set(*cpu as usize));
-    // Where that is refused, the threads share a processor, and wait for the disk all the same.
+    // Where that is refused, the threads share a CPU, and wait for the disk all the same.
     let _ = sched_setaffinity(None, &set);
 }
 

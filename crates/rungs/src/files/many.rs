@@ -1,4 +1,4 @@
-//! The same bytes in one file and in a thousand: what a file costs beside what is in it.
+//! The same bytes in one file and in a thousand: the cost of a file besides its data.
 
 use super::site::{Made, Site};
 use super::{about, rung};
@@ -103,7 +103,7 @@ impl<'a> Files<'a> {
         write(file).map_err(|error| self.made.refused("write a file", error))
     }
 
-    /// Reads one, and says how many bytes it had.
+    /// Reads a file; gives its length.
     fn read(&self, which: usize, piece: &mut [u8]) -> Result<usize, Unmeasured> {
         let mut read = || -> io::Result<usize> {
             let mut file = File::from(self.made.open(&which.to_string())?);

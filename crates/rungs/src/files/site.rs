@@ -1,5 +1,5 @@
-//! The place of the file rungs: one made directory with a name that nobody can guess, below the one that was named; and
-//! what may be written there.
+//! The directory of the file rungs: one new directory with an unpredictable name, below the one
+//! that was named; and what may be written there.
 
 use crate::bench::Bench;
 use crate::memory::free_memory_bytes;
@@ -12,8 +12,8 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// All rungs together write no more than this part of what is free. Half of it is for the one large working file, the
-/// other half for what the other rungs write, one after another.
+/// All rungs together write no more than this part of what is free. Half of it is for the one large
+/// working file, the other half for what the other rungs write, one after another.
 const SHARE: u64 = 20;
 /// And no more than this part of the memory that is free, for what goes through the page cache.
 const MEMORY_SHARE: u64 = 4;
@@ -63,10 +63,10 @@ impl Site {
 /// The made directory. It goes with this, and all that is in it.
 #[derive(Debug)]
 pub(super) struct Made {
-    /// Everything is opened relative to this: should somebody put something else in the path's place, nothing is
-    /// written there.
+    /// Everything is opened relative to this: should somebody put something else in the path's
+    /// place, nothing is written there.
     dir: OwnedFd,
-    /// What is said of the place.
+    /// The caveat about the directory.
     named: String,
     kind: &'static str,
     device: Option<String>,
@@ -120,14 +120,15 @@ impl Made {
     pub(super) fn on_disk(&self) -> Result<(), Unmeasured> {
         if IN_MEMORY.contains(&self.kind) {
             return Err(Unmeasured::Unseen(format!(
-                "{} is in memory ({}): there is no disk below it\ntry: dwell ladder --dir DIR, with DIR on a disk",
+                "{} is in memory ({}), not on a disk\ntry: dwell ladder --dir DIR, with DIR on a disk",
                 self.named, self.kind
             )));
         }
         Ok(())
     }
 
-    /// Bytes that a rung may write, in whole blocks: as many as it wants, or as many as there is room for.
+    /// Bytes that a rung may write, in whole blocks: as many as it wants, or as many as there is
+    /// room for.
     pub(super) fn room(&self, wanted: u64, least: u64) -> Result<u64, Unmeasured> {
         let room = (self.free_bytes / SHARE / 2).min(wanted) / BLOCK_BYTES as u64 * BLOCK_BYTES as u64;
         if room < least {
@@ -156,7 +157,7 @@ impl Made {
         self.room(wanted.min(memory), least)
     }
 
-    /// That so many files may be made.
+    /// Checks that this number of files may be created.
     pub(super) fn room_for_files(&self, files: u64) -> Result<(), Unmeasured> {
         match self.free_files {
             Some(free) if free / SHARE < files => Err(Unmeasured::Unseen(format!(
@@ -168,7 +169,8 @@ impl Made {
         }
     }
 
-    /// A new file that goes when it is closed: it has no name any more, so that even a killed dwell leaves nothing.
+    /// A new file that goes when it is closed: it has no name any more, so that even a killed dwell
+    /// leaves nothing.
     pub(super) fn nameless(&self, name: &str) -> Result<File, Unmeasured> {
         let file = self.create(name).map_err(|error| self.refused("make a file", error))?;
         self.remove(name).map_err(|error| self.refused("remove a file", error))?;
@@ -209,12 +211,12 @@ fn device_name(device: u64) -> Option<String> {
 
 fn refused(what: &str, dir: &Path, error: &io::Error) -> Unmeasured {
     let why = match error.kind() {
-        io::ErrorKind::ReadOnlyFilesystem => "it is mounted to be read only".to_owned(),
-        io::ErrorKind::PermissionDenied => "it may not be written to by this user".to_owned(),
-        io::ErrorKind::StorageFull => "it is full".to_owned(),
-        io::ErrorKind::QuotaExceeded => "this user's quota is used up".to_owned(),
-        io::ErrorKind::NotFound => "there is no such directory".to_owned(),
-        io::ErrorKind::NotADirectory => "it is no directory".to_owned(),
+        io::ErrorKind::ReadOnlyFilesystem => "mounted read-only".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::StorageFull => "no space left".to_owned(),
+        io::ErrorKind::QuotaExceeded => "disk quota exceeded".to_owned(),
+        io::ErrorKind::NotFound => "no such directory".to_owned(),
+        io::ErrorKind::NotADirectory => "not a directory".to_owned(),
         _ => error.to_string(),
     };
     let place = dir.display();
@@ -252,7 +254,7 @@ mod tests {
 
     #[test]
     fn where_nothing_can_be_made_it_says_why() {
-        for (dir, said) in [("/no/such/place", "no such directory"), ("/dev/null", "no directory")] {
+        for (dir, said) in [("/no/such/place", "no such directory"), ("/dev/null", "not a directory")] {
             let Err(Unmeasured::Unseen(why)) = Site::new(dir).made().map(drop) else { panic!("{dir}") };
             assert!(why.contains(said) && why.contains("\ntry: "), "{why}");
         }
@@ -278,6 +280,6 @@ mod tests {
     fn memory_is_no_disk() {
         let made = Made::below(Path::new("/dev/shm")).unwrap();
         assert!(made.said().contains("(tmpfs), which is memory"), "{}", made.said());
-        assert!(matches!(made.on_disk(), Err(Unmeasured::Unseen(why)) if why.contains("no disk below")));
+        assert!(matches!(made.on_disk(), Err(Unmeasured::Unseen(why)) if why.contains("not on a disk")));
     }
 }

@@ -1,4 +1,5 @@
-//! What one thread asks of the kernel without waiting: the clock, the cheapest call, a signal to itself.
+//! What one thread asks of the kernel without waiting: the clock, the cheapest call, a signal to
+//! itself.
 
 use crate::bench::Bench;
 use crate::{About, Group, Rung, Samples, Unmeasured, about};
@@ -23,7 +24,7 @@ pub(crate) fn cheapest() -> Rung {
     let about = About {
         excludes:
             "what a call that does something does, what tracing or a filter adds for other programs, and the return from a C \
-             library's function around it: dear where the kernel makes the processor forget where returns lead"
+             library's function around it: dear where the kernel makes the CPU forget where returns lead"
                 .into(),
         method: "getppid over and over, by the call's own instruction: a call that nothing answers but the kernel".into(),
         source: "lmbench's lat_syscall null".into(),
@@ -68,7 +69,7 @@ fn of_cheapest(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     })
 }
 
-/// Makes the cheapest call so many times.
+/// Makes the cheapest system call `ops` times.
 pub(super) fn call(count: u64) {
     for _ in 0..count {
         black_box(getppid());

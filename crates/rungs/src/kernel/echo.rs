@@ -16,7 +16,7 @@ pub(super) struct Echo {
 }
 
 impl Echo {
-    /// Starts the partner on this processor.
+    /// Starts the partner on this CPU.
     pub(super) fn start(cpu: u32) -> Result<Self, Unmeasured> {
         let (far_from, to) = pipe().map_err(no_pipe)?;
         let (from, far_to) = pipe().map_err(no_pipe)?;
@@ -34,11 +34,11 @@ impl Echo {
         match told.recv() {
             Ok(Ok(())) => Ok(echo),
             Ok(Err(why)) => Err(why),
-            Err(_) => Err(Unmeasured::Unseen("a thread ended before it began".into())),
+            Err(_) => Err(Unmeasured::Unseen("a thread ended before it started".into())),
         }
     }
 
-    /// Sends a byte and waits for its return, so many times.
+    /// Sends a byte and waits for its return, `ops` times.
     pub(super) fn round_trips(&mut self, count: u64) -> Result<(), Unmeasured> {
         let Some(to) = &mut self.to else { return Ok(()) };
         let mut byte = [0];
@@ -73,7 +73,7 @@ impl Alone {
         pipe().map(|(from, to)| Self(from, to)).map_err(no_pipe)
     }
 
-    /// The calls of so many round trips.
+    /// The system calls of `ops` round trips.
     pub(super) fn round_trips(&mut self, count: u64) -> Result<(), Unmeasured> {
         let mut byte = [0];
         for _ in 0..count * 2 {

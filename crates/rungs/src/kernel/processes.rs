@@ -30,7 +30,7 @@ pub(crate) fn process() -> Rung {
 
 pub(crate) fn exec() -> Rung {
     let about = About {
-        excludes: "fork, exit and wait, which are measured by turns and taken off; reading the file, a dynamic linker, libraries, \
+        excludes: "fork, exit and wait, which are measured in alternation and subtracted; reading the file, a dynamic linker, libraries, \
                    an interpreter: most programs need more"
             .into(),
         method: "fork, execveat of a static program of a few instructions in a memfd, exit and wait, less fork, exit and wait".into(),
@@ -87,7 +87,7 @@ fn no_program(error: io::Error) -> Unmeasured {
     Unmeasured::Unseen(format!("a program in memory could not be executed: {error}{remedy}"))
 }
 
-/// How much of dwell there was to copy: its page tables grow with what is resident.
+/// The caveat of dwell's size: its page tables grow with its resident memory.
 fn resident() -> Option<String> {
     let mib = host::own::resident_bytes(host::here()).ok()? as f64 / f64::from(1 << 20);
     Some(format!(

@@ -14,9 +14,10 @@ const SWITCHES: f64 = 2.0;
 
 pub(crate) fn futex() -> Rung {
     let about = About {
-        excludes: "a lock that is free, for which nobody enters the kernel".into(),
-        method: "two threads on one core wake each other by turns: two wake-ups, two waits and two switches"
-            .into(),
+        excludes: "a free lock, which needs no system call".into(),
+        method:
+            "two threads on one core wake each other in alternation: two wake-ups, two waits and two switches"
+                .into(),
         source: "B. Sigoure, How long does it take to make a context switch? (timectxsw)".into(),
         ..about("futex-round-trip", Group::Kernel, "to a thread on the same core and back, by a futex")
     };
@@ -52,7 +53,7 @@ pub(crate) fn across() -> Rung {
                  out of whatever sleep it was in"
             .into(),
         source: "lmbench's lat_ctx, with the threads on two cores".into(),
-        needs: "a second processor".into(),
+        needs: "a second CPU".into(),
         ..about("thread-switch-cores", Group::Kernel, "from one thread to another that waits on another core")
     };
     Rung { about, parts: 1.0, watch_cycle: false, measure: Box::new(of_across) }
@@ -86,18 +87,18 @@ fn of_across(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     let siblings = siblings(here);
     let elsewhere = others.iter().find(|cpu| !siblings.contains(cpu));
     let Some(there) = elsewhere.or(others.first()) else {
-        return Err(Unmeasured::Absent("only one processor may be used".into()));
+        return Err(Unmeasured::Absent("only one CPU is allowed".into()));
     };
     let mut samples = switches(bench, here, *there)?;
     samples.limits.push(if elsewhere.is_some() {
-        format!("between processors {here} and {there}; others may be nearer or farther")
+        format!("between CPUs {here} and {there}; others may be nearer or farther")
     } else {
-        format!("processors {here} and {there} are two threads of one core, and there is no other")
+        format!("CPUs {here} and {there} are two threads of one core, and there is no other")
     });
     Ok(samples)
 }
 
-/// Processors of the same core, as the kernel tells; itself at least.
+/// CPUs of the same core, as the kernel tells; itself at least.
 fn siblings(cpu: u32) -> Vec<u32> {
     host::cpus::siblings(host::here(), cpu).map_or_else(|_| vec![cpu], |cpus| cpus.into_vec())
 }

@@ -1,4 +1,5 @@
-//! How late a thread wakes that asked to be woken: with the slack that the kernel allows itself, and with as good as none.
+//! How late a thread wakes that asked to be woken: with the slack that the kernel allows itself,
+//! and with as good as none.
 
 use super::pinned;
 use crate::bench::Bench;
@@ -28,7 +29,7 @@ pub(crate) fn default() -> Rung {
     rung(
         "timer-wake",
         "how late a timer wakes, as programs usually ask",
-        "the same with the timer slack that dwell was started with, 50 us unless somebody changed it: the kernel may be so \
+        "the same with the timer slack that dwell was started with, 50 us unless it was changed: the kernel may be so \
          late to wake for several timers at once",
         None,
     )
@@ -77,8 +78,9 @@ struct Slack {
 impl Slack {
     /// Sets it; or leaves it and only says what it is.
     fn set(slack: Option<NonZeroU64>) -> Result<Self, Unmeasured> {
-        let refused =
-            |error: rustix::io::Errno| Unmeasured::Unseen(format!("the timer slack cannot be had: {error}"));
+        let refused = |error: rustix::io::Errno| {
+            Unmeasured::Unseen(format!("the timer slack is not available: {error}"))
+        };
         let before_ns = current_timer_slack().map_err(refused)?;
         let mut guard = Self { before_ns, in_force_ns: before_ns };
         if slack.is_some() {

@@ -19,7 +19,7 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Starts the partner on this processor.
+    /// Starts the partner on this CPU.
     pub(super) fn start(cpu: u32) -> Result<Self, Unmeasured> {
         let whose = Arc::new(AtomicU32::new(MINE));
         let shared = Arc::clone(&whose);
@@ -37,11 +37,11 @@ impl Turns {
         match told.recv() {
             Ok(Ok(())) => Ok(turns),
             Ok(Err(why)) => Err(why),
-            Err(_) => Err(Unmeasured::Unseen("a thread ended before it began".into())),
+            Err(_) => Err(Unmeasured::Unseen("a thread ended before it started".into())),
         }
     }
 
-    /// Gives the turn away and waits for its return, so many times.
+    /// Passes the turn and waits for its return, `ops` times.
     pub(super) fn round_trips(&self, count: u64) {
         for _ in 0..count {
             give(&self.whose, PARTNERS);
@@ -62,7 +62,7 @@ impl Drop for Turns {
 
 fn give(whose: &AtomicU32, to: u32) {
     whose.store(to, Ordering::Release);
-    // A wake-up of nobody is no failure.
+    // A wake-up without a waiter is no error.
     let _ = wake(whose, Flags::PRIVATE, 1);
 }
 
@@ -73,7 +73,7 @@ fn await_turn(whose: &AtomicU32, others: u32) -> u32 {
         if now != others {
             return now;
         }
-        // Comes back at once when it changed meanwhile, or by a signal: then the number tells.
+        // Returns at once if the word has changed, or after a signal: the loop checks the word.
         let _ = wait(whose, Flags::PRIVATE, others, None);
     }
 }

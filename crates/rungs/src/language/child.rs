@@ -1,5 +1,5 @@
-//! A child that is listened to until it ends, within a time limit and a limit of what it may say. It is gone, with what it
-//! started, when this comes back.
+//! A child that is listened to until it ends, within a time limit and a limit of what it may say.
+//! It is gone, with what it started, when this comes back.
 
 use crate::Unmeasured;
 use crate::bench::{Bench, interrupted};
@@ -14,15 +14,16 @@ use sys::clock::monotonic_ns;
 /// Beyond its share of the time: an interpreter that starts from a slow disk.
 const START_NS: u64 = 10_000_000_000;
 const MOST_BYTES: usize = 1 << 20;
-/// Between two looks whether somebody wants it to end.
+/// The interval of checks for an early end.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
-/// The child and whatever it started: a process group of its own. Also the terminal's Ctrl-C thereby reaches dwell alone.
+/// The child and whatever it started: a process group of its own. Also the terminal's Ctrl-C
+/// thereby reaches dwell alone.
 struct Group(Child);
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // First the group, while the child is not reaped and its number is nobody else's.
+        // First the group, while the child is not reaped and its PID cannot be reused.
         if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(group, Signal::KILL);
         }

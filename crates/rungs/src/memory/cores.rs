@@ -12,19 +12,20 @@ use sys::clock::monotonic_ns;
 
 /// Pairs that are measured, at most: spread over those there are.
 const PAIRS: usize = 8;
-/// Told to the answering thread instead of a turn.
+/// Sent to the answering thread to end it.
 const END: u32 = u32::MAX;
-/// Looks without an answer before asking whether to give up: the other processor may be busy with somebody else.
+/// Looks without an answer before asking whether to give up: the other CPU may be busy with
+/// somebody else.
 const PATIENCE: u32 = 1 << 14;
 
 pub(crate) fn rung() -> Rung {
     Rung {
         about: About {
             excludes: "the way there and back: it is one way, half of a round trip".into(),
-            method: "two threads on two processors hand a word to each other by compare-and-swap; of several pairs, all samples"
+            method: "two threads on two CPUs hand a word to each other by compare-and-swap; of several pairs, all samples"
                 .into(),
             source: "N. Viennot's core-to-core-latency".into(),
-            needs: "two processors".into(),
+            needs: "two CPUs".into(),
             ..about("core-to-core", Group::Memory, "a line that another core has just written, one way")
         },
         parts: 1.0,
@@ -40,7 +41,7 @@ struct Word(AtomicU32);
 fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     let others = others(bench.machine);
     if others.is_empty() {
-        return Err(Unmeasured::Absent("only one processor may be used".into()));
+        return Err(Unmeasured::Absent("only one CPU is allowed".into()));
     }
     let pairs = others.len().min(PAIRS);
     let chosen = (0..pairs).map(|pair| others[pair * others.len() / pairs]);
@@ -61,13 +62,13 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     medians.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     if let ([(least, near), .., (most, far)], home) = (&medians[..], home(bench.machine)) {
         all.limits.push(format!(
-            "of {pairs} pairs with processor {home}: from {least:.0} ns with {near} to {most:.0} ns with {far}"
+            "of {pairs} pairs with CPU {home}: from {least:.0} ns with {near} to {most:.0} ns with {far}"
         ));
     }
     Ok(all)
 }
 
-/// The word goes to and fro between this processor and that one.
+/// The word goes to and fro between this CPU and that one.
 fn pair(bench: &Bench<'_>, cpu: u32) -> Result<Samples, Unmeasured> {
     let word = Word(AtomicU32::new(0));
     thread::scope(|scope| {
@@ -83,7 +84,7 @@ fn pair(bench: &Bench<'_>, cpu: u32) -> Result<Samples, Unmeasured> {
             // Every trip is two ways, and a sample may be one longer than asked for.
             Ok::<Ns, Unmeasured>((monotonic_ns() - from) * hops / (trips * 2))
         });
-        // The other side may be about to answer: the end is told whatever the word is.
+        // The other side may be about to answer: end it whatever the word is.
         word.0.swap(END, AcqRel);
         samples
     })

@@ -1,5 +1,5 @@
-//! `l1 l2 l3 dram`: a load that waits for the one before, out of each level, and what the level gives when it is read
-//! through.
+//! `l1 l2 l3 dram`: a load that waits for the one before, out of each level, and what the level
+//! gives when it is read through.
 
 use crate::bench::Bench;
 use crate::memory::order::{Random, one_cycle};
@@ -11,17 +11,18 @@ use sys::clock::monotonic_ns;
 use sys::loops;
 use sys::pages::{Obtained, Pages, Wanted};
 
-/// Where the kernel does not state a line: that of all x86_64 and most aarch64 processors.
+/// Where the kernel does not state a line: that of all x86_64 and most aarch64 CPUs.
 pub(crate) const LINE_BYTES: u64 = 64;
-/// A cache is chased through so many times the cache below: with random replacement that one then gives 2 in 100 loads, and
-/// with others none. Never more than half of it: beyond, pages whose addresses happen to meet push each other out.
+/// A cache is chased through so many times the cache below: with random replacement that one then
+/// gives 2 in 100 loads, and with others none. Never more than half of it: beyond, pages whose
+/// addresses happen to meet push each other out.
 const BELOW_TIMES: u64 = 4;
-/// The memory that is chased through for `dram` is so many times the last cache: what is still found in it is at most one
-/// in so many.
+/// The memory that is chased through for `dram` is so many times the last cache: what is still
+/// found in it is at most one in so many.
 const DRAM_TIMES: u64 = 8;
 const DRAM_LEAST: u64 = 64 << 20;
 const DRAM_MOST: u64 = 1 << 30;
-/// No more than this part of what is free is taken.
+/// The most of free memory that is used.
 const FREE_PART: u64 = 4;
 /// Of a huge page.
 pub(crate) const HUGE_BYTES: u64 = 2 << 20;
@@ -95,7 +96,7 @@ fn of_cache(bench: &Bench<'_>, level: u32) -> Result<Samples, Unmeasured> {
         ));
     }
     if cache.shared_by > 1 {
-        samples.limits.push(format!("the cache is shared by {} processors", cache.shared_by));
+        samples.limits.push(format!("the cache is shared by {} CPUs", cache.shared_by));
     }
     Ok(samples)
 }
@@ -122,7 +123,7 @@ pub(crate) fn whole(bytes: u64) -> u64 {
     bytes / HUGE_BYTES * HUGE_BYTES
 }
 
-/// What is said of memory that is not many times the last cache.
+/// The caveat of memory that is not many times the last-level cache.
 pub(crate) fn small_for_dram(machine: &Machine, bytes: u64) -> Option<String> {
     let last = machine.caches.last()?.bytes;
     (bytes < last * DRAM_TIMES).then(|| {
@@ -171,7 +172,8 @@ pub(crate) fn chase(pages: Pages, bytes: u64, line: u64) -> Chase {
 /// Chases through `bytes`, then reads them through.
 fn chase_and_read(bench: &Bench<'_>, bytes: u64, line: u64) -> Result<Samples, Unmeasured> {
     let chase_ns = bench.budget_ns - bench.budget_ns / BANDWIDTH_PART;
-    // Also what is smaller lies in one huge page: many small ones miss the first TLB before they miss the cache.
+    // Also what is smaller lies in one huge page: many small ones miss the first TLB before they
+    // miss the cache.
     let mut chase = chase(obtain(bytes.next_multiple_of(HUGE_BYTES), Wanted::Huge)?, bytes, line);
     let mut samples = bench.with_budget(chase_ns).sample(|hops| {
         chase.hop(hops);
@@ -185,12 +187,12 @@ fn chase_and_read(bench: &Bench<'_>, bytes: u64, line: u64) -> Result<Samples, U
     Ok(samples)
 }
 
-/// What is said of the size: whoever measures the same by other means needs it. `cargo xtask bench ladder` reads it.
+/// The caveat with the size, needed to repeat the measurement. `cargo xtask bench ladder` reads it.
 fn size_said(bytes: u64) -> String {
     format!("chased through {} KiB", bytes >> 10)
 }
 
-/// What is said of pages that are not huge.
+/// The caveat about pages that are not huge.
 pub(crate) fn small_pages(pages: &Pages) -> Option<String> {
     match pages.obtained() {
         Ok(Obtained { bytes, huge_bytes, .. }) if huge_bytes >= bytes => None,

@@ -1,4 +1,4 @@
-//! `dram-loaded`: the chase of `dram` while the other processors read memory as fast as they can.
+//! `dram-loaded`: the chase of `dram` while the other CPUs read memory as fast as they can.
 
 use crate::bench::Bench;
 use crate::cpu::pin::{Pinned, others};
@@ -18,12 +18,12 @@ const READERS_MOST: usize = 64;
 pub(crate) fn rung() -> Rung {
     Rung {
         about: About {
-            excludes: "writers, and processors that dwell may not use".into(),
-            method: "the chase of dram while every other processor reads memory of its own from first to last; read: what they \
+            excludes: "writers, and CPUs that dwell may not use".into(),
+            method: "the chase of dram while every other CPU reads memory of its own from first to last; read: what they \
                      got together"
                 .into(),
             source: "multichase's loaded latency; Intel Memory Latency Checker".into(),
-            needs: "two processors and free memory".into(),
+            needs: "two CPUs and free memory".into(),
             ..about("dram-loaded", Group::Memory, "a load from memory while other cores read it")
         },
         parts: 1.0,
@@ -35,9 +35,7 @@ pub(crate) fn rung() -> Rung {
 fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     let readers = others(bench.machine);
     if readers.is_empty() {
-        return Err(Unmeasured::Absent(
-            "only one processor may be used: nobody else can load the memory".into(),
-        ));
+        return Err(Unmeasured::Absent("only one CPU may be used: nobody else can load the memory".into()));
     }
     let readers = &readers[..readers.len().min(READERS_MOST)];
     // The chase and all readers share what one rung may take.
@@ -64,8 +62,8 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
         let mut samples = samples?;
         samples.bytes_per_s = vec![(read_bytes.load(Relaxed) - before) as f64 * 1e9 / span_ns as f64];
         samples.limits.push(match readers.len() {
-            1 => "one other processor read meanwhile".to_owned(),
-            more => format!("{more} other processors read meanwhile"),
+            1 => "one other CPU read meanwhile".to_owned(),
+            more => format!("{more} other CPUs read meanwhile"),
         });
         samples.limits.extend(small_pages(chase.pages()));
         samples.limits.extend(small_for_dram(bench.machine, bytes));

@@ -1,4 +1,4 @@
-//! An atomic addition and a lock, with nobody else and with somebody else who wants it.
+//! An atomic addition and a lock, uncontended and contended.
 
 use crate::bench::Bench;
 use crate::cpu::pin::{Pinned, others};
@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use sys::clock::monotonic_ns;
 
-/// The lock stays with one thread for a while and then goes over: samples are so many times longer than others', to have
-/// several of both in them.
+/// The lock stays with one thread for a while and then goes over: samples are so many times longer
+/// than others', to have several of both in them.
 const LONGER: u64 = 64;
 /// Others that want the lock, at most.
 const RIVALS: usize = 3;
@@ -64,9 +64,9 @@ pub(crate) fn contended() -> Rung {
     Rung {
         about: About {
             excludes: "work under the lock: there is one addition".into(),
-            method: "threads on up to four processors take the same lock without a pause: the time by all turns of all of them".into(),
+            method: "threads on up to four CPUs take the same lock without a pause: the time by all turns of all of them".into(),
             source: "futex(7); U. Drepper, Futexes Are Tricky, 2011".into(),
-            needs: "two processors".into(),
+            needs: "two CPUs".into(),
             ..about("lock-contended", Group::Memory, "a turn with a lock that others want")
         },
         parts: 1.0,
@@ -76,7 +76,7 @@ pub(crate) fn contended() -> Rung {
 }
 
 fn add(lock: &Mutex<u64>) -> u64 {
-    // Nobody panics with the lock in hand: there is one addition under it.
+    // No panic while the lock is held: there is only an addition.
     let mut value = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     *value += 1;
     *value
@@ -85,9 +85,7 @@ fn add(lock: &Mutex<u64>) -> u64 {
 fn with_rivals(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     let others = others(bench.machine);
     if others.is_empty() {
-        return Err(Unmeasured::Absent(
-            "only one processor may be used: nobody else can want the lock".into(),
-        ));
+        return Err(Unmeasured::Absent("only one CPU may be used: nobody else can want the lock".into()));
     }
     let rivals = &others[..others.len().min(RIVALS)];
     let lock = Mutex::new(0_u64);

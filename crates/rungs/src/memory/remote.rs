@@ -12,7 +12,7 @@ use sys::pages::Wanted;
 pub(crate) fn rung() -> Rung {
     Rung {
         about: About {
-            excludes: "nodes that are farther away still: it is the one that the kernel calls the farthest of those with processors"
+            excludes: "nodes that are farther away still: it is the one that the kernel calls the farthest of those with CPUs"
                 .into(),
             method: "the chase of dram through memory that a thread on another node filled".into(),
             source: "numactl's --membind with multichase; Intel Memory Latency Checker".into(),
@@ -31,10 +31,10 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
         return Err(Unmeasured::Absent("this machine has one memory node".into()));
     }
     let Some((node, cpu)) = farthest(machine) else {
-        return Err(Unmeasured::Unseen("dwell may use no processor of another node".into()));
+        return Err(Unmeasured::Unseen("dwell may use no CPU of another node".into()));
     };
     let bytes = dram_bytes(machine)?;
-    // Memory belongs to the node of the processor that first writes to it.
+    // Memory belongs to the node of the CPU that first writes to it.
     let filled = thread::scope(|scope| {
         let fill = || {
             let _pinned = Pinned::to(cpu);
@@ -60,7 +60,7 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     Ok(samples)
 }
 
-/// The farthest node that dwell may use a processor of, by the kernel's distances, and that processor.
+/// The farthest node that dwell may use a CPU of, by the kernel's distances, and that CPU.
 fn farthest(machine: &Machine) -> Option<(u32, u32)> {
     let node_of = |cpu: u32| node_of(host::here(), cpu);
     let here = node_of(home(machine))?;

@@ -1,6 +1,7 @@
-//! Other hosts, and only those that the user names: their name, a connection, and the way there and back.
+//! Other hosts, and only those that the user names: their name, a connection, and the way there and
+//! back.
 //!
-//! Gentle: a handful of connections with pauses in between, closed at once, and nothing is sent over them.
+//! A few connections, with pauses in between, closed at once, without data.
 
 use super::about;
 use crate::bench::{Bench, interrupted};
@@ -68,7 +69,7 @@ pub(super) fn rungs(named: &str) -> [Rung; 3] {
     [
         rung(
             About {
-                excludes: "a name that nobody near has asked for: after the first time, caches on the way mostly answer".into(),
+                excludes: "a name that is in no cache: after the first lookup, caches mostly answer".into(),
                 method: format!("{library}; {times}"),
                 source: "getaddrinfo(3)".into(),
                 ..about(&format!("resolve@{named}"), "finding the address of a host")
@@ -78,7 +79,9 @@ pub(super) fn rungs(named: &str) -> [Rung; 3] {
         rung(
             About {
                 excludes: "finding its address, and TLS".into(),
-                method: format!("socket and connect to the first address that answers, {times}; port 443 unless another is named"),
+                method: format!(
+                    "socket and connect to the first address that answers, {times}; port 443 unless another is named"
+                ),
                 source: "connect(2); curl's time_connect".into(),
                 ..about(&format!("connect@{named}"), "making a TCP connection to a host")
             },
@@ -89,8 +92,12 @@ pub(super) fn rungs(named: &str) -> [Rung; 3] {
         ),
         rung(
             About {
-                excludes: "what a program on that host takes to answer: its kernel does, or what stands before it".into(),
-                method: format!("what the kernel measured from its SYN to the answer (TCP_INFO's rtt right after connect), {times}"),
+                excludes:
+                    "what a program on that host takes to answer: its kernel does, or what stands before it"
+                        .into(),
+                method: format!(
+                    "what the kernel measured from its SYN to the answer (TCP_INFO's rtt right after connect), {times}"
+                ),
                 source: "tcp(7): TCP_INFO".into(),
                 ..about(&format!("round-trip@{named}"), "a packet to a host and back")
             },
@@ -119,7 +126,7 @@ fn host(named: &str) -> Result<Host, String> {
             Ok(port @ 1..) if !name.is_empty() => {
                 Ok(of(name.trim_start_matches('[').trim_end_matches(']'), port))
             }
-            _ => Err(format!("{port:?} is no port\ntry: --host NAME or --host NAME:443")),
+            _ => Err(format!("{port:?} is not a port\ntry: --host NAME or --host NAME:443")),
         },
     }
 }
@@ -162,7 +169,7 @@ fn samples(ns: &[Ns], clock_cost_ns: f64, limit: String) -> Samples {
 fn resolve(known: &Known, bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     let host = known.host()?;
     if host.name.parse::<IpAddr>().is_ok() {
-        return Err(Unmeasured::Absent("it is an address already: there is no name to look up".into()));
+        return Err(Unmeasured::Absent("an address needs no name lookup".into()));
     }
     let (mut times, mut first) = (Vec::new(), 0);
     for turn in 0..=tries(bench) {
@@ -181,22 +188,22 @@ fn resolve(known: &Known, bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     if times.is_empty() {
         return Err(interrupted());
     }
-    let limit = format!("the first look-up took {:.3} ms and is not among these", first as f64 / 1e6);
+    let limit = format!("the first lookup took {:.3} ms and is excluded", first as f64 / 1e6);
     Ok(samples(&times, bench.clock_cost_ns, limit))
 }
 
-/// Asks once for the addresses, which cannot be given up half-way: a thread does it, and where it does not come back in
-/// time it is left behind and ends with dwell.
+/// Asks once for the addresses, which cannot be given up half-way: a thread does it, and where it
+/// does not come back in time it is left behind and ends with dwell.
 fn look_up(host: &Host) -> Result<(Ns, Vec<SocketAddr>), Unmeasured> {
     let (tell, told) = mpsc::channel();
     let asked = host.clone();
     let ask = move || {
         let from = monotonic_ns();
         let found = (asked.name.as_str(), asked.port).to_socket_addrs().map(Iterator::collect::<Vec<_>>);
-        // Nobody listens any more when it took too long.
+        // The receiver is gone after the time limit.
         let _ = tell.send((monotonic_ns() - from, found));
     };
-    let unseen = |why: String| Unmeasured::Unseen(format!("{} cannot be looked up: {why}", host.name));
+    let unseen = |why: String| Unmeasured::Unseen(format!("cannot resolve {}: {why}", host.name));
     let thread = thread::Builder::new().name("ladder-resolve".into()).spawn(ask);
     thread.map_err(|error| unseen(error.to_string()))?;
     match told.recv_timeout(PATIENCE) {
@@ -227,9 +234,7 @@ fn connect(host: &Host, addresses: &[SocketAddr], bench: &Bench<'_>) -> Result<C
     let why = match last.kind() {
         io::ErrorKind::TimedOut => format!("no answer from port {port} within {} s", PATIENCE.as_secs()),
         io::ErrorKind::ConnectionRefused => {
-            format!(
-                "it refuses connections to port {port}\ntry: --host NAME:PORT with a port that it listens on"
-            )
+            format!("connection to port {port} refused\ntry: --host NAME:PORT with a port that it listens on")
         }
         _ => last.to_string(),
     };

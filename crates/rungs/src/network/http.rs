@@ -35,7 +35,7 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     let samples = bench.sample(|ops| {
         (0..ops)
             .try_for_each(|_| ask(&mut stream, &mut buffer))
-            .map_err(|error| refused("ask over HTTP", &error))
+            .map_err(|error| refused("send an HTTP request", &error))
     });
     drop(stream);
     Ok(Samples { limits: limits(bench), ..samples? })

@@ -1,4 +1,4 @@
-//! The other end of what is measured within this host: a thread on another processor, where there is one.
+//! The other end of loopback rungs: a thread, on another CPU if there is one.
 
 use crate::Unmeasured;
 use crate::bench::Bench;
@@ -14,11 +14,12 @@ use std::time::Duration;
 pub(super) const ANY_PORT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 /// On loopback an answer that takes longer does not come.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
-/// Rungs that make a connection for each sample make no more: each that is closed keeps its port for a minute.
+/// Rungs that make a connection for each sample make no more: each that is closed keeps its port
+/// for a minute.
 pub(super) const CONNECTIONS: u64 = 1_000;
 
 /// What stands in the methods of these rungs.
-pub(super) const ENDS: &str = "between two threads, on two processors where there are two";
+pub(super) const ENDS: &str = "between two threads, on two CPUs where there are two";
 
 /// Why something on loopback did not work.
 pub(super) fn refused(what: &str, error: &io::Error) -> Unmeasured {
@@ -34,10 +35,10 @@ pub(super) fn refused(what: &str, error: &io::Error) -> Unmeasured {
 /// Which limit the ends have.
 pub(super) fn limits(bench: &Bench<'_>) -> Vec<String> {
     let alone = pin::others(bench.machine).is_empty();
-    alone.then(|| "both ends share one processor".to_owned()).into_iter().collect()
+    alone.then(|| "both ends share one CPU".to_owned()).into_iter().collect()
 }
 
-/// The processor of the other end.
+/// The CPU of the other end.
 pub(super) fn other_cpu(bench: &Bench<'_>) -> u32 {
     pin::others(bench.machine).last().copied().unwrap_or_else(|| pin::home(bench.machine))
 }
@@ -89,7 +90,8 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.over.store(true, Relaxed);
-        // It waits in accept: a last connection wakes it. Where none can be made it stays, and ends with dwell.
+        // It waits in accept: a last connection wakes it. Where none can be made it stays, and ends
+        // with dwell.
         if self.dial().is_ok()
             && let Some(thread) = self.thread.take()
         {
@@ -98,7 +100,7 @@ impl Drop for Server {
     }
 }
 
-/// Samples of what is done a limited number of times, each timed by itself.
+/// Samples of a limited number of operations, each timed by itself.
 pub(super) fn a_few(
     bench: &Bench<'_>,
     most: u64,

@@ -9,8 +9,7 @@ use sys::clock::monotonic_ns;
 
 pub(super) fn round_trip() -> Rung {
     let about = About {
-        excludes: "any network; and idle processors' deeper sleep, since both ends are woken again at once"
-            .into(),
+        excludes: "any network; and idle CPUs' deeper sleep, since both ends are woken again at once".into(),
         method: format!(
             "write and read of one byte over blocking sockets with TCP_NODELAY, {ENDS}; there and back"
         ),
@@ -61,7 +60,7 @@ fn measure_connect(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
         stream.set_read_timeout(Some(PATIENCE))?;
         let end = stream.read(&mut [0])?;
         drop(stream);
-        if end != 0 { Err(io::Error::other("somebody sent something")) } else { Ok(monotonic_ns() - from) }
+        if end != 0 { Err(io::Error::other("unexpected data")) } else { Ok(monotonic_ns() - from) }
     };
     let samples = a_few(bench, CONNECTIONS, || once().map_err(|error| refused("connect", &error)))?;
     Ok(Samples { limits: limits(bench), ..samples })

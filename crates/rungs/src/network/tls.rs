@@ -1,4 +1,5 @@
-//! What it takes until a connection is secret: the handshake of TLS 1.3, with a certificate made for this one time.
+//! What it takes until a connection is secret: the handshake of TLS 1.3, with a certificate made
+//! for this one time.
 
 use super::about_loopback;
 use super::loopback::{CONNECTIONS, ENDS, Server, a_few, limits, refused};
@@ -31,7 +32,7 @@ pub(super) fn handshake() -> Rung {
     Rung { about, parts: 1.0, watch_cycle: false, measure: Box::new(measure) }
 }
 
-/// Both sides' settings, of which the client trusts the server's certificate and nothing else.
+/// The settings of both sides; the client trusts only the server's certificate.
 fn configs() -> Result<(Arc<ClientConfig>, Arc<ServerConfig>), Box<dyn Error>> {
     let made = rcgen::generate_simple_self_signed([NAME.to_owned()])?;
     let mut roots = RootCertStore::empty();
@@ -64,14 +65,14 @@ fn serve(config: &Arc<ServerConfig>, mut stream: TcpStream) -> Option<()> {
 
 fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     let (client, theirs) =
-        configs().map_err(|error| Unmeasured::Unseen(format!("cannot make a certificate: {error}")))?;
+        configs().map_err(|error| Unmeasured::Unseen(format!("cannot create a certificate: {error}")))?;
     let server = Server::start(bench, move |stream| {
         // What fails here fails on the client's side too, which says so.
         let _ = serve(&theirs, stream);
     })?;
     let once = || -> Result<u64, Unmeasured> {
         let mut stream = server.connect()?;
-        shake(&client, &mut stream).map_err(|error| refused("shake hands", &error))
+        shake(&client, &mut stream).map_err(|error| refused("complete a TLS handshake", &error))
     };
     let samples = a_few(bench, CONNECTIONS, once)?;
     Ok(Samples { limits: limits(bench), ..samples })

@@ -11,8 +11,7 @@ use std::thread;
 
 pub(super) fn round_trip() -> Rung {
     let about = About {
-        excludes: "any network; and idle processors' deeper sleep, since both ends are woken again at once"
-            .into(),
+        excludes: "any network; and idle CPUs' deeper sleep, since both ends are woken again at once".into(),
         method: format!("send and recv of one byte over connected, blocking sockets, {ENDS}; there and back"),
         source: "lmbench's lat_udp; sockperf with --full-rtt".into(),
         ..about_loopback("udp-round-trip", "one byte over UDP to another thread of this host and back")
