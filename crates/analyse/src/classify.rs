@@ -58,17 +58,17 @@ pub(crate) enum Next {
 type Kind = (State, TargetKey);
 
 /// It waits for whichever of several things is ready first.
-const POLLED: TargetKey = TargetKey::Unseen(TargetKind::External, "which of the polled objects");
+const POLLED: TargetKey = TargetKey::Unseen(TargetKind::External, "which of the polled objects is unknown");
 
 /// Why a target has no name.
-const MANY: &str = "there were more than are told apart";
+const MANY: &str = "too many different ones to track";
 
 impl Classified {
     /// A wait of which nothing was seen.
     pub(crate) const UNSEEN: Classified = Classified {
         state: State::OtherWait,
         call: CallKey::Unseen,
-        target: TargetKey::Unseen(TargetKind::External, "no look fell into it"),
+        target: TargetKey::Unseen(TargetKind::External, "no snapshot was taken during it"),
         next: Next::Nowhere,
     };
 
@@ -346,14 +346,12 @@ fn by_waker(evidence: Evidence<'_>, call: Option<&str>) -> Kind {
         (true, ..) => woken(evidence, POLLED),
         // Asleep in a way that no signal ends, which is for a disk as a rule.
         (_, None, CallKey::Fault) if evidence.uninterruptible => {
-            (State::Disk, TargetKey::Unseen(TargetKind::File, "a fault"))
+            (State::Disk, TargetKey::Unseen(TargetKind::File, "in a page fault"))
         }
         (_, None, _) if evidence.uninterruptible => {
-            (State::Disk, TargetKey::Unseen(TargetKind::File, "uninterruptible sleep"))
+            (State::Disk, TargetKey::Unseen(TargetKind::File, "in uninterruptible sleep"))
         }
-        (_, None, _) => {
-            woken(evidence, TargetKey::Unseen(TargetKind::External, "not to be told from outside"))
-        }
+        (_, None, _) => woken(evidence, TargetKey::Unseen(TargetKind::External, "not visible without BPF")),
         _ => woken(evidence, TargetKey::External),
     }
 }

@@ -179,7 +179,7 @@ impl Code {
             }
             at = *caller;
         }
-        own.map_or_else(|| Seen::unseen("its stack leads through no code of the program"), Seen::Value)
+        own.map_or_else(|| Seen::unseen("no code of the program in its stack"), Seen::Value)
     }
 
     /// The program's own code by instruction, most time first.

@@ -57,7 +57,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
         How::Poll(poll) => {
             let closed = poll.close(trailer);
             let seen = Beside::of_poll(&closed, header.host.cpus, stolen(trailer, header.host.cpus));
-            let why = "connections and names are seen with BPF only";
+            let why = "connections and name lookups need BPF";
             (closed.pieces, seen, (Seen::unseen(why), Seen::unseen(why)))
         }
     };
@@ -125,7 +125,7 @@ fn why_no_network(header: &Header) -> Option<String> {
     match header.sources.iter().find(|source| source.name == "network") {
         Some(source) if source.seen == Extent::None => Some(source.why.clone()),
         Some(_) => None,
-        None => Some("this recording was made without them".to_owned()),
+        None => Some("not in this recording".to_owned()),
     }
 }
 
@@ -134,7 +134,7 @@ fn why_unsampled(header: &Header, trailer: &Trailer) -> String {
     let told = trailer.sources.iter().chain(&header.sources).find(|source| source.name == "code");
     match told {
         Some(source) if source.seen == Extent::None => source.why.clone(),
-        _ => "it ran for less than a sampling period".to_owned(),
+        _ => "the program ran for less than a sampling period".to_owned(),
     }
 }
 
@@ -153,7 +153,7 @@ struct Beside {
 impl Beside {
     fn of_poll(closed: &poll::Closed, cpus: u32, stolen: Ns) -> Self {
         let check = |counted: poll::Counted| Check {
-            what: "time on a CPU of all threads, against the scheduler's own sum".to_owned(),
+            what: "CPU time of all threads against the scheduler's".to_owned(),
             ours_ns: counted.ours_ns,
             theirs_ns: counted.theirs_ns,
             // The scheduler adds up what a thread that runs has had at each tick. The switching of the perf events, with
@@ -181,14 +181,14 @@ impl Beside {
         let switching = switching(closed.switches, closed.cpu.1, 4);
         let check = |what: &str, figures| within(what, figures, switching + stolen);
         // In a window the others were counted at both of its ends.
-        let whose = if closed.pieces.window.is_some() { "all threads" } else { "threads that ended" };
+        let whose = if closed.pieces.window.is_some() { "all threads" } else { "exited threads" };
         let mut checks =
-            vec![check(&format!("time on a CPU of {whose}, against the scheduler's own sum"), closed.cpu)];
+            vec![check(&format!("CPU time of {whose} against the scheduler's"), closed.cpu)];
         // The scheduler adds a stretch in the run queue when it is over, so the edges of a window are not in its sum as
         // they are in ours.
         if closed.pieces.window.is_none() {
             checks.push(within(
-                &format!("time in the run queue of {whose}, against the scheduler's own sum"),
+                &format!("run-queue time of {whose} against the scheduler's"),
                 closed.runqueue,
                 switching.max(underway(closed)) + stolen,
             ));
@@ -199,7 +199,7 @@ impl Beside {
             let theirs = rusage.user_ns + rusage.kernel_ns;
             // It knows only children that were waited for: less than ours is no contradiction, and says nothing.
             if ours <= theirs || agree(ours, theirs, switching + stolen) {
-                checks.push(check("time on a CPU of the tree, against getrusage", (ours, theirs)));
+                checks.push(check("CPU time of the tree against getrusage", (ours, theirs)));
             }
         }
         let mut notes = Vec::new();
@@ -207,12 +207,12 @@ impl Beside {
         if closed.samples[2] * 50 > samples {
             let share = closed.samples[2] * 100 / samples;
             notes.push(format!(
-                "interrupts took {share} % of the time in the program's own code ({samples} samples)"
+                "interrupts took {share} % of the user time ({samples} samples)"
             ));
         }
         let faults = match closed.faults {
             Some(faults) => Seen::Value(faults),
-            None => Seen::unseen("no thread's end was seen"),
+            None => Seen::unseen("no thread exit was observed"),
         };
         Self { faults, checks, notes }
     }
@@ -239,28 +239,28 @@ fn coverage(
     {
         calls.seen = Extent::Partial;
         calls.why = sliced::why(sliced);
-        calls.remedy = "for exact counts, at their cost: --max-overhead none".into();
+        calls.remedy = "--max-overhead none (exact counts, at a higher overhead)".into();
     }
     if !sources.iter().any(|source| source.name == "code") {
         sources.push(Source {
             name: "code".into(),
             seen: Extent::None,
-            why: "this recording was made without stacks".into(),
+            why: "no stacks in this recording".into(),
             remedy: String::new(),
         });
     }
     if let Some(until) = trailer.kept_until {
         let after = until.saturating_sub(start);
-        notes.push(format!("raw events were kept for the first {:.1} s only", after as f64 / 1e9));
+        notes.push(format!("the recording has the events of the first {:.1} s only", after as f64 / 1e9));
     }
     if trailer.cost.is_empty() {
-        notes.push("dwell's own cost was not measured".to_owned());
+        notes.push("dwell's overhead was not measured".to_owned());
     }
     let sum =
         |end: fn(&(Ns, Ns)) -> Ns| trailer.cost.iter().map(|cost| cost.times * end(&cost.each_ns)).sum();
     let host = trailer.host_cpu.as_ref().and_then(|host| match host.span_ns {
         ..HOST_SPAN_NS_MIN => {
-            Seen::unseen("the run is too short for the host's counters, which move in steps of 10 ms")
+            Seen::unseen("the run is too short for the host's CPU counters (steps of 10 ms)")
         }
         _ => Seen::Value(host),
     });
@@ -269,7 +269,7 @@ fn coverage(
         lost_events: trailer.lost_events.clone(),
         unexplained_ns: account.ns(State::Unexplained),
         overhead_ns: if trailer.cost.is_empty() {
-            Seen::unseen("this source does not count its own cost")
+            Seen::unseen("this source does not measure its overhead")
         } else {
             Seen::Value(Interval { lo: sum(|each| each.0), hi: sum(|each| each.1) })
         },

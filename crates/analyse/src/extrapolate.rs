@@ -1,41 +1,39 @@
-//! What the whole job takes, when this run did a part of it.
+//! The time of a whole job, extrapolated from this run's part of it.
 
 use model::run::Extrapolation;
 use model::{Analysis, Ns, Run, Seen};
 
-/// How much this run did.
+/// The work of this run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work {
-    /// So many units.
+    /// A number of units.
     Units(u64),
-    /// As many as there were calls of this name that returned.
+    /// The number of calls of this system call that returned.
     Calls(String),
-    /// As many as it wrote lines of output; none while they are not counted.
+    /// The number of lines of output; none until they are counted.
     Lines(Option<u64>),
 }
 
-/// Why it cannot be said.
+/// Why it cannot be extrapolated.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Error {
-    /// The call never returned.
-    #[error(
-        "no call of {0} returned, so it cannot count the work done\ntry: a call of the table, or a number"
-    )]
+    /// No such call returned.
+    #[error("no {0} call returned: the work cannot be counted\ntry: a call of the table, or a number")]
     NoCalls(String),
     /// Lines were not counted, or there were none.
     #[error(
-        "no lines of output were counted\ntry: the program under dwell run with its output in a file, or --work with a number"
+        "no lines of output were counted\ntry: dwell run with standard output in a file, or --work with a number"
     )]
     NoLines,
     /// Calls were not counted.
-    #[error("cannot count the work by calls: {0}\ntry: --work with a number")]
+    #[error("calls were not counted: {0}\ntry: --work with a number")]
     Unseen(String),
     /// The whole is less than its part.
-    #[error("the whole job is said to be {of}, and this run did {done} of it\ntry: a larger --of")]
+    #[error("the whole job ({of}) is less than the work of this run ({done})\ntry: a larger --of")]
     Less {
-        /// What was done.
+        /// The work of this run.
         done: u64,
-        /// What was to be done.
+        /// The whole job.
         of: u64,
     },
 }
@@ -63,7 +61,7 @@ pub fn with_job(mut analysis: Analysis, job: Option<&Job>) -> (Analysis, Option<
 /// The account of a job of `of` units, from a run that did `work` of them.
 ///
 /// # Errors
-/// When the work done is not known, or more than the whole.
+/// The work of this run is unknown, or more than the whole job.
 fn extrapolate(run: &Run, work: &Work, of: u64) -> Result<Extrapolation, Error> {
     let (done, unit) = match work {
         Work::Units(units) => (*units, String::new()),
@@ -94,10 +92,10 @@ fn extrapolate(run: &Run, work: &Work, of: u64) -> Result<Extrapolation, Error> 
         of,
         wall_ns: scaled(run.wall_ns),
         states: run.account.iter().map(|part| (part.state, scaled(part.ns))).collect(),
-        spread: Seen::unseen("one run does not say how much runs differ"),
+        spread: Seen::unseen("the spread between runs is unknown from one run"),
         assumptions: vec![
-            "the rest goes as this part did, caches and peers included".to_owned(),
-            "starting and ending, which a whole job does once, are counted with the work".to_owned(),
+            "the rest of the job is assumed to run like this part, with the same caches and peers".to_owned(),
+            "start and exit are scaled with the work, although the whole job has them once".to_owned(),
         ],
     })
 }

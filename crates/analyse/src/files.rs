@@ -70,8 +70,8 @@ impl Files {
     pub(crate) fn path(&self, file: FileId) -> Seen<String> {
         match self.get(file) {
             Some((path, _)) => Seen::Value(path.clone()),
-            None if file == FileId::MANY => Seen::unseen("more files than are told apart"),
-            None => Seen::unseen("which file was not seen"),
+            None if file == FileId::MANY => Seen::unseen("too many different files to track"),
+            None => Seen::unseen("the file was not observed"),
         }
     }
 
@@ -79,7 +79,7 @@ impl Files {
     pub(crate) fn device_of(&self, file: FileId) -> Seen<String> {
         match self.get(file) {
             Some((_, dev)) => self.device(*dev),
-            None => Seen::unseen("which file was not seen"),
+            None => Seen::unseen("the file was not observed"),
         }
     }
 
@@ -87,8 +87,8 @@ impl Files {
     pub(crate) fn device(&self, dev: u32) -> Seen<String> {
         match self.devices.get(&dev) {
             Some(name) => Seen::Value(name.clone()),
-            None if dev == 0 => Seen::unseen("only the path is known that was given to the call"),
-            None => Seen::unseen("the device was not there when the recording began"),
+            None if dev == 0 => Seen::unseen("only the path passed to the call is known"),
+            None => Seen::unseen("the device appeared after the start of the recording"),
         }
     }
 }

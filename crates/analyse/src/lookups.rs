@@ -127,7 +127,7 @@ impl Lookups {
         let row = |((name, kind, server), sum): (&Key, &Sum)| LookupRow {
             name: match name {
                 Some(name) => Seen::Value(name.clone()),
-                None => Seen::unseen("there were more names than are told apart"),
+                None => Seen::unseen("too many different names to track"),
             },
             kind: kind_name(*kind),
             server: server.map_or_else(

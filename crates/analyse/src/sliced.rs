@@ -1,16 +1,18 @@
-//! The table of calls where only slices of time were traced: what was counted, scaled to what there was.
+//! The table of system calls where only tracing windows were traced: counts scaled up to the whole
+//! run.
 //!
-//! Calls come with work, so they are taken to be as many for each millisecond on a CPU in a pause as in the slice behind
-//! it. Pauses differ, and that is the interval, widened by what is not known of the cost of tracing, which is taken off the
-//! time in slices. Totals and errors are scaled by the same factor; lengths
-//! (median, 99th percentile, longest) are those of the calls that were seen.
+//! Calls come with work, so a pause is assumed to have as many per millisecond of CPU time as the
+//! window after it. Pauses differ, which gives the interval; it is widened by the uncertainty of
+//! the overhead of tracing, which is subtracted from the time in windows. Totals and errors are
+//! scaled by the same factor; durations (median, 99th percentile, maximum) are those of the traced
+//! calls.
 
 use model::recording::{Sliced, SlicedCall};
 use model::run::{CallRow, Estimate};
 use model::{CallStats, Ns};
 use stats::{Sums, ratio};
 
-/// What there was of a call in all; none where too few slices say so.
+/// The estimate of a call over the whole run; none with too few windows.
 fn estimate(call: &SlicedCall, seen: u64, sliced: &Sliced) -> Option<Estimate> {
     let ms = |ns: Ns| ns as f64 / 1e6;
     let [best, slow, fast] = sliced.paused_ns;
@@ -25,12 +27,14 @@ fn estimate(call: &SlicedCall, seen: u64, sliced: &Sliced) -> Option<Estimate> {
     let (rate, lo, hi) = ratio(sums)?;
     let counted = call.before + call.calls;
     let all = |rate: f64| seen.max(counted + (rate * ms(sliced.untraced_ns)).round() as u64);
-    // With cheaper tracing more of the slices was the program's own, and there were fewer calls between them.
+    // With a lower overhead more of the windows was the program's time, and the pauses had fewer
+    // calls.
     let (lo, hi) = (lo * best as f64 / slow.max(1) as f64, hi * best as f64 / fast.max(1) as f64);
     Some(Estimate { seen, calls: all(rate), lo: all(lo), hi: Some(all(hi)) })
 }
 
-/// Scales a row of the table. One that cannot be scaled keeps what was seen, and says that it is no more than that.
+/// Scales a row of the table. A row that cannot be scaled keeps the traced count as its lower
+/// bound.
 pub(crate) fn scale(row: &mut CallRow, stats: &CallStats, sliced: &Sliced) {
     let call = sliced.calls.iter().find(|call| call.call == stats.call);
     let Some(estimate) = call.and_then(|call| estimate(call, stats.calls, sliced)) else {
@@ -47,13 +51,13 @@ pub(crate) fn scale(row: &mut CallRow, stats: &CallStats, sliced: &Sliced) {
     row.estimate = Some(estimate);
 }
 
-/// What the coverage says of it.
+/// The reason in the coverage.
 pub(crate) fn why(sliced: &Sliced) -> String {
     let all = sliced.traced_ns + sliced.untraced_ns;
     let share = 100.0 * sliced.traced_ns as f64 / all.max(1) as f64;
     format!(
-        "tracing every call would have cost more than the bound: they were traced in {} slices of time, {share:.0} % \
-         of the time on a CPU, and are estimated from these",
+        "syscalls were traced {share:.0} % of the CPU time ({} windows) to stay within --max-overhead; \
+         figures are scaled up",
         sliced.slices
     )
 }
@@ -64,8 +68,9 @@ mod tests {
     use model::Call;
 
     #[test]
-    fn what_was_counted_in_slices_is_scaled_by_time_on_a_cpu() {
-        // 100,000 before; four slices of 5 ms with 10,000 calls each, behind pauses of 45 ms that stand for 90,000 each.
+    fn counts_are_scaled_by_cpu_time() {
+        // 100,000 before; four windows of 5 ms with 10,000 calls each, after pauses of 45 ms that
+        // stand for 90,000 each.
         let [x, y] = [45.0, 90_000.0];
         let call = SlicedCall {
             call: Call(0),
@@ -109,6 +114,6 @@ mod tests {
         assert_eq!((row.calls, row.errors, row.total_ns), (500_000, 50, 5_000_000));
         let estimate = row.estimate.unwrap();
         assert_eq!((estimate.seen, estimate.lo, estimate.hi), (140_000, 428_000, Some(860_000)));
-        assert!(why(&sliced).contains("4 slices of time, 10 %"), "{}", why(&sliced));
+        assert!(why(&sliced).contains("10 % of the CPU time (4 windows)"), "{}", why(&sliced));
     }
 }

@@ -160,11 +160,11 @@ impl Surroundings {
     /// The series of a wall, without what follows from them.
     pub(crate) fn series(&self, start: Ns, wall_ns: Ns) -> Seen<Series> {
         if self.looks.is_empty() {
-            return Seen::unseen("this recording was made without looks at the host");
+            return Seen::unseen("no host metrics in this recording");
         }
         if wall_ns < WALL_NS_MIN {
             return Seen::unseen(
-                "the run is too short for the host's counters, which are looked at ten times a second",
+                "the run is too short for host metrics (10 Hz)",
             );
         }
         let grid = Grid::new(start, wall_ns);
@@ -184,7 +184,7 @@ impl Surroundings {
         let left_out = [("disks", self.disks.len()), ("links", self.links.len())].into_iter().filter_map(
             |(what, count)| {
                 let more = count.checked_sub(looks::DEVICES_MAX).filter(|more| *more > 0)?;
-                Some(format!("{what}: the {more} idlest of {count} are left out"))
+                Some(format!("{what}: the {more} least busy of {count} are omitted"))
             },
         );
         let failed = self.unseen.iter().map(|(what, why)| format!("{what}: {why}"));

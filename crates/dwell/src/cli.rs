@@ -52,15 +52,15 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) watching: WatchArgs,
 
-    /// Count the executions of each basic block of FUNCTION exactly, by single-stepping the program;
-    /// without FUNCTION, of all functions. Measures no times: a step takes about 30 us.
+    /// Count the executions of each basic block of FUNCTION exactly, by single-stepping the
+    /// program; without FUNCTION, of all functions. Measures no times: a step takes about 30 us.
     /// FUNCTION@FILE takes the function from FILE instead of the program
     #[arg(long, value_name = "FUNCTION", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) count_blocks: Option<String>,
 
-    /// Count the executions of each line of a Python program (3.12 or later) exactly, in all threads
-    /// and Python child processes; with FUNCTION, show all of its lines. Measures no times: counting
-    /// makes Python 2 to 20 times slower
+    /// Count the executions of each line of a Python program (3.12 or later) exactly, in all
+    /// threads and Python child processes; with FUNCTION, show all of its lines. Measures no times:
+    /// counting makes Python 2 to 20 times slower
     #[arg(long, value_name = "FUNCTION", num_args = 0..=1, require_equals = true, default_missing_value = "",
           conflicts_with = "count_blocks")]
     pub(crate) hits: Option<String>,
@@ -87,8 +87,8 @@ pub(crate) struct RunArgs {
 ///
 /// Traces the processes with all their threads and descendants until Ctrl-C, their exit, or the end
 /// of --for. They are neither stopped nor changed. The report goes to standard error. It lists the
-/// active threads first, since a server has no critical path to an end. The exit status is 0, or 125
-/// if dwell failed.
+/// active threads first, since a server has no critical path to an end. The exit status is 0, or
+/// 125 if dwell failed.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  sudo dwell attach 1234 --for 10s\n  sudo dwell attach nginx --for 1m --json nginx.json\n  sudo dwell attach --service postgresql --for 30s\n  sudo dwell attach --container 3f2a91 --for 10s\n  sudo dwell attach --cgroup system.slice/cron.service --for 10s"
@@ -107,8 +107,8 @@ pub(crate) struct AttachArgs {
     #[arg(long, value_name = "ID", conflicts_with_all = ["targets", "cgroup"])]
     pub(crate) container: Option<String>,
 
-    /// All processes of this cgroup and its descendants, by its path in the file system or relative to
-    /// the root cgroup
+    /// All processes of this cgroup and its descendants, by its path in the file system or relative
+    /// to the root cgroup
     #[arg(long, value_name = "PATH", conflicts_with = "targets")]
     pub(crate) cgroup: Option<PathBuf>,
 
@@ -143,8 +143,8 @@ pub(crate) struct ShowArgs {
 /// Measure the latency of each level of this machine
 ///
 /// From a core cycle to caches, memory, the kernel, files and the network, on one logarithmic axis.
-/// Takes up to 30 seconds and needs no privileges. The page goes to standard output. Ctrl-C ends the
-/// measurement early and shows the results so far; the exit status is then 128 plus the signal
+/// Takes up to 30 seconds and needs no privileges. The page goes to standard output. Ctrl-C ends
+/// the measurement early and shows the results so far; the exit status is then 128 plus the signal
 /// number. It is 125 if none of the requested rungs could be measured.
 #[derive(Debug, Args)]
 #[command(
@@ -159,8 +159,8 @@ pub(crate) struct LadderArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
 
-    /// Measure files in DIR [default: the current directory]. All files are in one new directory, take
-    /// at most 5 % of the free space, and are removed at the end
+    /// Measure files in DIR [default: the current directory]. All files are in one new directory,
+    /// take at most 5 % of the free space, and are removed at the end
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 
@@ -184,8 +184,8 @@ pub(crate) struct LadderArgs {
     pub(crate) kept: bool,
 
     /// Do not keep the ladder. By default a whole ladder replaces the kept one of this host in
-    /// $XDG_CACHE_HOME/dwell (~/.cache/dwell), for `dwell run` to compare waits with; a quick one does
-    /// not replace a full one
+    /// $XDG_CACHE_HOME/dwell (~/.cache/dwell), for `dwell run` to compare waits with; a quick one
+    /// does not replace a full one
     #[arg(long)]
     pub(crate) no_keep: bool,
 
@@ -202,9 +202,9 @@ pub(crate) struct LadderArgs {
 
 /// Compare two kept results
 ///
-/// Two ladders written by `dwell ladder --json`: for each rung the two medians, their ratio with its
-/// 95 % interval, and whether B is faster, slower, the same, or undecided. Images have B's bars with
-/// A's medians marked.
+/// Two ladders written by `dwell ladder --json`: for each rung the two medians, their ratio with
+/// its 95 % interval, and whether B is faster, slower, the same, or undecided. Images have B's bars
+/// with A's medians marked.
 ///
 /// Two results of `dwell wake --json`, or two sheets, case by case: percentiles with their 95 %
 /// intervals, maximum latencies, and whether B's maximum is lower, higher, the same, or undecided.
@@ -267,8 +267,8 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     pub(crate) rate: Option<u32>,
 
-    /// Trace syscalls in windows where the overhead of tracing all of them would exceed this share of
-    /// the program's CPU time; `none` traces every syscall
+    /// Trace syscalls in windows where the overhead of tracing all of them would exceed this share
+    /// of the program's CPU time; `none` traces every syscall
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = max_overhead)]
     pub(crate) max_overhead: MaxOverhead,
 
@@ -276,8 +276,8 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "NAME=BITS[,half]", value_parser = link)]
     pub(crate) link: Vec<GivenLink>,
 
-    /// Also trace name lookups (getaddrinfo), whether answered by /etc/hosts, a local resolver or DNS.
-    /// Adds about 0.2 s at exit
+    /// Also trace name lookups (getaddrinfo), whether answered by /etc/hosts, a local resolver or
+    /// DNS. Adds about 0.2 s at exit
     #[arg(long)]
     pub(crate) names: bool,
 }

@@ -66,8 +66,8 @@ fn directory() -> Option<PathBuf> {
     asked.filter(|path| is_own(path)).or_else(|| own_home().map(|home| home.join(".cache")))
 }
 
-/// Whether the path, or the nearest directory above it that exists, belongs to root. For other users
-/// the permissions decide.
+/// Whether the path, or the nearest directory above it that exists, belongs to root. For other
+/// users the permissions decide.
 fn is_own(path: &Path) -> bool {
     let nearest = path.ancestors().find_map(|above| above.metadata().ok());
     !sys::user::is_root() || nearest.is_some_and(|found| found.uid() == 0)

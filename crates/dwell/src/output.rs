@@ -1,13 +1,13 @@
-//! Output files: opened before the program starts, changed only when the result is written. Standard
-//! output and standard error.
+//! Output files: opened before the program starts, changed only when the result is written.
+//! Standard output and standard error.
 
 use anyhow::Context;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// A file that is open for writing and still unchanged. A file that had to be created is removed again
-/// unless it is written.
+/// A file that is open for writing and still unchanged. A file that had to be created is removed
+/// again unless it is written.
 #[derive(Debug)]
 pub(crate) struct Target {
     path: PathBuf,
@@ -57,8 +57,8 @@ impl Target {
             if file.metadata()?.is_file() {
                 to_disk(&file)?;
                 if created {
-                    // Also the directory entry; if the directory cannot be opened, the kernel writes it
-                    // back later.
+                    // Also the directory entry; if the directory cannot be opened, the kernel
+                    // writes it back later.
                     let _ = store::above(&path).and_then(File::open).and_then(|above| above.sync_all());
                 }
             }
@@ -108,7 +108,8 @@ pub(crate) fn clean_lines(text: &str) -> String {
     text.lines().map(|line| report::clean(line, false)).collect::<Vec<_>>().join("\n")
 }
 
-/// Writes the file back to the disk: some errors (a quota, a full network file system) come only then.
+/// Writes the file back to the disk: some errors (a quota, a full network file system) come only
+/// then.
 fn to_disk(file: &File) -> io::Result<()> {
     match file.sync_all() {
         // Files that are not on a disk.

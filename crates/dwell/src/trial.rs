@@ -34,8 +34,8 @@ impl Trial {
         Ok(Self { analyser: None, kept: RecordingFile::new(target, args.keep_limit) })
     }
 
-    /// Completes the recording and its analysis; `job` is the whole job, and how much of it this run
-    /// was.
+    /// Completes the recording and its analysis; `job` is the work of this run, and that of the
+    /// whole job.
     pub(crate) fn analyse(self, trailer: &Trailer, job: Option<&Job>) -> anyhow::Result<Analysed> {
         let Self { analyser, mut kept } = self;
         let header = kept.header.clone().context("the recording has no header")?;

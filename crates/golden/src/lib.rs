@@ -9,7 +9,7 @@ mod diagnosis;
 use analyse::Analyser;
 use model::{Analysis, Diagnosis, Header};
 use report::Look;
-use report::profile::{self, About, FlameOptions, FoldedOptions, Part, SourceOptions};
+use report::profile::{self, FlameOptions, FoldedOptions, FoldedTime, ProfileMetadata, SourceOptions};
 use std::path::Path;
 use store::Reader;
 
@@ -87,13 +87,13 @@ impl Case {
     /// The forms of code and colour, with the lines of `function`.
     pub fn code_forms(&self, function: &str) -> Vec<(&'static str, String)> {
         let (run, tree) = (&self.analysis.run, &self.analysis.profile);
-        let about = About::of(run, self.header.started_at_unix_s);
+        let about = ProfileMetadata::of(run, self.header.started_at_unix_s);
         let colour = report::terminal(run, &self.diagnosis(), Look { colour: true, ..PLAIN });
         vec![
             ("colour.txt", colour.replace('\x1b', "\\e")),
             ("flame.txt", profile::flame(tree, &FlameOptions::new(PLAIN))),
             ("lines.txt", self.lines(function)),
-            ("folded", profile::folded(tree, FoldedOptions { part: Part::All, threads: false })),
+            ("folded", profile::folded(tree, FoldedOptions { part: FoldedTime::All, threads: false })),
             ("speedscope.json", profile::speedscope(tree, &about)),
             ("firefox.json", profile::firefox(tree, &about)),
         ]

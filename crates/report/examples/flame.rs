@@ -7,7 +7,9 @@
 mod profiles;
 
 use dwell_report::Look;
-use dwell_report::profile::{About, FlameOptions, FoldedOptions, Part, firefox, flame, folded, speedscope};
+use dwell_report::profile::{
+    FlameOptions, FoldedOptions, FoldedTime, ProfileMetadata, firefox, flame, folded, speedscope,
+};
 use model::Seen;
 use model::recording::Host;
 
@@ -30,10 +32,11 @@ fn main() {
     for (name, profile) in all.iter().filter(|(name, _)| !named || said(name)) {
         let command = [format!("./{name}"), "--all".to_owned()];
         let wall_ns = profile.moments.last().map_or(0, |moment| moment.at_ns);
-        let about = About { command: &command, started_at_unix_s: 1_795_171_653, host: &host, wall_ns };
+        let about =
+            ProfileMetadata { command: &command, started_at_unix_s: 1_795_171_653, host: &host, wall_ns };
         match () {
             () if said("folded") => {
-                print!("{}", folded(profile, FoldedOptions { part: Part::All, threads: false }))
+                print!("{}", folded(profile, FoldedOptions { part: FoldedTime::All, threads: false }))
             }
             () if said("firefox") => print!("{}", firefox(profile, &about)),
             () if said("speedscope") => print!("{}", speedscope(profile, &about)),

@@ -1,4 +1,4 @@
-//! An axis of time under a strip or a chart: ticks at round times.
+//! A time axis below a strip or a chart: ticks at round times.
 
 use crate::Look;
 use crate::clean::width;
@@ -30,8 +30,8 @@ pub(crate) fn axis(wall_ns: Ns, look: Look) -> Line {
     line.pad_to(room - width(&end)).add(Ink::Dim, &end)
 }
 
-/// The smallest of 1, 2, 5 times a power of ten that cuts `wall_ns` into at most `most` pieces; from a minute
-/// on, of the minutes and hours that clocks have.
+/// The smallest of 1, 2, 5 times a power of ten that divides `wall_ns` into at most `most` pieces;
+/// from a minute on, of the usual minutes and hours.
 pub(crate) fn round_step(wall_ns: Ns, most: u64) -> Ns {
     const SECOND: Ns = 1_000_000_000;
     let least = wall_ns.div_ceil(most.max(1)).max(1);
@@ -44,7 +44,7 @@ pub(crate) fn round_step(wall_ns: Ns, most: u64) -> Ns {
     [1, 2, 5, 10].map(|times| times * power).into_iter().find(|step| *step >= least).unwrap_or(least)
 }
 
-/// A tick's time in the unit of the step, without digits that every tick would have as zeros.
+/// A tick's time in the unit of the step, without trailing zeros.
 fn tick_label(at: Ns, step: Ns) -> String {
     const UNITS: [(Ns, &str); 6] = [
         (3_600_000_000_000, "h"),
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_read_as_one_would_say_them() {
+    fn ticks_have_the_unit_of_their_step() {
         let label = |at, step| tick_label(at, step);
         assert_eq!(label(500_000_000, 500_000_000), "500 ms");
         assert_eq!(label(1_500_000_000, 500_000_000), "1.5 s");

@@ -1,22 +1,22 @@
-//! Text from the measured program, made safe to show.
+//! Untrusted text, made safe to print.
 //!
-//! Process names, arguments, paths and error texts are of the program's choosing. Shown raw they could move
-//! the cursor, recolour the terminal, reverse the reading direction or fake a line of ours. Everything that
-//! reaches a page goes through [`clean`]; nothing here knows what the text means.
+//! The measured program chooses process names, arguments, paths and error texts. Printed raw they
+//! could move the cursor, recolour the terminal, reverse the reading direction or imitate a line of
+//! dwell. Everything on a page goes through [`clean`]; nothing here knows the meaning of the text.
 
 use std::fmt::Write;
 use unicode_width::UnicodeWidthChar;
 
-/// Combining marks allowed on one character. Decomposed accents need one or two; more only climb into the
-/// lines above and below.
+/// Combining marks allowed on one character. Decomposed accents need one or two; more of them reach
+/// into the lines above and below.
 const MARKS_MAX: usize = 2;
 
-/// `text` with every character that is not plainly visible written as an escape: control characters as
-/// `\n`, `\t` or `\x1b`, Unicode's invisible and direction-changing ones as `\u{202e}`. Without `unicode`,
-/// everything outside ASCII is written so as well. Cleaning what is clean changes nothing.
+/// `text` with every character that is not plainly visible written as an escape: control characters
+/// as `\n`, `\t` or `\x1b`, Unicode's invisible and direction-changing ones as `\u{202e}`. Without
+/// `unicode`, so is everything outside ASCII. Cleaning clean text changes nothing.
 pub fn clean(text: &str, unicode: bool) -> String {
     let mut cleaned = String::with_capacity(text.len());
-    // A mark at the very start would attach to our own text before it.
+    // A mark at the very start would combine with the text before it.
     let mut marks = MARKS_MAX;
     for char in text.chars() {
         let mark = char.width() == Some(0);
@@ -41,8 +41,8 @@ fn escape(char: char, into: &mut String) {
     };
 }
 
-/// Text as XML has it, within quotes and outside. What XML 1.0 cannot have at all, and what a terminal would
-/// obey, is replaced.
+/// Text escaped for XML, within quotes and outside. Characters that XML 1.0 excludes, and control
+/// characters of terminals, are replaced.
 pub(crate) fn xml(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for char in text.chars() {
@@ -60,9 +60,9 @@ pub(crate) fn xml(text: &str) -> String {
     escaped
 }
 
-/// Whether a terminal acts on a character instead of showing it: C0, DEL, C1; format characters (category Cf:
-/// bidi marks, embeddings, overrides and isolates, joiners, tags); line and paragraph separators; fillers and
-/// variation selectors; noncharacters.
+/// Whether a terminal acts on a character instead of showing it: C0, DEL, C1; format characters
+/// (category Cf: bidi marks, embeddings, overrides and isolates, joiners, tags); line and paragraph
+/// separators; fillers and variation selectors; noncharacters.
 pub(crate) fn invisible(char: char) -> bool {
     matches!(char,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{34f}'
@@ -75,7 +75,7 @@ pub(crate) fn invisible(char: char) -> bool {
         || u32::from(char) & 0xfffe == 0xfffe
 }
 
-/// Columns that cleaned text takes on a terminal, as `wcwidth` counts them: character by character.
+/// Columns of cleaned text on a terminal, as counted by `wcwidth`: character by character.
 pub(crate) fn width(text: &str) -> usize {
     text.chars().map(char_width).sum()
 }
@@ -84,7 +84,7 @@ pub(crate) fn char_width(char: char) -> usize {
     char.width().unwrap_or(0)
 }
 
-/// Cleaned text cut to at most `columns`, with a sign that it was cut.
+/// Cleaned text cut to at most `columns`, with an ellipsis where it was cut.
 pub(crate) fn fit(text: &str, columns: usize, unicode: bool) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -101,13 +101,13 @@ pub(crate) fn fit(text: &str, columns: usize, unicode: bool) -> String {
     fitted
 }
 
-/// The same for text with a path in it, which says most at its end: whole directories are left out before that.
+/// The same for text with a path, whose end matters most: leading directories are left out first.
 pub(crate) fn fit_end(text: &str, columns: usize, unicode: bool) -> String {
     let Some((lead, path)) = text.split_once('/').filter(|_| width(text) > columns) else {
         return fit(text, columns, unicode);
     };
     let sign = if unicode { "…" } else { ".." };
-    // A path that is cut already has its sign.
+    // A path that is cut already has its ellipsis.
     let lead = lead.trim_end_matches(sign);
     let ends = path.match_indices('/').map(|(at, _)| format!("{lead}{sign}{}", &path[at..]));
     let mut ends = ends.skip_while(|end| width(end) > columns);
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_a_terminal_obeys_comes_through() {
+    fn control_characters_are_escaped() {
         for (raw, shown) in [
             ("ls -l", "ls -l"),
             ("\x1b[2J\x1b]0;owned\x07", "\\x1b[2J\\x1b]0;owned\\x07"),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_path_the_end_is_kept() {
+    fn the_end_of_a_path_is_kept() {
         assert_eq!(fit_end("file /usr/lib/x/y.so", 20, true), "file /usr/lib/x/y.so");
         assert_eq!(fit_end("file /usr/lib/x/y.so", 18, true), "file …/lib/x/y.so");
         assert_eq!(fit_end("file /usr/lib/x/y.so", 12, true), "file …/y.so");
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn cutting_counts_columns_not_characters() {
+    fn text_is_cut_by_columns_not_characters() {
         assert_eq!(fit("abcdef", 6, true), "abcdef");
         assert_eq!(fit("abcdef", 4, true), "abc…");
         assert_eq!(fit("abcdef", 4, false), "ab..");

@@ -1,4 +1,5 @@
-//! Exact hits of source lines, for a terminal: the lines hit most, and whole functions with the hits of each line.
+//! Exact hits of source lines, for a terminal: the lines with the most hits, and whole functions
+//! with the hits of each line.
 
 use crate::Look;
 use crate::clean::{clean, width};
@@ -20,9 +21,9 @@ pub struct HotLine {
     pub file: String,
     /// From 1.
     pub line: u32,
-    /// The function it was executed in.
+    /// Its function.
     pub function: String,
-    /// Times.
+    /// Executions.
     pub hits: u64,
     /// Its text, where the file could be read.
     pub source: Option<String>,
@@ -44,13 +45,14 @@ pub struct HitFunction {
 pub struct FunctionLine {
     /// From 1.
     pub line: u32,
-    /// Times; none where the line has no code of its own.
+    /// Executions; none where the line has no code of its own.
     pub hits: Option<u64>,
     /// Its text, where the file could be read.
     pub source: Option<String>,
 }
 
-/// The table of the lines hit most. `lines` are in the order shown, `more` what is left out: lines, and their hits.
+/// The table of the lines with the most hits, in the order of `lines`. `more` is the rest: the
+/// number of lines, and of their hits.
 pub fn hottest(lines: &[HotLine], more: (u64, u64), look: Look) -> String {
     let columns = vec![text("", 12, 0), text("function", 10, 3), figure("hits", 0), text("source", 16, 2)];
     let mut table = Table::new(look, "lines", columns);
@@ -74,7 +76,7 @@ pub fn hottest(lines: &[HotLine], more: (u64, u64), look: Look) -> String {
     rendered(&table.lines())
 }
 
-/// A function as its source, with the hits of each line and their share of the function's.
+/// A function as its source, with the hits of each line and their share of all hits.
 pub fn function(function: &HitFunction, look: Look) -> String {
     let total: u64 = function.lines.iter().filter_map(|line| line.hits).sum();
     let most = function.lines.iter().filter_map(|line| line.hits).max().unwrap_or(0);

@@ -1,4 +1,5 @@
-//! The JSON that `--json` promises, described by `docs/schema`, and what makes any JSON safe to look at.
+//! The JSON of `--json`, with its schemas in `docs/schema`, and the escapes that make JSON safe to
+//! print.
 
 use crate::clean::invisible;
 use serde::Serialize;
@@ -6,27 +7,28 @@ use std::fmt::Write;
 
 /// A result of the model as indented JSON, with a newline at its end.
 ///
-/// Characters that a terminal would obey are written as `\u….`: the same JSON, but safe to look at. (JSON
-/// itself only asks that for the first 32.)
+/// Control characters of terminals are written as `\u….`: the same JSON, but safe to print. (JSON
+/// itself requires that of the first 32 only.)
 pub fn json<T: Serialize>(result: &T) -> String {
     written(serde_json::to_string_pretty(result))
 }
 
-/// The same on one line, for formats of other tools.
+/// The same on one line, for the formats of other tools.
 pub(crate) fn compact<T: Serialize>(file: &T) -> String {
     written(serde_json::to_string(file))
 }
 
 fn written(text: serde_json::Result<String>) -> String {
-    // Only a map with other keys than strings, or a `Serialize` that fails, could: the model has neither.
+    // Only a map with other keys than strings, or a `Serialize` that fails, could fail; the model
+    // has neither.
     visible(&text.expect("results have string keys only"))
 }
 
-/// JSON with what a terminal would obey escaped, and a newline at its end.
+/// JSON with control characters of terminals escaped, and a newline at its end.
 fn visible(plain: &str) -> String {
     let mut safe = String::with_capacity(plain.len() + 1);
     for char in plain.chars() {
-        // Line breaks here are the layout's own: those within strings are escaped already.
+        // Line breaks here are layout: those in strings are escaped already.
         if char == '\n' || !invisible(char) {
             safe.push(char);
             continue;

@@ -1,9 +1,9 @@
-//! What a run has to say, as a page for a terminal and as JSON.
+//! Results as pages for a terminal, as JSON, as pictures and in the formats of other tools.
 //!
-//! Pure: no IO, no clock, no environment; the caller says how wide the page is and whether it may be coloured.
-//! Nothing is judged here either: class, places and intervals come from [`model::Run`], and this crate only
-//! chooses what to show of them, and how. What the measured program named (commands, threads, files) is never
-//! trusted: see [`clean`].
+//! Pure: no I/O, no clock, no environment; the caller passes the width of the page and whether it
+//! may be coloured. Nothing is judged here either: class, places and intervals come from
+//! [`model::Run`], and this crate chooses what to show of them, and how. Names from the measured
+//! program (commands, threads, files) are untrusted: see [`clean`].
 
 mod axis;
 mod clean;
@@ -25,21 +25,21 @@ pub use clean::clean;
 pub use json::json;
 pub use page::terminal;
 
-/// The page's surroundings.
+/// What the output of a page supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
     /// Columns of the terminal. The page uses 40 to 120 of them.
     pub width: u16,
-    /// Whether colours may be used. Without, states are told by letters.
+    /// Whether colours may be used. Without them, states are marked by letters.
     pub colour: bool,
-    /// Whether characters outside ASCII may be used. Without, they are escaped.
+    /// Whether characters outside ASCII may be used. If not, they are escaped.
     pub unicode: bool,
 }
 
 impl Look {
-    /// Columns that the page uses.
+    /// Columns of the page.
     fn columns(self) -> usize {
-        // Beyond 120 lines get hard to follow; below 40 wrapping by the terminal is the lesser evil.
+        // Lines beyond 120 columns are hard to follow; below 40 the terminal may wrap them.
         usize::from(self.width).clamp(40, 120)
     }
 
@@ -48,7 +48,7 @@ impl Look {
         if self.unicode { "–" } else { "-" }
     }
 
-    /// Before what stands for several.
+    /// Before a number of equal things.
     fn times(self) -> &'static str {
         if self.unicode { "×" } else { "x" }
     }
@@ -58,7 +58,7 @@ impl Look {
         if self.unicode { " ‹ " } else { " < " }
     }
 
-    /// Before what sums up the rest.
+    /// Before the sum of the rows that are not shown.
     fn rest(self) -> &'static str {
         if self.unicode { "…" } else { ".." }
     }

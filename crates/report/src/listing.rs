@@ -1,5 +1,5 @@
-//! A function's instructions and basic blocks for a terminal: where its time is, how often what was executed,
-//! and the source beside it. Blocks where nothing is are folded to a line.
+//! A function's instructions and basic blocks for a terminal: shares of its time, executions, and
+//! the source. Blocks without samples or executions are folded to one line.
 
 use crate::Look;
 use crate::clean::width;
@@ -12,17 +12,17 @@ use model::State;
 const BAR: usize = 6;
 /// Blanks between columns.
 const GAP: usize = 2;
-/// Narrower pages leave out intervals; even narrower ones the bar.
+/// Pages narrower than this leave out intervals, and the bar.
 const WIDE: usize = 72;
 const NARROW: usize = 52;
 
-/// The listing as text: a headline, the blocks, and what must be known to read them.
+/// The listing as text: a headline, the blocks, and notes.
 pub fn listing(listing: &Listing, look: Look) -> String {
     let mut lines = head(listing, look);
     let page = Page::new(listing, look);
     lines.push(page.columns());
     let mut folded: Vec<&ListedBlock> = Vec::new();
-    // The line that was begun in a folded block, to be shown where it goes on.
+    // The source line of a folded block, to be shown where it continues.
     let mut begun = None;
     for (index, block) in listing.blocks.iter().enumerate() {
         if page.is_cold(block) {
@@ -41,7 +41,7 @@ pub fn listing(listing: &Listing, look: Look) -> String {
     lines.iter().map(|line| line.render() + "\n").collect()
 }
 
-/// What it is, and how much of the program.
+/// The function, and its share of the program.
 fn head(listing: &Listing, look: Look) -> Vec<Line> {
     let subject = &listing.subject;
     let mut line = Line::new(look)
@@ -54,7 +54,7 @@ fn head(listing: &Listing, look: Look) -> Vec<Line> {
             .add(Ink::Plain, ": ")
             .glued(Ink::Bold, &share_of_one(share.value))
             .glued(Ink::Dim, &interval);
-        line = line.add(Ink::Plain, " of the program's time on a CPU");
+        line = line.add(Ink::Plain, " of the program's CPU time");
     }
     if listing.sample.count > 0 {
         line = line.add(Ink::Plain, ", ").glued(Ink::Plain, &counted(listing.sample.count, "sample"));
@@ -68,12 +68,12 @@ fn head(listing: &Listing, look: Look) -> Vec<Line> {
     line.wrap(2)
 }
 
-/// Widths of this listing's columns.
+/// The columns of a listing, by width.
 struct Page<'a> {
     listing: &'a Listing,
     look: Look,
     bar: bool,
-    /// 0 where there is no such column.
+    /// 0 if there is no such column.
     interval: usize,
     executed: usize,
     address: usize,
@@ -100,7 +100,7 @@ impl<'a> Page<'a> {
         self.listing.sample.count > 0
     }
 
-    /// Nothing to see there: no samples; where there are none at all, no executions.
+    /// Whether the block has no samples; in a listing without samples, no executions.
     fn is_cold(&self, block: &ListedBlock) -> bool {
         match (self.sampled(), block.executions) {
             (true, _) => block.sample.count == 0,
@@ -109,7 +109,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Where the columns after the shares begin.
+    /// The start of the columns after the shares.
     fn after_shares(&self) -> usize {
         let bar = if self.bar { BAR + GAP } else { 0 };
         let interval = if self.interval > 0 { self.interval + GAP } else { 0 };
@@ -159,7 +159,7 @@ impl<'a> Page<'a> {
     }
 
     fn row(&self, row: &Listed, block: &ListedBlock) -> Line {
-        // In a block all are executed equally often; only what differs is said again.
+        // The instructions of a block have equal executions; only others are repeated.
         let executions = row.executions.filter(|executions| Some(*executions) != block.executions);
         let warm = self.sampled() && row.sample.count > 0;
         let mut line = if warm {
@@ -209,12 +209,12 @@ impl<'a> Page<'a> {
         let file = source.file.rsplit('/').next().unwrap_or(&source.file);
         let line = Line::new(self.look).pad_to(self.code_column() - GAP - self.address);
         let line = line.add(Ink::Of(State::Network), &format!("{file}:{}", source.line));
-        // The indentation says something, tabs would be escaped.
+        // Indentation matters, and tabs would be escaped.
         let text = source.text.as_deref().unwrap_or("").replace('\t', "    ");
         line.add(Ink::Plain, "  ").add(Ink::Of(State::Network), text.trim_end()).cut()
     }
 
-    /// One line for blocks where nothing is.
+    /// One line for blocks without samples or executions.
     fn fold(&self, blocks: &mut Vec<&ListedBlock>) -> Option<Line> {
         if blocks.is_empty() {
             return None;
@@ -233,11 +233,11 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The instruction; of what is none, that.
+/// The text of an instruction; bytes that are none are marked.
 fn text(instruction: &Instruction) -> String {
     match instruction.kind {
         Kind::Trap if instruction.text.starts_with(".byte") => {
-            format!("{}  (no instruction)", instruction.text)
+            format!("{}  (not an instruction)", instruction.text)
         }
         _ => instruction.text.clone(),
     }
@@ -261,25 +261,24 @@ fn bar(share: f64, look: Look) -> String {
 fn words(note: &Note) -> String {
     match note {
         Note::Skid => {
-            "samples name the instruction that was about to be executed: time of a slow one stands at the \
-            one after it (after a jump, at its target); blocks tell more than single instructions"
+            "skid: a sample has the address of the next instruction, so the time of a slow instruction is \
+             shown at the one after it (of a jump, at its target); blocks are more reliable"
                 .to_owned()
         }
         Note::Few(samples) => format!(
-            "{} only: see the intervals; a longer run or a higher --rate narrows them",
+            "only {}: intervals are wide; a longer run or a higher --rate narrows them",
             counted(*samples, "sample")
         ),
-        Note::NoSamples => "no samples in it".to_owned(),
+        Note::NoSamples => "no samples".to_owned(),
         Note::Astray(samples) => {
-            format!("{} at no instruction's beginning; in the total only", counted(*samples, "sample"))
+            format!("{} not at the start of an instruction: in the total only", counted(*samples, "sample"))
         }
         Note::Partial => {
-            "executions are counted up to the limit; after it the program ran uncounted".to_owned()
+            "executions are counted up to the limit; the rest of the program ran uncounted".to_owned()
         }
         Note::IndirectJumps(jumps) => format!(
-            "{} where a register or memory says: blocks that only they lead to are told apart where they were \
-             executed under --count-blocks",
-            counted(*jumps as u64, "jump")
+            "{}: blocks reached only by them are separate only if executed under --count-blocks",
+            counted(*jumps as u64, "indirect jump")
         ),
     }
 }

@@ -1,5 +1,5 @@
-//! Lines of styled text: the one way onto the page. Whatever is added to a [`Line`] is cleaned there, so that
-//! no part of the page can forget to.
+//! Lines of styled text: the only way onto the page. Text is cleaned when it is added to a
+//! [`Line`], so that no part of the page can miss it.
 
 use crate::Look;
 use crate::clean::{char_width, clean, fit, width};
@@ -9,11 +9,11 @@ use model::State;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ink {
     Plain,
-    /// What the eye should find first.
+    /// The most important text.
     Bold,
-    /// What may be skipped.
+    /// Less important text.
     Dim,
-    /// What qualifies the result.
+    /// Text that qualifies the result.
     Warn,
     /// Text in a state's colour.
     Of(State),
@@ -23,8 +23,8 @@ pub(crate) enum Ink {
     Halves(State, State),
 }
 
-/// A state's colour (of the 256; apart for colour-blind eyes too, after Okabe and Ito) and its letter, which
-/// tells it where there is no colour.
+/// A state's colour (of the 256; distinct for the colour-blind too, after Okabe and Ito) and its
+/// letter, for pages without colour.
 pub(crate) fn mark(state: State) -> (u8, &'static str) {
     match state {
         State::Stopped => (240, "Z"),
@@ -43,7 +43,7 @@ pub(crate) fn mark(state: State) -> (u8, &'static str) {
     }
 }
 
-/// Black or white, whichever can be read on a state's colour.
+/// Black or white, for contrast with a state's colour.
 fn readable_on(state: State) -> u8 {
     let dark = [State::Stopped, State::OtherWait];
     if dark.contains(&state) { 231 } else { 16 }
@@ -82,7 +82,8 @@ impl Line {
         self
     }
 
-    /// The same, not to be broken between its words when the line is wrapped: for a figure and its unit.
+    /// The same, without breaks between its words when the line is wrapped: for a figure and its
+    /// unit.
     pub(crate) fn glued(self, ink: Ink, text: &str) -> Self {
         let mut line = self;
         line.push(ink, &clean(text, line.look.unicode).replace(' ', GLUE));
@@ -118,7 +119,7 @@ impl Line {
         self.cut_to(columns)
     }
 
-    /// The line cut to so many columns.
+    /// The line cut to `columns`.
     pub(crate) fn cut_to(self, columns: usize) -> Self {
         let mut left = columns;
         if self.width() <= left {
@@ -137,8 +138,8 @@ impl Line {
         line
     }
 
-    /// The line as a paragraph: broken between words, further lines indented, words that are wider than the
-    /// page broken anywhere; cut where it gets longer than anyone reads.
+    /// The line as a paragraph: broken between words, further lines indented, words that are wider
+    /// than the page broken anywhere; cut at [`PARAGRAPH`].
     pub(crate) fn wrap(self, indent: usize) -> Vec<Line> {
         if self.is_empty() {
             return Vec::new();
@@ -150,7 +151,7 @@ impl Line {
         let mut lines = Vec::new();
         let mut line = Line::new(look);
         let mut used = 0;
-        // A word ends with the blank after it, whatever inks it is written in.
+        // A word ends with the blank after it, and may have several inks.
         for word in chars.split_inclusive(|(_, char)| *char == ' ') {
             let wide: usize =
                 word.iter().filter(|(_, char)| *char != ' ').map(|(_, char)| char_width(*char)).sum();
@@ -169,7 +170,7 @@ impl Line {
         lines
     }
 
-    /// The bytes for a terminal: no blanks at the end, every colour switched off where it ends.
+    /// The bytes for a terminal: no blanks at the end, colours reset where they end.
     pub(crate) fn render(&self) -> String {
         let mut spans = self.spans.clone();
         let blank = |ink: Ink| !self.look.colour || !matches!(ink, Ink::On(_));
@@ -192,13 +193,14 @@ impl Line {
     }
 }
 
-/// Columns of the longest paragraph. Our own stay far below; an error text of others may be any length.
+/// Columns of the longest paragraph. Those of dwell are far shorter; an error of another program
+/// may have any length.
 const PARAGRAPH: usize = 600;
 
-/// A blank that a line is not broken at; rendered as an ordinary one, so that copied text is plain.
+/// A blank without a line break; rendered as an ordinary one, so that copied text is plain.
 const GLUE: &str = "\u{a0}";
 
-/// A text of several lines (a limit and its remedy), each a paragraph of its own behind `lead`.
+/// A text of several lines (a caveat and its remedy), each a paragraph of its own after `lead`.
 pub(crate) fn paragraphs(lead: Line, text: &str, indent: usize) -> Vec<Line> {
     let look = lead.look;
     let mut lead = Some(lead);
@@ -209,7 +211,7 @@ pub(crate) fn paragraphs(lead: Line, text: &str, indent: usize) -> Vec<Line> {
     text.lines().flat_map(line).collect()
 }
 
-/// Parts of a page with an empty line between those that have any.
+/// Parts of a page, with an empty line between those that are not empty.
 pub(crate) fn joined(parts: &[Vec<Line>]) -> String {
     let text = |part: &Vec<Line>| part.iter().map(|line| line.render() + "\n").collect::<String>();
     parts.iter().filter(|part| !part.is_empty()).map(text).collect::<Vec<_>>().join("\n")
@@ -249,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_is_switched_off_where_it_ends_and_left_out_when_not_wanted() {
+    fn colour_is_reset_where_it_ends_and_left_out_when_off() {
         let line = |look| Line::new(look).add(Ink::Bold, "a").add(Ink::Plain, "b\x1b[1m  ");
         assert_eq!(line(Look { colour: true, ..LOOK }).render(), "\x1b[1ma\x1b[0mb\\x1b[1m");
         assert_eq!(line(LOOK).render(), "ab\\x1b[1m");

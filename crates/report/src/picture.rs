@@ -1,4 +1,5 @@
-//! A picture as shapes with places and colours, which [`svg`] and [`raster`] draw alike. What it shows is up to who makes it.
+//! A picture as shapes with positions and colours, drawn alike by [`svg`] and [`raster`]. Its
+//! content is left to the caller.
 
 mod raster;
 mod svg;
@@ -8,14 +9,14 @@ use crate::clean;
 pub(crate) use raster::draw as png;
 pub(crate) use svg::draw as svg;
 
-/// Pixels: a character, a line of text, the margin.
+/// Pixels of a character, a line of text, and the margin.
 pub(crate) const CHAR: i32 = 8;
 pub(crate) const ROW: i32 = 22;
 pub(crate) const MARGIN: i32 = 24;
-/// Longest text that is drawn; what is longer ends in dots.
+/// The longest text; a longer one is cut and ends in dots.
 const TEXT_MOST: usize = 120;
 
-/// Colours as 0xRRGGBB; two that colour-blind eyes tell apart too, and more from the same set (Okabe and Ito).
+/// Colours as 0xRRGGBB, from a set that is distinct for the colour-blind too (Okabe and Ito).
 pub(crate) const PAPER: u32 = 0xff_ff_ff;
 pub(crate) const INK: u32 = 0x22_22_22;
 pub(crate) const FAINT: u32 = 0x77_77_77;
@@ -25,7 +26,7 @@ pub(crate) const ORANGE: u32 = 0xd5_5e_00;
 pub(crate) const BLACK: u32 = 0x00_00_00;
 pub(crate) const OTHERS: [u32; 5] = [0xe6_9f_00, 0x00_9e_73, 0xcc_79_a7, 0x56_b4_e9, 0xa0_90_00];
 
-/// What a text's place is of.
+/// The point of a text that its position is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -48,7 +49,7 @@ pub(crate) enum Shape {
         colour: u32,
         width: u32,
     },
-    /// `y` is the base line. The text is clean and ASCII.
+    /// `y` is the baseline. The text is clean and ASCII.
     Text {
         x: i32,
         y: i32,
@@ -68,12 +69,12 @@ pub(crate) struct Picture {
 }
 
 impl Picture {
-    /// Paper of a width that grows downwards as it is drawn on.
+    /// An empty picture of this width, which grows downwards as rows are added.
     pub(crate) fn new(width: i32) -> Self {
         Self { width, height: MARGIN, shapes: Vec::new() }
     }
 
-    /// Text of others is made safe here.
+    /// Untrusted text is cleaned here.
     pub(crate) fn text(&mut self, x: i32, y: i32, anchor: Anchor, bold: bool, colour: u32, text: &str) {
         let text = crate::clean::fit(&clean(text, false), TEXT_MOST, false);
         self.shapes.push(Shape::Text { x, y, anchor, bold, colour, text });
@@ -90,7 +91,7 @@ impl Picture {
     }
 }
 
-/// A text in lines that fit, at most so many.
+/// A text in lines that fit, at most `most` of them.
 pub(crate) fn folded(text: &str, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in clean(text, false).split(' ') {

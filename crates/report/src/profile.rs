@@ -1,10 +1,10 @@
-//! Which code ran and which code waited, in the forms people look at: a flame view for the terminal, the lines of
-//! one function beside their source, and files for other viewers (folded stacks, Firefox Profiler, speedscope).
+//! Which code ran and which code waited: a flame view for the terminal, the lines of one function
+//! with their source, and files for other viewers (folded stacks, Firefox Profiler, speedscope).
 //!
-//! All of it is a pure function of [`model::Profile`]; which functions and lines there are is the analysis' business,
-//! and so are the tables of them in [`model::Run`]. One file a form; [`tree`] is the tree of calls by function that
-//! the terminal and two of the files share, [`stack`] is what the files agree on, [`names`] makes
-//! names short.
+//! All of it is a pure function of [`model::Profile`]. Functions, lines and their tables in
+//! [`model::Run`] are left to the analysis. One file a form; [`tree`] is the call tree by function
+//! that the terminal and two of the files share, [`stack`] the common conventions of the files,
+//! [`names`] shortens names.
 
 mod firefox;
 mod flame;
@@ -19,30 +19,30 @@ mod tree;
 
 pub use firefox::firefox;
 pub use flame::{FlameOptions, flame};
-pub use folded::{FoldedOptions, Part, folded};
+pub use folded::{FoldedOptions, FoldedTime, folded};
 pub use source::{SourceOptions, source_table};
 pub use speedscope::speedscope;
 
 use model::Run;
 use model::recording::Host;
 
-/// What the files for other viewers say of the run beside its profile.
+/// What files for other viewers have of the run besides its profile.
 #[derive(Debug, Clone, Copy)]
-pub struct About<'a> {
+pub struct ProfileMetadata<'a> {
     /// The program and its arguments.
     pub command: &'a [String],
     /// When it started: seconds since 1970, UTC.
     pub started_at_unix_s: u64,
-    /// Where.
+    /// The host.
     pub host: &'a Host,
     /// Its wall clock, in nanoseconds.
     pub wall_ns: model::Ns,
 }
 
-impl<'a> About<'a> {
-    /// What a run and the header of its recording say. (A run has its start as text only.)
+impl<'a> ProfileMetadata<'a> {
+    /// From a run and the header of its recording. (A run has its start as text only.)
     pub fn of(run: &'a Run, started_at_unix_s: u64) -> Self {
-        About { command: &run.command, started_at_unix_s, host: &run.host, wall_ns: run.wall_ns }
+        ProfileMetadata { command: &run.command, started_at_unix_s, host: &run.host, wall_ns: run.wall_ns }
     }
 
     /// The command on one line.
@@ -51,5 +51,5 @@ impl<'a> About<'a> {
     }
 }
 
-/// Who wrote a file.
+/// The exporter named in a file.
 const EXPORTER: &str = concat!("dwell ", env!("CARGO_PKG_VERSION"));

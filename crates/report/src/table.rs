@@ -1,6 +1,6 @@
-//! Tables fitted to the page: as wide as their content, text columns narrowed and then the least important
-//! columns dropped when the page is narrower. Figures stand under each other by their last digit, units in a
-//! column of their own.
+//! Tables fitted to the page: as wide as their content; on narrower pages text columns are
+//! narrowed, then the least important columns dropped. Figures are aligned by their last digit,
+//! units have a column of their own.
 
 use crate::Look;
 use crate::clean::{clean, fit, fit_end, width};
@@ -8,9 +8,9 @@ use crate::paint::{Ink, Line};
 
 /// Blanks between columns.
 const GAP: usize = 2;
-/// Blanks before each row; the title stands at the margin.
+/// Blanks before each row; the title is at the margin.
 const INDENT: usize = 2;
-/// Columns left to a text column when nothing more can be dropped.
+/// The least width of a text column when no more columns can be dropped.
 const LEAST: usize = 4;
 
 /// One column.
@@ -18,19 +18,19 @@ const LEAST: usize = 4;
 pub(crate) struct Column {
     head: &'static str,
     kind: Kind,
-    /// Columns are dropped from the highest rank down; 0 stays.
+    /// Columns are dropped from the highest rank down; those of rank 0 stay.
     rank: u8,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    /// Left-aligned; may be narrowed down to this many columns.
+    /// Left-aligned; may be narrowed to this width.
     Text(usize),
     /// A figure, or a figure and its unit.
     Figure,
 }
 
-/// A text column that may be narrowed to `least` columns.
+/// A text column that may be narrowed to the width `least`.
 pub(crate) fn text(head: &'static str, least: usize, rank: u8) -> Column {
     Column { head, kind: Kind::Text(least), rank }
 }
@@ -42,7 +42,8 @@ pub(crate) fn figure(head: &'static str, rank: u8) -> Column {
 
 struct Row {
     cells: Vec<(Ink, String)>,
-    /// The first cell runs over the text columns that follow it: the title, and the row for the rest.
+    /// The first cell extends over the text columns after it: in the title and the row for the
+    /// rest.
     runs_over: bool,
 }
 
@@ -59,7 +60,7 @@ impl Table {
         if let Some(first) = head.first_mut() {
             *first = (Ink::Bold, title.to_owned());
         }
-        // The title runs over columns without a head only.
+        // The title extends over columns without a head only.
         let runs_over = true;
         Table { look, columns, rows: vec![Row { cells: head, runs_over }] }
     }
@@ -68,7 +69,7 @@ impl Table {
         self.add(cells, false);
     }
 
-    /// The row for what is not shown: its first cell may be as wide as all leading text columns.
+    /// The row for the rest: its first cell may be as wide as all leading text columns.
     pub(crate) fn rest(&mut self, cells: Vec<(Ink, String)>) {
         self.add(cells, true);
     }
@@ -89,11 +90,11 @@ impl Table {
             for row in &mut self.rows {
                 row.cells.remove(index);
             }
-            // What the drop freed goes back to the text columns.
+            // The room of the dropped column goes back to the text columns.
             widths = self.natural_widths();
             self.narrow(&mut widths, room, false);
         }
-        // Figures are never cut while there is text to give.
+        // Text columns are narrowed before any figure is cut.
         self.narrow(&mut widths, room, true);
         let leading = self.leading();
         self.rows
@@ -103,7 +104,7 @@ impl Table {
             .collect()
     }
 
-    /// How many text columns stand at the left: what a cell that runs over may use.
+    /// The number of leading text columns, over which a cell may extend.
     fn leading(&self) -> usize {
         self.columns.iter().take_while(|column| matches!(column.kind, Kind::Text(_))).count()
     }
@@ -133,7 +134,7 @@ impl Table {
                 head.max(body)
             })
             .collect();
-        // What runs over may need more than the leading columns have: the last of them gets it.
+        // A cell that extends may be wider than the leading columns: the last of them is widened.
         let leading = self.leading();
         let have = total(&widths[..leading]);
         let need = self.rows.iter().enumerate().filter(|(_, row)| row.runs_over);
@@ -144,7 +145,8 @@ impl Table {
         widths
     }
 
-    /// Columns that a row's first cell needs when it runs over the text columns without text of their own.
+    /// The width of a row's first cell where it extends over text columns without text of their
+    /// own.
     fn run_over_width(&self, row: &Row, head: bool, leading: usize) -> usize {
         let others =
             row.cells[1..leading.max(1)].iter().map(|cell| width(&cell.1)).filter(|width| *width > 0);
@@ -152,8 +154,8 @@ impl Table {
         width(&row.cells[0].1) + others + if head { 0 } else { INDENT }
     }
 
-    /// Takes columns from the widest text columns until the table fits or all are at their least:
-    /// their own, or when it comes to it, that of all.
+    /// Narrows the widest text columns until the table fits or all are at their least width: their
+    /// own, or as a last resort the common one.
     fn narrow(&self, widths: &mut [usize], room: usize, hard: bool) {
         while total(widths) > room {
             let least = |index: usize| match self.columns[index].kind {
@@ -176,7 +178,7 @@ impl Table {
             let end = edge + widths[index];
             match self.columns[index].kind {
                 Kind::Text(_) => {
-                    // Empty neighbours lend their room to a cell that runs over.
+                    // A cell that extends uses the width of its empty neighbours.
                     let mut limit = end;
                     if row.runs_over && index == 0 {
                         let empty = row.cells[1..leading.max(1)].iter().take_while(|cell| cell.1.is_empty());
@@ -193,7 +195,7 @@ impl Table {
                 Kind::Figure => {
                     let (_, units) = self.figure_widths(index);
                     let (figure, unit) = figure_and_unit(text);
-                    // A figure without a unit, 0 among durations, stands at the end.
+                    // A figure without a unit, such as 0 among durations, is aligned at the end.
                     let figure_end = if unit.is_empty() { end } else { end - units };
                     line = line.pad_to(figure_end.saturating_sub(width(figure))).add(*ink, figure);
                     line = line.add(if *ink == Ink::Plain { Ink::Dim } else { *ink }, unit);
@@ -206,7 +208,7 @@ impl Table {
     }
 }
 
-/// Width of a table, indent and gaps included.
+/// The width of a table with indent and gaps.
 fn total(widths: &[usize]) -> usize {
     INDENT + widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
 }
@@ -233,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_stand_under_each_other_with_their_units() {
+    fn figures_are_aligned_with_their_units() {
         let expected = [
             "waits                             time  calls     p99",
             "  disk  a-file-of-some-length  1.23 s   1,234  890 us",

@@ -1,9 +1,9 @@
-//! Figures with their units: durations, counts, shares, bytes. Each keeps three significant digits and never
-//! shows something as nothing.
+//! Figures with their units: durations, counts, shares, bytes. Each has three significant digits; a
+//! value above zero is never shown as zero.
 
 use model::Ns;
 
-/// Units of time: length in nanoseconds, name, and the figure from which the next unit is used.
+/// Units of time: length in nanoseconds, name, and the figure at which the next unit is used.
 const TIME: [(u128, &str, u128); 7] = [
     (1, "ns", 1_000),
     (1_000, "us", 1_000),
@@ -24,7 +24,8 @@ pub fn duration_precise(ns: Ns) -> String {
     rounded(ns, 4)
 }
 
-/// A duration that somebody chose, as they would write it: `200 us`, `1.5 s`, `1 h`. What has no short form is rounded.
+/// A duration that a user chose, as they would write it: `200 us`, `1.5 s`, `1 h`. One without a
+/// short form is rounded.
 pub fn exact(ns: Ns) -> String {
     for (length, unit, _) in TIME.into_iter().rev().filter(|(length, ..)| u128::from(ns) >= *length) {
         let hundredths = u128::from(ns) * 100;
@@ -32,7 +33,7 @@ pub fn exact(ns: Ns) -> String {
             continue;
         }
         let (whole, rest) = (hundredths / length / 100, hundredths / length % 100);
-        // 2,000 s would be 0.56 h and a bit: a unit that the figure is many of is as good as none.
+        // A figure of five digits or more takes the next smaller form.
         if whole < 10_000 {
             let text = format!("{}.{rest:02}", count_wide(whole));
             return format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'));
@@ -41,8 +42,8 @@ pub fn exact(ns: Ns) -> String {
     duration(ns)
 }
 
-/// `ns` with so many significant digits in the largest unit that keeps a digit before the point. Rounding may
-/// carry into the next unit: 999 999 ns is `1.00 ms`, never `1000 us`.
+/// `ns` with `digits` significant digits, in the largest unit that has a digit before the point.
+/// Rounding may carry into the next unit: 999 999 ns is `1.00 ms`, never `1000 us`.
 fn rounded(ns: Ns, digits: usize) -> String {
     let ns = u128::from(ns);
     for (length, unit, limit) in TIME {
@@ -69,7 +70,8 @@ fn rounded(ns: Ns, digits: usize) -> String {
     unreachable!("the last unit of time has no limit")
 }
 
-/// An interval of durations: `3.10-9.20 ms`, `890 us - 1.20 ms`; one figure where both ends show the same.
+/// An interval of durations: `3.10-9.20 ms`, `890 us - 1.20 ms`; one figure where both ends show
+/// the same.
 pub fn duration_range(lo: Ns, hi: Ns, dash: &str) -> String {
     let (lo, hi) = (duration(lo), duration(hi));
     match (lo.split_once(' '), hi.split_once(' ')) {
@@ -101,7 +103,7 @@ fn count_wide(value: u128) -> String {
     text
 }
 
-/// A part's share of a whole: `12 %`. `0 %` and `100 %` are said only of nothing and of everything.
+/// A part's share of a whole: `12 %`. Only nothing is `0 %`, and only everything `100 %`.
 pub fn share(part: u64, whole: u64) -> String {
     format!("{} %", percent(part, whole))
 }
@@ -109,7 +111,7 @@ pub fn share(part: u64, whole: u64) -> String {
 /// The same for a fraction between 0 and 1.
 pub fn share_of_one(fraction: f64) -> String {
     const BILLION: u64 = 1_000_000_000;
-    // What rounds to none of a billion parts is still something.
+    // A share above zero has at least one of a billion parts.
     let parts = (fraction * BILLION as f64).round() as u64;
     share(if fraction > 0.0 { parts.max(1) } else { 0 }, BILLION)
 }
@@ -155,18 +157,18 @@ pub fn bytes(value: u64) -> String {
     format!("{scaled:.decimals$} {unit}")
 }
 
-/// A rate in bits, in decimal units as links have them: `9.41 Mb/s`, `120 kb/s`.
+/// A bit rate, in the decimal units of links: `9.41 Mb/s`, `120 kb/s`.
 pub fn bits_per_s(rate: f64) -> String {
     let rate = rate.max(0.0);
     let units = [(1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s")];
-    // What rounds to a thousand of one unit is one of the next.
+    // A figure that rounds to a thousand of one unit is one of the next.
     let Some((scale, unit)) = units.into_iter().find(|(scale, _)| rate >= scale * 0.9995) else {
         return format!("{rate:.0} b/s");
     };
     format!("{} {unit}", three_digits(rate / scale))
 }
 
-/// Three significant digits, none of them behind the point from 100 on: `0.12`, `9.41`, `94.1`, `1,234`.
+/// Three significant digits, from 100 on without a decimal point: `0.12`, `9.41`, `94.1`, `1,234`.
 pub fn three_digits(figure: f64) -> String {
     match figure {
         figure if figure < 9.995 => format!("{figure:.2}"),
@@ -180,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chosen_durations_are_said_as_chosen() {
+    fn chosen_durations_are_shown_as_chosen() {
         let said = |ns: Ns| exact(ns);
         let all = [200_000, 1_000_000, 1_500_000_000, 2_000_000_000_000, 3_600_000_000_000, 125_000, 1, 0];
         let expected = ["200 us", "1 ms", "1.5 s", "2,000 s", "1 h", "125 us", "1 ns", "0 ns"];
@@ -236,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_round_but_never_to_nothing_or_everything() {
+    fn shares_are_never_rounded_to_nothing_or_everything() {
         for (part, whole, text) in [
             (0, 100, "0 %"),
             (0, 0, "0 %"),
@@ -262,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_say_a_unit_once() {
+    fn intervals_have_a_common_unit_once() {
         assert_eq!(duration_range(3_100_000, 9_200_000, "-"), "3.10-9.20 ms");
         assert_eq!(duration_range(890_000, 1_200_000, "-"), "890 us - 1.20 ms");
         assert_eq!(duration_range(5, 5, "-"), "5 ns");

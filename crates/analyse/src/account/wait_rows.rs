@@ -90,13 +90,13 @@ impl Detail {
         let figure = |of: fn(&Requests) -> Option<Ns>| {
             requests.as_ref().and_then(|requests| match of(requests) {
                 Some(figure) => Seen::Value(figure),
-                None => Seen::unseen("the kernel does not keep when requests are made"),
+                None => Seen::unseen("the kernel does not record when requests are queued"),
             })
         };
         Self {
             stack: match wait.main_stack() {
                 Some(node) => Seen::Value(code.stack(node)),
-                None => Seen::unseen("no stack was taken of so short a wait, or of its kind"),
+                None => Seen::unseen("no stack: the wait was too short, or is of a kind without stacks"),
             },
             device,
             requests: figure(|requests| Some(requests.count)),
@@ -108,9 +108,9 @@ impl Detail {
     }
 
     fn polled() -> Self {
-        let why = "requests to disks are not told apart from outside";
+        let why = "disk requests need BPF";
         Self {
-            stack: Seen::unseen("no stacks are taken"),
+            stack: Seen::unseen("stacks of waits need BPF"),
             device: Seen::unseen(why),
             requests: Seen::unseen(why),
             queue_ns: Seen::unseen(why),
@@ -130,7 +130,7 @@ fn wakers(wait: &Wait, locks: bool, code: &Code) -> Vec<WakerRow> {
             Some(node) => (code.own_frame(node), Seen::Value(code.stack(node))),
             None if locks && matches!(waker, WakerKey::Thread(_)) => {
                 let why =
-                    "no stack was taken of whoever ended so short a wait, or in another way than by a futex";
+                    "no stack of the waker: the wait was too short, or ended otherwise than by a futex";
                 (Seen::unseen(why), Seen::unseen(why))
             }
             None => (Seen::Absent, Seen::Absent),
@@ -153,7 +153,7 @@ fn requests<'a>(
     if requests.count > 0 {
         return (names.files.device(requests.dev), Seen::Value(requests));
     }
-    let why = "no request was seen that ended such a wait";
+    let why = "no request that ended such a wait was observed";
     let device = match reason {
         ReasonKey::Wait(_, TargetKey::File(file)) => names.files.device_of(file),
         _ => Seen::unseen(why),

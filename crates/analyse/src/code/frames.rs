@@ -24,7 +24,7 @@ pub(super) fn of(place: Option<&Place>, names: Option<&Vec<Function>>) -> Vec<Fr
             broke: false,
         }],
         Some(Place::Broke { why }) => vec![broke(why)],
-        None => vec![broke("the recording does not say what was here")],
+        None => vec![broke("not in the recording")],
     }
 }
 

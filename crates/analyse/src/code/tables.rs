@@ -57,7 +57,7 @@ pub(crate) fn short_of(profile: &Profile, on_cpu_ns: Ns) -> Option<String> {
     let off_ns = (all.ns - on_cpu_ns as f64).abs();
     (all.samples > 0 && off_ns > 0.2 * on_cpu_ns as f64 + 4.0 * all.squares.sqrt()).then(|| {
         format!(
-            "the samples stand for {:.1} ms of {:.1} ms on a CPU: functions and lines are those of the samples",
+            "samples cover {:.1} ms of {:.1} ms of CPU time: functions and lines are those of the samples",
             all.ns / 1e6,
             on_cpu_ns as f64 / 1e6
         )
@@ -208,11 +208,7 @@ mod tests {
         let profile = Profile { weights: vec![waiting, running], ..Profile::default() };
         assert_eq!(short_of(&profile, 250_000_000), None);
         let said = short_of(&profile, 400_000_000).unwrap();
-        assert!(said.starts_with("the samples stand for 180.0 ms of 400.0 ms on a CPU"), "{said}");
-        assert_eq!(
-            short_of(&Profile::default(), 400_000_000),
-            None,
-            "nothing was sampled: another sentence says so"
-        );
+        assert!(said.starts_with("samples cover 180.0 ms of 400.0 ms of CPU time"), "{said}");
+        assert_eq!(short_of(&Profile::default(), 400_000_000), None, "without samples there is another note");
     }
 }

@@ -83,7 +83,7 @@ fn faults(thread: &Thread) -> Option<Faults> {
 }
 
 /// Why a thread's faults are not known.
-pub(super) const UNCOUNTED: &str = "it ended before it was looked at";
+pub(super) const UNCOUNTED: &str = "the thread exited before its first snapshot";
 
 fn thread_row(thread: &Thread, totals: &[(Activity, Total)], of_path: &Division<'_>, root: Pid) -> ThreadRow {
     let on_cpu_ns = by_thread(totals, |activity| activity.state == State::User);
@@ -103,7 +103,7 @@ fn thread_row(thread: &Thread, totals: &[(Activity, Total)], of_path: &Division<
     row.row()
 }
 
-/// What a figure of the account rests on.
+/// What a figure of the account basis on.
 struct Known<'a> {
     user: UserShare<'a>,
     /// Snapshots, where there is nothing else.
@@ -168,16 +168,16 @@ pub(super) fn scaled(share: f64, of: Ns) -> Ns {
     (of as f64 * share) as Ns
 }
 
-/// What this tier's account rests on, in words.
+/// What this tier's account basis on, in words.
 fn notes(by_looks: bool, looks: u64, wall_ns: Ns) -> Vec<String> {
     let every_ms = wall_ns as f64 / 1e6 / looks.max(1) as f64;
-    let rests = match by_looks {
-        true => "the account rests on",
-        false => "switches were seen; what was waited for rests on",
+    let basis = match by_looks {
+        true => "the account is",
+        false => "switches are traced; wait targets are",
     };
     vec![
-        format!("{rests} {looks} looks at /proc, one each {every_ms:.1} ms"),
-        "where the path goes on from a wait is inferred from what the other threads did at the time"
+        format!("{basis} based on {looks} snapshots of /proc, one every {every_ms:.1} ms"),
+        "the path after a wait is inferred from the states of the other threads"
             .to_owned(),
     ]
 }

@@ -84,7 +84,7 @@ fn waits_of(totals: &[(Activity, Total)], divide: &dyn Divide) -> FxHashMap<Wait
     sums
 }
 
-/// What a figure of the account rests on.
+/// What a figure of the account basis on.
 struct Known<'a> {
     breakdown: &'a Breakdown,
     members: &'a Members<'a>,
@@ -135,18 +135,18 @@ fn looked(ns: Ns, whole: Ns, looks: u64) -> (Ns, Ns) {
     (scaled(of.lo, whole), scaled(of.hi, whole))
 }
 
-/// What a window's account rests on, in words.
+/// What a window's account basis on, in words.
 fn notes(tier: Tier, looks: u64, wall_ns: Ns) -> Vec<String> {
     let every_ms = wall_ns as f64 / 1e6 / looks.max(1) as f64;
-    let rests = match tier {
+    let basis = match tier {
         Tier::Proc => {
-            "time on a CPU and in the run queue is the kernel's own count of each thread; what was waited for rests on"
+            "CPU and run-queue time is from the kernel's counters; wait targets are"
         }
-        _ => "switches were seen; what was waited for rests on",
+        _ => "switches are traced; wait targets are",
     };
-    let mut notes = vec![format!("{rests} {looks} looks at /proc, one each {every_ms:.1} ms")];
+    let mut notes = vec![format!("{basis} based on {looks} snapshots of /proc, one every {every_ms:.1} ms")];
     if tier == Tier::Proc {
-        notes.push("threads that lived between two looks only were not seen".to_owned());
+        notes.push("threads that lived between two snapshots only are missing".to_owned());
     }
     notes
 }

@@ -255,7 +255,7 @@ fn thread_rows(tree: &Tree, living: &Living, division: &Division) -> Vec<ThreadR
             outlived: !thread.doing.is_dead(),
             idle: tree.in_window && tree.is_idle(slot),
             states,
-            faults: faults.map_or_else(|| Seen::unseen("the thread's end was not seen"), Seen::Value),
+            faults: faults.map_or_else(|| Seen::unseen("the thread's exit was not observed"), Seen::Value),
         };
         row.row()
     };

@@ -323,7 +323,7 @@ fn a_fault_is_on_a_file_on_swap_or_on_what_was_not_seen() {
     faults_on(&mut story, Object::Unknown, 30);
     let run = story.ends();
     let targets: Vec<_> = run.waits.iter().map(|row| row.on.clone()).collect();
-    let unseen = WaitTarget::File(Seen::unseen("which file was not seen"));
+    let unseen = WaitTarget::File(Seen::unseen("the file was not observed"));
     assert_eq!(targets, [unseen, WaitTarget::Swap, WaitTarget::File(Seen::Value("/lib".into()))]);
 }
 
@@ -361,7 +361,7 @@ fn where_the_kernel_does_not_keep_when_requests_are_made_their_queue_is_unseen()
     let wait = run.waits.iter().find(|wait| wait.reason == State::Disk).unwrap();
     assert_eq!((&wait.requests, &wait.device_ns), (&Seen::Value(2), &Seen::Value(1400)));
     assert!(
-        matches!(&wait.queue_ns, Seen::Unseen(why) if why.contains("does not keep")),
+        matches!(&wait.queue_ns, Seen::Unseen(why) if why.contains("does not record")),
         "{:?}",
         wait.queue_ns
     );
@@ -387,7 +387,7 @@ fn what_a_hypervisor_took_is_no_contradiction_and_anything_else_is() {
     let agrees = |scheduler_ms, steal_ns| {
         let run = works_a_second(scheduler_ms).told_on(host_with(steal_ns));
         let check =
-            run.coverage.checks.iter().find(|check| check.what.starts_with("time on a CPU of threads"));
+            run.coverage.checks.iter().find(|check| check.what.starts_with("CPU time of exited threads"));
         check.expect("it is made of every run").agrees
     };
     assert!(agrees(995, 0));

@@ -247,7 +247,7 @@ fn what_could_not_be_looked_at_says_why_and_short_runs_say_nothing() {
     assert!(matches!(&run.series, Seen::Unseen(why) if why.contains("too short")), "{:?}", run.series);
     assert!(!run.coverage.sources.iter().any(|source| source.name == "surroundings"));
     let run = Story::begins().ends();
-    assert!(matches!(&run.series, Seen::Unseen(why) if why.contains("without looks")), "{:?}", run.series);
+    assert!(matches!(&run.series, Seen::Unseen(why) if why.contains("no host metrics")), "{:?}", run.series);
 }
 
 #[test]
@@ -269,6 +269,6 @@ fn devices_beyond_those_that_are_listed_are_said_to_be_left_out() {
         (disks.len() as u32 + 1..=70).for_each(|dev| disks.push(Disk { dev, ..first.clone() }));
     });
     let source = run.coverage.sources.iter().find(|source| source.name == "surroundings");
-    assert_eq!(source.expect("it was looked at").why, "disks: the 6 idlest of 70 are left out");
+    assert_eq!(source.expect("there are metrics").why, "disks: the 6 least busy of 70 are omitted");
     assert_eq!(value(&mut series(&run).disks.clone()).len(), 64);
 }

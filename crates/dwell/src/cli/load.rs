@@ -9,13 +9,13 @@ use std::thread::available_parallelism;
 
 /// Run a stress load and report its rate
 ///
-/// Runs one load for the given time or until Ctrl-C. `sched`: messages between groups of processes or
-/// threads, as in hackbench; `memory`: copy and verify; `disk`: write past the page cache, read back
-/// and verify; `network`: loopback ping-pong; `cpu`: compute; `irq`: timer interrupts. Temporary
-/// files are removed.
+/// Runs one load for the given time or until Ctrl-C. `sched`: messages between groups of processes
+/// or threads, as in hackbench; `memory`: copy and verify; `disk`: write past the page cache, read
+/// back and verify; `network`: loopback ping-pong; `cpu`: compute; `irq`: timer interrupts.
+/// Temporary files are removed.
 ///
-/// The exit status is 0; 1 if memory, a disk or the network returned wrong data; 128 plus the signal
-/// number if the load was ended early; 125 if it could not run, or a worker failed.
+/// The exit status is 0; 1 if memory, a disk or the network returned wrong data; 128 plus the
+/// signal number if the load was ended early; 125 if it could not run, or a worker failed.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Loads and their parameters, with defaults (N: the number of CPUs; sizes and rates may have units):\n  \
@@ -45,7 +45,8 @@ pub(crate) struct LoadArgs {
     #[command(flatten)]
     pub(crate) look: LookArgs,
 
-    /// Report when all workers are running, and exit on EOF of standard input: how dwell runs its own loads
+    /// Report when all workers are running, and exit on EOF of standard input: how dwell runs its
+    /// own loads
     #[arg(long, hide = true, requires = "json")]
     pub(crate) supervised: bool,
 }

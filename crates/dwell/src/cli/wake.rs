@@ -23,21 +23,21 @@ const PRIORITY: u32 = 80;
 /// confidence. Only timers are measured: the interrupt of a device takes another path.
 ///
 /// The exit status is 0; with --deadline 0 if it is met, 1 if it is missed, 2 if that is undecided;
-/// 128 plus the signal number if the measurement was ended early (the results so far are shown); 125
-/// if dwell itself failed. A thread that cannot keep its interval also ends the measurement early; the
-/// exit status is then that of the results so far.
+/// 128 plus the signal number if the measurement was ended early (the results so far are shown);
+/// 125 if dwell itself failed. A thread that cannot keep its interval also ends the measurement
+/// early; the exit status is then that of the results so far.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  sudo dwell wake\n  sudo dwell wake --for 3h --deadline 125us --margin 20% --load sched\n  sudo dwell wake --cpus 2-3 --rate 8kHz --policy fifo:95 --json board.json\n  sudo dwell wake --sheet --for 1h --deadline 125us --one-in 19m --json sheet.json\n  sudo dwell wake --resume\n  dwell wake --policy other --sleeper timerfd\n  dwell wake --mode gap --cpus isolated"
 )]
 pub(crate) struct WakeArgs {
-    /// CPUs to measure, with one thread each: `0-3,6`, `all` (those that dwell may use), or `isolated`
-    /// (those of isolcpus)
+    /// CPUs to measure, with one thread each: `0-3,6`, `all` (those that dwell may use), or
+    /// `isolated` (those of isolcpus)
     #[arg(long, value_name = "LIST", default_value = "all", value_parser = cpus)]
     pub(crate) cpus: Cpus,
 
-    /// Time from one wake-up to the next [default: 199us, or the period of `deadline:`]. An interval of
-    /// 200us would stay in phase with the kernel's tick
+    /// Time from one wake-up to the next [default: 199us, or the period of `deadline:`]. An
+    /// interval of 200us would stay in phase with the kernel's tick
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns)]
     pub(crate) interval: Option<u64>,
 
@@ -51,8 +51,8 @@ pub(crate) struct WakeArgs {
 
     /// Scheduling policy of the measuring threads: `fifo:PRIORITY`, `rr:PRIORITY`, `other` (with a
     /// timer slack of 1 ns; programs have `other:50us` by default), or `deadline:RUNTIME/PERIOD`
-    /// [default: `fifo:80`, or `other` with --mode gap]. Falls back to the best permitted policy, with
-    /// a warning
+    /// [default: `fifo:80`, or `other` with --mode gap]. Falls back to the best permitted policy,
+    /// with a warning
     #[arg(long, value_name = "POLICY", value_parser = policy)]
     pub(crate) policy: Option<Policy>,
 
@@ -64,23 +64,24 @@ pub(crate) struct WakeArgs {
     #[arg(long, value_enum, default_value_t, value_name = "MODE")]
     pub(crate) mode: ModeArg,
 
-    /// Run a stress load during the measurement: `sched`, `memory`, `disk`, `network`, `cpu`, `irq`,
-    /// with parameters as in `sched:groups=10,message=128` (see dwell load --help); may be repeated
+    /// Run a stress load during the measurement: `sched`, `memory`, `disk`, `network`, `cpu`,
+    /// `irq`, with parameters as in `sched:groups=10,message=128` (see dwell load --help); may be
+    /// repeated
     #[arg(long, value_name = "LOAD", value_parser = load)]
     pub(crate) load: Vec<Load>,
 
-    /// Measure several cases one after another: idle, sched with messages of 128 bytes, and memory of
-    /// 256 MiB with 2, 4 and 8 threads, the last together with disk and network; or the cases in FILE:
-    /// `{"name": "mine", "cases": [{"name": "idle"}, {"name": "busy", "loads": ["sched:groups=4",
-    /// "disk"]}]}`. Each case is kept when it is done
+    /// Measure several cases one after another: idle, sched with messages of 128 bytes, and memory
+    /// of 256 MiB with 2, 4 and 8 threads, the last together with disk and network; or the cases in
+    /// FILE: `{"name": "mine", "cases": [{"name": "idle"}, {"name": "busy", "loads":
+    /// ["sched:groups=4", "disk"]}]}`. Each case is kept when it is done
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "", conflicts_with = "load",
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) sheet: Option<PathBuf>,
 
-    /// Resume a sheet that was ended early (by Ctrl-C, a signal, a reboot), with its settings, on the
-    /// same host, and write its result to the same files. A case that was cut short is measured again.
-    /// Without FILE: the newest sheet of this host, in the current directory (beside the file of
-    /// --json) or $XDG_CACHE_HOME/dwell (~/.cache/dwell)
+    /// Resume a sheet that was ended early (by Ctrl-C, a signal, a reboot), with its settings, on
+    /// the same host, and write its result to the same files. A case that was cut short is measured
+    /// again. Without FILE: the newest sheet of this host, in the current directory (beside the
+    /// file of --json) or $XDG_CACHE_HOME/dwell (~/.cache/dwell)
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "", conflicts_with_all = [
         "sheet", "load", "cpus", "interval", "rate", "length_ns", "policy", "sleeper", "mode", "deadline", "margin", "confidence",
         "one_in", "spike", "no_spikes", "idle_states",
@@ -99,8 +100,8 @@ pub(crate) struct WakeArgs {
     #[arg(long, value_name = "PERCENT", default_value = "95%", value_parser = units::share, requires = "deadline")]
     pub(crate) confidence: f64,
 
-    /// Required bound on misses per CPU: fewer than one in DURATION. At 95 % confidence the run must
-    /// last three times that with no miss (rule of three)
+    /// Required bound on misses per CPU: fewer than one in DURATION. At 95 % confidence the run
+    /// must last three times that with no miss (rule of three)
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = units::duration_ns, requires = "deadline")]
     pub(crate) one_in: u64,
 
@@ -112,8 +113,8 @@ pub(crate) struct WakeArgs {
     #[arg(long, conflicts_with = "spike")]
     pub(crate) no_spikes: bool,
 
-    /// Leave idle states as they are; by default `/dev/cpu_dma_latency` keeps CPUs out of deep ones, as
-    /// with cyclictest
+    /// Leave idle states as they are; by default `/dev/cpu_dma_latency` keeps CPUs out of deep
+    /// ones, as with cyclictest
     #[arg(long)]
     pub(crate) idle_states: bool,
 

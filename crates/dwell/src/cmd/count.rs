@@ -1,4 +1,5 @@
-//! `dwell run --count-blocks`: exact executions of each basic block, by single-stepping the program.
+//! `dwell run --count-blocks`: exact executions of each basic block, by single-stepping the
+//! program.
 //!
 //! It measures no times: a stepped program is thousands of times slower.
 

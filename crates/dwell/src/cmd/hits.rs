@@ -1,8 +1,8 @@
 //! `dwell run --hits`: exact executions of each line of a Python program, by the interpreter's own
 //! monitoring.
 //!
-//! It measures no times: Python calls a function for each line. The code that runs inside Python is in
-//! `hits/`.
+//! It measures no times: Python calls a function for each line. The code that runs inside Python is
+//! in `hits/`.
 
 use crate::cli::RunArgs;
 use crate::exit;
@@ -43,8 +43,8 @@ const FILES: [(&str, &str); 2] = [
     ("monitor.py", include_str!("hits/monitor.py")),
 ];
 
-/// Runs the program and counts; returns the exit status. `asked` is the function, empty for the table
-/// only.
+/// Runs the program and counts; returns the exit status. `asked` is the function, empty for the
+/// table only.
 pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
     if args.page.forms.contains_key("json") || args.watching.keep.is_some() {
         bail!("--hits makes no recording and no JSON\ntry: without --json and --keep");

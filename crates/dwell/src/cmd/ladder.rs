@@ -61,8 +61,8 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// The costs of operations from a quick ladder, after the program has ended. The ladder is kept if it
-/// is whole.
+/// The costs of operations from a quick ladder, after the program has ended. The ladder is kept if
+/// it is whole.
 pub(super) fn after_a_run(signals: &mut Signals, quiet: bool) -> Seen<Costs> {
     let asked = Asked { quick: true, ..Asked::default() };
     let measured = measure(&asked, signals, quiet);
@@ -138,8 +138,8 @@ fn others(named: &[String]) -> anyhow::Result<Vec<Beside>> {
     named.iter().map(other).collect()
 }
 
-/// Refuses unknown names, and directories in which no file can be created: nothing would be measured,
-/// with an exit status of success.
+/// Refuses unknown names, and directories in which no file can be created: nothing would be
+/// measured, with an exit status of success.
 fn check(asked: &Asked) -> anyhow::Result<()> {
     let abouts = rungs::list(asked);
     if asked.dir.is_some() && !abouts.iter().any(|about| about.group == Group::Files) {

@@ -1,4 +1,5 @@
-//! The reader of kept results: those of dwell by their `schema`, those of other tools by their form.
+//! The reader of kept results: those of dwell by their `schema`, those of other tools by their
+//! form.
 
 use anyhow::{Context, anyhow, bail};
 use model::compare::wake::Comparable;

@@ -1,8 +1,8 @@
 //! Results and where they go: the page, and the forms that are exported.
 //!
-//! A result implements [`Render`] in a file of its own. A new export format of a result is a function
-//! in `report` and a line in the result's [`Render::forms`]: its option, its help and its check come
-//! from that line.
+//! A result implements [`Render`] in a file of its own. A new export format of a result is a
+//! function in `report` and a line in the result's [`Render::forms`]: its option, its help and its
+//! check come from that line.
 
 mod args;
 mod diff;
@@ -129,8 +129,8 @@ impl Destination {
 }
 
 impl<R: Render> Outputs<R> {
-    /// Opens all outputs. `written` is another file that is written at the same time, `read` are the
-    /// input files: none of them may be an output.
+    /// Opens all outputs. `written` is another file that is written at the same time, `read` are
+    /// the input files: none of them may be an output.
     pub(crate) fn open(
         paths: &Paths,
         page: Page<'_>,

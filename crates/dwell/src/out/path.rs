@@ -37,8 +37,8 @@ impl OutputPath {
     }
 }
 
-/// Checks that no two outputs are the same file, by any names, and that none is `written` at the same
-/// time or an input.
+/// Checks that no two outputs are the same file, by any names, and that none is `written` at the
+/// same time or an input.
 pub(super) fn distinct<'a>(
     outputs: impl IntoIterator<Item = &'a OutputPath>,
     written: Option<&Path>,

@@ -7,7 +7,7 @@ use analyse::extrapolate::{Error, Work};
 use anyhow::bail;
 use model::{Analysis, Header};
 use report::Look;
-use report::profile::{self, About, FlameOptions, FoldedOptions, Part, SourceOptions};
+use report::profile::{self, FlameOptions, FoldedOptions, FoldedTime, ProfileMetadata, SourceOptions};
 use std::path::Path;
 
 /// The analysis of a recording, and which code to show below its page.
@@ -19,8 +19,8 @@ pub(crate) struct RunResult {
 }
 
 impl RunResult {
-    fn about(&self) -> About<'_> {
-        About::of(&self.analysis.run, self.header.started_at_unix_s)
+    fn metadata(&self) -> ProfileMetadata<'_> {
+        ProfileMetadata::of(&self.analysis.run, self.header.started_at_unix_s)
     }
 }
 
@@ -39,17 +39,17 @@ impl Render for RunResult {
                 "folded",
                 "Write folded stacks, in nanoseconds, to FILE (for flamegraph.pl, inferno, speedscope)",
                 |result: &RunResult| {
-                    let options = FoldedOptions { part: Part::All, threads: false };
+                    let options = FoldedOptions { part: FoldedTime::All, threads: false };
                     profile::folded(&result.analysis.profile, options).into_bytes()
                 },
             )
             .under(CODE),
             Form::new("firefox", "Write a profile for profiler.firefox.com to FILE", |result: &RunResult| {
-                profile::firefox(&result.analysis.profile, &result.about()).into_bytes()
+                profile::firefox(&result.analysis.profile, &result.metadata()).into_bytes()
             })
             .under(CODE),
             Form::new("speedscope", "Write a profile for speedscope.app to FILE", |result: &RunResult| {
-                profile::speedscope(&result.analysis.profile, &result.about()).into_bytes()
+                profile::speedscope(&result.analysis.profile, &result.metadata()).into_bytes()
             })
             .under(CODE),
         ];

@@ -369,7 +369,7 @@ fn a_part_of_a_job_says_what_the_whole_takes() {
     );
     let none = place.run(&["run", "--work", "nosuch", "--of", "1000", "true"]);
     assert_eq!(none.status, 125);
-    assert!(none.stderr.contains("no call of nosuch returned"), "{}", none.stderr);
+    assert!(none.stderr.contains("no nosuch call returned"), "{}", none.stderr);
     for wrong in [
         &["--work", "5"][..],
         &["--of", "5"],

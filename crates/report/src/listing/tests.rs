@@ -1,4 +1,4 @@
-//! The listing as it is read, from machine code made by hand.
+//! Listings of hand-made machine code.
 
 use super::*;
 use ::listing::{Counts, Sample, Subject, disassemble};
@@ -28,10 +28,10 @@ fn page(samples: &[(u64, u64)], executions: Option<&[(u64, u64)]>, look: Look) -
 const LOOK: Look = Look { width: 100, colour: false, unicode: true };
 
 #[test]
-fn the_hot_block_stands_out_and_the_cold_ones_are_folded() {
+fn the_hottest_block_is_marked_and_cold_ones_are_folded() {
     let page = page(&[(0x105, 60), (0x107, 140)], None, LOOK);
     let expected = "\
-f\\x1b[2J in a.out: 50 % (45–55 %) of the program's time on a CPU, 200 samples
+f\\x1b[2J in a.out: 50 % (45–55 %) of the program's CPU time, 200 samples
            share (95 %)       instruction
                          … 1 instruction, no samples
 ██████  100 %  98–100 %  block 105 → 105, 109  hottest
@@ -40,18 +40,18 @@ f\\x1b[2J in a.out: 50 % (45–55 %) of the program's time on a CPU, 200 samples
 ████▎    70 %   63–76 %  107  jne     0x105
                          … 4 instructions, no samples
 
-samples name the instruction that was about to be executed: time of a slow one stands at the one
-  after it (after a jump, at its target); blocks tell more than single instructions
+skid: a sample has the address of the next instruction, so the time of a slow instruction is shown
+  at the one after it (of a jump, at its target); blocks are more reliable
 ";
     assert_eq!(page, expected, "\n{page}");
 }
 
 #[test]
-fn exact_executions_stand_beside_blocks() {
+fn blocks_have_exact_executions() {
     let executions = [(0x100, 1), (0x105, 5000), (0x107, 5000), (0x109, 1)];
     let page = page(&[], Some(&executions), LOOK);
     let expected = "\
-f\\x1b[2J in a.out: 0 % (0–<1 %) of the program's time on a CPU, 10,002 instructions executed
+f\\x1b[2J in a.out: 0 % (0–<1 %) of the program's CPU time, 10,002 instructions executed
 executed       instruction
        1  block 100 → 105
           f.c:7  int i = 5;

@@ -1,5 +1,6 @@
 //! The tables that matter for one class: waits, system calls with faults, functions.
 
+use super::words;
 use crate::Look;
 use crate::clean::clean;
 use crate::paint::{Ink, Line};
@@ -115,6 +116,9 @@ pub(super) fn waits(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -
 /// The target of a row of one or several waits.
 fn target(kind: &[Wait]) -> String {
     let target = &kind[0].on;
+    if let Some(words) = words::target(target) {
+        return words.to_owned();
+    }
     match (target.name(), target.question()) {
         (_, Some(question)) if kind.len() > 1 => {
             let names = count(kind.len() as u64);

@@ -1,6 +1,6 @@
 //! The first lines: what ran, for how long, and what bounds it.
 
-use super::threads;
+use super::{threads, words};
 use crate::Look;
 use crate::clean::{clean, fit};
 use crate::paint::{Ink, Line};
@@ -232,7 +232,7 @@ fn mostly(line: Line, diagnosis: &Diagnosis) -> Line {
     let what = match &diagnosis.kernel_work {
         None => return line,
         Some(KernelWork::Faults) => "page faults".to_owned(),
-        Some(KernelWork::Calls(reason)) => reason.to_string(),
+        Some(KernelWork::Calls(reason)) => words::reason(reason),
     };
     line.add(Ink::Plain, ", mostly ").add(Ink::Bold, &what)
 }

@@ -14,6 +14,7 @@ mod places;
 mod surroundings;
 mod threads;
 mod whole;
+mod words;
 
 use crate::Look;
 use crate::paint::Line;

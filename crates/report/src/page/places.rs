@@ -6,6 +6,7 @@
 //! process, whatever ran instead: on a busy host that changes each time, and the leading names
 //! suffice.
 
+use super::words;
 use crate::Look;
 use crate::paint::{Ink, Line};
 use crate::table::{Table, figure, text};
@@ -104,7 +105,7 @@ fn merged(run: &Run) -> Vec<Place> {
     let mut places = BTreeMap::<(String, State, String), Place>::new();
     for step in run.path.iter().filter(|step| step.ns > 0) {
         let who = labels.of(step);
-        let reason = step.reason.to_string();
+        let reason = words::reason(&step.reason);
         let merged_by = if step.state == State::Runqueue { String::new() } else { reason.clone() };
         let place = places.entry((who.clone(), step.state, merged_by)).or_insert_with(|| Place {
             who,
@@ -150,8 +151,8 @@ impl<'a> Labels<'a> {
         Labels { names, on_path }
     }
 
-    /// `cc`, `server/worker`; `demo/thread` where a thread has no name of its own, or its process too
-    /// many.
+    /// `cc`, `server/worker`; `demo/thread` where a thread has no name of its own, or its process
+    /// too many.
     fn of(&self, step: &Step) -> String {
         let process = match step.process.as_str() {
             "" => "-",

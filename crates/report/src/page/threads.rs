@@ -66,7 +66,8 @@ pub(super) fn table(run: &Run, look: Look, rows_max: usize) -> Vec<Line> {
         return Vec::new();
     }
     let rows = rows(&active);
-    // Empty columns are left out. A window has no path to an end: a thread's time on it is its life.
+    // Empty columns are left out. A window has no path to an end: a thread's time on it is its
+    // life.
     let figures: Vec<&Figure> = FIGURES
         .iter()
         .filter(|figure| run.window.is_none() || figure.head != FIGURES[0].head)

@@ -1,4 +1,5 @@
-//! A picture as PNG, drawn with fonts of pixels: no font of the system is needed, and all machines draw the same.
+//! A picture as PNG, drawn with bitmap fonts: it needs no font of the system, and is the same on
+//! all machines.
 
 use super::{Anchor, CHAR, PAPER, Picture, Shape};
 use embedded_graphics::mono_font::MonoTextStyle;
@@ -62,7 +63,8 @@ impl Canvas {
         };
     }
 
-    /// From one point of a line to the next. Each is drawn alone: a polyline's joints overflow where it is long and nearly straight.
+    /// From one point of a line to the next. Each is drawn alone: the joints of a polyline overflow
+    /// where it is long and nearly straight.
     fn segment(
         &mut self,
         from: (i32, i32),
@@ -86,7 +88,8 @@ impl Canvas {
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
         let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(&self.pixels));
-        // Only a writer that fails, or a size that is not that of the pixels, could: there is neither.
+        // Only a failing writer, or a size other than that of the pixels, could fail; there is
+        // neither.
         written.expect("pixels in memory can be written to memory");
         bytes
     }

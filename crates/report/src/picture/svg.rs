@@ -1,4 +1,4 @@
-//! A picture as SVG: standalone, no scripts, nothing from elsewhere.
+//! A picture as SVG: standalone, without scripts or external resources.
 
 use super::{Anchor, PAPER, Picture, Shape};
 use crate::clean::xml;

@@ -1,26 +1,28 @@
-//! The Firefox Profiler's processed profile format, version 60: the first in which all threads share one tree of
-//! calls, as ours do. The front end upgrades any older version that it is given.
-//! (The profiler's source tree describes it, in its changelog of formats and in the types of its profiles.)
+//! The Firefox Profiler's processed profile format, version 60: the first in which all threads
+//! share one call tree, as in [`model::Profile`]. The front end upgrades any older version. (The
+//! profiler's source tree documents it, in its changelog of formats and in the types of its
+//! profiles.)
 //!
-//! Written by hand: the `fxprof-processed-profile` crate writes version 55, whose frames by label have neither lines
-//! nor depth of inlining, and takes weights as whole milliseconds.
+//! Written by hand: the `fxprof-processed-profile` crate writes version 55, whose label frames have
+//! neither lines nor inline depth, and takes weights in whole milliseconds.
 
 mod tables;
 
 use super::speedscope::by_cpu_time;
 use super::stack::process_name;
-use super::{About, EXPORTER};
+use super::{EXPORTER, ProfileMetadata};
 use crate::json::compact;
 use model::Ns;
 use model::profile::{Doing, Moment, Owner, Profile};
 use serde_json::{Value, json};
 use tables::{Stacks, categories};
 
-/// The version that is written.
+/// The version of the format.
 const FORMAT: u32 = 60;
 
-/// The file. Samples are weighted by the time they stand for; a wait is one sample at its beginning.
-pub fn firefox(profile: &Profile, about: &About) -> String {
+/// The file. Samples are weighted by the time they stand for; a wait is one sample at its
+/// beginning.
+pub fn firefox(profile: &Profile, metadata: &ProfileMetadata) -> String {
     let mut stacks = Stacks::new(profile);
     let mut of_thread: Vec<Vec<&Moment>> = vec![Vec::new(); profile.threads.len()];
     for moment in &profile.moments {
@@ -36,11 +38,11 @@ pub fn firefox(profile: &Profile, about: &About) -> String {
     }
     // The front end refuses a file without threads.
     if threads.is_empty() {
-        let nobody = Owner { pid: 0, tid: 0, name: about.title() };
-        threads.push(thread(&nobody, &nobody.name, samples(&[], 1, &mut stacks)));
+        let empty = Owner { pid: 0, tid: 0, name: metadata.title() };
+        threads.push(thread(&empty, &empty.name, samples(&[], 1, &mut stacks)));
     }
-    let mut meta = meta(profile, about);
-    // Without a choice the first thread is shown, busy or not.
+    let mut meta = meta(profile, metadata);
+    // By default the first thread is selected, busy or not.
     if let Some(busiest) = by_cpu_time(profile).first() {
         meta["initialSelectedThreads"] = json!([busiest]);
     }
@@ -77,19 +79,19 @@ fn thread(owner: &Owner, process: &str, samples: Value) -> Value {
     })
 }
 
-fn meta(profile: &Profile, about: &About) -> Value {
-    let host = about.host;
-    let title = about.title();
+fn meta(profile: &Profile, metadata: &ProfileMetadata) -> Value {
+    let host = metadata.host;
+    let title = metadata.title();
     let entry = |label: &str, value: String| json!({"label": label, "format": "string", "value": value});
     json!({
         "preprocessedProfileVersion": FORMAT,
         "version": 24,
         "interval": ms(period(profile)),
-        "startTime": about.started_at_unix_s.saturating_mul(1000),
+        "startTime": metadata.started_at_unix_s.saturating_mul(1000),
         "profilingStartTime": 0.0,
-        "profilingEndTime": ms(about.wall_ns),
+        "profilingEndTime": ms(metadata.wall_ns),
         "processType": 0,
-        "product": about.command.first().map_or("", |program| program.rsplit('/').next().unwrap_or(program)),
+        "product": metadata.command.first().map_or("", |program| program.rsplit('/').next().unwrap_or(program)),
         "arguments": title,
         "stackwalk": 1,
         "debug": false,
@@ -119,8 +121,9 @@ fn meta(profile: &Profile, about: &About) -> Value {
     })
 }
 
-/// One thread's samples. Each stands for the time until the next in the stack chart, so a wait goes where it begins,
-/// but not before what came before it: thinned waits stand for more time than there was.
+/// One thread's samples. In the stack chart each stands for the time until the next, so a wait is
+/// placed at its beginning, but not before the previous sample: thinned waits stand for more time
+/// than there was.
 fn samples(moments: &[&Moment], thinned: u32, stacks: &mut Stacks) -> Value {
     let times = u64::from(thinned.max(1));
     let (mut stack, mut time, mut weight, mut cpu) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -133,7 +136,7 @@ fn samples(moments: &[&Moment], thinned: u32, stacks: &mut Stacks) -> Value {
         stack.push(stacks.number(moment.node, moment.doing));
         time.push(ms(at));
         weight.push(ms(ns));
-        // No thread has more time on a CPU than there was.
+        // A thread has at most the elapsed time on a CPU.
         cpu.push(if waited { 0 } else { ns.min(at.saturating_sub(last)) });
         last = at;
         before = moment.at_ns;
@@ -148,7 +151,7 @@ fn samples(moments: &[&Moment], thinned: u32, stacks: &mut Stacks) -> Value {
     })
 }
 
-/// The usual time between samples: the median of what samples on a CPU stand for.
+/// The usual sampling period: the median time of samples on a CPU.
 fn period(profile: &Profile) -> Ns {
     let on_cpu = profile.moments.iter().filter(|moment| !matches!(moment.doing, Doing::Waiting(_)));
     let mut periods: Vec<Ns> = on_cpu.map(|moment| moment.ns).collect();
@@ -156,7 +159,7 @@ fn period(profile: &Profile) -> Ns {
     periods.get(periods.len() / 2).copied().unwrap_or(1_000_000)
 }
 
-/// Milliseconds, the format's unit of time.
+/// Milliseconds, the unit of time of the format.
 fn ms(ns: Ns) -> f64 {
     ns as f64 / 1e6
 }

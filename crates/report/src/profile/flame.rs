@@ -1,22 +1,22 @@
-//! The flame view for a terminal: where the time of all threads went, on a CPU and waiting, by who called whom.
+//! The flame view for a terminal: the call tree of all threads, on a CPU and waiting.
 //!
-//! A flame graph turned on its side: each row is a function (a chain of them where there is nothing to choose), each
-//! bar stands under the part of its caller's bar that it is of, and all rows are cut out of one strip of time, so that
-//! waiting stands in the same columns from the outermost function to the innermost. Beside it: share of all time with
-//! callees, share of the function's own, and what that own time was.
+//! A flame graph turned on its side: each row is a function (or a chain of single callees), each
+//! bar is below its part of the caller's bar, and all rows are cut out of one strip of time, so
+//! that waiting is in the same columns from the outermost function to the innermost. Beside the
+//! bars: the total share with callees, the self share, and the state of the self time.
 //!
-//! Why not the usual rows of boxes: at 80 columns a box that is a tenth of the time has 8 columns, and names of C++
-//! and Rust functions are cut to their namespace (`std::ve…`); the hottest function, mostly a narrow box at the
-//! bottom, is what cannot be read. An indented tree alone has the names but not the picture: that the three rows of
-//! 12 % are side by side and not within each other has to be worked out. Here names have a column of their own, and
-//! the picture is still there.
+//! Why not the usual rows of boxes: at 80 columns a box of a tenth of the time has 8 columns, and
+//! names of C++ and Rust functions are cut to their namespace (`std::ve…`); the hottest function,
+//! mostly a narrow box at the bottom, is unreadable. An indented tree has the names but no picture:
+//! it does not show that three rows of 12 % are side by side and not within each other. Here names
+//! have a column of their own beside the picture.
 //!
-//! What makes it fit a screen, in this order: recursion is folded into the function that began it; a function below a
-//! least share counts for its caller; a function that only calls one other shares that one's row; and the least share
-//! is raised from one hundredth until the rows are few enough. So each row left is a choice that matters: a function
-//! with time of its own, or one that calls several.
+//! To fit a screen, in this order: recursion is folded into the function that began it; a function
+//! below a least share counts for its caller; a function with a single callee shares the row of the
+//! callee; and the least share is raised from 1 % until the rows are few enough. Each row left is a
+//! function with self time, or one that calls several.
 
-use super::layout::{Kind, Row, rows};
+use super::layout::{FlameRow, Kind, rows};
 use super::names::short;
 use super::strip::{Strip, fill};
 use super::tree::{Label, Shape, Time, Tree};
@@ -31,13 +31,13 @@ use std::ops::Range;
 /// What to show, and how.
 #[derive(Debug, Clone, Copy)]
 pub struct FlameOptions {
-    /// The page's surroundings. The view uses 40 to 240 columns.
+    /// What the output supports. The view has 40 to 240 columns.
     pub look: Look,
-    /// Rows of functions at most; head and notes are a few more.
+    /// The most rows of functions; head and notes are a few more.
     pub rows: usize,
-    /// Each thread name has a tree of its own instead of one for all.
+    /// Each thread name has a tree of its own, instead of one tree for all.
     pub apart: bool,
-    /// Threads that only waited are shown too. Else they are named in the notes, where others filled their time.
+    /// Idle threads are shown too. Otherwise they are in the notes, if other threads were busy.
     pub idle: bool,
 }
 
@@ -48,10 +48,10 @@ impl FlameOptions {
     }
 }
 
-/// Own time from this part of all is set off.
+/// Self time from this part of all (1 in N) is bold.
 const HOT: Ns = 10;
 
-/// The view, with a newline after each line; nothing where there are no stacks.
+/// The view, with a newline after each line; empty without stacks.
 pub fn flame(profile: &Profile, options: &FlameOptions) -> String {
     let idle = if options.idle { Vec::new() } else { idle_threads(profile) };
     let shape = Shape { fold: true, apart: options.apart };
@@ -67,7 +67,7 @@ pub fn flame(profile: &Profile, options: &FlameOptions) -> String {
     let mut lines: Vec<Line> = view.head(threads).into_iter().map(|line| line.cut_to(columns)).collect();
     let bar = (columns * 3 / 10).clamp(12, 72);
     let strip = Strip::new(&pieces, bar);
-    // The cells of a row's callers: bars never stick out from under them.
+    // The cells of a row's callers: bars are always within them.
     let mut callers: Vec<Range<usize>> = Vec::new();
     for row in &rows {
         callers.truncate(row.depth);
@@ -84,8 +84,8 @@ pub fn flame(profile: &Profile, options: &FlameOptions) -> String {
     page
 }
 
-/// Threads that hardly did anything but wait, while others were busy for at least half as long: what they waited for
-/// is not where time went. A disk is not idly waited for.
+/// Threads that waited for 95 % of their time, while others were busy for at least half as long.
+/// Waiting for a disk is not idle.
 fn idle_threads(profile: &Profile) -> Vec<u32> {
     let mut times = vec![Time::default(); profile.threads.len()];
     for weight in &profile.weights {
@@ -108,7 +108,7 @@ fn idle_threads(profile: &Profile) -> Vec<u32> {
     numbers.filter(|(_, time)| idle(time) && busy >= time.sum() / 2).map(|(index, _)| index as u32).collect()
 }
 
-/// What rows are written with.
+/// The view of a tree.
 struct View<'a> {
     profile: &'a Profile,
     tree: &'a Tree,
@@ -121,11 +121,11 @@ struct View<'a> {
 const FIGURES: usize = 16;
 
 impl View<'_> {
-    /// What all of it is, with the key to the fills.
+    /// The total time, with the legend of the fills.
     fn head(&self, threads: usize) -> Vec<Line> {
         let whole = self.total.sum();
         let of = format!("{} of {}", duration(whole), counted(threads as u64, "thread"));
-        let mut line = Line::new(self.look).add(Ink::Bold, "which code  ").add(Ink::Plain, &of);
+        let mut line = Line::new(self.look).add(Ink::Bold, "call tree  ").add(Ink::Plain, &of);
         let key = |line: Line, state: State, text: &str| {
             let line = line.add(Ink::Plain, "  ").add(Ink::Of(state), fill(state, self.look));
             line.add(Ink::Plain, " ").add(Ink::Plain, text)
@@ -138,25 +138,26 @@ impl View<'_> {
         if let Some((most, _)) = waiting.first() {
             let waited = waiting.iter().fold(0, |sum: Ns, part| sum.saturating_add(part.1));
             let plain = key(line.clone(), *most, &format!("waiting {}", share(waited, whole)));
-            // Where there is room, for what.
-            let mut each = line;
+            // By state, if there is room.
+            let mut each = line.clone();
             for (index, (state, ns)) in waiting.iter().enumerate() {
                 let what = if index == 0 { "waiting: " } else { "" };
                 each = key(each, *state, &format!("{what}{} {}", state.name(), share(*ns, whole)));
             }
-            line = if each.width() <= self.columns { each } else { plain };
+            let fits = |line: &Line| line.width() <= self.columns;
+            line = [each, plain].into_iter().find(fits).unwrap_or(line);
         }
-        vec![line, Line::new(self.look).add(Ink::Dim, "  all     own")]
+        vec![line, Line::new(self.look).add(Ink::Dim, " total    self")]
     }
 
-    fn row(&self, row: &Row, strip: &Strip, cells: &Range<usize>, least: Ns) -> Line {
+    fn row(&self, row: &FlameRow, strip: &Strip, cells: &Range<usize>, least: Ns) -> Line {
         let bar = strip.all().len();
         let whole = self.total.sum();
         let (total, own) = (row.total.sum(), row.own.sum());
         let hot = own >= whole / HOT;
         let all = share(total, whole);
         let mut line = Line::new(self.look).pad_to(6_usize.saturating_sub(width(&all))).add(Ink::Plain, &all);
-        // Own time below the least share is noise.
+        // Self time below the least share is noise.
         if own >= least {
             let own = share(own, whole);
             line = line.pad_to(14 - width(&own).min(6)).add(if hot { Ink::Bold } else { Ink::Plain }, &own);
@@ -165,7 +166,7 @@ impl View<'_> {
         let mostly =
             row.total.parts().into_iter().max_by_key(|part| part.1).map_or(State::User, |part| part.0);
         line = strip.paint(line, self.look, cells, mostly).pad_to(FIGURES + bar + 2);
-        // Deep trees are indented less, so that names keep room.
+        // Deep trees are indented less, so that names have room.
         let room = self.columns - line.width().min(self.columns);
         let indent = (row.depth * 2).min(room / 3);
         line = line.pad_to(FIGURES + bar + 2 + indent);
@@ -183,8 +184,9 @@ impl View<'_> {
         }
     }
 
-    /// The names of a chain: the last always, as many before it as there is room for, and what its own time was.
-    fn chain(&self, line: Line, chain: &[u32], row: &Row, room: usize, hot: bool, least: Ns) -> Line {
+    /// The names of a chain: always the last, as many before it as fit, and the state of its self
+    /// time.
+    fn chain(&self, line: Line, chain: &[u32], row: &FlameRow, room: usize, hot: bool, least: Ns) -> Line {
         let Some((last, before)) = chain.split_last() else { return line };
         let doing = self.doing(row, least);
         let spare = doing.as_ref().map_or(0, |(_, text)| width(text) + 2);
@@ -233,8 +235,8 @@ impl View<'_> {
         name + marked.unwrap_or("")
     }
 
-    /// What own time was, where that is not plainly the function's own code.
-    fn doing(&self, row: &Row, least: Ns) -> Option<(Option<State>, String)> {
+    /// The state of most of the self time, unless it is user code.
+    fn doing(&self, row: &FlameRow, least: Ns) -> Option<(Option<State>, String)> {
         let own = row.own.sum();
         let (state, most) = row.own.parts().into_iter().max_by_key(|part| part.1)?;
         if own < least || state == State::User {
@@ -242,28 +244,28 @@ impl View<'_> {
         }
         let name =
             if state.on_cpu() { state.name().to_owned() } else { format!("waiting: {}", state.name()) };
-        // More than one thing in one function: say how much of it this is.
+        // Several states in one function: with the share of this one.
         let text =
             if most >= own / 10 * 9 { name } else { format!("{name} {}", share(most, self.total.sum())) };
         Some((Some(state), text))
     }
 
-    /// The source line that has most of the own time.
-    fn line_of(&self, branch: u32, row: &Row, least: Ns) -> Option<String> {
+    /// The source line that has most of the self time.
+    fn line_of(&self, branch: u32, row: &FlameRow, least: Ns) -> Option<String> {
         let (frame, _) = self.tree.branches[branch as usize].hottest.filter(|_| row.own.sum() >= least)?;
         let (file, line) = self.profile.frames.get(frame as usize)?.source.as_ref()?;
         let file = clean(file.rsplit('/').next().unwrap_or(file), self.look.unicode);
         Some(if *line > 0 { format!("{file}:{line}") } else { file })
     }
 
-    /// What the picture leaves out.
+    /// What the picture omits.
     fn notes(&self, idle: &[u32], least: Ns) -> Vec<Line> {
         let mut notes = Vec::new();
         if self.tree.branches.iter().any(|branch| branch.recursive) {
             let mark = if self.look.unicode { "↻" } else { "*" };
             notes.push(format!("{mark} recursive, folded"));
         }
-        notes.push(format!("functions below {} count for their callers", share(least, self.total.sum())));
+        notes.push(format!("functions below {} counted in callers", share(least, self.total.sum())));
         if !idle.is_empty() {
             let mut time = Time::default();
             for weight in self.profile.weights.iter().filter(|weight| idle.contains(&weight.thread)) {
@@ -271,8 +273,8 @@ impl View<'_> {
                     time.add(state, weight.ns);
                 }
             }
-            let who = counted(idle.len() as u64, "thread");
-            notes.push(format!("{who} that only waited ({}) left out", duration(time.sum())));
+            let threads = counted(idle.len() as u64, "idle thread");
+            notes.push(format!("{threads} ({}) not shown", duration(time.sum())));
         }
         if self.profile.broken > 0 {
             let of = share(self.profile.broken, self.profile.stacks);

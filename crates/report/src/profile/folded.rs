@@ -1,8 +1,9 @@
-//! Folded stacks, one a line with its weight: what `flamegraph.pl`, inferno and speedscope read.
+//! Folded stacks, one a line with its weight: the input of `flamegraph.pl`, inferno and speedscope.
 //!
-//! `process;thread;outermost;…;innermost 1234`, the weight in **nanoseconds** (`flamegraph.pl --countname=ns`). Frames
-//! are marked as `stackcollapse-perf.pl --all` does: `_[k]` kernel, `_[i]` inlined, `_[j]` jitted, which
-//! `--color=java` colours. The format has no escapes, so what would break it is replaced in names.
+//! `process;thread;outermost;…;innermost 1234`, the weight in **nanoseconds** (`flamegraph.pl
+//! --countname=ns`). Frames are marked as by `stackcollapse-perf.pl --all`: `_[k]` kernel, `_[i]`
+//! inlined, `_[j]` jitted; `--color=java` colours by these marks. The format has no escapes, so
+//! characters that would break it are replaced in names.
 
 use super::stack::{ending, ending_name, function_name, process_name};
 use super::tree::{Label, Shape, Tree, first_of_name};
@@ -15,7 +16,7 @@ use std::fmt::Write;
 
 /// Which time to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum FoldedTime {
     /// On a CPU: the usual flame graph.
     Cpu,
     /// Waiting: an off-CPU flame graph.
@@ -28,30 +29,30 @@ pub enum Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FoldedOptions {
     /// Which time.
-    pub part: Part,
-    /// Each stack begins with its thread's name, below its process's.
+    pub part: FoldedTime,
+    /// Each stack has its thread's name after that of its process.
     pub threads: bool,
 }
 
-/// What one line stands for: process, thread, innermost function and how the stack ends.
-type Key = (Pid, Option<u32>, u32, Option<State>);
+/// The key of a line: process, thread, innermost function and state.
+type StackKey = (Pid, Option<u32>, u32, Option<State>);
 
-/// The folded stacks, a line each, those of one process together. The weights sum to the time of the part.
+/// The folded stacks, a line each, grouped by process. The weights sum to the time of the part.
 pub fn folded(profile: &Profile, options: FoldedOptions) -> String {
     let wanted = |doing: Doing| match doing {
-        Doing::Waiting(_) => options.part != Part::Cpu,
-        Doing::User | Doing::Kernel => options.part != Part::Waiting,
+        Doing::Waiting(_) => options.part != FoldedTime::Cpu,
+        Doing::User | Doing::Kernel => options.part != FoldedTime::Waiting,
     };
     let shape = Shape { fold: false, apart: false };
     let tree = Tree::new(profile, shape, |weight| wanted(weight.doing));
     let names = first_of_name(&profile.threads);
-    let mut sums = BTreeMap::<Key, Ns>::new();
+    let mut sums = BTreeMap::<StackKey, Ns>::new();
     for weight in profile.weights.iter().filter(|weight| wanted(weight.doing)) {
         let branch = tree.branch_of.get(weight.node as usize).copied().flatten();
         let (Some(branch), Some(thread)) = (branch, profile.threads.get(weight.thread as usize)) else {
             continue;
         };
-        // Threads of one name are one here: their numbers would keep apart what belongs together.
+        // Threads of one name are merged.
         let tid = options.threads.then(|| names[weight.thread as usize]);
         let sum =
             sums.entry((thread.pid, tid, branch, ending(profile, weight.node, weight.doing))).or_default();
@@ -96,9 +97,9 @@ fn mark(frame: &Frame) -> &'static str {
     }
 }
 
-/// A name as the format can hold it. `;` parts frames, so it becomes `:`; a line break or what a terminal obeys is
-/// written as an escape. A last word of digits would be read as a weight (of a second profile), and a `#` at the
-/// beginning as a comment: `_` stands before it.
+/// A name that is valid in the format. `;` separates frames, so it becomes `:`; line breaks and
+/// control characters of terminals are escaped. A last word of digits would be read as a weight (of
+/// a second profile), and a `#` at the beginning as a comment: they get a `_`.
 fn escape(name: &str) -> String {
     let mut escaped = clean(name, true).replace(';', ":").trim().replace('\u{a0}', " ");
     if let Some(at) = escaped

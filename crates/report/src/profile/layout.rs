@@ -1,23 +1,24 @@
-//! Which functions get a row of a flame view, and where in its strip of time each stands.
+//! The rows of a flame view, and their positions in its strip of time.
 //!
-//! A function below a least share counts for its caller; one that only calls one other shares that one's row; the
-//! least share is raised until the rows are few enough. How a row looks is for [`super::flame`].
+//! A function below a least share counts for its caller; one with a single callee shares the row of
+//! the callee; the least share is raised until the rows are few enough. The look of a row is left
+//! to [`super::flame`].
 
 use super::tree::{Time, Tree};
 use model::{Ns, State};
 
-/// The least share that has a row: one of so many parts of all time.
+/// The least share that has a row, at first (1 in N).
 const LEAST: Ns = 100;
 
-/// One row: a function, or a chain of them that only call the next.
+/// One row: a function, or a chain of functions with a single callee each.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct FlameRow {
     pub(super) depth: usize,
     pub(super) kind: Kind,
     pub(super) start: Ns,
-    /// In all, with what it called.
+    /// Time with callees.
     pub(super) total: Time,
-    /// In the function itself, and in callees too small for a row.
+    /// Time in the function itself, and in callees too small for a row.
     pub(super) own: Time,
 }
 
@@ -25,16 +26,16 @@ pub(super) struct Row {
 pub(super) enum Kind {
     /// Outermost first.
     Chain(Vec<u32>),
-    /// So many callees that are too small alone.
+    /// The number of callees that are too small for rows of their own.
     Others(usize),
 }
 
-/// The rows, the time beneath them piece by piece in their order, and the least time that has a row.
-pub(super) fn rows(tree: &Tree, total: Ns, rows_max: usize) -> (Vec<Row>, Vec<(State, Ns)>, Ns) {
+/// The rows, the pieces of time below them in their order, and the least time that has a row.
+pub(super) fn rows(tree: &Tree, total: Ns, rows_max: usize) -> (Vec<FlameRow>, Vec<(State, Ns)>, Ns) {
     let mut least = (total / LEAST).max(1);
     loop {
         let (rows, pieces) = lay_out(tree, least, total);
-        // Above a share of all there are no rows, so this ends.
+        // It ends: at the latest when the least share is above the whole.
         if rows.len() <= rows_max {
             return (rows, pieces, least);
         }
@@ -42,14 +43,14 @@ pub(super) fn rows(tree: &Tree, total: Ns, rows_max: usize) -> (Vec<Row>, Vec<(S
     }
 }
 
-/// What is left to lay out: a function with its callees, or time without a row of its own.
+/// A step of the layout: a function with its callees, or time without a row of its own.
 enum Todo {
     Branch { branch: u32, depth: usize },
     Others { time: Time, count: usize, depth: usize },
     Own(Time),
 }
 
-fn lay_out(tree: &Tree, least: Ns, total: Ns) -> (Vec<Row>, Vec<(State, Ns)>) {
+fn lay_out(tree: &Tree, least: Ns, total: Ns) -> (Vec<FlameRow>, Vec<(State, Ns)>) {
     let (mut rows, mut pieces) = (Vec::new(), Vec::new());
     let mut at: Ns = 0;
     let mut todo = Vec::new();
@@ -61,7 +62,7 @@ fn lay_out(tree: &Tree, least: Ns, total: Ns) -> (Vec<Row>, Vec<(State, Ns)>) {
                 at = at.saturating_add(time.sum());
             }
             Todo::Others { time, count, depth } => {
-                rows.push(Row {
+                rows.push(FlameRow {
                     depth,
                     kind: Kind::Others(count),
                     start: at,
@@ -73,10 +74,12 @@ fn lay_out(tree: &Tree, least: Ns, total: Ns) -> (Vec<Row>, Vec<(State, Ns)>) {
             Todo::Branch { branch, depth } => {
                 let mut chain = vec![branch];
                 let mut last = &tree.branches[branch as usize];
-                // However high the bar for a row, a fiftieth of all time is not passed over within a chain.
+                // A function with 2 % of all time is never inside a chain, whatever the least
+                // share.
                 while let Some((only, rest)) = only_callee(tree, &last.children, least) {
                     let outer_own = rest.saturating_add(last.own.sum());
-                    // A script's own function is what people look for, not what the interpreter does for it.
+                    // A script's function has a row apart from the interpreter's functions that it
+                    // calls.
                     let leaves_script = last.script && !tree.branches[only as usize].script;
                     if outer_own >= least || outer_own > total / 50 || leaves_script {
                         break;
@@ -91,14 +94,20 @@ fn lay_out(tree: &Tree, least: Ns, total: Ns) -> (Vec<Row>, Vec<(State, Ns)>) {
                 let mut callees = Vec::new();
                 own.add_all(&plan(tree, &last.children, last.own.clone(), depth + 1, least, &mut callees));
                 todo.extend(callees);
-                rows.push(Row { depth, kind: Kind::Chain(chain), start, total: first.total.clone(), own });
+                rows.push(FlameRow {
+                    depth,
+                    kind: Kind::Chain(chain),
+                    start,
+                    total: first.total.clone(),
+                    own,
+                });
             }
         }
     }
     (rows, pieces)
 }
 
-/// The one callee with a row, and the time of the others, where no others would have a row either.
+/// The single callee that would have a row, and the time of the other callees.
 fn only_callee(tree: &Tree, callees: &[u32], least: Ns) -> Option<(u32, Ns)> {
     let total = |branch: u32| tree.branches[branch as usize].total.sum();
     let (only, others) = callees.split_first()?;
@@ -106,7 +115,8 @@ fn only_callee(tree: &Tree, callees: &[u32], least: Ns) -> Option<(u32, Ns)> {
     (total(*only) >= least && others.first().is_none_or(|next| total(*next) < least)).then_some((*only, rest))
 }
 
-/// Time of a function within a chain, and of its small callees: it stands behind the rest of the chain.
+/// Adds the time of a function within a chain, and of its small callees: it comes after the rest of
+/// the chain.
 fn pieces_of_passed(tree: &Tree, mut own: Time, callees: &[u32], only: u32, todo: &mut Vec<Todo>) {
     for callee in callees.iter().filter(|callee| **callee != only) {
         own.add_all(&tree.branches[*callee as usize].total);
@@ -114,8 +124,8 @@ fn pieces_of_passed(tree: &Tree, mut own: Time, callees: &[u32], only: u32, todo
     todo.push(Todo::Own(own));
 }
 
-/// Puts callees with a row onto `todo`, so that the largest is taken first, then the others as one, then own time.
-/// Gives the time of callees without any row.
+/// Adds steps to `todo`: callees with a row, largest first, then the others as one, then self time.
+/// Returns the time of callees without any row.
 fn plan(tree: &Tree, callees: &[u32], own: Time, depth: usize, least: Ns, todo: &mut Vec<Todo>) -> Time {
     let small = callees.iter().position(|callee| tree.branches[*callee as usize].total.sum() < least);
     let (shown, small) = callees.split_at(small.unwrap_or(callees.len()));

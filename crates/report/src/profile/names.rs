@@ -1,26 +1,26 @@
-//! Names of functions made short enough to read: what tells functions apart stays, what only fills the line goes.
+//! Short names of functions: without template arguments, parameters and return types, which run to
+//! hundreds of characters in demangled C++ and Rust names.
 //!
-//! Demangled C++ and Rust names run to hundreds of characters of template arguments, parameters and return types.
-//! Names are the program's own, so nothing here trusts their brackets to match; the result is *not* yet cleaned for a
-//! terminal. Which functions are the same is not decided by short names but by whole ones.
+//! Names are untrusted, so their brackets may not match. The result is *not* yet cleaned for a
+//! terminal. Functions are compared by their full names, not by short ones.
 
 use crate::Look;
 use crate::clean::{clean, fit, width};
 use model::profile::Frame;
 use model::recording::Language;
 
-/// Characters of a name that are looked at. Longer ones exist, but nobody reads further.
-const LOOKED_AT: usize = 4096;
+/// Characters of a name that are used; some names are longer.
+const NAME_MAX: usize = 4096;
 
-/// Leading qualified types (`<A as B>::f`) that are taken apart, one in another.
+/// Nested leading qualified types (`<A as B>::f`) that are resolved.
 const QUALIFIED_MAX: usize = 8;
 
-/// A frame's function in at most `columns` columns, cleaned: whole if it fits, else without its leading modules, else
-/// cut at its end.
+/// A frame's function in at most `columns` columns, cleaned: whole if it fits, else without its
+/// leading modules, else cut at its end.
 pub(super) fn short(frame: &Frame, columns: usize, look: Look) -> String {
     let sign = look.rest();
     let name = clean(&plain(frame, sign), true);
-    // Our own sign stands in for itself; everything else outside ASCII is the program's.
+    // The sign is chosen for the page; everything else outside ASCII is the program's.
     let name = if look.unicode { name } else { clean(&name, false) };
     if width(&name) <= columns {
         return name;
@@ -33,14 +33,15 @@ pub(super) fn short(frame: &Frame, columns: usize, look: Look) -> String {
             return shorter;
         }
     }
-    // No part fits: the last one says most.
+    // No part fits: the last one matters most.
     let last = if rest.is_empty() { name.as_str() } else { rest };
     fit(last, columns, look.unicode)
 }
 
-/// A frame's function without arguments of templates and functions, if it is compiled code; others as they are.
+/// A frame's function: of compiled code without arguments of templates and functions, others
+/// unchanged.
 pub(super) fn plain(frame: &Frame, sign: &str) -> String {
-    let name: String = frame.function.trim().chars().take(LOOKED_AT).collect();
+    let name: String = frame.function.trim().chars().take(NAME_MAX).collect();
     match frame.language {
         _ if name.is_empty() => "(no name)".into(),
         _ if frame.broke => format!("(cut: {name})"),
@@ -61,7 +62,7 @@ fn unqualified(name: &str) -> String {
         if !rest.starts_with("::") {
             break;
         }
-        // The `as` of an inner qualified type stands within its brackets.
+        // The `as` of an inner qualified type is within its brackets.
         let from = if inner.starts_with('<') { brackets(inner)[0].unwrap_or(0) } else { 0 };
         let end = inner[from..].find(" as ").map_or(inner.len(), |at| from + at);
         name = format!("{}{rest}", &inner[..end]);
@@ -69,8 +70,8 @@ fn unqualified(name: &str) -> String {
     name
 }
 
-/// For each byte that is an opening bracket, the byte of the one that closes it; none for other bytes, and where
-/// brackets do not match.
+/// For each byte that is an opening bracket, the position of its closing one; none for other bytes
+/// and for brackets that do not match.
 fn brackets(name: &str) -> Vec<Option<usize>> {
     let bytes = name.as_bytes();
     let mut closing = vec![None; bytes.len()];
@@ -90,7 +91,7 @@ fn brackets(name: &str) -> Vec<Option<usize>> {
             b'}' => b'{',
             _ => continue,
         };
-        // What was opened since and not closed was no bracket.
+        // Brackets opened since, and not closed, are none.
         if let Some(matching) = open.iter().rposition(|open| bytes[*open] == opens) {
             closing[open[matching]] = Some(at);
             open.truncate(matching);
@@ -99,9 +100,9 @@ fn brackets(name: &str) -> Vec<Option<usize>> {
     closing
 }
 
-/// Whether what comes next belongs to the name of an operator: `operator<`, `operator()`.
+/// Whether the next character belongs to the name of an operator: `operator<`, `operator()`.
 fn ends_with_operator(before: &str) -> bool {
-    // At most two symbols stand before the last of `<=>`.
+    // At most two symbols precede the last of `<=>`.
     (0..3).any(|symbols| {
         let (name, symbols) =
             before.split_at_checked(before.len().saturating_sub(symbols)).unwrap_or((before, ""));
@@ -109,8 +110,9 @@ fn ends_with_operator(before: &str) -> bool {
     })
 }
 
-/// The name without arguments: templates' are `<…>`, functions' are gone, compilers' notes (`[clone .cold]`) too. And
-/// whether it had arguments of functions: only then can it begin with a return type.
+/// The name without arguments: those of templates become `<…>`, those of functions and the
+/// compiler's notes (`[clone .cold]`) are removed. And whether it had function arguments: only then
+/// can it begin with a return type.
 fn fold(name: &str, sign: &str) -> (String, bool) {
     let closing = brackets(name);
     let mut folded = String::new();
@@ -125,7 +127,8 @@ fn fold(name: &str, sign: &str) -> (String, bool) {
         };
         match (char, matching) {
             ('<', Some(end)) => {
-                // `<…>` of nothing known before it, as in `<impl Trait for T>`, tells nothing either, but marks where.
+                // Also where nothing precedes it, as in `<impl Trait for T>`, as a mark of the
+                // place.
                 folded.push('<');
                 folded.push_str(sign);
                 folded.push('>');
@@ -158,9 +161,9 @@ fn fold(name: &str, sign: &str) -> (String, bool) {
     (folded, arguments)
 }
 
-/// A template function's name begins with what it returns; nobody looks for that.
+/// The name of a template function without its return type, with which it begins.
 fn without_return_type(name: &str) -> &str {
-    // `virtual thunk to f` is no `f`, and `(anonymous namespace)` has its blank within.
+    // `virtual thunk to f` is not `f`, and `(anonymous namespace)` contains a blank.
     if name.contains(" to ") || name.contains(" for ") {
         return name;
     }
@@ -191,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tells_functions_apart_stays() {
+    fn arguments_are_folded() {
         for (name, short) in [
             ("main", "main"),
             ("std::vector<int, std::allocator<int> >::push_back(int const&)", "std::vector<…>::push_back"),
@@ -238,8 +241,8 @@ mod tests {
     }
 
     #[test]
-    fn brackets_without_end_are_read_in_no_time() {
+    fn endless_brackets_are_read_in_linear_time() {
         let name = native(&"<(".repeat(100_000));
-        assert!(plain(&name, "…").len() <= LOOKED_AT);
+        assert!(plain(&name, "…").len() <= NAME_MAX);
     }
 }

@@ -1,9 +1,10 @@
-//! The course of one function: its lines beside their source, each with its share of the function's time.
+//! The source lines of one function, each with its share of the function's time.
 //!
-//! What a line's *own* time is: stacks that end there. *With calls*: stacks that lead through it, counted once however
-//! often a recursion does. Shares are of the function's whole time, and their intervals come from how many stacks say
-//! so. Reading the source is the caller's: a function of it gives the text, or nothing, and then the lines stand there
-//! without.
+//! A line's *self* time is that of stacks that end there; its time *with callees* that of stacks
+//! that contain it, counted once however often a recursion repeats it. Shares are of the function's
+//! total time; their intervals come from the number of stacks. The caller passes the
+//! reader of source text, since this crate reads no files; without text the lines are shown by
+//! their numbers.
 
 use super::names::plain;
 use super::tree::{Time, functions, state};
@@ -20,37 +21,38 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How to show it.
 #[derive(Debug, Clone, Copy)]
 pub struct SourceOptions {
-    /// The page's surroundings. The table uses 40 to 240 columns.
+    /// What the output supports. The table has 40 to 240 columns.
     pub look: Look,
-    /// Lines of source at most; those between that do not matter become `…`.
+    /// The most lines of source; omitted ones become `…`.
     pub rows: usize,
 }
 
-/// What is known of one line.
+/// The time of one line.
 #[derive(Debug, Default)]
 struct LineTime {
     own: Time,
     with_calls: Time,
-    /// How many stacks led through it.
+    /// The number of stacks that contain it.
     stacks: u64,
 }
 
-/// A function as it was asked for.
+/// The function to show.
 struct Found {
     /// By the first of its frames: see [`functions`].
     function: u32,
-    /// In all.
+    /// Its total time.
     time: Time,
     stacks: u64,
-    /// By file and line; line 0 where it is not known.
+    /// By file and line; line 0 if unknown.
     rows: BTreeMap<(String, u32), LineTime>,
 }
 
-/// The table of the function called `name`, with a newline after each line; none where no stack leads through such a
-/// function.
+/// The table of the function called `name`, with a newline after each line; none if no stack
+/// contains such a function.
 ///
-/// `name` is the whole name, or without arguments, or its last parts (`push_back`), or some of it; the best kind of
-/// match is taken, and of several functions the one with most time. `source` gives the text of a file.
+/// `name` is the full name, or without arguments, or its last parts (`push_back`), or a part of it;
+/// the best kind of match is taken, and of several functions the one with the most time. `source`
+/// returns the text of a file.
 pub fn source_table(
     profile: &Profile,
     name: &str,
@@ -75,7 +77,7 @@ pub fn source_table(
     Some(page)
 }
 
-/// The functions that the name matches best.
+/// The functions with the best kind of match.
 fn matching(profile: &Profile, name: &str, numbers: &[u32]) -> BTreeSet<u32> {
     let (mut best, mut functions) = (Match::Part, BTreeSet::new());
     for (frame, number) in profile.frames.iter().zip(numbers) {
@@ -92,7 +94,8 @@ fn matching(profile: &Profile, name: &str, numbers: &[u32]) -> BTreeSet<u32> {
     functions
 }
 
-/// The one of these functions with most time, callees included. (Recursion counts again here: it is only a choice.)
+/// The one of these functions with the most time, with callees. (Recursion is counted repeatedly
+/// here: it only affects the choice.)
 fn hottest(profile: &Profile, all: &BTreeSet<u32>, numbers: &[u32]) -> Option<u32> {
     let mut totals: Vec<Ns> = vec![0; profile.nodes.len()];
     for weight in &profile.weights {
@@ -118,7 +121,7 @@ fn hottest(profile: &Profile, all: &BTreeSet<u32>, numbers: &[u32]) -> Option<u3
 
 fn find(profile: &Profile, function: u32, numbers: &[u32]) -> Found {
     let mut found = Found { function, time: Time::default(), stacks: 0, rows: BTreeMap::new() };
-    // For each node, the nearest of the function that it is or was called from.
+    // For each node, the nearest node of the function among it and its callers.
     let mut nearest: Vec<Option<u32>> = Vec::with_capacity(profile.nodes.len());
     let mut above: Vec<Option<u32>> = Vec::with_capacity(profile.nodes.len());
     for (index, node) in profile.nodes.iter().enumerate() {
@@ -152,7 +155,7 @@ fn find(profile: &Profile, function: u32, numbers: &[u32]) -> Found {
     found
 }
 
-/// What lines are written with.
+/// The table of lines.
 struct Table<'a> {
     profile: &'a Profile,
     found: &'a Found,
@@ -166,7 +169,7 @@ const NARROW: usize = 8;
 const NUMBER: usize = 7;
 
 impl Table<'_> {
-    /// Narrow pages have room for one figure beside the text.
+    /// The number of figures beside the text: fewer on narrow pages.
     fn columns_shown(&self) -> usize {
         match self.columns {
             ..60 => 0,
@@ -181,14 +184,16 @@ impl Table<'_> {
         let time = self.found.time.sum();
         let name =
             fit(&clean(&frame.function, self.look.unicode), self.columns.max(60) - 40, self.look.unicode);
-        let of = format!("{}, {} of all", duration(time), share(time, all));
+        let of = format!("{}, {} of the total", duration(time), share(time, all));
         let mut line = Line::new(self.look).add(Ink::Bold, &name).add(Ink::Plain, "  ").add(Ink::Plain, &of);
         if others > 0 {
-            line = line.add(Ink::Dim, &format!("; {} of this name", counted(others as u64, "other")));
+            line =
+                line.add(Ink::Dim, &format!("; {} of this name", counted(others as u64, "other function")));
         }
         let mut heads = Line::new(self.look).pad_to(NUMBER - 4).add(Ink::Dim, "line");
-        heads = heads.pad_to(NUMBER + WIDE - 10).add(Ink::Dim, "with calls");
-        for (index, head) in ["own", "on CPU", "waiting"].into_iter().take(self.columns_shown()).enumerate() {
+        heads = heads.pad_to(NUMBER + WIDE - 12).add(Ink::Dim, "with callees");
+        for (index, head) in ["self", "on CPU", "waiting"].into_iter().take(self.columns_shown()).enumerate()
+        {
             heads = heads.pad_to(NUMBER + WIDE + NARROW * (index + 1) - width(head)).add(Ink::Dim, head);
         }
         vec![line.cut_to(self.columns), heads]
@@ -234,9 +239,9 @@ impl Table<'_> {
             ));
         }
         lines.extend(self.rest(file));
-        let said = if text.is_none() { "  (its text was not found)" } else { "" };
+        let missing = if text.is_none() { "  (source not found)" } else { "" };
         let file = clean(file, self.look.unicode);
-        let name = Line::new(self.look).pad_to(2).add(Ink::Dim, &format!("{file}{said}"));
+        let name = Line::new(self.look).pad_to(2).add(Ink::Dim, &format!("{file}{missing}"));
         lines.push(name.cut_to(self.columns));
         lines
     }
@@ -246,8 +251,8 @@ impl Table<'_> {
         of_file.map(|((_, line), row)| (*line, row)).collect()
     }
 
-    /// The lines to show, in order: all between the first and the last if they are few enough; else the hottest, with
-    /// their neighbours as far as there is room.
+    /// The lines to show, in order: all from the first to the last if they fit; else the hottest,
+    /// with their neighbours as far as there is room.
     fn choose(&self, rows: &BTreeMap<u32, &LineTime>, rows_max: usize, with_text: bool) -> Vec<u32> {
         let (Some(first), Some(last)) = (rows.keys().next().copied(), rows.keys().next_back().copied())
         else {
@@ -291,7 +296,7 @@ impl Table<'_> {
             line = self.figures(line, row);
         }
         let at = NUMBER + WIDE + NARROW * self.columns_shown() + 2;
-        // Tabs stand for blanks here; whatever else is not plain text is escaped.
+        // Tabs become blanks; everything else that is not plain text is escaped.
         let text = clean(text.replace('\t', "    ").trim_end(), self.look.unicode);
         let text = fit(&text, self.columns.saturating_sub(at), self.look.unicode);
         line.pad_to(at).add(if quiet { Ink::Dim } else { Ink::Plain }, &text)
@@ -307,7 +312,7 @@ impl Table<'_> {
         let parts = |share: f64| (share.clamp(0.0, 1.0) * 1e9) as u64;
         let between = format!(" ({})", share_range(parts(lo), parts(hi), 1_000_000_000, self.look.dash()));
         let ink = if hot { Ink::Bold } else { Ink::Plain };
-        // The figure ends where its column does, the interval fills what is left before the next.
+        // The figure is aligned at the end of its column; the interval fills the room to the next.
         let mut line = line
             .pad_to(NUMBER + 7_usize.saturating_sub(width(&value)))
             .add(ink, &value)
@@ -329,7 +334,7 @@ impl Table<'_> {
         line
     }
 
-    /// Time of the function outside of the file shown, or on lines that are not known.
+    /// Time of the function in other files, or on unknown lines.
     fn rest(&self, file: &str) -> Vec<Line> {
         let mut rest = Time::default();
         let outside = self.found.rows.iter().filter(|((other, line), _)| other != file || *line == 0);
@@ -343,7 +348,7 @@ impl Table<'_> {
         let line = Line::new(self.look)
             .pad_to(NUMBER + 7_usize.saturating_sub(width(&value)))
             .add(Ink::Plain, &value);
-        let line = line.add(Ink::Dim, "  on lines that are not known, or of other files");
+        let line = line.add(Ink::Dim, "  on unknown lines, or in other files");
         vec![line.cut_to(self.columns)]
     }
 }

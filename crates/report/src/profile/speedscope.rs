@@ -1,13 +1,13 @@
 //! speedscope's own file format (`https://www.speedscope.app/file-format-schema.json`).
 //!
-//! The first profile is all threads added up, in the order of the tree, so that also the *time order* view shows a
-//! flame graph; then one for each thread in order of time, the thread with most time on a CPU first. Frames are
-//! functions, not places: speedscope tells frames apart by name, file and line, so the line is that on which the
-//! function begins.
+//! The first profile is the sum of all threads in the order of the tree, so that the *time order*
+//! view shows a flame graph as well; then one for each thread in order of time, the thread with the
+//! most CPU time first. Frames are functions: speedscope identifies them by name, file and line, so
+//! the line is the first one of the function.
 
 use super::stack::{ending, ending_name, function_name};
 use super::tree::{Label, Shape, Tree};
-use super::{About, EXPORTER};
+use super::{EXPORTER, ProfileMetadata};
 use crate::json::compact;
 use model::profile::{Doing, Profile};
 use model::{Ns, State};
@@ -54,7 +54,7 @@ struct Sampled {
 }
 
 /// The file.
-pub fn speedscope(profile: &Profile, about: &About) -> String {
+pub fn speedscope(profile: &Profile, metadata: &ProfileMetadata) -> String {
     let tree = Tree::new(profile, Shape { fold: false, apart: false }, |_| true);
     let mut writer = Writer { profile, tree: &tree, shared: Shared::default(), numbers: HashMap::new() };
     let mut profiles = vec![writer.all_threads()];
@@ -64,7 +64,7 @@ pub fn speedscope(profile: &Profile, about: &About) -> String {
     let file = File {
         schema: "https://www.speedscope.app/file-format-schema.json",
         exporter: EXPORTER,
-        name: about.title(),
+        name: metadata.title(),
         active_profile_index: 0,
         shared: writer.shared,
         profiles,
@@ -72,7 +72,7 @@ pub fn speedscope(profile: &Profile, about: &About) -> String {
     compact(&file)
 }
 
-/// Threads by their time on a CPU, most first.
+/// Threads by CPU time, most first.
 pub(super) fn by_cpu_time(profile: &Profile) -> Vec<u32> {
     let mut times = vec![0; profile.threads.len()];
     for weight in profile.weights.iter().filter(|weight| !matches!(weight.doing, Doing::Waiting(_))) {
@@ -85,9 +85,9 @@ pub(super) fn by_cpu_time(profile: &Profile) -> Vec<u32> {
     threads
 }
 
-/// What a frame of the file is: a function, by one of its frames in the profile, or the end of a stack.
+/// A frame of the file: a function, by one of its frames in the profile, or one that names a state.
 #[derive(PartialEq, Eq, Hash, Clone, Copy)]
-enum Key {
+enum FrameKey {
     Function(u32),
     Ending(State),
 }
@@ -96,7 +96,7 @@ struct Writer<'a> {
     profile: &'a Profile,
     tree: &'a Tree,
     shared: Shared,
-    numbers: HashMap<Key, u32>,
+    numbers: HashMap<FrameKey, u32>,
 }
 
 impl Writer<'_> {
@@ -108,7 +108,7 @@ impl Writer<'_> {
             *sum = sum.saturating_add(weight.ns);
         }
         let mut sampled = sampled("all threads".into());
-        // Depth first, so that what belongs together stands together.
+        // Depth first, so that callees are next to each other.
         let mut todo: Vec<u32> = self.tree.roots.iter().rev().copied().collect();
         while let Some(branch) = todo.pop() {
             todo.extend(self.tree.branches[branch as usize].children.iter().rev());
@@ -122,7 +122,7 @@ impl Writer<'_> {
         sampled
     }
 
-    /// A thread's stacks in order of time; none where it has none.
+    /// A thread's stacks in order of time, if it has any.
     fn thread(&mut self, thread: u32) -> Option<Sampled> {
         let owner = self.profile.threads.get(thread as usize)?;
         let mut moments: Vec<_> =
@@ -151,12 +151,13 @@ impl Writer<'_> {
     }
 
     fn stack(&mut self, branch: u32, ending: Option<State>) -> Vec<u32> {
-        let mut stack: Vec<u32> = ending.map(|ending| self.number(Key::Ending(ending))).into_iter().collect();
+        let mut stack: Vec<u32> =
+            ending.map(|ending| self.number(FrameKey::Ending(ending))).into_iter().collect();
         let mut at = Some(branch);
         while let Some(branch) = at {
             let branch = &self.tree.branches[branch as usize];
             if let Label::Function(frame) = branch.label {
-                stack.push(self.number(Key::Function(frame)));
+                stack.push(self.number(FrameKey::Function(frame)));
             }
             at = branch.parent;
         }
@@ -164,12 +165,12 @@ impl Writer<'_> {
         stack
     }
 
-    fn number(&mut self, key: Key) -> u32 {
+    fn number(&mut self, key: FrameKey) -> u32 {
         let next = self.shared.frames.len() as u32;
         let number = *self.numbers.entry(key).or_insert(next);
         if number == next {
             let function = match key {
-                Key::Function(frame) => {
+                FrameKey::Function(frame) => {
                     let place = &self.profile.frames[frame as usize];
                     let source = place.source.as_ref().map(|(file, _)| file).filter(|file| !file.is_empty());
                     let file = source.unwrap_or(&place.module).clone();
@@ -177,7 +178,7 @@ impl Writer<'_> {
                     let name = function_name(self.profile, frame);
                     Function { name, file: Some(file).filter(|file| !file.is_empty()), line }
                 }
-                Key::Ending(ending) => Function { name: ending_name(ending), file: None, line: None },
+                FrameKey::Ending(ending) => Function { name: ending_name(ending), file: None, line: None },
             };
             self.shared.frames.push(function);
         }
@@ -199,7 +200,7 @@ impl Sampled {
         }
     }
 
-    /// More time of the last stack.
+    /// Adds time to the last stack.
     fn extend(&mut self, ns: Ns) {
         if let Some(weight) = self.weights.last_mut() {
             *weight = weight.saturating_add(ns);

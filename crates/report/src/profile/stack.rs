@@ -1,15 +1,15 @@
-//! What the files for other viewers agree on: how a stack ends, and what a thread and a process are called.
+//! Conventions of the files for other viewers: the innermost frame of a stack, and the names of
+//! threads and processes.
 //!
-//! Other viewers know functions only. What a stack was doing is therefore told by a frame at its end:
-//! `[waiting: lock]` below the function that waited, `[kernel]` where the time was the kernel's but its functions were
-//! not seen.
+//! Other viewers have functions only. So the state is a frame at the end of the stack: `[waiting:
+//! lock]` below the function that waited, `[kernel]` for kernel time without kernel functions.
 
 use super::tree::state;
 use model::profile::{Doing, Owner, Profile};
 use model::recording::Language;
 use model::{Pid, State};
 
-/// The frame that a stack ends in beside its functions, if any.
+/// The state at the end of a stack, if any.
 pub(super) fn ending(profile: &Profile, node: u32, doing: Doing) -> Option<State> {
     let innermost = profile.nodes.get(node as usize).and_then(|node| profile.frames.get(node.frame as usize));
     let in_kernel = innermost.is_some_and(|frame| frame.language == Language::Kernel);
@@ -20,7 +20,7 @@ pub(super) fn ending(profile: &Profile, node: u32, doing: Doing) -> Option<State
     }
 }
 
-/// What that frame is called.
+/// The name of the frame for a state.
 pub(super) fn ending_name(ending: State) -> String {
     match ending {
         State::Kernel => "[kernel]".into(),
@@ -28,14 +28,14 @@ pub(super) fn ending_name(ending: State) -> String {
     }
 }
 
-/// A process by the name of its first thread, or of any if that one has no stacks.
+/// The name of a process: that of its first thread, or of any if that one has no stacks.
 pub(super) fn process_name(threads: &[Owner], pid: Pid) -> &str {
     let of_process = || threads.iter().filter(|thread| thread.pid == pid);
     let first = of_process().find(|thread| thread.tid == pid).or_else(|| of_process().next());
     first.map_or("", |thread| thread.name.as_str())
 }
 
-/// A function's name where one must be.
+/// A function's name, or `[unknown]`.
 pub(super) fn function_name(profile: &Profile, frame: u32) -> String {
     let Some(frame) = profile.frames.get(frame as usize) else { return "[unknown]".into() };
     match frame.function.as_str() {

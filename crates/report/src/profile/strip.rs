@@ -1,5 +1,6 @@
-//! A stretch of time as a row of cells: each cell shows the state that has most of it. All rows of a flame view are
-//! cut out of one strip, so what waited stands in the same columns from the outermost function to the innermost.
+//! An interval of time as a row of cells: each cell shows the state that has most of it. All rows
+//! of a flame view are cut out of one strip, so that waiting is in the same columns from the
+//! outermost function to the innermost.
 
 use crate::Look;
 use crate::paint::{Ink, Line};
@@ -14,7 +15,7 @@ pub(super) struct Strip {
 }
 
 impl Strip {
-    /// `pieces` one after the other in so many cells.
+    /// `pieces` one after the other, in `cells` cells.
     pub(super) fn new(pieces: &[(State, Ns)], cells: usize) -> Self {
         let whole = pieces.iter().fold(0, |sum: Ns, (_, ns)| sum.saturating_add(*ns));
         let mut shown = vec![(State::Unexplained, 0); cells];
@@ -28,7 +29,7 @@ impl Strip {
                 *shown = (*state, *sum);
             }
         };
-        // In units of a nanosecond divided by the number of cells, every edge is a whole number.
+        // In units of a nanosecond per number of cells, every edge is an integer.
         let (wide, count) = (u128::from(whole), cells as u128);
         let (mut at, mut cell, mut sums) = (0_u128, 0_usize, Vec::new());
         for (state, ns) in pieces {
@@ -46,7 +47,8 @@ impl Strip {
         Strip { cells: shown.into_iter().map(|(state, _)| state).collect(), whole }
     }
 
-    /// The cells of a part of the time, out of those `within` which it is a part: what has any time has a cell.
+    /// The cells of a part of the time, among those `within` which it lies; at least one for any
+    /// time.
     pub(super) fn cells(&self, start: Ns, length: Ns, within: &Range<usize>) -> Range<usize> {
         let count = self.cells.len();
         if self.whole == 0 || length == 0 || within.is_empty() {
@@ -63,8 +65,8 @@ impl Strip {
         0..self.cells.len()
     }
 
-    /// The line with these cells at its end, blank before them. A part narrower than a cell shares it with others; it
-    /// shows what it is mostly itself.
+    /// The line with these cells at its end, and blanks before them. A part that shares a single
+    /// cell with others shows its own state, `mostly`.
     pub(super) fn paint(&self, line: Line, look: Look, cells: &Range<usize>, mostly: State) -> Line {
         let line = line.add(Ink::Plain, &" ".repeat(cells.start));
         let own = [mostly];
@@ -73,7 +75,7 @@ impl Strip {
     }
 }
 
-/// What a state looks like without colour: on a CPU solid, in the kernel less so, waiting light.
+/// The fill of a state without colour: user solid, kernel medium, waiting light.
 pub(super) fn fill(state: State, look: Look) -> &'static str {
     match (state, look.unicode) {
         (State::User, true) => "█",
@@ -90,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_shows_what_has_most_of_it() {
+    fn a_cell_shows_the_state_with_most_of_it() {
         let strip = Strip::new(&[(State::User, 25), (State::Lock, 60), (State::Kernel, 15)], 4);
         assert_eq!(strip.cells, [State::User, State::Lock, State::Lock, State::Kernel]);
         let tiny =
@@ -101,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_keep_their_place_and_never_vanish() {
+    fn parts_have_at_least_one_cell() {
         let strip = Strip::new(&[(State::User, 100)], 10);
         assert_eq!(strip.cells(0, 100, &strip.all()), 0..10);
         assert_eq!(strip.cells(50, 1, &strip.all()), 5..6);

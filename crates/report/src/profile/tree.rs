@@ -1,18 +1,18 @@
-//! The tree of calls by function: places in one function are one, and recursion may be folded.
+//! The call tree by function: addresses of one function are merged, and recursion may be folded.
 //!
-//! The profile's own tree is by address, so that lines can be told apart; for looking at, a function called from two
-//! lines of its caller is one child. Time is added up here and nowhere lost: the totals of the roots are the time of
-//! all weights that were kept.
+//! The tree of the profile is by address, so that it has lines; here a function called from two
+//! lines of its caller is one child. No time is lost: the totals of the roots are the time of all
+//! weights that were kept.
 
 use model::profile::{Doing, Frame, Owner, Profile, Weight};
 use model::recording::Language;
 use model::{Ns, State};
 use std::collections::HashMap;
 
-/// A cycle of up to this many functions calling each other is folded.
+/// The longest cycle of functions calling each other that is folded.
 const CYCLE_MAX: usize = 4;
 
-/// What a branch is called by.
+/// What a branch stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Label {
     /// A function, by one of its frames: a position in the profile's `frames`.
@@ -21,7 +21,7 @@ pub(super) enum Label {
     Thread(u32),
 }
 
-/// Time by what was done, in nanoseconds.
+/// Time by state, in nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Time {
     states: Vec<(State, Ns)>,
@@ -74,16 +74,16 @@ pub(super) struct Branch {
     pub(super) own: Time,
     /// Time in it and in what it called.
     pub(super) total: Time,
-    /// It called itself, directly or through others, and that is folded into it.
+    /// It called itself, directly or through others; the recursion is folded.
     pub(super) recursive: bool,
-    /// It is a function of a script, not of what runs it.
+    /// It is a function of a script, not of the interpreter.
     pub(super) script: bool,
     /// The frame that has most of `own`, for its source line, with its time.
     pub(super) hottest: Option<(u32, Ns)>,
     function: u32,
 }
 
-/// The tree. A caller stands before what it calls.
+/// The tree. A caller precedes its callees.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     pub(super) branches: Vec<Branch>,
@@ -97,7 +97,7 @@ pub(super) struct Tree {
 pub(super) struct Shape {
     /// Fold recursion: of a function calling itself, or a cycle of a few that repeats.
     pub(super) fold: bool,
-    /// A root for the threads of each name instead of one tree for all.
+    /// A root for the threads of each name, instead of one tree for all.
     pub(super) apart: bool,
 }
 
@@ -109,7 +109,7 @@ impl Tree {
         let mut places = HashMap::new();
         let mut hot = HashMap::<(u32, u32), Ns>::new();
         let names = if shape.apart { first_of_name(&profile.threads) } else { Vec::new() };
-        // Without threads apart there is one forest; with them, nodes are placed once for each name.
+        // There is one forest for all threads, or one per thread name.
         let mut placed = HashMap::<(Option<u32>, u32), u32>::new();
         for weight in profile.weights.iter().filter(|weight| weight.ns > 0 && keep(weight)) {
             let thread = names.get(weight.thread as usize).copied();
@@ -142,7 +142,7 @@ impl Tree {
         tree
     }
 
-    /// The branch of a node, made with its callers if it is new.
+    /// The branch of a node, added with its callers if it is new.
     fn place(
         &mut self,
         profile: &Profile,
@@ -153,7 +153,7 @@ impl Tree {
         placed: &mut HashMap<(Option<u32>, u32), u32>,
         places: &mut HashMap<(Option<u32>, Label, u32), u32>,
     ) -> Option<u32> {
-        // Callers without a place yet, innermost first.
+        // Callers without a branch, innermost first.
         let mut new = Vec::new();
         let mut at = Some(node);
         let mut parent = None;
@@ -164,7 +164,7 @@ impl Tree {
             }
             let callers = profile.nodes.get(node as usize)?;
             new.push(node);
-            // A caller stands before its callee; what does not is no caller.
+            // A caller precedes its callee; any other is not valid.
             at = callers.caller.filter(|caller| *caller < node);
         }
         if let (None, Some(thread)) = (parent, thread) {
@@ -221,7 +221,7 @@ impl Tree {
         branch
     }
 
-    /// Where a function goes that repeats what stands above it: the same last few functions twice over are one round
+    /// The branch to fold a function into: the same last few functions twice in a row are one cycle
     /// of a recursion.
     fn cycle(&self, parent: Option<u32>, function: u32) -> Option<u32> {
         let mut above = Vec::with_capacity(2 * CYCLE_MAX);
@@ -243,7 +243,7 @@ impl Tree {
         (1..=CYCLE_MAX).find(|period| repeats(*period)).map(|period| above[period - 1])
     }
 
-    /// Totals from own times, and children by their totals, largest first.
+    /// Sums up totals, and sorts children by them, largest first.
     fn sum_up(&mut self) {
         for index in (0..self.branches.len()).rev() {
             let mut total = std::mem::take(&mut self.branches[index].total);
@@ -254,7 +254,7 @@ impl Tree {
             self.branches[index].total = total;
         }
         let totals: Vec<Ns> = self.branches.iter().map(|branch| branch.total.sum()).collect();
-        // By position where equal: the order in which the analysis met them.
+        // Equal ones by position: in the order of the analysis.
         let largest_first = |branches: &mut Vec<u32>| {
             branches.sort_by_key(|branch| (std::cmp::Reverse(totals[*branch as usize]), *branch));
         };
@@ -278,8 +278,8 @@ pub(super) fn functions(frames: &[Frame]) -> Vec<u32> {
     let mut known = HashMap::<(&str, &str, Language, u32, bool), u32>::new();
     let mut numbers = Vec::with_capacity(frames.len());
     for (index, frame) in frames.iter().enumerate() {
-        // Two functions of one name in a script are told apart by their lines; in compiled code the name is enough,
-        // and its first line is not always known.
+        // Functions of one name in a script differ by their first lines; in compiled code the name
+        // identifies a function, and its first line is not always known.
         let line = if frame.language == Language::Python { frame.first_line } else { 0 };
         let key = (frame.function.as_str(), frame.module.as_str(), frame.language, line, frame.broke);
         numbers.push(*known.entry(key).or_insert(index as u32));

@@ -8,7 +8,8 @@
 use crate::profiles;
 use dwell_report::Look;
 use dwell_report::profile::{
-    About, FlameOptions, FoldedOptions, Part, SourceOptions, firefox, flame, folded, source_table, speedscope,
+    FlameOptions, FoldedOptions, FoldedTime, ProfileMetadata, SourceOptions, firefox, flame, folded,
+    source_table, speedscope,
 };
 use model::profile::{Doing, Profile};
 use model::recording::Host;
@@ -55,17 +56,20 @@ fn host() -> Host {
 }
 
 /// A file for another viewer, of a program with a fixed start.
-fn export(profile: &Profile, write: fn(&Profile, &About) -> String) -> String {
+fn export(profile: &Profile, write: fn(&Profile, &ProfileMetadata) -> String) -> String {
     let command = ["./program".to_owned(), "\x1b[2J\"--all\"\u{202e}".to_owned()];
     let wall_ns = profile.moments.last().map_or(0, |moment| moment.at_ns);
-    write(profile, &About { command: &command, started_at_unix_s: 1_795_171_653, host: &host(), wall_ns })
+    write(
+        profile,
+        &ProfileMetadata { command: &command, started_at_unix_s: 1_795_171_653, host: &host(), wall_ns },
+    )
 }
 
-fn time(profile: &Profile, part: Part) -> Ns {
+fn time(profile: &Profile, part: FoldedTime) -> Ns {
     let wanted = |doing| match part {
-        Part::All => true,
-        Part::Waiting => matches!(doing, Doing::Waiting(_)),
-        Part::Cpu => !matches!(doing, Doing::Waiting(_)),
+        FoldedTime::All => true,
+        FoldedTime::Waiting => matches!(doing, Doing::Waiting(_)),
+        FoldedTime::Cpu => !matches!(doing, Doing::Waiting(_)),
     };
     profile.weights.iter().filter(|weight| wanted(weight.doing)).map(|weight| weight.ns).sum()
 }
@@ -145,7 +149,7 @@ fn the_answer_stands_in_the_first_rows() {
     // Threads that only wait do not hide those that work …
     let server = rows(&profiles::server());
     assert!(server[1].starts_with("  67 %") && server[1].ends_with("server::handle_request"), "{server:#?}");
-    assert!(server.last().unwrap().contains("13 threads that only waited (259 s) left out"), "{server:#?}");
+    assert!(server.last().unwrap().contains("13 idle threads (259 s) not shown"), "{server:#?}");
     // … but waiting is the answer where nothing else is.
     let sleeper = rows(&profiles::sleeper());
     assert!(
@@ -163,10 +167,10 @@ fn folded_stacks_are_as_they_were() {
     for (name, profile) in [("parser", profiles::parser()), ("hostile", profiles::hostile())] {
         check_golden(
             &format!("folded-{name}.txt"),
-            &folded(&profile, FoldedOptions { part: Part::All, threads: false }),
+            &folded(&profile, FoldedOptions { part: FoldedTime::All, threads: false }),
         );
     }
-    let waiting = FoldedOptions { part: Part::Waiting, threads: true };
+    let waiting = FoldedOptions { part: FoldedTime::Waiting, threads: true };
     check_golden("folded-server-waiting.txt", &folded(&profiles::server(), waiting));
 }
 
@@ -179,7 +183,7 @@ fn read_folded(line: &str) -> (Vec<&str>, Ns) {
 #[test]
 fn folded_weights_sum_to_the_time() {
     for (name, profile) in profiles::all() {
-        for part in [Part::Cpu, Part::Waiting, Part::All] {
+        for part in [FoldedTime::Cpu, FoldedTime::Waiting, FoldedTime::All] {
             for threads in [false, true] {
                 let text = folded(&profile, FoldedOptions { part, threads });
                 let sum: Ns = text.lines().map(|line| read_folded(line).1).sum();
@@ -234,8 +238,8 @@ fn speedscope_files_are_valid_and_whole() {
             assert_eq!(one["endValue"].as_u64().unwrap(), weights.iter().sum::<u64>(), "{name}");
             sums.push(weights.iter().sum::<u64>());
         }
-        assert_eq!(sums[0], time(&profile, Part::All), "{name}: all threads");
-        assert_eq!(sums[1..].iter().sum::<u64>(), time(&profile, Part::All), "{name}: each thread");
+        assert_eq!(sums[0], time(&profile, FoldedTime::All), "{name}: all threads");
+        assert_eq!(sums[1..].iter().sum::<u64>(), time(&profile, FoldedTime::All), "{name}: each thread");
     }
     check_golden("speedscope-grid.json", &export(&profiles::grid(), speedscope));
     let mut broken: Value = serde_json::from_str(&export(&profiles::grid(), speedscope)).unwrap();
@@ -304,7 +308,7 @@ fn firefox_files_are_valid_and_whole() {
             );
             ms += weights.iter().sum::<f64>();
         }
-        assert!((ms * 1e6 - time(&profile, Part::All) as f64).abs() < 1e3, "{name}: {ms} ms");
+        assert!((ms * 1e6 - time(&profile, FoldedTime::All) as f64).abs() < 1e3, "{name}: {ms} ms");
     }
     check_golden("firefox-stripped.json", &export(&profiles::stripped(), firefox));
 }
@@ -413,12 +417,12 @@ proptest! {
     fn any_profile_can_be_shown(profile in any_profile(), width in 40_u16..200, rows in 1_usize..30, unicode: bool) {
         let look = Look { width, colour: false, unicode };
         let page = flame(&profile, &FlameOptions { rows, idle: true, ..FlameOptions::new(look) });
-        prop_assert_eq!(page.is_empty(), time(&profile, Part::All) == 0);
+        prop_assert_eq!(page.is_empty(), time(&profile, FoldedTime::All) == 0);
         check_page("random", &page, look);
-        let text = folded(&profile, FoldedOptions { part: Part::All, threads: true });
-        prop_assert_eq!(text.lines().map(|line| read_folded(line).1).sum::<Ns>(), time(&profile, Part::All));
+        let text = folded(&profile, FoldedOptions { part: FoldedTime::All, threads: true });
+        prop_assert_eq!(text.lines().map(|line| read_folded(line).1).sum::<Ns>(), time(&profile, FoldedTime::All));
         let value: Value = serde_json::from_str(&export(&profile, speedscope)).unwrap();
-        prop_assert_eq!(numbers(&value["profiles"][0]["weights"]).iter().sum::<u64>(), time(&profile, Part::All));
+        prop_assert_eq!(numbers(&value["profiles"][0]["weights"]).iter().sum::<u64>(), time(&profile, FoldedTime::All));
         prop_assert!(serde_json::from_str::<Value>(&export(&profile, firefox)).is_ok());
     }
 

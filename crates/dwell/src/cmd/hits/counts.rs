@@ -1,7 +1,8 @@
-//! The reader of the files that the counted Python processes wrote. `monitor.py` describes the format.
+//! The reader of the files that the counted Python processes wrote. `monitor.py` describes the
+//! format.
 //!
-//! The files are untrusted, since the measured program can write to them: each number is checked, and
-//! nothing is read beyond the size of a valid file.
+//! The files are untrusted, since the measured program can write to them: each number is checked,
+//! and nothing is read beyond the size of a valid file.
 
 use anyhow::Context;
 use std::collections::BTreeMap;

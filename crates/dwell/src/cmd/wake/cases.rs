@@ -17,8 +17,8 @@ const FILE_BYTES: u64 = 16 << 20;
 /// The size of each message: a page of stressapptest.
 const MESSAGE_BYTES: u32 = 1 << 20;
 
-/// Idle; the scheduler with messages of 128 bytes; memory with 2, 4 and 8 threads, the last together
-/// with 4 threads on disks and 4 on the network.
+/// Idle; the scheduler with messages of 128 bytes; memory with 2, 4 and 8 threads, the last
+/// together with 4 threads on disks and 4 on the network.
 pub(super) fn five() -> (String, Vec<Case>) {
     let memory = |threads| Load::Memory { threads, bytes: MEMORY_BYTES };
     let case = |name: &str, loads| Case { name: name.to_owned(), loads };
@@ -44,8 +44,8 @@ pub(super) fn five() -> (String, Vec<Case>) {
     (OWN_NAME.to_owned(), cases)
 }
 
-/// Parses a sheet: its name and its cases. The text may also be the result of another sheet, finished
-/// or not, whose cases are taken.
+/// Parses a sheet: its name and its cases. The text may also be the result of another sheet,
+/// finished or not, whose cases are taken.
 ///
 /// # Errors
 /// A sentence without a full stop. It may quote the text, and has to be cleaned.

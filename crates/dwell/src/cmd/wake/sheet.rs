@@ -186,7 +186,8 @@ fn begun(args: &WakeArgs) -> anyhow::Result<Unfinished> {
     })
 }
 
-/// The outputs on the command line, as absolute paths: the sheet may be resumed in another directory.
+/// The outputs on the command line, as absolute paths: the sheet may be resumed in another
+/// directory.
 fn given(args: &WakeArgs) -> anyhow::Result<BTreeMap<String, OsString>> {
     let whole = |(form, path): (&String, &OutputPath)| {
         let text = match path {
@@ -230,8 +231,8 @@ impl SheetFile {
     }
 }
 
-/// The sheet at `path`, or the newest. Its result goes to its own outputs and to those on the command
-/// line.
+/// The sheet at `path`, or the newest. Its result goes to its own outputs and to those on the
+/// command line.
 fn resumed(path: &Path, args: &WakeArgs) -> anyhow::Result<(Unfinished, SheetFile)> {
     let here = Here::now();
     let (held, mut unfinished) = if path.as_os_str().is_empty() {

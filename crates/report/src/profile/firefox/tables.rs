@@ -1,5 +1,5 @@
-//! The tables that all threads of a Firefox profile share: stacks, frames, functions, files, strings. Each is a set of
-//! columns of one length.
+//! The tables that all threads of a Firefox profile share: stacks, frames, functions, files,
+//! strings. Each is a set of columns of the same length.
 
 use super::super::stack::{ending, ending_name, function_name};
 use super::super::tree::functions;
@@ -15,7 +15,8 @@ const USER: usize = 1;
 const KERNEL: usize = 2;
 const WAITING: usize = 3;
 
-/// What colours a sample: what it did. The first must be grey: it is the default. Waiting by state.
+/// The categories, by which samples are coloured; those of waiting are by state. The first is the
+/// default and must be grey.
 pub(super) fn categories() -> Value {
     let waits = State::ALL.iter().map(|state| state.name());
     let waits: Vec<&str> = std::iter::once("Other").chain(waits).collect();
@@ -65,7 +66,7 @@ struct FuncTable {
     length: u32,
 }
 
-/// Modules, as the format has them: a resource of type library (1), and the library itself.
+/// Modules. In the format each is a resource of type library (1), and a library.
 #[derive(Default)]
 struct Modules {
     names: Vec<String>,
@@ -90,9 +91,9 @@ impl Strings {
     }
 }
 
-/// How a stack ends: in a frame of the profile, inlined so deep, or in a frame that says what it did.
+/// A frame of the file: one of the profile with its inline depth, or one that names a state.
 #[derive(PartialEq, Eq, Hash, Clone, Copy)]
-enum Place {
+enum FrameKey {
     Frame(u32, u32),
     Ending(State),
 }
@@ -109,10 +110,10 @@ pub(super) struct Stacks<'a> {
     funcs: FuncTable,
     func_of: HashMap<u32, u32>,
     frames: FrameTable,
-    frame_of: HashMap<Place, u32>,
+    frame_of: HashMap<FrameKey, u32>,
     stacks: StackTable,
     stack_of: HashMap<(u32, Option<State>), u32>,
-    /// For each node that has a stack, how deep it is inlined.
+    /// For each node that has a stack, its inline depth.
     depths: HashMap<u32, u32>,
 }
 
@@ -135,7 +136,7 @@ impl<'a> Stacks<'a> {
         }
     }
 
-    /// The stack of a node that did this, with its callers made first where they are new.
+    /// The stack of a node in this state; those of its callers are added before it.
     pub(super) fn number(&mut self, node: u32, doing: Doing) -> Option<u32> {
         let functions = self.of_functions(node);
         match ending(self.profile, node, doing) {
@@ -145,7 +146,7 @@ impl<'a> Stacks<'a> {
                 if let Some(stack) = self.stack_of.get(&key) {
                     return Some(*stack);
                 }
-                let frame = self.frame(Place::Ending(ending));
+                let frame = self.frame(FrameKey::Ending(ending));
                 Some(self.push(key, frame, functions))
             }
         }
@@ -168,7 +169,7 @@ impl<'a> Stacks<'a> {
             let frame = self.profile.nodes[node as usize].frame;
             let Some(place) = self.profile.frames.get(frame as usize) else { continue };
             depth = if place.inlined { depth + 1 } else { 0 };
-            let number = self.frame(Place::Frame(frame, depth));
+            let number = self.frame(FrameKey::Frame(frame, depth));
             stack = Some(self.push((node, None), number, stack));
             self.depths.insert(node, depth);
         }
@@ -184,12 +185,12 @@ impl<'a> Stacks<'a> {
         number
     }
 
-    fn frame(&mut self, place: Place) -> u32 {
-        if let Some(number) = self.frame_of.get(&place) {
+    fn frame(&mut self, key: FrameKey) -> u32 {
+        if let Some(number) = self.frame_of.get(&key) {
             return *number;
         }
-        let (func, category, address, line, depth) = match place {
-            Place::Frame(index, depth) => {
+        let (func, category, address, line, depth) = match key {
+            FrameKey::Frame(index, depth) => {
                 let frame = &self.profile.frames[index as usize];
                 let line = frame.source.as_ref().map(|(_, line)| *line).filter(|line| *line > 0);
                 let category = match frame.language {
@@ -205,7 +206,7 @@ impl<'a> Stacks<'a> {
                 let func = self.func(self.functions[index as usize]);
                 (func, category, address.map_or(-1, i64::from), line, depth)
             }
-            Place::Ending(state) => {
+            FrameKey::Ending(state) => {
                 let name = self.strings.number(&ending_name(state));
                 let func = self.push_func(name, -1, None, None);
                 let waits = State::ALL.iter().position(|other| *other == state).map_or(0, |index| index + 1);
@@ -225,7 +226,7 @@ impl<'a> Stacks<'a> {
         table.line.push(line);
         table.column.push(None);
         table.length += 1;
-        self.frame_of.insert(place, number);
+        self.frame_of.insert(key, number);
         number
     }
 

@@ -1,0 +1,55 @@
+//! The words of the page for reasons and wait targets that the JSON has in its own notation.
+
+use model::Reason;
+use model::wait::{WaitCall, WaitTarget};
+
+/// The reason of a step.
+pub(super) fn reason(reason: &Reason) -> String {
+    let words = match reason {
+        Reason::SyscallEntry => "syscall entry and exit",
+        Reason::SyscallsSampled => "syscalls (sampled)",
+        Reason::IdleCpu => "idle CPU waking up",
+        Reason::NoWakeUp => "no wake-up observed",
+        Reason::NotObserved => "not observed",
+        Reason::Wait(call, on) => match (call, target(on)) {
+            (WaitCall::Syscall(name), Some(words)) => return format!("{name}, {words}"),
+            (WaitCall::Unseen, Some(words)) => words,
+            (WaitCall::Fault, Some(_)) | (_, None) => return reason.to_string(),
+        },
+        Reason::None
+        | Reason::Syscall(_)
+        | Reason::Preempted(_)
+        | Reason::PreemptedUnseen
+        | Reason::Text(_) => return reason.to_string(),
+    };
+    words.to_owned()
+}
+
+/// The words for a wait target; none where its kind and name are its words.
+pub(super) fn target(target: &WaitTarget) -> Option<&'static str> {
+    match target {
+        WaitTarget::TimeLimit => Some("timeout"),
+        WaitTarget::TimeLimitOrTimer => Some("timeout or timer"),
+        WaitTarget::InterpreterLock(_) => Some("Python's GIL"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_have_the_words_of_the_page() {
+        let poll = |target| Reason::Wait(WaitCall::Syscall("poll".into()), target);
+        for (said, words) in [
+            (Reason::SyscallEntry, "syscall entry and exit"),
+            (Reason::Preempted("make".into()), "make ran"),
+            (poll(WaitTarget::TimeLimit), "poll, timeout"),
+            (poll(WaitTarget::EventFd), "poll, eventfd"),
+            (Reason::Wait(WaitCall::Unseen, WaitTarget::TimeLimitOrTimer), "timeout or timer"),
+        ] {
+            assert_eq!(reason(&said), words);
+        }
+    }
+}
