@@ -103,7 +103,7 @@ fn thread_row(thread: &Thread, totals: &[(Activity, Total)], of_path: &Division<
     row.row()
 }
 
-/// What a figure of the account basis on.
+/// What a figure of the account is based on.
 struct Known<'a> {
     user: UserShare<'a>,
     /// Snapshots, where there is nothing else.
@@ -168,7 +168,7 @@ pub(super) fn scaled(share: f64, of: Ns) -> Ns {
     (of as f64 * share) as Ns
 }
 
-/// What this tier's account basis on, in words.
+/// What this tier's account is based on, in words.
 fn notes(by_looks: bool, looks: u64, wall_ns: Ns) -> Vec<String> {
     let every_ms = wall_ns as f64 / 1e6 / looks.max(1) as f64;
     let basis = match by_looks {

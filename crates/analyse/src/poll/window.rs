@@ -84,7 +84,7 @@ fn waits_of(totals: &[(Activity, Total)], divide: &dyn Divide) -> FxHashMap<Wait
     sums
 }
 
-/// What a figure of the account basis on.
+/// What a figure of the account is based on.
 struct Known<'a> {
     breakdown: &'a Breakdown,
     members: &'a Members<'a>,
@@ -135,7 +135,7 @@ fn looked(ns: Ns, whole: Ns, looks: u64) -> (Ns, Ns) {
     (scaled(of.lo, whole), scaled(of.hi, whole))
 }
 
-/// What a window's account basis on, in words.
+/// What a window's account is based on, in words.
 fn notes(tier: Tier, looks: u64, wall_ns: Ns) -> Vec<String> {
     let every_ms = wall_ns as f64 / 1e6 / looks.max(1) as f64;
     let basis = match tier {

@@ -111,7 +111,7 @@ fn by_pid(pid: Pid) -> anyhow::Result<(Pid, String)> {
         bail!("process {pid} is dwell itself");
     }
     let process = targets::process(pid).with_context(|| format!("no process {pid}"))?;
-    Ok((pid, format!("{} (process {pid})", process.name)))
+    Ok((pid, format!("{} (PID {pid})", process.name)))
 }
 
 /// The processes with this name, if they are one tree.

@@ -7,7 +7,7 @@ use model::wait::{WaitCall, WaitTarget};
 pub(super) fn reason(reason: &Reason) -> String {
     let words = match reason {
         Reason::SyscallEntry => "syscall entry and exit",
-        Reason::SyscallsSampled => "syscalls (sampled)",
+        Reason::SyscallsSampled => "sampled syscalls",
         Reason::IdleCpu => "idle CPU waking up",
         Reason::NoWakeUp => "no wake-up observed",
         Reason::NotObserved => "not observed",
