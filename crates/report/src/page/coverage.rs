@@ -1,5 +1,6 @@
 //! What was observed: two lines when the data is complete, one more for each thing that is not.
 
+use super::words;
 use crate::Look;
 use crate::paint::{Ink, Line};
 use crate::units::{bytes, counted, duration, duration_range, share, share_of_one, share_range};
@@ -44,7 +45,7 @@ pub(super) fn lines(run: &Run, doubts: Doubts, look: Look) -> Vec<Line> {
 fn summary(run: &Run, doubts: Doubts, look: Look) -> Line {
     let coverage = &run.coverage;
     let full = coverage.sources.iter().filter(|source| source.seen == Extent::Full);
-    let full: Vec<_> = full.map(|source| source.name.as_str()).collect();
+    let full: Vec<_> = full.map(|source| words::source(&source.name)).collect();
     let mut said = Vec::new();
     if !full.is_empty() {
         said.push(format!("complete data: {}", full.join(", ")));
@@ -88,7 +89,7 @@ fn holes(sources: &[Source], look: Look) -> Vec<Line> {
 
 fn hole(source: &Source, look: Look) -> Line {
     let label = if source.seen == Extent::None { "no data: " } else { "partial data: " };
-    let line = Line::new(look).add(Ink::Warn, label).add(Ink::Bold, &source.name);
+    let line = Line::new(look).add(Ink::Warn, label).add(Ink::Bold, words::source(&source.name));
     if source.why.is_empty() { line } else { line.add(Ink::Plain, &format!(": {}", source.why)) }
 }
 

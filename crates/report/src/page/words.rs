@@ -1,4 +1,4 @@
-//! The words of the page for reasons and wait targets that the JSON has in its own notation.
+//! The words of the page for reasons, wait targets and sources that have other names in the JSON.
 
 use model::Reason;
 use model::wait::{WaitCall, WaitTarget};
@@ -32,6 +32,15 @@ pub(super) fn target(target: &WaitTarget) -> Option<&'static str> {
         WaitTarget::TimeLimitOrTimer => Some("timeout or timer"),
         WaitTarget::InterpreterLock(_) => Some("Python's GIL"),
         _ => None,
+    }
+}
+
+/// The name of a source of the coverage.
+pub(super) fn source(name: &str) -> &str {
+    match name {
+        "calls" => "system calls",
+        "surroundings" => "host metrics",
+        name => name,
     }
 }
 

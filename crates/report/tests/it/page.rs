@@ -104,7 +104,7 @@ fn what_was_not_seen_is_said_and_not_shown_as_zero() {
     let page = terminal(&samples::degraded(), Look { width: 100, ..PLAIN });
     for said in [
         "kernel no data: the program was not reaped by dwell",
-        "no data: calls: BPF was refused",
+        "no data: system calls: BPF was refused",
         "no data: lost events: without BPF",
         "no data: dwell's overhead: the cost of looking",
         "try: sudo sysctl kernel.perf_event_paranoid=1",
