@@ -1,5 +1,5 @@
-/* The list of bench/nodes.c from one block: a node costs an addition, and what is left is the walk and the kernel's
-   clearing of the pages. */
+/* The list of bench/nodes.c from one block: a node costs an addition, and what is left is the walk
+ * and the kernel's clearing of the pages. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

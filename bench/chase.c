@@ -1,8 +1,9 @@
-/* Loads that wait for each other, by another way than dwell's: a linked list of one node to a line, in an order shuffled
- * as a whole (Fisher-Yates), walked by what the compiler makes of `node = node->next`.
+/* Dependent loads by another method than dwell's: a linked list with one node per cache line, in an
+ * order shuffled as a whole (Fisher-Yates), walked by the code that the compiler generates for
+ * `node = node->next`.
  *
- * BYTES of nodes, for MILLISECONDS. Says how many KiB of the memory are in huge pages; then the time of a load, the median
- * of many passes. */
+ * BYTES of nodes, for MILLISECONDS. Reports how many KiB of the memory are in huge pages; then the
+ * time of a load, the median of many passes. */
 #define _GNU_SOURCE
 #include "result.h"
 #include <stdint.h>

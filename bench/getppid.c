@@ -1,5 +1,6 @@
-/* The cheapest system call, by its own instruction: a C library's function around it returns once more, and a return after a
- * call is dear where the kernel makes the processor forget where returns lead. The median of short passes. */
+/* The cheapest system call, by its own instruction: a C library's function around it returns once
+ * more, and a return after a call is expensive where the kernel flushes the return predictor. The
+ * median of short passes. */
 #include "result.h"
 
 #define PASSES 5000

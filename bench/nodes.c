@@ -1,5 +1,6 @@
-/* A list of a million nodes, each allocated by itself, filled, and walked once. What takes the time is not the walk:
-   it is the allocator, and the kernel that gives it cleared pages. bench/bump.c is the same list without either. */
+/* A list of a million nodes, each allocated separately, filled, and walked once. The walk is not
+ * what takes the time: it is the allocator, and the kernel, which clears pages. bench/bump.c is the
+ * same list without either. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Two processes hand a byte to and fro through two pipes, RATE times a second for SECONDS: bursts of a millisecond, and
- * what was late is made up for. A round is four calls and two waits, each with its wake-up. Prints the rounds done. */
+/* A ping-pong of one byte between two processes through two pipes, RATE times a second for SECONDS:
+ * bursts of a millisecond, and delays are made up for. A round is four calls and two waits, each
+ * with its wake-up. Prints the number of rounds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -1,4 +1,5 @@
-/* Two processes on one CPU hand a byte to and fro through two pipes, COUNT times: each hand-over is a switch. */
+/* A ping-pong of one byte between two processes on one CPU through two pipes, COUNT times: each
+ * round trip is two switches. */
 #define _GNU_SOURCE
 #include "result.h"
 #include <sched.h>

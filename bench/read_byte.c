@@ -1,4 +1,5 @@
-/* Reads one byte at a time from /dev/zero, COUNT times: nearly nothing but the price of a system call. */
+/* Reads one byte at a time from /dev/zero, COUNT times: little more than the cost of a system
+ * call. */
 #include "result.h"
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* How a program that times itself says what it measured: one number into the file that $BENCH_RESULT names.
- * Standard output would not do, since some tools write their own page there. */
+/* How a program that times itself reports its measurement: one number into the file that
+ * $BENCH_RESULT names. Standard output is not used, since some tools print there. */
 #ifndef RESULT_H
 #define RESULT_H
 

@@ -1,9 +1,9 @@
-/* timed OUT [--rss] COMMAND…: runs COMMAND and writes when it began and ended, how it ended, its peak memory
- * and its CPU time, that of its children with it.
+/* timed OUT [--rss] COMMAND…: runs COMMAND and writes when it began and ended, how it ended, its
+ * peak memory and its CPU time, with that of its children.
  *
- * It stands both around a tool and, as the program, within it: the difference of the two is the tool's own start-up and
- * ending. Memory is asked of /proc while the command runs (only with --rss, as asking costs time): rusage would give the
- * largest of the command and all its children. */
+ * It is used both around a tool and, as the program, within it: the difference of the two is the
+ * tool's own start-up and exit. Memory is read from /proc while the command runs (only with --rss,
+ * as reading costs time): rusage would give the largest of the command and all its children. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,8 @@ static long peak_kib(pid_t pid)
 	return kib;
 }
 
-/* By vfork, so that what is timed is the start of the command and not the copying of this one's pages. */
+/* By vfork, so that what is timed is the start of the command and not the copying of this one's
+ * pages. */
 static pid_t start(char **command)
 {
 	pid_t child = vfork();

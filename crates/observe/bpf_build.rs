@@ -1,8 +1,8 @@
 //! How the BPF programs are compiled: the one place that knows clang's name and its flags.
 //!
-//! Shared by `build.rs` (which builds for the machine at hand, or takes the committed object) and
-//! by `cargo xtask bpf` (which makes and checks the committed objects), so that the two cannot
-//! differ. When to compile and what to do with the object is left to them.
+//! Shared by `build.rs` (which builds for the target, or uses the committed object) and by `cargo
+//! xtask bpf` (which makes and checks the committed objects), so that the two cannot differ. They
+//! decide when to compile.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -16,8 +16,8 @@ pub(crate) const SOURCES: [&str; 2] = ["src/sources/bpf/dwell.bpf.c", "src/spike
 
 /// The oldest clang whose BPF back end has what CO-RE needs.
 const CLANG_MAJOR_MIN: u32 = 12;
-/// The newest versioned name (`clang-22`) that is looked for; a plain `clang` of any version is
-/// found first.
+/// The newest versioned name (`clang-22`) that is tried; a plain `clang` of any version is
+/// preferred.
 const CLANG_MAJOR_MAX: u32 = 22;
 
 /// Everything about a compilation that is not a path. Part of the digest: an object built with
@@ -25,12 +25,12 @@ const CLANG_MAJOR_MAX: u32 = 22;
 const FLAGS: &[&str] =
     &["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror", "-fno-ident", "-fno-stack-protector"];
 
-/// A clang that can be asked for BPF.
+/// A clang with a BPF back end.
 #[derive(Debug, Clone)]
 pub(crate) struct Clang {
     /// Name or path of the program.
     pub(crate) program: PathBuf,
-    /// As it says of itself, for example `14.0.6`.
+    /// Its version, for example `14.0.6`.
     pub(crate) version: String,
 }
 
@@ -65,8 +65,7 @@ fn major(version: &str) -> Option<u32> {
 /// of this machine gets into the object, so the same clang gives the same bytes anywhere.
 ///
 /// # Errors
-/// In words: an unknown architecture, a clang that cannot be started, or what clang said
-/// of the source.
+/// In words: an unknown architecture, a clang that cannot be started, or clang's error.
 pub(crate) fn compile(clang: &Clang, source: &Path, arch: &str, out: &Path) -> Result<(), String> {
     let define = match arch {
         "x86_64" => "-D__TARGET_ARCH_x86",
@@ -94,7 +93,8 @@ pub(crate) fn compile(clang: &Clang, source: &Path, arch: &str, out: &Path) -> R
     Ok(())
 }
 
-/// Drops DWARF and keeps BTF. An object that is not stripped works as well, so failing is no error.
+/// Drops DWARF and keeps BTF. An object that is not stripped works as well, so a failure is no
+/// error.
 fn strip(clang: &Clang, object: &Path) -> bool {
     let versioned = major(&clang.version).map(|major| format!("llvm-strip-{major}"));
     let names = versioned.into_iter().chain(["llvm-strip".to_owned()]);
@@ -103,8 +103,7 @@ fn strip(clang: &Clang, object: &Path) -> bool {
     })
 }
 
-/// The C files that make a BPF program: `source`, and what is included by its path, from file to
-/// file; sorted.
+/// The C files of a BPF program: `source` and its includes, recursively; sorted.
 ///
 /// # Errors
 /// In words, when one cannot be read.
@@ -124,8 +123,8 @@ pub(crate) fn inputs(source: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(found.into_iter().collect())
 }
 
-/// A digest of the sources and the flags, to see that a committed object was made from them. It
-/// guards against forgetting, not against malice: FNV-1a, 64 bits.
+/// A digest of the sources and the flags, to check that a committed object was made from them. It
+/// guards against mistakes, not against malice: FNV-1a, 64 bits.
 ///
 /// # Errors
 /// In words, when a source cannot be read.
@@ -145,12 +144,12 @@ pub(crate) fn digest(source: &Path) -> Result<String, String> {
     Ok(format!("{hash:016x}"))
 }
 
-/// Where the committed objects and the note about them lie, beside `source`.
+/// The directory of the committed objects and of the note about them, beside `source`.
 pub(crate) fn prebuilt(source: &Path) -> PathBuf {
     source.with_file_name("prebuilt")
 }
 
-/// What the note beside the committed objects says under `key` (`clang` or `digest`), if there is a
+/// The value of `key` (`clang` or `digest`) in the note beside the committed objects, if there is a
 /// note.
 pub(crate) fn noted(source: &Path, key: &str) -> Option<String> {
     let note = fs::read_to_string(prebuilt(source).join("built-with.txt")).ok()?;

@@ -26,7 +26,7 @@ fn main() {
         let object = source.with_extension("o");
         let out = PathBuf::from(variable("OUT_DIR")).join(object.file_name().unwrap_or_default());
         if let Err(error) = provide(&source, &variable("CARGO_CFG_TARGET_ARCH"), &wish, &out) {
-            // Not a panic: clang's message is wanted, not a backtrace of this.
+            // Not a panic: it prints clang's message without a backtrace.
             eprintln!("{error}");
             exit(1);
         }
@@ -42,7 +42,7 @@ fn provide(source: &Path, arch: &str, wish: &str, out: &Path) -> Result<(), Stri
         }
         ("clang", Some(clang)) => bpf_build::compile(&clang, source, arch, out),
         ("", Some(clang)) => bpf_build::compile(&clang, source, arch, out).or_else(|refusal| {
-            // A clang that fails is as good as none, so long as the committed object is of these
+            // A clang that fails counts as none, provided that the committed object is of these
             // sources.
             take_prebuilt(source, arch, out).map_err(|_| refusal.clone())?;
             let said = refusal.lines().find(|line| line.contains("error:")).unwrap_or(&refusal);

@@ -1,8 +1,8 @@
 //! The committed BPF objects, used where there is no clang, and the headers made from Rust layouts:
-//! building them, and checking that they are of the source.
+//! building them, and checking that they match the sources.
 //!
-//! How the source is compiled stands in `crates/observe/bpf_build.rs`, which the build script uses
-//! too; how a layout becomes a header, in `crates/observe/src/layout.rs`.
+//! `crates/observe/bpf_build.rs`, which the build script uses too, compiles the source;
+//! `crates/observe/src/layout.rs` makes headers from layouts.
 
 use crate::bpf_build::{Clang, SOURCES, compile, digest, find_clang, noted, prebuilt};
 use crate::shell::{root, target};
@@ -52,18 +52,18 @@ fn build_one(source: &Path, clang: &Clang) -> Result<()> {
     fs::write(directory.join("built-with.txt"), note).context("cannot write built-with.txt")
 }
 
-/// Says whether the committed headers and objects are what the sources give.
+/// Checks that the committed headers and objects match the sources.
 ///
 /// With the clang they were built with: the same instructions, relocations, maps, data and types.
-/// Another clang chooses other instructions, so then: the same sources by digest, and the same
-/// programs and maps.
+/// Another clang generates other instructions; then only the digest of the sources and the programs
+/// and maps are compared.
 ///
 /// # Errors
-/// When they are not, or there is no clang to ask.
+/// When they do not match, or there is no clang.
 pub(crate) fn check() -> Result<()> {
     for (path, text) in headers() {
         if fs::read_to_string(&path).ok().as_ref() != Some(&text) {
-            bail!("{} is not what its wire.rs gives\ntry: cargo xtask bpf", path.display());
+            bail!("{} does not match its wire.rs\ntry: cargo xtask bpf", path.display());
         }
     }
     let clang = clang()?;
@@ -73,7 +73,7 @@ pub(crate) fn check() -> Result<()> {
 fn check_one(source: &Path, clang: &Clang) -> Result<()> {
     let of = source.display();
     if noted(source, "digest") != Some(digest(source).map_err(|error| anyhow!(error))?) {
-        bail!("the committed BPF objects of {of} are not of these sources\ntry: cargo xtask bpf");
+        bail!("the committed BPF objects of {of} do not match these sources\ntry: cargo xtask bpf");
     }
     let noted_clang = noted(source, "clang").unwrap_or_default();
     let directory = target().join("bpf-check");
@@ -82,9 +82,8 @@ fn check_one(source: &Path, clang: &Clang) -> Result<()> {
         let fresh = directory.join(format!("{arch}.bpf.o"));
         compile(clang, source, arch, &fresh).map_err(|error| anyhow!(error))?;
         let committed = prebuilt(source).join(format!("{arch}.bpf.o"));
-        let how = compare(&committed, &fresh, noted_clang == clang.version).with_context(|| {
-            format!("{} is not what {of} gives\ntry: cargo xtask bpf", committed.display())
-        })?;
+        let how = compare(&committed, &fresh, noted_clang == clang.version)
+            .with_context(|| format!("{} does not match {of}\ntry: cargo xtask bpf", committed.display()))?;
         println!("{of}: {arch}: {how} (built with clang {noted_clang}, checked with {})", clang.version);
     }
     Ok(())
@@ -94,7 +93,7 @@ fn clang() -> Result<Clang> {
     find_clang().context("there is no clang 12 or newer\ntry: apt-get install clang llvm")
 }
 
-/// Compares two object files, and says how far they were found equal.
+/// Compares two object files, and returns how far they are equal.
 fn compare(committed: &Path, fresh: &Path, same_clang: bool) -> Result<&'static str> {
     let read = |path: &Path| fs::read(path).with_context(|| format!("cannot read {}", path.display()));
     let (committed, fresh) = (read(committed)?, read(fresh)?);
@@ -125,18 +124,18 @@ fn compare(committed: &Path, fresh: &Path, same_clang: bool) -> Result<&'static 
 
 type Sections = BTreeMap<String, Section>;
 
-/// What a section means to the loader, without where it lies in the file.
+/// A section as seen by the loader, without its file offset.
 struct Section {
     kind: SectionKind,
     bytes: Vec<u8>,
-    /// Offset and the name of what is meant there.
+    /// Offset and the name of the relocation target.
     relocations: Vec<(u64, String)>,
     /// Programs or maps: name, offset, size.
     symbols: Vec<(String, u64)>,
 }
 
 /// The sections that are loaded. BTF and DWARF are left out: they follow from the sources, and
-/// their layout from the strip that was used.
+/// their layout depends on the strip.
 fn sections(bytes: &[u8]) -> Result<Sections> {
     let file = object::File::parse(bytes)?;
     let loaded = |section: &object::Section<'_, '_>| {
@@ -180,7 +179,7 @@ fn sections(bytes: &[u8]) -> Result<Sections> {
 mod tests {
     use super::*;
 
-    /// Compiles `text` for x86_64 in a directory of its own; none where there is no clang.
+    /// Compiles `text` for x86_64 in a separate directory; none where there is no clang.
     fn object_of(name: &str, text: &str) -> Option<PathBuf> {
         let clang = find_clang()?;
         let directory = target().join("bpf-test").join(name);

@@ -1,8 +1,7 @@
 //! Licences, bans, sources and known advisories of the dependencies, by cargo-deny.
 //!
-//! cargo-deny is installed as `cargo install` does where it is not there: once a machine, not once a
-//! clone. The advisories come from GitHub: where that cannot be reached they are left out, and that
-//! is said.
+//! cargo-deny is installed by `cargo install` where it is missing: once per machine, not per clone.
+//! The advisories come from GitHub: where that cannot be reached they are skipped, with a message.
 
 use crate::shell::{cargo, find, program, run, succeeds, target};
 use anyhow::{Context, Result};
@@ -31,15 +30,15 @@ fn cargo_deny() -> Result<PathBuf> {
     if let Some(path) = installed() {
         return Ok(path);
     }
-    // Without optimisation it is built in a third of the time, and takes no longer over a graph as
-    // small as ours.
+    // Without optimisation it builds in a third of the time, and is as fast for a graph as small as
+    // ours.
     let mut install =
         cargo(&["install", "cargo-deny", "--version", VERSION, "--locked", "--debug", "--quiet"]);
     run(install.arg("--target-dir").arg(target().join("tools")))?;
     installed().context("cargo-deny was installed, but is neither in PATH nor in Cargo's directory")
 }
 
-/// Where it is: in `PATH`, or where Cargo installs, which need not be there.
+/// Its path: in `PATH`, or in Cargo's directory, which need not be in `PATH`.
 fn installed() -> Option<PathBuf> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| env::var_os("HOME").map(|home| Path::new(&home).join(".cargo")));

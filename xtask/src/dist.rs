@@ -1,4 +1,5 @@
-//! The static binaries that users download: built for both architectures, checked, put into `target/dist`.
+//! The static binaries that users download: built for both architectures, checked, put into
+//! `target/dist`.
 
 use crate::bpf_build::find_clang;
 use crate::setup;
@@ -9,7 +10,7 @@ use object::{Endianness, elf};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The architectures that there are binaries for.
+/// The architectures of the binaries.
 const ARCHITECTURES: [&str; 2] = ["x86_64", "aarch64"];
 
 /// Builds both and copies them to `target/dist/dwell-ARCH`.
@@ -30,7 +31,7 @@ pub(crate) fn run() -> Result<()> {
 
 /// Builds the static binaries, in one call of Cargo, so that one is compiled while the other is
 /// linked. Checks that each needs no loader and starts, in the emulator where it is for another
-/// machine. Without an emulator that is said, and no error.
+/// architecture. A missing emulator is reported, and no error.
 ///
 /// # Errors
 /// When one does not build, is not static, or does not start.
@@ -39,8 +40,8 @@ pub(crate) fn build() -> Result<()> {
     for arch in ARCHITECTURES {
         let triple = triple(arch);
         build.args(["--target", &triple]);
-        // The primitives below TLS have parts in C, which include nothing of a C library for musl:
-        // the host's compiler does for its own machine, and clang for any other.
+        // The cryptography of TLS has parts in C, which need no headers of a C library for musl:
+        // the host's compiler is used for its own architecture, and clang for any other.
         let host = arch == std::env::consts::ARCH;
         let compiler = if host { Some("cc".into()) } else { find_clang().map(|clang| clang.program) };
         if let Some(compiler) = compiler {
@@ -60,7 +61,7 @@ fn binary(arch: &str) -> PathBuf {
     target().join(triple(arch)).join("release/dwell")
 }
 
-/// The binary for `arch` is static and starts.
+/// Checks that the binary for `arch` is static and starts.
 fn check(arch: &str) -> Result<()> {
     let binary = binary(arch);
     if wants_loader(&binary)? {
@@ -72,7 +73,7 @@ fn check(arch: &str) -> Result<()> {
     } else if let Some(emulator) = setup::emulator().filter(|_| arch == "aarch64") {
         output(&mut program(emulator, &[&path, "--version"]))?
     } else {
-        println!("NOT STARTED: {path}, for want of an emulator");
+        println!("NOT STARTED: {path}, without an emulator");
         return Ok(());
     };
     if !version.starts_with("dwell ") {

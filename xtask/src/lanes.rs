@@ -1,8 +1,8 @@
 //! The tests, in lanes: those that measure run one at a time, the rest side by side.
 //!
 //! Cargo builds the programs of tests; each program, or each module of `tests/it`, then runs as a
-//! process of its own (`supervise.rs`) with its output in a file. What fails runs again by itself
-//! once the others are through. Which tests measure, and what a lane is, stands here only.
+//! separate process (`supervise.rs`) with its output in a file. Failed tests run again alone after
+//! the others. Only this file defines which tests measure, and the lanes.
 
 use crate::programs::{self, Program};
 use crate::shell::{forget_package, target};
@@ -20,20 +20,20 @@ use std::time::{Duration, Instant};
 /// The packages whose tests need no root, no kernel and no clock: the fast lane.
 pub(crate) const PURE: &[&str] = &["model", "stats", "analyse", "report", "store", "golden"];
 
-/// More packages whose tests measure nothing. A package that stands in neither list measures.
+/// More packages whose tests measure nothing. Packages in neither list measure.
 const UNMEASURED: &[&str] = &["listing", "python", "code", "xtask"];
 
 /// Modules of dwell's `tests/it` that measure nothing.
 const UNMEASURED_MODULES: &[&str] = &["cli", "resolver", "wake_diff"];
 
-/// How often what failed runs again. A busy minute of the machine spoils a test that measures.
+/// How often failed tests run again. A busy machine spoils a test that measures.
 const AGAIN: usize = 2;
-/// More failures than this are no busy minute.
+/// With more failures than this, the machine's load is not the reason.
 const AGAIN_MOST: usize = 12;
-/// A module that takes longer hangs: the longest takes a tenth of it.
+/// The time limit of a module; the longest takes a tenth of it.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// What runs as one process: some tests of one program.
+/// The tests that run in one process: some tests of one program.
 struct Unit {
     title: String,
     program: Program,
@@ -41,11 +41,11 @@ struct Unit {
     measures: bool,
 }
 
-/// What came of the tests of a lane.
+/// The outcome of a lane.
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) passed: usize,
-    /// Names of those that failed each time.
+    /// Names of tests that failed each time.
     pub(crate) failed: Vec<String>,
 }
 
@@ -75,8 +75,7 @@ pub(crate) fn run(which: &[&str]) -> Result<Outcome> {
     Ok(Outcome { passed: count - failed.len(), failed })
 }
 
-/// The tests of all programs, as they are run together: by module where a program has several
-/// that are about different things.
+/// The tests of all programs, grouped by module where a program has several independent ones.
 fn units(built: &[Program]) -> Result<Vec<Unit>> {
     let mut units = Vec::new();
     for program in built {
@@ -111,7 +110,7 @@ fn measures(package: &str, program: &str, module: &str) -> bool {
     !unmeasured
 }
 
-/// How far the lanes are, for the lines that say so.
+/// Progress of the lanes, for the lines of output.
 struct Progress {
     all: usize,
     begun: AtomicUsize,
@@ -146,20 +145,21 @@ impl Unit {
     }
 }
 
-/// Runs what failed by itself, until nothing fails or it has failed each time; the names of those.
+/// Runs failed tests alone, until they pass or have failed each time; returns the names of the
+/// latter.
 fn again(mut failed: Vec<Unit>) -> Vec<String> {
     for round in 1..=AGAIN {
         if failed.is_empty() || failed.len() > AGAIN_MOST {
             break;
         }
-        println!("\n{} failed and run again by themselves, {round} of {AGAIN} times", failed.len());
+        println!("\n{} failed and run again alone, {round} of {AGAIN} times", failed.len());
         let progress = Progress { all: failed.len(), begun: AtomicUsize::new(0) };
         failed = side_by_side(failed, 1, &progress);
     }
     failed.into_iter().map(|unit| unit.title).collect()
 }
 
-/// Runs the tests of one unit, says how it went, and returns the names of those that failed.
+/// Runs the tests of one unit, prints the outcome, and returns the names of those that failed.
 fn run_unit(unit: &Unit, at: &str) -> Vec<String> {
     let begun = Instant::now();
     let (failed, how) = match execute(unit) {
@@ -174,16 +174,16 @@ fn run_unit(unit: &Unit, at: &str) -> Vec<String> {
     failed
 }
 
-/// The tests that failed, and what there is to read: all output when one failed, else nothing.
+/// The tests that failed, and the output if one failed, else nothing.
 fn execute(unit: &Unit) -> Result<(Vec<String>, String)> {
     let (out, errors) = (log(unit, "out")?, log(unit, "err")?);
-    // Cargo may have put another xtask in this one's place meanwhile; this is the one that runs.
+    // Cargo may have replaced the file of this xtask in the meantime; this is the running one.
     let mut command = Command::new("/proc/self/exe");
     command.arg("supervise").arg(LIMIT.as_secs().to_string()).arg(&unit.program.path);
     command.args(["--test-threads=1", "--exact"]).args(&unit.tests);
     command.envs(programs::environment(&unit.program)).current_dir(&unit.program.directory);
     forget_package(&mut command);
-    // The supervisor ends everything when this pipe closes, which it does when we are gone.
+    // The supervisor ends everything when this pipe closes, which happens when this process ends.
     command.stdin(Stdio::piped()).stdout(File::create(&out)?).stderr(File::create(&errors)?);
     let mut child = command.spawn().context("cannot start xtask itself")?;
     let held = child.stdin.take();
@@ -201,9 +201,9 @@ fn execute(unit: &Unit) -> Result<(Vec<String>, String)> {
     Ok((failed(&unit.tests, &said), how))
 }
 
-/// The tests that did not pass, by what the harness wrote.
+/// The tests that did not pass, from the output of the harness.
 fn failed(tests: &[String], said: &str) -> Vec<String> {
-    // What a test's programs print may stand in the line of its result; the list at the end is clean.
+    // Output of a test's programs may be in the line of its result; the list at the end is clean.
     let listed: BTreeSet<&str> =
         said.rsplit_once("\nfailures:\n").map_or("", |(_, list)| list).lines().map(str::trim).collect();
     let ended = said.contains("\ntest result: ");
@@ -211,11 +211,11 @@ fn failed(tests: &[String], said: &str) -> Vec<String> {
         if ended { !listed.contains(test) } else { said.contains(&format!("test {test} ... ok")) }
     };
     let failed: Vec<String> = tests.iter().filter(|test| !passed(test)).cloned().collect();
-    // It did not succeed: when nobody is to blame, all are.
+    // It did not succeed: when no test is listed, all failed.
     if failed.is_empty() { tests.to_vec() } else { failed }
 }
 
-/// Where the output of a unit goes.
+/// The file for the output of a unit.
 fn log(unit: &Unit, kind: &str) -> Result<PathBuf> {
     let directory = target().join("lanes");
     fs::create_dir_all(&directory).with_context(|| format!("cannot create {}", directory.display()))?;

@@ -1,6 +1,7 @@
-//! The project's own chores: `cargo xtask fast`, `test`, `setup`, `ci`, `bpf`, `tidy`, `dist`, `bench`.
+//! The project's own tasks: `cargo xtask fast`, `test`, `setup`, `ci`, `bpf`, `tidy`, `dist`,
+//! `bench`.
 //!
-//! One file for each verb; this one only chooses. Nothing here is part of the dwell that users get.
+//! One file for each subcommand; this one only selects. Nothing here is part of the released dwell.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool of the developers")]
 
 #[macro_use]

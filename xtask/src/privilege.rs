@@ -1,12 +1,11 @@
-//! Whether the tests can succeed here at all: said before anything is built for them.
+//! Whether the tests can succeed here: checked before anything is built for them.
 
 use anyhow::{Result, bail};
 use rustix::process::geteuid;
 use std::fs;
 use std::path::Path;
 
-/// What the tests load into the kernel, trace and set up takes these, by their bits in
-/// linux/capability.h.
+/// The capabilities that the tests need, by their bits in linux/capability.h.
 const CAPABILITIES: &[(u32, &str)] = &[
     (12, "CAP_NET_ADMIN"),
     (19, "CAP_SYS_PTRACE"),
@@ -23,7 +22,7 @@ const WITHOUT: &str = "\nwithout root: cargo xtask fast (formatting, layers, the
 /// Checks for root, its capabilities and the kernel's types.
 ///
 /// # Errors
-/// When one is not there, with what would work.
+/// When one is missing, with what would work.
 pub(crate) fn check() -> Result<()> {
     if !geteuid().is_root() {
         bail!(
@@ -36,12 +35,12 @@ pub(crate) fn check() -> Result<()> {
         bail!("the tests need {}, which root lacks here (a container?){WITHOUT}", missing.join(", "));
     }
     if !Path::new(TYPES).exists() {
-        bail!("the tests need a kernel that describes its types in {TYPES}{WITHOUT}");
+        bail!("the tests need a kernel with BTF in {TYPES}{WITHOUT}");
     }
     Ok(())
 }
 
-/// The capabilities that a process of this status has not; none when the status does not tell.
+/// The capabilities that a process with this status lacks; none when the status does not list them.
 fn missing(status: &str) -> Vec<&'static str> {
     let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let Some(held) = line.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! The programs of tests: what Cargo builds, where it lies, and which tests are in it.
+//! Test programs: what Cargo builds, their paths, and their tests.
 
 use crate::shell::{cargo, output, program, root, shown};
 use anyhow::{Context, Result, bail};
@@ -17,7 +17,7 @@ pub(crate) struct Program {
     pub(crate) path: PathBuf,
     /// The directory of its package, in which tests run.
     pub(crate) directory: PathBuf,
-    /// The programs of known truth, where they were built too.
+    /// The programs of known truth, if built.
     work: Option<PathBuf>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Program {
 /// When something does not build.
 pub(crate) fn build(which: &[&str]) -> Result<Vec<Program>> {
     let mut command = cargo(&["test", "--no-run", "--locked", "--message-format=json-render-diagnostics"]);
-    // Without the examples, which clippy has seen.
+    // Without the examples, which clippy has checked.
     command.args(["--lib", "--bins", "--tests"]).args(which).stdout(Stdio::piped());
     eprintln!("$ {}", shown(&command));
     let mut child = command.spawn().context("cannot start cargo")?;
@@ -49,7 +49,7 @@ pub(crate) fn build(which: &[&str]) -> Result<Vec<Program>> {
 /// The names of its tests, without those that are ignored.
 ///
 /// # Errors
-/// When it cannot say.
+/// When it cannot list them.
 pub(crate) fn tests(of: &Program) -> Result<Vec<String>> {
     let list = |more: &[&str]| -> Result<Vec<String>> {
         let said = output(&mut program(&of.path, &[&["--list", "--format=terse"], more].concat()))?;
@@ -60,7 +60,7 @@ pub(crate) fn tests(of: &Program) -> Result<Vec<String>> {
     Ok(list(&[])?.into_iter().filter(|test| !ignored.contains(test)).collect())
 }
 
-/// What the tests of a program are given to know.
+/// The environment of the tests of a program.
 pub(crate) fn environment(of: &Program) -> Option<(&'static str, &Path)> {
     of.work.as_deref().map(|path| ("DWELL_WORK", path))
 }

@@ -1,6 +1,7 @@
-//! What the tests need from the machine: finds what is missing and installs it, or says how to.
+//! The requirements of the tests: finds what is missing and installs it, or prints how to.
 //!
-//! Only what is missing is installed, and only as root with apt; on any other machine the list is printed.
+//! Only what is missing is installed, and only as root with apt; on any other machine the list is
+//! printed.
 
 use crate::bpf_build;
 use crate::shell::{find, output, program, run, succeeds};
@@ -11,7 +12,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// A thing looked for, and the Debian or Ubuntu packages that bring it, best first.
+/// A requirement, and the Debian or Ubuntu packages that provide it, best first.
 struct Need {
     name: &'static str,
     packages: &'static [&'static str],
@@ -58,16 +59,16 @@ const NEEDS: &[Need] = &[
     },
 ];
 
-/// Where the C library lies, on Debian and elsewhere.
+/// The directories of the C library, on Debian and elsewhere.
 const LIBRARIES: &[&str] =
     &["/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/usr/lib"];
 
 const RUST_TARGETS: &[&str] = &["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"];
 
-/// Makes everything the tests need present.
+/// Installs everything that the tests need.
 ///
 /// # Errors
-/// With the list of what is missing and the commands that would bring it, when they cannot be run here.
+/// With the list of what is missing and the commands to install it, when they cannot be run here.
 pub(crate) fn run_all() -> Result<()> {
     rust()?;
     packages()
@@ -89,7 +90,10 @@ fn packages() -> Result<()> {
     let first: Vec<_> = missing.iter().map(|need| need.packages[0]).collect();
     let by_hand = format!("try: sudo apt-get install --no-install-recommends {}", first.join(" "));
     if find("apt-get").is_none() {
-        bail!("{} missing, and this is no Debian or Ubuntu; install what brings them", names.join(", "));
+        bail!(
+            "{} missing, and this is not Debian or Ubuntu; install packages that provide them",
+            names.join(", ")
+        );
     }
     if !geteuid().is_root() {
         bail!("{} missing, and only root can install\n{by_hand}", names.join(", "));
@@ -105,20 +109,20 @@ fn packages() -> Result<()> {
     Ok(())
 }
 
-/// apt-get, which asks nothing and waits for another that runs, such as an unattended upgrade.
+/// apt-get, without questions, waiting for another running one, such as an unattended upgrade.
 fn apt_get(arguments: &[&str]) -> Command {
     let mut command = program("apt-get", &["--quiet", "--option=DPkg::Lock::Timeout=300"]);
     command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
     command
 }
 
-/// The first of the packages that apt knows, so that Debian's and Ubuntu's names both do.
+/// The first of the packages that apt knows, so that names of both Debian and Ubuntu work.
 fn available(packages: &[&'static str]) -> &'static str {
     let known = packages.iter().find(|name| succeeds(&mut program("apt-cache", &["show", name])));
     known.unwrap_or(&packages[0])
 }
 
-/// Adds the compilation targets and the tools that a minimal installation of Rust leaves out.
+/// Adds the compilation targets and the tools that a minimal installation of Rust lacks.
 fn rust() -> Result<()> {
     let tools: Vec<&str> = [("cargo-fmt", "rustfmt"), ("cargo-clippy", "clippy")]
         .into_iter()
@@ -147,7 +151,7 @@ fn rust() -> Result<()> {
     Ok(())
 }
 
-/// True when the BPF sources include no header of libbpf, or it is installed.
+/// Whether the BPF sources include no header of libbpf, or it is installed.
 fn libbpf_headers_or_no_wish() -> bool {
     let sources = crate::bpf::sources();
     let mut inputs = sources.iter().flat_map(|source| bpf_build::inputs(source).unwrap_or_default());
@@ -155,7 +159,8 @@ fn libbpf_headers_or_no_wish() -> bool {
     !wished || exists("/usr/include/bpf/bpf_helpers.h")
 }
 
-/// Debian puts the version into the name of its LLVM tools, and the plain name into a package of its own.
+/// Debian puts the version into the name of its LLVM tools, and the plain name into a package of
+/// its own.
 fn any_version_of(name: &str) -> bool {
     find(name).is_some() || (12..=22).any(|major| find(&format!("{name}-{major}")).is_some())
 }

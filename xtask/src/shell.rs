@@ -1,4 +1,4 @@
-//! Finding and running other programs, and where things lie in the repository. No verb of its own.
+//! Finding and running other programs, and paths of the repository. Not a subcommand.
 
 use anyhow::{Context, Result, bail};
 use std::env;
@@ -11,12 +11,12 @@ pub(crate) fn root() -> PathBuf {
     package.parent().unwrap_or(package).to_owned()
 }
 
-/// Where Cargo puts what it builds.
+/// Cargo's target directory.
 pub(crate) fn target() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |path| root().join(path))
 }
 
-/// The Cargo that runs us, to be run at the root, without a standard input that it could wait for.
+/// The Cargo that runs this xtask, at the root, without standard input.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root()).args(arguments).stdin(Stdio::null());
@@ -24,8 +24,8 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// Keeps what `cargo run` says of xtask's own package from a program: build scripts watch these
-/// variables, and would build again what the same Cargo called by hand has built.
+/// Removes the variables that `cargo run` sets for xtask's own package: build scripts watch them,
+/// and would rebuild what the same Cargo called by hand has built.
 pub(crate) fn forget_package(command: &mut Command) {
     let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     names.filter(|name| is_of_package(name)).for_each(|name| {
@@ -81,14 +81,15 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
-/// The path of a program: on `PATH`, or where administrators' tools lie, which is not on every user's.
+/// The path of a program: in `PATH`, or in the directories of administrators' tools, which are not
+/// in every user's.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let directories = env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
     directories.map(|directory| directory.join(name)).find(|path| path.is_file())
 }
 
-/// The command as one would type it.
+/// The command as typed in a shell.
 pub(crate) fn shown(command: &Command) -> String {
     let name = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words = std::iter::once(name).chain(command.get_args());

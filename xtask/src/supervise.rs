@@ -1,9 +1,10 @@
-//! `cargo xtask supervise SECONDS PROGRAM…`: runs a program of tests and leaves nothing of it running.
+//! `cargo xtask supervise SECONDS PROGRAM…`: runs a program of tests and leaves nothing of it
+//! running.
 //!
-//! What the program started and did not end becomes a child of this process, which ends it: a test
-//! that fails may leave programs behind, in sessions and process groups of their own. The verb is
-//! for `lanes.rs`; it ends everything also when its standard input closes, since then the one that
-//! started it is gone.
+//! Orphans of the program become children of this process, which kills them: a failed test may
+//! leave programs running, in their own sessions and process groups. The subcommand is for
+//! `lanes.rs`; it also ends everything when its standard input closes, since then its parent has
+//! ended.
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
@@ -14,11 +15,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The exit status for a program that ran longer than it may, as of timeout(1).
+/// The exit status for a program that reached the time limit, as in timeout(1).
 pub(crate) const TIMED_OUT: u8 = 124;
 /// The exit status for a program that a signal ended.
 const SIGNALLED: u8 = 125;
-/// A killed process is gone within this time, unless the kernel holds it.
+/// A killed process ends within this time, unless it is stuck in the kernel.
 const DYING: Duration = Duration::from_secs(10);
 
 enum Event {
@@ -26,13 +27,13 @@ enum Event {
     Abandoned,
 }
 
-/// Runs the command for at most the given seconds, then ends what is left of it.
+/// Runs the command for at most the given seconds, then kills what is left of it.
 ///
 /// # Errors
 /// When the arguments are wrong or the program cannot be started.
 pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     let [seconds, program, arguments @ ..] = arguments else { bail!("supervise SECONDS PROGRAM…") };
-    let limit = Duration::from_secs(seconds.parse().context("SECONDS is no number")?);
+    let limit = Duration::from_secs(seconds.parse().context("SECONDS is not a number")?);
     set_child_subreaper(Some(getpid())).context("cannot become the parent of orphans")?;
     let child = Command::new(program).args(arguments).stdin(Stdio::null()).spawn();
     let child = child.with_context(|| format!("cannot start {program}"))?;
@@ -49,7 +50,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     Ok(ExitCode::from(ended.unwrap_or(TIMED_OUT)))
 }
 
-/// The exit status of the program; none when it ran out of time or nobody waits for it any more.
+/// The exit status of the program; none when it reached the time limit or the parent has ended.
 fn outcome(events: &Receiver<Event>, limit: Duration) -> Option<u8> {
     match events.recv_timeout(limit) {
         Ok(Event::Ended(status)) => Some(status),
@@ -66,14 +67,14 @@ fn reap(main: Pid, sender: &Sender<Event>) {
                 let _ = sender.send(Event::Ended(code));
             }
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            // No child now; an orphan may still come.
+            // No child now; an orphan may still arrive.
             Err(_) => thread::sleep(Duration::from_millis(5)),
         }
     }
 }
 
-/// Kills the children, and theirs as they become ours, until there are none. Those that outlived
-/// the program (`said`) are named.
+/// Kills the children, and orphans as they are reparented, until there are none. Those that
+/// outlived the program (`said`) are named.
 fn end_leftovers(said: bool) {
     let begun = Instant::now();
     let mut named = Vec::new();
@@ -101,10 +102,10 @@ fn children() -> Vec<i32> {
     pids.filter(|pid| parent_of_living(*pid) == Some(own)).collect()
 }
 
-/// The parent of a process that is no zombie.
+/// The parent of a process that is not a zombie.
 fn parent_of_living(pid: i32) -> Option<i32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, in parentheses, may hold anything.
+    // The name, in parentheses, may contain anything.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
     (!["Z", "X"].contains(&state)).then(|| fields.next()?.parse().ok()).flatten()

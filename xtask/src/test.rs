@@ -1,14 +1,15 @@
 //! `cargo xtask fast` and `cargo xtask test`: the checks as steps, cheapest first, each with its
 //! title and time, a summary at the end.
 //!
-//! What a step does stands in a file of its own; which tests run beside which, in `lanes.rs`.
+//! Each step has its own file; `lanes.rs` decides which tests run in parallel.
 
 use crate::shell::{cargo, run};
 use crate::{bpf, deny, dist, lanes, privilege, setup, tidy};
 use anyhow::{Result, bail};
 use std::time::{Duration, Instant};
 
-/// One step: its title, how long it takes about, and what it does, with the tests that it ran.
+/// One step: its title, its approximate duration, and its function, which returns the tests that it
+/// ran.
 struct Step {
     title: &'static str,
     /// On two quiet cores, where nothing is built yet.
@@ -16,11 +17,11 @@ struct Step {
     run: fn() -> Result<Option<lanes::Outcome>>,
 }
 
-/// What a developer runs at each change.
+/// The steps for each change of a developer.
 const FAST: &[Step] =
     &[FORMATTING, LAYERS, Step { title: "tests of the pure crates", about: "40 s", run: pure }];
 
-/// Everything, in an order that fails early and leaves the tests, which CI reads, for the end.
+/// All steps, in an order that fails early and has the tests, which CI reads, at the end.
 const WHOLE: &[Step] = &[
     Step {
         title: "install what is missing",
@@ -58,7 +59,7 @@ fn pure() -> Result<Option<lanes::Outcome>> {
     lanes::run(&packages.iter().map(String::as_str).collect::<Vec<_>>()).map(Some)
 }
 
-/// An unoptimised reader of events would lose some under the loads of these tests.
+/// An unoptimised reader would lose events under the load of these tests.
 fn everything() -> Result<Option<lanes::Outcome>> {
     lanes::run(&["--workspace", "--profile=tested"]).map(Some)
 }
@@ -71,7 +72,7 @@ pub(crate) fn run_fast() -> Result<()> {
     run_steps(FAST, false)
 }
 
-/// Every check; `--no-setup` leaves the machine as it is, `--keep-going` runs the rest after a failure.
+/// Every check; `--no-setup` installs nothing, `--keep-going` runs the rest after a failure.
 ///
 /// # Errors
 /// When the tests cannot succeed here, a step failed, or for an unknown option.
@@ -84,7 +85,7 @@ pub(crate) fn run_whole(options: &[&str]) -> Result<()> {
     run_steps(&WHOLE[skipped..], options.contains(&"--keep-going"))
 }
 
-/// What came of a step.
+/// The outcome of a step.
 struct Done {
     title: &'static str,
     took: Duration,

@@ -1,6 +1,7 @@
-//! How long it takes to follow stacks and to name places: `cargo run --release -p dwell-code --example speed -- FILE…`
+//! Times unwinding and symbolization: `cargo run --release -p dwell-code --example speed -- FILE…`
 //!
-//! Follows a stack of a small program 10,000 times, then names 2,000 addresses of each file (its own without an argument).
+//! Unwinds a stack of a small program 10,000 times, then symbolizes 2,000 addresses of each file
+//! (its own without an argument).
 
 #![cfg(target_arch = "x86_64")]
 #![allow(clippy::print_stdout)]
@@ -25,7 +26,7 @@ __attribute__((noinline)) int nested(int n) {
 int main(void) { int got = nested(15); __asm__ volatile("" ::: "memory"); return got; }
 "#;
 
-/// A child that blocks 16 functions deep: its registers, and what its stack holds.
+/// A child that blocks 16 functions deep: its registers, and the content of its stack.
 fn blocked(child: &Child) -> (Registers, Vec<u8>) {
     std::thread::sleep(Duration::from_millis(100));
     let pid = Pid::from_raw(child.id() as i32);

@@ -1,9 +1,9 @@
-//! The bytes of a file that may be very large and that others may change: read page by page, never mapped.
+//! The bytes of a file that may be very large and may change: read page by page, never mapped.
 //!
-//! A mapping would kill us (SIGBUS) if the program truncated the file, and reading a debug file whole can take
-//! gigabytes. Pages that were read are kept up to a common limit, so the hot parts of unwind tables and symbols
-//! stay at hand. A deadline can be set; once it has passed every further page is refused, which makes each parser
-//! that reads through here stop soon, whatever the file makes it do.
+//! With a mapping, SIGBUS would kill dwell if the program truncated the file, and reading a whole
+//! debug file can take gigabytes. Pages are cached up to a common limit, so the hot parts of unwind
+//! tables and symbols stay in memory. A deadline can be set; after it every further page is
+//! refused, which makes each parser that reads through here stop soon, whatever the file contains.
 
 use std::fs::File;
 use std::io;
@@ -14,46 +14,47 @@ use std::time::Instant;
 
 use rustc_hash::FxHashMap;
 
-/// How much is read at once.
+/// The size of a page.
 const PAGE: u64 = 16 << 10;
 
-/// How much of all files together is kept. A file that needs another page beyond that gives up its own first.
+/// The limit of cached bytes of all files. A file that needs another page beyond it drops its own
+/// first.
 const KEPT_MAX: usize = 64 << 20;
 
 /// Bytes of pages kept by all files.
 static KEPT: AtomicUsize = AtomicUsize::new(0);
 
-/// Where bytes come from.
+/// The source of bytes.
 enum Backing {
     File(File),
-    Memory(Page),
+    Memory(FilePage),
     Masked { under: Arc<Bytes>, start: u64, masks: Vec<(u64, Mask)> },
 }
 
-/// Bytes that hide others.
+/// Bytes that replace others.
 pub(crate) type Mask = [u8; 40];
 
 /// A part of a file.
 #[derive(Clone)]
-pub(crate) struct Page {
-    /// Where in the file it begins.
+pub(crate) struct FilePage {
+    /// Its offset in the file.
     pub(crate) start: u64,
     /// Its content.
     pub(crate) bytes: Arc<[u8]>,
 }
 
-impl Page {
-    /// The bytes from `at` (counted in the file) to the end of the page; none when `at` is not on it.
+impl FilePage {
+    /// The bytes from file offset `at` to the end of the page; none when `at` is not on it.
     pub(crate) fn from(&self, at: u64) -> Option<&[u8]> {
         let skip = usize::try_from(at.checked_sub(self.start)?).ok()?;
         self.bytes.get(skip..).filter(|rest| !rest.is_empty())
     }
 }
 
-/// What changes while a file is read.
+/// State that changes while a file is read.
 #[derive(Default)]
 struct Reading {
-    pages: FxHashMap<u64, Page>,
+    pages: FxHashMap<u64, FilePage>,
     deadline: Option<Instant>,
     expired: bool,
 }
@@ -72,21 +73,22 @@ impl Bytes {
         Ok(Bytes { backing: Backing::File(file), len, reading: Mutex::default() })
     }
 
-    /// Bytes that are in memory already.
+    /// Bytes in memory.
     pub(crate) fn of_memory(bytes: Vec<u8>) -> Self {
         let len = bytes.len() as u64;
-        let page = Page { start: 0, bytes: bytes.into() };
+        let page = FilePage { start: 0, bytes: bytes.into() };
         Bytes { backing: Backing::Memory(page), len, reading: Mutex::default() }
     }
 
-    /// `len` bytes of others, from `start` on, some of them hidden by `masks` (where each begins, in order).
+    /// `len` bytes of others, from `start` on, some of them hidden by `masks` (where each begins,
+    /// in order).
     pub(crate) fn masked(under: &Arc<Bytes>, start: u64, len: u64, masks: Vec<(u64, Mask)>) -> Self {
         let len = len.min(under.len().saturating_sub(start));
         let backing = Backing::Masked { under: Arc::clone(under), start, masks };
         Bytes { backing, len, reading: Mutex::default() }
     }
 
-    /// How many there are.
+    /// Length.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
@@ -98,16 +100,16 @@ impl Bytes {
         reading.expired = false;
     }
 
-    /// Whether a page was refused because of the deadline since it was set.
+    /// Whether a page has been refused since the deadline was set.
     pub(crate) fn expired(&self) -> bool {
         self.reading.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).expired
     }
 
-    /// The page that has the byte at `at`.
+    /// The page with the byte at `at`.
     ///
     /// # Errors
     /// When `at` is beyond the end, the file cannot be read, or the deadline has passed.
-    pub(crate) fn page(&self, at: u64) -> io::Result<Page> {
+    pub(crate) fn page(&self, at: u64) -> io::Result<FilePage> {
         let mut reading = self.reading.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if reading.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             reading.expired = true;
@@ -125,7 +127,7 @@ impl Bytes {
         }
         let bytes = self.backing.read(start, PAGE.min(self.len - start))?;
         let read = bytes.len();
-        let page = Page { start, bytes: bytes.into() };
+        let page = FilePage { start, bytes: bytes.into() };
         if KEPT.fetch_add(read, Ordering::Relaxed) > KEPT_MAX {
             reading.forget();
         }
@@ -154,7 +156,7 @@ impl Bytes {
 }
 
 impl Backing {
-    /// `len` bytes from `start` on, or as many as there are now.
+    /// Up to `len` bytes from `start` on.
     fn read(&self, start: u64, len: u64) -> io::Result<Vec<u8>> {
         match self {
             Backing::Memory(page) => Ok(page.bytes.to_vec()),
@@ -182,7 +184,7 @@ impl Backing {
 }
 
 impl Reading {
-    /// Gives up all pages; readers keep those that they are on.
+    /// Drops all pages; readers keep their current ones.
     fn forget(&mut self) {
         let kept: usize = self.pages.values().map(|page| page.bytes.len()).sum();
         KEPT.fetch_sub(kept, Ordering::Relaxed);

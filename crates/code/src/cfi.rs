@@ -1,7 +1,8 @@
-//! Where a file keeps its call frame information, and the rule for an address in it.
+//! The call frame information of a file, and the rule for an address in it.
 //!
-//! In this order: `.eh_frame` through its index `.eh_frame_hdr`, as the program's own exception handling finds it;
-//! `.eh_frame` without that index; `.debug_frame` (Go, and C without `-funwind-tables`).
+//! In this order: `.eh_frame` through its index `.eh_frame_hdr`, as the program's own exception
+//! handling finds it; `.eh_frame` without that index; `.debug_frame` (Go, and C without
+//! `-funwind-tables`).
 
 use gimli::{BaseAddresses, CieOrFde, DebugFrame, EhFrame, Reader};
 use gimli::{FrameDescriptionEntry, UnwindContext, UnwindOffset, UnwindSection};
@@ -11,28 +12,28 @@ use crate::inflate;
 use crate::rule::Rule;
 use crate::window::Window;
 
-/// Functions in an index that we make ourselves; it takes 16 bytes each.
+/// The limit of functions in an index made here; each takes 16 bytes.
 const INDEX_MAX: usize = 1 << 20;
 
 /// A file's call frame information.
 pub(crate) struct Cfi {
     bases: BaseAddresses,
     eh: Option<(EhFrame<Window>, Finder)>,
-    debug: Option<(DebugFrame<Window>, Index)>,
+    debug: Option<(DebugFrame<Window>, EntryIndex)>,
     context: UnwindContext<usize>,
 }
 
-/// How the entry for an address is found.
+/// How the entry for an address is looked up.
 enum Finder {
-    Header(Header),
-    Index(Index),
+    Header(EhFrameHeader),
+    Index(EntryIndex),
 }
 
 /// First address and offset of each entry, by address.
-struct Index(Vec<(u64, usize)>);
+struct EntryIndex(Vec<(u64, usize)>);
 
 impl Cfi {
-    /// Finds what there is. The index of a file without one is made here: about 100 ns an entry.
+    /// Finds the sections. For a file without an index, one is made here: about 100 ns per entry.
     pub(crate) fn new(image: &Image) -> Cfi {
         let address = |name: &[u8]| image.sections.iter().find(|s| s.name == name).map_or(0, |s| s.address);
         let bases = BaseAddresses::default().set_text(address(b".text")).set_got(address(b".got"));
@@ -45,7 +46,7 @@ impl Cfi {
     fn find_eh_frame(&mut self, image: &Image) {
         if let Some(address) = image.eh_frame_hdr
             && let Some((offset, len)) = image.content_of(address)
-            && let Ok(Some(header)) = Header::read(address, Window::new(image.bytes(), offset, len))
+            && let Ok(Some(header)) = EhFrameHeader::read(address, Window::new(image.bytes(), offset, len))
             && let Some((offset, len)) = image.content_of(header.frames)
         {
             self.bases = self.bases.clone().set_eh_frame_hdr(address).set_eh_frame(header.frames);
@@ -58,7 +59,7 @@ impl Cfi {
         self.bases = self.bases.clone().set_eh_frame(section.address);
         let mut frames = EhFrame::from(image.window(section));
         frames.set_address_size(8);
-        if let Some(index) = Index::new(&frames, &self.bases) {
+        if let Some(index) = EntryIndex::new(&frames, &self.bases) {
             self.eh = Some((frames, Finder::Index(index)));
         }
     }
@@ -68,10 +69,10 @@ impl Cfi {
         let Some(window) = inflate::section(image, section) else { return };
         let mut frames = DebugFrame::from(window);
         frames.set_address_size(8);
-        self.debug = Index::new(&frames, &self.bases).map(|index| (frames, index));
+        self.debug = EntryIndex::new(&frames, &self.bases).map(|index| (frames, index));
     }
 
-    /// The rule for an address; none when the file has none or what it has is damaged.
+    /// The rule for an address; none when the file has none or it is damaged.
     pub(crate) fn rule(&mut self, address: u64) -> Option<Rule> {
         self.eh_rule(address).or_else(|| {
             let (section, index) = self.debug.as_ref()?;
@@ -113,9 +114,9 @@ impl Cfi {
     }
 }
 
-/// `.eh_frame_hdr`: pairs of a function's first address and its entry, sorted, in the only form that linkers write.
-/// (`gimli` 0.34 reads it too, but overflows on damaged ones.)
-struct Header {
+/// `.eh_frame_hdr`: pairs of a function's first address and its entry, sorted, in the only form
+/// that linkers write. (`gimli` 0.34 reads it too, but overflows on damaged ones.)
+struct EhFrameHeader {
     address: u64,
     /// Address of `.eh_frame`.
     frames: u64,
@@ -123,19 +124,20 @@ struct Header {
     count: u64,
 }
 
-impl Header {
+impl EhFrameHeader {
     /// None when it has another form.
-    fn read(address: u64, mut from: Window) -> gimli::Result<Option<Header>> {
-        // Version 1; the frames' address relative to here, count and pairs in 4 bytes, pairs relative to the header.
+    fn read(address: u64, mut from: Window) -> gimli::Result<Option<EhFrameHeader>> {
+        // Version 1; the frames' address relative to here, count and pairs in 4 bytes, pairs
+        // relative to the header.
         if from.read_u32()? != u32::from_le_bytes([1, 0x1b, 0x03, 0x3b]) {
             return Ok(None);
         }
         let frames = address.wrapping_add(4).wrapping_add_signed(from.read_i32()?.into());
         let count = u64::from(from.read_u32()?).min(from.len() as u64 / 8);
-        Ok((count > 0).then_some(Header { address, frames, table: from, count }))
+        Ok((count > 0).then_some(EhFrameHeader { address, frames, table: from, count }))
     }
 
-    /// Where in `.eh_frame` the entry for an address is, if there is one.
+    /// The offset of the entry for an address in `.eh_frame`, if there is one.
     fn entry(&self, address: u64) -> gimli::Result<Option<usize>> {
         let pair = |n: u64| -> gimli::Result<(u64, u64)> {
             let mut pair = self.table.from(n * 8);
@@ -153,9 +155,9 @@ impl Header {
     }
 }
 
-impl Index {
+impl EntryIndex {
     /// Of all entries up to the first damage; none when there are none.
-    fn new<S: UnwindSection<Window>>(section: &S, bases: &BaseAddresses) -> Option<Index>
+    fn new<S: UnwindSection<Window>>(section: &S, bases: &BaseAddresses) -> Option<EntryIndex>
     where
         S::Offset: UnwindOffset<usize>,
     {
@@ -172,7 +174,7 @@ impl Index {
             }
         }
         index.sort_unstable();
-        (!index.is_empty()).then_some(Index(index))
+        (!index.is_empty()).then_some(EntryIndex(index))
     }
 
     fn entry<S: UnwindSection<Window>>(

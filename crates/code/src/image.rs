@@ -1,9 +1,9 @@
-//! An ELF file's own description: where its parts are in memory and in the file. 64-bit, little-endian.
+//! The headers of an ELF file: the addresses and file offsets of its parts. 64-bit, little-endian.
 //!
-//! The one reader of ELF in dwell. The format's structures are those of the crate `object`; they are
-//! read through [`Window`], so that a damaged file cannot make us map it, read it whole or read on
-//! after a deadline. What the parts mean is left to others: `cfi` for unwinding, `symbols` for names,
-//! crate `python` for interpreters. Functions by name or address are in `functions`.
+//! The one reader of ELF in dwell. The format's structures are those of the crate `object`; they
+//! are read through [`Window`], so that no file is mapped or read whole, and no damaged file makes
+//! us read on after a deadline. Other modules interpret the parts: `cfi` for unwinding, `symbols`
+//! for names, crate `python` for interpreters. Functions by name or address are in `functions`.
 
 mod functions;
 mod symbols;
@@ -21,10 +21,10 @@ use crate::bytes::Bytes;
 use crate::window::Window;
 
 pub use functions::Function;
+pub use symbols::SymbolTable;
 pub(crate) use symbols::Symbols;
-pub use symbols::Table;
 
-/// More than any file in use has; the format allows more.
+/// The limit of sections; real files have fewer, the format allows more.
 const SEGMENTS_MAX: u16 = 512;
 const SECTIONS_MAX: u64 = 65_536;
 
@@ -37,14 +37,14 @@ const SECTION_NAME_MAX: usize = 64;
 /// The longest structure of the format: the file header and a section header.
 const STRUCTURE_MAX: usize = 64;
 
-/// Why a file is no use as an image, or has no code where some was wanted.
+/// Why a file cannot be used as an image, or has no code at an address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// It cannot be read.
     #[error("it cannot be read: {0}")]
     Unreadable(String),
     /// A script, data, anything else.
-    #[error("it is no ELF file")]
+    #[error("it is not an ELF file")]
     NotElf,
     /// 32-bit or big-endian.
     #[error("it is not a 64-bit little-endian ELF file")]
@@ -52,7 +52,7 @@ pub enum Error {
     /// Code for another architecture.
     #[error("it is neither for x86_64 nor for aarch64")]
     OtherArch,
-    /// A header points out of the file.
+    /// A header refers to data outside the file.
     #[error("its {0} damaged")]
     Damaged(&'static str),
     /// It holds symbols only, or is damaged.
@@ -60,12 +60,12 @@ pub enum Error {
     NoCode(u64),
 }
 
-/// A part of the file that is loaded into memory.
+/// A segment: a part of the file that is loaded into memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
     /// Its first address.
     pub address: u64,
-    /// Where in the file it begins.
+    /// Its file offset.
     pub offset: u64,
     /// Bytes of it in the file.
     pub len: u64,
@@ -73,7 +73,7 @@ pub struct Segment {
     pub executable: bool,
 }
 
-/// A part of the file with a name.
+/// A section: a part of the file with a name.
 #[derive(Debug, Clone)]
 pub(crate) struct Section {
     pub(crate) name: Vec<u8>,
@@ -101,7 +101,7 @@ impl Section {
         self.flags & u64::from(elf::SHF_EXECINSTR) != 0
     }
 
-    /// Whether it has this address. The size may be made up, so the end is never computed.
+    /// Whether it contains this address. The size is untrusted, so the end is never computed.
     pub(crate) fn contains(&self, address: u64) -> bool {
         address.wrapping_sub(self.address) < self.len
     }
@@ -114,10 +114,10 @@ pub struct Image {
     pub(crate) arch: Arch,
     pub(crate) segments: Vec<Segment>,
     pub(crate) sections: Vec<Section>,
-    /// Address of `.eh_frame_hdr`, from the program headers: also there when sections are not.
+    /// Address of `.eh_frame_hdr`, from the program headers: known without sections too.
     pub(crate) eh_frame_hdr: Option<u64>,
     pub(crate) build_id: Option<Vec<u8>>,
-    /// Where the kernel enters it, as a program or as the loader of one.
+    /// The entry point.
     pub(crate) entry: u64,
 }
 
@@ -125,7 +125,7 @@ impl Image {
     /// Reads the headers of a file.
     ///
     /// # Errors
-    /// It cannot be read, or is no ELF file of an architecture that dwell knows.
+    /// It cannot be read, or is not an ELF file of a known architecture.
     pub fn open(file: File) -> Result<Image, Error> {
         let bytes = Bytes::of_file(file).map_err(|error| Error::Unreadable(error.to_string()))?;
         Image::read(&Arc::new(bytes))
@@ -152,7 +152,7 @@ impl Image {
             entry: header.e_entry.get(Le),
         };
         image.read_segments(&whole, &header).map_err(|_| Error::Damaged("program headers are"))?;
-        // Some files have no sections, or damaged ones, and run nevertheless.
+        // Some files run without sections, or with damaged ones.
         image.sections = sections(&whole, &header).unwrap_or_default();
         if image.build_id.is_none() {
             let note = image.section(b".note.gnu.build-id");
@@ -204,10 +204,10 @@ impl Image {
         Window::new(&self.bytes, section.offset, section.len)
     }
 
-    /// The address, as the file counts, of what is at `offset` in the file.
+    /// The address in the file of what is at file offset `offset`.
     pub fn address_of(&self, offset: u64) -> Option<u64> {
         let within = |segment: &&Segment| {
-            // Pages are mapped whole, so a mapping begins before the segment that it is for.
+            // Pages are mapped whole, so a mapping begins before its segment.
             let end = segment.offset.saturating_add(segment.len).saturating_add(0xfff) & !0xfff;
             (segment.offset & !0xfff..end).contains(&offset)
         };
@@ -216,12 +216,12 @@ impl Image {
         Some(segment.address.wrapping_add(offset).wrapping_sub(segment.offset))
     }
 
-    /// Where in the file the content of `address` is.
+    /// The file offset of `address`.
     pub fn offset_of(&self, address: u64) -> Option<u64> {
         self.content_of(address).map(|(offset, _)| offset)
     }
 
-    /// Where in the file the content of `address` is, and how much of its segment follows.
+    /// The file offset of `address`, and how much of its segment follows.
     pub(crate) fn content_of(&self, address: u64) -> Option<(u64, u64)> {
         self.segments.iter().find_map(|segment| {
             let skip = address.checked_sub(segment.address).filter(|skip| *skip < segment.len)?;
@@ -229,7 +229,7 @@ impl Image {
         })
     }
 
-    /// The `len` bytes that the file has for an address, at most a page or two of them.
+    /// The `len` bytes of the file at an address, at most a page or two.
     pub fn bytes_at(&self, address: u64, len: usize) -> Option<Vec<u8>> {
         const LEN_MAX: u64 = 64 << 10;
         let (offset, room) = self.content_of(address)?;
@@ -248,7 +248,7 @@ impl Image {
         Some(named.address)
     }
 
-    /// Whether the dynamic linker loads a library for it whose name begins so.
+    /// Whether it needs a shared library whose name has this prefix.
     pub fn needs(&self, library: &str) -> bool {
         let Some(table) = self.sections.iter().find(|section| section.kind == elf::SHT_DYNAMIC) else {
             return false;
@@ -256,7 +256,8 @@ impl Image {
         let Some(strings) = self.sections.get(table.link as usize) else { return false };
         let strings = self.window(strings);
         let mut entries = self.window(table);
-        // The table ends with a null entry. A damaged one ends where reading fails, or here.
+        // The table ends with a null entry; a damaged one ends where reading fails, or at the
+        // limit.
         for _ in 0..DYNAMIC_MAX {
             let Ok(entry) = structure::<elf::Dyn64<Le>>(&mut entries) else { return false };
             let begins = || strings.from(entry.d_val.get(Le)).text(library.len());
@@ -270,7 +271,7 @@ impl Image {
     }
 }
 
-/// Takes one of the format's structures from the front.
+/// Reads one of the format's structures from the front.
 pub(crate) fn structure<T: Pod>(from: &mut Window) -> gimli::Result<T> {
     const { assert!(size_of::<T>() <= STRUCTURE_MAX) };
     let mut raw = [0; STRUCTURE_MAX];
@@ -308,7 +309,7 @@ fn sections(whole: &Window, header: &elf::FileHeader64<Le>) -> gimli::Result<Vec
         structure(&mut whole.from(start.saturating_add(n.saturating_mul(size))))
     };
     let first = read(0)?;
-    // Counts that do not fit the header are in the first section.
+    // Counts too large for the header are in the first section.
     let count = match header.e_shnum.get(Le) {
         0 => first.sh_size.get(Le),
         count => count.into(),
@@ -334,7 +335,7 @@ fn sections(whole: &Window, header: &elf::FileHeader64<Le>) -> gimli::Result<Vec
     (0..count.min(SECTIONS_MAX)).map(section).collect()
 }
 
-/// The build id among notes.
+/// Finds the build ID among notes.
 fn build_id(mut notes: Window) -> gimli::Result<Option<Vec<u8>>> {
     while notes.len() >= size_of::<elf::NoteHeader64<Le>>() {
         let note: elf::NoteHeader64<Le> = structure(&mut notes)?;

@@ -1,4 +1,4 @@
-//! Sections that are kept compressed: Go's and some distributions' debug information.
+//! Compressed sections: debug information of Go and of some distributions.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -11,16 +11,17 @@ use crate::bytes::Bytes;
 use crate::image::{Image, Section, structure};
 use crate::window::Window;
 
-/// The largest compressed or decompressed section that is taken; it is held in memory.
+/// The largest section, compressed or not, that is read; it is held in memory.
 const SECTION_MAX: u64 = 256 << 20;
 
-/// The largest file inside a file, unpacked.
+/// The largest embedded file, unpacked.
 const PACKED_MAX: u64 = 128 << 20;
 
 /// Memory for unpacking; `xz -9` needs 65 MiB.
 const XZ_MEMORY_MAX_KIB: u32 = 128 << 10;
 
-/// The content of a section; none when it is compressed in an unknown way, is damaged, or is above 256 MiB.
+/// The content of a section; none when it is compressed in an unknown way, is damaged, or is above
+/// 256 MiB.
 pub(crate) fn section(image: &Image, section: &Section) -> Option<Window> {
     let mut window = image.window(section);
     if !section.compressed() {
@@ -37,8 +38,8 @@ pub(crate) fn section(image: &Image, section: &Section) -> Option<Window> {
     Some(Window::whole(&Arc::new(Bytes::of_memory(plain))))
 }
 
-/// A file inside a section, packed by xz: Fedora's `.gnu_debugdata`, the symbol table of a stripped file. None when it
-/// is damaged or above 128 MiB.
+/// A file embedded in a section, compressed by xz: Fedora's `.gnu_debugdata`, the symbol table of a
+/// stripped file. None when it is damaged or above 128 MiB.
 pub(crate) fn packed_file(image: &Image, section: &Section) -> Option<Bytes> {
     let from = Stream(image.window(section));
     let mut plain = Vec::new();
@@ -47,7 +48,8 @@ pub(crate) fn packed_file(image: &Image, section: &Section) -> Option<Bytes> {
     ((plain.len() as u64) < PACKED_MAX).then(|| Bytes::of_memory(plain))
 }
 
-/// Exactly `len` bytes. Memory is taken as they come, since the file may promise what it does not have.
+/// Exactly `len` bytes. Memory is allocated as they arrive, since the file's length field is
+/// untrusted.
 fn all(from: impl Read, len: u64) -> Option<Vec<u8>> {
     let mut plain = Vec::new();
     from.take(len).read_to_end(&mut plain).ok()?;

@@ -4,12 +4,12 @@ use std::io::{BufRead, BufReader};
 
 use model::Seen;
 
-/// Symbols that are kept: a kernel has 100,000 to 300,000.
+/// The limit of symbols; a kernel has 100,000 to 300,000.
 const SYMBOLS_MAX: usize = 2_000_000;
 
-/// The kernel's functions by address. 16 bytes each, and their names: 10 MB at most kernels.
+/// The kernel's functions by address. 16 bytes each, and their names: 10 MB for most kernels.
 pub struct Kallsyms {
-    /// Address, and where in `names` its name begins.
+    /// Address, and the offset of the name in `names`.
     symbols: Vec<(u64, u32)>,
     /// Names one after another; a module's as `name [module]`.
     names: String,
@@ -46,13 +46,14 @@ impl Kallsyms {
                 .to_owned(),
             );
         }
-        // Stable, so that of several names for an address the first stays: it is the one without a prefix.
+        // A stable sort, so that the first of several names for an address stays: the one without a
+        // prefix.
         all.symbols.sort_by_key(|(address, _)| *address);
         all.symbols.dedup_by_key(|(address, _)| *address);
         Seen::Value(all)
     }
 
-    /// Takes a line `ADDRESS TYPE NAME[\tMODULE]`; whether it is one.
+    /// Adds a line `ADDRESS TYPE NAME[\tMODULE]`; returns whether it is valid.
     fn take(&mut self, line: &str) -> bool {
         let mut fields = line.split_ascii_whitespace();
         let (Some(address), Some(kind), Some(name)) = (fields.next(), fields.next(), fields.next()) else {

@@ -1,4 +1,4 @@
-//! `/proc/PID/maps`: what a living process has mapped executable.
+//! `/proc/PID/maps`: the executable mappings of a living process.
 
 use crate::Mapping;
 
@@ -32,7 +32,7 @@ fn mapping(line: &[u8]) -> Option<Mapping> {
     })
 }
 
-/// A path as it is: the kernel writes line ends in it as `\012`.
+/// Unescapes a path: the kernel writes newlines in it as `\012`.
 fn unescaped(path: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(path.len());
     let mut rest = path;

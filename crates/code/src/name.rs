@@ -1,27 +1,27 @@
-//! Names as people write them, from names as linkers see them.
+//! Demangling: names as in the source, from symbols.
 
 use std::fmt::{self, Write};
 
-/// The longest name that is made; templates can unfold to any length.
+/// The longest demangled name; templates can expand to any length.
 const NAME_MAX: usize = 2_048;
 
 /// The same for a name with its parameters.
 const SIGNATURE_MAX: usize = 64 << 10;
 
-/// The longest symbol that a signature is made of: what is longer is made to be long.
+/// The longest symbol that is demangled to a signature; longer ones are not from real compilers.
 const SYMBOL_MAX: usize = 4_096;
 
 /// How deep a C++ name may be nested.
 const DEPTH_MAX: u32 = 64;
 
-/// What compilers put behind the name of a part or copy of a function.
+/// Suffixes of compilers for a part or copy of a function.
 const COPIES: [&str; 7] = [".cold", ".constprop.", ".isra.", ".part.", ".llvm.", ".lto_priv.", ".localalias"];
 
-/// What a signature has in front of the mark of a copy.
+/// The text before such a suffix in a signature.
 const COPY: &str = " [.";
 
-/// The name without mangling, without the marks of copies (`.cold`, `.isra.0`) and without a symbol's version.
-/// C++ names lose their parameters, as in `perf report`, and Rust names their hash.
+/// The demangled name, without suffixes of copies (`.cold`, `.isra.0`) and without a symbol
+/// version. C++ names lose their parameters, as in `perf report`, and Rust names their hash.
 pub(crate) fn demangled(raw: &str) -> String {
     let name = raw.split('@').next().filter(|name| !name.is_empty()).unwrap_or(raw);
     let name = without_copy(name);
@@ -30,8 +30,8 @@ pub(crate) fn demangled(raw: &str) -> String {
         .unwrap_or_else(|| Short::of(NAME_MAX, |short| short.write_str(name)).text())
 }
 
-/// The name as its source has it: with parameters, and the mark of a copy in brackets (`f(int) [.isra.0]`). A symbol
-/// that is not mangled, or not well, stays.
+/// The signature as in the source: with parameters, and the suffix of a copy in brackets (`f(int)
+/// [.isra.0]`). A symbol that is not mangled, or not validly, stays.
 pub(crate) fn signature(symbol: &str) -> String {
     if symbol.len() > SYMBOL_MAX {
         return symbol.to_owned();
@@ -48,11 +48,11 @@ pub(crate) fn signature(symbol: &str) -> String {
     }
 }
 
-/// A signature without parameters and without the mark of a copy.
+/// A signature without parameters and without the suffix of a copy.
 pub(crate) fn bare(signature: &str) -> &str {
     let name = signature.split_once(COPY).map_or(signature, |(name, _)| name);
     let name = match name.find('(') {
-        // `(anonymous namespace)::f()` begins with a bracket that is no parameter's.
+        // `(anonymous namespace)::f()` begins with a parenthesis that is not of parameters.
         Some(at) if at > 0 && !name[at..].starts_with("(anonymous") => &name[..at],
         _ => name,
     };
@@ -85,7 +85,7 @@ fn cpp(symbol: &str, max: usize, options: cpp_demangle::DemangleOptions) -> Opti
     (done || short.cut).then(|| short.text())
 }
 
-/// Text that ends with `…` where it would become too long.
+/// Text that is cut with `…` where it would become too long.
 struct Short {
     text: String,
     max: usize,
@@ -93,7 +93,7 @@ struct Short {
 }
 
 impl Short {
-    /// What is written, up to `max` bytes of it. An error of the writer only says that it was cut.
+    /// Collects at most `max` bytes. An error of the writer means only that it was cut.
     fn of(max: usize, write: impl FnOnce(&mut Short) -> fmt::Result) -> Short {
         let mut short = Short { text: String::new(), max, cut: false };
         let _ = write(&mut short);

@@ -1,19 +1,20 @@
-//! `/tmp/perf-PID.map`: the names that JITs (Node with `--perf-basic-prof`, Java agents, …) give their code.
+//! `/tmp/perf-PID.map`: symbols of JIT code (Node with `--perf-basic-prof`, Java agents, …).
 //!
-//! A program writes lines `START SIZE NAME` as it compiles. The file is opened when such code is first met, because
-//! in a container only the living process leads to it, and is read when the process ends or names are looked up.
+//! A program writes lines `START SIZE NAME` as it compiles. The file is opened when such code first
+//! runs, because in a container only the living process gives access to it, and is read when the
+//! process ends or symbols are looked up.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::sync::{Arc, Mutex};
 
-/// How much of one file is read.
+/// The limit of bytes read of one file.
 const BYTES_MAX: u64 = 16 << 20;
 
-/// Processes whose files are kept.
+/// The limit of processes whose files are kept.
 const MAPS_MAX: usize = 256;
 
-/// The perf maps of all processes in which code of a JIT ran.
+/// The perf maps of all processes in which JIT code ran.
 #[derive(Default)]
 pub struct PerfMaps(Vec<Arc<PerfMap>>);
 
@@ -29,12 +30,12 @@ struct Reading {
     /// By start address: start, end, name.
     names: Vec<(u64, u64, Box<str>)>,
     len: u64,
-    /// The process is gone, and its number may be another's.
+    /// The process has ended, and its PID may be reused.
     ended: bool,
 }
 
 impl PerfMaps {
-    /// The map of a process, opened now if it is there already.
+    /// The map of a process, opened now if it exists already.
     pub(crate) fn of(&mut self, pid: u32) -> Arc<PerfMap> {
         let file = open(pid);
         let map = Arc::new(PerfMap { pid, reading: Mutex::new(Reading { file, ..Reading::default() }) });
@@ -44,12 +45,12 @@ impl PerfMaps {
         map
     }
 
-    /// The name for an address. Where several processes have one for it, that of the process met last.
+    /// The name for an address. Where several processes have one, that of the last process.
     pub fn name(&self, address: u64) -> Option<String> {
         self.0.iter().rev().find_map(|map| map.name(address))
     }
 
-    /// Reads all files as they are now.
+    /// Reads all files again.
     pub(crate) fn keep(&self) {
         for map in &self.0 {
             map.keep();
@@ -66,7 +67,7 @@ impl PerfMap {
         reading.ended = true;
     }
 
-    /// Reads the file as it is now. Nothing changes when it cannot be read.
+    /// Reads the file again. Keeps the old content when it cannot be read.
     pub(crate) fn keep(&self) {
         let mut reading = self.reading.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if reading.ended {
@@ -93,20 +94,21 @@ impl PerfMap {
     }
 }
 
-/// Opens the file of a process: under the root and by the number that the process itself sees, else under ours.
+/// Opens the file of a process: in its root directory and by its PID in its own namespace, else in
+/// ours.
 fn open(pid: u32) -> Option<File> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let own = status.lines().find_map(|line| line.strip_prefix("NSpid:")?.split_ascii_whitespace().last());
     let inside = own.map(|own| format!("/proc/{pid}/root/tmp/perf-{own}.map"));
     let paths = inside.into_iter().chain([format!("/tmp/perf-{pid}.map")]);
     paths.into_iter().find_map(|path| {
-        // Looked at first: opening a pipe that took its place would block.
+        // Checked first: opening a pipe in its place would block.
         std::fs::metadata(&path).ok().filter(|seen| seen.is_file())?;
         File::open(&path).ok()
     })
 }
 
-/// All lines that are well-formed, by address. A later line replaces those that it covers the start of.
+/// All well-formed lines, by address. A later line replaces those whose start it covers.
 fn read(file: &File) -> Vec<(u64, u64, Box<str>)> {
     let mut names = Vec::new();
     let mut lines = BufReader::new(file.take(BYTES_MAX));
@@ -118,7 +120,7 @@ fn read(file: &File) -> Vec<(u64, u64, Box<str>)> {
             Ok(_) => names.extend(entry(&line)),
         }
     }
-    // Stable: of those with the same start the last is the one that is valid.
+    // A stable sort: of entries with the same start, the last one is valid.
     names.sort_by_key(|(start, _, _)| *start);
     names.reverse();
     names.dedup_by_key(|(start, _, _)| *start);

@@ -1,4 +1,4 @@
-//! The processes of the tree: which code each has mapped where, and how its stacks are followed.
+//! The processes of the tree: their executable mappings, and unwinding of their stacks.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -10,27 +10,28 @@ use crate::files::{FileId, Files};
 use crate::perf_map::{PerfMap, PerfMaps};
 use crate::{Mapping, maps};
 
-/// Mappings of one process; more are ignored. Ordinary ones have under a hundred executable ones.
+/// The limit of mappings of one process; more are ignored. Most have under a hundred executable
+/// ones.
 const MAPPINGS_MAX: usize = 16_384;
 
 /// All processes of the tree.
 ///
-/// Memory: a child shares its parent's table until either changes it; a table takes under 150 bytes a mapping, at
-/// most 16,384 of them. Of files, at most 512 are open, and 64 MiB of their pages and 100,000 rules (10 MB) are
-/// kept. Of perf maps, 256 of at most 16 MiB.
+/// Memory: a child shares its parent's table until either changes it; a table takes under 150 bytes
+/// per mapping, with at most 16,384 mappings. At most 512 files are open, with 64 MiB of pages and
+/// 100,000 rules (10 MB). At most 256 perf maps of 16 MiB each are kept.
 pub struct Processes {
     pub(crate) files: Files,
-    pub(crate) all: FxHashMap<u32, Process>,
+    pub(crate) all: FxHashMap<u32, ProcessState>,
     pub(crate) perf_maps: PerfMaps,
 }
 
 /// One process.
 #[derive(Clone, Default)]
-pub(crate) struct Process {
+pub(crate) struct ProcessState {
     table: Arc<Vec<Mapped>>,
-    /// Code ran where no mapping was recorded.
+    /// Number of times that code ran outside all recorded mappings.
     missed: u32,
-    /// Its JIT's own names, once such code ran.
+    /// Its perf map, once JIT code ran.
     perf_map: Option<Arc<PerfMap>>,
 }
 
@@ -53,27 +54,27 @@ impl Processes {
         Processes { files: Files::new(), all: FxHashMap::default(), perf_maps: PerfMaps::default() }
     }
 
-    /// The files that frames are in.
+    /// The files of frames.
     pub fn files(&self) -> &Files {
         &self.files
     }
 
-    /// The names that JITs have written down, of all processes in which such code was met, also ended ones.
+    /// The perf maps of all processes in which JIT code ran, including ended ones.
     pub fn perf_maps(&self) -> &PerfMaps {
         &self.perf_maps
     }
 
-    /// An executable mapping appeared, or the protection of one changed. It replaces what was there.
+    /// A new executable mapping, or one whose protection changed. It replaces overlapping ones.
     pub fn mapped(&mut self, pid: u32, mapping: Mapping) {
         let file = self.files.id(&mapping);
         let process = self.all.entry(pid).or_default();
         insert(Arc::make_mut(&mut process.table), Mapped { mapping, file });
     }
 
-    /// A process was made; it has the mappings of its parent.
+    /// A process was forked; it has the mappings of its parent.
     pub fn forked(&mut self, parent: u32, child: u32) {
         let of_parent = self.all.get(&parent);
-        let child_process = Process {
+        let child_process = ProcessState {
             table: of_parent.map(|process| Arc::clone(&process.table)).unwrap_or_default(),
             missed: 0,
             perf_map: None,
@@ -84,7 +85,7 @@ impl Processes {
     /// A process executed another program: its old mappings are gone.
     pub fn executed(&mut self, pid: u32) {
         self.keep_names(pid);
-        self.all.insert(pid, Process::default());
+        self.all.insert(pid, ProcessState::default());
     }
 
     /// A process has ended.
@@ -93,7 +94,8 @@ impl Processes {
         self.all.remove(&pid);
     }
 
-    /// Reads the executable mappings of a living process from `/proc`, for one that started before tracing.
+    /// Reads the executable mappings of a living process from `/proc`, for one that started before
+    /// tracing.
     ///
     /// # Errors
     /// As reading `/proc/PID/maps`.
@@ -109,8 +111,7 @@ impl Processes {
         Ok(())
     }
 
-    /// A file that no process led to, for the names of places in it. None when it is no file of machine code that can be
-    /// read.
+    /// A file that no process has mapped, for its symbols. None when it is not a readable ELF file.
     pub fn file(&mut self, path: &Path) -> Option<FileId> {
         let path = path.as_os_str().as_bytes().to_vec();
         let mapping = Mapping { start: 0, end: 0, file_offset: 0, path, dev: (0, 0), inode: 0 };
@@ -126,8 +127,8 @@ impl Processes {
         table.get(next.checked_sub(1)?).filter(|mapped| address < mapped.mapping.end)
     }
 
-    /// Code ran where nothing was mapped as far as we know: reads the mappings anew at the first such time, the
-    /// second, the fourth, and so on. Whether it did.
+    /// Code ran outside all known mappings: reads the mappings again at the first such time, the
+    /// second, the fourth, and so on. Returns whether it did.
     pub(crate) fn missed(&mut self, pid: u32) -> bool {
         let missed = self.all.get(&pid).map_or(1, |process| process.missed.saturating_add(1));
         let read = missed.is_power_of_two() && self.read(pid).is_ok();
@@ -137,7 +138,7 @@ impl Processes {
         read
     }
 
-    /// Code of a JIT ran: opens the file that has its names, as long as the process is there to tell which.
+    /// JIT code ran: opens its perf map while the process still exists.
     pub(crate) fn jit_ran(&mut self, pid: u32) {
         let Some(process) = self.all.get_mut(&pid) else { return };
         if process.perf_map.is_none() {
@@ -152,7 +153,7 @@ impl Processes {
     }
 }
 
-/// Puts a mapping into a table sorted by address, and takes away what it covers.
+/// Inserts a mapping into a table sorted by address, and removes what it covers.
 fn insert(table: &mut Vec<Mapped>, new: Mapped) {
     let (start, end) = (new.mapping.start, new.mapping.end);
     if start >= end {

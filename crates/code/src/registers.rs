@@ -2,17 +2,18 @@
 
 use model::Arch;
 
-/// Registers of a thread: where it is, and what unwinding needs to find its callers.
+/// Registers of a thread: its instruction pointer, and those that unwinding needs.
 ///
-/// More registers than the constructors ask for can be given with [`Registers::with`]; a few functions (those that
-/// realign their stack, or keep its end in another register) cannot be unwound from the inside without.
+/// More registers than the constructors take can be added with [`Registers::with`]; a few functions
+/// (those that realign their stack, or keep its end in another register) cannot be unwound without
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Registers {
     pub(crate) arch: Arch,
-    /// The next instruction.
+    /// Address of the next instruction.
     pub(crate) ip: u64,
     values: [u64; 32],
-    /// Which of `values` are known, a bit each.
+    /// Which of `values` are known, one bit each.
     known: u32,
 }
 
@@ -22,7 +23,8 @@ impl Registers {
         Registers::new(Arch::X86_64, ip).with(7, sp).with(6, bp)
     }
 
-    /// Of an aarch64 thread: instruction and stack pointer, frame pointer (`x29`), link register (`x30`).
+    /// Of an aarch64 thread: instruction and stack pointer, frame pointer (`x29`), link register
+    /// (`x30`).
     pub fn aarch64(pc: u64, sp: u64, fp: u64, lr: u64) -> Self {
         Registers::new(Arch::Aarch64, pc).with(31, sp).with(29, fp).with(30, lr)
     }
@@ -31,8 +33,8 @@ impl Registers {
         Registers { arch, ip, values: [0; 32], known: 0 }
     }
 
-    /// With another register, by its DWARF number: on x86_64 `rax rdx rcx rbx rsi rdi rbp rsp r8…r15` are 0 to 15,
-    /// on aarch64 `x0…x30` are 0 to 30.
+    /// With another register, by its DWARF number: on x86_64 `rax rdx rcx rbx rsi rdi rbp rsp
+    /// r8…r15` are 0 to 15, on aarch64 `x0…x30` are 0 to 30.
     #[must_use]
     pub fn with(mut self, number: u16, value: u64) -> Self {
         self.set(number, Some(value));
@@ -60,7 +62,7 @@ impl Registers {
         }
     }
 
-    /// Keeps only what a function must leave as it found it.
+    /// Keeps only callee-saved registers.
     pub(crate) fn forget_scratch(&mut self) {
         self.known &= match self.arch {
             Arch::X86_64 => 1 << 3 | 1 << 6 | 1 << 7 | 0xf << 12,
@@ -92,7 +94,7 @@ impl Registers {
         }
     }
 
-    /// A return address without what pointer authentication put into its upper bits.
+    /// A return address without the signature of pointer authentication in its upper bits.
     pub(crate) fn plain(&self, address: u64) -> u64 {
         match self.arch {
             Arch::X86_64 => address,

@@ -1,4 +1,5 @@
-//! How to get from one place in the code to its caller: a row of the call frame information, ready to be applied.
+//! Unwind rules: a row of the call frame information, ready to be applied to get from a location to
+//! its caller.
 
 use gimli::{CfaRule, Encoding, Evaluation, EvaluationResult, Expression, Location, RegisterRule, Value};
 
@@ -6,17 +7,17 @@ use crate::registers::Registers;
 use crate::window::Window;
 use model::Arch;
 
-/// Operations of one expression: real ones have under twenty.
+/// The limit of operations of one expression; real ones have under twenty.
 const OPERATIONS_MAX: u32 = 500;
 
 /// A copy of the upper end of a thread's stack.
 #[derive(Clone, Copy)]
-pub(crate) struct Stack<'a> {
+pub(crate) struct StackCopy<'a> {
     pub(crate) sp: u64,
     pub(crate) bytes: &'a [u8],
 }
 
-impl Stack<'_> {
+impl StackCopy<'_> {
     /// The word at an address.
     pub(crate) fn word(&self, address: u64) -> Result<u64, Failed> {
         let skip = address.checked_sub(self.sp).ok_or(Failed::BelowStack)?;
@@ -29,28 +30,28 @@ impl Stack<'_> {
 /// Why a rule could not be applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failed {
-    /// The copy of the stack does not reach as far as what is needed.
+    /// The needed data is beyond the copy of the stack.
     StackEnded,
-    /// What is needed is said to be where no caller's data can be.
+    /// The rule refers to data where none of a caller can be.
     BelowStack,
-    /// It needs a register that is not known.
+    /// It needs an unknown register.
     RegisterUnknown,
-    /// There is no rule, and frame pointers do not lead on.
+    /// There is no rule, and no frame pointer.
     NoInformation,
-    /// It leads nowhere, or uses what no compiler emits.
+    /// It is invalid, or uses operations that no compiler emits.
     Odd,
 }
 
-/// What a step led to.
+/// The outcome of a step.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// The caller: the registers are now its own.
+pub(crate) enum UnwindStep {
+    /// The caller: the registers are now those of the caller.
     Caller,
-    /// There is no caller: this is where the thread began.
+    /// There is no caller: the outermost function of the thread.
     End,
 }
 
-/// Where the caller's value of a register is.
+/// How the caller's value of a register is restored.
 #[derive(Debug)]
 enum Saved {
     Unknown,
@@ -62,9 +63,9 @@ enum Saved {
     IsResult(Expression<Window>),
 }
 
-/// Where the caller's stack pointer comes from.
+/// How the caller's stack pointer (the CFA) is computed.
 #[derive(Debug)]
-enum Frame {
+enum CfaSource {
     From(u16, i64),
     Result(Expression<Window>),
 }
@@ -72,25 +73,25 @@ enum Frame {
 /// A row of call frame information.
 #[derive(Debug)]
 pub(crate) struct Rule {
-    frame: Frame,
+    frame: CfaSource,
     saved: Box<[(u16, Saved)]>,
-    /// The column that stands for the return address.
+    /// The column of the return address.
     returns: u16,
     encoding: Encoding,
-    /// The frame was pushed by the kernel for a signal: its caller was interrupted, it did not call.
+    /// A signal frame, pushed by the kernel: its caller was interrupted and did not call.
     pub(crate) signal: bool,
 }
 
 impl Rule {
-    /// From a row as gimli gives it. `section` is where its expressions are.
+    /// From a row of gimli. `section` has its expressions.
     pub(crate) fn new<S: gimli::UnwindSection<Window>>(
         section: &S,
         row: &gimli::UnwindTableRow<usize>,
         cie: &gimli::CommonInformationEntry<Window>,
     ) -> gimli::Result<Rule> {
         let frame = match row.cfa() {
-            CfaRule::RegisterAndOffset { register, offset } => Frame::From(register.0, *offset),
-            CfaRule::Expression(expression) => Frame::Result(expression.get(section)?),
+            CfaRule::RegisterAndOffset { register, offset } => CfaSource::From(register.0, *offset),
+            CfaRule::Expression(expression) => CfaSource::Result(expression.get(section)?),
         };
         let mut saved = Vec::new();
         for (register, rule) in row.registers() {
@@ -114,14 +115,18 @@ impl Rule {
         })
     }
 
-    /// Goes to the caller.
-    pub(crate) fn apply(&self, registers: &mut Registers, stack: Stack<'_>) -> Result<Step, Failed> {
+    /// Unwinds to the caller.
+    pub(crate) fn apply(
+        &self,
+        registers: &mut Registers,
+        stack: StackCopy<'_>,
+    ) -> Result<UnwindStep, Failed> {
         let old = *registers;
         let cfa = match &self.frame {
-            Frame::From(register, offset) => {
+            CfaSource::From(register, offset) => {
                 old.get(*register).ok_or(Failed::RegisterUnknown)?.wrapping_add_signed(*offset)
             }
-            Frame::Result(expression) => self.evaluate(expression, None, &old, stack)?,
+            CfaSource::Result(expression) => self.evaluate(expression, None, &old, stack)?,
         };
         if !self.signal {
             registers.forget_scratch();
@@ -145,7 +150,7 @@ impl Rule {
             if *register == self.returns {
                 return_address = value;
                 if value.is_none() && matches!(saved, Saved::Unknown) {
-                    return Ok(Step::End);
+                    return Ok(UnwindStep::End);
                 }
             }
             registers.set(*register, value);
@@ -155,15 +160,15 @@ impl Rule {
             registers.set(sp, Some(cfa));
         }
         let Some(return_address) = return_address else {
-            // On x86_64 no rule for the return address means that there is none.
-            return if old.arch == Arch::X86_64 { Ok(Step::End) } else { Err(Failed::RegisterUnknown) };
+            // On x86_64 no rule for the return address means that there is no caller.
+            return if old.arch == Arch::X86_64 { Ok(UnwindStep::End) } else { Err(Failed::RegisterUnknown) };
         };
         registers.ip = registers.plain(return_address);
         if old.arch == Arch::Aarch64 && !self.signal {
-            // Whoever called has overwritten it.
+            // The call has overwritten it.
             registers.set(self.returns, None);
         }
-        Ok(if registers.ip == 0 { Step::End } else { Step::Caller })
+        Ok(if registers.ip == 0 { UnwindStep::End } else { UnwindStep::Caller })
     }
 
     /// The value of an expression, with `initial` on its stack.
@@ -172,7 +177,7 @@ impl Rule {
         expression: &Expression<Window>,
         initial: Option<u64>,
         registers: &Registers,
-        stack: Stack<'_>,
+        stack: StackCopy<'_>,
     ) -> Result<u64, Failed> {
         let mut evaluation = Evaluation::new(expression.0.clone(), self.encoding);
         evaluation.set_max_iterations(OPERATIONS_MAX);

@@ -1,7 +1,7 @@
-//! Names for places in code: functions, the lines in them, and those inlined into them.
+//! Symbolization of code locations: functions, lines, and inlined functions.
 //!
-//! First every place gets the name that symbol tables have for it, which is quick; then source lines and inlined
-//! functions, file by file, until the time is over.
+//! First every location gets its name from symbol tables, which is quick; then source lines and
+//! inlined functions are looked up, file by file, until the time budget is used.
 
 pub(crate) mod debug_file;
 pub(crate) mod go;
@@ -24,30 +24,30 @@ use crate::name;
 use crate::processes::Processes;
 use crate::unwind::RawFrame;
 
-/// What places are called.
+/// The names of code locations.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
-    /// For each place asked for, in that order: the function there and those inlined into it, the innermost first.
-    /// Never empty; where there is no symbol its only function is called by the file and its first address, or has no
-    /// name where even that is not known.
+    /// For each requested location, in order: the function and those inlined into it, the innermost
+    /// first. Never empty; where there is no symbol, its only function is named by the file and the
+    /// function's first address, or has no name where that is unknown.
     pub functions: Vec<Vec<Function>>,
-    /// The places (positions in `functions`) that may have more to tell than time was given for: lines, inlined
-    /// functions, or even the name.
+    /// The locations (indexes into `functions`) whose lines, inlined functions or even names may be
+    /// missing because time ran out.
     pub unfinished: Vec<usize>,
 }
 
 impl Processes {
-    /// Looks up what places are called, the first of them first. Returns soon after `budget`, with what it has:
-    /// names by symbol of all files come before lines of any.
+    /// Looks up the names of locations, in order. Returns soon after `budget`, with what it has
+    /// found: names of all files come before lines of any.
     ///
-    /// A symbol's name is demangled, but may be anything: untrusted until escaped.
+    /// Symbol names are demangled, but untrusted until escaped.
     pub fn names(&self, places: &[RawFrame], budget: Duration) -> Names {
         self.names_by_weight(places, |_| u32::MAX, budget)
     }
 
-    /// The same, where `weight` says how many frames of stacks were at the place with this position. Compressed debug
-    /// information takes longest by far, the more so where little was seen: it is unpacked for files with 20 frames
-    /// or more.
+    /// The same, where `weight` is the number of stack frames at the location with this index.
+    /// Decompressing debug information takes by far the longest: it is done for files with 20
+    /// frames or more.
     pub fn names_by_weight(
         &self,
         places: &[RawFrame],
@@ -108,15 +108,16 @@ impl Processes {
     }
 }
 
-/// Frames of stacks in a file from which on its debug information is unpacked where it is compressed.
+/// The least number of frames in a file for which its compressed debug information is unpacked.
 const UNPACKED_FROM: u32 = 20;
 
-/// A time that does not come.
+/// A deadline that is never reached.
 fn far() -> Instant {
     Instant::now() + Duration::from_secs(1 << 30)
 }
 
-/// Names from symbol tables: the file's own, then its debug file's. Whether there was time for it.
+/// Names from symbol tables: the file's own, then its debug file's. Returns whether the time
+/// sufficed.
 fn by_symbol(
     module: &Module,
     places: &[RawFrame],
@@ -155,7 +156,7 @@ fn by_symbol(
     done
 }
 
-/// A symbol's name as people write it; that of a stub stays that of a stub.
+/// A demangled symbol; a PLT stub keeps its suffix.
 fn demangled(raw: &str) -> String {
     match raw.strip_suffix(plt::MARK) {
         Some(raw) => name::demangled(raw) + plt::MARK,
@@ -163,8 +164,8 @@ fn demangled(raw: &str) -> String {
     }
 }
 
-/// Where there is no name at all, the function's first address in its stead, as call frame information has it: so all
-/// places of a function are called the same.
+/// Without a symbol, the function's first address from call frame information is the name, so that
+/// all locations of a function have the same name.
 fn by_start(
     module: &Module,
     path: &str,
@@ -188,7 +189,7 @@ fn by_start(
     }
 }
 
-/// Lines and inlined functions of a file's places.
+/// Lines and inlined functions of a file's locations.
 fn by_line(
     module: &Module,
     places: &[RawFrame],
@@ -217,8 +218,8 @@ fn by_line(
     }
 }
 
-/// Takes what debug information says; a name that only the symbol table has stays, also where it is the plainer one:
-/// `read` for what debug information calls `__GI___libc_read`.
+/// Merges debug information; the name of the symbol table stays where it is the plainer one: `read`
+/// for `__GI___libc_read` in debug information.
 fn merge(known: &mut Vec<Function>, mut functions: Vec<Function>) {
     let Some(outermost) = functions.last_mut() else { return };
     let symbol = known.pop().and_then(|function| function.name);
@@ -231,7 +232,7 @@ fn merge(known: &mut Vec<Function>, mut functions: Vec<Function>) {
     *known = functions;
 }
 
-/// How many of some addresses (sorted) get a name or a line, by all that is tried; for the tests of damaged files.
+/// How many of some sorted addresses get a name or a line; for the tests of damaged files.
 #[cfg(test)]
 pub(crate) fn everything(image: &Image, addresses: &[u64], deadline: Instant) -> usize {
     let mut raw = vec![None; addresses.len()];

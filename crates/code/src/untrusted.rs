@@ -1,4 +1,4 @@
-//! Damaged and made-up files: nothing may panic or run on, whatever they say.
+//! Damaged and made-up files: nothing may panic or run on, whatever they contain.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -6,14 +6,15 @@ use std::time::{Duration, Instant};
 use crate::cfi::Cfi;
 use crate::image::Image;
 use crate::registers::Registers;
-use crate::rule::Stack;
+use crate::rule::StackCopy;
 use crate::symbols::everything;
 
 const SOURCE: &str = "static int square(int n) { return n * n; }\n\
     int f(int n) { volatile char room[99]; room[n] = 1; return square(n) + room[n]; }\n\
     int main(int n, char **all) { return f(n) + f(n + 1); }\n";
 
-/// A small program with tables, symbols and debug information; none, and loudly so, without a compiler.
+/// A small program with tables, symbols and debug information; none, with a message, without a
+/// compiler.
 fn program() -> Option<Vec<u8>> {
     let dir = tempfile::tempdir().unwrap();
     let (source, to) = (dir.path().join("x.c"), dir.path().join("x"));
@@ -31,7 +32,7 @@ fn program() -> Option<Vec<u8>> {
     Some(std::fs::read(to).unwrap())
 }
 
-/// Does with a file all that is done with files. How many rules and names came of it.
+/// Runs all operations on a file. Returns the number of rules and names found.
 fn use_up(content: Vec<u8>) -> (usize, usize) {
     let Ok(image) = Image::of_memory(content) else { return (0, 0) };
     let mut cfi = Cfi::new(&image);
@@ -42,7 +43,7 @@ fn use_up(content: Vec<u8>) -> (usize, usize) {
         rules += 1;
         for sp in [0x7000, u64::MAX - 4, 0] {
             let mut registers = Registers::x86_64(*address, sp, sp);
-            let _ = rule.apply(&mut registers, Stack { sp, bytes: &[7; 64] });
+            let _ = rule.apply(&mut registers, StackCopy { sp, bytes: &[7; 64] });
         }
     }
     let _ = (image.address_of(u64::MAX), image.offset_of(u64::MAX));
@@ -50,7 +51,8 @@ fn use_up(content: Vec<u8>) -> (usize, usize) {
     (rules, everything(&image, &addresses, Instant::now() + Duration::from_secs(5)))
 }
 
-/// Numbers without a source of chance, so that a failure comes again (the xorshift of Marsaglia 2003).
+/// Deterministic pseudorandom numbers, so that a failure can be reproduced (the xorshift of
+/// Marsaglia 2003).
 struct Numbers(u64);
 
 impl Numbers {
@@ -87,7 +89,7 @@ fn a_file_with_changed_bytes_does_no_harm() {
             let at = numbers.below(changed.len());
             changed[at] = [0, 0xff, 0x7f, 0x80, numbers.below(256) as u8][numbers.below(5)];
         }
-        // The headers decide most.
+        // The headers matter most.
         for _ in 0..numbers.below(4) {
             changed[numbers.below(1_000)] = numbers.below(256) as u8;
         }

@@ -1,5 +1,4 @@
-//! Following a stack from its innermost function outwards, by call frame information and, where there is none, by
-//! frame pointers.
+//! Unwinding a stack by call frame information and, where there is none, by frame pointers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,68 +6,70 @@ use std::sync::Arc;
 use crate::files::FileId;
 use crate::processes::Processes;
 use crate::registers::Registers;
-use crate::rule::{Failed, Stack, Step};
+use crate::rule::{Failed, StackCopy, UnwindStep};
 use crate::symbols::go;
 use model::Arch;
 
-/// Functions of one stack; deeper ones are cut off there.
+/// The limit of frames of one stack; deeper stacks are cut.
 const FRAMES_MAX: usize = 1_024;
 
-/// A place that a stack leads through.
+/// A frame of a stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RawFrame {
-    /// Which file, or [`FileId::JIT`]: [`Files::path`](crate::Files::path) names it.
+    /// The file, or [`FileId::JIT`]: [`Files::path`](crate::Files::path) names it.
     pub file: FileId,
-    /// The address as the file itself counts, as `nm` and `objdump` print it; in [`FileId::JIT`] the process's.
-    /// Of the innermost function the next instruction, of the others the last byte of their call.
+    /// The address in the file, as `nm` and `objdump` print it; in [`FileId::JIT`], that in the
+    /// process. For the innermost function that of the next instruction, for callers that of the
+    /// last byte of their call.
     pub address: u64,
 }
 
-/// Why a stack could not be followed to its outermost function. As text it is short and the same for the same
-/// cause.
+/// Why a stack could not be unwound to its outermost function. The text is short, and the same for
+/// the same cause.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Broke {
-    /// Nothing executable is mapped where the stack leads.
+pub enum UnwindFailure {
+    /// Nothing executable is mapped at a return address.
     NoMapping,
-    /// The code there has no unwind information, and keeps no frame pointers.
+    /// The code has no unwind information, and no frame pointers.
     NoInformation(Arc<str>),
     /// The file with the unwind information could not be read.
     NoFile(Arc<str>, Arc<str>),
     /// The copy of the stack, of this many bytes, ends before the stack does.
     StackEnded(usize),
-    /// The unwind information asks for a register that was not kept.
+    /// The unwind information needs a register that was not recorded.
     RegisterUnknown(Arc<str>),
-    /// What the unwind information says leads nowhere: it is damaged, or the stack is.
+    /// The unwind information, or the stack, is damaged.
     Odd(Arc<str>),
     /// The stack is deeper than the limit.
     TooDeep,
 }
 
-impl fmt::Display for Broke {
+impl fmt::Display for UnwindFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let short = |path: &'_ str| path.rsplit('/').next().unwrap_or_default().to_owned();
         match self {
-            Broke::NoMapping => write!(f, "no code is mapped at the address"),
-            Broke::NoInformation(path) => write!(f, "no unwind information in {}", short(path)),
-            Broke::NoFile(path, why) => write!(f, "{} could not be read: {why}", short(path)),
-            Broke::StackEnded(bytes) if *bytes < 1024 => {
+            UnwindFailure::NoMapping => write!(f, "no code is mapped at the address"),
+            UnwindFailure::NoInformation(path) => write!(f, "no unwind information in {}", short(path)),
+            UnwindFailure::NoFile(path, why) => write!(f, "{} could not be read: {why}", short(path)),
+            UnwindFailure::StackEnded(bytes) if *bytes < 1024 => {
                 write!(f, "the copied part of the stack ended ({bytes} bytes)")
             }
-            Broke::StackEnded(bytes) => {
+            UnwindFailure::StackEnded(bytes) => {
                 write!(f, "the copied part of the stack ended ({} KiB)", bytes.div_ceil(1024))
             }
-            Broke::RegisterUnknown(path) => write!(f, "a register is not known in {}", short(path)),
-            Broke::Odd(path) => write!(f, "unwind information or stack damaged in {}", short(path)),
-            Broke::TooDeep => write!(f, "more than {FRAMES_MAX} functions deep"),
+            UnwindFailure::RegisterUnknown(path) => write!(f, "a register is not known in {}", short(path)),
+            UnwindFailure::Odd(path) => write!(f, "unwind information or stack damaged in {}", short(path)),
+            UnwindFailure::TooDeep => write!(f, "more than {FRAMES_MAX} functions deep"),
         }
     }
 }
 
 impl Processes {
-    /// Follows a stack: its places, the innermost first, go to the end of `out`.
+    /// Unwinds a stack: its frames, the innermost first, are appended to `out`.
     ///
-    /// `stack` is a copy of the thread's memory from its stack pointer on. None when the outermost function was
-    /// reached, that is, one that says so itself; otherwise why not, and `out` has what there is up to there.
+    /// `stack` is a copy of the thread's memory from its stack pointer on. None when the outermost
+    /// function was reached, that is, one marked as such; otherwise the reason, and `out` has the
+    /// frames up to there.
     ///
     /// A process without recorded mappings is read from `/proc`.
     pub fn unwind(
@@ -77,20 +78,22 @@ impl Processes {
         registers: &Registers,
         stack: &[u8],
         out: &mut Vec<RawFrame>,
-    ) -> Option<Broke> {
-        let stack = Stack { sp: registers.sp(), bytes: stack };
+    ) -> Option<UnwindFailure> {
+        let stack = StackCopy { sp: registers.sp(), bytes: stack };
         let mut registers = *registers;
-        // An interrupted instruction is where it is; a return address may be the next function's first.
+        // The address of an interrupted instruction is exact; a return address may be that of the
+        // next function.
         let mut exact = true;
-        // The return address came from a frame pointer or a guess, from code without information.
-        let mut guessed: Option<Broke> = None;
+        // The return address is from a frame pointer or a guess, for code without unwind
+        // information.
+        let mut guessed: Option<UnwindFailure> = None;
         for _ in 0..FRAMES_MAX {
             let address = if exact { registers.ip } else { registers.ip - 1 };
             let Some((frame, broke)) = self.place(pid, address) else {
                 if out.last().is_some_and(|last| self.begins_threads(*last)) {
                     return None;
                 }
-                return Some(guessed.unwrap_or(Broke::NoMapping));
+                return Some(guessed.unwrap_or(UnwindFailure::NoMapping));
             };
             out.push(frame);
             let old = registers;
@@ -104,23 +107,24 @@ impl Processes {
             };
             let signal = rule.as_ref().is_some_and(|rule| rule.signal);
             match step {
-                Ok(Step::End) => return None,
+                Ok(UnwindStep::End) => return None,
                 Err(failed) => return Some(self.words(failed, frame.file, stack, broke)),
-                Ok(Step::Caller) => {}
+                Ok(UnwindStep::Caller) => {}
             }
             let advanced = registers.sp() > old.sp() || signal;
             // An aarch64 leaf function may use no stack.
             let leaf = exact && registers.sp() == old.sp() && registers.ip != old.ip;
             if !advanced && !leaf {
-                return Some(Broke::Odd(Arc::clone(self.files.path(frame.file))));
+                return Some(UnwindFailure::Odd(Arc::clone(self.files.path(frame.file))));
             }
             guessed = rule.is_none().then(|| broke.unwrap_or_else(|| self.no_information(frame.file)));
             exact = signal;
         }
-        Some(Broke::TooDeep)
+        Some(UnwindFailure::TooDeep)
     }
 
-    /// Whether the kernel entered the program there: nobody has called it. The loader's own entry says so nowhere.
+    /// Whether this is the entry point, which has no caller. The loader's own entry is not marked
+    /// as such.
     fn is_entry(&self, frame: RawFrame) -> bool {
         /// glibc's is followed by the jump to the program, and both are hand-written.
         const ENTRY_LEN: u64 = 64;
@@ -130,14 +134,14 @@ impl Processes {
         })
     }
 
-    /// Whether a thread of Go began there: nobody has called it.
+    /// Whether this is the start of a thread of Go, which has no caller.
     fn begins_threads(&self, frame: RawFrame) -> bool {
         let module = self.files.module(frame.file);
         module.is_some_and(|module| go::begins_threads(&module.image, frame.address))
     }
 
-    /// Where an address is, and why nothing is known of its file, if so.
-    fn place(&mut self, pid: u32, address: u64) -> Option<(RawFrame, Option<Broke>)> {
+    /// The file of an address, and why it could not be read, if so.
+    fn place(&mut self, pid: u32, address: u64) -> Option<(RawFrame, Option<UnwindFailure>)> {
         if self.find(pid, address).is_none() && !self.missed(pid) {
             return None;
         }
@@ -153,7 +157,7 @@ impl Processes {
 
     /// The same when its file is not open.
     #[cold]
-    fn place_unopened(&mut self, pid: u32, address: u64) -> Option<(RawFrame, Option<Broke>)> {
+    fn place_unopened(&mut self, pid: u32, address: u64) -> Option<(RawFrame, Option<UnwindFailure>)> {
         let found = self.find(pid, address)?.clone();
         let offset = address.wrapping_sub(found.mapping.start).wrapping_add(found.mapping.file_offset);
         if let Some(module) = self.files.open(found.file, pid, &found.mapping) {
@@ -165,24 +169,25 @@ impl Processes {
             return Some((RawFrame { file: FileId::JIT, address }, None));
         }
         let why = self.files.failure(found.file).unwrap_or_default().into();
-        let broke = Broke::NoFile(Arc::clone(self.files.path(found.file)), why);
+        let broke = UnwindFailure::NoFile(Arc::clone(self.files.path(found.file)), why);
         Some((RawFrame { file: found.file, address: offset }, Some(broke)))
     }
 
-    /// One step by the frame pointer: `[fp]` is the caller's, the return address stands above it. A leaf function of
-    /// x86_64 that keeps none has its return address on top of the stack. `chained`: the step before was such a one,
-    /// so that a frame pointer of zero is the mark of the outermost function.
+    /// One step by the frame pointer: `[fp]` is the caller's frame pointer; the return address is
+    /// above it. A leaf function of x86_64 without one has its return address on top of the stack.
+    /// `chained`: the step before was also by frame pointer, so that a frame pointer of zero marks
+    /// the outermost function.
     fn by_frame_pointer(
         &mut self,
         pid: u32,
         registers: &mut Registers,
-        stack: Stack<'_>,
+        stack: StackCopy<'_>,
         exact: bool,
         chained: bool,
-    ) -> Result<Step, Failed> {
+    ) -> Result<UnwindStep, Failed> {
         let fp = registers.fp().ok_or(Failed::NoInformation)?;
         if fp == 0 && chained {
-            return Ok(Step::End);
+            return Ok(UnwindStep::End);
         }
         let in_order = fp >= registers.sp() && fp % 8 == 0;
         let pair =
@@ -190,15 +195,16 @@ impl Processes {
         if let Some((outer, ip)) = pair {
             let ip = registers.plain(ip);
             if ip == 0 {
-                return Ok(Step::End);
+                return Ok(UnwindStep::End);
             }
-            // What it kept as `outer` need not be a frame pointer: its caller may have unwind information instead.
+            // The value of `outer` need not be a frame pointer: its caller may have unwind
+            // information instead.
             if self.find(pid, ip - 1).is_some() {
                 registers.forget_scratch();
                 registers.ip = ip;
                 registers.set(registers.fp_number(), Some(outer));
                 registers.set(registers.sp_number(), Some(fp.wrapping_add(16)));
-                return Ok(Step::Caller);
+                return Ok(UnwindStep::Caller);
             }
         }
         if exact && registers.arch == Arch::X86_64 {
@@ -207,7 +213,7 @@ impl Processes {
                 registers.forget_scratch();
                 registers.ip = ip;
                 registers.set(registers.sp_number(), Some(registers.sp().wrapping_add(8)));
-                return Ok(Step::Caller);
+                return Ok(UnwindStep::Caller);
             }
         }
         let beyond = in_order && fp - stack.sp >= (stack.bytes.len() as u64).saturating_sub(15);
@@ -215,19 +221,25 @@ impl Processes {
         Err(if beyond && near { Failed::StackEnded } else { Failed::NoInformation })
     }
 
-    fn no_information(&self, file: FileId) -> Broke {
-        Broke::NoInformation(Arc::clone(self.files.path(file)))
+    fn no_information(&self, file: FileId) -> UnwindFailure {
+        UnwindFailure::NoInformation(Arc::clone(self.files.path(file)))
     }
 
-    /// What a failed step means.
-    fn words(&self, failed: Failed, file: FileId, stack: Stack<'_>, broke: Option<Broke>) -> Broke {
+    /// The reason for a failed step.
+    fn words(
+        &self,
+        failed: Failed,
+        file: FileId,
+        stack: StackCopy<'_>,
+        broke: Option<UnwindFailure>,
+    ) -> UnwindFailure {
         let path = Arc::clone(self.files.path(file));
         match failed {
-            Failed::StackEnded => Broke::StackEnded(stack.bytes.len()),
-            _ if broke.is_some() => broke.unwrap_or(Broke::NoMapping),
-            Failed::NoInformation => Broke::NoInformation(path),
-            Failed::RegisterUnknown => Broke::RegisterUnknown(path),
-            Failed::BelowStack | Failed::Odd => Broke::Odd(path),
+            Failed::StackEnded => UnwindFailure::StackEnded(stack.bytes.len()),
+            _ if broke.is_some() => broke.unwrap_or(UnwindFailure::NoMapping),
+            Failed::NoInformation => UnwindFailure::NoInformation(path),
+            Failed::RegisterUnknown => UnwindFailure::RegisterUnknown(path),
+            Failed::BelowStack | Failed::Odd => UnwindFailure::Odd(path),
         }
     }
 }
@@ -287,10 +299,10 @@ mod tests {
     #[test]
     fn why_a_stack_broke_is_said_in_short_words() {
         let said = [
-            (Broke::StackEnded(16 << 10), "the copied part of the stack ended (16 KiB)"),
-            (Broke::NoInformation("/usr/lib/libfoo.so".into()), "no unwind information in libfoo.so"),
-            (Broke::NoFile("/a/b".into(), "denied".into()), "b could not be read: denied"),
-            (Broke::NoMapping, "no code is mapped at the address"),
+            (UnwindFailure::StackEnded(16 << 10), "the copied part of the stack ended (16 KiB)"),
+            (UnwindFailure::NoInformation("/usr/lib/libfoo.so".into()), "no unwind information in libfoo.so"),
+            (UnwindFailure::NoFile("/a/b".into(), "denied".into()), "b could not be read: denied"),
+            (UnwindFailure::NoMapping, "no code is mapped at the address"),
         ];
         said.iter().for_each(|(broke, words)| assert_eq!(broke.to_string(), *words));
         fn sent<T: Send>(_: T) {}

@@ -1,4 +1,4 @@
-//! The code that the kernel maps into each process: the same image in all, so ours is read.
+//! The vDSO: the same image in all processes, so dwell reads its own.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 /// It is two to four pages.
 const LEN_MAX: u64 = 1 << 20;
 
-/// The image; in words why not otherwise.
+/// The image, or the reason why it cannot be read.
 pub(crate) fn read() -> Result<Vec<u8>, String> {
     let maps = std::fs::read_to_string("/proc/self/maps").map_err(|error| error.to_string())?;
     let line = maps.lines().find(|line| line.ends_with("[vdso]")).ok_or("dwell itself has none")?;

@@ -1,27 +1,26 @@
-//! A stretch of a file as `gimli` wants to read it, without the stretch being in memory.
+//! A range of a file as a `gimli` reader, without loading it into memory.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use gimli::{Error, LittleEndian, Reader, ReaderOffsetId, Result};
 
-use crate::bytes::{Bytes, Page};
+use crate::bytes::{Bytes, FilePage};
 
-/// The longest piece that is copied out at once: names and expressions. Longer ones are refused as damage.
+/// The longest copy: names and expressions. Longer ones are refused as damage.
 const PIECE_MAX: usize = 1 << 20;
 
-/// A stretch of a file, and how far it has been read: reading takes from its front.
+/// A range of a file: reading takes from its front.
 pub(crate) struct Window {
     bytes: Arc<Bytes>,
     start: u64,
     len: usize,
-    /// The page that was read last. Not handed on to parts of this window, so that those that are kept hold no
-    /// pages.
-    page: Option<Page>,
+    /// The last page read. Not copied to parts of this window, so that stored ones hold no pages.
+    page: Option<FilePage>,
 }
 
 impl Window {
-    /// `len` bytes from `start` on, or as many as there are.
+    /// Up to `len` bytes from `start` on.
     pub(crate) fn new(bytes: &Arc<Bytes>, start: u64, len: u64) -> Self {
         let len = len.min(bytes.len().saturating_sub(start));
         Window {
@@ -43,17 +42,17 @@ impl Window {
         Window::new(&self.bytes, self.start.saturating_add(skip), len)
     }
 
-    /// Where in that it begins.
+    /// Its offset in that.
     pub(crate) fn start(&self) -> u64 {
         self.start
     }
 
-    /// What it reads from.
+    /// The bytes that it reads from.
     pub(crate) fn bytes(&self) -> &Arc<Bytes> {
         &self.bytes
     }
 
-    /// Text up to the next zero byte, at most `max` bytes of it.
+    /// Text up to the next null byte, at most `max` bytes of it.
     pub(crate) fn text(&self, max: usize) -> Option<Vec<u8>> {
         let mut text = Vec::new();
         let mut at = self.start;
@@ -76,7 +75,7 @@ impl Window {
         Error::UnexpectedEof(self.offset_id())
     }
 
-    /// Takes `into.len()` bytes that are not all on the page read last.
+    /// Reads `into.len()` bytes that are not all on the last page.
     #[cold]
     fn read_across(&mut self, into: &mut [u8]) -> Result<()> {
         let mut done = 0;

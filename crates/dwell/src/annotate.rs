@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use code::Function;
-use listing::{Counts, Sample, Subject};
+use listing::{AddressSamples, ExecutionCounts, Subject};
 use model::run::Address;
 use observe::function_code::{FunctionCode, most_sampled};
 use report::Look;
@@ -18,7 +18,7 @@ pub(crate) fn sampled(name: &str, addresses: &[Address], look: Look) -> anyhow::
         bail!("no sampled file has a function called {name:?}\ntry: a name from the table of functions");
     };
     let of_module = addresses.iter().filter(|at| at.module == module);
-    let samples = of_module.map(|at| (at.address, Sample { ns: at.ns, count: at.samples })).collect();
+    let samples = of_module.map(|at| (at.address, AddressSamples { ns: at.ns, count: at.samples })).collect();
     let subject = Subject {
         name: function.name.clone(),
         module: module.to_owned(),
@@ -36,8 +36,8 @@ pub(crate) fn text(
     path: &Path,
     function: &Function,
     subject: Subject,
-    samples: &BTreeMap<u64, Sample>,
-    counts: Option<&Counts>,
+    samples: &BTreeMap<u64, AddressSamples>,
+    counts: Option<&ExecutionCounts>,
     look: Look,
 ) -> anyhow::Result<String> {
     let code = FunctionCode::read(path, function)?;

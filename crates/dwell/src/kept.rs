@@ -5,7 +5,7 @@ use model::{Costs, Ladder, Seen};
 use std::env;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use store::ladder::{self, Missing, NotKept};
+use store::ladder::{self, LadderLoadError, LadderSaveError};
 
 /// Why there is no cache directory.
 const NOWHERE: &str = "no cache directory: neither XDG_CACHE_HOME nor HOME is a directory of this user";
@@ -17,7 +17,7 @@ pub(crate) fn keep(ladder: &Ladder) {
         return;
     }
     let kept = match path(&ladder.machine.cpu) {
-        Some(path) => ladder::keep(&path, ladder).map_err(|error: NotKept| error.to_string()),
+        Some(path) => ladder::keep(&path, ladder).map_err(|error: LadderSaveError| error.to_string()),
         None => Err(format!("cannot keep the ladder: {NOWHERE}\ntry: --no-keep")),
     };
     if let Err(error) = kept {
@@ -26,9 +26,9 @@ pub(crate) fn keep(ladder: &Ladder) {
 }
 
 /// The kept ladder of this host, if the host is as it was.
-pub(crate) fn last() -> Result<Ladder, Missing> {
+pub(crate) fn last() -> Result<Ladder, LadderLoadError> {
     let cpu = rungs::cpu_name();
-    let path = path(&cpu).ok_or(Missing::None)?;
+    let path = path(&cpu).ok_or(LadderLoadError::None)?;
     ladder::kept(&path, &observe::this_host(), &cpu)
 }
 

@@ -1,7 +1,7 @@
-//! Makes a recording from a real one: `derive lost|aarch64 IN OUT`.
+//! Derives a recording from a real one: `derive lost|aarch64 IN OUT`.
 //!
-//! `lost` takes a run of events out and says so with an event of its own; `aarch64` changes the machine in the header and
-//! nothing else, so that call numbers are read by another table.
+//! `lost` removes a run of events and adds an event that says so; `aarch64` changes only the
+//! machine in the header, so that syscall numbers are looked up in another table.
 // A development aid with its own `main`, not part of the crate.
 #![allow(clippy::print_stderr)]
 
@@ -35,8 +35,8 @@ fn read(path: &Path) -> Result<(Header, Vec<Event>, Trailer), Failure> {
     Ok((header, events, reader.end().trailer.ok_or("the recording has no trailer")?))
 }
 
-/// Takes the events between the middle and three fifths out, but for what is told of code and files: those go another
-/// way than events that can be lost.
+/// Removes the events between 50 % and 60 %, except those about code and files, which are not
+/// delivered by the ring that can lose events.
 fn lose(events: &mut Vec<Event>, trailer: &mut Trailer) {
     let (from, to) = (events.len() / 2, events.len() * 3 / 5);
     let can_be_lost = |event: &Event| {

@@ -1,4 +1,5 @@
-/* Calls and what they cost: calls sleeps|polls|many|faults|spin|fsync|files|cold|compat [PATH]. */
+/* System calls and their cost: calls sleeps|polls|many|faults|spin|fsync|files|cold|compat [PATH].
+ */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>

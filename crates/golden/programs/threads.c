@@ -1,4 +1,5 @@
-/* Threads and what they wait for: threads mutex|condvar|timed|join|eventfd. Each takes some 30 ms. */
+/* Threads and what they wait for: threads mutex|condvar|timed|join|eventfd. Each takes some 30 ms.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

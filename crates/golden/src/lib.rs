@@ -1,7 +1,7 @@
-//! From a kept recording to every form of its report, without a machine to watch.
+//! From a kept recording to every form of its report, without running a program.
 //!
-//! The test of this crate holds the forms of each recording in `recordings/` against the files beside it. What a report
-//! looks like is the business of `report`; how a recording is made, of `record.sh`.
+//! The test of this crate compares the forms of each recording in `recordings/` with the files
+//! beside it. `report` decides how a report looks; `record.sh` makes the recordings.
 
 mod account;
 mod diagnosis;
@@ -20,7 +20,7 @@ pub enum Error {
     #[error(transparent)]
     Store(#[from] store::Error),
     /// It has no trailer.
-    #[error("the recording is not whole: {0}")]
+    #[error("the recording is incomplete: {0}")]
     NotWhole(String),
     /// The result stored in place of its events cannot be read.
     #[error("the stored result cannot be read: {0}")]
@@ -57,7 +57,7 @@ impl Case {
         Ok(Self { header, analysis })
     }
 
-    /// The same with its result stored and read back, as where events were not kept.
+    /// The same with its result stored and read back, as when events were not kept.
     ///
     /// # Errors
     /// When it cannot be read back.

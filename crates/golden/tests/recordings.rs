@@ -1,6 +1,6 @@
-//! Every kept recording still gives the account, the JSON and the page that it gave.
+//! Every kept recording still gives the same account, JSON and page.
 //!
-//! `BLESS=1 cargo test -p dwell-golden` writes the files anew; review them as a diff.
+//! `BLESS=1 cargo test -p dwell-golden` updates the files; review the diff.
 
 use analyse::judge::causes::{self, Cause};
 use dwell_golden::Case;
@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Recordings with stacks, held to the forms of code as well, each with a function whose lines are shown.
+/// Recordings with stacks, whose forms of code are compared as well, each with a function whose
+/// lines are shown.
 const CODE: &[(&str, &str)] = &[("stacks-c", "spin"), ("python-lines", "work"), ("attach-busy", "spin")];
 /// Lines of a diff that are shown of one file.
 const DIFF_LINES: usize = 30;
@@ -40,7 +41,7 @@ fn forms(name: &str) -> Vec<(String, String)> {
     forms.into_iter().map(|(form, text)| (format!("{name}.{form}"), text)).collect()
 }
 
-/// What differs between a file and its new text.
+/// The diff between a file and its new text.
 fn difference(file: &str, text: &str) -> Option<String> {
     let path = directory().join(file);
     if std::env::var_os("BLESS").is_some() {
@@ -70,7 +71,12 @@ fn every_recording_gives_what_it_gave() {
             expected.insert(file);
         }
     }
-    assert!(differ.is_empty(), "{} files differ; BLESS=1 renews them\n{}", differ.len(), differ.join("\n\n"));
+    assert!(
+        differ.is_empty(),
+        "{} files differ; BLESS=1 updates them\n{}",
+        differ.len(),
+        differ.join("\n\n")
+    );
     assert_eq!(files(), expected, "each file is of a recording");
 }
 
@@ -82,7 +88,8 @@ fn a_result_that_was_stored_gives_what_its_recording_gives() {
         let stored = read().and_then(Case::read_back).unwrap_or_else(|error| panic!("{name}: {error}"));
         let live = read().expect("it was read before");
         let forms = live.forms().into_iter().zip(stored.forms());
-        // A fraction may differ in its last digit: serde_json reads it to that, unless told otherwise.
+        // A fraction may differ in its last digit: serde_json reads it to that, unless told
+        // otherwise.
         for ((form, live), (_, stored)) in forms.filter(|((form, _), _)| *form != "json") {
             let diff =
                 TextDiff::from_lines(live.as_str(), &stored).unified_diff().context_radius(0).to_string();

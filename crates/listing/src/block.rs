@@ -1,9 +1,10 @@
 //! Basic blocks: instructions that are always executed together.
 
-use crate::instruction::{Instruction, Kind};
+use crate::instruction::{Flow, Instruction};
 use std::collections::BTreeSet;
 
-/// Instructions that are entered at the first and left at the last only. Calls do not end a block.
+/// A basic block: it is entered at its first instruction only and left at its last only. Calls do
+/// not end a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
     /// Address of its first instruction.
@@ -13,17 +14,18 @@ pub struct Block {
     /// Starts of the blocks of the function that may come next, ascending.
     pub successors: Vec<u64>,
     /// How it ends. `Plain` where it ends only because another begins.
-    pub last: Kind,
+    pub last: Flow,
 }
 
-/// The blocks of a function. A block begins at the function's start, at each target of a jump in it, after each
-/// jump, return or trap, and at `entries`: addresses that are known to be jumped to otherwise, from tables or by
-/// exceptions. Without those, such a place is inside a block. Jumps into the middle of an instruction lead nowhere.
+/// The blocks of a function. A block begins at the function's start, at each target of a jump in
+/// it, after each jump, return or trap, and at `entries`: targets known from elsewhere, such as
+/// jump tables or exceptions. Unknown targets of this kind stay inside a block. Jumps into the
+/// middle of an instruction are ignored.
 pub fn blocks(instructions: &[Instruction], entries: &[u64]) -> Vec<Block> {
     let mut leaders: BTreeSet<u64> = entries.iter().copied().collect();
     for instruction in instructions {
         leaders.extend(instruction.kind.target());
-        if !matches!(instruction.kind, Kind::Plain | Kind::Call { .. }) {
+        if !matches!(instruction.kind, Flow::Plain | Flow::Call { .. }) {
             leaders.insert(instruction.end());
         }
     }
@@ -53,7 +55,7 @@ mod tests {
     use super::*;
 
     /// Instructions of four bytes each, from 0 on.
-    fn check(kinds: &[Kind], entries: &[u64], expected: &[(u64, u64, &[u64])]) {
+    fn check(kinds: &[Flow], entries: &[u64], expected: &[(u64, u64, &[u64])]) {
         let instructions: Vec<Instruction> = kinds
             .iter()
             .enumerate()
@@ -70,7 +72,7 @@ mod tests {
         assert_eq!(found, expected);
     }
 
-    use Kind::{Call, Conditional, Indirect, Jump, Plain, Return, Trap};
+    use Flow::{Call, Conditional, Indirect, Jump, Plain, Return, Trap};
 
     #[test]
     fn straight_code_is_one_block_calls_and_all() {

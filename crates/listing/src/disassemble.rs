@@ -1,11 +1,11 @@
-//! Machine code as instructions, by the decoder of its architecture.
+//! Disassembly: machine code as instructions, by the decoder of its architecture.
 
 use crate::instruction::Instruction;
 use crate::{aarch64, x86_64};
 use model::Arch;
 
-/// All instructions of `bytes`, which stand at `address`. Bytes that are none are shown as such; every byte is in
-/// exactly one instruction.
+/// All instructions of `bytes`, which are at `address`. Bytes that do not decode become `.byte`;
+/// every byte is in exactly one instruction.
 pub fn disassemble(bytes: &[u8], address: u64, arch: Arch) -> Vec<Instruction> {
     match arch {
         Arch::X86_64 => x86_64::disassemble(bytes, address),

@@ -1,43 +1,43 @@
-//! Instructions, and where they may lead. Decoding is left to `disassemble`.
+//! Instructions and their successors. Decoding is left to `disassemble`.
 
-/// Where the next instruction is.
+/// The control flow after an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// After this one. System calls are plain too.
+pub enum Flow {
+    /// Continues with the next one. System calls are plain too.
     Plain,
-    /// Elsewhere.
+    /// An unconditional jump.
     Jump {
-        /// Its address.
+        /// Its target.
         to: u64,
     },
-    /// Elsewhere or after this one.
+    /// A conditional jump.
     Conditional {
-        /// The address elsewhere.
+        /// Its target.
         to: u64,
     },
-    /// After this one, once what is called has returned.
+    /// A call; continues with the next one when it returns.
     Call {
-        /// What is called; none when a register or memory says it.
+        /// The callee; none when it is in a register or in memory.
         to: Option<u64>,
     },
-    /// In the caller.
+    /// A return.
     Return,
-    /// Where a register or memory says: a jump table, a tail call.
+    /// An indirect jump: a jump table, a tail call.
     Indirect,
-    /// Nowhere: the program is stopped here. Bytes that are no instruction are of this kind.
+    /// A trap. Bytes that are not an instruction are of this kind.
     Trap,
 }
 
-impl Kind {
-    /// Whether what follows in memory follows in time.
+impl Flow {
+    /// Whether execution may continue with the next instruction in memory.
     pub(crate) fn goes_on(self) -> bool {
-        matches!(self, Kind::Plain | Kind::Conditional { .. } | Kind::Call { .. })
+        matches!(self, Flow::Plain | Flow::Conditional { .. } | Flow::Call { .. })
     }
 
     /// The address that it may jump to.
     pub(crate) fn target(self) -> Option<u64> {
         match self {
-            Kind::Jump { to } | Kind::Conditional { to } => Some(to),
+            Flow::Jump { to } | Flow::Conditional { to } => Some(to),
             _ => None,
         }
     }
@@ -46,14 +46,14 @@ impl Kind {
 /// One instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instruction {
-    /// Where it is, as its file counts.
+    /// Its address in the file.
     pub address: u64,
-    /// In bytes; never 0.
+    /// Length in bytes; never 0.
     pub len: u64,
-    /// In Intel's or Arm's notation; `.byte 0x06` for what is none.
+    /// In Intel's or Arm's notation; `.byte 0x06` for other bytes.
     pub text: String,
-    /// Where it leads.
-    pub kind: Kind,
+    /// Its control flow.
+    pub kind: Flow,
 }
 
 impl Instruction {
@@ -63,9 +63,9 @@ impl Instruction {
     }
 }
 
-/// What is shown for bytes that are no instruction.
+/// The text for bytes that are not an instruction.
 pub(crate) fn no_instruction(bytes: &[u8], address: u64) -> Instruction {
     let values: Vec<String> = bytes.iter().map(|byte| format!("{byte:#04x}")).collect();
     let text = format!(".byte {}", values.join(", "));
-    Instruction { address, len: bytes.len() as u64, text, kind: Kind::Trap }
+    Instruction { address, len: bytes.len() as u64, text, kind: Flow::Trap }
 }

@@ -1,7 +1,7 @@
-//! A function's instructions and basic blocks, with what was counted of them.
+//! A function's instructions and basic blocks, with samples and counts.
 //!
-//! Pure: machine code, samples, counts and source text come in as data, a [`Listing`] goes out. Reading files is
-//! left to `code` and `observe`, showing the listing to `report`.
+//! Pure: machine code, samples, counts and source text are inputs, a [`Listing`] is the output.
+//! `code` and `observe` read files; `report` prints the listing.
 
 mod aarch64;
 mod block;
@@ -12,5 +12,7 @@ mod x86_64;
 
 pub use block::{Block, blocks};
 pub use disassemble::disassemble;
-pub use instruction::{Instruction, Kind};
-pub use listing::{Counts, Listed, ListedBlock, Listing, Note, Sample, SourceLine, Subject, listing};
+pub use instruction::{Flow, Instruction};
+pub use listing::{
+    AddressSamples, ExecutionCounts, Listed, ListedBlock, Listing, Note, SourceLine, Subject, listing,
+};

@@ -1,42 +1,43 @@
-//! A function with what was counted of it: shares of samples with their intervals, exact executions, source lines.
+//! The listing of a function: shares of samples with their intervals, exact execution counts,
+//! source lines.
 
 use crate::block::blocks;
-use crate::instruction::{Instruction, Kind};
+use crate::instruction::{Flow, Instruction};
 use model::Ns;
 use stats::{Proportion, wilson_of};
 use std::collections::BTreeMap;
 
-/// Below this many samples the shares of single instructions say little.
+/// Below this many samples, shares of single instructions are unreliable.
 const FEW: u64 = 100;
 
-/// What the listing is of.
+/// The subject of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
     /// The function. Untrusted until escaped.
     pub name: String,
     /// The file that has it.
     pub module: String,
-    /// Time on a CPU of the whole program, for the function's share of it. 0 where it was not sampled.
+    /// CPU time of the whole program, for the function's share. 0 where it was not sampled.
     pub program_ns: Ns,
-    /// And in how many samples.
+    /// Samples of the whole program.
     pub program_samples: u64,
 }
 
-/// What was sampled at one address.
+/// The samples at one address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Sample {
+pub struct AddressSamples {
     /// Time that the samples stand for.
     pub ns: Ns,
-    /// How many there were.
+    /// Number of samples.
     pub count: u64,
 }
 
 /// Exact executions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Counts {
-    /// By address, as the file counts; an address that is missing was not executed.
+pub struct ExecutionCounts {
+    /// By address in the file; a missing address was not executed.
     pub executions: BTreeMap<u64, u64>,
-    /// They end at a limit: more was executed than counted.
+    /// Counting stopped at a limit: more was executed than counted.
     pub partial: bool,
 }
 
@@ -47,26 +48,27 @@ pub struct SourceLine {
     pub file: String,
     /// Its number.
     pub line: u32,
-    /// What it says, where the file could be read.
+    /// Its text, where the file could be read.
     pub text: Option<String>,
 }
 
-/// What must be known to read the listing.
+/// Caveats of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note {
-    /// Samples are taken by interrupts, and name the instruction that was to be executed next: time of a slow
-    /// instruction stands at the one after it. Shares of blocks suffer little, those of instructions do.
+    /// Skid: samples are taken by interrupts and have the address of the next instruction, so the
+    /// time of a slow instruction is charged to the one after it. Shares of blocks are little
+    /// affected, those of instructions are.
     Skid,
-    /// This number of samples only.
+    /// Few samples: this many.
     Few(u64),
-    /// No samples at all.
+    /// No samples.
     NoSamples,
-    /// This number of samples is at addresses where no instruction begins; they are in the total only.
+    /// This many samples are at addresses where no instruction begins; they are in the total only.
     Astray(u64),
-    /// The counts end at a limit.
+    /// Counting stopped at a limit.
     Partial,
-    /// This number of jumps is indirect: blocks that only they lead to are not separated, unless they were
-    /// executed under counting.
+    /// This many jumps are indirect: blocks that only they reach are not separated, unless they
+    /// were executed while counting.
     IndirectJumps(usize),
 }
 
@@ -76,12 +78,12 @@ pub struct Listed {
     /// The instruction.
     pub instruction: Instruction,
     /// Its samples.
-    pub sample: Sample,
+    pub sample: AddressSamples,
     /// Their share of the function's time.
     pub share: Proportion,
-    /// How often it was executed, where that was counted.
+    /// Number of executions, where counted.
     pub executions: Option<u64>,
-    /// A position in [`Listing::lines`], where it is another one than that of the instruction before.
+    /// An index into [`Listing::lines`], where it differs from that of the instruction before.
     pub line: Option<usize>,
 }
 
@@ -95,54 +97,56 @@ pub struct ListedBlock {
     /// Blocks that may come next, by their starts.
     pub successors: Vec<u64>,
     /// The samples in it.
-    pub sample: Sample,
+    pub sample: AddressSamples,
     /// Their share of the function's time.
     pub share: Proportion,
-    /// How often it was executed, where that was counted.
+    /// Number of executions, where counted.
     pub executions: Option<u64>,
-    /// What it consists of.
+    /// Its instructions.
     pub rows: Vec<Listed>,
 }
 
-/// A function with all that is known of its parts.
+/// A function with samples, counts and source lines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listing {
-    /// What it is of.
+    /// Its subject.
     pub subject: Subject,
-    /// The function's samples, those astray included.
-    pub sample: Sample,
+    /// The function's samples, including those between instructions.
+    pub sample: AddressSamples,
     /// Their share of the program's time on a CPU; none where that is not known.
     pub share: Option<Proportion>,
     /// By address.
     pub blocks: Vec<ListedBlock>,
-    /// A position in `blocks`: the block with most time or, without samples, most executed instructions.
+    /// An index into `blocks`: the block with most time or, without samples, most executed
+    /// instructions.
     pub hottest: Option<usize>,
     /// Executed instructions, where they were counted.
     pub executed: Option<u64>,
     /// Lines of the source that the instructions come from.
     pub lines: Vec<SourceLine>,
-    /// What must be said with it.
+    /// Its caveats.
     pub notes: Vec<Note>,
 }
 
-/// Combines what is known of a function. `samples` and `counts` are by address; `lines` begin at the addresses
-/// they are under and go up to the next (the form of a line table).
+/// Makes the listing of a function. `samples` and `counts` are by address; each of `lines` holds
+/// from its address to the next (the form of a line table).
 ///
-/// Shares are of the function's time. Their intervals are Wilson's at 95 %, for as many equal samples as the
-/// weighted ones are worth (Kish); samples at one address count as equal to each other.
+/// Shares are of the function's time. Their intervals are Wilson's at 95 %, for as many equal
+/// samples as the weighted ones are worth (Kish); samples at one address count as equal to each
+/// other.
 pub fn listing(
     subject: Subject,
     instructions: &[Instruction],
-    samples: &BTreeMap<u64, Sample>,
+    samples: &BTreeMap<u64, AddressSamples>,
     lines: &BTreeMap<u64, SourceLine>,
-    counts: Option<&Counts>,
+    counts: Option<&ExecutionCounts>,
 ) -> Listing {
     let total = sum(samples.values());
-    // One that is worth fewer than it counts has unequal weights.
+    // An effective size below the count means unequal weights.
     let squares: f64 =
         samples.values().filter(|s| s.count > 0).map(|s| (s.ns as f64).powi(2) / s.count as f64).sum();
     let worth = if squares > 0.0 { (total.ns as f64).powi(2) / squares } else { 0.0 };
-    let share_of = |part: Sample| proportion(part.ns, total.ns, worth);
+    let share_of = |part: AddressSamples| proportion(part.ns, total.ns, worth);
     let execution = |address: u64| counts.map(|counts| counts.executions.get(&address).copied().unwrap_or(0));
 
     let mut used = Lines::default();
@@ -194,8 +198,8 @@ pub fn listing(
     }
 }
 
-fn sum<'a>(samples: impl Iterator<Item = &'a Sample>) -> Sample {
-    samples.fold(Sample::default(), |sum, sample| Sample {
+fn sum<'a>(samples: impl Iterator<Item = &'a AddressSamples>) -> AddressSamples {
+    samples.fold(AddressSamples::default(), |sum, sample| AddressSamples {
         ns: sum.ns + sample.ns,
         count: sum.count + sample.count,
     })
@@ -208,8 +212,8 @@ fn proportion(part: Ns, whole: Ns, worth: f64) -> Proportion {
     wilson_of(part.min(whole) as f64 / whole as f64, worth)
 }
 
-/// Where the counts change without a jump that we know of, a block begins that only an indirect jump leads to.
-fn entered(instructions: &[Instruction], counts: Option<&Counts>) -> Vec<u64> {
+/// Where counts change without a known jump, a block begins that only an indirect jump reaches.
+fn entered(instructions: &[Instruction], counts: Option<&ExecutionCounts>) -> Vec<u64> {
     let Some(counts) = counts else { return Vec::new() };
     let execution =
         |instruction: &Instruction| counts.executions.get(&instruction.address).copied().unwrap_or(0);
@@ -221,10 +225,15 @@ fn entered(instructions: &[Instruction], counts: Option<&Counts>) -> Vec<u64> {
         .collect()
 }
 
-fn notes(total: Sample, astray: u64, instructions: &[Instruction], counts: Option<&Counts>) -> Vec<Note> {
+fn notes(
+    total: AddressSamples,
+    astray: u64,
+    instructions: &[Instruction],
+    counts: Option<&ExecutionCounts>,
+) -> Vec<Note> {
     let mut notes = Vec::new();
     match total.count {
-        // Counts were asked for in its place.
+        // Counts were requested instead.
         0 if counts.is_some() => {}
         0 => notes.push(Note::NoSamples),
         few if few < FEW => notes.extend([Note::Skid, Note::Few(few)]),
@@ -236,14 +245,14 @@ fn notes(total: Sample, astray: u64, instructions: &[Instruction], counts: Optio
     if counts.is_some_and(|counts| counts.partial) {
         notes.push(Note::Partial);
     }
-    match instructions.iter().filter(|instruction| instruction.kind == Kind::Indirect).count() {
+    match instructions.iter().filter(|instruction| instruction.kind == Flow::Indirect).count() {
         0 => {}
         jumps => notes.push(Note::IndirectJumps(jumps)),
     }
     notes
 }
 
-/// The lines met so far, each once.
+/// The lines so far, each once.
 #[derive(Default)]
 struct Lines {
     lines: Vec<SourceLine>,
@@ -251,7 +260,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// The line's position, if it is not the one that was met last. Line 0 is code of no line.
+    /// The line's index, if it differs from the last one. Line 0 means code without a line.
     fn change_to(&mut self, line: &SourceLine) -> Option<usize> {
         if line.line == 0 {
             return None;
@@ -278,9 +287,11 @@ mod tests {
         Subject { name: "f".into(), module: "a.out".into(), program_ns: 4000, program_samples: 400 }
     }
 
-    fn check(samples: &[(u64, u64)], counts: Option<&Counts>) -> Listing {
-        let samples =
-            samples.iter().map(|(at, count)| (*at, Sample { ns: count * 10, count: *count })).collect();
+    fn check(samples: &[(u64, u64)], counts: Option<&ExecutionCounts>) -> Listing {
+        let samples = samples
+            .iter()
+            .map(|(at, count)| (*at, AddressSamples { ns: count * 10, count: *count }))
+            .collect();
         let line = |line, text: &str| SourceLine { file: "f.c".into(), line, text: Some(text.into()) };
         let lines = BTreeMap::from([
             (0x100, line(1, "void f() {")),
@@ -295,7 +306,7 @@ mod tests {
         let listing = check(&[(0x100, 20), (0x105, 60), (0x107, 120)], None);
         assert_eq!(listing.blocks.iter().map(|block| block.start).collect::<Vec<_>>(), [0x100, 0x105, 0x109]);
         assert_eq!(listing.hottest, Some(1));
-        assert_eq!(listing.sample, Sample { ns: 2000, count: 200 });
+        assert_eq!(listing.sample, AddressSamples { ns: 2000, count: 200 });
         let hot = &listing.blocks[1];
         assert_eq!((hot.sample.count, hot.share.value), (180, 0.9));
         // Wilson's for 180 of 200.
@@ -317,7 +328,7 @@ mod tests {
     #[test]
     fn counts_alone_find_the_hottest_too() {
         let executions = BTreeMap::from([(0x100, 1), (0x105, 5), (0x107, 5), (0x109, 1)]);
-        let listing = check(&[], Some(&Counts { executions, partial: true }));
+        let listing = check(&[], Some(&ExecutionCounts { executions, partial: true }));
         assert_eq!((listing.hottest, listing.executed), (Some(1), Some(12)));
         assert_eq!(listing.blocks[1].executions, Some(5));
         assert_eq!(listing.notes, [Note::Partial]);
@@ -334,7 +345,7 @@ mod tests {
     fn what_only_a_jump_table_leads_to_is_found_by_its_counts() {
         // jmp rax; nop; nop; ret: entered at the second nop.
         let code = disassemble(&[0xff, 0xe0, 0x90, 0x90, 0xc3], 0, Arch::X86_64);
-        let counts = Counts { executions: BTreeMap::from([(0, 4), (3, 4), (4, 4)]), partial: false };
+        let counts = ExecutionCounts { executions: BTreeMap::from([(0, 4), (3, 4), (4, 4)]), partial: false };
         let listing = listing(subject(), &code, &BTreeMap::new(), &BTreeMap::new(), Some(&counts));
         assert_eq!(listing.blocks.iter().map(|block| block.start).collect::<Vec<_>>(), [0, 2, 3]);
         assert_eq!(listing.notes, [Note::IndirectJumps(1)]);

@@ -1,4 +1,4 @@
-//! A real program, compiled here: instructions and blocks are where another disassembler says.
+//! A real program, compiled here: instructions and blocks agree with another disassembler.
 
 use dwell_listing::{blocks, disassemble};
 use model::Arch;
@@ -29,7 +29,7 @@ const ARCH: Arch = Arch::X86_64;
 #[cfg(target_arch = "aarch64")]
 const ARCH: Arch = Arch::Aarch64;
 
-/// An instruction as objdump has it.
+/// An instruction of objdump.
 struct Theirs {
     address: u64,
     code: Vec<u8>,
@@ -55,7 +55,7 @@ fn blocks_of_a_compiled_function_begin_where_objdump_says_that_jumps_go() {
     }
 }
 
-/// Where blocks begin: at the start, where jumps go, and after them.
+/// Starts of blocks: the first instruction, targets of jumps, and instructions after jumps.
 fn expected(theirs: &[Theirs], function: Range<u64>) -> BTreeSet<u64> {
     let mut expected = BTreeSet::from([function.start]);
     for (index, instruction) in theirs.iter().enumerate() {
@@ -79,7 +79,8 @@ fn expected(theirs: &[Theirs], function: Range<u64>) -> BTreeSet<u64> {
     expected
 }
 
-/// A function's instructions: `  1139:\tf3 0f 1e fa \tendbr64`. The bytes of aarch64 are a word (`d65f03c0`).
+/// A function's instructions: `  1139:\tf3 0f 1e fa \tendbr64`. The bytes of aarch64 are a word
+/// (`d65f03c0`).
 fn objdump(path: &Path, name: &str) -> Vec<Theirs> {
     let output = Command::new("objdump").args(["-d", "-w"]).arg(path).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

@@ -16,7 +16,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use sys::pages::{Pages, Wanted};
+use sys::pages::{PageKind, Pages};
 
 /// The size of one read or write.
 pub(crate) const PIECE_BYTES: usize = 1 << 20;
@@ -50,7 +50,7 @@ pub(crate) fn run(
                 dir.display()
             ));
         }
-        let [expected, read] = [(); 2].map(|()| Pages::obtain(PIECE_BYTES, Wanted::Small));
+        let [expected, read] = [(); 2].map(|()| Pages::obtain(PIECE_BYTES, PageKind::Small));
         workers.push(Worker { file, direct, number, pieces, expected: expected?, read: read? });
     }
     let mut tally = together("disk", workers, limit, &|| {}, &|mut worker, stop| {
@@ -219,7 +219,7 @@ mod tests {
 
     fn worker(dir: &Path, number: u64) -> Worker {
         let (file, direct) = nameless(dir, number, 2 * PIECE_BYTES as u64).unwrap();
-        let [expected, read] = [(); 2].map(|()| Pages::obtain(PIECE_BYTES, Wanted::Small).unwrap());
+        let [expected, read] = [(); 2].map(|()| Pages::obtain(PIECE_BYTES, PageKind::Small).unwrap());
         Worker { file, direct, number, pieces: 2, expected, read }
     }
 
@@ -263,7 +263,7 @@ mod tests {
     fn a_worker_that_cannot_go_on_says_where_it_was() {
         let failed = |file: &str, pieces| {
             let file = File::options().read(true).write(true).open(file).unwrap();
-            let [expected, read] = [(); 2].map(|()| Pages::obtain(PIECE_BYTES, Wanted::Small).unwrap());
+            let [expected, read] = [(); 2].map(|()| Pages::obtain(PIECE_BYTES, PageKind::Small).unwrap());
             let mut worker = Worker { file, direct: true, number: 0, pieces, expected, read };
             let mut work = Work::default();
             (worker.work(&Stop::default(), &mut work).unwrap_err().to_string(), work.done)

@@ -14,8 +14,8 @@ use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, scope, yield_now};
 use std::time::Duration;
-use sys::copy::{BLOCK_BYTES, Sum, copy_summed, publish, sum};
-use sys::pages::{Pages, Wanted};
+use sys::copy::{BLOCK_BYTES, Checksum, copy_summed, publish, sum};
+use sys::pages::{PageKind, Pages};
 
 const PAGE_BYTES: usize = 1 << 20;
 /// The size of one allocation; the load can be ended between two.
@@ -66,7 +66,7 @@ fn obtain(bytes: usize, limit: &mut RunLimit<'_>) -> io::Result<Vec<Pages>> {
 /// A pattern and its checksum.
 struct Pattern {
     block: Vec<u8>,
-    sum: Sum,
+    sum: Checksum,
 }
 
 /// The patterns: words that change all, few or other bits from one to the next, and their
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn flips_that_nobody_copied_are_found_at_the_end_each_once() {
-        let mut memory = Pages::obtain(30 * PAGE_BYTES, Wanted::Small).unwrap();
+        let mut memory = Pages::obtain(30 * PAGE_BYTES, PageKind::Small).unwrap();
         let patterns = patterns();
         let mut pool = Pool::default();
         memory.as_mut_slice().chunks_exact_mut(PAGE_BYTES).for_each(|page| pool.fill(page, &patterns));

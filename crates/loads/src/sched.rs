@@ -14,9 +14,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::Duration;
 use sys::clock::{children_cpu_ns, monotonic_ns, process_cpu_ns};
-use sys::counters::Counters;
+use sys::counters::SharedCounters;
 use sys::poll;
-use sys::worker::{Ended, Worker};
+use sys::worker::{Worker, WorkerEnd};
 
 /// The time limit for workers to start.
 const BEGIN: Duration = Duration::from_secs(60);
@@ -80,7 +80,7 @@ pub(crate) fn run(topology: &Topology, workers: Workers, limit: RunLimit<'_>) ->
     let count = topology.workers() as u64;
     let needed = count * (topology.message_bytes as u64 + WORKER_BYTES);
     enough_memory(&format!("sched with {count} workers"), needed, "fewer groups, or smaller messages")?;
-    let shared = Counters::new(MESSAGES + topology.receivers())?;
+    let shared = SharedCounters::new(MESSAGES + topology.receivers())?;
     match workers {
         Workers::Processes => in_processes(topology, &shared, limit),
         Workers::Threads => in_threads(topology, shared, limit),
@@ -137,7 +137,7 @@ fn in_processes(topology: &Topology, shared: &Counters, mut limit: RunLimit<'_>)
     let (mut failed, mut killed) = (0, 0);
     for worker in &mut workers {
         match worker.ended()? {
-            Some(Ended::Status(0)) => {}
+            Some(WorkerEnd::Status(0)) => {}
             Some(_) => failed += 1,
             None => {
                 killed += 1;
@@ -245,7 +245,7 @@ fn wait_until_ready(
     Ok(())
 }
 
-fn messages(shared: &Counters) -> Work {
+fn messages(shared: &SharedCounters) -> Work {
     Work::done(shared[MESSAGES..].iter().map(|count| count.load(Relaxed)).sum())
 }
 
@@ -271,7 +271,7 @@ fn send(
     outs: &[OwnedFd],
     bytes: usize,
     gate: &OwnedFd,
-    shared: &Counters,
+    shared: &SharedCounters,
     length: Duration,
 ) -> io::Result<()> {
     let message = vec![b'.'; bytes];
@@ -301,7 +301,7 @@ fn receive(
     end: &OwnedFd,
     bytes: usize,
     gate: &OwnedFd,
-    shared: &Counters,
+    shared: &SharedCounters,
     messages: &sys::counters::Counter,
 ) -> io::Result<()> {
     let mut message = vec![0; bytes];

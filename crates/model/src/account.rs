@@ -20,11 +20,11 @@ pub enum Basis {
 /// One state's share of the wall clock, with how it is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// What was going on.
+    /// What the thread or path was doing.
     pub state: State,
-    /// For how long.
+    /// Duration.
     pub ns: Ns,
-    /// How that is known.
+    /// How the duration is known.
     pub basis: Basis,
     /// Low end of the 95 % interval; `ns` itself where measured.
     pub lo_ns: Ns,
@@ -32,7 +32,7 @@ pub struct Part {
     pub hi_ns: Ns,
 }
 
-/// One place on the critical path: which thread, in which state, because of what, for how long in all.
+/// One place on the critical path: thread, state, reason, total duration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredStep")]
 pub struct Step {
@@ -44,16 +44,17 @@ pub struct Step {
     pub process: String,
     /// What it was doing.
     pub state: State,
-    /// Why: the call for `kernel`, what was waited for, or who ran instead. In JSON a string, empty when there is
-    /// no more to say.
+    /// The reason: the call for `kernel`, the wait target, or the thread that ran instead. In JSON
+    /// a string, empty when nothing more is known.
     pub reason: Reason,
-    /// For how long in all.
+    /// Total duration.
     pub ns: Ns,
-    /// How often it began; where the time is sampled, in how many stretches on a CPU it may have been.
+    /// How often it began. Where the time is sampled: the number of intervals on a CPU in which it
+    /// may have been.
     pub count: u64,
 }
 
-/// A step of a stored result: its state tells how its reason is read.
+/// A step of a stored result: its state decides how its reason is parsed.
 #[derive(Deserialize)]
 struct StoredStep {
     pid: Pid,
@@ -72,7 +73,8 @@ impl From<StoredStep> for Step {
     }
 }
 
-/// The wall clock, cut along the critical path: each nanosecond belongs to exactly one part and one step.
+/// The wall clock, cut along the critical path: each nanosecond belongs to exactly one part and one
+/// step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Account {
     wall_ns: Ns,
@@ -111,7 +113,8 @@ impl Account {
         Ok(Self { wall_ns, parts, steps })
     }
 
-    /// The wall clock: from the entry of the successful `execve` to the end of the root's last thread.
+    /// The wall clock: from the entry of the successful `execve` to the end of the root's last
+    /// thread.
     pub fn wall_ns(&self) -> Ns {
         self.wall_ns
     }

@@ -1,5 +1,4 @@
-//! Requests to disks, and why threads were woken as recordings before [`crate::Event::Woken`] have
-//! it.
+//! Requests to disks, and the wake reasons of recordings before [`crate::Event::Woken`].
 
 use crate::Ns;
 use crate::object::Object;
@@ -11,18 +10,20 @@ use serde::{Deserialize, Serialize};
 pub enum Because {
     /// A request to a disk is done.
     Request(Request),
-    /// The waker worked on this: the pipe, socket or eventfd that it writes to, for a thread that polls several.
+    /// The object that the waker worked on: the pipe, socket or eventfd that it writes to, for a
+    /// thread that polls several.
     Through(Object),
-    /// The waker was here, told when it left its call: of locks, where they were let go.
+    /// The code location of the waker, recorded at the exit of its call: for locks, where they were
+    /// released.
     From {
         /// When the wake-up was.
         woken_at: Ns,
-        /// The innermost place: an [`crate::Event::Node`].
+        /// The innermost frame: an [`crate::Event::Node`].
         node: u32,
     },
 }
 
-/// One request to a block device, from its making to its end.
+/// One request to a block device, from its creation to its completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// Device number of the disk (not of a partition).
@@ -31,8 +32,9 @@ pub struct Request {
     pub write: bool,
     /// Its size.
     pub bytes: u32,
-    /// From its making until the driver had it; none where the kernel does not keep when it was made.
+    /// Queue time: from its creation until it was issued to the driver; none where the kernel does
+    /// not keep the time of creation.
     pub queue_ns: Option<Ns>,
-    /// From then to its end.
+    /// Service time: from then to its completion.
     pub device_ns: Ns,
 }

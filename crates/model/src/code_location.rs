@@ -1,19 +1,19 @@
-//! Places in code that stacks lead through, and what they are called.
+//! Code locations, which stacks consist of, and their names.
 
 use serde::{Deserialize, Serialize};
 
-/// A place in code.
+/// A code location.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Place {
     /// Machine code of a mapped file.
     Native {
         /// The file, as the kernel named it when it was mapped: a path, `[vdso]`, `[jit]`.
         module: String,
-        /// The address as the file itself counts (as `nm` and `objdump` print it); in code that is in no file, the
-        /// address in the process. Of a caller: of the last byte of its call.
+        /// The address as the file itself counts (as `nm` and `objdump` print it); in code that is
+        /// in no file, the address in the process. Of a caller: of the last byte of its call.
         address: u64,
     },
-    /// Machine code of the kernel or one of its modules.
+    /// Code of the kernel or one of its modules.
     Kernel {
         /// The address.
         address: u64,
@@ -31,14 +31,14 @@ pub enum Place {
         /// The line on which the function begins.
         first_line: u32,
     },
-    /// The stack goes on, but could not be followed further out.
+    /// The stack continues, but could not be unwound further.
     Broke {
-        /// Why and where, in words.
+        /// Why, and where, in words.
         why: String,
     },
 }
 
-/// What code is written in, as far as it shows.
+/// The language of code, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Language {
@@ -52,13 +52,13 @@ pub enum Language {
     Jit,
 }
 
-/// A function at a place.
+/// A function at a code location.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Function {
     /// Its name, demangled; none where there is no symbol.
     pub name: Option<String>,
-    /// Source file and line of the place in it, where there is debug information.
+    /// Source file and line, where there is debug information.
     pub source: Option<(String, u32)>,
-    /// It is inlined into the next of the list.
+    /// It is inlined into the next one in the list.
     pub inlined: bool,
 }

@@ -1,7 +1,7 @@
-//! Two results beside each other: the nouns of every comparison.
+//! Comparison of two results: the types that every comparison shares.
 //!
-//! A kind of result that is compared has a file below with its schema. All kinds share what became of
-//! a figure, and only the words differ in which JSON and pages say it.
+//! Each kind of result has a file below with its schema. All share the change of a figure; JSON and
+//! pages have different words for it.
 
 pub mod ladder;
 pub mod wake;
@@ -9,7 +9,7 @@ pub mod wake;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::Serializer;
 
-/// Which of the two.
+/// One of the two results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
@@ -19,12 +19,12 @@ pub enum Side {
     B,
 }
 
-/// What became of a figure from A to B.
+/// The change of a figure from A to B.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// B takes less.
+    /// B is smaller.
     Less,
-    /// B takes more.
+    /// B is larger.
     More,
     /// They differ by less than the margin, intervals included.
     Same,
@@ -73,8 +73,8 @@ impl Words {
 pub struct Difference {
     /// What differs, in a few words.
     pub what: String,
-    /// What it was with A.
+    /// Its value in A.
     pub a: String,
-    /// And with B.
+    /// Its value in B.
     pub b: String,
 }

@@ -1,5 +1,5 @@
-//! What single operations cost on a machine, taken from its latency ladder: the yardstick that waits are compared with
-//! and predictions are made of. How they are taken from a ladder is up to `analyse`.
+//! What single operations cost on a machine, from its latency ladder. Waits are compared with them,
+//! and predictions use them. `analyse` takes them from a ladder.
 
 use crate::Seen;
 use crate::ladder::Interval;
@@ -8,29 +8,30 @@ use serde::{Deserialize, Serialize};
 /// Costs of one operation each, in nanoseconds: the median with its 95 % interval, to a thousandth.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Costs {
-    /// Which ladder they are from, in words.
+    /// The ladder that they are from, in words.
     pub from: String,
-    /// When that was begun: RFC 3339, UTC.
+    /// When that ladder began: RFC 3339, UTC.
     pub measured_at: String,
-    /// Whether it was a quick one, with wider intervals.
+    /// Whether it was measured with `--quick`: wider intervals.
     pub quick: bool,
-    /// A load from memory that waits for the one before.
+    /// A load from memory that depends on the one before.
     pub memory_access_ns: Seen<Interval>,
     /// The cheapest system call.
     pub call_ns: Seen<Interval>,
     /// First touch of a page of the smallest size: a fault without IO.
     pub fault_ns: Seen<Interval>,
-    /// From one thread to another on the same core.
+    /// A switch between two threads on the same core.
     pub switch_ns: Seen<Interval>,
     /// Opening a file and closing it.
     pub open_ns: Seen<Interval>,
-    /// Asking for a file's size and times.
+    /// `stat` of a file.
     pub stat_ns: Seen<Interval>,
-    /// Getting 4 KiB that were written onto the disk.
+    /// `fsync` after a write of 4 KiB.
     pub fsync_ns: Seen<Interval>,
-    /// Reading 4 KiB at a random place of the disk, past the page cache.
+    /// A random read of 4 KiB from the disk, past the page cache.
     pub disk_read_ns: Seen<Interval>,
-    /// A process: fork, the smallest static program executed, exit and wait. The sum of two rungs, end by end.
+    /// A process: fork, the smallest static program executed, exit and wait. The sum of two rungs;
+    /// the ends of intervals are added as well.
     pub process_ns: Seen<Interval>,
     /// A TCP connection within the host: made, accepted, closed.
     pub connect_ns: Seen<Interval>,

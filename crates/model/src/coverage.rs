@@ -1,9 +1,9 @@
-//! What was looked at and what was not, kept as data beside every result.
+//! What was observed and what was not, as data beside every result.
 
 use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
 
-/// How much of a source was seen.
+/// How much of a source was observed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Extent {
@@ -15,14 +15,14 @@ pub enum Extent {
     None,
 }
 
-/// One source of evidence: what it gave, and what would give more.
+/// One source of evidence: how much it gave, and what would give more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// What it tells of: `switches`, `calls`, `faults`, `code`, `objects`, `surroundings`.
+    /// Its subject: `switches`, `calls`, `faults`, `code`, `objects`, `surroundings`.
     pub name: String,
-    /// How much of it was seen.
+    /// How much of it was observed.
     pub seen: Extent,
-    /// Why not all of it: what was tried, on what, what the system said. Empty when seen in full.
+    /// Why not all of it: what was tried, on what, and the system's error. Empty when complete.
     pub why: String,
     /// A command, or a sentence, that would change it. Empty when there is nothing to do.
     pub remedy: String,
@@ -41,18 +41,19 @@ pub struct Check {
     pub agrees: bool,
 }
 
-/// What a result rests on. A page that looks complete is complete.
+/// The evidence that a result rests on. A page that looks complete is complete.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Coverage {
-    /// Every source, seen or not.
+    /// Every source, available or not.
     pub sources: Vec<Source>,
-    /// Events that the kernel could not hand over.
+    /// Events that the kernel could not deliver.
     pub lost_events: Seen<u64>,
     /// Time without evidence on the path, as in the account.
     pub unexplained_ns: Ns,
-    /// dwell's own estimated cost to the program.
+    /// dwell's estimated overhead.
     pub overhead_ns: Seen<Interval>,
-    /// CPU time of other programs, as a share of what all CPUs could give while the program ran (0 to 1).
+    /// CPU time of other programs, as a share of the capacity of all CPUs while the program ran (0
+    /// to 1).
     pub host_busy: Seen<f64>,
     /// CPU time taken by the hypervisor while the program ran, summed over CPUs.
     pub steal_ns: Seen<Ns>,

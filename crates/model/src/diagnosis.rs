@@ -1,7 +1,7 @@
 //! What a run means: all that was concluded from it and does not stand in its tables.
 //!
-//! The class and the verdicts on host metrics are part of the run, since the JSON has them. What is concluded, and from
-//! what, is up to `analyse`; `report` takes it as it is.
+//! The class and the verdicts on host metrics are part of the run, since the JSON has them. What is
+//! concluded, and from what, is up to `analyse`; `report` takes it as it is.
 
 use crate::Ns;
 use crate::costs::Operation;
@@ -11,11 +11,13 @@ use crate::wait::Reason;
 /// What a run means.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnosis {
-    /// The kinds of time that the class is decided from, with their shares of the account, largest first.
+    /// The kinds of time that the class is decided from, with their shares of the account, largest
+    /// first.
     pub kinds: [(TimeKind, f64); 3],
     /// Why no kind is the class, where it is `mixed`.
     pub mixed: Option<Mixed>,
-    /// Time of the account in which it was ready to run but had no CPU, or was stopped: where that is worth a word.
+    /// Time of the account in which it was ready to run but had no CPU, or was stopped: where that
+    /// is worth a word.
     pub held_up_ns: Option<Ns>,
     /// What most of the kernel's work is, where there is such a thing.
     pub kernel_work: Option<KernelWork>,
@@ -23,7 +25,8 @@ pub struct Diagnosis {
     pub yardstick: Option<Yardstick>,
     /// How each row of `waits` was ended.
     pub ended: Vec<Ended>,
-    /// The host metrics that moved, or that matter to what bounds the program; what matters most comes first.
+    /// The host metrics that moved, or that matter to what bounds the program; what matters most
+    /// comes first.
     pub metrics: Vec<Metric>,
     /// What makes its figures doubtful.
     pub doubts: Doubts,

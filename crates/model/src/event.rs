@@ -1,7 +1,7 @@
-//! What was seen, one event at a time.
+//! The events of a recording.
 //!
-//! Events are kept in a compact encoding without names, so a variant never changes: what needs another field becomes
-//! a new variant at the end.
+//! Events are kept in a compact encoding without names, so a variant never changes: what needs
+//! another field becomes a new variant at the end.
 
 use crate::because::Because;
 use crate::call::Call;
@@ -16,21 +16,22 @@ use crate::window::AliveState;
 use crate::{Ns, Pid, Tid};
 use serde::{Deserialize, Serialize};
 
-/// One thing seen.
+/// One observed event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// A program was executed: `tid` is now the only thread of `pid`. For the root's first one the wall begins
-    /// at `entered`.
+    /// A program was executed: `tid` is now the only thread of `pid`. For the root's first one the
+    /// wall begins at `entered`.
     Exec {
         /// When the old image was gone.
         at: Ns,
         /// When `execve` was entered.
         entered: Ns,
-        /// The thread, by its number from now on.
+        /// The thread, by its ID from now on.
         tid: Tid,
         /// Its process.
         pid: Pid,
-        /// The number it had: another when a thread that does not lead its group executes.
+        /// Its thread ID before: another one when a thread other than the group leader calls
+        /// `execve`.
         old_tid: Tid,
         /// The new name.
         name: Comm,
@@ -47,10 +48,11 @@ pub enum Event {
         pid: Pid,
         /// Its name, which it has from its creator.
         name: Comm,
-        /// The creator's calls since it was last heard of.
+        /// The creator's calls since its last event.
         calls: Calls,
     },
-    /// A thread began to end. It still runs in the kernel until it is switched out with [`Left::Dead`].
+    /// A thread began to end. It still runs in the kernel until it is switched out with
+    /// [`Left::Dead`].
     Exit {
         /// When.
         at: Ns,
@@ -60,34 +62,34 @@ pub enum Event {
         status: i32,
         /// Whether it is the last of its process.
         last: bool,
-        /// Its calls since it was last heard of.
+        /// Its calls since its last event.
         calls: Calls,
     },
-    /// A CPU went from one thread to another, at least one of which is of the tree.
+    /// A CPU switched from one thread to another; at least one of them is of the tree.
     Switch {
         /// When.
         at: Ns,
-        /// Where.
+        /// Which CPU.
         cpu: u32,
-        /// The one that left, when it is of the tree.
+        /// The thread that was switched out, when it is of the tree.
         out: Option<Out>,
-        /// The one that came, when it is of the tree.
+        /// The thread that was switched in, when it is of the tree.
         into: Option<In>,
     },
     /// [`Event::Woken`] of recordings before it, without its reasons.
     Wake {
         /// When.
         at: Ns,
-        /// Where the waker runs.
+        /// The CPU on which the waker runs.
         cpu: u32,
-        /// Who is woken.
+        /// The thread that is woken.
         tid: Tid,
-        /// Who wakes.
+        /// What wakes it.
         waker: Waker,
-        /// The waker's calls since it was last heard of, where it is a thread of the tree.
+        /// The waker's calls since its last event, where it is a thread of the tree.
         calls: Calls,
     },
-    /// A thread's calls since it was last heard of, while it runs on.
+    /// A thread's calls since its last event, while it keeps running.
     Flush {
         /// When.
         at: Ns,
@@ -96,15 +98,15 @@ pub enum Event {
         /// Its calls.
         calls: Calls,
     },
-    /// A thread sent on a network socket that may lead to another thread of the tree.
+    /// A thread sent on a network socket whose other end may be a thread of the tree.
     Send {
         /// When the call was in the socket layer.
         at: Ns,
         /// The sender.
         tid: Tid,
-        /// From where to where.
+        /// The addresses.
         ends: Ends,
-        /// Its calls since it was last heard of.
+        /// Its calls since its last event.
         calls: Calls,
     },
     /// [`Event::Sampled`] of recordings before it, without its stack.
@@ -115,12 +117,12 @@ pub enum Event {
         tid: Tid,
         /// In which mode.
         mode: Mode,
-        /// Address of the interrupted instruction; 0 when unseen.
+        /// Address of the interrupted instruction; 0 when unknown.
         ip: u64,
-        /// How much time on a CPU the sample stands for: the clock may strike faster at first.
+        /// CPU time that the sample stands for: the sampling rate may be higher at first.
         period_ns: u32,
     },
-    /// A thread took a name.
+    /// A thread changed its name.
     Rename {
         /// When.
         at: Ns,
@@ -129,99 +131,101 @@ pub enum Event {
         /// Its name from now on.
         name: Comm,
     },
-    /// All threads of the tree, looked at from outside (`/proc`), where events cannot be had.
+    /// A snapshot of all threads of the tree, from `/proc`, where events are not available.
     Look {
         /// When.
         at: Ns,
         /// The threads.
         threads: Vec<Looked>,
     },
-    /// This many events were lost before this one.
+    /// Events were lost before this one.
     Lost {
-        /// When that was noticed.
+        /// When the loss was noticed.
         at: Ns,
-        /// How many.
+        /// How many events.
         events: u64,
     },
-    /// The root entered its `execve`: nothing of the tree was seen before. (Tier `bpf` only.)
+    /// The root entered its `execve`: the first event of the tree. (Tier `bpf` only.)
     Start {
         /// When.
         at: Ns,
         /// The root's first thread.
         tid: Tid,
     },
-    /// A place in code that stacks lead through, told once before the first node that needs it.
+    /// A code location of stacks, recorded once, before the first node that refers to it.
     Place {
-        /// Its number from now on: counted from 0.
+        /// Its index from now on, from 0.
         id: u32,
         /// What it is.
         place: Place,
     },
-    /// A node of the tree of calls: a place, called from another node. Told once, after its caller.
+    /// A node of the call tree: a code location, called from another node. Recorded once, after its
+    /// caller.
     Node {
-        /// Its number from now on: counted from 1.
+        /// Its index from now on, from 1.
         id: u32,
-        /// The node that called it; 0 for the outermost place of a stack.
+        /// The node that called it; 0 for the outermost frame of a stack.
         caller: u32,
-        /// Where it is: an [`Event::Place`].
+        /// Its code location: an [`Event::Place`].
         place: u32,
     },
-    /// The stack of a sample of the same time and thread, by itself: the sample was lost, or the
-    /// stack was not there in time. Recordings before [`Event::Sampled`] have all stacks so.
+    /// The stack of a sample of the same time and thread, as a separate event: the sample was lost,
+    /// or the stack was late. In recordings before [`Event::Sampled`] all stacks are separate.
     SampleStack {
         /// When.
         at: Ns,
         /// The thread.
         tid: Tid,
-        /// The innermost place: an [`Event::Node`].
+        /// The innermost frame: an [`Event::Node`].
         node: u32,
         /// What the thread did.
         mode: Mode,
-        /// How much time on a CPU the sample stands for.
+        /// CPU time that the sample stands for.
         period_ns: u32,
     },
-    /// The stack from which a thread waited, told between its coming back from that wait and its next. Not each
-    /// wait has one: they are thinned by their length, so that each stands for `weight_ns` of blocked time, and
-    /// the sum of all is the thread's blocked time.
+    /// The stack of a wait, recorded between the end of that wait and the next one. Not every wait
+    /// has one: they are sampled by length, so that each stands for `weight_ns` of blocked time,
+    /// and their sum is the thread's blocked time.
     WaitStack {
-        /// When it was taken: at the end of the call that it had blocked in.
+        /// When it was taken: at the exit of the call that had blocked.
         at: Ns,
         /// The thread.
         tid: Tid,
-        /// The innermost place: an [`Event::Node`].
+        /// The innermost frame: an [`Event::Node`].
         node: u32,
         /// Blocked time that it stands for.
         weight_ns: Ns,
         /// The call.
         call: Option<Call>,
     },
-    /// What a place is called, told when the program has ended and its names have been looked up.
+    /// The names of a code location, recorded after the program has ended, when symbols were
+    /// resolved.
     Named {
         /// An [`Event::Place`].
         place: u32,
-        /// The function there and those inlined into it, the innermost first; never empty.
+        /// The function and those inlined into it, the innermost first; never empty.
         functions: Vec<Function>,
     },
-    /// Why a thread is woken, of recordings before [`Event::Woken`]: told just before its
-    /// [`Event::Wake`], or later (where the waker was).
+    /// Why a thread is woken, of recordings before [`Event::Woken`]: recorded just before its
+    /// [`Event::Wake`], or after it (the location of the waker).
     Because {
         /// When.
         at: Ns,
-        /// Who is about to be woken.
+        /// The thread that is about to be woken.
         tid: Tid,
         /// What ends its wait.
         because: Because,
     },
-    /// What a file is called, told before the first wait on it, or on a page of it.
+    /// The path of a file, recorded before the first wait on it or on a page of it.
     Path {
         /// Device number, as in [`Object::File`].
         dev: u32,
         /// Inode.
         ino: u64,
-        /// Its path from the root of the mount namespace, as far as that could be followed.
+        /// Its path from the root of the mount namespace, as far as it could be resolved.
         path: String,
     },
-    /// A fault reads a page of this file from its disk, of recordings before [`Object::Page`]: told
+    /// A page fault reads this file from its disk, of recordings before [`Object::Page`]: recorded
     /// just before the [`Event::Switch`] in which the fault blocks.
     Page {
         /// When.
@@ -233,26 +237,26 @@ pub enum Event {
         /// Inode; 0 for swap.
         ino: u64,
     },
-    /// What is known of a connection of the tree.
+    /// A connection of the tree.
     Connection(Box<Connection>),
-    /// A question for a name, told when it is answered or no answer is waited for any more.
+    /// A name lookup, recorded when it is answered or has timed out.
     Lookup(Box<Lookup>),
-    /// What the host did up to now.
+    /// Host metrics up to now.
     Surroundings {
         /// When.
         at: Ns,
-        /// What.
+        /// The counters.
         surroundings: Box<Surroundings>,
     },
-    /// From here on (until the next of these) system calls are not seen, or are seen again: their tracing is sliced in
-    /// time to bound what it costs.
+    /// From here on, until the next such event, system calls are traced or not: they are traced in
+    /// windows to bound the overhead.
     Tracing {
         /// When.
         at: Ns,
-        /// Whether calls are seen from now on.
+        /// Whether calls are traced from now on.
         calls: bool,
     },
-    /// A thread that lived already when the recording began, told before anything else of it.
+    /// A thread that existed when the recording began, recorded before its other events.
     Alive {
         /// When it was found.
         at: Ns,
@@ -264,8 +268,8 @@ pub enum Event {
         name: Comm,
         /// What it was doing.
         state: AliveState,
-        /// What the kernel had counted of it by then. What is told of its end or at the end of the recording counts time from
-        /// here on, and faults and switches from its birth.
+        /// The kernel's counters of it by then. The counters at its exit, or at the end of the
+        /// recording, count time from here on, but faults and switches since its creation.
         before: Counters,
     },
     /// A thread of the tree is being woken, with all that is known of why. Absent for new threads.
@@ -314,7 +318,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// When it happened; none for what is told of code, which has no time of its own.
+    /// When it happened; none for events about code and paths, which have no time.
     pub fn at(&self) -> Option<Ns> {
         match self {
             Event::Exec { at, .. }

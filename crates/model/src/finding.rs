@@ -1,6 +1,8 @@
-//! A cause that a run shows: where, how much of the time it has, what can be done about it, and what all of that rests on.
+//! A cause that a run shows: where, how much of the time it has, what can be done about it, and
+//! what all of that rests on.
 //!
-//! Which causes there are, and what they are told by, is up to `analyse`; how they are worded, to `report`.
+//! Which causes there are, and what they are told by, is up to `analyse`; how they are worded, to
+//! `report`.
 
 use crate::coverage::Interval;
 use crate::{Ns, Seen};

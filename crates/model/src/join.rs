@@ -97,8 +97,8 @@ impl Joiner {
         }
     }
 
-    /// Hands on an event of a kept recording. What older ones tell in parts is joined; all else goes
-    /// on as it is.
+    /// Hands on an event of a kept recording. What older ones tell in parts is joined; all else
+    /// goes on as it is.
     pub fn join(&mut self, event: &Event, sink: &mut dyn FnMut(&Event)) {
         if self.sample.is_some() && !matches!(event, Event::Place { .. } | Event::Node { .. }) {
             let stack = self.of_sample(event);

@@ -11,20 +11,20 @@ use crate::recording::Host;
 use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
 
-/// The name of the promise.
+/// The name of the schema.
 pub const SCHEMA_LADDER: &str = "dwell.ladder/1";
 
-/// What a rung is about, in the order of the ladder.
+/// Groups of rungs, in the order of the ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Group {
-    /// What one core does by itself.
+    /// One core alone.
     Core,
-    /// Caches, memory, and cores with each other.
+    /// Caches, memory, and communication between cores.
     Memory,
-    /// Getting memory and giving it back.
+    /// Allocating and freeing memory.
     Allocator,
-    /// What an interpreter does for one line.
+    /// One line in an interpreter.
     Language,
     /// System calls, threads, processes, timers.
     Kernel,
@@ -67,24 +67,24 @@ pub struct About {
     /// Unique, lower case, words joined by `-`: a public name. Of a rung about a host that was
     /// named, with `@HOST` behind.
     pub id: String,
-    /// Where it belongs.
+    /// Its group.
     pub group: Group,
     /// What one operation is, in a few words.
     pub what: String,
-    /// What the figure does not contain, or must not be taken for.
+    /// What the figure does not include, or must not be taken for.
     pub excludes: String,
     /// How it is measured.
     pub method: String,
     /// Where the method comes from.
     pub source: String,
-    /// What must be there for it to be measured; empty where nothing special is.
+    /// Requirements; empty where there are none.
     pub needs: String,
 }
 
-/// The times of one rung, as measured. The clock's own cost is still in them.
+/// The times of one rung, as measured. They still include the cost of reading the clock.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Samples {
-    /// Nanoseconds for one operation, of each sample: the time of the sample by its operations.
+    /// Nanoseconds per operation, of each sample: the time of the sample divided by its operations.
     pub per_op_ns: Vec<f64>,
     /// Operations of one sample.
     pub ops_per_sample: u64,
@@ -95,7 +95,7 @@ pub struct Samples {
     /// sample of the same place. Empty where nothing is.
     #[serde(default)]
     pub baseline_ns: Vec<f64>,
-    /// What the same place moves, in bytes a second. Empty where that makes no sense.
+    /// Throughput at this rung, in bytes per second. Empty where it makes no sense.
     #[serde(default)]
     pub bytes_per_s: Vec<f64>,
     /// What qualifies the figure, where the rung itself knows it: pages not obtained, a smaller
@@ -110,7 +110,7 @@ pub struct Samples {
 pub enum Unmeasured {
     /// This machine has no such thing: a second memory node, a second CPU.
     Absent(String),
-    /// It could not be measured, or nobody asked for it.
+    /// It could not be measured, or was not requested.
     Unseen(String),
 }
 
@@ -124,27 +124,27 @@ pub struct Conditions {
     pub waited_ns: Ns,
     /// Time that the hypervisor gave to others, summed over all CPUs.
     pub steal_ns: Ns,
-    /// Nanoseconds of a cycle right before and right after. Empty where that was not looked at.
+    /// Nanoseconds per CPU cycle right before and right after. Empty where it was not measured.
     pub cycle_ns: Vec<f64>,
 }
 
-/// One rung after its turn.
+/// One measured rung.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// What it is.
+    /// Its description.
     pub about: About,
     /// Its samples, or why there are none.
     pub outcome: Result<Samples, Unmeasured>,
-    /// What else happened meanwhile.
+    /// Disturbances in that time.
     pub conditions: Conditions,
 }
 
-/// The chase through one size of memory.
+/// The pointer chase through one size of memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SizeSamples {
-    /// Bytes that were chased through.
+    /// Size of the memory, in bytes.
     pub bytes: u64,
-    /// Nanoseconds a load, of each sample, with the clock's cost.
+    /// Nanoseconds per load, of each sample, with the clock's cost.
     pub per_op_ns: Vec<f64>,
     /// Loads of a sample.
     pub ops_per_sample: u64,
@@ -163,12 +163,12 @@ pub struct Cache {
     pub shared_by: u32,
 }
 
-/// What the machine says of itself, beyond [`Host`].
+/// The machine's properties, beyond [`Host`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// The CPU's name.
     pub cpu: Seen<String>,
-    /// Caches that hold data, smallest level first. Empty where the kernel does not tell.
+    /// Caches that hold data, smallest level first. Empty where the kernel does not list them.
     pub caches: Vec<Cache>,
     /// Of one page.
     pub page_bytes: u64,
@@ -181,15 +181,15 @@ pub struct Machine {
     pub stated_mhz: Seen<f64>,
     /// The highest frequency that the kernel may set, in MHz.
     pub max_mhz: Seen<f64>,
-    /// Who chooses the frequency.
+    /// The frequency governor.
     pub governor: Seen<String>,
-    /// What the kernel's clock reads: `tsc`, `arch_sys_counter`, `hpet`.
+    /// The kernel's clock source: `tsc`, `arch_sys_counter`, `hpet`.
     pub clocksource: Seen<String>,
-    /// Memory that may still be taken, by this host and by the control group.
+    /// Available memory, of this host and of the cgroup.
     pub memory_free_bytes: Seen<u64>,
 }
 
-/// What was asked for.
+/// The request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     /// Five seconds instead of thirty.
@@ -198,22 +198,22 @@ pub struct Asked {
     pub only: Vec<String>,
     /// The directory of the file rungs.
     pub dir: Option<String>,
-    /// Hosts that may be spoken to.
+    /// Hosts that dwell may connect to.
     pub hosts: Vec<String>,
 }
 
-/// All that one measuring gave.
+/// All results of one measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measurements {
     /// Where.
     pub host: Host,
-    /// What the machine says of itself.
+    /// The machine's properties.
     pub machine: Machine,
     /// When it began: RFC 3339, UTC.
     pub started_at: String,
-    /// What was asked for.
+    /// The request.
     pub asked: Asked,
-    /// What one reading of the clock costs.
+    /// The cost of one clock read.
     pub clock_cost_ns: f64,
     /// The rungs in the order of the ladder.
     pub rungs: Vec<Measured>,
@@ -224,7 +224,7 @@ pub struct Measurements {
     /// The most memory that dwell had at a time, in bytes. Pages from the administrator's reserve
     /// are not in it.
     pub memory_peak_bytes: Seen<u64>,
-    /// Somebody ended it early.
+    /// It was interrupted.
     pub interrupted: bool,
 }
 
@@ -239,7 +239,7 @@ pub struct Interval {
     pub hi: f64,
 }
 
-/// How far the samples lie apart.
+/// Spread of the samples.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// The smallest.
@@ -252,62 +252,62 @@ pub struct Spread {
     pub max: f64,
 }
 
-/// Whether a figure can be what it claims to be.
+/// Whether a figure is plausible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It lies where published figures and this machine's other rungs put it.
+    /// It agrees with published figures and the machine's other rungs.
     Plausible,
-    /// It does not: it may be something else than its name says.
+    /// It does not: the measurement may not be of what its name says.
     Doubtful,
     /// There is nothing to compare it with, or no figure.
     Unknown,
 }
 
-/// The verdict and what it rests on.
+/// Plausibility and its basis.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plausible {
-    /// Can it be?
+    /// Whether it is plausible.
     pub verdict: Verdict,
-    /// Compared with what.
+    /// What it was compared with.
     pub why: String,
 }
 
 /// A rung of the ladder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rung {
-    /// What it is.
+    /// Its description.
     #[serde(flatten)]
     pub about: About,
-    /// Nanoseconds for one operation, the clock's cost taken off.
+    /// Nanoseconds per operation, without the clock's cost.
     pub ns: Seen<Interval>,
-    /// How far the samples lie apart.
+    /// Spread of the samples.
     pub spread_ns: Seen<Spread>,
-    /// How many there are.
+    /// Number of samples.
     pub samples: u64,
-    /// Operations of one sample: spread and interval are of means of so many.
+    /// Operations per sample: spread and interval are of means of this many.
     pub ops_per_sample: u64,
-    /// What the same place moves.
+    /// Throughput at this rung.
     pub bytes_per_s: Seen<Interval>,
-    /// What qualifies the figure, or why the machine has no such thing.
+    /// What qualifies the figure, or why the machine lacks it.
     pub limits: Vec<String>,
-    /// Whether it can be.
+    /// Plausibility.
     pub plausible: Plausible,
 }
 
 /// A point of latency against size.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// Bytes that were chased through.
+    /// Size of the memory, in bytes.
     pub bytes: u64,
-    /// Nanoseconds a load.
+    /// Nanoseconds per load.
     pub ns: Interval,
 }
 
 /// Where latency rises.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Edge {
-    /// The size about which it rises: between two points of the curve, their geometric mean.
+    /// The size at which it rises: the geometric mean of two points of the curve.
     pub bytes: u64,
     /// Latency below.
     pub below_ns: f64,
@@ -334,15 +334,15 @@ pub struct Ladder {
     pub schema: String,
     /// Where.
     pub host: Host,
-    /// What the machine says of itself.
+    /// The machine's properties.
     pub machine: Machine,
     /// When it began: RFC 3339, UTC.
     pub started_at: String,
-    /// How long it took.
+    /// Duration.
     pub took_ns: Ns,
-    /// What was asked for.
+    /// The request.
     pub asked: Asked,
-    /// In the order of the groups; those that were not asked for are left out.
+    /// In the order of the groups; those not requested are left out.
     pub rungs: Vec<Rung>,
     /// Latency against size.
     pub curve: Seen<Curve>,

@@ -1,10 +1,10 @@
-//! The nouns that flow through dwell, from what was seen to what is said of it.
+//! The types that pass through dwell, from what was observed to what is reported.
 //!
-//! A [`recording`] holds what the machine showed, with no conclusions; an [`account`] cuts a program's wall
-//! clock into parts that sum to it; a [`run`] is everything that one `dwell run` has to say, in the shape that
-//! `--json` promises; a [`diagnosis`] is what that means; a [`ladder`] is what each level of latency costs on a
-//! machine; [`wake`] is how late a machine wakes up. This crate does no IO, reads no clock and knows no kernel: it can be used to read what
-//! dwell wrote, and nothing else.
+//! A [`recording`] holds what was observed, with no conclusions; an [`account`] divides a program's
+//! wall clock into parts that sum to it; a [`run`] is the result of one `dwell run`, in the schema
+//! of `--json`; a [`diagnosis`] is its interpretation; a [`ladder`] is the cost of an operation at
+//! each level of a machine; [`wake`] is the wake-up latency of a machine. This crate does no IO,
+//! reads no clock and is independent of the kernel: it is enough to read what dwell wrote.
 
 pub mod account;
 pub mod arch;

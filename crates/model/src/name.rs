@@ -1,4 +1,4 @@
-//! How well the name of a function matches what is asked for.
+//! How well the name of a function matches a query.
 //!
 //! Making names from symbols is left to crate `code`, shortening them for a page to `report`.
 
@@ -7,7 +7,7 @@
 pub enum Match {
     /// It is the name.
     Exact,
-    /// But for parameters, or what compilers append (`.constprop.0`).
+    /// The name but for parameters, or for a suffix of the compiler (`.constprop.0`).
     Bare,
     /// Its last parts: `b::c` of `a::b::c`.
     Last,
@@ -16,8 +16,8 @@ pub enum Match {
 }
 
 impl Match {
-    /// How `wanted` matches a name that is `full` with and `bare` without parameters. An empty name is
-    /// no part of any other.
+    /// How `wanted` matches a name that is `full` with and `bare` without parameters. An empty name
+    /// matches nothing.
     pub fn of(wanted: &str, full: &str, bare: &str) -> Option<Match> {
         let last = |path: &str| path.ends_with("::") || path.ends_with('.');
         if full == wanted {

@@ -1,4 +1,4 @@
-//! What passed over the network for the tree: connections and questions for names.
+//! Network use of the tree: connections and name lookups.
 
 use crate::object::Ends;
 use crate::{Ns, Tid};
@@ -21,7 +21,7 @@ impl Endpoint {
         Self { address: Some(address.into()), port }
     }
 
-    /// An end as it is displayed, read back.
+    /// Parses an end as it is displayed.
     pub fn read(text: &str) -> Option<Self> {
         let (address, port) = text.rsplit_once(':')?;
         let address = match address.strip_prefix('[') {
@@ -44,47 +44,50 @@ impl Display for Endpoint {
     }
 }
 
-/// A question for a name to a name server.
+/// A DNS query to a name server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Question {
     /// The server.
     pub server: Endpoint,
-    /// The name, in presentation form and lower case; none for those that are not told apart.
+    /// The name, in presentation form and lower case; none for those that are counted together.
     pub name: Option<String>,
 }
 
-/// What the kernel knows of a TCP connection, told when it closes or the recording ends.
+/// The kernel's state of a TCP connection, recorded when it closes or the recording ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connection {
     /// From where to where.
     pub ends: Ends,
-    /// The thread that opened it, or first sent on it, where that was seen.
+    /// The thread that opened it, or first sent on it, where that was observed.
     pub tid: Option<Tid>,
-    /// How it came to be the tree's.
+    /// How the tree got it.
     pub began: Began,
-    /// When its first segment was sent, or it was first seen; and when it closed or was last looked at.
+    /// When its first segment was sent, or it was first observed; and when it closed or was last
+    /// read.
     pub span: (Ns, Ns),
-    /// When it was established. None: it never was (`Opened`), or that was not seen (`Found`).
+    /// When it was established. None: it never was (`Opened`), or that was not observed (`Found`).
     pub established_at: Option<Ns>,
-    /// Whether it was closed when this was told.
+    /// Whether it was closed when this was recorded.
     pub closed: bool,
     /// Smoothed round-trip time (`srtt_us`); none: not measured.
     pub round_trip_ns: Option<Ns>,
     /// The smallest of the last five minutes (`rtt_min`).
     pub round_trip_ns_min: Option<Ns>,
-    /// Payload sent and acknowledged since `span.0` (`bytes_acked`, without the bytes that SYN and FIN count as).
+    /// Payload sent and acknowledged since `span.0` (`bytes_acked`, without the bytes that SYN and
+    /// FIN count as).
     pub sent_bytes: u64,
-    /// Payload received, likewise (`bytes_received`, without the byte that the other end's FIN counts as).
+    /// Payload received, likewise (`bytes_received`, without the byte that the other end's FIN
+    /// counts as).
     pub received_bytes: u64,
-    /// Segments sent again (`total_retrans`), also of those that open it.
+    /// Segments retransmitted (`total_retrans`), SYN included.
     pub retransmits: u32,
     /// Payload of the longest segment (`mss_cache`).
     pub segment_bytes_max: u32,
-    /// Whether it had `TCP_NODELAY` at the end: what is written goes out without waiting for acknowledgements.
+    /// Whether it had `TCP_NODELAY` at the end: data is sent without waiting for acknowledgements.
     pub no_delay: bool,
 }
 
-/// How a connection came to be the tree's.
+/// How the tree got a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Began {
@@ -92,7 +95,8 @@ pub enum Began {
     Opened,
     /// It came in on a port on which a thread listened.
     Accepted,
-    /// It was there already when a thread first sent on it: inherited, or accepted from a socket that was.
+    /// It existed already when a thread first sent on it: inherited, or accepted from an inherited
+    /// socket.
     Found,
 }
 
@@ -107,22 +111,24 @@ impl Began {
     }
 }
 
-/// One question for a name and, where it came, its answer. Names are in their presentation form (RFC 4343: `\.`, `\\`,
-/// `\DDD`), so that they are ASCII; they stay hostile in every other way.
+/// One name lookup and its answer, if any. Names are in their presentation form (RFC 4343: `\.`,
+/// `\\`, `\DDD`), so that they are ASCII; they stay untrusted in every other way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lookup {
     /// The thread that asked.
     pub tid: Tid,
-    /// The server, as the remote end. None: it was the C library that was asked (`getaddrinfo`), whomever that asked.
+    /// The server, as the remote end. None: a call of the C library (`getaddrinfo`), whatever
+    /// answered it.
     pub ends: Option<Ends>,
     /// The name, without the dot at its end; `.` is the root.
     pub name: String,
     /// `A` (1), `AAAA` (28), …: the type in the question; 0 of the C library.
     pub kind: u16,
-    /// When it was asked; asking again is another lookup.
+    /// When the query was sent; a repeated query is another lookup.
     pub asked_at: Ns,
     /// When the answer came in. None: not within ten seconds, nor until the recording ended.
     pub answered_at: Option<Ns>,
-    /// The answer's `RCODE`: 0 is success, 3 no such name; of the C library the number of its `EAI_` error, or 0.
+    /// The answer's `RCODE`: 0 is success, 3 no such name. Of the C library: the number of its
+    /// `EAI_` error, or 0.
     pub code: Option<u8>,
 }

@@ -3,17 +3,17 @@
 use crate::thread::Comm;
 use serde::{Deserialize, Serialize};
 
-/// What a blocked call was about.
+/// The object that a blocked call works on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Object {
-    /// Nothing that could be read from the call.
+    /// Could not be read from the call.
     Unknown,
     /// A file of a filesystem or a device.
     File {
         /// What kind.
         kind: FileKind,
-        /// Device number of the filesystem (of the device itself for device nodes); 0 when only the path is known that
-        /// was given to the call.
+        /// Device number of the filesystem (of the device itself for device nodes); 0 when only the
+        /// path given to the call is known.
         dev: u32,
         /// Inode; where `dev` is 0, a number that stands for the path.
         ino: u64,
@@ -22,7 +22,7 @@ pub enum Object {
     },
     /// A socket of an internet family.
     Net(Ends),
-    /// A local socket; `ino` tells it from others, `peer` is the inode of its other end (0: unknown).
+    /// A Unix socket; `ino` identifies it, `peer` is the inode of its other end (0: unknown).
     Unix {
         /// This end.
         ino: u64,
@@ -50,7 +50,7 @@ pub enum Object {
     SwapPage,
 }
 
-/// Kinds of file that differ in what waiting on them means.
+/// Kinds of file. A wait means something different on each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FileKind {
     /// A regular file, directory or block device.
@@ -69,11 +69,13 @@ pub enum FileKind {
     EventFd,
     /// A timerfd.
     TimerFd,
-    /// Any other anonymous inode; its name tells (`inotify`, `[signalfd]`, `[io_uring]`, `[pidfd]`).
+    /// Any other anonymous inode; its name says which (`inotify`, `[signalfd]`, `[io_uring]`,
+    /// `[pidfd]`).
     Anonymous,
 }
 
-/// Both ends of an internet socket, as its owner sees them. IPv4 addresses are mapped (`::ffff:a.b.c.d`).
+/// Both ends of an internet socket, as its owner sees them. IPv4 addresses are mapped
+/// (`::ffff:a.b.c.d`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Ends {
     /// `IPPROTO_TCP` (6), `IPPROTO_UDP` (17), ….

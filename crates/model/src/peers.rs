@@ -1,4 +1,4 @@
-//! Whom the tree spoke to over the network, as `--json` promises it: its connections and the names it asked for.
+//! The network peers of the tree, in the schema of `--json`: its connections and name lookups.
 
 use crate::network::Began;
 use crate::{Ns, Seen};
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 pub struct ConnectionRow {
     /// `tcp`.
     pub protocol: String,
-    /// How they began.
+    /// How the tree got them.
     pub began: Began,
     /// This end: an address; of accepted ones with the port that they came in on.
     pub local: String,
     /// The other end: address and port; of accepted ones only the address.
     pub remote: String,
-    /// What is usually behind that port, where dwell knows it.
+    /// The usual service of that port, where dwell knows it.
     pub service: Option<String>,
     /// How many connections.
     pub times: u64,
@@ -25,7 +25,7 @@ pub struct ConnectionRow {
     pub open: u64,
     /// Time from the first segment until it was established, of opened ones.
     pub connect: Option<Lengths>,
-    /// Smoothed round-trip time at the end, of all the largest.
+    /// The largest of their smoothed round-trip times at the end.
     pub round_trip_ns: Option<Ns>,
     /// The smallest round trip of all.
     pub round_trip_ns_min: Option<Ns>,
@@ -33,29 +33,30 @@ pub struct ConnectionRow {
     pub sent_bytes: u64,
     /// Payload received.
     pub received_bytes: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmits: u64,
     /// How long they were open, summed.
     pub open_ns: Ns,
     /// How long threads of the tree were blocked on them, summed.
     pub waited_ns: Ns,
-    /// How often they were.
+    /// How often threads blocked on them.
     pub waits: u64,
     /// Payload of both ways over `open_ns`; none where that is 0.
     pub bytes_per_s_open: Option<u64>,
     /// Payload of both ways over `waited_ns`; none where that is 0.
     pub bytes_per_s_waited: Option<u64>,
-    /// What looks like delayed acknowledgements, where it does.
+    /// Likely delayed ACKs, if any.
     pub delayed_ack: Option<DelayedAck>,
 }
 
-/// A wait that has the length of an acknowledgement's delay, again and again, after more than one small write: each
-/// side waits for the other (RFC 896 here, RFC 1122 section 4.2.3.2 there).
+/// Repeated waits as long as a delayed ACK, after more than one small write: each side waits for
+/// the other (Nagle's algorithm, RFC 896, on this side; delayed ACK, RFC 1122 section 4.2.3.2, on
+/// the other).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DelayedAck {
     /// Waits of that length.
     pub waits: u64,
-    /// Of so many that followed more than one write.
+    /// Waits that followed more than one write.
     pub of_waits: u64,
     /// Their sum.
     pub total_ns: Ns,
@@ -63,7 +64,7 @@ pub struct DelayedAck {
     pub write_bytes_mean: u64,
 }
 
-/// Lengths of time.
+/// A summary of durations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lengths {
     /// Their sum.
@@ -76,23 +77,24 @@ pub struct Lengths {
     pub max_ns: Ns,
 }
 
-/// Questions to one server for one name and type.
+/// Lookups of one name and type at one server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LookupRow {
-    /// The name, in presentation form and lower case; unseen for those that came when too many were told apart.
+    /// The name, in presentation form and lower case; unseen for those that came after the table of
+    /// names was full.
     pub name: Seen<String>,
     /// `A`, `AAAA`, …; `TYPE123` where it has no name here; `getaddrinfo` of the C library.
     pub kind: String,
     /// The server, or `the C library`.
     pub server: String,
-    /// How often it was asked.
+    /// Number of queries.
     pub times: u64,
-    /// How often an answer came.
+    /// Number of answers.
     pub answered: u64,
-    /// Of the answers, how many said that it failed or that there is no such name.
+    /// Answers with an error, such as no such name.
     pub failed: u64,
-    /// How often it was asked again after an answer: what a cache would have saved.
+    /// Queries repeated after an answer: what a cache would have saved.
     pub repeated: u64,
-    /// From the question to its answer, of those answered.
+    /// From the query to its answer, of those answered.
     pub answer: Option<Lengths>,
 }

@@ -1,41 +1,44 @@
-//! Which code ran and which code waited: the tree of calls, with time on its nodes.
+//! Which code ran and which code waited: the call tree, with time on its nodes.
 //!
-//! Made by the analysis from the stacks of a recording, with every name that is known. Tables of functions and
-//! lines, the flame view and the files for other viewers are all views of this one thing.
+//! Made by the analysis from the stacks of a recording, with every name that is known. Tables of
+//! functions and lines, the flame view and the files for other viewers are views of it.
 
 use crate::code_location::Language;
 use crate::state::State;
 use crate::{Ns, Pid, Tid};
 use serde::{Deserialize, Serialize};
 
-/// The tree of calls of a whole program, all its threads.
+/// The call tree of a whole program, all its threads.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Profile {
-    /// Places in code; nodes name them by their position here.
+    /// Code locations; nodes refer to them by index.
     pub frames: Vec<Frame>,
     /// The tree; a caller stands before what it calls.
     pub nodes: Vec<Node>,
     /// Threads that have stacks.
     pub threads: Vec<Owner>,
-    /// Time by node, thread and what was done: all samples and waits, added up.
+    /// Time by node, thread and activity: the sum of all samples and waits.
     pub weights: Vec<Weight>,
-    /// Each sample and wait in order of time, for views with a time axis. Thinned evenly when there are too many:
-    /// every `thinned`-th is here.
+    /// Each sample and wait in order of time, for views with a time axis. Thinned evenly when there
+    /// are too many: every `thinned`-th is here.
     pub moments: Vec<Moment>,
     /// See `moments`; 1 when all are there.
     pub thinned: u32,
-    /// How many stacks there were.
+    /// Number of stacks.
     pub stacks: u64,
-    /// How many of them could not be followed to their outermost function; each ends in a frame that says why.
+    /// Stacks that could not be unwound to their outermost function; each ends in a frame that says
+    /// why.
     pub broken: u64,
 }
 
-/// A place in code, named as far as it is known. Names are the program's own: hostile until escaped.
+/// A code location, with its names where they are known. Names come from the program: untrusted
+/// until escaped.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Frame {
     /// The function: its name, or `module+0x1f0` where there is no symbol.
     pub function: String,
-    /// The file that has it, without its directories; `[kernel]`, `[jit]`; for a script its source file.
+    /// The file that has it, without its directories; `[kernel]`, `[jit]`; for a script its source
+    /// file.
     pub module: String,
     /// Source file and line, where they are known. The line is 0 where only the file is known.
     pub source: Option<(String, u32)>,
@@ -45,10 +48,10 @@ pub struct Frame {
     pub language: Language,
     /// It is inlined into its caller.
     pub inlined: bool,
-    /// The address of the instruction as the module's file counts; of a caller, of the last byte of its call.
-    /// None for scripts and inlined functions.
+    /// The address of the instruction as the module's file counts; of a caller, of the last byte of
+    /// its call. None for scripts and inlined functions.
     pub address: Option<u64>,
-    /// It stands for the part of a stack that could not be followed, and `function` says why.
+    /// It stands for the part of a stack that could not be unwound; `function` says why.
     pub broke: bool,
 }
 
@@ -68,11 +71,11 @@ pub struct Owner {
     pub pid: Pid,
     /// The thread.
     pub tid: Tid,
-    /// Its name. Hostile until escaped.
+    /// Its name. Untrusted until escaped.
     pub name: String,
 }
 
-/// What the time of a stack was.
+/// What the thread did during the time of a stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Doing {
@@ -84,7 +87,7 @@ pub enum Doing {
     Waiting(State),
 }
 
-/// Time of one node's own, without what it called.
+/// Time of one node itself, without callees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Weight {
     /// The innermost function: a position in `nodes`.
@@ -95,11 +98,11 @@ pub struct Weight {
     pub doing: Doing,
     /// Time that these stacks stand for.
     pub ns: Ns,
-    /// How many stacks that were.
+    /// Number of these stacks.
     pub count: u64,
 }
 
-/// One stack, when it was.
+/// One stack with its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
     /// From the start of the wall.

@@ -1,13 +1,15 @@
-//! What was seen, in order, with no conclusions: the hand-over from the machine to the analysis.
+//! A recording: what was observed, in order, with no conclusions. The interface between `observe`
+//! and `analyse`.
 //!
-//! A recording is a [`Header`], a stream of [`Event`]s and a [`Trailer`]. Live or kept, the same stream feeds
-//! the same analysis. Within a thread events are in order of time; across threads they are in causal order (a
-//! wake-up stands before the switch it leads to), and time stamps may differ from that by the few hundred
-//! nanoseconds between a clock read and its event.
+//! A recording is a [`Header`], a stream of [`Event`]s and a [`Trailer`]. Live or kept, the same
+//! stream feeds the same analysis. Within a thread events are in order of time; across threads they
+//! are in causal order (a wake-up stands before the switch it leads to), and time stamps may differ
+//! from that by the few hundred nanoseconds between a clock read and its event.
 //!
-//! The kept form is promised to stay readable. Events are kept in a compact encoding without names, so a variant
-//! never changes: what needs another field becomes a new variant at the end. Header and trailer are kept with
-//! names; there fields may be added with a default. `Header::format` counts the changes that a reader must know.
+//! The stored form stays readable. Events are stored in a compact encoding without names, so a
+//! variant never changes: what needs another field becomes a new variant at the end. Header and
+//! trailer are stored with field names; fields may be added with a default. `Header::format` counts
+//! the changes that a reader must know.
 
 use crate::call::CallStats;
 pub use crate::call::{Sliced, SlicedCall};
@@ -22,11 +24,11 @@ pub use crate::window::{AliveState, Attached, WindowEnd};
 use crate::{Ns, Pid, Seen, Tid};
 use serde::{Deserialize, Serialize};
 
-/// Where events come from, best first. It says what the analysis may rely on.
+/// Where events come from, best first. It decides what the analysis may rely on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tier {
-    /// Every switch, wake-up and call, seen in the kernel.
+    /// Every switch, wake-up and system call, traced in the kernel.
     Bpf,
     /// Every switch of the tree without its reason, from perf events, and [`Event::Look`]s.
     Perf,
@@ -52,20 +54,20 @@ pub struct Host {
     pub name: String,
     /// `uname -r`.
     pub kernel: String,
-    /// `uname -m`: `x86_64`, `aarch64`. Decides what a call's number means.
+    /// `uname -m`: `x86_64`, `aarch64`. Decides the meaning of syscall numbers.
     pub arch: String,
-    /// Processors online.
+    /// CPUs online.
     pub cpus: u32,
     /// Physical memory.
     pub memory_bytes: u64,
-    /// The hypervisor or container runtime, where one shows.
+    /// The hypervisor or container runtime, where one is detected.
     pub virtualisation: Seen<String>,
 }
 
-/// What is known before the program starts.
+/// The header of a recording: what is known before the program starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// Raised when a reader must know of a change: 1.
+    /// The version of the format, raised when a reader must know of a change: 1.
     pub format: u32,
     /// The version of dwell that recorded.
     pub recorder: String,
@@ -73,17 +75,17 @@ pub struct Header {
     pub command: Vec<String>,
     /// Wall-clock time of the start, seconds since 1970.
     pub started_at_unix_s: u64,
-    /// The root's process id; 0 where there is none, since it was attached to what lived.
+    /// The root's PID; 0 for `dwell attach`, which has no root.
     pub root: Pid,
     /// Where events come from.
     pub tier: Tier,
-    /// Shortest period of the clock samples, per CPU; of the looks where there are no samples.
+    /// Shortest sampling period per CPU; of the snapshots where there are no samples.
     pub sample_period_ns: Ns,
     /// The machine.
     pub host: Host,
-    /// What can be seen, and why not more.
+    /// What can be observed, and why not more.
     pub sources: Vec<Source>,
-    /// What lived already: then this is a recording of a window, without a start and a root.
+    /// The processes attached to: then this is a recording of a window, without a start and a root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attached: Option<Attached>,
     /// Disks, partitions and mounted filesystems.
@@ -94,9 +96,10 @@ pub struct Header {
 /// A disk, a partition, or a mounted filesystem that has a device number of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
-    /// Its number as the kernel counts: the major one above 20 bits of the minor one.
+    /// Its device number in the kernel's form: the major number above 20 bits of minor number.
     pub dev: u32,
-    /// `nvme0n1p2`; of a filesystem without a disk what it is mounted from (`server:/export`), or its type (`tmpfs`).
+    /// `nvme0n1p2`; of a filesystem without a disk what it is mounted from (`server:/export`), or
+    /// its type (`tmpfs`).
     pub name: String,
 }
 
@@ -108,11 +111,12 @@ pub enum Ending {
     Code(i32),
     /// It was killed by this signal.
     Signal(i32),
-    /// The window of `dwell attach` was over, for this reason; how the program ends is not known.
+    /// The window of `dwell attach` ended, for this reason; the program's exit status is not known.
     Window(WindowEnd),
 }
 
-/// `getrusage(RUSAGE_CHILDREN)` for the root: the root and its descendants as far as they were waited for.
+/// `getrusage(RUSAGE_CHILDREN)` for the root: the root and its descendants as far as they were
+/// waited for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rusage {
     /// User time.
@@ -142,59 +146,61 @@ pub struct HostCpu {
     pub interrupt_ns: Ns,
     /// From the first to the last reading.
     pub span_ns: Ns,
-    /// dwell's own, so that it can be told from other programs'.
+    /// dwell's own part.
     pub dwell_ns: Ns,
 }
 
-/// What is known when it is over.
+/// The trailer of a recording: what is known at its end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trailer {
     /// How the root ended.
     pub ending: Ending,
-    /// When the root was seen to have ended: later than its last switch by a wake-up of dwell.
+    /// When dwell noticed that the root had ended: after its last switch, by one wake-up of dwell.
     pub reaped_at: Ns,
     /// Per call, summed over the tree.
     pub calls: Seen<Vec<CallStats>>,
-    /// What the kernel says the tree used.
+    /// The kernel's resource usage of the tree.
     pub rusage: Seen<Rusage>,
-    /// What the host did meanwhile.
+    /// What the host did in that time.
     pub host_cpu: Seen<HostCpu>,
     /// Counters of threads of the tree that still lived at the end.
     pub living: Vec<(Tid, Counters)>,
-    /// Events that the kernel could not hand over.
+    /// Events that the kernel could not deliver.
     pub lost_events: Seen<u64>,
-    /// How often each instrument ran for the tree, and what one run of it costs: the overhead estimate.
+    /// How often each instrument ran for the tree, and the cost of one run: the overhead estimate.
     pub cost: Vec<Cost>,
     /// Sources that turned out worse than the header says.
     pub sources: Vec<Source>,
     /// Events after this time were counted but not kept.
     pub kept_until: Option<Ns>,
-    /// Calls were traced in slices of time from some point on: then `calls` holds only those that were seen.
+    /// Calls were traced in windows from some point on: then `calls` holds only those that were
+    /// traced.
     #[serde(default)]
     pub sliced: Option<Sliced>,
-    /// What operations cost on this host, by a ladder of it. Kept with the recording, so that it is shown the same elsewhere.
+    /// What operations cost on this host, from its ladder. Stored with the recording, so that other
+    /// machines show the same.
     #[serde(default = "crate::seen::unrecorded")]
     pub costs: Seen<crate::Costs>,
 }
 
-/// What one kind of instrument cost the program.
+/// The overhead of one kind of instrument.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
     /// Which.
     pub what: String,
-    /// How often it ran in the tree's time.
+    /// How often it ran in the context of the tree.
     pub times: u64,
     /// Estimated cost of one, low and high.
     pub each_ns: (Ns, Ns),
 }
 
-/// A kept recording, whole.
+/// A whole recording.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
-    /// Known before.
+    /// What was known before.
     pub header: Header,
-    /// Seen in between.
+    /// What was observed.
     pub events: Vec<Event>,
-    /// Known after.
+    /// What was known after.
     pub trailer: Trailer,
 }

@@ -1,7 +1,7 @@
-//! Everything one `dwell run` has to say, in the shape that `--json` promises (`dwell.run/1`).
+//! The result of one `dwell run`, in the schema of `--json` (`dwell.run/1`).
 //!
-//! Names and units are a public contract, described by `docs/schema/dwell.run.1.json`: fields are added, not
-//! renamed.
+//! Names and units are a public contract, described by `docs/schema/dwell.run.1.json`: fields are
+//! added, not renamed.
 
 use crate::account::{Basis, Part, State, Step};
 use crate::costs::Costs;
@@ -23,7 +23,7 @@ pub struct Run {
     pub schema: &'static str,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// How it ended.
+    /// Its exit status.
     pub exit: Ending,
     /// When it started: RFC 3339, UTC.
     pub started_at: String,
@@ -31,9 +31,9 @@ pub struct Run {
     pub host: Host,
     /// From the entry of the successful `execve` to the end of the root's last thread.
     pub wall_ns: Ns,
-    /// Time on a CPU in the tree's own code, summed over all threads until the end of the wall.
+    /// User time of the tree, summed over all threads until the end of the wall.
     pub user_ns: Seen<Ns>,
-    /// Time on a CPU in the kernel for the tree, faults included, likewise.
+    /// Kernel time of the tree, faults included, likewise.
     pub kernel_ns: Seen<Ns>,
     /// What bounds the program.
     pub bound: Bound,
@@ -43,18 +43,18 @@ pub struct Run {
     pub path: Vec<Step>,
     /// The path over time.
     pub phases: Phases,
-    /// Where the program lived already: then there is no path to an end, and `account`, `path` and `phases` are the time of
-    /// the threads that did something.
+    /// Of `dwell attach`: then there is no critical path, and `account`, `path` and `phases` are
+    /// the time of the threads that were not idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
     /// Each thread's own ledger.
     pub threads: Vec<Thread>,
-    /// What threads of the tree were blocked on, on the path or not, longest first.
+    /// Waits of all threads of the tree, on the path or not, longest first.
     pub waits: Vec<WaitRow>,
     /// TCP connections of the tree by peer, those most waited on first.
     #[serde(default = "unrecorded")]
     pub connections: Seen<Vec<ConnectionRow>>,
-    /// Questions for names over UDP that the tree asked, by name, longest total first.
+    /// Name lookups of the tree, by name, longest total first.
     #[serde(default = "unrecorded")]
     pub lookups: Seen<Vec<LookupRow>>,
     /// System calls of the tree that returned, longest total first.
@@ -65,23 +65,24 @@ pub struct Run {
     pub functions: Seen<Vec<FunctionRow>>,
     /// Which source lines ran.
     pub lines: Seen<Vec<LineRow>>,
-    /// What the host did meanwhile.
+    /// Host metrics over the same time.
     pub series: Seen<Series>,
-    /// Causes, with what each fix would save.
+    /// Causes, with the saving of each fix.
     pub findings: Seen<Vec<()>>,
-    /// Causes looked for and not there.
+    /// Causes that were ruled out.
     pub ruled_out: Seen<Vec<()>>,
-    /// What the whole job takes, where this run was told to be a part of one.
+    /// Extrapolation to the whole job, where this run was declared a part of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extrapolation: Option<Extrapolation>,
-    /// What operations cost on this host, by its last ladder: what the waits are compared with.
+    /// What operations cost on this host, from its last ladder; the waits are compared with them.
     #[serde(default = "unrecorded")]
     pub costs: Seen<Costs>,
-    /// What all of this rests on.
+    /// What the result rests on.
     pub coverage: Coverage,
 }
 
-/// The account of a whole job, of which this run did a part: each part of the account times the rest of the work.
+/// The account of a whole job of which this run did a part: each part of the account, scaled to the
+/// whole job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Extrapolation {
     /// Units of work that this run did.
@@ -95,60 +96,61 @@ pub struct Extrapolation {
     /// The same by state; sums to it but for rounding. In JSON an object.
     #[serde(serialize_with = "by_state", deserialize_with = "from_states")]
     pub states: Vec<(State, Ns)>,
-    /// How much runs differ; one run does not say.
+    /// Variation between runs; unknown from one run.
     pub spread: Seen<f64>,
-    /// What the figures take for granted.
+    /// Assumptions of the figures.
     pub assumptions: Vec<String>,
 }
 
-/// The name of the promise for a program that dwell started.
+/// The name of the schema for a program that dwell started.
 pub const SCHEMA_RUN: &str = "dwell.run/1";
-/// The same for a window on what lived already.
+/// The same for `dwell attach`.
 pub const SCHEMA_ATTACH: &str = "dwell.attach/1";
 
 impl Run {
-    /// The name of what is promised of it.
+    /// The name of its schema.
     pub fn promise(&self) -> &'static str {
         if self.window.is_some() { SCHEMA_ATTACH } else { SCHEMA_RUN }
     }
 
-    /// What `account` and `path` sum to and shares are of: the wall clock, or the time of the threads that a window is
-    /// about.
+    /// What `account` and `path` sum to, and what shares refer to: the wall clock, or the time of
+    /// the threads that are not idle in a window.
     pub fn whole_ns(&self) -> Ns {
         self.window.as_ref().map_or(self.wall_ns, |window| window.thread_ns)
     }
 }
 
-/// A window on what lived already.
+/// The window of `dwell attach`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
-    /// Whom it was asked to watch, in words.
+    /// The target, in words.
     pub target: String,
-    /// Processes that lived in it.
+    /// Processes observed in it.
     pub processes: u64,
     /// Threads that did something.
     pub threads_active: u64,
-    /// Threads set apart: they did nothing but wait for work. Where all are, the account is theirs.
+    /// Idle threads: they did nothing but wait for work. Where all threads are idle, the account is
+    /// theirs.
     pub threads_idle: u64,
-    /// Time of the threads that the account is about, each for as long as it lived in the window.
+    /// Time of the threads in the account, each for as long as it lived in the window.
     pub thread_ns: Ns,
     /// Time of the idle ones.
     pub idle_ns: Ns,
 }
 
-/// What kind of time dominates.
+/// The class: the kind of time that leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// Its own code.
+    /// User time.
     Cpu,
-    /// The kernel's work for it.
+    /// Kernel time.
     Kernel,
     /// Waiting.
     Io,
     /// The two leading kinds are within 10 points.
     Mixed,
-    /// Nine tenths sleep.
+    /// At least 90 % sleep.
     Idle,
 }
 
@@ -165,16 +167,17 @@ impl Class {
     }
 }
 
-/// What bounds the program, and how clearly.
+/// What bounds the program, and by how large a margin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
-    /// Which kind of time.
+    /// The class.
     pub class: Class,
     /// The state that leads within it: `disk`, `network`, `user` …
     pub resource: State,
-    /// Points (hundredths of the wall) between the leading kind and the next.
+    /// Percentage points of the wall between the leading kind and the next.
     pub margin_points: f64,
-    /// Shares of the wall (0 to 1): waiting, kernel and fault, user. What is left is run queue and the like.
+    /// Shares of the wall (0 to 1): waiting, kernel and fault, user. The rest is run queue and the
+    /// like.
     pub shares: Shares,
 }
 
@@ -189,17 +192,18 @@ pub struct Shares {
     pub user: f64,
 }
 
-/// The path over time: equal slices from the start of the wall, the last one shorter.
+/// The path over time: equal steps from the start of the wall, the last one shorter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phases {
-    /// Length of a slice.
+    /// Length of a step.
     pub slice_ns: Ns,
-    /// For each slice, time by state; each sums to the slice.
+    /// For each step, time by state; each sums to the step.
     #[serde(serialize_with = "slices_by_state", deserialize_with = "slices_from_states")]
     pub slices: Vec<Vec<(State, Ns)>>,
 }
 
-/// One thread's own time, from its creation (or the start of the wall) to its end (or the end of the wall).
+/// One thread's ledger: its time from its creation (or the start of the wall) to its end (or the
+/// end of the wall).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thread {
     /// Its process.
@@ -229,15 +233,15 @@ pub struct Thread {
 pub struct WaitRow {
     /// Which wait state.
     pub reason: State,
-    /// Where in the kernel. In JSON the call's name, empty for a fault.
+    /// Where in the kernel it blocked. In JSON the call's name, empty for a fault.
     pub call: WaitCall,
-    /// What was waited for. In JSON an object: `{"kind": "file", "name": "/etc/passwd"}`.
+    /// The wait target. In JSON an object: `{"kind": "file", "name": "/etc/passwd"}`.
     pub on: WaitTarget,
-    /// How often.
+    /// Number of waits.
     pub calls: u64,
-    /// Blocked time, summed.
+    /// Total blocked time.
     pub total_ns: Ns,
-    /// Of `total_ns`, what is on the path.
+    /// The part of `total_ns` that is on the path.
     pub path_ns: Ns,
     /// Median.
     pub p50_ns: Ns,
@@ -247,24 +251,24 @@ pub struct WaitRow {
     pub max_ns: Ns,
     /// Where it was called from, the innermost first.
     pub stack: Seen<Vec<StackFrame>>,
-    /// Of waits on a disk: its name, or that of what the filesystem is mounted from. Absent for other waits, as are the
-    /// next three.
+    /// For waits on a disk: its name, or the source of the mount. Absent for other waits, as are
+    /// the next three.
     #[serde(default = "unrecorded")]
     pub device: Seen<String>,
-    /// How many of these waits ended with a request to that disk.
+    /// How many of these waits ended with the completion of a request to that disk.
     #[serde(default = "unrecorded")]
     pub requests: Seen<u64>,
-    /// Time that those requests queued, summed over them: before the disk's driver had them. A request may have been made
-    /// long before anybody waited for it.
+    /// Queue time of those requests, summed: before they were issued to the driver. A request may
+    /// have been created long before a thread waited for it.
     #[serde(default = "unrecorded")]
     pub queue_ns: Seen<Ns>,
-    /// Time that they were with the device, likewise.
+    /// Service time at the device, likewise.
     #[serde(default = "unrecorded")]
     pub device_ns: Seen<Ns>,
-    /// What woke the threads, most blocked time first: for a lock its holder, for a pipe its writer.
+    /// The wakers, most blocked time first: for a lock its holder, for a pipe its writer.
     #[serde(default)]
     pub by: Vec<WakerRow>,
-    /// Their lengths by octave: (nanoseconds that they stayed below, how many).
+    /// Histogram of their lengths by octave: (upper bound in nanoseconds, count).
     #[serde(default)]
     pub histogram: Vec<(Ns, u64)>,
 }
@@ -272,40 +276,40 @@ pub struct WaitRow {
 /// Waits that one waker ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WakerRow {
-    /// What kind of waker: `thread` (of the tree), `outside` (another program's thread, or the kernel's),
-    /// `timer`, `device`, `network`, `interrupt`, `unknown`.
+    /// The kind of waker: `thread` (of the tree), `outside` (another program's thread, or the
+    /// kernel's), `timer`, `device`, `network`, `interrupt`, `unknown`.
     pub kind: WakerKind,
-    /// The thread's name; empty for what is none.
+    /// The thread's name; empty for other kinds.
     pub name: String,
     /// How many waits it ended.
     pub times: u64,
     /// Their blocked time.
     pub ns: Ns,
-    /// Of locks that threads of the tree release: the line or function of the program's own code that released
+    /// For locks released by threads of the tree: the line or function of the program that released
     /// them for most of that time, as far as stacks were taken. Absent for other wakers.
     #[serde(default = "unrecorded")]
     pub place: Seen<StackFrame>,
     /// The stack there, the innermost first.
     #[serde(default = "unrecorded")]
     pub stack: Seen<Vec<StackFrame>>,
-    /// What a thread that released locks did while the others waited, as far as that is known, so that it sums
-    /// to `ns` at most. `user` holds the faults as well. In JSON an object, as a thread's states.
+    /// What a holder of locks did while the others waited, as far as it is known; sums to `ns` at
+    /// most. `user` includes page faults. In JSON an object, as a thread's states.
     #[serde(default, serialize_with = "by_state", deserialize_with = "from_states")]
     pub meanwhile: Vec<(State, Ns)>,
 }
 
-/// One system call of the table.
+/// One row of the table of system calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallRow {
     /// Its name; `32:name` through the 32-bit table.
     pub name: SyscallName,
-    /// How often it returned.
+    /// Number of calls that returned.
     pub calls: u64,
-    /// Of these, with an error.
+    /// Those that returned an error.
     pub errors: u64,
     /// Wall time, summed over threads.
     pub total_ns: Ns,
-    /// Of it, on a CPU.
+    /// CPU time of that.
     pub cpu_ns: Ns,
     /// Median, within the histogram's 6 %.
     pub p50_ns: Ns,
@@ -313,21 +317,21 @@ pub struct CallRow {
     pub p99_ns: Ns,
     /// The longest, exactly.
     pub max_ns: Ns,
-    /// Where only slices of time were traced: then calls, errors and times are estimates.
+    /// Where only windows were traced: then calls, errors and times are estimates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
 }
 
-/// A count that was estimated from slices of time, with its 95 % interval.
+/// A count estimated from tracing windows, with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// How many were counted.
+    /// Calls that were counted.
     pub seen: u64,
-    /// How many there were, by estimate.
+    /// The estimated number of calls.
     pub calls: u64,
     /// Low end.
     pub lo: u64,
-    /// High end; none when too few slices say anything.
+    /// High end; none when there are too few windows.
     pub hi: Option<u64>,
 }
 
@@ -360,11 +364,11 @@ pub struct FunctionRow {
     pub module: String,
     /// `user` or `kernel`.
     pub mode: String,
-    /// Its own share of time on a CPU, without what it called.
+    /// Its share of time on a CPU, without callees.
     pub share: Share,
-    /// How many samples say so.
+    /// Number of samples.
     pub samples: u64,
-    /// The same with what it called.
+    /// The same with callees.
     #[serde(default)]
     pub total: Option<Share>,
 }
@@ -376,29 +380,29 @@ pub struct LineRow {
     pub file: String,
     /// Line, from 1.
     pub line: u32,
-    /// The function around it.
+    /// The function that it is in.
     pub function: String,
     /// Its language.
     pub language: String,
-    /// Its share of time on a CPU, with code it called that has no lines of its own.
+    /// Its share of time on a CPU, including callees without line information.
     pub share: Share,
-    /// How many samples say so.
+    /// Number of samples.
     pub samples: u64,
-    /// The same with all that it called.
+    /// The same with all callees.
     #[serde(default)]
     pub total: Option<Share>,
 }
 
-/// A run and the tree of calls that its tables of code are views of.
+/// A run and the call tree that its tables of code are views of.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Analysis {
-    /// What there is to say.
+    /// The result.
     #[serde(flatten)]
     pub run: Run,
     /// Which code ran and waited.
     #[serde(default)]
     pub profile: Profile,
-    /// The program's own code that ran, by instruction.
+    /// The program's code that ran, by instruction.
     #[serde(default)]
     pub addresses: Vec<Address>,
 }
@@ -408,11 +412,11 @@ pub struct Analysis {
 pub struct Address {
     /// The file that has it, as the kernel named it when it was mapped.
     pub module: String,
-    /// Its address as the file counts. It was to be executed next when the samples were taken.
+    /// Its address in the file. It was the next instruction to execute when the samples were taken.
     pub address: u64,
     /// Time that the samples stand for.
     pub ns: Ns,
-    /// How many samples.
+    /// Number of samples.
     pub samples: u64,
 }
 
@@ -421,29 +425,29 @@ pub fn measured(state: State, ns: Ns) -> Part {
     Part { state, ns, basis: Basis::Measured, lo_ns: ns, hi_ns: ns }
 }
 
-/// Time by state as the object that `--json` promises.
+/// Time by state as an object in JSON.
 fn by_state<S: Serializer>(states: &[(State, Ns)], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(states.iter().copied())
 }
 
-/// The object read back, in the order of [`State::ALL`].
+/// Parses that object, in the order of [`State::ALL`].
 fn from_states<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(State, Ns)>, D::Error> {
     BTreeMap::deserialize(deserializer).map(|states| states.into_iter().collect())
 }
 
-/// The same for each slice.
+/// The same for each step.
 fn slices_from_states<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Vec<(State, Ns)>>, D::Error> {
     #[derive(Deserialize)]
     struct Slice(#[serde(deserialize_with = "from_states")] Vec<(State, Ns)>);
     Ok(Vec::<Slice>::deserialize(deserializer)?.into_iter().map(|slice| slice.0).collect())
 }
 
-/// Until [`Run::promise`] says which.
+/// Replaced by [`Run::promise`].
 fn schema() -> &'static str {
     SCHEMA_RUN
 }
 
-/// Time by state for each slice.
+/// Time by state for each step.
 fn slices_by_state<S: Serializer>(slices: &[Vec<(State, Ns)>], serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Slice<'a>(#[serde(serialize_with = "by_state")] &'a [(State, Ns)]);

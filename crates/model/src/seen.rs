@@ -1,23 +1,23 @@
-//! A value that may be missing, and why: what was not looked at is never shown as zero.
+//! A value that may be missing, and why: what was not observed is never shown as zero.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// What is known of a value.
 ///
-/// In JSON: the value itself, `null` when it was looked for and is not there, or `{"unseen": "why"}` when it
-/// could not be looked for.
+/// In JSON: the value itself, `null` when it was observed to be absent, or `{"unseen": "why"}` when
+/// it could not be observed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Seen<T> {
-    /// It was looked for and has this value.
+    /// It was observed and has this value.
     Value(T),
-    /// It was looked for and is not there.
+    /// It was observed and is not there.
     Absent,
-    /// It could not be looked for, for this reason: a sentence without a full stop.
+    /// It could not be observed, for this reason: a sentence without a full stop.
     Unseen(String),
 }
 
 impl<T> Seen<T> {
-    /// A value that could not be looked for.
+    /// A value that could not be observed.
     pub fn unseen(why: impl Into<String>) -> Self {
         Seen::Unseen(why.into())
     }
@@ -39,7 +39,7 @@ impl<T> Seen<T> {
         }
     }
 
-    /// What `with` makes of the value, where there is one.
+    /// Maps the value, where there is one.
     pub fn map<U>(self, with: impl FnOnce(T) -> U) -> Seen<U> {
         self.and_then(|value| Seen::Value(with(value)))
     }
@@ -53,7 +53,7 @@ impl<T> Seen<T> {
         }
     }
 
-    /// Both values, where there are both; else why one of them is unseen; else absent.
+    /// Both values, where both exist; else why one of them is unseen; else absent.
     pub fn zip<U>(self, other: Seen<U>) -> Seen<(T, U)> {
         match (self, other) {
             (Seen::Value(value), Seen::Value(other)) => Seen::Value((value, other)),
@@ -63,7 +63,7 @@ impl<T> Seen<T> {
     }
 }
 
-/// Of what a dwell did not record that made a result or recording before this one.
+/// For a field that was not recorded by an earlier version of dwell.
 pub(crate) fn unrecorded<T>() -> Seen<T> {
     Seen::unseen("made by a dwell that did not record it")
 }

@@ -1,7 +1,9 @@
-//! What the host did while the program ran, as series over the wall clock, and what follows from them.
+//! What the host did while the program ran, as series over the wall clock, and what follows from
+//! them.
 //!
-//! All series have one point a step: equal steps from the start of the wall, the last one shorter, at most 600. A rate is
-//! that of its step. Where they come from is said in [`surroundings`](crate::surroundings).
+//! All series have one point a step: equal steps from the start of the wall, the last one shorter,
+//! at most 600. A rate is that of its step. Their sources are listed in
+//! [`surroundings`](crate::surroundings).
 
 use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
@@ -19,9 +21,9 @@ pub struct Series {
     pub memory: Seen<Vec<MemorySeries>>,
     /// NFS mounts, busiest first.
     pub nfs: Seen<Vec<NfsSeries>>,
-    /// The host's processors together: one entry.
+    /// All CPUs of the host together: one entry.
     pub cpu: Seen<Vec<CpuSeries>>,
-    /// What follows from them, most telling first.
+    /// Findings, the most significant first.
     pub verdicts: Vec<Verdict>,
 }
 
@@ -42,14 +44,15 @@ pub struct DiskSeries {
     pub read_bytes_per_s: Vec<f64>,
     /// Bytes written per second.
     pub written_bytes_per_s: Vec<f64>,
-    /// Share of the step with a request under way, 0 to 1.
+    /// Share of the step with a request in flight, 0 to 1.
     pub busy_share: Vec<f64>,
-    /// Requests under way, on average.
+    /// Mean number of requests in flight.
     pub queue_mean: Vec<f64>,
-    /// Time from a request's start to its end, on average over those that ended in the step; null where it
-    /// cannot be told: the kernel counts in ms, so where they took less than 5 ms together.
+    /// Time from a request's start to its end, on average over those that ended in the step; null
+    /// where the requests of the step took less than 5 ms in all, since the kernel counts in ms.
     pub latency_ns_mean: Vec<Option<Ns>>,
-    /// Share of the wall in which it was busy for nine tenths of the step with at least one request under way on average.
+    /// Share of the wall in which it was busy for nine tenths of the step with at least one request
+    /// in flight on average.
     pub at_limit_share: f64,
 }
 
@@ -66,11 +69,12 @@ pub struct LinkSeries {
     pub drops: u64,
     /// Bits per second on the wire. Absent for loopback.
     pub speed_bits_per_s: Seen<u64>,
-    /// Whether the speed is the user's word (`--link`).
+    /// Whether the user gave the speed (`--link`).
     pub speed_given: bool,
-    /// Whether it sends and receives at once.
+    /// Whether it is full duplex.
     pub full_duplex: Seen<bool>,
-    /// Bits of TCP payload that it can carry per second: in each direction, or in both together where it is half-duplex.
+    /// Capacity in bits of TCP payload per second: of each direction, or of both together where the
+    /// link is half duplex.
     pub payload_limit_bits_per_s: Seen<u64>,
     /// Bytes received per second.
     pub received_bytes_per_s: Vec<f64>,
@@ -80,12 +84,13 @@ pub struct LinkSeries {
     pub received_packets_per_s: Vec<f64>,
     /// Packets sent per second.
     pub sent_packets_per_s: Vec<f64>,
-    /// Bits of payload per second: of the busier direction, or of both where the link is half-duplex.
+    /// Bits of payload per second: of the busier direction, or of both where the link is half
+    /// duplex.
     pub payload_bits_per_s: Vec<f64>,
-    /// Share of what the link can do, by time on the wire; above 1 where the limit is a shaper that does not count like a
-    /// wire.
+    /// Utilization by time on the wire; above 1 where the limit is a shaper that does not count
+    /// framing.
     pub limit_share: Seen<Vec<f64>>,
-    /// Share of the wall in which that was nine tenths or more.
+    /// Share of the wall in which utilization was 90 % or more.
     pub at_limit_share: Seen<f64>,
 }
 
@@ -94,19 +99,19 @@ pub struct LinkSeries {
 pub struct MemorySeries {
     /// All of it.
     pub total_bytes: u64,
-    /// Free for use without swapping, at the step's last look.
+    /// Available without swapping, at the last snapshot of the step.
     pub available_bytes: Vec<u64>,
-    /// Used by nobody, likewise.
+    /// Unused, likewise.
     pub free_bytes: Vec<u64>,
     /// The page cache, likewise.
     pub cache_bytes: Vec<u64>,
-    /// Written but not on its disk yet, likewise.
+    /// Dirty or under writeback, likewise.
     pub dirty_bytes: Vec<u64>,
     /// Swap in use, likewise.
     pub swap_bytes: Vec<u64>,
     /// Page faults per second.
     pub faults_per_s: Vec<f64>,
-    /// Of these, with IO.
+    /// Those that needed IO.
     pub major_faults_per_s: Vec<f64>,
     /// Pages swapped in and out per second.
     pub swapped_pages_per_s: Vec<f64>,
@@ -127,7 +132,7 @@ pub struct NfsSeries {
     pub sent_bytes_per_s: Vec<f64>,
     /// Bytes received per second.
     pub received_bytes_per_s: Vec<f64>,
-    /// Time from queueing to answer, on average over the step's calls; null likewise.
+    /// Mean time from queueing to reply over the calls of the step; null likewise.
     pub latency_ns_mean: Vec<Option<Ns>>,
     /// Operations called within the wall, longest total first.
     pub operations: Vec<NfsOperationRow>,
@@ -138,28 +143,28 @@ pub struct NfsSeries {
 pub struct NfsOperationRow {
     /// `READ`, `GETATTR`, …
     pub name: String,
-    /// How often.
+    /// Number of calls.
     pub calls: u64,
-    /// From queueing to answer, summed.
+    /// Time from queueing to reply, summed.
     pub total_ns: Ns,
-    /// The same, on average.
+    /// Its mean.
     pub latency_ns_mean: Ns,
 }
 
-/// The processors of the host together. Shares are of all processors.
+/// All CPUs of the host together. Shares are of all CPUs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CpuSeries {
-    /// How many processors.
+    /// Number of CPUs.
     pub cpus: u32,
     /// Busy.
     pub busy_share: Vec<f64>,
-    /// Busy with other than the program and dwell.
+    /// Busy with something other than the program and dwell.
     pub others_share: Vec<f64>,
     /// Taken by the hypervisor.
     pub steal_share: Vec<f64>,
-    /// In interrupts and soft interrupts.
+    /// In interrupts and softirqs.
     pub interrupt_share: Vec<f64>,
-    /// Idle with IO under way.
+    /// Idle with IO in flight.
     pub iowait_share: Vec<f64>,
 }
 
@@ -167,43 +172,44 @@ pub struct CpuSeries {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Verdict {
-    /// A link carried what it can.
+    /// A link carried as much as it can.
     LinkAtLimit {
         /// Which.
         name: String,
-        /// For this share of the wall.
+        /// Share of the wall.
         share_of_wall: f64,
-        /// Bits of payload per second in that time: in the middle one of its steps.
+        /// Bits of payload per second in that time: the median of its steps.
         carried_bits_per_s: f64,
         /// Bits of payload per second that it can carry.
         limit_bits_per_s: u64,
     },
-    /// The program waited for the network, and this link carried a steady rate; what it can carry is not known.
+    /// The program waited for the network and this link carried a steady rate; its capacity is not
+    /// known.
     LinkSteady {
         /// Which.
         name: String,
         /// Bits of payload per second.
         carried_bits_per_s: f64,
     },
-    /// A disk was busy and had more requests than one.
+    /// A disk was busy with more than one request in flight.
     DiskAtLimit {
         /// Which.
         name: String,
-        /// For this share of the wall.
+        /// Share of the wall.
         share_of_wall: f64,
-        /// Requests under way in that time, on average.
+        /// Mean number of requests in flight in that time.
         queue_mean: f64,
     },
-    /// These disks did next to nothing while the program waited for something else.
+    /// These disks were nearly idle while the program waited for something else.
     DisksIdle {
-        /// Which: all that the host has.
+        /// All disks of the host.
         names: Vec<String>,
     },
-    /// Others than the program and dwell had a good part of the processors.
+    /// Other programs used a large part of the CPUs.
     HostBusy {
-        /// How many processors they kept busy, on average.
+        /// Mean number of CPUs that they kept busy.
         cpus_taken: f64,
-        /// Of how many.
+        /// Number of CPUs of the host.
         cpus: u32,
     },
     /// Tasks waited for memory, or pages were swapped.

@@ -19,17 +19,17 @@ pub struct Looked {
     pub name: Comm,
     /// `R S D T t Z X I`, as in `/proc/PID/stat`.
     pub state: u8,
-    /// The call it is in, from `/proc/PID/syscall`; `Absent` when it is in none.
+    /// Its current system call, from `/proc/PID/syscall`; `Absent` when it is in none.
     pub call: Seen<Call>,
-    /// What kind of descriptor the call's first argument is, where it is one and could be read.
+    /// The kind of descriptor that the call's first argument is, where it is one and could be read.
     pub on: Object,
-    /// The kernel function it sleeps in, from `/proc/PID/wchan`.
+    /// The kernel function in which it sleeps, from `/proc/PID/wchan`.
     pub wchan: Seen<String>,
     /// Time on a CPU so far, from `schedstat`.
     pub cpu_ns: Seen<Ns>,
     /// Time runnable so far, from `schedstat`.
     pub runqueue_ns: Seen<Ns>,
-    /// User time so far, in units of the kernel's tick.
+    /// User time so far, in clock ticks.
     pub user_ns: Ns,
     /// Kernel time so far, likewise.
     pub kernel_ns: Ns,
@@ -37,7 +37,7 @@ pub struct Looked {
     pub minor_faults: u64,
     /// Major faults so far.
     pub major_faults: u64,
-    /// Pipes that the process has open, by inode, and whether for writing. Given with the thread that leads the
-    /// process, and only while a thread of the tree waits on a pipe.
+    /// Open pipes of the process, by inode, and whether for writing. Only in the entry of the group
+    /// leader, and only while a thread of the tree waits on a pipe.
     pub pipes: Vec<(u64, bool)>,
 }

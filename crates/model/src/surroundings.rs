@@ -1,23 +1,26 @@
-//! What the host did while the program ran: its disks, links, memory and processors, as counters at one moment.
+//! What the host did while the program ran: counters of its disks, links, memory and CPUs at one
+//! moment.
 //!
-//! Counters are cumulative, as the kernel keeps them; turning two of them into a rate is the analysis's work.
+//! Counters are cumulative, as the kernel keeps them; `analyse` turns two of them into a rate.
 
 use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
 
-/// One look at the host. A disk, link or NFS mount stands in the first look and then only in those before which it did
-/// something, so that an idle host's looks are short.
+/// One snapshot of the host. The first has every disk, link and NFS mount; later ones only those
+/// that were active since the snapshot before, so that snapshots of an idle host are short.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Surroundings {
     /// Disks (whole devices, not partitions), from `/proc/diskstats`.
     pub disks: Seen<Vec<Disk>>,
-    /// Network interfaces, from `/proc/PID/net/dev`: those of the network namespace that the program is in.
+    /// Network interfaces, from `/proc/PID/net/dev`: those of the network namespace that the
+    /// program is in.
     pub links: Seen<Vec<Link>>,
-    /// Which network namespace that is (its inode); its links are other ones when it changes. 0 where that cannot be read.
+    /// Inode of that network namespace; when it changes, the links are other ones. 0 where it
+    /// cannot be read.
     pub links_namespace: u64,
     /// Memory, from `/proc/meminfo`, `/proc/vmstat` and `/proc/pressure`.
     pub memory: Seen<Memory>,
-    /// Processor time of the whole host, from `/proc/stat`.
+    /// CPU time of the whole host, from `/proc/stat`.
     pub cpu: Seen<Cpu>,
     /// NFS mounts, from `/proc/PID/mountstats`; empty where there are none.
     pub nfs: Seen<Vec<Nfs>>,
@@ -36,9 +39,9 @@ pub struct Disk {
     pub bytes: (u64, u64),
     /// Time that requests took, summed over requests: reads, writes.
     pub request_ns: (Ns, Ns),
-    /// Time with a request under way.
+    /// Time with a request in flight.
     pub busy_ns: Ns,
-    /// Requests under way times time.
+    /// Requests in flight times time (weighted time).
     pub queue_ns: Ns,
 }
 
@@ -55,12 +58,13 @@ pub struct Link {
     pub errors: u64,
     /// Packets dropped in both directions.
     pub drops: u64,
-    /// Its speed in bits per second, where the kernel knows one (`/sys/class/net/*/speed`) or the user gave it. Virtual
-    /// links have none (some say a made-up one, which is not believed); for loopback it is absent.
+    /// Its speed in bits per second, where the kernel knows one (`/sys/class/net/*/speed`) or the
+    /// user gave it. Virtual links have none (the made-up speed of some drivers is ignored); absent
+    /// for loopback.
     pub speed_bits: Seen<u64>,
-    /// Whether the speed (and duplex) is the user's word.
+    /// Whether the user gave the speed (and duplex).
     pub speed_given: bool,
-    /// Whether it sends and receives at once (`/sys/class/net/*/duplex`).
+    /// Whether it is full duplex (`/sys/class/net/*/duplex`).
     pub full_duplex: Seen<bool>,
     /// The largest packet without its Ethernet header (`/sys/class/net/*/mtu`).
     pub mtu_bytes: Seen<u32>,
@@ -73,15 +77,15 @@ pub struct Memory {
     pub total_bytes: u64,
     /// Free for use without swapping (`MemAvailable`).
     pub available_bytes: u64,
-    /// Used by nobody (`MemFree`).
+    /// Unused (`MemFree`).
     pub free_bytes: u64,
     /// The page cache (`Cached` and `Buffers`).
     pub cache_bytes: u64,
-    /// Written but not on its disk yet (`Dirty` and `Writeback`).
+    /// Dirty or under writeback (`Dirty` and `Writeback`).
     pub dirty_bytes: u64,
     /// Swap in use.
     pub swap_bytes: u64,
-    /// Faults of the whole host: all, and those that needed IO.
+    /// Page faults of the whole host: all, and those that needed IO.
     pub faults: (u64, u64),
     /// Pages swapped in and out.
     pub swapped_pages: (u64, u64),
@@ -89,16 +93,16 @@ pub struct Memory {
     pub pressure_ns: Seen<Ns>,
 }
 
-/// Processor time, summed over processors.
+/// CPU time, summed over CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cpu {
     /// All modes but idle, IO wait and steal.
     pub busy_ns: Ns,
-    /// Idle with IO under way.
+    /// Idle with IO in flight.
     pub iowait_ns: Ns,
     /// Taken by the hypervisor.
     pub steal_ns: Ns,
-    /// In interrupts and soft interrupts.
+    /// In interrupts and softirqs.
     pub interrupt_ns: Ns,
     /// dwell's own part of `busy_ns`, by its own clock.
     pub dwell_ns: Ns,
@@ -111,7 +115,7 @@ pub struct Nfs {
     pub device: String,
     /// Where.
     pub mount: String,
-    /// The operations that were called at all.
+    /// Operations with at least one call.
     pub operations: Vec<NfsOperation>,
 }
 
@@ -120,9 +124,9 @@ pub struct Nfs {
 pub struct NfsOperation {
     /// `READ`, `GETATTR`, …
     pub name: String,
-    /// How often.
+    /// Number of calls.
     pub calls: u64,
-    /// From queueing to answer, summed. The kernel counts in ms.
+    /// Time from queueing to reply, summed. The kernel counts in ms.
     pub total_ns: Ns,
     /// Bytes: sent, received.
     pub bytes: (u64, u64),

@@ -8,78 +8,79 @@ use crate::{Ns, Tid};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-/// A thread of the tree that left a CPU.
+/// A thread of the tree that was switched out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Out {
     /// Which.
     pub tid: Tid,
-    /// In what condition.
+    /// Its state.
     pub left: Left,
-    /// Its calls since it was last heard of.
+    /// Its system calls since its last event.
     pub calls: Calls,
 }
 
-/// In what condition a thread left its CPU.
+/// The state in which a thread was switched out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Left {
-    /// Still runnable: preempted, or it yielded.
+    /// Runnable: preempted, or it yielded.
     Runnable,
     /// Blocked.
     Blocked(Wait),
     /// Stopped by job control or a tracer.
     Stopped,
-    /// Dead; this was its last.
+    /// Dead; this was its last switch.
     Dead(Counters),
 }
 
-/// What a thread was in when it blocked.
+/// What a thread did when it blocked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
     /// The call; none when it blocked in a fault.
     pub call: Option<Call>,
-    /// It cannot be woken by signals (state D).
+    /// Uninterruptible sleep (state D).
     pub uninterruptible: bool,
-    /// The kernel says it waits for IO (`in_iowait`).
+    /// The kernel counts it as waiting for IO (`in_iowait`).
     pub io: bool,
-    /// What the call was about, read from its arguments.
+    /// The object of the call, from its arguments.
     pub on: Object,
 }
 
-/// A thread of the tree that came onto a CPU.
+/// A thread of the tree that was switched in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct In {
     /// Which.
     pub tid: Tid,
-    /// Who had the CPU until now, where this thread waited long enough for it to matter: 0 is the idle loop.
+    /// The thread that had the CPU before, where this thread waited long enough for it to matter: 0
+    /// is the idle task.
     pub ran: Option<(Tid, Comm)>,
-    /// How long its control group was out of CPU quota since it was last on a CPU, where that was asked.
+    /// How long its cgroup was throttled since the thread was last on a CPU, where that was read.
     pub throttled_ns: Ns,
 }
 
-/// Who wakes, in what context.
+/// What wakes a thread, in which context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Waker {
-    /// A thread, in its own time.
+    /// A thread, in task context.
     Task {
         /// Which.
         tid: Tid,
-        /// Its name, where it is not of the tree.
+        /// Its name, where it is outside the tree.
         name: Option<Comm>,
     },
-    /// A timer that ran out.
+    /// A timer that expired.
     Timer,
-    /// A device's interrupt, or the soft interrupt of block devices.
+    /// A device interrupt, or the softirq of block devices.
     Device,
-    /// The network's soft interrupt.
+    /// A network softirq.
     Network {
-        /// The thread it interrupted: innocent, or the sender itself on loopback.
+        /// The interrupted thread: unrelated, or on loopback the sender itself.
         over: Tid,
-        /// The socket that became ready, where the kernel tells.
+        /// The socket that became ready, where it is known.
         ready: Option<Ends>,
     },
-    /// Another soft interrupt.
+    /// Another softirq.
     Interrupt,
-    /// It cannot be told.
+    /// Unknown.
     Unknown,
 }
 
@@ -105,13 +106,13 @@ pub enum Mode {
     Call(Call),
     /// Kernel code outside a call: a fault.
     Fault,
-    /// An interrupt that came in its time.
+    /// An interrupt handler.
     Interrupt,
-    /// Kernel code; whether in a call or a fault cannot be told.
+    /// Kernel code, in a call or a fault: which is unknown.
     Kernel,
-    /// Kernel code on the way into a call or out of it, where no call is being timed.
+    /// Syscall entry or exit: kernel code while no call is being timed.
     Entry,
 }
 
-/// The calls of one stretch; most stretches have one or two.
+/// The system calls since the last event of a thread; mostly one or two.
 pub type Calls = SmallVec<[CallTime; 2]>;

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Comm(pub [u8; 16]);
 
 impl Comm {
-    /// The bytes before the first zero, with what is not UTF-8 replaced. Still hostile: escape before showing.
+    /// The bytes before the first zero, with what is not UTF-8 replaced. Still untrusted: escape
+    /// before printing.
     pub fn to_text(self) -> String {
         let len = self.0.iter().position(|byte| *byte == 0).unwrap_or(16);
         String::from_utf8_lossy(&self.0[..len]).into_owned()
@@ -30,19 +31,19 @@ impl std::fmt::Debug for Comm {
     }
 }
 
-/// What a kernel counted of a thread or of a finished tree.
+/// The kernel's counters of a thread or of a finished tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// On a CPU (`se.sum_exec_runtime`).
     pub cpu_ns: Ns,
-    /// Runnable and waiting for one (`sched_info.run_delay`).
+    /// Runnable, waiting for a CPU (`sched_info.run_delay`).
     pub runqueue_ns: Ns,
     /// Page faults served without IO.
     pub minor_faults: u64,
     /// Page faults that needed IO.
     pub major_faults: u64,
-    /// Switches that the thread asked for.
+    /// Voluntary context switches.
     pub voluntary_switches: u64,
-    /// Switches forced on it.
+    /// Involuntary context switches.
     pub involuntary_switches: u64,
 }

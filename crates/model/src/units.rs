@@ -1,7 +1,7 @@
 //! Quantities as people type them: `200us`, `64KiB`, `10M`, `5kHz`, `20%`. One grammar for all: a
-//! decimal number and a suffix, without a space. How quantities are printed is left to the report.
+//! decimal number and a suffix, without a space. `report` prints quantities.
 //!
-//! Suffixes differ by quantity on purpose: `M` is 10^6 of a size, rate or count, `m` a minute.
+//! Suffixes depend on the quantity: `M` is 10^6 of a size, rate or count, `m` a minute.
 
 use crate::Ns;
 use std::fmt;
@@ -176,7 +176,7 @@ struct Given<'a> {
 }
 
 impl Given<'_> {
-    /// The number times what its suffix stands for.
+    /// The number times its suffix.
     fn scaled(self, factor: impl Fn(&str) -> Option<f64>) -> Result<f64, UnitError> {
         let digits = self.text.trim_end_matches(|char: char| char.is_ascii_alphabetic());
         let number = digits.parse::<f64>().ok();

@@ -1,8 +1,8 @@
 //! What threads waited for, in which system call, and what woke them.
 //!
-//! The types that analysis, judgement, page and JSON share. How they are written in JSON, and how a stored
-//! result is read back, is in `wait/notation.rs`; the `Display` of each type is that notation. Which evidence
-//! gives which of them is up to `analyse`.
+//! The types that analysis, judgement, page and JSON share. `wait/notation.rs` writes them to JSON
+//! and reads a stored result back; the `Display` of each type is that notation. `analyse` decides
+//! which evidence gives which of them.
 
 mod notation;
 
@@ -12,7 +12,8 @@ use crate::network::{Endpoint, Question};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// A system call by name: `read`, `32:read` through the 32-bit table, `call 999` where the table has no name.
+/// A system call by name: `read`, `32:read` through the 32-bit table, `call 999` where the table
+/// has no name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SyscallName {
     /// Its name in its own table.
@@ -22,7 +23,7 @@ pub struct SyscallName {
 }
 
 impl SyscallName {
-    /// Whether it writes to a file, or waits until what was written is on the disk.
+    /// Whether it writes to a file, or syncs one to the disk.
     pub fn writes(&self) -> bool {
         matches!(
             &*self.name,
@@ -49,7 +50,7 @@ pub enum WaitCall {
     Syscall(SyscallName),
     /// In a page fault.
     Fault,
-    /// That was not seen.
+    /// Not observed.
     Unseen,
 }
 
@@ -66,31 +67,31 @@ impl WaitCall {
 /// Why a step of the path was where it was.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// There is no more to say.
+    /// No more is known.
     None,
     /// On a CPU in this system call.
     Syscall(SyscallName),
-    /// On the way into system calls and out of them.
+    /// In syscall entry and exit.
     SyscallEntry,
-    /// In system calls while they were not traced: by samples.
+    /// In system calls while they were not traced: sampled.
     SyscallsSampled,
     /// Runnable, while a thread of this name had the CPU.
     Preempted(String),
-    /// Runnable, on the way to a CPU that was idle.
+    /// Runnable; the CPU was idle.
     IdleCpu,
-    /// Runnable; what had the CPU was not seen.
+    /// Runnable; what ran on the CPU was not observed.
     PreemptedUnseen,
     /// Blocked.
     Wait(WaitCall, WaitTarget),
-    /// Blocked, and no wake-up was seen.
+    /// Blocked, and no wake-up was observed.
     NoWakeUp,
     /// Nothing was observed.
     NotObserved,
-    /// What a stored result says, where it is none of these.
+    /// The text of a stored result that is none of these.
     Text(String),
 }
 
-/// Kinds of what is waited for, as JSON names them.
+/// Kinds of wait targets, as JSON names them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TargetKind {
@@ -108,7 +109,7 @@ pub enum TargetKind {
     Tty,
     /// A futex: a lock in memory.
     Futex,
-    /// A timer or a time limit.
+    /// A timer or a timeout.
     Timer,
     /// The end of a child process, or its `execve`.
     Child,
@@ -183,32 +184,32 @@ pub enum WaitTarget {
     InterpreterLock(Language),
     /// A timer.
     Timer(Seen<String>),
-    /// Something that did not come within the limit that the call was given.
+    /// The timeout of the call: what it waited for did not come in time.
     TimeLimit,
-    /// The same, or a timer that is among what is polled.
+    /// The same, or a timer among the polled descriptors.
     TimeLimitOrTimer,
     /// One of a kind that has no names: an eventfd, requests of an io_uring.
     Nameless(TargetKind),
     /// A child process.
     Child(Seen<String>),
-    /// TCP: the service's end of the connection, or where it listens.
+    /// TCP: the server's end of the connection, or its listening address.
     Tcp(Endpoint),
     /// UDP, likewise.
     Udp(Endpoint),
-    /// The answer to a question for a name, over UDP.
+    /// The answer to a DNS query, over UDP.
     Answer(Question),
     /// A thread outside the tree, by name.
     Task(String),
-    /// Something of this kind; only the kernel function is known in which the thread slept.
+    /// Something of this kind; only the kernel function in which the thread slept is known.
     KernelFunction(TargetKind, String),
     /// Something else outside the tree, by name.
     External(Seen<String>),
-    /// What a stored result names, where it is none of these.
+    /// A target of a stored result that is none of these.
     Other(TargetKind, Seen<String>),
 }
 
 impl WaitTarget {
-    /// What has this kind and name.
+    /// The target with this kind and name.
     pub fn new(kind: TargetKind, name: Seen<String>) -> Self {
         notation::Named::new(kind, name).into()
     }
@@ -233,7 +234,7 @@ impl WaitTarget {
         }
     }
 
-    /// The question whose answer it is.
+    /// The query that was answered.
     pub fn question(&self) -> Option<&Question> {
         match self {
             WaitTarget::Answer(question) => Some(question),
@@ -242,7 +243,7 @@ impl WaitTarget {
     }
 }
 
-/// Kinds of what ends a wait.
+/// Kinds of wakers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WakerKind {
@@ -250,15 +251,15 @@ pub enum WakerKind {
     Thread,
     /// A thread of another program, or of the kernel.
     Outside,
-    /// A timer that ran out.
+    /// A timer that expired.
     Timer,
     /// A device's interrupt.
     Device,
-    /// The network's soft interrupt.
+    /// A network softirq (`NET_RX`).
     Network,
-    /// Another soft interrupt.
+    /// Another softirq.
     Interrupt,
-    /// It cannot be told.
+    /// Unknown.
     Unknown,
 }
 
@@ -277,7 +278,7 @@ impl WakerKind {
     }
 }
 
-/// A frame of a stack as results carry it: `function (file:line)`, as far as that is known.
+/// A frame of a stack in a result: `function (file:line)`, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct StackFrame {
     /// The function: its name, or `module+0x1f0` where there is no symbol.

@@ -20,17 +20,17 @@ use serde::{Deserialize, Serialize};
 use spike::{Spike, SpikeSeen};
 use verdict::{Deadline, Verdict};
 
-/// The name of the promise.
+/// The name of the schema.
 pub const SCHEMA_WAKE: &str = "dwell.wake/1";
 
-/// What the measuring threads do.
+/// The mode of the measuring threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// They sleep until a given time, and see how late they are.
+    /// They sleep until a given time and measure their latency.
     #[default]
     Timer,
-    /// They read the clock without pause, and see for how long they could not.
+    /// They read the clock in a busy loop and measure the gaps.
     Gap,
 }
 
@@ -59,16 +59,16 @@ pub enum Policy {
     Other(Ns),
     /// `SCHED_DEADLINE`.
     Deadline {
-        /// Guaranteed time in each period.
+        /// Runtime in each period.
         runtime_ns: Ns,
-        /// Counted from the period's begin.
+        /// Relative to the start of the period.
         deadline_ns: Ns,
-        /// Of one cycle.
+        /// The period.
         period_ns: Ns,
     },
 }
 
-/// What was asked for, with defaults filled in.
+/// The request, with defaults filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
     /// Sleep or spin.
@@ -77,15 +77,15 @@ pub struct Asked {
     pub sleeper: Sleeper,
     /// CPUs with a measuring thread each.
     pub cpus: Vec<u32>,
-    /// From one wake-up to the next.
+    /// Time from one wake-up to the next.
     pub interval_ns: Ns,
-    /// How long.
+    /// Duration.
     pub for_ns: Ns,
-    /// Of the measuring threads.
+    /// Policy of the measuring threads.
     pub policy: Policy,
-    /// What the machine does meanwhile.
+    /// The stress load in that time.
     pub loads: Vec<Load>,
-    /// What is judged, if anything.
+    /// The deadline to judge, if any.
     pub deadline: Option<Deadline>,
     /// The latency from which a wake-up is a spike; `None`: the largest ones.
     pub spike_ns: Option<Ns>,
@@ -103,12 +103,12 @@ pub struct InForce {
     /// Whether that is all that was mapped when it began: `mlockall(2)`.
     #[serde(default = "not_said")]
     pub locked_all: Seen<bool>,
-    /// What asked for was refused, with what the system said: sentences without a full stop.
+    /// Settings that were refused, with the system's error: sentences without a full stop.
     pub refused: Vec<String>,
 }
 
 fn not_said() -> Seen<bool> {
-    Seen::unseen("the dwell that measured did not say it")
+    Seen::unseen("measured by a version of dwell that did not record it")
 }
 
 /// Values of a histogram from `from_ns` up to, not with, `to_ns`; in JSON
@@ -120,7 +120,7 @@ pub struct Bin {
     pub from_ns: Ns,
     /// The first value beyond.
     pub to_ns: Ns,
-    /// How many.
+    /// Count.
     pub count: u64,
 }
 
@@ -152,9 +152,9 @@ pub struct Block {
 pub struct ThreadMeasured {
     /// The CPU that it is on.
     pub cpu: u32,
-    /// What the kernel says of it.
+    /// Its settings according to the kernel.
     pub in_force: InForce,
-    /// Wake-ups (in gap mode: readings of the clock).
+    /// Wake-ups (in gap mode: clock reads).
     pub cycles: u64,
     /// Periods that went by while it was late: lateness by interval, rounded down, of each wake-up.
     /// They are no wake-ups and not in the histogram.
@@ -164,7 +164,7 @@ pub struct ThreadMeasured {
     pub histogram: Vec<Bin>,
     /// The minimum. 0 without wake-ups, as all below.
     pub min_ns: Ns,
-    /// All together.
+    /// The sum.
     pub sum_ns: Ns,
     /// The maximum latency.
     pub max_ns: Ns,
@@ -176,7 +176,7 @@ pub struct ThreadMeasured {
     pub cpu_ns: Ns,
 }
 
-/// All that one measuring gave.
+/// All results of one measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measurements {
     /// Where.
@@ -185,9 +185,9 @@ pub struct Measurements {
     pub environment: Environment,
     /// When it began: RFC 3339, UTC.
     pub started_at: String,
-    /// What was asked for.
+    /// The request.
     pub asked: Asked,
-    /// How long the threads measured.
+    /// Duration of the measurement.
     pub took_ns: Ns,
     /// The resolution of the clock: clock_getres(2).
     pub resolution_ns: Ns,
@@ -197,7 +197,7 @@ pub struct Measurements {
     pub loads: Vec<LoadDone>,
     /// The kernel's events around spikes; or why they are unknown.
     pub spikes: Seen<Vec<SpikeSeen>>,
-    /// What else could not be done or seen: sentences without a full stop.
+    /// What else could not be done or observed: sentences without a full stop.
     #[serde(default)]
     pub limits: Vec<String>,
     /// Ended early.
@@ -217,23 +217,23 @@ pub struct Wakes {
     pub min_ns: Seen<Ns>,
     /// Mean.
     pub avg_ns: Seen<Ns>,
-    /// Half of all are not later.
+    /// The median.
     pub p50_ns: Seen<Ns>,
-    /// 99 of 100.
+    /// 99 %.
     pub p99_ns: Seen<Ns>,
-    /// 999 of 1,000.
+    /// 99.9 %.
     pub p999_ns: Seen<Ns>,
-    /// 9,999 of 10,000. Unseen when there are fewer than that, as all of these.
+    /// 99.99 %. Unseen when there are fewer than 10,000 wake-ups; the others likewise.
     pub p9999_ns: Seen<Ns>,
-    /// 99,999 of 100,000.
+    /// 99.999 %.
     pub p99999_ns: Seen<Ns>,
-    /// 999,999 of 1,000,000.
+    /// 99.9999 %.
     pub p999999_ns: Seen<Ns>,
     /// The maximum latency.
     pub max_ns: Seen<Ns>,
     /// When the wake-up with the maximum latency was due, from the start.
     pub max_at_ns: Seen<Ns>,
-    /// Of all wake-ups, in order.
+    /// The histogram of all wake-ups, in order.
     pub histogram: Vec<Bin>,
     /// The blocks.
     pub timeline: Vec<Block>,
@@ -241,16 +241,16 @@ pub struct Wakes {
     pub cpu_per_cycle_ns: Seen<Ns>,
 }
 
-/// What was asked for and what was in force.
+/// The requested settings and those in force.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// By the caller, defaults filled in.
+    /// The request, defaults filled in.
     pub asked: Asked,
     /// By CPU, in the order of `asked.cpus`.
     pub in_force: Vec<InForce>,
 }
 
-/// Everything that one `dwell wake` has to say.
+/// The result of one `dwell wake`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Wakeups {
     /// [`SCHEMA_WAKE`].
@@ -261,9 +261,9 @@ pub struct Wakeups {
     pub environment: Environment,
     /// When it began: RFC 3339, UTC.
     pub started_at: String,
-    /// How long the threads measured.
+    /// Duration of the measurement.
     pub took_ns: Ns,
-    /// Asked for and in force.
+    /// Requested settings and those in force.
     pub settings: Settings,
     /// All CPUs together.
     pub all: Wakes,
@@ -271,7 +271,7 @@ pub struct Wakeups {
     pub threads: Vec<Wakes>,
     /// What the loads did.
     pub loads: Vec<LoadDone>,
-    /// Met, missed or undecided; none was asked for: absent.
+    /// The verdict; absent where no deadline was given.
     pub verdict: Seen<Verdict>,
     /// The largest spikes with their causes, the largest first.
     pub spikes: Seen<Vec<Spike>>,

@@ -1,15 +1,16 @@
-//! A window on what lived already: what a recording of it begins and ends with.
+//! The window of `dwell attach`: its begin and its end.
 
 use crate::switch::Wait;
 use crate::{Call, Ns};
 use serde::{Deserialize, Serialize};
 
-/// What `dwell attach` was asked to watch.
+/// The target and begin of the window of `dwell attach`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attached {
-    /// When the window began: every thread had been found ([`crate::Event::Alive`]), and all that watches it was in place.
+    /// When the window began: every thread had been found ([`crate::Event::Alive`]) and all
+    /// instruments were attached.
     pub at: Ns,
-    /// Whom it was asked to watch, in words: `nginx`, `process 12`, `service x`, `cgroup /a/b`.
+    /// The target, in words: `nginx`, `process 12`, `service x`, `cgroup /a/b`.
     pub target: String,
 }
 
@@ -17,15 +18,15 @@ pub struct Attached {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowEnd {
-    /// The time that was asked for had passed.
+    /// The requested time had passed.
     For,
-    /// dwell was told to stop.
+    /// dwell was asked to stop, by a signal.
     Signal,
-    /// Nothing was left of what was watched.
+    /// All watched processes had exited.
     TargetGone,
 }
 
-/// What a thread was doing when it was found alive.
+/// The state of a thread when it was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AliveState {
     /// On a CPU or in the run queue; in a call or not.

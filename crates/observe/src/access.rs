@@ -1,4 +1,4 @@
-//! What this process may look at, found out before it tries, with what would change it.
+//! What this process may observe, checked in advance, with a remedy where it may not.
 
 use model::Pid;
 use model::coverage::{Extent, Source};
@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use sys::resolve::resolve;
 
-/// The number of the PID namespace that the kernel starts with: PROC_PID_INIT_INO, the same on every host.
+/// The inode of the initial PID namespace: PROC_PID_INIT_INO, the same on every host.
 const FIRST_PID_NAMESPACE: u64 = 0xeffffffc;
 
 /// Capabilities by bit, from capabilities(7).
@@ -18,38 +18,38 @@ const CAP_SYS_ADMIN: u32 = 21;
 const CAP_PERFMON: u32 = 38;
 const CAP_BPF: u32 = 39;
 
-/// What gives an ordinary user everything.
+/// The remedy that gives an ordinary user full access.
 pub(crate) const MORE: &str =
     "sudo dwell …, or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep $(command -v dwell)";
 
-/// A wall, and the door in it.
+/// Why access is denied, and a remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wall {
-    /// What the system said, or would say.
+pub struct AccessDenial {
+    /// The system's error, or the reason that leads to it.
     pub why: String,
     /// What would change it.
     pub remedy: String,
 }
 
-/// Whether BPF is worth trying: reading the kernel's types takes long enough to ask first. Being allowed here is no
-/// promise; a container or a locked-down kernel may still refuse.
+/// Whether BPF is worth trying: reading the kernel's types takes long enough to check first.
+/// Success here is no guarantee; a container or a locked-down kernel may still refuse.
 ///
 /// # Errors
 /// The capability that is missing.
-pub fn bpf() -> Result<(), Wall> {
+pub fn bpf() -> Result<(), AccessDenial> {
     bpf_for(effective_capabilities(Path::new("/proc")), Path::new("/sys"))
 }
 
-/// Whether processes are called in `/proc` as the system calls them here. In a new PID namespace with the `/proc` of the old one
-/// they are not, and whoever reads there by number reads of others.
+/// Whether `/proc` is of dwell's PID namespace. In a new PID namespace with the `/proc` of the old
+/// one it is not, and a PID there refers to another process.
 ///
 /// # Errors
-/// They are not, or there is no `/proc`.
-pub(crate) fn numbers() -> Result<(), Wall> {
+/// It is not, or there is no `/proc`.
+pub(crate) fn numbers() -> Result<(), AccessDenial> {
     numbers_of(Path::new("/proc"), std::process::id())
 }
 
-fn numbers_of(proc: &Path, own: u32) -> Result<(), Wall> {
+fn numbers_of(proc: &Path, own: u32) -> Result<(), AccessDenial> {
     let found = fs::read_link(proc.join("self"));
     let why = match &found {
         Ok(name) if *name == Path::new(&own.to_string()) => return Ok(()),
@@ -59,18 +59,19 @@ fn numbers_of(proc: &Path, own: u32) -> Result<(), Wall> {
         ),
         Err(error) => format!("/proc/self: {error}"),
     };
-    Err(Wall { why, remedy: "mount -t proc proc /proc (or unshare with --mount-proc)".to_owned() })
+    Err(AccessDenial { why, remedy: "mount -t proc proc /proc (or unshare with --mount-proc)".to_owned() })
 }
 
-/// The PID namespace that dwell's numbers of processes are of; 0 for the first one, in which the kernel counts.
+/// The PID namespace of dwell; 0 for the initial one.
 pub(crate) fn pid_namespace() -> u32 {
     let number = fs::metadata("/proc/self/ns/pid").map_or(FIRST_PID_NAMESPACE, |metadata| metadata.ino());
     if number == FIRST_PID_NAMESPACE { 0 } else { u32::try_from(number).unwrap_or(0) }
 }
 
-/// Whether the program gets rights from its file that `root`, the child held for it, has not: those of its owner or group
-/// (set-user-id), or capabilities. The kernel lets only BPF follow it then: it takes perf events away as it is executed.
-pub(crate) fn entrusted(program: &OsStr, root: Pid) -> Option<Wall> {
+/// Whether the program gains privileges from its file that `root`, the child held for it, lacks:
+/// those of its owner or group (set-user-ID), or capabilities. Then only BPF can trace it: the
+/// kernel removes perf events at `execve`.
+pub(crate) fn entrusted(program: &OsStr, root: Pid) -> Option<AccessDenial> {
     let path = resolve(program).ok()?;
     let found = fs::metadata(&path).ok()?;
     let (uid, gid) = effective_ids(Path::new("/proc"), root)?;
@@ -78,12 +79,12 @@ pub(crate) fn entrusted(program: &OsStr, root: Pid) -> Option<Wall> {
     let of_group = found.mode() & 0o2010 == 0o2010 && found.gid() != gid;
     let capable = uid != 0 && getxattr(&path, "security.capability", &mut [0_u8; 0][..]).is_ok();
     let counts = !statvfs(&path).is_ok_and(|mount| mount.f_flag.contains(StatVfsMountFlags::NOSUID));
-    (counts && (of_owner || of_group || capable)).then(|| Wall {
+    (counts && (of_owner || of_group || capable)).then(|| AccessDenial {
         why: format!(
-            "{} has rights of its own (set-user-id, or capabilities): the kernel takes perf events away as it is executed",
+            "{} gains privileges (set-user-ID, or capabilities): the kernel removes perf events at its execve",
             path.display()
         ),
-        remedy: "sudo dwell run --user \"$USER\" …, which sees it with BPF".to_owned(),
+        remedy: "sudo dwell run --user \"$USER\" …, which traces it with BPF".to_owned(),
     })
 }
 
@@ -96,17 +97,17 @@ fn effective_ids(proc: &Path, pid: Pid) -> Option<(u32, u32)> {
     Some((second("Uid:")?, second("Gid:")?))
 }
 
-fn bpf_for(capabilities: u64, sys: &Path) -> Result<(), Wall> {
+fn bpf_for(capabilities: u64, sys: &Path) -> Result<(), AccessDenial> {
     let has = |bit: u32| capabilities >> bit & 1 == 1;
     let may = has(CAP_SYS_ADMIN) || has(CAP_BPF) && has(CAP_PERFMON);
     if !may {
-        return Err(Wall {
+        return Err(AccessDenial {
             why: "bpf(2) needs CAP_BPF and CAP_PERFMON, which this process does not have".to_owned(),
             remedy: MORE.to_owned(),
         });
     }
     if !sys.join("kernel/btf/vmlinux").exists() {
-        return Err(Wall {
+        return Err(AccessDenial {
             why: "this kernel does not describe its types (no /sys/kernel/btf/vmlinux)".to_owned(),
             remedy: "a kernel built with CONFIG_DEBUG_INFO_BTF=y, as distributions have it since 2020"
                 .to_owned(),
@@ -115,30 +116,31 @@ fn bpf_for(capabilities: u64, sys: &Path) -> Result<(), Wall> {
     Ok(())
 }
 
-/// Whether what a process does may be read: all but what everybody may know of it.
+/// Whether the protected files of a process in `/proc` may be read.
 ///
 /// # Errors
-/// Whose it is.
-pub(crate) fn looking_at(pid: Pid) -> Result<(), Wall> {
-    // Needs what perf events and descriptors need, whatever hardening says of tracers.
+/// Its owner, in words.
+pub(crate) fn looking_at(pid: Pid) -> Result<(), AccessDenial> {
+    // Needs the same access as perf events and descriptors, whatever ptrace restrictions are in
+    // effect.
     match fs::read_link(format!("/proc/{pid}/exe")) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             let owner = fs::metadata(format!("/proc/{pid}")).map(|of| of.uid());
             let own = rustix::process::geteuid().as_raw();
             let why = match owner {
                 Ok(owner) if owner != own => {
-                    format!("it is user {owner}'s, and user {own} may not look into it")
+                    format!("it belongs to user {owner}, and user {own} may not inspect it")
                 }
                 _ => "it has more privileges than this process, or hides from its own user".to_owned(),
             };
-            Err(Wall { why, remedy: MORE.to_owned() })
+            Err(AccessDenial { why, remedy: MORE.to_owned() })
         }
-        // A thread of the kernel has none.
+        // A kernel thread has none.
         _ => Ok(()),
     }
 }
 
-/// What is missing where some of these processes may not be looked into; none when all may.
+/// The coverage where some of these processes may not be inspected; none when all may.
 pub(crate) fn partly(pids: &[Pid]) -> Option<Source> {
     let closed = pids.iter().filter(|pid| looking_at(**pid).is_err()).count();
     (closed > 0).then(|| Source {

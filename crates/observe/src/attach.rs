@@ -1,8 +1,8 @@
-//! Recording processes that run already, for a window of time, without touching them.
+//! Recording running processes for a window of time, without disturbing them.
 
-use crate::access::{self, Wall};
+use crate::access::{self, AccessDenial};
 use crate::error::Error;
-use crate::session::{End, Recorded, Session, Sink, Subject};
+use crate::session::{Recorded, RecordingSubject, Session, SessionEnd, Sink};
 use crate::settings::{Choice, Watching};
 use crate::sources;
 use model::recording::{Attached, Ending, WindowEnd};
@@ -19,37 +19,38 @@ use sys::signals::Signals;
 pub struct Window {
     /// The processes.
     pub target: Target,
-    /// How they are watched.
+    /// How they are observed.
     pub watching: Watching,
-    /// The duration; without it until a signal, or until no process of the target is left.
+    /// The duration; without it, until a signal or until no process of the target is left.
     pub length_ns: Option<Ns>,
 }
 
-/// Processes with all that they start, as they are when the window begins.
+/// The target: processes with all that they start, as they are when the window begins.
 #[derive(Debug, Clone)]
 pub struct Target {
     /// Its name on the page.
     pub name: String,
-    /// A command line that stands for it.
+    /// A command line that represents it.
     pub command: Vec<String>,
     /// Its processes.
-    pub who: Who,
+    pub who: ProcessSet,
 }
 
 /// The processes of a target.
 #[derive(Debug, Clone)]
-pub enum Who {
-    /// These, and their children, and theirs.
+pub enum ProcessSet {
+    /// These and their descendants.
     Trees(Vec<Pid>),
-    /// All of a control group and those below it: its directory.
+    /// All processes of a cgroup and its descendants: its directory.
     Cgroup(PathBuf),
 }
 
-/// Watches the target until the window ends and hands over everything that was recorded. `progress` gets
-/// the time since the begin after each drain.
+/// Records the target until the window ends. `progress` gets the time since the start after each
+/// drain.
 ///
 /// # Errors
-/// The source asked for cannot be had, or the target is gone. Nothing of the target is stopped or signalled in any case.
+/// The requested source is not available, or the target has exited. The target is never stopped or
+/// signalled.
 pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)) -> Result<Recorded, Error> {
     access::numbers()?;
     let mut signals = Signals::take_over()?;
@@ -62,7 +63,7 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
         return Err(Error::Gone(window.target.name.clone()));
     };
     let at = instruments.begin();
-    let subject = Subject {
+    let subject = RecordingSubject {
         command: window.target.command.clone(),
         root: 0,
         attached: Some(Attached { at, target: window.target.name.clone() }),
@@ -91,29 +92,29 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
     };
     let ended_at = session.instruments.end();
     session.snapshot(ended_at);
-    // Before the rest is drained: that may take a while, in which the target goes on.
+    // Before the rest is drained: that may take a while, and the target keeps running.
     let counters = session.counters();
     let host_cpu = session.host_cpu();
     session.instruments.drain_until(ended_at, &mut |event| session.stream.event(event));
     session.emit_losses();
-    let rusage = Seen::unseen("the kernel adds up what was waited for, and this was not");
-    Ok(session.finish(End { ending: Ending::Window(why), at: ended_at, rusage, host_cpu, counters }))
+    let rusage = Seen::unseen("the kernel sums children that were waited for, and this process was not");
+    Ok(session.finish(SessionEnd { ending: Ending::Window(why), at: ended_at, rusage, host_cpu, counters }))
 }
 
-/// Without BPF a process is inspected through /proc, which needs to be of the same user.
+/// Without BPF a process is inspected through /proc, which requires the same user.
 fn may_look(window: &Window) -> Result<(), Error> {
     let bpf = window.watching.source == Choice::Auto && access::bpf().is_ok();
     if bpf || window.watching.source == Choice::Bpf {
         return Ok(());
     }
-    let denied = |wall: Wall| {
-        let (target, Wall { why, remedy }) = (window.target.name.clone(), wall);
+    let denied = |wall: AccessDenial| {
+        let (target, AccessDenial { why, remedy }) = (window.target.name.clone(), wall);
         Error::Denied { target, why, remedy }
     };
     match &window.target.who {
-        Who::Trees(roots) => roots.iter().try_for_each(|pid| access::looking_at(*pid)).map_err(denied),
-        // Of a group that many share, some of one's own will do.
-        Who::Cgroup(_) => {
+        ProcessSet::Trees(roots) => roots.iter().try_for_each(|pid| access::looking_at(*pid)).map_err(denied),
+        // Of a cgroup shared by several users, processes of this user suffice.
+        ProcessSet::Cgroup(_) => {
             let looks: Vec<_> = list(&window.target.who).into_iter().map(access::looking_at).collect();
             let none = looks.iter().all(Result::is_err);
             looks.into_iter().find(|_| none).unwrap_or(Ok(())).map_err(denied)
@@ -121,7 +122,8 @@ fn may_look(window: &Window) -> Result<(), Error> {
     }
 }
 
-/// Whether somebody wants dwell to stop: Ctrl-C, a hang-up, SIGTERM. Ctrl-Z stops dwell, as any program.
+/// Whether dwell got a signal to stop: Ctrl-C, a hang-up, SIGTERM. Ctrl-Z suspends dwell, as any
+/// program.
 fn asked_to_stop(signals: &mut Signals) -> std::io::Result<bool> {
     let mut stop = false;
     while let Some(signal) = signals.take()? {
@@ -134,12 +136,12 @@ fn asked_to_stop(signals: &mut Signals) -> std::io::Result<bool> {
     Ok(stop)
 }
 
-/// The processes of the target as they are now, without dwell itself.
-fn list(who: &Who) -> Vec<Pid> {
+/// The current processes of the target, without dwell itself.
+fn list(who: &ProcessSet) -> Vec<Pid> {
     let own = std::process::id();
     let all = match who {
-        Who::Trees(roots) => crate::targets::trees(roots),
-        Who::Cgroup(directory) => crate::cgroups::processes(directory),
+        ProcessSet::Trees(roots) => crate::targets::trees(roots),
+        ProcessSet::Cgroup(directory) => crate::cgroups::processes(directory),
     };
     let all: BTreeSet<Pid> = all.into_iter().filter(|pid| *pid != own).collect();
     all.into_iter().collect()

@@ -1,25 +1,25 @@
-//! Control groups by what they hold: a path, a systemd unit, a container.
+//! Finds cgroups by path, systemd unit or container.
 //!
-//! Read from the directories alone, so it works without systemctl, docker or kubectl, and in each layout: version 2; version
-//! 1, a hierarchy a controller; or both side by side. Names are by systemd.unit(5) and by what Docker, Podman, containerd and
-//! CRI-O call their groups.
+//! It reads only the directories, so it works without systemctl, docker or kubectl, and in each
+//! layout: version 2; version 1, with one hierarchy per controller; or both. Names follow
+//! systemd.unit(5) and the schemes of Docker, Podman, containerd and CRI-O.
 
 use model::Pid;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where control groups are mounted, by file-hierarchy(7).
+/// The mount point of cgroups: file-hierarchy(7).
 const MOUNTED: &str = "/sys/fs/cgroup";
-/// Kinds of units that have processes; a name without one is a service's, as for systemctl(1).
+/// Types of units that have processes; a name without one is a service, as in systemctl(1).
 const KINDS: [&str; 6] = [".service", ".scope", ".slice", ".socket", ".mount", ".swap"];
-/// Deeper than anybody nests groups.
+/// The limit of nesting.
 const DEPTH_MAX: usize = 32;
 /// Length of a container's identifier, in hexadecimal digits.
 const ID_LEN: usize = 64;
-/// A shorter beginning of one names nothing.
+/// The shortest accepted prefix of one.
 const ID_LEN_MIN: usize = 3;
 
-/// The hierarchies of control groups.
+/// The cgroup hierarchies.
 #[derive(Debug, Clone)]
 pub struct Hierarchies {
     roots: Vec<PathBuf>,
@@ -30,17 +30,17 @@ pub struct Hierarchies {
 pub enum NotFound {
     /// There is none.
     None,
-    /// There are these, and nothing says which.
+    /// The name is ambiguous: these match.
     Several(Vec<PathBuf>),
 }
 
 impl Hierarchies {
-    /// This host's, as far as they can be seen from here.
+    /// Those of this host, as far as visible in this namespace.
     pub fn here() -> Self {
         Self::below(Path::new(MOUNTED))
     }
 
-    /// Those that are mounted here or right below.
+    /// Those mounted here or directly below.
     fn below(mounted: &Path) -> Self {
         let is_group = |path: &PathBuf| path.join("cgroup.procs").exists();
         let whole = mounted.to_owned();
@@ -48,7 +48,7 @@ impl Hierarchies {
             return Self { roots: vec![whole] };
         }
         let mut roots: Vec<PathBuf> = directories(mounted).into_iter().filter(is_group).collect();
-        // What systemd keeps its units in comes first.
+        // The hierarchy of systemd's units comes first.
         let rank = |path: &PathBuf| match path.file_name().and_then(|name| name.to_str()) {
             Some("unified") => 0,
             Some("systemd") => 1,
@@ -58,18 +58,19 @@ impl Hierarchies {
         Self { roots }
     }
 
-    /// The group at this path: one of the file system, or one from the root of a hierarchy, as `/proc/PID/cgroup` and
-    /// systemd-cgls(1) have it.
+    /// The group at this path: a file-system path, or one from the root of a hierarchy, as in
+    /// `/proc/PID/cgroup` and systemd-cgls(1).
     pub fn at(&self, path: &Path) -> Option<PathBuf> {
         let below = path.strip_prefix("/").unwrap_or(path);
         let given = std::iter::once(path.to_owned()).filter(|path| path.is_absolute());
         let all = given.chain(self.roots.iter().map(|root| root.join(below)));
         let there: Vec<PathBuf> = all.filter(|path| path.join("cgroup.procs").exists()).collect();
-        // Of hierarchies side by side, one that was given processes.
+        // With several hierarchies, one that has processes.
         there.iter().find(|path| !processes(path).is_empty()).or(there.first()).cloned()
     }
 
-    /// The group of a systemd unit: of the system's; if it has none of the name, of a user's; else of a container's.
+    /// The group of a systemd unit: of the system manager, else of a user manager, else of a
+    /// manager in a container.
     ///
     /// # Errors
     /// There is none, or there are several.
@@ -79,12 +80,12 @@ impl Hierarchies {
         } else {
             format!("{unit}.service")
         };
-        // systemd marks names that the kernel might take for files of its own.
+        // systemd escapes names that could collide with the kernel's files.
         let escaped = format!("_{unit}");
         self.find(|name| name == unit || name == escaped, rank_of_unit)
     }
 
-    /// The group of a container by its identifier or the beginning of it.
+    /// The group of a container by its ID or a prefix of it.
     ///
     /// # Errors
     /// There is none, or there are several.
@@ -93,11 +94,12 @@ impl Hierarchies {
         if id.len() < ID_LEN_MIN {
             return Err(NotFound::None);
         }
-        // One that runs within another is the other's business where both match.
+        // Of nested ones that both match, the outer one is meant.
         self.find(|name| container_id(name).is_some_and(|of| of.starts_with(&id)), |above| above.len())
     }
 
-    /// The groups whose name is as wanted, of the best rank by the names above them; one that has processes if any has.
+    /// The groups whose name matches, with the best rank by their ancestors' names; one that has
+    /// processes if any has.
     fn find(
         &self,
         wanted: impl Fn(&str) -> bool,
@@ -126,7 +128,7 @@ impl Hierarchies {
     }
 }
 
-/// Whose a unit is by the groups above it: 0 the system's, 1 a user's, 2 that of a system within a container.
+/// The manager of a unit, by its ancestors: 0 the system's, 1 a user's, 2 one within a container.
 fn rank_of_unit(above: &[String]) -> usize {
     let is_slice = |name: &String| name.ends_with(".slice");
     let is_manager = |name: &String| name.starts_with("user@") && name.ends_with(".service");
@@ -139,7 +141,8 @@ fn rank_of_unit(above: &[String]) -> usize {
 }
 
 /// The identifier in the name of a container's group: `ID`, `docker-ID.scope`, `libpod-ID.scope`,
-/// `cri-containerd-ID.scope`, `crio-ID`. What only watches over a container (`crio-conmon-ID.scope`) is none.
+/// `cri-containerd-ID.scope`, `crio-ID`. The group of a container's monitor
+/// (`crio-conmon-ID.scope`) is not one.
 fn container_id(name: &str) -> Option<&str> {
     let name = name.strip_suffix(".scope").unwrap_or(name);
     let (engine, id) = name.rsplit_once('-').unwrap_or(("", name));
@@ -147,7 +150,7 @@ fn container_id(name: &str) -> Option<&str> {
     (is_id && !engine.ends_with("conmon")).then_some(id)
 }
 
-/// Tells `each` of the groups below this one whose name is as wanted, with the names of those above them.
+/// Calls `each` for the descendants whose name matches, with the names of their ancestors.
 fn search(
     group: &Path,
     above: &mut Vec<String>,
@@ -169,7 +172,7 @@ fn search(
     }
 }
 
-/// Directories right below this one, in order. Links lead elsewhere.
+/// Directories directly below this one, in order. Symbolic links are skipped.
 fn directories(path: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
     let mut all: Vec<PathBuf> = entries
@@ -180,7 +183,7 @@ fn directories(path: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// The processes of a group and of those below it.
+/// The processes of a group and of its descendants.
 pub(crate) fn processes(group: &Path) -> Vec<Pid> {
     let mut pids = own_processes(group);
     for below in directories(group) {
@@ -191,7 +194,7 @@ pub(crate) fn processes(group: &Path) -> Vec<Pid> {
 
 fn own_processes(group: &Path) -> Vec<Pid> {
     let text = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
-    // 0 is a process of another pid namespace.
+    // 0 is a process outside this PID namespace.
     text.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid != 0).collect()
 }
 
@@ -205,7 +208,7 @@ pub fn members(group: &Path) -> Vec<Pid> {
 mod tests {
     use super::*;
 
-    /// Directories made up like the kernel's, gone with the test.
+    /// Directories like the kernel's, removed with the test.
     struct Made(tempfile::TempDir);
 
     impl Made {

@@ -14,7 +14,7 @@ pub enum Error {
     Refused {
         /// `bpf`, `perf` or `proc`; `/proc` where it is what all need.
         tier: &'static str,
-        /// What the system said.
+        /// The system's error.
         why: String,
         /// What would change it.
         remedy: String,
@@ -37,9 +37,9 @@ pub enum Error {
     Watch(#[from] std::io::Error),
 }
 
-impl From<access::Wall> for Error {
-    /// What all sources need is missing.
-    fn from(wall: access::Wall) -> Self {
+impl From<access::AccessDenial> for Error {
+    /// A requirement of all sources is missing.
+    fn from(wall: access::AccessDenial) -> Self {
         Error::Refused { tier: "/proc", why: wall.why, remedy: wall.remedy }
     }
 }

@@ -1,6 +1,6 @@
 //! A function's machine code and source lines, read from the files of the program.
 //!
-//! What was sampled or counted of it is joined by crate `listing`.
+//! Crate `listing` adds samples and counts.
 
 use crate::source_text;
 use code::{Function, Image, Processes, RawFrame};
@@ -18,13 +18,13 @@ const LINES_WITHIN: Duration = Duration::from_secs(5);
 /// Why a function cannot be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It is not there, or may not be read.
+    /// It does not exist, or may not be read.
     #[error("cannot read {0:?}")]
     Unreadable(PathBuf, #[source] io::Error),
     /// A directory, a device, a pipe.
     #[error("cannot read {0:?}: it is not a file")]
     NotAFile(PathBuf),
-    /// It is no image, or has no such code.
+    /// It is not an ELF file, or has no such code.
     #[error("cannot list code of {0:?}")]
     NoCode(PathBuf, #[source] code::image::Error),
 }
@@ -34,7 +34,7 @@ pub enum Error {
 pub struct FunctionCode {
     /// All its instructions, cold parts included.
     pub instructions: Vec<Instruction>,
-    /// The source line from an address on: that of the innermost function there.
+    /// Source lines by start address: those of the innermost function.
     pub lines: BTreeMap<u64, SourceLine>,
 }
 
@@ -58,7 +58,7 @@ impl FunctionCode {
 /// The image at `path`.
 ///
 /// # Errors
-/// It is not there, not a regular file, or not an ELF file.
+/// It does not exist, is not a regular file, or is not an ELF file.
 pub fn image(path: &Path) -> Result<Image, Error> {
     let unreadable = |error| Error::Unreadable(path.to_owned(), error);
     // Before it is opened: opening a pipe would wait for its writer.
@@ -69,12 +69,12 @@ pub fn image(path: &Path) -> Result<Image, Error> {
     Image::open(file).map_err(|error| Error::NoCode(path.to_owned(), error))
 }
 
-/// Of the functions called `name`, that which has most of the sampled time, and its file.
+/// The function called `name` with most of the sampled time, and its file.
 pub fn most_sampled<'a>(name: &str, addresses: &'a [Address]) -> Option<(&'a str, Function)> {
     let mut best: Option<(u64, &str, Function)> = None;
     let modules: BTreeSet<&str> = addresses.iter().map(|at| at.module.as_str()).collect();
     for module in modules {
-        // A file that is gone by now, or was never one (`[vdso]`, `[jit]`), has nothing to list.
+        // A file that has been removed, or is not one (`[vdso]`, `[jit]`), cannot be listed.
         let Ok(image) = image(Path::new(module)) else { continue };
         for function in image.find(name) {
             let inside = |at: &&Address| {
@@ -89,7 +89,7 @@ pub fn most_sampled<'a>(name: &str, addresses: &'a [Address]) -> Option<(&'a str
     best.map(|(_, module, function)| (module, function))
 }
 
-/// The source line of each address that has one: that of the innermost function there.
+/// The source line of each address that has one: that of the innermost function.
 fn lines(path: &Path, addresses: &[u64]) -> BTreeMap<u64, SourceLine> {
     let mut processes = Processes::new();
     let Some(file) = processes.file(path) else { return BTreeMap::new() };

@@ -1,13 +1,13 @@
-//! Layouts that a kernel half in C and the user half in Rust share: written once, in Rust, by
+//! Layouts that a kernel half in C and user space in Rust share: written once, in Rust, with
 //! [`layout!`].
 //!
 //! The macro makes constants, enums and structs for this side, and a description of them.
 //! [`header`] turns the description into the C header for the other side, with an assertion for
-//! each size and each offset, so that clang refuses a header that lays out memory in another way.
-//! The headers are committed: `cargo xtask bpf` writes them, and a test of each layout compares.
+//! each size and each offset, so that clang refuses a header with a different memory layout. The
+//! headers are committed: `cargo xtask bpf` writes them, and a test of each layout compares.
 //!
-//! What the fields mean is left to the layouts: `sources/bpf/wire.rs` and `spikes/wire.rs`. `xtask`
-//! compiles this file and the layouts, too, so they use nothing of this crate.
+//! The layouts, `sources/bpf/wire.rs` and `spikes/wire.rs`, document the fields. `xtask` compiles
+//! this file and the layouts, too, so they use nothing of this crate.
 #![allow(dead_code, reason = "descriptions are read by tests and by xtask only")]
 
 use std::fmt::Write;
@@ -48,11 +48,11 @@ pub(crate) struct Field {
     pub(crate) offset: usize,
 }
 
-/// A type that C knows as well.
+/// A type that exists in C as well.
 pub(crate) trait InC {
-    /// What C calls it, or its elements.
+    /// Its name in C, or that of its elements.
     const NAME: &'static str;
-    /// How many elements an array has.
+    /// The number of elements of an array.
     const ELEMENTS: Option<usize> = None;
 }
 
@@ -88,11 +88,10 @@ impl<T: InC, const N: usize> InC for [T; N] {
 ///   its name in capitals. `Name::from_wire` gives none for other values.
 /// - `struct Name as c_name { field: type, }`, with `field: [u8; N] as char` for text. The struct
 ///   is read in place (`zerocopy`), so it must not have padding that is not a field: the derive
-///   refuses it. `struct Name as c_name, then "u8 rest[]"` declares in C what comes behind the
-///   fields.
+///   refuses it. `struct Name as c_name, then "u8 rest[]"` declares in C what follows the fields.
 macro_rules! layout {
     (@[$($done:expr,)*]) => {
-        /// What the header is made of.
+        /// The items of the header.
         #[allow(dead_code, reason = "read by tests and by xtask only")]
         pub(crate) static ITEMS: &[$crate::layout::Item] = &[$($done,)*];
     };
@@ -194,7 +193,8 @@ macro_rules! layout {
     ($($items:tt)*) => { layout! { @[] $($items)* } };
 }
 
-/// The C header of a layout: `about` says what it is, `kernel` where `kernel.h` is from there.
+/// The C header of a layout: `about` describes it, `kernel` is the path of `kernel.h` relative to
+/// it.
 pub(crate) fn header(about: &str, kernel: &str, items: &[Item]) -> String {
     let mut text = String::from("/* SPDX-License-Identifier: MIT OR Apache-2.0 */\n");
     let made = "Made from `wire.rs` by `cargo xtask bpf`: changes are made there.";

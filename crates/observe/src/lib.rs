@@ -1,6 +1,7 @@
-//! The only reader of the machine: it runs the program, watches it and the host, and gives a recording.
+//! Observation: runs the program, observes it and the host, and produces a recording.
 //!
-//! It concludes nothing; what the events mean is up to `analyse`. Privilege and chance end here.
+//! It concludes nothing: `analyse` interprets the events. Everything that depends on privileges or
+//! on chance is here.
 
 #[macro_use]
 mod layout;
@@ -26,7 +27,7 @@ mod surroundings;
 pub mod targets;
 mod threads;
 
-pub use attach::{Target, Who, Window, attach};
+pub use attach::{ProcessSet, Target, Window, attach};
 pub use error::Error;
 pub use record::{Request, record};
 pub use session::{Recorded, Sink};
@@ -34,14 +35,15 @@ pub use settings::{Choice, MaxOverhead, Rate, Watching};
 pub use source_text::source_text;
 pub use surroundings::GivenLink;
 
-/// The number that this installation was given, from machine-id(5). Not to be shown or written down as it is.
+/// The machine ID of this installation: machine-id(5). Confidential: it must not be shown or stored
+/// as it is.
 pub fn machine_id() -> Option<String> {
     let read = |path| std::fs::read_to_string(path).ok().map(|id| id.trim().to_owned());
     let ids = ["/etc/machine-id", "/var/lib/dbus/machine-id"].into_iter().filter_map(read);
     ids.into_iter().find(|id| !id.is_empty() && id != "uninitialized")
 }
 
-/// The machine this runs on.
+/// The machine that dwell runs on.
 pub fn this_host() -> model::recording::Host {
     host::identity(host::here())
 }

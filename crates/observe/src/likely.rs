@@ -1,4 +1,5 @@
-//! Which executables a command will come to first, told before it starts: the program, or what its first line asks for.
+//! The executables that a command will execute first, known before it starts: the program, or the
+//! interpreter in its first line.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -7,19 +8,19 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use sys::resolve::resolve;
 
-/// The kernel reads so much of a script's first line (`BINPRM_BUF_SIZE`).
+/// Bytes that the kernel reads of a script's first line (`BINPRM_BUF_SIZE`).
 const LINE_LEN: u64 = 256;
 
-/// The executables, as far as they can be foreseen.
+/// The executables, as far as they can be predicted.
 pub(crate) fn executables(program: &OsStr) -> Vec<PathBuf> {
     let Ok(path) = resolve(program) else { return Vec::new() };
     let interpreter = interpreter(&path);
     [Some(path), interpreter].into_iter().flatten().collect()
 }
 
-/// What a script's first line asks for; through `env` what that will find.
+/// The interpreter in a script's first line; for `env`, the program that it will find.
 fn interpreter(path: &Path) -> Option<PathBuf> {
-    // A pipe or a device would not be a script, and must not be read from.
+    // A pipe or a device is not a script, and must not be read.
     let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|found| found.is_file()))?;
     let mut head = Vec::new();
     file.take(LINE_LEN).read_to_end(&mut head).ok()?;

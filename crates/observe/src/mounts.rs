@@ -1,4 +1,5 @@
-//! Mounts, the names of devices, and whether there is swap: read from `/proc` and `/sys`, whose roots readers take.
+//! Mounts, the names of devices, and whether there is swap: read from `/proc` and `/sys`, whose
+//! paths are parameters.
 
 use host::Roots;
 use model::Tid;
@@ -11,23 +12,23 @@ use std::fs;
 pub(crate) struct Mount {
     /// Device number of its files.
     pub(crate) dev: u32,
-    /// Which directory of its filesystem it shows.
+    /// The directory of its filesystem that is mounted.
     pub(crate) root: String,
-    /// Where.
+    /// The mount point.
     pub(crate) at: String,
-    /// What it is mounted from, or its type where that is no device.
+    /// The source of the mount, or its type where that is not a device.
     pub(crate) name: String,
 }
 
 impl Mount {
-    /// Where it shows a path of its filesystem, if it does.
+    /// The path at which a path of its filesystem is visible, if it is.
     pub(crate) fn place(&self, inside: &str) -> Option<String> {
         let below = inside.strip_prefix(self.root.trim_end_matches('/'))?;
         (below.is_empty() || below.starts_with('/')).then(|| self.at.trim_end_matches('/').to_owned() + below)
     }
 }
 
-/// The mounts that a thread sees; our own when it has ended.
+/// The mounts in a thread's mount namespace; dwell's own when it has ended.
 pub(crate) fn mounts_of(roots: Roots<'_>, tid: Tid) -> Vec<Mount> {
     let read = |of: &str| fs::read(roots.proc.join(of).join("mountinfo"));
     let text = read(&tid.to_string()).or_else(|_| read("self")).unwrap_or_default();
@@ -53,13 +54,13 @@ fn line(line: &str) -> Option<Mount> {
     Some(Mount { dev, root, at, name })
 }
 
-/// `254:1`, as the kernel counts devices itself.
+/// `254:1`, in the kernel's internal form.
 fn number(text: &str) -> Option<u32> {
     let (major, minor) = text.split_once(':')?;
     Some(major.parse::<u32>().ok()? << 20 | minor.parse::<u32>().ok()?)
 }
 
-/// Blanks and backslashes stand there as three octal digits.
+/// Unescapes blanks and backslashes, which are written as three octal digits.
 fn unescape(text: &str) -> String {
     let mut parts = text.split('\\');
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
@@ -83,7 +84,8 @@ pub(crate) fn devices(roots: Roots<'_>) -> Vec<Device> {
     let text = fs::read(roots.proc.join("self/mountinfo")).unwrap_or_default();
     let mounts = parse(&String::from_utf8_lossy(&text));
     let mut names: BTreeMap<u32, String> = mounts.into_iter().map(|mount| (mount.dev, mount.name)).collect();
-    // A partition's or disk's own name is better than the one it was mounted by (`/dev/root`, `/dev/disk/by-uuid/…`).
+    // The name of a partition or disk is preferred to the source of its mount (`/dev/root`,
+    // `/dev/disk/by-uuid/…`).
     for entry in fs::read_dir(roots.sys.join("dev/block")).into_iter().flatten().flatten() {
         let target = fs::read_link(entry.path()).ok();
         let name = target.as_ref().and_then(|target| target.file_name()).map(|name| name.to_string_lossy());
@@ -94,7 +96,7 @@ pub(crate) fn devices(roots: Roots<'_>) -> Vec<Device> {
     names.into_iter().map(|(dev, name)| Device { dev, name }).collect()
 }
 
-/// Whether the host swaps: a header, then a line for each file or device (proc_swaps(5)).
+/// Whether the host has swap: a header, then a line for each file or device (proc_swaps(5)).
 pub(crate) fn swaps(roots: Roots<'_>) -> bool {
     fs::read_to_string(roots.proc.join("swaps")).is_ok_and(|text| text.lines().count() > 1)
 }

@@ -1,7 +1,8 @@
-//! Lines that the program writes to its standard output, counted in the file that this goes to.
+//! Counts the lines that the program writes to its standard output, in the file that it is
+//! redirected to.
 //!
-//! The file is read apart from the program: with a pipe of dwell's as its output it would behave in
-//! another way. The file position, which dwell shares with the program, is not moved.
+//! The file is read independently of the program: with a pipe as its output it would behave
+//! differently. The file position, which dwell shares with the program, is not moved.
 
 use host::own;
 use std::fs::{self, File};
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 /// Standard output.
 const OUTPUT: u32 = 1;
 
-/// The program's output from where it begins.
+/// The output file, from the offset at which the program's output begins.
 pub struct OutputLines {
     file: File,
 }
@@ -34,10 +35,11 @@ pub enum Error {
 }
 
 impl OutputLines {
-    /// Finds where the program's output will begin. To be called before it is started.
+    /// Finds the offset at which the program's output will begin. Call it before the program
+    /// starts.
     ///
     /// # Errors
-    /// Standard output is no regular file, or cannot be read.
+    /// Standard output is not a regular file, or cannot be read.
     pub fn before() -> Result<Self, Error> {
         let path = own::descriptor(host::here(), OUTPUT);
         let unreadable = |error| Error::Unreadable(path.clone(), error);

@@ -1,20 +1,20 @@
-//! The settings that decide how late a thread wakes up, and what changed while it was measured.
+//! The settings that affect wake-up latency, and what changed during a measurement.
 //!
-//! Each setting says whether it is there, is not, or cannot be seen, and then what would help. What they mean for a figure
-//! is left to the analysis. [`settings`] reads what stands still, [`counters`] what is counted.
+//! Each setting is a value, absent, or unseen with a remedy. `analyse` decides what they mean for a
+//! figure. [`settings`] reads constant settings, [`counters`] reads counters.
 
 mod counters;
 mod settings;
 
-use counters::Counters;
+use counters::RealtimeCounters;
 use host::{Roots, here};
 use model::Seen;
 use model::wake::environment::{CpuSettings, Environment};
 use std::path::Path;
 
-/// Where the kernel shows itself.
+/// The roots of the kernel's file systems.
 #[derive(Debug, Clone, Copy)]
-struct Places<'a> {
+struct KernelRoots<'a> {
     roots: Roots<'a>,
     dev: &'a Path,
 }
@@ -23,37 +23,42 @@ struct Places<'a> {
 #[derive(Debug)]
 pub struct Realtime {
     settings: Environment,
-    before: Counters,
-    places: Places<'static>,
+    before: RealtimeCounters,
+    places: KernelRoots<'static>,
 }
 
-/// What only the measuring itself knows.
+/// Settings that only the measurement knows.
 #[derive(Debug, Clone)]
-pub struct Own {
-    /// What `/dev/cpu_dma_latency` was held at.
+pub struct MeasurementSettings {
+    /// The value held in `/dev/cpu_dma_latency`.
     pub dma_latency_us: Seen<u32>,
-    /// The highest priority that it might ask for.
+    /// The highest priority that it may set.
     pub rt_priority_max: u32,
-    /// The processor that looked on.
+    /// The CPU of dwell's other threads.
     pub housekeeping: Option<u32>,
 }
 
 impl Realtime {
-    /// Looks before the measurement.
+    /// Reads before the measurement.
     pub fn begin(cpus: &[u32]) -> Self {
-        let places = Places { roots: here(), dev: Path::new("/dev") };
-        Self { settings: settings::read(places, cpus), before: Counters::read(places, cpus), places }
+        let places = KernelRoots { roots: here(), dev: Path::new("/dev") };
+        Self { settings: settings::read(places, cpus), before: RealtimeCounters::read(places, cpus), places }
     }
 
-    /// Looks after it.
-    pub fn end(self, own: Own) -> Environment {
+    /// Reads after it.
+    pub fn end(self, own: MeasurementSettings) -> Environment {
         let cpus: Vec<u32> = self.settings.cpus.iter().map(|cpu| cpu.cpu).collect();
-        let after = Counters::read(self.places, &cpus);
+        let after = RealtimeCounters::read(self.places, &cpus);
         finish(self.settings, &self.before, &after, own)
     }
 }
 
-fn finish(settings: Environment, before: &Counters, after: &Counters, own: Own) -> Environment {
+fn finish(
+    settings: Environment,
+    before: &RealtimeCounters,
+    after: &RealtimeCounters,
+    own: MeasurementSettings,
+) -> Environment {
     let counted = |cpu: CpuSettings| CpuSettings {
         interrupted: after.interrupts_since(before, cpu.cpu),
         steal_ns: after.steal_since(before, cpu.cpu),
@@ -69,17 +74,17 @@ fn finish(settings: Environment, before: &Counters, after: &Counters, own: Own) 
     }
 }
 
-/// The processors that isolcpus keeps from threads that do not ask for them.
+/// The CPUs that isolcpus excludes from scheduling without explicit affinity.
 pub fn isolated() -> Seen<Vec<u32>> {
     settings::isolated(here().sys)
 }
 
-/// What a file says, without its ends.
+/// The text of a file, trimmed.
 fn text(path: &Path) -> Result<String, String> {
     host::text(path).map_err(|error| error.to_string())
 }
 
-/// `/proc/interrupts`. Every machine has interrupts: containers put an empty file in its place.
+/// `/proc/interrupts`. Every machine has interrupts; containers mask the file with an empty one.
 fn interrupts(proc: &Path) -> Result<String, String> {
     let path = proc.join("interrupts");
     match text(&path)? {

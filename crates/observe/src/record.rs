@@ -1,7 +1,7 @@
 //! Recording one run, from before its first instruction to after its last.
 
 use crate::error::Error;
-use crate::session::{End, Recorded, Session, Sink, Subject};
+use crate::session::{Recorded, RecordingSubject, Session, SessionEnd, Sink};
 use crate::settings::Watching;
 use crate::{access, likely, sources};
 use model::Ns;
@@ -11,29 +11,30 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 use sys::clock::monotonic_ns;
 use sys::signals::Signals;
-use sys::spawn::{self, Ended, Held, Running};
+use sys::spawn::{self, HeldProgram, ProgramEnd, RunningProgram};
 
 /// A program to run, and how to record it.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The program.
     pub command: spawn::Command,
-    /// How it is watched.
+    /// How it is observed.
     pub watching: Watching,
 }
 
-/// How long the last events may take to arrive after the program was reaped.
+/// The limit of time for the last events to arrive after the program was reaped.
 const AFTERMATH: Duration = Duration::from_millis(200);
 
-/// Runs the program and hands over everything that was recorded of it.
+/// Runs the program and records it.
 ///
 /// # Errors
-/// The program cannot be started, or the source asked for cannot be had. Once the program runs, a failing
-/// source makes the recording poorer and says so in the trailer; it never harms the program.
+/// The program cannot be started, or the requested source is not available. Once the program runs,
+/// a failing source makes the recording less complete, as the trailer reports; it never harms the
+/// program.
 pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Recorded, Error> {
     access::numbers()?;
     let mut signals = Signals::take_over()?;
-    let held = Held::spawn(&request.command)?;
+    let held = HeldProgram::spawn(&request.command)?;
     let host = host::identity(host::here());
     let entrusted = access::entrusted(&request.command.program, held.pid());
     let mut instruments =
@@ -41,7 +42,7 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Recorded, Error>
     for path in likely::executables(&request.command.program) {
         instruments.expect(&path);
     }
-    let subject = Subject {
+    let subject = RecordingSubject {
         command: request.command.words(),
         root: held.pid(),
         attached: None,
@@ -51,7 +52,7 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Recorded, Error>
     };
     let (mut session, snapshot) = Session::begin(instruments, subject, sink);
     let mut running = held.release()?;
-    // Only now: the kernel may still have refused the program.
+    // Only now: the kernel could have refused to execute the program.
     session.stream.event(&snapshot);
     session.started();
     let ended = until_its_end(&mut session, &mut running, &mut signals)?;
@@ -61,15 +62,15 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Recorded, Error>
     aftermath(&mut session);
     let counters = session.counters();
     let rusage = Seen::Value(ended.rusage);
-    Ok(session.finish(End { ending: ended.ending, at: reaped_at, rusage, host_cpu, counters }))
+    Ok(session.finish(SessionEnd { ending: ended.ending, at: reaped_at, rusage, host_cpu, counters }))
 }
 
 /// Records until the program has ended.
 fn until_its_end(
     session: &mut Session<'_>,
-    running: &mut Running,
+    running: &mut RunningProgram,
     signals: &mut Signals,
-) -> std::io::Result<Ended> {
+) -> std::io::Result<ProgramEnd> {
     loop {
         let ready = session.read(&[signals.as_fd(), running.as_fd()], None)?;
         session.snapshot_if_due();
@@ -81,8 +82,8 @@ fn until_its_end(
     }
 }
 
-/// Reads what is still on its way when the program has been reaped: above all its last switch, which
-/// ends the wall.
+/// Reads the events still pending when the program has been reaped: above all its last switch,
+/// which ends the wall.
 fn aftermath(session: &mut Session<'_>) {
     let until = monotonic_ns() + AFTERMATH.as_nanos() as Ns;
     loop {

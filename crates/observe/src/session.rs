@@ -1,7 +1,6 @@
-//! One recording from its header to its trailer, whatever is recorded: a program or a window.
+//! One recording from its header to its trailer, of a program or of a window.
 //!
-//! What a session does not know: how the target is started or found, and when it is over. That is up
-//! to `record` and `attach`.
+//! `record` and `attach` start or find the target, and decide when the recording ends.
 
 use crate::mounts;
 use crate::sources::Instruments;
@@ -15,36 +14,36 @@ use std::time::Duration;
 use sys::clock::{monotonic_ns, process_cpu_ns, unix_s};
 use sys::poll;
 
-/// The pause between drains at first, so that an interpreter is known before it has done much.
+/// The pause between drains at first, so that an interpreter is recognized before it has run long.
 const YOUNG: Duration = Duration::from_millis(2);
-/// How long that lasts.
+/// The duration of that first phase.
 const YOUNG_FOR_NS: Ns = 100_000_000;
-/// The pause while few records arrive. Long enough to cost nothing, short enough that a CPU's buffer
-/// (8 MiB, less on large hosts) holds what the fastest programs write meanwhile; see
+/// The pause while few records arrive. Long enough to cost nothing, short enough that a CPU's
+/// buffer (8 MiB, less on large hosts) holds the records of the fastest programs in that time; see
 /// [`Instruments::pause`].
 const QUIET: Duration = Duration::from_millis(20);
 /// The pause while many arrive.
 const BUSY: Duration = Duration::from_millis(5);
-/// Records of one drain that are many.
+/// The number of records in one drain that counts as many.
 const MANY: u64 = 4000;
 
-/// Takes the recording as it is made.
+/// The sink of a recording.
 pub trait Sink {
-    /// Everything is in place and the program is about to start.
+    /// All instruments are attached and the program is about to start.
     fn header(&mut self, header: &Header);
     /// An event was recorded.
     fn event(&mut self, event: &Event);
 }
 
-/// What is recorded.
-pub(crate) struct Subject<'a> {
+/// The subject of a recording.
+pub(crate) struct RecordingSubject<'a> {
     /// Its command line.
     pub(crate) command: Vec<String>,
     /// The process of a run; 0 of a window.
     pub(crate) root: Pid,
     /// The window.
     pub(crate) attached: Option<Attached>,
-    /// The process whose host metrics are read.
+    /// The process whose namespaces host metrics are read in.
     pub(crate) first: Pid,
     /// Capacities of links that the user gave.
     pub(crate) links: &'a [GivenLink],
@@ -52,7 +51,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) host: Host,
 }
 
-/// A recording that is being made.
+/// A recording in progress.
 pub(crate) struct Session<'a> {
     pub(crate) instruments: Instruments,
     pub(crate) stream: Stream<'a>,
@@ -62,7 +61,7 @@ pub(crate) struct Session<'a> {
     young_until: Ns,
 }
 
-/// Where events go.
+/// The sink of events.
 pub(crate) struct Stream<'a> {
     sink: &'a mut dyn Sink,
 }
@@ -73,9 +72,9 @@ impl Stream<'_> {
     }
 }
 
-/// What ends a recording, as far as the session does not know it.
+/// The end of a recording: the parts that the session does not know.
 #[derive(Debug)]
-pub(crate) struct End {
+pub(crate) struct SessionEnd {
     pub(crate) ending: Ending,
     pub(crate) at: Ns,
     pub(crate) rusage: Seen<Rusage>,
@@ -87,7 +86,7 @@ pub(crate) struct End {
 /// completes its trailer.
 #[derive(Debug)]
 pub struct Recorded {
-    end: End,
+    end: SessionEnd,
     calls: Seen<Vec<CallStats>>,
     lost_events: Seen<u64>,
     cost: Vec<Cost>,
@@ -117,11 +116,11 @@ impl Recorded {
 }
 
 impl<'a> Session<'a> {
-    /// Hands over the header. The second value is the first snapshot of the host: the caller emits it
+    /// Emits the header. The second value is the first snapshot of the host: the caller emits it
     /// once the target runs, because a kept recording begins with its first event.
     pub(crate) fn begin(
         instruments: Instruments,
-        subject: Subject<'_>,
+        subject: RecordingSubject<'_>,
         sink: &'a mut dyn Sink,
     ) -> (Self, Event) {
         let header = Header {
@@ -146,14 +145,14 @@ impl<'a> Session<'a> {
         (session, snapshot)
     }
 
-    /// The program starts now: at first it is drained often.
+    /// The program starts now: at first the instruments are drained often.
     pub(crate) fn started(&mut self) {
         self.pause = YOUNG;
         self.young_until = monotonic_ns() + YOUNG_FOR_NS;
     }
 
     /// Waits until one of `descriptors` is ready, but at most `most` and no longer than the buffers
-    /// allow; then drains the instruments. Gives which descriptors are ready.
+    /// allow; then drains the instruments. Returns which descriptors are ready.
     pub(crate) fn read(
         &mut self,
         descriptors: &[BorrowedFd<'_>],
@@ -171,7 +170,7 @@ impl<'a> Session<'a> {
         Ok(ready)
     }
 
-    /// Emits a snapshot of the host where it is time for one.
+    /// Emits a snapshot of the host when one is due.
     pub(crate) fn snapshot_if_due(&mut self) {
         let now = monotonic_ns();
         if self.surroundings.is_due(now) {
@@ -184,7 +183,7 @@ impl<'a> Session<'a> {
         self.stream.event(&self.surroundings.look(at, process_cpu_ns()));
     }
 
-    /// Says in the stream that events were lost since the last call.
+    /// Emits an event about events lost since the last call.
     pub(crate) fn emit_losses(&mut self) {
         let events = self.instruments.newly_lost();
         if events > 0 {
@@ -192,18 +191,18 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// CPU time of the host from the begin until now.
+    /// CPU time of the host since the start.
     pub(crate) fn host_cpu(&self) -> Seen<HostCpu> {
         self.begin.until_now()
     }
 
-    /// Counters of the threads that are alive.
+    /// Counters of living threads.
     pub(crate) fn counters(&self) -> Vec<(Tid, Counters)> {
         self.instruments.threads().counters(host::here().proc)
     }
 
     /// Emits the names of code and closes the recording.
-    pub(crate) fn finish(mut self, end: End) -> Recorded {
+    pub(crate) fn finish(mut self, end: SessionEnd) -> Recorded {
         self.instruments.names(&mut |event| self.stream.event(event));
         Recorded {
             calls: self.instruments.calls(),

@@ -4,22 +4,22 @@ use crate::surroundings::GivenLink;
 use model::Ns;
 use std::num::NonZeroU32;
 
-/// How a program, or what already runs, is watched.
+/// How a program, or a running one, is observed.
 #[derive(Debug, Clone)]
 pub struct Watching {
-    /// Where events are to come from.
+    /// The source of events.
     pub source: Choice,
     /// The sampling rate of running code.
     pub rate: Rate,
-    /// The most that tracing syscalls may cost the program.
+    /// The limit of overhead.
     pub max_overhead: MaxOverhead,
-    /// Capacities of links, where the user knows better than the kernel.
+    /// Capacities of links that override the kernel's.
     pub links: Vec<GivenLink>,
     /// Whether name lookups of the C library are traced too.
     pub names: bool,
 }
 
-/// The overhead beyond which syscalls are traced in slices of time only.
+/// The overhead beyond which syscalls are traced only in windows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum MaxOverhead {
     /// Unbounded: every syscall is traced.
@@ -44,7 +44,7 @@ impl Rate {
         Rate::Every(1_000_000_000 / Ns::from(hertz.get()))
     }
 
-    /// The shortest period, where `by_age` is the one at first.
+    /// The shortest period; `by_age` is the one at first.
     pub(crate) fn period_ns(self, by_age: Ns) -> Ns {
         match self {
             Rate::ByAge => by_age,
@@ -53,13 +53,13 @@ impl Rate {
     }
 }
 
-/// Where events are to come from.
+/// The source of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Choice {
-    /// The best that this host allows.
+    /// The best available on this host.
     #[default]
     Auto,
-    /// The kernel, through BPF, or nothing.
+    /// BPF, or an error.
     Bpf,
     /// perf events and `/proc`.
     Perf,

@@ -1,4 +1,4 @@
-//! The text of source files, as debug information and interpreters name them.
+//! The text of source files named by debug information and interpreters.
 
 use std::fs::File;
 use std::io::Read;
@@ -6,8 +6,8 @@ use std::io::Read;
 /// The largest file that is read as source.
 const SIZE_MAX: u64 = 16 << 20;
 
-/// The text of a source file, if there is one with this name. The name comes from the program and is
-/// untrusted: only a regular file of moderate size is read.
+/// The text of a source file, if there is one with this name. The name comes from the program and
+/// is untrusted: only a regular file of moderate size is read.
 pub fn source_text(path: &str) -> Option<String> {
     // Before it is opened: opening a pipe would wait for its writer.
     let found = std::fs::metadata(path).ok()?;

@@ -1,8 +1,9 @@
-//! Raw stacks into nodes of the tree of calls: unwound as they come, named when the program has ended.
+//! Turns raw stacks into nodes of the call tree: unwound as they arrive, symbolized when the
+//! program has ended.
 //!
-//! What a stack means depends on what was mapped when it was taken, so everything is worked off in order of time:
-//! mappings and stacks wait here until the events before them have been emitted. How a stack is followed and what code is
-//! called is left to `code`.
+//! A stack depends on the mappings at its time, so everything is processed in order of time:
+//! mappings and stacks wait here until the events before them have been emitted. `code` unwinds and
+//! symbolizes.
 
 mod faults;
 mod names;
@@ -12,34 +13,34 @@ mod tree;
 use crate::threads::Threads;
 use ::python::record::{Stack, described};
 use code::{Mapping, Processes, RawFrame, Registers};
-use faults::Faults;
+use faults::FaultWaits;
 use model::coverage::{Extent, Source};
 use model::recording::{Mode, Place};
 use model::{Call, Event, Ns, Pid, Tid};
-use names::Unnamed;
+use names::SymbolGaps;
 pub(crate) use python::expected;
-use python::{Pythons, Target};
+use python::{PythonTarget, Pythons};
 use std::cmp::Reverse;
 use std::fmt;
 use tree::{FrameKey, Tree};
 
-/// A stack as it was copied.
+/// A copied stack.
 #[derive(Debug)]
 pub(crate) struct RawStack {
     pub(crate) tid: Tid,
     pub(crate) pid: Pid,
     pub(crate) of: Of,
-    /// The user's registers.
+    /// The user registers.
     pub(crate) registers: Registers,
     /// Addresses in the kernel, the innermost first.
     pub(crate) kernel: Vec<u64>,
-    /// The user's stack, from its pointer upwards.
+    /// The user stack, from the stack pointer upwards.
     pub(crate) user: Vec<u8>,
     /// Its Python frames, where it has some.
     pub(crate) python: Option<Stack>,
 }
 
-/// What the stack is one of.
+/// The kind of stack.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Of {
     Sample {
@@ -50,7 +51,7 @@ pub(crate) enum Of {
         weight_ns: Ns,
         call: Option<Call>,
     },
-    /// Of a fault that blocks from here on.
+    /// Of a page fault that blocks from here on.
     Fault,
     /// Of the waker of another thread, at that time.
     Waker {
@@ -62,30 +63,30 @@ pub(crate) enum Of {
 enum Item {
     Executed(Pid),
     Mapped(Pid, Mapping),
-    /// Python's description of a code object, as the kernel half sends it.
+    /// A description of a Python code object, from the kernel half.
     Described(Vec<u8>),
     Stack(Box<RawStack>),
 }
 
-/// Stacks on their way.
+/// Stacks being processed.
 pub(crate) struct Stacks {
     processes: Processes,
     tree: Tree,
     pythons: Pythons,
-    /// What the kernel half does not know yet of processes that run Python.
-    targets: Vec<Target>,
+    /// Descriptions of Python processes that the kernel half does not have yet.
+    targets: Vec<PythonTarget>,
     /// In order of time, the latest first, so that the next is at the end.
     waiting: Vec<(Ns, u64, Item)>,
-    /// How many have come.
+    /// The number of items so far.
     came: u64,
     sorted: bool,
     frames: Vec<RawFrame>,
-    /// Threads that are blocked in a fault: since when, and where, if that is known.
-    faults: Faults,
-    /// How many were taken.
+    /// Threads that are blocked in a page fault.
+    faults: FaultWaits,
+    /// The number of stacks taken.
     pub(crate) taken: u64,
-    /// What could not be named, once names were looked up.
-    unnamed: Unnamed,
+    /// What could not be symbolized, once names were looked up.
+    unnamed: SymbolGaps,
 }
 
 impl fmt::Debug for Stacks {
@@ -105,28 +106,28 @@ impl Stacks {
             came: 0,
             sorted: true,
             frames: Vec::new(),
-            faults: Faults::default(),
+            faults: FaultWaits::default(),
             taken: 0,
-            unnamed: Unnamed::default(),
+            unnamed: SymbolGaps::default(),
         }
     }
 
     /// A process is running already: its mappings were never recorded.
     pub(crate) fn found(&mut self, pid: Pid) {
-        // One that is gone meanwhile has nothing to name.
+        // One that has exited in the meantime needs no mappings.
         for mapping in code::executable_mappings(pid).unwrap_or_default() {
             self.targets.extend(self.pythons.mapped(pid, &mapping));
             self.processes.mapped(pid, mapping);
         }
     }
 
-    /// A process executes another program: what it had mapped is gone. This comes before the program maps its own
-    /// code; [`Event::Exec`] comes after.
+    /// A process executes another program: its mappings are gone. This comes before the program
+    /// maps its own code; [`Event::Exec`] comes after.
     pub(crate) fn executed(&mut self, at: Ns, pid: Pid) {
         self.add(at, Item::Executed(pid));
     }
 
-    /// A process mapped a file, or memory of its own, to execute.
+    /// A new executable mapping of a file or of anonymous memory.
     pub(crate) fn mapped(&mut self, at: Ns, pid: Pid, mapping: Mapping) {
         self.add(at, Item::Mapped(pid, mapping));
     }
@@ -136,8 +137,8 @@ impl Stacks {
         self.add(at, Item::Described(record.to_vec()));
     }
 
-    /// What the kernel half needs to know of processes that run Python, since the last call.
-    pub(crate) fn targets(&mut self) -> Vec<Target> {
+    /// New descriptions of Python processes for the kernel half, since the last call.
+    pub(crate) fn targets(&mut self) -> Vec<PythonTarget> {
         std::mem::take(&mut self.targets)
     }
 
@@ -153,8 +154,8 @@ impl Stacks {
         self.sorted = false;
     }
 
-    /// Works off what came before `event`, and gives a sample its stack. To be called before the
-    /// threads follow the event.
+    /// Processes what came before `event`, and adds the stack of a sample to it. Call it before the
+    /// event is added to the threads.
     pub(crate) fn before(&mut self, event: &mut Event, threads: &Threads, sink: &mut dyn FnMut(&Event)) {
         if let Some(at) = event.at() {
             self.work_off(at, threads, sink);
@@ -164,7 +165,7 @@ impl Stacks {
         }
     }
 
-    /// Notes what the event changes. To be called before the event is handed on.
+    /// Notes what the event changes. Call it before the event is emitted.
     pub(crate) fn event(&mut self, event: &Event, threads: &Threads) {
         match event {
             Event::Fork { tid, child, pid, .. } if child == pid => {
@@ -181,14 +182,16 @@ impl Stacks {
         }
     }
 
-    /// Emits the stack of a wait in a fault that `event` ends. To be called after the event was emitted.
+    /// Emits the stack of a wait in a page fault that `event` ends. Call it after the event was
+    /// emitted.
     pub(crate) fn after(&mut self, event: &Event, sink: &mut dyn FnMut(&Event)) {
         if let (Some((tid, node, weight_ns)), Some(at)) = (self.faults.after(event), event.at()) {
             sink(&Event::WaitStack { at, tid, node, weight_ns, call: None });
         }
     }
 
-    /// What is missing of the code, for the coverage: `lost` stacks could not be handed over. None when nothing is.
+    /// What is missing of the code, for the coverage: `lost` stacks could not be delivered. None
+    /// when nothing is.
     pub(crate) fn shortfall(&self, lost: u64) -> Option<Source> {
         let mut why = Vec::new();
         let mut remedy = "";
@@ -197,7 +200,7 @@ impl Stacks {
             remedy = "dwell run --rate 99";
         }
         if let Some(said) = &self.unnamed.kernel {
-            why.push(format!("the kernel's functions have no names: {said}"));
+            why.push(format!("kernel functions have no names: {said}"));
             remedy = "sudo sysctl kernel.kptr_restrict=0";
         }
         why.extend(self.pythons.unread.iter().cloned());
@@ -211,15 +214,13 @@ impl Stacks {
         }
         if self.unnamed.late > 0 {
             let places = self.unnamed.late;
-            why.push(format!(
-                "the time for names was not enough for {places} places: they lack lines or names"
-            ));
+            why.push(format!("symbolization ran out of time: {places} code locations lack lines or names"));
         }
         let (seen, why, remedy) = (Extent::Partial, why.join("; "), remedy.to_owned());
         (!why.is_empty()).then(|| Source { name: "code".to_owned(), seen, why, remedy })
     }
 
-    /// Works off all that is left.
+    /// Processes all that is left.
     pub(crate) fn rest(&mut self, threads: &Threads, sink: &mut dyn FnMut(&Event)) {
         self.work_off(Ns::MAX, threads, sink);
     }
@@ -259,7 +260,7 @@ impl Stacks {
 
     fn sort(&mut self) {
         if !self.sorted {
-            // A code object's description has the time of the stack that it comes before.
+            // A code object's description has the time of the stack that follows it.
             self.waiting.sort_unstable_by_key(|(at, came, _)| Reverse((*at, *came)));
             self.sorted = true;
         }
@@ -310,9 +311,9 @@ impl Stacks {
             None => frames.iter().map(|frame| FrameKey::Native(frame.file, frame.address)).collect(),
         };
         let mut node = 0;
-        // Python's own frames tell how it goes on.
+        // Python's own frames continue the stack.
         let broke = broke.filter(|_| stack.python.as_ref().is_none_or(|python| python.frames.is_empty()));
-        // While a program is being replaced there is nothing to follow.
+        // During `execve` there is nothing to unwind.
         let broke = broke.filter(|_| !frames.is_empty() || stack.kernel.is_empty());
         if let Some(broke) = broke {
             node = self.tree.node(
@@ -326,7 +327,8 @@ impl Stacks {
             node = self.tree.node(files, node, key, sink);
         }
         for (depth, address) in stack.kernel.iter().enumerate().rev() {
-            // A return address is that of the next instruction, which may belong to the next function.
+            // A return address is that of the next instruction, which may belong to the next
+            // function.
             let address = if depth == 0 { *address } else { address.saturating_sub(1) };
             node = self.tree.node(files, node, FrameKey::Other(Place::Kernel { address }), sink);
         }

@@ -1,7 +1,8 @@
-//! The host while the program runs: disks, links, memory, processors and NFS, looked at ten times a second.
+//! Host metrics while the program runs: disks, links, memory, CPUs and NFS, polled ten times a
+//! second.
 //!
-//! One file a source, next to what [`host`] reads once. Files stay open and are read with `pread`; the tests
-//! have other hosts' files. What the counters mean is left to the analysis.
+//! One file per source, in addition to what [`host`] reads once. Files stay open and are read with
+//! `pread`; the tests have other hosts' files. `analyse` interprets the counters.
 
 mod cpu;
 mod disks;
@@ -16,10 +17,11 @@ use host::Roots;
 use model::{Event, Ns, Pid, Seen, surroundings as noun};
 use std::time::Duration;
 
-/// Time between two looks: a little less than a tenth of a second, so that late wake-ups keep it at 10 Hz.
+/// The interval between two snapshots: a little less than a tenth of a second, so that late
+/// wake-ups still give 10 Hz.
 const EVERY_NS: Ns = 90_000_000;
 
-/// What is read, and when next.
+/// The files to read, and when the next snapshot is due.
 #[derive(Debug)]
 pub(crate) struct Surroundings {
     disks: disks::Disks,
@@ -31,7 +33,7 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Opens the files. `root` is the program: links and mounts are those that it sees.
+    /// Opens the files. `root` is the program: links and mounts are those of its namespaces.
     pub(crate) fn new(roots: Roots<'_>, root: Pid, given: &[GivenLink]) -> Self {
         Self {
             disks: disks::Disks::new(roots),
@@ -43,7 +45,7 @@ impl Surroundings {
         }
     }
 
-    /// Looks, whether it is time or not.
+    /// Takes a snapshot, due or not.
     pub(crate) fn look(&mut self, now: Ns, dwell_ns: Ns) -> Event {
         self.due = now + EVERY_NS;
         let surroundings = noun::Surroundings {
@@ -57,12 +59,12 @@ impl Surroundings {
         Event::Surroundings { at: now, surroundings: Box::new(surroundings) }
     }
 
-    /// How long one may sleep until the next look, if `pause` is what else allows.
+    /// The time until the next snapshot, at most `pause`.
     pub(crate) fn pause(&self, pause: Duration, now: Ns) -> Duration {
         pause.min(Duration::from_nanos(self.due.saturating_sub(now)))
     }
 
-    /// Whether it is time.
+    /// Whether a snapshot is due.
     pub(crate) fn is_due(&self, now: Ns) -> bool {
         now >= self.due
     }
@@ -82,7 +84,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    /// Another host's `/proc` and `/sys`, in a directory that goes away.
+    /// Another host's `/proc` and `/sys`, in a temporary directory.
     pub(super) struct Kernel {
         directory: tempfile::TempDir,
         proc: std::path::PathBuf,
@@ -102,7 +104,7 @@ mod tests {
             Roots { proc: &self.proc, sys: &self.sys }
         }
 
-        /// Writes a file in place, so that who has it open sees the new text.
+        /// Writes a file in place, so that readers that have it open see the new text.
         pub(super) fn write(&self, path: &str, text: &str) {
             let path = self.directory.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -129,7 +131,8 @@ mod tests {
         let (before, after) = (first.cpu.value().unwrap(), second.cpu.value().unwrap());
         assert!(before.busy_ns > 0 && after.busy_ns >= before.busy_ns && after.dwell_ns == 7);
         assert_ne!(first.links_namespace, 0);
-        // The second look adds what the first had no time for, the links' speeds; the third has nothing of idle ones.
+        // The second snapshot adds what the first skipped, the links' speeds; the third has no idle
+        // ones.
         let third = look(3);
         let idle = |look: &noun::Surroundings| look.links.value().unwrap().len();
         assert!(idle(&third) <= idle(&first), "{first:?}\n{third:?}");

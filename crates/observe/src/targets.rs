@@ -1,17 +1,17 @@
-//! Who is meant: processes by number, name or tree, as `/proc` has them.
+//! Targets: processes by PID, name or tree, from `/proc`.
 
 use model::{Pid, Tid};
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 
-/// A process, as far as it takes to choose it.
+/// The properties by which a process is selected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// Its number.
+    /// Its PID.
     pub pid: Pid,
-    /// Its parent's.
+    /// Its parent's PID.
     pub parent: Pid,
-    /// Its name, of up to 15 bytes of its own choosing.
+    /// Its name (`comm`), up to 15 bytes.
     pub name: String,
 }
 
@@ -21,7 +21,7 @@ pub fn processes() -> Vec<Process> {
     entries.filter_map(|entry| process(entry.file_name().to_str()?.parse().ok()?)).collect()
 }
 
-/// This one, if it lives (a zombie does not).
+/// This one, if it is alive (a zombie is not).
 pub fn process(pid: Pid) -> Option<Process> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
@@ -34,7 +34,7 @@ pub fn process(pid: Pid) -> Option<Process> {
     (!matches!(state, "Z" | "X")).then_some(Process { pid, parent, name })
 }
 
-/// The processes of this name: their own, or that of their executable.
+/// The processes with this name, or with an executable of this name.
 pub fn named(name: &str) -> Vec<Process> {
     let own = std::process::id();
     let is_named_so = |process: &Process| {
@@ -45,14 +45,14 @@ pub fn named(name: &str) -> Vec<Process> {
     processes().into_iter().filter(|process| process.pid != own && is_named_so(process)).collect()
 }
 
-/// Those of these that descend from no other of them.
+/// The topmost of these: those without an ancestor among them.
 pub fn roots_of(some: &[Process]) -> Vec<&Process> {
     let parents: HashMap<Pid, Pid> =
         processes().iter().map(|process| (process.pid, process.parent)).collect();
     let all: BTreeSet<Pid> = some.iter().map(|process| process.pid).collect();
     let descends = |process: &&Process| {
         let mut at = process.parent;
-        // A number may be used again while we look: no more steps than there are processes.
+        // A PID may be reused in the meantime: at most as many steps as processes.
         for _ in 0..=parents.len() {
             if all.contains(&at) {
                 return true;
@@ -67,7 +67,7 @@ pub fn roots_of(some: &[Process]) -> Vec<&Process> {
     some.iter().filter(|process| !descends(process)).collect()
 }
 
-/// These processes that live, and all that descend from them.
+/// The living ones of these processes, and all their descendants.
 pub(crate) fn trees(roots: &[Pid]) -> Vec<Pid> {
     let mut children: HashMap<Pid, Vec<Pid>> = HashMap::new();
     let mut alive = BTreeSet::new();
@@ -85,7 +85,7 @@ pub(crate) fn trees(roots: &[Pid]) -> Vec<Pid> {
     found.intersection(&alive).copied().collect()
 }
 
-/// The threads of a process; none when it is gone.
+/// The threads of a process; none when it has exited.
 pub(crate) fn threads(pid: Pid) -> Vec<Tid> {
     let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
@@ -113,7 +113,7 @@ mod tests {
         let own = std::process::id();
         assert_eq!(process(child.id()).unwrap().parent, own);
         assert!(trees(&[own]).contains(&child.id()));
-        // `spawn` is back as soon as the child has memory of its own, before its arguments stand there.
+        // `spawn` returns as soon as the child has its own memory, before its arguments are set.
         while command(child.id()) == ["[sleep]"] {
             std::thread::yield_now();
         }

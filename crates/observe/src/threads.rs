@@ -1,8 +1,7 @@
-//! Which threads of the tree exist, of which process each is, and how long they were on a CPU.
+//! The table of the threads of the tree, with their processes and CPU time.
 //!
-//! Each source feeds its table once with each event, before it hands the event on. What else needs
-//! to know of threads asks here. What threads wait for is left to `stacks/faults.rs` and to the
-//! analysis.
+//! Each source adds each event to its table once, before it emits the event. Others look up threads
+//! here. `stacks/faults.rs` and `analyse` know what threads wait for.
 
 use model::recording::{Counters, Left};
 use model::{Event, Ns, Pid, Tid};
@@ -13,22 +12,22 @@ use std::path::Path;
 /// The tree's threads.
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
-    threads: FxHashMap<Tid, Thread>,
+    threads: FxHashMap<Tid, ThreadEntry>,
     /// Processes that have not exited.
     processes: FxHashSet<Pid>,
-    /// CPUs on which a thread of the tree runs, since when.
+    /// CPUs on which a thread of the tree runs, and since when.
     running: FxHashMap<u32, Ns>,
-    /// Time on a CPU of those that left theirs.
+    /// CPU time of the intervals that have ended.
     busy_ns: Ns,
     root: Pid,
     of_root: u32,
     started: bool,
-    /// Whether the last poll from outside found any alive; none where nothing is polled.
+    /// Whether the last snapshot found any alive; none where there are no snapshots.
     polled: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Thread {
+struct ThreadEntry {
     pid: Pid,
     /// An event has reported it.
     reported: bool,
@@ -40,13 +39,13 @@ impl Threads {
         Self { root, ..Self::default() }
     }
 
-    /// A process lives already, with threads that no event will report.
+    /// A running process, with threads that no event will report.
     pub(crate) fn lives(&mut self, pid: Pid, threads: &[Tid]) {
         self.processes.insert(pid);
-        self.threads.extend(threads.iter().map(|tid| (*tid, Thread { pid, reported: false })));
+        self.threads.extend(threads.iter().map(|tid| (*tid, ThreadEntry { pid, reported: false })));
     }
 
-    /// Follows one event.
+    /// Adds one event.
     pub(crate) fn event(&mut self, event: &Event) {
         match event {
             Event::Switch { at, cpu, out, into } => {
@@ -77,7 +76,7 @@ impl Threads {
             Event::Exec { tid, old_tid, pid, .. } => {
                 self.processes.insert(*pid);
                 if tid != old_tid && self.threads.remove(old_tid).is_some() {
-                    self.threads.insert(*tid, Thread { pid: *pid, reported: true });
+                    self.threads.insert(*tid, ThreadEntry { pid: *pid, reported: true });
                 }
             }
             Event::Exit { tid, last: true, .. } => {
@@ -92,7 +91,7 @@ impl Threads {
 
     fn add_thread(&mut self, tid: Tid, pid: Pid) {
         self.started = true;
-        if self.threads.insert(tid, Thread { pid, reported: true }).is_none() && pid == self.root {
+        if self.threads.insert(tid, ThreadEntry { pid, reported: true }).is_none() && pid == self.root {
             self.of_root += 1;
         }
     }
@@ -103,7 +102,7 @@ impl Threads {
         }
     }
 
-    /// The process of a thread. One that is not known leads its own.
+    /// The process of a thread. An unknown one is assumed to be a group leader.
     pub(crate) fn pid_of(&self, tid: Tid) -> Pid {
         self.threads.get(&tid).map_or(tid, |thread| thread.pid)
     }
@@ -113,22 +112,22 @@ impl Threads {
         self.processes.contains(&pid)
     }
 
-    /// The tree's time on a CPU up to a moment that the events have come to.
+    /// The tree's CPU time up to a moment that the events have reached.
     pub(crate) fn busy_until(&self, at: Ns) -> Ns {
         self.busy_ns + self.running.values().map(|since| at.saturating_sub(*since)).sum::<Ns>()
     }
 
-    /// Whether the root's last thread has left its CPU for good.
+    /// Whether the root's last thread has been switched out for good.
     pub(crate) fn root_is_gone(&self) -> bool {
         self.started && self.of_root == 0
     }
 
-    /// Whether there were threads and none of them is left.
+    /// Whether there were threads and all have exited.
     pub(crate) fn all_are_gone(&self) -> bool {
         self.polled.map_or(self.started && self.threads.is_empty(), |lives| !lives)
     }
 
-    /// What the kernel counted so far of those that live, from `proc` (the mounted `/proc`).
+    /// The kernel's counters of living threads, from `proc` (the mounted `/proc`).
     pub(crate) fn counters(&self, proc: &Path) -> Vec<(Tid, Counters)> {
         let reported = self.threads.iter().filter(|(_, thread)| thread.reported);
         let mut all: Vec<_> = reported.map(|(tid, thread)| (thread.pid, *tid)).collect();
@@ -137,7 +136,7 @@ impl Threads {
     }
 }
 
-/// proc(5): fields 10 and 12 of `stat` are faults; `schedstat` is time on a CPU and in the run
+/// proc(5): fields 10 and 12 of `stat` are faults; `schedstat` has the time on a CPU and in the run
 /// queue.
 fn counters(proc: &Path, pid: Pid, tid: Tid) -> Option<Counters> {
     let dir = proc.join(pid.to_string()).join("task").join(tid.to_string());

@@ -1,6 +1,7 @@
 //! Code objects that were described, and what a frame is called by them.
 //!
-//! The program decides how many there are, so they are held up to a bound; what comes after has no name.
+//! The program decides how many there are, so they are held up to a bound; what comes after has no
+//! name.
 
 use crate::lines::line_of;
 use crate::offsets::Version;
@@ -10,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 /// Bytes of names and line tables that are held of all code objects together.
 const HELD_MAX: usize = 64 << 20;
-/// What one costs beside its names and line table, about.
+/// Approximate memory of one, without its names and line table.
 const EACH: usize = 160;
 
 /// Which code object: process, address, check.
@@ -23,7 +24,7 @@ pub struct Code {
     pub version: Version,
     /// The function, with its class from 3.11 on; `<module>` for the code of a file itself.
     pub function: String,
-    /// Its file as the interpreter was given it: not always absolute, not always a file.
+    /// Its file as given to the interpreter: not always absolute, not always a file.
     pub file: String,
     /// The line it begins on.
     pub first_line: u32,
@@ -62,14 +63,14 @@ impl Code {
         line_of(self.version, &self.lines, self.first_line, offset).unwrap_or(0)
     }
 
-    /// Where the process has the line table and how long it is, when only a part of it is held: while the process
-    /// lives, [`Code::complete`] can be given all of it.
+    /// Where the process has the line table and how long it is, when only a part of it is held:
+    /// while the process lives, [`Code::complete`] can be given all of it.
     #[must_use]
     pub fn missing(&self) -> Option<(u64, u32)> {
         (self.lines.len() < self.lines_len as usize).then_some((self.lines_at, self.lines_len))
     }
 
-    /// Takes the whole line table in place of the part that is held.
+    /// Replaces the part of the line table that is held by the whole.
     pub fn complete(&mut self, lines: &[u8]) {
         self.lines = lines.into();
     }
@@ -88,8 +89,8 @@ pub struct Codes {
 }
 
 impl Codes {
-    /// Takes a description. One that is there already is replaced: it may have been read better. Gives what was made
-    /// of it, unless the bound is reached.
+    /// Adds a description. It replaces an earlier one, which may have been incomplete. Returns the
+    /// code object, unless the bound is reached.
     pub fn add(&mut self, version: Version, described: &Described<'_>) -> Option<&mut Code> {
         let code = Code::new(version, described);
         if self.held + code.held() > HELD_MAX {
@@ -110,7 +111,8 @@ impl Codes {
         self.codes.get(&(pid, frame.code, frame.check))
     }
 
-    /// Where a frame is. One whose code object was not described is named by its address.
+    /// The code location of a frame. Where its code object was not described, its address is the
+    /// name.
     #[must_use]
     pub fn place(&self, pid: u32, frame: &Frame) -> Place {
         let language = Language::Python;
@@ -132,7 +134,7 @@ impl Codes {
         }
     }
 
-    /// How many descriptions there was no room for.
+    /// The number of descriptions that were dropped at the bound.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused

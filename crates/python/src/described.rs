@@ -1,47 +1,47 @@
-//! The layout that an interpreter from 3.13 on describes: `_Py_DebugOffsets` at the start of `_PyRuntime`
-//! (`pycore_runtime.h` of 3.13, `pycore_debug_offsets.h` of 3.14), made for readers from outside. So a build with other
-//! options, free-threaded say, is read right as well.
+//! The layout that an interpreter from 3.13 on describes itself: `_Py_DebugOffsets` at the start of
+//! `_PyRuntime` (`pycore_runtime.h` of 3.13, `pycore_debug_offsets.h` of 3.14), meant for debuggers
+//! and profilers. It is right for builds with other options too, such as free-threaded ones.
 
-use crate::offsets::{Entry, Instruction, Layout, Unknown, Version};
+use crate::offsets::{EntryMark, InstructionForm, Layout, LayoutError, Version};
 
-/// The interpreter's description of itself begins with this.
+/// The cookie at the start of the description.
 pub(crate) const COOKIE: &[u8; 8] = b"xdebugpy";
 /// As much of the start of `_PyRuntime` as the description takes at most, in bytes.
 pub(crate) const DESCRIBED_LEN: usize = 8 * 112;
 
 impl Layout {
-    /// The layout that an interpreter from 3.13 on describes at the start of its `_PyRuntime`, of which `bytes` are the
-    /// first [`DESCRIBED_LEN`].
+    /// The layout that an interpreter from 3.13 on describes at the start of its `_PyRuntime`;
+    /// `bytes` are the first [`DESCRIBED_LEN`] of it.
     ///
     /// # Errors
     /// It is a version whose description is not known, or the description is not plausible.
-    pub fn described(bytes: &[u8]) -> Result<Layout, Unknown> {
+    pub fn described(bytes: &[u8]) -> Result<Layout, LayoutError> {
         let nowhere = Version { minor: 0 };
         if bytes.get(..8) != Some(COOKIE) {
-            return Err(Unknown::Described(nowhere, "it does not begin with its cookie"));
+            return Err(LayoutError::Described(nowhere, "it does not begin with its cookie"));
         }
         let word = |at: usize| {
             let bytes = bytes.get(at * 8..at * 8 + 8)?;
             Some(u64::from_le_bytes(bytes.try_into().ok()?))
         };
         let version =
-            word(1).and_then(Version::from_hex).ok_or(Unknown::Described(nowhere, "its version"))?;
+            word(1).and_then(Version::from_hex).ok_or(LayoutError::Described(nowhere, "its version"))?;
         let words = match version.minor {
             13 => WORDS_3_13,
             14 => WORDS_3_14,
-            _ => return Err(Unknown::Version(version)),
+            _ => return Err(LayoutError::Version(version)),
         };
         let field = |name: &'static str| {
             let at = words.split_whitespace().position(|word| word == name);
             // The largest structure of interest has 7,400 bytes before the field that matters.
             let offset = at.and_then(|at| word(at + 2)).and_then(|word| u16::try_from(word).ok());
-            offset.filter(|offset| *offset < 1 << 15).ok_or(Unknown::Described(version, name))
+            offset.filter(|offset| *offset < 1 << 15).ok_or(LayoutError::Described(version, name))
         };
         let free_threaded = field("free_threaded")? != 0;
         let instruction = if free_threaded && version.minor >= 14 {
-            Instruction::Copy { index: field("frame.tlbc_index")?, copies: field("code.tlbc")? }
+            InstructionForm::Copy { index: field("frame.tlbc_index")?, copies: field("code.tlbc")? }
         } else {
-            Instruction::Address
+            InstructionForm::Address
         };
         let text_ascii = field("unicode.asciiobject_size")?;
         let layout = Layout {
@@ -58,7 +58,7 @@ impl Layout {
             frame_code: field("frame.executable")?,
             frame_instruction: field("frame.instr_ptr")?,
             instruction,
-            entry: Entry::Shim { owner: field("frame.owner")?, from: 3 },
+            entry: EntryMark::Shim { owner: field("frame.owner")?, from: 3 },
             code_line: field("code.firstlineno")?,
             code_file: field("code.filename")?,
             code_name: field("code.qualname")?,
@@ -69,7 +69,7 @@ impl Layout {
             text_ascii,
             // The length and the pointer of the UTF-8 form stand between.
             text_wide: text_ascii + 16,
-            // Free-threaded, 3.14 gives eight bits to what two are enough for otherwise.
+            // Free-threaded 3.14 uses eight bits where other builds use two.
             kind_shift: if free_threaded && version.minor >= 14 { 8 } else { 2 },
             bytes_length: field("bytes.ob_size")?,
             bytes_data: field("bytes.ob_sval")?,
@@ -77,12 +77,12 @@ impl Layout {
         if layout.is_plausible() {
             Ok(layout)
         } else {
-            Err(Unknown::Described(version, "the order of fields"))
+            Err(LayoutError::Described(version, "the order of fields"))
         }
     }
 }
 
-/// What the words after cookie and version are.
+/// The meaning of the words after cookie and version.
 const WORDS_3_13: &str = "free_threaded
     runtime.size runtime.finalizing runtime.interpreters_head
     interpreter.size interpreter.id interpreter.next interpreter.threads_head interpreter.gc
@@ -122,7 +122,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A description as 3.14 has it: each word is its own position, but for those that must fit together.
+    /// A description as 3.14 has it: each word is its own position, but for those that must fit
+    /// together.
     fn description(free_threaded: u64) -> Vec<u8> {
         let mut words = vec![u64::from_le_bytes(*COOKIE), 0x030e_00f0, free_threaded];
         words.extend(WORDS_3_14.split_whitespace().skip(1).enumerate().map(|(at, name)| match name {
@@ -139,10 +140,10 @@ mod tests {
     fn a_description_is_read_by_the_names_of_its_words() {
         let layout = Layout::described(&description(0)).expect("plausible");
         assert_eq!((layout.version.minor, layout.interpreters, layout.code_name), (14, 2, 128));
-        assert_eq!((layout.kind_shift, layout.instruction), (2, Instruction::Address));
+        assert_eq!((layout.kind_shift, layout.instruction), (2, InstructionForm::Address));
         let layout = Layout::described(&description(1)).expect("plausible");
         assert_eq!(layout.kind_shift, 8);
-        assert!(matches!(layout.instruction, Instruction::Copy { .. }));
+        assert!(matches!(layout.instruction, InstructionForm::Copy { .. }));
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! Whether a mapped file is an interpreter and, for CPython, its version and where the file keeps what leads to its
-//! frames. Reads the file only; whose process it is mapped in is left to the caller.
+//! Whether a mapped file is an interpreter and, for CPython, its version and the symbols that lead
+//! to its frames. Reads the file only; the caller knows the processes that map it.
 
 use crate::described::{COOKIE, DESCRIBED_LEN};
-use crate::names::{self, Named};
+use crate::names::{self, InterpreterName};
 use crate::offsets::{Layout, Version};
 use code::Image;
-use code::image::{Segment, Table};
+use code::image::{Segment, SymbolTable};
 use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
@@ -19,18 +19,19 @@ pub enum Interpreter {
     Unreadable(String),
     /// Another interpreter, by its name: its frames are not read.
     Other(&'static str),
-    /// None that is known.
+    /// None that is known to dwell.
     None,
 }
 
 /// A file that has CPython in it: an executable or `libpython`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Python {
-    /// Where it keeps things.
+    /// Its layout.
     pub layout: Layout,
-    /// Address of `_PyRuntime` as the file counts.
+    /// Address of `_PyRuntime` in the file.
     pub runtime: u64,
-    /// The evaluation function as the file counts, where it has a symbol: its native frames stand for Python frames.
+    /// Address of the evaluation function in the file, where it has a symbol: its native frames
+    /// stand for Python frames.
     pub evaluation: Option<Range<u64>>,
     loads: Vec<Segment>,
 }
@@ -38,8 +39,8 @@ pub struct Python {
 const PAGE: u64 = 4096;
 
 impl Python {
-    /// How far above its own count the file is mapped, given one of its mappings: where that starts, and at which
-    /// offset of the file. None when no such part of the file is to be mapped.
+    /// The load bias: the difference between mapped addresses and those in the file, from the start
+    /// and file offset of one mapping. None when the file has no such segment.
     #[must_use]
     pub fn bias(&self, start: u64, offset: u64) -> Option<u64> {
         let load = self.loads.iter().find(|load| {
@@ -49,8 +50,9 @@ impl Python {
         Some(start.wrapping_sub(load.address.wrapping_add(offset).wrapping_sub(load.offset)))
     }
 
-    /// `_PyRuntime` relative to the start of the executable's code as the kernel counts it (`mm->start_code`); may be
-    /// negative, wrapped around. None when nothing of the file is executable.
+    /// The address of `_PyRuntime` relative to the start of the executable's code in the kernel
+    /// (`mm->start_code`); may be negative, wrapped around. None when nothing of the file is
+    /// executable.
     #[must_use]
     pub fn runtime_from_code(&self) -> Option<u64> {
         let code = self.loads.iter().filter(|load| load.executable).map(|load| load.address).min()?;
@@ -58,42 +60,43 @@ impl Python {
     }
 }
 
-/// Whether a file is named like an interpreter, so that [`identify`] is worth its time. `libpython` and `python3.11` are,
-/// and other interpreters.
+/// Whether a file is named like an interpreter, so that [`identify`] is worthwhile. `libpython` and
+/// `python3.11` are, and other interpreters.
 #[must_use]
 pub fn is_named_so(path: &Path) -> bool {
-    names::of(path) != Named::Nothing
+    names::of(path) != InterpreterName::Nothing
 }
 
-/// What the file is. `path` is what it is called where it is mapped from, `file` the file itself: the two need not be
-/// in the same mount namespace. Of a large file only a few parts are read.
+/// Identifies the file. `path` is its path in the mount namespace of the process that maps it;
+/// `file` is the file itself. Of a large file only a few parts are read.
 #[must_use]
 pub fn identify(path: &Path, file: File) -> Interpreter {
     interpreter(path, Image::open(file).ok().as_ref())
 }
 
-/// The same, with the image that the file is, if it is one.
+/// The same, with its ELF image, if it is one.
 fn interpreter(path: &Path, image: Option<&Image>) -> Interpreter {
     let named = names::of(path);
-    if let Named::Other(name) = named {
+    if let InterpreterName::Other(name) = named {
         return Interpreter::Other(name);
     }
     let Some(image) = image else { return Interpreter::None };
     let find = |name| {
-        // The large symbol table is read only of files that are named like Python, and only when it has to be.
-        let all = || image.symbol(Table::All, name);
-        let exported = image.symbol(Table::Exported, name);
-        if named == Named::Nothing { exported } else { exported.or_else(all) }
+        // The large symbol table is read only of files that are named like Python, and only when
+        // necessary.
+        let all = || image.symbol(SymbolTable::All, name);
+        let exported = image.symbol(SymbolTable::Exported, name);
+        if named == InterpreterName::Nothing { exported } else { exported.or_else(all) }
     };
     let symbol = find("_PyRuntime").map(|(address, _)| address);
     let Some(runtime) = symbol.or_else(|| image.section_address(".PyRuntime")) else {
         return match named {
-            Named::Python2(minor) => Interpreter::Unreadable(format!(
-                "frames of Python 2.{minor} are not known here, only those of {} to {}",
+            InterpreterName::Python2(minor) => Interpreter::Unreadable(format!(
+                "frames of Python 2.{minor} are not supported, only those of {} to {}",
                 Version::OLDEST,
                 Version::NEWEST
             )),
-            Named::Python3(_) if !is_launcher(image) => Interpreter::Unreadable(format!(
+            InterpreterName::Python3(_) if !is_launcher(image) => Interpreter::Unreadable(format!(
                 "{} has no symbol _PyRuntime and no section .PyRuntime: it was stripped of them",
                 path.display()
             )),
@@ -107,7 +110,7 @@ fn interpreter(path: &Path, image: Option<&Image>) -> Interpreter {
             Version::from_hex(u32::from_le_bytes(bytes.try_into().ok()?).into())
         });
         constant.or(match named {
-            Named::Python3(version) => version,
+            InterpreterName::Python3(version) => version,
             _ => None,
         })
     };
@@ -125,8 +128,8 @@ fn interpreter(path: &Path, image: Option<&Image>) -> Interpreter {
     Interpreter::Python(Box::new(Python { layout, runtime, evaluation, loads: image.segments().to_vec() }))
 }
 
-/// A small program that only calls into `libpython`, or a library of another kind with such a name: a program that runs
-/// Python has megabytes of code.
+/// A small program that only calls into `libpython`, or a library of another kind with such a name:
+/// a program that runs Python has megabytes of code.
 fn is_launcher(image: &Image) -> bool {
     image.needs("libpython") || image.segments().iter().all(|load| load.len < 1 << 20)
 }
@@ -142,8 +145,8 @@ mod tests {
     const SECTION: usize = 64;
     const SEGMENT: usize = 56;
 
-    /// A file with two segments, mapped at 0x1000 and (executable) 0x2000, that exports `name` at 0x1008. What is
-    /// mapped at 0x1000 begins with 8 bytes of `constant`.
+    /// A file with two segments, mapped at 0x1000 and (executable) 0x2000, that exports `name` at
+    /// 0x1008. What is mapped at 0x1000 begins with 8 bytes of `constant`.
     fn elf(name: &str, constant: u64) -> Vec<u8> {
         let strings = format!("\0{name}\0Py_Version\0");
         let data = HEADER + 2 * SEGMENT;

@@ -1,21 +1,21 @@
-//! The layouts of 3.8 to 3.12, which every build of a version shares: taken with `offsetof` from the headers of 3.8.18,
-//! 3.9.18, 3.10.13, 3.11.7 and 3.12.1.
+//! The layouts of 3.8 to 3.12, the same for every build of a version: taken with `offsetof` from
+//! the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7 and 3.12.1.
 
-use crate::offsets::{Entry, Instruction, Layout, Unknown, Version};
+use crate::offsets::{EntryMark, InstructionForm, Layout, LayoutError, Version};
 
 impl Layout {
     /// The layout of a version that has a fixed one: 3.8 to 3.12.
     ///
     /// # Errors
     /// It is another version.
-    pub fn fixed(version: Version) -> Result<Layout, Unknown> {
+    pub fn fixed(version: Version) -> Result<Layout, LayoutError> {
         match version.minor {
             8 | 9 => Ok(Layout { version, ..PYTHON_3_8 }),
             10 => Ok(PYTHON_3_10),
             11 => Ok(PYTHON_3_11),
             12 => Ok(PYTHON_3_12),
-            13 | 14 => Err(Unknown::Described(version, "there is no description")),
-            _ => Err(Unknown::Version(version)),
+            13 | 14 => Err(LayoutError::Described(version, "there is no description")),
+            _ => Err(LayoutError::Version(version)),
         }
     }
 }
@@ -33,8 +33,8 @@ const PYTHON_3_8: Layout = Layout {
     frame_previous: 24,
     frame_code: 32,
     frame_instruction: 104,
-    instruction: Instruction::Bytes,
-    entry: Entry::Each,
+    instruction: InstructionForm::Bytes,
+    entry: EntryMark::Each,
     code_line: 40,
     code_file: 104,
     code_name: 112,
@@ -52,7 +52,7 @@ const PYTHON_3_8: Layout = Layout {
 const PYTHON_3_10: Layout = Layout {
     version: Version { minor: 10 },
     frame_instruction: 96,
-    instruction: Instruction::Units,
+    instruction: InstructionForm::Units,
     ..PYTHON_3_8
 };
 
@@ -69,8 +69,8 @@ const PYTHON_3_11: Layout = Layout {
     frame_previous: 48,
     frame_code: 32,
     frame_instruction: 56,
-    instruction: Instruction::Address,
-    entry: Entry::Flag(68),
+    instruction: InstructionForm::Address,
+    entry: EntryMark::Flag(68),
     code_line: 72,
     code_file: 112,
     code_name: 128,
@@ -92,8 +92,8 @@ const PYTHON_3_12: Layout = Layout {
     frame_previous: 8,
     frame_code: 0,
     frame_instruction: 56,
-    instruction: Instruction::Address,
-    entry: Entry::Shim { owner: 70, from: 3 },
+    instruction: InstructionForm::Address,
+    entry: EntryMark::Shim { owner: 70, from: 3 },
     code_line: 68,
     code_file: 112,
     code_name: 128,
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn versions_outside_are_refused_by_name() {
         let refused = Layout::fixed(Version { minor: 7 }).expect_err("too old");
-        assert_eq!(refused.to_string(), "frames of Python 3.7 are not known here, only those of 3.8 to 3.14");
+        assert_eq!(refused.to_string(), "frames of Python 3.7 are not supported, only those of 3.8 to 3.14");
         assert!(Layout::fixed(Version { minor: 15 }).is_err());
     }
 }

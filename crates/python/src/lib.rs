@@ -1,11 +1,12 @@
-//! Python from outside: where CPython keeps its frames, and which line a frame is on.
+//! Python frames, read from outside: where CPython keeps them, and their lines.
 //!
-//! Two ways lead to the frames. In the BPF tier the program that takes a sample reads them in the kernel, in the
-//! context of the thread itself (`python.h` of crate observe): [`discover`] says what a mapped file is, [`target`]
-//! tells the BPF program about it, [`record`] decodes what that sends, [`code::Codes`] names it. Elsewhere [`memory`]
-//! walks the same structures through `/proc/PID/mem`. [`merge`] puts native and Python frames in order.
+//! Frames are read in two ways. In the BPF tier the program that takes a sample reads them in the
+//! kernel, in the context of the thread itself (`python.h` of crate observe): [`discover`]
+//! identifies a mapped file, [`target`] describes it to the BPF program, [`record`] decodes its
+//! records, [`code::Codes`] names frames. In other tiers [`memory`] walks the same structures
+//! through `/proc/PID/mem`. [`merge`] puts native and Python frames in order.
 //!
-//! The measured program decides what is read: nothing here panics, loops or allocates without bound on it.
+//! The input is untrusted: nothing here panics, loops or allocates without bound on it.
 
 pub mod code;
 mod described;

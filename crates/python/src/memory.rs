@@ -1,11 +1,11 @@
-//! The frames of a thread, read from user space: for tiers without BPF, of threads that stand still, and to look up
+//! The frames of a thread, read from user space: for tiers without BPF, of stopped threads, and for
 //! what the BPF program could not read.
 //!
-//! It reads what `python.h` reads, in the same order. The memory is another process's and may change while it is read:
-//! every number in it is bounded before it is used.
+//! It reads what `python.h` reads, in the same order. The memory is another process's and may
+//! change while it is read: every value in it is checked before use.
 
 use crate::code::Code;
-use crate::offsets::{Entry, Instruction, Layout};
+use crate::offsets::{EntryMark, InstructionForm, Layout};
 use crate::record::{Described, End, Frame};
 use crate::text::Text;
 use std::fs::File;
@@ -20,15 +20,15 @@ const THREADS_MAX: usize = 4096;
 const TEXT_MAX: u32 = 4096;
 /// Bytes of a line table.
 const LINES_MAX: u32 = 1 << 20;
-/// As much of the start of libc's structure of a thread as is searched for the thread's number.
+/// The length of the part of libc's thread structure that is searched for the TID.
 const THREAD_LEN: usize = 1024;
 
 /// Memory of a process.
 pub trait Memory {
-    /// Fills `to` with what is at `address`.
+    /// Reads memory at `address` into `to`.
     ///
     /// # Errors
-    /// What the system says when not all of it can be read.
+    /// The system's error when not all of it can be read.
     fn read(&self, address: u64, to: &mut [u8]) -> io::Result<()>;
 }
 
@@ -40,7 +40,7 @@ impl ProcessMemory {
     /// Opens it.
     ///
     /// # Errors
-    /// What the system says: the process is gone, or is not ours to read.
+    /// The system's error: the process is gone, or access is denied.
     pub fn open(pid: u32) -> io::Result<ProcessMemory> {
         File::open(format!("/proc/{pid}/mem")).map(ProcessMemory)
     }
@@ -52,14 +52,14 @@ impl Memory for ProcessMemory {
     }
 }
 
-/// A thread as the interpreter knows it.
+/// A thread of the interpreter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct State {
+pub struct ThreadState {
     /// Address of its `PyThreadState`.
     pub address: u64,
-    /// What `pthread_self` says.
+    /// The value of `pthread_self`.
     pub id: u64,
-    /// Its number in the process's namespace, from 3.11 on.
+    /// Its TID in the process's PID namespace, from 3.11 on.
     pub native: Option<u32>,
 }
 
@@ -68,7 +68,7 @@ pub struct State {
 pub struct Interpreters<'a, M> {
     /// The process's memory.
     pub memory: &'a M,
-    /// Where the interpreter keeps things.
+    /// The interpreter's layout.
     pub layout: &'a Layout,
     /// Address of `_PyRuntime`.
     pub runtime: u64,
@@ -78,8 +78,8 @@ impl<M: Memory> Interpreters<'_, M> {
     /// Its threads, those of the newest interpreter first, the newest of each first.
     ///
     /// # Errors
-    /// What the system says when the lists cannot be read.
-    pub fn threads(&self) -> io::Result<Vec<State>> {
+    /// The system's error when the lists cannot be read.
+    pub fn threads(&self) -> io::Result<Vec<ThreadState>> {
         let layout = self.layout;
         let mut threads = Vec::new();
         let mut interpreter = self.pointer(self.runtime, layout.interpreters)?;
@@ -91,7 +91,11 @@ impl<M: Memory> Interpreters<'_, M> {
                 steps += 1;
                 let native = layout.thread_native.map(|at| self.pointer(state, at)).transpose()?;
                 let native = native.and_then(|native| u32::try_from(native).ok());
-                threads.push(State { address: state, id: self.pointer(state, layout.thread_id)?, native });
+                threads.push(ThreadState {
+                    address: state,
+                    id: self.pointer(state, layout.thread_id)?,
+                    native,
+                });
                 state = self.pointer(state, layout.thread_next)?;
             }
             interpreter = self.pointer(interpreter, layout.interpreter_next)?;
@@ -99,11 +103,11 @@ impl<M: Memory> Interpreters<'_, M> {
         Ok(threads)
     }
 
-    /// Of these threads the one with this number, as the process counts. Before 3.11 the number is looked for in what
-    /// libc keeps of the thread (glibc and musl have it near the beginning).
+    /// The thread with this TID in the process's PID namespace. Before 3.11 the TID is searched for
+    /// in libc's thread structure (glibc and musl have it near the start).
     #[must_use]
-    pub fn thread(&self, threads: &[State], tid: u32) -> Option<State> {
-        let is_it = |state: &&State| match state.native {
+    pub fn thread(&self, threads: &[ThreadState], tid: u32) -> Option<ThreadState> {
+        let is_it = |state: &&ThreadState| match state.native {
             Some(native) => native == tid,
             None => {
                 let mut bytes = [0; THREAD_LEN];
@@ -116,7 +120,7 @@ impl<M: Memory> Interpreters<'_, M> {
 
     /// The frames of a thread, the innermost first.
     #[must_use]
-    pub fn frames(&self, state: State) -> (Vec<Frame>, End) {
+    pub fn frames(&self, state: ThreadState) -> (Vec<Frame>, End) {
         let mut frames = Vec::new();
         match self.walk(state, &mut frames) {
             Ok(end) => (frames, end),
@@ -124,7 +128,7 @@ impl<M: Memory> Interpreters<'_, M> {
         }
     }
 
-    fn walk(&self, state: State, frames: &mut Vec<Frame>) -> io::Result<End> {
+    fn walk(&self, state: ThreadState, frames: &mut Vec<Frame>) -> io::Result<End> {
         let layout = self.layout;
         let mut at = self.pointer(state.address, layout.thread_frame)?;
         if let Some(inner) = layout.cframe_frame
@@ -144,9 +148,9 @@ impl<M: Memory> Interpreters<'_, M> {
             at = self.pointer(at, layout.frame_previous)?;
             let mut entry = false;
             match layout.entry {
-                Entry::Each => entry = true,
-                Entry::Flag(flag) => entry = self.byte(frame, flag)? & 1 == 1,
-                Entry::Shim { owner, from } => {
+                EntryMark::Each => entry = true,
+                EntryMark::Flag(flag) => entry = self.byte(frame, flag)? & 1 == 1,
+                EntryMark::Shim { owner, from } => {
                     if self.byte(frame, owner)? >= from {
                         if let Some(last) = frames.last_mut() {
                             last.entry = true;
@@ -170,10 +174,10 @@ impl<M: Memory> Interpreters<'_, M> {
             io::Result::Ok(if index < 0 { -1 } else { index })
         };
         let start = match layout.instruction {
-            Instruction::Bytes => return Ok(Some(index()?)),
-            Instruction::Units => return Ok(Some(index()?.saturating_mul(2))),
-            Instruction::Address => code.wrapping_add(layout.code_start.into()),
-            Instruction::Copy { index, copies } => match self.word(frame, index)? {
+            InstructionForm::Bytes => return Ok(Some(index()?)),
+            InstructionForm::Units => return Ok(Some(index()?.saturating_mul(2))),
+            InstructionForm::Address => code.wrapping_add(layout.code_start.into()),
+            InstructionForm::Copy { index, copies } => match self.word(frame, index)? {
                 0 => code.wrapping_add(layout.code_start.into()),
                 index => {
                     let array = self.pointer(code, copies)?;
@@ -185,10 +189,11 @@ impl<M: Memory> Interpreters<'_, M> {
         Ok(i32::try_from(offset).ok().filter(|offset| (-2..1 << 28).contains(offset)))
     }
 
-    /// What a code object is called.
+    /// The names of a code object.
     ///
     /// # Errors
-    /// What the system says when the object itself cannot be read; a name that cannot be read is left out.
+    /// The system's error when the object itself cannot be read; a name that cannot be read is left
+    /// out.
     pub fn code(&self, code: u64) -> io::Result<Code> {
         let layout = self.layout;
         let (name, file) = (self.pointer(code, layout.code_name)?, self.pointer(code, layout.code_file)?);
@@ -213,7 +218,7 @@ impl<M: Memory> Interpreters<'_, M> {
     /// A line table, for [`Code::complete`].
     ///
     /// # Errors
-    /// What the system says when it cannot be read; also when it is longer than any real one.
+    /// The system's error when it cannot be read; also when it is implausibly long.
     pub fn line_table(&self, at: u64, len: u32) -> io::Result<Vec<u8>> {
         if len > LINES_MAX {
             return Err(io::ErrorKind::InvalidData.into());
@@ -263,7 +268,7 @@ mod tests {
     use crate::offsets::Version;
     use proptest::prelude::*;
 
-    /// Memory in which the same bytes are everywhere, so every list in it leads back to itself.
+    /// Memory that repeats the same bytes, so that every list in it is circular.
     struct Everywhere([u8; 8]);
 
     impl Memory for Everywhere {
@@ -283,7 +288,7 @@ mod tests {
             let everywhere = Interpreters { memory: &Everywhere(bytes), layout: &layout, runtime: 0 };
             let threads = everywhere.threads().expect("all can be read");
             prop_assert!(threads.len() <= THREADS_MAX);
-            let (frames, _) = everywhere.frames(State { address: 0, id: 0, native: None });
+            let (frames, _) = everywhere.frames(ThreadState { address: 0, id: 0, native: None });
             prop_assert!(frames.len() <= FRAMES_MAX);
             let code = everywhere.code(0).expect("all can be read");
             prop_assert!(code.function.chars().count() <= TEXT_MAX as usize + 1);

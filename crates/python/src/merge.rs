@@ -1,8 +1,9 @@
 //! Native and Python frames of one stack, in order.
 //!
-//! Each time that C code enters CPython's evaluation function, one native frame of that function stands for a run of
-//! Python frames: from one to the next with its entry flag set. In the merged stack the run takes its place. Other
-//! frames of the interpreter stay: they tell what the Python code had it do (`list_append`, `time_sleep`).
+//! Each time that C code enters CPython's evaluation function, one native frame of that function
+//! stands for a run of Python frames: from one to the next with its entry flag set. In the merged
+//! stack the run takes its place. Other frames of the interpreter stay: they show what the Python
+//! code called (`list_append`, `time_sleep`).
 
 /// A frame of a merged stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +14,7 @@ pub enum Merged<'a, N, P> {
     Python(&'a P),
 }
 
-/// What is known of the two stacks that are merged.
+/// Which ends of the two stacks are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Whole {
     /// The native stack reaches its outermost function.
@@ -22,8 +23,8 @@ pub struct Whole {
     pub python: bool,
 }
 
-/// This symbol is CPython's evaluation function, or a part that a compiler made of it. In an interpreter that is built
-/// with tail calls (3.14), each of its instructions is a function of its own.
+/// Whether this symbol is CPython's evaluation function, or a part that a compiler split off. In an
+/// interpreter built with tail calls (3.14), each opcode is a separate function.
 #[must_use]
 pub fn is_evaluation(symbol: &str) -> bool {
     symbol == "_PyEval_EvalFrameDefault"
@@ -31,14 +32,15 @@ pub fn is_evaluation(symbol: &str) -> bool {
         || symbol.starts_with("_TAIL_CALL_")
 }
 
-/// Merges, the innermost frame first in all lists. `is_evaluation` tells the native frames of the evaluation function,
-/// `is_entry` the Python frames that it was entered for.
+/// Merges, the innermost frame first in all lists. `is_evaluation` recognizes native frames of the
+/// evaluation function, `is_entry` Python frames for which it was entered.
 ///
-/// The flag says whether the two fitted: each run has its native frame and the other way round, as far as the stacks
-/// reach. Where they do not, no frame is lost:
-/// - more native frames, both stacks whole: the innermost is at its beginning or end, where its run is not there;
-/// - fewer native frames: the remaining Python frames follow the last native frame that has some, or, where the native
-///   stack is not whole, its end.
+/// The flag tells whether they match: each run has a native frame and vice versa, as far as the
+/// stacks reach. Where they do not, no frame is lost:
+/// - more native frames, both stacks whole: the innermost is at its beginning or end, where its run
+///   is not there;
+/// - fewer native frames: the remaining Python frames follow the last native frame that has some,
+///   or, where the native stack is not whole, its end.
 pub fn merge<'a, N, P>(
     native: &'a [N],
     is_evaluation: impl Fn(&N) -> bool,
@@ -50,7 +52,7 @@ pub fn merge<'a, N, P>(
     let runs = python.iter().filter(|frame| is_entry(frame)).count()
         + usize::from(python.last().is_some_and(|frame| !is_entry(frame)));
     let both = whole.native && whole.python;
-    // Without both ends, the innermost frames are what is sure to belong together.
+    // Without both ends, only the innermost frames are known to match.
     let mut skip = if both { evaluations.saturating_sub(runs) } else { 0 };
     let fit = match (whole.native, whole.python) {
         (true, true) => evaluations == runs,

@@ -1,8 +1,9 @@
-//! Where CPython keeps things, per version: from `_PyRuntime` to the line table of a code object.
+//! The layout of CPython's structures, per version: from `_PyRuntime` to the line table of a code
+//! object.
 //!
-//! To 3.12 the numbers are in a table (`fixed.rs`), from 3.13 on the interpreter says them itself (`described.rs`). All
-//! of it holds for x86-64 and aarch64: both are little-endian LP64, and none of these structures holds anything of the
-//! machine's before the fields used.
+//! Up to 3.12 the offsets are in a table (`fixed.rs`); from 3.13 on the interpreter describes them
+//! itself (`described.rs`). They are the same on x86-64 and aarch64: both are little-endian LP64,
+//! and none of these structures has machine-dependent members before the fields used.
 
 use std::fmt;
 
@@ -35,19 +36,19 @@ impl fmt::Display for Version {
 
 /// Why a layout is not known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unknown {
-    /// Too old or too young.
-    #[error("frames of Python {0} are not known here, only those of {oldest} to {newest}", oldest = Version::OLDEST, newest = Version::NEWEST)]
+pub enum LayoutError {
+    /// Too old or too new.
+    #[error("frames of Python {0} are not supported, only those of {oldest} to {newest}", oldest = Version::OLDEST, newest = Version::NEWEST)]
     Version(Version),
     /// The interpreter does not describe itself, or not as it should.
     #[error("Python {0} does not describe its structures as expected: {1}")]
     Described(Version, &'static str),
 }
 
-/// Offsets in bytes from the start of their structure, unless said otherwise.
+/// Offsets in bytes from the start of their structure, unless stated otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// Of which version.
+    /// The version.
     pub version: Version,
     /// `_PyRuntime`: the newest interpreter.
     pub interpreters: u16,
@@ -57,13 +58,14 @@ pub struct Layout {
     pub interpreter_threads: u16,
     /// Thread: the next older one.
     pub thread_next: u16,
-    /// Thread: what `pthread_self` says.
+    /// Thread: the value of `pthread_self`.
     pub thread_id: u16,
-    /// Thread: the kernel's number, in the namespace of the process; not before 3.11.
+    /// Thread: its TID in the PID namespace of the process; not before 3.11.
     pub thread_native: Option<u16>,
-    /// Thread: its innermost frame, or what points to that.
+    /// Thread: its innermost frame, or a pointer to it.
     pub thread_frame: u16,
-    /// Where a thread has no pointer to its frame but to a `_PyCFrame` (3.11, 3.12): in that, the frame.
+    /// Where a thread has no pointer to its frame but to a `_PyCFrame` (3.11, 3.12): in that, the
+    /// frame.
     pub cframe_frame: Option<u16>,
     /// Frame: its caller's.
     pub frame_previous: u16,
@@ -71,10 +73,10 @@ pub struct Layout {
     pub frame_code: u16,
     /// Frame: its instruction.
     pub frame_instruction: u16,
-    /// What the instruction is.
-    pub instruction: Instruction,
-    /// How to see for which frames the evaluation function was entered.
-    pub entry: Entry,
+    /// The form of the instruction.
+    pub instruction: InstructionForm,
+    /// How to tell for which frames the evaluation function was entered.
+    pub entry: EntryMark,
     /// Code object: the first line. Before the other fields used.
     pub code_line: u16,
     /// Code object: its file.
@@ -93,7 +95,7 @@ pub struct Layout {
     pub text_ascii: u16,
     /// String: its characters when they are not all ASCII.
     pub text_wide: u16,
-    /// In the state: by how much to shift so that three bits of kind come first, then *compact*, then *ASCII*.
+    /// In the state: the shift that leaves three bits of kind, then *compact*, then *ASCII*.
     pub kind_shift: u8,
     /// Bytes object: its length.
     pub bytes_length: u16,
@@ -101,17 +103,17 @@ pub struct Layout {
     pub bytes_data: u16,
 }
 
-/// How a frame says which instruction it is at.
+/// How a frame refers to its current instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Instruction {
+pub enum InstructionForm {
     /// By its offset in bytes, 32 bits (to 3.9).
     Bytes,
     /// By its offset in units of two bytes, 32 bits (3.10).
     Units,
     /// By its address (from 3.11).
     Address,
-    /// By its address in one of several copies of the bytecode: the frame has the copy's index at `index`, the code
-    /// object has the array of copies at `copies` (free-threaded, from 3.14).
+    /// By its address in one of several copies of the bytecode: the frame has the copy's index at
+    /// `index`, the code object has the array of copies at `copies` (free-threaded, from 3.14).
     Copy {
         /// In the frame.
         index: u16,
@@ -120,14 +122,16 @@ pub enum Instruction {
     },
 }
 
-/// For which frames C code entered the evaluation function. Other frames were entered from their caller without it.
+/// How to tell for which frames C code entered the evaluation function. Other frames were entered
+/// from their caller without it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Entry {
+pub enum EntryMark {
     /// For each one (to 3.10).
     Each,
     /// The frame has a flag, here (3.11).
     Flag(u16),
-    /// A frame of the interpreter's own follows, marked by its owner: here, from this value on (from 3.12).
+    /// A frame of the interpreter's own follows, marked by its owner: here, from this value on
+    /// (from 3.12).
     Shim {
         /// In the frame, one byte.
         owner: u16,
@@ -137,28 +141,29 @@ pub enum Entry {
 }
 
 impl Layout {
-    /// As much of a frame as holds all fields used, in bytes.
+    /// The length of the part of a frame with all fields used, in bytes.
     #[must_use]
     pub fn frame_size(&self) -> u16 {
         let instruction = match self.instruction {
-            Instruction::Bytes | Instruction::Units => self.frame_instruction + 4,
-            Instruction::Address => self.frame_instruction + 8,
-            Instruction::Copy { index, .. } => (self.frame_instruction + 8).max(index + 4),
+            InstructionForm::Bytes | InstructionForm::Units => self.frame_instruction + 4,
+            InstructionForm::Address => self.frame_instruction + 8,
+            InstructionForm::Copy { index, .. } => (self.frame_instruction + 8).max(index + 4),
         };
         let entry = match self.entry {
-            Entry::Each => 0,
-            Entry::Flag(at) | Entry::Shim { owner: at, .. } => at + 1,
+            EntryMark::Each => 0,
+            EntryMark::Flag(at) | EntryMark::Shim { owner: at, .. } => at + 1,
         };
         (self.frame_previous + 8).max(self.frame_code + 8).max(instruction).max(entry)
     }
 
-    /// From the first line to the end of the line table's pointer: what is read of a code object, in bytes.
+    /// From the first line to the end of the line table's pointer: what is read of a code object,
+    /// in bytes.
     #[must_use]
     pub fn code_size(&self) -> u16 {
         self.code_lines + 8 - self.code_line
     }
 
-    /// What reading in pieces relies on; true for the table, to be asked of what an interpreter says of itself.
+    /// Assumptions of the reader; true for the table, checked for a description by the interpreter.
     pub(crate) fn is_plausible(&self) -> bool {
         let parts = [self.code_file, self.code_name];
         self.frame_size() < 128

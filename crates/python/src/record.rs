@@ -1,5 +1,5 @@
-//! What the BPF program says of Python: `struct python_record` and `struct python_code_record` of `python.h`, byte
-//! for byte. A change there is a change here.
+//! Records of the BPF program about Python: `struct python_record` and `struct python_code_record`
+//! of `python.h`, byte for byte. The two change together.
 //!
 //! What they mean is left to `code.rs`.
 
@@ -15,11 +15,11 @@ pub const K_PYTHON_CODE: u8 = 33;
 pub enum End {
     /// At its outermost frame.
     Whole,
-    /// The stack is deeper than is recorded; the outermost frames are missing.
+    /// The stack is deeper than the limit; the outermost frames are missing.
     Cut,
     /// A frame could not be read.
     Unreadable,
-    /// The interpreter does not know the thread, or has no frame for it: there is no Python on its stack.
+    /// The interpreter has no such thread, or no frame for it: its stack has no Python code.
     NoThread,
     /// There is no interpreter yet, or no longer.
     NotStarted,
@@ -42,7 +42,7 @@ impl End {
     pub fn why(self) -> Option<&'static str> {
         match self {
             End::Whole | End::NoThread | End::NotStarted => None,
-            End::Cut => Some("more Python frames than are read"),
+            End::Cut => Some("more Python frames than the limit"),
             End::Unreadable => Some("a Python frame could not be read"),
         }
     }
@@ -53,9 +53,10 @@ impl End {
 pub struct Frame {
     /// Address of its code object.
     pub code: u64,
-    /// Where in the bytecode it is, in bytes; negative: before the first instruction. None where that is not known.
+    /// Its offset in the bytecode, in bytes; negative: before the first instruction. None where it
+    /// is not known.
     pub instruction: Option<i32>,
-    /// Tells the code object from others that had or get the same address: 24 bits.
+    /// Distinguishes the code object from others at the same address, before or later: 24 bits.
     pub check: u32,
     /// The evaluation function was entered from C for it.
     pub entry: bool,
@@ -64,7 +65,7 @@ pub struct Frame {
 /// The frames of a thread, the innermost first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stack {
-    /// When, as the kernel's monotonic clock says, in nanoseconds.
+    /// Time of the kernel's monotonic clock, in nanoseconds.
     pub at: u64,
     /// The process.
     pub pid: u32,
@@ -72,11 +73,11 @@ pub struct Stack {
     pub tid: u32,
     /// Its frames.
     pub frames: Vec<Frame>,
-    /// Why there are not more.
+    /// Why the stack ends there.
     pub end: End,
 }
 
-/// A code object as it was when it was first seen.
+/// A code object as it was when first recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Described<'a> {
     /// The process.
@@ -87,11 +88,11 @@ pub struct Described<'a> {
     pub check: u32,
     /// On which line it begins.
     pub first_line: u32,
-    /// Its name; the beginning where it is long.
+    /// Its name; the first part where it is long.
     pub name: Text<'a>,
-    /// Its file; the end where it is long.
+    /// Its file; the last part where it is long.
     pub file: Text<'a>,
-    /// Its line table; the beginning where it is long, nothing where it could not be read.
+    /// Its line table; the first part where it is long, nothing where it could not be read.
     pub lines: &'a [u8],
     /// How long the line table is.
     pub lines_len: u32,

@@ -1,6 +1,7 @@
-//! What the BPF program needs to know of an interpreter in a process: `struct python_target` of `python.h`.
+//! The description of an interpreter in a process for the BPF program: `struct python_target` of
+//! `python.h`.
 
-use crate::offsets::{Entry, Instruction, Layout};
+use crate::offsets::{EntryMark, InstructionForm, Layout};
 
 /// Bytes of a target.
 pub const TARGET_LEN: usize = 64;
@@ -13,28 +14,29 @@ const SHIMS: u8 = 8;
 const MARKED: u8 = 16;
 const COPIES: u8 = 32;
 
-/// The value for the map `pythons`, with the address of `_PyRuntime` in the process; for `python_files`, with that
-/// address relative to where the executable's code is mapped, which may be negative (wrapped around).
+/// The value for the map `pythons`, with the address of `_PyRuntime` in the process; for
+/// `python_files`, with that address relative to the start of the executable's code, which may be
+/// negative (wrapped around).
 #[must_use]
 pub fn target(runtime: u64, layout: &Layout) -> [u8; TARGET_LEN] {
     let mut flags = 0;
     let (mut copy, mut copies) = (0, 0);
     flags |= match layout.instruction {
-        Instruction::Bytes => INDEX,
-        Instruction::Units => INDEX | UNITS,
-        Instruction::Address => 0,
-        Instruction::Copy { index, copies: array } => {
+        InstructionForm::Bytes => INDEX,
+        InstructionForm::Units => INDEX | UNITS,
+        InstructionForm::Address => 0,
+        InstructionForm::Copy { index, copies: array } => {
             (copy, copies) = (index, array);
             COPIES
         }
     };
     let (owner, shim) = match layout.entry {
-        Entry::Each => (0, 0),
-        Entry::Flag(at) => {
+        EntryMark::Each => (0, 0),
+        EntryMark::Flag(at) => {
             flags |= MARKED;
             (at, 0)
         }
-        Entry::Shim { owner, from } => {
+        EntryMark::Shim { owner, from } => {
             flags |= SHIMS;
             (owner, from)
         }
@@ -79,7 +81,8 @@ pub fn target(runtime: u64, layout: &Layout) -> [u8; TARGET_LEN] {
     bytes
 }
 
-/// The key of an executable in the map `python_files`: by the device of its file system (major, minor) and its inode.
+/// The key of an executable in the map `python_files`: by the device of its file system (major,
+/// minor) and its inode.
 #[must_use]
 pub fn file_key(major: u32, minor: u32, inode: u64) -> [u8; 16] {
     let mut bytes = [0; 16];

@@ -1,9 +1,9 @@
-//! CPython's strings as copied out of a process: one, two or four bytes a character.
+//! CPython's strings, copied from a process: one, two or four bytes per character.
 
 /// A string, or the part of one that was copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Text<'a> {
-    /// How long all of it is, in characters.
+    /// Length of the whole string, in characters.
     pub length: u32,
     /// Bytes per character.
     pub kind: u8,
@@ -12,8 +12,8 @@ pub struct Text<'a> {
 }
 
 impl Text<'_> {
-    /// The characters, replaced where they are none. None when nothing of it could be read. Whoever prints it has to
-    /// make it harmless first: control characters are kept.
+    /// The characters; invalid ones are replaced. None when nothing could be read. Untrusted:
+    /// control characters are kept, so escape before printing.
     #[must_use]
     pub fn decode(&self) -> Option<String> {
         if self.bytes.is_empty() && self.length > 0 {

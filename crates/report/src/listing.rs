@@ -5,7 +5,7 @@ use crate::Look;
 use crate::clean::width;
 use crate::paint::{Ink, Line};
 use crate::units::{count, counted, share_of_one};
-use ::listing::{Instruction, Kind, Listed, ListedBlock, Listing, Note, SourceLine};
+use ::listing::{Flow, Instruction, Listed, ListedBlock, Listing, Note, SourceLine};
 use model::State;
 
 /// Columns of the bar.
@@ -176,7 +176,7 @@ impl<'a> Page<'a> {
     /// Bar, share, interval and executions.
     fn figures(
         &self,
-        sample: &::listing::Sample,
+        sample: &::listing::AddressSamples,
         share: &stats::Proportion,
         executions: Option<u64>,
         ink: Ink,
@@ -236,8 +236,8 @@ impl<'a> Page<'a> {
 /// The text of an instruction; bytes that are none are marked.
 fn text(instruction: &Instruction) -> String {
     match instruction.kind {
-        Kind::Trap if instruction.text.starts_with(".byte") => {
-            format!("{}  (not an instruction)", instruction.text)
+        Flow::Trap if instruction.text.starts_with(".byte") => {
+            format!("{}  (no instruction)", instruction.text)
         }
         _ => instruction.text.clone(),
     }

@@ -9,7 +9,7 @@ use model::recording::Host;
 use std::time::{Duration, Instant};
 use sys::chase::Chase;
 use sys::loops;
-use sys::pages::{Pages, Wanted};
+use sys::pages::{PageKind, Pages};
 
 /// Tries until it holds; the last failure counts.
 fn within_tries(what: impl Fn() -> Result<(), String>) {
@@ -56,7 +56,7 @@ fn random_chase(bytes: usize) -> Chase {
         state ^= state << 17;
         next.swap(last as usize, (((state >> 32) * u64::from(last)) >> 32) as usize);
     }
-    Chase::link(Pages::obtain(bytes, Wanted::Huge).unwrap(), &next, |place| place * 64)
+    Chase::link(Pages::obtain(bytes, PageKind::Huge).unwrap(), &next, |place| place * 64)
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::io::{self, Read};
 const BEFORE: usize = 5;
 const AFTER: usize = 4;
 
-/// No block is longer. An event block is ended by the event that makes it longer than [`FULL`]; the largest
-/// event is a look at all threads of a host.
+/// No block is longer. An event block ends with the event that makes it longer than [`FULL`]; the
+/// largest event is a snapshot of all threads of a host.
 const LONGEST: u32 = 64 << 20;
 
 /// An event block that has grown to this is written.
@@ -15,41 +15,41 @@ pub(crate) const FULL: usize = 64 << 10;
 
 /// What a block holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum BlockKind {
     Header,
     Events,
     Trailer,
     /// The report of the run, as JSON.
     Run,
-    /// Of a later version.
+    /// A kind of a later version.
     Unknown,
 }
 
-impl Kind {
+impl BlockKind {
     fn tag(self) -> u8 {
         match self {
-            Kind::Header => b'H',
-            Kind::Events => b'E',
-            Kind::Trailer => b'T',
-            Kind::Run => b'R',
-            Kind::Unknown => b'?',
+            BlockKind::Header => b'H',
+            BlockKind::Events => b'E',
+            BlockKind::Trailer => b'T',
+            BlockKind::Run => b'R',
+            BlockKind::Unknown => b'?',
         }
     }
 
     fn of_tag(tag: u8) -> Self {
-        [Kind::Header, Kind::Events, Kind::Trailer, Kind::Run]
+        [BlockKind::Header, BlockKind::Events, BlockKind::Trailer, BlockKind::Run]
             .into_iter()
             .find(|kind| kind.tag() == tag)
-            .unwrap_or(Kind::Unknown)
+            .unwrap_or(BlockKind::Unknown)
     }
 }
 
-/// A block being filled, with room for what stands before the payload.
+/// A block being filled, with room for the header.
 pub(crate) fn start() -> Vec<u8> {
     vec![0; BEFORE]
 }
 
-/// Empties a block to be filled anew.
+/// Empties a block, to be filled again.
 pub(crate) fn restart(block: &mut Vec<u8>) {
     block.truncate(BEFORE);
 }
@@ -60,7 +60,7 @@ pub(crate) fn payload_len(block: &[u8]) -> usize {
 }
 
 /// Completes a block that [`start`] began.
-pub(crate) fn seal(kind: Kind, block: &mut Vec<u8>) -> io::Result<()> {
+pub(crate) fn seal(kind: BlockKind, block: &mut Vec<u8>) -> io::Result<()> {
     let length = u32::try_from(payload_len(block)).ok().filter(|length| *length <= LONGEST);
     let length = length.ok_or_else(|| io::Error::other("a block of more than 64 MiB"))?;
     block[0] = kind.tag();
@@ -70,9 +70,9 @@ pub(crate) fn seal(kind: Kind, block: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// What came of reading a block.
-pub(crate) enum Found {
-    Block(Kind, Vec<u8>),
+/// The outcome of reading a block.
+pub(crate) enum BlockRead {
+    Block(BlockKind, Vec<u8>),
     /// The file ends here, as it should.
     End,
     /// The file ends within the block.
@@ -81,36 +81,38 @@ pub(crate) enum Found {
     Damaged,
 }
 
-/// Reads the next block. Allocates no more than the file has, whatever length it claims.
-pub(crate) fn read(from: &mut impl Read) -> io::Result<Found> {
+/// Reads the next block. Allocates no more than the file has, whatever its length field says.
+pub(crate) fn read(from: &mut impl Read) -> io::Result<BlockRead> {
     let mut block = Vec::new();
     from.by_ref().take(BEFORE as u64).read_to_end(&mut block)?;
     if block.is_empty() {
-        return Ok(Found::End);
+        return Ok(BlockRead::End);
     }
-    let Ok([tag, length @ ..]) = <[u8; BEFORE]>::try_from(block.as_slice()) else { return Ok(Found::CutOff) };
+    let Ok([tag, length @ ..]) = <[u8; BEFORE]>::try_from(block.as_slice()) else {
+        return Ok(BlockRead::CutOff);
+    };
     let length = u32::from_le_bytes(length);
     if length > LONGEST {
-        return Ok(Found::Damaged);
+        return Ok(BlockRead::Damaged);
     }
     let rest = length as usize + AFTER;
     from.by_ref().take(rest as u64).read_to_end(&mut block)?;
     if block.len() < BEFORE + rest {
-        return Ok(Found::CutOff);
+        return Ok(BlockRead::CutOff);
     }
     let crc = block.split_off(BEFORE + length as usize);
     if crc != crc32fast::hash(&block).to_le_bytes() {
-        return Ok(Found::Damaged);
+        return Ok(BlockRead::Damaged);
     }
     block.drain(..BEFORE);
-    Ok(Found::Block(Kind::of_tag(tag), block))
+    Ok(BlockRead::Block(BlockKind::of_tag(tag), block))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sealed(kind: Kind, payload: &[u8]) -> Vec<u8> {
+    fn sealed(kind: BlockKind, payload: &[u8]) -> Vec<u8> {
         let mut block = start();
         block.extend_from_slice(payload);
         seal(kind, &mut block).unwrap();
@@ -119,31 +121,33 @@ mod tests {
 
     #[test]
     fn a_block_comes_back() {
-        let bytes = [sealed(Kind::Run, b"{}"), sealed(Kind::Events, b"")].concat();
+        let bytes = [sealed(BlockKind::Run, b"{}"), sealed(BlockKind::Events, b"")].concat();
         let mut from = bytes.as_slice();
-        assert!(matches!(read(&mut from).unwrap(), Found::Block(Kind::Run, payload) if payload == b"{}"));
         assert!(
-            matches!(read(&mut from).unwrap(), Found::Block(Kind::Events, payload) if payload.is_empty())
+            matches!(read(&mut from).unwrap(), BlockRead::Block(BlockKind::Run, payload) if payload == b"{}")
         );
-        assert!(matches!(read(&mut from).unwrap(), Found::End));
+        assert!(
+            matches!(read(&mut from).unwrap(), BlockRead::Block(BlockKind::Events, payload) if payload.is_empty())
+        );
+        assert!(matches!(read(&mut from).unwrap(), BlockRead::End));
     }
 
     #[test]
     fn a_length_beyond_the_file_is_cut_off_and_beyond_reason_is_damage() {
-        let mut bytes = sealed(Kind::Events, b"12345");
+        let mut bytes = sealed(BlockKind::Events, b"12345");
         bytes[1..5].copy_from_slice(&LONGEST.to_le_bytes());
-        assert!(matches!(read(&mut bytes.as_slice()).unwrap(), Found::CutOff));
+        assert!(matches!(read(&mut bytes.as_slice()).unwrap(), BlockRead::CutOff));
         bytes[1..5].copy_from_slice(&u32::MAX.to_le_bytes());
-        assert!(matches!(read(&mut bytes.as_slice()).unwrap(), Found::Damaged));
+        assert!(matches!(read(&mut bytes.as_slice()).unwrap(), BlockRead::Damaged));
     }
 
     #[test]
     fn a_later_kind_can_be_passed_over() {
-        let mut bytes = sealed(Kind::Events, b"12345");
+        let mut bytes = sealed(BlockKind::Events, b"12345");
         let end = bytes.len() - AFTER;
         bytes[0] = b'Z';
         let crc = crc32fast::hash(&bytes[..end]).to_le_bytes();
         bytes[end..].copy_from_slice(&crc);
-        assert!(matches!(read(&mut bytes.as_slice()).unwrap(), Found::Block(Kind::Unknown, _)));
+        assert!(matches!(read(&mut bytes.as_slice()).unwrap(), BlockRead::Block(BlockKind::Unknown, _)));
     }
 }

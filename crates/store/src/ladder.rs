@@ -1,7 +1,8 @@
 //! The last ladder of a host: one file of JSON, as `dwell ladder --json` writes it.
 //!
-//! It is written beside its place and then put there, so a reader finds the old one or the new one, whole, also when
-//! the writer is killed. The file's name tells hosts that share a home directory apart without telling who they are.
+//! It is written to a temporary file and then renamed, so a reader finds the old or the new one,
+//! whole, even when the writer is killed. The file's name distinguishes hosts that share a home
+//! directory without identifying them.
 
 use model::Ladder;
 use model::Seen;
@@ -12,25 +13,25 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// More is no ladder of ours.
+/// A larger file is not a ladder of dwell.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Why a ladder cannot be kept.
+/// Why a ladder cannot be saved.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "cannot keep the ladder in {path:?}: {said}\ntry: dwell ladder --no-keep, or XDG_CACHE_HOME set to another directory"
 )]
-pub struct NotKept {
-    /// Where it was to be.
+pub struct LadderSaveError {
+    /// Its path.
     pub path: PathBuf,
-    /// What the system said.
+    /// The system's error.
     pub said: io::Error,
 }
 
-/// Why there is no ladder to be had. The texts are parts of a sentence.
+/// Why no kept ladder can be used. The texts are parts of a sentence.
 #[derive(Debug, thiserror::Error)]
-pub enum Missing {
-    /// Nobody measured one.
+pub enum LadderLoadError {
+    /// None was measured.
     #[error("no ladder of this host is kept")]
     None,
     /// The system refused to read it.
@@ -38,7 +39,7 @@ pub enum Missing {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         said: String,
     },
     /// It is damaged, or something else.
@@ -50,15 +51,15 @@ pub enum Missing {
     /// The host has changed since.
     #[error("the kept ladder is of another {what}: {was:?}")]
     Other {
-        /// `processor` or `kernel`.
+        /// `CPU` or `kernel`.
         what: &'static str,
-        /// What it was then.
+        /// Its value then.
         was: String,
     },
 }
 
-/// The name of the file for a host: from its machine-id(5), or its name where it has none, and its processor's name.
-/// It has half the bits of a machine-id, so that cannot be had back from it.
+/// The name of the file for a host: from its machine-id(5), or its name where it has none, and its
+/// CPU model. It has half the bits of a machine-id, which cannot be recovered from it.
 pub fn file_name(machine: &str, cpu: &Seen<String>) -> String {
     let cpu = cpu.value().map_or("", String::as_str);
     format!("ladder-{:016x}.json", fnv_1a([machine, "\0", cpu].concat().as_bytes()))
@@ -74,8 +75,8 @@ fn fnv_1a(bytes: &[u8]) -> u64 {
 /// Keeps `ladder` at `path`, in place of what was there; makes the directory.
 ///
 /// # Errors
-/// What the system said, with the place.
-pub fn keep(path: &Path, ladder: &Ladder) -> Result<(), NotKept> {
+/// The system's error, with the path.
+pub fn keep(path: &Path, ladder: &Ladder) -> Result<(), LadderSaveError> {
     let put = || -> io::Result<()> {
         let dir = crate::above(path)?;
         DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
@@ -84,34 +85,35 @@ pub fn keep(path: &Path, ladder: &Ladder) -> Result<(), NotKept> {
         file.persist(path)?;
         Ok(())
     };
-    put().map_err(|said| NotKept { path: path.to_owned(), said })
+    put().map_err(|said| LadderSaveError { path: path.to_owned(), said })
 }
 
 /// The ladder kept at `path`, if it is of this host as it is now.
 ///
 /// # Errors
 /// Why there is none.
-pub fn kept(path: &Path, host: &Host, cpu: &Seen<String>) -> Result<Ladder, Missing> {
-    let refused = |said: io::Error| Missing::Unreadable { path: path.to_owned(), said: said.to_string() };
+pub fn kept(path: &Path, host: &Host, cpu: &Seen<String>) -> Result<Ladder, LadderLoadError> {
+    let refused =
+        |said: io::Error| LadderLoadError::Unreadable { path: path.to_owned(), said: said.to_string() };
     let bytes = match crate::read(path, MAX_BYTES) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Err(Missing::None),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Err(LadderLoadError::None),
         read => read.map_err(refused)?,
     };
-    let not_one = || Missing::NotALadder(path.to_owned());
-    // The version first: of another one the rest may have another shape.
+    let not_one = || LadderLoadError::NotALadder(path.to_owned());
+    // The version first: the rest may differ in other versions.
     let any: serde_json::Value = serde_json::from_slice(&bytes).map_err(|_| not_one())?;
     match any["schema"].as_str() {
         Some(SCHEMA_LADDER) => {}
-        Some(other) => return Err(Missing::Version(other.to_owned())),
+        Some(other) => return Err(LadderLoadError::Version(other.to_owned())),
         None => return Err(not_one()),
     }
     let ladder: Ladder = serde_json::from_value(any).map_err(|_| not_one())?;
     if ladder.machine.cpu != *cpu {
         let was = ladder.machine.cpu.value().map_or("not known", String::as_str).to_owned();
-        return Err(Missing::Other { what: "processor", was });
+        return Err(LadderLoadError::Other { what: "CPU", was });
     }
     if ladder.host.kernel != host.kernel {
-        return Err(Missing::Other { what: "kernel", was: ladder.host.kernel });
+        return Err(LadderLoadError::Other { what: "kernel", was: ladder.host.kernel });
     }
     Ok(ladder)
 }

@@ -1,18 +1,19 @@
-//! Recordings on disk: written as they come, readable for ever.
+//! Recordings on disk: written as a stream, readable by all later versions.
 //!
-//! A file is the line [`MAGIC`] and then blocks (see `block`): the header as JSON, events in blocks of about
-//! 64 KiB as `postcard` encodes them, the trailer as JSON and, where not all events were kept, the whole result
-//! as JSON. Each block carries its length and a checksum, so that a file whose writer was killed is good up to
-//! its last whole block, and says so.
+//! A file is the line [`MAGIC`] and then blocks (see `block`): the header as JSON, events in blocks
+//! of about 64 KiB as `postcard` encodes them, the trailer as JSON and, where not all events were
+//! kept, the whole result as JSON. Each block has its length and a checksum, so that a file whose
+//! writer was killed can be read up to its last whole block, and is reported as incomplete.
 //!
-//! What readability for ever asks of `model`: an [`Event`](model::Event) variant keeps its place and its fields,
-//! because their encoding names neither; what is new is a new variant at the end. The header and the trailer
-//! are JSON and may get fields, with a default. Block kinds that a reader does not know are passed over.
+//! What this requires of `model`: an [`Event`](model::Event) variant keeps its place and its
+//! fields, because their encoding names neither; additions are new variants at the end. The header
+//! and the trailer are JSON and may get fields, with a default. A reader skips block kinds that it
+//! does not know.
 //!
-//! The last ladder of a host is kept as well, in a file of its own (see [`ladder`]), and a sheet of wake-ups while it is
-//! measured (see [`unfinished`]).
+//! The last ladder of a host is kept as well, in a separate file (see [`ladder`]), and a sheet of
+//! wake-ups while it is measured (see [`unfinished`]).
 //!
-//! This crate looks into events for their time only, and analyses nothing.
+//! This crate reads only the time of events, and analyses nothing.
 
 mod block;
 pub mod ladder;
@@ -20,8 +21,8 @@ mod reader;
 pub mod unfinished;
 mod writer;
 
-pub use reader::{End, Incomplete, Notice, Reader};
-pub use writer::{Kept, Writer};
+pub use reader::{Incomplete, Notice, Reader, RecordingEnd};
+pub use writer::{KeptRecording, Writer};
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -30,7 +31,7 @@ use std::path::{Path, PathBuf};
 /// The first line of every recording. Its number is raised only when the block structure changes.
 pub const MAGIC: &[u8] = b"dwell recording 1\n";
 
-/// How many bytes of events are kept unless asked otherwise.
+/// The default limit of events, in bytes.
 pub const DEFAULT_LIMIT_BYTES: u64 = 200_000_000;
 
 /// The newest `Header::format` that this version reads.
@@ -44,7 +45,7 @@ pub enum Error {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         said: io::Error,
     },
     /// The system refused to read it.
@@ -52,7 +53,7 @@ pub enum Error {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         said: io::Error,
     },
     /// It is something else.
@@ -61,7 +62,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// It ends, or is damaged, before there is anything to say.
+    /// It ends, or is damaged, within its header.
     #[error("cannot read recording {path:?}: its header is {how}")]
     NoHeader {
         /// The file.
@@ -83,10 +84,10 @@ pub enum Error {
     },
 }
 
-/// What a file holds, if that is no more than `most_bytes`: some go on for ever.
+/// The content of a file, if that is no more than `most_bytes`: some files are endless.
 ///
 /// # Errors
-/// What the system said, or that it is more.
+/// The system's error, or that it is larger.
 pub fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
     whole(&File::open(path)?, most_bytes)
 }
@@ -104,7 +105,7 @@ fn whole(file: &File, most_bytes: u64) -> io::Result<Vec<u8>> {
 /// The directory that it is in.
 ///
 /// # Errors
-/// When it is the top, and in none.
+/// When it is the root directory.
 pub fn above(path: &Path) -> io::Result<&Path> {
     let above = path.parent().ok_or(ErrorKind::InvalidInput)?;
     Ok(if above.as_os_str().is_empty() { Path::new(".") } else { above })

@@ -1,6 +1,6 @@
 //! Reading a recording back, as far as it goes.
 
-use crate::block::{self, Found, Kind};
+use crate::block::{self, BlockKind, BlockRead};
 use crate::{Error, FORMAT, MAGIC};
 use model::{Event, Header, Ns, Trailer};
 use std::fmt;
@@ -18,21 +18,21 @@ pub struct Reader<R: Read = BufReader<File>> {
     at: usize,
     last_at: Option<Ns>,
     over: bool,
-    end: End,
+    end: RecordingEnd,
 }
 
-/// What stands behind the events.
+/// What follows the events.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct End {
+pub struct RecordingEnd {
     /// Absent when the recording ends early.
     pub trailer: Option<Trailer>,
     /// The report of the run as JSON, where not all events were kept.
     pub result: Option<String>,
-    /// What the reader must know of a recording that is not whole.
+    /// What the reader must know of an incomplete recording.
     pub notice: Option<Notice>,
 }
 
-/// How a recording is not whole.
+/// How a recording is incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notice {
     /// What is wrong.
@@ -41,22 +41,22 @@ pub struct Notice {
     pub last_at: Option<Ns>,
 }
 
-/// What is wrong with a recording that is not whole.
+/// What is wrong with an incomplete recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Incomplete {
     /// It has no end.
     CutOff,
-    /// A block has not the bytes that were written.
+    /// A block differs from what was written.
     Damaged,
-    /// A block holds what this version does not know.
+    /// A block has content that this version does not know.
     NotUnderstood,
 }
 
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.what {
-            Incomplete::CutOff => "the recording has no end: dwell was killed, or still writes it",
-            Incomplete::Damaged => "the recording is damaged from some place on",
+            Incomplete::CutOff => "the recording has no end: dwell was killed, or is still writing it",
+            Incomplete::Damaged => "the recording is damaged from here on",
             Incomplete::NotUnderstood => "the recording has events that this version of dwell does not know",
         })
     }
@@ -87,12 +87,12 @@ impl<R: Read> Reader<R> {
         }
         let no_header = |how| Error::NoHeader { path: path.to_owned(), how };
         let header = match block::read(&mut from).map_err(failed)? {
-            Found::Block(Kind::Header, json) => json,
-            Found::End | Found::CutOff => return Err(no_header("cut off")),
-            Found::Block(..) | Found::Damaged => return Err(no_header("damaged")),
+            BlockRead::Block(BlockKind::Header, json) => json,
+            BlockRead::End | BlockRead::CutOff => return Err(no_header("cut off")),
+            BlockRead::Block(..) | BlockRead::Damaged => return Err(no_header("damaged")),
         };
         let header = read_header(&header, path)?;
-        let end = End::default();
+        let end = RecordingEnd::default();
         Ok(Self { from, header, events: Vec::new(), at: 0, last_at: None, over: false, end })
     }
 
@@ -101,8 +101,8 @@ impl<R: Read> Reader<R> {
         &self.header
     }
 
-    /// What stands behind the events; passes over those that were not read.
-    pub fn end(mut self) -> End {
+    /// What follows the events; skips those that were not read.
+    pub fn end(mut self) -> RecordingEnd {
         for _ in self.by_ref() {}
         self.end
     }
@@ -112,20 +112,20 @@ impl<R: Read> Reader<R> {
         self.end.notice = Some(Notice { what, last_at: self.last_at });
     }
 
-    /// Takes the next block in.
+    /// Reads the next block.
     fn next_block(&mut self) {
-        // A disk that fails is as good as a file that ends.
-        match block::read(&mut self.from).unwrap_or(Found::CutOff) {
-            Found::Block(Kind::Events, events) => (self.events, self.at) = (events, 0),
-            Found::Block(Kind::Trailer, json) => match serde_json::from_slice(&json) {
+        // A read error is treated as the end of the file.
+        match block::read(&mut self.from).unwrap_or(BlockRead::CutOff) {
+            BlockRead::Block(BlockKind::Events, events) => (self.events, self.at) = (events, 0),
+            BlockRead::Block(BlockKind::Trailer, json) => match serde_json::from_slice(&json) {
                 Ok(trailer) => self.end.trailer = Some(trailer),
                 Err(_) => self.stop(Incomplete::NotUnderstood),
             },
-            Found::Block(Kind::Run, json) => self.end.result = String::from_utf8(json).ok(),
-            Found::Block(Kind::Header | Kind::Unknown, _) => {}
-            Found::End if self.end.trailer.is_some() => self.over = true,
-            Found::End | Found::CutOff => self.stop(Incomplete::CutOff),
-            Found::Damaged => self.stop(Incomplete::Damaged),
+            BlockRead::Block(BlockKind::Run, json) => self.end.result = String::from_utf8(json).ok(),
+            BlockRead::Block(BlockKind::Header | BlockKind::Unknown, _) => {}
+            BlockRead::End if self.end.trailer.is_some() => self.over = true,
+            BlockRead::End | BlockRead::CutOff => self.stop(Incomplete::CutOff),
+            BlockRead::Damaged => self.stop(Incomplete::Damaged),
         }
     }
 }
@@ -133,7 +133,7 @@ impl<R: Read> Reader<R> {
 impl<R: Read> Iterator for Reader<R> {
     type Item = Event;
 
-    /// The next event; none at the end, or where the recording stops being whole.
+    /// The next event; none at the end, or where the recording is incomplete.
     fn next(&mut self) -> Option<Event> {
         while self.at == self.events.len() {
             if self.over {
@@ -156,15 +156,15 @@ impl<R: Read> Iterator for Reader<R> {
     }
 }
 
-/// The format is read first: what else a later header has may not be understood.
+/// The format is read first: a later header may have unknown content.
 fn read_header(json: &[u8], path: &Path) -> Result<Header, Error> {
     #[derive(serde::Deserialize)]
-    struct Version {
+    struct FormatVersion {
         format: u32,
         recorder: String,
     }
     let damaged = |_| Error::NoHeader { path: path.to_owned(), how: "damaged" };
-    let version: Version = serde_json::from_slice(json).map_err(damaged)?;
+    let version: FormatVersion = serde_json::from_slice(json).map_err(damaged)?;
     if version.format > FORMAT {
         return Err(Error::Newer {
             path: path.to_owned(),

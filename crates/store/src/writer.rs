@@ -1,6 +1,6 @@
-//! Writing a recording as its events come.
+//! Writing a recording as a stream of events.
 
-use crate::block::{self, Kind};
+use crate::block::{self, BlockKind};
 use crate::{Error, MAGIC};
 use model::{Event, Header, Ns, Trailer};
 use serde::Serialize;
@@ -8,9 +8,11 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes one recording. Cheap for each event: it is encoded into memory, which is written when it is full.
+/// Writes one recording. Cheap for each event: it is encoded into memory, which is written when it
+/// is full.
 ///
-/// A failure to write does not disturb the recording: what follows is dropped, and [`Writer::finish`] says so.
+/// A failure to write does not disturb the run: later events are dropped, and [`Writer::finish`]
+/// reports it.
 #[derive(Debug)]
 pub struct Writer<W: Write = File> {
     out: W,
@@ -26,9 +28,9 @@ pub struct Writer<W: Write = File> {
     failed: Option<io::Error>,
 }
 
-/// What became of a recording.
+/// The outcome of writing a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptRecording {
     /// Size of the file.
     pub bytes: u64,
     /// Events after this time were not kept: the limit was reached.
@@ -47,8 +49,8 @@ impl Writer {
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes the header to `out`, which is empty; `path` is its name in errors. Events are kept until they
-    /// fill `limit_bytes`.
+    /// Writes the header to `out`, which is empty; `path` is its name in errors. Events are kept
+    /// until they fill `limit_bytes`.
     pub fn new(out: W, path: &Path, header: &Header, limit_bytes: u64) -> Self {
         let mut writer = Self {
             out,
@@ -62,7 +64,7 @@ impl<W: Write> Writer<W> {
         };
         writer.attempt(|writer| {
             writer.write(MAGIC)?;
-            writer.write_json(Kind::Header, header)
+            writer.write_json(BlockKind::Header, header)
         });
         writer
     }
@@ -97,30 +99,30 @@ impl<W: Write> Writer<W> {
         self.kept_until.is_some()
     }
 
-    /// Writes the trailer, with `kept_until` as it turned out, and the result as JSON where there is one to
-    /// write: it is what can still be said of events that were not kept.
+    /// Writes the trailer, with the final `kept_until`, and the result as JSON, if given: it covers
+    /// events that were not kept.
     ///
     /// # Errors
     /// [`Error::Write`] with the first failure since the start.
-    pub fn finish(mut self, trailer: &Trailer, result: Option<&str>) -> Result<Kept, Error> {
+    pub fn finish(mut self, trailer: &Trailer, result: Option<&str>) -> Result<KeptRecording, Error> {
         let trailer = Trailer { kept_until: self.kept_until, ..trailer.clone() };
         self.attempt(|writer| {
             writer.write_events()?;
-            writer.write_json(Kind::Trailer, &trailer)?;
+            writer.write_json(BlockKind::Trailer, &trailer)?;
             if let Some(result) = result {
                 let mut block = block::start();
                 block.extend_from_slice(result.as_bytes());
-                writer.write_block(Kind::Run, &mut block)?;
+                writer.write_block(BlockKind::Run, &mut block)?;
             }
             writer.out.flush()
         });
         match self.failed {
             Some(said) => Err(Error::Write { path: self.path, said }),
-            None => Ok(Kept { bytes: self.written_bytes, until: self.kept_until }),
+            None => Ok(KeptRecording { bytes: self.written_bytes, until: self.kept_until }),
         }
     }
 
-    /// Does what can fail, unless something has failed before.
+    /// Runs a fallible step, unless an earlier one has failed.
     fn attempt(&mut self, what: impl FnOnce(&mut Self) -> io::Result<()>) {
         if self.failed.is_none() {
             self.failed = what(self).err();
@@ -132,20 +134,20 @@ impl<W: Write> Writer<W> {
             return Ok(());
         }
         let mut events = std::mem::take(&mut self.events);
-        let written = self.write_block(Kind::Events, &mut events);
-        // Its memory serves again.
+        let written = self.write_block(BlockKind::Events, &mut events);
+        // Its memory is reused.
         block::restart(&mut events);
         self.events = events;
         written
     }
 
-    fn write_json(&mut self, kind: Kind, value: &impl Serialize) -> io::Result<()> {
+    fn write_json(&mut self, kind: BlockKind, value: &impl Serialize) -> io::Result<()> {
         let mut block = block::start();
         serde_json::to_writer(&mut block, value)?;
         self.write_block(kind, &mut block)
     }
 
-    fn write_block(&mut self, kind: Kind, block: &mut Vec<u8>) -> io::Result<()> {
+    fn write_block(&mut self, kind: BlockKind, block: &mut Vec<u8>) -> io::Result<()> {
         block::seal(kind, block)?;
         self.write(block)
     }

@@ -1,5 +1,5 @@
-//! What every measurement asks of the kernel: clocks, waiting, perf events, and memory that the kernel
-//! writes.
+//! Kernel interfaces that every measurement uses: clocks, poll, perf events, and memory shared with
+//! the kernel.
 
 pub mod bpf;
 pub mod clock;

@@ -1,6 +1,5 @@
-//! What the rungs of the latency ladder are made of: pages of a wanted size, loops of known
-//! instructions, children, threads and signals that do nothing, and what the kernel knows of a
-//! connection.
+//! Parts of the rungs of the latency ladder: pages of a given size, loops of known instructions,
+//! children, threads and signals that do nothing, and the kernel's state of a connection.
 
 pub mod chase;
 pub mod fork;

@@ -1,5 +1,5 @@
-//! What a thread needs that measures its own wake-ups: scheduling policies, locked memory, and timers
-//! that signal a thread.
+//! For threads that measure their own wake-ups: scheduling policies, locked memory, and timers that
+//! signal a thread.
 
 pub mod locked;
 pub mod policy;

@@ -1,12 +1,12 @@
-//! What dwell asks of the kernel directly. The only crate of the workspace with unsafe code: each
-//! module that needs it says so at its top.
+//! dwell's direct system calls. The only crate of the workspace with unsafe code: each module that
+//! needs it says so at its top.
 //!
-//! Grouped by use: [`program`] starts and ends what is traced, [`kernel`] is what every measurement
-//! asks, [`ladder`], [`latency`] and [`load`] serve one verb each, and [`step`] counts instructions by
-//! stepping. Modules are also reachable by their own name.
+//! Grouped by use: [`program`] starts and ends the traced program, [`kernel`] is for every
+//! measurement, [`ladder`], [`latency`] and [`load`] serve one subcommand each, and [`step`] counts
+//! instructions by single-stepping. Modules are also reachable by their own name.
 //!
-//! It knows nothing of recordings; what is recorded while the program runs is left to `observe`, and
-//! what `/proc` and `/sys` say to `host`.
+//! It knows nothing of recordings: `observe` records while the program runs, and `host` reads
+//! `/proc` and `/sys`.
 
 pub mod kernel;
 pub mod ladder;

@@ -1,5 +1,5 @@
-//! What loads need: children that end with their parent, counters that they share, and a copy of
-//! memory that sums what it moves.
+//! For stress loads: children that end with their parent, shared counters, and a memory copy with a
+//! checksum.
 
 pub mod copy;
 pub mod counters;

@@ -1,5 +1,5 @@
-//! The traced program: found, started held, run as another user, and ended; and the signals that are
-//! meant for it.
+//! The traced program: finding it, starting it on hold, running it as another user, its end; and
+//! signals for it.
 
 pub(crate) mod origin;
 pub mod resolve;

@@ -1,9 +1,10 @@
 //! Exact counts of executed instructions, by single-stepping the program with ptrace(2).
 //!
-//! The whole program instruction by instruction, or one function: then a breakpoint stands at its entry, its own
-//! instructions are stepped, and what it calls runs at full speed up to a breakpoint at the return. Each step is
-//! two switches between the program and dwell, some microseconds, so a program that is stepped throughout runs
-//! thousands of times slower; of a function only its own instructions cost.
+//! The whole program instruction by instruction, or one function: then there is a breakpoint at its
+//! entry, its own instructions are stepped, and its callees run at full speed up to a breakpoint at
+//! the return. Each step is two switches between the program and dwell, some microseconds, so a
+//! fully stepped program runs thousands of times slower; for a function only its own instructions
+//! cost this.
 //!
 //! ```text
 //! caller        function                     called
@@ -14,15 +15,16 @@
 //!   | <---------- return; full speed
 //! ```
 //!
-//! Counted are the root process and its threads. Children run at full speed, uncounted. A program that is traced
-//! dies with dwell: nobody else would know of the breakpoints in it. After a limit it is let go, and runs to its
-//! end as if never traced. A function that is entered otherwise than by its first instruction or by the return of
-//! what it called (an exception caught in it, `longjmp`, a coroutine) is not counted from there to its end.
+//! Counted are the root process and its threads. Children run at full speed, uncounted. A traced
+//! program is killed if dwell dies, since breakpoints would remain in it. After a limit it is
+//! detached, and runs to its end as if never traced. A function entered other than at its first
+//! instruction or by the return of a callee (an exception caught in it, `longjmp`, a coroutine) is
+//! not counted from there to its end.
 //!
-//! What the addresses mean is left to others: counts are by file and offset in it.
+//! Counts are by file and offset; others name the addresses.
 
 use crate::signals::Signals;
-use crate::spawn::{self, Ended, Held};
+use crate::spawn::{self, HeldProgram, ProgramEnd};
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
@@ -46,22 +48,22 @@ use watch::Nudge;
 pub enum Scope {
     /// Every instruction of the program.
     Program,
-    /// Those of one function.
-    Function(Code),
+    /// The instructions of one function.
+    Function(FunctionRanges),
 }
 
 /// A function's machine code, by offsets in its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Code {
+pub struct FunctionRanges {
     /// The file, by its full path.
     pub file: PathBuf,
-    /// Where it is entered.
+    /// Its entry.
     pub entry: u64,
-    /// All its parts: compilers put what is seldom needed elsewhere (`name.cold`).
+    /// All its parts: compilers move cold code elsewhere (`name.cold`).
     pub parts: Vec<Range<u64>>,
 }
 
-impl Code {
+impl FunctionRanges {
     fn has(&self, offset: u64) -> bool {
         self.parts.iter().any(|part| part.contains(&offset))
     }
@@ -70,49 +72,49 @@ impl Code {
 /// When to stop counting, and let the program run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
-    /// After so many steps.
+    /// After this many steps.
     pub steps: Option<u64>,
-    /// After so long.
+    /// After this time.
     pub time: Option<Duration>,
 }
 
-/// Why there are no counts from some point on.
+/// Why counting ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stopped {
+pub enum StopReason {
     /// The program ended: the counts are complete.
     Ended,
-    /// As many steps as were allowed.
+    /// The limit of steps was reached.
     Steps,
-    /// As much time as was allowed.
+    /// The limit of time was reached.
     Time,
-    /// The program came to an instruction that cannot be stepped: a load-exclusive of aarch64, whose store fails
-    /// for ever when there is a stop between.
+    /// The program reached an instruction that cannot be stepped: a load-exclusive of aarch64,
+    /// whose store always fails after a stop in between.
     Unsteppable,
 }
 
-/// What was counted.
+/// The counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Counted {
-    /// Executions by file, as the program's maps name it, and offset in it. Code outside of files is under
-    /// `[vdso]` and the like, or an empty name, by its address.
+pub struct StepCounts {
+    /// Executions by file, as named in the program's maps, and offset. Code outside of files is
+    /// under `[vdso]` and the like, or an empty name, by its address.
     pub modules: BTreeMap<String, BTreeMap<u64, u64>>,
     /// All executions.
     pub steps: u64,
-    /// How many of them are not in `modules`: there were too many different addresses.
+    /// Executions that are not in `modules`: there were too many different addresses.
     pub unlisted: u64,
-    /// How long counting went on, in nanoseconds.
+    /// Duration of counting, in nanoseconds.
     pub elapsed_ns: u64,
     /// Why it ended.
-    pub stopped: Stopped,
-    /// Whether the function's file was ever in the program's memory. True for programs.
+    pub stopped: StopReason,
+    /// Whether the function's file was ever mapped. True for programs.
     pub found: bool,
     /// Child processes, which were not counted.
     pub children: u64,
     /// How the program ended.
-    pub ended: Ended,
+    pub ended: ProgramEnd,
 }
 
-/// Why nothing could be counted.
+/// Why counting failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The program did not start.
@@ -125,40 +127,41 @@ pub enum Error {
     Refused {
         /// Which.
         pid: model::Pid,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The program could not be watched or changed.
+    /// The program could not be observed or modified.
     #[error("cannot step the program: {what}: {source}")]
     System {
         /// What was tried.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// For `map_err`: the system's word on what was tried.
+/// For `map_err`: the system's error with what was tried.
 fn system(what: &'static str) -> impl FnOnce(io::Error) -> Error {
     move |source| Error::System { what, source }
 }
 
 /// Releases the held program, counts, and returns when it has ended.
 ///
-/// Call it on the thread that made `held`. Signals that reach dwell while it counts are passed on as
-/// [`spawn::Running::attend`] does, where `signals` are given.
+/// Call it on the thread that made `held`. Signals to dwell while it counts are forwarded as by
+/// [`spawn::RunningProgram::attend`], where `signals` are given.
 ///
 /// # Errors
-/// The program cannot be executed, or not be traced. It is not left behind then.
+/// The program cannot be executed or traced. It is killed then.
 pub fn count(
-    held: Held,
+    held: HeldProgram,
     scope: &Scope,
     limits: Limits,
     signals: Option<&mut Signals>,
-) -> Result<Counted, Error> {
+) -> Result<StepCounts, Error> {
     let number = held.pid();
     let pid = number as libc::pid_t;
-    // What is forked is attached to as well: it has the breakpoints too, and must be freed of them.
+    // Forked children are attached to as well: they have copies of the breakpoints, which must be
+    // removed.
     let made = ptrace::CLONES | ptrace::FORKS | ptrace::VFORKS;
     let options = ptrace::SYSCALLS_MARKED | made | ptrace::EXECS | ptrace::DIE_WITH_TRACER;
     ptrace::seize(pid, options).map_err(|source| Error::Refused { pid: number, source })?;
@@ -174,7 +177,7 @@ pub fn count(
         let ended = tracer.trace();
         drop(over_writer);
         if ended.is_err() {
-            // Never leave it standing with breakpoints in it.
+            // Never leave it stopped with breakpoints in it.
             ptrace::kill(pid, libc::SIGKILL);
             let _ = ptrace::wait(pid);
         }
@@ -182,7 +185,7 @@ pub fn count(
     })
     .map_err(system("ptrace"))?;
     let until = tracer.let_go_at().unwrap_or_else(Instant::now);
-    Ok(Counted {
+    Ok(StepCounts {
         elapsed_ns: u64::try_from((until - started).as_nanos()).unwrap_or(u64::MAX),
         stopped: tracer.stopped(),
         found: tracer.found(),
@@ -194,13 +197,13 @@ pub fn count(
     })
 }
 
-/// Lets the held child execute the program, up to the stop that tracing makes there. What `release` says goes
-/// through a thread: it waits for the child, and the child may wait for us, with a signal to be let through.
-fn execute(held: Held, pid: libc::pid_t) -> Result<Option<spawn::Error>, Error> {
+/// Lets the held child execute the program, up to the ptrace stop there. `release` runs in a
+/// thread: it waits for the child, and the child may wait for us to deliver a signal.
+fn execute(held: HeldProgram, pid: libc::pid_t) -> Result<Option<spawn::Error>, Error> {
     let released = thread::scope(|threads| {
         let release = threads.spawn(move || held.release());
         match to_its_execve(pid) {
-            // `release` was first to learn of its end.
+            // `release` has already reaped it.
             Err(error) if error.raw_os_error() == Some(libc::ECHILD) => {}
             Err(error) => {
                 ptrace::kill(pid, libc::SIGKILL);
@@ -217,8 +220,8 @@ fn execute(held: Held, pid: libc::pid_t) -> Result<Option<spawn::Error>, Error> 
     }
 }
 
-/// Returns when the child has executed the program or is about to end; an end is not taken: that is for `release`,
-/// which has to say why.
+/// Returns when the child has executed the program or is about to end; its end is not reaped here
+/// but by `release`, which reports the reason.
 fn to_its_execve(pid: libc::pid_t) -> io::Result<()> {
     while !ptrace::wait_without_taking(pid)? {
         match ptrace::wait(pid)?.1 {

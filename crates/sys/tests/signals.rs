@@ -1,7 +1,7 @@
-//! Signals and job control, by a small dwell that this binary becomes when it is called with `run`.
+//! Signals and job control, with a small dwell: this binary when called with `run`.
 
 use dwell_sys::signals::Signals;
-use dwell_sys::spawn::{Command as Program, Held};
+use dwell_sys::spawn::{Command as Program, HeldProgram};
 use model::recording::Ending;
 use std::ffi::OsString;
 use std::fs;
@@ -67,7 +67,7 @@ fn wanted(words: &[&str], name: &str) -> bool {
 fn small_dwell(report: &OsString, words: &[OsString]) -> ExitCode {
     let mut signals = Signals::take_over().unwrap();
     let program = Program { program: words[0].clone(), args: words[1..].to_vec(), user: None };
-    let mut running = Held::spawn(&program).unwrap().release().unwrap();
+    let mut running = HeldProgram::spawn(&program).unwrap().release().unwrap();
     let ended = loop {
         dwell_sys::poll::wait(&[signals.as_fd()], None).unwrap();
         if let Some(ended) = running.attend(&mut signals).unwrap() {
@@ -78,7 +78,7 @@ fn small_dwell(report: &OsString, words: &[OsString]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// A place where one test's processes leave their notes.
+/// A directory for the notes of one test's processes.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -94,7 +94,7 @@ impl Place {
     fn line(&self, script: &str) -> String {
         let exe = std::env::current_exe().unwrap();
         fs::write(self.file("script"), script).unwrap();
-        // Whoever runs the tests may ignore some of them (nohup does), and that is inherited.
+        // The parent of the tests may ignore some of them (nohup does), and that is inherited.
         format!(
             "env --default-signal=HUP,INT,TERM,USR1,QUIT '{}' run '{}' sh '{}'",
             exe.display(),
@@ -121,7 +121,7 @@ impl Place {
         until(&format!("{name} to say {text:?}"), || self.read(name) == text);
     }
 
-    /// Tells the program to end.
+    /// Makes the program end.
     fn end(&self) {
         fs::write(self.file("door"), "end\n").unwrap();
     }
@@ -143,7 +143,7 @@ fn kill(signal: &str, pid: &str) {
     assert!(Command::new("kill").args([signal, pid]).status().unwrap().success());
 }
 
-/// `R`, `S`, `T` …; `-` for a process that is gone.
+/// `R`, `S`, `T` …; `-` for a process that has ended.
 fn state(pid: &str) -> char {
     stat(pid, 0).chars().next().unwrap_or('-')
 }
@@ -159,8 +159,8 @@ fn stat(pid: &str, field: usize) -> String {
     fields.split(' ').nth(field).unwrap_or_default().to_owned()
 }
 
-/// A script that notes each signal of this name and ends with 7 when told to. It has no children: a shell that
-/// is stopped while it starts one stands in `vfork`, where it does not count as stopped.
+/// A script that notes each signal of this name and ends with 7 when asked to. It has no children:
+/// a shell that is stopped while it starts one is in `vfork`, where it does not count as stopped.
 fn counting(signal: &str) -> String {
     waiting(&format!("trap 'echo got >> got' {signal}"))
 }
@@ -230,7 +230,7 @@ fn a_program_stopped_alone_does_not_stop_dwell() {
     assert!(dwell.wait().unwrap().success());
 }
 
-/// An interactive shell on a terminal of its own.
+/// An interactive shell on its own terminal.
 struct Terminal {
     pty: pty_process::blocking::Pty,
     shell: Child,
@@ -246,7 +246,7 @@ impl Terminal {
             .current_dir(directory)
             .spawn(pts)
             .unwrap();
-        // Somebody has to read what the terminal shows, or the shell blocks in its prompt.
+        // The terminal's output must be read, or the shell blocks in its prompt.
         let shown = pty.as_fd().try_clone_to_owned().unwrap();
         std::thread::spawn(move || fs::File::from(shown).read_to_end(&mut Vec::new()));
         Terminal { pty, shell }
@@ -294,7 +294,7 @@ fn ctrl_z_gives_the_prompt_back_and_fg_goes_on() {
         place.expect("prompt", "prompt\n");
         fs::remove_file(place.file("prompt")).unwrap();
         terminal.type_in("fg\n");
-        // One for each `fg`: none of dwell's own comes on top.
+        // One for each `fg`: dwell adds none.
         place.expect("got", &"got\n".repeat(round));
     }
     std::thread::sleep(Duration::from_millis(100));

@@ -1,6 +1,6 @@
 //! Programs really started: how they begin, what they inherit, how they end.
 
-use dwell_sys::spawn::{Command, Ended, Error, Held, Running};
+use dwell_sys::spawn::{Command, Error, HeldProgram, ProgramEnd, RunningProgram};
 use dwell_sys::user::User;
 use model::recording::Ending;
 use std::fs;
@@ -15,11 +15,11 @@ fn command(words: &[&str]) -> Command {
     Command { program: words[0].into(), args: words[1..].iter().map(Into::into).collect(), user: None }
 }
 
-fn start(words: &[&str]) -> Result<Running, Error> {
-    Held::spawn(&command(words))?.release()
+fn start(words: &[&str]) -> Result<RunningProgram, Error> {
+    HeldProgram::spawn(&command(words))?.release()
 }
 
-fn run(words: &[&str]) -> Ended {
+fn run(words: &[&str]) -> ProgramEnd {
     start(words).unwrap().reap().unwrap()
 }
 
@@ -30,7 +30,7 @@ fn output_of(script: &str, user: Option<User>) -> String {
     let out = top.path().join("out");
     let mut command = command(&["sh", "-c", &format!("({script}) > '{}' 2>&1", out.display())]);
     command.user = user;
-    let ended = Held::spawn(&command).unwrap().release().unwrap().reap().unwrap();
+    let ended = HeldProgram::spawn(&command).unwrap().release().unwrap().reap().unwrap();
     let text = fs::read_to_string(out).unwrap();
     assert_eq!(ended.ending, Ending::Code(0), "{text}");
     text
@@ -70,7 +70,7 @@ fn nothing_is_started_when_there_is_nothing_to_run() {
         (top.path().to_str().unwrap(), 126),
         (plain.to_str().unwrap(), 126),
     ] {
-        assert_eq!(Held::spawn(&command(&[program])).unwrap_err().exit_code(), code, "{program}");
+        assert_eq!(HeldProgram::spawn(&command(&[program])).unwrap_err().exit_code(), code, "{program}");
     }
 }
 
@@ -97,7 +97,7 @@ fn a_script_without_an_interpreter_runs_in_the_shell() {
 fn a_held_program_does_nothing_until_it_is_released() {
     let top = tempfile::tempdir().unwrap();
     let made = top.path().join("made");
-    let held = Held::spawn(&command(&["mkdir", made.to_str().unwrap()])).unwrap();
+    let held = HeldProgram::spawn(&command(&["mkdir", made.to_str().unwrap()])).unwrap();
     let pid = held.pid();
     std::thread::sleep(Duration::from_millis(50));
     assert!(!made.exists());
@@ -109,7 +109,7 @@ fn a_held_program_does_nothing_until_it_is_released() {
 
 #[test]
 fn a_held_program_that_is_not_wanted_leaves_nothing() {
-    let held = Held::spawn(&command(&["true"])).unwrap();
+    let held = HeldProgram::spawn(&command(&["true"])).unwrap();
     let process = format!("/proc/{}", held.pid());
     assert!(Path::new(&process).exists());
     drop(held);
@@ -118,7 +118,7 @@ fn a_held_program_that_is_not_wanted_leaves_nothing() {
 
 #[test]
 fn a_held_program_that_is_killed_did_not_start() {
-    let held = Held::spawn(&command(&["true"])).unwrap();
+    let held = HeldProgram::spawn(&command(&["true"])).unwrap();
     let killed = process::Command::new("kill").args(["-INT", &held.pid().to_string()]).status().unwrap();
     assert!(killed.success());
     let error = held.release().unwrap_err();
@@ -126,11 +126,11 @@ fn a_held_program_that_is_killed_did_not_start() {
     assert_eq!(error.exit_code(), 130);
 }
 
-/// The part of the next test that runs in a process of its own, to be killed. Alone it does nothing.
+/// The part of the next test that runs in a separate process, to be killed. Alone it does nothing.
 #[test]
 fn hold_one_for_ever() {
     if std::env::var_os("HOLD_ONE_FOR_EVER").is_some() {
-        let held = Held::spawn(&command(&["true"])).unwrap();
+        let held = HeldProgram::spawn(&command(&["true"])).unwrap();
         // To the test that started this process.
         #[allow(clippy::print_stdout)]
         {
@@ -156,7 +156,7 @@ fn a_held_program_ends_when_dwell_is_killed() {
     holder.kill().unwrap();
     assert_eq!(holder.wait().unwrap().signal(), Some(9));
     let patience = Instant::now() + Duration::from_secs(10);
-    // It is gone, or a zombie that the new parent has not reaped yet.
+    // It has ended, or is a zombie that the new parent has not reaped yet.
     while parent_of(&pid).is_some() {
         assert!(Instant::now() < patience, "process {pid} is still held");
         std::thread::sleep(Duration::from_millis(5));
@@ -171,7 +171,7 @@ fn parent_of(pid: &str) -> Option<String> {
     (state != "Z" && state != "X").then(|| parent.to_owned())
 }
 
-/// Descriptors that this process would hand down: those that do not close on exec.
+/// Descriptors that a child would inherit: those without close-on-exec.
 fn handed_down() -> Vec<String> {
     let closes = |number: &str| {
         let info = fs::read_to_string(format!("/proc/self/fdinfo/{number}")).unwrap_or_default();
@@ -195,7 +195,7 @@ fn numbers_in(directory: &str) -> Vec<String> {
 #[test]
 fn the_program_has_the_callers_descriptors_and_none_of_ours() {
     let before = handed_down();
-    let held = Held::spawn(&command(&["sleep", "60"])).unwrap();
+    let held = HeldProgram::spawn(&command(&["sleep", "60"])).unwrap();
     let pid = held.pid();
     assert_eq!(handed_down(), before);
     let running = held.release().unwrap();
@@ -206,7 +206,8 @@ fn the_program_has_the_callers_descriptors_and_none_of_ours() {
 
 #[test]
 fn signals_are_as_the_caller_had_them() {
-    // Of this process: what was before `main`, where only Rust has changed anything since (SIGPIPE).
+    // Of this process: the state before `main`, since when only Rust has changed anything
+    // (SIGPIPE).
     let status = |pid: &str, name: &str| {
         let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
         let line = text.lines().find(|line| line.starts_with(name)).unwrap();

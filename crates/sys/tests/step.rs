@@ -1,7 +1,7 @@
-//! Exact counts of programs whose counts are known, and that stepping leaves no trace in what they do.
+//! Exact counts of programs with known counts, and that stepping does not change their behaviour.
 
-use dwell_sys::spawn::{Command, Held};
-use dwell_sys::step::{Code, Counted, Limits, Scope, Stopped, count};
+use dwell_sys::spawn::{Command, HeldProgram};
+use dwell_sys::step::{FunctionRanges, Limits, Scope, StepCounts, StopReason, count};
 use model::recording::Ending;
 use object::{Object, ObjectSection, ObjectSymbol};
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A C program, compiled, in a directory that goes away.
+/// A C program, compiled, in a temporary directory.
 struct Program {
     dir: tempfile::TempDir,
     path: PathBuf,
@@ -34,38 +34,42 @@ impl Program {
         Program { dir, path }
     }
 
-    fn counted(&self, scope: &Scope, limits: Limits, args: &[&str]) -> Counted {
+    fn counted(&self, scope: &Scope, limits: Limits, args: &[&str]) -> StepCounts {
         let command = Command {
             program: self.path.clone().into(),
             args: args.iter().map(Into::into).collect(),
             user: None,
         };
-        count(Held::spawn(&command).unwrap(), scope, limits, None).unwrap()
+        count(HeldProgram::spawn(&command).unwrap(), scope, limits, None).unwrap()
     }
 
-    fn function(&self, name: &str) -> Code {
+    fn function(&self, name: &str) -> FunctionRanges {
         function(&self.path, name)
     }
 
     /// Executions of a function's instructions, by their offsets from its beginning.
-    fn of(&self, name: &str) -> (BTreeMap<u64, u64>, Counted) {
+    fn of(&self, name: &str) -> (BTreeMap<u64, u64>, StepCounts) {
         let code = self.function(name);
         let counted = self.counted(&Scope::Function(code.clone()), Limits::default(), &[]);
         (executions(&counted, &code), counted)
     }
 }
 
-fn function(file: &Path, name: &str) -> Code {
+fn function(file: &Path, name: &str) -> FunctionRanges {
     let data = fs::read(file).unwrap();
     let file_of = object::File::parse(&*data).unwrap();
     let mut symbols = file_of.symbols().chain(file_of.dynamic_symbols());
     let symbol = symbols.find(|symbol| symbol.name() == Ok(name)).unwrap();
     let section = file_of.section_by_index(symbol.section_index().unwrap()).unwrap();
     let entry = symbol.address() - section.address() + section.file_range().unwrap().0;
-    Code { file: file.to_owned(), entry, parts: std::iter::once(entry..entry + symbol.size()).collect() }
+    FunctionRanges {
+        file: file.to_owned(),
+        entry,
+        parts: std::iter::once(entry..entry + symbol.size()).collect(),
+    }
 }
 
-fn executions(counted: &Counted, code: &Code) -> BTreeMap<u64, u64> {
+fn executions(counted: &StepCounts, code: &FunctionRanges) -> BTreeMap<u64, u64> {
     let none = BTreeMap::new();
     let module = counted.modules.get(code.file.to_str().unwrap()).unwrap_or(&none);
     let inside = module.iter().filter(|(offset, _)| code.parts[0].contains(offset));
@@ -97,7 +101,7 @@ fn a_loop_with_known_trip_counts_is_counted_exactly() {
     let program = Program::new(LOOP);
     let (executions, counted) = program.of("loop");
     assert_eq!(counted.ended.ending, Ending::Code(0));
-    assert_eq!((counted.stopped, counted.found), (Stopped::Ended, true));
+    assert_eq!((counted.stopped, counted.found), (StopReason::Ended, true));
     let spread = spread(&executions);
     assert_eq!(spread.keys().copied().collect::<Vec<_>>(), [1, 7, 334, 666, 1000], "{executions:#?}");
     assert_eq!(executions[&0], 1);
@@ -124,7 +128,8 @@ fn a_whole_program_gives_the_same_counts_as_its_functions() {
     assert_eq!(whole.modules.values().flat_map(BTreeMap::values).sum::<u64>(), whole.steps);
 }
 
-/// `_start` of this one is all there is: 2 + 100 * 2 + 3 instructions, and one string instruction of 50 rounds.
+/// `_start` of this one is all there is: 2 + 100 * 2 + 3 instructions, and one string instruction
+/// of 50 rounds.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn the_first_instruction_the_last_one_and_string_instructions_count_once() {
@@ -199,7 +204,7 @@ fn handlers_of_signals_do_not_disturb_the_counts() {
     assert_eq!(dwell_executions(&whole, &program, "work"), executions);
 }
 
-fn dwell_executions(counted: &Counted, program: &Program, name: &str) -> BTreeMap<u64, u64> {
+fn dwell_executions(counted: &StepCounts, program: &Program, name: &str) -> BTreeMap<u64, u64> {
     executions(counted, &program.function(name))
 }
 
@@ -259,7 +264,7 @@ fn a_function_of_a_library_is_found_once_it_is_loaded() {
         "#include <stdlib.h>
          int main() { int sum = 0; for (int i = 0; i < 12; i++) sum += div(i, 3).rem; return sum; }",
     );
-    // Where the C library is, as the loader of this machine finds it.
+    // The path of the C library, found by this machine's loader.
     let own = fs::read_to_string("/proc/self/maps").unwrap();
     let Some(libc) =
         own.lines().find_map(|line| line.split_whitespace().last().filter(|path| path.contains("libc.so")))
@@ -274,7 +279,7 @@ fn a_function_of_a_library_is_found_once_it_is_loaded() {
 
 #[test]
 fn a_file_that_is_never_loaded_is_said_to_be_missing() {
-    let code = Code { file: "/nowhere/lib.so".into(), entry: 0x1000, parts: Vec::new() };
+    let code = FunctionRanges { file: "/nowhere/lib.so".into(), entry: 0x1000, parts: Vec::new() };
     let counted =
         Program::new("int main() { return 6; }").counted(&Scope::Function(code), Limits::default(), &[]);
     assert_eq!((counted.found, counted.steps, counted.ended.ending), (false, 0, Ending::Code(6)));
@@ -297,7 +302,11 @@ fn after_the_limit_of_steps_the_program_goes_on_as_if_nothing_were() {
     let limits = Limits { steps: Some(200), time: None };
     for scope in [Scope::Function(program.function("meet")), Scope::Program] {
         let counted = program.counted(&scope, limits, &[]);
-        assert_eq!((counted.ended.ending, counted.stopped), (Ending::Code(0), Stopped::Steps), "{scope:?}");
+        assert_eq!(
+            (counted.ended.ending, counted.stopped),
+            (Ending::Code(0), StopReason::Steps),
+            "{scope:?}"
+        );
         assert_eq!(counted.steps, 200);
     }
 }
@@ -313,7 +322,7 @@ fn after_the_limit_of_time_a_sleeping_program_is_let_go_too() {
     let limits = Limits { steps: None, time: Some(Duration::from_millis(200)) };
     for scope in [Scope::Function(program.function("nap")), Scope::Program] {
         let counted = program.counted(&scope, limits, &[]);
-        assert_eq!((counted.ended.ending, counted.stopped), (Ending::Code(4), Stopped::Time), "{scope:?}");
+        assert_eq!((counted.ended.ending, counted.stopped), (Ending::Code(4), StopReason::Time), "{scope:?}");
         assert!(counted.steps > 0);
     }
 }
@@ -327,7 +336,8 @@ fn a_program_that_is_killed_or_cannot_start_leaves_nothing() {
     fs::write(&broken, "#!/no/such/interpreter\n").unwrap();
     fs::set_permissions(&broken, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let command = Command { program: broken.into(), args: Vec::new(), user: None };
-    let error = count(Held::spawn(&command).unwrap(), &Scope::Program, Limits::default(), None).unwrap_err();
+    let error =
+        count(HeldProgram::spawn(&command).unwrap(), &Scope::Program, Limits::default(), None).unwrap_err();
     assert!(error.to_string().contains("interpreter"), "{error}");
 }
 

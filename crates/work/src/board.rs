@@ -1,4 +1,5 @@
-//! Shared memory where the processes of a program leave their figures for the one that prints them.
+//! Shared memory through which the processes of a program pass their figures to the one that prints
+//! them.
 #![allow(unsafe_code)]
 
 use crate::clock::Spent;
@@ -6,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 const SLOTS: usize = 64;
 
-/// A page of numbers that forked children share with their parent. Never unmapped: programs are short.
+/// A page of numbers that forked children share with their parent. Never unmapped: programs are
+/// short.
 #[derive(Clone, Copy)]
 pub struct Board(&'static [AtomicU64; SLOTS]);
 
@@ -14,7 +16,7 @@ impl Board {
     /// An empty board, all zeros.
     ///
     /// # Errors
-    /// When the system gives no memory.
+    /// When the system has no memory.
     pub fn new() -> std::io::Result<Self> {
         let len = size_of::<[AtomicU64; SLOTS]>();
         let (protection, flags) =
@@ -24,11 +26,12 @@ impl Board {
         if at == libc::MAP_FAILED {
             return Err(std::io::Error::last_os_error());
         }
-        // SAFETY: `at` is page-aligned, `len` bytes long, zeroed, and stays mapped until the process ends.
+        // SAFETY: `at` is page-aligned, `len` bytes long, zeroed, and stays mapped until the
+        // process ends.
         Ok(Self(unsafe { &*at.cast() }))
     }
 
-    /// Leaves a number.
+    /// Stores a number.
     pub fn set(self, slot: usize, value: u64) {
         self.0[slot].store(value, SeqCst);
     }
@@ -43,7 +46,7 @@ impl Board {
         self.0[slot].load(SeqCst)
     }
 
-    /// Waits, spinning, until a number is not zero: for moments that are nearly there.
+    /// Waits in a busy loop until a number is not zero: for short waits.
     pub fn until_set(self, slot: usize) {
         while self.get(slot) == 0 {
             std::hint::spin_loop();

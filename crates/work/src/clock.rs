@@ -8,7 +8,8 @@ pub const MS: u64 = 1_000_000;
 
 fn read(clock: libc::clockid_t) -> u64 {
     let mut at = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `at` is valid for writes; the clocks asked for exist on every Linux, so the call cannot fail.
+    // SAFETY: `at` is valid for writes; the clocks asked for exist on every Linux, so the call
+    // cannot fail.
     unsafe { libc::clock_gettime(clock, &raw mut at) };
     at.tv_sec as u64 * 1_000_000_000 + at.tv_nsec as u64
 }
@@ -23,7 +24,7 @@ pub fn thread_cpu() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// How long something took.
+/// A duration by two clocks.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Spent {
     /// By the monotonic clock.
@@ -32,14 +33,15 @@ pub struct Spent {
     pub cpu_ns: u64,
 }
 
-/// Does `work` and says how long it took.
+/// Runs `work` and measures how long it took.
 pub fn time<T>(work: impl FnOnce() -> T) -> (T, Spent) {
     let (wall, cpu) = (now(), thread_cpu());
     let result = work();
     (result, Spent { cpu_ns: thread_cpu() - cpu, wall_ns: now() - wall })
 }
 
-/// Work of some tens of microseconds without a system call. No step of it can be foreseen, so none is left out.
+/// Work of some tens of microseconds without a system call. The compiler cannot predict any step,
+/// so it removes none.
 pub fn burn() {
     let mut value = 1u64;
     for _ in 0..10_000 {
@@ -48,12 +50,13 @@ pub fn burn() {
     black_box(value);
 }
 
-/// Uses `cpu_ns` of CPU time in user code, whatever else the machine does, and says what it took.
+/// Uses `cpu_ns` of CPU time in user code, on a busy machine too, and measures how long it took.
 pub fn spin(cpu_ns: u64) -> Spent {
     let ((), spent) = time(|| {
         let from = thread_cpu();
         while thread_cpu() - from < cpu_ns {
-            // The clock of a thread is a system call: many burns a reading keep the loop's time in user code.
+            // The clock of a thread is a system call: many burns a reading keep the loop's time in
+            // user code.
             for _ in 0..4 {
                 burn();
             }
@@ -62,7 +65,7 @@ pub fn spin(cpu_ns: u64) -> Spent {
     spent
 }
 
-/// Sleeps for at least `ns` and says how long it took.
+/// Sleeps for at least `ns` and measures how long it took.
 pub fn sleep(ns: u64) -> Spent {
     let ((), spent) = time(|| {
         let mut left =

@@ -1,11 +1,10 @@
-//! Programs of known truth: each makes the machine do one known thing and says, by its own clock, how long
-//! it took.
+//! Programs of known truth: each does one known thing and prints how long it took by its own clock.
 //!
-//! A test runs `dwell run -- dwell-work NAME` and holds dwell's account against the line that the program
-//! printed: not against a nominal duration, which a busy machine never keeps. Every program is bounded,
-//! ends by itself, and is killed by its own alarm should it not.
+//! A test runs `dwell run -- dwell-work NAME` and compares dwell's account with the line that the
+//! program printed, not with a nominal duration, which a busy machine never keeps. Every program is
+//! bounded, and is killed by its own alarm if it does not end.
 //!
-//! What the figures are compared with, and how closely, is the business of the tests.
+//! The tests decide what the figures are compared with, and how closely.
 
 pub mod board;
 pub mod clock;
@@ -15,7 +14,7 @@ pub mod truth;
 
 pub use truth::Truth;
 
-/// Why a program could not do its thing: what was tried, and what the system said.
+/// Why a program failed: what was tried, and the system's error.
 pub type Failure = Box<dyn std::error::Error>;
 
 /// One program of known truth.

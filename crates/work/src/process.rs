@@ -1,5 +1,5 @@
-//! Processes, pipes and placement, as the programs need them: thin and raw, so that a program makes exactly
-//! the system calls that it is meant to.
+//! Processes, pipes and placement, as the programs need them: thin and raw, so that a program makes
+//! exactly the system calls that it is meant to.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -10,18 +10,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// A process id, as the calls have it.
 pub type Pid = libc::pid_t;
 
-/// Has the kernel kill this process after so many seconds. Not inherited by children.
+/// Has the kernel kill this process after this many seconds. Not inherited by children.
 pub fn end_after(seconds: u32) {
     // SAFETY: takes and keeps no memory.
     unsafe { libc::alarm(seconds) };
 }
 
-/// Runs `child` in a new process, which then ends. Only for programs that have one thread at that time.
+/// Runs `child` in a new process, which then ends. Only for programs that have one thread at that
+/// time.
 ///
 /// # Errors
 /// When the system makes no process.
 pub fn fork(child: impl FnOnce()) -> io::Result<Pid> {
-    // SAFETY: this process has one thread, so no lock is held by another and the child may do anything.
+    // SAFETY: this process has one thread, so no lock is held by another and the child may do
+    // anything.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
@@ -64,18 +66,18 @@ pub fn kill(pid: Pid, signal: i32) -> io::Result<()> {
     check(unsafe { libc::kill(pid, signal) }).map(drop)
 }
 
-/// The calling thread's number, as the kernel has it.
+/// The calling thread's TID.
 pub fn tid() -> u64 {
     // SAFETY: takes and keeps no memory; cannot fail.
     (unsafe { libc::gettid() }) as u64
 }
 
-/// This process's number.
+/// This process's PID.
 pub fn pid() -> u64 {
     u64::from(std::process::id())
 }
 
-/// The parent's number.
+/// The parent's PID.
 pub fn parent() -> Pid {
     // SAFETY: takes and keeps no memory; cannot fail.
     unsafe { libc::getppid() }
@@ -87,7 +89,7 @@ pub fn cpu() -> usize {
     (unsafe { libc::sched_getcpu() }).max(0) as usize
 }
 
-/// Keeps the calling thread, and what it makes from now on, on one CPU.
+/// Pins the calling thread, and the threads and processes that it creates from now on, to one CPU.
 ///
 /// # Errors
 /// When the CPU is not one that the thread may use.
@@ -101,7 +103,7 @@ pub fn pin(cpu: usize) -> io::Result<()> {
     .map(drop)
 }
 
-/// Names the calling thread: at most 15 bytes count, and any bytes do.
+/// Names the calling thread: any bytes, of which the kernel keeps 15.
 ///
 /// # Errors
 /// Never, on a Linux of this century.
@@ -124,7 +126,7 @@ pub fn pipe() -> io::Result<(File, File)> {
     let mut ends = [0; 2];
     // SAFETY: `ends` is valid for two descriptors.
     check(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) })?;
-    // SAFETY: both were just made and belong to nobody else.
+    // SAFETY: both were just made and have no other owner.
     Ok(unsafe { (File::from_raw_fd(ends[0]), File::from_raw_fd(ends[1])) })
 }
 
@@ -133,7 +135,7 @@ pub fn pipe() -> io::Result<(File, File)> {
 /// # Errors
 /// When the number is negative.
 pub fn descriptor(result: libc::c_int) -> io::Result<OwnedFd> {
-    // SAFETY: a call that makes a descriptor has just returned it; it belongs to nobody else.
+    // SAFETY: a call that makes a descriptor has just returned it; it has no other owner.
     check(result).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -145,17 +147,18 @@ pub fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Points the three standard streams of this process at nothing.
+/// Redirects the three standard streams of this process to `/dev/null`.
 pub fn silence() {
     if let Ok(nothing) = File::options().read(true).write(true).open("/dev/null") {
         for fd in 0..3 {
-            // SAFETY: both are descriptors; the standard streams are of no further use to this process.
+            // SAFETY: both are descriptors; the standard streams are of no further use to this
+            // process.
             unsafe { libc::dup2(std::os::fd::AsRawFd::as_raw_fd(&nothing), fd) };
         }
     }
 }
 
-/// Prints a line at once: a number that whoever started the program waits for.
+/// Prints a line at once: a number that the test waits for.
 ///
 /// # Errors
 /// When standard output is closed.

@@ -5,25 +5,26 @@ use crate::clock::Spent;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What a program knows of itself. All times in ns.
+/// What a program measured of itself. All times in ns.
 #[derive(Debug, Default, Serialize)]
 pub struct Truth {
     program: String,
     pid: u32,
-    /// Durations, by what they are of.
+    /// Durations by name.
     ns: BTreeMap<String, u64>,
-    /// Processes and threads, by their part in the program.
+    /// Processes and threads by their role in the program.
     ids: BTreeMap<String, u32>,
-    /// How often.
+    /// Counts by name.
     counts: BTreeMap<String, u64>,
-    /// User and system time of this process and the children that it waited for, at the time of printing.
+    /// User and system time of this process and the children that it waited for, at the time of
+    /// printing.
     cpu_ns: u64,
-    /// How long the main thread was runnable and had no CPU, as `/proc` says, at the time of printing.
+    /// Run-queue wait of the main thread, from `/proc`, at the time of printing.
     runqueue_ns: u64,
 }
 
 impl Truth {
-    /// A line that says nothing yet.
+    /// An empty line.
     pub fn new() -> Self {
         Self::default()
     }
@@ -55,7 +56,7 @@ impl Truth {
         self
     }
 
-    /// The line, with what the kernel says of the process now.
+    /// The line, with the kernel's counters of the process now.
     pub fn line(mut self, program: &str) -> String {
         self.program = program.to_owned();
         self.pid = std::process::id();
@@ -79,7 +80,8 @@ pub fn rusage_ns(whose: libc::c_int) -> u64 {
     ns(usage.ru_utime) + ns(usage.ru_stime)
 }
 
-/// How long the calling thread has been runnable without a CPU, from its `schedstat`; 0 where there is none.
+/// How long the calling thread has been runnable without a CPU, from its `schedstat`; 0 where there
+/// is none.
 pub fn runqueue_ns() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_whitespace().nth(1).and_then(|field| field.parse().ok()).unwrap_or(0)

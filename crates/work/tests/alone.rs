@@ -1,4 +1,4 @@
-//! Every program does by itself what it says, and ends: only then is it of use as a truth for others.
+//! Every program does what it prints, and ends: only then can it be a truth for other tests.
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
@@ -23,7 +23,7 @@ fn tells(args: &[&str]) -> Value {
     line(&work().args(args).output().expect("dwell-work starts"), args[0])
 }
 
-/// Each lasts at least as long as it was asked to, by its own clock.
+/// Each lasts at least as long as requested, by its own clock.
 #[test]
 fn durations_are_at_least_those_asked_for() {
     let cases: &[(&[&str], &str, u64)] = &[

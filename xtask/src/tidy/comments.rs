@@ -1,12 +1,12 @@
-//! Comments and documents may only cite files that are there: a pointer to nothing is worse than none.
+//! Comments and documents may only cite files that exist: a dangling pointer is worse than none.
 //!
-//! Names that may belong to others (`sched.h`, `core.c`) are not judged; a Rust, Markdown or TOML name, and any path that
-//! begins with a directory of ours, is.
+//! Names that may belong to other projects (`sched.h`, `core.c`) are not checked; a Rust, Markdown
+//! or TOML name, and any path that begins with a directory of this repository, is.
 
 use super::Source;
 use std::collections::BTreeSet;
 
-/// Files that are cited and made by tools, or that belong to Cargo and Rust in general.
+/// Cited files that tools make, or that belong to Cargo and Rust in general.
 const ELSEWHERE: &[&str] =
     &["lib.rs", "mod.rs", "main.rs", "build.rs", "Cargo.toml", "config.toml", "clippy.toml"];
 
@@ -28,7 +28,7 @@ pub(crate) fn check(source: &Source, paths: &[&str]) -> Vec<String> {
     complaints
 }
 
-/// The part of the line that is written for people.
+/// The prose of the line.
 fn prose<'a>(line: &'a str, extension: &str) -> Option<&'a str> {
     match extension {
         "md" => Some(line),
@@ -57,7 +57,7 @@ fn is_ours(name: &str, tops: &BTreeSet<&str>) -> bool {
     }
     let known = ["rs", "md", "toml", "c", "h", "py", "sh", "bt", "json"].contains(&extension);
     let top = path.split_once('/').map(|(top, _)| top);
-    // `docs.rs`, `crates.io` and their like are addresses.
+    // `docs.rs`, `crates.io` and the like are addresses.
     if path.starts_with("docs.rs") || top == Some("target") {
         return false;
     }
@@ -67,7 +67,8 @@ fn is_ours(name: &str, tops: &BTreeSet<&str>) -> bool {
     }
 }
 
-/// True when a file of the repository has that path, seen from the root, from the citing file or from further down.
+/// Whether a file of the repository has that path, relative to the root, to the citing file or to
+/// any directory.
 fn exists(name: &str, from: &str, paths: &[&str]) -> bool {
     let name = name.trim_start_matches("./");
     let beside = from.rsplit_once('/').map(|(directory, _)| format!("{directory}/{name}"));

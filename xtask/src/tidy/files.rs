@@ -1,8 +1,8 @@
-//! What holds for each file by itself: it says what it is for, it is short, and it names no place of one machine.
+//! Rules for single files: each states its purpose, is short, and names no path of one machine.
 
 use super::Source;
 
-/// Longer, and a file is about two things.
+/// A longer file has more than one subject.
 const LINES_MAX: usize = 800;
 
 /// The complaints about one file.
@@ -10,7 +10,7 @@ pub(crate) fn check(source: &Source) -> Vec<String> {
     let mut complaints = Vec::new();
     let path = &source.path;
     if source.extension() == "rs" && !source.text.starts_with("//!") {
-        complaints.push(format!("{path}:1: does not open with //! and what the file is for"));
+        complaints.push(format!("{path}:1: does not open with //! and its purpose"));
     }
     let lines = source.text.lines().count();
     if ["rs", "c", "h", "py", "sh", "bt"].contains(&source.extension()) && lines > LINES_MAX {
@@ -18,13 +18,14 @@ pub(crate) fn check(source: &Source) -> Vec<String> {
     }
     for (index, line) in source.text.lines().enumerate() {
         if let Some(place) = private_place(line) {
-            complaints.push(format!("{path}:{}: names a place of one machine: {place}", index + 1));
+            complaints.push(format!("{path}:{}: names a path of one machine: {place}", index + 1));
         }
     }
     complaints
 }
 
-/// A path that exists only where the project is being written. Written in two parts, or this file would complain of itself.
+/// A path that exists only on a development machine. Written in two parts, or this file would
+/// complain about itself.
 fn private_place(line: &str) -> Option<&'static str> {
     let place = concat!("/wo", "rk/");
     let begins_there = |at: usize| {

@@ -1,4 +1,5 @@
-//! The layers, as Cargo sees them, against those that are allowed; and each crate against its reason in ARCHITECTURE.md.
+//! Compares the layers of Cargo's graph with the allowed ones, and each crate with its reason in
+//! ARCHITECTURE.md.
 
 use crate::shell::{cargo, output};
 use anyhow::{Context, Result};
@@ -7,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Which of our crates each may use, in its code and in its tests.
+/// The crates of the workspace that each may use, in its code and in its tests.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("stats", &[]),
@@ -35,10 +36,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// Which more in tests alone: pages are tested with what `analyse` concludes, and are made without it.
+/// Further ones in tests only: pages are tested with results of `analyse`, and are made without it.
 const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[("report", &["analyse"])];
 
-/// The document that says why each crate is there.
+/// The document with the reason for each crate.
 const DOCUMENT: &str = "ARCHITECTURE.md";
 
 /// The complaints about the graph of the workspace at `root`.
@@ -57,7 +58,8 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>> {
     Ok(complaints)
 }
 
-/// Our crates by their short names, each with what it uses: ours by short name, others by package name.
+/// The workspace's crates by short name, each with its dependencies: own ones by short name, others
+/// by package name.
 #[derive(Default)]
 struct Graph {
     ours: BTreeMap<String, BTreeSet<String>>,
@@ -126,8 +128,8 @@ fn reasons(graph: &Graph, document: &str) -> Vec<String> {
         .collect()
 }
 
-/// The rows of every table whose first column is headed `crate`: each name in it, with the last column. A cell may name
-/// several crates, separated by commas.
+/// The rows of every table whose first column is headed `crate`: each name in it, with the last
+/// column. A cell may name several crates, separated by commas.
 fn table(document: &str) -> BTreeMap<String, String> {
     let mut rows = BTreeMap::new();
     let mut inside = false;

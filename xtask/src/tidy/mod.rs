@@ -1,5 +1,5 @@
-//! What a reader would otherwise have to trust: that the layers hold, that imports have no circle, that the documents name what is there, and that
-//! files are short and say what they are for.
+//! Rules that a reader can rely on: the layers hold, imports have no circle, documents cite existing
+//! files, and files are short and state their purpose.
 //!
 //! Every check returns its complaints; all are shown before it fails.
 
@@ -49,16 +49,16 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Everything that git has or would add, and that is text.
+/// All text files that git has or would add.
 fn sources() -> Result<Vec<Source>> {
     let listed =
         output(&mut program("git", &["ls-files", "-z", "--cached", "--others", "--exclude-standard"]))
-            .context("tidy looks at the files that git knows")?;
+            .context("tidy reads the files that git knows")?;
     let paths = listed.split('\0').filter(|path| !path.is_empty());
     let mut sources = Vec::new();
     for path in paths {
         let full: PathBuf = root().join(path);
-        // Removed but not yet committed, a link to another source, or not text.
+        // Removed but not yet committed, a symbolic link, or not text.
         if full.is_symlink() || !full.is_file() {
             continue;
         }
@@ -76,6 +76,6 @@ fn sources() -> Result<Vec<Source>> {
 mod tests {
     #[test]
     fn the_repository_is_tidy() {
-        super::run().expect("the complaints stand above");
+        super::run().expect("the complaints are above");
     }
 }

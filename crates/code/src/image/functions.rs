@@ -1,7 +1,7 @@
 //! The functions of an image: found by name or address, with their machine code.
 //!
-//! With symbols in a file of their own, names come from that one and code from the other: both count
-//! addresses alike.
+//! With symbols in a separate file, names come from that one and code from the other: both have the
+//! same addresses.
 
 use std::ops::Range;
 
@@ -9,13 +9,13 @@ use model::name::Match;
 use object::LittleEndian as Le;
 use object::elf::{SHN_LORESERVE, SHN_UNDEF, SHN_XINDEX, STT_FUNC, STT_GNU_IFUNC};
 
-use super::{Error, Image, Table};
+use super::{Error, Image, SymbolTable};
 use crate::name::{bare, signature};
 
 /// A function longer than this is a damaged symbol.
 const SIZE_MAX: u64 = 16 << 20;
 
-/// More functions than this are not told apart by anyone: the name was too short.
+/// The limit of functions that match a name; beyond it, the name was too short.
 const FOUND_MAX: usize = 100;
 
 /// A function of a file.
@@ -23,24 +23,25 @@ const FOUND_MAX: usize = 100;
 pub struct Function {
     /// Its symbol.
     pub symbol: String,
-    /// Its name in the source's terms. Untrusted until escaped, as the symbol is.
+    /// Its name as in the source. Untrusted until escaped, as the symbol is.
     pub name: String,
-    /// Addresses, as the file counts. Where the symbol has no size they go up to the next symbol.
+    /// Its addresses in the file. Where the symbol has no size, up to the next symbol.
     pub code: Range<u64>,
-    /// What the compiler moved elsewhere because it is seldom executed: `name.cold`.
+    /// The cold part, which the compiler moved elsewhere: `name.cold`.
     pub cold: Option<Range<u64>>,
 }
 
 impl Function {
-    /// Where its code is.
+    /// The addresses of its code.
     pub fn ranges(&self) -> impl Iterator<Item = &Range<u64>> {
         std::iter::once(&self.code).chain(&self.cold)
     }
 }
 
 impl Image {
-    /// The functions that `name` may mean: those that match best, by address. It is a symbol, or a name as it is
-    /// in the source, with or without its path and parameters, or a part of such a name. At most 100.
+    /// The functions that `name` may mean: those that match best, by address. It is a symbol, or a
+    /// name as it is in the source, with or without its path and parameters, or a part of such a
+    /// name. At most 100.
     pub fn find(&self, name: &str) -> Vec<Function> {
         let mut best = Match::Part;
         let mut found: Vec<(u64, String, u64)> = Vec::new();
@@ -52,14 +53,14 @@ impl Image {
             }
             found.push((address, symbol.to_owned(), size));
         });
-        // Aliases of one function are one; the one with a size knows best.
+        // Aliases of one function are one; one with a size is preferred.
         found.sort_by(|a, b| (a.0, u64::MAX - a.2, &a.1).cmp(&(b.0, u64::MAX - b.2, &b.1)));
         found.dedup_by_key(|(address, ..)| *address);
         found.truncate(FOUND_MAX);
         found.into_iter().map(|(address, symbol, size)| self.function(symbol, address, size)).collect()
     }
 
-    /// The function that has an address.
+    /// The function that contains an address.
     pub fn at(&self, address: u64) -> Option<Function> {
         let mut nearest: Option<(u64, u64, String)> = None;
         self.each_function(|symbol, start, size| {
@@ -90,7 +91,7 @@ impl Image {
 
     /// Symbols of code that the file itself defines: name, address, size.
     fn each_function(&self, mut found: impl FnMut(&str, u64, u64)) {
-        for mut symbols in Table::BOTH.into_iter().filter_map(|kind| self.symbols(kind)) {
+        for mut symbols in SymbolTable::BOTH.into_iter().filter_map(|kind| self.symbols(kind)) {
             while let Some(symbol) = symbols.next() {
                 let section = symbol.st_shndx.get(Le);
                 let defined = section != SHN_UNDEF && (section < SHN_LORESERVE || section == SHN_XINDEX);
@@ -125,7 +126,7 @@ impl Image {
     }
 }
 
-/// How well a symbol matches the name that is asked for.
+/// How well a symbol matches the requested name.
 fn matched(wanted: &str, symbol: &str) -> Option<Match> {
     if symbol == wanted {
         return Some(Match::Exact);

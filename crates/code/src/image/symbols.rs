@@ -1,14 +1,14 @@
-//! The symbols of an image, read one after another: a table can be larger than should be held at once.
+//! The symbols of an image, read one after another: a table may be too large to hold in memory.
 
 use gimli::Reader;
 use object::LittleEndian as Le;
 use object::elf::{SHN_UNDEF, SHT_DYNSYM, SHT_SYMTAB, Sym64};
 
 use super::{Image, structure};
-use crate::bytes::Page;
+use crate::bytes::FilePage;
 use crate::window::Window;
 
-/// The longest symbol table that is read. The largest programs have a tenth of it.
+/// The longest symbol table that is read; the largest programs have a tenth of it.
 const TABLE_MAX: u64 = 256 << 20;
 
 /// The longest that is searched for one name; a Python has 2 MB.
@@ -19,34 +19,34 @@ const NAME_MAX: usize = 32 << 10;
 
 /// One of the two symbol tables that a file may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Table {
+pub enum SymbolTable {
     /// All symbols; a stripped file has none (`.symtab`).
     All,
-    /// Those that the dynamic linker needs (`.dynsym`).
+    /// Those for the dynamic linker (`.dynsym`).
     Exported,
 }
 
-impl Table {
+impl SymbolTable {
     /// Both, the larger one first.
-    pub(crate) const BOTH: [Table; 2] = [Table::All, Table::Exported];
+    pub(crate) const BOTH: [SymbolTable; 2] = [SymbolTable::All, SymbolTable::Exported];
 }
 
-/// What is left of a symbol table, with its names.
+/// The unread part of a symbol table, with its names.
 pub(crate) struct Symbols {
     table: Window,
     names: Window,
-    /// The page that the last name was on: the names of neighbours are neighbours.
-    page: Option<Page>,
-    /// A name that is on two pages.
+    /// The page with the last name: names of adjacent symbols are adjacent.
+    page: Option<FilePage>,
+    /// A name that crosses a page boundary.
     joined: Vec<u8>,
 }
 
 impl Image {
     /// The symbols of a table, if it has content and a sane size.
-    pub(crate) fn symbols(&self, table: Table) -> Option<Symbols> {
+    pub(crate) fn symbols(&self, table: SymbolTable) -> Option<Symbols> {
         let kind = match table {
-            Table::All => SHT_SYMTAB,
-            Table::Exported => SHT_DYNSYM,
+            SymbolTable::All => SHT_SYMTAB,
+            SymbolTable::Exported => SHT_DYNSYM,
         };
         let table = self.sections.iter().find(|section| section.kind == kind && section.present())?;
         let names = self.sections.get(table.link as usize)?;
@@ -59,7 +59,7 @@ impl Image {
     }
 
     /// Address and size of the symbol with this name in a table, if the file itself defines it.
-    pub fn symbol(&self, table: Table, name: &str) -> Option<(u64, u64)> {
+    pub fn symbol(&self, table: SymbolTable, name: &str) -> Option<(u64, u64)> {
         let mut symbols = self.symbols(table)?;
         if symbols.table.len() as u64 > SEARCHED_MAX {
             return None;
@@ -74,7 +74,7 @@ impl Image {
 }
 
 impl Symbols {
-    /// The next symbol; none at the end of the table, of the file, or of the time that was given for it.
+    /// The next symbol; none at the end of the table or file, or after the deadline.
     pub(crate) fn next(&mut self) -> Option<Sym64<Le>> {
         if self.table.is_empty() {
             return None;
@@ -82,7 +82,7 @@ impl Symbols {
         structure(&mut self.table).ok()
     }
 
-    /// Its name, without what follows 32 KiB; none where it cannot be read.
+    /// Its name, at most 32 KiB of it; none where it cannot be read.
     pub(crate) fn name(&mut self, symbol: &Sym64<Le>) -> Option<&[u8]> {
         let rest = self.names.from(symbol.st_name.get(Le).into());
         let at = rest.start();

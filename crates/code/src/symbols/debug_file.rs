@@ -1,4 +1,4 @@
-//! The separate file that has the debug information of a stripped one.
+//! The separate debug file of a stripped file.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use gimli::Reader;
 use crate::bytes::Bytes;
 use crate::image::Image;
 
-/// The image that has the debug information of one, for a file that is mapped as `path` by a process whose root directory is `root`:
-/// `/usr/lib/debug/.build-id/…`, and what `.gnu_debuglink` names, as gdb looks for them. It is taken when its
-/// build id is the same; without build ids, when the checksum in the link is its own.
+/// The debug file of an image, which is mapped as `path` by a process with root directory `root`:
+/// `/usr/lib/debug/.build-id/…`, and the file of `.gnu_debuglink`, searched for as by gdb. It is
+/// used when its build ID is the same; without build IDs, when the checksum of the link matches.
 pub(crate) fn find(of: &Image, path: &str, root: &Path) -> Option<Image> {
     if of.section(b".debug_info").is_some() {
         return None;
@@ -41,7 +41,7 @@ fn link(of: &Image) -> Option<(String, u32)> {
     Some((name, checksum))
 }
 
-/// Opens a candidate, if it belongs to the file that `of` describes.
+/// Opens a candidate, if it belongs to `of`.
 fn open(path: &Path, of: &Image, checksum: Option<u32>) -> Option<Image> {
     std::fs::metadata(path).ok().filter(|seen| seen.is_file())?;
     let bytes = Arc::new(Bytes::of_file(File::open(path).ok()?).ok()?);
@@ -53,7 +53,7 @@ fn open(path: &Path, of: &Image, checksum: Option<u32>) -> Option<Image> {
     same.then_some(image)
 }
 
-/// CRC-32 of a whole file, as `.gnu_debuglink` has it.
+/// CRC-32 of a whole file, as in `.gnu_debuglink`.
 fn checksum_of(bytes: &Bytes) -> Option<u32> {
     let mut hasher = crc32fast::Hasher::new();
     let mut at = 0;
@@ -70,7 +70,7 @@ fn checksum_of(bytes: &Bytes) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// An ELF file that has nothing but a build id, and a `.debug_info` where `with_debug`.
+    /// An ELF file with only a build ID, and a `.debug_info` where `with_debug`.
     fn file(id: &[u8; 4], with_debug: bool) -> Vec<u8> {
         let names = b"\0.debug_info\0.shstrtab\0";
         let mut notes = Vec::new();

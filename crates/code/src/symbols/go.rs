@@ -1,30 +1,31 @@
-//! Names of Go functions, from the table that every Go program carries for its own stack traces: also when it has
-//! been stripped (`-ldflags=-s`). Layout as in Go's `src/debug/gosym/pclntab.go`, since Go 1.18.
+//! Names of Go functions, from `pclntab`, the table that every Go program has for its own stack
+//! traces, even when stripped (`-ldflags=-s`). Layout as in Go's `src/debug/gosym/pclntab.go`,
+//! since Go 1.18.
 
 use gimli::Reader;
 
 use crate::image::Image;
 use crate::window::Window;
 
-/// Go 1.18 and 1.20, which wrote the table anew; later ones keep the second.
+/// The magic numbers of Go 1.18 and 1.20; later versions keep the second.
 const MAGIC: [u32; 2] = [0xffff_fff0, 0xffff_fff1];
 
 /// The longest name that is read.
 const NAME_MAX: usize = 4 << 10;
 
 /// The table of functions.
-struct Table {
-    /// Functions by address: offset from `text`, offset of its description from here; 4 bytes each.
+struct GoTable {
+    /// Functions by address: offset from `text`, offset of its entry from here; 4 bytes each.
     functions: Window,
     count: u64,
     names: Window,
-    /// The address that offsets of code count from.
+    /// The address to which offsets of code are relative.
     text: u64,
 }
 
 /// Names the addresses that have no name yet.
 pub(crate) fn name(image: &Image, addresses: &[u64], names: &mut [Option<String>]) {
-    let Some(table) = Table::read(image) else { return };
+    let Some(table) = GoTable::read(image) else { return };
     for (address, name) in addresses.iter().zip(names) {
         if name.is_none() {
             *name = table.name(*address);
@@ -32,14 +33,14 @@ pub(crate) fn name(image: &Image, addresses: &[u64], names: &mut [Option<String>
     }
 }
 
-/// Whether the function at an address is where Go's threads begin: it is hand-written, runs on a stack that it has just
-/// been given, and so has no caller, although its call frame information promises one.
+/// Whether the function at an address is the start of Go's threads: it is written in assembly, runs
+/// on a new stack, and so has no caller, although its call frame information has one.
 pub(crate) fn begins_threads(image: &Image, address: u64) -> bool {
-    Table::read(image).and_then(|table| table.name(address)).is_some_and(|name| name == "runtime.clone")
+    GoTable::read(image).and_then(|table| table.name(address)).is_some_and(|name| name == "runtime.clone")
 }
 
-impl Table {
-    fn read(image: &Image) -> Option<Table> {
+impl GoTable {
+    fn read(image: &Image) -> Option<GoTable> {
         let section = image.section(b".gopclntab").or_else(|| image.section(b".data.rel.ro.gopclntab"))?;
         let whole = image.window(section);
         let mut header = whole.clone();
@@ -49,12 +50,12 @@ impl Table {
         let mut word = || header.read_u64().ok();
         let (count, _files, text) = (word()?, word()?, word()?);
         let (names, _units, _paths, _tables, functions) = (word()?, word()?, word()?, word()?, word()?);
-        // Position-independent programs have it relocated, and Go 1.26 no longer writes it.
+        // It is relocated in position-independent programs, and Go 1.26 no longer writes it.
         let text = match text {
             0 => image.section(b".text")?.address,
             text => text,
         };
-        Some(Table { functions: whole.from(functions), count, names: whole.from(names), text })
+        Some(GoTable { functions: whole.from(functions), count, names: whole.from(names), text })
     }
 
     fn name(&self, address: u64) -> Option<String> {
@@ -63,7 +64,7 @@ impl Table {
             let mut entry = self.functions.from(n.checked_mul(8)?);
             Some((entry.read_u32().ok()?, entry.read_u32().ok()?))
         };
-        // The entry after the last is where code ends.
+        // The entry after the last is the end of the code.
         let end = self.functions.from(self.count.checked_mul(8)?).read_u32().ok()?;
         if offset >= end || offset < entry(0)?.0 {
             return None;

@@ -1,8 +1,8 @@
 //! Source lines and inlined functions, from DWARF.
 //!
-//! Debug information can be larger than memory, and most of it is of units (source files) in which nothing was seen.
-//! So units are found first, by `.debug_aranges` where there is one, and then only those that are wanted, and those
-//! that they refer to, are shown to the parser.
+//! Debug information can be larger than memory, and most of it is of units (source files) without
+//! samples. So units are found first, by `.debug_aranges` where it exists, and then only the needed
+//! ones, and those that they refer to, are passed to the parser.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -22,39 +22,40 @@ use crate::inflate;
 use crate::name::demangled;
 use crate::window::Window;
 
-/// Functions inlined into each other at one place; more are cut.
+/// The limit of functions inlined into each other; more are cut.
 const INLINED_MAX: usize = 64;
 
-/// Threads that parse at once.
+/// Number of parsing threads.
 const WORKERS_MAX: usize = 4;
 
-/// How often units that others refer to are added: each time brings one step of what is inlined into what.
+/// How often referenced units are added: each time resolves one level of inlining.
 const ROUNDS_MAX: usize = 24;
 
-/// Length of a mask; fewer bytes cannot be hidden.
+/// Length of a mask: the least number of bytes that can be hidden.
 const HIDING: usize = size_of::<Mask>();
 
-/// The sections that are not read.
+/// Sections that are not read.
 const UNUSED: [&str; 6] =
     [".debug_macinfo", ".debug_macro", ".debug_types", ".debug_loc", ".debug_loclists", ".debug_names"];
 
-/// What was found for some addresses.
+/// The results for some addresses.
 #[derive(Default)]
-pub(crate) struct Found {
-    /// The functions at an address, the innermost first. Not there for addresses without debug information.
+pub(crate) struct LineLookup {
+    /// The functions at an address, the innermost first. Missing for addresses without debug
+    /// information.
     pub(crate) functions: FxHashMap<u64, Vec<Function>>,
-    /// Addresses for which the time was not enough.
+    /// Addresses for which time ran out.
     pub(crate) unfinished: FxHashSet<u64>,
 }
 
-/// Looks up addresses (each once; the first ones first) in a file's debug information.
-pub(crate) fn find(image: &Image, addresses: &[u64], deadline: Instant) -> Found {
-    let mut found = Found::default();
+/// Looks up addresses (each once, in order) in a file's debug information.
+pub(crate) fn find(image: &Image, addresses: &[u64], deadline: Instant) -> LineLookup {
+    let mut found = LineLookup::default();
     if image.section(b".debug_info").is_none() {
         return found;
     }
     let sections = Sections::load(image, deadline);
-    // Half of the time for finding units, so that some of what is found can also be used.
+    // Half of the time is for finding units, so that the rest is left for parsing.
     let now = Instant::now();
     sections.set_deadline(Some(now + deadline.saturating_duration_since(now) / 2));
     let (units, walked) = Units::find(&sections.dwarf(sections.info()), addresses);
@@ -69,7 +70,7 @@ pub(crate) fn find(image: &Image, addresses: &[u64], deadline: Instant) -> Found
         std::thread::available_parallelism().map_or(1, usize::from).min(WORKERS_MAX).min(batches.len());
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut found = Found::default();
+        let mut found = LineLookup::default();
         while let Some(addresses) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
             batch(&sections, &units, addresses.clone(), deadline, &mut found);
         }
@@ -84,15 +85,15 @@ pub(crate) fn find(image: &Image, addresses: &[u64], deadline: Instant) -> Found
     found
 }
 
-impl Found {
-    fn add(&mut self, other: Found) {
+impl LineLookup {
+    fn add(&mut self, other: LineLookup) {
         self.functions.extend(other.functions);
         self.unfinished.extend(other.unfinished);
     }
 }
 
 /// Looks up the addresses of some units, and forgets what it parsed.
-fn batch(sections: &Sections, units: &Units, mut left: Vec<u64>, deadline: Instant, found: &mut Found) {
+fn batch(sections: &Sections, units: &Units, mut left: Vec<u64>, deadline: Instant, found: &mut LineLookup) {
     let mut referred = BTreeSet::new();
     for _ in 0..ROUNDS_MAX {
         if sections.expired() || Instant::now() >= deadline {
@@ -110,7 +111,7 @@ fn batch(sections: &Sections, units: &Units, mut left: Vec<u64>, deadline: Insta
             }
             let functions = context.as_ref().map_or(Ok(Vec::new()), |context| at(context, *address));
             match functions {
-                // What is inlined there is described in another unit, which is needed too.
+                // The inlined function is described in another unit, which is needed too.
                 Err(gimli::Error::NoEntryAtGivenOffset(offset)) => {
                     let unit = units.around(offset).filter(|unit| !wanted.contains(unit));
                     referred.extend(unit);
@@ -176,8 +177,8 @@ impl Sections {
         dwarf
     }
 
-    /// Some of the units, where they are: the others are hidden, each stretch of them behind the header of one long
-    /// type unit, which nobody parses. So references between units stay right.
+    /// Some of the units, at their offsets: each run of other units is hidden by the header of one
+    /// long type unit, which is not parsed. So references between units stay valid.
     fn only(&self, units: &Units, wanted: &BTreeSet<usize>) -> Option<Context<Window>> {
         let info = self.info();
         let mut masks = Vec::new();
@@ -211,7 +212,7 @@ fn mask(len: usize) -> Mask {
 fn at(context: &Context<Window>, address: u64) -> gimli::Result<Vec<Function>> {
     let mut functions = Vec::new();
     if address == u64::MAX {
-        return Ok(functions); // addr2line 0.27 counts on, and overflows
+        return Ok(functions); // addr2line 0.27 keeps counting, and overflows
     }
     let mut frames = context.find_frames(address).skip_all_loads()?;
     while let Some(frame) = frames.next()? {

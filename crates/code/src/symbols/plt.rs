@@ -1,5 +1,6 @@
-//! Names of the stubs that the linker makes for calls into other files: `malloc@plt`. They have no symbols; which
-//! function one leads to follows from the slot that it jumps through and from the relocation that fills this slot.
+//! Names of PLT stubs, which the linker makes for calls into other files: `malloc@plt`. They have
+//! no symbols; the function of a stub follows from the slot that it jumps through and from the
+//! relocation of this slot.
 
 use gimli::Reader;
 use model::Arch;
@@ -8,10 +9,10 @@ use object::elf::{Rela64, SHT_RELA, Sym64};
 
 use crate::image::{Image, Section, structure};
 
-/// What stands behind the name of the function that a stub leads to.
+/// The suffix for the name of a stub.
 pub(crate) const MARK: &str = "@plt";
 
-/// Relocations of a table that are read; large programs have some ten thousand.
+/// The limit of relocations read; large programs have some ten thousand.
 const RELOCATIONS_MAX: usize = 1 << 20;
 
 /// The longest name that is read.
@@ -50,7 +51,8 @@ fn slot(image: &Image, address: u64) -> Option<u64> {
     let code = image.window(section);
     match image.arch {
         Arch::X86_64 => {
-            // `jmp *slot(%rip)`, in some after `endbr64` and a prefix; stubs are 16 bytes, those of `.plt.got` may be 8.
+            // `jmp *slot(%rip)`, in some after `endbr64` and a prefix; stubs are 16 bytes, those of
+            // `.plt.got` may be 8.
             let len = if section.name == b".plt.got" && section.len % 16 != 0 { 8 } else { 16 };
             let start = inside / len * len;
             (0..=len - 6).find_map(|skip| {
@@ -79,7 +81,7 @@ fn slot(image: &Image, address: u64) -> Option<u64> {
     }
 }
 
-/// What the symbol of a relocation is called.
+/// The name of the symbol of a relocation.
 fn called(image: &Image, relocations: &Section, symbol: u64) -> Option<String> {
     let symbols = image.sections.get(relocations.link as usize).filter(|section| section.present())?;
     let strings = image.sections.get(symbols.link as usize)?;

@@ -4,7 +4,7 @@ use model::Arch;
 use object::LittleEndian as Le;
 use object::elf::{SHN_UNDEF, STB_GLOBAL, STB_WEAK, STT_FUNC, STT_GNU_IFUNC, STT_NOTYPE, Sym64};
 
-use crate::image::{Image, Section, Symbols, Table};
+use crate::image::{Image, Section, SymbolTable, Symbols};
 
 /// The best symbol so far for an address.
 #[derive(Clone)]
@@ -16,11 +16,11 @@ struct Symbol {
     name: Vec<u8>,
 }
 
-/// For each address (sorted), the raw name of the function that it is in; `names` keeps those that it has.
+/// For each address (sorted), the raw name of its function; existing entries of `names` are kept.
 ///
-/// Stops where the file's deadline passes.
+/// Stops at the file's deadline.
 pub(crate) fn name(image: &Image, addresses: &[u64], names: &mut [Option<String>]) {
-    for table in Table::BOTH {
+    for table in SymbolTable::BOTH {
         if names.iter().all(Option::is_some) {
             return;
         }
@@ -47,7 +47,8 @@ struct Search<'a> {
     addresses: &'a [u64],
     /// The symbol that covers an address.
     sized: Vec<Option<Symbol>>,
-    /// The symbol without a size (of assembly) at or before an address, not yet handed on to later addresses.
+    /// The symbol without a size (from assembly) at or before an address, not yet passed on to
+    /// later addresses.
     nearest: Vec<Option<Symbol>>,
 }
 
@@ -84,7 +85,7 @@ impl Search<'_> {
         } else if self.within_section(section, start, self.addresses[first]) {
             if self.image.arch == Arch::Aarch64 && symbols.name(raw).is_none_or(|name| name.starts_with(b"$"))
             {
-                return; // `$x` and `$d` only tell code from data
+                return; // `$x` and `$d` only mark code and data
             }
             offer(symbols, raw, &mut symbol, &mut self.nearest[first]);
         }
@@ -116,7 +117,8 @@ impl Search<'_> {
     }
 }
 
-/// Puts a symbol into `slot` when it is better than what is there. Its name is read when that comes to matter.
+/// Puts a symbol into `slot` when it is better than the current one. Its name is read only when
+/// needed.
 fn offer(symbols: &mut Symbols, raw: &Sym64<Le>, symbol: &mut Symbol, slot: &mut Option<Symbol>) {
     let mut read = |symbol: &mut Symbol| {
         if symbol.name.is_empty() {
@@ -134,8 +136,8 @@ fn offer(symbols: &mut Symbols, raw: &Sym64<Le>, symbol: &mut Symbol, slot: &mut
     }
 }
 
-/// Of several names for one function: that with the fewest leading underscores, a global one, the shortest, and
-/// then any, but always the same.
+/// The order of several names for one function: fewest leading underscores, global, shortest, then
+/// any but deterministic.
 fn rank(symbol: &Symbol) -> impl Ord + '_ {
     let underscores = symbol.name.iter().take_while(|byte| **byte == b'_').count();
     let reverse = std::cmp::Reverse((underscores, symbol.name.len(), &symbol.name));

@@ -1,31 +1,31 @@
-//! Units (source files) of debug information: where they are, which have the wanted addresses, and how many of them
-//! are parsed at once.
+//! Units (source files) of debug information: their offsets, which of them contain the requested
+//! addresses, and how many are parsed at once.
 
 use gimli::{Dwarf, UnitType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::window::Window;
 
-/// Units that may claim one address, on average: more is damage.
+/// The limit of units per address, on average: more means damage.
 const CLAIMS_MAX: usize = 4;
 
-/// Units of a file; large programs have tens of thousands.
+/// The limit of units of a file; large programs have tens of thousands.
 const UNITS_MAX: usize = 4 << 20;
 
-/// Bytes of units that are parsed before what was parsed is forgotten (unless one unit is larger): what is kept of a
-/// unit while it is parsed is about as large as the unit.
+/// Bytes of units that are parsed in one batch (unless one unit is larger): a parsed unit takes
+/// about as much memory as its bytes.
 const PARSED_MAX: usize = 8 << 20;
 
-/// Where units are, and which have the wanted addresses.
+/// The offsets of units, and which contain the requested addresses.
 pub(super) struct Units {
-    /// Where each begins, in order.
+    /// The offset of each, in order.
     pub(super) starts: Vec<usize>,
     /// Address and unit, in order.
     claims: Vec<(u64, usize)>,
 }
 
 impl Units {
-    /// Those that claim to have any of the addresses; and whether all could be asked.
+    /// The units that claim any of the addresses; and whether all could be read.
     pub(super) fn find(dwarf: &Dwarf<Window>, addresses: &[u64]) -> (Units, bool) {
         let mut sorted = addresses.to_vec();
         sorted.sort_unstable();
@@ -46,8 +46,8 @@ impl Units {
         &self.claims[first..end]
     }
 
-    /// The addresses that a unit claims, those of one unit together, the first ones first; as many units in a batch as
-    /// may be parsed at once. `len` is that of all units.
+    /// The addresses that units claim, grouped by unit, in order; a batch has as many units as may
+    /// be parsed at once. `len` is the length of all units.
     pub(super) fn batches(&self, addresses: &[u64], len: usize) -> Vec<Vec<u64>> {
         let mut order: FxHashMap<usize, usize> = FxHashMap::default();
         let mut by_unit: Vec<(usize, Vec<u64>)> = Vec::new();
@@ -76,14 +76,14 @@ impl Units {
         batches
     }
 
-    /// The unit that has an offset.
+    /// The unit that contains an offset.
     pub(super) fn around(&self, offset: u64) -> Option<usize> {
         let next = self.starts.partition_point(|start| *start as u64 <= offset);
         self.starts.get(next.checked_sub(1)?).copied()
     }
 }
 
-/// Which units say that they have which of the wanted addresses.
+/// Which units claim which of the requested addresses.
 struct Claims {
     sorted: Vec<u64>,
     made: Vec<(u64, usize)>,
@@ -100,7 +100,7 @@ impl Claims {
     }
 }
 
-/// Claims by `.debug_aranges`. The units that are in it.
+/// Claims from `.debug_aranges`. Returns the units that are in it.
 fn by_list(dwarf: &Dwarf<Window>, claims: &mut Claims) -> FxHashSet<usize> {
     let mut listed = FxHashSet::default();
     let mut headers = dwarf.debug_aranges.headers();
@@ -115,7 +115,8 @@ fn by_list(dwarf: &Dwarf<Window>, claims: &mut Claims) -> FxHashSet<usize> {
     listed
 }
 
-/// Where all units begin, and the claims of those not listed, from what each says first: about 30 µs a unit.
+/// The offsets of all units, and the claims of those not listed, from their first entries: about 30
+/// µs per unit.
 fn by_walk(
     dwarf: &Dwarf<Window>,
     listed: &FxHashSet<usize>,

@@ -1,4 +1,4 @@
-//! Names of places: from whatever the file, its debug file or a perf map has.
+//! Names of code locations: from the file, its debug file or a perf map.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ __attribute__((noinline)) int shown(void) {
 "#;
 const MAIN: &str = "int shown(void);\nint main(void) { int got = shown(); __asm__ volatile(\"\" ::: \"memory\"); return got; }\n";
 
-/// A program with a library of its own; the library is stripped by `strip`.
+/// A program with its own library, which `strip` strips.
 fn with_library(bench: &Bench, strip: &[&[&str]]) -> Option<Running> {
     let how = ["gcc", "-O2", "-g", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"];
     let library = [&how[..], &["-shared", "-fPIC", "-Wl,--build-id"]].concat();
@@ -62,7 +62,7 @@ fn a_stripped_library_has_the_names_that_it_exports() {
     let followed = follow(&mut processes, running.pid(), &running.blocked());
     let names = &followed.names;
     assert_eq!([&names[0], &names[2], &names[3]], ["read", "shown", "main"]);
-    // What has no name is called by where it begins, from wherever in it the stack leads on.
+    // A function without a symbol is named by its first address, at every location in it.
     let start = names[1].strip_prefix("libown.so+0x").and_then(|start| u64::from_str_radix(start, 16).ok());
     let start = start.unwrap_or_else(|| panic!("{names:?}"));
     let frame = followed.frames[1];
@@ -213,7 +213,7 @@ int main(void) {
     assert_eq!((lines[0].1, lines[1].1), (4, 7));
 }
 
-/// Code that a program makes itself: `made` calls back into `wait`, through memory that has no file.
+/// JIT code: `made` calls back into `wait`, through anonymous memory.
 const JIT: &str = r#"
 #include <stdio.h>
 #include <string.h>
@@ -248,7 +248,7 @@ fn code_of_a_jit_is_followed_by_frame_pointers_and_named_by_its_perf_map() {
     let mut frames = Vec::new();
     let broke = processes.unwind(running.pid(), &raw.registers, &raw.stack, &mut frames);
     let map = format!("/tmp/perf-{}.map", running.pid());
-    // The map was opened when the code was met, so it is read also when it and the process are gone.
+    // The map was opened when the code ran, so it is read even when it and the process are gone.
     let pid = running.pid();
     std::fs::remove_file(map).unwrap();
     drop(running);

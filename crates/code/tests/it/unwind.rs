@@ -1,7 +1,7 @@
-//! Stacks of real programs without frame pointers are followed to their outermost function.
+//! Stacks of real programs without frame pointers are unwound to their outermost function.
 
 use crate::support::{self, Bench, Followed, Running, follow};
-use dwell_code::{Broke, FileId, Processes};
+use dwell_code::{FileId, Processes, UnwindFailure};
 
 const CHAIN: &str = r#"
 #include <unistd.h>
@@ -67,11 +67,11 @@ fn a_program_with_frame_pointers_and_no_tables_is_followed_by_them() {
     let (mut processes, followed) = follow_fresh(&running);
     assert_eq!(followed.from("leaf")[..7], CHAIN_NAMES, "{:?}", followed.broke);
     assert_eq!(followed.broke, None);
-    // Without the frame pointer `leaf` cannot be left.
+    // Without the frame pointer `leaf` cannot be unwound.
     let mut raw = running.blocked();
     raw.registers = raw.registers.with(if cfg!(target_arch = "x86_64") { 6 } else { 29 }, 0);
     let followed = follow(&mut processes, running.pid(), &raw);
-    assert_eq!(followed.broke, Some(Broke::NoInformation(program.to_str().unwrap().into())));
+    assert_eq!(followed.broke, Some(UnwindFailure::NoInformation(program.to_str().unwrap().into())));
     assert_eq!(followed.broke.unwrap().to_string(), "no unwind information in pointers");
     assert_eq!(followed.names, ["read", "leaf"]);
 }
@@ -220,7 +220,7 @@ fn a_deleted_program_keeps_its_names_and_a_replaced_one_is_not_taken_for_it() {
     );
     assert_eq!(processes.files().path(followed.frames[1].file).as_ref(), program.to_str().unwrap());
 
-    // Another program takes its place, and the process ends before its file was opened.
+    // It executes another program, and ends before the file of that was opened.
     let other = "int main(void) { for (;;); }";
     let mut late = Processes::new();
     late.read(running.pid()).unwrap();
@@ -228,11 +228,11 @@ fn a_deleted_program_keeps_its_names_and_a_replaced_one_is_not_taken_for_it() {
     let pid = running.pid();
     drop(running);
     let followed = follow(&mut late, pid, &raw);
-    let Some(Broke::NoFile(path, why)) = &followed.broke else { panic!("{:?}", followed.broke) };
+    let Some(UnwindFailure::NoFile(path, why)) = &followed.broke else { panic!("{:?}", followed.broke) };
     assert_eq!(path.as_ref(), program.to_str().unwrap());
-    assert_eq!(why.as_ref(), "it was replaced by another file since");
+    assert_eq!(why.as_ref(), "it has been replaced by another file");
     assert!(!followed.names.contains(&"main".to_owned()), "{:?}", followed.names);
-    // What was opened in time is still named.
+    // A file that was opened in time is still symbolized.
     let frames = followed_frames(&mut processes, pid, &raw);
     assert_eq!(support::named(&processes, &frames)[1..8], CHAIN_NAMES);
 }
@@ -251,7 +251,7 @@ fn a_cut_stack_says_so_and_gives_what_there_is() {
     let mut raw = running.blocked();
     raw.stack.truncate(300);
     let followed = follow(&mut Processes::new(), running.pid(), &raw);
-    assert_eq!(followed.broke, Some(Broke::StackEnded(300)));
+    assert_eq!(followed.broke, Some(UnwindFailure::StackEnded(300)));
     assert_eq!(followed.broke.unwrap().to_string(), "the copied part of the stack ended (300 bytes)");
     assert_eq!(followed.names[..2], ["read", "leaf"]);
 }
@@ -262,7 +262,7 @@ fn code_of_the_vdso_is_named() {
     let line = maps.lines().find(|line| line.ends_with("[vdso]")).unwrap();
     let start = u64::from_str_radix(line.split('-').next().unwrap(), 16).unwrap();
     let mut processes = Processes::new();
-    // Where its functions are is in its own symbol table: all addresses are tried.
+    // Its symbol table has the addresses of its functions: all are tried.
     let mut names = std::collections::BTreeSet::new();
     for ip in (start..start + 0x2000).step_by(64) {
         let mut frames = Vec::new();
@@ -282,7 +282,7 @@ fn an_address_that_is_in_no_mapping_is_said_to_be_so() {
     let registers = dwell_code::Registers::x86_64(0x10, 0x1000, 0);
     let mut frames = Vec::new();
     let broke = processes.unwind(std::process::id(), &registers, &[0; 64], &mut frames);
-    assert_eq!((broke, frames.len()), (Some(Broke::NoMapping), 0));
+    assert_eq!((broke, frames.len()), (Some(UnwindFailure::NoMapping), 0));
     assert_ne!(FileId::JIT, frames.first().map_or_else(|| other_file(&mut processes), |frame| frame.file));
 }
 

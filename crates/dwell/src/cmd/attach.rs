@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use model::{Ns, Pid};
 use observe::cgroups::{self, Hierarchies, NotFound};
 use observe::targets::{self, Process};
-use observe::{Target, Who, Window};
+use observe::{ProcessSet, Target, Window};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use sys::signals::Signals;
@@ -72,7 +72,7 @@ fn target(args: &AttachArgs) -> anyhow::Result<Target> {
         names.push(name);
     }
     let command = targets::command(*roots.first().context("no target")?);
-    Ok(Target { name: names.join(", "), command, who: Who::Trees(roots) })
+    Ok(Target { name: names.join(", "), command, who: ProcessSet::Trees(roots) })
 }
 
 /// The only cgroup found; an error if there is none, or several.
@@ -103,7 +103,7 @@ fn cgroup_by_systemd(unit: &str) -> Option<PathBuf> {
 fn of_group(name: String, group: PathBuf) -> anyhow::Result<Target> {
     let first = cgroups::members(&group).into_iter().next();
     let first = first.with_context(|| format!("{name} has no processes"))?;
-    Ok(Target { name, command: targets::command(first), who: Who::Cgroup(group) })
+    Ok(Target { name, command: targets::command(first), who: ProcessSet::Cgroup(group) })
 }
 
 fn by_pid(pid: Pid) -> anyhow::Result<(Pid, String)> {

@@ -11,8 +11,8 @@ use crate::out::OutputPath;
 use crate::output::{self, Target as File};
 use anyhow::{Context, anyhow, bail};
 use code::Function;
-use listing::{Counts as Executions, Subject};
-use observe::blocks::{Counts, Target, count_blocks};
+use listing::{ExecutionCounts as Executions, Subject};
+use observe::blocks::{BlockCounts, CountTarget, count_blocks};
 use observe::function_code::{Error, image};
 use report::Look;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ use sys::resolve::resolve;
 use sys::signals::Signals;
 use sys::spawn::Command;
 use sys::step;
-use sys::step::{Limits, Stopped};
+use sys::step::{Limits, StopReason};
 use sys::user::User;
 
 /// Functions of a whole program that are listed with their blocks, and those in the table.
@@ -50,12 +50,12 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
     let look = look(&args.page.look, page);
     let (counts, text) = if name.is_empty() {
         let counts =
-            count_blocks(&command, &Target::Program, limits, Some(&mut signals)).map_err(not_started)?;
+            count_blocks(&command, &CountTarget::Program, limits, Some(&mut signals)).map_err(not_started)?;
         let text = of_program(&counts, look)?;
         (counts, text)
     } else {
         let (function, parts) = find(&file, name)?;
-        let target = Target::Function { file: file.clone(), parts };
+        let target = CountTarget::Function { file: file.clone(), parts };
         let counts = count_blocks(&command, &target, limits, Some(&mut signals)).map_err(not_started)?;
         let text = of_function(&counts, &file, &function, look)?;
         (counts, text)
@@ -110,7 +110,7 @@ fn find(path: &Path, name: &str) -> anyhow::Result<(Function, Vec<std::ops::Rang
     Ok((function, parts))
 }
 
-fn of_function(counts: &Counts, path: &Path, function: &Function, look: Look) -> anyhow::Result<String> {
+fn of_function(counts: &BlockCounts, path: &Path, function: &Function, look: Look) -> anyhow::Result<String> {
     if !counts.counted.found {
         return Ok(format!(
             "the program never loaded {}\n",
@@ -122,7 +122,7 @@ fn of_function(counts: &Counts, path: &Path, function: &Function, look: Look) ->
 }
 
 /// The functions with the most executed instructions, and the blocks of the first [`LISTED`].
-fn of_program(counts: &Counts, look: Look) -> anyhow::Result<String> {
+fn of_program(counts: &BlockCounts, look: Look) -> anyhow::Result<String> {
     let mut functions: Vec<(u64, &str, Function)> = Vec::new();
     let mut unnamed: Vec<(u64, &str)> = Vec::new();
     for (module, executions) in &counts.counted.modules {
@@ -173,7 +173,7 @@ fn of_program(counts: &Counts, look: Look) -> anyhow::Result<String> {
 }
 
 fn listed(
-    counts: &Counts,
+    counts: &BlockCounts,
     path: &Path,
     function: &Function,
     executions: &BTreeMap<u64, u64>,
@@ -193,7 +193,7 @@ fn listed(
 }
 
 /// The overhead of counting, and what was not counted.
-fn overhead(counts: &Counts, look: Look) -> String {
+fn overhead(counts: &BlockCounts, look: Look) -> String {
     let counted = &counts.counted;
     let mut text = format!(
         "counted exactly: {} instructions stepped in {}",
@@ -210,9 +210,11 @@ fn overhead(counts: &Counts, look: Look) -> String {
         text.push_str(&format!("; {} child processes not counted", counted.children));
     }
     match counted.stopped {
-        Stopped::Ended => {}
-        Stopped::Steps | Stopped::Time => text.push_str("; stopped at the limit: counts are incomplete"),
-        Stopped::Unsteppable => {
+        StopReason::Ended => {}
+        StopReason::Steps | StopReason::Time => {
+            text.push_str("; stopped at the limit: counts are incomplete")
+        }
+        StopReason::Unsteppable => {
             text.push_str(
                 "; stopped at an instruction that cannot be stepped (load-exclusive): counts are incomplete",
             );

@@ -27,7 +27,7 @@ use std::path::Path;
 use sys::clock::monotonic_ns;
 use sys::poll;
 use sys::signals::Signals;
-use sys::spawn::{Command, Ended, Held};
+use sys::spawn::{Command, HeldProgram, ProgramEnd};
 use sys::user::User;
 
 mod counts;
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &RunArgs, asked: &str) -> anyhow::Result<u8> {
     let look = look(&args.page.look, page);
     let directory = prepare(user.as_ref())?;
     let command = Command { program: program.clone(), args: arguments.to_vec(), user };
-    let held = Held::spawn_with(&command, &[("PYTHONPATH".into(), python_path(directory.path())?)])
+    let held = HeldProgram::spawn_with(&command, &[("PYTHONPATH".into(), python_path(directory.path())?)])
         .map_err(observe::Error::Start)?;
     let root = held.pid();
     // From this file a Python process knows whether it is the program itself.
@@ -172,7 +172,7 @@ fn python_path(directory: &Path) -> anyhow::Result<OsString> {
 }
 
 /// Starts the held program and waits for its end, passing on signals.
-fn wait(held: Held, signals: &mut Signals) -> anyhow::Result<Ended> {
+fn wait(held: HeldProgram, signals: &mut Signals) -> anyhow::Result<ProgramEnd> {
     let mut running = held.release().map_err(observe::Error::Start)?;
     loop {
         let ready = poll::wait(&[signals.as_fd(), running.as_fd()], None).context("cannot wait")?;

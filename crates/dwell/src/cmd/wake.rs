@@ -14,7 +14,7 @@ use loads::Running;
 use model::wake::verdict::{Answer, Deadline};
 use model::wake::{Asked, Measurements, Mode, Policy};
 use model::{Ns, Seen, Tid};
-use observe::realtime::{Own, Realtime};
+use observe::realtime::{MeasurementSettings, Realtime};
 use observe::spikes::Spikes;
 use std::io;
 use std::time::Duration;
@@ -154,7 +154,7 @@ pub(super) fn measure(
     let mut watch = SpikeListener { spikes: spikes(asked, setup), progress };
     let realtime = Realtime::begin(&asked.cpus);
     let measured = wakes::measure(asked, &mut watch, stop).map_err(refused)?;
-    let environment = realtime.end(Own {
+    let environment = realtime.end(MeasurementSettings {
         dma_latency_us: dma_latency.held_us.clone(),
         rt_priority_max: wakes::rt_priority_max(),
         housekeeping: measured.housekeeping,

@@ -213,7 +213,7 @@ fn seen_by_a_user(entrusted: &Entrusted, options: &[&str], command: &[String], s
 fn a_setuid_program_keeps_its_rights_and_a_user_is_told_what_is_not_seen() {
     let entrusted = Entrusted::new();
     let command = [entrusted.luck(), "who".to_owned()];
-    seen_by_a_user(&entrusted, &[], &command, "rights of its own");
+    seen_by_a_user(&entrusted, &[], &command, "gains privileges");
     seen_by_a_user(&entrusted, &["--source", "proc"], &command, "/proc/PID/syscall: Permission denied");
     // In the middle of a run the kernel ends what perf events tell, and that is no end of the program.
     let command = ["sh".to_owned(), "-c".to_owned(), format!("{} who; true", entrusted.luck())];

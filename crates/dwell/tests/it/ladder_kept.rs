@@ -131,7 +131,7 @@ fn a_run_has_the_costs_of_the_kept_ladder_and_says_where_none_is() {
 fn a_ladder_of_another_host_kernel_or_version_is_not_believed() {
     let _alone = support::alone();
     for (what, change) in [
-        ("of another processor: \"Another\"", ("/machine/cpu", "Another")),
+        ("of another CPU: \"Another\"", ("/machine/cpu", "Another")),
         ("of another kernel: \"5.0\"", ("/host/kernel", "5.0")),
         ("of another version of dwell: \"dwell.ladder/9\"", ("/schema", "dwell.ladder/9")),
     ] {

@@ -215,7 +215,7 @@ fn another_host_other_settings_and_bad_sheets_are_refused_before_anything_is_mea
     }
     refused(&mut wake(&["--sheet", &place.path("none")]), "cannot read");
     refused(&mut wake(&["--resume", &place.path("none")]), "cannot read");
-    refused(&mut wake(&["--resume", &sheet]), "no sheet that could go on");
+    refused(&mut wake(&["--resume", &sheet]), "not a sheet that can be resumed");
     refused(&mut wake(&["--resume", &kept, "--interval", "1ms"]), "cannot be used with");
     refused(&mut wake(&["--sheet", &sheet, "--load", "cpu"]), "cannot be used with");
     refused(&mut wake(&["--sheet", "--cpus", "4000"]), "4000");

@@ -1,11 +1,12 @@
-//! Two ladders beside each other, rung by rung: the shape that `dwell diff --json` promises of them,
-//! `dwell.ladder-diff/1`, described by `docs/schema/dwell.ladder-diff.1.json`. Fields are added, not renamed.
+//! Two ladders beside each other, rung by rung: the shape that `dwell diff --json` promises of
+//! them, `dwell.ladder-diff/1`, described by `docs/schema/dwell.ladder-diff.1.json`. Fields are
+//! added, not renamed.
 
 use super::{Change, Difference, Side, Words};
 use crate::ladder::{Group, Interval};
 use serde::{Deserialize, Serialize};
 
-/// The name of the promise.
+/// The name of the schema.
 pub const SCHEMA_LADDER_DIFF: &str = "dwell.ladder-diff/1";
 
 /// A rung gets faster or slower.
@@ -16,29 +17,30 @@ pub const WORDS: Words = Words { less: "faster", more: "slower" };
 pub struct Compared {
     /// Its public name.
     pub id: String,
-    /// Where it belongs.
+    /// Its group.
     pub group: Group,
     /// Nanoseconds for one operation.
     pub a_ns: Interval,
     /// The same of B.
     pub b_ns: Interval,
-    /// B by A, with its 95 % interval. None where a figure or the end of an interval is not above zero.
+    /// B by A, with its 95 % interval. None where a figure or the end of an interval is not above
+    /// zero.
     pub ratio: Option<Interval>,
-    /// What became of it.
+    /// How it changed.
     #[serde(with = "words")]
     pub change: Change,
     /// What qualifies one of the two and not the other. Sentences without a full stop.
     pub notes: Vec<String>,
 }
 
-/// A rung that one of the two, or neither, has a figure of.
+/// A rung for which one of the two, or both, have no figure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Uncompared {
     /// Its public name.
     pub id: String,
-    /// Where it belongs.
+    /// Its group.
     pub group: Group,
-    /// Which side has a figure. None: neither.
+    /// The side that has a figure. None: neither.
     pub only: Option<Side>,
     /// Why the other has none.
     pub why: String,
@@ -62,9 +64,9 @@ pub struct LadderComparison {
     pub a: Origin,
     /// The second.
     pub b: Origin,
-    /// A relative difference up to this counts as none.
+    /// Relative differences up to this count as none.
     pub margin: f64,
-    /// In what else they differ: hosts, frequency, what was asked for.
+    /// Other differences: hosts, frequency, requests.
     pub differences: Vec<Difference>,
     /// In the order of the groups.
     pub rungs: Vec<Compared>,
@@ -72,7 +74,7 @@ pub struct LadderComparison {
     pub uncompared: Vec<Uncompared>,
 }
 
-/// How JSON has a change.
+/// A change in JSON.
 mod words {
     use super::{Change, WORDS};
     use serde::{Deserializer, Serializer};

@@ -1,12 +1,13 @@
-//! Two results beside each other, or the cases of two sheets: the shape that `dwell diff --json` promises of them,
-//! `dwell.wake-diff/1`, described by `docs/schema/dwell.wake-diff.1.json`. Fields are added, not renamed.
+//! Two results beside each other, or the cases of two sheets: the shape that `dwell diff --json`
+//! promises of them, `dwell.wake-diff/1`, described by `docs/schema/dwell.wake-diff.1.json`. Fields
+//! are added, not renamed.
 
 use super::{Change, Difference, Side, Words};
 use crate::wake::Wakes;
 use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
 
-/// The name of the promise.
+/// The name of the schema.
 pub const SCHEMA_WAKE_DIFF: &str = "dwell.wake-diff/1";
 
 /// A wake-up gets earlier or later.
@@ -15,22 +16,22 @@ pub const WORDS: Words = Words { less: "earlier", more: "later" };
 /// Where, when and by what one of them was measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The host's name; empty where the source does not tell.
+    /// The host's name; empty where the source does not have it.
     pub host: String,
     /// Its kernel's release; empty likewise.
     pub kernel: String,
     /// When it began: RFC 3339, UTC; empty likewise.
     pub started_at: String,
-    /// What measured: `dwell`, `cyclictest`, `jitterdebugger`, `rtla timerlat`.
+    /// The tool that measured: `dwell`, `cyclictest`, `jitterdebugger`, `rtla timerlat`.
     pub tool: String,
 }
 
-/// What a result has that can be compared. Results of other tools have no more than this.
+/// The part of a result that can be compared. Results of other tools have no more than this.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparable {
     /// Where it comes from.
     pub origin: Origin,
-    /// Settings of the machine and what they were, in words; those that are not known are not there.
+    /// Settings of the machine, in words; unknown ones are left out.
     pub settings: Vec<Setting>,
     /// The cases of a sheet; of a plain result one, called [`ALL`].
     pub cases: Vec<ComparableCase>,
@@ -38,7 +39,7 @@ pub struct Comparable {
     pub limits: Vec<String>,
 }
 
-/// What the only case of a plain result is called.
+/// The name of the only case of a plain result.
 pub const ALL: &str = "all";
 
 /// One case of it.
@@ -85,13 +86,13 @@ pub struct Quantile {
     pub a: Seen<Within>,
     /// Of B.
     pub b: Seen<Within>,
-    /// B less A: how many nanoseconds later B is. Unseen where one of them is.
+    /// B minus A in nanoseconds. Unseen where one of them is.
     pub later_ns: Seen<i64>,
     /// Low end of its 95 % interval.
     pub later_lo_ns: Seen<i64>,
     /// High end.
     pub later_hi_ns: Seen<i64>,
-    /// What became of it.
+    /// How it changed.
     #[serde(with = "words")]
     pub change: Change,
 }
@@ -103,12 +104,13 @@ pub struct Maxima {
     pub a_ns: Seen<Ns>,
     /// Of B.
     pub b_ns: Seen<Ns>,
-    /// Blocks of time (without a timeline: wake-ups) of the one with the larger maximum that are beyond
-    /// the maximum of the other.
+    /// Blocks of time (without a timeline: wake-ups) of the one with the larger maximum that are
+    /// beyond the maximum of the other.
     pub beyond: u64,
-    /// The probability of that if both were alike. Unseen where nothing can be counted.
+    /// The probability of that if both had the same distribution. Unseen where nothing can be
+    /// counted.
     pub chance: Seen<f64>,
-    /// What became of it.
+    /// How it changed.
     #[serde(with = "words")]
     pub change: Change,
 }
@@ -118,7 +120,8 @@ pub struct Maxima {
 pub struct CaseDiff {
     /// The case of a sheet; `all` of plain results.
     pub name: String,
-    /// In what the two measurings differ: policy, interval, load. A difference in figures may come from these.
+    /// Differences between the two measurements: policy, interval, load. They may explain a
+    /// difference in figures.
     pub differences: Vec<Difference>,
     /// All wake-ups of A.
     pub a: Wakes,
@@ -146,7 +149,7 @@ pub struct Lone {
 pub struct WakeComparison {
     /// [`SCHEMA_WAKE_DIFF`].
     pub schema: String,
-    /// The first: the measure.
+    /// The first: the reference.
     pub a: Origin,
     /// The second.
     pub b: Origin,
@@ -154,7 +157,7 @@ pub struct WakeComparison {
     pub margin: f64,
     /// An absolute one.
     pub margin_ns: Ns,
-    /// In what hosts and settings of the machine differ.
+    /// Differences between hosts and their settings.
     pub differences: Vec<Difference>,
     /// One for two plain results.
     pub cases: Vec<CaseDiff>,
@@ -162,7 +165,7 @@ pub struct WakeComparison {
     pub uncompared: Vec<Lone>,
 }
 
-/// How JSON has a change.
+/// A change in JSON.
 mod words {
     use super::{Change, WORDS};
     use serde::{Deserializer, Serializer};

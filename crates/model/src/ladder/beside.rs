@@ -5,18 +5,18 @@
 pub struct Figure {
     /// The rung's public name.
     pub id: String,
-    /// Low end of what is stated, in nanoseconds.
+    /// Low end of the stated range, in nanoseconds.
     pub lo_ns: f64,
     /// High end; the same where one figure is stated.
     pub hi_ns: f64,
 }
 
-/// What is shown beside.
+/// A reference that is shown beside a ladder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Beside {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Of no machine in particular: rules of thumb.
+    /// Rules of thumb, of no particular machine.
     pub textbook: bool,
     /// Where the figures come from.
     pub source: String,

@@ -1,7 +1,7 @@
 //! The notation of waits in JSON: one string, or a kind and a name, each way.
 //!
-//! This is the only place that reads what dwell has written: of a result that is stored in place of events.
-//! Reading never fails and never changes what will be written: text that does not come out as it went in is
+//! The only place that parses text which dwell wrote: that of a result that is stored in place of
+//! events. Parsing never fails and is lossless: text that would not be written back the same is
 //! kept as it is.
 
 use super::{Reason, StackFrame, SyscallName, TargetKind, WaitCall, WaitTarget};
@@ -27,7 +27,7 @@ const PYTHON_LOCK: &str = "Python's interpreter lock";
 const FOR: &str = " for ";
 const OTHER_NAMES: &str = "other names";
 
-/// What was waited for, as JSON has it: kind and name.
+/// A wait target in JSON: kind and name.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Named {
     kind: TargetKind,
@@ -66,7 +66,7 @@ impl WaitTarget {
         }
     }
 
-    /// What has this kind and name.
+    /// The target with this kind and name.
     fn read(kind: TargetKind, name: &Seen<String>) -> Self {
         let text = name.value().map(String::as_str);
         match (kind, text) {
@@ -222,7 +222,7 @@ impl Serialize for Reason {
 }
 
 impl Reason {
-    /// What a stored result says of a step in this state.
+    /// The reason of a stored step in this state.
     pub fn read(state: State, text: &str) -> Self {
         let found = match state {
             _ if text.is_empty() && state == State::Runqueue => Reason::PreemptedUnseen,
@@ -267,7 +267,7 @@ impl From<&str> for StackFrame {
         let read = || {
             let (function, source) = text.strip_suffix(')')?.rsplit_once(" (")?;
             let (file, line) = source.rsplit_once(':')?;
-            // A result has no language with its frames; the file's name tells.
+            // Results do not store the language of frames; the file's name shows it.
             let language = if file.ends_with(".py") { Language::Python } else { Language::Native };
             let source = Some((file.to_owned(), line.parse().ok()?));
             let frame = StackFrame { function: function.to_owned(), source, language };

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{State, Step};
 
-/// The target that JSON reads as, once it has been seen to be written as it was.
+/// The target that JSON parses to; asserts that it is written back the same.
 fn target(json: &str) -> WaitTarget {
     let target: WaitTarget = serde_json::from_str(json).unwrap();
     assert_eq!(serde_json::to_string(&target).unwrap(), json);

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct IdleState {
     /// `POLL`, `C1`, `C6`.
     pub name: String,
-    /// What the kernel believes that leaving it takes.
+    /// Its exit latency according to the kernel.
     pub exit_latency_ns: Ns,
-    /// Whether it may be used.
+    /// Whether it is enabled.
     pub disabled: bool,
 }
 
@@ -20,29 +20,29 @@ pub struct IdleState {
 pub struct CpuSettings {
     /// Which.
     pub cpu: u32,
-    /// Who chooses its frequency.
+    /// Its frequency governor.
     pub governor: Seen<String>,
-    /// States it may idle in.
+    /// Its idle states.
     pub idle_states: Seen<Vec<IdleState>>,
-    /// Interrupts that may strike it, by `/proc/irq/*/effective_affinity_list`: their names.
+    /// Interrupts that are routed to it, by `/proc/irq/*/effective_affinity_list`: their names.
     pub interrupts: Seen<Vec<String>>,
     /// Interrupts that struck it while the measurement ran, by `/proc/interrupts`: name and number,
     /// most first.
     pub interrupted: Seen<Vec<(String, u64)>>,
-    /// Time that the hypervisor gave to others, while the measurement ran.
+    /// Steal during the measurement.
     pub steal_ns: Seen<Ns>,
-    /// System management interrupts while the measurement ran.
+    /// System management interrupts during the measurement.
     pub smi: Seen<u64>,
 }
 
 /// The machine's settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
-    /// How far the kernel lets itself be interrupted: `none`, `voluntary`, `full`, `lazy`, `rt`.
+    /// The preemption model of the kernel: `none`, `voluntary`, `full`, `lazy`, `rt`.
     pub preemption: Seen<String>,
     /// The kernel's command line.
     pub command_line: Seen<String>,
-    /// What the kernel's clock reads: `tsc`, `arch_sys_counter`, `hpet`.
+    /// The kernel's clock source: `tsc`, `arch_sys_counter`, `hpet`.
     pub clocksource: Seen<String>,
     /// The hypervisor, where there is one.
     pub hypervisor: Seen<String>,
@@ -55,7 +55,7 @@ pub struct Environment {
     pub dma_latency_us: Seen<u32>,
     /// `kernel.sched_rt_runtime_us` by `kernel.sched_rt_period_us`; -1 for the first: no limit.
     pub rt_runtime_us: Seen<(i64, i64)>,
-    /// `cpu.rt_runtime_us` of the control group, where groups share real-time.
+    /// `cpu.rt_runtime_us` of the cgroup, where real-time group scheduling is on.
     pub cgroup_rt_runtime_us: Seen<i64>,
     /// Whether CPUs share a core with another one: `smt/active`.
     pub smt: Seen<bool>,

@@ -1,13 +1,13 @@
-//! What a machine is made to do while its wake-ups are measured, and what came of it.
+//! Stress loads that run while wake-ups are measured, and their results.
 
 use crate::Ns;
 use crate::recording::Host;
 use serde::{Deserialize, Serialize};
 
-/// The name of the promise that `dwell load --json` keeps.
+/// The name of the schema of `dwell load --json`.
 pub const SCHEMA_LOAD: &str = "dwell.load/1";
 
-/// One load that ran by itself.
+/// The result of `dwell load`: one load that ran alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadRun {
     /// [`SCHEMA_LOAD`].
@@ -37,7 +37,7 @@ pub enum Transport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Workers {
-    /// Processes of their own.
+    /// Processes.
     #[default]
     Processes,
     /// Threads of one process.
@@ -50,20 +50,20 @@ pub enum Workers {
 pub enum Load {
     /// Groups of senders and receivers, each sender writing to each receiver of its group.
     Sched {
-        /// Of `pairs` senders and as many receivers.
+        /// Groups, each of `pairs` senders and as many receivers.
         groups: u32,
         /// Senders, and receivers, of a group.
         pairs: u32,
-        /// Of one message.
+        /// Bytes of one message.
         message_bytes: u32,
-        /// By what they go.
+        /// The transport.
         transport: Transport,
         /// What they are.
         workers: Workers,
     },
     /// Copies memory from place to place and verifies it by checksums.
     Memory {
-        /// That copy.
+        /// Threads that copy.
         threads: u32,
         /// In all.
         bytes: u64,
@@ -81,17 +81,17 @@ pub enum Load {
     Network {
         /// Pairs of threads.
         threads: u32,
-        /// Of one message.
+        /// Bytes of one message.
         message_bytes: u32,
     },
     /// Busy loops.
     Cpu {
-        /// That spin.
+        /// Threads that spin.
         threads: u32,
     },
     /// Timers that interrupt.
     Irq {
-        /// With a timer each.
+        /// Threads with a timer each.
         threads: u32,
         /// Of each timer, a second.
         rate_hz: u32,
@@ -119,7 +119,7 @@ impl Workers {
 }
 
 impl Load {
-    /// What it is called, without its sizes; the same in JSON.
+    /// Its name, without sizes; the same in JSON.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Sched { .. } => "sched",
@@ -155,14 +155,14 @@ impl Load {
     }
 }
 
-/// Memory or a file that was not what had been written.
+/// Memory or a file whose content differed from what had been written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {
     /// Address, or offset in the file.
     pub at: u64,
-    /// What should have been there.
+    /// The expected content.
     pub expected: u64,
-    /// What was.
+    /// The content found.
     pub actual: u64,
     /// The CPU that saw it.
     pub cpu: u32,
@@ -174,9 +174,9 @@ pub struct LoadDone {
     /// With its sizes: of memory what it had in the end, which the host or the control group may
     /// have limited; otherwise what was asked for.
     pub load: Load,
-    /// Of all its workers, from the first's start to the last's end.
+    /// From the start of the first worker to the end of the last.
     pub ran_ns: Ns,
-    /// What was done, in `unit`.
+    /// The work done, in `unit`.
     pub done: u64,
     /// `messages`, `bytes`, `round trips`, `loops`, `timers`.
     pub unit: String,
@@ -189,6 +189,6 @@ pub struct LoadDone {
     /// Workers that ended early, and why: sentences without a full stop.
     #[serde(default)]
     pub failures: Vec<String>,
-    /// What could not be done as asked: sentences without a full stop.
+    /// What could not be done as requested: sentences without a full stop.
     pub limits: Vec<String>,
 }

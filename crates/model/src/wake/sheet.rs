@@ -1,11 +1,11 @@
-//! A sheet: the same measurement under one load after the other.
+//! A sheet: the same measurement under one load after another.
 
 use super::Wakeups;
 use super::load::Load;
 use crate::Ns;
 use serde::{Deserialize, Serialize};
 
-/// The name of the promise.
+/// The name of the schema.
 pub const SCHEMA_SHEET: &str = "dwell.wake-sheet/1";
 
 /// One case of a sheet.
@@ -13,22 +13,22 @@ pub const SCHEMA_SHEET: &str = "dwell.wake-sheet/1";
 pub struct Case {
     /// Unique in its sheet: `idle`, `sched`, `memory-2`.
     pub name: String,
-    /// What the machine does meanwhile; nothing: idle.
+    /// The loads; none: idle.
     #[serde(default)]
     pub loads: Vec<Load>,
 }
 
-/// A sheet and as much of it as was measured.
+/// A sheet and the cases measured so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sheet {
     /// [`SCHEMA_SHEET`].
     pub schema: String,
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Of each case.
+    /// The duration of each case.
     pub for_ns: Ns,
     /// All cases, in order.
     pub cases: Vec<Case>,
-    /// What was measured, in the order of the cases; fewer where it was ended early.
+    /// The results, in the order of the cases; fewer where it was interrupted.
     pub results: Vec<Wakeups>,
 }

@@ -4,10 +4,10 @@
 use crate::{Ns, Seen, Tid};
 use serde::{Deserialize, Serialize};
 
-/// A task, as an event names it.
+/// A task in an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// Its thread's number; 0 is the idle task.
+    /// Its thread ID; 0 is the idle task.
     pub tid: Tid,
     /// Its name (`comm`): untrusted text.
     pub name: String,
@@ -22,38 +22,38 @@ pub enum Happened {
     /// The scheduler gave the CPU from one task to another; `preempted`: the first could have gone
     /// on.
     Switch {
-        /// Had it.
+        /// The task switched out.
         from: Task,
-        /// Got it.
+        /// The task switched in.
         to: Task,
-        /// The first could have gone on.
+        /// The task switched out was still runnable.
         preempted: bool,
     },
     /// A task was made runnable.
     Woken(Task),
-    /// An interrupt's handler began.
+    /// Entry of an interrupt handler.
     IrqBegin(String),
-    /// It ended.
+    /// Its exit.
     IrqEnd,
     /// A softirq began: `timer`, `net_rx`.
     SoftirqBegin(String),
-    /// It ended.
+    /// Its exit.
     SoftirqEnd,
     /// The interrupt of the CPU's own timer began (where the kernel tells).
     TimerBegin,
-    /// It ended.
+    /// Its exit.
     TimerEnd,
-    /// The timer of the measuring thread expired, in the kernel's eyes.
+    /// The timer of the measuring thread expired, according to the kernel.
     Expired,
-    /// Another interrupt without a handler began: reschedule, call function, NMI.
+    /// Entry of another interrupt without a handler: reschedule, call function, NMI.
     OtherBegin(String),
-    /// It ended.
+    /// Its exit.
     OtherEnd,
     /// The CPU began to idle, in this state.
     IdleBegin(u32),
     /// The measuring thread was moved here from another CPU.
     Migrated(u32),
-    /// The measuring thread was stopped: job control or a tracer. It is until it is woken.
+    /// The measuring thread was stopped: job control or a tracer. It stays so until it is woken.
     Stopped,
     /// From here on the kernel had to let the timer of the measuring thread expire: its time and
     /// its timer slack.
@@ -62,7 +62,7 @@ pub enum Happened {
     /// which may be as old as the longest pause of the reader; in steps of `USER_HZ`, a hundredth
     /// of a second.
     Stolen(Ns),
-    /// What came from here until the next switch was not kept.
+    /// Events from here until the next switch were dropped.
     Lost,
 }
 
@@ -75,16 +75,16 @@ pub struct KernelEvent {
     pub happened: Happened,
 }
 
-/// A late wake-up as it was seen. All times are from the begin of the measurement.
+/// A late wake-up as it was recorded. All times are from the start of the measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SpikeSeen {
     /// On which CPU.
     pub cpu: u32,
     /// The measuring thread.
     pub tid: Tid,
-    /// When it should have been awake.
+    /// When its wake-up was due.
     pub expected_ns: Ns,
-    /// When it was, by its own clock.
+    /// When it read the clock.
     pub awake_ns: Ns,
     /// What the kernel did, in order, from a little before `expected_ns` on.
     pub events: Vec<KernelEvent>,
@@ -96,7 +96,7 @@ pub struct SpikeSeen {
     pub lost: Option<String>,
 }
 
-/// What a part of a latency was. The names are a public contract.
+/// The kind of a part of a latency. The names are a public contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
@@ -107,28 +107,29 @@ pub enum Cause {
     InterruptsOff,
     /// The hypervisor ran another guest (it counted steal).
     Steal,
-    /// An interrupt's handler.
+    /// An interrupt handler.
     Interrupt,
     /// A softirq.
     Softirq,
-    /// The timer's own interrupt.
+    /// The timer interrupt.
     TimerInterrupt,
-    /// The thread allows its timer to be that late (`SCHED_OTHER`): prctl(2), `PR_SET_TIMERSLACK`.
+    /// Timer slack (`SCHED_OTHER`): prctl(2), `PR_SET_TIMERSLACK`.
     TimerSlack,
     /// Another task ran that this one may not preempt, since its priority is not lower; or that the
     /// scheduler chose although this one was runnable (it was out of its time: throttled).
     Task,
-    /// A task of lower priority ran on: preemption was off, or the kernel is not preemptible there.
+    /// A task of lower priority kept running: preemption was off, or the kernel is not preemptible
+    /// there.
     PreemptionOff,
-    /// The scheduler's own way from the wake-up to the thread.
+    /// The scheduler's own time from the wake-up to the switch.
     Switching,
     /// The way to another CPU.
     Migration,
     /// The thread was stopped.
     Stopped,
-    /// From the switch to the thread's reading of the clock.
+    /// From the switch until the thread read the clock.
     ReturnToUser,
-    /// Nothing seen tells: firmware, the hypervisor, the thread itself.
+    /// Unknown: firmware, the hypervisor, the thread itself.
     Unexplained,
 }
 
@@ -146,17 +147,17 @@ pub struct Share {
 /// A late wake-up with its cause.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Spike {
-    /// When it should have been, from the begin of the measurement.
+    /// When it was due, from the start of the measurement.
     pub at_ns: Ns,
     /// On which CPU.
     pub cpu: u32,
-    /// How late.
+    /// Its latency.
     pub ns: Ns,
     /// The largest share's.
     pub cause: Cause,
     /// The largest share's.
     pub who: Option<String>,
-    /// They sum to `ns`, in the order of time.
+    /// The parts, in order of time; they sum to `ns`.
     pub shares: Vec<Share>,
     /// As in [`SpikeSeen`].
     pub stack: Seen<Vec<String>>,

@@ -1,16 +1,16 @@
-//! Whether a deadline is met, and how sure that is.
+//! Whether a deadline is met, and with what confidence.
 
 use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
 
-/// What must hold.
+/// The deadline and how it is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Deadline {
-    /// No wake-up may be later.
+    /// The largest latency allowed.
     pub deadline_ns: Ns,
-    /// The part of the deadline that must be left over: 0.2 is a fifth.
+    /// The margin, as a part of the deadline: 0.2 is a fifth.
     pub margin: f64,
-    /// How sure the answer shall be: 0.95.
+    /// The confidence of the answer: 0.95.
     pub confidence: f64,
     /// How rare a late wake-up must be known to be for an answer of [`Answer::Pass`]: less than one
     /// in so long on a CPU. What no test of finite length can show is that there is none.
@@ -19,7 +19,7 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// The rarity where none is asked for.
+    /// The default bound.
     pub const ONE_IN_NS: Ns = 3_600_000_000_000;
 }
 
@@ -47,7 +47,7 @@ pub enum Answer {
 /// An estimate of the maximum latency of a longer run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Extreme {
-    /// The run that it speaks of.
+    /// The length of that run.
     pub for_ns: Ns,
     /// The median of its maximum latency; the interval holds it at the deadline's confidence.
     pub max_ns: Ns,
@@ -57,10 +57,10 @@ pub struct Extreme {
     pub hi_ns: Option<Ns>,
 }
 
-/// The verdict and what it rests on.
+/// The verdict and its basis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// What was asked.
+    /// The deadline.
     pub deadline: Deadline,
     /// The deadline less its margin.
     pub limit_ns: Ns,
@@ -68,7 +68,7 @@ pub struct Verdict {
     pub answer: Answer,
     /// Why, in a sentence without a full stop.
     pub why: String,
-    /// Wake-ups that were seen.
+    /// Wake-ups measured.
     pub cycles: u64,
     /// Wake-ups later than the limit.
     pub beyond: u64,
@@ -93,15 +93,15 @@ pub struct Verdict {
 pub struct OfProcessor {
     /// Which.
     pub cpu: Option<u32>,
-    /// By what was counted on it; what a longer run is expected to see is said of all together.
+    /// From its own counts; the estimate for a longer run is of all CPUs together.
     pub answer: Answer,
-    /// Wake-ups that were seen.
+    /// Wake-ups measured.
     pub cycles: u64,
     /// Wake-ups later than the limit.
     pub beyond: u64,
     /// The maximum latency.
     pub max_ns: Seen<Ns>,
-    /// At most this part of its wake-ups is later than the limit, at the confidence asked for.
+    /// Upper bound of the share of its wake-ups later than the limit, at the requested confidence.
     pub exceedance_bound: f64,
     /// The same as time.
     pub one_in_ns: Ns,

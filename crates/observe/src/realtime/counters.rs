@@ -1,6 +1,6 @@
-//! What is counted while it is measured: interrupts, stolen time and system management interrupts of each processor.
+//! Counters during a measurement: interrupts, steal and system management interrupts of each CPU.
 
-use super::{Places, text};
+use super::{KernelRoots, text};
 use host::{fields, stat};
 use model::{Ns, Seen};
 use std::collections::BTreeMap;
@@ -8,20 +8,20 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// `MSR_SMI_COUNT` of Intel's processors since Nehalem: how many since reset.
+/// `MSR_SMI_COUNT` of Intel CPUs since Nehalem: SMIs since reset.
 const MSR_SMI_COUNT: u64 = 0x34;
 
 /// Counters at one time.
 #[derive(Debug)]
-pub(super) struct Counters {
-    /// By processor, in the order of the lines; or why not.
+pub(super) struct RealtimeCounters {
+    /// By CPU, in the order of the lines; or why not.
     interrupts: Result<BTreeMap<u32, Vec<(String, u64)>>, String>,
     steal_ns: Result<BTreeMap<u32, Ns>, String>,
     smi: BTreeMap<u32, Result<u64, String>>,
 }
 
-impl Counters {
-    pub(super) fn read(places: Places<'_>, cpus: &[u32]) -> Self {
+impl RealtimeCounters {
+    pub(super) fn read(places: KernelRoots<'_>, cpus: &[u32]) -> Self {
         let proc = places.roots.proc;
         Self {
             interrupts: super::interrupts(proc).map(|told| interrupts(&told)),
@@ -31,13 +31,13 @@ impl Counters {
         }
     }
 
-    /// Name and number of those that came since, most first.
+    /// Name and number of interrupts since then, most first.
     pub(super) fn interrupts_since(&self, before: &Self, cpu: u32) -> Seen<Vec<(String, u64)>> {
         let (now, before) = match (&self.interrupts, &before.interrupts) {
             (Ok(now), Ok(before)) => (now.get(&cpu), before.get(&cpu)),
             (Err(why), _) | (_, Err(why)) => return Seen::unseen(why),
         };
-        let Some(now) = now else { return Seen::unseen("the kernel counts none for this processor") };
+        let Some(now) = now else { return Seen::unseen("the kernel has no counter for this CPU") };
         let was = |name: &str| {
             let line = before.into_iter().flatten().find(|(other, _)| other == name);
             line.map_or(0, |(_, count)| *count)
@@ -53,7 +53,7 @@ impl Counters {
         match (&self.steal_ns, &before.steal_ns) {
             (Ok(now), Ok(before)) => match (now.get(&cpu), before.get(&cpu)) {
                 (Some(now), Some(before)) => Seen::Value(now.saturating_sub(*before)),
-                _ => Seen::unseen("the kernel counts none for this processor"),
+                _ => Seen::unseen("the kernel has no counter for this CPU"),
             },
             (Err(why), _) | (_, Err(why)) => Seen::unseen(why),
         }
@@ -63,13 +63,13 @@ impl Counters {
         match (self.smi.get(&cpu), before.smi.get(&cpu)) {
             (Some(Ok(now)), Some(Ok(before))) => Seen::Value(now.wrapping_sub(*before) & u64::from(u32::MAX)),
             (Some(Err(why)), _) | (_, Some(Err(why))) => Seen::unseen(why),
-            _ => Seen::unseen("it was not asked for this processor"),
+            _ => Seen::unseen("it was not read for this CPU"),
         }
     }
 }
 
-/// What an interrupt is called, by the rest of its line: counts, the chip, how it is wired, and then who handles it. One without a
-/// handler has its number.
+/// The name of an interrupt, from the rest of its line: counts, the chip, the trigger, and then the
+/// handlers. One without a handler is named by its number.
 pub(super) fn name(number: u32, rest: &str) -> String {
     let words: Vec<&str> = rest.split_whitespace().skip_while(|word| word.parse::<u64>().is_ok()).collect();
     let Some(mut from) = words.len().checked_sub(1) else { return format!("irq {number}") };
@@ -81,7 +81,7 @@ pub(super) fn name(number: u32, rest: &str) -> String {
     if wiring { format!("irq {number}") } else { words[from..].join(" ") }
 }
 
-/// `/proc/interrupts`: a column for each processor that is online, a line for each interrupt.
+/// `/proc/interrupts`: a column for each online CPU, a line for each interrupt.
 fn interrupts(told: &str) -> BTreeMap<u32, Vec<(String, u64)>> {
     let mut lines = told.lines();
     let head = lines.next().unwrap_or_default().split_whitespace();
@@ -120,7 +120,7 @@ fn smis(proc: &Path, dev: &Path, cpus: &[u32]) -> BTreeMap<u32, Result<u64, Stri
     let count = |cpu: u32| {
         if vendor != Some("GenuineIntel") {
             return Err(format!(
-                "only Intel's processors count them, and this one is of {}",
+                "only Intel CPUs count them, and this one is from {}",
                 vendor.unwrap_or("another vendor")
             ));
         }
@@ -130,7 +130,7 @@ fn smis(proc: &Path, dev: &Path, cpus: &[u32]) -> BTreeMap<u32, Result<u64, Stri
         match read {
             Ok(()) => Ok(u64::from_le_bytes(value)),
             Err(error) => Err(format!(
-                "cannot read {}: {error}; try: sudo, and modprobe msr (a hypervisor may not show it)",
+                "cannot read {}: {error}; try: sudo, and modprobe msr (a hypervisor may not provide it)",
                 path.display()
             )),
         }

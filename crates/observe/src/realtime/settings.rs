@@ -1,6 +1,6 @@
-//! What stands still while it is measured: the kernel, the processors, the limits.
+//! Constant settings of a measurement: kernel, CPUs, limits.
 
-use super::{Places, text};
+use super::{KernelRoots, text};
 use host::{optional, seen, under_hypervisor};
 use model::Seen;
 use model::cpus::{CpuList, CpuListError};
@@ -9,8 +9,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// All settings; what is counted is filled in when the measurement is over.
-pub(super) fn read(places: Places<'_>, cpus: &[u32]) -> Environment {
+/// All settings; counters are filled in after the measurement.
+pub(super) fn read(places: KernelRoots<'_>, cpus: &[u32]) -> Environment {
     let (proc, sys) = (places.roots.proc, places.roots.sys);
     let processors = sys.join("devices/system/cpu");
     let command_line = seen(text(&proc.join("cmdline")));
@@ -53,7 +53,7 @@ pub(super) fn isolated(sys: &Path) -> Seen<Vec<u32>> {
     list(optional(&sys.join("devices/system/cpu/isolated")))
 }
 
-/// Lists of processors; `(null)` is how the kernel writes that there never was one.
+/// Lists of CPUs; the kernel writes `(null)` where none was ever set.
 fn list(text: Seen<String>) -> Seen<Vec<u32>> {
     match text {
         Seen::Value(text) if text == "(null)" => Seen::Absent,
@@ -63,7 +63,7 @@ fn list(text: Seen<String>) -> Seen<Vec<u32>> {
     }
 }
 
-/// The model in force, as far as the kernel tells: of a kernel that can change it, only debugfs does.
+/// The preemption model in effect; for a kernel that can change it, only debugfs has it.
 fn preemption(proc: &Path, sys: &Path, command_line: Option<&String>) -> Seen<String> {
     if text(&sys.join("kernel/realtime")).is_ok_and(|text| text == "1") {
         return Seen::Value("rt".into());
@@ -72,7 +72,7 @@ fn preemption(proc: &Path, sys: &Path, command_line: Option<&String>) -> Seen<St
     if let Some(chosen) = chosen.as_ref().ok().and_then(|text| between(text, '(', ')')) {
         return Seen::Value(chosen.to_owned());
     }
-    // What `uname -v` says.
+    // From `uname -v`.
     let version = match text(&proc.join("sys/kernel/version")) {
         Ok(version) => version,
         Err(why) => return Seen::Unseen(why),
@@ -94,19 +94,19 @@ fn preemption(proc: &Path, sys: &Path, command_line: Option<&String>) -> Seen<St
     if has("PREEMPT") {
         return Seen::Value("full".into());
     }
-    Seen::unseen("none or voluntary: this kernel does not say which")
+    Seen::unseen("none or voluntary: this kernel does not report which")
 }
 
-/// Why a kernel that can change its preemption does not tell which it is in.
+/// Why the preemption model of a kernel that can change it is unknown.
 fn untold(directory: &Path, chosen: Result<String, String>) -> String {
     let remedy = match (chosen, fs::read_dir(directory)) {
-        // Locked down, for one: then nobody may.
+        // A locked-down kernel, for one: then not even root may.
         (Err(why), Ok(_)) => why,
         (_, Err(error)) if error.kind() == ErrorKind::PermissionDenied => "try: sudo".to_owned(),
         _ => "try: sudo mount -t debugfs none /sys/kernel/debug".to_owned(),
     };
     format!(
-        "this kernel can change its preemption and tells it in /sys/kernel/debug/sched/preempt alone; {remedy}"
+        "this kernel can change its preemption model and reports it only in /sys/kernel/debug/sched/preempt; {remedy}"
     )
 }
 
@@ -114,7 +114,7 @@ fn between(text: &str, from: char, to: char) -> Option<&str> {
     Some(text.split_once(from)?.1.split_once(to)?.0)
 }
 
-/// By what it calls itself, else by the bit that it sets for the guest's processor.
+/// By its own name, else by the `hypervisor` bit of the guest's CPU.
 fn hypervisor(proc: &Path, sys: &Path) -> Seen<String> {
     if let Ok(kind) = text(&sys.join("hypervisor/type")) {
         return Seen::Value(kind);
@@ -131,10 +131,10 @@ fn hypervisor(proc: &Path, sys: &Path) -> Seen<String> {
         Some(true) if product().is_empty() => Seen::Value("a hypervisor without a name".into()),
         Some(true) => Seen::Value(product().join(" ")),
         Some(false) => Seen::Absent,
-        // Other architectures have no such bit; some hypervisors give a name to their machine.
+        // Other architectures have no such bit; some hypervisors name their machine.
         None => match product().into_iter().find(|name| is_virtual(name)) {
             Some(name) => Seen::Value(name),
-            None => Seen::unseen("this architecture's cpuinfo does not tell"),
+            None => Seen::unseen("this architecture's cpuinfo does not report it"),
         },
     }
 }
@@ -159,7 +159,7 @@ fn idle_states(cpuidle: &Path) -> Seen<Vec<IdleState>> {
     if states.is_empty() { Seen::Absent } else { Seen::Value(states) }
 }
 
-/// What interrupts are called, by their numbers: the end of their lines in `/proc/interrupts`.
+/// The names of interrupts by number: the end of their lines in `/proc/interrupts`.
 fn interrupt_names(proc: &Path) -> Result<Vec<(u32, String)>, String> {
     let told = super::interrupts(proc)?;
     let named = |line: &str| {
@@ -170,12 +170,13 @@ fn interrupt_names(proc: &Path) -> Result<Vec<(u32, String)>, String> {
     Ok(told.lines().filter_map(named).collect())
 }
 
-/// Those that have a handler and may strike `cpu`; one of which that is not known is enough not to know them.
+/// Interrupts that have a handler and may be delivered to `cpu`; unseen if the affinity of any is
+/// unknown.
 fn interrupts(proc: &Path, cpu: u32, names: &[(u32, String)]) -> Result<Vec<String>, String> {
     let mut striking = Vec::new();
     for (number, name) in names {
         let read = |file: &str| text(&proc.join(format!("irq/{number}/{file}")));
-        // Older kernels tell only what is allowed, not what is in effect.
+        // Older kernels report only the allowed affinity, not the effective one.
         let list = read("effective_affinity_list").or_else(|_| read("smp_affinity_list"))?;
         let list: CpuList = list.parse().map_err(|error: CpuListError| error.to_string())?;
         if list.contains(cpu) {
@@ -196,7 +197,8 @@ fn rt_runtime(proc: &Path) -> Seen<(i64, i64)> {
     }
 }
 
-/// Version 1 of control groups alone shares real-time between groups, and only where the kernel was built so.
+/// Only cgroup version 1 has real-time group scheduling, and only where the kernel was built with
+/// it.
 fn cgroup_rt_runtime(proc: &Path, sys: &Path) -> Seen<i64> {
     let groups = text(&proc.join("self/cgroup")).unwrap_or_default();
     let path = groups.lines().find_map(|line| {
@@ -205,7 +207,8 @@ fn cgroup_rt_runtime(proc: &Path, sys: &Path) -> Seen<i64> {
         controllers.split(',').any(|controller| controller == "cpu").then_some(path)
     });
     let Some(path) = path else { return Seen::Absent };
-    // A container sees its own group as the top: then the path leads nowhere, and the top has the limit.
+    // A container sees its own group as the root: then the path does not exist, and the root has
+    // the limit.
     let told = ["cpu", "cpu,cpuacct"].iter().find_map(|mount| {
         let top = sys.join("fs/cgroup").join(mount);
         let group = top.join(path.trim_start_matches('/'));

@@ -5,7 +5,7 @@ use model::wake::environment::IdleState;
 use std::fs;
 use std::path::PathBuf;
 
-/// A machine's files in a directory that goes away.
+/// A machine's files in a temporary directory.
 struct Machine {
     _directory: tempfile::TempDir,
     top: PathBuf,
@@ -27,9 +27,9 @@ impl Machine {
         }
     }
 
-    fn look<T>(&self, of: impl FnOnce(Places<'_>) -> T) -> T {
+    fn look<T>(&self, of: impl FnOnce(KernelRoots<'_>) -> T) -> T {
         let (proc, sys, dev) = (self.top.join("proc"), self.top.join("sys"), self.top.join("dev"));
-        of(Places { roots: Roots { proc: &proc, sys: &sys }, dev: &dev })
+        of(KernelRoots { roots: Roots { proc: &proc, sys: &sys }, dev: &dev })
     }
 
     fn settings(&self, cpus: &[u32]) -> Environment {
@@ -37,7 +37,7 @@ impl Machine {
     }
 }
 
-/// Processor 3 of a machine that was set up for real-time.
+/// CPU 3 of a machine that was set up for real-time.
 fn tuned() -> Machine {
     let counts = |loc: u32, eth: u32| {
         format!(
@@ -70,10 +70,10 @@ fn tuned() -> Machine {
         ("sys/devices/system/cpu/cpu3/cpuidle/state1/latency", "133\n"),
         ("sys/devices/system/cpu/cpu3/cpuidle/state1/disable", "1\n"),
         ("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n"),
-        // Sparse up to the counter's place.
+        // Sparse up to the counter's offset.
         ("dev/cpu/3/msr", &format!("{}\u{5}\0\0\0\0\0\0\0", "\0".repeat(0x34))),
     ]);
-    // What is read later is told apart from what was read first.
+    // Later readings differ from the first ones.
     machine.write(&[("later/interrupts", &counts(1_700, 8))]);
     machine
 }
@@ -101,14 +101,15 @@ fn a_machine_set_up_for_real_time_says_so() {
 fn what_is_counted_is_what_came_meanwhile() {
     let machine = tuned();
     let settings = machine.settings(&[3]);
-    let before = machine.look(|places| Counters::read(places, &[3]));
+    let before = machine.look(|places| RealtimeCounters::read(places, &[3]));
     machine.write(&[
         ("proc/interrupts", &fs::read_to_string(machine.top.join("later/interrupts")).unwrap()),
         ("proc/stat", "cpu  1 2 3 4 5 6 7 90 0 0\ncpu3 1 2 3 4 5 6 7 75 0 0\n"),
         ("dev/cpu/3/msr", &format!("{}\u{7}\0\0\0\0\0\0\0", "\0".repeat(0x34))),
     ]);
-    let after = machine.look(|places| Counters::read(places, &[3]));
-    let own = Own { dma_latency_us: Seen::Value(0), rt_priority_max: 99, housekeeping: Some(0) };
+    let after = machine.look(|places| RealtimeCounters::read(places, &[3]));
+    let own =
+        MeasurementSettings { dma_latency_us: Seen::Value(0), rt_priority_max: 99, housekeeping: Some(0) };
     let environment = finish(settings, &before, &after, own);
     let cpu = &environment.cpus[0];
     let came = vec![("Local timer interrupts".to_owned(), 1_000), ("eth0-TxRx-0".to_owned(), 3)];
@@ -140,7 +141,7 @@ fn a_guest_knows_its_hypervisor() {
     assert_eq!(hypervisor(&[guest]), Seen::Value("a hypervisor without a name".into()));
     assert_eq!(hypervisor(&[guest, product]), Seen::Value("KVM Virtual Machine".into()));
     assert_eq!(hypervisor(&[("sys/hypervisor/type", "xen\n")]), Seen::Value("xen".into()));
-    // A board has no such bit in its cpuinfo.
+    // An aarch64 board has no such bit in its cpuinfo.
     let board = ("proc/cpuinfo", "BogoMIPS\t: 48.00\n");
     assert!(matches!(hypervisor(&[board]), Seen::Unseen(_)));
     assert_eq!(hypervisor(&[board, product]), Seen::Value("KVM Virtual Machine".into()));
@@ -150,8 +151,8 @@ fn a_guest_knows_its_hypervisor() {
 fn nothing_readable_is_unseen_and_never_zero() {
     let machine = Machine::new(&[]);
     let settings = machine.settings(&[0]);
-    let before = machine.look(|places| Counters::read(places, &[0]));
-    let own = Own { dma_latency_us: Seen::Absent, rt_priority_max: 0, housekeeping: None };
+    let before = machine.look(|places| RealtimeCounters::read(places, &[0]));
+    let own = MeasurementSettings { dma_latency_us: Seen::Absent, rt_priority_max: 0, housekeeping: None };
     let environment = finish(settings, &before, &before, own);
     let cpu = &environment.cpus[0];
     assert!(matches!(cpu.interrupted, Seen::Unseen(_)) && matches!(cpu.steal_ns, Seen::Unseen(_)), "{cpu:?}");
@@ -164,7 +165,7 @@ fn nothing_readable_is_unseen_and_never_zero() {
 #[test]
 fn masked_interrupts_are_unseen_and_not_none() {
     let why = |machine: &Machine| {
-        let before = machine.look(|places| Counters::read(places, &[3]));
+        let before = machine.look(|places| RealtimeCounters::read(places, &[3]));
         let settings = machine.settings(&[3]);
         let strikes = match &settings.cpus[0].interrupts {
             Seen::Unseen(why) => why.clone(),
@@ -187,11 +188,11 @@ fn masked_interrupts_are_unseen_and_not_none() {
 fn this_machine_counts_its_timers_interrupts() {
     let realtime = Realtime::begin(&[0]);
     std::thread::sleep(std::time::Duration::from_millis(300));
-    let own = Own { dma_latency_us: Seen::Absent, rt_priority_max: 0, housekeeping: None };
+    let own = MeasurementSettings { dma_latency_us: Seen::Absent, rt_priority_max: 0, housekeeping: None };
     let environment = realtime.end(own);
     let cpu = &environment.cpus[0];
     assert!(cpu.steal_ns.value().is_some(), "{cpu:?}");
-    // The tests themselves keep the machine busy; a processor without any interrupt for so long is none.
+    // The tests themselves keep the machine busy; every CPU has interrupts in this time.
     assert!(cpu.interrupted.value().is_some_and(|came| !came.is_empty()), "{cpu:?}");
     assert!(environment.clocksource.value().is_some());
 }

@@ -1,13 +1,14 @@
-//! Which calls have something to wait on among their arguments: a descriptor, a futex, or a path.
+//! Which system calls have a wait target among their arguments: a descriptor, a futex, or a path.
 //!
-//! The argument is looked at when a thread blocks (by the kernel half) or is found blocked (in `/proc`). For calls not
-//! listed nothing is looked at: a process id or a flag read as a descriptor would name an innocent file.
+//! The argument is read when a thread blocks (by the kernel half) or is found blocked (in `/proc`).
+//! For calls not listed nothing is read: a PID or a flag read as a descriptor would give a wrong
+//! file.
 
 use syscalls::{aarch64, arm, x86, x86_64};
 
 /// Values of `arg_kind` in the kernel half.
 const FD: u8 = 1;
-/// A descriptor, with others behind it: what became ready by such a call may be any of them.
+/// Several descriptors: such a call may make any of them ready.
 const FDS: u8 = 2;
 const PATH: u8 = 3;
 const PATH_AT: u8 = 4;
@@ -63,7 +64,7 @@ const FD_CALLS: &[&str] = &[
     "fadvise64",
 ];
 
-/// Calls whose first argument is a path, which they look up and may read directories and inodes for.
+/// Calls whose first argument is a path; the lookup may read directories and inodes.
 const PATH_CALLS: &[&str] = &[
     "open",
     "creat",
@@ -131,10 +132,10 @@ const PATH_AT_CALLS: &[&str] = &[
     "name_to_handle_at",
 ];
 
-/// Entries a table has: the native one, then the 32-bit one.
+/// Entries of a table: the native one, then the 32-bit one.
 pub(crate) const TABLE: usize = 1024;
 
-/// For each call of both tables of this architecture: what it may wait on among its arguments.
+/// For each call of both tables of this architecture: the kind of its first argument.
 pub(crate) fn kinds() -> Vec<u8> {
     (0..TABLE).map(native).chain((0..TABLE).map(compat)).map(kind).collect()
 }
@@ -182,7 +183,7 @@ pub(crate) fn execve() -> u32 {
     number.cast_unsigned()
 }
 
-/// The same of `io_uring_enter`: the same in all tables that are younger than it.
+/// The same of `io_uring_enter`, whose number is the same in all tables.
 pub(crate) fn io_uring_enter() -> u32 {
     x86_64::Sysno::io_uring_enter.id().cast_unsigned()
 }

@@ -1,5 +1,5 @@
-//! Where events come from, best first. Each source starts on a held program, is drained while it runs and says
-//! what it could not see.
+//! The sources of events, best first. Each starts on a held program, is drained while it runs and
+//! reports what it could not observe.
 
 mod arguments;
 pub(crate) mod bpf;
@@ -16,28 +16,28 @@ use fallback::Fallback;
 use model::coverage::{Extent, Source};
 use model::recording::{Cost, Sliced, Tier};
 use model::{CallStats, Event, Ns, Pid, Seen};
-use perf::Refused;
+use perf::PerfRefusal;
 use std::path::Path;
 use std::time::Duration;
 
-/// What watches the program.
+/// The instruments of a recording.
 pub(crate) enum Instruments {
-    /// Everything.
+    /// BPF.
     Bpf(Box<Bpf>),
-    /// What is left without it, and why it is without.
+    /// The fallback without it, and the reason.
     Fallback(Box<Fallback>, Option<Source>),
 }
 
-/// Starts the best source that is to be had, or the one asked for. `entrusted` says why perf events cannot follow the program,
-/// where they cannot.
+/// Starts the best available source, or the requested one. `entrusted` is the reason why perf
+/// events cannot trace the program, if any.
 ///
 /// # Errors
-/// The one asked for is not to be had. Without a choice there is always one: `/proc`.
+/// The requested source is not available. Without a request there is always one: `/proc`.
 pub(crate) fn start(
     watching: &Watching,
     root: Pid,
     cpus: &[u32],
-    entrusted: Option<access::Wall>,
+    entrusted: Option<access::AccessDenial>,
 ) -> Result<Instruments, Error> {
     let choice = watching.source;
     let without_bpf = match choice {
@@ -54,7 +54,7 @@ pub(crate) fn start(
         choice,
         || match entrusted {
             None => Fallback::with_events(root, watching.rate),
-            Some(wall) => Err(Refused {
+            Some(wall) => Err(PerfRefusal {
                 tried: format!("perf events on process {root}"),
                 said: wall.why,
                 remedy: wall.remedy,
@@ -65,11 +65,11 @@ pub(crate) fn start(
     Ok(Instruments::Fallback(Box::new(fallback), without_bpf.map(no_calls)))
 }
 
-/// Perf events, unless they are refused or not asked for; then looks alone.
+/// Perf events, unless they are refused or not requested; then snapshots alone.
 fn fall_back(
     choice: Choice,
-    with_events: impl FnOnce() -> Result<Fallback, Refused>,
-    looks_alone: impl FnOnce(Option<&Refused>) -> Fallback,
+    with_events: impl FnOnce() -> Result<Fallback, PerfRefusal>,
+    looks_alone: impl FnOnce(Option<&PerfRefusal>) -> Fallback,
 ) -> Result<Fallback, Error> {
     if choice == Choice::Proc {
         return Ok(looks_alone(None));
@@ -84,16 +84,16 @@ fn fall_back(
     }
 }
 
-/// What is missing without BPF.
-fn no_calls(wall: access::Wall) -> Source {
+/// The coverage without BPF.
+fn no_calls(wall: access::AccessDenial) -> Source {
     Source { name: "calls and wake-ups".into(), seen: Extent::None, why: wall.why, remedy: wall.remedy }
 }
 
-/// Attaches the best source that is to be had, or the one asked for, to processes that live already. `listed` lists them as
-/// they are when it is called.
+/// Attaches the best available source, or the requested one, to running processes. `listed` returns
+/// the current ones.
 ///
 /// # Errors
-/// The one asked for is not to be had. Without a choice there is always one: `/proc`.
+/// The requested source is not available. Without a request there is always one: `/proc`.
 pub(crate) fn attach(
     watching: &Watching,
     cpus: &[u32],
@@ -121,21 +121,21 @@ pub(crate) fn attach(
     Ok(Instruments::Fallback(Box::new(fallback), without_bpf.map(no_calls)))
 }
 
-pub(crate) fn wall_of(refused: &bpf::Refused) -> access::Wall {
-    access::Wall {
+pub(crate) fn wall_of(refused: &bpf::BpfRefusal) -> access::AccessDenial {
+    access::AccessDenial {
         why: refused.to_string(),
         remedy: "run outside the container or sandbox that forbids it; BPF programs of this kind need Linux 5.15 or newer"
             .to_owned(),
     }
 }
 
-fn start_bpf(root: Pid, cpus: &[u32], watching: &Watching) -> Result<Bpf, access::Wall> {
+fn start_bpf(root: Pid, cpus: &[u32], watching: &Watching) -> Result<Bpf, access::AccessDenial> {
     access::bpf()?;
     Bpf::start(root, cpus, watching).map_err(|refused| wall_of(&refused))
 }
 
 impl Instruments {
-    /// The program will come to this executable first.
+    /// The program will execute this file first.
     pub(crate) fn expect(&mut self, executable: &Path) {
         match self {
             Instruments::Bpf(bpf) => bpf.expect(executable),
@@ -143,7 +143,7 @@ impl Instruments {
         }
     }
 
-    /// The threads of the tree, as far as what was handed over reports them.
+    /// The threads of the tree, according to the events so far.
     pub(crate) fn threads(&self) -> &Threads {
         match self {
             Instruments::Bpf(bpf) => bpf.threads(),
@@ -151,7 +151,7 @@ impl Instruments {
         }
     }
 
-    /// Which tier it is.
+    /// Its tier.
     pub(crate) fn tier(&self) -> Tier {
         match self {
             Instruments::Bpf(_) => Tier::Bpf,
@@ -159,7 +159,7 @@ impl Instruments {
         }
     }
 
-    /// Time between two samples on a CPU; between two looks where there are none.
+    /// The sampling period per CPU; that of snapshots where there are no samples.
     pub(crate) fn sample_period_ns(&self) -> Ns {
         match self {
             Instruments::Bpf(bpf) => bpf.sample_period_ns(),
@@ -167,7 +167,7 @@ impl Instruments {
         }
     }
 
-    /// What it sees and what it does not.
+    /// What it observes and what it does not.
     pub(crate) fn sources(&self) -> Vec<Source> {
         match self {
             Instruments::Bpf(bpf) => bpf.sources().to_vec(),
@@ -177,7 +177,7 @@ impl Instruments {
         }
     }
 
-    /// How long the reader may sleep, if `pause` is what the traffic allows.
+    /// How long the reader may sleep, at most `pause`.
     pub(crate) fn pause(&self, pause: Duration) -> Duration {
         match self {
             Instruments::Bpf(bpf) => pause.min(Duration::from_nanos(bpf.pause_ns_max())),
@@ -185,7 +185,8 @@ impl Instruments {
         }
     }
 
-    /// Hands over what has come since; how many records that were. The newest may be kept for the next time.
+    /// Emits new events and returns the number of records. The newest may be kept for the next
+    /// time.
     pub(crate) fn drain(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
         match self {
             Instruments::Bpf(bpf) => bpf.drain(sink),
@@ -193,7 +194,7 @@ impl Instruments {
         }
     }
 
-    /// Hands over all that has come.
+    /// Emits all new events.
     pub(crate) fn drain_rest(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
         match self {
             Instruments::Bpf(bpf) => bpf.drain_rest(sink),
@@ -201,7 +202,7 @@ impl Instruments {
         }
     }
 
-    /// Begins a window; to be asked before anything is handed over. Returns when that was.
+    /// Begins a window; call it before any event is emitted. Returns its start.
     pub(crate) fn begin(&self) -> Ns {
         match self {
             Instruments::Bpf(_) => None,
@@ -210,7 +211,7 @@ impl Instruments {
         .unwrap_or_else(sys::clock::monotonic_ns)
     }
 
-    /// Ends a window; what happened in it is still to be handed over. Returns when that was.
+    /// Ends a window; its events are still to be emitted. Returns its end.
     pub(crate) fn end(&mut self) -> Ns {
         match self {
             Instruments::Bpf(bpf) => bpf.end(),
@@ -218,7 +219,7 @@ impl Instruments {
         }
     }
 
-    /// Hands over all that came before `until`.
+    /// Emits all events before `until`.
     pub(crate) fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) {
         match self {
             Instruments::Bpf(bpf) => {
@@ -228,7 +229,7 @@ impl Instruments {
         }
     }
 
-    /// What the code of all stacks is called, to be asked when the program has ended.
+    /// The names of all code locations. Call it when the program has ended.
     pub(crate) fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
         match self {
             Instruments::Bpf(bpf) => bpf.names(sink),
@@ -236,7 +237,7 @@ impl Instruments {
         }
     }
 
-    /// Events lost since this was last asked. The fallback tells of its losses in its stream.
+    /// Events lost since the last call. The fallback reports its losses in its stream.
     pub(crate) fn newly_lost(&mut self) -> u64 {
         match self {
             Instruments::Bpf(bpf) => bpf.newly_lost(),
@@ -244,7 +245,7 @@ impl Instruments {
         }
     }
 
-    /// Events lost in all.
+    /// Events lost in total.
     pub(crate) fn lost(&self) -> Seen<u64> {
         match self {
             Instruments::Bpf(bpf) => Seen::Value(bpf.lost()),
@@ -260,7 +261,7 @@ impl Instruments {
         }
     }
 
-    /// How the calls that were seen stand for all, where not all were.
+    /// The sums for the estimate of all calls, where not all were traced.
     pub(crate) fn sliced(&mut self, end: Ns) -> Option<Sliced> {
         match self {
             Instruments::Bpf(bpf) => bpf.sliced(end),
@@ -268,7 +269,7 @@ impl Instruments {
         }
     }
 
-    /// What watching cost the program.
+    /// The overhead.
     pub(crate) fn cost(&self) -> Vec<Cost> {
         match self {
             Instruments::Bpf(bpf) => bpf.cost(),
@@ -276,7 +277,7 @@ impl Instruments {
         }
     }
 
-    /// Sources that turned out worse than they were said to be.
+    /// Sources that turned out less complete than announced.
     pub(crate) fn worse(&self) -> Vec<Source> {
         match self {
             Instruments::Bpf(bpf) => bpf.worse(),

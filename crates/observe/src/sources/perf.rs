@@ -1,19 +1,20 @@
-//! Switches, forks, names, ends and clock samples of the tree from perf events, which an ordinary user may open
-//! on their own programs where `perf_event_paranoid` is 2 or lower.
+//! Switches, forks, names, exits and samples of the tree from perf events, which an ordinary user
+//! may open on their own programs where `perf_event_paranoid` is 2 or lower.
 //!
-//! What these events cannot say - what a thread blocked on, who woke it - is left to `proc`, which looks at the
-//! same threads from outside.
+//! `proc` provides what these events lack (what a thread blocked on, its waker) by polling the same
+//! threads.
 //!
 //! Two software events, inherited by the whole tree, on each CPU, into one ring per CPU:
 //!
 //! ```text
-//! dummy      switches, forks, exits, names      never of the kernel, so nobody needs privilege for it
+//! dummy      switches, forks, exits, names      never of the kernel: needs no privilege
 //! cpu clock  a sample each period on a CPU      of the kernel too, where that is permitted
 //! ```
 //!
-//! The events begin with the root's `execve`. A thread's last switch is not seen: the kernel takes its events away
-//! just before, after the teardown of its memory, and that moment is its [`Event::Exit`]. It also takes them away when
-//! an ordinary user's program executes a set-user-id file: that is told from an end, said, and left to looks.
+//! The events begin with the root's `execve`. A thread's last switch is not recorded: the kernel
+//! removes its events just before, after freeing its memory, and that moment is its
+//! [`Event::Exit`]. It also removes them when an ordinary user's program executes a set-user-ID
+//! file: that is distinguished from an exit, reported, and covered by snapshots.
 
 pub(super) mod decode;
 mod living;
@@ -33,30 +34,32 @@ use std::time::Duration;
 use sys::clock::monotonic_ns;
 use sys::perf_event::{self, Ring, bindings, bindings::perf_event_attr};
 
-/// Ring sizes to try, in pages: above 128 (with 4 KiB pages) only the privileged are sure to get one.
+/// Ring sizes to try, in pages: above 128 (with 4 KiB pages) only privileged users are sure to get
+/// one.
 const RING_PAGES: [usize; 6] = [2048, 512, 128, 32, 8, 2];
 
-/// How much of a thread's stack is copied. Rings are small for ordinary users: 8 KiB is what perf(1) copies, too.
+/// Bytes of a thread's stack to copy. Rings are small for ordinary users: perf(1) copies 8 KiB,
+/// too.
 const STACK_BYTES: u32 = 8192;
 
-/// Records younger than this when a drain begins wait for the next: another CPU may be about to write an older
-/// one. The kernel writes a record within microseconds of its time stamp.
+/// Records younger than this at the start of a drain wait for the next one: another CPU may be
+/// about to write an older one. The kernel writes a record within microseconds of its time stamp.
 const SETTLING_NS: Ns = 1_000_000;
 
-/// Why a source could not be had. Reads as: what was tried, what the system said, what to do.
+/// Why a source is not available: what was tried, the system's error, what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{tried}: {said}")]
-pub(crate) struct Refused {
+pub(crate) struct PerfRefusal {
     /// What was tried, on what.
     pub(crate) tried: String,
-    /// What the system said.
+    /// The system's error.
     pub(crate) said: String,
     /// A command, or a sentence, that would change it.
     pub(crate) remedy: String,
 }
 
-impl Refused {
-    /// The same as a line of the coverage: nothing was seen of `name`.
+impl PerfRefusal {
+    /// The same as a line of the coverage: nothing of `name` was observed.
     pub(crate) fn source(&self, name: &str) -> Source {
         Source {
             name: name.to_owned(),
@@ -71,30 +74,30 @@ impl Refused {
 #[derive(Debug)]
 pub(crate) struct Perf {
     rings: Vec<Ring>,
-    /// The other events, which write into the rings; open for as long as they shall count.
+    /// The other events, which write into the rings; kept open while they are needed.
     _events: Vec<OwnedFd>,
     /// Why the kernel's own code is not sampled, where it is not.
     kernel_refused: Option<String>,
-    /// It was attached to threads that lived already.
+    /// It was attached to existing threads.
     living: bool,
-    /// Of them, those whose events were refused: how many, and what was said.
+    /// The number of those whose events were refused, and the error.
     unwatched: Option<(usize, String)>,
-    /// Records too young to be handed over.
+    /// Records too young to be emitted.
     waiting: Vec<Record>,
     tree: Tree,
     stacks: Stacks,
     lost: u64,
-    /// Threads that executed a file with its owner's rights.
+    /// Threads that executed a set-user-ID file.
     entrusted: u64,
 }
 
 impl Perf {
-    /// Opens the events on `root`, a held child that will execute the program, with a sample each `period_ns` of
-    /// time on a CPU.
+    /// Opens the events on `root`, a held child that will execute the program, with a sample every
+    /// `period_ns` of CPU time.
     ///
     /// # Errors
     /// When the events are refused, or their rings are; nothing is left behind then.
-    pub(crate) fn start(root: Pid, period_ns: Ns) -> Result<Self, Refused> {
+    pub(crate) fn start(root: Pid, period_ns: Ns) -> Result<Self, PerfRefusal> {
         let mut kernel_refused = None;
         let mut rings: Vec<Ring> = Vec::new();
         let mut clocks = Vec::new();
@@ -103,7 +106,7 @@ impl Perf {
             let ring = match perf_event::open(&switches(), root, cpu).and_then(|event| map(event, &mut pages))
             {
                 Ok(ring) => ring,
-                // Listed, but not there for us: it went offline in between.
+                // Listed, but not available: it went offline in between.
                 Err(error) if error.raw_os_error() == Some(libc::ENODEV) => continue,
                 Err(error) => return Err(refused(root, &error)),
             };
@@ -131,13 +134,13 @@ impl Perf {
         }
     }
 
-    /// What the code of all stacks is called, to be asked when the program has ended.
+    /// The names of all code locations. Call it when the program has ended.
     pub(crate) fn names(&mut self, threads: &Threads, sink: &mut dyn FnMut(&Event)) {
         self.stacks.rest(threads, sink);
         self.stacks.names(|_| None, sink);
     }
 
-    /// What is missing of the switches, beyond what [`Perf::sources`] says.
+    /// What is missing of the switches, in addition to [`Perf::sources`].
     pub(crate) fn entrusted(&self) -> Option<Source> {
         let mut source = self.sources().into_iter().find(|source| source.name == "switches")?;
         source.why += &format!(
@@ -148,46 +151,46 @@ impl Perf {
         (self.entrusted > 0).then_some(source)
     }
 
-    /// What is missing of the code. Lost records are told in the stream, whatever they were.
+    /// What is missing of the code. Lost records of any kind are reported in the stream.
     pub(crate) fn shortfall(&self) -> Option<Source> {
         self.stacks.shortfall(0)
     }
 
-    /// Hands over what has been recorded, in order of time across CPUs. The last millisecond is kept back, so that the
-    /// order holds.
+    /// Emits recorded events, in order of time across CPUs. The last millisecond is held back, so
+    /// that the order is right.
     pub(crate) fn drain(&mut self, threads: &mut Threads, sink: &mut dyn FnMut(&Event)) {
         let settled = monotonic_ns().saturating_sub(SETTLING_NS);
         self.hand_over(settled, threads, sink);
     }
 
-    /// Hands over what was recorded before `until`, and forgets what came later.
+    /// Emits the events before `until`, and drops later ones.
     pub(crate) fn drain_until(&mut self, until: Ns, threads: &mut Threads, sink: &mut dyn FnMut(&Event)) {
-        // What was written up to then is there within this time.
+        // Records up to then are visible within this time.
         std::thread::sleep(Duration::from_nanos((until + SETTLING_NS).saturating_sub(monotonic_ns())));
         self.hand_over(until, threads, sink);
         self.waiting.clear();
     }
 
-    /// Hands over all that is left; to be called when the root has ended.
+    /// Emits all that is left. Call it when the root has ended.
     pub(crate) fn finish(&mut self, threads: &mut Threads, sink: &mut dyn FnMut(&Event)) {
         self.hand_over(Ns::MAX, threads, sink);
     }
 
-    /// Records that the kernel could not hand over because a ring was full.
+    /// Records that the kernel could not deliver because a ring was full.
     pub(crate) fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// Between two samples of a thread on a CPU.
+    /// The sampling period of a thread.
     pub(crate) fn period_ns(&self) -> Ns {
         self.tree.period_ns
     }
 
-    /// What these events tell, and what would tell more.
+    /// What these events observe, and what would give more.
     pub(crate) fn sources(&self) -> Vec<Source> {
-        let mut why = "perf events tell when each thread left and got a CPU, not who woke it".to_owned();
+        let mut why = "perf events report when each thread was switched out and in, not its waker".to_owned();
         if !self.living {
-            why += ": where the path goes on from a wait is inferred from what the threads were seen in";
+            why += ": the path beyond a wait is inferred from snapshots of the threads";
         }
         if let Some((threads, said)) = &self.unwatched {
             why += &format!("; {threads} threads have no events: {said}");
@@ -255,15 +258,15 @@ impl Perf {
     }
 }
 
-/// What must be remembered of the tree to say what a record means.
+/// The state of the tree that is needed to interpret a record.
 #[derive(Debug, Default)]
 struct Tree {
     period_ns: Ns,
     names: HashMap<Tid, Comm>,
-    /// Living threads of each process; one that is not here has one.
+    /// Living threads of each process; one that is missing has one.
     living: HashMap<Pid, u32>,
-    /// Processes that execute another program and have nothing of it in their memory yet. None ends like that of its own
-    /// doing; the kernel takes the events of one away that comes to have other rights.
+    /// Processes that execute another program and have no mapping of it yet. None exits in this
+    /// state by itself; the kernel removes the events of one that gains privileges.
     executing: HashSet<Pid>,
 }
 
@@ -298,7 +301,8 @@ impl Tree {
             }
             What::Named { pid, tid, name, exec } => {
                 self.names.insert(tid, name);
-                // The record is written when the old image is gone; of the way there nothing is seen.
+                // The record is written after the old image is gone; the time before is not
+                // observed.
                 let entered = at;
                 if exec {
                     Event::Exec { at, entered, tid, pid, old_tid: tid, name }
@@ -306,7 +310,7 @@ impl Tree {
                     Event::Rename { at, tid, name }
                 }
             }
-            // It has no event of its own: see `hand_over`.
+            // It has no record: see `hand_over`.
             What::Mapped { .. } => return None,
             What::Sampled { user, ip, .. } => {
                 let mode = if user { Mode::User } else { Mode::Kernel };
@@ -317,7 +321,7 @@ impl Tree {
     }
 }
 
-/// Tells of switches, births, ends, names and mappings, from the program's start.
+/// The event for switches, forks, exits, names and mappings, from the program's start.
 fn switches() -> perf_event_attr {
     let mut attr = with_side_band(common(bindings::PERF_COUNT_SW_DUMMY));
     attr.set_exclude_kernel(1);
@@ -334,14 +338,14 @@ fn with_side_band(mut attr: perf_event_attr) -> perf_event_attr {
     attr
 }
 
-/// Counts from when the held child executes the program.
+/// Enabled when the held child executes the program.
 fn at_exec(mut attr: perf_event_attr) -> perf_event_attr {
     attr.set_disabled(1);
     attr.set_enable_on_exec(1);
     attr
 }
 
-/// A sample with its stack each `period_ns`.
+/// The event for samples with stacks, every `period_ns`.
 fn clock(period_ns: Ns) -> perf_event_attr {
     let mut attr = common(bindings::PERF_COUNT_SW_CPU_CLOCK);
     attr.__bindgen_anon_1.sample_period = period_ns;
@@ -373,7 +377,7 @@ fn open(
     perf_event::open(&attr, tid, cpu)
 }
 
-/// Of a thread and of all that it starts.
+/// For a thread and all that it starts.
 fn common(config: bindings::perf_sw_ids) -> perf_event_attr {
     let mut attr = perf_event::software(config);
     attr.sample_type = SAMPLE_TYPE;
@@ -384,7 +388,7 @@ fn common(config: bindings::perf_sw_ids) -> perf_event_attr {
     attr
 }
 
-/// Maps the largest ring that is permitted, no larger than `pages`, which is brought down to it.
+/// Maps the largest ring that is permitted, at most `pages`, which is reduced to its size.
 fn map(mut event: OwnedFd, pages: &mut usize) -> io::Result<Ring> {
     loop {
         match Ring::map(event, *pages) {
@@ -397,7 +401,7 @@ fn map(mut event: OwnedFd, pages: &mut usize) -> io::Result<Ring> {
     }
 }
 
-fn refused(root: Pid, error: &io::Error) -> Refused {
+fn refused(root: Pid, error: &io::Error) -> PerfRefusal {
     let remedy = match error.raw_os_error() {
         Some(libc::EMFILE) => "ulimit -n 65536",
         Some(libc::ENOSYS) => "a kernel with CONFIG_PERF_EVENTS, or a container that permits perf_event_open",
@@ -406,7 +410,7 @@ fn refused(root: Pid, error: &io::Error) -> Refused {
         }
         _ => MORE,
     };
-    Refused {
+    PerfRefusal {
         tried: format!("perf events on process {root}"),
         said: match error.raw_os_error() {
             Some(libc::EMFILE) => error.to_string(),

@@ -1,11 +1,13 @@
-//! Looks at all threads of the tree from outside, through `/proc`: what is left where events cannot be had, and what
-//! gives waits their reasons where events come without.
+//! Polls all threads of the tree through `/proc`: the source where events are not available, and
+//! the source of wait reasons where events lack them.
 //!
-//! A look is a sample: what happens between two is not seen. Looks begin each millisecond and become rarer, so that
-//! from the second second on they take at most a fiftieth of one CPU; they are never further apart than about 60 ms. Their distance
-//! varies at random by a quarter, lest a program that acts at regular times be always seen in the same act.
+//! A snapshot is a sample: what happens between two is not observed. Snapshots are taken every
+//! millisecond at first and then less often, so that after the first second they take at most a
+//! fiftieth of one CPU; they are at most about 60 ms apart. The interval varies at random by a
+//! quarter, so that a periodic program is not always observed in the same phase.
 //!
-//! Needs no privilege for programs of one's own; `/proc/PID/syscall` can be refused where the rest is not.
+//! It needs no privileges for the user's own programs; `/proc/PID/syscall` may be refused where the
+//! rest is not.
 
 mod objects;
 mod parse;
@@ -24,36 +26,38 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use sys::clock::{monotonic_ns, thread_cpu_ns};
 
-/// The unit of times in `stat`: `USER_HZ` is 100 on every architecture that we know.
+/// The unit of times in `stat`: `USER_HZ` is 100 on all supported architectures.
 const TICK_NS: Ns = 10_000_000;
-/// Between two looks, at first.
+/// The interval between two snapshots, at first.
 const PERIOD_NS_MIN: Ns = 1_000_000;
-/// Between two looks, at most.
+/// The longest interval between two snapshots.
 const PERIOD_NS_MAX: Ns = 50_000_000;
-/// For so long the shortest period holds, whatever it costs (within [`COST_SHARE_FIRST`]): most commands are short.
+/// The shortest interval holds for this time, within [`COST_SHARE_FIRST`]: most commands are short.
 const EAGER_NS: Ns = 1_000_000_000;
-/// One part in this many of a CPU is what looking may take.
+/// Snapshots may take one part in this many of a CPU.
 const COST_SHARE: Ns = 50;
 /// The same in the first second.
 const COST_SHARE_FIRST: Ns = 4;
-/// With no more threads than this their files stay open, which halves the cost of a look; four or five each.
+/// Up to this many threads, their files stay open, four or five each, which halves the cost of a
+/// snapshot.
 const KEEP_OPEN_THREADS: usize = 100;
-/// A process's pipes are read again after this long.
+/// The time after which a process's pipes are read again.
 const PIPES_EVERY_NS: Ns = 20_000_000;
-/// No more processes than this have their pipes read in one look.
+/// The limit of processes whose pipes are read in one snapshot.
 const PIPES_PER_LOOK: usize = 32;
-/// Without `children` files the whole of `/proc` must be read to find new processes: not more often than this.
+/// Without `children` files the whole of `/proc` must be read to find new processes: at most at
+/// this interval.
 const SCAN_EVERY_NS: Ns = 20_000_000;
 
-/// Looks at the trees of some roots.
+/// Takes snapshots of the trees of some roots.
 #[derive(Debug)]
-pub(crate) struct Looker {
+pub(crate) struct Poller {
     proc_root: PathBuf,
     roots: Vec<Pid>,
     own: Pid,
-    processes: HashMap<Pid, Process>,
-    tasks: HashMap<Tid, Task>,
-    /// Files stay open while there is room for them.
+    processes: HashMap<Pid, KnownProcess>,
+    tasks: HashMap<Tid, ThreadFiles>,
+    /// Whether files are kept open.
     keeps_open: bool,
     objects: Objects,
     refused: Refusals,
@@ -64,18 +68,18 @@ pub(crate) struct Looker {
     random: u64,
 }
 
-/// A process of the tree that has been seen.
+/// A known process of the tree.
 #[derive(Debug, Default)]
-struct Process {
-    /// Tells it from a later one with the same number.
+struct KnownProcess {
+    /// Distinguishes it from a later one with the same PID.
     started: u64,
     pipes: Vec<(u64, bool)>,
     pipes_at: Option<Ns>,
 }
 
-/// One thread's files, as far as they are kept open.
+/// One thread's open files.
 #[derive(Debug, Default)]
-struct Task {
+struct ThreadFiles {
     open: [Option<File>; FILES.len()],
 }
 
@@ -86,7 +90,7 @@ const SYSCALL: usize = 2;
 const WCHAN: usize = 3;
 const CHILDREN: usize = 4;
 
-/// What the system did not let us read, as it said it.
+/// Files that could not be read, with the system's errors.
 #[derive(Debug, Default)]
 struct Refusals {
     syscall: Option<String>,
@@ -95,8 +99,8 @@ struct Refusals {
     no_children_files: bool,
 }
 
-impl Looker {
-    /// For the trees that begin with `roots`. Reads nothing yet.
+impl Poller {
+    /// For the trees of `roots`. Reads nothing yet.
     pub(crate) fn start(roots: &[Pid]) -> Self {
         Self::with_root(Path::new("/proc"), roots)
     }
@@ -120,17 +124,17 @@ impl Looker {
         }
     }
 
-    /// Nominal time between looks, as things are.
+    /// The current nominal interval between snapshots.
     pub(crate) fn period(&self) -> Ns {
         self.period_ns
     }
 
-    /// When to look next, `CLOCK_MONOTONIC`.
+    /// When the next snapshot is due, `CLOCK_MONOTONIC`.
     pub(crate) fn due(&self) -> Ns {
         self.due
     }
 
-    /// All threads of the tree as they are now; none when the roots are gone.
+    /// A snapshot of all threads of the tree; none when the roots have exited.
     pub(crate) fn look(&mut self) -> Option<Event> {
         let look = self.look_at_living();
         let lives = matches!(&look, Event::Look { threads, .. }
@@ -138,8 +142,8 @@ impl Looker {
         lives.then_some(look)
     }
 
-    /// All threads of the trees as they are now, whether or not their roots live. A root that is gone is no root from then
-    /// on: its number may be another's soon.
+    /// A snapshot of all threads of the trees, even if their roots have exited. A root that has
+    /// exited is dropped: its PID may be reused.
     pub(crate) fn look_on(&mut self) -> Event {
         let look = self.look_at_living();
         self.roots.retain(|pid| self.processes.contains_key(pid));
@@ -157,7 +161,7 @@ impl Looker {
         Event::Look { at, threads }
     }
 
-    /// What looks tell, and what would tell more.
+    /// What snapshots observe, and what would give more.
     pub(crate) fn sources(&self) -> Vec<Source> {
         let mut calls = "calls are not counted or timed from outside; the call of a thread that is seen to wait is read from \
                          /proc/PID/syscall"
@@ -167,7 +171,7 @@ impl Looker {
                 calls += &format!("; reading /proc/PID/{what}: {said}");
             }
         }
-        let mut faults = "each thread's own counters as of the last look at it".to_owned();
+        let mut faults = "each thread's own counters as of its last snapshot".to_owned();
         if let Some(said) = &self.refused.schedstat {
             faults += &format!("; time spent runnable is not known: reading /proc/PID/schedstat: {said}");
         }
@@ -184,7 +188,8 @@ impl Looker {
             .into()
     }
 
-    /// Walks from the roots to their descendants, and to those that have lost their parents since they were first seen.
+    /// Walks from the roots to their descendants, and to known processes that have been reparented
+    /// since.
     fn tree(&mut self, at: Ns, threads: &mut Vec<Looked>) {
         let mut visited = HashSet::new();
         let mut queue = self.roots.clone();
@@ -211,7 +216,7 @@ impl Looker {
 
     /// One process: its threads into `threads`, its children onto `queue`.
     fn process(&mut self, pid: Pid, at: Ns, queue: &mut Vec<Pid>, threads: &mut Vec<Looked>) {
-        // dwell itself, of the shell that it was attached to, say.
+        // dwell itself, for example as a child of an observed shell.
         if pid == self.own {
             return;
         }
@@ -220,7 +225,8 @@ impl Looker {
         if known.started == 0 {
             known.started = leader.started;
         } else if known.started != leader.started {
-            // Another process by now, and none of ours unless a parent says so at the next look.
+            // Another process by now, not of the tree unless the next snapshot finds it through a
+            // parent.
             self.processes.remove(&pid);
             return;
         }
@@ -238,7 +244,7 @@ impl Looker {
         }
     }
 
-    /// The threads of a process but the one that leads it.
+    /// The threads of a process without the group leader.
     fn others(&self, pid: Pid) -> Vec<Tid> {
         numbers_in(&self.proc_root.join(format!("{pid}/task")))
             .into_iter()
@@ -282,7 +288,7 @@ impl Looker {
         }
     }
 
-    /// The call a waiting thread is in and what its first argument is.
+    /// The call in which a thread waits, and the kind of its first argument.
     fn call(&mut self, pid: Pid, tid: Tid, at: Ns) -> (Seen<Call>, Object) {
         let mut buffer = [0; 256];
         let text = match self.read(pid, tid, SYSCALL, &mut buffer) {
@@ -311,7 +317,7 @@ impl Looker {
     }
 
     fn children(&mut self, pid: Pid, tid: Tid, queue: &mut Vec<Pid>) {
-        // Some 600 children; of a process with more, the rest is found while the file is read on.
+        // Room for some 600 children; for more, reading continues.
         let mut buffer = [0; 4096];
         match self.read(pid, tid, CHILDREN, &mut buffer) {
             Ok(text) if text.len() == 4096 => {
@@ -319,8 +325,9 @@ impl Looker {
                 queue.extend(parse::ids(&fs::read(path).unwrap_or_default()));
             }
             Ok(text) => queue.extend(parse::ids(text)),
-            // The thread's other files are there, this one is not: a kernel without CONFIG_PROC_CHILDREN. (One that
-            // has just died answers ESRCH, or is looked for in vain the next time.)
+            // The thread's other files exist, this one does not: a kernel without
+            // CONFIG_PROC_CHILDREN. (For one that has just exited, the error is ESRCH, or it is
+            // missing the next time.)
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let still_there = self.proc_root.join(format!("{pid}/task/{tid}/stat")).exists();
                 self.refused.no_children_files |= still_there;
@@ -329,7 +336,7 @@ impl Looker {
         }
     }
 
-    /// Descendants of the roots by their parents' numbers, from all of `/proc`.
+    /// Descendants of the roots by their parents' PIDs, from all of `/proc`.
     fn descendants(&self) -> Vec<Pid> {
         let parents: Vec<(Pid, Pid)> = numbers_in(&self.proc_root)
             .into_iter()
@@ -355,10 +362,11 @@ impl Looker {
         }
         let path = self.proc_root.join(format!("{pid}/task/{tid}/{}", FILES[file]));
         let open = match File::open(&path) {
-            // No more files may be open, which is no word about the thread: from now on none is kept so.
+            // The limit of open files is reached, which is not about the thread: from now on none
+            // is kept open.
             Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
                 self.keeps_open = false;
-                self.tasks.values_mut().for_each(|task| *task = Task::default());
+                self.tasks.values_mut().for_each(|task| *task = ThreadFiles::default());
                 File::open(&path)?
             }
             opened => opened?,
@@ -372,7 +380,7 @@ impl Looker {
         Ok(&buffer[..len])
     }
 
-    /// While someone waits on a pipe, says who has which pipes.
+    /// While a thread waits on a pipe, lists which processes have which pipes.
     fn add_pipes(&mut self, at: Ns, threads: &mut [Looked]) {
         let on_pipe = |thread: &Looked| matches!(thread.on, Object::File { kind: FileKind::Pipe, .. });
         if !threads.iter().any(on_pipe) {
@@ -391,11 +399,11 @@ impl Looker {
         }
     }
 
-    /// Sets when to look next, from what this look took.
+    /// Schedules the next snapshot, from the cost of this one.
     fn adapt(&mut self, at: Ns, took: Ns) {
         let first = *self.first_at.get_or_insert(at);
         let share = if at - first < EAGER_NS { COST_SHARE_FIRST } else { COST_SHARE };
-        // A step at a time, so that one slow look does not blind us.
+        // One step at a time, so that one slow snapshot does not delay the next ones much.
         let wanted = (took * share).clamp(PERIOD_NS_MIN, PERIOD_NS_MAX);
         self.period_ns = wanted.clamp(self.period_ns / 2, self.period_ns * 2);
         // xorshift64
@@ -407,10 +415,10 @@ impl Looker {
     }
 }
 
-/// Remembers what the system said the first time, and says it.
+/// Stores the first error of the system, and returns it.
 fn refuse(said: &mut Option<String>, error: &io::Error) -> String {
     let text = error.to_string();
-    // A thread that has just died is no refusal.
+    // A thread that has just exited is not a refusal.
     if error.raw_os_error() != Some(libc::ESRCH) {
         said.get_or_insert_with(|| text.clone());
     }
@@ -428,7 +436,7 @@ mod tests {
     use std::os::unix::process::CommandExt;
     use std::process::{Child, Command, Stdio};
 
-    /// A program that is killed and reaped with the test.
+    /// A program that is killed and reaped at the end of the test.
     struct Running(Child);
 
     impl Running {
@@ -446,8 +454,8 @@ mod tests {
         }
     }
 
-    /// Looks until `found` says so, for two seconds at most.
-    fn look_until(looker: &mut Looker, found: impl Fn(&[Looked]) -> bool) -> Vec<Looked> {
+    /// Takes snapshots until `found` returns true, for two seconds at most.
+    fn look_until(looker: &mut Poller, found: impl Fn(&[Looked]) -> bool) -> Vec<Looked> {
         let mut last = Vec::new();
         for _ in 0..400 {
             if let Some(Event::Look { threads, .. }) = looker.look() {
@@ -468,7 +476,7 @@ mod tests {
     #[test]
     fn a_pipeline_is_seen_with_its_waits_and_who_has_the_pipe() {
         let program = Running::shell("sleep 30 | cat; true");
-        let mut looker = Looker::start(&[program.0.id()]);
+        let mut looker = Poller::start(&[program.0.id()]);
         let threads = look_until(&mut looker, |threads| {
             let waits = |name| named(threads, name).is_some_and(|thread| thread.call.value().is_some());
             waits("sleep") && waits("cat") && waits("sh")
@@ -488,11 +496,11 @@ mod tests {
     #[test]
     fn a_child_whose_parent_died_is_followed_on() {
         let program = Running::shell("(sleep 30 & exec sleep 0.1); sleep 29");
-        let mut looker = Looker::start(&[program.0.id()]);
+        let mut looker = Poller::start(&[program.0.id()]);
         let asleep = |threads: &[Looked]| threads.iter().filter(|t| t.name.to_text() == "sleep").count();
         look_until(&mut looker, |threads| asleep(threads) == 2 && threads.len() == 3);
         let root = program.0.id();
-        // The short sleep has ended; of the two that are left one has another parent by now.
+        // The short sleep has ended; of the two left, one has been reparented.
         let orphaned =
             |threads: &[Looked], t: &Looked| t.pid != root && threads.iter().all(|p| p.pid != t.parent);
         look_until(&mut looker, |threads| {
@@ -503,7 +511,7 @@ mod tests {
     #[test]
     fn without_children_files_the_tree_is_found_by_parents() {
         let program = Running::shell("sleep 30; true");
-        let mut looker = Looker::start(&[program.0.id()]);
+        let mut looker = Poller::start(&[program.0.id()]);
         looker.refused.no_children_files = true;
         let mut seen = look_until(&mut looker, |threads| named(threads, "sleep").is_some());
         seen.sort_by_key(|thread| thread.parent != program.0.id());
@@ -515,13 +523,13 @@ mod tests {
     fn a_root_that_is_gone_gives_no_look() {
         let mut program = Running::shell("exit 0");
         program.0.wait().unwrap();
-        assert_eq!(Looker::start(&[program.0.id()]).look(), None);
+        assert_eq!(Poller::start(&[program.0.id()]).look(), None);
     }
 
     #[test]
     fn several_roots_are_looked_at_and_one_that_is_gone_is_none_any_more() {
         let (one, mut other) = (Running::shell("sleep 30; true"), Running::shell("sleep 29; true"));
-        let mut looker = Looker::start(&[one.0.id(), other.0.id()]);
+        let mut looker = Poller::start(&[one.0.id(), other.0.id()]);
         let asleep = |threads: &[Looked]| threads.iter().filter(|t| t.name.to_text() == "sleep").count();
         look_until(&mut looker, |threads| asleep(threads) == 2 && threads.len() == 4);
         let group = rustix::process::Pid::from_child(&other.0);
@@ -534,8 +542,8 @@ mod tests {
 
     #[test]
     fn looks_cost_a_fiftieth_of_a_cpu_after_the_first_second() {
-        let mut looker = Looker::start(&[1]);
-        // Dear ones: a quarter at most at first, a fiftieth later.
+        let mut looker = Poller::start(&[1]);
+        // Expensive ones: at most a quarter at first, a fiftieth later.
         for at in 0..100 {
             looker.adapt(at, 1_000_000);
         }
@@ -544,7 +552,7 @@ mod tests {
             looker.adapt(EAGER_NS + 1 + at, 1_000_000);
         }
         assert_eq!(looker.period(), PERIOD_NS_MAX);
-        // Cheap ones: as often as may be.
+        // Cheap ones: at the shortest interval.
         for at in 0..100 {
             looker.adapt(EAGER_NS + 1 + at, 10_000);
         }
@@ -556,7 +564,7 @@ mod tests {
     #[test]
     fn a_kept_proc_is_read_like_a_live_one() {
         let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/proc-futex");
-        let mut looker = Looker::with_root(&kept, &[900]);
+        let mut looker = Poller::with_root(&kept, &[900]);
         let Some(Event::Look { threads, .. }) = looker.look() else { panic!("nothing seen") };
         assert_eq!(threads.len(), 3, "{threads:#?}");
         let find = |tid| threads.iter().find(|thread| thread.tid == tid).unwrap();

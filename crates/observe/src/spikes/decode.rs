@@ -1,27 +1,27 @@
-//! From records of a ring (`wire.rs`) to the events that everybody else knows.
+//! Decodes records of a ring (`wire.rs`) into the events of `model`.
 
-use super::wire::{F_OWN, F_PREEMPTED, Interrupt, Kind, Own, Record, Switched};
+use super::wire::{EventKind, F_OWN, F_PREEMPTED, Interrupt, OwnSwitch, RingRecord, Switched};
 use model::wake::spike::{Happened, KernelEvent, Task};
 use model::{Ns, Tid};
 use rustc_hash::FxHashMap;
 use zerocopy::transmute_ref;
 
-/// By their numbers (include/linux/interrupt.h), as `/proc/softirqs` names them.
+/// The names of softirqs by number (include/linux/interrupt.h), as in `/proc/softirqs`.
 const SOFTIRQS: [&str; 10] =
     ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
 
-/// `enum other`, as arch/x86/include/asm/trace/irq_vectors.h names them.
+/// The names of `enum other`, from arch/x86/include/asm/trace/irq_vectors.h.
 const OTHERS: [&str; 4] = ["reschedule", "call_function", "call_function_single", "irq_work"];
 
-/// What drivers of CPUs' own timers call their interrupts, where they have one:
+/// The names that drivers of per-CPU timers give their interrupts:
 /// drivers/clocksource/arm_arch_timer.c.
 const TIMERS: [&str; 1] = ["arch_timer"];
 
-/// Whose events they are.
+/// The measuring thread of the events.
 #[derive(Debug, Clone)]
 pub(super) struct Measuring {
     pub(super) tid: Tid,
-    /// The same as the kernel numbers it.
+    /// The same in the initial PID namespace.
     pub(super) pid: Tid,
     pub(super) name: String,
 }
@@ -31,14 +31,14 @@ pub(super) struct Measuring {
 pub(super) struct Holes {
     /// Before the first.
     pub(super) cut: bool,
-    /// Before the one at this place.
+    /// Before the one with this index.
     pub(super) before: Option<usize>,
 }
 
-/// The events of these records, in order of time. `begun`: what times are counted from. `name_of`:
-/// what a thread is called whose name no record tells.
+/// The events of these records, in order of time. `begun`: the origin of times. `name_of`: the name
+/// of a thread that no record names.
 pub(super) fn events(
-    records: &[Record],
+    records: &[RingRecord],
     holes: Holes,
     measuring: &Measuring,
     begun: Ns,
@@ -63,7 +63,7 @@ pub(super) fn events(
 
 struct Decoder<'a, N> {
     measuring: &'a Measuring,
-    /// A switch names who comes; who leaves came before.
+    /// A switch names the task switched in; the one switched out was named before.
     names: FxHashMap<Tid, String>,
     name_of: N,
     /// The last switch: the CPU may have idled since. None where it was lost.
@@ -72,23 +72,25 @@ struct Decoder<'a, N> {
 }
 
 impl<N: Fn(Tid) -> Option<String>> Decoder<'_, N> {
-    fn record(&mut self, record: &Record) {
-        let Some(kind) = Kind::from_wire(record.kind) else {
+    fn record(&mut self, record: &RingRecord) {
+        let Some(kind) = EventKind::from_wire(record.kind) else {
             // Nothing writes another one.
             return;
         };
         let Interrupt { at, arg, began, name, .. } = *transmute_ref!(record);
         let (begin, end) = match kind {
-            Kind::Switch => return self.switch(record),
-            Kind::Irq => match text(&name) {
+            EventKind::Switch => return self.switch(record),
+            EventKind::Irq => match text(&name) {
                 name if TIMERS.contains(&name.as_str()) => (Happened::TimerBegin, Happened::TimerEnd),
                 name if name.is_empty() => (Happened::IrqBegin(format!("interrupt {arg}")), Happened::IrqEnd),
                 name => (Happened::IrqBegin(name), Happened::IrqEnd),
             },
-            Kind::Softirq => (Happened::SoftirqBegin(named(&SOFTIRQS, arg, "softirq")), Happened::SoftirqEnd),
-            Kind::Timer => (Happened::TimerBegin, Happened::TimerEnd),
-            Kind::Other => (Happened::OtherBegin(named(&OTHERS, arg, "interrupt")), Happened::OtherEnd),
-            Kind::Nmi => (Happened::OtherBegin("NMI".to_owned()), Happened::OtherEnd),
+            EventKind::Softirq => {
+                (Happened::SoftirqBegin(named(&SOFTIRQS, arg, "softirq")), Happened::SoftirqEnd)
+            }
+            EventKind::Timer => (Happened::TimerBegin, Happened::TimerEnd),
+            EventKind::Other => (Happened::OtherBegin(named(&OTHERS, arg, "interrupt")), Happened::OtherEnd),
+            EventKind::Nmi => (Happened::OtherBegin("NMI".to_owned()), Happened::OtherEnd),
         };
         self.push(began, begin);
         self.push(at, end);
@@ -99,7 +101,7 @@ impl<N: Fn(Tid) -> Option<String>> Decoder<'_, N> {
         self.idle_since = None;
     }
 
-    fn switch(&mut self, record: &Record) {
+    fn switch(&mut self, record: &RingRecord) {
         let Switched { at, flags, idle, from, to, from_priority, to_priority, to_name, .. } =
             *transmute_ref!(record);
         let own = flags & F_OWN != 0;
@@ -118,9 +120,9 @@ impl<N: Fn(Tid) -> Option<String>> Decoder<'_, N> {
         self.push(at, Happened::Switch { from, to, preempted });
     }
 
-    /// What came before the measuring thread got the CPU.
-    fn own(&mut self, own: &Own, to: &Task) {
-        let Own { woken, due, stopped, arg: moved_from, .. } = *own;
+    /// The events before the measuring thread got the CPU.
+    fn own(&mut self, own: &OwnSwitch, to: &Task) {
+        let OwnSwitch { woken, due, stopped, arg: moved_from, .. } = *own;
         if stopped != 0 {
             self.push(stopped, Happened::Stopped);
         }
@@ -154,7 +156,7 @@ fn named(names: &[&str], number: u32, what: &str) -> String {
     names.get(number as usize).map_or_else(|| format!("{what} {number}"), ToString::to_string)
 }
 
-/// Text that the kernel ended with a zero, or cut.
+/// Text that is terminated by a zero, or cut.
 fn text(bytes: &[u8]) -> String {
     let len = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..len]).into_owned()
@@ -164,14 +166,14 @@ fn text(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn record(at: Ns, kind: Kind, arg: u32, words: [u64; 5]) -> Record {
-        Record { seq: 1, at, kind: kind as u8, flags: 0, idle: 0, arg, words }
+    fn record(at: Ns, kind: EventKind, arg: u32, words: [u64; 5]) -> RingRecord {
+        RingRecord { seq: 1, at, kind: kind as u8, flags: 0, idle: 0, arg, words }
     }
 
-    /// An interrupt of a driver.
-    fn irq(began: Ns, ended: Ns, text: &str) -> Record {
+    /// An interrupt with a driver's handler.
+    fn irq(began: Ns, ended: Ns, text: &str) -> RingRecord {
         let [first, second] = name(text);
-        record(ended, Kind::Irq, 24, [began, 0, first, second, 0])
+        record(ended, EventKind::Irq, 24, [began, 0, first, second, 0])
     }
 
     fn name(text: &str) -> [u64; 2] {
@@ -180,25 +182,25 @@ mod tests {
         [0, 8].map(|at| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap()))
     }
 
-    fn switch(at: Ns, from: u64, to: u64, to_name: &str) -> Record {
+    fn switch(at: Ns, from: u64, to: u64, to_name: &str) -> RingRecord {
         let [first, second] = name(to_name);
-        record(at, Kind::Switch, 0, [from | to << 32, 120 | 19 << 32, first, second, 0])
+        record(at, EventKind::Switch, 0, [from | to << 32, 120 | 19 << 32, first, second, 0])
     }
 
     /// A switch to the measuring thread.
-    fn own(at: Ns, from: u64, woken: Ns, due: Ns, stopped: Ns) -> Record {
-        Record {
+    fn own(at: Ns, from: u64, woken: Ns, due: Ns, stopped: Ns) -> RingRecord {
+        RingRecord {
             flags: F_OWN,
             words: [from | 1007 << 32, 120 | 19 << 32, woken, due, stopped],
-            ..record(at, Kind::Switch, 0, [0; 5])
+            ..record(at, EventKind::Switch, 0, [0; 5])
         }
     }
 
-    fn decoded(records: &[Record]) -> Vec<(Ns, Happened)> {
+    fn decoded(records: &[RingRecord]) -> Vec<(Ns, Happened)> {
         decoded_with(records, Holes::default())
     }
 
-    fn decoded_with(records: &[Record], holes: Holes) -> Vec<(Ns, Happened)> {
+    fn decoded_with(records: &[RingRecord], holes: Holes) -> Vec<(Ns, Happened)> {
         let measuring = Measuring { tid: 7, pid: 1007, name: "wake".into() };
         let name_of = |pid| (pid == 50).then(|| "known".to_owned());
         let events = events(records, holes, &measuring, 100, name_of);
@@ -210,7 +212,7 @@ mod tests {
     }
 
     /// The tasks of switches.
-    fn switched(records: &[Record]) -> Vec<(Task, Task)> {
+    fn switched(records: &[RingRecord]) -> Vec<(Task, Task)> {
         let tasks = |(_, happened)| match happened {
             Happened::Switch { from, to, .. } => Some((from, to)),
             _ => None,
@@ -230,8 +232,8 @@ mod tests {
 
     #[test]
     fn the_switch_to_the_measuring_thread_tells_what_led_to_it() {
-        let moved = Record { arg: 4, ..own(160, 0, 150, 130, 0) };
-        let told = decoded(&[switch(105, 50, 0, ""), Record { idle: 3, ..moved }]);
+        let moved = RingRecord { arg: 4, ..own(160, 0, 150, 130, 0) };
+        let told = decoded(&[switch(105, 50, 0, ""), RingRecord { idle: 3, ..moved }]);
         let before = [
             (5, Happened::IdleBegin(2)),
             (30, Happened::Due),
@@ -246,7 +248,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_no_idling() {
-        let idled = Record { idle: 1, ..switch(150, 0, 60, "make") };
+        let idled = RingRecord { idle: 1, ..switch(150, 0, 60, "make") };
         let begins = |told: &[(Ns, Happened)]| {
             told.iter().filter(|(_, happened)| matches!(happened, Happened::IdleBegin(_))).count()
         };
@@ -264,10 +266,10 @@ mod tests {
         let records = [
             irq(101, 110, "eth0"),
             irq(102, 110, ""),
-            of(Kind::Softirq, 3),
-            of(Kind::Softirq, 11),
-            of(Kind::Other, 2),
-            Record { kind: 99, ..of(Kind::Other, 0) },
+            of(EventKind::Softirq, 3),
+            of(EventKind::Softirq, 11),
+            of(EventKind::Other, 2),
+            RingRecord { kind: 99, ..of(EventKind::Other, 0) },
         ];
         let names = ["eth0", "interrupt 24", "net_rx", "softirq 11", "call_function_single"];
         let name = |(_, happened)| match happened {
@@ -284,8 +286,8 @@ mod tests {
 
     #[test]
     fn interrupts_within_others_stand_where_they_began() {
-        let softirq = record(150, Kind::Softirq, 1, [110, 0, 0, 0, 0]);
-        let nmi = record(125, Kind::Nmi, 0, [121, 0, 0, 0, 0]);
+        let softirq = record(150, EventKind::Softirq, 1, [110, 0, 0, 0, 0]);
+        let nmi = record(125, EventKind::Nmi, 0, [121, 0, 0, 0, 0]);
         let expected = [
             (10, Happened::SoftirqBegin("timer".into())),
             (20, Happened::TimerBegin),
@@ -294,6 +296,6 @@ mod tests {
             (30, Happened::TimerEnd),
             (50, Happened::SoftirqEnd),
         ];
-        assert_eq!(decoded(&[nmi, record(130, Kind::Timer, 0, [120, 0, 0, 0, 0]), softirq]), expected);
+        assert_eq!(decoded(&[nmi, record(130, EventKind::Timer, 0, [120, 0, 0, 0, 0]), softirq]), expected);
     }
 }

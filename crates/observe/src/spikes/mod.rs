@@ -1,10 +1,9 @@
-//! What the kernel did around the wake-ups of measuring threads that were late the most.
+//! Spikes: what the kernel did around the wake-ups with the largest latencies.
 //!
-//! `wake.bpf.c` is the kernel half: it keeps the last of what happened on each measured CPU in a
-//! ring (`wire.rs`). This file loads and attaches it, and copies the part of a ring around a
-//! wake-up that turned out late (`ring.rs`, `decode.rs`), while the measurement goes on. What the
-//! hypervisor took is read beside it (`steal.rs`). Why a wake-up was late is concluded from it by
-//! `analyse`.
+//! `wake.bpf.c` is the kernel half: it keeps the latest events of each measured CPU in a ring
+//! (`wire.rs`). This file loads and attaches it, and copies the part of a ring around a late
+//! wake-up (`ring.rs`, `decode.rs`), during the measurement. Steal is read separately (`steal.rs`).
+//! `analyse` concludes why a wake-up was late.
 
 mod decode;
 mod ring;
@@ -12,105 +11,105 @@ mod stack;
 mod steal;
 mod wire;
 
-use crate::access::{self, Wall};
-use crate::sources::bpf::{self, Refused, names, types};
+use crate::access::{self, AccessDenial};
+use crate::sources::bpf::{self, BpfRefusal, names, types};
 use crate::sources::wall_of;
 use aya::programs::BtfTracePoint;
 use aya::{Btf, Ebpf, VerifierLogLevel};
 use decode::{Holes, Measuring};
 use model::wake::spike::{Happened, KernelEvent, SpikeSeen};
 use model::{Ns, Seen, Tid};
-use ring::{Part, Rings};
+use ring::{RingPart, Rings};
 use std::fs;
 use steal::Steal;
 use sys::clock::monotonic_ns;
-use sys::shared::Words;
-use wire::Record;
+use sys::shared::SharedWords;
+use wire::RingRecord;
 
 /// The kernel half, for this architecture.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/wake.bpf.o"));
 
-/// Without these nothing is known of what had the CPU.
+/// Without these it is not known which task had the CPU.
 const NEEDED: &[&str] = &["sched_switch", "sched_waking"];
 
-/// What else is recorded where the kernel has it, with its tracepoints.
+/// What else is recorded, with its tracepoints, where the kernel has them.
 const WANTED: &[(&str, &[&str])] = &[
     ("when timers are due", &["hrtimer_start"]),
-    ("interrupts of devices", &["irq_handler_entry", "irq_handler_exit"]),
-    ("soft interrupts", &["softirq_entry", "softirq_exit"]),
+    ("device interrupts", &["irq_handler_entry", "irq_handler_exit"]),
+    ("softirqs", &["softirq_entry", "softirq_exit"]),
     ("idle states", &["cpu_idle"]),
     ("migrations", &["sched_migrate_task"]),
     ("NMIs", &["nmi_handler"]),
 ];
 
-/// The same, which only x86 has.
+/// The same on x86 only.
 const WANTED_X86: &[(&str, &[&str])] = &[
-    ("the processor's own timer", &["local_timer_entry", "local_timer_exit"]),
+    ("local timer interrupts", &["local_timer_entry", "local_timer_exit"]),
     ("reschedule interrupts", &["reschedule_entry", "reschedule_exit"]),
-    ("function calls by other processors", &["call_function_entry", "call_function_exit"]),
-    ("function calls by another processor", &["call_function_single_entry", "call_function_single_exit"]),
+    ("function calls by other CPUs", &["call_function_entry", "call_function_exit"]),
+    ("function calls by another CPU", &["call_function_single_entry", "call_function_single_exit"]),
     ("work in interrupts", &["irq_work_entry", "irq_work_exit"]),
 ];
 
-/// What the kernel half reads of the kernel's structures, besides what `dwell.bpf.c` reads.
+/// The kernel structures that this kernel half reads, besides those of `dwell.bpf.c`.
 const STRUCTS: &[&str] = &["hrtimer", "irqaction", "timerqueue_node"];
 
-/// Wake-ups that are kept: those with the maximum latency.
+/// The number of wake-ups that are kept: those with the largest latencies.
 const KEPT: usize = 16;
-/// How long before a wake-up should have been its events begin, at least: what runs then may have
-/// begun before.
+/// The time before a due wake-up for which events are kept, at least: the culprit may have started
+/// earlier.
 const BEFORE_NS: Ns = 1_000_000;
-/// Records of one wake-up; of more, the first and the last are kept.
+/// The limit of records of one wake-up; of more, the first and the last are kept.
 const RECORDS_MAX: usize = 16 * 1024;
-/// A stack takes the kernel a microsecond or two, which nobody should pay who is not late; so none
-/// is taken below this unless a smaller bound was asked for.
+/// A stack takes the kernel a microsecond or two, which only late wake-ups should cost; so none is
+/// taken below this latency unless a smaller bound was requested.
 const STACK_FROM_NS: Ns = 50_000;
 
 /// The attached instruments. Dropping it detaches all of them; so does the end of the process.
 pub struct Spikes {
     ebpf: Ebpf,
-    rings: Rings<Words>,
+    rings: Rings<SharedWords>,
     cpus: Vec<u32>,
     measuring: Vec<Measuring>,
     begun_ns: Ns,
     steal: Steal,
-    kept: Vec<Kept>,
-    /// Stacks are taken from here on, by the caller's wish.
+    kept: Vec<KeptSpike>,
+    /// The latency from which stacks are taken, as requested.
     given_ns: Option<Ns>,
     limits: Vec<String>,
 }
 
-/// A late wake-up, with what is worked off when all is over.
-struct Kept {
+/// A late wake-up, to be decoded after the measurement.
+struct KeptSpike {
     cpu: u32,
     measuring: Measuring,
     expected_ns: Ns,
     awake_ns: Ns,
-    records: Vec<Record>,
+    records: Vec<RingRecord>,
     holes: Holes,
     frames: Option<Vec<u64>>,
     stolen: Option<(Ns, Ns)>,
     lost: Option<String>,
 }
 
-impl Kept {
+impl KeptSpike {
     fn late_ns(&self) -> Ns {
         self.awake_ns.saturating_sub(self.expected_ns)
     }
 }
 
 impl Spikes {
-    /// Attaches everything on these CPUs. A stack is taken of wake-ups that are `late_from_ns` late
-    /// or later; without it, of those that would be kept.
+    /// Attaches everything on these CPUs. A stack is taken of wake-ups with a latency of
+    /// `late_from_ns` or more; without it, of those that would be kept.
     ///
     /// # Errors
-    /// Why nothing can be seen here, with what would change it.
-    pub fn open(cpus: &[u32], late_from_ns: Option<Ns>) -> Result<Self, Wall> {
+    /// Why spikes cannot be traced, with a remedy.
+    pub fn open(cpus: &[u32], late_from_ns: Option<Ns>) -> Result<Self, AccessDenial> {
         access::bpf()?;
         Self::load(cpus, late_from_ns).map_err(|refused| wall_of(&refused))
     }
 
-    fn load(cpus: &[u32], late_from_ns: Option<Ns>) -> Result<Self, Refused> {
+    fn load(cpus: &[u32], late_from_ns: Option<Ns>) -> Result<Self, BpfRefusal> {
         let wanted = || WANTED.iter().chain(if cfg!(target_arch = "x86_64") { WANTED_X86 } else { &[] });
         let tracepoints = wanted().flat_map(|(_, names)| *names).chain(NEEDED).copied();
         let btf = types::read(tracepoints, STRUCTS)?;
@@ -154,13 +153,13 @@ impl Spikes {
         })
     }
 
-    /// What this kernel does not tell: sentences without a full stop.
+    /// What this kernel does not report: sentences without a full stop.
     pub fn limits(&self) -> &[String] {
         &self.limits
     }
 
-    /// The measurement begins: by CPU, its measuring thread. A CPU that [`Spikes::open`] was not
-    /// given is left out.
+    /// Starts the measurement: the measuring thread of each CPU. CPUs not passed to
+    /// [`Spikes::open`] are left out.
     pub fn begin(&mut self, begun_ns: Ns, threads: &[(u32, Tid)]) {
         let numbered = access::pid_namespace() == 0;
         self.begun_ns = begun_ns;
@@ -174,13 +173,13 @@ impl Spikes {
         }
     }
 
-    /// To be called every 10 to 20 ms.
+    /// Call it every 10 to 20 ms.
     pub fn look(&mut self) {
         self.steal.look(monotonic_ns());
     }
 
     /// This CPU's measuring thread woke up late: keeps what the kernel did, if it is among the
-    /// worst. A ring holds some 50 ms of a busy CPU, so this is to be called soon.
+    /// worst. A ring holds some 50 ms of a busy CPU, so call it soon.
     pub fn late(&mut self, cpu: u32, expected_ns: Ns, awake_ns: Ns) {
         let Some((ring, measuring)) = self.ring(cpu).and_then(|ring| Some((ring, self.measuring.get(ring)?)))
         else {
@@ -201,7 +200,17 @@ impl Spikes {
         let frames = stack::of_longest(stacks, expected_ns).map(|stack| stack.frames);
         let (records, hole) = bounded(part.records);
         let holes = Holes { cut, before: hole };
-        self.kept.push(Kept { cpu, measuring, expected_ns, awake_ns, records, holes, frames, stolen, lost });
+        self.kept.push(KeptSpike {
+            cpu,
+            measuring,
+            expected_ns,
+            awake_ns,
+            records,
+            holes,
+            frames,
+            stolen,
+            lost,
+        });
         self.keep_latest();
     }
 
@@ -209,7 +218,7 @@ impl Spikes {
         self.kept.sort_by_key(|kept| std::cmp::Reverse(kept.late_ns()));
         self.kept.truncate(KEPT);
         if let (None, KEPT) = (self.given_ns, self.kept.len()) {
-            let least_ns = self.kept.last().map_or(0, Kept::late_ns).max(STACK_FROM_NS);
+            let least_ns = self.kept.last().map_or(0, KeptSpike::late_ns).max(STACK_FROM_NS);
             self.cpus.iter().for_each(|cpu| self.rings.late_from(*cpu, least_ns));
         }
     }
@@ -218,7 +227,7 @@ impl Spikes {
         self.cpus.iter().position(|of| *of == cpu)
     }
 
-    /// The wake-ups with the maximum latency, worst first. All times are from the begin of the
+    /// The wake-ups with the largest latencies, largest first. All times are from the start of the
     /// measurement.
     pub fn finish(mut self) -> Vec<SpikeSeen> {
         let addresses: Vec<u64> =
@@ -226,12 +235,10 @@ impl Spikes {
         let names = names::ask(&mut self.ebpf, &addresses);
         let mut names = names.map(Vec::into_iter);
         let begun_ns = self.begun_ns;
-        let seen = |kept: Kept| {
+        let seen = |kept: KeptSpike| {
             let stack = match (&kept.frames, &mut names) {
                 (None, _) => Seen::Absent,
-                (Some(_), None) => {
-                    Seen::unseen("the kernel could not be asked for the names of its functions")
-                }
+                (Some(_), None) => Seen::unseen("the names of kernel functions could not be read"),
                 (Some(frames), Some(names)) => stack::named(frames, names.by_ref().take(frames.len())),
             };
             let mut events = decode::events(&kept.records, kept.holes, &kept.measuring, begun_ns, name_of);
@@ -253,8 +260,8 @@ impl Spikes {
     }
 }
 
-/// Attaches all of what tells of something, or nothing: a begin without an end would be worse. Says
-/// what cannot be had.
+/// Attaches all programs of a subject, or none: an entry without an exit would be worse. Returns
+/// what is missing.
 fn limit(ebpf: &mut Ebpf, btf: &Btf, what: &str, names: &[&'static str]) -> Option<String> {
     let (links, refused): (Vec<_>, Vec<_>) =
         bpf::attach(ebpf, names, btf).into_iter().partition(Result::is_ok);
@@ -262,14 +269,14 @@ fn limit(ebpf: &mut Ebpf, btf: &Btf, what: &str, names: &[&'static str]) -> Opti
     for (name, link) in links.into_iter().flatten() {
         let program: Option<&mut BtfTracePoint> =
             ebpf.program_mut(name).and_then(|program| program.try_into().ok());
-        // One that stays tells of begins alone, which end with the next switch at the latest.
+        // One that stays records only entries, which end with the next switch at the latest.
         let _ = program.map(|program| program.detach(link));
     }
-    Some(format!("this kernel does not tell of {what}: {why}"))
+    Some(format!("this kernel does not report {what}: {why}"))
 }
 
-/// Not more than can be kept; and before which of them others were left out.
-fn bounded(mut records: Vec<Record>) -> (Vec<Record>, Option<usize>) {
+/// Limits the records; returns the index before which others were left out.
+fn bounded(mut records: Vec<RingRecord>) -> (Vec<RingRecord>, Option<usize>) {
     if records.len() <= RECORDS_MAX {
         return (records, None);
     }
@@ -278,23 +285,23 @@ fn bounded(mut records: Vec<Record>) -> (Vec<Record>, Option<usize>) {
 }
 
 /// Why events are missing, where they are; unknown steal is one of them.
-fn lost(part: &Part, no_steal: Option<&String>) -> Option<String> {
+fn lost(part: &RingPart, no_steal: Option<&String>) -> Option<String> {
     let mut whys = Vec::new();
     if part.cut {
-        whys.push("so much happened that the ring had gone round: the first of it is lost".to_owned());
+        whys.push("the ring was overwritten: the first events are lost".to_owned());
     }
     if part.records.len() > RECORDS_MAX {
-        whys.push(format!("{} events in the middle were too many to keep", part.records.len() - RECORDS_MAX));
+        whys.push(format!("{} events in the middle were dropped", part.records.len() - RECORDS_MAX));
     }
     if part.torn > 0 {
-        whys.push(format!("{} events were overwritten while they were read", part.torn));
+        whys.push(format!("{} events were overwritten while being read", part.torn));
     }
-    whys.extend(no_steal.map(|why| format!("whether the hypervisor took time is not known: {why}")));
+    whys.extend(no_steal.map(|why| format!("steal is not known: {why}")));
     (!whys.is_empty()).then(|| whys.join("; "))
 }
 
-/// What a thread is called that no event named: by the kernel's own number, so only where that is
-/// this process's too.
+/// The name of a thread that no event names: by its TID in the initial PID namespace, so only where
+/// dwell is in it.
 fn name_of(pid: Tid) -> Option<String> {
     if pid == 0 {
         return Some("idle".to_owned());

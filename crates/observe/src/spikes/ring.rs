@@ -1,11 +1,11 @@
-//! This end of what `wake.bpf.c` writes (`wire.rs`): copies the part of a ring that somebody needs
-//! while it is written on.
+//! The reader's end of the rings of `wake.bpf.c` (`wire.rs`): copies a part of a ring while it is
+//! being written.
 //!
-//! Nothing is taken out and nobody waits. A record says its place in the order first and last, so
-//! one that was overwritten while it was copied is known and left out. What the records say is
-//! `decode.rs`'s business.
+//! Reading removes nothing and blocks no writer. A record has its sequence number first and last,
+//! so one that was overwritten while being copied is detected and left out. `decode.rs` decodes the
+//! records.
 
-use super::wire::{self, Cpu, Kind, Record, STACKS};
+use super::wire::{self, CpuState, EventKind, RingRecord, STACKS};
 use model::{Ns, Tid};
 use std::mem::offset_of;
 use std::ops::Deref;
@@ -15,22 +15,23 @@ use std::sync::atomic::fence;
 use zerocopy::transmute;
 
 const WORD: usize = size_of::<u64>();
-/// Words of what the kernel half shares.
-const RECORD_WORDS: usize = size_of::<Record>() / WORD;
-const CPU_WORDS: usize = size_of::<Cpu>() / WORD;
+/// Words of the types shared with the kernel half.
+const RECORD_WORDS: usize = size_of::<RingRecord>() / WORD;
+const CPU_WORDS: usize = size_of::<CpuState>() / WORD;
 const STACK_WORDS: usize = size_of::<wire::Stack>() / WORD;
-/// Words of [`Cpu`].
-const WRITTEN: usize = offset_of!(Cpu, written) / WORD;
-const STACKS_WRITTEN: usize = offset_of!(Cpu, stacks) / WORD;
-const LATE_NS: usize = offset_of!(Cpu, late_ns) / WORD;
-const RING_AND_TID: usize = offset_of!(Cpu, ring) / WORD;
-const PID: usize = offset_of!(Cpu, pid) / WORD;
+/// Words of [`CpuState`].
+const WRITTEN: usize = offset_of!(CpuState, written) / WORD;
+const STACKS_WRITTEN: usize = offset_of!(CpuState, stacks) / WORD;
+const LATE_NS: usize = offset_of!(CpuState, late_ns) / WORD;
+const RING_AND_TID: usize = offset_of!(CpuState, ring) / WORD;
+const PID: usize = offset_of!(CpuState, pid) / WORD;
 // Two fields are stored as one word.
-const _: () = assert!(offset_of!(Cpu, tid) == offset_of!(Cpu, ring) + 4 && cfg!(target_endian = "little"));
+const _: () =
+    assert!(offset_of!(CpuState, tid) == offset_of!(CpuState, ring) + 4 && cfg!(target_endian = "little"));
 
-/// How many records each of this many rings has, a power of two: 2 MiB for each of up to 32, 64 MiB
-/// in all for more, but never less than 256 KiB each. Two threads that hand a byte to and fro,
-/// which is as fast as it gets, made 150 records a millisecond.
+/// The number of records of each of this many rings, a power of two: 2 MiB for each of up to 32, 64
+/// MiB in all for more, but never less than 256 KiB each. A ping-pong of two threads, the fastest
+/// case, writes 150 records per millisecond.
 pub(super) fn records_per_ring(rings: usize) -> u32 {
     let fair = 64 * 1024 * 1024 / (RECORD_WORDS * 8) / rings.max(1);
     1 << u32::try_from(fair).unwrap_or(u32::MAX).clamp(4 * 1024, 32 * 1024).ilog2()
@@ -46,7 +47,7 @@ pub(super) fn stacks(rings: usize) -> u32 {
     (rings * STACKS) as u32
 }
 
-/// All rings, this end.
+/// The reader's end of all rings.
 pub(super) struct Rings<W> {
     pub(super) cpus: W,
     pub(super) records: W,
@@ -56,16 +57,16 @@ pub(super) struct Rings<W> {
 
 /// A part of a ring.
 #[derive(Debug, Default)]
-pub(super) struct Part {
+pub(super) struct RingPart {
     /// By time.
-    pub(super) records: Vec<Record>,
-    /// The ring had gone round over older ones that were wanted.
+    pub(super) records: Vec<RingRecord>,
+    /// Older requested records had been overwritten.
     pub(super) cut: bool,
-    /// Records that were overwritten while they were copied.
+    /// Records that were overwritten while being copied.
     pub(super) torn: u64,
 }
 
-/// A stack as it was taken.
+/// A recorded stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Stack {
     pub(super) at: Ns,
@@ -74,24 +75,24 @@ pub(super) struct Stack {
 }
 
 impl<W: Deref<Target = [AtomicU64]>> Rings<W> {
-    /// From now on this CPU writes this ring.
+    /// Assigns this ring to this CPU.
     pub(super) fn write_to(&self, ring: usize, cpu: u32) {
         self.cpu(cpu, RING_AND_TID).store(ring as u64 + 1, Relaxed);
     }
 
-    /// This is the CPU's measuring thread. `numbered`: as the kernel numbers it, or it finds
-    /// that out by itself.
+    /// Sets the CPU's measuring thread. `numbered`: its TID in the initial PID namespace; else the
+    /// kernel half finds it.
     pub(super) fn watch(&self, ring: usize, cpu: u32, tid: Tid, numbered: bool) {
         self.cpu(cpu, PID).store(if numbered { u64::from(tid) } else { 0 }, Relaxed);
         self.cpu(cpu, RING_AND_TID).store((ring as u64 + 1) | (u64::from(tid) << 32), Relaxed);
     }
 
-    /// What the kernel numbers the measuring thread; 0 where that is not known yet.
+    /// The TID of the measuring thread in the initial PID namespace; 0 where it is not known yet.
     pub(super) fn pid(&self, cpu: u32) -> Tid {
         self.cpu(cpu, PID).load(Relaxed) as Tid
     }
 
-    /// The latency from which on the CPU takes stacks.
+    /// Sets the latency from which the CPU takes stacks.
     pub(super) fn late_from(&self, cpu: u32, late_ns: Ns) {
         self.cpu(cpu, LATE_NS).store(late_ns, Relaxed);
     }
@@ -100,37 +101,37 @@ impl<W: Deref<Target = [AtomicU64]>> Rings<W> {
         &self.cpus[cpu as usize * CPU_WORDS + word]
     }
 
-    /// The records from `from` up to, and with, `until`; before them those since the last switch
+    /// The records from `from` up to and including `until`, preceded by those since the last switch
     /// before `from`.
-    pub(super) fn part(&self, ring: usize, cpu: u32, from: Ns, until: Ns) -> Part {
+    pub(super) fn part(&self, ring: usize, cpu: u32, from: Ns, until: Ns) -> RingPart {
         let per_ring = u64::from(self.per_ring);
         let written = self.cpu(cpu, WRITTEN).load(Acquire);
         let oldest = written.saturating_sub(per_ring);
-        let mut part = Part { cut: oldest > 0, ..Part::default() };
+        let mut part = RingPart { cut: oldest > 0, ..RingPart::default() };
         for place in (oldest..written).rev() {
             let index = ring * self.per_ring as usize + (place % per_ring) as usize;
             let words = &self.records[index * RECORD_WORDS..(index + 1) * RECORD_WORDS];
             let Some(copy) = whole::<RECORD_WORDS>(words, place + 1) else {
-                // At the newer end it is one that is being written, and later than what is wanted.
+                // At the newer end it is one that is being written, and later than needed.
                 part.torn += u64::from(!part.records.is_empty());
                 continue;
             };
-            let record: Record = transmute!(copy);
+            let record: RingRecord = transmute!(copy);
             if record.at <= until {
                 part.records.push(record);
             }
-            if record.at < from && record.kind == Kind::Switch as u8 {
+            if record.at < from && record.kind == EventKind::Switch as u8 {
                 part.cut = false;
                 break;
             }
         }
         part.records.reverse();
-        // An interrupt's record may stand before that of what it interrupted.
+        // An interrupt's record may precede that of what it interrupted.
         part.records.sort_by_key(|record| record.at);
         part
     }
 
-    /// The stacks from `from` up to, and with, `until`.
+    /// The stacks from `from` up to and including `until`.
     pub(super) fn stacks(&self, ring: usize, cpu: u32, from: Ns, until: Ns) -> Vec<Stack> {
         let written = self.cpu(cpu, STACKS_WRITTEN).load(Acquire);
         let mut stacks = Vec::new();
@@ -148,7 +149,7 @@ impl<W: Deref<Target = [AtomicU64]>> Rings<W> {
     }
 }
 
-/// A copy of something that has its place in the order in front, if it was whole all the while.
+/// A copy of an entry that starts with its sequence number, if it was complete throughout.
 fn whole<const WORDS: usize>(words: &[AtomicU64], seq: u64) -> Option<[u64; WORDS]> {
     let mut copy = [0; WORDS];
     copy[0] = words[0].load(Acquire);
@@ -158,7 +159,7 @@ fn whole<const WORDS: usize>(words: &[AtomicU64], seq: u64) -> Option<[u64; WORD
     for (copied, word) in copy.iter_mut().zip(words).skip(1) {
         *copied = word.load(Relaxed);
     }
-    // The copying is done before this is read once more.
+    // Copying is complete before this is read again.
     fence(Acquire);
     (words[0].load(Relaxed) == seq).then_some(copy)
 }
@@ -171,7 +172,7 @@ mod tests {
 
     const PER_RING: u32 = 64;
 
-    /// The kernel's end: two CPUs; the second has the only ring.
+    /// The writer's end: two CPUs; the second has the only ring.
     struct Written {
         cpus: Vec<AtomicU64>,
         records: Vec<AtomicU64>,
@@ -197,7 +198,7 @@ mod tests {
             (words, place + 1)
         }
 
-        fn write(&self, at: Ns, kind: Kind) {
+        fn write(&self, at: Ns, kind: EventKind) {
             let (words, seq) = self.take();
             words[1].store(at, SeqCst);
             words[2].store(kind as u64, SeqCst);
@@ -206,7 +207,7 @@ mod tests {
         }
     }
 
-    fn times(part: &Part) -> Vec<Ns> {
+    fn times(part: &RingPart) -> Vec<Ns> {
         part.records.iter().map(|record| record.at).collect()
     }
 
@@ -214,12 +215,12 @@ mod tests {
     fn a_part_begins_with_the_last_switch_before_it() {
         let written = Written::new();
         for (at, kind) in [
-            (5, Kind::Switch),
-            (10, Kind::Switch),
-            (12, Kind::Softirq),
-            (20, Kind::Switch),
-            (30, Kind::Softirq),
-            (40, Kind::Softirq),
+            (5, EventKind::Switch),
+            (10, EventKind::Switch),
+            (12, EventKind::Softirq),
+            (20, EventKind::Switch),
+            (30, EventKind::Softirq),
+            (40, EventKind::Softirq),
         ] {
             written.write(at, kind);
         }
@@ -230,32 +231,32 @@ mod tests {
     #[test]
     fn a_ring_that_has_gone_round_says_so_and_one_that_has_not_is_whole() {
         let written = Written::new();
-        written.write(10, Kind::Softirq);
+        written.write(10, EventKind::Softirq);
         assert!(!written.reader().part(0, 1, 0, 100).cut);
-        (11..90).for_each(|at| written.write(at, Kind::Softirq));
+        (11..90).for_each(|at| written.write(at, EventKind::Softirq));
         let part = written.reader().part(0, 1, 0, 100);
         assert_eq!((part.records.len(), part.records[0].at, part.cut), (PER_RING as usize, 26, true));
-        written.write(90, Kind::Switch);
+        written.write(90, EventKind::Switch);
         assert!(!written.reader().part(0, 1, 91, 100).cut);
     }
 
     #[test]
     fn what_an_interrupt_wrote_within_another_record_goes_by_its_time() {
         let written = Written::new();
-        written.write(10, Kind::Switch);
-        written.write(22, Kind::Softirq);
-        written.write(20, Kind::Softirq);
+        written.write(10, EventKind::Switch);
+        written.write(22, EventKind::Softirq);
+        written.write(20, EventKind::Softirq);
         assert_eq!(times(&written.reader().part(0, 1, 15, 30)), [10, 20, 22]);
     }
 
     #[test]
     fn a_record_that_is_not_whole_is_left_out_and_counted_unless_it_is_the_newest() {
         let written = Written::new();
-        written.write(10, Kind::Switch);
+        written.write(10, EventKind::Switch);
         written.take();
         let part = written.reader().part(0, 1, 15, 30);
         assert_eq!((times(&part), part.torn), (vec![10], 0));
-        written.write(20, Kind::Softirq);
+        written.write(20, EventKind::Softirq);
         let part = written.reader().part(0, 1, 15, 30);
         assert_eq!((times(&part), part.torn), (vec![10, 20], 1));
     }
@@ -265,7 +266,7 @@ mod tests {
         let (written, done) = (Written::new(), AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                (1..200_000).for_each(|at| written.write(at, Kind::Softirq));
+                (1..200_000).for_each(|at| written.write(at, EventKind::Softirq));
                 done.store(true, SeqCst);
             });
             let mut seen = 0;

@@ -1,19 +1,18 @@
-//! The kernel's stack at a late wake-up: which one of those that were taken, and what of it is of
-//! interest.
+//! The kernel stack at a late wake-up: the choice among those recorded, and its relevant part.
 
 use super::ring::Stack;
 use model::{Ns, Seen};
 
-/// Functions between what was interrupted and the instrument: the interrupt's way in, by how their
-/// names begin. arch/x86/include/asm/idtentry.h, arch/arm64/kernel/entry-common.c.
+/// Prefixes of the functions at interrupt entry, between the interrupted code and the instrument.
+/// arch/x86/include/asm/idtentry.h, arch/arm64/kernel/entry-common.c.
 const ENTRIES: [&str; 6] =
     ["asm_sysvec_", "asm_common_interrupt", "el1h_64_irq", "el0t_64_irq", "el1_interrupt", "el0_interrupt"];
 
 /// The instrument itself.
 const INSTRUMENT: [&str; 5] = ["bpf_prog_", "bpf_trace_run", "__bpf_trace_", "__traceiter_", "bpf_get_stack"];
 
-/// There may be one of when the thread was made runnable and one of when it got the CPU: that at
-/// the end of the longer wait.
+/// There may be one from when the thread was made runnable and one from when it got the CPU: the
+/// one at the end of the longer wait is used.
 pub(super) fn of_longest(stacks: Vec<Stack>, expected_ns: Ns) -> Option<Stack> {
     let mut since = expected_ns;
     let waits = stacks.into_iter().map(|stack| {
@@ -24,13 +23,13 @@ pub(super) fn of_longest(stacks: Vec<Stack>, expected_ns: Ns) -> Option<Stack> {
     waits.max_by_key(|(waited, _)| *waited).map(|(_, stack)| stack)
 }
 
-/// What was interrupted, or gave the CPU up; absent when that was no code of the kernel.
+/// The code that was interrupted, or that was switched out; absent when it was not kernel code.
 pub(super) fn named(frames: &[u64], names: impl Iterator<Item = Option<String>>) -> Seen<Vec<String>> {
     let names = frames.iter().zip(names).map(|(at, name)| name.unwrap_or_else(|| format!("{at:#x}")));
     let mut names: Vec<String> = names.collect();
     let begins = |name: &String, any: &[&str]| any.iter().any(|begin| name.starts_with(begin));
     let own = names.iter().take_while(|name| begins(name, &INSTRUMENT)).count();
-    // What the innermost interrupt struck may be the work of another one.
+    // The innermost interrupt may have interrupted the handler of another one.
     let entry = names
         .iter()
         .position(|name| begins(name, &ENTRIES))

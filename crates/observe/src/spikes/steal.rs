@@ -1,7 +1,7 @@
-//! Time that a hypervisor gave to others, as the kernel counts it by CPU in `/proc/stat`: proc(5).
+//! Steal, counted by the kernel for each CPU in `/proc/stat`: proc(5).
 //!
-//! No event tells of it. The counts are read every few milliseconds, so that what was counted
-//! around a late wake-up can be told from what was counted at other times.
+//! No event reports it. The counters are read every few milliseconds, so that steal around a late
+//! wake-up can be distinguished from steal at other times.
 
 use host::stat;
 use model::Ns;
@@ -9,11 +9,11 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// Not read more often.
+/// The shortest interval between readings.
 const APART_NS: Ns = 10_000_000;
-/// Readings that are kept: a second's.
+/// The number of readings that are kept: one second's.
 const READINGS: usize = 100;
-/// The lines of CPUs come first; each has less than 200 bytes.
+/// The lines of CPUs come first; each is shorter than 200 bytes.
 const LINE_BYTES_MAX: usize = 200;
 
 /// The readings of the last second.
@@ -25,14 +25,14 @@ pub(super) struct Steal {
 }
 
 impl Steal {
-    /// `cpus`: how many the host has.
+    /// `cpus`: the number of CPUs of the host.
     pub(super) fn open(cpus: u32) -> Self {
         let file = File::open(stat::FILE).map_err(|error| format!("cannot open {}: {error}", stat::FILE));
         let text = vec![0; (cpus as usize + 1) * LINE_BYTES_MAX];
         Self { file, text, readings: VecDeque::with_capacity(READINGS + 1) }
     }
 
-    /// Reads, unless that was done a moment ago.
+    /// Reads, unless the last reading is recent.
     pub(super) fn look(&mut self, now: Ns) {
         if self.readings.back().is_some_and(|(at, _)| *at + APART_NS > now) {
             return;
@@ -54,13 +54,13 @@ impl Steal {
             .collect())
     }
 
-    /// What was counted from the last reading before `from` until now, or from the first that is
-    /// kept: the less then.
+    /// Steal from the last reading before `from` until now, or from the first that is kept: then it
+    /// may be too little.
     ///
     /// # Errors
-    /// Why that is not known: then there may have been steal.
+    /// Why it is not known: then there may have been steal.
     pub(super) fn since(&mut self, cpu: u32, from: Ns) -> Result<Ns, String> {
-        // Not kept: wake-ups that are late one after another would push the readings out that tell of them.
+        // Not kept: consecutive late wake-ups would replace the readings that are needed for them.
         let after = self.read()?;
         let of = |steal: &[(u32, Ns)]| steal.iter().find(|(of, _)| *of == cpu).map(|(_, ns)| *ns);
         let earlier = self.readings.iter().rev().find(|(at, _)| *at <= from).or(self.readings.front());

@@ -1,21 +1,21 @@
-//! What is said of missing events, and this thread itself as the measuring one.
+//! Messages about missing events, and this thread itself as the measuring one.
 
 use super::*;
 use std::thread;
 use std::time::Duration;
 
-fn record(at: Ns) -> Record {
-    Record { seq: 1, at, kind: 0, flags: 0, idle: 0, arg: 0, words: [0; 5] }
+fn record(at: Ns) -> RingRecord {
+    RingRecord { seq: 1, at, kind: 0, flags: 0, idle: 0, arg: 0, words: [0; 5] }
 }
 
 #[test]
 fn what_is_lost_is_said() {
-    let part = |records, cut, torn| Part { records: (0..records).map(record).collect(), cut, torn };
+    let part = |records, cut, torn| RingPart { records: (0..records).map(record).collect(), cut, torn };
     assert_eq!(lost(&part(5, false, 0), None), None);
     let no_steal = lost(&part(5, false, 0), Some(&"no file".to_owned())).unwrap();
-    assert_eq!(no_steal, "whether the hypervisor took time is not known: no file");
+    assert_eq!(no_steal, "steal is not known: no file");
     let all = lost(&part(RECORDS_MAX as u64 + 3, true, 2), None).unwrap();
-    for said in ["gone round", "3 events in the middle", "2 events were overwritten"] {
+    for said in ["ring was overwritten", "3 events in the middle", "2 events were overwritten"] {
         assert!(all.contains(said), "{all}");
     }
 }
@@ -34,7 +34,7 @@ fn every_structure_that_the_kernel_half_declares_is_read_from_the_kernels_types(
     let relocated = include_str!("wake.bpf.c").split("clang attribute push").nth(1).unwrap();
     let relocated = relocated.split("clang attribute pop").next().unwrap();
     let declared = relocated.lines().filter_map(|line| line.strip_prefix("struct ")?.split_once(" {"));
-    // What follows three underscores is no part of the name.
+    // A suffix after three underscores is not part of the name.
     let names = declared.map(|(name, _)| name.split("___").next().unwrap());
     let mut own: Vec<_> = names.filter(|name| *name != "task_struct").collect();
     own.sort_unstable();
@@ -45,7 +45,7 @@ fn every_structure_that_the_kernel_half_declares_is_read_from_the_kernels_types(
 #[test]
 fn a_threads_own_sleeps_are_seen_and_the_latest_are_kept() {
     let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
-    // It may be on any CPU; all are measured, and which one it is on is asked of the events.
+    // It may be on any CPU; all are measured, and the events show which one.
     let cpus = host::cpus(host::here());
     for _ in 0..20 {
         let mut spikes = Spikes::open(&cpus, None).unwrap();

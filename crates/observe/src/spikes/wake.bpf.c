@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The kernel half of spikes: keeps the last of what happened on each measured processor in a ring that user space maps.
+ * The kernel half of spikes: keeps the latest events of each measured CPU in a ring that user space
+ * maps.
  *
- * The oldest is overwritten and nobody is woken: user space reads the part that it needs when a wake-up was late. Only a
- * processor itself writes its ring. A record's place in the order is written last, so that one that is not whole is known.
+ * The oldest records are overwritten and no reader is woken: user space reads the part that it
+ * needs after a late wake-up. Only a CPU itself writes its ring. A record's sequence number is
+ * written last, so that an incomplete one is detected.
  *
- * What runs between a timer's expiry and the thread's own reading of the clock is on the bill of what is measured, and there
- * nothing is in the cache. So it does little: an interrupt is one record, made when it is over; of a wake-up and of idling only
- * the processor's own line is written, and the switch that follows tells them; when a timer is due is asked when it is
- * started, before the thread sleeps. Whatever is not measured leaves at once.
+ * Code that runs between a timer's expiry and the thread's clock read adds to the measured latency,
+ * with cold caches. So it does little: an interrupt is one record, written at its exit; a wake-up
+ * and an idle state only write the CPU's own cache line, and the next switch records them; the
+ * expiry of a timer is read when it is started, before the thread sleeps. Events that are not
+ * needed return at once.
  */
 #include "wire.h"
 #include "../sources/bpf/names.h"
 #include "../sources/bpf/numbers.h"
 
-/* Of each ring, less one: a power of two. Set by user space before loading, as are the sizes of the maps. */
+/* Records of each ring, minus one: a power of two. Set by user space before loading, as are the
+ * sizes of the maps. */
 volatile const u32 ring_mask = 0;
 
 struct cpus_type { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(map_flags, BPF_F_MMAPABLE); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct cpu); } cpus SEC(".maps");
@@ -22,7 +26,8 @@ struct records_type { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(map_flags, BP
 struct stacks_type { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(map_flags, BPF_F_MMAPABLE); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct stack); } stacks SEC(".maps");
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-/* What follows three underscores is no part of the name: fields that only this half reads. */
+/* The suffix after three underscores is not part of the name: fields that only this program reads.
+ */
 struct task_struct___wake { int prio; int wake_cpu; };
 struct irqaction { const char *name; };
 struct timerqueue_node { s64 expires; };
@@ -36,7 +41,7 @@ INLINE struct cpu *cpu_at(u32 number)
 	return bpf_map_lookup_elem(&cpus, &number);
 }
 
-/* This processor, if it is measured. */
+/* This CPU, if it is measured. */
 INLINE struct cpu *measured(void)
 {
 	struct cpu *cpu = cpu_at(bpf_get_smp_processor_id());
@@ -52,7 +57,8 @@ INLINE void *at_place(struct cpu *cpu, u64 place)
 	return record;
 }
 
-/* Room in this processor's ring, where interrupts are off: an NMI's record may be overwritten then, and no other can. */
+/* Reserves a record in this CPU's ring, where interrupts are off: only an NMI's record may then be
+ * overwritten. */
 INLINE void *take(struct cpu *cpu, u64 *seq)
 {
 	u64 place = cpu->written;
@@ -61,7 +67,7 @@ INLINE void *take(struct cpu *cpu, u64 *seq)
 	return at_place(cpu, place);
 }
 
-/* The same where an interrupt may strike, or from one that strikes anywhere. Atomic, so it waits for memory. */
+/* The same where interrupts are on, or from an NMI. Atomic, so it may wait for memory. */
 INLINE void *take_anywhere(struct cpu *cpu, u64 *seq)
 {
 	u64 place = __sync_fetch_and_add(&cpu->written, 1);
@@ -84,11 +90,11 @@ INLINE int hard_begins(void)
 	return 0;
 }
 
-/* Interrupts do not strike within each other. `named`: of a handler of a driver. */
+/* Interrupts do not nest. `named`: of a driver's handler. */
 INLINE int hard_ends(u8 kind, u32 arg, struct irqaction *named)
 {
 	struct cpu *cpu = measured();
-	/* Began before it was looked at. */
+	/* Began before tracing. */
 	if (!cpu || !cpu->hard_began)
 		return 0;
 	u64 seq, now = bpf_ktime_get_ns();
@@ -105,7 +111,7 @@ INLINE int hard_ends(u8 kind, u32 arg, struct irqaction *named)
 	return 0;
 }
 
-/* The kernel's stack as it is here. For the rare late one. */
+/* The current kernel stack. For the rare late wake-up. */
 INLINE void take_stack(void *ctx, struct cpu *cpu, u64 now)
 {
 	u64 place = __sync_fetch_and_add(&cpu->stacks, 1);
@@ -120,7 +126,7 @@ INLINE void take_stack(void *ctx, struct cpu *cpu, u64 now)
 	STORE_RELEASE(&stack->seq, place + 1);
 }
 
-/* The processor whose measuring thread this is. */
+/* The CPU whose measuring thread this is. */
 INLINE struct cpu *measured_by(struct task_struct *task)
 {
 	struct task_struct___wake *wake = (void *)task;
@@ -128,7 +134,8 @@ INLINE struct cpu *measured_by(struct task_struct *task)
 	return cpu && cpu->ring && cpu->pid && cpu->pid == task->pid ? cpu : 0;
 }
 
-/* Which thread of the kernel's is the measuring one: it runs, and user space numbers it so. */
+/* Finds the measuring thread's TID in the initial PID namespace: it is running, with this TID in
+ * dwell's. */
 __attribute__((noinline)) int find_out(struct cpu *cpu, u64 thread_pid, u32 pid)
 {
 	if (cpu && number_in_own(thread_pid) == cpu->tid)
@@ -143,12 +150,13 @@ int sched_switch(u64 *ctx)
 	if (!cpu)
 		return 0;
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	/* With PREEMPT_RT a thread that serves soft interrupts is preempted in the middle of one; its time is a task's then. */
+	/* With PREEMPT_RT a thread that runs softirqs can be preempted in one; then its time is
+	 * that of a task. */
 	cpu->soft_began = 0;
 	u64 seq, now = bpf_ktime_get_ns();
 	u32 from = prev->pid, to = next->pid, state = prev->__state;
 	bool preempted = ctx[0] & 1 || !state;
-	/* In dwell's own PID namespace the kernel's numbers are others. */
+	/* TIDs in dwell's own PID namespace differ. */
 	if (own_pid_ns && !cpu->pid && cpu->tid && to)
 		find_out(cpu, (u64)READ(next, thread_pid), to);
 	struct switch_record *record = take(cpu, &seq);
@@ -172,7 +180,7 @@ int sched_switch(u64 *ctx)
 		own->woken = woken;
 		own->due = woken >= cpu->due ? cpu->due : 0;
 		record->arg = cpu->moved_from;
-		/* Told now, since the ring may have gone round while it was stopped. */
+		/* Recorded now, since the ring may be overwritten while it is stopped. */
 		own->stopped = cpu->stopped;
 		cpu->woken = cpu->due = cpu->stopped = 0;
 		cpu->moved_from = 0;
@@ -196,7 +204,7 @@ int sched_waking(u64 *ctx)
 		return 0;
 	u64 now = bpf_ktime_get_ns(), due = cpu->due;
 	cpu->woken = now;
-	/* Its ring may be another processor's; so may the one that is late, which is whose stack it is. */
+	/* Its ring may be that of another CPU; so may the late CPU, whose stack is taken. */
 	if (due && now > due && now - due > cpu->late_ns && bpf_get_current_task_btf()->pid)
 		take_stack(ctx, cpu, now);
 	return 0;
@@ -205,27 +213,27 @@ int sched_waking(u64 *ctx)
 SEC("tp_btf/sched_migrate_task")
 int sched_migrate_task(u64 *ctx)
 {
-	/* It is told before the task is of its new processor. */
+	/* It is reported before the task is on its new CPU. */
 	struct task_struct *task = (void *)ctx[0];
 	struct task_struct___wake *wake = (void *)ctx[0];
 	struct cpu *cpu = cpu_at(ctx[1]);
 	if (!cpu || !cpu->ring || !cpu->pid || cpu->pid != task->pid || !FIELD_EXISTS(wake, wake_cpu))
 		return 0;
 	cpu->moved_from = wake->wake_cpu + 1;
-	/* Its waking was told of the processor that it comes from. */
+	/* Its wake-up was recorded for the CPU that it comes from. */
 	if (!cpu->woken)
 		cpu->woken = bpf_ktime_get_ns();
 	return 0;
 }
 
-/* The timer that the measuring thread is about to sleep by: the first that it starts itself. */
+/* The timer that the measuring thread is about to sleep on: the first that it starts itself. */
 SEC("tp_btf/hrtimer_start")
 int hrtimer_start(u64 *ctx)
 {
 	struct cpu *cpu = measured();
 	if (!cpu || !cpu->pid || cpu->hard_began || cpu->soft_began)
 		return 0;
-	/* One that expired before the thread slept woke it, too. */
+	/* One that expired before the thread slept also woke it. */
 	if ((cpu->due && !cpu->woken) || bpf_get_current_task_btf()->pid != cpu->pid)
 		return 0;
 	cpu->due = ((struct hrtimer *)ctx[0])->node.expires;
@@ -265,7 +273,7 @@ int softirq_exit(u64 *ctx)
 	return 0;
 }
 
-/* That it ends is told by what the processor does next. */
+/* Its end is the next event of the CPU. */
 SEC("tp_btf/cpu_idle")
 int cpu_idle(u64 *ctx)
 {
@@ -291,7 +299,7 @@ int nmi_handler(u64 *ctx)
 	return 0;
 }
 
-/* Interrupts without a handler of a driver. x86 has tracepoints for them. */
+/* Interrupts without a driver's handler. x86 has tracepoints for them. */
 SEC("tp_btf/local_timer_entry")
 int local_timer_entry(u64 *ctx) { return hard_begins(); }
 

@@ -9,7 +9,7 @@
 
 enum kind {
 	K_SWITCH = 1,
-	/* An interrupt, made when it is over. arg: its number. */
+	/* An interrupt, recorded at its exit. arg: its number. */
 	K_IRQ = 2,
 	/* arg: its vector. */
 	K_SOFTIRQ = 3,
@@ -27,25 +27,22 @@ enum other {
 	O_IRQ_WORK = 3,
 };
 
-/* Of a switch: the first thread could have gone on. */
+/* Of a switch: the first thread was preempted. */
 #define F_PREEMPTED 1
 
 /* Of a switch: the second thread is the measuring one. */
 #define F_OWN 2
 
-/*
- * A record of any kind. It takes one line of the cache, since each line that is touched is a
- * wait for memory.
- */
+/* A record of any kind. It takes one cache line, since each touched line may be a cache miss. */
 struct record {
-	/* Its place in the ring's order, from 1 on; 0 while it is being written. */
+	/* Its sequence number, from 1 on; 0 while it is being written. */
 	u64 seq;
 	u64 at;
 	u8 kind;
 	u8 flags;
-	/* Of a switch from the idle task: the last state that the CPU idled in, and one. */
+	/* Of a switch from the idle task: the last idle state of the CPU, plus one. */
 	u16 idle;
-	/* Of a switch to the measuring thread: the CPU that it was moved from, and one. */
+	/* Of a switch to the measuring thread: the CPU that it migrated from, plus one. */
 	u32 arg;
 	/* By kind, as in the structs below. */
 	u64 words[5];
@@ -58,7 +55,7 @@ struct switch_record {
 	u8 flags;
 	u16 idle;
 	u32 arg;
-	/* Threads by the kernel's numbers. */
+	/* Threads by TID in the initial PID namespace. */
 	u32 from;
 	u32 to;
 	s32 from_priority;
@@ -81,7 +78,7 @@ struct own_record {
 	s32 to_priority;
 	/* When it was woken; 0 when it was not. */
 	u64 woken;
-	/* When its timer had to expire, with its slack; 0 when it was not woken by its timer. */
+	/* When its timer was due, with its slack; 0 when it was not woken by its timer. */
 	u64 due;
 	/* When it was stopped; 0 when it was not. */
 	u64 stopped;
@@ -103,31 +100,31 @@ struct interrupt_record {
 
 /* A CPU's state. */
 struct cpu {
-	/* Records, ever. Written on that CPU, like all up to `woken`. */
+	/* Number of records so far. Written on that CPU, like all fields up to `woken`. */
 	u64 written;
-	/* Of the interrupt that it is in; 0 outside. */
+	/* Entry of the current interrupt; 0 outside. */
 	u64 hard_began;
 	u64 soft_began;
-	/* Of the timer that the measuring thread sleeps by; 0 when it does not. */
+	/* Expiry of the timer that the measuring thread sleeps on; 0 when it does not. */
 	u64 due;
 	u64 stopped;
-	/* Stacks, ever. */
+	/* Number of stacks so far. */
 	u64 stacks;
 	/* As in records. */
 	u32 idle;
 	u32 moved_from;
-	/* The measuring thread, wherever that was done; 0 when it has run since. */
+	/* When the measuring thread was woken, on any CPU; 0 when it has run since. */
 	u64 woken;
 	/*
-	 * Lateness from which on a stack is taken. By user space, and in a line of the cache that
-	 * others read when they wake somebody.
+	 * The latency from which a stack is taken. Set by user space, in a cache line that other
+	 * CPUs read at wake-ups.
 	 */
 	u64 late_ns;
-	/* Its number and one; 0: not measured. */
+	/* Its number plus one; 0: not measured. */
 	u32 ring;
-	/* Of the measuring thread, as user space numbers it. */
+	/* The TID of the measuring thread in dwell's PID namespace. */
 	u32 tid;
-	/* The same, as the kernel does: set by whichever side knows it first. */
+	/* The same in the initial PID namespace: set by the side that knows it first. */
 	u32 pid;
 	u32 pad;
 	u64 spare[5];
@@ -145,7 +142,7 @@ struct stack {
 	u64 frames[60];
 };
 
-/* Stacks that are kept for each ring. */
+/* The number of stacks that are kept for each ring. */
 #define STACKS 64
 
 /* As the other side lays it out. */

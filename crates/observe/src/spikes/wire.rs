@@ -1,8 +1,8 @@
-//! What passes between `wake.bpf.c` and this half, byte for byte: rings of records and of stacks,
-//! and the state of each CPU.
+//! The binary interface between `wake.bpf.c` and user space: rings of records and of stacks, and
+//! the state of each CPU.
 //!
-//! This is the only place where it is written down; `wire.h` is made from it (`layout.rs`). Reading
-//! a ring while it is written is left to `ring.rs`, what records mean to `decode.rs`.
+//! This is its only definition; `wire.h` is made from it (`layout.rs`). `ring.rs` reads a ring
+//! while it is being written; `decode.rs` decodes records.
 
 /// The text of `wire.h`.
 #[allow(dead_code, reason = "asked by tests and by xtask only")]
@@ -12,9 +12,9 @@ pub(crate) fn header() -> String {
 }
 
 layout! {
-    enum Kind as kind, K_: u8 {
+    enum EventKind as kind, K_: u8 {
         Switch = 1,
-        /// An interrupt, made when it is over. arg: its number.
+        /// An interrupt, recorded at its exit. arg: its number.
         Irq = 2,
         /// arg: its vector.
         Softirq = 3,
@@ -25,29 +25,28 @@ layout! {
     }
 
     /// By their order in `decode.rs`.
-    enum Other as other, O_: u32 {
+    enum OtherInterrupt as other, O_: u32 {
         Reschedule = 0,
         CallFunction = 1,
         CallFunctionSingle = 2,
         IrqWork = 3,
     }
 
-    /// Of a switch: the first thread could have gone on.
+    /// Of a switch: the first thread was preempted.
     const F_PREEMPTED: u8 = 1;
     /// Of a switch: the second thread is the measuring one.
     const F_OWN: u8 = 2;
 
-    /// A record of any kind. It takes one line of the cache, since each line that is touched is a
-    /// wait for memory.
-    struct Record as record {
-        /// Its place in the ring's order, from 1 on; 0 while it is being written.
+    /// A record of any kind. It takes one cache line, since each touched line may be a cache miss.
+    struct RingRecord as record {
+        /// Its sequence number, from 1 on; 0 while it is being written.
         seq: u64,
         at: u64,
         kind: u8,
         flags: u8,
-        /// Of a switch from the idle task: the last state that the CPU idled in, and one.
+        /// Of a switch from the idle task: the last idle state of the CPU, plus one.
         idle: u16,
-        /// Of a switch to the measuring thread: the CPU that it was moved from, and one.
+        /// Of a switch to the measuring thread: the CPU that it migrated from, plus one.
         arg: u32,
         /// By kind, as in the structs below.
         words: [u64; 5],
@@ -60,7 +59,7 @@ layout! {
         flags: u8,
         idle: u16,
         arg: u32,
-        /// Threads by the kernel's numbers.
+        /// Threads by TID in the initial PID namespace.
         from: u32,
         to: u32,
         from_priority: i32,
@@ -70,7 +69,7 @@ layout! {
     }
 
     /// A switch with F_OWN.
-    struct Own as own_record {
+    struct OwnSwitch as own_record {
         seq: u64,
         at: u64,
         kind: u8,
@@ -83,7 +82,7 @@ layout! {
         to_priority: i32,
         /// When it was woken; 0 when it was not.
         woken: u64,
-        /// When its timer had to expire, with its slack; 0 when it was not woken by its timer.
+        /// When its timer was due, with its slack; 0 when it was not woken by its timer.
         due: u64,
         /// When it was stopped; 0 when it was not.
         stopped: u64,
@@ -104,30 +103,30 @@ layout! {
     }
 
     /// A CPU's state.
-    struct Cpu as cpu {
-        /// Records, ever. Written on that CPU, like all up to `woken`.
+    struct CpuState as cpu {
+        /// Number of records so far. Written on that CPU, like all fields up to `woken`.
         written: u64,
-        /// Of the interrupt that it is in; 0 outside.
+        /// Entry of the current interrupt; 0 outside.
         hard_began: u64,
         soft_began: u64,
-        /// Of the timer that the measuring thread sleeps by; 0 when it does not.
+        /// Expiry of the timer that the measuring thread sleeps on; 0 when it does not.
         due: u64,
         stopped: u64,
-        /// Stacks, ever.
+        /// Number of stacks so far.
         stacks: u64,
         /// As in records.
         idle: u32,
         moved_from: u32,
-        /// The measuring thread, wherever that was done; 0 when it has run since.
+        /// When the measuring thread was woken, on any CPU; 0 when it has run since.
         woken: u64,
-        /// Lateness from which on a stack is taken. By user space, and in a line of the cache that
-        /// others read when they wake somebody.
+        /// The latency from which a stack is taken. Set by user space, in a cache line that other
+        /// CPUs read at wake-ups.
         late_ns: u64,
-        /// Its number and one; 0: not measured.
+        /// Its number plus one; 0: not measured.
         ring: u32,
-        /// Of the measuring thread, as user space numbers it.
+        /// The TID of the measuring thread in dwell's PID namespace.
         tid: u32,
-        /// The same, as the kernel does: set by whichever side knows it first.
+        /// The same in the initial PID namespace: set by the side that knows it first.
         pid: u32,
         pad: u32,
         spare: [u64; 5],
@@ -143,7 +142,7 @@ layout! {
         spare: u64,
         frames: [u64; FRAMES],
     }
-    /// Stacks that are kept for each ring.
+    /// The number of stacks that are kept for each ring.
     const STACKS: usize = 64;
 }
 

@@ -1,42 +1,42 @@
-//! Waits in faults, and in calls while these are not traced: their stacks are taken as they begin, and get their weight
-//! when they are over.
+//! Waits in page faults, and in calls while these are not traced: their stacks are taken when they
+//! begin, and weighted when they end.
 
 use model::recording::{In, Left, Out};
 use model::{Event, Ns, Tid};
 use rustc_hash::FxHashMap;
 
-/// Threads of which something is kept; with more at once, some waits have no stack.
+/// The limit of threads; with more at once, some waits have no stack.
 const THREADS: usize = 16_384;
 
-/// Threads that wait, or waited, in faults.
+/// Threads that wait, or waited, in page faults.
 #[derive(Debug, Default)]
-pub(super) struct Faults {
+pub(super) struct FaultWaits {
     threads: FxHashMap<Tid, Fault>,
     calls_are_off: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Fault {
-    /// Since when it is blocked; 0 when it is not.
+    /// When it blocked; 0 when it is not blocked.
     since: Ns,
     /// When it was woken; 0 when it was not.
     woken: Ns,
-    /// Blocked time that no stack stands for yet.
+    /// Blocked time that no stack represents yet.
     owed_ns: Ns,
     /// The stack that this wait began with; 0 when there is none.
     node: u32,
 }
 
-impl Faults {
-    /// A stack was taken of a thread that blocks in a fault.
+impl FaultWaits {
+    /// A stack was taken of a thread that blocks in a page fault.
     pub(super) fn stack(&mut self, tid: Tid, node: u32) {
         if self.threads.len() < THREADS || self.threads.contains_key(&tid) {
             self.threads.entry(tid).or_default().node = node;
         }
     }
 
-    /// What is heard of the threads. A wait that is over, with a stack: the thread, its stack and the time that it
-    /// stands for.
+    /// What is heard of the threads. A finished wait with a stack: the thread, its stack and the
+    /// time that it represents.
     pub(super) fn after(&mut self, event: &Event) -> Option<(Tid, u32, Ns)> {
         match event {
             Event::Switch { at, out, into, .. } => {
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_stack_stands_for_its_wait_and_for_those_without_since_the_last() {
-        let mut faults = Faults::default();
+        let mut faults = FaultWaits::default();
         assert_eq!(faults.after(&switched_in(5)), None);
         faults.after(&switched_out(10));
         let (reasons, calls) = (WakeReasons::new(), Calls::new());

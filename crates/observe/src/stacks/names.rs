@@ -1,4 +1,5 @@
-//! What places are called, looked up when the program has ended: only then is it known which are needed.
+//! Symbolization of code locations when the program has ended: only then is it known which are
+//! needed.
 
 use super::Stacks;
 use super::tree::FrameKey;
@@ -8,22 +9,23 @@ use model::{Event, Seen};
 use std::cmp::Reverse;
 use std::time::Duration;
 
-/// How long names may take. What has none by then goes without, and the recording says how much that was.
+/// The time budget of symbolization. Locations not reached by then stay without names, and the
+/// recording has their number.
 const BUDGET: Duration = Duration::from_secs(5);
 
-/// What could not be named.
+/// What could not be symbolized.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Unnamed {
-    /// Places of the program for which the time was not enough: they may lack lines, inlined functions or a name.
+pub(crate) struct SymbolGaps {
+    /// Code locations for which time ran out: they may lack lines, inlined functions or a name.
     pub(crate) late: usize,
-    /// A perf map named code that a program made itself.
+    /// Whether a perf map named JIT code.
     pub(crate) jit_named: bool,
-    /// Why the kernel's functions have no names, where they do not.
+    /// Why kernel functions have no names, if so.
     pub(crate) kernel: Option<String>,
 }
 
 impl Stacks {
-    /// Tells the names of all places. `ask_kernel` names the kernel's, if it can.
+    /// Emits the names of all code locations. `ask_kernel` symbolizes kernel addresses, if it can.
     pub(crate) fn names(
         &mut self,
         ask_kernel: impl FnOnce(&[u64]) -> Option<Vec<Option<String>>>,
@@ -40,10 +42,10 @@ impl Stacks {
                 FrameKey::Other(_) => {}
             }
         }
-        // Should the time not be enough, those that were seen most have names.
+        // In order of frequency: if time runs out, the most frequent ones have names.
         native.sort_unstable_by_key(|(place, frames, _)| (Reverse(*frames), *place));
         kernel.sort_unstable_by_key(|(place, _)| *place);
-        let mut unnamed = Unnamed::default();
+        let mut unnamed = SymbolGaps::default();
         let addresses: Vec<u64> = kernel.iter().map(|(_, address)| *address).collect();
         if !addresses.is_empty() {
             let names = ask_kernel(&addresses).unwrap_or_else(|| from_kallsyms(&addresses, &mut unnamed));
@@ -66,7 +68,7 @@ impl Stacks {
     }
 }
 
-fn from_kallsyms(addresses: &[u64], unnamed: &mut Unnamed) -> Vec<Option<String>> {
+fn from_kallsyms(addresses: &[u64], unnamed: &mut SymbolGaps) -> Vec<Option<String>> {
     match Kallsyms::read() {
         Seen::Value(symbols) => {
             addresses.iter().map(|address| symbols.name(*address).map(str::to_owned)).collect()

@@ -1,6 +1,7 @@
-//! The Python processes of the tree: found by what they map, their frames put in place of those of the interpreter.
+//! The Python processes of the tree: found by their mappings; their frames replace those of the
+//! interpreter.
 //!
-//! How CPython keeps its frames is left to `python`; what reads them is the source that takes the stacks.
+//! `python` knows how CPython stores frames; the source that takes stacks reads them.
 
 use super::tree::FrameKey;
 use ::python::merge::Whole;
@@ -16,17 +17,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the kernel half needs to know of a process.
-pub(crate) type Target = (Pid, [u8; TARGET_LEN]);
+/// The description of a process for the kernel half.
+pub(crate) type PythonTarget = (Pid, [u8; TARGET_LEN]);
 
-/// The limit on files identified; any further file is taken for no interpreter.
+/// The limit of files to identify; any further file is assumed not to be an interpreter.
 const FILES: usize = 1024;
 
-/// Which file it is: device, inode and path.
-type Identity = ((u32, u32), u64, Vec<u8>);
+/// The identity of a file: device, inode and path.
+type FileIdentity = ((u32, u32), u64, Vec<u8>);
 
-/// What the kernel half needs to know of an executable before it runs: its key, and how it is read. None when it is no
-/// Python, or none that can be read from its executable alone.
+/// The description of an executable for the kernel half before it runs: its key, and how its frames
+/// are read. None when it is not Python, or needs more than its executable to be read.
 pub(crate) fn expected(executable: &Path) -> Option<([u8; 16], [u8; TARGET_LEN])> {
     let executable = executable.canonicalize().ok()?;
     let found = executable.metadata().ok().filter(|found| found.is_file())?;
@@ -43,21 +44,22 @@ pub(crate) fn expected(executable: &Path) -> Option<([u8; 16], [u8; TARGET_LEN])
 
 #[derive(Default)]
 pub(super) struct Pythons {
-    /// What each mapped file with an interpreter's name is.
-    files: FxHashMap<Identity, Option<Arc<Python>>>,
-    /// By the path that `code` knows the file under.
+    /// The result for each mapped file with an interpreter's name.
+    files: FxHashMap<FileIdentity, Option<Arc<Python>>>,
+    /// By the file's path in `code`.
     by_path: FxHashMap<String, Arc<Python>>,
     running: FxHashMap<Pid, Arc<Python>>,
     codes: Codes,
-    /// Pythons whose functions cannot be read, and why.
+    /// Pythons whose frames cannot be read, and why.
     pub(super) unread: BTreeSet<String>,
-    /// Other interpreters that were met.
+    /// Other interpreters that were found.
     pub(super) others: BTreeSet<&'static str>,
 }
 
 impl Pythons {
-    /// A process mapped a file. What the kernel half needs to know, if it is a Python that can be read.
-    pub(super) fn mapped(&mut self, pid: Pid, mapping: &Mapping) -> Option<Target> {
+    /// A process mapped a file. Returns the description for the kernel half, if it is a Python that
+    /// can be read.
+    pub(super) fn mapped(&mut self, pid: Pid, mapping: &Mapping) -> Option<PythonTarget> {
         let path = Path::new(std::str::from_utf8(&mapping.path).ok()?);
         if !::python::discover::is_named_so(path) {
             return None;
@@ -109,7 +111,7 @@ impl Pythons {
         self.running.remove(&pid);
     }
 
-    /// A code object was met for the first time.
+    /// A new code object.
     pub(super) fn described(&mut self, described: &Described<'_>) {
         let Some(version) = self.version(described.pid) else { return };
         let Some(code) = self.codes.add(version, described) else { return };
@@ -127,7 +129,7 @@ impl Pythons {
         self.running.get(&pid).map(|python| python.layout.version)
     }
 
-    /// The native frames with those of Python in place of the interpreter's, the innermost first.
+    /// The native frames, with Python frames in place of the interpreter's, the innermost first.
     pub(super) fn merged(
         &self,
         files: &Files,

@@ -1,14 +1,15 @@
-//! The call tree as it grows: each place and each node is emitted once.
+//! The call tree as it grows: each code location and each node is emitted once.
 
 use code::{FileId, Files};
 use model::Event;
 use model::recording::Place;
 use rustc_hash::FxHashMap;
 
-/// Most nodes; stacks that would need more end at the last node that there is. At some 100 bytes a node.
+/// The limit of nodes, of some 100 bytes each; stacks that would need more end at the last existing
+/// node.
 const NODES: usize = 1 << 20;
 
-/// Where something is, cheap to compare.
+/// A code location that is cheap to compare.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum FrameKey {
     Native(FileId, u64),
@@ -29,13 +30,14 @@ impl FrameKey {
 /// What has been emitted.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
-    /// The number of each, and how many frames of stacks were there.
+    /// The index of each, and its number of stack frames.
     places: FxHashMap<FrameKey, (u32, u32)>,
     nodes: FxHashMap<(u32, u32), u32>,
 }
 
 impl Tree {
-    /// The node for `key` when called from `caller` (0: the outermost), emitted to `sink` where it is new.
+    /// The node for `key` when called from `caller` (0: the outermost), emitted to `sink` where it
+    /// is new.
     pub(super) fn node(
         &mut self,
         files: &Files,
@@ -67,7 +69,7 @@ impl Tree {
         id
     }
 
-    /// Every place that was emitted, with its number and how many frames were there.
+    /// Every emitted code location, with its index and its number of stack frames.
     pub(super) fn places(&self) -> impl Iterator<Item = (&FrameKey, u32, u32)> {
         self.places.iter().map(|(key, (id, frames))| (key, *id, *frames))
     }

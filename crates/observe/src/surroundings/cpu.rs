@@ -1,20 +1,20 @@
 //! CPU time of the whole host, from `/proc/stat`.
 
-use super::kept::Kept;
+use super::kept::PolledFile;
 use host::stat;
 use model::{Ns, surroundings};
 use std::path::Path;
 
 /// The file.
 #[derive(Debug)]
-pub(super) struct Cpu(Kept);
+pub(super) struct Cpu(PolledFile);
 
 impl Cpu {
     pub(super) fn new(proc: &Path) -> Self {
-        Self(Kept::open(proc.join("stat")))
+        Self(PolledFile::open(proc.join("stat")))
     }
 
-    /// `dwell_ns` is what dwell itself has used so far.
+    /// `dwell_ns` is dwell's own CPU time so far.
     pub(super) fn look(&mut self, dwell_ns: Ns) -> Result<surroundings::Cpu, String> {
         let text = self.0.text()?;
         let times = stat::total(&text).ok_or("/proc/stat has no line for all CPUs")?;

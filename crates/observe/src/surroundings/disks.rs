@@ -1,19 +1,19 @@
-//! Disks, from `/proc/diskstats`: whole devices that ever had a request, with what they did.
+//! Disks, from `/proc/diskstats`: counters of whole devices that ever had a request.
 
-use super::kept::{Kept, numbers};
+use super::kept::{PolledFile, numbers};
 use host::Roots;
 use model::surroundings::Disk;
 use rustc_hash::FxHashMap;
 use std::path::PathBuf;
 
 const MS_NS: u64 = 1_000_000;
-/// Sectors of `/proc/diskstats` have this length whatever the disk's own are.
+/// The sector size of `/proc/diskstats`, whatever the disk's own is.
 const SECTOR_BYTES: u64 = 512;
 
-/// The disks, and what was last told of each.
+/// The disks, with the last reported counters of each.
 #[derive(Debug)]
 pub(super) struct Disks {
-    stats: Kept,
+    stats: PolledFile,
     devices: PathBuf,
     /// By device number; none for a partition.
     told: FxHashMap<u32, Option<Disk>>,
@@ -22,13 +22,13 @@ pub(super) struct Disks {
 impl Disks {
     pub(super) fn new(roots: Roots<'_>) -> Self {
         Self {
-            stats: Kept::open(roots.proc.join("diskstats")),
+            stats: PolledFile::open(roots.proc.join("diskstats")),
             devices: roots.sys.join("dev/block"),
             told: FxHashMap::default(),
         }
     }
 
-    /// Those that did something since the last look.
+    /// Those that were active since the last snapshot.
     pub(super) fn look(&mut self) -> Result<Vec<Disk>, String> {
         let text = self.stats.text()?;
         let mut moved = Vec::new();
@@ -36,7 +36,7 @@ impl Disks {
             let told = self.told.entry(disk.dev).or_insert_with(|| {
                 let number = format!("{}:{}", disk.dev >> 20, disk.dev & 0xf_ffff);
                 let partition = self.devices.join(number).join("partition").exists();
-                // Different from any disk that has done something.
+                // Differs from any disk that has been active.
                 (!partition).then(|| Disk { requests: (u64::MAX, u64::MAX), ..disk.clone() })
             });
             if let Some(told) = told
@@ -50,10 +50,11 @@ impl Disks {
     }
 }
 
-/// One line; none for a device that never had a request (loop and RAM disks that nobody uses).
+/// One line; none for a device that never had a request (unused loop and RAM disks).
 ///
-/// Documentation/admin-guide/iostats.rst: major, minor, name, then for reads and for writes: done, merged, sectors, ms;
-/// requests under way now; ms with a request under way; ms weighted by requests under way. Later kernels add more.
+/// Documentation/admin-guide/iostats.rst: major, minor, name, then for reads and for writes:
+/// completed, merged, sectors, ms; requests in flight; ms with a request in flight; ms weighted by
+/// requests in flight. Later kernels add more.
 fn parse(line: &str) -> Option<Disk> {
     let mut fields = line.split_ascii_whitespace();
     let major: u32 = fields.next()?.parse().ok()?;
@@ -78,8 +79,9 @@ mod tests {
     use super::*;
     use crate::surroundings::tests::Kernel;
 
-    /// A server with two NVMe disks, a SATA one, partitions, LVM upon them and an optical drive without a disc. The
-    /// third disk's line is as Linux 4.14 writes it, with no discards and flushes.
+    /// A server with two NVMe disks, a SATA one, partitions, LVM upon them and an optical drive
+    /// without a disc. The third disk's line is in the format of Linux 4.14, without discards and
+    /// flushes.
     const SERVER: &str = "\
  259       0 nvme0n1 1204381 2210 96340432 310233 880213 412309 71203344 1201223 0 402120 1511456 0 0 0 0 88211 0
  259       1 nvme0n1p1 312 0 24114 88 2 0 2 0 0 60 88 0 0 0 0 0 0

@@ -1,32 +1,32 @@
-//! A file of the kernel's that is kept open and read again and again.
+//! A file of the kernel that is kept open and read repeatedly.
 
 use std::borrow::Cow;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// An open file and the room for what it says.
+/// An open file and a buffer for its content.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct PolledFile {
     path: PathBuf,
     /// The file, or why it could not be opened.
     file: Result<File, String>,
     buffer: Vec<u8>,
 }
 
-impl Kept {
-    /// Opens it. A file that is not there says so at each reading.
+impl PolledFile {
+    /// Opens it. For a missing file each reading returns the error.
     pub(super) fn open(path: PathBuf) -> Self {
         let file = File::open(&path).map_err(|error| format!("cannot open {}: {error}", path.display()));
         Self { path, file, buffer: vec![0; 16 << 10] }
     }
 
-    /// What it says now.
+    /// Its current content.
     pub(super) fn text(&mut self) -> Result<Cow<'_, str>, String> {
         let file = self.file.as_ref().map_err(Clone::clone)?;
         let mut len = 0;
         loop {
-            // The kernel gives whole lines at a time, so a short reading is not the end.
+            // The kernel returns whole lines, so a short read is not the end.
             match file.read_at(&mut self.buffer[len..], len as u64) {
                 Ok(0) => break,
                 Ok(more) => len += more,
@@ -41,7 +41,7 @@ impl Kept {
     }
 }
 
-/// The numbers of a line, from its fields on; what is none counts as 0.
+/// The numbers of a line's fields; invalid ones count as 0.
 pub(super) fn numbers<'a>(fields: impl Iterator<Item = &'a str>) -> Vec<u64> {
     fields.map(|field| field.parse().unwrap_or(0)).collect()
 }

@@ -1,9 +1,11 @@
-//! Network links of the program's network namespace, from `/proc/PID/net/dev`; what they can do from `/sys/class/net`.
+//! Network links of the program's network namespace, from `/proc/PID/net/dev`; their speed and
+//! duplex from `/sys/class/net`.
 //!
-//! A virtual link (veth, tun, virtio) has no speed, and some drivers make one up: veth says 10 Gb/s, tun 10 Mb/s, whatever
-//! shapes it. So a speed is believed of a link with hardware, or one that is upon such a link (bond, VLAN); or of the user.
+//! A virtual link (veth, tun, virtio) has no speed, and some drivers report a made-up one: veth 10
+//! Gb/s, tun 10 Mb/s, whatever the traffic shaping. So a speed is used only for a hardware link,
+//! for one on top of such a link (bond, VLAN), or if the user gave it.
 
-use super::kept::{Kept, numbers};
+use super::kept::{PolledFile, numbers};
 use host::Roots;
 use model::surroundings::Link;
 use model::{Pid, Seen};
@@ -13,18 +15,18 @@ use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// What the user says a link can do.
+/// The capacity of a link, given by the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenLink {
     /// `eth0`.
     pub name: String,
     /// Bits per second.
     pub bits: u64,
-    /// It sends and receives by turns.
+    /// Half duplex.
     pub half_duplex: bool,
 }
 
-/// The links, and what was last told of each.
+/// The links, with the last reported counters of each.
 #[derive(Debug)]
 pub(super) struct Links {
     /// `/proc/PID` of the program and of dwell itself.
@@ -32,7 +34,7 @@ pub(super) struct Links {
     of_self: PathBuf,
     sys: PathBuf,
     given: Vec<GivenLink>,
-    stats: Kept,
+    stats: PolledFile,
     namespace: u64,
     told: FxHashMap<String, Link>,
 }
@@ -41,7 +43,7 @@ impl Links {
     pub(super) fn new(roots: Roots<'_>, root: Pid, given: &[GivenLink]) -> Self {
         let of_root = roots.proc.join(root.to_string());
         Self {
-            stats: Kept::open(of_root.join("net/dev")),
+            stats: PolledFile::open(of_root.join("net/dev")),
             namespace: namespace(&of_root, "net").unwrap_or(0),
             of_self: roots.proc.join("self"),
             sys: roots.sys.to_owned(),
@@ -51,20 +53,21 @@ impl Links {
         }
     }
 
-    /// The network namespace of the last look.
+    /// The network namespace of the last snapshot.
     pub(super) fn namespace(&self) -> u64 {
         self.namespace
     }
 
-    /// Those that did something since the last look. What a link can do is asked at its second: some drivers take their
-    /// time, and the first look stands before the program's start.
+    /// Those that were active since the last snapshot. The speed of a link is read at its second
+    /// one: some drivers are slow, and the first snapshot is taken before the program's start.
     pub(super) fn look(&mut self) -> Result<Vec<Link>, String> {
         if let Some(now) = namespace(&self.of_root, "net")
             && now != self.namespace
         {
-            // The program went elsewhere (`ip netns exec`, a container's start). Its links are other ones there.
+            // The program entered another namespace (`ip netns exec`, a container's start). Its
+            // links are other ones there.
             self.namespace = now;
-            self.stats = Kept::open(self.of_root.join("net/dev"));
+            self.stats = PolledFile::open(self.of_root.join("net/dev"));
             self.told.clear();
         }
         let links: Vec<Link> = self.stats.text()?.lines().filter_map(parse).collect();
@@ -88,7 +91,7 @@ impl Links {
         Ok(moved)
     }
 
-    /// What the link can do, and how large its packets are.
+    /// The link's speed, duplex and MTU.
     fn ask(&self, link: &mut Link) {
         let unknown =
             format!("the kernel knows no speed for a virtual link; give it with --link {}=10M", link.name);
@@ -117,25 +120,27 @@ impl Links {
         }
     }
 
-    /// The link's directory in the `/sys` that shows the program's network namespace.
+    /// The link's directory in the `/sys` of the program's network namespace.
     fn class(&self, name: &str) -> Result<PathBuf, String> {
         let sys = if namespace(&self.of_self, "net").is_none_or(|own| own == self.namespace) {
             self.sys.clone()
         } else if namespace(&self.of_self, "mnt") != namespace(&self.of_root, "mnt") {
-            // Whoever changes both mounts a `/sys` of the new namespace: `ip netns exec` and container runtimes do.
+            // Programs that change both mount a `/sys` of the new namespace: `ip netns exec` and
+            // container runtimes.
             self.of_root.join("root/sys")
         } else {
             return Err(format!(
-                "the program is in another network namespace than /sys shows; give its speed with --link {name}=10M"
+                "the program is in another network namespace than /sys; give its speed with --link {name}=10M"
             ));
         };
         Ok(sys.join("class/net").join(name))
     }
 }
 
-/// One line of `/proc/net/dev`; none for the heading and for a link that never carried anything.
+/// One line of `/proc/net/dev`; none for the heading and for a link without traffic.
 ///
-/// Received bytes, packets, errors, drops, fifo, frame, compressed, multicast; the same number sent.
+/// Received bytes, packets, errors, drops, fifo, frame, compressed, multicast; the same number
+/// sent.
 fn parse(line: &str) -> Option<Link> {
     let (name, fields) = line.rsplit_once(':')?;
     let fields = numbers(fields.split_ascii_whitespace());
@@ -150,12 +155,12 @@ fn parse(line: &str) -> Option<Link> {
         speed_bits: Seen::unseen("the run ended before it was asked"),
         speed_given: false,
         full_duplex: Seen::unseen("the run ended before it was asked"),
-        // Until it is asked.
+        // Until it is read.
         mtu_bytes: Seen::Absent,
     })
 }
 
-/// Whether a link is hardware, or upon a link that is: its directory is not among the virtual devices' then.
+/// Whether a link is hardware, or on top of one: then its directory is not that of virtual devices.
 fn has_hardware(class: &Path) -> bool {
     let hardware =
         |class: &Path| fs::canonicalize(class).is_ok_and(|path| !path.iter().any(|part| part == "virtual"));
@@ -169,7 +174,7 @@ fn duplex(class: &Path) -> Seen<bool> {
     match short_text(&class.join("duplex")).as_deref().map(str::trim) {
         Some("full") => Seen::Value(true),
         Some("half") => Seen::Value(false),
-        _ => Seen::unseen("the kernel does not know whether the link is full-duplex"),
+        _ => Seen::unseen("the kernel does not know whether the link is full duplex"),
     }
 }
 
@@ -177,8 +182,8 @@ fn number<T: std::str::FromStr>(path: &Path) -> Option<T> {
     short_text(path)?.trim().parse().ok()
 }
 
-/// A file of one line. It may be in the program's own tree of files, where anything could stand in its place: what is not a
-/// plain file is not waited for, and not read to an end that never comes.
+/// A file of one line. It may be in the program's mount namespace, where anything could replace it:
+/// if it is not a regular file it is not opened in blocking mode, and not read without a limit.
 fn short_text(path: &Path) -> Option<String> {
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
@@ -189,7 +194,7 @@ fn short_text(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// Which namespace of a kind a process is in: the number in `net:[4026531840]`.
+/// The inode of a process's namespace of a kind: the number in `net:[4026531840]`.
 fn namespace(process: &Path, kind: &str) -> Option<u64> {
     let link = fs::read_link(process.join("ns").join(kind)).ok()?;
     link.to_str()?.split_once('[')?.1.strip_suffix(']')?.parse().ok()
@@ -275,7 +280,7 @@ bond0.12: 100     2    0    0    0     0          0         0      200       3  
         kernel.write("proc/7/net/dev", &DEV.replace("eth0:88726459", "eth0:55"));
         assert_eq!(links.look().unwrap().len(), 4);
         assert_eq!(links.namespace(), 4_026_532_001);
-        // `unshare -n` leaves the old /sys, whose eth0 may be another one.
+        // `unshare -n` keeps the old /sys, whose eth0 may be another one.
         let eth0 = links.look().unwrap().into_iter().find(|link| link.name == "eth0").unwrap();
         assert_eq!(eth0.bytes.0, 55);
         assert!(

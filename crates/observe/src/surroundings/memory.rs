@@ -1,6 +1,6 @@
 //! Memory, from `/proc/meminfo`, `/proc/vmstat` and `/proc/pressure/memory`.
 
-use super::kept::Kept;
+use super::kept::PolledFile;
 use host::fields;
 use model::{Seen, surroundings};
 use std::path::Path;
@@ -8,14 +8,14 @@ use std::path::Path;
 /// The three files.
 #[derive(Debug)]
 pub(super) struct Memory {
-    meminfo: Kept,
-    vmstat: Kept,
-    pressure: Kept,
+    meminfo: PolledFile,
+    vmstat: PolledFile,
+    pressure: PolledFile,
 }
 
 impl Memory {
     pub(super) fn new(proc: &Path) -> Self {
-        let open = |name| Kept::open(proc.join(name));
+        let open = |name| PolledFile::open(proc.join(name));
         Self { meminfo: open("meminfo"), vmstat: open("vmstat"), pressure: open("pressure/memory") }
     }
 

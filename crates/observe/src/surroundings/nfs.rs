@@ -1,28 +1,29 @@
-//! NFS mounts that the program sees, from `/proc/PID/mountstats`.
+//! NFS mounts in the program's mount namespace, from `/proc/PID/mountstats`.
 
-use super::kept::Kept;
+use super::kept::PolledFile;
 use model::surroundings::{self, NfsOperation};
 use model::{Ns, Pid};
 use std::path::Path;
 
 const MS_NS: u64 = 1_000_000;
-/// Without an NFS mount, this often is looked for one: reading all mounts for nothing would be the dearest of all looks.
+/// Without an NFS mount, the interval at which new ones are searched for: reading all mounts is the
+/// most expensive part of a snapshot.
 const LOOK_FOR_EVERY_NS: Ns = 1_000_000_000;
 
-/// The mounts, and what was last told of each.
+/// The mounts, with the last reported counters of each.
 #[derive(Debug)]
 pub(super) struct Nfs {
-    stats: Kept,
+    stats: PolledFile,
     told: Vec<surroundings::Nfs>,
     due: Ns,
 }
 
 impl Nfs {
     pub(super) fn new(proc: &Path, root: Pid) -> Self {
-        Self { stats: Kept::open(proc.join(format!("{root}/mountstats"))), told: Vec::new(), due: 0 }
+        Self { stats: PolledFile::open(proc.join(format!("{root}/mountstats"))), told: Vec::new(), due: 0 }
     }
 
-    /// Those that did something since the last look.
+    /// Those that were active since the last snapshot.
     pub(super) fn look(&mut self, now: Ns) -> Result<Vec<surroundings::Nfs>, String> {
         if now < self.due {
             return Ok(Vec::new());
@@ -38,15 +39,15 @@ impl Nfs {
 /// All NFS mounts of a `mountstats`; other filesystems have one line each and no numbers.
 fn parse(text: &str) -> Vec<surroundings::Nfs> {
     let mut mounts: Vec<surroundings::Nfs> = Vec::new();
-    let mut within = Within::Other;
+    let mut within = Section::Other;
     for line in text.lines() {
         if let Some(device) = line.strip_prefix("device ") {
             let mount = nfs_mount(device);
-            within = if mount.is_some() { Within::Mount } else { Within::Other };
+            within = if mount.is_some() { Section::Mount } else { Section::Other };
             mounts.extend(mount);
-        } else if within == Within::Mount && line.trim() == "per-op statistics" {
-            within = Within::Operations;
-        } else if within == Within::Operations
+        } else if within == Section::Mount && line.trim() == "per-op statistics" {
+            within = Section::Operations;
+        } else if within == Section::Operations
             && let Some(mount) = mounts.last_mut()
         {
             mount.operations.extend(operation(line));
@@ -56,8 +57,8 @@ fn parse(text: &str) -> Vec<surroundings::Nfs> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Within {
-    /// A filesystem that is no NFS.
+enum Section {
+    /// Another filesystem.
     Other,
     /// An NFS mount, before its operations.
     Mount,
@@ -74,8 +75,9 @@ fn nfs_mount(line: &str) -> Option<surroundings::Nfs> {
     nfs.then(|| surroundings::Nfs { device: device.into(), mount: mount.into(), operations: Vec::new() })
 }
 
-/// `READ: 12 12 0 1920 98304 1 30 33 0`: calls, transmissions, timeouts, bytes sent, bytes received, ms queued, ms to the
-/// server and back, ms in all; since Linux 4.20 errors. net/sunrpc/stats.c. None for an operation that was never called.
+/// `READ: 12 12 0 1920 98304 1 30 33 0`: calls, transmissions, timeouts, bytes sent, bytes
+/// received, queue time in ms, round-trip time in ms, total in ms; since Linux 4.20 errors.
+/// net/sunrpc/stats.c. None for an operation that was never called.
 fn operation(line: &str) -> Option<NfsOperation> {
     let (name, numbers) = line.trim().split_once(':')?;
     let numbers = super::kept::numbers(numbers.split_ascii_whitespace());
@@ -89,7 +91,7 @@ mod tests {
     use super::*;
     use crate::surroundings::tests::Kernel;
 
-    /// As `nfs-utils` of a host shows it: a v3 mount over UDP by a kernel before 4.20, and a v4.2 one.
+    /// A v3 mount over UDP of a kernel before 4.20, and a v4.2 one.
     const MOUNTS: &str = "\
 device proc mounted on /proc with fstype proc
 device /dev/sda1 mounted on / with fstype ext4

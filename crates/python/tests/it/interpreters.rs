@@ -1,4 +1,4 @@
-//! Line tables of real modules, against what the interpreter itself says of them.
+//! Line tables of real modules, compared with the interpreter's own results.
 
 use crate::support::{pythons, script};
 use dwell_python::Version;

@@ -1,4 +1,4 @@
-//! Frames of real interpreters, read while they stand still.
+//! Frames of real interpreters, read while they are blocked.
 
 use crate::support::{pythons, script};
 use dwell_python::{Interpreter, Interpreters, ProcessMemory, Python, identify};
@@ -14,7 +14,7 @@ struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself, which its test has noticed then.
+        // It may have ended itself, which its test has noticed then.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -35,7 +35,7 @@ fn start(python: &Path, name: &str) -> Running {
     running
 }
 
-/// The mapped file that has CPython, and how far above its own count it is mapped.
+/// The mapped file with CPython, and its load bias.
 fn find(pid: u32) -> (Python, u64) {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).expect("a living child");
     for line in maps.lines() {
@@ -77,13 +77,13 @@ struct Seen {
     entries: Vec<bool>,
 }
 
-/// What the thread is in, as soon as its innermost line is as expected.
+/// The frames of the thread, as soon as its innermost line is as expected.
 fn frames(python: &Python, bias: u64, pid: u32, tid: u32, innermost: u32) -> Seen {
     let memory = ProcessMemory::open(pid).expect("a child's memory");
     let interpreters =
         Interpreters { memory: &memory, layout: &python.layout, runtime: python.runtime.wrapping_add(bias) };
     let mut last = String::new();
-    // It has said that it is ready just before it waits.
+    // It prints that it is ready just before it waits.
     for _ in 0..400 {
         let threads = interpreters.threads().expect("its threads");
         let state = interpreters.thread(&threads, tid).expect("the thread is among them");
@@ -142,8 +142,8 @@ fn check(version: &str, python: &Path) {
         "<module>",
     ];
     assert_eq!(seen.functions, names, "functions in {version}");
-    // Where C called Python: `sorted` its key, `for` its generator (not yet specialised, as it runs for the first
-    // time), and the program as a whole.
+    // Where C called Python: `sorted` its key, `for` its generator (not yet specialised, as it runs
+    // for the first time), and the program as a whole.
     let entries = if minor <= 10 { [true; 7] } else { [false, true, true, false, false, false, true] };
     assert_eq!(seen.entries, entries, "entries in {version}");
 

@@ -1,7 +1,7 @@
 //! Listings of hand-made machine code.
 
 use super::*;
-use ::listing::{Counts, Sample, Subject, disassemble};
+use ::listing::{AddressSamples, ExecutionCounts, Subject, disassemble};
 use model::Arch;
 use std::collections::BTreeMap;
 
@@ -9,16 +9,18 @@ use std::collections::BTreeMap;
 const CODE: &[u8] = &[0xb9, 5, 0, 0, 0, 0xff, 0xc9, 0x75, 0xfc, 0xc3, 0x90, 0x90, 0xc3];
 
 fn page(samples: &[(u64, u64)], executions: Option<&[(u64, u64)]>, look: Look) -> String {
-    let samples: BTreeMap<u64, Sample> =
-        samples.iter().map(|(at, count)| (*at, Sample { ns: count * 10, count: *count })).collect();
+    let samples: BTreeMap<u64, AddressSamples> =
+        samples.iter().map(|(at, count)| (*at, AddressSamples { ns: count * 10, count: *count })).collect();
     let line = |line, text: &str| SourceLine { file: "/src/f.c".into(), line, text: Some(text.into()) };
     let lines = BTreeMap::from([
         (0x100, line(7, "int i = 5;")),
         (0x105, line(8, "\twhile (--i);")),
         (0x109, line(9, "}")),
     ]);
-    let counts = executions
-        .map(|executions| Counts { executions: executions.iter().copied().collect(), partial: false });
+    let counts = executions.map(|executions| ExecutionCounts {
+        executions: executions.iter().copied().collect(),
+        partial: false,
+    });
     let subject =
         Subject { name: "f\x1b[2J".into(), module: "a.out".into(), program_ns: 4000, program_samples: 400 };
     let code = disassemble(CODE, 0x100, Arch::X86_64);

@@ -6,7 +6,7 @@ use crate::{About, Group, Rung, Samples, Unmeasured, about};
 use model::Ns;
 use std::io;
 use sys::clock::monotonic_ns;
-use sys::pages::Wanted;
+use sys::pages::PageKind;
 use sys::pages::fresh::{Fresh, map_and_unmap};
 
 /// Of a huge page. The kernel is asked whether it is one.
@@ -67,7 +67,7 @@ fn touch_small(pages: u64, page_bytes: u64) -> Result<Ns, Unmeasured> {
     let (mut left, mut took) = (pages, 0);
     while left > 0 {
         let turn = left.min(MOST_BYTES / page_bytes);
-        let mut fresh = Fresh::map((turn * page_bytes) as usize, Wanted::Small).map_err(refused)?;
+        let mut fresh = Fresh::map((turn * page_bytes) as usize, PageKind::Small).map_err(refused)?;
         let from = monotonic_ns();
         left -= fresh.touch(page_bytes as usize);
         took += monotonic_ns() - from;
@@ -78,7 +78,7 @@ fn touch_small(pages: u64, page_bytes: u64) -> Result<Ns, Unmeasured> {
 fn of_huge(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     let mut small = 0_u64;
     let mut samples = sample_singly(bench, || {
-        let mut fresh = Fresh::map(HUGE_BYTES, Wanted::Huge).map_err(refused)?;
+        let mut fresh = Fresh::map(HUGE_BYTES, PageKind::Huge).map_err(refused)?;
         let from = monotonic_ns();
         fresh.touch(HUGE_BYTES);
         let took = monotonic_ns() - from;

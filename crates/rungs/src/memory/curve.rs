@@ -5,7 +5,7 @@ use crate::memory::levels::{chase, line_bytes, most_bytes, obtain, whole};
 use crate::{About, Group, Unmeasured};
 use model::Seen;
 use model::ladder::SizeSamples;
-use sys::pages::Wanted;
+use sys::pages::PageKind;
 
 const LEAST: u64 = 4 << 10;
 const MOST: u64 = 512 << 20;
@@ -45,7 +45,7 @@ fn points(bench: &Bench<'_>) -> Result<Vec<SizeSamples>, Unmeasured> {
     let most = if bench.asked.quick { most.min((last * 4).max(64 << 20)) } else { most };
     let sizes = sizes(most.max(LEAST), bench.asked.quick);
     let line = line_bytes(bench.machine.caches.first());
-    let mut pages = obtain(most.max(LEAST), Wanted::Huge)?;
+    let mut pages = obtain(most.max(LEAST), PageKind::Huge)?;
     let mut points = Vec::new();
     let turn = bench.with_budget(bench.budget_ns / sizes.len() as u64);
     for bytes in sizes {

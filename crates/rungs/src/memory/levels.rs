@@ -9,7 +9,7 @@ use model::ladder::{Cache, Machine};
 use sys::chase::Chase;
 use sys::clock::monotonic_ns;
 use sys::loops;
-use sys::pages::{Obtained, Pages, Wanted};
+use sys::pages::{Obtained, PageKind, Pages};
 
 /// Where the kernel does not state a line: that of all x86_64 and most aarch64 CPUs.
 pub(crate) const LINE_BYTES: u64 = 64;
@@ -157,7 +157,7 @@ pub(crate) fn line_bytes(cache: Option<&Cache>) -> u64 {
 }
 
 /// Memory in pages as wanted.
-pub(crate) fn obtain(bytes: u64, wanted: Wanted) -> Result<Pages, Unmeasured> {
+pub(crate) fn obtain(bytes: u64, wanted: PageKind) -> Result<Pages, Unmeasured> {
     Pages::obtain(bytes as usize, wanted).map_err(|error| {
         Unmeasured::Unseen(format!("{} MiB of memory could not be had: {error}", bytes >> 20))
     })

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use sys::clock::monotonic_ns;
 use sys::loops;
-use sys::pages::Wanted;
+use sys::pages::PageKind;
 
 /// What all readers together have, at most; less each where there are many.
 const READ_BYTES: u64 = 1 << 30;
@@ -42,7 +42,7 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     let bytes = whole(dram_bytes(bench.machine)? / 2);
     let each = (bytes.min(READ_BYTES) / readers.len() as u64).max(8 << 20) / 4096 * 4096;
     let line = line_bytes(bench.machine.caches.last());
-    let mut chase = chase(obtain(bytes, Wanted::Huge)?, bytes, line);
+    let mut chase = chase(obtain(bytes, PageKind::Huge)?, bytes, line);
     let (stop, read_bytes, reading) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
     thread::scope(|scope| {
         let _stop = StopAtEnd(&stop);
@@ -82,7 +82,7 @@ impl Drop for StopAtEnd<'_> {
 
 fn read(cpu: u32, bytes: u64, stop: &AtomicBool, read_bytes: &AtomicU64, reading: &AtomicU64) {
     let _pinned = Pinned::to(cpu);
-    let pages = obtain(bytes, Wanted::Huge);
+    let pages = obtain(bytes, PageKind::Huge);
     reading.fetch_add(1, Relaxed);
     let Ok(pages) = pages else { return };
     while !stop.load(Relaxed) {

@@ -7,7 +7,7 @@ use crate::{About, Group, Rung, Samples, Unmeasured, about};
 use host::machine::{node_distances, node_of};
 use model::ladder::Machine;
 use std::thread;
-use sys::pages::Wanted;
+use sys::pages::PageKind;
 
 pub(crate) fn rung() -> Rung {
     Rung {
@@ -38,7 +38,7 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     let filled = thread::scope(|scope| {
         let fill = || {
             let _pinned = Pinned::to(cpu);
-            obtain(bytes, Wanted::Huge)
+            obtain(bytes, PageKind::Huge)
         };
         scope.spawn(fill).join()
     });

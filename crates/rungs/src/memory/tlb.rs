@@ -7,7 +7,7 @@ use crate::{About, Group, Rung, Samples, Unmeasured, about};
 use model::Ns;
 use sys::chase::Chase;
 use sys::clock::monotonic_ns;
-use sys::pages::{Pages, Wanted};
+use sys::pages::{PageKind, Pages};
 
 /// One place in each so many bytes: in each of the smallest pages that x86_64 and aarch64 have, or more of one.
 const PAGE_BYTES: u64 = 4096;
@@ -38,7 +38,7 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     if bytes * 2 > most_bytes(bench.machine)? {
         return Err(Unmeasured::Unseen("it needs 128 MiB, and a quarter of what is free is less".into()));
     }
-    let huge = obtain(bytes, Wanted::Huge)?;
+    let huge = obtain(bytes, PageKind::Huge)?;
     let in_huge = huge.obtained().map_or(0, |got| 100 * got.huge_bytes / bytes);
     if in_huge < 90 {
         return Err(Unmeasured::Unseen(format!(
@@ -48,7 +48,7 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     }
     let next = one_cycle(PLACES, &mut Random::new());
     let link = |pages: Pages| Chase::link(pages, &next, offset);
-    let mut small = link(obtain(bytes, Wanted::Small)?);
+    let mut small = link(obtain(bytes, PageKind::Small)?);
     let mut huge = link(huge);
     bench.sample_against(|hops| Ok(timed(&mut small, hops)), |hops| Ok(timed(&mut huge, hops)))
 }

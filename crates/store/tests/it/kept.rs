@@ -1,8 +1,8 @@
-//! What is kept comes back: today's, an old one, and what is left of a damaged one.
+//! Recordings are read back: a new one, an old one, and the valid part of a damaged one.
 
 use crate::sample;
 use crate::sample::recording;
-use dwell_store::{DEFAULT_LIMIT_BYTES, Error, Incomplete, Kept, MAGIC, Reader, Writer};
+use dwell_store::{DEFAULT_LIMIT_BYTES, Error, Incomplete, KeptRecording, MAGIC, Reader, Writer};
 use model::recording::Recording;
 use model::{Event, Header, Trailer};
 use std::collections::BTreeSet;
@@ -14,7 +14,12 @@ fn name() -> &'static Path {
     Path::new("in memory")
 }
 
-fn written_to(out: &mut Vec<u8>, recording: &Recording, limit_bytes: u64, result: Option<&str>) -> Kept {
+fn written_to(
+    out: &mut Vec<u8>,
+    recording: &Recording,
+    limit_bytes: u64,
+    result: Option<&str>,
+) -> KeptRecording {
     let mut writer = Writer::new(out, name(), &recording.header, limit_bytes);
     recording.events.iter().for_each(|event| writer.event(event));
     writer.finish(&recording.trailer, result).unwrap()
@@ -30,7 +35,7 @@ fn open(bytes: &[u8]) -> Result<Reader<&[u8]>, Error> {
     Reader::new(bytes, name())
 }
 
-/// The sample, with its events over and over until they fill several blocks.
+/// The sample, with its events repeated until they fill several blocks.
 fn long() -> Recording {
     let mut recording = recording();
     let once = recording.events.clone();
@@ -40,7 +45,7 @@ fn long() -> Recording {
     recording
 }
 
-/// A file that was written once and opens for ever.
+/// A file that was written once and must always open.
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
@@ -135,7 +140,7 @@ fn every_beginning_of_a_file_opens_with_a_notice_or_not_at_all() {
         assert!(events.is_empty() || events == recording.events);
         let end = reader.end();
         let notice = end.notice.unwrap_or_else(|| panic!("no notice of {length} bytes"));
-        // Whole but for the end: the trailer is the last block.
+        // Complete but for the end: the trailer is the last block.
         assert_eq!((end.trailer, notice.what), (None, Incomplete::CutOff));
         assert_eq!(notice.last_at, events.iter().rev().find_map(Event::at));
     }
@@ -172,7 +177,7 @@ fn with_block(kind: u8, payload: &[u8]) -> Vec<u8> {
 
 #[test]
 fn hostile_events_neither_panic_nor_take_memory() {
-    // A flush (variant 5) at 0 by thread 0 with 2^63 calls, and a look (9) at as many threads.
+    // A flush (variant 5) at 0 by thread 0 with 2^63 calls, and a snapshot (9) of as many threads.
     let many = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f];
     for start in [[5, 0, 0].as_slice(), &[9, 0]] {
         let bytes = with_block(b'E', &[start, &many].concat());
@@ -205,7 +210,7 @@ fn what_is_not_a_recording_says_so() {
     assert!(absent.contains("/no/such/file"), "{absent}");
 }
 
-/// A disk with room for so many bytes.
+/// A disk with space for this many bytes.
 struct Small(usize);
 
 impl io::Write for Small {

@@ -1,6 +1,6 @@
 //! The kept ladder of a host, in real directories.
 
-use dwell_store::ladder::{Missing, file_name, keep, kept};
+use dwell_store::ladder::{LadderLoadError, file_name, keep, kept};
 use model::Seen;
 use model::ladder::{Asked, Ladder, Machine, SCHEMA_LADDER};
 use model::recording::Host;
@@ -57,7 +57,7 @@ fn why(path: &Path) -> String {
 fn the_last_one_is_had_back_and_nothing_else_is_left() {
     let top = tempfile::tempdir().unwrap();
     let path = top.path().join("made/dwell").join(file_name("id", &cpu()));
-    assert!(matches!(kept(&path, &host(), &cpu()), Err(Missing::None)));
+    assert!(matches!(kept(&path, &host(), &cpu()), Err(LadderLoadError::None)));
     for began in ["2026-11-20T00:00:00Z", "2026-11-21T00:00:00Z"] {
         keep(&path, &ladder(began)).unwrap();
         assert_eq!(kept(&path, &host(), &cpu()).unwrap(), ladder(began));
@@ -72,7 +72,7 @@ fn what_is_not_of_this_host_as_it_is_now_is_not_taken() {
     let mut other = ladder("2026-11-20T00:00:00Z");
     other.machine.cpu = Seen::Value("Another".into());
     keep(&path, &other).unwrap();
-    assert_eq!(why(&path), "the kept ladder is of another processor: \"Another\"");
+    assert_eq!(why(&path), "the kept ladder is of another CPU: \"Another\"");
     other.machine.cpu = cpu();
     other.host.kernel = "6.1.0".into();
     keep(&path, &other).unwrap();
@@ -99,7 +99,7 @@ fn what_is_damaged_or_no_ladder_is_said_with_its_place() {
     assert_eq!(fs::read_dir(top.path()).unwrap().count(), 1, "what could not be put in place is gone");
 }
 
-/// One writes again and again, another reads: there is always a whole one.
+/// One thread writes repeatedly, another reads: the file is always complete.
 #[test]
 fn a_reader_never_finds_half_a_file() {
     let top = tempfile::tempdir().unwrap();

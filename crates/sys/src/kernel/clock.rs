@@ -1,10 +1,11 @@
-//! The clocks dwell reads, and the one way it writes a date.
+//! The clocks that dwell reads, and its format of dates.
 #![allow(unsafe_code)]
 
 use model::Ns;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// `CLOCK_MONOTONIC`, the clock of every time stamp in a recording. Nanoseconds since some point before boot.
+/// `CLOCK_MONOTONIC`, the clock of every time stamp in a recording. Nanoseconds since some point
+/// before boot.
 pub fn monotonic_ns() -> Ns {
     ns(clock_gettime(ClockId::Monotonic))
 }
@@ -19,11 +20,12 @@ pub fn thread_cpu_ns() -> Ns {
     ns(clock_gettime(ClockId::ThreadCPUTime))
 }
 
-/// CPU time of all children that have ended and were waited for, and of theirs. Nanoseconds, to a microsecond:
-/// getrusage(2).
+/// CPU time of all children that have ended and were waited for, and of their children.
+/// Nanoseconds, with the resolution of a microsecond: getrusage(2).
 pub fn children_cpu_ns() -> Ns {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the place is valid for writes; all bits zero are a valid `rusage`, should the kernel write none.
+    // SAFETY: the place is valid for writes; all bits zero are a valid `rusage`, in case the kernel
+    // writes none.
     let usage = unsafe {
         libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
         usage.assume_init()
@@ -37,8 +39,8 @@ pub fn unix_s() -> u64 {
     u64::try_from(clock_gettime(ClockId::Realtime).tv_sec).unwrap_or(0)
 }
 
-/// Seconds since 1970 as RFC 3339 has it, in UTC: `2026-03-01T12:00:00Z`. Beyond the year 9999, the last
-/// second of that year.
+/// Seconds since 1970 as RFC 3339 has it, in UTC: `2026-03-01T12:00:00Z`. Beyond the year 9999, the
+/// last second of that year.
 pub fn rfc3339(unix_s: u64) -> String {
     let second = i64::try_from(unix_s).unwrap_or(i64::MAX);
     jiff::Timestamp::from_second(second)

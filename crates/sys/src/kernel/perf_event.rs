@@ -1,6 +1,6 @@
-//! Perf events: opening them, and the rings through which the kernel hands over their records.
+//! Perf events: opening them, and the ring buffers through which the kernel delivers their records.
 //!
-//! What the records mean is left to `observe::sources`; this module only moves their bytes.
+//! `observe::sources` decodes the records; this module only moves their bytes.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -13,10 +13,10 @@ pub use perf_event_open_sys::bindings;
 
 use bindings::{perf_event_attr, perf_event_mmap_page};
 
-/// Bytes of the header that every record begins with: type (4), flags (2), size of the whole (2).
+/// Length of the header of every record: type (4), flags (2), size of the whole (2).
 pub const RECORD_HEADER_LEN: usize = 8;
 
-/// The description of one of the kernel's software events (`PERF_COUNT_SW_…`), with all else zero.
+/// The attributes of one of the kernel's software events (`PERF_COUNT_SW_…`), with all else zero.
 pub fn software(config: bindings::perf_sw_ids) -> perf_event_attr {
     let mut attr = perf_event_attr::default();
     attr.type_ = bindings::PERF_TYPE_SOFTWARE;
@@ -24,19 +24,20 @@ pub fn software(config: bindings::perf_sw_ids) -> perf_event_attr {
     attr
 }
 
-/// In place of a thread: whatever runs on the CPU.
+/// In place of a thread: all that run on the CPU.
 pub const ANY_THREAD: u32 = u32::MAX;
 
 /// `perf_event_open` for one thread (or [`ANY_THREAD`]) on one CPU. `attr.size` is filled in here.
 ///
 /// # Errors
-/// What the system says: `EACCES` or `EPERM` where `perf_event_paranoid` or a seccomp filter forbids it.
+/// The system's error: `EACCES` or `EPERM` where `perf_event_paranoid` or a seccomp filter forbids
+/// it.
 pub fn open(attr: &perf_event_attr, tid: u32, cpu: u32) -> io::Result<OwnedFd> {
     let mut attr = *attr;
     attr.size = size_of::<perf_event_attr>() as u32;
     let no_group = -1;
-    // SAFETY: `attr` is a whole, initialised perf_event_attr of the stated size that outlives the call; the
-    // call has no effect on this process's memory but to write `attr.size` on E2BIG.
+    // SAFETY: `attr` is a whole, initialised perf_event_attr of the stated size that outlives the
+    // call; the call has no effect on this process's memory but to write `attr.size` on E2BIG.
     let fd = unsafe {
         perf_event_open_sys::perf_event_open(
             &mut attr,
@@ -53,17 +54,17 @@ pub fn open(attr: &perf_event_attr, tid: u32, cpu: u32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Sends the records of `from` into the ring of `into`: both must be of the same CPU and clock.
+/// Redirects the records of `from` to the ring of `into`: both must have the same CPU and clock.
 ///
 /// # Errors
-/// What the system says of `PERF_EVENT_IOC_SET_OUTPUT`.
+/// The error of `PERF_EVENT_IOC_SET_OUTPUT`.
 pub fn redirect(from: BorrowedFd<'_>, into: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: both descriptors are open for the length of the call, which takes no pointers.
     let result = unsafe { perf_event_open_sys::ioctls::SET_OUTPUT(from.as_raw_fd(), into.as_raw_fd()) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// The ring of one event, shared with the kernel; this end reads.
+/// The ring buffer of one event, shared with the kernel; this side reads.
 #[derive(Debug)]
 pub struct Ring {
     base: *mut u8,
@@ -81,12 +82,13 @@ impl Ring {
     /// Maps a ring of `data_pages` (a power of two) pages for the event, which it keeps open.
     ///
     /// # Errors
-    /// What the system says of `mmap`: `EPERM` beyond `perf_event_mlock_kb` and `RLIMIT_MEMLOCK`. The event is
-    /// handed back for another try.
+    /// The error of `mmap`: `EPERM` beyond `perf_event_mlock_kb` and `RLIMIT_MEMLOCK`. The event is
+    /// returned for another try.
     pub fn map(event: OwnedFd, data_pages: usize) -> Result<Self, (OwnedFd, io::Error)> {
         let page_size = page_size();
         let data_len = data_pages * page_size;
-        // SAFETY: a fresh shared mapping of an open descriptor, placed by the kernel, touches nothing of ours.
+        // SAFETY: a fresh shared mapping of an open descriptor, placed by the kernel, touches
+        // nothing of ours.
         let base = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -103,23 +105,25 @@ impl Ring {
         Ok(Self { base: base.cast(), page_size, data_len, wrapped: Vec::new(), event })
     }
 
-    /// Hands over each record that the kernel had finished when the call began, header included, oldest first,
-    /// and gives its room back.
+    /// Passes on each record that was complete when the call began, header included, oldest first,
+    /// and frees its space.
     pub fn read(&mut self, mut each: impl FnMut(&[u8])) {
         let page: *mut perf_event_mmap_page = self.base.cast();
-        // SAFETY: the first page of the mapping is a perf_event_mmap_page for as long as the mapping lives;
-        // the kernel writes `data_head` and only we write `data_tail`, both aligned 64-bit words, here atomic.
+        // SAFETY: the first page of the mapping is a perf_event_mmap_page for as long as the
+        // mapping lives; the kernel writes `data_head` and only we write `data_tail`, both aligned
+        // 64-bit words, here atomic.
         let (head, tail) = unsafe {
             (AtomicU64::from_ptr(&raw mut (*page).data_head), AtomicU64::from_ptr(&raw mut (*page).data_tail))
         };
-        // Acquire: the records up to `head` are visible once `head` is. Release: we are done with what lies
-        // before `tail` when the kernel sees it.
+        // Acquire: the records up to `head` are visible once `head` is. Release: we are done with
+        // what lies before `tail` when the kernel sees it.
         let end = head.load(Ordering::Acquire);
         let mut at = tail.load(Ordering::Relaxed);
         while end.wrapping_sub(at) >= RECORD_HEADER_LEN as u64 {
             let offset = (at % self.data_len as u64) as usize;
-            // SAFETY: the data begins one page into the mapping and is `data_len` long; what lies between
-            // `at` and `end` is the kernel's finished output, which it does not touch until `tail` moves.
+            // SAFETY: the data begins one page into the mapping and is `data_len` long; what lies
+            // between `at` and `end` is the kernel's finished output, which it does not touch until
+            // `tail` moves.
             let data = unsafe { std::slice::from_raw_parts(self.base.add(self.page_size), self.data_len) };
             // Records are multiples of eight bytes, so that a header never wraps.
             let size = usize::from(u16::from_ne_bytes([data[offset + 6], data[offset + 7]]));
@@ -151,13 +155,14 @@ impl AsFd for Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // SAFETY: exactly the mapping made in `map`; no reference into it outlives `self`. A failure would
-        // leave it mapped, which harms nothing.
+        // SAFETY: exactly the mapping made in `map`; no reference into it outlives `self`. A
+        // failure would leave it mapped, which harms nothing.
         unsafe { libc::munmap(self.base.cast(), self.page_size + self.data_len) };
     }
 }
 
-/// The kernel's answer to who may use perf events: -1 to 4, lower is more. `None` where there are none.
+/// The value of `perf_event_paranoid`: -1 to 4, lower permits more. `None` where there are no perf
+/// events.
 pub fn paranoid() -> Option<i32> {
     let file = File::open("/proc/sys/kernel/perf_event_paranoid").ok()?;
     io::read_to_string(file).ok()?.trim().parse().ok()
@@ -178,8 +183,8 @@ mod tests {
         let mut attr = software(PERF_COUNT_SW_DUMMY);
         attr.set_exclude_kernel(1);
         attr.set_comm(1);
-        // One event per CPU, since nothing says where this thread runs.
-        // SAFETY: neither call has pointers; the name is always known.
+        // One event per CPU, since this thread may run on any. SAFETY: neither call has pointers;
+        // the name is always known.
         let (cpus, tid) =
             unsafe { (libc::sysconf(libc::_SC_NPROCESSORS_ONLN) as u32, libc::gettid() as u32) };
         let mut rings: Vec<Ring> =

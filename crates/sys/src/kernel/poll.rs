@@ -1,4 +1,4 @@
-//! Waiting for any of several descriptors.
+//! Waiting for any of several descriptors: ppoll(2).
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
@@ -6,15 +6,16 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-/// Waits until one of `fds` can be read (or was hung up, or failed), or until `timeout` has passed; without a
-/// timeout it waits for ever. Says for each whether it is ready; none is when time ran out or a signal came.
+/// Waits until one of `fds` is readable (or hung up, or failed), or until `timeout` expires;
+/// without a timeout it waits forever. Returns for each whether it is ready; none is after a
+/// timeout or a signal.
 ///
 /// # Errors
-/// What `ppoll` says; an interruption by a signal is not an error.
+/// The error of `ppoll`; an interruption by a signal is not an error.
 pub fn wait(fds: &[BorrowedFd<'_>], timeout: Option<Duration>) -> io::Result<Vec<bool>> {
     let mut polled: Vec<PollFd<'_>> =
         fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
-    // A duration beyond what the kernel can take is for ever.
+    // A duration beyond the kernel's range means forever.
     let timeout = timeout.and_then(|duration| Timespec::try_from(duration).ok());
     match rustix::event::poll(&mut polled, timeout.as_ref()) {
         Ok(_) => Ok(polled.iter().map(|fd| !fd.revents().is_empty()).collect()),

@@ -1,6 +1,6 @@
 //! Memory that is shared with the kernel, as words that both sides read and write.
 //!
-//! What the words mean, and who may write which of them, is up to whoever maps them.
+//! The caller defines the words and who may write which of them.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -10,28 +10,30 @@ use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::atomic::AtomicU64;
 
-/// A shared mapping of a file that does not shrink, such as a BPF array. It holds the file's memory even when the file
-/// is closed.
+/// A shared mapping of a file that does not shrink, such as a BPF array. It holds the file's memory
+/// even when the file is closed.
 #[derive(Debug)]
-pub struct Words {
+pub struct SharedWords {
     base: NonNull<AtomicU64>,
     count: usize,
 }
 
 // SAFETY: the mapping belongs to this value alone and is reached through atomics only.
-unsafe impl Send for Words {}
+unsafe impl Send for SharedWords {}
 // SAFETY: as above.
-unsafe impl Sync for Words {}
+unsafe impl Sync for SharedWords {}
 
-impl Words {
-    /// Maps the first `count` words (of 64 bits) of `file`, which must have them for as long as it is mapped.
+impl SharedWords {
+    /// Maps the first `count` words (of 64 bits) of `file`, which must have them for as long as it
+    /// is mapped.
     ///
     /// # Errors
-    /// What the system says of `mmap`: `EINVAL` for a BPF map that is smaller, `EPERM` or `EACCES` where it may not
-    /// be written.
+    /// The error of `mmap`: `EINVAL` for a BPF map that is smaller, `EPERM` or `EACCES` where it
+    /// may not be written.
     pub fn map(file: impl AsFd, count: usize) -> io::Result<Self> {
         let bytes = count.checked_mul(size_of::<AtomicU64>()).ok_or(io::ErrorKind::InvalidInput)?;
-        // SAFETY: a fresh shared mapping of an open descriptor, placed by the kernel, touches nothing of ours.
+        // SAFETY: a fresh shared mapping of an open descriptor, placed by the kernel, touches
+        // nothing of ours.
         let base = unsafe {
             libc::mmap(
                 ptr::null_mut(),
@@ -50,20 +52,21 @@ impl Words {
     }
 }
 
-impl Deref for Words {
+impl Deref for SharedWords {
     type Target = [AtomicU64];
 
     fn deref(&self) -> &[AtomicU64] {
-        // SAFETY: `map` made a readable and writable mapping of at least `count` words, page-aligned, which lives as
-        // long as `self`; whatever bits it holds are an AtomicU64, and what others write is seen as by an atomic.
+        // SAFETY: `map` made a readable and writable mapping of at least `count` words,
+        // page-aligned, which lives as long as `self`; any bits are a valid AtomicU64, and writes
+        // of others are atomic.
         unsafe { slice::from_raw_parts(self.base.as_ptr(), self.count) }
     }
 }
 
-impl Drop for Words {
+impl Drop for SharedWords {
     fn drop(&mut self) {
-        // SAFETY: exactly the mapping made in `map`; no reference into it outlives `self`. A failure would leave it
-        // mapped, which harms nothing.
+        // SAFETY: exactly the mapping made in `map`; no reference into it outlives `self`. A
+        // failure would leave it mapped, which harms nothing.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.count * size_of::<AtomicU64>()) };
     }
 }
@@ -77,7 +80,7 @@ mod tests {
     fn what_is_stored_through_one_mapping_is_seen_through_another() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(3 * 4096).unwrap();
-        let (one, other) = (Words::map(&file, 1500).unwrap(), Words::map(&file, 1500).unwrap());
+        let (one, other) = (SharedWords::map(&file, 1500).unwrap(), SharedWords::map(&file, 1500).unwrap());
         drop(file);
         assert_eq!(one.len(), 1500);
         one[1499].store(7, Relaxed);
@@ -87,7 +90,7 @@ mod tests {
     #[test]
     fn what_cannot_be_mapped_is_an_error() {
         let not_writable = std::fs::File::open("/proc/self/exe").unwrap();
-        assert_eq!(Words::map(&not_writable, 1).unwrap_err().raw_os_error(), Some(libc::EACCES));
-        assert!(Words::map(&not_writable, usize::MAX).is_err());
+        assert_eq!(SharedWords::map(&not_writable, 1).unwrap_err().raw_os_error(), Some(libc::EACCES));
+        assert!(SharedWords::map(&not_writable, usize::MAX).is_err());
     }
 }

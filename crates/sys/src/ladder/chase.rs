@@ -1,12 +1,13 @@
-//! Loads that wait for each other: each gives the address of the next, so that no processor can begin one early.
+//! Dependent loads (a pointer chase): each gives the address of the next, so that no CPU can start
+//! one early.
 //!
-//! In which order the places are visited is up to whoever links them.
+//! The caller decides in which order the slots are visited.
 #![allow(unsafe_code)]
 
 use crate::pages::Pages;
 use std::arch::asm;
 
-/// Pointers within pages that lead from one to the next, round and round.
+/// A circular chain of pointers within pages.
 #[derive(Debug)]
 pub struct Chase {
     pages: Pages,
@@ -17,11 +18,12 @@ pub struct Chase {
 unsafe impl Send for Chase {}
 
 impl Chase {
-    /// Links places in `pages`: the one with number `i` is at `offset(i)` and leads to number `next[i]`. Two places at the
-    /// same offset lead astray but not out of the pages.
+    /// Links slots in `pages`: slot `i` is at `offset(i)` and leads to slot `next[i]`. Two slots at
+    /// the same offset make a wrong chain, but not one that leaves the pages.
     ///
     /// # Panics
-    /// For a place that is not within the pages or not aligned to a pointer, and for a next that has no number.
+    /// For a slot outside the pages or not aligned to a pointer, and for a next slot that does not
+    /// exist.
     pub fn link(mut pages: Pages, next: &[u32], offset: impl Fn(usize) -> usize) -> Self {
         let base = pages.as_slice().as_ptr();
         let bytes = pages.bytes();
@@ -47,8 +49,9 @@ impl Chase {
     pub fn hop(&mut self, hops: u64) {
         let (rounds, rest) = (hops / 16, hops % 16);
         let mut at = self.at;
-        // SAFETY: `link` made every place that can be reached from `at` a pointer to another such place, all within
-        // `pages`, which nobody writes while `self` has it. The loops only read.
+        // SAFETY: `link` made every slot that can be reached from `at` a pointer to another such
+        // slot, all within `pages`, which are not written while `self` owns them. The loops only
+        // read.
         unsafe {
             if rounds > 0 {
                 by_sixteen(&mut at, rounds);
@@ -60,12 +63,12 @@ impl Chase {
         self.at = at;
     }
 
-    /// The pages, to be linked otherwise.
+    /// The pages, for another chain.
     pub fn into_pages(self) -> Pages {
         self.pages
     }
 
-    /// The pages it leads through.
+    /// The pages of the chain.
     pub fn pages(&self) -> &Pages {
         &self.pages
     }
@@ -134,7 +137,7 @@ unsafe fn by_one(at: &mut *const u8) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pages::Wanted;
+    use crate::pages::PageKind;
 
     fn place(chase: &Chase) -> usize {
         (chase.at.addr() - chase.pages.as_slice().as_ptr().addr()) / 64
@@ -142,7 +145,7 @@ mod tests {
 
     #[test]
     fn it_follows_the_links_one_by_one_and_by_sixteen() {
-        let pages = Pages::obtain(4096, Wanted::Small).unwrap();
+        let pages = Pages::obtain(4096, PageKind::Small).unwrap();
         let next: Vec<u32> = (0..64).map(|place| (place + 5) % 64).collect();
         let mut chase = Chase::link(pages, &next, |place| place * 64);
         for (hops, at) in [(0, 0), (1, 5), (2, 15), (16, 95 % 64), (33, (95 + 165) % 64)] {
@@ -154,14 +157,14 @@ mod tests {
     #[test]
     #[should_panic(expected = "not within the pages")]
     fn a_place_outside_is_refused() {
-        let pages = Pages::obtain(4096, Wanted::Small).unwrap();
+        let pages = Pages::obtain(4096, PageKind::Small).unwrap();
         Chase::link(pages, &[1, 0], |place| place * 4096);
     }
 
     #[test]
     #[should_panic(expected = "no place has the number")]
     fn a_next_that_is_none_is_refused() {
-        let pages = Pages::obtain(4096, Wanted::Small).unwrap();
+        let pages = Pages::obtain(4096, PageKind::Small).unwrap();
         Chase::link(pages, &[1, 2], |place| place * 64);
     }
 }

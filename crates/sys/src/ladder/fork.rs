@@ -1,6 +1,6 @@
-//! Children that do nothing: the cost of a process, and of executing the smallest program.
+//! Children that do nothing: the cost of a process, and of `execve` of the smallest program.
 //!
-//! How often and how long is up to whoever asks. Each child is waited for before the call returns.
+//! The caller decides how often. Each child is waited for before the call returns.
 #![allow(unsafe_code)]
 
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -10,9 +10,9 @@ use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr;
 
-/// What a child says when it could not execute.
+/// The exit status of a child that could not execute.
 const NOT_EXECUTED: c_int = 113;
-/// Where the smallest program is in memory.
+/// The address of the smallest program in memory.
 const ADDRESS: u64 = 0x40_0000;
 const ELF_HEADER_BYTES: u64 = 64;
 const PROGRAM_HEADER_BYTES: u64 = 56;
@@ -35,10 +35,10 @@ const MACHINE: u16 = 62;
 #[cfg(target_arch = "aarch64")]
 const MACHINE: u16 = 183;
 
-/// Forks a child that ends at once, and waits for it.
+/// Forks a child that exits at once, and waits for it.
 ///
 /// # Errors
-/// What `fork` or `waitpid` says.
+/// The error of `fork` or `waitpid`.
 pub fn fork_and_wait() -> io::Result<()> {
     // SAFETY: `_exit` is async-signal-safe and does not return.
     match unsafe { child_status(|| libc::_exit(0)) }? {
@@ -47,7 +47,8 @@ pub fn fork_and_wait() -> io::Result<()> {
     }
 }
 
-/// The smallest static program, in memory: it has no file on a disk, no interpreter, no libraries, and ends at once.
+/// The smallest static program, in memory: it has no file on a disk, no interpreter, no libraries,
+/// and exits at once.
 #[derive(Debug)]
 pub struct Smallest {
     program: OwnedFd,
@@ -57,10 +58,11 @@ impl Smallest {
     /// Writes it.
     ///
     /// # Errors
-    /// What the kernel says of a file in memory that can be executed: it may forbid them (`vm.memfd_noexec`).
+    /// The error of `memfd_create`: the kernel may forbid executable files in memory
+    /// (`vm.memfd_noexec`).
     pub fn new() -> io::Result<Self> {
         let flags = MemfdFlags::CLOEXEC;
-        // Linux before 6.3 does not know that flag, and later ones without it complain in their log.
+        // Linux before 6.3 does not know that flag; later versions log a warning without it.
         let program =
             memfd_create("dwell-smallest", flags | MemfdFlags::EXEC).or_else(|error| match error {
                 rustix::io::Errno::INVAL => memfd_create("dwell-smallest", flags),
@@ -74,14 +76,14 @@ impl Smallest {
     /// Forks a child that executes it, and waits for it.
     ///
     /// # Errors
-    /// What `fork`, `execveat` or `waitpid` says.
+    /// The error of `fork`, `execveat` or `waitpid`.
     pub fn fork_exec_and_wait(&self) -> io::Result<()> {
         const NAME: &CStr = c"dwell-smallest";
         let program = self.program.as_raw_fd();
         let argv: [*const c_char; 2] = [NAME.as_ptr(), ptr::null()];
         let envp: [*const c_char; 1] = [ptr::null()];
-        // SAFETY: a system call and `_exit`, both async-signal-safe, with pointers to what lives on this stack, which the
-        // child has a copy of.
+        // SAFETY: a system call and `_exit`, both async-signal-safe, with pointers to what lives on
+        // this stack, which the child has a copy of.
         let status = unsafe {
             child_status(|| {
                 libc::syscall(
@@ -104,12 +106,13 @@ impl Smallest {
     }
 }
 
-/// Forks, does `what` in the child, which ends when it comes back, and gives the child's wait status.
+/// Forks, runs `what` in the child, which exits when it returns, and returns the child's wait
+/// status.
 ///
 /// # Safety
-/// `what` does nothing but what is async-signal-safe: another thread may have held any lock at the fork.
+/// `what` is async-signal-safe: another thread may have held any lock at the fork.
 unsafe fn child_status(what: impl FnOnce()) -> io::Result<c_int> {
-    // SAFETY: the child only does what the caller answers for, and ends.
+    // SAFETY: the child runs only what the caller vouches for, and exits.
     let child = match unsafe { libc::fork() } {
         0 => {
             what();
@@ -121,7 +124,7 @@ unsafe fn child_status(what: impl FnOnce()) -> io::Result<c_int> {
     };
     let mut status = 0;
     loop {
-        // SAFETY: `status` is valid for writes; the child is ours and nobody else waits for it.
+        // SAFETY: `status` is valid for writes; the child is ours and no other thread waits for it.
         if unsafe { libc::waitpid(child, &mut status, 0) } == child {
             return Ok(status);
         }
@@ -136,7 +139,7 @@ fn ended(status: c_int) -> io::Error {
     io::Error::other(format!("a child that does nothing ended with wait status {status}"))
 }
 
-/// An ELF file of one segment, which is the file. See elf(5).
+/// An ELF file with one segment: the whole file. See elf(5).
 fn image() -> Vec<u8> {
     let entry = ADDRESS + ELF_HEADER_BYTES + PROGRAM_HEADER_BYTES;
     let bytes = ELF_HEADER_BYTES + PROGRAM_HEADER_BYTES + CODE.len() as u64;

@@ -1,12 +1,12 @@
-//! Loops whose instructions must be these and no others, so that what is timed is known: in assembly, for both
-//! architectures. They touch nothing but registers and what is passed to them.
+//! Loops with exactly known instructions, in assembly, for both architectures. They use only
+//! registers and their arguments.
 #![allow(unsafe_code)]
 
 use std::arch::asm;
 
-/// Operations of one turn of the chains below.
+/// Operations in one iteration of the chains below.
 const UNROLLED: u64 = 32;
-/// Bytes of one turn of [`read`].
+/// Bytes in one iteration of [`read`].
 pub const READ_BYTES: usize = 256;
 
 /// Repeats an instruction 32 times.
@@ -21,7 +21,7 @@ macro_rules! times_32 {
     };
 }
 
-/// A chain of one instruction on two registers, of which each waits for the one before.
+/// A chain of one instruction on two registers; each depends on the one before.
 macro_rules! chain {
     ($(#[$doc:meta])* $name:ident, $x86_64:literal, $aarch64:literal) => {
         $(#[$doc])*
@@ -56,16 +56,17 @@ macro_rules! chain {
 }
 
 chain!(
-    /// At least `count` exclusive-ors that wait for each other; says how many. One cycle each on every core of today.
+    /// At least `count` dependent exclusive-ors; returns their number. One cycle each on every
+    /// current core.
     xors, "xor {a}, {b}", "eor {a}, {a}, {b}"
 );
 chain!(
-    /// At least `count` additions that wait for each other; says how many. Of two registers: some cores add a constant while
-    /// renaming, in no time.
+    /// At least `count` dependent additions; returns their number. Of two registers: some cores add
+    /// a constant during register renaming, in no time.
     adds, "add {a}, {b}", "add {a}, {a}, {b}"
 );
 chain!(
-    /// At least `count` multiplications that wait for each other; says how many.
+    /// At least `count` dependent multiplications; returns their number.
     multiplications, "imul {a}, {b}", "mul {a}, {a}, {b}"
 );
 
@@ -120,7 +121,8 @@ pub fn read_width_bytes() -> usize {
     return 16;
 }
 
-/// Reads the slice from first to last, [`READ_BYTES`] at a turn; what is left beyond whole turns is not read.
+/// Reads the slice from first to last, [`READ_BYTES`] at a turn; what is left beyond whole turns is
+/// not read.
 #[inline(never)]
 pub fn read(bytes: &[u8]) {
     let turns = bytes.len() / READ_BYTES;
@@ -128,8 +130,8 @@ pub fn read(bytes: &[u8]) {
         return;
     }
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: reads whole turns of the slice and touches registers that a call may change; `vmovdqu` of `ymm` registers
-    // only where the processor and the kernel have AVX.
+    // SAFETY: reads whole turns of the slice and touches registers that a call may change;
+    // `vmovdqu` of `ymm` registers only where the processor and the kernel have AVX.
     unsafe {
         if read_width_bytes() == 32 {
             asm!(

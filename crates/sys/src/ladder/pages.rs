@@ -1,6 +1,6 @@
-//! Memory of a wanted page size, and what the kernel really gave.
+//! Memory of a requested page size, and the page size obtained.
 //!
-//! What it is used for is up to [`crate::chase`] and [`crate::loops`]; how much is sensible, to whoever asks.
+//! [`crate::chase`] and [`crate::loops`] use it; the caller decides how much.
 #![allow(unsafe_code)]
 
 pub mod fresh;
@@ -10,22 +10,23 @@ use std::io::{self, BufRead, BufReader};
 use std::ptr::{self, NonNull};
 use std::slice;
 
-/// Of one huge page, where the kernel does not say otherwise: 2 MiB on x86_64, and on aarch64 with pages of 4 KiB.
+/// The default size of a huge page: 2 MiB on x86_64, and on aarch64 with pages of 4 KiB.
 const HUGE_BYTES: usize = 2 << 20;
 
-/// Which pages are wanted.
+/// The requested kind of pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
-    /// The smallest there are, and no others.
+pub enum PageKind {
+    /// Base pages only.
     Small,
-    /// Huge ones: reserved where there are, else transparent, else small.
+    /// Huge pages: from the hugetlb pool where available, else transparent, else base pages.
     Huge,
-    /// Huge ones, but none of the administrator's reserve: that is kept for somebody.
+    /// Transparent huge pages only, none from the hugetlb pool: that is reserved for other
+    /// programs.
     Transparent,
 }
 
-impl Wanted {
-    /// What madvise(2) is told.
+impl PageKind {
+    /// The advice for madvise(2).
     fn advice(self) -> libc::c_int {
         match self {
             Self::Small => libc::MADV_NOHUGEPAGE,
@@ -34,18 +35,18 @@ impl Wanted {
     }
 }
 
-/// What the kernel gave.
+/// The pages obtained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Obtained {
-    /// Bytes of the mapping that are there.
+    /// Bytes of the mapping that are present.
     pub bytes: u64,
     /// How many of them are in huge pages.
     pub huge_bytes: u64,
-    /// Whether they are from the administrator's reserve (hugetlbfs).
+    /// Whether they are from the hugetlb pool (hugetlbfs).
     pub reserved: bool,
 }
 
-/// Private memory, there from the start: no access to it faults. Filled with zeros.
+/// Private memory, prefaulted: no access to it faults. Filled with zeros.
 #[derive(Debug)]
 pub struct Pages {
     /// Where the part that is used begins, and its length.
@@ -55,47 +56,50 @@ pub struct Pages {
     mapping: (NonNull<u8>, usize),
 }
 
-// SAFETY: the mapping belongs to this value alone, and what is read and written goes through `&self` and `&mut self`.
+// SAFETY: the mapping belongs to this value alone, and what is read and written goes through
+// `&self` and `&mut self`.
 unsafe impl Send for Pages {}
 // SAFETY: as above; `&self` only reads.
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// Maps and fills `bytes`, rounded up to whole small pages.
+    /// Maps and fills `bytes`, rounded up to whole base pages.
     ///
     /// # Errors
-    /// What the system says: no memory.
-    pub fn obtain(bytes: usize, wanted: Wanted) -> io::Result<Self> {
+    /// The system's error: no memory.
+    pub fn obtain(bytes: usize, wanted: PageKind) -> io::Result<Self> {
         let bytes = bytes.max(1).next_multiple_of(rustix::param::page_size());
-        if wanted == Wanted::Huge
+        if wanted == PageKind::Huge
             && let Some(pages) = Self::reserved(bytes)
         {
             return Ok(pages);
         }
         // Transparent huge pages are aligned to their size.
-        let spare = if wanted == Wanted::Small { 0 } else { HUGE_BYTES };
+        let spare = if wanted == PageKind::Small { 0 } else { HUGE_BYTES };
         let mapping = map(bytes.checked_add(spare).ok_or(io::ErrorKind::OutOfMemory)?, 0)?;
         let skip = if spare > 0 { mapping.0.as_ptr().addr().next_multiple_of(HUGE_BYTES) } else { 0 };
         let skip = skip.saturating_sub(mapping.0.as_ptr().addr());
         // SAFETY: `skip` is below `spare`, so `base` and `bytes` after it are within the mapping.
         let base = unsafe { mapping.0.add(skip) };
         let pages = Self { base, bytes, mapping };
-        // A kernel without transparent huge pages refuses both: then all pages are small, as `obtained` will tell.
+        // A kernel without transparent huge pages refuses both: then all pages are base pages, as
+        // `obtained` shows.
         let _ = advise(&pages, wanted.advice());
         pages.fill();
         Ok(pages)
     }
 
-    /// From the administrator's reserve; none where it is too small.
+    /// From the hugetlb pool; none where it is too small.
     fn reserved(bytes: usize) -> Option<Self> {
         let rounded = bytes.next_multiple_of(HUGE_BYTES);
-        // More than was asked for would be another size's figure.
+        // More than requested would be the figure of another size.
         if rounded != bytes {
             return None;
         }
         let mapping = map(rounded, libc::MAP_HUGETLB).ok()?;
         let pages = Self { base: mapping.0, bytes, mapping };
-        // A control group's limit shows only here, and to a mere write as SIGBUS. Before Linux 5.14 it cannot be asked.
+        // A cgroup's limit is reported only here; a plain write gets SIGBUS. Linux before 5.14
+        // lacks this call.
         advise(&pages, libc::MADV_POPULATE_WRITE).ok().map(|()| pages)
     }
 
@@ -105,19 +109,20 @@ impl Pages {
             return;
         }
         for offset in (0..self.bytes).step_by(rustix::param::page_size()) {
-            // SAFETY: within the mapping, which is writable; volatile, so that it is done.
+            // SAFETY: within the mapping, which is writable; volatile, so that it is not optimised
+            // away.
             unsafe { self.base.as_ptr().add(offset).write_volatile(0) };
         }
     }
 
-    /// How many there are.
+    /// Length in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// The memory to read.
     pub fn as_slice(&self) -> &[u8] {
-        // SAFETY: `obtain` made the whole of it readable, and nobody writes while `self` is borrowed.
+        // SAFETY: `obtain` made all of it readable, and it is not written while `self` is borrowed.
         unsafe { slice::from_raw_parts(self.base.as_ptr(), self.bytes) }
     }
 
@@ -127,7 +132,7 @@ impl Pages {
         unsafe { slice::from_raw_parts_mut(self.base.as_ptr(), self.bytes) }
     }
 
-    /// What the kernel says of them, in `/proc/self/smaps`.
+    /// The pages obtained, from `/proc/self/smaps`.
     ///
     /// # Errors
     /// When that cannot be read.
@@ -137,10 +142,10 @@ impl Pages {
         obtained(smaps, from, from + self.bytes as u64)
     }
 
-    /// What the kernel says of where they are: bytes by memory node, from `/proc/self/numa_maps`.
+    /// Bytes by memory node, from `/proc/self/numa_maps`.
     ///
     /// # Errors
-    /// When that cannot be read: a kernel without memory nodes.
+    /// When that cannot be read: a kernel without NUMA.
     pub fn nodes(&self) -> io::Result<Vec<(u32, u64)>> {
         let maps = BufReader::new(File::open("/proc/self/numa_maps")?);
         let from = self.mapping.0.as_ptr().addr() as u64;
@@ -150,8 +155,8 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: exactly the mapping made in `map`; no reference into it outlives `self`. A failure would leave it
-        // mapped, which harms nothing.
+        // SAFETY: exactly the mapping made in `map`; no reference into it outlives `self`. A
+        // failure would leave it mapped, which harms nothing.
         unsafe { libc::munmap(self.mapping.0.as_ptr().cast(), self.mapping.1) };
     }
 }
@@ -175,20 +180,21 @@ fn map(bytes: usize, flags: i32) -> io::Result<(NonNull<u8>, usize)> {
 }
 
 fn advise(pages: &Pages, advice: i32) -> io::Result<()> {
-    // SAFETY: a range of our own mapping, and none of the pieces of advice given here drops what is in it.
+    // SAFETY: a range of our own mapping, and none of the advice given here drops its content.
     match unsafe { libc::madvise(pages.base.as_ptr().cast(), pages.bytes, advice) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// `from-to`, both in hexadecimal: the first word of a mapping's line.
+/// `from-to`, both in hexadecimal: the first field of a mapping's line.
 fn range(line: &str) -> Option<(u64, u64)> {
     let (from, to) = line.split(' ').next()?.split_once('-')?;
     Some((u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?))
 }
 
-/// Sums over the mappings within the range; the kernel may have split ours or joined it with a neighbour of ours.
+/// Sums over the mappings within the range; the kernel may have split ours or joined it with a
+/// neighbour of ours.
 fn obtained(smaps: impl BufRead, from: u64, to: u64) -> io::Result<Obtained> {
     let mut sum = Obtained { bytes: 0, huge_bytes: 0, reserved: false };
     let (mut inside, mut page_bytes) = (false, 0);
@@ -244,7 +250,7 @@ mod tests {
 
     #[test]
     fn small_pages_are_small_and_all_there() {
-        let mut pages = Pages::obtain(10 << 20, Wanted::Small).unwrap();
+        let mut pages = Pages::obtain(10 << 20, PageKind::Small).unwrap();
         let got = pages.obtained().unwrap();
         assert_eq!((got.bytes, got.huge_bytes), (10 << 20, 0));
         assert!(pages.as_slice().iter().all(|byte| *byte == 0));
@@ -254,15 +260,16 @@ mod tests {
 
     #[test]
     fn huge_pages_are_what_the_kernel_says_they_are() {
-        let pages = Pages::obtain(16 << 20, Wanted::Huge).unwrap();
+        let pages = Pages::obtain(16 << 20, PageKind::Huge).unwrap();
         let got = pages.obtained().unwrap();
         assert_eq!(got.bytes, 16 << 20);
         let allowed =
             std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
-        // Where they are allowed they may still be out of stock, but on a machine with memory not all of them.
+        // Where they are allowed, some may still not be available, but on a machine with enough
+        // memory not all of them.
         let expected = allowed.contains("[madvise]") || allowed.contains("[always]");
         assert!(got.huge_bytes > 0 || !expected || got.reserved, "{got:?} {allowed}");
-        let got = Pages::obtain(16 << 20, Wanted::Transparent).unwrap().obtained().unwrap();
+        let got = Pages::obtain(16 << 20, PageKind::Transparent).unwrap().obtained().unwrap();
         assert!(
             !got.reserved && got.bytes == 16 << 20 && (got.huge_bytes > 0 || !expected),
             "{got:?} {allowed}"

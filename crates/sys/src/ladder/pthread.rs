@@ -1,4 +1,5 @@
-//! A thread that does nothing, without what Rust's own threads bring along (a name, a guard, a place for the result).
+//! A thread that does nothing, without the extras of Rust's own threads (a name, a guard, a slot
+//! for the result).
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;
@@ -16,10 +17,11 @@ extern "C" fn nothing(_: *mut c_void) -> *mut c_void {
 /// `pthread_create` with the default stack, and `pthread_join`.
 ///
 /// # Errors
-/// What `pthread_create` says: too many threads, no memory.
+/// The error of `pthread_create`: too many threads, no memory.
 pub fn create_and_join() -> io::Result<()> {
     let mut thread = MaybeUninit::uninit();
-    // SAFETY: the place for the thread is valid, null asks for the default attributes, and the function touches nothing.
+    // SAFETY: the place for the thread is valid, null asks for the default attributes, and the
+    // function touches nothing.
     let error = unsafe { libc::pthread_create(thread.as_mut_ptr(), ptr::null(), nothing, ptr::null_mut()) };
     if error != 0 {
         return Err(io::Error::from_raw_os_error(error));

@@ -1,6 +1,7 @@
-//! A signal that a thread sends itself, and its handler.
+//! A signal that a thread sends to itself, and its handler.
 //!
-//! SIGURG, since nobody sends it unasked and without a handler it does nothing: one too late harms nobody.
+//! SIGURG, since it is ignored without a handler and rarely used: one that arrives late does no
+//! harm.
 #![allow(unsafe_code)]
 
 use crate::origin::empty_set;
@@ -10,14 +11,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static HANDLED: AtomicU64 = AtomicU64::new(0);
-/// What a signal does belongs to the process: one at a time.
+/// Signal dispositions belong to the process: one handler at a time.
 static TAKEN: Mutex<()> = Mutex::new(());
 
 extern "C" fn handle(_: i32) {
     HANDLED.fetch_add(1, Ordering::Relaxed);
 }
 
-/// The handler, in place for as long as this lives. Made and used in one thread.
+/// The handler, installed for the lifetime of this value. Made and used in one thread.
 pub struct Handler {
     before: libc::sigaction,
     process: libc::pid_t,
@@ -32,10 +33,10 @@ impl std::fmt::Debug for Handler {
 }
 
 impl Handler {
-    /// Puts it in place.
+    /// Installs it.
     ///
     /// # Errors
-    /// What `sigaction` says.
+    /// The error of `sigaction`.
     pub fn install() -> io::Result<Self> {
         let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
         let mut before = MaybeUninit::<libc::sigaction>::uninit();
@@ -54,7 +55,8 @@ impl Handler {
         Ok(Self { before, process, thread, _taken: taken })
     }
 
-    /// Sends `count` signals to this thread, one after the other; each is handled before the next. Says how many were.
+    /// Sends `count` signals to this thread, one after another; each is handled before the next.
+    /// Returns how many were handled.
     pub fn deliver(&self, count: u64) -> u64 {
         let before = HANDLED.load(Ordering::Relaxed);
         for _ in 0..count {

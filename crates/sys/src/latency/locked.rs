@@ -1,23 +1,23 @@
-//! Memory that the kernel may not take away: mlockall(2), mlock(2), and a stack that is there before it is used.
+//! Locked memory: mlockall(2), mlock(2), and a prefaulted stack.
 #![allow(unsafe_code)]
 
 use std::io;
 
-/// Bytes of a stack that [`prefault_stack`] touches: far more than a loop of few calls wants.
+/// Bytes of a stack that [`prefault_stack`] touches: far more than a loop of few calls needs.
 const STACK_BYTES: usize = 64 << 10;
 
-/// All memory of the process, for as long as this lives.
+/// Locks all memory of the process for the lifetime of this value.
 #[derive(Debug)]
 pub struct Locked(());
 
 impl Locked {
-    /// Locks what is mapped now, and makes it present; what is mapped later is not locked: under a limit, new threads and
-    /// allocations would be refused.
+    /// Locks all current mappings and prefaults them. Later mappings are not locked: under a limit,
+    /// new threads and allocations would fail.
     ///
     /// # Errors
     /// `EPERM`, `ENOMEM`: more than `RLIMIT_MEMLOCK`, and no CAP_IPC_LOCK.
     pub fn all() -> io::Result<Self> {
-        // SAFETY: touches no memory but by making it present.
+        // SAFETY: it only makes memory present.
         match unsafe { libc::mlockall(libc::MCL_CURRENT) } {
             0 => Ok(Self(())),
             _ => Err(io::Error::last_os_error()),
@@ -37,17 +37,18 @@ impl Drop for Locked {
 /// # Errors
 /// As for [`Locked::all`].
 pub fn lock<T>(memory: &[T]) -> io::Result<()> {
-    // SAFETY: the memory is ours; locking changes nothing of it.
+    // SAFETY: the memory is ours; locking does not change it.
     match unsafe { libc::mlock(memory.as_ptr().cast(), size_of_val(memory)) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Makes the stack below the caller's frame present, and locks it where `locked`. What is called afterwards finds it.
+/// Prefaults the stack below the caller's frame, and locks it where `locked`, for functions called
+/// afterwards.
 ///
 /// # Errors
-/// As for [`lock`]; it is present all the same.
+/// As for [`lock`]; it is present even then.
 #[inline(never)]
 pub fn prefault_stack(locked: bool) -> io::Result<()> {
     let mut stack = [0_u8; STACK_BYTES];

@@ -1,4 +1,4 @@
-//! Scheduling policies of threads: sched(7), sched_setattr(2). rustix has none of it.
+//! Scheduling policies of threads: sched(7), sched_setattr(2), which rustix lacks.
 #![allow(unsafe_code)]
 
 use model::Ns;
@@ -28,13 +28,13 @@ const SCHED_BATCH: u32 = 3;
 const SCHED_IDLE: u32 = 5;
 const SCHED_DEADLINE: u32 = 6;
 
-/// Gives the calling thread this policy. Under [`Policy::Other`] it stays as nice as it is, and its timer slack is another call's:
-/// `rustix::thread::set_current_timer_slack`.
+/// Sets the policy of the calling thread. [`Policy::Other`] keeps the nice value; its timer slack
+/// is set by another call: `rustix::thread::set_current_timer_slack`.
 ///
 /// # Errors
-/// `EPERM`: no CAP_SYS_NICE and a priority above `RLIMIT_RTPRIO`, or a control group without real-time; for `SCHED_DEADLINE` also an
-/// affinity that is less than all of its root domain. `EBUSY`: no room left for that much `SCHED_DEADLINE`. `EINVAL`: no
-/// such priority.
+/// `EPERM`: no CAP_SYS_NICE and a priority above `RLIMIT_RTPRIO`, or a cgroup without real-time;
+/// for `SCHED_DEADLINE` also an affinity smaller than the root domain. `EBUSY`: not enough
+/// `SCHED_DEADLINE` bandwidth left. `EINVAL`: no such priority.
 pub fn set(policy: Policy) -> io::Result<()> {
     let mut attr = SchedAttr { size: SIZE, ..SchedAttr::default() };
     match policy {
@@ -53,14 +53,15 @@ pub fn set(policy: Policy) -> io::Result<()> {
     }
 }
 
-/// The policy of a thread of this process (0: the calling one), as the kernel has it. `slack_ns` is its timer slack, which
-/// only the thread itself can ask for. `SCHED_BATCH` and `SCHED_IDLE` are an error: nothing here sets them.
+/// The current policy of a thread of this process (0: the calling one). `slack_ns` is its timer
+/// slack, which only the thread itself can read. `SCHED_BATCH` and `SCHED_IDLE` are an error:
+/// nothing here sets them.
 ///
 /// # Errors
 /// `ESRCH`: there is no such thread. `Unsupported`: a policy that [`Policy`] cannot name.
 pub fn of(tid: u32, slack_ns: Ns) -> io::Result<Policy> {
     let mut attr = SchedAttr::default();
-    // SAFETY: the kernel writes at most as many bytes as it is told that there are.
+    // SAFETY: the kernel writes at most as many bytes as the size that it gets.
     if unsafe { libc::syscall(libc::SYS_sched_getattr, tid, &raw mut attr, SIZE, 0) } != 0 {
         return Err(io::Error::last_os_error());
     }
@@ -83,7 +84,7 @@ pub fn of(tid: u32, slack_ns: Ns) -> io::Result<Policy> {
 mod tests {
     use super::*;
 
-    /// In a thread of its own: what it is given goes with it.
+    /// In a separate thread: its policy ends with it.
     fn alone<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
         std::thread::spawn(work).join().unwrap()
     }

@@ -1,4 +1,5 @@
-//! A POSIX timer that signals the thread that made it: timer_create(2) with `SIGEV_THREAD_ID`, and sigwaitinfo(2).
+//! A POSIX timer that signals the thread that created it: timer_create(2) with `SIGEV_THREAD_ID`,
+//! and sigwaitinfo(2).
 #![allow(unsafe_code)]
 
 use crate::origin::empty_set;
@@ -8,7 +9,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// A periodic timer on the monotonic clock. It belongs to the thread that made it.
+/// A periodic timer on the monotonic clock. It belongs to the thread that created it.
 #[derive(Debug)]
 pub struct PosixTimer {
     id: libc::c_int,
@@ -26,12 +27,13 @@ impl std::fmt::Debug for Set {
 }
 
 impl PosixTimer {
-    /// Expires at `first_ns` and each `interval_ns` from then on. The signal that it uses stays blocked in this thread.
+    /// Expires at `first_ns` and each `interval_ns` from then on. The signal that it uses stays
+    /// blocked in this thread.
     ///
     /// # Errors
-    /// What `timer_create` and `timer_settime` say: `EAGAIN` when no more signals may be queued.
+    /// The error of `timer_create` or `timer_settime`: `EAGAIN` when no more signals may be queued.
     pub fn start(first_ns: Ns, interval_ns: Ns) -> io::Result<Self> {
-        // Real-time signals are nobody's unless a program says so; dwell does for no other.
+        // Real-time signals are unused unless a program uses them; dwell uses no other.
         let signal = libc::SIGRTMIN() + 1;
         let mut set = empty_set();
         // SAFETY: the set is initialised and the signal exists.
@@ -46,7 +48,7 @@ impl PosixTimer {
         // SAFETY: it has no arguments and cannot fail.
         event.sigev_notify_thread_id = unsafe { libc::syscall(libc::SYS_gettid) } as libc::c_int;
         let mut id: libc::c_int = 0;
-        // The system call itself: C libraries differ in which notifications they take.
+        // The system call itself: C libraries differ in the notifications that they support.
         // SAFETY: both structs are valid, and the kernel's timer number is an int.
         let made = unsafe {
             libc::syscall(libc::SYS_timer_create, libc::CLOCK_MONOTONIC, &raw mut event, &raw mut id)
@@ -57,7 +59,7 @@ impl PosixTimer {
         let timer = Self { id, signals: Set(set), _stays: PhantomData };
         let when = libc::itimerspec { it_value: timespec(first_ns), it_interval: timespec(interval_ns) };
         let no_old = ptr::null_mut::<libc::itimerspec>();
-        // SAFETY: the timer is ours, the struct is valid, and the old value is not asked for.
+        // SAFETY: the timer is ours, the struct is valid, and the old value is not requested.
         let set = unsafe {
             libc::syscall(libc::SYS_timer_settime, timer.id, libc::TIMER_ABSTIME, &raw const when, no_old)
         };
@@ -67,13 +69,13 @@ impl PosixTimer {
         Ok(timer)
     }
 
-    /// Waits until it has expired since the last wait; at once if it had.
+    /// Waits until it has expired since the last wait; returns at once if it has.
     ///
     /// # Errors
-    /// What `sigwaitinfo` says.
+    /// The error of `sigwaitinfo`.
     pub fn wait(&self) -> io::Result<()> {
         loop {
-            // SAFETY: the set is initialised, and nothing is asked for about the signal.
+            // SAFETY: the set is initialised, and no `siginfo` is requested.
             if unsafe { libc::sigwaitinfo(&self.signals.0, ptr::null_mut()) } > 0 {
                 return Ok(());
             }

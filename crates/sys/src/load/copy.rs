@@ -1,25 +1,26 @@
-//! A copy of memory that sums what it moves, so that what was read can be held against what should have been there.
+//! A memory copy with a checksum, so that what was read can be compared with what had been written.
 //!
-//! The sum is Fletcher's (as Adler's, without the modulus) of the 32-bit words, in four lanes that never overflow in a
-//! block: any single flip, and any two, changes it. What is done about a difference is up to whoever asks.
+//! The sum is Fletcher's (as Adler's, without the modulus) of the 32-bit words, in four lanes that
+//! never overflow in a block: it detects any one or two flipped bits. The caller handles a
+//! difference.
 #![allow(unsafe_code)]
 
-/// What is summed in one piece: no lane can overflow within.
+/// The largest block to sum: no lane can overflow within it.
 pub const BLOCK_BYTES: usize = 4096;
-/// What is read at a time: four lanes of 64 bits.
+/// The unit of reading: four lanes of 64 bits.
 const CHUNK_BYTES: usize = 32;
 
 /// The sum of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Sum {
+pub struct Checksum {
     /// Of the words of each lane.
     a: [u64; 4],
     /// Of `a` after each word, so that their order counts.
     b: [u64; 4],
 }
 
-impl Sum {
-    /// The whole of it as one number, to be printed.
+impl Checksum {
+    /// The sum as one number, for printing.
     pub fn folded(&self) -> u64 {
         let mix = |sum: u64, lane: &u64| sum.rotate_left(7) ^ lane;
         self.a.iter().chain(&self.b).fold(0, mix)
@@ -41,38 +42,38 @@ impl Sum {
 /// The sum of a block.
 ///
 /// # Panics
-/// When it is larger than [`BLOCK_BYTES`], or no multiple of 32 bytes.
-pub fn sum(block: &[u8]) -> Sum {
+/// When it is larger than [`BLOCK_BYTES`], or not a multiple of 32 bytes.
+pub fn sum(block: &[u8]) -> Checksum {
     let (chunks, rest) = block.as_chunks::<CHUNK_BYTES>();
     assert!(block.len() <= BLOCK_BYTES && rest.is_empty(), "a block of {} bytes", block.len());
-    let mut sum = Sum::default();
+    let mut sum = Checksum::default();
     for chunk in chunks {
         sum.add(chunk);
     }
     sum
 }
 
-/// Copies a block and sums what was read. On x86_64 it is written past the caches, which is what makes memory work: call
-/// [`publish`] before another thread is told of it.
+/// Copies a block and sums what was read. On x86_64 it is written with non-temporal stores, which
+/// load the memory bus: call [`publish`] before another thread reads it.
 ///
 /// # Panics
-/// When the two differ in length, are larger than [`BLOCK_BYTES`], no multiple of 32 bytes, or `to` does not begin at a
-/// multiple of 16.
-pub fn copy_summed(from: &[u8], to: &mut [u8]) -> Sum {
+/// When the two differ in length, are larger than [`BLOCK_BYTES`], not a multiple of 32 bytes, or
+/// `to` is not aligned to 16.
+pub fn copy_summed(from: &[u8], to: &mut [u8]) -> Checksum {
     assert_eq!(from.len(), to.len());
     assert!(from.len() <= BLOCK_BYTES && from.len().is_multiple_of(CHUNK_BYTES), "{} bytes", from.len());
     assert!(to.as_ptr().addr().is_multiple_of(16), "not aligned");
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: every x86_64 processor has SSE2.
+    // SAFETY: every x86_64 CPU has SSE2.
     return unsafe { past_the_caches(from, to) };
     #[cfg(not(target_arch = "x86_64"))]
     return through_the_caches(from, to);
 }
 
-/// Each chunk is read once, into registers: reading again for the sum could give something else.
+/// Each chunk is read once, into registers: reading again for the sum could give another value.
 #[cfg(any(test, not(target_arch = "x86_64")))]
-fn through_the_caches(from: &[u8], to: &mut [u8]) -> Sum {
-    let mut sum = Sum::default();
+fn through_the_caches(from: &[u8], to: &mut [u8]) -> Checksum {
+    let mut sum = Checksum::default();
     for (from, to) in from.as_chunks::<CHUNK_BYTES>().0.iter().zip(to.as_chunks_mut::<CHUNK_BYTES>().0) {
         let chunk = *from;
         sum.add(&chunk);
@@ -83,7 +84,7 @@ fn through_the_caches(from: &[u8], to: &mut [u8]) -> Sum {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse2")]
-fn past_the_caches(from: &[u8], to: &mut [u8]) -> Sum {
+fn past_the_caches(from: &[u8], to: &mut [u8]) -> Checksum {
     use std::arch::x86_64::{
         __m128i, _mm_add_epi64, _mm_and_si128, _mm_loadu_si128, _mm_set1_epi64x, _mm_setzero_si128,
         _mm_srli_epi64, _mm_storeu_si128, _mm_stream_si128,
@@ -92,7 +93,8 @@ fn past_the_caches(from: &[u8], to: &mut [u8]) -> Sum {
     let (mut a, mut b) = ([_mm_setzero_si128(); 2], [_mm_setzero_si128(); 2]);
     for at in (0..from.len()).step_by(CHUNK_BYTES) {
         for half in 0..2 {
-            // SAFETY: the caller made sure that both have whole chunks and the same length, and that `to` is aligned.
+            // SAFETY: the caller made sure that both have whole chunks and the same length, and
+            // that `to` is aligned.
             let word = unsafe {
                 let word = _mm_loadu_si128(from.as_ptr().add(at + half * 16).cast::<__m128i>());
                 _mm_stream_si128(to.as_mut_ptr().add(at + half * 16).cast::<__m128i>(), word);
@@ -104,7 +106,7 @@ fn past_the_caches(from: &[u8], to: &mut [u8]) -> Sum {
             b[half] = _mm_add_epi64(b[half], a[half]);
         }
     }
-    let mut sum = Sum::default();
+    let mut sum = Checksum::default();
     for half in 0..2 {
         // SAFETY: two lanes are left from `half * 2` on, which take the 16 bytes.
         unsafe {
@@ -115,10 +117,10 @@ fn past_the_caches(from: &[u8], to: &mut [u8]) -> Sum {
     sum
 }
 
-/// Makes what was copied visible to other threads: stores past the caches are not ordered by locks.
+/// Makes the copy visible to other threads: locks do not order non-temporal stores.
 pub fn publish() {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: every x86_64 processor has SSE; a fence touches nothing.
+    // SAFETY: every x86_64 CPU has SSE; a fence accesses no memory.
     unsafe {
         std::arch::x86_64::_mm_sfence();
     }
@@ -127,10 +129,10 @@ pub fn publish() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pages::{Pages, Wanted};
+    use crate::pages::{PageKind, Pages};
 
     fn filled() -> Pages {
-        let mut pages = Pages::obtain(BLOCK_BYTES, Wanted::Small).unwrap();
+        let mut pages = Pages::obtain(BLOCK_BYTES, PageKind::Small).unwrap();
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         for byte in pages.as_mut_slice() {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -142,7 +144,7 @@ mod tests {
     #[test]
     fn a_copy_is_equal_and_its_sum_is_that_of_what_was_read() {
         let from = filled();
-        let mut to = Pages::obtain(BLOCK_BYTES, Wanted::Small).unwrap();
+        let mut to = Pages::obtain(BLOCK_BYTES, PageKind::Small).unwrap();
         let copied = copy_summed(from.as_slice(), to.as_mut_slice());
         publish();
         assert_eq!(from.as_slice(), to.as_slice());
@@ -162,7 +164,7 @@ mod tests {
             assert_ne!(sum(pages.as_slice()), right, "bit {bit}");
             pages.as_mut_slice()[bit / 8] ^= 1 << (bit % 8);
         }
-        // Of the same bit in two words of one lane, one set and one not: `a` does not see it.
+        // The same bit in two words of one lane, one set and one not: `a` does not detect it.
         let mut block = [0_u8; BLOCK_BYTES];
         block[0] = 1;
         let first = sum(&block);
@@ -174,6 +176,6 @@ mod tests {
     #[test]
     fn full_blocks_do_not_overflow() {
         // Would panic in a debug build.
-        assert_ne!(sum(&[0xff; BLOCK_BYTES]), Sum::default());
+        assert_ne!(sum(&[0xff; BLOCK_BYTES]), Checksum::default());
     }
 }

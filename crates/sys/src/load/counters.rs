@@ -1,6 +1,7 @@
 //! Counters that a process shares with the children it forks.
 //!
-//! Each has a cache line of its own, so that counting does not slow others down. What they count is up to whoever asks.
+//! Each has its own cache line, so that counting does not slow others down. The caller decides what
+//! they count.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -9,7 +10,7 @@ use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::atomic::AtomicU64;
 
-/// A counter on a cache line of its own.
+/// A counter on its own cache line.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Counter(AtomicU64);
@@ -22,23 +23,24 @@ impl Deref for Counter {
     }
 }
 
-/// Counters, all zero at first, that forked children see as they are. They are gone with the last process that has them.
+/// Counters, zero at first, shared with forked children. They exist until the last process that
+/// maps them ends.
 #[derive(Debug)]
-pub struct Counters {
+pub struct SharedCounters {
     base: NonNull<Counter>,
     count: usize,
 }
 
 // SAFETY: the mapping belongs to this value alone and is reached through atomics only.
-unsafe impl Send for Counters {}
+unsafe impl Send for SharedCounters {}
 // SAFETY: as above.
-unsafe impl Sync for Counters {}
+unsafe impl Sync for SharedCounters {}
 
-impl Counters {
+impl SharedCounters {
     /// Maps `count` of them.
     ///
     /// # Errors
-    /// What `mmap` says: no memory.
+    /// The error of `mmap`: no memory.
     pub fn new(count: usize) -> io::Result<Self> {
         let bytes = count.max(1).checked_mul(size_of::<Counter>()).ok_or(io::ErrorKind::OutOfMemory)?;
         let (access, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
@@ -51,20 +53,21 @@ impl Counters {
     }
 }
 
-impl Deref for Counters {
+impl Deref for SharedCounters {
     type Target = [Counter];
 
     fn deref(&self) -> &[Counter] {
-        // SAFETY: `new` made a readable and writable mapping of at least `count` counters, page-aligned, which lives as
-        // long as `self`; zeros are a valid counter, and what others write is seen as by an atomic.
+        // SAFETY: `new` made a readable and writable mapping of at least `count` counters,
+        // page-aligned, which lives as long as `self`; zeros are a valid counter, and writes of
+        // others are atomic.
         unsafe { slice::from_raw_parts(self.base.as_ptr(), self.count) }
     }
 }
 
-impl Drop for Counters {
+impl Drop for SharedCounters {
     fn drop(&mut self) {
-        // SAFETY: exactly the mapping made in `new`; no reference into it outlives `self`. A failure would leave it
-        // mapped, which harms nothing.
+        // SAFETY: exactly the mapping made in `new`; no reference into it outlives `self`. A
+        // failure would leave it mapped, which harms nothing.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.count.max(1) * size_of::<Counter>()) };
     }
 }
@@ -76,12 +79,12 @@ mod tests {
 
     #[test]
     fn they_begin_at_zero_and_each_is_its_own() {
-        let counters = Counters::new(300).unwrap();
+        let counters = SharedCounters::new(300).unwrap();
         assert!(counters.iter().all(|counter| counter.load(Relaxed) == 0));
         counters[299].fetch_add(7, Relaxed);
         assert_eq!((counters[298].load(Relaxed), counters[299].load(Relaxed)), (0, 7));
         let apart = (&raw const counters[1]).addr() - (&raw const counters[0]).addr();
         assert_eq!(apart, 128);
-        assert!(Counters::new(usize::MAX).is_err());
+        assert!(SharedCounters::new(usize::MAX).is_err());
     }
 }

@@ -1,6 +1,7 @@
-//! Children forked from a process of one thread, which end with it.
+//! Workers: children forked from a process of one thread, which end with it.
 //!
-//! Such a child has everything of its parent and may do whatever a program may; what it does is up to whoever asks.
+//! Such a child has all of its parent's state and may do anything that a program may; the caller
+//! decides what it does.
 #![allow(unsafe_code)]
 
 use crate::signals::unblock_stop;
@@ -13,56 +14,60 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The status of a child whose work panicked: Rust's own.
 const PANICKED: i32 = 101;
-/// The status of a child whose parent was gone before it began.
+/// The status of a child whose parent exited before it started.
 const ORPHANED: i32 = 102;
 
-/// Has the kernel kill this process when the thread that started it ends, in case nobody is left to ask it to.
+/// Has the kernel kill this process when the thread that started it ends, in case that thread
+/// cannot.
 ///
 /// # Errors
-/// What `prctl` says: nothing that is known.
+/// The error of `prctl`; none is known.
 pub fn end_with_parent() -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
-/// A child. It is killed and waited for when this is dropped, and killed by the kernel when the parent's main thread ends.
+/// A child. It is killed and waited for when this is dropped, and killed by the kernel when the
+/// parent's main thread ends.
 #[derive(Debug)]
 pub struct Worker {
     pid: Pid,
-    /// How it ended, when that is known.
-    ended: Option<Ended>,
+    /// How it ended, when known.
+    ended: Option<WorkerEnd>,
 }
 
 /// How a child ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// With the status that its work gave.
+pub enum WorkerEnd {
+    /// Exited, with the status of its work.
     Status(u8),
-    /// By a signal.
+    /// Killed by a signal.
     Signal(i32),
 }
 
 impl Worker {
-    /// Forks a child that does `what` and ends with the status that it gives.
+    /// Forks a child that runs `what` and exits with the status that it returns.
     ///
     /// # Errors
-    /// What `fork` says: too many processes, no memory. Refused where this process has other threads: one of them could
-    /// hold a lock, which nobody in the child would ever release.
+    /// The error of `fork`: too many processes, no memory. Refused where this process has other
+    /// threads: one of them could hold a lock, which no thread of the child would ever release.
     pub fn start(what: impl FnOnce() -> u8) -> io::Result<Self> {
         if fs::read_dir("/proc/self/task")?.count() != 1 {
             return Err(io::Error::other("a process with several threads cannot be forked safely"));
         }
         let parent = getpid();
-        // SAFETY: there is no other thread that could hold a lock, so the child may do whatever this process may.
+        // SAFETY: there is no other thread that could hold a lock, so the child may do anything
+        // that this process may.
         match unsafe { libc::fork() } {
             0 => {
-                // The parent may take Ctrl-Z in its own way; a worker stops with it, as any process of the terminal's.
+                // The parent may handle Ctrl-Z itself; a worker stops on it, as any process of the
+                // terminal.
                 unblock_stop();
-                // The parent may have ended before the kernel was told to kill us with it.
+                // The parent may have exited before the call above took effect.
                 let told = set_parent_process_death_signal(Some(Signal::KILL));
                 let status = if told.is_err() || getppid() != Some(parent) {
                     ORPHANED
                 } else {
-                    // What stands above on the stack is the parent's business and must not be unwound here.
+                    // Outer stack frames belong to the parent and must not be unwound here.
                     catch_unwind(AssertUnwindSafe(what)).map_or(PANICKED, i32::from)
                 };
                 // SAFETY: ends the process without the parent's handlers and buffers.
@@ -78,15 +83,15 @@ impl Worker {
     /// How it ended; none while it runs.
     ///
     /// # Errors
-    /// What `waitpid` says.
-    pub fn ended(&mut self) -> io::Result<Option<Ended>> {
+    /// The error of `waitpid`.
+    pub fn ended(&mut self) -> io::Result<Option<WorkerEnd>> {
         self.look(WaitOptions::NOHANG)
     }
 
-    /// Ends it at once, and waits for that.
+    /// Kills it and waits for its end.
     ///
     /// # Errors
-    /// What `kill` or `waitpid` says.
+    /// The error of `kill` or `waitpid`.
     pub fn kill(&mut self) -> io::Result<()> {
         if self.ended.is_none() {
             kill_process(self.pid, Signal::KILL)?;
@@ -95,15 +100,15 @@ impl Worker {
         Ok(())
     }
 
-    fn look(&mut self, options: WaitOptions) -> io::Result<Option<Ended>> {
+    fn look(&mut self, options: WaitOptions) -> io::Result<Option<WorkerEnd>> {
         while self.ended.is_none() {
             match waitpid(Some(self.pid), options) {
                 Ok(None) => break,
                 Ok(Some((_, status))) => {
                     self.ended = match (status.exit_status(), status.terminating_signal()) {
-                        (Some(code), _) => Some(Ended::Status(code as u8)),
-                        (None, Some(signal)) => Some(Ended::Signal(signal)),
-                        // Stopped or continued: not asked for.
+                        (Some(code), _) => Some(WorkerEnd::Status(code as u8)),
+                        (None, Some(signal)) => Some(WorkerEnd::Signal(signal)),
+                        // Stopped or continued: not requested.
                         (None, None) => None,
                     };
                 }

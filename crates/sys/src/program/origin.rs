@@ -1,20 +1,21 @@
-//! How this process handled signals when it was started, so that the program can start the same way.
+//! The signal dispositions and mask that this process inherited, so that the program can start with
+//! the same.
 //!
-//! Rust ignores SIGPIPE before `main`, so it is too late to ask there: whether the caller wanted it ignored
-//! (systemd does, for services) can be seen only before.
+//! Rust ignores SIGPIPE before `main`, so that is too late: whether the caller had it ignored
+//! (systemd does, for services) is visible only before.
 #![allow(unsafe_code)]
 
 use std::ptr;
 use std::sync::OnceLock;
 
-/// Dispositions and mask as our parent gave them to us.
-pub(crate) struct Origin {
+/// The inherited dispositions and mask.
+pub(crate) struct InheritedSignals {
     mask: libc::sigset_t,
     sigpipe_ignored: bool,
     sigchld_ignored: bool,
 }
 
-static ORIGIN: OnceLock<Origin> = OnceLock::new();
+static ORIGIN: OnceLock<InheritedSignals> = OnceLock::new();
 
 /// Run by the C start-up code, before Rust's.
 #[used]
@@ -22,23 +23,24 @@ static ORIGIN: OnceLock<Origin> = OnceLock::new();
 static BEFORE_MAIN: extern "C" fn() = capture;
 
 extern "C" fn capture() {
-    ORIGIN.get_or_init(Origin::now);
+    ORIGIN.get_or_init(InheritedSignals::now);
 }
 
 /// What was captured before `main`.
-pub(crate) fn origin() -> &'static Origin {
-    ORIGIN.get_or_init(Origin::now)
+pub(crate) fn origin() -> &'static InheritedSignals {
+    ORIGIN.get_or_init(InheritedSignals::now)
 }
 
-impl Origin {
+impl InheritedSignals {
     fn now() -> Self {
         let mut mask = empty_set();
-        // SAFETY: both pointers are valid; a null new set only asks.
+        // SAFETY: both pointers are valid; a null new set only reads.
         unsafe { libc::sigprocmask(libc::SIG_SETMASK, ptr::null(), &mut mask) };
         Self { mask, sigpipe_ignored: is_ignored(libc::SIGPIPE), sigchld_ignored: is_ignored(libc::SIGCHLD) }
     }
 
-    /// Puts the calling process back to it. For a forked child: async-signal-safe, allocates nothing.
+    /// Restores it in the calling process. For a forked child: async-signal-safe, allocates
+    /// nothing.
     pub(crate) fn restore(&self) {
         set_ignored(libc::SIGPIPE, self.sigpipe_ignored);
         set_ignored(libc::SIGCHLD, self.sigchld_ignored);
@@ -60,16 +62,17 @@ pub(crate) fn empty_set() -> libc::sigset_t {
 /// Whether `signal` is ignored by this process.
 fn is_ignored(signal: i32) -> bool {
     let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: a null new action only asks; zeros are a valid `sigaction` should the call fail.
+    // SAFETY: a null new action only reads; zeros are a valid `sigaction` should the call fail.
     unsafe {
         libc::sigaction(signal, ptr::null(), action.as_mut_ptr());
         action.assume_init().sa_sigaction == libc::SIG_IGN
     }
 }
 
-/// Makes this process ignore `signal`, or gives the signal its default effect. Async-signal-safe.
+/// Ignores `signal`, or restores its default action. Async-signal-safe.
 pub(crate) fn set_ignored(signal: i32, ignored: bool) {
-    // SAFETY: zeros are a valid `sigaction` (no flags, empty mask), and both handlers are built into the system.
+    // SAFETY: zeros are a valid `sigaction` (no flags, empty mask), and both handlers are the
+    // system's own.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = if ignored { libc::SIG_IGN } else { libc::SIG_DFL };

@@ -1,7 +1,7 @@
-//! Which file a program's name means, found out before anything is started.
+//! Finds the file of a program's name, before anything is started.
 //!
-//! It decides as shells do, without trying: the child then makes a single `execve`. What only the kernel can
-//! tell (a wrong architecture, a missing interpreter) comes from that call.
+//! It follows the rules of shells, without trying: the child then makes a single `execve`, which
+//! reports what only the kernel can check (a wrong architecture, a missing interpreter).
 
 use rustix::fs::Access;
 use std::env;
@@ -11,10 +11,10 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Where `execvp` looks when `PATH` is not set.
+/// The search path of `execvp` when `PATH` is not set.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
-/// A program that will not start.
+/// Why a program cannot start.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum NotRunnable {
     /// No file of that name.
@@ -22,7 +22,7 @@ pub enum NotRunnable {
     NotFound {
         /// As it was given.
         program: OsString,
-        /// Where it was looked for, or what the system said.
+        /// Where it was searched for, or the system's error.
         why: String,
     },
     /// There is one, but it cannot be executed.
@@ -30,13 +30,13 @@ pub enum NotRunnable {
     NotExecutable {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, and what would help.
+        /// What is wrong with it, and a remedy.
         why: String,
     },
 }
 
 impl NotRunnable {
-    /// The exit status that shells give it.
+    /// The exit status of shells for it.
     pub fn exit_code(&self) -> u8 {
         match self {
             NotRunnable::NotFound { .. } => 127,
@@ -45,10 +45,11 @@ impl NotRunnable {
     }
 }
 
-/// The file that `program` means: itself when it has a slash, else the first executable of that name along `PATH`.
+/// The file that `program` means: itself when it has a slash, else the first executable of that
+/// name along `PATH`.
 ///
 /// # Errors
-/// There is no such file, or none that may be executed.
+/// There is no such file, or it may not be executed.
 pub fn resolve(program: &OsStr) -> Result<PathBuf, NotRunnable> {
     let path = env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
     resolve_along(program, &path)
@@ -75,8 +76,9 @@ fn resolve_along(program: &OsStr, path: &OsStr) -> Result<PathBuf, NotRunnable> 
         let candidate = directory.join(program);
         match refusal(&candidate) {
             None => return Ok(candidate),
-            // Root's PATH often outlives the change to another user. `execvp` would report the directory that
-            // cannot be searched; shells say, and people expect, that there is no such program.
+            // Root's PATH often remains after a change of user. `execvp` would report the directory
+            // that cannot be searched; shells, as users expect, report that there is no such
+            // program.
             Some(Refusal::Missing(_) | Refusal::Unreachable(_)) => {}
             Some(Refusal::NotExecutable(why)) => {
                 first_refused.get_or_insert(NotRunnable::NotExecutable { path: candidate, why });
@@ -94,7 +96,7 @@ fn resolve_along(program: &OsStr, path: &OsStr) -> Result<PathBuf, NotRunnable> 
 /// Why a file cannot be executed.
 enum Refusal {
     Missing(String),
-    /// Whether it exists cannot be seen: a directory above it may not be searched.
+    /// Unknown whether it exists: a directory above it may not be searched.
     Unreachable(String),
     NotExecutable(String),
 }
@@ -122,7 +124,7 @@ fn refusal(path: &Path) -> Option<Refusal> {
     }
 }
 
-/// What the system said, as the house writes errors: lower case, without the number.
+/// The system's error in dwell's style: lower case, without the number.
 pub(crate) fn text(error: &io::Error) -> String {
     let whole = error.to_string();
     let words = whole.split(" (os error").next().unwrap_or(&whole);
@@ -130,8 +132,8 @@ pub(crate) fn text(error: &io::Error) -> String {
     chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
 }
 
-/// Whether a file that the kernel refuses to execute as it is (`ENOEXEC`) is a script that shells would run all
-/// the same: text in its first line. An ELF file for another machine is not.
+/// Whether a file that the kernel refuses to execute (`ENOEXEC`) is a script that shells would
+/// still run: its first line is text. An ELF file for another machine is not.
 pub(crate) fn is_bare_script(path: &Path) -> bool {
     let mut start = Vec::with_capacity(128);
     let Ok(file) = File::open(path) else { return false };
@@ -153,7 +155,8 @@ mod tests {
         fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
     }
 
-    /// A directory `a` where `tool` is a directory, `b` where it cannot be executed, and `c` where it can.
+    /// A directory `a` where `tool` is a directory, `b` where it cannot be executed, and `c` where
+    /// it can.
     fn three_places() -> (tempfile::TempDir, OsString) {
         let top = tempfile::tempdir().unwrap();
         for name in ["a/tool", "b", "c"] {

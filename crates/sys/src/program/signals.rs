@@ -1,9 +1,10 @@
-//! The signals that reach dwell while a program runs under it.
+//! Signals that dwell gets while it runs a program.
 //!
-//! What the terminal sends (Ctrl-C, Ctrl-\, Ctrl-Z) goes to the whole foreground group: the program has it
-//! already, and dwell only takes note. What somebody sends to dwell alone is meant for the program. The kernel
-//! says which is which; `spawn::Running::attend` acts on it. A signal that somebody other than the terminal
-//! sends to the whole group (`kill -TERM -PGID`) looks like one sent to dwell alone: the program gets it twice.
+//! Signals of the terminal (Ctrl-C, Ctrl-\, Ctrl-Z) go to the whole foreground process group: the
+//! program has them already, and dwell only notes them. A signal sent to dwell alone is forwarded
+//! to the program. `si_code` tells them apart; `spawn::RunningProgram::attend` acts on it. A signal
+//! that a process sends to the whole group (`kill -TERM -PGID`) looks like one sent to dwell alone:
+//! the program gets it twice.
 #![allow(unsafe_code)]
 
 use crate::origin::{empty_set, set_ignored};
@@ -11,7 +12,7 @@ use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// All that are taken. The others keep their effect on dwell.
+/// The signals that are taken. The others keep their effect on dwell.
 const WATCHED: [i32; 11] = [
     libc::SIGHUP,
     libc::SIGINT,
@@ -31,15 +32,16 @@ const WATCHED: [i32; 11] = [
 pub struct Signal {
     /// Its number.
     pub number: i32,
-    /// Whether the kernel sent it: for a terminal it did so to the whole foreground group.
+    /// Whether the kernel sent it: for a terminal, to the whole foreground group.
     pub from_kernel: bool,
     /// The process that sent it; 0 when it is not known, or not visible from dwell's pid namespace.
     pub sender: u32,
 }
 
-/// Takes signals for as long as it lives: they no longer act on dwell but wait here to be read.
+/// Blocks these signals for its lifetime: they no longer act on dwell but can be read here.
 ///
-/// Made on the main thread before any other thread (threads inherit the mask) and before the program is spawned.
+/// Made on the main thread before any other thread (threads inherit the mask) and before the
+/// program is spawned.
 #[derive(Debug)]
 pub struct Signals {
     fd: OwnedFd,
@@ -57,12 +59,13 @@ impl std::fmt::Debug for SignalMask {
 }
 
 impl Signals {
-    /// Starts to take signals.
+    /// Blocks the signals and opens a signalfd.
     ///
     /// # Errors
-    /// What `signalfd` says: no descriptors left, or no memory.
+    /// The error of `signalfd`: no descriptors left, or no memory.
     pub fn take_over() -> io::Result<Self> {
-        // A parent that ignores SIGCHLD makes the kernel reap our children before we can wait for them.
+        // A parent that ignores SIGCHLD makes the kernel reap our children before we can wait for
+        // them.
         set_ignored(libc::SIGCHLD, false);
         let set = set_of(&WATCHED);
         let before = SignalMask(change_mask(libc::SIG_BLOCK, &set));
@@ -73,14 +76,14 @@ impl Signals {
             change_mask(libc::SIG_SETMASK, &before.0);
             return Err(error);
         }
-        // SAFETY: `signalfd` gave us this descriptor, and nobody else has it.
+        // SAFETY: `signalfd` returned this descriptor; it has no other owner.
         Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) }, before })
     }
 
-    /// The next signal that waits, if any.
+    /// The next pending signal, if any.
     ///
     /// # Errors
-    /// What `read` says.
+    /// The error of `read`.
     pub fn take(&mut self) -> io::Result<Option<Signal>> {
         const SIZE: usize = size_of::<libc::signalfd_siginfo>();
         let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
@@ -105,7 +108,7 @@ impl Signals {
 }
 
 impl AsFd for Signals {
-    /// Readable when a signal waits.
+    /// Readable when a signal is pending.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
@@ -113,15 +116,16 @@ impl AsFd for Signals {
 
 impl Drop for Signals {
     fn drop(&mut self) {
-        // What still waits was sent in good faith, but the program it was meant for is gone: it must not kill
-        // dwell before the report is out.
+        // Pending signals were meant for the program, which is gone: they must not kill dwell
+        // before the report is written.
         while let Ok(Some(_)) = self.take() {}
         change_mask(libc::SIG_SETMASK, &self.before.0);
     }
 }
 
-/// Stops this process as Ctrl-Z would, and returns when it has been continued. Returns at once where the kernel
-/// does not stop it: SIGTSTP is ignored, or no shell is there to continue it (an orphaned process group).
+/// Stops this process as Ctrl-Z would, and returns when it has been continued. Returns at once
+/// where the kernel does not stop it: SIGTSTP is ignored, or no shell could continue it (an
+/// orphaned process group).
 pub fn stop_self() {
     let set = set_of(&[libc::SIGTSTP]);
     let before = change_mask(libc::SIG_UNBLOCK, &set);
@@ -130,7 +134,7 @@ pub fn stop_self() {
     change_mask(libc::SIG_SETMASK, &before);
 }
 
-/// Lets Ctrl-Z stop a forked child, which has its parent's mask.
+/// Unblocks Ctrl-Z in a forked child, which inherits its parent's mask.
 pub(crate) fn unblock_stop() {
     change_mask(libc::SIG_UNBLOCK, &set_of(&[libc::SIGTSTP]));
 }

@@ -1,8 +1,8 @@
-//! Starting the program: held before its first instruction, then let go, then waited for.
+//! Starting the program: held before its first instruction, then released, then waited for.
 //!
 //! ```text
 //! dwell            child
-//! Held::spawn ---> fork; signals and user as the program shall have them
+//! Held::spawn ---> fork; set signals and user of the program
 //!         <------- 'R' ready
 //! (instruments on) blocked in read(2)
 //! release -------> 'G' go
@@ -10,16 +10,16 @@
 //!                  execve(2)        the status pipe closes with it
 //! ```
 //!
-//! The child is held by a pipe and not by SIGSTOP: should dwell die, the read ends and so does the child. It
-//! stays in dwell's process group, so that what the terminal sends reaches it directly. Everything that needs
-//! memory is done before the fork.
+//! The child is held by a pipe and not by SIGSTOP: if dwell dies, the read ends and the child
+//! exits. It stays in dwell's process group, so that signals of the terminal reach it directly.
+//! Everything that needs memory is done before the fork.
 
 use crate::origin::origin;
 use crate::resolve::{self, NotRunnable};
 use crate::signals::{self, Signals};
 use crate::user::User;
-use child::Told;
-use image::Image;
+use child::ChildReport;
+use image::ExecImage;
 use model::recording::{Ending, Rusage};
 use rustix::process::{Pid, PidfdFlags};
 use std::ffi::OsString;
@@ -35,14 +35,15 @@ mod wait;
 
 use wait::Change;
 
-/// What to run, and as whom. Everything else (directory, environment, open files) the program has from dwell.
+/// The command, and the user to run it as. The program inherits everything else (directory,
+/// environment, open files) from dwell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    /// A path, or a name to look for along `PATH`.
+    /// A path, or a name to search for in `PATH`.
     pub program: OsString,
     /// Its arguments, without its name.
     pub args: Vec<OsString>,
-    /// Somebody else to run it as.
+    /// Another user to run it as.
     pub user: Option<User>,
 }
 
@@ -67,28 +68,28 @@ pub enum Error {
     Exec {
         /// The file.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         errno: i32,
-        /// The same in words, with what it means here.
+        /// The same in words, with its likely cause.
         why: String,
     },
-    /// The child could not become the user asked for.
+    /// The child could not change to the requested user.
     #[error("cannot run as user {user:?}: {source}")]
     User {
-        /// Who.
+        /// The user.
         user: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A signal ended the child while it was still held: Ctrl-C, or the out-of-memory killer.
     #[error("the program was ended before it started, {}", by_what(.0))]
     EndedEarly(Ending),
-    /// The child could not be made or watched.
+    /// The child could not be created or observed.
     #[error("cannot start a process: {what}: {source}")]
     System {
         /// What was tried.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -113,44 +114,47 @@ fn by_what(ending: &Ending) -> String {
     }
 }
 
-/// For `map_err`: the system's word on what was tried.
+/// For `map_err`: the system's error with what was tried.
 fn system(what: &'static str) -> impl FnOnce(io::Error) -> Error {
     move |source| Error::System { what, source }
 }
 
-/// A child that is ready to become the program and waits for [`Held::release`]. Dropped, it ends.
+/// A child that is ready to execute the program and waits for [`HeldProgram::release`]. It exits on
+/// drop.
 #[derive(Debug)]
-pub struct Held(Option<Parts>);
+pub struct HeldProgram(Option<Parts>);
 
 #[derive(Debug)]
 struct Parts {
     pid: Pid,
     pidfd: OwnedFd,
     path: PathBuf,
-    /// While this end is open the child is held.
+    /// The child is held while this end is open.
     hold: PipeWriter,
     status: PipeReader,
 }
 
-impl Held {
-    /// Looks the program up and makes the child for it.
+impl HeldProgram {
+    /// Resolves the program and forks the child for it.
     ///
     /// # Errors
-    /// The program cannot be run, the user cannot be had, or there are no more processes or descriptors.
+    /// The program cannot be run, the user cannot be used, or there are no more processes or
+    /// descriptors.
     pub fn spawn(command: &Command) -> Result<Self, Error> {
         Self::spawn_with(command, &[])
     }
 
-    /// The same with these variables added to the program's environment, or in place of those that it would have.
+    /// The same with these variables added to the program's environment; they replace existing
+    /// ones.
     ///
     /// # Errors
-    /// As [`Held::spawn`].
+    /// As [`HeldProgram::spawn`].
     pub fn spawn_with(command: &Command, variables: &[(OsString, OsString)]) -> Result<Self, Error> {
         let path = resolve::resolve(&command.program)?;
-        let image = Image::new(command, &path, variables).map_err(system("arguments"))?;
+        let image = ExecImage::new(command, &path, variables).map_err(system("arguments"))?;
         let (hold_reader, hold) = io::pipe().map_err(system("pipe"))?;
         let (status, status_writer) = io::pipe().map_err(system("pipe"))?;
-        let ends = child::Ends {
+        let ends = child::PipeEnds {
             hold: hold_reader.as_raw_fd(),
             status: status_writer.as_raw_fd(),
             not_its_own: [hold.as_raw_fd(), status.as_raw_fd()],
@@ -166,14 +170,14 @@ impl Held {
             }
         };
         let mut parts = Parts { pid, pidfd, path, hold, status };
-        match Told::read(&mut parts.status).map_err(system("pipe"))? {
-            Told::Ready => Ok(Held(Some(parts))),
-            Told::Refused(errno) => {
+        match ChildReport::read(&mut parts.status).map_err(system("pipe"))? {
+            ChildReport::Ready => Ok(HeldProgram(Some(parts))),
+            ChildReport::Refused(errno) => {
                 let user = command.user.as_ref().map_or_else(String::new, |user| user.name.clone());
                 parts.end()?;
                 Err(Error::User { user, source: io::Error::from_raw_os_error(errno) })
             }
-            Told::Executing | Told::Nothing => Err(Error::EndedEarly(parts.end()?)),
+            ChildReport::Executing | ChildReport::Nothing => Err(Error::EndedEarly(parts.end()?)),
         }
     }
 
@@ -185,21 +189,22 @@ impl Held {
     /// Lets the child execute the program, and returns when the kernel has accepted it.
     ///
     /// # Errors
-    /// The kernel refused to execute it, or the child was killed meanwhile. Nothing of the program ran then.
-    pub fn release(mut self) -> Result<Running, Error> {
+    /// The kernel refused to execute it, or the child was killed before. No instruction of the
+    /// program has run then.
+    pub fn release(mut self) -> Result<RunningProgram, Error> {
         let Some(mut parts) = self.0.take() else { unreachable!("only taken here and in drop") };
-        // A child that is gone shows in what it told.
+        // The status pipe shows whether the child is gone.
         let _ = parts.hold.write_all(b"G");
-        if Told::read(&mut parts.status).map_err(system("pipe"))? != Told::Executing {
+        if ChildReport::read(&mut parts.status).map_err(system("pipe"))? != ChildReport::Executing {
             return Err(Error::EndedEarly(parts.end()?));
         }
-        match Told::read(&mut parts.status).map_err(system("pipe"))? {
-            Told::Refused(errno) => {
+        match ChildReport::read(&mut parts.status).map_err(system("pipe"))? {
+            ChildReport::Refused(errno) => {
                 let path = parts.path.clone();
                 parts.end()?;
                 Err(Error::Exec { path, errno, why: why_not_executed(errno) })
             }
-            _ => Ok(Running {
+            _ => Ok(RunningProgram {
                 pid: parts.pid,
                 pidfd: parts.pidfd,
                 ended: None,
@@ -210,7 +215,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldProgram {
     fn drop(&mut self) {
         if let Some(parts) = self.0.take() {
             let _ = parts.end();
@@ -226,7 +231,7 @@ impl Parts {
     }
 }
 
-/// What `execve` said, with what it means for a file that is there and may be executed.
+/// The error of `execve`, with its cause for a file that exists and may be executed.
 fn why_not_executed(errno: i32) -> String {
     let words = resolve::text(&io::Error::from_raw_os_error(errno));
     match errno {
@@ -236,39 +241,39 @@ fn why_not_executed(errno: i32) -> String {
     }
 }
 
-/// How the program ended, and what it used.
+/// How the program ended, and its resource usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
+pub struct ProgramEnd {
     /// Its exit code or signal.
     pub ending: Ending,
-    /// What it and the children it waited for used.
+    /// Resource usage of it and of the children it waited for.
     pub rusage: Rusage,
 }
 
-/// The program, executed and not yet waited for. Dropped, it runs on.
+/// The program, executed and not yet waited for. It keeps running on drop.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningProgram {
     pid: Pid,
     pidfd: OwnedFd,
-    ended: Option<Ended>,
-    /// It is stopped, as far as we were told.
+    ended: Option<ProgramEnd>,
+    /// It is stopped, according to the last report.
     stopped: bool,
-    /// The terminal, or somebody, asked dwell to stop too.
+    /// The terminal, or a process, asked dwell to stop too.
     stop_asked: bool,
 }
 
-impl Running {
+impl RunningProgram {
     /// Its process id.
     pub fn pid(&self) -> model::Pid {
         number(self.pid)
     }
 
-    /// Does what is due when [`Signals`] is readable: passes on what was meant for the program, stops with it
-    /// upon Ctrl-Z, and says so when it has ended. Never waits but while stopped.
+    /// Handles signals when [`Signals`] is readable: forwards those meant for the program, stops
+    /// with it on Ctrl-Z, and reports its end. Blocks only while stopped.
     ///
     /// # Errors
-    /// What `read` or `wait4` say.
-    pub fn attend(&mut self, signals: &mut Signals) -> io::Result<Option<Ended>> {
+    /// The error of `read` or `wait4`.
+    pub fn attend(&mut self, signals: &mut Signals) -> io::Result<Option<ProgramEnd>> {
         let mut continued = false;
         while let Some(signal) = signals.take()? {
             match signal.number {
@@ -285,8 +290,8 @@ impl Running {
         if continued {
             self.continue_too()?;
         }
-        // Both of them: a program that is stopped alone (SIGSTOP from elsewhere, a debugger) is continued alone,
-        // and nobody would think of continuing dwell.
+        // Only if both are to stop: a program that is stopped alone (SIGSTOP from elsewhere, a
+        // debugger) is continued alone, and the user would not think of continuing dwell.
         if self.ended.is_none() && self.stopped && self.stop_asked {
             self.stop_asked = false;
             signals::stop_self();
@@ -294,25 +299,26 @@ impl Running {
         Ok(self.ended)
     }
 
-    /// Waits until the program has ended, however long it takes.
+    /// Waits until the program has ended.
     ///
     /// # Errors
-    /// What `wait4` says.
-    pub fn reap(mut self) -> io::Result<Ended> {
+    /// The error of `wait4`.
+    pub fn reap(mut self) -> io::Result<ProgramEnd> {
         match self.ended {
             Some(ended) => Ok(ended),
             None => Ok(*self.ended.insert(wait::ended(self.pid)?)),
         }
     }
 
-    /// Sends a signal on to the program, unless it has it already (the terminal's) or sent it itself.
+    /// Forwards a signal to the program, unless it has it already (from the terminal) or sent it
+    /// itself.
     fn pass_on(&self, signal: &signals::Signal) {
         if !signal.from_kernel && signal.sender != self.pid() && self.ended.is_none() {
             wait::kill(self.pid, signal.number);
         }
     }
 
-    /// Takes note of every change of the program's condition so far.
+    /// Reads every change of the program's state so far.
     fn catch_up(&mut self) -> io::Result<()> {
         while self.ended.is_none() {
             match wait::change(self.pid)? {
@@ -325,11 +331,11 @@ impl Running {
         Ok(())
     }
 
-    /// dwell was continued. `fg` and `bg` continue the whole group, and the program with it. A SIGCONT to dwell
-    /// alone is passed on to the program's group: Ctrl-Z stopped all of it.
+    /// dwell was continued. `fg` and `bg` continue the whole group, and the program with it. A
+    /// SIGCONT to dwell alone is forwarded to the program's group: Ctrl-Z stopped all of it.
     fn continue_too(&mut self) -> io::Result<()> {
         self.stop_asked = false;
-        // The group's other members get theirs within the same system call, but perhaps after us.
+        // The other members of the group get it in the same system call, but perhaps after us.
         for _ in 0..20 {
             if !self.stopped || self.ended.is_some() {
                 return Ok(());
@@ -342,14 +348,14 @@ impl Running {
     }
 }
 
-impl AsFd for Running {
+impl AsFd for RunningProgram {
     /// Its pidfd: readable when the program has ended.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.pidfd.as_fd()
     }
 }
 
-/// As the rest of dwell numbers processes.
+/// In the type that the rest of dwell uses.
 fn number(pid: Pid) -> model::Pid {
     pid.as_raw_nonzero().get().unsigned_abs()
 }

@@ -1,7 +1,7 @@
-//! Whom the program runs as, when not as the caller: looked up in `/etc/passwd` and `/etc/group`.
+//! The user that the program runs as, when not the caller: from `/etc/passwd` and `/etc/group`.
 //!
-//! The files are read here and not through the C library, whose other sources of users (LDAP, SSSD) cannot be
-//! had in a static binary.
+//! The files are read directly and not through the C library, whose other sources of users (LDAP,
+//! SSSD) are not available in a static binary.
 
 use std::fs;
 use std::io;
@@ -17,7 +17,7 @@ pub fn effective_uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// A user the program is to run as.
+/// A user to run the program as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
     /// Login name.
@@ -32,10 +32,10 @@ pub struct User {
     pub home: String,
 }
 
-/// Why a program cannot be run as somebody else.
+/// Why a program cannot be run as another user.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nobody has this name or number.
+    /// No user has this name or ID.
     #[error(
         "cannot run as user {0:?}: /etc/passwd has no such user\ntry: --user with a name or number from: cut -d: -f1,3 /etc/passwd"
     )]
@@ -43,14 +43,14 @@ pub enum Error {
     /// A table could not be read.
     #[error("cannot look up user {user:?}: {path}: {source}")]
     Unreadable {
-        /// Who was looked up.
+        /// The user.
         user: String,
-        /// Where.
+        /// The table.
         path: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// Only root may become somebody else.
+    /// Only root may change to another user.
     #[error(
         "cannot run as user {0:?}: only root may start a program as another user\ntry: the same command with sudo in front"
     )]
@@ -58,10 +58,10 @@ pub enum Error {
 }
 
 impl User {
-    /// The user of this name or number, with all groups.
+    /// The user with this name or ID, with all groups.
     ///
     /// # Errors
-    /// See [`Error`]; it asks for the right to become that user, too.
+    /// See [`Error`]; it also checks the right to become that user.
     pub fn look_up(name_or_uid: &str) -> Result<Self, Error> {
         let read = |path: &'static str| {
             fs::read(Path::new(path))
@@ -69,7 +69,7 @@ impl User {
                 .map_err(|source| Error::Unreadable { user: name_or_uid.to_owned(), path, source })
         };
         let passwd = read("/etc/passwd")?;
-        // A system without /etc/group has users without further groups.
+        // Without /etc/group, users have no supplementary groups.
         let group = read("/etc/group").unwrap_or_default();
         let user =
             parse(&passwd, &group, name_or_uid).ok_or_else(|| Error::Unknown(name_or_uid.to_owned()))?;
@@ -81,7 +81,7 @@ impl User {
     }
 }
 
-/// Finds a user by name, else by number, and the groups that list the name.
+/// Finds a user by name, else by ID, and the groups that list the name.
 fn parse(passwd: &str, group: &str, name_or_uid: &str) -> Option<User> {
     let users: Vec<User> = passwd.lines().filter_map(user_of_line).collect();
     let by_name = users.iter().find(|user| user.name == name_or_uid);

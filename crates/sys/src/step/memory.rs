@@ -1,4 +1,4 @@
-//! A stopped thread's memory, and what stepping looks up in it and about it.
+//! The memory of a stopped thread, and other state that stepping reads.
 
 use super::machine;
 use super::ptrace::{self, Tid, registers};
@@ -16,7 +16,7 @@ pub(super) fn read(tid: Tid, address: u64) -> io::Result<[u8; machine::LOOKED_AT
     Ok(bytes)
 }
 
-/// The program's own code, without our breakpoints.
+/// The program's code, without our breakpoints.
 pub(super) fn read_code(
     tid: Tid,
     address: u64,
@@ -32,7 +32,7 @@ pub(super) fn read_code(
     bytes
 }
 
-/// Puts `bytes` (at most eight) at an address and returns what was there.
+/// Writes `bytes` (at most eight) at an address and returns the old ones.
 pub(super) fn exchange(tid: Tid, address: u64, bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut word = ptrace::peek(tid, address)?;
     let before = word[..bytes.len()].to_vec();
@@ -41,7 +41,7 @@ pub(super) fn exchange(tid: Tid, address: u64, bytes: &[u8]) -> io::Result<Vec<u
     Ok(before)
 }
 
-/// Where a call that was just made returns to.
+/// The return address of a call that was just made.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn return_address(tid: Tid) -> io::Result<u64> {
     ptrace::peek(tid, registers::sp(tid)?).map(u64::from_ne_bytes)
@@ -52,8 +52,8 @@ pub(super) fn return_address(tid: Tid) -> io::Result<u64> {
     registers::link(tid)
 }
 
-/// Stepping sets the trap flag, and `pushf` saved it with the others: restored later, it would trap a program
-/// that is no longer stepped.
+/// Stepping sets the trap flag, and `pushf` saved it with the others: restored later, it would trap
+/// a program that is no longer stepped.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn hide_trap_flag(tid: Tid) -> io::Result<()> {
     let sp = registers::sp(tid)?;
@@ -67,7 +67,7 @@ pub(super) fn hide_trap_flag(_: Tid) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the signal that a thread is about to get was sent by dwell.
+/// Whether dwell sent the signal that a thread is about to get.
 pub(super) fn is_ours(tid: Tid) -> io::Result<bool> {
     let (code, sender) = ptrace::signal_origin(tid)?;
     Ok(code == 0 && sender.unsigned_abs() == std::process::id())

@@ -1,5 +1,5 @@
-//! ptrace(2), one request a function. A thread must be stopped for all of them but [`seize`] and [`interrupt`];
-//! one that was killed meanwhile gives `ESRCH`.
+//! ptrace(2), one function per request. A thread must be stopped for all of them but [`seize`] and
+//! [`interrupt`]; if it has been killed, they fail with `ESRCH`.
 #![allow(unsafe_code)]
 
 use model::recording::{Ending, Rusage};
@@ -11,7 +11,7 @@ use std::process::ExitStatus;
 
 pub(super) type Tid = libc::pid_t;
 
-/// ptrace(2)'s numbers that the C library's bindings lack for some targets; from the kernel's
+/// Constants of ptrace(2) that the C library's bindings lack for some targets; from the kernel's
 /// `include/uapi/linux/ptrace.h`.
 mod number {
     use std::ffi::c_long;
@@ -28,54 +28,54 @@ mod number {
     pub(super) const LISTEN: c_long = 0x4208;
 }
 
-/// Stop at the system calls with bit 7 set in the signal, so that they are not taken for a SIGTRAP.
+/// Set bit 7 in the signal of syscall stops, to distinguish them from SIGTRAP.
 pub(super) const SYSCALLS_MARKED: c_long = 1;
-/// Attach to what fork makes.
+/// Attach to children of fork.
 pub(super) const FORKS: c_long = 1 << 1;
-/// Attach to what vfork makes, and tell when the parent goes on.
+/// Attach to children of vfork, and report when the parent resumes.
 pub(super) const VFORKS: c_long = (1 << 2) | (1 << 5);
-/// Attach to threads.
+/// Attach to new threads.
 pub(super) const CLONES: c_long = 1 << 3;
 /// Stop at a successful `execve`.
 pub(super) const EXECS: c_long = 1 << 4;
-/// Kill the program when its tracer dies: nobody would take the breakpoints out of it.
+/// Kill the program when its tracer dies: its breakpoints could not be removed.
 pub(super) const DIE_WITH_TRACER: c_long = 1 << 20;
 
-/// What a thread reports.
+/// A ptrace report of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Report {
-    /// It is gone.
+    /// It has ended.
     Ended { ending: Ending, rusage: Rusage },
-    /// A signal is about to reach it: SIGTRAP also for steps and breakpoints.
+    /// It is about to get a signal: SIGTRAP also for steps and breakpoints.
     Signal(c_int),
-    /// It enters or leaves a system call.
+    /// Syscall entry or exit.
     Syscall,
-    /// It made a process or a thread.
-    Made(Made),
-    /// The parent of a vfork goes on.
+    /// It created a process or a thread.
+    Made(CloneKind),
+    /// The parent of a vfork resumes.
     VforkDone,
-    /// Another program took its place.
+    /// It has executed another program.
     Executed,
-    /// It stopped because we asked, or is new.
+    /// It stopped on request, or is new.
     Interrupted,
     /// Job control stopped it.
     JobStopped,
 }
 
-/// How a new process or thread came about.
+/// How a new process or thread was created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Made {
+pub(super) enum CloneKind {
     /// A process with a copy of the memory.
     Fork,
     /// A process in the memory of its parent, until it executes something.
     Vfork,
-    /// Most often a thread.
+    /// By `clone`, most often a thread.
     Clone,
 }
 
 fn request(request: c_long, tid: Tid, address: u64, data: u64) -> io::Result<()> {
-    // SAFETY: for the requests made here, an address of ours is in `data` only, and the callers pass places of the
-    // size that the request writes.
+    // SAFETY: for the requests made here, only `data` is an address of ours, and callers pass
+    // buffers of the size that the request writes.
     match unsafe { libc::syscall(libc::SYS_ptrace, request, c_long::from(tid), address, data) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
@@ -92,63 +92,63 @@ pub(super) fn interrupt(tid: Tid) -> io::Result<()> {
     request(number::INTERRUPT, tid, 0, 0)
 }
 
-/// Lets it execute one instruction, or enter the handler of `signal`.
+/// Executes one instruction, or enters the handler of `signal`.
 pub(super) fn step(tid: Tid, signal: c_int) -> io::Result<()> {
     request(number::SINGLESTEP, tid, 0, signal as u64)
 }
 
-/// Lets it run.
+/// Resumes it.
 pub(super) fn run(tid: Tid, signal: c_int) -> io::Result<()> {
     request(number::CONT, tid, 0, signal as u64)
 }
 
-/// Lets it run to its next system call, in or out.
+/// Resumes it up to its next syscall entry or exit.
 pub(super) fn run_to_syscall(tid: Tid, signal: c_int) -> io::Result<()> {
     request(number::SYSCALL, tid, 0, signal as u64)
 }
 
-/// Leaves it stopped by job control, to hear when it is continued.
+/// Leaves it stopped by job control, to be notified when it is continued.
 pub(super) fn listen(tid: Tid) -> io::Result<()> {
     request(number::LISTEN, tid, 0, 0)
 }
 
-/// Lets it go for good.
+/// Detaches from it.
 pub(super) fn detach(tid: Tid, signal: c_int) -> io::Result<()> {
     request(number::DETACH, tid, 0, signal as u64)
 }
 
-/// The thread or process that a [`Report::Made`] is about.
+/// The new thread or process of a [`Report::Made`].
 pub(super) fn made(tid: Tid) -> io::Result<Tid> {
     let mut message: libc::c_ulong = 0;
     request(number::GETEVENTMSG, tid, 0, (&raw mut message) as u64)?;
     Ok(message as Tid)
 }
 
-/// Where a signal comes from: its code, and the process that sent it where the code is that of a sender.
+/// The origin of a signal: its code, and the sending process where the code implies one.
 pub(super) fn signal_origin(tid: Tid) -> io::Result<(c_int, libc::pid_t)> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     request(number::GETSIGINFO, tid, 0, info.as_mut_ptr() as u64)?;
-    // SAFETY: zeros are a valid `siginfo_t`, and the kernel filled it; the field is only meaningful, not only
-    // valid, for signals that were sent.
+    // SAFETY: zeros are a valid `siginfo_t`, and the kernel filled it; the field is only
+    // meaningful, not only valid, for signals that were sent.
     unsafe {
         let info = info.assume_init();
         Ok((info.si_code, info.si_pid()))
     }
 }
 
-/// A word of its memory.
+/// Reads a word of its memory.
 pub(super) fn peek(tid: Tid, address: u64) -> io::Result<[u8; 8]> {
     let mut word: libc::c_long = 0;
     request(number::PEEKTEXT, tid, address, (&raw mut word) as u64)?;
     Ok(word.to_ne_bytes())
 }
 
-/// Overwrites a word of its memory, protected against writing or not. Only its own copy changes.
+/// Overwrites a word of its memory, even if it is read-only. Only its private copy changes.
 pub(super) fn poke(tid: Tid, address: u64, word: [u8; 8]) -> io::Result<()> {
     request(number::POKETEXT, tid, address, u64::from_ne_bytes(word))
 }
 
-/// Registers of x86_64, by their places in `struct user`.
+/// Registers of x86_64, by their offsets in `struct user`.
 #[cfg(target_arch = "x86_64")]
 pub(super) mod registers {
     use super::{Tid, io, request};
@@ -164,7 +164,7 @@ pub(super) mod registers {
         Ok(value)
     }
 
-    /// The next instruction's address.
+    /// The address of the next instruction.
     pub(crate) fn ip(tid: Tid) -> io::Result<u64> {
         read(tid, offset_of!(Regs, rip))
     }
@@ -177,13 +177,13 @@ pub(super) mod registers {
         read(tid, offset_of!(Regs, rsp))
     }
 
-    /// The system call that it is in.
+    /// Its current system call.
     pub(crate) fn syscall(tid: Tid) -> io::Result<i64> {
         read(tid, offset_of!(Regs, orig_rax)).map(|number| number as i64)
     }
 }
 
-/// Registers of aarch64, all at once: there is no other way.
+/// Registers of aarch64, all at once: the kernel offers no other way.
 #[cfg(target_arch = "aarch64")]
 pub(super) mod registers {
     use super::{Tid, io, request};
@@ -203,11 +203,11 @@ pub(super) mod registers {
     fn read(tid: Tid) -> io::Result<Regs> {
         let mut regs = MaybeUninit::<Regs>::zeroed();
         transfer(GETREGSET, tid, regs.as_mut_ptr())?;
-        // SAFETY: numbers, for which zeros are valid too.
+        // SAFETY: integers, for which zeros are valid.
         Ok(unsafe { regs.assume_init() })
     }
 
-    /// The next instruction's address.
+    /// The address of the next instruction.
     pub(crate) fn ip(tid: Tid) -> io::Result<u64> {
         read(tid).map(|regs| regs.pc)
     }
@@ -218,19 +218,19 @@ pub(super) mod registers {
         transfer(SETREGSET, tid, &raw mut regs)
     }
 
-    /// The address that a call returns to.
+    /// The return address of a call.
     pub(crate) fn link(tid: Tid) -> io::Result<u64> {
         read(tid).map(|regs| regs.regs[30])
     }
 
-    /// The system call that it is in.
+    /// Its current system call.
     pub(crate) fn syscall(tid: Tid) -> io::Result<i64> {
         read(tid).map(|regs| regs.regs[8] as i64)
     }
 }
 
-/// Waits for the next report of `tid`, or with -1 of any thread that the calling thread traces or forked. Reaps
-/// what has ended.
+/// Waits for the next report of `tid`, or with -1 of any thread that the calling thread traces or
+/// forked. Reaps those that have ended.
 pub(super) fn wait(tid: Tid) -> io::Result<(Tid, Report)> {
     let mut status = 0;
     let mut rusage = MaybeUninit::<libc::rusage>::zeroed();
@@ -239,7 +239,7 @@ pub(super) fn wait(tid: Tid) -> io::Result<(Tid, Report)> {
         // SAFETY: both places are valid for writes.
         let waited = unsafe { libc::wait4(tid, &mut status, options, rusage.as_mut_ptr()) };
         if waited > 0 {
-            // SAFETY: zeros are a valid `rusage` should none have been written.
+            // SAFETY: zeros are a valid `rusage` in case none is written.
             return Ok((waited, meaning(status, &unsafe { rusage.assume_init() })));
         }
         let error = io::Error::last_os_error();
@@ -249,7 +249,7 @@ pub(super) fn wait(tid: Tid) -> io::Result<(Tid, Report)> {
     }
 }
 
-/// Waits until `pid` has something to report, without taking it; true when it has ended.
+/// Waits until `pid` has a report, without consuming it; true when it has ended.
 pub(super) fn wait_without_taking(pid: Tid) -> io::Result<bool> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let options = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT | libc::__WALL | libc::__WNOTHREAD;
@@ -285,9 +285,9 @@ fn meaning(status: c_int, rusage: &libc::rusage) -> Report {
     };
     // The events of `include/uapi/linux/ptrace.h`.
     match status >> 16 {
-        1 => Report::Made(Made::Fork),
-        2 => Report::Made(Made::Vfork),
-        3 => Report::Made(Made::Clone),
+        1 => Report::Made(CloneKind::Fork),
+        2 => Report::Made(CloneKind::Vfork),
+        3 => Report::Made(CloneKind::Clone),
         4 => Report::Executed,
         5 => Report::VforkDone,
         128 if JOB.contains(&signal) => Report::JobStopped,
@@ -311,9 +311,9 @@ fn in_our_units(rusage: &libc::rusage) -> Rusage {
     }
 }
 
-/// Signals' numbers are wider than what a mask's text shows; whether `mask` (of /proc) has `signal`.
+/// Whether `mask` (of /proc) has `signal`.
 pub(super) fn in_mask(mask: u64, signal: c_int) -> bool {
     (1..=64).contains(&signal) && mask >> (signal - 1) & 1 == 1
 }
 
-const _: () = assert!(size_of::<*const c_void>() == 8, "ptrace words are taken to be of 8 bytes");
+const _: () = assert!(size_of::<*const c_void>() == 8, "ptrace words are assumed to have 8 bytes");

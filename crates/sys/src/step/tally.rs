@@ -1,21 +1,21 @@
-//! What was counted: executions by address while the program runs, by module and offset in the end; and the maps
-//! of its memory that tell the one from the other.
+//! The counts: executions by address while the program runs, by module and offset in the end; and
+//! the memory maps that relate the two.
 
-use super::machine::{self, Kind};
+use super::machine::{self, InstructionKind};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Addresses that are told apart. More only come from programs that write code as they go; the rest is added up.
+/// The limit of distinct addresses. Only programs that generate code exceed it; the rest is summed.
 const ADDRESSES_MAX: usize = 1 << 22;
 
-/// A piece of the address space.
+/// A mapping of the address space.
 #[derive(Debug, Clone)]
 pub(super) struct Map {
     pub(super) start: u64,
     pub(super) end: u64,
-    /// Of `start` in the file.
+    /// The file offset of `start`.
     pub(super) offset: u64,
     pub(super) executable: bool,
     inode: u64,
@@ -23,9 +23,9 @@ pub(super) struct Map {
     pub(super) path: String,
 }
 
-/// The maps of a process; none when it is gone.
+/// The mappings of a process; none when it has ended.
 pub(super) fn maps(pid: libc::pid_t) -> Vec<Map> {
-    // Paths may be anything but a line break, which the kernel escapes.
+    // Paths may contain anything but a newline, which the kernel escapes.
     let text = fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
     String::from_utf8_lossy(&text).lines().filter_map(parse_map).collect()
 }
@@ -52,14 +52,14 @@ impl Map {
         (self.start..self.end).contains(&address)
     }
 
-    /// Where an offset in the file is in memory, if this piece has it.
+    /// The address of an offset in the file, if this mapping has it.
     pub(super) fn address_of(&self, offset: u64) -> Option<u64> {
         let into = offset.checked_sub(self.offset)?;
         (into < self.end.checked_sub(self.start)?).then(|| self.start + into)
     }
 
-    /// Whether it is of this file. The kernel's device numbers here and in stat(2) differ on btrfs and overlays,
-    /// so names and inodes decide.
+    /// Whether it is of this file. The kernel's device numbers here and in stat(2) differ on btrfs
+    /// and overlayfs, so names and inodes decide.
     pub(super) fn is_of(&self, file: &Path) -> bool {
         Path::new(&self.path) == file
             || fs::metadata(file).is_ok_and(|meta| self.inode != 0 && meta.ino() == self.inode)
@@ -68,21 +68,21 @@ impl Map {
 
 /// One address.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
-    kind: Kind,
+struct AddressCount {
+    kind: InstructionKind,
     executions: u64,
-    /// A position in the modules.
+    /// An index into the modules.
     module: usize,
     offset: u64,
 }
 
-/// All that was counted.
+/// All counts.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    entries: HashMap<u64, Entry>,
-    /// Names of modules; code outside of files has an empty one.
+    entries: HashMap<u64, AddressCount>,
+    /// Names of modules; empty for code outside of files.
     modules: Vec<String>,
-    /// As the program's memory was when last an address was met that was not in it.
+    /// The memory maps, read again whenever an address is not in them.
     maps: Vec<Map>,
     done: BTreeMap<(usize, u64), u64>,
     pub(super) steps: u64,
@@ -90,14 +90,14 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// One execution of the instruction at `ip`. What it is and where it comes from is asked only where it is met
-    /// the first time.
+    /// One execution of the instruction at `ip`. Its kind and mapping are looked up only the first
+    /// time.
     pub(super) fn count(
         &mut self,
         ip: u64,
         code: impl FnOnce() -> [u8; machine::LOOKED_AT],
         maps: impl FnOnce() -> Vec<Map>,
-    ) -> Kind {
+    ) -> InstructionKind {
         self.steps += 1;
         if let Some(entry) = self.entries.get_mut(&ip) {
             entry.executions += 1;
@@ -119,11 +119,11 @@ impl Tally {
             self.modules.push(path.to_owned());
             self.modules.len() - 1
         });
-        self.entries.insert(ip, Entry { kind, executions: 1, module, offset });
+        self.entries.insert(ip, AddressCount { kind, executions: 1, module, offset });
         kind
     }
 
-    /// Takes the last execution of `ip` back: it did not end, and will be met again.
+    /// Removes the last execution of `ip`: it did not complete, and will be repeated.
     pub(super) fn take_back(&mut self, ip: u64) {
         if let Some(entry) = self.entries.get_mut(&ip) {
             self.steps = self.steps.saturating_sub(1);
@@ -131,7 +131,7 @@ impl Tally {
         }
     }
 
-    /// The program executes another one: its addresses mean something else from now on.
+    /// After `execve`: addresses have another meaning from now on.
     pub(super) fn new_memory(&mut self) {
         for (_, entry) in self.entries.drain() {
             if entry.executions > 0 {

@@ -1,12 +1,12 @@
-//! The loop that steps: takes what a thread reports, counts where it is, and lets it go on.
+//! The stepping loop: takes a report of a thread, counts its location, and resumes it.
 
-use super::machine::{BREAKPOINT, BREAKPOINT_MOVES, Kind};
+use super::machine::{BREAKPOINT, BREAKPOINT_MOVES, InstructionKind};
 use super::memory::{exchange, hide_trap_flag, is_handled, is_ours, read_code, return_address};
-use super::ptrace::{self, Made, Report, Tid, registers};
+use super::ptrace::{self, CloneKind, Report, Tid, registers};
 use super::tally::{self, Tally};
 use super::watch::Nudge;
-use super::{Code, Scope, Stopped};
-use crate::spawn::Ended;
+use super::{FunctionRanges, Scope, StopReason};
+use crate::spawn::ProgramEnd;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
@@ -18,60 +18,63 @@ mod made;
 
 /// One thread.
 #[derive(Debug, Clone, Copy, Default)]
-struct Thread {
-    /// It is stopped, and has to be told to go on.
+struct TracedThread {
+    /// It is stopped, and has to be resumed.
     stopped: bool,
-    /// It is in code that is counted, and is stepped.
+    /// It is in counted code, and is stepped.
     inside: bool,
-    /// Job control stopped it, or it waits for what it vforked: it cannot run, and not be interrupted either.
+    /// Job control stopped it, or it waits for its vfork child: it can neither run nor be
+    /// interrupted.
     parked: bool,
-    /// The instruction that it was let execute last.
-    last: Option<(u64, Kind)>,
-    /// A signal's handler interrupted it here: it will come again, counted already.
+    /// The last instruction that it was resumed for.
+    last: Option<(u64, InstructionKind)>,
+    /// A signal handler interrupted it here: this instruction will be repeated and is already
+    /// counted.
     comes_again: Option<u64>,
-    /// It is no thread of the program but a process in its memory, until that executes something.
+    /// It is not a thread of the program but a vfork child in its memory, until that calls
+    /// `execve`.
     borrowed: bool,
 }
 
-/// A single step over a place where a breakpoint stands: it is out, and no other thread runs.
+/// A single step over a breakpoint: it is removed, and no other thread runs.
 #[derive(Debug, Clone, Copy)]
 struct Lifted {
     tid: Tid,
     address: u64,
 }
 
-/// What is being done with the program.
+/// The phase of counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    /// The function's file is not in memory yet.
+enum CountingPhase {
+    /// The function's file is not mapped yet.
     Seeking,
     Counting,
-    /// A limit was reached: whatever stops is let go.
+    /// A limit was reached: each thread is detached when it stops.
     LettingGo,
 }
 
 pub(super) struct Tracer<'a> {
     pid: Tid,
-    code: Option<&'a Code>,
+    code: Option<&'a FunctionRanges>,
     steps_max: u64,
     nudge: &'a Nudge,
     pub(super) tally: Tally,
-    phase: Phase,
-    threads: HashMap<Tid, Thread>,
-    /// Made, and not yet stopped for the first time.
-    expected: HashMap<Tid, Made>,
-    /// Stopped for the first time before their maker told of them.
+    phase: CountingPhase,
+    threads: HashMap<Tid, TracedThread>,
+    /// Created, and not yet stopped for the first time.
+    expected: HashMap<Tid, CloneKind>,
+    /// Stopped for the first time before their creator reported them.
     early: Vec<Tid>,
-    /// Reports that came while something else was waited for.
+    /// Reports that arrived while another one was awaited.
     waiting: VecDeque<(Tid, Report)>,
-    /// Stopped threads that are to go on once no breakpoint is out, each with a signal.
+    /// Stopped threads to resume once all breakpoints are in place, each with a signal.
     deferred: VecDeque<(Tid, i32)>,
-    /// Where the function's file is in memory: to be added to its offsets.
+    /// The address of the function's file, to be added to its offsets.
     slide: Option<u64>,
-    /// Breakpoints, with what they replaced.
+    /// Breakpoints, with the bytes that they replaced.
     breakpoints: BTreeMap<u64, Vec<u8>>,
     lifted: Option<Lifted>,
-    stopped: Stopped,
+    stopped: StopReason,
     let_go_at: Option<Instant>,
     children: u64,
     found: bool,
@@ -89,7 +92,7 @@ impl<'a> Tracer<'a> {
             steps_max: steps_max.unwrap_or(u64::MAX),
             nudge,
             tally: Tally::default(),
-            phase: Phase::Counting,
+            phase: CountingPhase::Counting,
             threads: HashMap::new(),
             expected: HashMap::new(),
             early: Vec::new(),
@@ -98,14 +101,14 @@ impl<'a> Tracer<'a> {
             slide: None,
             breakpoints: BTreeMap::new(),
             lifted: None,
-            stopped: Stopped::Ended,
+            stopped: StopReason::Ended,
             let_go_at: None,
             children: 0,
             found: code.is_none(),
         }
     }
 
-    pub(super) fn stopped(&self) -> Stopped {
+    pub(super) fn stopped(&self) -> StopReason {
         self.stopped
     }
 
@@ -122,10 +125,10 @@ impl<'a> Tracer<'a> {
     }
 
     /// From the program's stop at its `execve` to its end.
-    pub(super) fn trace(&mut self) -> io::Result<Ended> {
+    pub(super) fn trace(&mut self) -> io::Result<ProgramEnd> {
         self.begin(self.pid)?;
         loop {
-            // While a breakpoint is out, only the thread it is out for may go on.
+            // While a breakpoint is removed, only the thread that steps over it may run.
             let (tid, report) = match self.waiting.pop_front_if(|_| self.lifted.is_none()) {
                 Some(report) => report,
                 None => ptrace::wait(-1)?,
@@ -133,7 +136,7 @@ impl<'a> Tracer<'a> {
             match self.take(tid, report) {
                 Ok(None) => {}
                 Ok(Some(ended)) => return Ok(ended),
-                // Killed between its report and our answer: its end is reported next.
+                // Killed after its report: its end is reported next.
                 Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {
                     if let Some(thread) = self.threads.get_mut(&tid) {
                         thread.stopped = false;
@@ -144,16 +147,16 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    fn take(&mut self, tid: Tid, report: Report) -> io::Result<Option<Ended>> {
+    fn take(&mut self, tid: Tid, report: Report) -> io::Result<Option<ProgramEnd>> {
         if let Report::Ended { ending, rusage } = report {
             self.threads.remove(&tid);
             self.put_back(tid)?;
-            return Ok((tid == self.pid).then_some(Ended { ending, rusage }));
+            return Ok((tid == self.pid).then_some(ProgramEnd { ending, rusage }));
         }
         if !self.threads.contains_key(&tid) && report != Report::Executed {
             match self.expected.remove(&tid) {
                 Some(made) => self.adopt(tid, made)?,
-                None if self.phase == Phase::LettingGo => {
+                None if self.phase == CountingPhase::LettingGo => {
                     self.clear_breakpoints(tid);
                     ptrace::detach(tid, 0)?;
                 }
@@ -163,7 +166,7 @@ impl<'a> Tracer<'a> {
         }
         self.thread(tid).stopped = true;
         self.put_back(tid)?;
-        if self.phase == Phase::LettingGo {
+        if self.phase == CountingPhase::LettingGo {
             self.leave(tid, report)?;
             return Ok(None);
         }
@@ -171,7 +174,7 @@ impl<'a> Tracer<'a> {
             Report::Signal(libc::SIGTRAP) => self.trapped(tid)?,
             Report::Signal(signal) => self.signal(tid, signal)?,
             Report::Syscall => {
-                if self.phase == Phase::Seeking && registers::syscall(tid)? == libc::SYS_mmap {
+                if self.phase == CountingPhase::Seeking && registers::syscall(tid)? == libc::SYS_mmap {
                     self.seek(tid)?;
                 }
                 self.go_on(tid, 0)?;
@@ -200,11 +203,11 @@ impl<'a> Tracer<'a> {
         Ok(None)
     }
 
-    fn thread(&mut self, tid: Tid) -> &mut Thread {
+    fn thread(&mut self, tid: Tid) -> &mut TracedThread {
         self.threads.entry(tid).or_default()
     }
 
-    /// A new program in the process: one thread, its memory fresh.
+    /// A new program in the process: one thread, new memory.
     fn begin(&mut self, tid: Tid) -> io::Result<()> {
         self.threads.clear();
         self.waiting.clear();
@@ -213,22 +216,23 @@ impl<'a> Tracer<'a> {
         self.lifted = None;
         self.slide = None;
         self.tally.new_memory();
-        *self.thread(tid) = Thread { stopped: true, inside: self.code.is_none(), ..Thread::default() };
+        *self.thread(tid) =
+            TracedThread { stopped: true, inside: self.code.is_none(), ..TracedThread::default() };
         if self.code.is_some() {
-            self.phase = Phase::Seeking;
+            self.phase = CountingPhase::Seeking;
             self.seek(tid)?;
         }
         self.go_on(tid, 0)
     }
 
-    /// Looks for the function's file in memory, and puts the first breakpoint there.
+    /// Searches the maps for the function's file, and inserts the first breakpoint.
     fn seek(&mut self, tid: Tid) -> io::Result<()> {
         let Some(code) = self.code else { return Ok(()) };
         let maps = tally::maps(self.pid);
         let map = maps.iter().filter(|map| map.executable && map.is_of(&code.file));
         let Some(entry) = map.filter_map(|map| map.address_of(code.entry)).next() else { return Ok(()) };
         self.slide = Some(entry.wrapping_sub(code.entry));
-        self.phase = Phase::Counting;
+        self.phase = CountingPhase::Counting;
         self.found = true;
         self.set_breakpoint(tid, entry)
     }
@@ -242,7 +246,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// A step is done, or a breakpoint was met, or somebody sent a SIGTRAP.
+    /// A step is done, a breakpoint was hit, or a process sent a SIGTRAP.
     fn trapped(&mut self, tid: Tid) -> io::Result<()> {
         let ip = registers::ip(tid)?;
         let thread = *self.thread(tid);
@@ -253,31 +257,32 @@ impl<'a> Tracer<'a> {
                 return self.signal(tid, libc::SIGTRAP);
             }
             registers::set_ip(tid, place)?;
-            // Breakpoints stand only in the function, or where they are stepped through to it.
+            // Breakpoints are only in the function, or at returns to it.
             self.thread(tid).inside = true;
             self.arrive(tid, place)?;
             return self.go_on(tid, 0);
         }
         if let Some((last, kind)) = thread.last {
-            let own_breakpoint = kind == Kind::Breakpoint && ip == last.wrapping_add(BREAKPOINT_MOVES);
+            let own_breakpoint =
+                kind == InstructionKind::Breakpoint && ip == last.wrapping_add(BREAKPOINT_MOVES);
             if (ip == last || own_breakpoint) && ptrace::signal_origin(tid)?.0 <= 0
                 || own_breakpoint && !self.breakpoints.contains_key(&last)
             {
                 return self.signal(tid, libc::SIGTRAP);
             }
-            if kind == Kind::SavesFlags && ip != last {
-                // Where its stack cannot be reached it could not have pushed either.
+            if kind == InstructionKind::SavesFlags && ip != last {
+                // Where its stack cannot be accessed, it could not have pushed either.
                 let _ = hide_trap_flag(tid);
             }
-            // A SIGTRAP that the call sent to its own thread took the place of the step's.
-            if kind == Kind::Syscall && ip != last && ptrace::signal_origin(tid)?.0 <= 0 {
+            // A SIGTRAP that the call sent to its own thread replaced that of the step.
+            if kind == InstructionKind::Syscall && ip != last && ptrace::signal_origin(tid)?.0 <= 0 {
                 if self.counts(ip) {
                     self.arrive(tid, ip)?;
                 }
                 return self.signal(tid, libc::SIGTRAP);
             }
-            // Another round of the same instruction, or the same call made again.
-            if ip == last && matches!(kind, Kind::Repeated | Kind::Syscall) {
+            // Another round of the same instruction, or a restarted system call.
+            if ip == last && matches!(kind, InstructionKind::Repeated | InstructionKind::Syscall) {
                 return self.go_on(tid, 0);
             }
         }
@@ -300,20 +305,20 @@ impl<'a> Tracer<'a> {
             thread.comes_again = None;
             self.tally.take_back(ip);
         }
-        if kind == Kind::Exclusive {
-            self.let_go(Stopped::Unsteppable);
+        if kind == InstructionKind::Exclusive {
+            self.let_go(StopReason::Unsteppable);
         } else if self.tally.steps >= self.steps_max {
-            self.let_go(Stopped::Steps);
+            self.let_go(StopReason::Steps);
         }
         Ok(())
     }
 
-    /// A thread has left the function: by a call, then it is awaited where that returns to.
+    /// A thread has left the function: after a call, a breakpoint at the return address awaits it.
     fn outside(&mut self, tid: Tid) -> io::Result<()> {
         let thread = self.thread(tid);
         thread.inside = false;
         let last = thread.last.take();
-        if matches!(last, Some((_, Kind::Call))) {
+        if matches!(last, Some((_, InstructionKind::Call))) {
             match return_address(tid) {
                 Ok(back) if self.counts(back) => self.set_breakpoint(tid, back)?,
                 _ => {}
@@ -322,10 +327,10 @@ impl<'a> Tracer<'a> {
         Ok(())
     }
 
-    /// Lets a signal through. When a handler takes it, the instruction that it interrupts comes again.
+    /// Delivers a signal. When a handler takes it, the interrupted instruction is repeated.
     fn signal(&mut self, tid: Tid, signal: i32) -> io::Result<()> {
         if signal == libc::SIGSTOP && self.nudge.sent() && is_ours(tid)? {
-            self.let_go(Stopped::Time);
+            self.let_go(StopReason::Time);
             return self.go_on(tid, 0);
         }
         let thread = *self.thread(tid);
@@ -333,7 +338,8 @@ impl<'a> Tracer<'a> {
             && let Some((last, _)) = thread.last
             && is_handled(self.pid, signal)
         {
-            // After a system call the next instruction is interrupted, which was not counted yet.
+            // After a system call, the interrupted instruction is the next one, which is not
+            // counted yet.
             let ip = registers::ip(tid)?;
             self.thread(tid).last = None;
             if ip == last {
@@ -346,10 +352,10 @@ impl<'a> Tracer<'a> {
         self.go_on(tid, signal)
     }
 
-    /// Lets a stopped thread go on, in the way that is due.
+    /// Resumes a stopped thread, in the way that is due.
     fn go_on(&mut self, tid: Tid, signal: i32) -> io::Result<()> {
         let thread = *self.thread(tid);
-        if self.phase == Phase::LettingGo {
+        if self.phase == CountingPhase::LettingGo {
             self.threads.remove(&tid);
             return ptrace::detach(tid, signal);
         }
@@ -365,7 +371,7 @@ impl<'a> Tracer<'a> {
         }
         self.thread(tid).stopped = false;
         match self.phase {
-            Phase::Seeking => ptrace::run_to_syscall(tid, signal),
+            CountingPhase::Seeking => ptrace::run_to_syscall(tid, signal),
             _ if thread.inside => ptrace::step(tid, signal),
             _ => ptrace::run(tid, signal),
         }

@@ -1,5 +1,5 @@
-//! What happens beside the stepping, which waits for the program only: the time limit, and signals that are
-//! meant for the program or for both. A thread of its own, that ends with the stepping.
+//! The time limit, and signals for the program or for both, in a separate thread: stepping waits
+//! for the program only. It ends with the stepping.
 
 use super::ptrace;
 use crate::poll;
@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-/// That the program is made to stop because time is up: once, or never.
+/// The SIGSTOP that ends counting at the time limit: sent once at most.
 #[derive(Debug, Default)]
 pub(super) struct Nudge(AtomicU8);
 
@@ -26,14 +26,14 @@ impl Nudge {
         self.0.load(Ordering::Relaxed) == Self::SENT
     }
 
-    /// Sees to it that it is not sent any more; false when it was already.
+    /// Prevents it from being sent; false when it was sent already.
     pub(super) fn prevent(&self) -> bool {
         self.become_first(Self::PREVENTED)
     }
 }
 
-/// Runs until `over` is hung up. After `time` it makes the program stop, by a SIGSTOP that its tracer knows by
-/// its sender and does not let through.
+/// Runs until `over` is hung up. After `time` it stops the program by a SIGSTOP that its tracer
+/// recognizes by its sender and does not deliver.
 pub(super) fn watch(
     pid: libc::pid_t,
     over: &PipeReader,
@@ -65,7 +65,7 @@ pub(super) fn watch(
     }
 }
 
-/// As `spawn::Running::attend` does it.
+/// As in `spawn::RunningProgram::attend`.
 fn pass_on(pid: libc::pid_t, signals: &mut Signals) {
     while let Ok(Some(signal)) = signals.take() {
         if matches!(signal.number, libc::SIGCHLD | libc::SIGCONT) {

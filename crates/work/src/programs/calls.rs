@@ -70,8 +70,8 @@ fn calls_32(args: &[String]) -> Result<Option<Truth>, Failure> {
     /// `int 0x80` takes numbers of the 32-bit table even from 64-bit code.
     fn call(number: i64, argument: i64) -> i64 {
         let result: i64;
-        // SAFETY: getpid and close (of -1) touch no memory. rbx is not to be named as an operand, so it is
-        // swapped in and out; r8 to r11 are lost on old kernels.
+        // SAFETY: getpid and close (of -1) touch no memory. rbx is not to be named as an operand,
+        // so it is swapped in and out; r8 to r11 are lost on old kernels.
         unsafe {
             std::arch::asm!(
                 "xchg rbx, {argument}",

@@ -1,4 +1,4 @@
-//! Parents and children: who waits for whom, and who is left.
+//! Parents and children: waits for children, and orphans.
 
 use crate::board::Board;
 use crate::clock::{self, MS, Pass};
@@ -71,8 +71,8 @@ fn child(args: &[String], pass: Pass) -> Result<Option<Truth>, Failure> {
     ))
 }
 
-/// The standard library spawns by `posix_spawn`, which clones with `CLONE_VFORK`: the parent is suspended
-/// until the child executes.
+/// The standard library spawns by `posix_spawn`, which clones with `CLONE_VFORK`: the parent is
+/// suspended until the child executes.
 fn vfork_exec(args: &[String]) -> Result<Option<Truth>, Failure> {
     let ms = number(args, 0, 100)?;
     let mut command = itself()?;
@@ -119,7 +119,7 @@ fn orphan(args: &[String]) -> Result<Option<Truth>, Failure> {
 fn outlive(args: &[String]) -> Result<Option<Truth>, Failure> {
     let (ms, child_ms) = (number(args, 0, 50)?, number(args, 1, 400)?);
     let child = process::fork(|| {
-        // Lets go of the pipes that somebody may be reading to their end.
+        // Closes the pipes that a test may be reading to their end.
         process::silence();
         clock::sleep(child_ms * MS);
     })?;

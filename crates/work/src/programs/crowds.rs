@@ -11,13 +11,13 @@ use std::time::Duration;
 pub(super) static PROGRAMS: &[Program] = &[
     Program {
         name: "forks",
-        what: "[N=5000] children one after the other, that end at once",
+        what: "[N=5000] children in sequence, which exit at once",
         truth: "ns.loop; counts.children",
         run: forks,
     },
     Program {
         name: "spawns",
-        what: "[N=5000] children one after the other, by vfork, that execute `nothing`",
+        what: "[N=5000] children in sequence, by vfork, which execute `nothing`",
         truth: "ns.loop; counts.children",
         run: spawns,
     },
@@ -30,12 +30,12 @@ pub(super) static PROGRAMS: &[Program] = &[
     Program {
         name: "crowd",
         what: "4 threads that each use [MS=50] of one and the same CPU",
-        truth: "ns.all; of each thread N: ns.spun_N, ns.runqueue_N as /proc says; ids main, thread_N",
+        truth: "ns.all; of each thread N: ns.spun_N, ns.runqueue_N from /proc; ids main, thread_N",
         run: crowd,
     },
     Program {
         name: "yield",
-        what: "main gives way until a thread has used the CPU [MS=50]; both may use one CPU only",
+        what: "main yields until a thread has used the CPU [MS=50]; both may use one CPU only",
         truth: "ns.loop; counts.yields; ids main, worker",
         run: give_way,
     },
@@ -99,7 +99,8 @@ fn crowd(args: &[String]) -> Result<Option<Truth>, Failure> {
                 threads.spawn(move || {
                     board.add_spent(4 * index, clock::spin(ns));
                     board.set(4 * index + 3, process::tid());
-                    // One by one from here: whoever reads beside others stands in the queue again before it has ended.
+                    // One by one from here: a thread that reads while others run waits in the run
+                    // queue again before it has ended.
                     all_spun.wait();
                     std::thread::sleep(Duration::from_millis(3 * index as u64));
                     board.set(4 * index + 2, truth::runqueue_ns());

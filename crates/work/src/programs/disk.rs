@@ -1,4 +1,4 @@
-//! A disk's time: writes that are waited for, and reads that no cache serves.
+//! Waits on a disk: synced writes, and reads past the page cache.
 #![allow(unsafe_code)]
 
 use crate::clock::{self, Spent};
@@ -11,7 +11,7 @@ use std::path::Path;
 pub(super) static PROGRAMS: &[Program] = &[
     Program {
         name: "disk-write",
-        what: "writes [MIB=64] to a new file in DIR, and has it reach the disk",
+        what: "writes [MIB=64] to a new file in DIR, and syncs it",
         truth: "ns.written, ns.synced, ns.removed",
         run: write,
     },
@@ -44,7 +44,7 @@ fn fill(path: &Path, mib: u64) -> std::io::Result<(Spent, Spent)> {
     synced.map(|()| (writing, syncing))
 }
 
-/// Removes the file, for which some filesystems wait until the disk has let go of its blocks.
+/// Removes the file, for which some filesystems wait until the disk has discarded its blocks.
 fn remove(path: &Path) -> std::io::Result<Spent> {
     let (removed, removing) = clock::time(|| std::fs::remove_file(path));
     removed.map(|()| removing)

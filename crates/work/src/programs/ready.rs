@@ -1,4 +1,4 @@
-//! Waits for any of several things: `poll` and `epoll`, that end by readiness or by time.
+//! Waits for any of several things: `poll` and `epoll`, which end by readiness or by timeout.
 #![allow(unsafe_code)]
 
 use crate::board::Board;
@@ -17,13 +17,13 @@ pub(super) static PROGRAMS: &[Program] = &[
     },
     Program {
         name: "epoll-timeout",
-        what: "epoll on a silent pipe until the time [MS=100] is up",
+        what: "epoll on a silent pipe until its timeout [MS=100]",
         truth: "ns.waited",
         run: epoll_timeout,
     },
     Program {
         name: "poll-timeout",
-        what: "poll on nothing until the time [MS=100] is up",
+        what: "poll on nothing until its timeout [MS=100]",
         truth: "ns.waited",
         run: poll_timeout,
     },
@@ -46,7 +46,7 @@ fn epoll_of(what: &impl AsRawFd) -> std::io::Result<OwnedFd> {
     Ok(epoll)
 }
 
-/// Waits on an epoll, and says how many descriptors were ready.
+/// Waits on an epoll, and returns how many descriptors were ready.
 fn epoll_wait(epoll: &OwnedFd, timeout_ms: i32) -> std::io::Result<i32> {
     let mut event = libc::epoll_event { events: 0, u64: 0 };
     // SAFETY: room for one event, and one is asked for.

@@ -1,4 +1,4 @@
-//! Request and answer: a client, and a server that takes its time, in one program or apart.
+//! Request and response: a client and a slow server, in one program or in two.
 
 use crate::board::Board;
 use crate::clock::{self, MS, Pass, Spent};
@@ -14,49 +14,49 @@ pub(super) static PROGRAMS: &[Program] = &[
         name: "tcp-thread-sleep",
         what: "[N=10] requests over loopback to a thread that sleeps [MS=20] on each",
         truth: TRUTH,
-        run: |args| tcp(args, Pass::Asleep, Place::Thread),
+        run: |args| tcp(args, Pass::Asleep, ServerPlace::Thread),
     },
     Program {
         name: "tcp-thread-spin",
         what: "[N=10] requests over loopback to a thread that uses the CPU [MS=20] on each",
         truth: TRUTH,
-        run: |args| tcp(args, Pass::AtWork, Place::Thread),
+        run: |args| tcp(args, Pass::AtWork, ServerPlace::Thread),
     },
     Program {
         name: "tcp-process-sleep",
         what: "[N=10] requests over loopback to a child that sleeps [MS=20] on each",
         truth: TRUTH,
-        run: |args| tcp(args, Pass::Asleep, Place::Process),
+        run: |args| tcp(args, Pass::Asleep, ServerPlace::Process),
     },
     Program {
         name: "tcp-process-spin",
         what: "[N=10] requests over loopback to a child that uses the CPU [MS=20] on each",
         truth: TRUTH,
-        run: |args| tcp(args, Pass::AtWork, Place::Process),
+        run: |args| tcp(args, Pass::AtWork, ServerPlace::Process),
     },
     Program {
         name: "unix-thread-sleep",
         what: "[N=10] requests over a socket pair to a thread that sleeps [MS=20] on each",
         truth: TRUTH,
-        run: |args| unix(args, Pass::Asleep, Place::Thread),
+        run: |args| unix(args, Pass::Asleep, ServerPlace::Thread),
     },
     Program {
         name: "unix-thread-spin",
         what: "[N=10] requests over a socket pair to a thread that uses the CPU [MS=20] on each",
         truth: TRUTH,
-        run: |args| unix(args, Pass::AtWork, Place::Thread),
+        run: |args| unix(args, Pass::AtWork, ServerPlace::Thread),
     },
     Program {
         name: "unix-process-sleep",
         what: "[N=10] requests over a socket pair to a child that sleeps [MS=20] on each",
         truth: TRUTH,
-        run: |args| unix(args, Pass::Asleep, Place::Process),
+        run: |args| unix(args, Pass::Asleep, ServerPlace::Process),
     },
     Program {
         name: "unix-process-spin",
         what: "[N=10] requests over a socket pair to a child that uses the CPU [MS=20] on each",
         truth: TRUTH,
-        run: |args| unix(args, Pass::AtWork, Place::Process),
+        run: |args| unix(args, Pass::AtWork, ServerPlace::Process),
     },
     Program {
         name: "serve",
@@ -74,18 +74,18 @@ pub(super) static PROGRAMS: &[Program] = &[
 
 /// Where the server runs.
 #[derive(Clone, Copy)]
-enum Place {
+enum ServerPlace {
     Thread,
     Process,
 }
 
-fn tcp(args: &[String], pass: Pass, place: Place) -> Result<Option<Truth>, Failure> {
+fn tcp(args: &[String], pass: Pass, place: ServerPlace) -> Result<Option<Truth>, Failure> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let port = listener.local_addr()?.port();
     both(args, pass, place, move || accept(&listener), move || connect(port))
 }
 
-fn unix(args: &[String], pass: Pass, place: Place) -> Result<Option<Truth>, Failure> {
+fn unix(args: &[String], pass: Pass, place: ServerPlace) -> Result<Option<Truth>, Failure> {
     let (near, far) = UnixStream::pair()?;
     both(args, pass, place, move || Ok(far), move || Ok(near))
 }
@@ -105,7 +105,7 @@ fn connect(port: u16) -> std::io::Result<TcpStream> {
 fn both<S: Read + Write>(
     args: &[String],
     pass: Pass,
-    place: Place,
+    place: ServerPlace,
     server_end: impl FnOnce() -> std::io::Result<S> + Send,
     client_end: impl FnOnce() -> std::io::Result<S>,
 ) -> Result<Option<Truth>, Failure> {
@@ -116,13 +116,13 @@ fn both<S: Read + Write>(
         answer(server_end()?, requests, pass, ns, board).map(drop)
     };
     let waited = match place {
-        Place::Thread => std::thread::scope(|threads| -> Result<Spent, Failure> {
+        ServerPlace::Thread => std::thread::scope(|threads| -> Result<Spent, Failure> {
             let server = threads.spawn(server);
             let waited = ask(client_end()?, requests)?;
             server.join().map_err(|_| "the server panicked")??;
             Ok(waited)
         })?,
-        Place::Process => {
+        ServerPlace::Process => {
             let child = process::fork(|| drop(server()))?;
             let waited = ask(client_end()?, requests)?;
             process::wait(child)?;
@@ -138,7 +138,7 @@ fn both<S: Read + Write>(
     ))
 }
 
-/// Answers that many requests, and says how many came.
+/// Answers up to this many requests, and returns how many came.
 fn answer(
     mut stream: impl Read + Write,
     requests: u64,
@@ -157,7 +157,7 @@ fn answer(
     Ok(requests)
 }
 
-/// Makes that many requests, one after the other, and says how long it waited for answers.
+/// Makes this many requests, one after another, and measures how long it waited for answers.
 fn ask(mut stream: impl Read + Write, requests: u64) -> std::io::Result<Spent> {
     let mut total = Spent::default();
     for request in 0..requests {

@@ -14,13 +14,14 @@ pub(super) static PROGRAMS: &[Program] = &[
     },
     Program {
         name: "stoppable",
-        what: "waits for a child that uses the CPU [MS=300]; somebody outside may stop and continue the child",
+        what: "waits for a child that uses the CPU [MS=300]; the test may stop and continue the child",
         truth: "prints the child's id first; then ns.gap, ns.spun; ids main, worker",
         run: stoppable,
     },
 ];
 
-/// Uses `ns` of CPU time; leaves that in slots 0 and 1, and the longest jump of the clock in slot 2.
+/// Uses `ns` of CPU time; stores that in slots 0 and 1, and the longest jump of the clock in slot
+/// 2.
 fn worker(board: Board, ns: u64) {
     let ((), spent) = clock::time(|| {
         let from = clock::thread_cpu();

@@ -1,5 +1,5 @@
-//! Programs compiled in the test, stopped in a call that blocks, and their raw stacks: registers by ptrace(2), memory
-//! from `/proc/PID/mem`.
+//! Programs compiled in the test, stopped in a call that blocks, and their raw stacks: registers by
+//! ptrace(2), memory from `/proc/PID/mem`.
 #![allow(unreachable_pub, clippy::print_stderr)]
 
 use std::fs::File;
@@ -11,12 +11,12 @@ use std::time::Duration;
 use nix::sys::ptrace;
 use nix::unistd::Pid;
 
-use dwell_code::{Broke, Processes, RawFrame, Registers};
+use dwell_code::{Processes, RawFrame, Registers, UnwindFailure};
 
 /// How much of a stack is copied, as dwell does.
 pub const COPIED: usize = 16 << 10;
 
-/// A directory that goes away with its programs.
+/// A temporary directory with its programs.
 pub struct Bench {
     pub dir: tempfile::TempDir,
 }
@@ -30,8 +30,8 @@ impl Bench {
         self.dir.path().join(name)
     }
 
-    /// Writes a source file and compiles it with `compiler … -o NAME FILE`. None, and loudly so, where there is no
-    /// such compiler.
+    /// Writes a source file and compiles it with `compiler … -o NAME FILE`. None, with a message,
+    /// where there is no such compiler.
     pub fn compiled(&self, name: &str, source: &str, compiler: &[&str]) -> Option<PathBuf> {
         let ending = match compiler[0] {
             "gcc" => "c",
@@ -43,7 +43,7 @@ impl Bench {
         std::fs::write(&file, source).unwrap();
         let to = self.path(name);
         let mut command = Command::new(compiler[0]);
-        // A library must stand behind what needs it, but go wants all options first.
+        // A library must follow its users, but go requires all options first.
         let (before, after) = compiler[1..].split_at(if ending == "go" { compiler.len() - 1 } else { 0 });
         command.args(before).arg("-o").arg(&to).arg(&file).args(after).current_dir(self.dir.path());
         let cache = std::env::var_os("GOCACHE").unwrap_or_else(|| "/tmp/go-cache".into());
@@ -60,7 +60,7 @@ impl Bench {
         }
     }
 
-    /// Runs a tool that must succeed; false, and loudly so, where there is none.
+    /// Runs a tool that must succeed; false, with a message, where there is none.
     pub fn tool(&self, command: &[&str]) -> bool {
         match Command::new(command[0]).args(&command[1..]).current_dir(self.dir.path()).status() {
             Err(error) => {
@@ -85,8 +85,8 @@ impl Drop for Running {
     }
 }
 
-/// The call numbers in which the programs block: read, nanosleep, pause, clock_nanosleep, rt_sigsuspend, ppoll; and
-/// none, for one that runs.
+/// The call numbers in which the programs block: read, nanosleep, pause, clock_nanosleep,
+/// rt_sigsuspend, ppoll; and none, for one that runs.
 #[cfg(target_arch = "x86_64")]
 const BLOCKING: [&str; 5] = ["0", "34", "35", "230", "130"];
 #[cfg(target_arch = "aarch64")]
@@ -109,7 +109,8 @@ impl Running {
         self.0.id()
     }
 
-    /// Waits until its first thread blocks in one of the calls above, twice at the same place, and copies its stack.
+    /// Waits until its first thread blocks in one of the calls above, twice at the same address,
+    /// and copies its stack.
     pub fn blocked(&self) -> Raw {
         let mut last = String::new();
         for _ in 0..3_000 {
@@ -124,7 +125,7 @@ impl Running {
         panic!("the program did not come to block: {last}");
     }
 
-    /// Its first thread's stack, wherever that is now.
+    /// The current stack of its first thread.
     pub fn stopped(&self) -> Raw {
         let pid = Pid::from_raw(self.pid() as i32);
         ptrace::attach(pid).unwrap();
@@ -154,14 +155,14 @@ fn registers(pid: Pid) -> Registers {
     Registers::aarch64(all.pc, all.sp, all.regs[29], all.regs[30])
 }
 
-/// All that is known of a stack.
+/// An unwound stack with names.
 pub struct Followed {
     pub frames: Vec<RawFrame>,
     pub names: Vec<String>,
-    pub broke: Option<Broke>,
+    pub broke: Option<UnwindFailure>,
 }
 
-/// Follows and names a stack; functions inlined at a place stand before it.
+/// Unwinds and symbolizes a stack; inlined functions come before their caller.
 pub fn follow(processes: &mut Processes, pid: u32, raw: &Raw) -> Followed {
     let mut frames = Vec::new();
     let broke = processes.unwind(pid, &raw.registers, &raw.stack, &mut frames);

@@ -24,7 +24,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use std::{fs, process};
-use store::unfinished::{CannotGoOn, Held, Resumer, SCHEMA_UNFINISHED, Unfinished};
+use store::unfinished::{LockedSheet, ResumeError, Resumer, SCHEMA_UNFINISHED, Unfinished};
 use sys::clock::{rfc3339, unix_s};
 use sys::signals::Signals;
 
@@ -208,7 +208,7 @@ enum SheetFile {
     /// To be created.
     New(PathBuf),
     /// Locked by this process.
-    Old(Held),
+    Old(LockedSheet),
 }
 
 impl SheetFile {
@@ -220,9 +220,9 @@ impl SheetFile {
     }
 
     /// Writes the sheet so far; the file stays locked.
-    fn hold(self, unfinished: &Unfinished) -> anyhow::Result<Held> {
+    fn hold(self, unfinished: &Unfinished) -> anyhow::Result<LockedSheet> {
         match self {
-            SheetFile::New(path) => Ok(Held::begin(&path, unfinished)?),
+            SheetFile::New(path) => Ok(LockedSheet::begin(&path, unfinished)?),
             SheetFile::Old(mut held) => {
                 held.keep(unfinished)?;
                 Ok(held)
@@ -238,7 +238,7 @@ fn resumed(path: &Path, args: &WakeArgs) -> anyhow::Result<(Unfinished, SheetFil
     let (held, mut unfinished) = if path.as_os_str().is_empty() {
         newest(&here)?
     } else {
-        Held::resume(&absolute(path)?, here.resumer()).map_err(cannot)?
+        LockedSheet::resume(&absolute(path)?, here.resumer()).map_err(cannot)?
     };
     unfinished.outputs.extend(given(args)?);
     unfinished.process = process::id();
@@ -261,13 +261,13 @@ impl Here {
     }
 }
 
-fn cannot(error: CannotGoOn) -> anyhow::Error {
+fn cannot(error: ResumeError) -> anyhow::Error {
     // Some errors quote the file.
     anyhow!("{}", clean_lines(&error.to_string()))
 }
 
 /// The newest unfinished sheet of this user and this host.
-fn newest(here: &Here) -> anyhow::Result<(Held, Unfinished)> {
+fn newest(here: &Here) -> anyhow::Result<(LockedSheet, Unfinished)> {
     let dirs = [Some(absolute(Path::new("."))?), kept::sheets()];
     let mut found: Vec<(SystemTime, PathBuf)> = Vec::new();
     for entry in dirs.iter().flatten().filter_map(|dir| fs::read_dir(dir).ok()).flatten().flatten() {
@@ -279,11 +279,11 @@ fn newest(here: &Here) -> anyhow::Result<(Held, Unfinished)> {
     }
     found.sort_unstable();
     for (_, path) in found.into_iter().rev() {
-        match Held::resume(&path, here.resumer()) {
+        match LockedSheet::resume(&path, here.resumer()) {
             Err(
-                CannotGoOn::Other(_)
-                | CannotGoOn::Unreadable { .. }
-                | CannotGoOn::Elsewhere { what: "name", .. },
+                ResumeError::Other(_)
+                | ResumeError::Unreadable { .. }
+                | ResumeError::Elsewhere { what: "name", .. },
             ) => {}
             resumed => return resumed.map_err(cannot),
         }
@@ -315,7 +315,7 @@ fn new_path(args: &WakeArgs) -> anyhow::Result<PathBuf> {
         }
     };
     if path.exists() {
-        if let Err(busy @ CannotGoOn::Busy { .. }) = Held::resume(&path, Here::now().resumer()) {
+        if let Err(busy @ ResumeError::Busy { .. }) = LockedSheet::resume(&path, Here::now().resumer()) {
             return Err(cannot(busy));
         }
         bail!(

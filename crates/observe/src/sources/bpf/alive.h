@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Threads that lived before anybody watched: found among all tasks, given an entry of the thread table each, and reported as they are.
+ * Threads that existed before the recording: found among all tasks, added to the thread table, and
+ * reported with their state.
  *
- * Everything else is attached before. A thread goes on while it is looked at, so what is told of it may be old by the
- * time it has its entry. Two rules keep that harmless. What runs or may run is reported as runnable: `came_unseen` puts the
- * one that has its CPU already there, from the moment it was found. And user space looks again until nothing changes, which finds
- * what fell asleep between the look and the entry. What is left are microseconds before the window begins.
+ * All other programs are attached before. A thread keeps running while it is inspected, so its
+ * state may be outdated when it gets its entry. Two rules keep that harmless. A running or runnable
+ * thread is reported as runnable: if it has a CPU, `came_unseen` switches it in at the time when it
+ * was found. And user space repeats the iteration until nothing changes, which finds threads that
+ * blocked between inspection and entry. The remaining error is microseconds before the window
+ * begins.
  */
 #pragma once
 #include "objects.h"
@@ -13,10 +16,10 @@
 enum { ALIVE_MAP_HASH = 1 };
 #define STATE_NEW 0x800
 
-/* Processes to follow, by user space. */
+/* Processes to trace, set by user space. */
 struct { MAP_UINT(type, ALIVE_MAP_HASH); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, u32); } wanted SEC(".maps");
 
-/* Its layout is ABI: the first is where an iterator's program prints. */
+/* Its layout is ABI: the first member is the output of an iterator program. */
 struct seq_file;
 struct bpf_iter_meta { struct seq_file *seq; };
 static long (*bpf_seq_write)(struct seq_file *to, const void *data, u32 size) = (void *)127;
@@ -26,7 +29,7 @@ INLINE u8 condition(struct task_struct *task)
 	u32 state = task->__state;
 	if (state & STATE_DEAD)
 		return LEFT_DEAD;
-	/* It may be about to block, but has not yet: that will be seen. */
+	/* It may be about to block, but has not yet: that will be traced. */
 	if (FIELD_EXISTS((struct task_struct *)0, on_cpu) && task->on_cpu)
 		return LEFT_RUNNABLE;
 	if (state == 0 || state & STATE_WAKING)
@@ -45,7 +48,7 @@ int find_alive(u64 *ctx)
 	if (!bpf_map_lookup_elem(&wanted, &pid))
 		return 0;
 	u8 how = condition(task);
-	/* One that is not whole yet is there at the next look. */
+	/* One that is incomplete is found in the next iteration. */
 	if (how == LEFT_DEAD || task->__state & STATE_NEW)
 		return 0;
 	struct files_struct *files = task->files;
@@ -59,7 +62,7 @@ int find_alive(u64 *ctx)
 	struct thread *thread = thread_at(draft.index);
 	bool in_table = thread && thread->stamp == draft.stamp;
 	if (in_table) {
-		/* Nothing was heard of it since it was found, and it is not as it was. */
+		/* There has been no event since it was found, and its state has changed. */
 		if (thread->left != LEFT_RUNNABLE || thread->left_at != thread->found_at || how == LEFT_RUNNABLE)
 			return 0;
 	} else {
@@ -80,7 +83,7 @@ int find_alive(u64 *ctx)
 	record.counters.voluntary = task->nvcsw;
 	record.counters.involuntary = task->nivcsw;
 	bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&task->comm));
-	/* Of one that runs the registers may be from long ago. */
+	/* The saved registers of a running thread may be old. */
 	bool runs = !FIELD_EXISTS((struct task_struct *)0, on_cpu) || task->on_cpu;
 	thread->worker = !!(task->flags & PF_IO_WORKER);
 	thread->call = record.call = runs && !thread->worker ? NO_CALL : saved_call(task);
@@ -89,7 +92,7 @@ int find_alive(u64 *ctx)
 			record.head.flags |= F_UNINTERRUPTIBLE;
 		if (in_iowait(task))
 			record.head.flags |= F_IO;
-		/* The descriptors of a poll, and paths, are in memory that cannot be read from here. */
+		/* The descriptors of a poll, and paths, are in memory that cannot be read here. */
 		u8 kind = record.call == NO_CALL ? ARG_NONE : arg_kind[index_of(record.call) & (2 * CALLS - 1)];
 		thread->kind = kind;
 		if (kind == ARG_FD || kind == ARG_EPOLL || kind == ARG_RING || kind == ARG_FDS || kind == ARG_FUTEX)
@@ -100,7 +103,7 @@ int find_alive(u64 *ctx)
 	thread->delay_before = thread->run_delay = record.counters.runqueue_ns;
 	thread->throttled = throttled_time(task);
 	thread->throttled_at = now;
-	/* A moment after this record, for what is told as of then comes from another CPU. */
+	/* A moment after this record, since records with that time come from another CPU. */
 	thread->found_at = thread->left_at = thread->seg = now + 1;
 	thread->owed_ns = tid * 7919ull % 500000;
 	EMIT(record);
@@ -114,8 +117,8 @@ int find_alive(u64 *ctx)
 }
 
 /*
- * Run by user space on each CPU, in an interrupt there: when threads were added, and when the window ends. The CPU forgets
- * who it thinks runs, and what the running thread did up to now is told.
+ * Run by user space on each CPU, in an interrupt: when threads were added, and when the window
+ * ends. The CPU drops its cached running thread, and reports what that thread did up to now.
  */
 SEC("raw_tp/look_here")
 int look_here(u64 *ctx)
@@ -131,7 +134,8 @@ int look_here(u64 *ctx)
 		return 0;
 	u64 now = bpf_ktime_get_ns();
 	ON_CPU(thread, now);
-	/* In the call that it was in when found: an interrupt of its own code leaves no call in the registers. */
+	/* In the same call as when found: an interrupt in user code leaves no call in the
+	 * registers. */
 	if (thread->found_at && !thread->entered)
 		thread->call = saved_call(task);
 	settle(thread, now);

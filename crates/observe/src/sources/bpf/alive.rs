@@ -1,7 +1,7 @@
-//! Threads that live already: found by the kernel half among all tasks (`alive.h`), again until
-//! there are no new ones.
+//! Threads that exist already: found by the kernel half among all tasks (`alive.h`), repeatedly
+//! until there are no new ones.
 
-use super::Refused;
+use super::BpfRefusal;
 use aya::maps::HashMap;
 use aya::programs::{Iter, RawTracePoint};
 use aya::{Btf, Ebpf};
@@ -11,66 +11,66 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use sys::bpf::run_once_on;
 
-/// The kernel's function that a program which looks at tasks stands in for.
+/// The kernel function that a program of a task iterator is attached to.
 pub(super) const ITERATOR: &str = "bpf_iter_task";
 
-/// A look finds all but what is born or falls asleep in its course, so two are nearly always
+/// An iteration finds all but threads that are created or block during it, so two are nearly always
 /// enough.
 const LOOKS_MAX: usize = 20;
 
 /// Bytes the kernel half prints for each thread.
 const PRINTED: usize = 4;
 
-/// The program that is run on each CPU.
+/// The program to run on each CPU.
 pub(super) struct LookHere {
     program: OwnedFd,
     cpus: Vec<u32>,
 }
 
 impl LookHere {
-    /// Has every CPU tell what its running thread did up to now.
+    /// Has every CPU report what its running thread did up to now.
     pub(super) fn everywhere(&self) {
         for cpu in &self.cpus {
-            // One that went offline runs nobody.
+            // An offline CPU runs no thread.
             let _ = run_once_on(self.program.as_fd(), *cpu);
         }
     }
 }
 
-/// Gives every thread of these processes an entry in the thread table. `listed` lists the processes
-/// that are wanted, as they are when it is called. Returns all that it ever listed.
+/// Gives every thread of these processes an entry in the thread table. `listed` returns the current
+/// processes of the target. Returns all that it ever listed.
 pub(super) fn find(
     ebpf: &mut Ebpf,
     btf: &Btf,
     cpus: &[u32],
     listed: &mut dyn FnMut() -> Vec<Pid>,
-) -> Result<(LookHere, BTreeSet<Pid>), Refused> {
+) -> Result<(LookHere, BTreeSet<Pid>), BpfRefusal> {
     let refused = |doing: &'static str, program: &str| {
         let program = program.to_owned();
-        move |error| Refused::Program { doing, program, error: Box::new(error) }
+        move |error| BpfRefusal::Program { doing, program, error: Box::new(error) }
     };
     let name = "look_here";
     let program: &mut RawTracePoint =
-        ebpf.program_mut(name).ok_or(Refused::Missing(name))?.try_into().map_err(refused("find", name))?;
+        ebpf.program_mut(name).ok_or(BpfRefusal::Missing(name))?.try_into().map_err(refused("find", name))?;
     program.load().map_err(refused("load", name))?;
     let program = program.fd().and_then(|fd| Ok(fd.try_clone()?)).map_err(refused("load", name))?;
     let look_here = LookHere { program: program.as_fd().try_clone_to_owned()?, cpus: cpus.to_vec() };
 
     let name = "find_alive";
     let finder: &mut Iter =
-        ebpf.program_mut(name).ok_or(Refused::Missing(name))?.try_into().map_err(refused("find", name))?;
+        ebpf.program_mut(name).ok_or(BpfRefusal::Missing(name))?.try_into().map_err(refused("find", name))?;
     finder.load("task", btf).map_err(refused("load", name))?;
 
     let mut known = BTreeSet::new();
     for _ in 0..LOOKS_MAX {
         let new: Vec<Pid> = listed().into_iter().filter(|pid| known.insert(*pid)).collect();
-        let map = ebpf.map_mut("wanted").ok_or(Refused::Missing("wanted"))?;
+        let map = ebpf.map_mut("wanted").ok_or(BpfRefusal::Missing("wanted"))?;
         let mut wanted = HashMap::<_, u32, u32>::try_from(map).map_err(|error| Box::new(error.into()))?;
         for pid in &new {
             wanted.insert(pid, 1, 0).map_err(|error| Box::new(error.into()))?;
         }
         let found = look(ebpf)?;
-        // The CPU of a thread that runs took it for one outside the tree.
+        // The CPU of a running thread treated it as one outside the tree.
         look_here.everywhere();
         if found == 0 && new.is_empty() {
             break;
@@ -79,13 +79,13 @@ pub(super) fn find(
     Ok((look_here, known))
 }
 
-/// Looks at all tasks once; how many were found that had no place, or another than theirs.
-fn look(ebpf: &mut Ebpf) -> Result<usize, Refused> {
+/// Iterates over all tasks once; returns how many had no entry, or a wrong one.
+fn look(ebpf: &mut Ebpf) -> Result<usize, BpfRefusal> {
     let name = "find_alive";
     let refused =
-        |error| Refused::Program { doing: "attach", program: name.to_owned(), error: Box::new(error) };
+        |error| BpfRefusal::Program { doing: "attach", program: name.to_owned(), error: Box::new(error) };
     let finder: &mut Iter =
-        ebpf.program_mut(name).ok_or(Refused::Missing(name))?.try_into().map_err(refused)?;
+        ebpf.program_mut(name).ok_or(BpfRefusal::Missing(name))?.try_into().map_err(refused)?;
     let link = finder.attach().map_err(refused)?;
     let link = finder.take_link(link).map_err(refused)?;
     let mut file = link.into_file().map_err(io::Error::other)?;

@@ -1,6 +1,6 @@
-//! Which programs are attached to what, and what is not seen where the kernel refuses one.
+//! Which programs are attached to what, and what is unseen where the kernel refuses one.
 
-use super::load::Refused;
+use super::load::BpfRefusal;
 use crate::mounts;
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::programs::{BtfTracePoint, Program, ProgramError};
@@ -29,45 +29,46 @@ const NEEDED: &[&str] = &[
     "hrtimer_expire_exit",
 ];
 
-/// Younger kernels have these; without them a wait on a local network peer may stay a wait.
+/// Newer kernels have these; without them a wait on a network peer on this host may not be followed
+/// to it.
 const WANTED: &[&str] = &["sk_data_ready", "sock_send_length"];
 
-/// When requests to disks begin and end; a kernel without block devices has none.
+/// The issue and completion of block requests; a kernel without block devices lacks them.
 const REQUESTS: &[&str] = &["block_rq_issue", "block_rq_complete"];
 
-/// Which file a fault is about, the best first: the first that can be had is enough.
+/// The file of a page fault, the best first: the first available one is enough.
 const PAGES: [&str; 2] = ["mm_filemap_fault", "mm_filemap_add_to_page_cache"];
 
-/// What tells of connections and names; the account does without.
+/// Connections and name lookups; not needed for the account.
 const NETWORK: &[&str] = &["inet_sock_set_state", "net_dev_queue", "netif_receive_skb"];
 
-/// All that programs are attached to.
+/// All tracepoints used.
 pub(super) fn tracepoints() -> impl Iterator<Item = &'static str> {
     [NEEDED, WANTED, REQUESTS, &PAGES, NETWORK].into_iter().flatten().copied()
 }
 
-/// What came of attaching all.
-pub(super) struct Attached {
+/// The outcome of attaching all.
+pub(super) struct AttachedPrograms {
     /// The programs without which there is no account.
     pub(super) links: Vec<Link>,
-    /// What is seen, and why not more.
+    /// What is observed, and why not more.
     pub(super) sources: Vec<Source>,
-    /// A fault that reads and is on no file is on swap.
+    /// A page fault that reads without a file is from swap.
     pub(super) swaps: bool,
 }
 
 /// Attaches every tracepoint.
-pub(super) fn everything(ebpf: &mut Ebpf, btf: &Btf) -> Result<Attached, Refused> {
+pub(super) fn everything(ebpf: &mut Ebpf, btf: &Btf) -> Result<AttachedPrograms, BpfRefusal> {
     let links = attach(ebpf, NEEDED, btf).into_iter().collect::<Result<Vec<_>, _>>()?;
     let mut sources = vec![full("switches"), full("calls"), sockets(ebpf, btf)];
     let (disks, swaps) = files(ebpf, btf);
     sources.extend(disks);
     sources.push(network(ebpf, btf));
-    Ok(Attached { links, sources, swaps })
+    Ok(AttachedPrograms { links, sources, swaps })
 }
 
-/// Why programs of these were refused.
-fn refused(ebpf: &mut Ebpf, names: &[&'static str], btf: &Btf) -> Vec<Refused> {
+/// Why any of these programs was refused.
+fn refused(ebpf: &mut Ebpf, names: &[&'static str], btf: &Btf) -> Vec<BpfRefusal> {
     attach(ebpf, names, btf).into_iter().filter_map(Result::err).collect()
 }
 
@@ -77,7 +78,7 @@ fn sockets(ebpf: &mut Ebpf, btf: &Btf) -> Source {
         Some(why) => partial(
             "sockets",
             why.to_string(),
-            "a kernel from 6.3 on tells which socket became ready and who sent",
+            "Linux 6.3 or newer: it reports which socket became ready, and the sender",
         ),
     }
 }
@@ -85,13 +86,13 @@ fn sockets(ebpf: &mut Ebpf, btf: &Btf) -> Source {
 fn network(ebpf: &mut Ebpf, btf: &Btf) -> Source {
     let refused = refused(ebpf, NETWORK, btf);
     let Some(why) = refused.first() else { return full("network") };
-    let remedy = "a kernel with the tracepoints of its network (CONFIG_NET) tells of connections and names";
+    let remedy = "a kernel with the tracepoints of its network (CONFIG_NET)";
     let seen = if refused.len() == NETWORK.len() { Extent::None } else { Extent::Partial };
     Source { seen, ..partial("network", why.to_string(), remedy) }
 }
 
-/// Attaches what names requests to disks and the files of faults. What it cannot; whether a fault
-/// on no file is one on swap.
+/// Attaches the programs for block requests and for files of page faults. Returns what it could not
+/// attach, and whether a fault without a file is from swap.
 fn files(ebpf: &mut Ebpf, btf: &Btf) -> (Vec<Source>, bool) {
     let requests = match refused(ebpf, REQUESTS, btf).first() {
         None => full("disks"),
@@ -103,12 +104,12 @@ fn files(ebpf: &mut Ebpf, btf: &Btf) -> (Vec<Source>, bool) {
         _ if exact => None,
         true => Some(partial(
             "pages",
-            "of faults that wait for what was being read already, the file is not known".into(),
-            "a kernel from 6.13 on tells the file of each fault",
+            "the file is not known for page faults that wait for a read in progress".into(),
+            "Linux 6.13 or newer: it reports the file of each page fault",
         )),
-        false => Some(partial("pages", "the kernel does not tell the files of faults".into(), "")),
+        false => Some(partial("pages", "the kernel does not report the files of page faults".into(), "")),
     };
-    // A fault without a file is on swap only where the file of each fault is reported.
+    // A page fault without a file is from swap only where the file of each fault is reported.
     let swaps = exact && mounts::swaps(host::here());
     (iter::once(requests).chain(pages).collect(), swaps)
 }
@@ -121,10 +122,9 @@ fn partial(name: &str, why: String, remedy: &str) -> Source {
     Source { name: name.into(), seen: Extent::Partial, why, remedy: remedy.into() }
 }
 
-/// Loads and attaches these programs, two at a time. The kernel's check of them is the longest part
-/// of the start-up that is left; two threads take 11 ms for what takes one 16 ms (lower quartiles
-/// of 60).
-pub(crate) fn attach(ebpf: &mut Ebpf, names: &[&'static str], btf: &Btf) -> Vec<Result<Link, Refused>> {
+/// Loads and attaches these programs, two at a time. The verifier takes the longest part of the
+/// start-up; two threads take 11 ms, one takes 16 ms (lower quartiles of 60).
+pub(crate) fn attach(ebpf: &mut Ebpf, names: &[&'static str], btf: &Btf) -> Vec<Result<Link, BpfRefusal>> {
     let mut programs: BTreeMap<_, _> = ebpf.programs_mut().collect();
     let queue: Vec<_> = names.iter().map(|name| (*name, programs.remove(name))).collect();
     let queue = Mutex::new(queue.into_iter());
@@ -140,19 +140,19 @@ pub(crate) fn attach(ebpf: &mut Ebpf, names: &[&'static str], btf: &Btf) -> Vec<
     })
 }
 
-/// A program and what holds it where it is attached.
+/// A program and its link.
 pub(crate) type Link = (&'static str, BtfTracePointLinkId);
 
-fn attach_one(name: &'static str, program: Option<&mut Program>, btf: &Btf) -> Result<Link, Refused> {
+fn attach_one(name: &'static str, program: Option<&mut Program>, btf: &Btf) -> Result<Link, BpfRefusal> {
     let refused = |doing| {
-        move |error: ProgramError| Refused::Program {
+        move |error: ProgramError| BpfRefusal::Program {
             doing,
             program: name.to_owned(),
             error: Box::new(error),
         }
     };
     let program: &mut BtfTracePoint =
-        program.ok_or(Refused::Missing(name))?.try_into().map_err(refused("find"))?;
+        program.ok_or(BpfRefusal::Missing(name))?.try_into().map_err(refused("find"))?;
     program.load(name, btf).map_err(refused("load"))?;
     let link = program.attach().map_err(refused("attach"))?;
     Ok((name, link))

@@ -1,16 +1,15 @@
 //! The buffers that the kernel half writes, one per CPU (`wire.rs`), read as one stream in order of
 //! time.
 //!
-//! Whether the stream is causal is decided here. If one record leads to another (a wake-up and the
-//! switch-in after it, or a thread's last record on one CPU and its first on the next), then the
-//! first was whole before the other's clock was read. So what is whole and older than a moment
-//! before the buffers were looked at is all there is of that age, but for records that nothing so
-//! far led to; the rest is left for the next look. The clock (CLOCK_MONOTONIC) may differ between
-//! CPUs by a few nanoseconds, while it takes a few hundred from the one clock read to the other:
-//! the end of a program, and a wake-up that reaches another CPU. What the records say is
-//! `decode.rs`'s business.
+//! This file keeps the stream causal. If one record leads to another (a wake-up and the switch-in
+//! after it, or a thread's last record on one CPU and its first on the next), then the first was
+//! complete before the clock was read for the other. So the complete records older than a moment
+//! before the buffers were read are all records of that age, except those without a cause so far;
+//! the rest is left for the next drain. The clock (CLOCK_MONOTONIC) may differ between CPUs by a
+//! few nanoseconds, while a few hundred pass between the two clock reads: the end of a BPF program,
+//! and a wake-up that reaches another CPU. `decode.rs` decodes the records.
 
-use super::load::{Refused, map};
+use super::load::{BpfRefusal, map};
 use super::wire;
 use aya::Ebpf;
 use model::Ns;
@@ -21,7 +20,7 @@ use std::mem::offset_of;
 use std::ops::Deref;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use sys::shared::Words;
+use sys::shared::SharedWords;
 use zerocopy::IntoBytes;
 
 const WORD: u64 = 8;
@@ -29,7 +28,7 @@ const SEGMENT: u64 = wire::SEGMENT as u64;
 /// The shortest record is its head; the longest, with its size, ends before the next segment.
 const SHORTEST: u64 = size_of::<wire::Head>() as u64;
 const LONGEST: u64 = wire::LONGEST as u64;
-/// Words of a segment and of a buffer's positions, and which of these the reader writes.
+/// Words of a segment and of a buffer's positions, and the one that the reader writes.
 const SEGMENT_WORDS: usize = size_of::<wire::Segment>() / WORD as usize;
 const BUFFER_WORDS: usize = size_of::<wire::Buffer>() / WORD as usize;
 const TAKEN: usize = offset_of!(wire::Buffer, taken) / WORD as usize;
@@ -37,8 +36,8 @@ const _: () = assert!(offset_of!(wire::Buffer, written) == 0);
 
 /// How many segments each of this many CPUs gets, a power of two: 8 MiB for each of up to 4 CPUs,
 /// 32 MiB in all for more (the kernel allocates and clears it before the program starts), but never
-/// less than 256 KiB each. The busiest CPU makes 55 MB/s, and a reader that has to wait for a CPU
-/// of its own can be late by 100 ms.
+/// less than 256 KiB each. The busiest CPU writes 55 MB/s, and a reader that has to wait for a CPU
+/// can be late by 100 ms.
 pub(super) fn segments_per_cpu(cpus: u32) -> u32 {
     let fair = (32 * 1024 * 1024 / SEGMENT) as u32 / cpus.max(1);
     1 << fair.clamp(4, 128).ilog2()
@@ -50,72 +49,72 @@ pub(super) fn words(cpus: u32, segments_per_cpu: u32) -> (usize, usize) {
 }
 
 /// The buffers of this many CPUs, shared with the kernel half.
-pub(super) fn shared(ebpf: &Ebpf, cpus: u32) -> Result<Buffers<Words>, Refused> {
+pub(super) fn shared(ebpf: &Ebpf, cpus: u32) -> Result<Buffers<SharedWords>, BpfRefusal> {
     let segments = segments_per_cpu(cpus);
     let (positions, places) = words(cpus, segments);
     Ok(Buffers::new(map(ebpf, "buffers", positions)?, map(ebpf, "segments", places)?, segments))
 }
 
-/// All CPUs' buffers, this end.
+/// The reader's end of all CPUs' buffers.
 pub(super) struct Buffers<W> {
-    /// Both ends' positions.
+    /// The positions of both ends.
     positions: W,
     segments: W,
     segments_per_cpu: u32,
     cpus: Vec<Cpu>,
-    /// Reading was resumed after something that was no record.
+    /// Times that reading was resumed after invalid data.
     pub(super) malformed: u64,
-    /// The record that is handed over, in words: records are read in place, which takes their
-    /// alignment.
+    /// The current record, in words: records are read in place, which requires their alignment.
     record: Vec<u64>,
 }
 
-/// One CPU's buffer, this end.
+/// The reader's end of one CPU's buffer.
 #[derive(Clone, Copy, Default)]
 struct Cpu {
     taken: u64,
-    /// As read at the beginning of this look.
+    /// The writer's position at the start of this drain.
     written: u64,
-    /// When its last record was made that was taken, or one before it that was later: records of
-    /// one CPU stay in their order, which is not always that of the clock (an interrupt's record
-    /// may come before the one that it interrupted).
+    /// The latest time of the records taken so far: records of one CPU keep their order, which is
+    /// not always that of the clock (an interrupt's record may precede the one that it
+    /// interrupted).
     last: Ns,
 }
 
-/// What comes next in a buffer.
-enum Next {
-    /// A record, made at this time.
+/// The next item of a buffer.
+enum NextRecord {
+    /// A record with this time.
     Record(Ns),
-    /// One that is still being written, or has been interrupted.
+    /// One that is still being written, or whose writer was interrupted.
     Unfinished,
     Nothing,
 }
 
 impl<W: Deref<Target = [AtomicU64]>> Buffers<W> {
-    /// The arrays must have the size that [`words`] says.
+    /// The arrays must have the size of [`words`].
     pub(super) fn new(positions: W, segments: W, segments_per_cpu: u32) -> Self {
         let cpus = vec![Cpu::default(); positions.len() / BUFFER_WORDS];
         Self { positions, segments, segments_per_cpu, cpus, malformed: 0, record: Vec::new() }
     }
 
-    /// How long even the busiest CPU takes to fill its buffer: the shortest of round trips over a
-    /// pipe make 55 bytes per microsecond.
+    /// The time in which the busiest CPU fills its buffer: the fastest round trips over a pipe
+    /// write 55 bytes per microsecond.
     pub(super) fn fill_ns(&self) -> Ns {
         u64::from(self.segments_per_cpu) * SEGMENT * 1000 / 64
     }
 
-    /// Hands over the records made before `until`, which must be a moment before the call; all for
-    /// `Ns::MAX`. Returns how many they were.
+    /// Passes on the records made before `until`, which must be a moment before the call; all for
+    /// `Ns::MAX`. Returns their number.
     pub(super) fn drain(&mut self, mut until: Ns, each: &mut dyn FnMut(&[u8])) -> u64 {
         let rest = until == Ns::MAX;
         let mut heap = BinaryHeap::new();
         for cpu in 0..self.cpus.len() {
             self.cpus[cpu].written = self.positions[cpu * BUFFER_WORDS].load(Acquire);
             match self.next(cpu) {
-                Next::Record(at) => heap.push(Reverse((at, cpu))),
-                // What stands behind it is not to be had yet, and may have led to what others have.
-                Next::Unfinished if !rest => until = until.min(self.cpus[cpu].last),
-                Next::Unfinished | Next::Nothing => {}
+                NextRecord::Record(at) => heap.push(Reverse((at, cpu))),
+                // The records after it are not available yet, and may have caused those of other
+                // CPUs.
+                NextRecord::Unfinished if !rest => until = until.min(self.cpus[cpu].last),
+                NextRecord::Unfinished | NextRecord::Nothing => {}
             }
         }
         let mut records = 0;
@@ -129,9 +128,9 @@ impl<W: Deref<Target = [AtomicU64]>> Buffers<W> {
             self.cpus[cpu].last = at;
             records += 1;
             match self.next(cpu) {
-                Next::Record(at) => *first = Reverse((at, cpu)),
-                Next::Unfinished if !rest => break,
-                Next::Unfinished | Next::Nothing => drop(PeekMut::pop(first)),
+                NextRecord::Record(at) => *first = Reverse((at, cpu)),
+                NextRecord::Unfinished if !rest => break,
+                NextRecord::Unfinished | NextRecord::Nothing => drop(PeekMut::pop(first)),
             }
         }
         for cpu in 0..self.cpus.len() {
@@ -140,28 +139,28 @@ impl<W: Deref<Target = [AtomicU64]>> Buffers<W> {
         records
     }
 
-    fn next(&mut self, cpu: usize) -> Next {
+    fn next(&mut self, cpu: usize) -> NextRecord {
         let Cpu { taken, written, last } = self.cpus[cpu];
         if taken == written {
-            return Next::Nothing;
+            return NextRecord::Nothing;
         }
         let at = self.place(cpu, taken);
         // Acquire: the record is visible once its size is.
         let size = self.segments[at].load(Acquire);
         if size == 0 {
-            return Next::Unfinished;
+            return NextRecord::Unfinished;
         }
         let room = written.wrapping_sub(taken);
         if !(SHORTEST..=LONGEST - WORD).contains(&size) || !size.is_multiple_of(WORD) || WORD + size > room {
             self.malformed += 1;
             self.cpus[cpu].taken = written;
-            return Next::Nothing;
+            return NextRecord::Nothing;
         }
-        Next::Record(last.max(self.segments[at + 1].load(Relaxed)))
+        NextRecord::Record(last.max(self.segments[at + 1].load(Relaxed)))
     }
 
-    /// Moves the next record to `self.record`, and leaves zeros, so that a record is not taken for
-    /// whole before it is.
+    /// Moves the next record to `self.record`, and leaves zeros, so that a record is not considered
+    /// complete too early.
     fn take(&mut self, cpu: usize) {
         let taken = self.cpus[cpu].taken;
         let at = self.place(cpu, taken);
@@ -180,11 +179,11 @@ impl<W: Deref<Target = [AtomicU64]>> Buffers<W> {
     }
 
     fn give_back(&self, cpu: usize) {
-        // Release: the zeros are visible before the room is.
+        // Release: the zeros are visible before the space is free.
         self.positions[cpu * BUFFER_WORDS + TAKEN].store(self.cpus[cpu].taken, Release);
     }
 
-    /// Which word of `segments` a CPU's position is.
+    /// The index in `segments` of a CPU's position.
     fn place(&self, cpu: usize, position: u64) -> usize {
         let per_cpu = self.segments_per_cpu as usize;
         let segment = cpu * per_cpu + (position / SEGMENT) as usize % per_cpu;
@@ -216,8 +215,8 @@ mod tests {
             Buffers::new(&self.positions, &self.segments, SEGMENTS)
         }
 
-        /// Room for a record of these words; none when the reader is behind. Returns where its size
-        /// goes.
+        /// Reserves space for a record of this many words; none when the reader is behind. Returns
+        /// the index of its size.
         fn reserve(&self, cpu: usize, record: &[u64]) -> Option<usize> {
             let [written, taken] = [0, TAKEN].map(|end| &self.positions[cpu * BUFFER_WORDS + end]);
             let (from, whole) = (written.load(Relaxed), WORD + record.len() as u64 * WORD);
@@ -228,7 +227,7 @@ mod tests {
             let segment = cpu * SEGMENTS as usize + (from / SEGMENT) as usize % SEGMENTS as usize;
             let at = segment * SEGMENT_WORDS + (from % SEGMENT / WORD) as usize;
             for (place, word) in self.segments[at..].iter().zip([0].iter().chain(record)) {
-                // What is not finished must not look as if it were: the room was left clear.
+                // An unfinished record must not look complete: the space was cleared.
                 assert_eq!(place.load(Relaxed), 0);
                 place.store(*word, Relaxed);
             }
@@ -239,14 +238,14 @@ mod tests {
             self.segments[at].store(words as u64 * WORD, Relaxed);
         }
 
-        /// A whole record of two words.
+        /// A complete record of two words.
         fn write(&self, cpu: usize, at: Ns, what: u64) {
             let place = self.reserve(cpu, &[at, what]).unwrap();
             self.finish(place, 2);
         }
     }
 
-    /// What comes before `until`, each by its second word.
+    /// The second word of each record before `until`.
     fn drained(reader: &mut Buffers<&[AtomicU64]>, until: Ns) -> Vec<u64> {
         let mut seen = Vec::new();
         let records = reader.drain(until, &mut |record| {
@@ -262,7 +261,7 @@ mod tests {
         let mut reader = written.reader();
         written.write(0, 10, 1);
         written.write(0, 30, 3);
-        written.write(0, 15, 4); // an interrupted one: stays behind the one that interrupted it
+        written.write(0, 15, 4); // an interrupted one: stays after the one that interrupted it
         written.write(1, 20, 2);
         written.write(1, 40, 5);
         written.write(1, 50, 6);

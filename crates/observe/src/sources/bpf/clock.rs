@@ -1,9 +1,9 @@
-//! The sampling clock: fast while a program is young, slow when it lasts.
+//! The sampling clock: a high rate at first, a lower one later.
 //!
-//! A sample is dear (an interrupt and a new timer; in a virtual machine the hypervisor sets it), so
-//! a rate that tells something of a short program would cost a long one several per cent.
+//! A sample is expensive (an interrupt and a new timer; in a virtual machine the hypervisor sets
+//! it), so a rate high enough for a short program would cost a long one several per cent.
 
-use super::Refused;
+use super::BpfRefusal;
 use crate::settings::Rate;
 use aya::Ebpf;
 use aya::programs::perf_event::{
@@ -12,34 +12,34 @@ use aya::programs::perf_event::{
 use aya::programs::{PerfEvent, ProgramError};
 use model::Ns;
 
-/// Between two samples on a CPU at first: about 2 kHz, and no divisor or multiple of any tick rate,
-/// so that programs that move with the tick are not seen always in the same place.
+/// The first sampling period per CPU: about 2 kHz, and not a divisor or multiple of any tick rate,
+/// so that programs synchronous with the tick are not always sampled in the same place.
 const PERIOD_NS: Ns = 497_003;
 /// The same later: a multiple, so that a later sample stands for a whole number of early ones.
 /// About 335 Hz.
 const LATER_PERIOD_NS: Ns = 6 * PERIOD_NS;
-/// How long a program is young.
+/// The duration of the high rate.
 const YOUNG_NS: Ns = 50_000_000;
 
-/// The clock, ticking.
+/// The running sampling clock.
 #[derive(Debug)]
 pub(super) struct Clock {
     cpus: Vec<u32>,
     rate: Rate,
-    /// The fast one on each CPU, until it is taken off.
+    /// The fast one on each CPU, until it is detached.
     fast: Vec<PerfEventLinkId>,
     started_at: Option<Ns>,
 }
 
 impl Clock {
     /// Starts it on these CPUs.
-    pub(super) fn start(ebpf: &mut Ebpf, cpus: &[u32], rate: Rate) -> Result<Self, Refused> {
+    pub(super) fn start(ebpf: &mut Ebpf, cpus: &[u32], rate: Rate) -> Result<Self, BpfRefusal> {
         program(ebpf)?.load().map_err(refused("load"))?;
         let fast = attach(ebpf, cpus, rate.period_ns(PERIOD_NS))?;
         Ok(Self { cpus: cpus.to_vec(), rate, fast, started_at: None })
     }
 
-    /// The shortest time between two samples on a CPU.
+    /// The shortest sampling period per CPU.
     pub(super) fn period_ns(&self) -> Ns {
         self.rate.period_ns(PERIOD_NS)
     }
@@ -49,8 +49,8 @@ impl Clock {
         self.started_at.get_or_insert(at);
     }
 
-    /// Slows it down when it is time. The program keeps its fast clock where the slow one cannot be
-    /// had.
+    /// Switches to the lower rate when it is time. The high rate stays where the lower one cannot
+    /// be attached.
     pub(super) fn keep(&mut self, ebpf: &mut Ebpf, now: Ns) {
         let lasts = self.started_at.is_some_and(|at| now > at + YOUNG_NS);
         if self.rate != Rate::ByAge || !lasts || self.fast.is_empty() {
@@ -61,14 +61,14 @@ impl Clock {
             && let Ok(program) = program(ebpf)
         {
             for link in fast {
-                // It can only fail for a link that is not there.
+                // It can only fail for a link that does not exist.
                 let _ = program.detach(link);
             }
         }
     }
 }
 
-fn attach(ebpf: &mut Ebpf, cpus: &[u32], period_ns: Ns) -> Result<Vec<PerfEventLinkId>, Refused> {
+fn attach(ebpf: &mut Ebpf, cpus: &[u32], period_ns: Ns) -> Result<Vec<PerfEventLinkId>, BpfRefusal> {
     let program = program(ebpf)?;
     let on = |cpu: &u32| {
         let clock = PerfEventConfig::Software(SoftwareEvent::CpuClock);
@@ -78,10 +78,10 @@ fn attach(ebpf: &mut Ebpf, cpus: &[u32], period_ns: Ns) -> Result<Vec<PerfEventL
     cpus.iter().map(on).collect()
 }
 
-fn program(ebpf: &mut Ebpf) -> Result<&mut PerfEvent, Refused> {
-    ebpf.program_mut("sample").ok_or(Refused::Missing("sample"))?.try_into().map_err(refused("find"))
+fn program(ebpf: &mut Ebpf) -> Result<&mut PerfEvent, BpfRefusal> {
+    ebpf.program_mut("sample").ok_or(BpfRefusal::Missing("sample"))?.try_into().map_err(refused("find"))
 }
 
-fn refused(doing: &'static str) -> impl Fn(ProgramError) -> Refused {
-    move |error| Refused::Program { doing, program: "sample".to_owned(), error: Box::new(error) }
+fn refused(doing: &'static str) -> impl Fn(ProgramError) -> BpfRefusal {
+    move |error| BpfRefusal::Program { doing, program: "sample".to_owned(), error: Box::new(error) }
 }

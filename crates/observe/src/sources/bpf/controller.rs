@@ -1,14 +1,14 @@
-//! Keeps what tracing calls costs within its bound: asked between drains, it attaches and detaches
-//! the programs of calls.
+//! Keeps the overhead of tracing calls within its bound: called between drains, it attaches and
+//! detaches the programs of calls.
 //!
-//! What `slices.rs` decides from is the tree's time on a CPU at an exact moment, which only the
-//! stream knows. So a moment at which a slice ends or begins is noted first, with what is counted
-//! then. The stream is drained up to it as time goes by, and only then is the note worked off.
-//! Nothing here waits, and nothing here drains.
+//! `slices.rs` decides from the tree's CPU time at an exact moment, which only the stream gives. So
+//! the moment at which a window ends or begins is noted first, with the counts at that time. When
+//! the stream has been drained up to it, the note is processed. Nothing here waits, and nothing
+//! here drains.
 
 use super::cost;
 use super::decode::Seen;
-use super::slices::{Ran, Slices, Turn};
+use super::slices::{InstrumentRuns, Slices, Turn};
 use super::tracing::Tracing;
 use crate::settings::MaxOverhead;
 use crate::threads::Threads;
@@ -17,26 +17,26 @@ use model::recording::Sliced;
 use model::{CallStats, Event, Ns};
 use sys::clock::monotonic_ns;
 
-/// The slices, and the programs that they switch.
+/// The tracing windows, and the programs that they switch.
 pub(super) struct Controller {
     slices: Slices,
     tracing: Tracing,
     noted: Option<Noted>,
 }
 
-/// A moment that the stream has not come to yet, and what was counted then.
+/// A moment that the stream has not reached yet, and the counts at that time.
 struct Noted {
     at: Ns,
-    ran: Ran,
+    ran: InstrumentRuns,
     counts: Vec<CallStats>,
     edge: Edge,
 }
 
-/// What a moment is to a slice.
+/// The meaning of a moment for a window.
 enum Edge {
-    /// The programs are attached, as far as `calls` says.
+    /// The programs have been attached or detached: `calls`.
     Begin { calls: bool },
-    /// It may be over.
+    /// The window may end.
     End,
 }
 
@@ -45,18 +45,18 @@ impl Controller {
         Self { slices: Slices::new(bound), tracing, noted: None }
     }
 
-    /// The moment up to which the stream is to be drained before anything else, where there is one.
+    /// The moment up to which the stream is to be drained first, if any.
     pub(super) fn noted(&self) -> Option<Ns> {
         self.noted.as_ref().map(|noted| noted.at)
     }
 
-    /// When it has to be asked next, where that is known.
+    /// When it has to be called next, where known.
     pub(super) fn next(&self) -> Option<Ns> {
         self.slices.next()
     }
 
-    /// The stream has come to the moment that was noted. `last` where the recording ends with it:
-    /// then a slice goes on to its end. An event is to be handed over at once.
+    /// The stream has reached the noted moment. `last` where the recording ends with it: then a
+    /// window lasts to its end. The returned event is to be emitted at once.
     pub(super) fn work_off(
         &mut self,
         ebpf: &mut Ebpf,
@@ -79,7 +79,7 @@ impl Controller {
         }
     }
 
-    /// To be asked after each drain. An event is to be handed over at once.
+    /// Call it after each drain. The returned event is to be emitted at once.
     pub(super) fn decide(&mut self, ebpf: &mut Ebpf, seen: Seen, threads: &Threads) -> Option<Event> {
         let now = monotonic_ns();
         if self.noted.is_some() || self.slices.next().is_some_and(|next| now < next) {
@@ -90,12 +90,12 @@ impl Controller {
             self.noted = Some(Noted { at: now, ran, counts: cost::calls(ebpf), edge: Edge::End });
             return None;
         }
-        // While all calls are traced this is asked each time: about will do.
+        // While all calls are traced this is computed each time: an approximation suffices.
         let turn = self.slices.turn(now, ran, threads.busy_until(now), || cost::calls(ebpf))?;
         self.switch(turn, ebpf, seen)
     }
 
-    /// Should it fail, calls are traced on, or no more: what is reported is what is so.
+    /// If it fails, calls stay traced or untraced: the event reports the actual state.
     fn switch(&mut self, turn: Turn, ebpf: &mut Ebpf, seen: Seen) -> Option<Event> {
         if turn == Turn::OnTimed {
             self.tracing.time();
@@ -112,8 +112,8 @@ impl Controller {
         Some(Event::Tracing { at: monotonic_ns(), calls })
     }
 
-    /// How the calls that were traced stand for all, where they were traced in slices. `busy_ns` is
-    /// the tree's time on a CPU up to the end.
+    /// The sums for the estimate of all calls, where they were traced in windows. `busy_ns` is the
+    /// tree's CPU time up to the end.
     pub(super) fn sums(&mut self, busy_ns: Ns, counts: impl FnOnce() -> Vec<CallStats>) -> Option<Sliced> {
         self.slices.sums(busy_ns, counts)
     }

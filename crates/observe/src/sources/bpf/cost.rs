@@ -1,8 +1,8 @@
-//! What the kernel half counted: calls, lost records, and runs of each instrument with their
+//! Counters of the kernel half: calls, lost records, and runs of each instrument with their
 //! overhead.
 
 use super::decode::Seen;
-use super::slices::Ran;
+use super::slices::InstrumentRuns;
 use super::wire::{self, DENSE};
 use aya::Ebpf;
 use aya::maps::{PerCpuArray, PerCpuValues};
@@ -11,14 +11,14 @@ use model::{Call, CallStats};
 use std::collections::BTreeMap;
 use zerocopy::{transmute, transmute_ref};
 
-// The analysis takes what is counted here for a histogram of its own kind.
+// `analyse` uses the same buckets.
 const _: () = assert!(wire::BUCKETS == stats::histogram::BUCKETS);
 
-/// A value of a map per CPU as aya takes it: words.
+/// A value of a per-CPU map for aya: words.
 type CpuWords = [u64; size_of::<wire::Cpu>() / 8];
 type StatsWords = [u64; size_of::<wire::Stats>() / 8];
 
-/// What the kernel half counts for each CPU.
+/// The kernel half's counters for each CPU.
 pub(super) fn of_cpus(ebpf: &Ebpf) -> Option<Vec<wire::Cpu>> {
     let map = PerCpuArray::<_, CpuWords>::try_from(ebpf.map("cpus")?).ok()?;
     let counts = map.get(&0, 0).ok()?;
@@ -32,7 +32,7 @@ pub(super) fn calls(ebpf: &Ebpf) -> Vec<CallStats> {
     let mut empty = 0;
     for entry in 0..DENSE {
         let Some(values) = map.as_ref().and_then(|map| map.get(&entry, 0).ok()) else { break };
-        // Entries are given out in order, but one may be taken and not yet used.
+        // Entries are allocated in order, but one may be allocated and not yet used.
         let mut used = values.iter().map(stats_in).filter(|stats| stats.calls > 0).peekable();
         empty = if used.peek().is_some() { 0 } else { empty + 1 };
         if empty > 8 {
@@ -47,8 +47,8 @@ fn stats_in(words: &StatsWords) -> &wire::Stats {
     transmute_ref!(words)
 }
 
-/// Starts the counts of calls anew: finding who lives takes some time, and what they call meanwhile
-/// is no part of a window.
+/// Resets the counts of calls: finding existing threads takes some time, and their calls in that
+/// time are not part of the window.
 pub(super) fn forget_calls(ebpf: &mut Ebpf) {
     let map = ebpf.map_mut("stats").map(PerCpuArray::<_, StatsWords>::try_from);
     let Some(Ok(mut map)) = map else { return };
@@ -58,7 +58,7 @@ pub(super) fn forget_calls(ebpf: &mut Ebpf) {
         if counted.iter().any(|words| stats_in(words).calls > 0)
             && let Ok(zero) = PerCpuValues::try_from(zero)
         {
-            // Should it fail, there are a few too many.
+            // If it fails, there are a few too many.
             let _ = map.set(entry, zero, 0);
         }
     }
@@ -88,16 +88,16 @@ fn add(calls: &mut BTreeMap<Call, CallStats>, stats: &wire::Stats) {
 }
 
 /// Runs of each instrument.
-pub(super) fn ran(ebpf: &Ebpf, seen: Seen) -> Ran {
+pub(super) fn ran(ebpf: &Ebpf, seen: Seen) -> InstrumentRuns {
     let calls = of_cpus(ebpf).unwrap_or_default().iter().map(|cpu| cpu.calls).sum();
-    Ran { calls, switches: seen.switches, wakes: seen.wakes, samples: seen.samples }
+    InstrumentRuns { calls, switches: seen.switches, wakes: seen.wakes, samples: seen.samples }
 }
 
-/// What each instrument cost the tree.
+/// The overhead of each instrument.
 pub(super) fn of_instruments(calls: &[CallStats], seen: Seen) -> Vec<Cost> {
     let calls = calls.iter().map(|call| call.calls).sum();
-    // Between the empty instrument and the dearest path through it, as `xtask bench` measures them;
-    // a virtual machine's clock read is most of the difference.
+    // From the empty instrument to its most expensive path, as measured by `xtask bench`; most of
+    // the difference is a virtual machine's clock read.
     let samples_ns = match host::under_hypervisor(host::here().proc) {
         // It sets the timer for each of them.
         Ok(Some(true)) => (5_000, 30_000),

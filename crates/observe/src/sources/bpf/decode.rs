@@ -10,7 +10,7 @@ mod objects;
 mod stacks;
 
 use super::lookups::{self, Lookups};
-use super::paths::{Paths, Told};
+use super::paths::{PathParts, Paths};
 use super::wire::{self, GIVEN_PATH, Head, Kind, NO_CALL, NOT_KEPT};
 use model::Tid;
 use model::because::Request;
@@ -226,7 +226,7 @@ impl Decoder {
         let wire::Path { head: Head { flags, tid, .. }, dev, ino, .. } = *path;
         let parts = first(rest, path.length)?;
         let (cut, deleted) = (flags & wire::PATH_CUT != 0, flags & wire::PATH_DELETED != 0);
-        let told = Told { parts, cut, deleted, tid };
+        let told = PathParts { parts, cut, deleted, tid };
         Ok(match wire::PathKind::from_wire(path.head.a).ok_or(Malformed)? {
             wire::PathKind::OfFile => self.paths.of_file(dev, ino, &told),
             wire::PathKind::InFilesystem => self.paths.in_filesystem(dev, ino, &told),

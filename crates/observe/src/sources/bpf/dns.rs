@@ -1,37 +1,36 @@
-//! The head and the question of a DNS message (RFC 1035 section 4), from whatever bytes a packet
-//! had.
+//! The header and the question of a DNS message (RFC 1035 section 4), from the bytes of a packet.
 //!
-//! Pure. What does not parse is nothing; what is cut off behind the head is a message without a
-//! question. Answers are not read: whether one came, when, and its code is all that a wait needs.
+//! Pure. Invalid bytes give none; a message cut after the header has no question. Answer records
+//! are not parsed: a wait needs only the time and code of a response.
 
-/// Labels of a name, and jumps to earlier ones, that are followed: a name of 255 bytes has no more
-/// labels, and no honest question jumps at all.
+/// The limit of labels of a name, and of compression pointers: a name of 255 bytes has no more
+/// labels, and valid questions have no pointers.
 const LABELS_MAX: usize = 128;
 /// Bytes of a name on the wire (RFC 1035 section 2.3.4).
 const NAME_MAX: usize = 255;
 const HEAD: usize = 12;
 
-/// A message, as far as it is of use.
+/// The used parts of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Message {
     pub(super) id: u16,
-    /// It answers, rather than asks.
+    /// Whether it is a response.
     pub(super) answers: bool,
     /// `RCODE`.
     pub(super) code: u8,
-    /// The first question, where it is all there.
-    pub(super) question: Option<Question>,
+    /// The first question, where it is complete.
+    pub(super) question: Option<DnsQuestion>,
 }
 
-/// What is asked.
+/// A question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Question {
+pub(super) struct DnsQuestion {
     /// In presentation form; see [`model::network::Lookup`].
     pub(super) name: String,
     pub(super) kind: u16,
 }
 
-/// Reads a message. None when it is too short for a head, or is no query (`OPCODE` 0).
+/// Parses a message. None when it is too short for a header, or not a query (`OPCODE` 0).
 pub(super) fn read(bytes: &[u8]) -> Option<Message> {
     let head: &[u8; HEAD] = bytes.first_chunk()?;
     if head[2] >> 3 & 15 != 0 {
@@ -46,13 +45,13 @@ pub(super) fn read(bytes: &[u8]) -> Option<Message> {
     })
 }
 
-fn question(bytes: &[u8]) -> Option<Question> {
+fn question(bytes: &[u8]) -> Option<DnsQuestion> {
     let (name, end) = name(bytes, HEAD)?;
     let kind = bytes.get(end..)?.first_chunk()?;
-    Some(Question { name, kind: u16::from_be_bytes(*kind) })
+    Some(DnsQuestion { name, kind: u16::from_be_bytes(*kind) })
 }
 
-/// The name at `at`, and where it ends there.
+/// The name at `at`, and the offset of its end.
 fn name(bytes: &[u8], mut at: usize) -> Option<(String, usize)> {
     let mut text = String::new();
     let mut end = None;
@@ -88,7 +87,7 @@ fn name(bytes: &[u8], mut at: usize) -> Option<(String, usize)> {
     None
 }
 
-/// A name as a program wrote it, in presentation form: its dots are those between labels.
+/// Converts a name from a program to presentation form: its dots separate labels.
 pub(super) fn presentation(name: &[u8]) -> String {
     let name = name.strip_suffix(b".").unwrap_or(name);
     let mut text = String::new();
@@ -115,13 +114,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// `dig +noedns example.org` as tcpdump took it from the wire.
+    /// `dig +noedns example.org`, captured by tcpdump.
     const ASKS: &[u8] = b"\xbe\xef\x01\x20\0\x01\0\0\0\0\0\0\x07example\x03org\0\0\x01\0\x01";
-    /// A server's answer: that there is no such name, with the authority section cut off.
+    /// A server's response: no such name, with the authority section cut off.
     const NO_SUCH: &[u8] =
         b"\x1a\x2b\x81\x83\0\x01\0\0\0\x01\0\0\x04nope\x07example\x03org\0\0\x1c\0\x01\xc0\x11\0\x06";
 
-    fn asked(name: &[u8]) -> Option<Question> {
+    fn asked(name: &[u8]) -> Option<DnsQuestion> {
         let mut bytes = ASKS[..HEAD].to_vec();
         bytes.extend(name);
         bytes.extend([0, 28, 0, 1]);
@@ -130,10 +129,10 @@ mod tests {
 
     #[test]
     fn questions_and_answers_of_the_wire_are_read() {
-        let question = Question { name: "example.org".into(), kind: 1 };
+        let question = DnsQuestion { name: "example.org".into(), kind: 1 };
         let expected = Message { id: 0xbeef, answers: false, code: 0, question: Some(question) };
         assert_eq!(read(ASKS), Some(expected));
-        let question = Question { name: "nope.example.org".into(), kind: 28 };
+        let question = DnsQuestion { name: "nope.example.org".into(), kind: 28 };
         let expected = Message { id: 0x1a2b, answers: true, code: 3, question: Some(question) };
         assert_eq!(read(NO_SUCH), Some(expected));
     }
@@ -173,10 +172,10 @@ mod tests {
         assert_eq!(name(b"\xc0\x0c"), None); // to itself
         assert_eq!(name(b"\x01a\xc0\x0c"), None); // to its own beginning
         assert_eq!(name(b"\xc0\xff"), None); // out of the message
-        assert_eq!(name(b"\x80\0"), None); // a kind of label that nobody has defined
+        assert_eq!(name(b"\x80\0"), None); // an undefined type of label
         let mut bytes = ASKS[..HEAD].to_vec();
         bytes.extend(b"\x01a\xc0\x14\0\x1c\0\x01\x01b\0");
-        assert_eq!(read(&bytes).unwrap().question, Some(Question { name: "a.b".into(), kind: 28 }));
+        assert_eq!(read(&bytes).unwrap().question, Some(DnsQuestion { name: "a.b".into(), kind: 28 }));
         let long: Vec<u8> = [63].into_iter().chain([b'x'; 63]).cycle().take(64 * 4).chain([0]).collect();
         assert_eq!(name(&long), None);
     }

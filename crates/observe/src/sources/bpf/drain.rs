@@ -1,39 +1,38 @@
-//! What the kernel half and perf's side-band have written since, taken and decoded.
+//! Drains and decodes new records of the kernel half and of perf's side-band events.
 //!
-//! Stacks and mappings are taken first, so that what a stack needs is there when it is worked off:
-//! it is older than the stack. Where events go is left to the caller; taking never starts another
-//! taking.
+//! Stacks and mappings are taken first, so that what a stack needs, which is older, is available
+//! when it is processed. The caller passes events on; a drain never starts another one.
 
 use super::buffers::Buffers;
 use super::decode::{self, Decoder, OfStacks};
-use super::mappings::{Mappings, Told};
+use super::mappings::{MappingRecord, Mappings};
 use crate::stacks::{Of, Stacks};
 use aya::maps::{MapData, RingBuf};
 use model::{Event, Ns, Tid};
 use rustc_hash::FxHashMap;
-use sys::shared::Words;
+use sys::shared::SharedWords;
 
-/// Python parts that wait for their stacks; those that are left over lost them.
+/// The limit of Python parts that wait for their stacks; the stacks of the oldest were lost.
 const PYTHON_WAITING: usize = 4096;
 
-/// All that is read.
+/// All inputs.
 pub(super) struct Drain {
-    pub(super) buffers: Buffers<Words>,
+    pub(super) buffers: Buffers<SharedWords>,
     pub(super) stack_ring: RingBuf<MapData>,
     pub(super) mappings: Option<Mappings>,
     pub(super) decoder: Decoder,
-    /// Python parts whose stacks have not come yet.
+    /// Python parts whose stacks have not arrived yet.
     pub(super) python: FxHashMap<(Tid, Ns), python::record::Stack>,
 }
 
 impl Drain {
-    /// Takes what has come of stacks and mappings. Returns how many stacks were of waits.
+    /// Takes new stacks and mappings. Returns how many stacks were of waits.
     pub(super) fn stacks(&mut self, stacks: &mut Stacks) -> u64 {
         let mut of_waits = 0;
         while let Some(record) = self.stack_ring.next() {
             match decode::of_stacks(&record) {
                 Some(OfStacks::Stack(at, mut stack)) => {
-                    // Its Python part came just before, from the same program.
+                    // Its Python part arrived just before, from the same program.
                     stack.python = self.python.remove(&(stack.tid, at));
                     of_waits += u64::from(matches!(stack.of, Of::Wait { .. } | Of::Waker { .. }));
                     stacks.stack(at, stack);
@@ -49,15 +48,15 @@ impl Drain {
         }
         if let Some(mappings) = &mut self.mappings {
             mappings.read(|at, pid, told| match told {
-                Told::Executed => stacks.executed(at, pid),
-                Told::Mapped(mapping) => stacks.mapped(at, pid, mapping),
+                MappingRecord::Executed => stacks.executed(at, pid),
+                MappingRecord::Mapped(mapping) => stacks.mapped(at, pid, mapping),
             });
         }
         of_waits
     }
 
-    /// Takes the records made before `until`, and gives the events that they are. Returns how many
-    /// records those were.
+    /// Takes the records made before `until`, and passes on their events. Returns the number of
+    /// records.
     pub(super) fn records(&mut self, until: Ns, each: &mut dyn FnMut(Event)) -> u64 {
         let decoder = &mut self.decoder;
         self.buffers.drain(until, &mut |record| {

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The kernel half: follows the tree, streams its switches and wake-ups, counts its calls.
+ * The kernel half: traces the threads of the tree, streams their switches and wake-ups, counts
+ * their system calls.
  *
- * It concludes nothing. What it adds up, it adds up because streaming it would cost the program too much: system
- * calls are counted per CPU and, for the path, per stretch of a thread in a few slots that ride on the next
+ * It concludes nothing. It sums only what would cost the program too much to stream: system calls
+ * are counted per CPU and, for the path, per thread in a few slots, which are appended to the next
  * record of that thread.
  *
- * Membership is a reference in a thread's storage to its entry in the thread table: the root gets one when it enters its
- * first execve, a new thread when its creator has one. No reference, no work: that is the fast way out of every program.
- * The entry is free again when the thread has left its CPU for the last time. Storage is a dear way to ask
- * who runs, so each CPU remembers it.
+ * A thread of the tree has a reference in its task storage to its entry in the thread table: the
+ * root gets one when it enters its first execve, a new thread when its creator has one. Without a
+ * reference every program returns at once. The entry is freed when the thread has been switched out
+ * for the last time. Task storage is an expensive lookup, so each CPU caches the running thread.
  *
- * No locks: a thread's entry is written on the CPU that runs it, statistics and buffers are per CPU.
+ * No locks: a thread's entry is written on the CPU that runs it, statistics and buffers are per
+ * CPU.
  */
 #include "alive.h"
 #include "objects.h"
@@ -19,11 +21,11 @@
 #include "network.h"
 #include "resolver.h"
 
-/* ---- system calls ---------------------------------------------------------------------------------------- */
+/* ---- system calls ---------------------------------------------------------------------------- */
 
-/* The place of the highest bit, by the lowest bits of what a de Bruijn sequence of 64 bits is multiplied to (Leiserson,
- * Prokop and Randall, "Using de Bruijn Sequences to Index a 1 in a Computer Word", 1998). Without a branch, since the verifier would
- * follow each of the 64 ways through six of them. */
+/* The index of the highest bit, from the product with a de Bruijn sequence of 64 bits (Leiserson,
+ * Prokop and Randall, "Using de Bruijn Sequences to Index a 1 in a Computer Word", 1998). Without
+ * branches, since the verifier would follow each of the 64 paths through six of them. */
 static const u8 octave_of[64] = {
 	0, 47, 1, 56, 48, 27, 2, 60, 57, 49, 41, 37, 28, 16, 3, 61,
 	54, 58, 35, 52, 50, 42, 21, 44, 38, 32, 29, 23, 17, 11, 4, 62,
@@ -64,17 +66,18 @@ INLINE struct stats *stats_of(u32 call)
 	return entry;
 }
 
-/* The call that the running thread is in, as its saved registers have it: for when calls are not traced. */
+/* The current call of the running thread, from its saved registers: for when calls are not traced.
+ */
 __attribute__((noinline)) u32 call_by_registers(void)
 {
 	return saved_call(bpf_get_current_task_btf());
 }
 
-/* The root is about to run its program: from here on there is a tree. */
+/* The root is about to execute its program: from here on there is a tree. */
 __attribute__((noinline)) u32 begin(struct cpu *cpu)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	/* Nobody has number 0, and whoever is in no namespace of dwell's has none. */
+	/* No thread has TID 0, and a thread outside dwell's PID namespace has none. */
 	if (!cpu || !root_pid || number_of(task) != root_pid)
 		return 0;
 	u32 index = add_thread(bpf_task_storage_get(&thread_refs, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE));
@@ -122,8 +125,8 @@ int sys_enter(u64 *ctx)
 	return 0;
 }
 
-/* A call ends in which the running thread blocked: is a stack due? Its Python part goes before the stack that it
- * belongs to. */
+/* Exit of a call in which the running thread blocked: is a stack due? Its Python part precedes the
+ * stack that it belongs to. */
 __attribute__((noinline)) int wait_ends(struct thread *thread, u32 call, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -172,7 +175,7 @@ int sys_exit(u64 *ctx)
 	if (unlikely(thread->blocked_ns))
 		wait_ends(thread, call, now);
 
-	/* Of a call that began before anybody watched, the length is not known. */
+	/* The length of a call that began before the recording is not known. */
 	if (unlikely(!thread->entered))
 		return 0;
 	u64 total = now - thread->entered;
@@ -194,16 +197,16 @@ int sys_exit(u64 *ctx)
 	return 0;
 }
 
-/* ---- switches and wake-ups ------------------------------------------------------------------------------- */
+/* ---- switches and wake-ups ------------------------------------------------------------------- */
 
-/* The task that runs had the CPU until now. */
+/* The running task had the CPU until now. */
 __attribute__((noinline)) int tell_ran(u32 tid, u64 now, u64 throttled)
 {
 	struct task_struct *prev = bpf_get_current_task_btf();
 	struct ran_record record = { .head = HEAD(K_RAN, 0, tid, now), .throttled_ns = throttled };
 	record.cpu = bpf_get_smp_processor_id();
 	record.ran = number_of(prev);
-	/* 0 is the idle loop's. */
+	/* 0 is the idle task. */
 	if (own_pid_ns && !record.ran && READ(prev, pid))
 		record.ran = NUMBER_ELSEWHERE;
 	bpf_probe_read_kernel(record.name, sizeof(record.name), __builtin_preserve_access_index(&prev->comm));
@@ -231,18 +234,20 @@ __attribute__((noinline)) int tell_dead(struct thread *thread, u64 now)
 	return 0;
 }
 
-/* Below this, who ran instead is not worth a record. */
+/* Below this run-queue time, the task that ran instead is not worth a record. */
 #define RAN_NS 20000
-/* Below this, a wait for a CPU is not a quota's work (the shortest CFS period is 1 ms), and the groups' counts are
- * still good: reading them is dear, and some threads are preempted 100,000 times a second. */
+/* Below this, a wait for a CPU is not due to throttling (the shortest CFS period is 1 ms), and the
+ * cgroups' counters are still valid: reading them is expensive, and some threads are preempted
+ * 100,000 times a second. */
 #define THROTTLE_NS 500000
 
-/* Of one thread not more often: the length of what is left out is added to the next. Calls come faster than faults. */
+/* The shortest time between two stacks of one thread: the length of skipped waits is added to the
+ * next. Calls are more frequent than faults. */
 #define FAULT_STACK_NS 200000
 #define CALL_STACK_NS 5000000
 
-/* A fault blocks, which no event ends that still has the stack; or a call does while calls are not traced. So it is
- * taken as the wait begins. */
+/* A page fault blocks, and no event at its end has the stack; or a call does while calls are not
+ * traced. So the stack is taken when the wait begins. */
 __attribute__((noinline)) int wait_begins(struct thread *thread, u64 now, u64 at_most_each_ns)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -260,8 +265,8 @@ int sched_switch(u64 *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1];
 	struct task_struct *next = (void *)ctx[2];
-	/* Here, since the verifier looks types up among all of the kernel's by name whenever a path comes by a load from a
-	 * trusted pointer. What it points to is not trusted any more, which is quicker to check. */
+	/* Here, since the verifier looks up types by name among all of the kernel's at each load
+	 * from a trusted pointer. The loaded pointer is not trusted, which is quicker to check. */
 	struct files_struct *files = prev->files;
 	barrier_var(files);
 	struct cpu *cpu = this_cpu();
@@ -275,7 +280,7 @@ int sched_switch(u64 *ctx)
 	cpu->index = to;
 	cpu->regs = into ? into->regs : 0;
 	if (!out) {
-		/* Or the compiler ors the pointers, which the verifier refuses. */
+		/* Otherwise the compiler ors the pointers, which the verifier refuses. */
 		barrier_var(into);
 		if (!into)
 			return 0;
@@ -301,7 +306,7 @@ int sched_switch(u64 *ctx)
 			call = out->call;
 			if (calls_are_off()) {
 				call = call_in(prev, regs);
-				/* What is known of its arguments is of another call. */
+				/* The known arguments are of another call. */
 				out->entered = now;
 				if (call != NO_CALL && now - out->fault_at >= CALL_STACK_NS)
 					wait_begins(out, now, CALL_STACK_NS);
@@ -406,7 +411,7 @@ int sched_waking(u64 *ctx)
 		if (by == WAKER_NETWORK && cpu->ready)
 			tell_ready(cpu, TID(thread, woken), now);
 	}
-	/* In an interrupt that leads nowhere, the interrupted thread's times can wait. */
+	/* In an interrupt of no interest, the update of the interrupted thread's times can wait. */
 	u32 used = 0;
 	if (waker && (by == WAKER_TASK || by == WAKER_NETWORK)) {
 		settle(waker, now);
@@ -418,7 +423,8 @@ int sched_waking(u64 *ctx)
 	if (thread->kind >= ARG_ENDED && by <= WAKER_OTHER_TASK)
 		tell_ended(thread, waker, tid, now);
 	u32 size = with_slots(sizeof(struct wake_record), used);
-	/* Interrupts are off (the woken task's lock is held), but where a task about to sleep wakes itself. */
+	/* Interrupts are off (the woken task's lock is held), except where a task about to sleep
+	 * wakes itself. */
 	struct wake_record *record = reserve(size, likely(woken->pid != task->pid) ? ALONE : NOT_ALONE);
 	if (!record) {
 		if (used && waker)
@@ -499,7 +505,7 @@ int hrtimer_expire_exit(u64 *ctx)
 	return 0;
 }
 
-/* A driver is given a request. */
+/* A request is issued to a driver. */
 SEC("tp_btf/block_rq_issue")
 int block_rq_issue(u64 *ctx)
 {
@@ -510,7 +516,7 @@ int block_rq_issue(u64 *ctx)
 	return 0;
 }
 
-/* Just before whoever waits for the request is woken. */
+/* Just before the tasks that wait for the request are woken. */
 SEC("tp_btf/block_rq_complete")
 int block_rq_complete(u64 *ctx)
 {
@@ -531,13 +537,14 @@ int block_rq_complete(u64 *ctx)
 		ended->about.device_ns = now - given;
 		ended->about.queue_ns = made ? given - made : NOT_KEPT;
 	} else if (made && cpu->request && ended->about.dev == dev && now - made >= ended->about.device_ns) {
-		/* A flush: the driver was given another request in its stead, which has just ended. */
+		/* A flush: another request was issued in its place, which has just been completed.
+		 * */
 		ended->about.queue_ns = now - made - ended->about.device_ns;
 	} else {
 		cpu->request = 0;
 		return 0;
 	}
-	/* Of operations only reading is even and without effect (REQ_OP_READ is 0). */
+	/* Among operations only reads are even without side effects (REQ_OP_READ is 0). */
 	ended->about.write = (READ(request, cmd_flags) & 0xff) != 0;
 	ended->about.bytes = READ(request, __data_len);
 	ended->about.dev = dev;
@@ -546,7 +553,7 @@ int block_rq_complete(u64 *ctx)
 	return 0;
 }
 
-/* Since 6.13: a fault needs a page of a file, whether it is being read already or not. */
+/* Since 6.13: a page fault needs a page of a file, whether a read is in progress or not. */
 SEC("tp_btf/mm_filemap_fault")
 int mm_filemap_fault(u64 *ctx)
 {
@@ -554,7 +561,7 @@ int mm_filemap_fault(u64 *ctx)
 	return needs_page((u64)READ(mapping, host));
 }
 
-/* The same where there is no such tracepoint: told of the pages that this thread asks to read itself. */
+/* The same without that tracepoint: only for pages that this thread reads itself. */
 SEC("tp_btf/mm_filemap_add_to_page_cache")
 int mm_filemap_add_to_page_cache(u64 *ctx)
 {
@@ -563,7 +570,7 @@ int mm_filemap_add_to_page_cache(u64 *ctx)
 	return needs_page((u64)READ(mapping, host));
 }
 
-/* Since 6.2: the socket that becomes ready, just before it wakes whoever waits for it. */
+/* Since 6.2: the socket that becomes ready, just before it wakes its waiters. */
 SEC("tp_btf/sk_data_ready")
 int sk_data_ready(u64 *ctx)
 {
@@ -578,7 +585,8 @@ int sk_data_ready(u64 *ctx)
 	return 0;
 }
 
-/* Since 6.3: a thread sent on a socket. Only what stays on this host can lead to a thread of the tree. */
+/* Since 6.3: a thread sent on a socket. Only data that stays on this host can reach a thread of the
+ * tree. */
 SEC("tp_btf/sock_send_length")
 int sock_send_length(u64 *ctx)
 {
@@ -602,9 +610,9 @@ int sock_send_length(u64 *ctx)
 	return 0;
 }
 
-/* ---- births, names and deaths ---------------------------------------------------------------------------- */
+/* ---- fork, exec, names and exit -------------------------------------------------------------- */
 
-/* A thread is made: from here on it is of the tree. */
+/* A thread is created: from here on it is of the tree. */
 SEC("tp_btf/sched_process_fork")
 int sched_process_fork(u64 *ctx)
 {
@@ -624,7 +632,8 @@ int sched_process_fork(u64 *ctx)
 	thread->tid = number_of(child);
 	thread->left = LEFT_RUNNABLE;
 	thread->mm = (u64)child->mm;
-	/* Each thread begins somewhere in the period, or threads that do the same would be seen in step. */
+	/* Each thread starts at a random point of the period, or identical threads would be sampled
+	 * in lockstep. */
 	thread->owed_ns = child->pid * 7919ull % 500000;
 	return 0;
 }
@@ -637,14 +646,15 @@ INLINE void become_worker(struct thread *thread, struct task_struct *task)
 	thread->call = nr_io_uring_enter;
 }
 
-/* It is put into a run queue for the first time: from here on it waits for a CPU. Until then its creator worked. */
+/* It is enqueued for the first time: from here on it waits for a CPU. Until then its creator ran.
+ */
 SEC("tp_btf/sched_wakeup_new")
 int sched_wakeup_new(u64 *ctx)
 {
 	struct task_struct *child = (void *)ctx[0];
 	struct task_struct *parent = bpf_get_current_task_btf();
 	struct thread *thread = thread_of(child), *creator = thread_of(parent);
-	/* No fork tells of these. */
+	/* There is no fork event for these. */
 	if (!thread && creator && child->flags & PF_IO_WORKER && child->tgid == parent->tgid) {
 		thread = thread_at(add_thread(bpf_task_storage_get(&thread_refs, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)));
 		if (!thread)
@@ -671,7 +681,7 @@ int sched_process_exec(u64 *ctx)
 	struct thread *thread = thread_of(task);
 	if (!thread)
 		return 0;
-	/* A thread that is not its process's first takes that one's place and number. */
+	/* A thread other than the group leader takes over its TID. */
 	u32 pid = process_of(task), old = own_pid_ns ? thread->tid : (u32)ctx[1];
 	thread->tid = pid;
 	struct exec_record record = {
@@ -696,7 +706,7 @@ int sched_process_exit(u64 *ctx)
 		return 0;
 	u64 now = bpf_ktime_get_ns();
 	settle(thread, now);
-	/* Killed outside a call: the rest of its life is the kernel's work on its death. */
+	/* Killed outside a call: the rest of its life is exit work of the kernel. */
 	if (thread->call == NO_CALL)
 		thread->call = DYING;
 	u32 pid = process_of(task);
@@ -722,7 +732,7 @@ int task_rename(u64 *ctx)
 	return 0;
 }
 
-/* ---- what runs when the sampling clock strikes ----------------------------------------------------------- */
+/* ---- the program of the sampling clock ------------------------------------------------------- */
 
 SEC("perf_event")
 int sample(struct bpf_perf_event_data *ctx)
@@ -747,7 +757,7 @@ int sample(struct bpf_perf_event_data *ctx)
 	};
 	if (REGS_USER(&ctx->regs)) {
 		record.head.a = MODE_USER;
-		/* It was found in a call, but on its way out: what would have said so was over. */
+		/* It was found in a call, but at its exit: the tracepoint had passed. */
 		if (thread->found_at)
 			thread->call = NO_CALL;
 	}
@@ -756,7 +766,7 @@ int sample(struct bpf_perf_event_data *ctx)
 	else if (thread->call != NO_CALL)
 		record.head.a = MODE_CALL;
 	else {
-		/* Before sys_enter and after sys_exit: the way into a call and out of it is no fault. */
+		/* Before sys_enter and after sys_exit: syscall entry and exit are not faults. */
 		struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 		if (CAME_BY_CALL(regs))
 			record.head.a = MODE_ENTRY;

@@ -2,9 +2,10 @@
 /*
  * The few kernel types and BPF helpers that the kernel half uses, declared by hand.
  *
- * Only the fields that are read stand here. `preserve_access_index` makes each access a CO-RE relocation: the
- * loader looks the real offset up in the running kernel's BTF, so neither the order here nor what is left out
- * matters, and no generated vmlinux.h is needed. Helper numbers are the kernel's ABI (include/uapi/linux/bpf.h).
+ * They have only the fields that are read. `preserve_access_index` makes each access a CO-RE
+ * relocation: the loader looks up the real offset in the running kernel's BTF, so neither the order
+ * here nor missing fields matter, and no generated vmlinux.h is needed. Helper numbers are the
+ * kernel's ABI (include/uapi/linux/bpf.h).
  */
 #pragma once
 
@@ -22,7 +23,8 @@ typedef _Bool bool;
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define barrier_var(x) asm volatile("" : "+r"(x))
 #define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
-/* Store `value` after everything before. x86 keeps stores in order; BPF has no store with release for all kernels. */
+/* A store-release of `value`. x86 keeps stores in order; BPF has no store-release on all kernels.
+ */
 #if defined(__TARGET_ARCH_x86)
 #define STORE_RELEASE(to, value)                                                                               \
 	do {                                                                                                   \
@@ -169,7 +171,7 @@ struct pt_regs { u64 regs[31]; u64 sp, pc, pstate, orig_x0; s32 syscallno; };
 
 #pragma clang attribute pop
 
-/* What a perf_event program is handed. Its layout is ABI, so it is not relocated. */
+/* The context of a perf_event program. Its layout is ABI, so it is not relocated. */
 #if defined(__TARGET_ARCH_x86)
 struct perf_regs {
 	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
@@ -193,7 +195,7 @@ struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr;
 #define AT_FDCWD (-100)
 #define FIELD_EXISTS(object, field) __builtin_preserve_field_info((object)->field, 2)
 
-/* Arguments of the call a stopped thread is in. */
+/* Arguments of the current call of a blocked thread. */
 #if defined(__TARGET_ARCH_x86)
 #define ARG0(regs, compat) ((compat) ? (u32)(regs)->bx : (regs)->di)
 #define ARG1(regs, compat) ((compat) ? (u32)(regs)->cx : (regs)->si)
@@ -201,10 +203,10 @@ struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr;
 /* Exceptions set it to -1: there is no call to restart. */
 #define CAME_BY_CALL(regs) ((s64)(regs)->orig_ax >= 0)
 #define CALL_OF(regs) ((u32)(regs)->orig_ax)
-/* A function of the program: its first parameter, and what it returns. */
+/* A function in user space: its first parameter, and its return value. */
 #define PARAMETER0(regs) ((regs)->di)
 #define RETURNED(regs) ((regs)->ax)
-/* What a stack is followed with: instruction, stack and frame pointer, and what functions keep for their callers. */
+/* Registers for unwinding: instruction, stack and frame pointer, and callee-saved ones. */
 #define USER_REGS(regs, to)                                                                                    \
 	do {                                                                                                   \
 		(to)[0] = (regs)->ip, (to)[1] = (regs)->sp, (to)[2] = (regs)->bp, (to)[3] = (regs)->bx;         \

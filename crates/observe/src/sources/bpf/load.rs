@@ -1,7 +1,6 @@
-//! Loading the BPF object: the loader, sizes and constants set before it, maps as this side reads
-//! them.
+//! Loading the BPF object: the loader, sizes and constants set before, typed access to maps.
 //!
-//! Which programs are attached is left to `attach.rs`.
+//! `attach.rs` attaches the programs.
 
 use super::buffers::segments_per_cpu;
 use crate::access;
@@ -12,17 +11,17 @@ use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
 use model::Pid;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{fs, io};
-use sys::shared::Words;
+use sys::shared::SharedWords;
 
 /// The kernel half, for this architecture.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/dwell.bpf.o"));
 
-/// Threads that are followed at once, and one more; what is left out is counted. 300 bytes each.
+/// The limit of threads traced at once, plus one; further ones are counted. 300 bytes each.
 pub(super) const THREADS_MAX: u32 = 16 * 1024;
 
 /// Why the source cannot be used here.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Refused {
+pub(crate) enum BpfRefusal {
     /// The kernel does not describe its types.
     #[error("cannot read the kernel's types from /sys/kernel/btf/vmlinux: {0}")]
     Btf(#[from] aya::BtfError),
@@ -32,9 +31,9 @@ pub(crate) enum Refused {
     /// A buffer cannot be shared with the kernel.
     #[error("cannot map the BPF map {name}: {error}")]
     Map {
-        /// Which.
+        /// Its name.
         name: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         error: io::Error,
     },
     /// A program was refused.
@@ -42,20 +41,20 @@ pub(crate) enum Refused {
     Program {
         /// `load` or `attach`.
         doing: &'static str,
-        /// Which.
+        /// Its name.
         program: String,
-        /// What the kernel said.
+        /// The kernel's error.
         error: Box<ProgramError>,
     },
     /// The tasks of this host cannot be listed.
-    #[error("cannot look for living threads: {0}")]
+    #[error("cannot find the existing threads: {0}")]
     Look(#[from] io::Error),
     /// The object lacks something this file expects.
     #[error("the BPF object has no {0}")]
     Missing(&'static str),
 }
 
-/// What the innermost error says: the outer ones only repeat where it happened.
+/// The text of the innermost error: the outer ones only repeat the context.
 pub(super) fn root_cause(error: &dyn std::error::Error) -> String {
     let mut inner = error;
     while let Some(source) = inner.source() {
@@ -64,9 +63,9 @@ pub(super) fn root_cause(error: &dyn std::error::Error) -> String {
     inner.to_string()
 }
 
-/// Loads the object, for a tree whose root is `root` (0: none is started) and for `wanted`
-/// processes that live already.
-pub(super) fn load(btf: &Btf, root: Pid, cpus: &[u32], wanted: u32) -> Result<Ebpf, Refused> {
+/// Loads the object, for a tree with root `root` (0: none is started) and for `wanted` existing
+/// processes.
+pub(super) fn load(btf: &Btf, root: Pid, cpus: &[u32], wanted: u32) -> Result<Ebpf, BpfRefusal> {
     let kinds = arguments::kinds();
     let buffered = buffered(cpus);
     let segments = segments_per_cpu(buffered);
@@ -91,25 +90,24 @@ pub(super) fn load(btf: &Btf, root: Pid, cpus: &[u32], wanted: u32) -> Result<Eb
     Ok(ebpf)
 }
 
-/// How many CPUs have a buffer. What happens on a CPU that comes later counts as lost.
+/// The number of CPUs with a buffer. Events on a CPU that comes online later count as lost.
 pub(super) fn buffered(cpus: &[u32]) -> u32 {
     cpus.iter().max().map_or(1, |last| last + 1)
 }
 
-pub(super) fn ring(ebpf: &mut Ebpf, name: &'static str) -> Result<RingBuf<MapData>, Refused> {
-    let map = ebpf.take_map(name).ok_or(Refused::Missing(name))?;
+pub(super) fn ring(ebpf: &mut Ebpf, name: &'static str) -> Result<RingBuf<MapData>, BpfRefusal> {
+    let map = ebpf.take_map(name).ok_or(BpfRefusal::Missing(name))?;
     Ok(RingBuf::try_from(map).map_err(|error| Box::new(error.into()))?)
 }
 
-pub(crate) fn map(ebpf: &Ebpf, name: &'static str, words: usize) -> Result<Words, Refused> {
-    let Some(Map::Array(map)) = ebpf.map(name) else { return Err(Refused::Missing(name)) };
-    Words::map(map.fd(), words).map_err(|error| Refused::Map { name, error })
+pub(crate) fn map(ebpf: &Ebpf, name: &'static str, words: usize) -> Result<SharedWords, BpfRefusal> {
+    let Some(Map::Array(map)) = ebpf.map(name) else { return Err(BpfRefusal::Missing(name)) };
+    SharedWords::map(map.fd(), words).map_err(|error| BpfRefusal::Map { name, error })
 }
 
-/// The loader parses the kernel's types as soon as it is made, in case nobody gives it any: 22 ms
-/// of CPU time for something that is thrown away at once. It does without where it cannot open
-/// them, so it is made while nothing can be opened. That is so for the whole process, hence only
-/// where there is no other thread to be harmed.
+/// The loader parses the kernel's types when constructed, as a default: 22 ms of CPU time, thrown
+/// away at once. It goes without where it cannot open them, so it is constructed while no file can
+/// be opened. This affects the whole process, so it is done only where there is no other thread.
 pub(crate) fn loader() -> EbpfLoader<'static> {
     let alone = fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1);
     let files = getrlimit(Resource::Nofile);
@@ -118,6 +116,6 @@ pub(crate) fn loader() -> EbpfLoader<'static> {
         return EbpfLoader::new();
     }
     let loader = EbpfLoader::new();
-    setrlimit(Resource::Nofile, files).expect("a limit may go back to what it was");
+    setrlimit(Resource::Nofile, files).expect("the old limit can be restored");
     loader
 }

@@ -1,9 +1,9 @@
-//! Questions for names joined with their answers: same ends, same number, same question.
+//! Matches DNS queries with responses: same ends, same ID, same question.
 //!
-//! The kernel half copies the packets (`network.h`), `dns.rs` reads them. A question waits here for
-//! its answer for [`PATIENCE_NS`], and then is reported as unanswered.
+//! The kernel half copies the packets (`network.h`), `dns.rs` parses them. A query is kept for
+//! [`PATIENCE_NS`] until its response arrives, and then is reported as unanswered.
 
-use super::dns::{self, Message, Question};
+use super::dns::{self, DnsQuestion, Message};
 use model::network::Lookup;
 use model::recording::Ends;
 use model::{Event, Ns, Tid};
@@ -11,33 +11,33 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
-/// How long an answer is waited for: twice what resolvers wait before they ask again.
+/// The timeout of a query: twice the time after which resolvers retry.
 const PATIENCE_NS: Ns = 10_000_000_000;
-/// Questions that wait for answers. Past it they are counted and not followed.
+/// The limit of pending queries. Further ones are only counted.
 const WAITING_MAX: usize = 65_536;
 
-type Key = (Ends, u16);
+type QueryKey = (Ends, u16);
 
-/// Questions without answers so far.
+/// Pending queries.
 #[derive(Debug, Default)]
 pub(super) struct Lookups {
-    /// More than one where a program uses one number for several questions.
-    waiting: FxHashMap<Key, Vec<Waiting>>,
-    /// When each was asked; those that were answered since are still here.
-    order: VecDeque<(Ns, Key)>,
-    /// Questions for which there was no room, or whose name was not all there.
+    /// More than one where a program uses one ID for several queries.
+    waiting: FxHashMap<QueryKey, Vec<Waiting>>,
+    /// Queries by time; those answered since are still included.
+    order: VecDeque<(Ns, QueryKey)>,
+    /// Queries for which there was no room, or whose name was incomplete.
     pub(super) unfollowed: u64,
 }
 
 #[derive(Debug)]
 struct Waiting {
     tid: Tid,
-    question: Question,
+    question: DnsQuestion,
     asked_at: Ns,
 }
 
 impl Lookups {
-    /// Takes a packet, from the head of IP on; a lookup when it is the answer to a question.
+    /// Takes a packet, from its IP header on; returns a lookup when it is the response to a query.
     pub(super) fn packet(&mut self, at: Ns, tid: Tid, asks: bool, packet: &[u8]) -> Option<Event> {
         let (ends, payload) = datagram(packet, asks)?;
         self.payload(at, tid, asks, ends, payload)
@@ -69,14 +69,14 @@ impl Lookups {
     fn answered(&mut self, at: Ns, ends: Ends, message: &Message) -> Option<Event> {
         let key = (ends, message.id);
         let waiting = self.waiting.get_mut(&key)?;
-        // Of what was sent twice the later one: the answer to the first would have come before.
+        // Of a repeated query the later one: the response to the first would have come before.
         let index = waiting.iter().rposition(|waiting| match &message.question {
             Some(question) => {
                 let same = question.name.eq_ignore_ascii_case(&waiting.question.name);
                 same && question.kind == waiting.question.kind
             }
-            // Servers that cannot read a question, and cards that keep a packet's end to
-            // themselves.
+            // Servers that cannot parse a question do not repeat it, and the end of a packet may
+            // not be accessible.
             None => true,
         })?;
         let answered = waiting.remove(index);
@@ -86,7 +86,7 @@ impl Lookups {
         Some(told(ends, answered, Some((at, message.code))))
     }
 
-    /// Tells of those that were asked so long ago that no answer is waited for any more.
+    /// Reports queries that have timed out.
     pub(super) fn give_up(&mut self, now: Ns, sink: &mut dyn FnMut(&Event)) {
         while let Some((asked_at, key)) = self.order.front().copied() {
             if now.saturating_sub(asked_at) < PATIENCE_NS {
@@ -104,7 +104,7 @@ impl Lookups {
     }
 }
 
-/// Both ends of a packet of UDP and what it carries; the sender is the local end if it `asks`.
+/// Both ends of a UDP packet and its payload; the sender is the local end if it `asks`.
 fn datagram(packet: &[u8], asks: bool) -> Option<(Ends, &[u8])> {
     let mapped = |at: usize| {
         let mut address = [0; 16];
@@ -125,13 +125,12 @@ fn datagram(packet: &[u8], asks: bool) -> Option<(Ends, &[u8])> {
     let (local, remote) = if asks { (from, to) } else { (to, from) };
     let ends =
         Ends { protocol: 17, local: local.0, local_port: local.1, remote: remote.0, remote_port: remote.1 };
-    // Behind what it says of its own length may be padding.
+    // After its stated length there may be padding.
     let payload = &packet[head + 8..];
     Some((ends, &payload[..payload.len().min(usize::from(port(4)).saturating_sub(8))]))
 }
 
-/// What the C library was asked and has answered (`resolver.h`). An address in digits is no
-/// question.
+/// A lookup by the C library (`resolver.h`). A numeric address is not a lookup.
 pub(super) fn resolved(
     tid: Tid,
     name: &[u8],
@@ -141,7 +140,7 @@ pub(super) fn resolved(
     if str::from_utf8(name).is_ok_and(|name| name.parse::<IpAddr>().is_ok()) {
         return None;
     }
-    // glibc's numbers are negative, musl's too; what matters is whether it is 0.
+    // The codes are negative in glibc and in musl; what matters is whether it is 0.
     let code = u8::try_from(error.unsigned_abs()).unwrap_or(u8::MAX);
     Some(Event::Lookup(Box::new(Lookup {
         tid,
@@ -206,7 +205,7 @@ mod tests {
         assert_eq!(answer(&mut lookups, 43, 1, "a"), None);
         let elsewhere = Ends { local_port: 40_001, ..ENDS };
         assert_eq!(lookups.payload(44, 0, false, elsewhere, &message(2, 0x81, 0, "b")), None);
-        // Only the head of the answer was to be had.
+        // Only the header of the response was accessible.
         let head = message(2, 0x81, 0, "b")[..12].to_vec();
         assert!(lookups.payload(45, 0, false, ENDS, &head).is_some());
     }
@@ -242,7 +241,7 @@ mod tests {
         six.extend([0, 53, 0x9c, 0x40, 0, 11, 0, 0, b'a', b'b', b'c']);
         assert_eq!(datagram(&six, false), Some((ENDS, &b"abc"[..])));
         for packet in [four, six] {
-            // Cut short anywhere it is nothing or less, and never a panic.
+            // Cut anywhere, it gives none or less, and never panics.
             let cut = (0..packet.len()).filter(|len| datagram(&packet[..*len], true).is_none());
             assert!(cut.count() >= 28);
             assert_eq!(datagram(&packet[..27], true), None);

@@ -1,8 +1,7 @@
-//! What the tree's processes map to execute: perf's records of it, which come with the time they
-//! were made.
+//! Executable mappings of the tree, from perf's records, which have time stamps.
 //!
-//! Without these a process that is gone before anybody looks at `/proc/PID/maps` would have
-//! addresses and no code.
+//! Without these a process that exits before its `/proc/PID/maps` is read would have addresses and
+//! no code.
 
 use super::super::perf::decode::{Record, SAMPLE_TYPE, What, decode};
 use code::Mapping;
@@ -13,11 +12,11 @@ use sys::perf_event::{self, ANY_THREAD, Ring, bindings};
 /// Pages of each CPU's ring: some thousand mappings.
 const RING_PAGES: usize = 64;
 
-/// What one record tells of a process.
-pub(super) enum Told {
-    /// It executes another program, and has mapped nothing of it yet.
+/// One record about a process.
+pub(super) enum MappingRecord {
+    /// It executes another program, which has no mappings yet.
     Executed,
-    /// It mapped this.
+    /// A new mapping.
     Mapped(Mapping),
 }
 
@@ -25,7 +24,7 @@ pub(super) enum Told {
 #[derive(Debug)]
 pub(super) struct Mappings {
     rings: Vec<Ring>,
-    /// Records that did not fit.
+    /// Lost records.
     pub(super) lost: u64,
 }
 
@@ -33,7 +32,7 @@ impl Mappings {
     /// Opens it on these CPUs, for all processes. The reader picks those of the tree.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub(super) fn start(cpus: &[u32]) -> io::Result<Self> {
         let mut attr = perf_event::software(bindings::PERF_COUNT_SW_DUMMY);
         attr.sample_type = SAMPLE_TYPE;
@@ -51,15 +50,15 @@ impl Mappings {
         Ok(Self { rings: cpus.iter().map(ring).collect::<io::Result<_>>()?, lost: 0 })
     }
 
-    /// Hands over what happened since, in order for each CPU.
-    pub(super) fn read(&mut self, mut each: impl FnMut(Ns, Pid, Told)) {
+    /// Passes on new records, in order for each CPU.
+    pub(super) fn read(&mut self, mut each: impl FnMut(Ns, Pid, MappingRecord)) {
         for ring in &mut self.rings {
             ring.read(|bytes| match decode(bytes) {
                 Some(Record { at, what: What::Mapped { pid, mapping }, .. }) => {
-                    each(at, pid, Told::Mapped(mapping))
+                    each(at, pid, MappingRecord::Mapped(mapping))
                 }
                 Some(Record { at, what: What::Named { pid, exec: true, .. }, .. }) => {
-                    each(at, pid, Told::Executed)
+                    each(at, pid, MappingRecord::Executed)
                 }
                 Some(Record { what: What::Lost { records }, .. }) => self.lost += records,
                 _ => {}

@@ -1,21 +1,21 @@
-//! The source with everything: every switch, wake-up and call of the tree, seen in the kernel.
+//! The complete source: every switch, wake-up and system call of the tree, traced in the kernel.
 //!
 //! From kernel to account, in this order:
 //!
 //! - `dwell.bpf.c`: the kernel half. `build.rs` compiles it.
-//! - `wire.rs`: the records that pass, from which `wire.h` is made.
-//! - `load.rs`, `types.rs`: loading the object, with the kernel's types cut down.
-//! - `attach.rs`: attaching the programs. `alive.rs`: finding the threads that live already.
-//! - `buffers.rs`: the CPUs' buffers as one stream. `drain.rs`: taking what has come.
+//! - `wire.rs`: the layout of records, from which `wire.h` is made.
+//! - `load.rs`, `types.rs`: loading the object, with a reduced BTF of the kernel.
+//! - `attach.rs`: attaching the programs. `alive.rs`: finding existing threads.
+//! - `buffers.rs`: the CPUs' buffers as one stream. `drain.rs`: draining them.
 //! - `decode.rs`: records into events, with `paths.rs`, `lookups.rs` and `dns.rs` for their parts.
-//! - `mappings.rs`: executable mappings, from perf's side-band.
-//! - `controller.rs`, `slices.rs`, `tracing.rs`: which time calls are traced.
+//! - `mappings.rs`: executable mappings, from perf's side-band events.
+//! - `controller.rs`, `slices.rs`, `tracing.rs`: when calls are traced.
 //! - `clock.rs`, `waits.rs`: how often stacks are taken.
-//! - `cost.rs`: what the kernel half counted.
-//! - `names.rs`, `network.rs`, `resolver.rs`: programs that are asked, or attached, on demand.
+//! - `cost.rs`: counters of the kernel half.
+//! - `names.rs`, `network.rs`, `resolver.rs`: programs that are run, or attached, on demand.
 //!
 //! This file puts them together. A drain runs from the kernel's buffers to the sink once: nothing
-//! that an event leads to drains or sleeps, and the controller is asked when the drain is over.
+//! that handles an event drains or sleeps, and the controller is called after the drain.
 
 mod alive;
 mod attach;
@@ -44,7 +44,7 @@ use crate::stacks::{self, Stacks};
 use crate::threads::Threads;
 use alive::LookHere;
 pub(crate) use attach::attach;
-use attach::{Attached, full};
+use attach::{AttachedPrograms, full};
 use aya::Btf;
 use aya::Ebpf;
 use aya::maps::{Array, HashMap};
@@ -53,7 +53,7 @@ use controller::Controller;
 use decode::Decoder;
 use drain::Drain;
 use load::THREADS_MAX;
-pub(crate) use load::{Refused, loader, map};
+pub(crate) use load::{BpfRefusal, loader, map};
 use mappings::Mappings;
 use model::coverage::{Extent, Source};
 use model::recording::{Cost, Sliced};
@@ -65,13 +65,13 @@ use sys::clock::monotonic_ns;
 use tracing::Tracing;
 use waits::WaitPeriod;
 
-/// How old a record must be for its place in the stream to be certain: much more than the clocks of
-/// two CPUs differ.
+/// The age at which a record's place in the stream is certain: much more than the difference of two
+/// CPUs' clocks.
 const SETTLED_NS: Ns = 100_000;
-/// The controller is not asked more often, unless it waits for the stream to settle.
+/// The shortest time between two calls of the controller, unless it waits for the stream.
 const ASKED_NS_MIN: Ns = 500_000;
 
-/// What gives access to perf events.
+/// The remedy for access to perf events.
 const PERF_REMEDY: &str = "run as root, or: sudo sysctl kernel.perf_event_paranoid=0";
 
 /// The attached instruments. Dropping it detaches all of them; so does the end of the process.
@@ -85,28 +85,28 @@ pub(crate) struct Bpf {
     sources: Vec<Source>,
     controller: Controller,
     threads: Threads,
-    /// Where it was attached to what lives already.
+    /// The window, where it was attached to running processes.
     look_here: Option<LookHere>,
-    /// Calls as a window ended: those whom it watched go on.
+    /// Calls at the end of a window: the observed processes continue.
     at_end: Option<Vec<CallStats>>,
 }
 
 impl Bpf {
     /// Attaches everything, for a tree whose root is held and will enter `execve` next.
-    pub(crate) fn start(root: Pid, cpus: &[u32], watching: &Watching) -> Result<Self, Refused> {
+    pub(crate) fn start(root: Pid, cpus: &[u32], watching: &Watching) -> Result<Self, BpfRefusal> {
         let btf = types::read(attach::tracepoints(), &[])?;
         let mut bpf = Self::start_with(&btf, root, cpus, watching, 1)?;
         bpf.see_names(watching, &[]);
         Ok(bpf)
     }
 
-    /// Attaches everything, then finds the threads that live already in the processes that `listed`
-    /// lists when it is asked (it is asked until it has no new ones).
+    /// Attaches everything, then finds the existing threads of the processes that `listed` returns
+    /// (it is called until it has no new ones).
     pub(crate) fn attach(
         cpus: &[u32],
         watching: &Watching,
         listed: &mut dyn FnMut() -> Vec<Pid>,
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, BpfRefusal> {
         let btf = types::read(attach::tracepoints(), &[alive::ITERATOR])?;
         let mut bpf = Self::start_with(&btf, 0, cpus, watching, THREADS_MAX)?;
         let (look_here, pids) = alive::find(&mut bpf.ebpf, &btf, cpus, listed)?;
@@ -123,15 +123,14 @@ impl Bpf {
         Ok(bpf)
     }
 
-    /// Only on demand: the kernel takes 0.2 s to detach what is attached there.
+    /// Only on demand: the kernel takes 0.2 s to detach uprobes.
     fn see_names(&mut self, watching: &Watching, pids: &[Pid]) {
         if watching.names {
             self.sources.extend(resolver::attach(&mut self.ebpf, pids));
         }
     }
 
-    /// Ends the window of an attachment: what running threads did up to now is reported. Returns
-    /// when that was.
+    /// Ends the window of an attachment: running threads are reported up to now. Returns that time.
     pub(crate) fn end(&mut self) -> Ns {
         if let Some(look_here) = &self.look_here {
             look_here.everywhere();
@@ -146,9 +145,9 @@ impl Bpf {
         cpus: &[u32],
         watching: &Watching,
         wanted: u32,
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, BpfRefusal> {
         let mut ebpf = load::load(btf, root, cpus, wanted)?;
-        let Attached { links, mut sources, swaps } = attach::everything(&mut ebpf, btf)?;
+        let AttachedPrograms { links, mut sources, swaps } = attach::everything(&mut ebpf, btf)?;
         let clock = Clock::start(&mut ebpf, cpus, watching.rate);
         sources.push(match &clock {
             Ok(_) => full("faults"),
@@ -165,15 +164,15 @@ impl Bpf {
             Err(why) => Source {
                 name: "code".into(),
                 seen: Extent::Partial,
-                why: format!("cannot be told what the program maps to execute: perf events: {why}"),
+                why: format!("executable mappings of the program are unknown: perf events: {why}"),
                 remedy: PERF_REMEDY.into(),
             },
         });
         let stack_ring = load::ring(&mut ebpf, "stacks")?;
         let waits = WaitPeriod::new(monotonic_ns());
-        waits.set(&mut ebpf).ok_or(Refused::Missing("settings"))?;
+        waits.set(&mut ebpf).ok_or(BpfRefusal::Missing("settings"))?;
         if cost::of_cpus(&ebpf).is_none() {
-            return Err(Refused::Missing("cpus as this file knows it"));
+            return Err(BpfRefusal::Missing("cpus as this file knows it"));
         }
         let drain = Drain {
             buffers: buffers::shared(&ebpf, load::buffered(cpus))?,
@@ -197,12 +196,12 @@ impl Bpf {
         })
     }
 
-    /// The threads of the tree, as far as what was handed over reports them.
+    /// The threads of the tree, according to the events so far.
     pub(crate) fn threads(&self) -> &Threads {
         &self.threads
     }
 
-    /// The shortest time between two samples on a CPU; 0 where there are none.
+    /// The shortest sampling period per CPU; 0 where there are no samples.
     pub(crate) fn sample_period_ns(&self) -> Ns {
         self.clock.as_ref().map_or(0, Clock::period_ns)
     }
@@ -212,22 +211,21 @@ impl Bpf {
         &self.sources
     }
 
-    /// Hands over what has come since, but for the newest, whose order is not settled yet. Returns
-    /// how many records that were.
+    /// Passes on new events, except the newest, whose order is not certain yet. Returns the number
+    /// of records.
     pub(crate) fn drain(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
         self.drain_until(monotonic_ns().saturating_sub(SETTLED_NS), sink)
     }
 
-    /// Hands over all that has come.
+    /// Passes on all new events.
     pub(crate) fn drain_rest(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
         self.drain_until(Ns::MAX, sink)
     }
 
-    /// Hands over what came before `until`.
+    /// Passes on the events before `until`.
     ///
-    /// The stream is in order of time, and each record is handed over once. It stops at the moment
-    /// that the controller has noted, where there is one, and is asked again when all is handed
-    /// over.
+    /// The stream is in order of time, and each record is passed on once. It stops at the moment
+    /// that the controller has noted, if any; the controller is called again after the drain.
     pub(crate) fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
         let last = until == Ns::MAX;
         self.waits.taken += self.drain.stacks(&mut self.stacks);
@@ -242,13 +240,13 @@ impl Bpf {
         self.drain.decoder.lookups.give_up(until.min(monotonic_ns()), sink);
         self.tell_pythons();
         if self.waits.fit(monotonic_ns()) {
-            // Should that fail, the old one goes on.
+            // If that fails, the old one stays.
             let _ = self.waits.set(&mut self.ebpf);
         }
         if let Some(clock) = &mut self.clock {
             clock.keep(&mut self.ebpf, monotonic_ns());
         }
-        // At the end there is nothing left to spare.
+        // At the end there is no overhead left to save.
         if !last {
             let seen = self.drain.decoder.seen;
             let event = self.controller.decide(&mut self.ebpf, seen, &self.threads);
@@ -271,7 +269,7 @@ impl Bpf {
         })
     }
 
-    /// An event that no record is of.
+    /// An event without a record.
     fn emit(&mut self, event: Option<Event>, sink: &mut dyn FnMut(&Event)) {
         let Some(mut event) = event else { return };
         self.stacks.before(&mut event, &self.threads, sink);
@@ -279,7 +277,7 @@ impl Bpf {
         self.stacks.after(&event, sink);
     }
 
-    /// How long may pass between two drains without loss.
+    /// The longest time between two drains without loss.
     pub(crate) fn pause_ns_max(&self) -> Ns {
         let now = monotonic_ns();
         let asked = match self.controller.noted() {
@@ -289,21 +287,20 @@ impl Bpf {
         self.drain.buffers.fill_ns().min(asked)
     }
 
-    /// The program will come to this executable first. If that is a Python, the kernel half reads
-    /// it from its first instruction on, before it knows which process it is.
+    /// The program will execute this file first. If it is Python, the kernel half can read its
+    /// frames from the first instruction on, before it knows the process.
     pub(crate) fn expect(&mut self, executable: &Path) {
         let Some((key, target)) = stacks::expected(executable) else { return };
         let map = self.ebpf.map_mut("python_files");
         if let Some(mut map) =
             map.and_then(|map| HashMap::<_, [u8; 16], [u8; TARGET_LEN]>::try_from(map).ok())
         {
-            // Without it the first milliseconds of Python are shown as the interpreter's own
-            // functions.
+            // Without it the first milliseconds of Python appear as functions of the interpreter.
             let _ = map.insert(key, target, 0);
         }
     }
 
-    /// Lists for the kernel half which processes run Python, and how to read it.
+    /// Gives the kernel half the processes that run Python, and how to read their frames.
     fn tell_pythons(&mut self) {
         let targets = self.stacks.targets();
         if targets.is_empty() {
@@ -315,16 +312,16 @@ impl Bpf {
             return;
         };
         for (pid, target) in targets {
-            // When there are too many its Python frames are not read, and those of the interpreter
+            // When there are too many, Python frames are not read, and those of the interpreter
             // stay.
             let _ = map.insert(pid, target, 0);
         }
     }
 
-    /// What the code of all stacks is called, to be asked when the program has ended.
+    /// The names of all code locations. Call it when the program has ended.
     pub(crate) fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
         network::tell_open(&mut self.ebpf);
-        // All other new records are from after the end.
+        // All other new records are later than the end.
         self.drain_until(Ns::MAX, &mut |event| {
             if matches!(event, Event::Connection(_) | Event::Lookup(_)) || event.at().is_none() {
                 sink(event);
@@ -336,7 +333,7 @@ impl Bpf {
         self.stacks.names(|addresses| names::ask(&mut self.ebpf, addresses), sink);
     }
 
-    /// Sources that turned out worse than they were said to be.
+    /// Sources that turned out less complete than announced.
     pub(crate) fn worse(&self) -> Vec<Source> {
         self.stacks.shortfall(self.lost_stacks()).into_iter().chain(self.network_shortfall()).collect()
     }
@@ -347,7 +344,7 @@ impl Bpf {
             name: "network".into(),
             seen: Extent::Partial,
             why: format!(
-                "{connections} connections found no room, {questions} questions for names could not be followed"
+                "{connections} connections found no room, {questions} name lookups could not be traced"
             ),
             remedy: String::new(),
         })
@@ -358,7 +355,7 @@ impl Bpf {
         settings.and_then(|settings| settings.get(&(wire::Setting::LostStacks as u32), 0).ok()).unwrap_or(0)
     }
 
-    /// Events lost since this was last asked.
+    /// Events lost since the last call.
     pub(crate) fn newly_lost(&mut self) -> u64 {
         let lost = cost::of_cpus(&self.ebpf).unwrap_or_default().iter().map(|cpu| cpu.lost).sum::<u64>()
             + self.drain.decoder.malformed
@@ -383,7 +380,7 @@ impl Bpf {
         self.at_end.clone().unwrap_or_else(|| cost::calls(&self.ebpf))
     }
 
-    /// How the calls that were seen stand for all, where they were traced in slices.
+    /// The sums for the estimate of all calls, where they were traced in windows.
     pub(crate) fn sliced(&mut self, end: Ns) -> Option<Sliced> {
         let (ebpf, at_end) = (&self.ebpf, &self.at_end);
         self.controller

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What the kernel calls its own code: asked for a few hundred addresses when the program has ended.
+ * Names of kernel functions, for a few hundred addresses when the program has ended.
  *
- * Reading all of /proc/kallsyms for that takes 30 to 40 ms. This program is attached nowhere: user space fills the
- * table and runs it once.
+ * Reading all of /proc/kallsyms for that takes 30 to 40 ms. This program is not attached: user
+ * space fills the table and runs it once.
  */
 #pragma once
 #include "kernel.h"
@@ -15,7 +15,7 @@ struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, NAMES); MAP_T
 
 static const char symbol_format[] = "%ps";
 
-/* Global, so that the verifier looks at it once and not in each round. */
+/* Global, so that the verifier checks it once and not in each iteration. */
 __attribute__((noinline)) int name_one(u32 key)
 {
 	struct kernel_name *name = bpf_map_lookup_elem(&names, &key);

@@ -1,17 +1,16 @@
-//! What the kernel calls its own code, asked of the kernel half (`names.h`).
+//! Names of kernel functions, from the kernel half (`names.h`).
 
 use aya::Ebpf;
 use aya::maps::Array;
 use aya::programs::RawTracePoint;
 use sys::bpf::run_once;
 
-/// Addresses asked for at a time (`NAMES`), and words of an entry: the address and 120 bytes of
-/// text.
+/// Addresses per run (`NAMES`), and words of an entry: the address and 120 bytes of text.
 const AT_ONCE: usize = 512;
 const WORDS: usize = 1 + 15;
 
-/// The function at each address, `name [module]` for those of modules; none where the kernel knows
-/// no function there. None at all when it cannot be asked.
+/// The function at each address, `name [module]` for those of modules; none where there is no
+/// function. None at all when the program cannot be run.
 pub(crate) fn ask(ebpf: &mut Ebpf, addresses: &[u64]) -> Option<Vec<Option<String>>> {
     let program: &mut RawTracePoint = ebpf.program_mut("name_addresses")?.try_into().ok()?;
     if program.fd().is_err() {
@@ -39,6 +38,6 @@ fn text(entry: &[u64; WORDS]) -> Option<String> {
     let bytes: Vec<u8> = entry[1..].iter().flat_map(|word| word.to_ne_bytes()).collect();
     let len = bytes.iter().position(|byte| *byte == 0)?;
     let name = std::str::from_utf8(&bytes[..len]).ok()?;
-    // What is no symbol is printed as the number that it is.
+    // An address without a symbol is printed as a number.
     (!name.is_empty() && !name.starts_with("0x")).then(|| name.to_owned())
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * TCP connections of the tree, and the packets in which it asks for names and is answered.
+ * TCP connections of the tree, and packets of its DNS queries and responses.
  *
- * A connection is noted when a thread of the tree opens it, when it is established on a port on which one listens, or
- * when one first sends on it (inherited). It is told when it closes, with what TCP itself counted; `tell_open` tells
- * of those that are still open. All of this happens a few times in a connection's life. Packets are looked at for every
- * program of the host, so the ways out of that come first.
+ * A connection is noted when a thread of the tree opens it, when it is established on a port on
+ * which one listens, or when one first sends on it (inherited). It is reported when it closes, with
+ * TCP's own counters; `tell_open` reports those that are still open. All of this happens a few
+ * times in a connection's life. The packet programs run for every program of the host, so they
+ * return early.
  */
 #pragma once
 #include "objects.h"
@@ -25,15 +26,15 @@
 
 struct listener { u64 net; u32 port; u32 pad; };
 
-/* By the address of the socket. What finds no room is counted. */
+/* By the address of the socket. Those without room are counted. */
 struct { MAP_UINT(type, BPF_MAP_TYPE_HASH); MAP_UINT(map_flags, BPF_F_NO_PREALLOC); MAP_UINT(max_entries, 16384); MAP_TYPE(key, u64); MAP_TYPE(value, struct connection); } connections SEC(".maps");
 struct { MAP_UINT(type, BPF_MAP_TYPE_HASH); MAP_UINT(map_flags, BPF_F_NO_PREALLOC); MAP_UINT(max_entries, 1024); MAP_TYPE(key, struct listener); MAP_TYPE(value, u32); } listeners SEC(".maps");
-/* Sockets that user space asks about at the end. */
+/* Sockets that user space requests at the end. */
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, ASKED); MAP_TYPE(key, u32); MAP_TYPE(value, u64); } asked_sockets SEC(".maps");
-/* What found no room: connections, questions (see `network.rs`). */
+/* Counters of dropped entries: connections, queries (see `network.rs`). */
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, u64); } lost_connections SEC(".maps");
 
-/* Whether the tree has asked for a name yet, and from which ports: a bit each. */
+/* Whether the tree has sent a query yet, and from which ports: one bit each. */
 u32 has_asked = 0;
 u64 asked_ports[1024] = {};
 
@@ -50,8 +51,9 @@ __attribute__((noinline)) int note_connection(u64 key, struct connection *connec
 	return 0;
 }
 
-/* Sent and acknowledged. What was handed to the device is no measure: that it dropped some is not always known. A SYN
- * and a FIN count as a byte each; a FIN is acknowledged when nothing is left to be. */
+/* Bytes sent and acknowledged. Bytes passed to the device are no measure: drops are not always
+ * known. A SYN and a FIN count as a byte each; a FIN is acknowledged when nothing is outstanding.
+ */
 INLINE u64 payload_sent(struct tcp_sock *tcp, u8 how, u32 state)
 {
 	u64 acked = READ(tcp, bytes_acked);
@@ -79,7 +81,7 @@ INLINE bool no_delay(struct tcp_sock *tcp)
 	return word >> __builtin_preserve_field_info(tcp->nonagle, 5) & TCP_NAGLE_OFF;
 }
 
-/* `before`: in which state it closed; 0 of one that is open. */
+/* `before`: the state in which it closed; 0 for an open one. */
 __attribute__((noinline)) int tell_connection(u64 key, struct connection *connection, u64 now, u32 before)
 {
 	if (!connection)
@@ -99,7 +101,7 @@ __attribute__((noinline)) int tell_connection(u64 key, struct connection *connec
 	record.round_trip_us_min = READ(tcp, rtt_min.s[0].v);
 	record.segment_bytes_max = READ(tcp, mss_cache);
 	read_ends((struct sock *)tcp, &record.ends);
-	/* A port that was given by the kernel is already given back. */
+	/* A port assigned by the kernel has already been released. */
 	u16 port = READ((struct inet_sock *)tcp, inet_sport);
 	record.ends.local_port = port >> 8 | (u16)(port << 8);
 	EMIT(record);
@@ -164,7 +166,8 @@ int inet_sock_set_state(u64 *ctx)
 	u32 before = ctx[1], state = ctx[2];
 	if (state != TCP_ESTABLISHED && state != TCP_SYN_SENT && state != TCP_CLOSE && state != TCP_LISTEN)
 		return 0;
-	/* Read, not loaded: what is loaded from here is a pointer, which no global function takes. */
+	/* Read, not loaded: a load gives a typed pointer, which cannot be passed to a global
+	 * function. */
 	u64 key = 0;
 	bpf_probe_read_kernel(&key, sizeof(key), ctx);
 	if (READ((struct sock *)key, sk_protocol) != IPPROTO_TCP)
@@ -176,7 +179,8 @@ int inet_sock_set_state(u64 *ctx)
 	return begins(key, state);
 }
 
-/* A thread of the tree has sent on this connection: of one that was inherited or accepted that is the first word. */
+/* A thread of the tree has sent on this connection: the first event of an inherited or accepted
+ * one. */
 __attribute__((noinline)) int sent_on(u64 key, u32 tid, u64 now)
 {
 	struct connection *connection = bpf_map_lookup_elem(&connections, &key);
@@ -204,8 +208,8 @@ __attribute__((noinline)) int tell_one_open(u32 index)
 	return 1;
 }
 
-/* Attached nowhere: user space fills `asked_sockets` with keys of `connections` and runs it. One that closes meanwhile
- * has no entry any more. */
+/* Not attached: user space fills `asked_sockets` with keys of `connections` and runs it. One that
+ * closes in the meantime has no entry any more. */
 SEC("raw_tp/tell_open")
 int tell_open(u64 *ctx)
 {
@@ -216,15 +220,15 @@ int tell_open(u64 *ctx)
 	return 0;
 }
 
-/* ---- names ----------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
-/* Tells of a packet if it asks a name server over UDP, or answers from one. User space reads it. */
+/* Reports a packet if it is a DNS query or response over UDP. User space parses it. */
 __attribute__((noinline)) int tell_packet(u64 skb_, u32 tid, u32 asks)
 {
 	struct sk_buff *skb = (void *)skb_;
-	u16 protocol = READ(skb, protocol); /* in the order of the network, as all of this */
+	u16 protocol = READ(skb, protocol); /* in network byte order, like all of this */
 	u64 data = (u64)READ(skb, data);
-	/* On its way out it may begin with the header of its link. */
+	/* An outgoing one may begin with its link-layer header. */
 	u64 at = asks ? (u64)READ(skb, head) + READ(skb, network_header) : data;
 	u8 ip[12];
 	u16 ports[2];
@@ -248,7 +252,7 @@ __attribute__((noinline)) int tell_packet(u64 skb_, u32 tid, u32 asks)
 		has_asked = 1;
 	} else if (!(*word & bit))
 		return 0;
-	/* What the card put into pages of its own is not looked at. */
+	/* Data in page fragments is not read. */
 	u64 len = data + READ(skb, len) - READ(skb, data_len) - at;
 	if (len > PACKET_MAX)
 		len = PACKET_MAX;
@@ -269,7 +273,7 @@ int net_dev_queue(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct cpu *cpu = this_cpu();
-	/* What is passed on or sent in a soft interrupt is not of the thread that runs. */
+	/* Packets forwarded or sent in a softirq are not of the running thread. */
 	if (!cpu || cpu->softirq || !place_of_running(cpu, task))
 		return 0;
 	u64 skb = 0;

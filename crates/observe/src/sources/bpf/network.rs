@@ -1,5 +1,4 @@
-//! The connections that are still open when the recording ends, asked of the kernel half
-//! (`network.h`).
+//! The connections that are still open when the recording ends, from the kernel half (`network.h`).
 
 use super::wire::{ASKED, Tracked};
 use aya::Ebpf;
@@ -8,11 +7,11 @@ use aya::programs::RawTracePoint;
 use std::os::fd::AsFd;
 use sys::bpf::run_once;
 
-/// Words of what is kept of a connection.
+/// Words of the state of a connection.
 const WORDS: usize = size_of::<Tracked>() / 8;
 
-/// Has the kernel half tell of them, by way of the buffers. How many there were; none when it
-/// cannot be asked.
+/// Has the kernel half report them through the buffers. Returns their number; none when the program
+/// cannot be run.
 pub(super) fn tell_open(ebpf: &mut Ebpf) -> Option<usize> {
     let map = HashMap::<_, u64, [u64; WORDS]>::try_from(ebpf.map("connections")?).ok()?;
     let sockets: Vec<u64> = map.keys().filter_map(Result::ok).collect();
@@ -33,7 +32,7 @@ pub(super) fn tell_open(ebpf: &mut Ebpf) -> Option<usize> {
     Some(sockets.len())
 }
 
-/// Connections that found no room.
+/// Connections for which there was no room.
 pub(super) fn lost(ebpf: &Ebpf) -> u64 {
     let map = ebpf.map("lost_connections").and_then(|map| Array::<_, u64>::try_from(map).ok());
     map.and_then(|map| map.get(&0, 0).ok()).unwrap_or(0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What a blocked thread waits on, read from the arguments of its call: files, sockets and their ends; and whether its
- * control groups let it run.
+ * Wait targets of blocked threads, from the arguments of their calls: files, sockets and their
+ * ends; and throttling of their cgroups.
  */
 #pragma once
 #include "paths.h"
@@ -31,13 +31,13 @@ INLINE u32 known(u32 call)
 	return call < CALLS ? call : OTHER_CALL;
 }
 
-/* A thread that the kernel made for a program's io_uring: it runs the kernel's code only. */
+/* A kernel-created worker of a program's io_uring: it runs only kernel code. */
 #define PF_IO_WORKER 0x10
 
-/* The call that a thread is in, as its saved registers have it. */
+/* The current call of a thread, from its saved registers. */
 INLINE u32 call_in(struct task_struct *task, struct pt_regs *regs)
 {
-	/* It has none, and works off what calls left it to do. */
+	/* It is in none, and runs work deferred from calls. */
 	if (task->flags & PF_IO_WORKER)
 		return nr_io_uring_enter;
 	if (!CAME_BY_CALL(regs))
@@ -72,7 +72,7 @@ INLINE void read_ends(struct sock *sk, struct ends *ends)
 #define PIPEFS_MAGIC 0x50495045
 #define ANON_INODE_MAGIC 0x09041934
 
-/* Whether it can have a path: pipes, sockets and the like have none. */
+/* Whether it can have a path; pipes, sockets and the like cannot. */
 __attribute__((noinline)) int tell_kind(u64 file_, u64 now, u32 tid)
 {
 	struct file *file = (void *)file_;
@@ -123,7 +123,7 @@ __attribute__((noinline)) int tell_object(u64 file_, u64 now, u32 tid)
 	return 0;
 }
 
-/* What a call with a path among its arguments waits on. */
+/* The wait target of a call with a path argument. */
 __attribute__((noinline)) u64 path_of(struct thread *thread, u32 kind, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -134,14 +134,14 @@ __attribute__((noinline)) u64 path_of(struct thread *thread, u32 kind, u64 now)
 		thread->mm = (u64)mm;
 	if (thread->mm == (u64)mm)
 		return tell_argument(thread, kind, now);
-	/* The old image is gone in the middle of its execve, and with it the argument. */
+	/* During execve the old image is gone, and with it the argument. */
 	u64 image = (u64)READ(mm, exe_file);
 	if (image)
 		tell_object(image, now, TID(thread, task));
 	return image;
 }
 
-/* The file that a descriptor stands for; null for none. */
+/* The file of a descriptor; null for none. */
 INLINE struct file *open_file(struct files_struct *files, u32 fd)
 {
 	struct fdtable *table = files->fdt;
@@ -153,7 +153,7 @@ INLINE struct file *open_file(struct files_struct *files, u32 fd)
 	return file;
 }
 
-/* Whether user space is to be told what this file is: a thread remembers the last two. */
+/* Whether this file is to be reported to user space: a thread remembers the last two. */
 INLINE bool is_news(struct thread *thread, u32 fd, struct file *file)
 {
 	u64 inode = (u64)READ(file, f_inode);
@@ -164,12 +164,12 @@ INLINE bool is_news(struct thread *thread, u32 fd, struct file *file)
 	return 1;
 }
 
-/* While calls are not traced, a number in the same call of the same thread is taken to stand for the same for so long: it is
- * looked up for every seventh switch where there are 700,000 a second. A number that is closed, opened and waited on again
- * meanwhile has the old name for so long. */
+/* While calls are not traced, a descriptor in the same call of the same thread is assumed to be the
+ * same file for this time: it is looked up for every seventh switch where there are 700,000 a
+ * second. A descriptor that is closed and reopened in this time keeps the old name. */
 #define HELD_NS 20000
 
-/* Which object the call of a thread that leaves is about; user space is told what it is when that is new. */
+/* The object of the call of a thread that is switched out; a new one is reported to user space. */
 INLINE u64 object_of(struct task_struct *task, struct pt_regs *regs, struct files_struct *files, struct thread *thread, u32 call,
 		     u64 now)
 {
@@ -185,7 +185,7 @@ INLINE u64 object_of(struct task_struct *task, struct pt_regs *regs, struct file
 	if (kind == ARG_FUTEX)
 		return arg;
 	if (kind == ARG_POLL) {
-		/* One descriptor can be named; of several, only the waker tells. */
+		/* One descriptor can be named; for several, only the waker shows which. */
 		s32 one = -1;
 		if (ARG1(regs, compat) != 1 || bpf_probe_read_user(&one, sizeof(one), (void *)arg))
 			return 0;
@@ -206,7 +206,8 @@ INLINE u64 object_of(struct task_struct *task, struct pt_regs *regs, struct file
 	return (u64)file;
 }
 
-/* A thread that waits for several is woken from the middle of a call: what that works on is what became ready. */
+/* A thread that waits for several objects is woken from within a call: the object of that call is
+ * the one that became ready. */
 __attribute__((noinline)) int tell_through(u32 tid, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -219,19 +220,19 @@ __attribute__((noinline)) int tell_through(u32 tid, u64 now)
 	struct through_record record = { .head = HEAD(K_THROUGH, 0, tid, now), .object = file };
 	if (!file)
 		return 0;
-	/* A path would come too late, and what threads wait for in this way seldom has one. */
+	/* A path would come too late, and such wait targets rarely have one. */
 	tell_kind(file, now, number_of(task));
 	EMIT(record);
 	return 0;
 }
 
-/* Waits shorter than this have no stack of whoever ended them; and of one who ends them not more often, but for such
- * as were that long themselves. */
+/* Shorter waits get no stack of their waker; and stacks of one waker are at least this far apart,
+ * except for waits longer than that. */
 #define ENDED_NS 100000
 #define WAKER_STACK_NS 5000000
 
-/* The running thread, not an interrupt, ends the wait of another. Its stack is taken when its
- * own call ends, where that is to wake. */
+/* The running thread, not an interrupt, ends another thread's wait. Its stack is taken at the exit
+ * of its own call, if that call is a wake-up. */
 __attribute__((noinline)) int tell_ended(struct thread *thread, struct thread *waker, u32 tid, u64 now)
 {
 	if (!thread || thread->left != LEFT_BLOCKED)
@@ -255,7 +256,7 @@ __attribute__((noinline)) int tell_ended(struct thread *thread, struct thread *w
 	return 0;
 }
 
-/* Time that this control group of tasks and those above spent out of quota, ever. */
+/* Total time that this cgroup and its ancestors were throttled. */
 __attribute__((noinline)) u64 throttled_in(u64 address)
 {
 	u64 sum = 0;

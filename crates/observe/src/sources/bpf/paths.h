@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What files are called: a path, put together from the names of directory entries across mounts, or as the program gave
- * it to a call; and which file's page a fault waits for.
+ * Paths of files: built from the names of directory entries across mounts, or as the program gave
+ * it to a call; and the file of a page fault.
  *
- * A file is told once, as far as a small table remembers. Parts stand in a record the last one first, as they are met on
- * the way up; user space turns them round (`paths.rs`).
+ * A file is reported once, as far as a small table remembers. A record has the components in the
+ * order of the walk up, the last one first; user space reverses them (`paths.rs`).
  */
 #pragma once
 #include "threads.h"
 
-/* Most of a name, and of a path; what does not fit is cut off at its beginning. */
+/* The limits of a name and of a path; longer ones are cut at the front. */
 #define NAME_MAX 256
 #define PATH_ROOM 448
-/* Steps upwards: directories and mounts together. */
+/* The limit of steps up: directories and mounts together. */
 #define DEPTH 48
 
-/* Where a path is put together, one a CPU: far too large for the stack. */
+/* Scratch for building a path, one per CPU: too large for the stack. */
 struct walk {
 	u64 dentry;
 	u64 mnt;  /* 0: only within its filesystem */
 	u32 at;   /* bytes of `text` */
 	u16 cut;
-	u16 busy; /* a switch may strike while a fault's path is under way */
+	u16 busy; /* a switch may come while the path of a fault is built */
 	char text[PATH_ROOM + NAME_MAX];
 };
 struct { MAP_UINT(type, BPF_MAP_TYPE_PERCPU_ARRAY); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct walk); } walks SEC(".maps");
 
-/* Files that were told, by a hash of what tells them apart. */
+/* Files that were reported, by a hash of their identity. */
 #define TOLD 1024 /* a power of two */
 u64 told[TOLD] = {};
 
@@ -36,7 +36,7 @@ INLINE u64 mix(u64 word)
 	return word ^ word >> 29;
 }
 
-/* One part more, and a step upwards. 0 at the top, or when there is no more room. */
+/* Adds one component and goes one step up. 0 at the top, or when there is no more space. */
 __attribute__((noinline)) int step(struct walk *walk)
 {
 	if (!walk)
@@ -95,7 +95,7 @@ INLINE struct walk *start_walk(u64 dentry, u64 mnt)
 	return walk;
 }
 
-/* Hands over what was put together: the head, device and inode are the caller's. */
+/* Emits the path: the caller provides head, device and inode. */
 __attribute__((noinline)) int tell_walk(struct walk *walk, struct path_record *about)
 {
 	if (!walk || !about)
@@ -117,7 +117,8 @@ __attribute__((noinline)) int tell_walk(struct walk *walk, struct path_record *a
 	return 1;
 }
 
-/* A file's path, unless it was told already: across mounts with `mnt`, else from the root of its filesystem. */
+/* A file's path, unless it was reported already: across mounts with `mnt`, else from the root of
+ * its filesystem. */
 __attribute__((noinline)) int tell_path(u64 inode_, u64 dentry, u64 mnt, u64 now, u32 tid)
 {
 	struct inode *inode = (void *)inode_;
@@ -128,7 +129,7 @@ __attribute__((noinline)) int tell_path(u64 inode_, u64 dentry, u64 mnt, u64 now
 	u16 type = READ(inode, i_mode) & 0170000;
 	if (type == 0020000 || type == 0060000)
 		about.dev = READ(inode, i_rdev);
-	/* Numbers of inodes are used again, but with another generation. Deleted or not makes another path. */
+	/* Inode numbers are reused, but with another generation. Deletion changes the path. */
 	u32 links = READ(inode, i_nlink);
 	u64 hash = mix(mix(about.ino) + about.dev) + READ(inode, i_generation);
 	hash = mix(hash + (links ? 0 : 1) + dentry);
@@ -146,8 +147,8 @@ __attribute__((noinline)) int tell_path(u64 inode_, u64 dentry, u64 mnt, u64 now
 	return 0;
 }
 
-/* What a thread waits on that is in a call with a path among its arguments: the path, as it was given. In front of a
- * relative one stands the directory of the process, or the one that it is relative to. */
+/* The wait target of a thread in a call with a path argument: that path. A relative one is prefixed
+ * with the working directory of the process, or with the directory that it is relative to. */
 __attribute__((noinline)) u64 tell_argument(struct thread *thread, u32 kind, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -197,8 +198,8 @@ __attribute__((noinline)) u64 tell_argument(struct thread *thread, u32 kind, u64
 	return GIVEN_PATH;
 }
 
-/* The running thread, outside any call, comes to need a page of this file. How many faults it has had tells later whether
- * it is still in that one. */
+/* The running thread, outside any call, needs a page of this file. Its number of page faults shows
+ * later whether it is still in the same one. */
 __attribute__((noinline)) int needs_page(u64 inode)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -213,7 +214,7 @@ __attribute__((noinline)) int needs_page(u64 inode)
 	return 0;
 }
 
-/* A fault blocks: which file's page it reads, or that no file was seen. */
+/* A page fault blocks: reports its file, or that no file is known. */
 __attribute__((noinline)) int tell_page(struct thread *thread, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

@@ -1,7 +1,7 @@
-//! Paths from the parts that the kernel half tells (`paths.h`), each once.
+//! Paths from the components that the kernel half records (`paths.h`), each reported once.
 //!
-//! A fault knows its file only within the file's filesystem: where that is mounted is asked of
-//! `/proc`, for the thread that faults.
+//! For a page fault the path is known only within the file's filesystem: its mount point is read
+//! from `/proc`, for the faulting thread.
 
 use crate::mounts::{Mount, mounts_of};
 use host::here;
@@ -10,27 +10,27 @@ use model::recording::{Comm, Event, FileKind, Object};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
 
-/// Files whose paths are remembered, so that they are not reported again. Past it all are
-/// forgotten.
+/// The limit of files whose paths are remembered, so that they are not reported again. Beyond it
+/// all are forgotten.
 const KNOWN: usize = 65_536;
 
-/// What one record tells.
-pub(super) struct Told<'a> {
-    /// The parts, the last one first, each with a zero behind it.
+/// The content of one record.
+pub(super) struct PathParts<'a> {
+    /// The components, the last one first, each terminated by a zero.
     pub(super) parts: &'a [u8],
-    /// There are more at the front.
+    /// Leading components are missing.
     pub(super) cut: bool,
-    /// The file has no name any more.
+    /// The file has been deleted.
     pub(super) deleted: bool,
     /// The thread that it was reported for.
     pub(super) tid: Tid,
 }
 
-impl Told<'_> {
-    /// From the root, or from where it was cut.
+impl PathParts<'_> {
+    /// From the root, or from the first component that is known.
     fn path(&self) -> String {
         let mut parts: Vec<_> = self.parts.split(|byte| *byte == 0).collect();
-        // Behind the last zero is nothing.
+        // Nothing follows the last zero.
         parts.pop();
         let given = parts.first().is_some_and(|part| part.starts_with(b"/"));
         parts.reverse();
@@ -44,29 +44,29 @@ impl Told<'_> {
         path
     }
 
-    /// As the kernel itself marks them in `/proc`.
+    /// As the kernel marks them in `/proc`.
     fn mark(&self) -> &'static str {
         if self.deleted { " (deleted)" } else { "" }
     }
 }
 
-/// What has been reported.
+/// Paths reported so far.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
     /// By device and inode: a digest of the path.
     known: FxHashMap<(u32, u64), u64>,
-    /// Where filesystems are mounted, by device, as far as that was asked.
+    /// Mount points by device, as far as they were read.
     mounts: FxHashMap<u32, Vec<Mount>>,
 }
 
 impl Paths {
-    /// Of a file that was found by way of its mount.
-    pub(super) fn of_file(&mut self, dev: u32, ino: u64, told: &Told<'_>) -> Option<Event> {
+    /// For a file that was found through its mount.
+    pub(super) fn of_file(&mut self, dev: u32, ino: u64, told: &PathParts<'_>) -> Option<Event> {
         self.tell(dev, ino, told.path() + told.mark())
     }
 
-    /// Of a file whose path is known only within its filesystem.
-    pub(super) fn in_filesystem(&mut self, dev: u32, ino: u64, told: &Told<'_>) -> Option<Event> {
+    /// For a file whose path is known only within its filesystem.
+    pub(super) fn in_filesystem(&mut self, dev: u32, ino: u64, told: &PathParts<'_>) -> Option<Event> {
         let mounts = self.mounts.entry(dev).or_insert_with(|| {
             let mut found = mounts_of(here(), told.tid);
             found.retain(|mount| mount.dev == dev);
@@ -81,8 +81,8 @@ impl Paths {
         self.tell(dev, ino, path + told.mark())
     }
 
-    /// As it was given to a call. The file is not known, so it gets a number of its own.
-    pub(super) fn given(&mut self, told: &Told<'_>) -> (Object, Option<Event>) {
+    /// For a path given to a call. The file is not known, so it gets a synthetic inode.
+    pub(super) fn given(&mut self, told: &PathParts<'_>) -> (Object, Option<Event>) {
         let path = told.path();
         let name = Comm::from(path.rsplit('/').find(|part| !part.is_empty()).unwrap_or("/"));
         let ino = digest(&path);
@@ -110,19 +110,19 @@ fn digest(path: &str) -> u64 {
 mod tests {
     use super::*;
 
-    fn told(parts: &[u8]) -> Told<'_> {
-        Told { parts, cut: false, deleted: false, tid: 1 }
+    fn told(parts: &[u8]) -> PathParts<'_> {
+        PathParts { parts, cut: false, deleted: false, tid: 1 }
     }
 
     #[test]
     fn parts_are_turned_round_and_what_is_cut_or_gone_is_marked() {
         assert_eq!(told(b"file\0dir\0home\0").path(), "/home/dir/file");
         assert_eq!(told(b"").path(), "/");
-        assert_eq!(Told { cut: true, ..told(b"file\0dir\0") }.path(), "…/dir/file");
+        assert_eq!(PathParts { cut: true, ..told(b"file\0dir\0") }.path(), "…/dir/file");
         assert_eq!(told(b"/etc/../etc/x\0").path(), "/etc/../etc/x");
         assert_eq!(told(b"../x\0dir\0").path(), "/dir/../x");
         assert_eq!(told(b"a\xff\nb\0").path(), "/a\u{fffd}\nb");
-        let path = Paths::default().of_file(1, 2, &Told { deleted: true, ..told(b"x\0tmp\0") });
+        let path = Paths::default().of_file(1, 2, &PathParts { deleted: true, ..told(b"x\0tmp\0") });
         assert_eq!(path, Some(Event::Path { dev: 1, ino: 2, path: "/tmp/x (deleted)".into() }));
     }
 

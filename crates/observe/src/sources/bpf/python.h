@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The frames of CPython, read by the program that takes a sample, in the context of the thread itself: they stand
- * still, and nothing is paused. Where the fields are comes from user space, per process (`offsets.rs` of crate
- * python); turning (code object, instruction) into names and lines is left to user space as well (`record.rs`
- * reads what is sent here, byte for byte).
+ * The frames of CPython, read by the program that takes a sample, in the context of the thread
+ * itself: the frames do not change, and nothing is paused. User space provides the offsets of
+ * fields, per process (`offsets.rs` of crate python), and translates (code object, instruction) to
+ * names and lines (`record.rs` decodes the records).
  *
- * A code object is described once, when it is first seen, so that its names outlive the program. All reads are such
- * that do not fault pages in; what cannot be read ends the stack, which then says so.
+ * A code object is described once, when it is first found, so that its names remain after the
+ * program's end. Reads do not fault pages in; a failed read ends the stack, with the reason.
  *
- * Descriptions go to the ring of `stacks.h`, before the stack that first shows them where there is room.
+ * Descriptions go to the ring of `stacks.h`, before the first stack that refers to them, where
+ * there is space.
  *
- * What a loop does is a global function: the verifier looks at it once, by itself, and not in each round. That takes
- * loading from seconds to a millisecond, and needs nothing younger than Linux 5.12. So the state of the loops is in
- * the scratch, not in registers.
+ * The body of a loop is a global function: the verifier checks it once, separately, and not in each
+ * iteration. That reduces loading from seconds to a millisecond, and needs only Linux 5.12. So the
+ * state of the loops is in the scratch, not in registers.
  */
 #pragma once
 #include "stacks.h"
 
-/* Frames told of a stack, the innermost first. A power of two: indices are masked. */
+/* The limit of frames of a stack, the innermost first. A power of two: indices are masked. */
 #define PYTHON_FRAMES 128
-/* Steps along a stack (frames, and the interpreter's own that stand between them), and threads looked through for the
- * one at hand (once found it is remembered), are the square of this. */
+/* The limit of steps along a stack (frames, and the interpreter's own between them), and of threads
+ * searched for the current one (remembered once found), is the square of this. */
 #define PYTHON_ROUNDS 16
-/* After a long search in vain (a thread of a C library, say), so many samples go without one. */
+/* After a long unsuccessful search (a thread of a C library, say), this many samples skip it. */
 #define PYTHON_REST 16
-/* Code objects described per sample; the others have their turn at the next. */
+/* The limit of code objects described per sample; the others follow with the next. */
 #define PYTHON_FRESH 32
-/* Room in a description. */
+/* Space in a description. */
 #define PYTHON_NAME 192
 #define PYTHON_FILE 256
 #define PYTHON_LINES 4096
@@ -41,28 +42,28 @@ enum python_end {
 	PYTHON_WHOLE,
 	PYTHON_CUT,         /* more frames than fit; the outermost are missing */
 	PYTHON_UNREADABLE,  /* a frame could not be read */
-	PYTHON_NO_THREAD,   /* the interpreter does not know this thread, or has no frame for it */
+	PYTHON_NO_THREAD,   /* the interpreter has no such thread, or no frame for it */
 	PYTHON_NOT_STARTED, /* there is no interpreter yet, or no longer */
 };
 
-/* What holds of a layout: `flags` of a target. */
+/* Properties of a layout: `flags` of a target. */
 #define PYTHON_CFRAME 1 /* the thread has a pointer to a pointer to its frame (3.11, 3.12) */
-#define PYTHON_INDEX 2  /* a frame has the number of its instruction, not its address (to 3.10) */
-#define PYTHON_UNITS 4  /* that number counts code units of two bytes (3.10) */
-#define PYTHON_SHIMS 8  /* frames with an owner of `shim_owner` or above are the interpreter's own (from 3.12) */
-#define PYTHON_MARKED 16 /* `frame_owner` tells whether the evaluation function was entered for the frame (3.11) */
-#define PYTHON_COPIES 32 /* each thread has a copy of the bytecode of its own (free-threaded, from 3.14) */
+#define PYTHON_INDEX 2  /* a frame has the index of its instruction, not its address (to 3.10) */
+#define PYTHON_UNITS 4  /* that index is in code units of two bytes (3.10) */
+#define PYTHON_SHIMS 8  /* frames with an owner from `shim_owner` on are the interpreter's own (3.12) */
+#define PYTHON_MARKED 16 /* `frame_owner`: the evaluation function was entered for the frame (3.11) */
+#define PYTHON_COPIES 32 /* each thread has its own copy of the bytecode (free-threaded, from 3.14) */
 
-/* An interpreter in a process: where fields are, in bytes from the start of their structure. */
+/* An interpreter in a process: offsets of fields, in bytes from the start of their structure. */
 struct python_target {
 	u64 runtime; /* address of _PyRuntime */
 	u16 interpreters; /* _PyRuntime: the newest interpreter */
 	u16 interpreter_next, interpreter_threads;
 	u16 thread_next, thread_id, thread_frame;
 	u16 cframe_frame;
-	u16 frame_size; /* as much of a frame as holds the following */
+	u16 frame_size; /* the part of a frame with the following fields */
 	u16 frame_previous, frame_code, frame_instruction, frame_owner, frame_copy;
-	u16 code_line; /* the first of the fields wanted of a code object */
+	u16 code_line; /* the first field to read of a code object */
 	u16 code_size; /* from there to the end of the last */
 	u16 code_file, code_name, code_lines; /* from code_line */
 	u16 code_start; /* the bytecode, from the start of the object */
@@ -75,10 +76,10 @@ struct python_target {
 	u8 pad;
 };
 
-/* What a thread's storage keeps for the next sample. */
+/* State in task storage for the next sample. */
 struct python_thread {
 	u64 state; /* its PyThreadState, when last found */
-	u64 rest;  /* samples still to go without a search */
+	u64 rest;  /* samples left to skip the search */
 };
 
 #define PYTHON_NO_INSTRUCTION 0xffffffffu
@@ -96,14 +97,15 @@ struct python_record {
 	u32 count;
 	struct python_frame frame[PYTHON_FRAMES]; /* the innermost first */
 };
-/* Masked rather than compared, which the compiler would do too late for the verifier; what follows has room. */
+/* Masked rather than compared, which the compiler would do too late for the verifier; there is
+ * space after it. */
 #define PYTHON_SIZE(record)                                                                                    \
 	(__builtin_offsetof(struct python_record, frame) +                                                     \
 	 ((record)->count & (2 * PYTHON_FRAMES - 1)) * sizeof(struct python_frame))
 
 struct python_text {
 	u32 length; /* in characters */
-	u16 held;   /* bytes of it that are here */
+	u16 held;   /* bytes of it that were copied */
 	u8 kind;    /* bytes per character */
 	u8 ascii;
 };
@@ -111,7 +113,7 @@ struct python_text {
 struct python_code_record {
 	struct head head;
 	u64 code;
-	u64 lines_at; /* where the process has its line table */
+	u64 lines_at; /* address of its line table */
 	u32 pid;
 	u32 check;
 	u32 first_line;
@@ -119,22 +121,23 @@ struct python_code_record {
 	u32 lines_held;
 	u32 pad;
 	struct python_text name, file;
-	u8 name_bytes[PYTHON_NAME]; /* the beginning */
-	u8 file_bytes[PYTHON_FILE]; /* the end: it tells more than the beginning */
+	u8 name_bytes[PYTHON_NAME]; /* the first part */
+	u8 file_bytes[PYTHON_FILE]; /* the last part, which matters more */
 	u8 lines[PYTHON_LINES];
 };
 
-/* An executable that holds an interpreter, so that its processes are known from their exec on. */
+/* An executable with an interpreter, so that its processes are known from their exec on. */
 struct python_file {
 	u64 ino;
-	u32 dev; /* as the kernel counts: major << 20 | minor */
+	u32 dev; /* in the kernel's form: major << 20 | minor */
 	u32 pad;
 };
 
-/* The scratch of a sample: too large for the stack. One for each context that can interrupt another. */
+/* The scratch of a sample: too large for the stack. One for each context that can interrupt
+ * another. */
 struct python_scratch {
 	u64 pointer; /* the thread's */
-	u64 interpreter, state, at; /* where the search and the walk are */
+	u64 interpreter, state, at; /* positions of search and walk */
 	u32 looked;
 	u32 pad2;
 	u8 frame[144];
@@ -151,12 +154,12 @@ static long (*python_map_update)(void *map, const void *key, const void *value, 
 static long (*python_map_delete)(void *map, const void *key) = (void *)3;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-/* What kernel.h does not have of these; the loader takes the part before the underscores for the name. */
+/* Fields missing in kernel.h; the loader ignores the suffix after the underscores. */
 struct mm_struct___python { unsigned long start_code; struct file *exe_file; };
 struct task_struct___python { struct mm_struct___python *mm; };
 #pragma clang attribute pop
 
-/* Processes by number: user space fills it when it sees an interpreter mapped. */
+/* Processes by PID: user space fills it when an interpreter is mapped. */
 struct { MAP_UINT(type, PYTHON_MAP_HASH); MAP_UINT(max_entries, 1024); MAP_TYPE(key, u32); MAP_TYPE(value, struct python_target); } pythons SEC(".maps");
 /* Executables; `runtime` is relative to the start of their code as mapped. */
 struct { MAP_UINT(type, PYTHON_MAP_HASH); MAP_UINT(max_entries, 64); MAP_TYPE(key, struct python_file); MAP_TYPE(value, struct python_target); } python_files SEC(".maps");
@@ -174,9 +177,10 @@ INLINE u64 python_pointer(u64 at)
 /* Fields of what was copied to the scratch. */
 #define PYTHON_AT(bytes, offset, type) (*(type *)((bytes) + ((offset) & 127)))
 
-/* ---- which thread ---------------------------------------------------------------------------------------- */
+/* ---- which thread ---------------------------------------------------------------------------- */
 
-/* What pthread_self says is the thread pointer on x86-64; elsewhere a bit below, by the size of libc's struct. */
+/* pthread_self is the thread pointer on x86-64; elsewhere it is below, by the size of libc's
+ * struct. */
 #if defined(__TARGET_ARCH_x86)
 #define PYTHON_BELOW 1
 #elif defined(__TARGET_ARCH_arm64)
@@ -191,7 +195,7 @@ INLINE u64 python_innermost(const struct python_target *target, u64 state)
 	return frame;
 }
 
-/* One round of the search for the thread among all that the interpreters have: 0 to go on. */
+/* One iteration of the search for the thread among those of all interpreters: 0 to continue. */
 __attribute__((noinline)) int python_look(struct python_scratch *scratch, const struct python_target *target)
 {
 	if (!scratch || !target)
@@ -209,7 +213,8 @@ __attribute__((noinline)) int python_look(struct python_scratch *scratch, const 
 	}
 	scratch->looked++;
 	u64 pointer = scratch->pointer;
-	/* A pointer of 0 is that of a main thread that the kernel has not switched yet: one of few. */
+	/* A pointer of 0 is that of a main thread that the kernel has not switched yet: the
+	 * list is short. */
 	if (pointer - python_pointer(state + target->thread_id) < PYTHON_BELOW || !pointer) {
 		scratch->at = python_innermost(target, state);
 		if (scratch->at)
@@ -219,7 +224,8 @@ __attribute__((noinline)) int python_look(struct python_scratch *scratch, const 
 	return 0;
 }
 
-/* Rounds of rounds: the verifier follows each round of a loop, so two short ones are checked faster than a long one. */
+/* Nested loops: the verifier follows each iteration, so two short ones are checked faster than a
+ * long one. */
 #define PYTHON_REPEAT(name, step)                                                                              \
 	__attribute__((noinline)) int name(struct python_scratch *scratch, const struct python_target *target) \
 	{                                                                                                      \
@@ -257,7 +263,7 @@ INLINE u64 python_start(struct python_scratch *scratch, const struct python_targ
 	return frame;
 }
 
-/* ---- its frames ------------------------------------------------------------------------------------------ */
+/* ---- its frames ------------------------------------------------------------------------------ */
 
 INLINE u64 python_mix(u64 hash, u64 with)
 {
@@ -265,7 +271,7 @@ INLINE u64 python_mix(u64 hash, u64 with)
 	return hash ^ hash >> 29;
 }
 
-/* Tells one code object from another that takes its place in memory later. */
+/* Distinguishes a code object from a later one at the same address. */
 INLINE u64 python_fingerprint(const struct python_target *target, const u8 *bytes, u64 code, u32 pid)
 {
 	u64 hash = python_mix(code, (u64)pid << 32 | PYTHON_AT(bytes, 0, u32));
@@ -303,7 +309,7 @@ INLINE u32 python_instruction(const struct python_target *target, const u8 *fram
 	return offset < 1 << 28 ? offset - 2 : PYTHON_NO_INSTRUCTION;
 }
 
-/* Writes the frame at hand to the record and goes to the next one outwards: 0 to go on. */
+/* Writes the current frame to the record and goes to the next outer one: 0 to continue. */
 __attribute__((noinline)) int python_step(struct python_scratch *scratch, const struct python_target *target)
 {
 	if (!scratch || !target)
@@ -323,7 +329,7 @@ __attribute__((noinline)) int python_step(struct python_scratch *scratch, const 
 	u8 owner = PYTHON_AT(scratch->frame, target->frame_owner, u8);
 	scratch->at = PYTHON_AT(scratch->frame, target->frame_previous, u64);
 	if (flags & PYTHON_SHIMS && owner >= target->shim_owner) {
-		/* It stands for the way from C into those before it. */
+		/* It marks the entry from C to the frames before it. */
 		if (count)
 			record->frame[(count - 1) & (PYTHON_FRAMES - 1)].what |= PYTHON_ENTRY;
 		record->head.a = PYTHON_CUT;
@@ -354,9 +360,10 @@ __attribute__((noinline)) int python_step(struct python_scratch *scratch, const 
 PYTHON_REPEAT(python_step_on, python_step)
 PYTHON_REPEAT(python_walk, python_step_on)
 
-/* ---- what a code object is called ------------------------------------------------------------------------ */
+/* ---- names of a code object ------------------------------------------------------------------ */
 
-/* Copies the beginning of a text, or its end; of what CPython calls compact, which names and paths always are. */
+/* Copies the first part of a text, or the last; of compact strings, as names and paths always are.
+ */
 INLINE void python_text(const struct python_target *target, u64 object, struct python_text *text, u8 *to, u32 room, bool end)
 {
 	u32 state = 0;
@@ -392,7 +399,7 @@ __attribute__((noinline)) int python_describe(struct python_scratch *scratch, co
 	struct python_code_record *told = &scratch->told;
 	u32 index = fingerprint >> 4 & (PYTHON_SETS - 1);
 	struct python_set *set = bpf_map_lookup_elem(&python_seen, &index);
-	/* Twice on one stack, when it calls itself. */
+	/* Twice on one stack, when it is recursive. */
 	if (!set || python_is_seen(fingerprint))
 		return 0;
 	if (bpf_probe_read_user(scratch->code, target->code_size & 127, (void *)(code + target->code_line)))
@@ -417,16 +424,16 @@ __attribute__((noinline)) int python_describe(struct python_scratch *scratch, co
 		held = 0;
 	told->lines_held = held;
 	if (bpf_ringbuf_output(&stacks, told, __builtin_offsetof(struct python_code_record, lines) + held, BPF_RB_NO_WAKEUP))
-		return 0; /* it is described at its next sight */
+		return 0; /* it is described the next time */
 	set->way[fingerprint >> 17 & 3] = fingerprint;
 	return 0;
 }
 
-/* ---- what the rest of the kernel half calls -------------------------------------------------------------- */
+/* ---- interface to the rest of the kernel half ------------------------------------------------ */
 
 /*
- * Tells the Python stack of the running thread, when its process runs a Python that is known. `slot` is 0 in the
- * sampling clock's program and 1 in those that it can interrupt.
+ * Emits the Python stack of the running thread, when its process runs a known Python. `slot` is 0
+ * in the sampling clock's program and 1 in those that it can interrupt.
  */
 __attribute__((noinline)) int tell_python(struct python_thread *known, u32 slot, u64 now)
 {
@@ -466,7 +473,7 @@ __attribute__((noinline)) int tell_python(struct python_thread *known, u32 slot,
 	return 0;
 }
 
-/* A process is made by another: it has its interpreter at the same addresses. */
+/* A process is forked: it has the interpreter at the same addresses. */
 INLINE void python_fork(u32 parent, u32 child)
 {
 	struct python_target *target = bpf_map_lookup_elem(&pythons, &parent);
@@ -480,7 +487,7 @@ INLINE void python_exit(u32 pid)
 	python_map_delete(&pythons, &pid);
 }
 
-/* A process runs another program from now on. */
+/* A process has executed another program. */
 static __attribute__((noinline)) int python_exec(struct task_struct *task)
 {
 	struct python_file file = {};

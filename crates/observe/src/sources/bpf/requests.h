@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Requests to disks: how long each queued and how long its device took, told with the wake-ups that its end brings.
+ * Block requests: the queue time and service time of each, recorded with the wake-ups that its
+ * completion causes.
  *
- * A request's end and what it wakes follow each other in one context: an interrupt, or a kernel thread that does the
- * interrupt's work. What is remembered ends with that context.
+ * The completion of a request and its wake-ups are in one context: an interrupt, or a kernel thread
+ * that handles it. The state here ends with that context.
  */
 #pragma once
 #include "threads.h"
 
-/* When drivers were given requests, by the request's address. Two at one place: the older one's time is not known. */
+/* Issue times of requests, by the request's address. On a collision the older one's time is lost.
+ */
 #define ISSUED 1024 /* a power of two */
 struct issue {
 	u64 request;
@@ -16,10 +18,10 @@ struct issue {
 };
 struct issue issued[ISSUED] = {};
 
-/* The last request that ended on this CPU. */
+/* The last request that was completed on this CPU. */
 struct ended {
 	struct request_about about;
-	u64 task; /* in whose time, outside interrupts */
+	u64 task; /* the running task, outside interrupts */
 };
 struct { MAP_UINT(type, BPF_MAP_TYPE_PERCPU_ARRAY); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct ended); } ended_requests SEC(".maps");
 
@@ -28,7 +30,8 @@ INLINE bool in_interrupt(struct cpu *cpu)
 	return cpu->irq || cpu->softirq || cpu->timer;
 }
 
-/* The first argument of a tracepoint as a number: the verifier does not let us reckon with the pointer. */
+/* The first argument of a tracepoint as a number: the verifier does not permit arithmetic on the
+ * pointer. */
 INLINE u64 address_in(u64 *ctx)
 {
 	u64 address = 0;

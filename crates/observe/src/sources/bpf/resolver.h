@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Names that threads of the tree ask the C library for, whichever way it then goes: a file, a service, a packet.
+ * Name lookups of threads of the tree through the C library, whatever answers them: a file, a
+ * service, a name server.
  *
- * `resolver.rs` attaches both programs to `getaddrinfo` in the C libraries of the host. They run when any program of
- * the host calls it there.
+ * `resolver.rs` attaches both programs to `getaddrinfo` in the C libraries of the host. They run
+ * when any program of the host calls it there.
  */
 #pragma once
 #include "threads.h"
@@ -21,7 +22,7 @@ int resolver_asked(struct pt_regs *ctx)
 		return 0;
 	struct asking now = { .at = bpf_ktime_get_ns() };
 	long len = bpf_probe_read_user_str(now.name, NAME_MAX, (void *)PARAMETER0(ctx));
-	/* Without a name it is asked for an address to listen on. */
+	/* Without a name, an address to listen on is requested. */
 	if (len <= 1)
 		return 0;
 	now.len = len - 1;

@@ -1,16 +1,15 @@
-//! Where the C library is asked for names: instruments on `getaddrinfo` in the libraries of the
-//! host.
+//! Name lookups of the C library: uprobes on `getaddrinfo` in the libraries of the host.
 //!
-//! One stands on its first instruction and one on each that returns. The kernel's own way of seeing
-//! a function return puts another address in place of the caller's, and then no stack leads out of
-//! the library any more. What they tell is in `resolver.h`. A program with a library of its own
-//! (static, in a container that came later) is seen by its packets only.
+//! One is on its first instruction and one on each return instruction. A uretprobe replaces the
+//! return address, and then no stack can be unwound out of the library. `resolver.h` records the
+//! lookups. For a program with another C library (static, or in a container started later) only its
+//! packets are observed.
 
 use aya::Ebpf;
 use aya::programs::uprobe::UProbeScope;
 use aya::programs::{ProgramError, UProbe};
 use code::Image;
-use listing::{Kind, disassemble};
+use listing::{Flow, disassemble};
 use model::Pid;
 use model::coverage::{Extent, Source};
 use std::collections::BTreeMap;
@@ -20,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 const FUNCTION: &str = "getaddrinfo";
 
-/// Where C libraries are: Debian's kind, Fedora's, Arch's and Alpine's.
+/// Paths of C libraries: Debian's, Fedora's, Arch's and Alpine's.
 #[cfg(target_arch = "x86_64")]
 const LIBRARIES: &[&str] = &[
     "/lib/x86_64-linux-gnu/libc.so.6",
@@ -36,13 +35,13 @@ const LIBRARIES: &[&str] = &[
     "/lib/ld-musl-aarch64.so.1",
 ];
 
-/// More returns than this has no function that is well.
+/// The limit of return instructions; a valid function has fewer.
 const RETURNS_MAX: usize = 16;
-/// Files that are a C library, by the beginning of their name.
+/// Prefixes of the names of C libraries.
 const NAMES: &[&str] = &["libc.so", "libc-2.", "ld-musl-"];
 
-/// Attaches to the libraries of the host and of these processes. What it could not, if it could
-/// not.
+/// Attaches to the libraries of the host and of these processes. Returns what it could not attach,
+/// if anything.
 pub(super) fn attach(ebpf: &mut Ebpf, pids: &[Pid]) -> Option<Source> {
     let mut libraries = BTreeMap::new();
     let own = LIBRARIES.iter().map(PathBuf::from);
@@ -55,18 +54,18 @@ pub(super) fn attach(ebpf: &mut Ebpf, pids: &[Pid]) -> Option<Source> {
         .values()
         .filter_map(|library| {
             let why = attach_to(ebpf, library).err()?;
-            Some(format!("names asked of {}: {why}", library.display()))
+            Some(format!("lookups through {}: {why}", library.display()))
         })
         .collect();
     (!why.is_empty()).then(|| Source {
         name: "names".into(),
         seen: Extent::Partial,
         why: why.join("; "),
-        remedy: "questions to name servers over UDP are seen nevertheless".into(),
+        remedy: "queries to name servers over UDP are traced nevertheless".into(),
     })
 }
 
-/// C libraries that a process has mapped, as they are to be opened from here.
+/// C libraries that a process has mapped, by paths that are valid here.
 fn mapped(pid: Pid) -> Vec<PathBuf> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
     let paths = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
@@ -94,13 +93,13 @@ fn attach_to(ebpf: &mut Ebpf, library: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Where in the file the function begins and where it returns.
+/// The file offsets of the function's entry and returns.
 fn entry_and_returns(library: &Image) -> Result<(u64, Vec<u64>), String> {
     let found = library.find(FUNCTION);
     let function = found.iter().find(|found| found.symbol == FUNCTION).ok_or("it has no getaddrinfo")?;
     let code = library.code(&function.code).map_err(|error| error.to_string())?;
     let instructions = disassemble(&code, function.code.start, library.arch());
-    let returns = instructions.iter().filter(|instruction| instruction.kind == Kind::Return);
+    let returns = instructions.iter().filter(|instruction| instruction.kind == Flow::Return);
     let returns: Vec<u64> = returns.filter_map(|at| library.offset_of(at.address)).collect();
     if returns.is_empty() || returns.len() > RETURNS_MAX {
         return Err(format!("its getaddrinfo returns in {} places", returns.len()));

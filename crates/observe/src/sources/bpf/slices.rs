@@ -1,16 +1,16 @@
-//! What tracing calls may cost: all are traced until the cost passes the bound, then slices of
-//! time.
+//! Tracing windows: all calls are traced until the overhead exceeds its bound, then only within
+//! windows.
 //!
-//! Between slices the two programs are really detached, since an attached one costs a call some 65
-//! ns even if it does nothing. How long a pause must be follows from what the last slice cost, so
-//! busy stretches are paused for longer than quiet ones, and slices are no even sample of the run.
-//! So each pause is filled from the slice behind it, whose beginning does not depend on what it
-//! will see; a slice that goes on from another without a pause stands for itself alone. What was
-//! counted is kept as sums, from which the analysis estimates what there was in all.
+//! Between windows the two programs are detached, since an attached one costs some 65 ns per call
+//! even if it does nothing. The length of a pause follows from the overhead of the window before
+//! it, so pauses after busy windows are longer, and windows are not a uniform sample of the run. So
+//! each pause is estimated from the window after it, whose start does not depend on what it will
+//! observe; a window that continues another without a pause represents only itself. Counts are kept
+//! as sums, from which `analyse` estimates the totals.
 //!
-//! Tracing itself takes time within a slice, and the program does the less in it. That is taken
-//! off, so its cost must be known: in the first slice, which counts for nothing else, the kernel
-//! times the two programs.
+//! Tracing takes time within a window, in which the program does less. That is subtracted, so its
+//! cost must be known: in the first window, which is used for nothing else, the kernel times the
+//! two programs.
 //!
 //! Switches and wake-ups are always traced: the account is made of them.
 
@@ -19,44 +19,44 @@ use model::recording::{Sliced, SlicedCall};
 use model::{Call, CallStats, Ns};
 use std::collections::BTreeMap;
 
-/// Cost that no program is spared: below it everything is exact. 25,000 calls.
+/// The overhead that is always allowed: below it everything is exact. 25,000 calls.
 const FREE_NS: Ns = 5_000_000;
-/// How long a slice is, of the tree's time on a CPU. Attaching and detaching takes some
+/// The length of a window, in CPU time of the tree. Attaching and detaching takes some
 /// milliseconds, of the reader and (two interrupts) of all CPUs.
 const SLICE_NS: Ns = 5_000_000;
-/// A slice in which the tree does little ends all the same.
+/// The longest window, for a tree that does little.
 const SLICE_NS_MAX: Ns = 50_000_000;
-/// Between two checks whether a slice is over.
+/// The time between two checks whether a window is over.
 const LOOK_NS: Ns = 2_000_000;
-/// The longest pause, so that a program that changes is noticed, and slices are many enough to tell
-/// their spread.
+/// The longest pause, so that changes of a program are noticed, and there are enough windows to
+/// estimate their variance.
 const PAUSE_NS_MAX: Ns = 500_000_000;
-/// Of the bound, what tracing calls may use: attaching and detaching have the rest.
+/// The share of the bound for tracing calls: attaching and detaching have the rest.
 const USED: f64 = 0.7;
-/// What each instrument costs a time, within what [`super::Bpf::cost`] says; of a call towards the
-/// upper end, so that the bound holds where calls are dear.
+/// The cost of one run of each instrument, within the ranges of [`super::Bpf::cost`]; for a call
+/// near the upper end, so that the bound holds where calls are expensive.
 const CALL_NS: Ns = 200;
 const SWITCH_NS: Ns = 150;
 const WAKE_NS: Ns = 150;
 const SAMPLE_NS: Ns = 2000;
 
-/// Runs of each instrument, up to now.
+/// Runs of each instrument so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Ran {
+pub(super) struct InstrumentRuns {
     pub(super) calls: u64,
     pub(super) switches: u64,
     pub(super) wakes: u64,
     pub(super) samples: u64,
 }
 
-impl Ran {
-    /// What is always paid.
+impl InstrumentRuns {
+    /// The overhead that cannot be avoided.
     fn fixed_ns(self) -> Ns {
         self.switches * SWITCH_NS + self.wakes * WAKE_NS + self.samples * SAMPLE_NS
     }
 }
 
-/// What is to be done now.
+/// The action to take now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
     /// Detach the programs of calls.
@@ -67,7 +67,7 @@ pub(super) enum Turn {
     OnTimed,
 }
 
-/// What tracing one call costs the program, in nanoseconds: about, at least and at most.
+/// The overhead of tracing one call, in nanoseconds: estimate, low and high.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct CallCost {
     pub(super) ns: f64,
@@ -76,21 +76,21 @@ pub(super) struct CallCost {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum State {
+enum WindowState {
     /// All calls are traced.
     Exact,
-    /// None are, until then.
+    /// No calls are traced, until then.
     Off { until: Ns },
-    /// They are, since then; the counts as they were at its beginning. To be checked next.
-    On { since: Ns, next: Ns, from: Ran, busy_ns: Ns },
+    /// A window, since then; the counts at its start. The time of the next check.
+    On { since: Ns, next: Ns, from: InstrumentRuns, busy_ns: Ns },
 }
 
-/// The sums over pauses that a ratio estimate needs, for one call. x is a pause's time on a CPU, in
-/// milliseconds; y what the call was made in it, by the rate of the slice behind it.
+/// The sums over pauses that a ratio estimate needs, for one call. x is a pause's CPU time, in
+/// milliseconds; y is the number of calls in it, by the rate of the window after it.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sums {
+struct CallSums {
     before: u64,
-    /// What it had when the slice under way began.
+    /// Its count when the current window began.
     at_begin: u64,
     calls: u64,
     filled: f64,
@@ -102,32 +102,32 @@ struct Sums {
 #[derive(Debug)]
 pub(super) struct Slices {
     bound: MaxOverhead,
-    state: State,
-    /// The kernel times the programs in this slice.
+    state: WindowState,
+    /// The kernel times the programs in this window.
     timing: bool,
     since: Ns,
-    /// Known from the end of the first slice on.
+    /// Known from the end of the first window on.
     cost: Option<CallCost>,
     slices: u64,
-    /// Time on a CPU in slices, with tracing and without.
+    /// CPU time in windows, with and without tracing.
     with_tracing_ns: Ns,
     own_ns: f64,
-    /// Pauses with a slice behind them, their time on a CPU, and the same shortened or lengthened
-    /// as the slices would be by the lowest and the highest cost.
+    /// Pauses with a window after them, their CPU time, and the same scaled like the windows at the
+    /// lowest and the highest cost.
     pauses: u64,
     paused_ns: [f64; 3],
     paused_squares: f64,
-    /// The tree's time on a CPU when slicing began, and when the last slice ended that counts.
+    /// The tree's CPU time when windows began, and when the last valid window ended.
     busy_before_ns: Ns,
     ended_ns: Ns,
-    calls: BTreeMap<Call, Sums>,
+    calls: BTreeMap<Call, CallSums>,
 }
 
 impl Slices {
     pub(super) fn new(bound: MaxOverhead) -> Self {
         Self {
             bound,
-            state: State::Exact,
+            state: WindowState::Exact,
             timing: false,
             since: 0,
             cost: None,
@@ -143,43 +143,43 @@ impl Slices {
         }
     }
 
-    /// Until when nothing is to be done, where that is known.
+    /// The time of the next action, where known.
     pub(super) fn next(&self) -> Option<Ns> {
         match self.state {
-            State::Exact => None,
-            State::Off { until } => Some(until),
-            State::On { next, .. } => Some(next),
+            WindowState::Exact => None,
+            WindowState::Off { until } => Some(until),
+            WindowState::On { next, .. } => Some(next),
         }
     }
 
-    /// What the kernel timed in the first slice.
+    /// The cost that the kernel measured in the first window.
     pub(super) fn cost_is(&mut self, cost: CallCost) {
         self.cost = Some(cost);
     }
 
-    /// Whether a slice has begun, or is about to.
+    /// Whether a window has begun, or is about to.
     pub(super) fn in_slice(&self) -> bool {
-        matches!(self.state, State::On { .. })
+        matches!(self.state, WindowState::On { .. })
     }
 
     /// Whether all calls are traced.
     #[cfg(test)]
     fn exact(&self) -> bool {
-        self.state == State::Exact
+        self.state == WindowState::Exact
     }
 
-    /// What is to be done, given how often instruments ran and how long the tree was on a CPU up to
-    /// now. `counts` is asked when a slice ends.
+    /// The action to take, given the runs of instruments and the tree's CPU time so far. `counts`
+    /// is called when a window ends.
     pub(super) fn turn(
         &mut self,
         now: Ns,
-        ran: Ran,
+        ran: InstrumentRuns,
         busy_ns: Ns,
         counts: impl FnOnce() -> Vec<CallStats>,
     ) -> Option<Turn> {
         let MaxOverhead::Share(most) = self.bound else { return None };
         match self.state {
-            State::Exact => {
+            WindowState::Exact => {
                 let cost = ran.calls * CALL_NS;
                 if cost < FREE_NS || (cost + ran.fixed_ns()) as f64 <= most * busy_ns as f64 {
                     return None;
@@ -190,24 +190,24 @@ impl Slices {
                 }
                 (self.since, self.busy_before_ns, self.ended_ns) = (now, busy_ns, busy_ns);
                 let share = cost as f64 / busy_ns.max(1) as f64;
-                self.state = State::Off { until: now + self.pause(share, ran, busy_ns) };
+                self.state = WindowState::Off { until: now + self.pause(share, ran, busy_ns) };
                 Some(Turn::Off)
             }
-            State::Off { until } if now >= until => {
-                // Until `begun` says from when on.
-                self.state = State::On { since: now, next: Ns::MAX, from: ran, busy_ns };
+            WindowState::Off { until } if now >= until => {
+                // Until `begun` gives the start.
+                self.state = WindowState::On { since: now, next: Ns::MAX, from: ran, busy_ns };
                 if self.cost.is_some() {
                     return Some(Turn::On);
                 }
-                // Should the kernel not time them, this is what is known of other machines.
+                // If the kernel does not time them, this is the range of other machines.
                 self.cost = Some(CallCost { ns: CALL_NS as f64, lo_ns: 90.0, hi_ns: 300.0 });
                 self.timing = true;
                 Some(Turn::OnTimed)
             }
-            State::On { since, next, from, busy_ns: busy_then } if now >= next => {
+            WindowState::On { since, next, from, busy_ns: busy_then } if now >= next => {
                 let traced_ns = busy_ns.saturating_sub(busy_then);
                 if traced_ns < SLICE_NS && now < since + SLICE_NS_MAX {
-                    self.state = State::On { since, next: now + LOOK_NS, from, busy_ns: busy_then };
+                    self.state = WindowState::On { since, next: now + LOOK_NS, from, busy_ns: busy_then };
                     return None;
                 }
                 let timed = std::mem::take(&mut self.timing);
@@ -215,50 +215,49 @@ impl Slices {
                 let share = ((ran.calls - from.calls) * CALL_NS) as f64 / traced_ns.max(1) as f64;
                 let pause = self.pause(share, ran, busy_ns);
                 if pause < SLICE_NS && !timed {
-                    // It has become quiet: another slice, without a pause.
+                    // It has become quiet: another window, without a pause.
                     self.begins(now, ran, busy_ns);
                     return None;
                 }
-                self.state = State::Off { until: now + pause };
+                self.state = WindowState::Off { until: now + pause };
                 Some(Turn::Off)
             }
-            State::Off { .. } | State::On { .. } => None,
+            WindowState::Off { .. } | WindowState::On { .. } => None,
         }
     }
 
-    /// The programs are attached: the slice begins. Attaching takes some milliseconds in which
-    /// calls are seen sooner or later; what is seen then, and while they are detached, stands for
-    /// nothing else.
-    pub(super) fn begun(&mut self, now: Ns, ran: Ran, busy_ns: Ns, counts: &[CallStats]) {
+    /// The programs are attached: the window begins. Attaching takes some milliseconds; calls
+    /// traced in that time, and while detaching, represent only themselves.
+    pub(super) fn begun(&mut self, now: Ns, ran: InstrumentRuns, busy_ns: Ns, counts: &[CallStats]) {
         for call in counts {
             self.calls.entry(call.call).or_default().at_begin = call.calls;
         }
         self.begins(now, ran, busy_ns);
     }
 
-    fn begins(&mut self, now: Ns, ran: Ran, busy_ns: Ns) {
-        self.state = State::On { since: now, next: now + SLICE_NS, from: ran, busy_ns };
+    fn begins(&mut self, now: Ns, ran: InstrumentRuns, busy_ns: Ns) {
+        self.state = WindowState::On { since: now, next: now + SLICE_NS, from: ran, busy_ns };
     }
 
-    /// How long to pause when tracing costs this share of the time that it is on.
-    fn pause(&self, share: f64, ran: Ran, busy_ns: Ns) -> Ns {
+    /// The length of a pause when tracing costs this share of a window.
+    fn pause(&self, share: f64, ran: InstrumentRuns, busy_ns: Ns) -> Ns {
         let MaxOverhead::Share(most) = self.bound else { return 0 };
         let fixed = ran.fixed_ns() as f64 / busy_ns.max(1) as f64;
-        // Where the rest alone passes the bound, calls get a tenth of it all the same: no table at
-        // all helps nobody.
+        // Where the other instruments alone exceed the bound, calls still get a tenth of it: an
+        // empty table would be useless.
         let allowed = (most - fixed).max(most / 10.0) * USED;
         let pause = SLICE_NS as f64 * (share / allowed.max(1e-6) - 1.0).max(0.0);
         (pause as Ns).min(PAUSE_NS_MAX)
     }
 
-    /// A slice is over, which lasted between these times on a CPU. One in which tracing was timed
-    /// was slower than others, and is a part of the pause.
+    /// A window has ended, which lasted between these CPU times. One in which tracing was timed was
+    /// slower than others, and counts as part of the pause.
     fn add(&mut self, (from_ns, to_ns): (Ns, Ns), traced: u64, counts: Vec<CallStats>, timed: bool) {
         let Some(cost) = self.cost.filter(|_| !timed) else { return };
         let traced_ns = to_ns.saturating_sub(from_ns);
         if traced as f64 * cost.lo_ns >= traced_ns as f64 {
-            // Tracing alone would have taken longer: what was read of it cannot be right, and it
-            // says nothing of a pause.
+            // Tracing alone would have taken longer: the readings are wrong, so the window is not
+            // used.
             return;
         }
         let own = |each: f64| (traced_ns as f64 - traced as f64 * each).max(traced_ns as f64 / 10.0).max(1.0);
@@ -290,10 +289,10 @@ impl Slices {
     /// The sums at the end of the recording; none when all calls were traced.
     pub(super) fn sums(&mut self, busy_ns: Ns, counts: impl FnOnce() -> Vec<CallStats>) -> Option<Sliced> {
         match self.state {
-            State::Exact => return None,
-            // Attached and not begun: nothing is known of it.
-            State::On { next: Ns::MAX, .. } | State::Off { .. } => {}
-            State::On { busy_ns: busy_then, from, .. } => {
+            WindowState::Exact => return None,
+            // Attached and not begun: there is nothing to count.
+            WindowState::On { next: Ns::MAX, .. } | WindowState::Off { .. } => {}
+            WindowState::On { busy_ns: busy_then, from, .. } => {
                 let counts = counts();
                 let all: u64 = counts.iter().map(|call| call.calls).sum();
                 let timed = self.timing;
@@ -331,8 +330,8 @@ mod tests {
 
     const MS: Ns = 1_000_000;
 
-    fn ran(calls: u64) -> Ran {
-        Ran { calls, ..Ran::default() }
+    fn ran(calls: u64) -> InstrumentRuns {
+        InstrumentRuns { calls, ..InstrumentRuns::default() }
     }
 
     fn counts(calls: u64) -> Vec<CallStats> {
@@ -399,8 +398,8 @@ mod tests {
         assert!(sums.calls.iter().all(|call| call.filled == 0.0), "{:?}", sums.calls);
     }
 
-    /// Quiet stretches are seen whole and busy ones in small parts: what is filled in must not be
-    /// quiet.
+    /// Quiet phases are traced completely and busy ones in small parts: the estimate for pauses
+    /// must not be that of quiet phases.
     #[test]
     fn a_pause_is_filled_from_the_slice_behind_it_and_not_from_all() {
         let mut slices = Slices::new(MaxOverhead::Share(0.05));
@@ -411,11 +410,11 @@ mod tests {
             calls += more;
             slices.add((from, from + 5 * MS), more, counts(calls), false);
         };
-        // 100 ms at 2,000 calls a millisecond with a slice behind it, and 20 slices in a row with
-        // none.
+        // 100 ms at 2,000 calls per millisecond with a window after it, and 20 windows in a row
+        // without calls.
         slice(&mut slices, 120 * MS, 10_000);
         (0..20).for_each(|at| slice(&mut slices, (125 + 5 * at) * MS, 0));
-        slices.state = State::Off { until: 0 };
+        slices.state = WindowState::Off { until: 0 };
         let sums = slices.sums(225 * MS, || unreachable!()).unwrap();
         assert_eq!((sums.pauses, sums.slices, sums.untraced_ns), (1, 21, 100 * MS));
         assert_eq!(sums.calls[0].filled / (sums.paused_ns[0] as f64 / 1e6), 2000.0);
@@ -444,7 +443,7 @@ mod tests {
         };
         slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000));
         let end = on(&mut slices);
-        // The first slice, which is timed, ends in any case.
+        // The first window, which is timed, ends in any case.
         assert_eq!(slices.turn(end, ran(40_010), end, || counts(40_010)), Some(Turn::Off));
         let end = on(&mut slices);
         assert_eq!(slices.turn(end, ran(40_010), end, || counts(40_010)), None);

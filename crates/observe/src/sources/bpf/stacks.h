@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Stacks of samples and of waits, as they stand: the user stack is copied, user space unwinds it.
+ * Raw stacks of samples and of waits: the user stack is copied, user space unwinds it.
  *
- * A wait's stack is taken when the wait is over and its length known, so that short ones cost a comparison. What is
- * blocked adds up, and each time the sum passes the period of waits the wait that it passed in is taken: long
- * waits always, short ones as often as their time is worth.
+ * A wait's stack is taken after the wait, when its length is known, so that short ones cost only a
+ * comparison. Blocked time is summed, and whenever the sum exceeds the sampling period of waits,
+ * the current wait is sampled: long waits always, short ones in proportion to their length.
  *
- * They have a ring of their own: being large, they must not crowd out what the account is made of.
+ * They have a separate ring: they are large, and must not displace the records of the account.
  */
 #pragma once
 #include "numbers.h"
@@ -14,12 +14,12 @@
 
 struct stack_ring_type { MAP_UINT(type, BPF_MAP_TYPE_RINGBUF); MAP_UINT(max_entries, 4 * 1024 * 1024); } stacks SEC(".maps");
 
-/* Put together here. Two for each CPU: a sample may strike while a wait's stack is being taken. */
+/* Scratch for stacks. Two for each CPU: a sample may interrupt the copying of a wait's stack. */
 struct scratch {
 	u64 busy;
 	struct stack_record record;
 };
-/* As many as there are CPUs, twice: set by user space. */
+/* Twice the number of CPUs: set by user space. */
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, 2); MAP_TYPE(key, u32); MAP_TYPE(value, struct scratch); } scratches SEC(".maps");
 
 /* By `enum setting`. */
@@ -37,7 +37,7 @@ INLINE void lose_stack(void)
 		__sync_fetch_and_add(lost, 1);
 }
 
-/* Where the thread's stack ends, as far as that shows; beyond lie the environment or the thread's own data. */
+/* The end of the thread's stack, if known; beyond it are the environment or the thread's data. */
 INLINE u64 top_of_stack(struct task_struct *task, u64 sp)
 {
 	u64 tls = THREAD_POINTER(task);
@@ -54,11 +54,11 @@ INLINE u64 top_of_stack(struct task_struct *task, u64 sp)
 #define CHUNK 4096
 
 /*
- * Copies what of the stack is on the page at `len` bytes from its pointer, and returns how much that is. One that is not
- * there has hardly ever been touched (room in an array, say): the helper leaves zeros in its place, and the copy goes
- * on. It ends with the last page that is there.
+ * Copies the part of the stack on the page at `len` bytes from the stack pointer, and returns its
+ * length. A page that is not present has usually never been touched (part of an array, say): the
+ * helper fills it with zeros, and the copy continues. It ends with the last present page.
  *
- * Global, so that the verifier looks at it once and not in each round.
+ * Global, so that the verifier checks it once and not in each iteration.
  */
 __attribute__((noinline)) u32 copy_page(struct stack_record *record, u32 len, u32 want)
 {
@@ -75,7 +75,7 @@ __attribute__((noinline)) u32 copy_page(struct stack_record *record, u32 len, u3
 	return chunk;
 }
 
-/* `user_len` comes as what is wanted and goes as what was had. */
+/* `user_len` is the requested length on entry and the copied length on return. */
 __attribute__((noinline)) int copy_stack(struct stack_record *record)
 {
 	if (!record)
@@ -92,7 +92,7 @@ __attribute__((noinline)) int copy_stack(struct stack_record *record)
 	return 0;
 }
 
-/* `ctx` is that of a perf_event program, or none: then there is no kernel part. */
+/* `ctx` is that of a perf_event program, or null: then there is no kernel stack. */
 INLINE void tell_stack(void *ctx, struct task_struct *task, u32 which, struct head head, u32 call, u64 stands_for_ns)
 {
 	u32 at = bpf_get_smp_processor_id() * 2 + which;
@@ -126,8 +126,8 @@ INLINE void tell_stack(void *ctx, struct task_struct *task, u32 which, struct he
 	__sync_fetch_and_add(&scratch->busy, -1);
 }
 
-/* The stack of a wait: of the running thread, from a program that the sampling clock can interrupt. Global, like
- * everything here that is not done at each event. */
+/* The stack of a wait: of the running thread, from a program that the sampling clock can interrupt.
+ * Global, like all functions here that are not called at each event. */
 __attribute__((noinline)) int tell_wait_stack(struct head *head, u32 call, u64 stands_for_ns)
 {
 	if (head)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The table of the threads of the tree, and how what is in it is handed over: a thread's storage, the buffer of each
- * CPU with its records made in place, and the slots in which calls are added up until the next record of their thread.
+ * The thread table, and how records are emitted: task storage, the buffer of each CPU with records
+ * written in place, and the slots in which calls are summed until the next record of their thread.
  */
 #pragma once
 #include "names.h"
@@ -11,57 +11,60 @@
 /* Set by user space before loading. */
 volatile const u32 root_pid = 0;
 volatile const u32 nr_execve = 0, nr_io_uring_enter = 0;
-/* Of each CPU's buffer; a power of two. */
+/* Segments of each CPU's buffer; a power of two. */
 volatile const u32 segments_per_cpu = 1;
-/* By call (see `index_of`): what its first argument is; of ARG_PATH_AT, its second; of ARG_FDS, there are more of its kind. */
+/* By call (see `index_of`): the kind of its first argument; for ARG_PATH_AT, of its second; for
+ * ARG_FDS, there are several. */
 enum { ARG_NONE, ARG_FD, ARG_FDS, ARG_PATH, ARG_PATH_AT, ARG_FUTEX, ARG_POLL, ARG_EPOLL, ARG_SELECT, ARG_RING };
-/* From here on, whoever ends a wait can say more of it; and from there on it was for whichever of several is ready first. */
+/* From ARG_ENDED on, the waker knows more about a wait; from ARG_SEVERAL on, the wait was for
+ * several objects. */
 #define ARG_ENDED ARG_FUTEX
 #define ARG_SEVERAL ARG_POLL
 volatile const u8 arg_kind[2 * CALLS] = {};
 
-/* In `blocked_ns`, which is looked at when a call ends: it ended another's wait. */
+/* In `blocked_ns`, which is checked at syscall exit: the call ended another thread's wait. */
 #define ENDED_WAIT (1ull << 63)
 
 struct thread {
-	u64 stamp;     /* of the reference that it belongs to */
-	u64 regs;      /* where the kernel keeps its registers while it is in a call */
+	u64 stamp;     /* of the reference to this entry */
+	u64 regs;      /* its saved registers while it is in a call */
 	u64 seg;       /* CPU time is charged up to here */
-	u64 entered;   /* the current call; 0 when it began before the thread was of the tree */
-	u64 off_ns;    /* off a CPU, ever */
+	u64 entered;   /* entry of the current call; 0 when before the thread was of the tree */
+	u64 off_ns;    /* off a CPU, in total */
 	u64 off_enter; /* the same when the call was entered */
 	u64 left_at;
 	u64 woken_at;  /* written by the waker */
-	u64 run_delay; /* the scheduler's own count when it left */
-	u64 throttled; /* its groups' throttled time, as read at throttled_at */
+	u64 run_delay; /* the scheduler's counter when it was switched out */
+	u64 throttled; /* its cgroups' throttled time, read at throttled_at */
 	u64 throttled_at;
 	u64 blocked_ns; /* in this call; with ENDED_WAIT */
-	u64 cpu_before, delay_before; /* what the scheduler had counted before the thread was of the tree */
-	u64 fault_at;   /* when a stack was last taken of a fault that blocked */
-	u64 owed_ns;    /* blocked, with no stack taken for it yet */
-	u64 ended_at;   /* when it last ended another's wait such that its stack was due, and in which call by its time */
+	u64 cpu_before, delay_before; /* counters before it was of the tree */
+	u64 fault_at;   /* when the last stack of a blocking fault was taken */
+	u64 owed_ns;    /* blocked time without a stack so far */
+	u64 ended_at;   /* when it last woke a thread such that its stack is due; `entered` then */
 	u64 ended_in;
-	u64 found_at;   /* when it was found alive; 0 when its birth was seen */
+	u64 found_at;   /* when it was found alive; 0 when its fork was traced */
 	u32 call;      /* the current one, or NO_CALL */
-	u32 ended_tid; /* whose wait that was */
-	u8 left;       /* how it left; LEFT_NONE while it is on a CPU */
+	u32 ended_tid; /* the thread woken at ended_at */
+	u8 left;       /* state when switched out; LEFT_NONE on a CPU */
 	u8 used;       /* slots */
-	u8 kind;       /* what the call in which it blocked last takes first: ARG_… */
-	u8 worker;     /* it is one of io_uring's, which make no calls: all its time is of one */
+	u8 kind;       /* first argument of the last call that blocked: ARG_… */
+	u8 worker;     /* an io_uring worker: all its time counts as one call */
 	u32 tid;       /* in dwell's PID namespace */
-	u32 met_as;    /* `task`'s number in the first one */
+	u32 met_as;    /* its TID in the initial PID namespace */
 	struct python_thread python;
 	u64 file[2], inode[2]; /* objects that user space knows already */
-	u64 held, held_at; /* what `held_fd` stood for then; only while calls are not traced */
+	u64 held, held_at; /* the object of `held_fd`; only while calls are not traced */
 	u32 held_fd, held_call;
-	u64 path_told; /* when the call was entered whose path user space knows */
-	u64 mm;        /* its address space, as it was when it was made or last executed */
-	u64 task;      /* whose entry this is, once it was met at a switch or wake-up; 0 before, and when it is free */
-	u64 page_inode, page_faults; /* the file that a fault needed a page of, and how many faults there had been */
+	u64 path_told; /* entry of the call whose path is reported */
+	u64 mm;        /* its address space since fork or execve */
+	u64 task;      /* its task, once known from a switch or wake-up; else 0 */
+	u64 page_inode, page_faults; /* file of a page fault; faults then */
 	struct slot slot[SLOTS];
 };
 
-/* Which entry of the table is a thread's. A stamp is given once, so a reference to an entry that has changed hands shows. */
+/* A reference to an entry of the table. Stamps are unique, so a reference to a reused entry is
+ * detected. */
 struct thread_ref {
 	u64 stamp;
 	u32 index;
@@ -69,18 +72,18 @@ struct thread_ref {
 };
 
 struct { MAP_UINT(type, BPF_MAP_TYPE_TASK_STORAGE); MAP_UINT(map_flags, BPF_F_NO_PREALLOC); MAP_TYPE(key, int); MAP_TYPE(value, struct thread_ref); } thread_refs SEC(".maps");
-/* The first is nobody's. User space sets how many. */
+/* The first is unused. User space sets the size. */
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, 2); MAP_TYPE(key, u32); MAP_TYPE(value, struct thread); } threads SEC(".maps");
-/* Entries that were used and are free again. */
+/* Entries that were freed. */
 struct { MAP_UINT(type, BPF_MAP_TYPE_STACK); MAP_UINT(max_entries, 1); MAP_TYPE(value, u32); } free_entries SEC(".maps");
-/* User space sets how many entries: for each CPU one, and `segments_per_cpu`. */
+/* User space sets the size: for each CPU one, and `segments_per_cpu`. */
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(map_flags, BPF_F_MMAPABLE); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct buffer); } buffers SEC(".maps");
 struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(map_flags, BPF_F_MMAPABLE); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct segment); } segments SEC(".maps");
 struct { MAP_UINT(type, BPF_MAP_TYPE_PERCPU_ARRAY); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct cpu); } cpus SEC(".maps");
 struct { MAP_UINT(type, BPF_MAP_TYPE_PERCPU_ARRAY); MAP_UINT(max_entries, DENSE); MAP_TYPE(key, u32); MAP_TYPE(value, struct stats); } stats SEC(".maps");
 
-/* Which entry of `stats` a call has, plus 1. Two CPUs that meet a call for the first time at once give it two
- * entries, which user space adds up. */
+/* The entry of `stats` of a call, plus 1. If two CPUs add a call at the same time it gets two
+ * entries, which user space sums. */
 u16 dense_of[2 * CALLS] = {};
 u32 dense_used = 0;
 
@@ -103,7 +106,7 @@ INLINE struct thread *thread_at(u32 index)
 	return index ? bpf_map_lookup_elem(&threads, &index) : 0;
 }
 
-/* The place of a task in the table, 0 when it is not of the tree. */
+/* The index of a task in the table, 0 when it is outside the tree. */
 INLINE u32 place_of(struct task_struct *task)
 {
 	struct thread_ref *ref = bpf_task_storage_get(&thread_refs, task, 0, 0);
@@ -120,19 +123,20 @@ INLINE struct thread *thread_of(struct task_struct *task)
 }
 
 /*
- * Entries of tasks that were met lately, by the end of their numbers: threads that wake each other are met again and
- * again, and storage is a dear way to ask. It is a guess; the entry says whose it is.
+ * A cache of the entries of recent tasks, by the low bits of their TIDs: threads that wake each
+ * other recur, and task storage is an expensive lookup. It is a guess; the entry confirms it.
  */
 #define MET 256 /* a power of two */
 u32 met[MET] = {};
 
-/* The same as `place_of`, for any task at each switch and wake-up. */
+/* The same as `place_of`, for any task, at each switch and wake-up. */
 INLINE u32 place_of_met(struct task_struct *task)
 {
 	u32 *guess = &met[task->pid & (MET - 1)];
 	u32 index = *guess;
 	struct thread *thread = thread_at(index);
-	/* A kernel that hides switches may have hidden the last one of a task whose address another has now. */
+	/* A kernel that hides switches may have hidden the last one of a task whose address has
+	 * been reused. */
 	if (likely(thread && thread->task == (u64)task && thread->met_as == task->pid))
 		return index;
 	index = place_of(task);
@@ -145,7 +149,7 @@ INLINE u32 place_of_met(struct task_struct *task)
 	return index;
 }
 
-/* The running task's place in the table, by way of its storage. */
+/* The running task's index in the table, from its task storage. */
 __attribute__((noinline)) u32 look_up(struct cpu *cpu)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -169,8 +173,8 @@ INLINE u32 place_of_running(struct cpu *cpu, struct task_struct *task)
 	return look_up(cpu);
 }
 
-/* The place in the table of the task that is in a call with these registers, 0 when it is not of the tree. Whoever asks
- * at each call asks like this: it takes no helper. */
+/* The index of the task that is in a call with these registers, 0 when it is outside the tree. For
+ * use at each system call: it needs no helper. */
 INLINE u32 running(struct cpu *cpu, struct pt_regs *regs)
 {
 	if (likely(cpu->regs == (u64)regs))
@@ -179,7 +183,7 @@ INLINE u32 running(struct cpu *cpu, struct pt_regs *regs)
 	return look_up(cpu);
 }
 
-/* An entry for a thread that enters the tree, given its storage. */
+/* An entry for a thread that joins the tree, given its task storage. */
 __attribute__((noinline)) u32 add_thread(struct thread_ref *ref)
 {
 	u32 index = 0;
@@ -215,7 +219,7 @@ __attribute__((noinline)) int lose(void)
 	return 0;
 }
 
-/* Whether another program can strike on this CPU in the middle of this one. */
+/* Whether another program can interrupt this one on this CPU. */
 enum others { ALONE, NOT_ALONE };
 
 #define FULL (~0ull)
@@ -226,11 +230,11 @@ INLINE bool has_room(struct buffer *buffer, u64 end)
 }
 
 /*
- * Moves the end of this CPU's buffer where another program can strike between the look at it and its move, and returns
- * where it was, or FULL.
+ * Moves the end of this CPU's buffer atomically, where another program can interrupt this one, and
+ * returns the old end, or FULL.
  *
- * Global, as is all that is not done at each event: the verifier looks at it once and not on each way that leads here,
- * which is half of what loading takes.
+ * Global, like all functions that are not called at each event: the verifier checks it once and not
+ * on each path that leads here, which halves the time of loading.
  */
 __attribute__((noinline)) u64 claim(struct buffer *buffer, u64 whole)
 {
@@ -249,12 +253,13 @@ __attribute__((noinline)) u64 claim(struct buffer *buffer, u64 whole)
 }
 
 /*
- * Room for a record of this size, to be filled in and then given to `ready`. Null, and counted, when the reader is
- * behind: nothing is overwritten.
+ * Reserves space for a record of this size, to be filled in and then passed to `ready`. Null, and
+ * counted, when the reader is behind: nothing is overwritten.
  *
- * Only this CPU takes room here, but unless interrupts are off, a program can be interrupted by another one (a sample,
- * an interrupt's wake-up) between its look at the end and its move of it. The reader is not woken: it looks by the
- * clock, since waking it would put its wake-up on the program's bill.
+ * Only this CPU takes room here, but unless interrupts are off, a program can be interrupted by
+ * another one (a sample, an interrupt's wake-up) between its look at the end and its move of it.
+ * The reader is not woken: it looks by the clock, since waking it would put its wake-up on the
+ * program's bill.
  */
 INLINE void *reserve(u32 size, enum others others)
 {
@@ -322,7 +327,7 @@ INLINE void take_slots(struct thread *thread, u32 used, struct slot *to)
 	thread->used = 0;
 }
 
-/* Send a record with the slots that the thread has, if there is one. */
+/* Emits a record with the slots of the thread, if there is one. */
 #define EMIT_WITH_SLOTS(record, thread)                                                                        \
 	do {                                                                                                   \
 		u32 used_ = (thread) ? slots_of(thread) : 0;                                                   \
@@ -348,7 +353,7 @@ __attribute__((noinline)) int flush(struct thread *thread, u64 now)
 	return 0;
 }
 
-/* Charge time on a CPU to a call of this stretch. */
+/* Charges CPU time to a call. */
 INLINE void charge(struct thread *thread, u32 call, u32 count, u64 ns, u64 now)
 {
 	u32 used = thread->used;
@@ -373,9 +378,9 @@ INLINE void charge(struct thread *thread, u32 call, u32 count, u64 ns, u64 now)
 }
 
 /*
- * A thread of ours runs and was not seen to come onto its CPU. Some kernels hide the switches of tasks that they
- * protect, also those to other tasks. The scheduler's own count says how long it was in the run queue, so when it
- * came is known after all.
+ * A thread of the tree runs, and its switch-in was not traced. Some kernels hide the switches of
+ * tasks that they protect, including those to other tasks. The scheduler's counter gives its time
+ * in the run queue, and so the time of the switch.
  */
 __attribute__((noinline)) int came_unseen(struct thread *thread, u64 now)
 {
@@ -412,8 +417,8 @@ INLINE bool calls_are_off(void)
 	return off && unlikely(*off);
 }
 
-/* Bring the running thread's times up to now, in the middle of a call or outside. While calls are not traced, nobody
- * says when one ends: samples tell what part of the time was in calls. */
+/* Updates the running thread's times up to now, inside a call or outside. While calls are not
+ * traced, their exits are unknown: samples give the share of time in calls. */
 INLINE void settle(struct thread *thread, u64 now)
 {
 	ON_CPU(thread, now);

@@ -1,5 +1,5 @@
-//! The two programs that see calls, attached and detached while the recording goes on, and timed by
-//! the kernel.
+//! The two programs that trace system calls, attached and detached during the recording, and timed
+//! by the kernel.
 
 use super::attach::Link;
 use super::slices::CallCost;
@@ -14,31 +14,30 @@ use std::os::fd::OwnedFd;
 /// Their names.
 const PROGRAMS: [&str; 2] = ["sys_enter", "sys_exit"];
 
-/// What an attached program costs a call beside its own time, both together: from the empty pair
-/// that the kernel goes through for each call, less the two clock reads that timing adds to what it
-/// says. Machines differ by that much.
+/// The overhead of both attached programs per call besides their own run time: from an empty pair,
+/// less the two clock reads that timing adds. The range is that of different machines.
 const AROUND_NS: (f64, f64) = (20.0, 70.0);
 
-/// What holds them.
+/// Their links.
 pub(super) struct Tracing {
     links: Vec<(&'static str, BtfTracePointLinkId)>,
-    /// While the kernel times them.
+    /// Present while the kernel times them.
     timed: Option<OwnedFd>,
 }
 
 impl Tracing {
-    /// Of all that is attached, what is theirs.
+    /// Takes their links out of all links.
     pub(super) fn new(links: Vec<Link>) -> Self {
         let links = links.into_iter().filter(|(name, _)| PROGRAMS.contains(name)).collect();
         Self { links, timed: None }
     }
 
-    /// Lets the kernel time programs from now on, where it does that.
+    /// Has the kernel time programs from now on, where it can.
     pub(super) fn time(&mut self) {
         self.timed = enable_stats(Stats::RunTime).ok();
     }
 
-    /// What a call cost while they were timed, which ends here. None when they were not.
+    /// The cost of a call while they were timed; ends timing. None when they were not timed.
     pub(super) fn cost(&mut self, ebpf: &mut Ebpf) -> Option<CallCost> {
         self.timed.take()?;
         let each = |ebpf: &mut Ebpf, name| {
@@ -51,15 +50,15 @@ impl Tracing {
         Some(CallCost { ns: ns + (lo + hi) / 2.0, lo_ns: ns + lo, hi_ns: ns + hi })
     }
 
-    /// Attaches or detaches them. Whether calls are traced afterwards.
+    /// Attaches or detaches them. Returns whether calls are traced afterwards.
     pub(super) fn set(&mut self, ebpf: &mut Ebpf, on: bool) -> bool {
-        // What the other programs do without them does no harm while they are there, and the other
-        // way round it does.
+        // The other programs' work for untraced calls does no harm while these two are attached;
+        // the reverse would.
         if !on && !tell(ebpf, true) {
             return true;
         }
         for (name, link) in self.links.drain(..) {
-            // It can only fail for a link that is not there.
+            // It can only fail for a link that does not exist.
             let _ = program(ebpf, name).map(|program| program.detach(link));
         }
         if !on {
@@ -78,7 +77,7 @@ fn program<'a>(ebpf: &'a mut Ebpf, name: &str) -> Option<&'a mut BtfTracePoint> 
     ebpf.program_mut(name)?.try_into().ok()
 }
 
-/// Tells the kernel half.
+/// Sets the flag for the kernel half.
 fn tell(ebpf: &mut Ebpf, off: bool) -> bool {
     let settings = ebpf.map_mut("settings").and_then(|map| Array::<_, u64>::try_from(map).ok());
     settings.is_some_and(|mut settings| settings.set(Setting::CallsOff as u32, u64::from(off), 0).is_ok())

@@ -1,11 +1,10 @@
-//! The kernel's own description of its types (BTF), cut down to what the kernel half asks about.
+//! The kernel's BTF, reduced to the types that the kernel half needs.
 //!
 //! aya keeps a value for each of the kernel's 130,000 types and searches all of them by name for
-//! every structure and every tracepoint. A few hundred matter. This file reads the description,
-//! blanks the rest where it stands, so that each type keeps its number, and leaves understanding it
-//! to aya. Of `dwell run -- true` that and not letting the loader parse it all once more take away
-//! 64 of 110 ms of CPU time (Linux 6.18, 5.5 MB of types). The format is described in the kernel's
-//! Documentation/bpf/btf.rst.
+//! every structure and every tracepoint. A few hundred matter. This file reads the BTF and blanks
+//! the rest in place, so that each type keeps its ID; aya parses it. This, and not letting the
+//! loader parse it all once more, saves 64 of 110 ms of CPU time of `dwell run -- true` (Linux
+//! 6.18, 5.5 MB of types). The format is described in the kernel's Documentation/bpf/btf.rst.
 
 use aya::{Btf, BtfError, Endianness};
 use rustc_hash::FxHashSet;
@@ -14,7 +13,7 @@ use std::{fs, mem};
 
 const PATH: &str = "/sys/kernel/btf/vmlinux";
 
-/// What `kernel.h` declares: the loader looks up where the running kernel has their fields.
+/// The structures of `kernel.h`: the loader relocates their fields to the running kernel.
 const STRUCTS: &[&str] = &[
     "address_space",
     "cfs_bandwidth",
@@ -61,15 +60,14 @@ const STRUCTS: &[&str] = &[
     "vfsmount",
 ];
 
-/// Reads what the kernel half and these tracepoints need, and these functions (for programs that
-/// stand in for them) and other types. A type has the number that the kernel gives it.
+/// Reads the types that the kernel half and these tracepoints need, and these functions (attach
+/// targets) and other types. A type keeps the kernel's ID.
 ///
 /// # Errors
-/// The kernel does not describe its types, or in a way that aya does not understand.
+/// The kernel has no BTF, or one that aya cannot parse.
 pub(crate) fn read<'a>(tracepoints: impl Iterator<Item = &'a str>, others: &[&str]) -> Result<Btf, BtfError> {
     let mut btf = fs::read(PATH).map_err(|error| BtfError::FileError { path: PATH.into(), error })?;
-    // Where this fails, all of it is parsed: that takes longer, and aya says what is wrong if
-    // anything is.
+    // Where this fails, all of it is parsed: that takes longer, and aya reports errors.
     let mut names = wanted(tracepoints);
     names.extend(others.iter().map(|name| name.as_bytes().to_vec()));
     let _ = slim(&mut btf, &names);
@@ -84,10 +82,10 @@ fn wanted<'a>(tracepoints: impl Iterator<Item = &'a str>) -> Names {
     structs.chain(tracepoints.map(|name| format!("btf_trace_{name}").into_bytes())).collect()
 }
 
-/// Length of the header, and of the part of a record that all kinds have.
+/// Length of the header, and of the common part of a record.
 const HEADER: u32 = 24;
 const RECORD: usize = 12;
-/// Where the header has the length of the type section.
+/// The offset in the header of the length of the type section.
 const TYPE_LEN: usize = 12;
 
 const ARRAY: u32 = 3;
@@ -101,8 +99,8 @@ const CONST: u32 = 10;
 const RESTRICT: u32 = 11;
 const TYPE_TAG: u32 = 18;
 
-/// Blanks the types that the wanted ones are not made of, and cuts off what comes after the last
-/// that is left. None, and nothing done, when the description is not what it should be.
+/// Blanks the types that the wanted ones do not need, and truncates after the last that is left.
+/// None, without a change, when the BTF is not valid.
 fn slim(btf: &mut [u8], wanted: &Names) -> Option<()> {
     let [hdr_len, type_off, type_len, str_off, str_len] = [4, 8, TYPE_LEN, 16, 20].map(|at| word(btf, at));
     let hdr_len = hdr_len.filter(|len| *len >= HEADER)?;
@@ -135,7 +133,7 @@ fn slim(btf: &mut [u8], wanted: &Names) -> Option<()> {
     Some(())
 }
 
-/// The record of a type that is declared somewhere and has no name: nothing looks for that.
+/// The record of a forward declaration without a name: it is never looked up.
 fn blank() -> [u8; RECORD] {
     let mut record = [0; RECORD];
     record[4..8].copy_from_slice(&(FORWARD << 24).to_ne_bytes());
@@ -145,7 +143,7 @@ fn blank() -> [u8; RECORD] {
 /// The type section. Types have the numbers 1, 2, … in the order of their records; 0 is `void`.
 struct Records<'a> {
     bytes: &'a [u8],
-    /// Where each record begins, and where the last one ends.
+    /// The offset of each record, and of the end of the last one.
     starts: Vec<usize>,
 }
 
@@ -165,8 +163,8 @@ impl<'a> Records<'a> {
         self.starts.windows(2).map(|ends| &self.bytes[ends[0]..ends[1]])
     }
 
-    /// For each type but `void`: whether a wanted one is made of it. Pointers are kept but not
-    /// followed: the loader does not look behind them, where the whole kernel is.
+    /// For each type but `void`: whether a wanted one needs it. Pointers are kept but not followed:
+    /// the loader does not follow them, and they lead to all types of the kernel.
     fn kept(&self, wanted: &Names, strings: &[u8]) -> Option<Vec<bool>> {
         let mut next = Vec::new();
         for (record, id) in self.iter().zip(1..) {
@@ -201,12 +199,12 @@ fn kind(record: &[u8]) -> u32 {
     word(record, 4).map_or(0, |info| info >> 24 & 0x1f)
 }
 
-/// Of the record with this `info`. None for kinds that came after this was written (the newest here
-/// is of Linux 6.0).
+/// The length of the record with this `info`. None for newer kinds (the newest here is of Linux
+/// 6.0).
 fn length(info: u32) -> Option<usize> {
     let entries = (info & 0xffff) as usize;
     let of_kind = match info >> 24 & 0x1f {
-        2 | FORWARD | TYPEDEF | VOLATILE | CONST | RESTRICT | FUNCTION | 16 | TYPE_TAG => 0, // 2 pointer, 12 function, 16 float
+        2 | FORWARD | TYPEDEF | VOLATILE | CONST | RESTRICT | FUNCTION | 16 | TYPE_TAG => 0, // 2 pointer, 16 float
         1 | 14 | 17 => 4, // integer, variable, declaration tag
         ARRAY => 12,
         6 | 13 => 8 * entries,                    // enumeration, function prototype
@@ -228,7 +226,7 @@ mod tests {
     const POINTER: u32 = 2;
     const FUNC_PROTO: u32 = 13;
 
-    /// A description of types, as a compiler would make it.
+    /// BTF as a compiler would emit it.
     #[derive(Default)]
     struct Made {
         types: Vec<u32>,
@@ -274,7 +272,7 @@ mod tests {
         names.iter().map(|name| name.as_bytes().to_vec()).collect()
     }
 
-    /// The records by their numbers, without the blanks.
+    /// The records by ID, without the blanks.
     fn records(btf: &[u8]) -> BTreeMap<usize, Vec<u8>> {
         let types = HEADER as usize..HEADER as usize + word(btf, TYPE_LEN).unwrap() as usize;
         let records = Records::index(&btf[types]).unwrap();
@@ -329,7 +327,7 @@ mod tests {
         assert_eq!(declared, STRUCTS.iter().copied().collect());
     }
 
-    /// On the kernel at hand, where it describes its types.
+    /// On the running kernel, where it has BTF.
     #[test]
     fn the_kernels_own_types_are_found_under_their_numbers() {
         let Ok(full) = fs::read(PATH) else { return };

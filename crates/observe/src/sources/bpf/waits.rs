@@ -1,4 +1,4 @@
-//! How much blocked time one stack of a wait stands for: little at first, more where there are many
+//! The sampling period of wait stacks, in blocked time: short at first, longer where there are many
 //! waits.
 
 use super::wire::Setting;
@@ -9,18 +9,19 @@ use model::Ns;
 /// At first, and at most.
 const SHORTEST_NS: Ns = 500_000;
 const LONGEST_NS: Ns = 1_000_000_000;
-/// How long a period is kept at least.
+/// The shortest time between two changes of the period.
 const WINDOW_NS: Ns = 250_000_000;
-/// Stacks in a window that are too many (800 a second), and so few that there may be more.
+/// The number of stacks in that time that is too high (800 per second), and the number below which
+/// the period is shortened.
 const MANY: u64 = 200;
 const FEW: u64 = 50;
 
-/// The period, and what it brings.
+/// The period, and the number of stacks that it gives.
 #[derive(Debug)]
 pub(super) struct WaitPeriod {
     period_ns: Ns,
     since: Ns,
-    /// Stacks of waits that came since.
+    /// Stacks of waits since the last check.
     pub(super) taken: u64,
 }
 
@@ -29,14 +30,14 @@ impl WaitPeriod {
         Self { period_ns: SHORTEST_NS, since: now, taken: 0 }
     }
 
-    /// Looks whether it fits. Whether it has changed.
+    /// Adapts the period. Returns whether it has changed.
     pub(super) fn fit(&mut self, now: Ns) -> bool {
         if now.saturating_sub(self.since) < WINDOW_NS {
             return false;
         }
         let before = self.period_ns;
         if self.taken > MANY {
-            // In proportion at once: ten thousand threads may begin to wait in turn.
+            // In proportion at once: ten thousand threads may start to block.
             self.period_ns = (before * (self.taken / MANY + 1)).min(LONGEST_NS);
         } else if self.taken < FEW {
             self.period_ns = (before / 2).max(SHORTEST_NS);
@@ -46,7 +47,7 @@ impl WaitPeriod {
         self.period_ns != before
     }
 
-    /// Tells the kernel half. None when it has no place for it.
+    /// Sets the period for the kernel half. None when the map lacks the entry.
     pub(super) fn set(&self, ebpf: &mut Ebpf) -> Option<()> {
         let mut settings = Array::<_, u64>::try_from(ebpf.map_mut("settings")?).ok()?;
         settings.set(Setting::WaitPeriodNs as u32, self.period_ns, 0).ok()

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What passes between the kernel half and user space.
+ * The binary interface of the kernel half and user space.
  *
  * Made from `wire.rs` by `cargo xtask bpf`: changes are made there.
  */
 #pragma once
 #include "kernel.h"
 
-/* The number of a thread that is in no call. */
+/* The call of a thread that is in none. */
 #define NO_CALL 0xffffffffu
 
-/* The number for the time in which a thread dies. */
+/* The call for the time in which a thread dies. */
 #define DYING 32767
 
-/* The number for calls that have no entry of their own. */
+/* The number for calls without their own entry. */
 #define OTHER_CALL 32766
 
-/* In the number of a call: it was made as a 32-bit program does. */
+/* In the number of a call: from the 32-bit table. */
 #define COMPAT 32768
 
 /* Flags of a switch and of an `alive_record`. */
@@ -38,15 +38,15 @@
 #define PATH_DELETED 2
 
 /*
- * Object of a switch: the thread's last PATH_GIVEN. No kernel address, and not aligned like a
- * futex.
+ * Object of a switch: the thread's last PATH_GIVEN. Not a kernel address, and not aligned like
+ * a futex.
  */
 #define GIVEN_PATH 1
 
-/* Queue time of a request: the kernel does not keep when requests are made. */
+/* Queue time of a request: the kernel does not keep the time of creation. */
 #define NOT_KEPT 0xffffffffffffffffull
 
-/* Most calls of one stretch that are told apart before they are handed over. */
+/* The limit of distinct calls of a thread between two of its records. */
 #define SLOTS 6
 
 /* The longest name is 253 bytes. */
@@ -80,40 +80,40 @@ enum kind {
 	K_SEND = 8,
 	K_SAMPLE = 9,
 	K_RENAME = 10,
-	/* What an object number means from now on. */
+	/* What an object number refers to from now on. */
 	K_OBJECT = 11,
-	/* For the next switch of this CPU: who had it, and throttling. */
+	/* For the next switch of this CPU: the previous task, and throttling. */
 	K_RAN = 12,
 	/* For the next switch of this CPU: the counters of the thread that dies. */
 	K_DEAD = 13,
 	/* For the next wake of this CPU: the socket that became ready. */
 	K_READY = 14,
-	/* a: path_kind; what a file is called. */
+	/* a: path_kind; the path of a file. */
 	K_PATH = 20,
-	/* For the fault that the thread blocks in next: whose page it needs. */
+	/* For the page fault in which the thread blocks next: its file. */
 	K_PAGE = 21,
-	/* For the next wake of this thread: the request whose end it follows from. */
+	/* For the next wake of this thread: the request whose completion causes it. */
 	K_REQUEST = 22,
-	/* For the next wake of this thread: what its waker works on. */
+	/* For the next wake of this thread: the object of its waker's call. */
 	K_THROUGH = 23,
-	/* a: left; a thread that lived before anybody watched. */
+	/* a: left; a thread that existed before the recording. */
 	K_ALIVE = 30,
 	/* a: connection_began; flags: F_CLOSED, F_NO_DELAY. */
 	K_CONNECTION = 40,
-	/* a: 1 where it asks for a name, 0 where it answers. */
+	/* a: 1 for a query, 0 for a response. */
 	K_PACKET = 41,
-	/* The C library was asked for a name and has returned. */
+	/* A name lookup of the C library that has returned. */
 	K_RESOLVED = 42,
 	/* In the ring `stacks`, like all below. a: mode. */
 	K_SAMPLE_STACK = 64,
 	K_WAIT_STACK = 65,
-	/* Of the wait that begins: its length is not known yet. */
+	/* Of a wait that begins: its length is not known yet. */
 	K_FAULT_STACK = 66,
-	/* Of a waker. stands_for_ns: when it ended the wait, call: of which thread. */
+	/* Of a waker. stands_for_ns: the time of the wake-up, call: the woken thread. */
 	K_WAKER_STACK = 67,
 };
 
-/* How a thread left its CPU. */
+/* The state in which a thread was switched out. */
 enum left {
 	LEFT_NONE = 0,
 	LEFT_RUNNABLE = 1,
@@ -133,7 +133,7 @@ enum waker_kind {
 	WAKER_INTERRUPT = 5,
 };
 
-/* What a sample struck. */
+/* What a sample interrupted. */
 enum mode {
 	MODE_USER = 0,
 	MODE_CALL = 1,
@@ -151,9 +151,9 @@ enum object_kind {
 
 enum path_kind {
 	PATH_OF_FILE = 0,
-	/* From the root of its filesystem, wherever that is mounted. */
+	/* From the root of its filesystem, wherever it is mounted. */
 	PATH_IN_FILESYSTEM = 1,
-	/* As given to the call that the thread is in; the file itself is not known. */
+	/* As given to the current call of the thread; the file itself is not known. */
 	PATH_GIVEN = 2,
 };
 
@@ -164,13 +164,13 @@ enum connection_began {
 	BEGAN_FOUND = 3,
 };
 
-/* Places of the map `settings`. */
+/* Indexes of the map `settings`. */
 enum setting {
-	/* By user space: blocked time that one stack of a wait stands for. */
+	/* Set by user space: blocked time that one stack of a wait represents. */
 	SETTING_WAIT_PERIOD_NS = 0,
-	/* By the kernel half: stacks that were lost. */
+	/* Set by the kernel half: lost stacks. */
 	SETTING_LOST_STACKS = 1,
-	/* By user space: calls are not traced at the moment. */
+	/* Set by user space: calls are not traced at the moment. */
 	SETTING_CALLS_OFF = 2,
 };
 
@@ -183,12 +183,12 @@ struct head {
 	u8 a;
 	/* F_… */
 	u8 flags;
-	/* How many `struct slot` follow the record. */
+	/* Number of `struct slot` after the record. */
 	u8 calls;
 	u32 tid;
 };
 
-/* Time of a stretch in one call. */
+/* Time in one call since the last record. */
 struct slot {
 	u32 call;
 	u32 count;
@@ -205,7 +205,7 @@ struct ends {
 	u16 family;
 };
 
-/* What the kernel counts of a thread. */
+/* The kernel's counters of a thread. */
 struct counters {
 	u64 cpu_ns;
 	u64 runqueue_ns;
@@ -216,10 +216,10 @@ struct counters {
 };
 
 struct switch_record {
-	/* tid: who left; 0 when not ours. */
+	/* tid: the thread switched out; 0 when outside the tree. */
 	struct head head;
 	u32 cpu;
-	/* Who came; 0 when not ours. */
+	/* The thread switched in; 0 when outside the tree. */
 	u32 into;
 	/* The call it blocked in. */
 	u32 call;
@@ -229,11 +229,11 @@ struct switch_record {
 };
 
 struct wake_record {
-	/* tid: who is woken. */
+	/* tid: the thread that is woken. */
 	struct head head;
 	u32 cpu;
 	u32 waker;
-	/* The waker's, when it is not of the tree. */
+	/* The waker's name, when it is outside the tree. */
 	char name[16];
 	struct slot tail[];
 };
@@ -270,7 +270,7 @@ struct sample_record {
 	struct head head;
 	u64 ip;
 	u32 call;
-	/* What the sample stands for. */
+	/* CPU time that the sample represents. */
 	u32 period_ns;
 };
 
@@ -280,7 +280,7 @@ struct rename_record {
 };
 
 struct ran_record {
-	/* tid: who comes. */
+	/* tid: the thread switched in. */
 	struct head head;
 	u32 cpu;
 	u32 ran;
@@ -298,11 +298,11 @@ struct dead_record {
 struct alive_record {
 	struct head head;
 	u32 pid;
-	/* The one that it is in. */
+	/* Its current call. */
 	u32 call;
 	u64 object;
 	char name[16];
-	/* By then. */
+	/* Until then. */
 	struct counters counters;
 };
 
@@ -333,21 +333,21 @@ struct path_record {
 	struct head head;
 	u64 ino;
 	u32 dev;
-	/* Bytes of `text` that are used: parts, the last one first, each with a 0 behind it. */
+	/* Bytes of `text` in use: components, the last one first, each terminated by a 0. */
 	u32 length;
 	char text[];
 };
 
 struct page_record {
 	struct head head;
-	/* 0: no file was seen. */
+	/* 0: no file is known. */
 	u64 ino;
 	u32 dev;
 	u32 pad;
 };
 
 struct through_record {
-	/* tid: who is about to be woken. */
+	/* tid: the thread that is about to be woken. */
 	struct head head;
 	u64 object;
 };
@@ -363,13 +363,13 @@ struct request_about {
 };
 
 struct request_record {
-	/* tid: who is about to be woken. */
+	/* tid: the thread that is about to be woken. */
 	struct head head;
 	struct request_about about;
 };
 
 struct connection_record {
-	/* tid: who opened it or sent on it first; 0 when not seen. */
+	/* tid: the thread that opened it or sent on it first; 0 when unknown. */
 	struct head head;
 	u64 began;
 	u64 established;
@@ -383,31 +383,31 @@ struct connection_record {
 };
 
 struct resolved_record {
-	/* tid: who asked; at: when it knew. */
+	/* tid: the calling thread; at: when it returned. */
 	struct head head;
 	u64 asked_at;
-	/* As the function returned it; 0: there is an answer. */
+	/* The return value of the function; 0: success. */
 	s32 error;
 	u32 len;
 	char name[256];
 };
 
 struct packet_record {
-	/* tid: who asks. */
+	/* tid: the thread that sends a query. */
 	struct head head;
 	u32 len;
 	u32 pad;
-	/* From the header of IP on. */
+	/* From the IP header on. */
 	u8 bytes[328];
 };
 
-/* The user stack follows, from its pointer upwards. */
+/* The user stack follows, from the stack pointer upwards. */
 struct stack_record {
 	struct head head;
 	u64 stands_for_ns;
 	u32 pid;
 	u32 call;
-	/* Of the user's code: USER_REGS. */
+	/* User registers: USER_REGS. */
 	u64 regs[8];
 	/* In bytes. */
 	u32 kernel_len;
@@ -420,51 +420,48 @@ struct stack_record {
 /* Bytes of a segment that have a position. */
 #define SEGMENT 65536
 
-/* Room behind them for the rest of a segment's last record. */
+/* Space after them for the rest of a segment's last record. */
 #define LONGEST 512
 
 /*
- * Each CPU has a buffer of its own, written in place and read by user space, which maps it
+ * Each CPU has its own buffer, written in place and read by user space, which maps it
  * (`buffers.rs`). It is a power of two of segments; a position counts bytes since the start
  * and wraps at the buffer's size. A record that begins in a segment ends in it.
  *
- * A record is preceded by a word: 0 until the record is whole, then its size. The reader
- * zeroes what it takes.
+ * A record is preceded by a word: 0 until the record is complete, then its size. The reader
+ * zeroes records that it has read.
  */
 struct segment {
 	u8 bytes[66048];
 };
 
-/* The two ends write to cache lines of their own. */
+/* Reader and writer use separate cache lines. */
 struct buffer {
-	/* Position of the end; what ends here need not be whole. */
+	/* Position of the end; the last record may be incomplete. */
 	u64 written;
 	u64 pad[15];
 	u64 taken;
 	u64 pad2[15];
 };
 
-/* Per CPU: which interrupt is being served, and what could not be handed over. */
+/* Per CPU: the current interrupt, and counters of lost records. */
 struct cpu {
 	u64 lost;
-	/* That returned. */
+	/* Calls that returned. */
 	u64 calls;
-	/* Vector + 1. */
+	/* Vector plus 1. */
 	u32 softirq;
 	u32 irq;
 	u32 timer;
 	/* `ends` holds the socket that became ready in this softirq. */
 	u32 ready;
-	/*
-	 * Whose slot is `index`, as far as known: the task that runs, unless its switch was
-	 * hidden.
-	 */
+	/* The task of slot `index`, if known: the running one, unless its switch was hidden. */
 	u64 task;
 	/* The same task's registers; 0 when not known. */
 	u64 regs;
-	/* 0: it is not of the tree. */
+	/* 0: outside the tree. */
 	u32 index;
-	/* A request to a disk ended in this context. */
+	/* A request to a disk was completed in this context. */
 	u32 request;
 	struct ends ends;
 };
@@ -472,7 +469,7 @@ struct cpu {
 /* Buckets of a histogram of call times. */
 #define BUCKETS 320
 
-/* Calls that have statistics of their own, and one entry for the others: a power of two. */
+/* Calls with their own statistics, and one entry for the others: a power of two. */
 #define DENSE 128
 
 /* Numbers of calls are below this. */
@@ -480,7 +477,7 @@ struct cpu {
 
 /* Per call and CPU. */
 struct stats {
-	/* Which, or OTHER_CALL. */
+	/* The call, or OTHER_CALL. */
 	u64 call;
 	u64 calls;
 	u64 errors;
@@ -490,13 +487,13 @@ struct stats {
 	u32 histogram[320];
 };
 
-/* What is kept of a connection until it is reported. */
+/* The state of a connection until it is reported. */
 struct connection {
-	/* Its first segment, or when it was first seen. */
+	/* Time of its first segment, or when it was first observed. */
 	u64 began;
-	/* 0: not, or not seen. */
+	/* 0: not established, or not observed. */
 	u64 established;
-	/* What TCP had counted when it was found. */
+	/* TCP's counters when it was found. */
 	u64 sent;
 	u64 received;
 	u32 retransmits;

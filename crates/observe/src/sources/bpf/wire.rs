@@ -1,26 +1,26 @@
-//! What passes between the kernel half and this one, byte for byte: records, settings, counts.
+//! The binary interface of the kernel half and user space: records, settings, counters.
 //!
-//! This is the only place where it is written down. `wire.h`, which the kernel half includes, is
-//! made from it (`layout.rs`); `decode.rs` and `buffers.rs` read memory as these types. The frames
-//! of Python have records of their own (`python.h` and the crate `python`).
+//! This is its only definition. `wire.h`, which the kernel half includes, is made from it
+//! (`layout.rs`); `decode.rs` and `buffers.rs` read memory as these types. Python frames have their
+//! own records (`python.h` and the crate `python`).
 //!
-//! A record starts with a [`Head`] and is a multiple of 8 bytes long. Some records only prepare the
-//! next one on the same CPU (an object, who ran), which keeps the frequent records small.
+//! A record starts with a [`Head`] and is a multiple of 8 bytes long. Some records only add to the
+//! next one on the same CPU (an object, the previous task), which keeps the frequent records small.
 
 /// The opening of `wire.h`.
 #[allow(dead_code, reason = "asked by tests and by xtask only")]
 pub(crate) fn header() -> String {
-    crate::layout::header("What passes between the kernel half and user space.", "kernel.h", ITEMS)
+    crate::layout::header("The binary interface of the kernel half and user space.", "kernel.h", ITEMS)
 }
 
 layout! {
-    /// The number of a thread that is in no call.
+    /// The call of a thread that is in none.
     const NO_CALL: u32 = u32::MAX;
-    /// The number for the time in which a thread dies.
+    /// The call for the time in which a thread dies.
     const DYING: u32 = 0x7fff;
-    /// The number for calls that have no entry of their own.
+    /// The number for calls without their own entry.
     const OTHER_CALL: u32 = 0x7ffe;
-    /// In the number of a call: it was made as a 32-bit program does.
+    /// In the number of a call: from the 32-bit table.
     const COMPAT: u32 = 0x8000;
 
     /// Flags of a switch and of an `alive_record`.
@@ -35,13 +35,13 @@ layout! {
     const PATH_CUT: u8 = 1;
     const PATH_DELETED: u8 = 2;
 
-    /// Object of a switch: the thread's last PATH_GIVEN. No kernel address, and not aligned like a
-    /// futex.
+    /// Object of a switch: the thread's last PATH_GIVEN. Not a kernel address, and not aligned like
+    /// a futex.
     const GIVEN_PATH: u64 = 1;
-    /// Queue time of a request: the kernel does not keep when requests are made.
+    /// Queue time of a request: the kernel does not keep the time of creation.
     const NOT_KEPT: u64 = u64::MAX;
 
-    /// Most calls of one stretch that are told apart before they are handed over.
+    /// The limit of distinct calls of a thread between two of its records.
     const SLOTS: usize = 6;
     /// The longest name is 253 bytes.
     const NAME_MAX: usize = 256;
@@ -68,40 +68,40 @@ layout! {
         Send = 8,
         Sample = 9,
         Rename = 10,
-        /// What an object number means from now on.
+        /// What an object number refers to from now on.
         Object = 11,
-        /// For the next switch of this CPU: who had it, and throttling.
+        /// For the next switch of this CPU: the previous task, and throttling.
         Ran = 12,
         /// For the next switch of this CPU: the counters of the thread that dies.
         Dead = 13,
         /// For the next wake of this CPU: the socket that became ready.
         Ready = 14,
-        /// a: path_kind; what a file is called.
+        /// a: path_kind; the path of a file.
         Path = 20,
-        /// For the fault that the thread blocks in next: whose page it needs.
+        /// For the page fault in which the thread blocks next: its file.
         Page = 21,
-        /// For the next wake of this thread: the request whose end it follows from.
+        /// For the next wake of this thread: the request whose completion causes it.
         Request = 22,
-        /// For the next wake of this thread: what its waker works on.
+        /// For the next wake of this thread: the object of its waker's call.
         Through = 23,
-        /// a: left; a thread that lived before anybody watched.
+        /// a: left; a thread that existed before the recording.
         Alive = 30,
         /// a: connection_began; flags: F_CLOSED, F_NO_DELAY.
         Connection = 40,
-        /// a: 1 where it asks for a name, 0 where it answers.
+        /// a: 1 for a query, 0 for a response.
         Packet = 41,
-        /// The C library was asked for a name and has returned.
+        /// A name lookup of the C library that has returned.
         Resolved = 42,
         /// In the ring `stacks`, like all below. a: mode.
         SampleStack = 64,
         WaitStack = 65,
-        /// Of the wait that begins: its length is not known yet.
+        /// Of a wait that begins: its length is not known yet.
         FaultStack = 66,
-        /// Of a waker. stands_for_ns: when it ended the wait, call: of which thread.
+        /// Of a waker. stands_for_ns: the time of the wake-up, call: the woken thread.
         WakerStack = 67,
     }
 
-    /// How a thread left its CPU.
+    /// The state in which a thread was switched out.
     enum Left as left, LEFT_: u8 {
         None = 0,
         Runnable = 1,
@@ -121,7 +121,7 @@ layout! {
         Interrupt = 5,
     }
 
-    /// What a sample struck.
+    /// What a sample interrupted.
     enum Mode as mode, MODE_: u8 {
         User = 0,
         Call = 1,
@@ -139,9 +139,9 @@ layout! {
 
     enum PathKind as path_kind, PATH_: u8 {
         OfFile = 0,
-        /// From the root of its filesystem, wherever that is mounted.
+        /// From the root of its filesystem, wherever it is mounted.
         InFilesystem = 1,
-        /// As given to the call that the thread is in; the file itself is not known.
+        /// As given to the current call of the thread; the file itself is not known.
         Given = 2,
     }
 
@@ -152,13 +152,13 @@ layout! {
         Found = 3,
     }
 
-    /// Places of the map `settings`.
+    /// Indexes of the map `settings`.
     enum Setting as setting, SETTING_: u32 {
-        /// By user space: blocked time that one stack of a wait stands for.
+        /// Set by user space: blocked time that one stack of a wait represents.
         WaitPeriodNs = 0,
-        /// By the kernel half: stacks that were lost.
+        /// Set by the kernel half: lost stacks.
         LostStacks = 1,
-        /// By user space: calls are not traced at the moment.
+        /// Set by user space: calls are not traced at the moment.
         CallsOff = 2,
     }
     const SETTINGS: u32 = Setting::CallsOff as u32 + 1;
@@ -170,12 +170,12 @@ layout! {
         a: u8,
         /// F_…
         flags: u8,
-        /// How many `struct slot` follow the record.
+        /// Number of `struct slot` after the record.
         calls: u8,
         tid: u32,
     }
 
-    /// Time of a stretch in one call.
+    /// Time in one call since the last record.
     struct Slot as slot {
         call: u32,
         count: u32,
@@ -192,7 +192,7 @@ layout! {
         family: u16,
     }
 
-    /// What the kernel counts of a thread.
+    /// The kernel's counters of a thread.
     struct Counters as counters {
         cpu_ns: u64,
         runqueue_ns: u64,
@@ -203,10 +203,10 @@ layout! {
     }
 
     struct Switch as switch_record, then "struct slot tail[]" {
-        /// tid: who left; 0 when not ours.
+        /// tid: the thread switched out; 0 when outside the tree.
         head: Head,
         cpu: u32,
-        /// Who came; 0 when not ours.
+        /// The thread switched in; 0 when outside the tree.
         into: u32,
         /// The call it blocked in.
         call: u32,
@@ -215,11 +215,11 @@ layout! {
     }
 
     struct Wake as wake_record, then "struct slot tail[]" {
-        /// tid: who is woken.
+        /// tid: the thread that is woken.
         head: Head,
         cpu: u32,
         waker: u32,
-        /// The waker's, when it is not of the tree.
+        /// The waker's name, when it is outside the tree.
         name: [u8; 16] as char,
     }
 
@@ -252,7 +252,7 @@ layout! {
         head: Head,
         ip: u64,
         call: u32,
-        /// What the sample stands for.
+        /// CPU time that the sample represents.
         period_ns: u32,
     }
 
@@ -262,7 +262,7 @@ layout! {
     }
 
     struct Ran as ran_record {
-        /// tid: who comes.
+        /// tid: the thread switched in.
         head: Head,
         cpu: u32,
         ran: u32,
@@ -280,11 +280,11 @@ layout! {
     struct Alive as alive_record {
         head: Head,
         pid: u32,
-        /// The one that it is in.
+        /// Its current call.
         call: u32,
         object: u64,
         name: [u8; 16] as char,
-        /// By then.
+        /// Until then.
         counters: Counters,
     }
 
@@ -314,20 +314,20 @@ layout! {
         head: Head,
         ino: u64,
         dev: u32,
-        /// Bytes of `text` that are used: parts, the last one first, each with a 0 behind it.
+        /// Bytes of `text` in use: components, the last one first, each terminated by a 0.
         length: u32,
     }
 
     struct Page as page_record {
         head: Head,
-        /// 0: no file was seen.
+        /// 0: no file is known.
         ino: u64,
         dev: u32,
         pad: u32,
     }
 
     struct Through as through_record {
-        /// tid: who is about to be woken.
+        /// tid: the thread that is about to be woken.
         head: Head,
         object: u64,
     }
@@ -343,13 +343,13 @@ layout! {
     }
 
     struct Request as request_record {
-        /// tid: who is about to be woken.
+        /// tid: the thread that is about to be woken.
         head: Head,
         about: RequestAbout,
     }
 
     struct Connection as connection_record {
-        /// tid: who opened it or sent on it first; 0 when not seen.
+        /// tid: the thread that opened it or sent on it first; 0 when unknown.
         head: Head,
         began: u64,
         established: u64,
@@ -363,31 +363,31 @@ layout! {
     }
 
     struct Resolved as resolved_record {
-        /// tid: who asked; at: when it knew.
+        /// tid: the calling thread; at: when it returned.
         head: Head,
         asked_at: u64,
-        /// As the function returned it; 0: there is an answer.
+        /// The return value of the function; 0: success.
         error: i32,
         len: u32,
         name: [u8; NAME_MAX] as char,
     }
 
     struct Packet as packet_record {
-        /// tid: who asks.
+        /// tid: the thread that sends a query.
         head: Head,
         len: u32,
         pad: u32,
-        /// From the header of IP on.
+        /// From the IP header on.
         bytes: [u8; PACKET_MAX],
     }
 
-    /// The user stack follows, from its pointer upwards.
+    /// The user stack follows, from the stack pointer upwards.
     struct Stack as stack_record, then "u8 user[USER_MAX]" {
         head: Head,
         stands_for_ns: u64,
         pid: u32,
         call: u32,
-        /// Of the user's code: USER_REGS.
+        /// User registers: USER_REGS.
         regs: [u64; 8],
         /// In bytes.
         kernel_len: u32,
@@ -398,58 +398,57 @@ layout! {
 
     /// Bytes of a segment that have a position.
     const SEGMENT: usize = 64 * 1024;
-    /// Room behind them for the rest of a segment's last record.
+    /// Space after them for the rest of a segment's last record.
     const LONGEST: usize = 512;
-    /// Each CPU has a buffer of its own, written in place and read by user space, which maps it
+    /// Each CPU has its own buffer, written in place and read by user space, which maps it
     /// (`buffers.rs`). It is a power of two of segments; a position counts bytes since the start
     /// and wraps at the buffer's size. A record that begins in a segment ends in it.
     ///
-    /// A record is preceded by a word: 0 until the record is whole, then its size. The reader
-    /// zeroes what it takes.
+    /// A record is preceded by a word: 0 until the record is complete, then its size. The reader
+    /// zeroes records that it has read.
     struct Segment as segment {
         bytes: [u8; SEGMENT + LONGEST],
     }
-    /// The two ends write to cache lines of their own.
+    /// Reader and writer use separate cache lines.
     struct Buffer as buffer {
-        /// Position of the end; what ends here need not be whole.
+        /// Position of the end; the last record may be incomplete.
         written: u64,
         pad: [u64; 15],
         taken: u64,
         pad2: [u64; 15],
     }
 
-    /// Per CPU: which interrupt is being served, and what could not be handed over.
+    /// Per CPU: the current interrupt, and counters of lost records.
     struct Cpu as cpu {
         lost: u64,
-        /// That returned.
+        /// Calls that returned.
         calls: u64,
-        /// Vector + 1.
+        /// Vector plus 1.
         softirq: u32,
         irq: u32,
         timer: u32,
         /// `ends` holds the socket that became ready in this softirq.
         ready: u32,
-        /// Whose slot is `index`, as far as known: the task that runs, unless its switch was
-        /// hidden.
+        /// The task of slot `index`, if known: the running one, unless its switch was hidden.
         task: u64,
         /// The same task's registers; 0 when not known.
         regs: u64,
-        /// 0: it is not of the tree.
+        /// 0: outside the tree.
         index: u32,
-        /// A request to a disk ended in this context.
+        /// A request to a disk was completed in this context.
         request: u32,
         ends: Ends,
     }
 
     /// Buckets of a histogram of call times.
     const BUCKETS: usize = 320;
-    /// Calls that have statistics of their own, and one entry for the others: a power of two.
+    /// Calls with their own statistics, and one entry for the others: a power of two.
     const DENSE: u32 = 128;
     /// Numbers of calls are below this.
     const CALLS: u32 = 1024;
     /// Per call and CPU.
     struct Stats as stats {
-        /// Which, or OTHER_CALL.
+        /// The call, or OTHER_CALL.
         call: u64,
         calls: u64,
         errors: u64,
@@ -459,13 +458,13 @@ layout! {
         histogram: [u32; BUCKETS],
     }
 
-    /// What is kept of a connection until it is reported.
+    /// The state of a connection until it is reported.
     struct Tracked as connection {
-        /// Its first segment, or when it was first seen.
+        /// Time of its first segment, or when it was first observed.
         began: u64,
-        /// 0: not, or not seen.
+        /// 0: not established, or not observed.
         established: u64,
-        /// What TCP had counted when it was found.
+        /// TCP's counters when it was found.
         sent: u64,
         received: u64,
         retransmits: u32,

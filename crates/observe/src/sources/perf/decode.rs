@@ -1,4 +1,4 @@
-//! The bytes of perf records, turned into what they say. Pure; `perf` says which events ask for them.
+//! Decodes the bytes of perf records. Pure; `perf` opens the events.
 
 use code::{Mapping, Registers};
 use model::recording::Comm;
@@ -6,36 +6,37 @@ use model::{Ns, Pid, Tid};
 use sys::perf_event::RECORD_HEADER_LEN;
 use sys::perf_event::bindings::*;
 
-/// What every event asks to be told with each record; the layouts below follow from it.
+/// The fields that every event requests with each record; they determine the layouts below.
 pub(in crate::sources) const SAMPLE_TYPE: u64 =
     (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU) as u64;
 
-/// Who, when and where, at the end of every record but a sample: pid, tid, time, cpu and a gap.
+/// The trailer of every record but a sample: pid, tid, time, cpu and padding.
 const TRAILER_LEN: usize = 24;
 
-/// What a sample has besides: the kernel's part of its stack as addresses, the user's as a copy.
+/// Additional fields of a sample: the kernel stack as addresses, the user stack as a copy.
 pub(in crate::sources) const STACK_TYPE: u64 =
     (PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER) as u64;
 
-/// The registers to ask for, by the numbers of the kernel's `asm/perf_regs.h`; they come in this order.
+/// The requested registers, by the numbers of the kernel's `asm/perf_regs.h`; records have them in
+/// this order.
 #[cfg(target_arch = "x86_64")]
 const REGISTERS: [u8; 8] = [1, 6, 7, 8, 20, 21, 22, 23];
 #[cfg(target_arch = "aarch64")]
 const REGISTERS: [u8; 8] = [19, 20, 21, 22, 29, 30, 31, 32];
 
-/// The same as the mask that the kernel wants.
+/// The same as the kernel's mask.
 pub(in crate::sources) fn registers_wanted() -> u64 {
     REGISTERS.iter().map(|number| 1_u64 << number).sum()
 }
 
-/// A stack as the kernel copied it.
+/// A stack, copied by the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::sources) struct Copied {
     pub(in crate::sources) pid: Pid,
     pub(in crate::sources) registers: Registers,
     /// Addresses in the kernel, the innermost first.
     pub(in crate::sources) kernel: Vec<u64>,
-    /// The user's stack, from its pointer upwards.
+    /// The user stack, from the stack pointer upwards.
     pub(in crate::sources) user: Vec<u8>,
 }
 
@@ -43,13 +44,13 @@ pub(in crate::sources) struct Copied {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::sources) struct Record {
     pub(in crate::sources) at: Ns,
-    /// The thread in whose time it was written.
+    /// The thread in whose context it was written.
     pub(in crate::sources) tid: Tid,
     pub(in crate::sources) cpu: u32,
     pub(in crate::sources) what: What,
 }
 
-/// What a record says.
+/// The content of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::sources) enum What {
     SwitchedIn,
@@ -62,7 +63,7 @@ pub(in crate::sources) enum What {
     Lost { records: u64 },
 }
 
-/// Decodes one record, header included; `None` for kinds that were not asked for or too short for their kind.
+/// Decodes one record, header included; `None` for kinds that were not requested or are too short.
 pub(in crate::sources) fn decode(record: &[u8]) -> Option<Record> {
     let kind = u32_at(record, 0)?;
     let misc = u32::from(u16::from_ne_bytes(record.get(4..6)?.try_into().ok()?));
@@ -94,7 +95,8 @@ pub(in crate::sources) fn decode(record: &[u8]) -> Option<Record> {
     Some(Record { at: u64_at(trailer, 8)?, tid: u32_at(trailer, 4)?, cpu: u32_at(trailer, 16)?, what })
 }
 
-/// pid, tid, address, length, offset, device (major, minor), inode, its generation, protection, flags, name.
+/// pid, tid, address, length, offset, device (major, minor), inode, its generation, protection,
+/// flags, name.
 fn mapping(body: &[u8]) -> Option<Mapping> {
     let start = u64_at(body, 8)?;
     let name = body.get(64..)?;
@@ -109,7 +111,7 @@ fn mapping(body: &[u8]) -> Option<Mapping> {
     })
 }
 
-/// ip, pid, tid, time, cpu, a gap; then the stack.
+/// ip, pid, tid, time, cpu, padding; then the stack.
 fn sample(body: &[u8], misc: u32) -> Option<Record> {
     let mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
     let user = mode == PERF_RECORD_MISC_USER || mode == PERF_RECORD_MISC_GUEST_USER;
@@ -118,10 +120,10 @@ fn sample(body: &[u8], misc: u32) -> Option<Record> {
     Some(Record { at: u64_at(body, 16)?, tid: u32_at(body, 12)?, cpu: u32_at(body, 24)?, what })
 }
 
-/// How many addresses, the addresses; whether there are registers, the registers; how many bytes of stack there is room
-/// for, the bytes, how many of them are there. None when the thread has no user part.
+/// The number of addresses, the addresses; the ABI of the registers, the registers; the size of the
+/// stack copy, its bytes, the number of valid ones. None when the thread has no user stack.
 fn stack(pid: Pid, body: &[u8]) -> Option<Copied> {
-    // Among the addresses stand marks of what comes next, at the very end of the range.
+    // The addresses include context markers, at the very end of the range.
     const MARKS: u64 = -4095_i64 as u64;
     // Registers of a 64-bit program.
     const ABI_64: u64 = 2;
@@ -237,7 +239,7 @@ mod tests {
     fn a_stack_comes_after_the_sample() {
         let mut body = [0xabc_u64.to_ne_bytes().to_vec(), words(&[10, 11, 77, 0, 3, 0])].concat();
         let mut word = |word: u64| body.extend(word.to_ne_bytes());
-        // A mark and two addresses; registers; room for 16 bytes of which 8 are there.
+        // A marker and two addresses; registers; 16 bytes of which 8 are valid.
         [3, -128_i64 as u64, 0xffff_ffff_8100_0000, 0xffff_ffff_8200_0000].into_iter().for_each(&mut word);
         [2, 1, 2, 3, 4, 5, 6, 7, 8].into_iter().for_each(&mut word);
         [16, 0x1122, 0, 8].into_iter().for_each(&mut word);

@@ -1,8 +1,8 @@
-//! Perf events on threads that live already: one event a thread and processor, which tells of switches and takes samples
-//! and which what the thread starts inherits.
+//! Perf events on existing threads: one event per thread and CPU, which records switches and
+//! samples and is inherited by what the thread starts.
 
 use super::decode::{Record, What, decode};
-use super::{Perf, RING_PAGES, Refused, clock, map, open, refused, with_side_band};
+use super::{Perf, PerfRefusal, RING_PAGES, clock, map, open, refused, with_side_band};
 use crate::targets;
 use crate::threads::Threads;
 use model::{Ns, Pid, Tid};
@@ -13,19 +13,19 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 use sys::perf_event::{self, Ring};
 
-/// A round finds all but what is born in its course of threads that had no events yet.
+/// A round finds all threads but those created during it by threads without events.
 const ROUNDS_MAX: usize = 20;
-/// A new thread may be seen in `/proc` some microseconds before the record of its birth is written.
+/// A new thread may be visible in `/proc` some microseconds before its fork record is written.
 const BIRTH: Duration = Duration::from_millis(1);
 
-/// Files that are left for all but the events: looks, outputs, code to be named.
+/// Descriptors reserved for other uses: snapshots, outputs, files of code.
 const OTHER_FILES: u64 = 64;
 
-/// Events and rings, as far as they are open.
+/// Open events and rings.
 struct Opened {
     rings: HashMap<u32, Ring>,
     events: Vec<OwnedFd>,
-    /// No more events than this, so that there is room for other files.
+    /// The limit of events, which leaves descriptors for other files.
     events_max: u64,
     pages: usize,
     kernel_refused: Option<String>,
@@ -35,7 +35,8 @@ struct Opened {
 }
 
 impl Perf {
-    /// Opens the events on all threads of what `listed` lists, until it lists no new ones; what they start inherits them.
+    /// Opens the events on all threads of the processes that `listed` returns, until it has no new
+    /// ones; what they start inherits them.
     ///
     /// # Errors
     /// When the events are refused on all threads, or their rings are; nothing is left behind then.
@@ -43,7 +44,7 @@ impl Perf {
         listed: &mut dyn FnMut() -> Vec<Pid>,
         period_ns: Ns,
         threads: &mut Threads,
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, PerfRefusal> {
         let files_max = allow_many_files();
         let cpus = host::cpus(host::here());
         let mut opened = Opened {
@@ -56,7 +57,7 @@ impl Perf {
             waiting: Vec::new(),
         };
         let mut pids = BTreeSet::new();
-        let mut unwatched: Option<(usize, Refused)> = None;
+        let mut unwatched: Option<(usize, PerfRefusal)> = None;
         for round in 0..ROUNDS_MAX {
             let mut found = BTreeSet::new();
             for pid in listed() {
@@ -74,7 +75,7 @@ impl Perf {
             for tid in new {
                 opened.watched.insert(tid);
                 match opened.open_all(tid, &cpus, period_ns) {
-                    // Another user's, it may be: the rest is watched all the same.
+                    // It may belong to another user: the rest is observed nevertheless.
                     Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                         let (threads, _) = unwatched.get_or_insert_with(|| (0, refused(tid, &error)));
                         *threads += 1;
@@ -99,7 +100,7 @@ impl Perf {
         Ok(perf)
     }
 
-    /// A process lives already.
+    /// A process that exists already.
     fn lives(&mut self, pid: Pid, threads: &mut Threads) {
         let living = targets::threads(pid);
         self.tree.living.insert(pid, living.len() as u32);
@@ -113,7 +114,7 @@ impl Opened {
         cpus.iter().try_for_each(|cpu| self.open(tid, *cpu, period_ns))
     }
 
-    /// One thread's event on one processor. A thread that is gone needs none, nor does a processor that is offline.
+    /// One thread's event on one CPU. A thread that has exited needs none, nor does an offline CPU.
     fn open(&mut self, tid: Tid, cpu: u32, period_ns: Ns) -> io::Result<()> {
         if (self.events.len() + self.rings.len()) as u64 >= self.events_max {
             return Err(io::Error::from_raw_os_error(libc::EMFILE));
@@ -135,7 +136,7 @@ impl Opened {
         Ok(())
     }
 
-    /// Threads born of those that have events have them too.
+    /// Threads created by those with events have them too.
     fn births(&mut self) {
         for ring in self.rings.values_mut() {
             ring.read(|bytes| self.waiting.extend(decode(bytes)));
@@ -147,10 +148,11 @@ impl Opened {
     }
 }
 
-/// Has as many open files permitted as may be, since each thread needs one for each processor; how many that is.
+/// Raises the limit of open files to its maximum, since each thread needs one per CPU; returns the
+/// limit.
 fn allow_many_files() -> u64 {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // Where that fails the old limit holds.
+    // If that fails, the old limit stays.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }

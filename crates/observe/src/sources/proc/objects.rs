@@ -1,5 +1,6 @@
-//! What a descriptor of another process is: its link under `/proc/PID/fd`, and for sockets the tables of
-//! `/proc/PID/net`. Nothing is opened or examined through the link, since that could block as the program does.
+//! The object of a descriptor of another process: its link under `/proc/PID/fd`, and for sockets
+//! the tables of `/proc/PID/net`. Nothing is opened or inspected through the link, since that could
+//! block like the program.
 
 use super::parse;
 use model::recording::{Comm, FileKind, Object};
@@ -10,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// The socket tables are long on a busy server: not read more often than this.
+/// The shortest time between two readings of the socket tables, which are long on a busy server.
 const SOCKET_TABLES_EVERY_NS: Ns = 100_000_000;
 
 /// Sockets seen so far.
@@ -21,14 +22,14 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    /// What descriptor `fd` of `pid` is; `Unknown` where it is closed or may not be read.
+    /// The object of descriptor `fd` of `pid`; `Unknown` where it is closed or may not be read.
     pub(super) fn of(&mut self, proc_root: &Path, pid: Pid, fd: u64, at: Ns) -> Object {
-        // Calls take descriptors as 32-bit numbers, whatever else the register holds.
+        // Descriptors are 32-bit numbers, whatever the upper half of the register holds.
         let link = proc_root.join(format!("{pid}/fd/{}", fd as u32));
         let Ok(target) = fs::read_link(link) else { return Object::Unknown };
         match named(target.as_os_str().as_bytes()) {
-            Named::Object(object) => object,
-            Named::Socket(inode) => self.socket(proc_root, pid, inode, at),
+            LinkTarget::Object(object) => object,
+            LinkTarget::Socket(inode) => self.socket(proc_root, pid, inode, at),
         }
     }
 
@@ -37,7 +38,7 @@ impl Objects {
         if !self.sockets.contains_key(&inode) && !fresh {
             self.read_at = Some(at);
             self.read_tables(proc_root, pid);
-            // One that is in no table stays unknown without another reading.
+            // One that is in no table stays unknown and does not cause another reading.
             self.sockets.entry(inode).or_insert(Object::OtherSocket { family: 0 });
         }
         self.sockets.get(&inode).cloned().unwrap_or(Object::OtherSocket { family: 0 })
@@ -57,7 +58,7 @@ impl Objects {
     }
 }
 
-/// The pipes that a process has open, and whether for writing: the link's own mode says that.
+/// The open pipes of a process, and whether for writing, from the mode of the link.
 pub(super) fn pipes(proc_root: &Path, pid: Pid) -> Vec<(u64, bool)> {
     let Ok(entries) = fs::read_dir(proc_root.join(format!("{pid}/fd"))) else { return Vec::new() };
     let mut pipes: Vec<(u64, bool)> = entries
@@ -75,22 +76,22 @@ pub(super) fn pipes(proc_root: &Path, pid: Pid) -> Vec<(u64, bool)> {
     pipes
 }
 
-/// What the text of a link says.
+/// The object of the text of a link.
 #[derive(Debug, PartialEq, Eq)]
-enum Named {
+enum LinkTarget {
     Object(Object),
     Socket(u64),
 }
 
-fn named(target: &[u8]) -> Named {
+fn named(target: &[u8]) -> LinkTarget {
     if let Some(inode) = inode_in(target, b"socket:[") {
-        return Named::Socket(inode);
+        return LinkTarget::Socket(inode);
     }
     let file = |kind, ino, name: &[u8]| {
         let mut bytes = [0; 16];
         let len = name.len().min(15);
         bytes[..len].copy_from_slice(&name[..len]);
-        Named::Object(Object::File { kind, dev: 0, ino, name: Comm(bytes) })
+        LinkTarget::Object(Object::File { kind, dev: 0, ino, name: Comm(bytes) })
     };
     if let Some(inode) = inode_in(target, b"pipe:[") {
         return file(FileKind::Pipe, inode, b"pipe");
@@ -109,7 +110,7 @@ fn named(target: &[u8]) -> Named {
         Some(device) if device.starts_with(b"tty") || device.starts_with(b"pts/") || device == b"console" => {
             FileKind::Tty
         }
-        // Shared memory is files of a filesystem; disks are what `Disk` is of.
+        // Shared memory consists of files of a filesystem; `Disk` means disks.
         Some(device) if device.starts_with(b"shm/") || is_disk(device) => FileKind::Disk,
         Some(_) => FileKind::Device,
         None => FileKind::Disk,
@@ -117,7 +118,7 @@ fn named(target: &[u8]) -> Named {
     file(kind, 0, last)
 }
 
-/// Whether a name under `/dev` is a block device by the kernel's own naming.
+/// Whether a name under `/dev` is a block device by the kernel's naming scheme.
 fn is_disk(device: &[u8]) -> bool {
     [b"sd".as_slice(), b"vd", b"xvd", b"nvme", b"mmcblk", b"loop", b"dm-", b"md", b"mapper/"]
         .iter()
@@ -134,7 +135,7 @@ mod tests {
 
     fn kind(target: &str) -> Option<(FileKind, u64, String)> {
         match named(target.as_bytes()) {
-            Named::Object(Object::File { kind, ino, name, .. }) => Some((kind, ino, name.to_text())),
+            LinkTarget::Object(Object::File { kind, ino, name, .. }) => Some((kind, ino, name.to_text())),
             _ => None,
         }
     }
@@ -153,7 +154,7 @@ mod tests {
         for (target, expect, ino, name) in cases {
             assert_eq!(kind(target), Some((expect, ino, name.to_owned())), "{target}");
         }
-        assert_eq!(named(b"socket:[9]"), Named::Socket(9));
+        assert_eq!(named(b"socket:[9]"), LinkTarget::Socket(9));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The files of `/proc` that a look reads, turned into what they say. Pure: text in, values out.
+//! Parses the files of `/proc` of a snapshot. Pure: text in, values out.
 
 use model::recording::{Comm, Ends};
 use model::{Ns, Pid};
@@ -15,14 +15,14 @@ pub(super) struct Stat {
     /// In clock ticks, like the next.
     pub(super) user_ticks: u64,
     pub(super) kernel_ticks: u64,
-    /// Of the whole process.
+    /// The number of threads of the process.
     pub(super) threads: u32,
-    /// In clock ticks since the machine started; with the id it tells a thread from a later one.
+    /// In clock ticks since boot; with the ID it distinguishes a thread from a later one.
     pub(super) started: u64,
 }
 
 pub(super) fn stat(text: &[u8]) -> Option<Stat> {
-    // The name may hold anything, a closing parenthesis too; nothing after it does.
+    // The name may contain anything, a closing parenthesis too; the fields after it may not.
     let open = text.iter().position(|byte| *byte == b'(')?;
     let close = text.iter().rposition(|byte| *byte == b')')?;
     let mut name = [0; 16];
@@ -52,18 +52,19 @@ pub(super) fn schedstat(text: &[u8]) -> Option<(Ns, Ns)> {
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
-/// What `/proc/PID/syscall` says of a thread.
+/// The content of `/proc/PID/syscall`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InCall {
-    /// It is on a CPU or waits for one: the kernel does not say where.
+    /// It is on a CPU or waits for one: the kernel does not show its call.
     Running,
-    /// It sleeps outside any call: in a fault.
+    /// It sleeps outside any call: in a page fault.
     None,
     /// It sleeps in this call, entered with this first argument.
     Call { number: u16, first: u64, compat: bool },
 }
 
-/// Reads `/proc/PID/syscall`. A stack below 4 GiB tells a 32-bit call on x86-64; elsewhere nothing does.
+/// Reads `/proc/PID/syscall`. A stack below 4 GiB indicates a 32-bit call on x86-64; on other
+/// architectures nothing does.
 pub(super) fn syscall(text: &[u8]) -> Option<InCall> {
     let text = std::str::from_utf8(text).ok()?.trim_end();
     if text == "running" {
@@ -96,12 +97,12 @@ pub(super) fn internet(table: &str, protocol: u8) -> impl Iterator<Item = (u64, 
     })
 }
 
-/// Local sockets' inodes, from `/proc/PID/net/unix`.
+/// Inodes of Unix sockets, from `/proc/PID/net/unix`.
 pub(super) fn unix(table: &str) -> impl Iterator<Item = u64> {
     table.lines().skip(1).filter_map(|line| line.split_ascii_whitespace().nth(6)?.parse().ok())
 }
 
-/// `0100007F:1F90`: words of the address as the machine holds them, and the port.
+/// `0100007F:1F90`: words of the address in host byte order, and the port.
 fn address(text: &str) -> Option<([u8; 16], u16)> {
     let (words, port) = text.split_once(':')?;
     let mut bytes = Vec::with_capacity(16);
@@ -112,7 +113,7 @@ fn address(text: &str) -> Option<([u8; 16], u16)> {
         Ok(short) => Ipv4Addr::from(short).to_ipv6_mapped(),
         Err(_) => Ipv6Addr::from(<[u8; 16]>::try_from(bytes.as_slice()).ok()?),
     };
-    // An unconnected IPv4 socket has no peer: zeros, like any other's.
+    // An unconnected IPv4 socket has no peer: zeros, as for others.
     let unset = address.to_ipv4_mapped() == Some(Ipv4Addr::UNSPECIFIED);
     let address = if unset { [0; 16] } else { address.octets() };
     Some((address, u16::from_str_radix(port, 16).ok()?))

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// Interpreters that can be run here, one of each version: what `$DWELL_PYTHONS` names (separated by colons), what is
-/// installed by pyenv, and what the path has.
+/// Interpreters that can be run here, one of each version: what `$DWELL_PYTHONS` names (separated
+/// by colons), what is installed by pyenv, and what the path has.
 pub(crate) fn pythons() -> BTreeMap<String, PathBuf> {
     let named = env::var_os("DWELL_PYTHONS").unwrap_or_default();
     let mut found: Vec<PathBuf> = env::split_paths(&named).collect();

@@ -11,7 +11,7 @@ use model::recording::{
 use model::{Ns, Seen};
 use smallvec::smallvec;
 
-/// The whole of it.
+/// The whole recording.
 pub(crate) fn recording() -> Recording {
     Recording { header: header(), events: events(), trailer: trailer() }
 }
@@ -219,12 +219,13 @@ fn trailer() -> Trailer {
         sources: Vec::new(),
         kept_until: None,
         sliced: None,
-        // What recordings from before have there.
+        // The value in older recordings.
         costs: Seen::unseen("made by a dwell that did not record it"),
     }
 }
 
-/// The variant's name. A new variant does not compile here until it has one, and then wants its event above.
+/// The variant's name. A new variant does not compile here until it has one, and then needs its
+/// event above.
 pub(crate) fn variant(event: &Event) -> &'static str {
     match event {
         Event::Exec { .. } => "Exec",

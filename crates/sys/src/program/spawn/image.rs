@@ -1,4 +1,4 @@
-//! What `execve` is given, laid out before the fork: the child must not allocate.
+//! The arguments of `execve`, prepared before the fork: the child must not allocate.
 
 use super::Command;
 use crate::resolve::is_bare_script;
@@ -9,25 +9,25 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
 
-/// The shell that runs scripts without an interpreter line, as `execvp` has it.
+/// The shell for scripts without an interpreter line, as in `execvp`.
 const SHELL: &CStr = c"/bin/sh";
 
 /// A path, arguments and an environment in the kernel's form.
-pub(super) struct Image {
+pub(super) struct ExecImage {
     pub(super) path: CString,
-    pub(super) argv: Words,
-    pub(super) envp: Words,
-    /// The shell's arguments, should the kernel not know the file's format and it be a script.
-    pub(super) script: Option<Words>,
+    pub(super) argv: StringTable,
+    pub(super) envp: StringTable,
+    /// The shell's arguments, for a script whose format the kernel does not know.
+    pub(super) script: Option<StringTable>,
 }
 
-/// Strings and, beside them, the null-terminated table of pointers to them.
-pub(super) struct Words {
+/// Strings with the null-terminated table of pointers to them.
+pub(super) struct StringTable {
     table: Vec<*const c_char>,
     _strings: Vec<CString>,
 }
 
-impl Words {
+impl StringTable {
     fn new(words: impl IntoIterator<Item = impl AsRef<OsStr>>) -> io::Result<Self> {
         let strings: Vec<CString> =
             words.into_iter().map(|word| terminated(word.as_ref())).collect::<Result<_, _>>()?;
@@ -41,8 +41,8 @@ impl Words {
     }
 }
 
-impl Image {
-    /// The image for `command`, whose program was found at `path`, with `variables` in its environment.
+impl ExecImage {
+    /// The image for `command`, whose program is at `path`, with `variables` in its environment.
     ///
     /// # Errors
     /// A zero byte in an argument.
@@ -54,12 +54,12 @@ impl Image {
         let args = || command.args.iter().map(OsString::as_os_str);
         let script = is_bare_script(path).then(|| {
             let shell = OsStr::from_bytes(SHELL.to_bytes());
-            Words::new([shell, path.as_os_str()].into_iter().chain(args()))
+            StringTable::new([shell, path.as_os_str()].into_iter().chain(args()))
         });
         Ok(Self {
             path: terminated(path.as_os_str())?,
-            argv: Words::new([command.program.as_os_str()].into_iter().chain(args()))?,
-            envp: Words::new(environment(command, variables))?,
+            argv: StringTable::new([command.program.as_os_str()].into_iter().chain(args()))?,
+            envp: StringTable::new(environment(command, variables))?,
             script: script.transpose()?,
         })
     }

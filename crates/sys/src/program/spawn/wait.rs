@@ -1,7 +1,7 @@
-//! Waiting for one child, and what its wait status means.
+//! Waiting for one child, and decoding its wait status.
 #![allow(unsafe_code)]
 
-use super::Ended;
+use super::ProgramEnd;
 use model::recording::{Ending, Rusage};
 use rustix::process::Pid;
 use std::io;
@@ -9,18 +9,18 @@ use std::mem::MaybeUninit;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-/// A change of a child's condition.
+/// A change of a child's state.
 pub(super) enum Change {
-    /// It is gone.
-    Ended(Ended),
+    /// It has ended.
+    Ended(ProgramEnd),
     /// A signal stopped it.
     Stopped,
-    /// It goes on.
+    /// It was continued.
     Continued,
 }
 
 /// Waits until the child has ended.
-pub(super) fn ended(pid: Pid) -> io::Result<Ended> {
+pub(super) fn ended(pid: Pid) -> io::Result<ProgramEnd> {
     loop {
         if let Some(Change::Ended(ended)) = wait4(pid, 0)? {
             return Ok(ended);
@@ -28,7 +28,7 @@ pub(super) fn ended(pid: Pid) -> io::Result<Ended> {
     }
 }
 
-/// The next change of the child's condition, if there is one to tell.
+/// The next change of the child's state, if there is one.
 pub(super) fn change(pid: Pid) -> io::Result<Option<Change>> {
     wait4(pid, libc::WNOHANG | libc::WUNTRACED | libc::WCONTINUED)
 }
@@ -37,7 +37,8 @@ fn wait4(pid: Pid, options: i32) -> io::Result<Option<Change>> {
     let mut status = 0;
     let mut rusage = MaybeUninit::<libc::rusage>::zeroed();
     loop {
-        // SAFETY: both places are valid for writes; zeros are a valid `rusage` should none be written.
+        // SAFETY: both places are valid for writes; zeros are a valid `rusage` in case none is
+        // written.
         let waited =
             unsafe { libc::wait4(pid.as_raw_nonzero().get(), &mut status, options, rusage.as_mut_ptr()) };
         match waited {
@@ -65,7 +66,7 @@ fn meaning(status: i32, rusage: &libc::rusage) -> Change {
             (Some(code), _) => Ending::Code(code),
             (None, signal) => Ending::Signal(signal.unwrap_or(0)),
         };
-        Change::Ended(Ended { ending, rusage: in_our_units(rusage) })
+        Change::Ended(ProgramEnd { ending, rusage: in_our_units(rusage) })
     }
 }
 
@@ -84,7 +85,7 @@ fn in_our_units(rusage: &libc::rusage) -> Rusage {
     }
 }
 
-/// Sends `signal` to a child. It is ours and not waited for, so its number cannot mean another process.
+/// Sends `signal` to a child. It is ours and not waited for, so its PID cannot have been reused.
 pub(super) fn kill(pid: Pid, signal: i32) {
     // SAFETY: takes two numbers. A child that has just ended is no error.
     unsafe { libc::kill(pid.as_raw_nonzero().get(), signal) };

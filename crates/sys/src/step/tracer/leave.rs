@@ -1,21 +1,22 @@
-//! The end of counting before that of the program: every thread is let go, and no breakpoint stays.
+//! The end of counting before that of the program: every thread is detached, and no breakpoint
+//! stays.
 
-use super::super::Stopped;
+use super::super::StopReason;
 use super::super::machine::{BREAKPOINT, BREAKPOINT_MOVES};
 use super::super::memory::{exchange, is_ours, read};
 use super::super::ptrace::{self, Report, Tid, registers};
-use super::{Phase, Tracer};
+use super::{CountingPhase, Tracer};
 use std::io;
 use std::time::Instant;
 
 impl Tracer<'_> {
-    /// Counts no more: every thread is let go as soon as it stops, the one in hand at once.
-    pub(super) fn let_go(&mut self, why: Stopped) {
-        // A nudge on its way would stop the program after it was let go: it is awaited.
-        if self.phase == Phase::LettingGo || (why != Stopped::Time && !self.nudge.prevent()) {
+    /// Ends counting: every thread is detached as soon as it stops, the current one at once.
+    pub(super) fn let_go(&mut self, why: StopReason) {
+        // A pending SIGSTOP of ours would stop the program after detaching: it is awaited.
+        if self.phase == CountingPhase::LettingGo || (why != StopReason::Time && !self.nudge.prevent()) {
             return;
         }
-        self.phase = Phase::LettingGo;
+        self.phase = CountingPhase::LettingGo;
         self.stopped = why;
         self.let_go_at = Some(Instant::now());
         let threads: Vec<(Tid, bool)> =
@@ -25,13 +26,13 @@ impl Tracer<'_> {
         }
         for (tid, stopped) in threads {
             if !stopped {
-                // One that is gone says so itself.
+                // One that has ended reports it itself.
                 let _ = ptrace::interrupt(tid);
             }
         }
     }
 
-    /// Lets a thread go that stopped after the counting.
+    /// Detaches a thread that stopped after counting.
     pub(super) fn leave(&mut self, tid: Tid, report: Report) -> io::Result<()> {
         let mut signal = 0;
         match report {
@@ -48,7 +49,7 @@ impl Tracer<'_> {
             Report::Signal(other) => signal = other,
             Report::Made(_) => {
                 let new = ptrace::made(tid)?;
-                // One that has not stopped yet is let go when it does.
+                // One that has not stopped yet is detached when it does.
                 if let Some(index) = self.early.iter().position(|early| *early == new) {
                     self.early.swap_remove(index);
                     self.clear_breakpoints(new);
@@ -61,7 +62,8 @@ impl Tracer<'_> {
         ptrace::detach(tid, signal)
     }
 
-    /// Takes all breakpoints out of the memory of a stopped thread. They stay known: somebody may have met one.
+    /// Removes all breakpoints from the memory of a stopped thread. They stay listed: another
+    /// thread may have hit one.
     pub(super) fn clear_breakpoints(&self, tid: Tid) {
         for (address, before) in &self.breakpoints {
             let there = read(tid, *address);

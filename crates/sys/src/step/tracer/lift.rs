@@ -1,22 +1,24 @@
-//! Stepping over a place where a breakpoint stands, while other threads may come by.
+//! Stepping over a breakpoint, which other threads may reach at the same time.
 
-use super::super::machine::{BREAKPOINT, Kind};
+use super::super::machine::{BREAKPOINT, InstructionKind};
 use super::super::memory::exchange;
 use super::super::ptrace::{self, Report, Tid};
-use super::{Lifted, Phase, Thread, Tracer};
+use super::{CountingPhase, Lifted, TracedThread, Tracer};
 use std::io;
 
 impl Tracer<'_> {
-    /// Takes a breakpoint out for one step of one thread. The others must not run meanwhile: they would miss it.
-    pub(super) fn lift(&mut self, tid: Tid, address: u64, kind: Kind) -> io::Result<()> {
-        // A system call may wait for another thread, and that one would wait for it: this breakpoint goes.
-        if kind == Kind::Syscall {
+    /// Removes a breakpoint for one step of one thread. The others must not run in the meantime:
+    /// they would miss it.
+    pub(super) fn lift(&mut self, tid: Tid, address: u64, kind: InstructionKind) -> io::Result<()> {
+        // A system call may wait for another thread, which would be stopped: this breakpoint is
+        // removed for good.
+        if kind == InstructionKind::Syscall {
             if let Some(before) = self.breakpoints.remove(&address) {
                 exchange(tid, address, &before)?;
             }
             return Ok(());
         }
-        let may_run = |(other, thread): (&Tid, &Thread)| {
+        let may_run = |(other, thread): (&Tid, &TracedThread)| {
             (*other != tid && !thread.stopped && !thread.parked).then_some(*other)
         };
         let running: Vec<Tid> = self.threads.iter().filter_map(may_run).collect();
@@ -32,7 +34,8 @@ impl Tracer<'_> {
         Ok(())
     }
 
-    /// Stops a running thread; true when it is to be told to go on, false when it stopped for a reason of its own.
+    /// Stops a running thread; true when it is to be resumed, false when it stopped for another
+    /// reason.
     pub(super) fn hold(&mut self, tid: Tid) -> io::Result<bool> {
         match ptrace::interrupt(tid) {
             Ok(()) => {}
@@ -45,7 +48,7 @@ impl Tracer<'_> {
             return Ok(true);
         }
         if matches!(report, Report::Ended { .. }) {
-            // Kept for the loop if it is the program's own end.
+            // Kept for the loop if it is the end of the program.
             if tid != self.pid {
                 self.threads.remove(&tid);
                 return Ok(false);
@@ -57,17 +60,17 @@ impl Tracer<'_> {
         Ok(false)
     }
 
-    /// The thread that a breakpoint was taken out for has stopped, or is gone: the others may go on.
+    /// The thread that stepped over a breakpoint has stopped or ended: the others may resume.
     pub(super) fn put_back(&mut self, tid: Tid) -> io::Result<()> {
         let Some(lifted) = self.lifted.filter(|lifted| lifted.tid == tid) else { return Ok(()) };
         self.lifted = None;
-        if self.phase != Phase::LettingGo {
-            // The thread itself may be gone; any other that stands will do.
-            let stands = |(tid, thread): (&Tid, &Thread)| thread.stopped.then_some(*tid);
+        if self.phase != CountingPhase::LettingGo {
+            // The thread itself may have ended; any other stopped thread will do.
+            let stands = |(tid, thread): (&Tid, &TracedThread)| thread.stopped.then_some(*tid);
             let able: Vec<Tid> = self.threads.iter().filter_map(stands).collect();
             let _ = able.iter().any(|tid| exchange(*tid, lifted.address, BREAKPOINT).is_ok());
         }
-        // Letting one of them go on may take a breakpoint out again: the rest then waits further.
+        // Resuming one of them may remove a breakpoint again: the rest then keeps waiting.
         while self.lifted.is_none()
             && let Some((other, signal)) = self.deferred.pop_front()
         {

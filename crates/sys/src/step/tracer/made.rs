@@ -1,15 +1,16 @@
-//! Threads and processes that the program makes: threads are counted, processes let go without breakpoints.
+//! Threads and processes that the program creates: threads are counted, processes detached without
+//! breakpoints.
 
-use super::super::ptrace::{self, Made, Tid};
-use super::{Thread, Tracer};
+use super::super::ptrace::{self, CloneKind, Tid};
+use super::{TracedThread, Tracer};
 use std::fs;
 use std::io;
 
 impl Tracer<'_> {
-    /// A thread made a thread or a process.
-    pub(super) fn made(&mut self, tid: Tid, made: Made) -> io::Result<()> {
+    /// A thread created a thread or a process.
+    pub(super) fn made(&mut self, tid: Tid, made: CloneKind) -> io::Result<()> {
         let new = ptrace::made(tid)?;
-        if made == Made::Vfork {
+        if made == CloneKind::Vfork {
             self.thread(tid).parked = true;
         }
         match self.early.iter().position(|early| *early == new) {
@@ -24,17 +25,17 @@ impl Tracer<'_> {
         self.go_on(tid, 0)
     }
 
-    /// A new thread or process stands at its beginning.
-    pub(super) fn adopt(&mut self, tid: Tid, made: Made) -> io::Result<()> {
+    /// A new thread or process is stopped at its start.
+    pub(super) fn adopt(&mut self, tid: Tid, made: CloneKind) -> io::Result<()> {
         let own = fs::metadata(format!("/proc/{}/task/{tid}", self.pid)).is_ok();
         self.children += u64::from(!own);
-        if !own && (made == Made::Fork || self.code.is_none()) {
+        if !own && (made == CloneKind::Fork || self.code.is_none()) {
             // It has a copy of the breakpoints, or there are none.
             self.clear_breakpoints(tid);
             return ptrace::detach(tid, 0);
         }
         let inside = self.code.is_none();
-        *self.thread(tid) = Thread { stopped: true, inside, borrowed: !own, ..Thread::default() };
+        *self.thread(tid) = TracedThread { stopped: true, inside, borrowed: !own, ..TracedThread::default() };
         self.go_on(tid, 0)
     }
 }
