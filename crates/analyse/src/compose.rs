@@ -182,8 +182,7 @@ impl Beside {
         let check = |what: &str, figures| within(what, figures, switching + stolen);
         // In a window the others were counted at both of its ends.
         let whose = if closed.pieces.window.is_some() { "all threads" } else { "exited threads" };
-        let mut checks =
-            vec![check(&format!("CPU time of {whose} against the scheduler's"), closed.cpu)];
+        let mut checks = vec![check(&format!("CPU time of {whose} against the scheduler's"), closed.cpu)];
         // The scheduler adds a stretch in the run queue when it is over, so the edges of a window are not in its sum as
         // they are in ours.
         if closed.pieces.window.is_none() {
@@ -206,9 +205,7 @@ impl Beside {
         let samples = split::sum(closed.samples);
         if closed.samples[2] * 50 > samples {
             let share = closed.samples[2] * 100 / samples;
-            notes.push(format!(
-                "interrupts took {share} % of the user time ({samples} samples)"
-            ));
+            notes.push(format!("interrupts took {share} % of the user time ({samples} samples)"));
         }
         let faults = match closed.faults {
             Some(faults) => Seen::Value(faults),

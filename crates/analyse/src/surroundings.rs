@@ -163,9 +163,7 @@ impl Surroundings {
             return Seen::unseen("no host metrics in this recording");
         }
         if wall_ns < WALL_NS_MIN {
-            return Seen::unseen(
-                "the run is too short for host metrics (10 Hz)",
-            );
+            return Seen::unseen("the run is too short for host metrics (10 Hz)");
         }
         let grid = Grid::new(start, wall_ns);
         Seen::Value(Series {

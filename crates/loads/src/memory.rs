@@ -56,7 +56,7 @@ fn obtain(bytes: usize, limit: &mut RunLimit<'_>) -> io::Result<Vec<Pages>> {
     let mut chunks = Vec::new();
     for from in (0..bytes).step_by(CHUNK_BYTES) {
         limit.check_wanted(Duration::ZERO)?;
-        let chunk = Pages::obtain(CHUNK_BYTES.min(bytes - from), Wanted::Transparent);
+        let chunk = Pages::obtain(CHUNK_BYTES.min(bytes - from), PageKind::Transparent);
         let what = || format!("cannot get {} MiB of memory", bytes >> 20);
         chunks.push(chunk.map_err(|error| while_doing(&what(), &error))?);
     }
@@ -207,7 +207,7 @@ fn copy_pages(pool: &Pool<'_>, patterns: &[Pattern], seed: u64, stop: &Stop) -> 
 }
 
 /// Finds the wrong words of the blocks and repairs them, so that each flip is reported once.
-fn blame(blocks: &mut [&mut [u8]], pattern: &Pattern, seen: Sum, work: &mut Work) {
+fn blame(blocks: &mut [&mut [u8]], pattern: &Pattern, seen: Checksum, work: &mut Work) {
     let cpu = sched_getcpu() as u32;
     let mut found = false;
     // The first is the source; its copy is wrong as well and is not reported again.
@@ -264,7 +264,7 @@ mod tests {
 
     /// The work on memory that was changed after it had been filled.
     fn worked(tamper: impl FnOnce(&mut Vec<FilledPage<'_>>)) -> (u64, Work) {
-        let mut memory = Pages::obtain(10 * PAGE_BYTES, Wanted::Small).unwrap();
+        let mut memory = Pages::obtain(10 * PAGE_BYTES, PageKind::Small).unwrap();
         let base = memory.as_slice().as_ptr().addr() as u64;
         let patterns = patterns();
         let mut pool = Pool::default();

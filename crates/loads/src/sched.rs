@@ -87,7 +87,7 @@ pub(crate) fn run(topology: &Topology, workers: Workers, limit: RunLimit<'_>) ->
     }
 }
 
-fn in_processes(topology: &Topology, shared: &Counters, mut limit: RunLimit<'_>) -> io::Result<Tally> {
+fn in_processes(topology: &Topology, shared: &SharedCounters, mut limit: RunLimit<'_>) -> io::Result<Tally> {
     let (gate, release) = pipe()?;
     let gate = OwnedFd::from(gate);
     let cpu_from_ns = children_cpu_ns();
@@ -160,7 +160,7 @@ fn any_ended(workers: &mut [Worker]) -> bool {
     workers.iter_mut().any(|worker| !matches!(worker.ended(), Ok(None)))
 }
 
-fn in_threads(topology: &Topology, shared: Counters, mut limit: RunLimit<'_>) -> io::Result<Tally> {
+fn in_threads(topology: &Topology, shared: SharedCounters, mut limit: RunLimit<'_>) -> io::Result<Tally> {
     let (gate, release) = pipe()?;
     let all = Arc::new((shared, OwnedFd::from(gate)));
     let shared = &all.0;
@@ -227,7 +227,7 @@ fn in_threads(topology: &Topology, shared: Counters, mut limit: RunLimit<'_>) ->
 /// Returns when all workers are ready to start.
 fn wait_until_ready(
     topology: &Topology,
-    shared: &Counters,
+    shared: &SharedCounters,
     limit: &mut RunLimit<'_>,
     gone: &mut dyn FnMut() -> bool,
 ) -> io::Result<()> {
@@ -251,7 +251,7 @@ fn messages(shared: &SharedCounters) -> Work {
 
 /// Counts a worker as ready, and waits for the others. The byte that releases them all is never
 /// read.
-fn begin(gate: &OwnedFd, shared: &Counters) -> io::Result<()> {
+fn begin(gate: &OwnedFd, shared: &SharedCounters) -> io::Result<()> {
     shared[READY].fetch_add(1, Relaxed);
     let give_up_ns = after(GATE);
     loop {

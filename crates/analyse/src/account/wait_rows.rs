@@ -129,8 +129,7 @@ fn wakers(wait: &Wait, locks: bool, code: &Code) -> Vec<WakerRow> {
         let (place, stack) = match wait.ended_at(waker) {
             Some(node) => (code.own_frame(node), Seen::Value(code.stack(node))),
             None if locks && matches!(waker, WakerKey::Thread(_)) => {
-                let why =
-                    "no stack of the waker: the wait was too short, or ended otherwise than by a futex";
+                let why = "no stack of the waker: the wait was too short, or ended otherwise than by a futex";
                 (Seen::unseen(why), Seen::unseen(why))
             }
             None => (Seen::Absent, Seen::Absent),

@@ -177,7 +177,6 @@ fn notes(by_looks: bool, looks: u64, wall_ns: Ns) -> Vec<String> {
     };
     vec![
         format!("{basis} based on {looks} snapshots of /proc, one every {every_ms:.1} ms"),
-        "the path after a wait is inferred from the states of the other threads"
-            .to_owned(),
+        "the path after a wait is inferred from the states of the other threads".to_owned(),
     ]
 }

@@ -47,6 +47,7 @@ pub(super) fn source(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::wait::TargetKind;
 
     #[test]
     fn reasons_have_the_words_of_the_page() {
@@ -55,7 +56,7 @@ mod tests {
             (Reason::SyscallEntry, "syscall entry and exit"),
             (Reason::Preempted("make".into()), "make ran"),
             (poll(WaitTarget::TimeLimit), "poll, timeout"),
-            (poll(WaitTarget::EventFd), "poll, eventfd"),
+            (poll(WaitTarget::Nameless(TargetKind::EventFd)), "poll, eventfd"),
             (Reason::Wait(WaitCall::Unseen, WaitTarget::TimeLimitOrTimer), "timeout or timer"),
         ] {
             assert_eq!(reason(&said), words);

@@ -174,7 +174,7 @@ fn chase_and_read(bench: &Bench<'_>, bytes: u64, line: u64) -> Result<Samples, U
     let chase_ns = bench.budget_ns - bench.budget_ns / BANDWIDTH_PART;
     // Also what is smaller lies in one huge page: many small ones miss the first TLB before they
     // miss the cache.
-    let mut chase = chase(obtain(bytes.next_multiple_of(HUGE_BYTES), Wanted::Huge)?, bytes, line);
+    let mut chase = chase(obtain(bytes.next_multiple_of(HUGE_BYTES), PageKind::Huge)?, bytes, line);
     let mut samples = bench.with_budget(chase_ns).sample(|hops| {
         chase.hop(hops);
         Ok(())
