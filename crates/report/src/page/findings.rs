@@ -36,6 +36,9 @@ fn sentence(finding: &Finding, place: &str, run: &Run, look: Look) -> Vec<Line> 
 pub(super) fn signs(signs: &Signs) -> String {
     let of = |waits: &SignedWaits| format!("{} of {}", count(waits.waits), counted(waits.of_waits, "wait"));
     match signs {
+        Signs::Waits(waits) if waits.waits == waits.of_waits => {
+            format!("{}, {} in total", counted(waits.waits, "wait"), duration(waits.total_ns))
+        }
         Signs::Waits(waits) => format!("{}, {} in total", of(waits), duration(waits.total_ns)),
         Signs::WaitsAfterWrites { waits, write_bytes_mean } => format!(
             "{} after back-to-back writes ({} each) lasted about {}, {} in total",

@@ -7,7 +7,9 @@
 
 use crate::samples;
 use dwell_report::Look;
-use model::{Reason, Seen};
+use model::coverage::Interval;
+use model::finding::{Action, CauseName, Place, SignedWaits, Signs};
+use model::{Diagnosis, Finding, Reason, Seen};
 use std::path::PathBuf;
 use unicode_width::UnicodeWidthChar;
 
@@ -201,4 +203,33 @@ fn waits_are_compared_with_a_kept_ladder_only() {
     let mut sleep = samples::sleep();
     sleep.costs = samples::journal().costs;
     assert!(!page(&sleep).contains("longest wait"), "{}", page(&sleep));
+}
+
+#[test]
+fn a_finding_is_said_with_what_can_be_done_about_it() {
+    let run = samples::journal();
+    let mut diagnosis = samples::diagnosis(&run);
+    assert_eq!(diagnosis.findings, []);
+    let half = run.wall_ns / 2;
+    let finding = Finding {
+        cause: CauseName { id: "small-syncs", title: "small syncs" },
+        share_ns: Interval { lo: half, hi: half },
+        saving_ns: Seen::unseen("it is a test"),
+        place: Place::Wait(0),
+        action: Some(Action::Use(&["fdatasync", "O_DSYNC"])),
+        evidence: Signs::Waits(SignedWaits { waits: 12, of_waits: 12, total_ns: 2_000_000_000 }),
+        assumes: Vec::new(),
+        verify: Vec::new(),
+    };
+    let page = |diagnosis: &Diagnosis| dwell_report::terminal(&run, diagnosis, Look { width: 120, ..PLAIN });
+    diagnosis.findings = vec![finding];
+    let told = page(&diagnosis);
+    let call = run.waits[0].call.syscall().expect("it waits in a call");
+    let line = format!(
+        "likely small syncs in {call}: 12 waits, 2.00 s in total, 50 % of the path; try fdatasync or O_DSYNC"
+    );
+    assert!(told.lines().any(|found| found == line), "{line}\n{told}");
+    // What there is nothing to do about is in its table.
+    diagnosis.findings[0].action = None;
+    assert!(!page(&diagnosis).contains("small syncs"));
 }
