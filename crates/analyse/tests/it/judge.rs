@@ -71,7 +71,7 @@ fn a_cause_is_found_or_ruled_out_or_it_is_said_why_neither() {
     let unavailable = judged(&run).unavailable;
     assert_eq!(unavailable.len(), 1, "{unavailable:?}");
     assert_eq!(unavailable[0].0.id, "delayed-ack");
-    assert_eq!(unavailable[0].1, "this recording was made without them");
+    assert_eq!(unavailable[0].1, "not in this recording");
     run.connections = Seen::Value(vec![connection(None)]);
     let diagnosis = judged(&run);
     assert_eq!(ids(&diagnosis.ruled_out), ["delayed-ack", "interpreter-lock"]);
