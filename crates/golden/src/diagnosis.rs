@@ -1,4 +1,5 @@
-//! The causes that a recording shows as text, a line a fact, for reading as a diff: exact nanoseconds, nothing rounded.
+//! The causes that a recording shows as text, one fact per line, to be read as a diff: exact
+//! nanoseconds, nothing rounded.
 
 use model::finding::{Place, SignedWaits, Signs};
 use model::{Finding, Run, Seen};

@@ -71,7 +71,8 @@ impl Case {
         analyse::diagnose(self.header.tier, &self.analysis)
     }
 
-    /// The forms that every recording has: file name extension and text; and its findings, if there are any.
+    /// The forms of every recording, file name extension and text; and its findings, if there are
+    /// any.
     pub fn forms(&self) -> Vec<(&'static str, String)> {
         let run = &self.analysis.run;
         let diagnosis = self.diagnosis();

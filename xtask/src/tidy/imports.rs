@@ -1,7 +1,7 @@
 //! No circle of imports within a crate: what cannot be read without each other is one module.
 //!
-//! What counts: `use` of a module, and paths that begin with `crate` or `super`, outside of tests. A
-//! path to a module of the file itself does not: so a registry names its members.
+//! What counts: `use` of a module, and paths that begin with `crate` or `super`, outside of tests.
+//! A path to a module of the file itself does not: so a registry names its members.
 
 use super::Source;
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,7 +55,9 @@ fn uses(of: &str, code: &str, files: &BTreeMap<String, String>) -> BTreeSet<Stri
         }
     }
     for word in code.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')) {
-        if word.starts_with("crate::") || word.starts_with("super::") {
+        // A path that ends in `::` is the head of a group, which is a `use`.
+        let whole = !word.ends_with("::");
+        if whole && (word.starts_with("crate::") || word.starts_with("super::")) {
             used.extend(resolved(of, word, files));
         }
     }

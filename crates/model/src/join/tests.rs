@@ -1,3 +1,5 @@
+//! Which parts are joined, and to what.
+
 use super::*;
 use crate::Call;
 use crate::recording::{Calls, In, Mode, Out};

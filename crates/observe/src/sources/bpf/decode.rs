@@ -2,8 +2,8 @@
 //!
 //! Some records are parts of the next one of the same thread and time: what comes out is joined
 //! (`model::join`), but for stacks, which come through a ring of their own: `crate::stacks` gives
-//! them to samples. Bytes come from our own program, but a record that does not parse is dropped and
-//! counted, never trusted. Records are read in place.
+//! them to samples. Bytes come from our own program, but a record that does not parse is dropped
+//! and counted, never trusted. Records are read in place.
 
 mod connections;
 mod objects;
