@@ -1,4 +1,5 @@
-//! The books of a run: what its threads did and waited for, added up the same way however it was seen.
+//! The books of a run: what its threads did and waited for, added up the same way however it was
+//! seen.
 //!
 //! Two producers see a program: `trace` by its switches and wake-ups, `poll` by snapshots from
 //! outside. Both give [`Interval`]s: a thread was in one state, for one reason, from then to then.

@@ -1,38 +1,44 @@
-//! The run, put together: the pieces of the account, the tables from the trailer, and what it all rests on.
+//! The run, put together: the pieces of the account, the tables from the trailer, and what it all
+//! rests on.
 
 use crate::account::{Pieces, split};
+use crate::calls::Arch;
+use crate::consumers::{Consumers, How};
 use crate::poll;
 use crate::trace::Closed;
-use crate::{Arch, Consumers, How, code, judge, sliced};
+use crate::{code, judge, sliced};
 use model::coverage::{Check, Coverage, Extent, Interval, Source};
+use model::peers::{ConnectionRow, LookupRow};
 use model::profile::Doing;
 use model::recording::{HostCpu, Trailer};
-use model::run::{Analysis, CallRow, Faults, Run};
+use model::run::{Analysis, CallRow, Faults, Run, Thread};
 use model::{Account, CallStats, Header, Ns, Seen, State};
 use stats::Histogram;
 use std::cmp::Reverse;
 
-/// Two figures for one thing may differ by this much and still agree: 2 %, or 10 ms; and by what explains `more`.
+/// Two figures for one thing may differ by this much and still agree: 2 %, or 10 ms; and by what
+/// explains `more`.
 fn agree(ours: Ns, theirs: Ns, more: Ns) -> bool {
     ours.abs_diff(theirs) <= (theirs / 50).max(10_000_000) + more
 }
 
-/// What the scheduler does in its own time at each switch: it counts that with the thread that comes, and we with the
-/// wait before it. Up to 25 us where timers are set through a hypervisor; no more than one part in `share` of the time on a
-/// CPU.
+/// What the scheduler does in its own time at each switch: it counts that with the thread that
+/// comes, and we with the wait before it. Up to 25 us where timers are set through a hypervisor; no
+/// more than one part in `share` of the time on a CPU.
 fn switching(switches: u64, cpu_ns: Ns, share: Ns) -> Ns {
     (switches * 25_000).min(cpu_ns / share)
 }
 
-/// A thread that is woken for another processor is put into its run queue some microseconds later, by an interrupt there.
-/// The scheduler counts from then on, and we from the wake-up.
+/// A thread that is woken for another processor is put into its run queue some microseconds later,
+/// by an interrupt there. The scheduler counts from then on, and we from the wake-up.
 fn underway(closed: &Closed) -> Ns {
     closed.switches * 10_000
 }
 
-/// What a hypervisor took from all processors meanwhile, with a step of the kernel's count for each. The kernel leaves it out
-/// of what it says that threads ran (CONFIG_PARAVIRT_TIME_ACCOUNTING in `kernel/sched/core.c`), and a processor that was taken
-/// puts a woken thread into its queue later; no event tells a tracer of either.
+/// What a hypervisor took from all processors meanwhile, with a step of the kernel's count for
+/// each. The kernel leaves it out of what it says that threads ran (CONFIG_PARAVIRT_TIME_ACCOUNTING
+/// in `kernel/sched/core.c`), and a processor that was taken puts a woken thread into its queue
+/// later; no event tells a tracer of either.
 fn stolen(trailer: &Trailer, cpus: u32) -> Ns {
     match &trailer.host_cpu {
         Seen::Value(host) if host.steal_ns > 0 => host.steal_ns + Ns::from(cpus) * 10_000_000,
@@ -43,24 +49,7 @@ fn stolen(trailer: &Trailer, cpus: u32) -> Ns {
 /// The whole run.
 pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
     let Consumers { header, how, code: stacks, surroundings } = consumers;
-    let (pieces, seen, (connections, lookups)) = match how {
-        How::Trace(trace) => {
-            let closed = trace.close(trailer, &stacks);
-            let seen = Beside::of_trace(&closed, trailer, stolen(trailer, header.host.cpus));
-            let why = why_no_network(&header);
-            let peers = match why {
-                None => (Seen::Value(closed.connections), Seen::Value(closed.lookups)),
-                Some(why) => (Seen::unseen(&why), Seen::unseen(why)),
-            };
-            (closed.pieces, seen, peers)
-        }
-        How::Poll(poll) => {
-            let closed = poll.close(trailer);
-            let seen = Beside::of_poll(&closed, header.host.cpus, stolen(trailer, header.host.cpus));
-            let why = "connections and name lookups need BPF";
-            (closed.pieces, seen, (Seen::unseen(why), Seen::unseen(why)))
-        }
-    };
+    let OfTier { pieces, beside, connections, lookups } = of_tier(how, &header, trailer, &stacks);
     let Pieces { start, wall_ns, parts, steps, phases, threads, waits, window } = pieces;
     let addresses = stacks.addresses();
     let profile = stacks.profile(start);
@@ -69,23 +58,15 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
     let unsampled = why_unsampled(&header, trailer);
     let whole_ns = window.as_ref().map_or(wall_ns, |window| window.thread_ns);
     let account = Account::new(whole_ns, parts, steps).expect("every nanosecond is booked once");
-    let on_cpu = |states: &[State]| {
-        threads
-            .iter()
-            .flat_map(|thread| &thread.states)
-            .filter(|(state, _)| states.contains(state))
-            .map(|(_, ns)| ns)
-            .sum()
-    };
-    let user_ns = on_cpu(&[State::User]);
-    let kernel_ns = on_cpu(&[State::Kernel, State::Fault]);
+    let user_ns = time_in(&threads, &[State::User]);
+    let kernel_ns = time_in(&threads, &[State::Kernel, State::Fault]);
     let bound = judge::bound::bound(&account);
     let mut series = surroundings.series(start, wall_ns);
     if let Seen::Value(series) = &mut series {
         series.verdicts = judge::limits::verdicts(series, wall_ns, &bound);
     }
     let mut coverage =
-        coverage(&header, trailer, &account, start, user_ns + kernel_ns, seen.checks, seen.notes);
+        coverage(&header, trailer, &account, start, user_ns + kernel_ns, beside.checks, beside.notes);
     coverage.sources.extend(surroundings.source(&series));
     coverage.notes.extend(code::short_of(&profile, user_ns + kernel_ns));
     let run = Run {
@@ -108,7 +89,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
         connections,
         lookups,
         syscalls: call_rows(&header, trailer),
-        faults: seen.faults,
+        faults: beside.faults,
         functions: if sampled { Seen::Value(code::functions(&profile)) } else { Seen::unseen(&unsampled) },
         lines: if sampled { Seen::Value(code::lines(&profile)) } else { Seen::unseen(&unsampled) },
         findings: Seen::unseen("causes are not looked for yet"),
@@ -118,6 +99,42 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
         host: header.host,
     };
     Analysis { run, profile, addresses }
+}
+
+/// What the analysis of a tier gives.
+struct OfTier {
+    pieces: Pieces,
+    beside: Beside,
+    connections: Seen<Vec<ConnectionRow>>,
+    lookups: Seen<Vec<LookupRow>>,
+}
+
+fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) -> OfTier {
+    let stolen = stolen(trailer, header.host.cpus);
+    match how {
+        How::Trace(trace) => {
+            let closed = trace.close(trailer, stacks);
+            let beside = Beside::of_trace(&closed, trailer, stolen);
+            let (connections, lookups) = match why_no_network(header) {
+                None => (Seen::Value(closed.connections), Seen::Value(closed.lookups)),
+                Some(why) => (Seen::unseen(&why), Seen::unseen(why)),
+            };
+            OfTier { pieces: closed.pieces, beside, connections, lookups }
+        }
+        How::Poll(poll) => {
+            let closed = poll.close(trailer);
+            let beside = Beside::of_poll(&closed, header.host.cpus, stolen);
+            let why = "connections and name lookups need BPF";
+            let (connections, lookups) = (Seen::unseen(why), Seen::unseen(why));
+            OfTier { pieces: closed.pieces, beside, connections, lookups }
+        }
+    }
+}
+
+/// Time of all threads in these states.
+fn time_in(threads: &[Thread], states: &[State]) -> Ns {
+    let all = threads.iter().flat_map(|thread| &thread.states);
+    all.filter(|(state, _)| states.contains(state)).map(|(_, ns)| ns).sum()
 }
 
 /// Why connections and names were not seen, where they were not.
@@ -156,8 +173,8 @@ impl Beside {
             what: "CPU time of all threads against the scheduler's".to_owned(),
             ours_ns: counted.ours_ns,
             theirs_ns: counted.theirs_ns,
-            // The scheduler adds up what a thread that runs has had at each tick. The switching of the perf events, with
-            // a timer each, falls between their records.
+            // The scheduler adds up what a thread that runs has had at each tick. The switching of
+            // the perf events, with a timer each, falls between their records.
             agrees: agree(
                 counted.ours_ns,
                 counted.theirs_ns,
@@ -183,8 +200,8 @@ impl Beside {
         // In a window the others were counted at both of its ends.
         let whose = if closed.pieces.window.is_some() { "all threads" } else { "exited threads" };
         let mut checks = vec![check(&format!("CPU time of {whose} against the scheduler's"), closed.cpu)];
-        // The scheduler adds a stretch in the run queue when it is over, so the edges of a window are not in its sum as
-        // they are in ours.
+        // The scheduler adds a stretch in the run queue when it is over, so the edges of a window
+        // are not in its sum as they are in ours.
         if closed.pieces.window.is_none() {
             checks.push(within(
                 &format!("run-queue time of {whose} against the scheduler's"),
@@ -196,7 +213,8 @@ impl Beside {
             let of_tree = closed.pieces.threads.iter().flat_map(|thread| &thread.states);
             let ours: Ns = of_tree.filter(|(state, _)| state.on_cpu()).map(|(_, ns)| ns).sum();
             let theirs = rusage.user_ns + rusage.kernel_ns;
-            // It knows only children that were waited for: less than ours is no contradiction, and says nothing.
+            // It knows only children that were waited for: less than ours is no contradiction, and
+            // says nothing.
             if ours <= theirs || agree(ours, theirs, switching + stolen) {
                 checks.push(check("CPU time of the tree against getrusage", (ours, theirs)));
             }

@@ -1,4 +1,5 @@
-//! Reasons, targets and wakers by numbers: cheap to copy and compare, however many events there are.
+//! Reasons, targets and wakers by numbers: cheap to copy and compare, however many events there
+//! are.
 //!
 //! What each stands for is up to `names`; which evidence gives which of them, to `classify`.
 

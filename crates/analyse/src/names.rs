@@ -1,4 +1,5 @@
-//! What the numbers in `keys` stand for: paths, questions and kernel functions as they become known.
+//! What the numbers in `keys` stand for: paths, questions and kernel functions as they become
+//! known.
 
 use crate::calls::Arch;
 use crate::files::Files;

@@ -1,5 +1,6 @@
-//! The account where wake-ups and calls cannot be seen: from switches and snapshots (tier `perf`), or
-//! from snapshots alone (tier `proc`). Coarser than the account of tier `bpf`, and closed like it.
+//! The account where wake-ups and calls cannot be seen: from switches and snapshots (tier `perf`),
+//! or from snapshots alone (tier `proc`). Coarser than the account of tier `bpf`, and closed like
+//! it.
 //!
 //! ```text
 //! tier perf   events say when, snapshots say what    switch-out |------- wait -------| switch-in

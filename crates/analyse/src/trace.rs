@@ -1,6 +1,8 @@
-//! The account from events that were all seen: each thread's ledger, and the path that wake-ups weave through them.
+//! The account from events that were all seen: each thread's ledger, and the path that wake-ups
+//! weave through them.
 //!
-//! Forwards, as events arrive. A thread's time since it was last heard of is booked when it is heard of again:
+//! Forwards, as events arrive. A thread's time since it was last heard of is booked when it is
+//! heard of again:
 //!
 //! ```text
 //!   A  ──user──[write──────]──user──┤out          on a CPU: its calls are booked, the rest is its own
@@ -89,9 +91,11 @@ impl Trace {
             _ => {}
         }
         let (None, Some(at)) = (self.wall.end, event.at()) else { return None };
-        // What comes before a window begins changes what threads are doing, and takes no time of it.
+        // What comes before a window begins changes what threads are doing, and takes no time of
+        // it.
         if self.wall.start == 0 {
-            // Of a recording whose beginning is lost; otherwise the first event says when the wall begins.
+            // Of a recording whose beginning is lost; otherwise the first event says when the wall
+            // begins.
             self.wall.start = at;
             self.tree.books.slicing = Slicing::fine(at);
         }

@@ -8,7 +8,8 @@ use super::times::Times;
 use model::{Ns, State};
 use std::collections::VecDeque;
 
-/// Begins that are remembered. Where more threads wait for locks at one time, the longest waits lose what went on.
+/// Begins that are remembered. Where more threads wait for locks at one time, the longest waits
+/// lose what went on.
 const BEGINS: usize = 32;
 
 /// When the latest waits for locks began, in order.

@@ -1,9 +1,10 @@
 //! The path so far: where the wall clock went, as one thread would tell it.
 //!
-//! Every thread carries one, and a wake-up hands the waker's to the woken. So handing over must be cheap and
-//! memory must not grow with the run: a path is a short list of what is new, upon shared frozen chunks. A chunk
-//! that is not much larger than the one above it is merged into it, as in a log-structured merge tree, so that a
-//! path has few chunks (the logarithm of its distinct keys) and each entry is copied few times.
+//! Every thread carries one, and a wake-up hands the waker's to the woken. So handing over must be
+//! cheap and memory must not grow with the run: a path is a short list of what is new, upon shared
+//! frozen chunks. A chunk that is not much larger than the one above it is merged into it, as in a
+//! log-structured merge tree, so that a path has few chunks (the logarithm of its distinct keys)
+//! and each entry is copied few times.
 
 use super::activity::ActivityId;
 use super::slicing::Slicing;
@@ -65,8 +66,9 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// Adds the time from `from` to `to`: `inside` of it in some activities, the rest in `around`. The sum is exact,
-    /// in all and in every slice; within the stretch the activities are taken as evenly spread.
+    /// Adds the time from `from` to `to`: `inside` of it in some activities, the rest in `around`.
+    /// The sum is exact, in all and in every slice; within the stretch the activities are taken as
+    /// evenly spread.
     ///
     /// `begun` says whether `around` counts as begun once more.
     pub(crate) fn add(

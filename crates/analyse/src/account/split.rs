@@ -1,9 +1,10 @@
-//! Time on a CPU outside calls, split by samples: a thread's own code, its faults, its ways into calls and out. While
-//! calls are not traced, the calls themselves.
+//! Time on a CPU outside calls, split by samples: a thread's own code, its faults, its ways into
+//! calls and out. While calls are not traced, the calls themselves.
 //!
-//! No event marks the end of a fault on a stock kernel, and the events of a call come after its entry and before
-//! its exit; so this is the one split that is sampled. Interrupts that came in a thread's own time count with its
-//! code (states have no other place for them); how many there were is said in the coverage.
+//! No event marks the end of a fault on a stock kernel, and the events of a call come after its
+//! entry and before its exit; so this is the one split that is sampled. Interrupts that came in a
+//! thread's own time count with its code (states have no other place for them); how many there were
+//! is said in the coverage.
 
 use model::profile::Doing;
 use model::recording::Mode;
@@ -49,7 +50,8 @@ impl Kind {
 pub(crate) const KINDS: usize = 6;
 const SQUARES: usize = 5;
 
-/// Samples by [`Kind`], each with its weight: the time it stands for, in periods of the fastest clock.
+/// Samples by [`Kind`], each with its weight: the time it stands for, in periods of the fastest
+/// clock.
 pub(crate) type Counts = [u64; KINDS];
 
 /// One sample of this weight.
@@ -79,8 +81,8 @@ pub(crate) struct Own {
     pub(crate) call: Ns,
 }
 
-/// Splits `ns` by the first of these counts that has a sample. Without any, all of it is taken for user, and the
-/// interval says how little that is known.
+/// Splits `ns` by the first of these counts that has a sample. Without any, all of it is taken for
+/// user, and the interval says how little that is known.
 pub(crate) fn split(ns: Ns, counts: [Counts; 3]) -> Own {
     let counts = counts.into_iter().find(|counts| sum(*counts) > 0).unwrap_or_default();
     let all = sum(counts);
@@ -92,8 +94,9 @@ pub(crate) fn split(ns: Ns, counts: [Counts; 3]) -> Own {
     Own { user: ns - fault - entry - call, fault, entry, call }
 }
 
-/// How much of a fault may be taken for what follows it. It ends with interrupts off, so a sample that is due then is
-/// taken a moment later, in user code. Seen here: 230 ns a fault, in a virtual machine, where returning is dear.
+/// How much of a fault may be taken for what follows it. It ends with interrupts off, so a sample
+/// that is due then is taken a moment later, in user code. Seen here: 230 ns a fault, in a virtual
+/// machine, where returning is dear.
 const LATE_NS: Ns = 500;
 
 /// How much of `own_ns` may be faults though it was sampled as user, after so many faults.
@@ -101,8 +104,9 @@ pub(crate) fn late(faults: u64, own_ns: Ns) -> Ns {
     (faults * LATE_NS).min(own_ns)
 }
 
-/// The 95 % interval of the part of `own_ns` that is `ns` by estimate: the samples' interval, stretched to hold the
-/// estimate, which is made thread by thread, and by what may have been sampled `late`.
+/// The 95 % interval of the part of `own_ns` that is `ns` by estimate: the samples' interval,
+/// stretched to hold the estimate, which is made thread by thread, and by what may have been
+/// sampled `late`.
 pub(crate) fn interval(state: State, ns: Ns, own_ns: Ns, counts: Counts, late: Ns) -> (Ns, Ns) {
     let all = sum(counts);
     let hits = match state {

@@ -406,7 +406,8 @@ fn runnable_time_is_told_from_running_by_the_kernels_counters() {
 fn time_that_no_look_speaks_for_is_unexplained() {
     let sleeps = || vec![in_call(10, 10, 1, SLEEP)];
     let closed = proc(vec![exec(0), look(1, sleeps()), look(301, sleeps())], 500);
-    // That it did not stir in between is known by its time on a CPU. After the last look, nothing: its reach is 50 ms.
+    // That it did not stir in between is known by its time on a CPU. After the last look, nothing:
+    // its reach is 50 ms.
     assert_eq!((ms(&closed, State::Sleep), ms(&closed, State::Unexplained)), (351, 149));
     let stirred = Snapshot { cpu_ns: Seen::Value(MS), ..in_call(10, 10, 1, SLEEP) };
     let closed = proc(vec![exec(0), look(1, sleeps()), look(301, vec![stirred])], 500);

@@ -11,7 +11,8 @@ use model::recording::{Attached, Header, In, Left, Looked as Snapshot, Out, Tier
 use model::{Event, Ns, Pid, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A snapshot speaks for no more than this to either side, in tier `proc`; beyond, nothing is known.
+/// A snapshot speaks for no more than this to either side, in tier `proc`; beyond, nothing is
+/// known.
 const REACH_NS: Ns = 50_000_000;
 
 /// What each thread was seen to wait for.

@@ -1,4 +1,5 @@
-//! The books of traced threads closed: the final path and the ledgers, brought to the end of the wall.
+//! The books of traced threads closed: the final path and the ledgers, brought to the end of the
+//! wall.
 
 use super::division::{Division, Known};
 use super::files::folded;
@@ -28,7 +29,8 @@ pub(crate) struct Closed {
     pub(crate) pieces: Pieces,
     /// Samples of all threads.
     pub(crate) samples: Counts,
-    /// Threads' time on a CPU and runnable as booked here, and as the kernel counted it, over threads that ended.
+    /// Threads' time on a CPU and runnable as booked here, and as the kernel counted it, over
+    /// threads that ended.
     pub(crate) cpu: (Ns, Ns),
     /// See `cpu`.
     pub(crate) runqueue: (Ns, Ns),
@@ -94,7 +96,8 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
 impl Ended {
     /// Brings every ledger to the end of the wall, which it returns.
     fn settle(&mut self, trailer: &Trailer) -> Ns {
-        // The root's end was not seen (events were lost): it was reaped, and what came before has no evidence.
+        // The root's end was not seen (events were lost): it was reaped, and what came before has
+        // no evidence.
         let end = self.wall.end.unwrap_or(trailer.reaped_at).max(self.wall.start);
         for slot in self.tree.in_use() {
             let thread = self.tree.get(slot);
@@ -146,8 +149,8 @@ impl Ended {
         self.tree.book(slot, end, state, reason);
     }
 
-    /// The thread whose path is the program's when no end was seen: one of the root's that lives, else the one that
-    /// died last, with what came after it unexplained.
+    /// The thread whose path is the program's when no end was seen: one of the root's that lives,
+    /// else the one that died last, with what came after it unexplained.
     fn last_of_root(&mut self, end: Ns) -> Slot {
         let root = self.tree.root;
         let lives = |thread: &Thread| thread.pid == root && !thread.doing.is_dead();
