@@ -1,5 +1,5 @@
-//! Rules that a reader can rely on: the layers hold, imports have no circle, documents cite existing
-//! files, and files are short and state their purpose.
+//! Rules that a reader can rely on: the layers hold, imports have no circle, documents cite
+//! existing files, and files are short and state their purpose.
 //!
 //! Every check returns its complaints; all are shown before it fails.
 
