@@ -8,7 +8,7 @@ use crate::calls::{Arch, Limit, limit_of, waits_for};
 use crate::keys::{CallKey, FunctionId, QuestionId, ReasonKey, TargetKey, WaitKey};
 use model::State;
 use model::network::Endpoint;
-use model::recording::{Comm, Ends, FileKind, Object, Wait, Waker};
+use model::recording::{Comm, FileKind, Object, SocketEnds, WaitContext, Waker};
 use model::wait::TargetKind;
 
 /// What is known of a wait.
@@ -98,7 +98,7 @@ impl Classified {
 
 impl<'a> Evidence<'a> {
     /// Of a traced wait; `file`: what it is about, if it is about a file or swap.
-    pub(crate) fn traced(wait: &'a Wait, waker: &'a Waker, file: TargetKey) -> Self {
+    pub(crate) fn traced(wait: &'a WaitContext, waker: &'a Waker, file: TargetKey) -> Self {
         let object = match &wait.on {
             // Only its path is known: the call and how it sleeps tell more.
             Object::File { dev: 0, .. } => &Object::Unknown,
@@ -383,7 +383,7 @@ fn next(evidence: Evidence<'_>, call: Option<&str>, target: TargetKey) -> Next {
 }
 
 /// The end with the lower port, which is the service as a rule.
-fn service(ends: Ends) -> TargetKey {
+fn service(ends: SocketEnds) -> TargetKey {
     let (address, port) =
         if ends.remote_port == 0 || (ends.local_port != 0 && ends.local_port < ends.remote_port) {
             (ends.local, ends.local_port)
@@ -395,7 +395,7 @@ fn service(ends: Ends) -> TargetKey {
 }
 
 /// Whether it waits for whichever of several things is ready first.
-pub(crate) fn is_for_several(wait: &Wait) -> bool {
+pub(crate) fn is_for_several(wait: &WaitContext) -> bool {
     matches!(wait.on, Object::Unknown | Object::File { kind: FileKind::Epoll, .. }) || is_ring(&wait.on)
 }
 
@@ -419,9 +419,9 @@ pub(crate) fn becomes_ready(object: &Object) -> bool {
 /// that by socket.
 pub(crate) fn for_a_name(
     target: TargetKey,
-    wait: &Wait,
+    wait: &WaitContext,
     waker: &Waker,
-    answer: impl Fn(Ends) -> Option<QuestionId>,
+    answer: impl Fn(SocketEnds) -> Option<QuestionId>,
 ) -> TargetKey {
     let (TargetKey::Udp(..), Waker::Network { ready, .. }) = (target, waker) else {
         return target;

@@ -8,8 +8,8 @@ mod tables;
 
 use crate::account::split::Kind;
 use frames::Expanded;
-use model::profile::{Doing, Moment, Owner, Profile, Weight};
-use model::recording::{Comm, Function, Place};
+use model::profile::{Activity, Moment, Owner, Profile, Weight};
+use model::recording::{CodeLocation, Comm, Function};
 use model::run::Address;
 use model::wait::StackFrame;
 use model::{Event, Header, Ns, Pid, Seen, State, Tid};
@@ -23,7 +23,7 @@ const MOMENTS: usize = 1 << 18;
 #[derive(Debug)]
 pub(crate) struct Code {
     root: Pid,
-    places: Vec<Place>,
+    places: Vec<CodeLocation>,
     /// Caller (0: none) and place; the first has the number 1.
     nodes: Vec<(u32, u32)>,
     names: FxHashMap<u32, Vec<Function>>,
@@ -31,8 +31,8 @@ pub(crate) struct Code {
     owner_of: FxHashMap<Tid, u32>,
     /// Threads that have had no stack yet.
     known: FxHashMap<Tid, (Pid, Comm)>,
-    weights: FxHashMap<(u32, u32, Doing), (Ns, u64)>,
-    moments: Vec<(Ns, u32, u32, Doing, Ns)>,
+    weights: FxHashMap<(u32, u32, Activity), (Ns, u64)>,
+    moments: Vec<(Ns, u32, u32, Activity, Ns)>,
     thinned: u32,
     stacks: u64,
 }
@@ -69,7 +69,7 @@ impl Code {
                 }
             }
             Event::WaitStack { at, tid, node, weight_ns, .. } => {
-                self.add(*at, *tid, *node, Doing::Waiting(waited.unwrap_or(State::OtherWait)), *weight_ns);
+                self.add(*at, *tid, *node, Activity::Waiting(waited.unwrap_or(State::OtherWait)), *weight_ns);
             }
             Event::Start { tid, .. } => self.met(*tid, self.root, Comm::default()),
             Event::Fork { child, pid, name, .. } | Event::Alive { tid: child, pid, name, .. } => {
@@ -121,7 +121,7 @@ impl Code {
         self.known.insert(tid, (pid, name));
     }
 
-    fn add(&mut self, at: Ns, tid: Tid, node: u32, doing: Doing, ns: Ns) {
+    fn add(&mut self, at: Ns, tid: Tid, node: u32, doing: Activity, ns: Ns) {
         if node == 0 || node as usize > self.nodes.len() {
             return;
         }
@@ -167,7 +167,7 @@ impl Code {
         let mut at = node;
         while let Some((caller, place)) = (at as usize).checked_sub(1).and_then(|at| self.nodes.get(at)) {
             let found = self.places.get(*place as usize);
-            let script = matches!(found, Some(Place::Script { .. }));
+            let script = matches!(found, Some(CodeLocation::Script { .. }));
             if script || own.is_none() && !found.is_some_and(frames::is_of_library) {
                 let frames = frames::of(found, self.names.get(place));
                 let frame =
@@ -186,14 +186,14 @@ impl Code {
     pub(crate) fn addresses(&self) -> Vec<Address> {
         let mut sums: FxHashMap<u32, (Ns, u64)> = FxHashMap::default();
         for ((node, _, _), (ns, count)) in
-            self.weights.iter().filter(|((_, _, doing), _)| *doing == Doing::User)
+            self.weights.iter().filter(|((_, _, doing), _)| *doing == Activity::User)
         {
             let sum = sums.entry(self.nodes[*node as usize - 1].1).or_default();
             sum.0 += ns;
             sum.1 += count;
         }
         let address = |(place, (ns, samples)): (u32, (Ns, u64))| match self.places.get(place as usize) {
-            Some(Place::Native { module, address }) => {
+            Some(CodeLocation::Native { module, address }) => {
                 Some(Address { module: module.clone(), address: *address, ns, samples })
             }
             _ => None,

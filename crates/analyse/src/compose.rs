@@ -9,9 +9,9 @@ use crate::trace::Closed;
 use crate::{code, judge, sliced};
 use model::coverage::{Check, Coverage, Extent, Interval, Source};
 use model::peers::{ConnectionRow, LookupRow};
-use model::profile::Doing;
+use model::profile::Activity;
 use model::recording::{HostCpu, Trailer};
-use model::run::{Analysis, CallRow, Faults, Run, Thread};
+use model::run::{Analysis, CallRow, Faults, Run, ThreadLedger};
 use model::{Account, CallStats, Header, Ns, Seen, State};
 use stats::Histogram;
 use std::cmp::Reverse;
@@ -54,7 +54,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
     let addresses = stacks.addresses();
     let profile = stacks.profile(start);
     // Without a sample there is no share: a program of less than a sampling period, or no access.
-    let sampled = profile.weights.iter().any(|weight| !matches!(weight.doing, Doing::Waiting(_)));
+    let sampled = profile.weights.iter().any(|weight| !matches!(weight.doing, Activity::Waiting(_)));
     let unsampled = why_unsampled(&header, trailer);
     let whole_ns = window.as_ref().map_or(wall_ns, |window| window.thread_ns);
     let account = Account::new(whole_ns, parts, steps).expect("every nanosecond is booked once");
@@ -132,7 +132,7 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
 }
 
 /// Time of all threads in these states.
-fn time_in(threads: &[Thread], states: &[State]) -> Ns {
+fn time_in(threads: &[ThreadLedger], states: &[State]) -> Ns {
     let all = threads.iter().flat_map(|thread| &thread.states);
     all.filter(|(state, _)| states.contains(state)).map(|(_, ns)| ns).sum()
 }

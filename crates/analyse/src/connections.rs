@@ -3,9 +3,9 @@
 use crate::judge::causes::delayed_ack::{Delayed, Exchanges};
 use crate::lookups::Sums;
 use model::Ns;
-use model::network::{Began, Connection, Endpoint};
+use model::network::{Connection, ConnectionOrigin, Endpoint};
 use model::peers::ConnectionRow;
-use model::recording::{Ends, Object, Wait, Waker};
+use model::recording::{Object, SocketEnds, WaitContext, Waker};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
@@ -20,7 +20,7 @@ const TCP: u8 = 6;
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
     /// What is known of those that were not told yet.
-    open: FxHashMap<Ends, Use>,
+    open: FxHashMap<SocketEnds, Use>,
     peers: FxHashMap<Peer, Sum>,
 }
 
@@ -35,7 +35,7 @@ struct Use {
 /// The connections of a row: ports that the kernel chose are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Peer {
-    began: Began,
+    began: ConnectionOrigin,
     local: ([u8; 16], u16),
     /// None: one of those that are not told apart any more.
     remote: Option<([u8; 16], u16)>,
@@ -60,14 +60,14 @@ struct Sum {
 
 impl Connections {
     /// A thread of the tree sent something.
-    pub(crate) fn sent(&mut self, ends: Ends) {
+    pub(crate) fn sent(&mut self, ends: SocketEnds) {
         if let Some(of) = self.of(ends) {
             of.exchanges.wrote();
         }
     }
 
     /// A thread of the tree was blocked on the network for so long.
-    pub(crate) fn waited(&mut self, wait: &Wait, waker: &Waker, ns: Ns) {
+    pub(crate) fn waited(&mut self, wait: &WaitContext, waker: &Waker, ns: Ns) {
         let ends = match (&wait.on, waker) {
             (Object::Net(ends), _) => *ends,
             (_, Waker::Network { ready: Some(ends), .. }) => *ends,
@@ -80,7 +80,7 @@ impl Connections {
         }
     }
 
-    fn of(&mut self, ends: Ends) -> Option<&mut Use> {
+    fn of(&mut self, ends: SocketEnds) -> Option<&mut Use> {
         let known = ends.protocol == TCP
             && ends.remote_port != 0
             && (self.open.len() < OPEN || self.open.contains_key(&ends));
@@ -94,8 +94,8 @@ impl Connections {
         sum.times += 1;
         sum.open += u64::from(!connection.closed);
         match (connection.began, connection.established_at) {
-            (Began::Opened, Some(at)) => sum.connect.record(at.saturating_sub(connection.span.0)),
-            (Began::Opened, None) => sum.failed += 1,
+            (ConnectionOrigin::Opened, Some(at)) => sum.connect.record(at.saturating_sub(connection.span.0)),
+            (ConnectionOrigin::Opened, None) => sum.failed += 1,
             _ => {}
         }
         sum.round_trip_ns = sum.round_trip_ns.max(connection.round_trip_ns);
@@ -105,8 +105,8 @@ impl Connections {
         sum.received_bytes += connection.received_bytes;
         sum.retransmits += u64::from(connection.retransmits);
         let since = connection.established_at.unwrap_or(match connection.began {
-            Began::Opened => connection.span.1,
-            Began::Accepted | Began::Found => connection.span.0,
+            ConnectionOrigin::Opened => connection.span.1,
+            ConnectionOrigin::Accepted | ConnectionOrigin::Found => connection.span.0,
         });
         sum.open_ns += connection.span.1.saturating_sub(since);
         sum.waits += of.waits;
@@ -142,9 +142,9 @@ impl Connections {
 /// Whether this end is the service. Of those that were found it is, as a rule, the lower port.
 fn serves(connection: &Connection) -> bool {
     match connection.began {
-        Began::Opened => false,
-        Began::Accepted => true,
-        Began::Found => connection.ends.local_port < connection.ends.remote_port,
+        ConnectionOrigin::Opened => false,
+        ConnectionOrigin::Accepted => true,
+        ConnectionOrigin::Found => connection.ends.local_port < connection.ends.remote_port,
     }
 }
 
@@ -237,9 +237,10 @@ mod tests {
 
     const MS: Ns = 1_000_000;
 
-    fn waits(connections: &mut Connections, on: Ends, ns: Ns) {
+    fn waits(connections: &mut Connections, on: SocketEnds, ns: Ns) {
         connections.sent(on);
-        let wait = Wait { call: Some(Call(0)), uninterruptible: false, io: false, on: Object::Net(on) };
+        let wait =
+            WaitContext { call: Some(Call(0)), uninterruptible: false, io: false, on: Object::Net(on) };
         connections.waited(&wait, &Waker::Unknown, ns);
     }
 
@@ -249,7 +250,8 @@ mod tests {
         for port in 40_000..40_200 {
             waits(&mut connections, connection(port, 80).ends, MS);
             connections.told(&connection(port, 80));
-            let accepted = Connection { began: Began::Accepted, closed: false, ..connection(80, port) };
+            let accepted =
+                Connection { began: ConnectionOrigin::Accepted, closed: false, ..connection(80, port) };
             connections.told(&accepted);
         }
         let refused = Connection { established_at: None, round_trip_ns: None, ..connection(40_001, 80) };

@@ -11,8 +11,8 @@ pub use costs::costs;
 
 use model::Seen;
 use model::ladder::{
-    Curve, Interval, Ladder, Measured, Measurements, Point, Rung, SCHEMA_LADDER, Samples, SizeSamples,
-    Spread, Unmeasured,
+    Curve, Ladder, LadderMeasurements, MeasuredRung, MedianInterval, Point, Rung, SCHEMA_LADDER, Samples,
+    SizeSamples, Spread, Unmeasured,
 };
 use stats::median;
 use stats::median::quantile;
@@ -22,7 +22,7 @@ use stats::median::quantile;
 const POINT_SAMPLES: usize = 5;
 
 /// The ladder that follows from a measurement.
-pub fn ladder(measured: &Measurements) -> Ladder {
+pub fn ladder(measured: &LadderMeasurements) -> Ladder {
     let mut rungs: Vec<Rung> = measured.rungs.iter().map(|one| rung(one, measured)).collect();
     // In the order of the ladder: a doubtful rung is no reference for those above it.
     for at in 0..rungs.len() {
@@ -41,7 +41,7 @@ pub fn ladder(measured: &Measurements) -> Ladder {
     }
 }
 
-fn rung(one: &Measured, all: &Measurements) -> Rung {
+fn rung(one: &MeasuredRung, all: &LadderMeasurements) -> Rung {
     let mut rung = Rung {
         about: one.about.clone(),
         ns: Seen::Absent,
@@ -90,8 +90,8 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-fn interval(sorted: &[f64]) -> Option<Interval> {
-    median(sorted).map(|found| Interval { median: found.value, lo: found.lo, hi: found.hi })
+fn interval(sorted: &[f64]) -> Option<MedianInterval> {
+    median(sorted).map(|found| MedianInterval { median: found.value, lo: found.lo, hi: found.hi })
 }
 
 fn spread(sorted: &[f64]) -> Option<Spread> {
@@ -103,7 +103,7 @@ fn spread(sorted: &[f64]) -> Option<Spread> {
     })
 }
 
-fn curve(sizes: &[SizeSamples], all: &Measurements) -> Curve {
+fn curve(sizes: &[SizeSamples], all: &LadderMeasurements) -> Curve {
     let point = |size: &SizeSamples| {
         if size.per_op_ns.len() < POINT_SAMPLES {
             return None;
@@ -140,7 +140,7 @@ mod tests {
                 .rungs
                 .first()
                 .map_or_else(|| limits::tests::about("dram-remote"), |one| one.about.clone());
-            all.rungs.push(Measured { about, outcome: Err(outcome), conditions: Default::default() });
+            all.rungs.push(MeasuredRung { about, outcome: Err(outcome), conditions: Default::default() });
         }
         let rungs = ladder(&all).rungs;
         assert_eq!((&rungs[0].ns, &rungs[0].limits[..]), (&Seen::Absent, &["one node".to_owned()][..]));

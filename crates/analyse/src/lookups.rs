@@ -3,7 +3,7 @@
 use crate::keys::QuestionId;
 use model::network::{Endpoint, Lookup, Question};
 use model::peers::{Lengths, LookupRow};
-use model::recording::Ends;
+use model::recording::SocketEnds;
 use model::{Ns, Seen};
 use rustc_hash::FxHashMap;
 use stats::Histogram;
@@ -26,7 +26,7 @@ const NAMED: usize = 1024;
 pub(crate) struct Lookups {
     rows: FxHashMap<Key, Sum>,
     /// By this end's port: the socket on which the last answer came in, when, and to which question.
-    answered: FxHashMap<u16, (Ends, Ns, QuestionId)>,
+    answered: FxHashMap<u16, (SocketEnds, Ns, QuestionId)>,
     /// The last one stands for all that are not told apart.
     ids: FxHashMap<Question, QuestionId>,
     /// In the order of their numbers.
@@ -93,7 +93,7 @@ impl Lookups {
         }
     }
 
-    fn answered(&mut self, ends: Ends, name: &str, at: Ns) {
+    fn answered(&mut self, ends: SocketEnds, name: &str, at: Ns) {
         let server = Endpoint::new(ends.remote, ends.remote_port);
         let mut question = Question { server, name: Some(name.to_ascii_lowercase()) };
         if self.questions.len() >= NAMED && !self.ids.contains_key(&question) {
@@ -108,7 +108,7 @@ impl Lookups {
     }
 
     /// The question whose answer came in on this socket between these times.
-    pub(crate) fn answer(&self, socket: Ends, from: Ns, to: Ns) -> Option<QuestionId> {
+    pub(crate) fn answer(&self, socket: SocketEnds, from: Ns, to: Ns) -> Option<QuestionId> {
         let (ends, at, question) = self.answered.get(&socket.local_port)?;
         // A socket need not be bound to an address, nor connected.
         let local = ends.local == socket.local || is_any(socket.local);
@@ -184,7 +184,8 @@ mod tests {
     use super::*;
 
     fn lookup(name: &str, asked_at: Ns, answer: Option<(Ns, u8)>) -> Lookup {
-        let ends = Ends { protocol: 17, local: [0; 16], local_port: 4000, remote: [0; 16], remote_port: 53 };
+        let ends =
+            SocketEnds { protocol: 17, local: [0; 16], local_port: 4000, remote: [0; 16], remote_port: 53 };
         Lookup {
             tid: 1,
             ends: Some(ends),
@@ -241,14 +242,15 @@ mod tests {
     fn an_answer_is_found_by_its_socket_and_time_and_names_are_bounded() {
         let mut lookups = Lookups::default();
         lookups.told(&lookup("A.example", 5, Some((35, 0))));
-        let ends = Ends { protocol: 17, local: [0; 16], local_port: 4000, remote: [0; 16], remote_port: 53 };
+        let ends =
+            SocketEnds { protocol: 17, local: [0; 16], local_port: 4000, remote: [0; 16], remote_port: 53 };
         let named = |lookups: &Lookups, ends, from| {
             lookups.answer(ends, from, 40).map(|question| lookups.question(question).to_string())
         };
         let asked = Some("[::]:53 for a.example".to_owned());
         assert_eq!(named(&lookups, ends, 5), asked);
-        assert_eq!(named(&lookups, Ends { remote_port: 0, ..ends }, 5), asked, "not connected");
-        assert_eq!(named(&lookups, Ends { local_port: 4001, ..ends }, 5), None, "another socket");
+        assert_eq!(named(&lookups, SocketEnds { remote_port: 0, ..ends }, 5), asked, "not connected");
+        assert_eq!(named(&lookups, SocketEnds { local_port: 4001, ..ends }, 5), None, "another socket");
         assert_eq!(named(&lookups, ends, 36), None, "it was there before the wait began");
         for number in 0..NAMED as u64 + 5 {
             lookups.told(&lookup(&format!("n{number}"), 36, Some((37, 0))));

@@ -5,7 +5,7 @@ use crate::calls::Arch;
 use crate::files::Files;
 use crate::keys::{CallKey, FunctionId, ReasonKey, TargetKey, WaitKey};
 use crate::lookups::Lookups;
-use model::recording::{Object, Wait};
+use model::recording::{Object, WaitContext};
 use model::wait::{Reason, WaitCall, WaitTarget};
 use model::{Header, Seen};
 use rustc_hash::FxHashMap;
@@ -45,7 +45,7 @@ impl Names {
     }
 
     /// The file, or swap, that a traced wait is about if it is about one.
-    pub(crate) fn file_of(&mut self, wait: &Wait) -> TargetKey {
+    pub(crate) fn file_of(&mut self, wait: &WaitContext) -> TargetKey {
         match wait.on {
             Object::SwapPage => TargetKey::Swap,
             Object::Page { dev, ino } => TargetKey::File(self.files.at(dev, ino)),

@@ -14,7 +14,7 @@ use looks::{Looks, Track};
 use model::coverage::{Extent, Source};
 use model::recording::Tier;
 use model::series::{CpuSeries, DiskSeries, MemorySeries, NfsOperationRow, NfsSeries};
-use model::surroundings::{Disk, Link, Memory, Nfs, Surroundings as Look};
+use model::surroundings::{DiskCounters, HostMetrics as Look, LinkCounters, MemoryCounters, NfsCounters};
 use model::{Event, Header, Ns, Seen, Series, Tid};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -264,19 +264,19 @@ impl Surroundings {
 }
 
 /// Reads, writes, bytes read, written, time of reads, of writes, busy, queue.
-fn of_disk(disk: &Disk) -> [u64; 8] {
-    let Disk { requests, bytes, request_ns, busy_ns, queue_ns, .. } = disk;
+fn of_disk(disk: &DiskCounters) -> [u64; 8] {
+    let DiskCounters { requests, bytes, request_ns, busy_ns, queue_ns, .. } = disk;
     [requests.0, requests.1, bytes.0, bytes.1, request_ns.0, request_ns.1, *busy_ns, *queue_ns]
 }
 
 /// Bytes received, sent, packets received, sent, errors, drops.
-fn of_link(link: &Link) -> [u64; 6] {
+fn of_link(link: &LinkCounters) -> [u64; 6] {
     [link.bytes.0, link.bytes.1, link.packets.0, link.packets.1, link.errors, link.drops]
 }
 
 /// Faults, those with IO, pages swapped in, out, pressure.
-fn of_memory(memory: &Memory) -> [u64; 5] {
-    let Memory { faults, swapped_pages, pressure_ns, .. } = memory;
+fn of_memory(memory: &MemoryCounters) -> [u64; 5] {
+    let MemoryCounters { faults, swapped_pages, pressure_ns, .. } = memory;
     let pressure_ns = pressure_ns.value().copied().unwrap_or(0);
     [faults.0, faults.1, swapped_pages.0, swapped_pages.1, pressure_ns]
 }
@@ -314,7 +314,7 @@ fn mean_latency<const N: usize>(steps: &[[f64; N]], of: impl Fn(&[f64; N]) -> (f
 }
 
 impl NfsTrack {
-    fn told(&mut self, step: Option<u32>, mount: &Nfs, first: bool) {
+    fn told(&mut self, step: Option<u32>, mount: &NfsCounters, first: bool) {
         let mut sum = [0; 4];
         for one in &mount.operations {
             let all = [one.calls, one.total_ns, one.bytes.0, one.bytes.1];

@@ -28,7 +28,10 @@ use crate::code::Code;
 use crate::connections::Connections;
 use crate::keys::{ReasonKey, WaitKey};
 use crate::names::Names;
-use model::recording::{Attached, Calls, Comm, Counters, Ends, Event, Out, Trailer, Wait, WakeReason, Waker};
+use model::recording::{
+    AttachWindow, Calls, Comm, Counters, Event, SocketEnds, SwitchOut, Trailer, WaitContext, WakeReason,
+    Waker,
+};
 use model::{Call, Header, Ns, Pid, State, Tid};
 use samples::Samples;
 use sends::{Sends, Sent, Source};
@@ -48,7 +51,7 @@ pub(crate) struct Trace {
     names: Names,
     connections: Connections,
     /// What was attached to: then each thread's path is its own, and there is no root.
-    window: Option<Attached>,
+    window: Option<AttachWindow>,
 }
 
 /// A wake-up of a thread of the tree.
@@ -228,7 +231,7 @@ impl Trace {
         (thread.doing, thread.before) = (doing, before);
     }
 
-    fn switched_out(&mut self, at: Ns, out: &Out) {
+    fn switched_out(&mut self, at: Ns, out: &SwitchOut) {
         let Some(died) = self.tree.switched_out(at, out) else { return };
         if self.tree.get(died.slot).pid == self.tree.root {
             self.wall.left(died.at, died.slot);
@@ -256,7 +259,7 @@ impl Trace {
 
     /// A blocked thread is woken: its wait is known as far as it will be, and its path goes on
     /// where the waker's is.
-    fn wait_ends(&mut self, slot: Slot, wait: &Wait, wake: WakeUp<'_>) {
+    fn wait_ends(&mut self, slot: Slot, wait: &WaitContext, wake: WakeUp<'_>) {
         let at = wake.at;
         let kind = self.record(slot, wait, wake);
         if let Some((path, until)) = self.handed_over(slot, wait, wake) {
@@ -274,7 +277,7 @@ impl Trace {
     }
 
     /// Records a wait that is over in the table of waits; its kind.
-    fn record(&mut self, slot: Slot, wait: &Wait, wake: WakeUp<'_>) -> WaitKey {
+    fn record(&mut self, slot: Slot, wait: &WaitContext, wake: WakeUp<'_>) -> WaitKey {
         let WakeUp { at, waker, reasons, running, .. } = wake;
         let thread = self.tree.get_mut(slot);
         let begin = thread.since.min(at);
@@ -304,7 +307,7 @@ impl Trace {
     }
 
     /// The path of the thread of the tree that ended a wait, and up to when it goes.
-    fn handed_over(&self, slot: Slot, wait: &Wait, wake: WakeUp<'_>) -> Option<(Path, Ns)> {
+    fn handed_over(&self, slot: Slot, wait: &WaitContext, wake: WakeUp<'_>) -> Option<(Path, Ns)> {
         let source = match wake.waker {
             _ if self.window.is_some() => None,
             Waker::Task { name: None, .. } => {
@@ -329,7 +332,7 @@ impl Trace {
         current.and_then(|call| self.names.arch.name(call)).is_some_and(touches_a_peer)
     }
 
-    fn sends(&mut self, at: Ns, tid: Tid, ends: Ends, calls: &Calls) {
+    fn sends(&mut self, at: Ns, tid: Tid, ends: SocketEnds, calls: &Calls) {
         let Some(sender) = self.tree.ran_until(tid, at, calls) else { return };
         self.connections.sent(ends);
         let thread = self.tree.get(sender);
@@ -356,10 +359,10 @@ impl Trace {
 
 /// What was waited for. What a thread polls is known from the waker, which works on what became
 /// ready.
-fn awaited(wait: &Wait, reasons: &[WakeReason]) -> Wait {
+fn awaited(wait: &WaitContext, reasons: &[WakeReason]) -> WaitContext {
     let ready = reasons.iter().find_map(|reason| match reason {
         WakeReason::Object(on) if is_for_several(wait) && becomes_ready(on) => Some(on),
         _ => None,
     });
-    ready.map_or_else(|| wait.clone(), |on| Wait { on: on.clone(), ..wait.clone() })
+    ready.map_or_else(|| wait.clone(), |on| WaitContext { on: on.clone(), ..wait.clone() })
 }

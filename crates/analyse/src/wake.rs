@@ -12,12 +12,14 @@ pub use comparable::{comparable, comparable_sheet};
 pub use spikes::spike;
 pub use verdict::{clean_ns, too_short};
 
-use model::wake::{Bin, Block, Measurements, Mode, SCHEMA_WAKE, Settings, ThreadMeasured, Wakes, Wakeups};
+use model::wake::{
+    Bin, LatencyBlock, SCHEMA_WAKE, Settings, ThreadMeasured, WakeMeasurements, WakeMode, Wakes, Wakeups,
+};
 use model::{Ns, Seen};
 use std::collections::BTreeMap;
 
 /// The result that follows from a measurement.
-pub fn wakeups(measured: &Measurements) -> Wakeups {
+pub fn wakeups(measured: &WakeMeasurements) -> Wakeups {
     let mode = measured.asked.mode;
     let threads: Vec<Wakes> = measured.threads.iter().map(|thread| of_thread(thread, mode)).collect();
     let all = together(&measured.threads, mode);
@@ -41,7 +43,7 @@ pub fn wakeups(measured: &Measurements) -> Wakeups {
     }
 }
 
-fn of_thread(thread: &ThreadMeasured, mode: Mode) -> Wakes {
+fn of_thread(thread: &ThreadMeasured, mode: WakeMode) -> Wakes {
     let mut wakes = figures(thread.histogram.clone(), thread.min_ns, thread.max_ns, thread.sum_ns);
     wakes.cpu = Some(thread.cpu);
     wakes.missed = Seen::Value(thread.missed);
@@ -54,7 +56,7 @@ fn of_thread(thread: &ThreadMeasured, mode: Mode) -> Wakes {
 }
 
 /// The figures of all threads together.
-fn together(threads: &[ThreadMeasured], mode: Mode) -> Wakes {
+fn together(threads: &[ThreadMeasured], mode: WakeMode) -> Wakes {
     let woken = || threads.iter().filter(|thread| thread.cycles > 0);
     let worst = woken().max_by_key(|thread| thread.max_ns);
     let mut wakes = figures(
@@ -73,11 +75,11 @@ fn together(threads: &[ThreadMeasured], mode: Mode) -> Wakes {
     wakes
 }
 
-fn cpu_per_cycle(cpu_ns: Ns, cycles: u64, mode: Mode) -> Seen<Ns> {
+fn cpu_per_cycle(cpu_ns: Ns, cycles: u64, mode: WakeMode) -> Seen<Ns> {
     match mode {
-        Mode::Timer => Seen::Value(cpu_ns / cycles),
+        WakeMode::Timer => Seen::Value(cpu_ns / cycles),
         // A busy loop takes all of its CPU.
-        Mode::Gap => Seen::Absent,
+        WakeMode::Gap => Seen::Absent,
     }
 }
 
@@ -97,10 +99,10 @@ pub(crate) fn counted(histogram: &[Bin]) -> u64 {
 }
 
 /// The maximum of all threads in each block.
-fn timeline<'a>(blocks: impl Iterator<Item = &'a [Block]>) -> Vec<Block> {
-    let mut all: BTreeMap<Ns, Block> = BTreeMap::new();
+fn timeline<'a>(blocks: impl Iterator<Item = &'a [LatencyBlock]>) -> Vec<LatencyBlock> {
+    let mut all: BTreeMap<Ns, LatencyBlock> = BTreeMap::new();
     for block in blocks.flatten() {
-        let sum = all.entry(block.at_ns).or_insert(Block { cycles: 0, max_ns: 0, ..*block });
+        let sum = all.entry(block.at_ns).or_insert(LatencyBlock { cycles: 0, max_ns: 0, ..*block });
         sum.cycles += block.cycles;
         sum.max_ns = sum.max_ns.max(block.max_ns);
     }

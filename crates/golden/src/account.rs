@@ -1,6 +1,6 @@
 //! The account as text, a line a fact, for reading as a diff: exact nanoseconds, nothing rounded.
 
-use model::run::{Run, Thread, WaitRow, WakerRow};
+use model::run::{Run, ThreadLedger, WaitRow, WakerRow};
 use model::wait::SyscallName;
 use model::{Seen, State};
 use std::fmt::Write;
@@ -44,7 +44,7 @@ pub(crate) fn text(run: &Run) -> String {
     text
 }
 
-fn thread(text: &mut String, row: &Thread) {
+fn thread(text: &mut String, row: &ThreadLedger) {
     let who = format!("{}/{} {}", row.pid, row.tid, row.name);
     let _ = writeln!(text, "  {who}: {}{}", row.life_ns, if row.idle { " idle" } else { "" });
     let _ = writeln!(text, "    {}", states(&row.states));

@@ -19,7 +19,7 @@ pub enum Basis {
 
 /// One state's share of the wall clock, with how it is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct AccountPart {
     /// What the thread or path was doing.
     pub state: State,
     /// Duration.
@@ -78,7 +78,7 @@ impl From<StoredStep> for Step {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Account {
     wall_ns: Ns,
-    parts: Vec<Part>,
+    parts: Vec<AccountPart>,
     steps: Vec<Step>,
 }
 
@@ -96,7 +96,7 @@ pub struct DoesNotClose {
 
 impl Account {
     /// An account of `wall_ns`, refused unless both ledgers sum to it exactly, state by state.
-    pub fn new(wall_ns: Ns, parts: Vec<Part>, steps: Vec<Step>) -> Result<Self, DoesNotClose> {
+    pub fn new(wall_ns: Ns, parts: Vec<AccountPart>, steps: Vec<Step>) -> Result<Self, DoesNotClose> {
         let closes = |what: &str, sum_ns: u128, wall_ns: Ns| {
             if sum_ns == u128::from(wall_ns) {
                 Ok(())
@@ -120,7 +120,7 @@ impl Account {
     }
 
     /// By state, in order of precedence; states that did not occur are left out.
-    pub fn parts(&self) -> &[Part] {
+    pub fn parts(&self) -> &[AccountPart] {
         &self.parts
     }
 
@@ -139,8 +139,8 @@ impl Account {
 mod tests {
     use super::*;
 
-    fn part(state: State, ns: Ns) -> Part {
-        Part { state, ns, basis: Basis::Measured, lo_ns: ns, hi_ns: ns }
+    fn part(state: State, ns: Ns) -> AccountPart {
+        AccountPart { state, ns, basis: Basis::Measured, lo_ns: ns, hi_ns: ns }
     }
 
     fn step(state: State, ns: Ns) -> Step {

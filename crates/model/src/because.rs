@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 /// Why a thread is woken, in an event of its own; today a
 /// [`WakeReason`](crate::recording::WakeReason).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Because {
+pub enum LegacyWakeReason {
     /// A request to a disk is done.
-    Request(Request),
+    Request(BlockRequest),
     /// The object that the waker worked on: the pipe, socket or eventfd that it writes to, for a
     /// thread that polls several.
     Through(Object),
@@ -25,7 +25,7 @@ pub enum Because {
 
 /// One request to a block device, from its creation to its completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Request {
+pub struct BlockRequest {
     /// Device number of the disk (not of a partition).
     pub dev: u32,
     /// Whether it wrote.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A code location.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Place {
+pub enum CodeLocation {
     /// Machine code of a mapped file.
     Native {
         /// The file, as the kernel named it when it was mapped: a path, `[vdso]`, `[jit]`.

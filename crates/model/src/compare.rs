@@ -39,14 +39,14 @@ impl Change {
 
 /// The words of a kind of result for less and more.
 #[derive(Debug, Clone, Copy)]
-pub struct Words {
+pub struct ChangeWords {
     /// For [`Change::Less`].
     pub less: &'static str,
     /// For [`Change::More`].
     pub more: &'static str,
 }
 
-impl Words {
+impl ChangeWords {
     /// The word for a change.
     pub fn of(&self, change: Change) -> &'static str {
         match change {

@@ -2,7 +2,7 @@
 //! and predictions use them. `analyse` takes them from a ladder.
 
 use crate::Seen;
-use crate::ladder::Interval;
+use crate::ladder::MedianInterval;
 use serde::{Deserialize, Serialize};
 
 /// Costs of one operation each, in nanoseconds: the median with its 95 % interval, to a thousandth.
@@ -15,26 +15,26 @@ pub struct Costs {
     /// Whether it was measured with `--quick`: wider intervals.
     pub quick: bool,
     /// A load from memory that depends on the one before.
-    pub memory_access_ns: Seen<Interval>,
+    pub memory_access_ns: Seen<MedianInterval>,
     /// The cheapest system call.
-    pub call_ns: Seen<Interval>,
+    pub call_ns: Seen<MedianInterval>,
     /// First touch of a page of the smallest size: a fault without IO.
-    pub fault_ns: Seen<Interval>,
+    pub fault_ns: Seen<MedianInterval>,
     /// A switch between two threads on the same core.
-    pub switch_ns: Seen<Interval>,
+    pub switch_ns: Seen<MedianInterval>,
     /// Opening a file and closing it.
-    pub open_ns: Seen<Interval>,
+    pub open_ns: Seen<MedianInterval>,
     /// `stat` of a file.
-    pub stat_ns: Seen<Interval>,
+    pub stat_ns: Seen<MedianInterval>,
     /// `fsync` after a write of 4 KiB.
-    pub fsync_ns: Seen<Interval>,
+    pub fsync_ns: Seen<MedianInterval>,
     /// A random read of 4 KiB from the disk, past the page cache.
-    pub disk_read_ns: Seen<Interval>,
+    pub disk_read_ns: Seen<MedianInterval>,
     /// A process: fork, the smallest static program executed, exit and wait. The sum of two rungs;
     /// the ends of intervals are added as well.
-    pub process_ns: Seen<Interval>,
+    pub process_ns: Seen<MedianInterval>,
     /// A TCP connection within the host: made, accepted, closed.
-    pub connect_ns: Seen<Interval>,
+    pub connect_ns: Seen<MedianInterval>,
 }
 
 /// Operations that waits are compared with.
@@ -58,7 +58,7 @@ pub enum Operation {
 
 impl Costs {
     /// What one of these costs.
-    pub fn of(&self, operation: Operation) -> &Seen<Interval> {
+    pub fn of(&self, operation: Operation) -> &Seen<MedianInterval> {
         match operation {
             Operation::MemoryAccess => &self.memory_access_ns,
             Operation::SystemCall => &self.call_ns,

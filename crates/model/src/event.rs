@@ -3,14 +3,14 @@
 //! Events are kept in a compact encoding without names, so a variant never changes: what needs
 //! another field becomes a new variant at the end.
 
-use crate::because::Because;
+use crate::because::LegacyWakeReason;
 use crate::call::Call;
-use crate::code_location::{Function, Place};
+use crate::code_location::{CodeLocation, Function};
 use crate::network::{Connection, Lookup};
-use crate::object::Ends;
-use crate::snapshot::Looked;
-use crate::surroundings::Surroundings;
-use crate::switch::{Calls, In, Mode, Out, WakeReasons, Waker};
+use crate::object::SocketEnds;
+use crate::snapshot::ThreadSnapshot;
+use crate::surroundings::HostMetrics;
+use crate::switch::{Calls, SampleMode, SwitchIn, SwitchOut, WakeReasons, Waker};
 use crate::thread::{Comm, Counters};
 use crate::window::AliveState;
 use crate::{Ns, Pid, Tid};
@@ -72,9 +72,9 @@ pub enum Event {
         /// Which CPU.
         cpu: u32,
         /// The thread that was switched out, when it is of the tree.
-        out: Option<Out>,
+        out: Option<SwitchOut>,
         /// The thread that was switched in, when it is of the tree.
-        into: Option<In>,
+        into: Option<SwitchIn>,
     },
     /// [`Event::Woken`] of recordings before it, without its reasons.
     Wake {
@@ -105,7 +105,7 @@ pub enum Event {
         /// The sender.
         tid: Tid,
         /// The addresses.
-        ends: Ends,
+        ends: SocketEnds,
         /// Its calls since its last event.
         calls: Calls,
     },
@@ -116,7 +116,7 @@ pub enum Event {
         /// The thread.
         tid: Tid,
         /// In which mode.
-        mode: Mode,
+        mode: SampleMode,
         /// Address of the interrupted instruction; 0 when unknown.
         ip: u64,
         /// CPU time that the sample stands for: the sampling rate may be higher at first.
@@ -136,7 +136,7 @@ pub enum Event {
         /// When.
         at: Ns,
         /// The threads.
-        threads: Vec<Looked>,
+        threads: Vec<ThreadSnapshot>,
     },
     /// Events were lost before this one.
     Lost {
@@ -157,7 +157,7 @@ pub enum Event {
         /// Its index from now on, from 0.
         id: u32,
         /// What it is.
-        place: Place,
+        place: CodeLocation,
     },
     /// A node of the call tree: a code location, called from another node. Recorded once, after its
     /// caller.
@@ -179,7 +179,7 @@ pub enum Event {
         /// The innermost frame: an [`Event::Node`].
         node: u32,
         /// What the thread did.
-        mode: Mode,
+        mode: SampleMode,
         /// CPU time that the sample stands for.
         period_ns: u32,
     },
@@ -214,7 +214,7 @@ pub enum Event {
         /// The thread that is about to be woken.
         tid: Tid,
         /// What ends its wait.
-        because: Because,
+        because: LegacyWakeReason,
     },
     /// The path of a file, recorded before the first wait on it or on a page of it.
     Path {
@@ -246,7 +246,7 @@ pub enum Event {
         /// When.
         at: Ns,
         /// The counters.
-        surroundings: Box<Surroundings>,
+        surroundings: Box<HostMetrics>,
     },
     /// From here on, until the next such event, system calls are traced or not: they are traced in
     /// windows to bound the overhead.
@@ -294,7 +294,7 @@ pub enum Event {
         /// The thread.
         tid: Tid,
         /// In which mode.
-        mode: Mode,
+        mode: SampleMode,
         /// Address of the interrupted instruction; 0 when unseen.
         ip: u64,
         /// How much time on a CPU the sample stands for: the clock may strike faster at first.

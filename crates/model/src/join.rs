@@ -6,9 +6,9 @@
 //! before it; only a sample's stack comes after it. That is the one rule by which they are joined,
 //! live and in what was kept.
 
-use crate::because::{Because, Request};
-use crate::object::{Ends, Object};
-use crate::recording::{Event, Left, Wait, WakeReason, WakeReasons, Waker};
+use crate::because::{BlockRequest, LegacyWakeReason};
+use crate::object::{Object, SocketEnds};
+use crate::recording::{Event, SwitchOutState, WaitContext, WakeReason, WakeReasons, Waker};
 use crate::thread::{Comm, Counters};
 use crate::{Ns, Tid};
 
@@ -17,12 +17,12 @@ const WAITING_MAX: usize = 64;
 
 /// A part of an event that comes after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum EventPart {
     /// Who had the CPU before the thread that comes, and how long that was out of quota.
     Ran {
-        /// As in [`In::ran`](crate::recording::In::ran).
+        /// As in [`In::ran`](crate::recording::SwitchIn::ran).
         ran: (Tid, Comm),
-        /// As in [`In::throttled_ns`](crate::recording::In::throttled_ns).
+        /// As in [`In::throttled_ns`](crate::recording::SwitchIn::throttled_ns).
         throttled_ns: Ns,
     },
     /// What the kernel had counted of a thread that leaves for the last time.
@@ -30,9 +30,9 @@ pub enum Part {
     /// What the fault is on in which a thread blocks.
     FaultOn(Object),
     /// The socket whose data a thread is woken for.
-    Ready(Ends),
+    Ready(SocketEnds),
     /// The request whose end wakes a thread.
-    Request(Request),
+    Request(BlockRequest),
     /// What the waker of a thread works on.
     WorkedOn(Object),
 }
@@ -40,14 +40,14 @@ pub enum Part {
 /// Parts that wait for their events.
 #[derive(Debug, Default)]
 pub struct Joiner {
-    waiting: Vec<(Ns, Tid, Part)>,
+    waiting: Vec<(Ns, Tid, EventPart)>,
     /// A sample of an older recording: its stack may come.
     sample: Option<Event>,
 }
 
 impl Joiner {
     /// Takes a part; its event comes.
-    pub fn part(&mut self, at: Ns, tid: Tid, part: Part) {
+    pub fn part(&mut self, at: Ns, tid: Tid, part: EventPart) {
         if self.waiting.len() >= WAITING_MAX {
             self.waiting.remove(0);
         }
@@ -63,7 +63,7 @@ impl Joiner {
             Event::Switch { at, out, into, .. } => {
                 if let Some(into) = into {
                     self.take(*at, into.tid, |part| match part {
-                        Part::Ran { ran, throttled_ns } => {
+                        EventPart::Ran { ran, throttled_ns } => {
                             (into.ran, into.throttled_ns) = (Some(ran), throttled_ns);
                             None
                         }
@@ -82,7 +82,7 @@ impl Joiner {
     }
 
     /// Gives `to` the parts of this time and thread, which gives back what is not for it.
-    fn take(&mut self, at: Ns, tid: Tid, mut to: impl FnMut(Part) -> Option<Part>) {
+    fn take(&mut self, at: Ns, tid: Tid, mut to: impl FnMut(EventPart) -> Option<EventPart>) {
         let mut index = 0;
         while let Some((of, whose, _)) = self.waiting.get(index) {
             if (*of, *whose) == (at, tid) {
@@ -108,14 +108,16 @@ impl Joiner {
             }
         }
         match event {
-            Event::Page { at, tid, ino: 0, .. } => self.part(*at, *tid, Part::FaultOn(Object::SwapPage)),
+            Event::Page { at, tid, ino: 0, .. } => self.part(*at, *tid, EventPart::FaultOn(Object::SwapPage)),
             Event::Page { at, tid, dev, ino } => {
-                self.part(*at, *tid, Part::FaultOn(Object::Page { dev: *dev, ino: *ino }));
+                self.part(*at, *tid, EventPart::FaultOn(Object::Page { dev: *dev, ino: *ino }));
             }
             Event::Because { at, tid, because } => match because {
-                Because::Request(request) => self.part(*at, *tid, Part::Request(*request)),
-                Because::Through(object) => self.part(*at, *tid, Part::WorkedOn(object.clone())),
-                Because::From { woken_at, node } => {
+                LegacyWakeReason::Request(request) => self.part(*at, *tid, EventPart::Request(*request)),
+                LegacyWakeReason::Through(object) => {
+                    self.part(*at, *tid, EventPart::WorkedOn(object.clone()))
+                }
+                LegacyWakeReason::From { woken_at, node } => {
                     sink(&Event::WakerStack { at: *at, tid: *tid, woken_at: *woken_at, node: *node });
                 }
             },
@@ -162,21 +164,23 @@ impl Joiner {
 }
 
 /// Puts a part into how its thread left; gives back what is not for it.
-fn left(left: &mut Left, part: Part) -> Option<Part> {
+fn left(left: &mut SwitchOutState, part: EventPart) -> Option<EventPart> {
     match (left, part) {
-        (Left::Dead(of), Part::Counted(counters)) => *of = counters,
-        (Left::Blocked(Wait { call: None, on, .. }), Part::FaultOn(object)) => *on = object,
+        (SwitchOutState::Dead(of), EventPart::Counted(counters)) => *of = counters,
+        (SwitchOutState::Blocked(WaitContext { call: None, on, .. }), EventPart::FaultOn(object)) => {
+            *on = object
+        }
         (_, part) => return Some(part),
     }
     None
 }
 
 /// Puts a part into a wake-up; gives back what is not for it.
-fn woken(waker: &mut Waker, reasons: &mut WakeReasons, part: Part) -> Option<Part> {
+fn woken(waker: &mut Waker, reasons: &mut WakeReasons, part: EventPart) -> Option<EventPart> {
     match (waker, part) {
-        (Waker::Network { ready, .. }, Part::Ready(ends)) => *ready = Some(ends),
-        (_, Part::Request(request)) => reasons.push(WakeReason::Request(request)),
-        (_, Part::WorkedOn(object)) => reasons.push(WakeReason::Object(object)),
+        (Waker::Network { ready, .. }, EventPart::Ready(ends)) => *ready = Some(ends),
+        (_, EventPart::Request(request)) => reasons.push(WakeReason::Request(request)),
+        (_, EventPart::WorkedOn(object)) => reasons.push(WakeReason::Object(object)),
         (_, part) => return Some(part),
     }
     None

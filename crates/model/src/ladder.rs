@@ -1,4 +1,4 @@
-//! The latency ladder of a machine: what was measured ([`Measurements`]), and what follows from it
+//! The latency ladder of a machine: what was measured ([`LadderMeasurements`]), and what follows from it
 //! ([`Ladder`], in the shape that `dwell ladder --json` promises, `dwell.ladder/1`).
 //!
 //! Measuring concludes nothing: [`Samples`] are times as the clock gave them. Medians, intervals,
@@ -17,7 +17,7 @@ pub const SCHEMA_LADDER: &str = "dwell.ladder/1";
 /// Groups of rungs, in the order of the ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Group {
+pub enum RungGroup {
     /// One core alone.
     Core,
     /// Caches, memory, and communication between cores.
@@ -34,28 +34,28 @@ pub enum Group {
     Network,
 }
 
-impl Group {
+impl RungGroup {
     /// All of them.
-    pub const ALL: [Group; 7] = [
-        Group::Core,
-        Group::Memory,
-        Group::Allocator,
-        Group::Language,
-        Group::Kernel,
-        Group::Files,
-        Group::Network,
+    pub const ALL: [RungGroup; 7] = [
+        RungGroup::Core,
+        RungGroup::Memory,
+        RungGroup::Allocator,
+        RungGroup::Language,
+        RungGroup::Kernel,
+        RungGroup::Files,
+        RungGroup::Network,
     ];
 
     /// The name used in every output.
     pub fn name(self) -> &'static str {
         match self {
-            Group::Core => "core",
-            Group::Memory => "memory",
-            Group::Allocator => "allocator",
-            Group::Language => "language",
-            Group::Kernel => "kernel",
-            Group::Files => "files",
-            Group::Network => "network",
+            RungGroup::Core => "core",
+            RungGroup::Memory => "memory",
+            RungGroup::Allocator => "allocator",
+            RungGroup::Language => "language",
+            RungGroup::Kernel => "kernel",
+            RungGroup::Files => "files",
+            RungGroup::Network => "network",
         }
     }
 }
@@ -63,12 +63,12 @@ impl Group {
 /// What a rung says of itself before it is measured. All texts are sentences or parts of one,
 /// without a full stop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
+pub struct RungDescription {
     /// Unique, lower case, words joined by `-`: a public name. Of a rung about a host that was
     /// named, with `@HOST` behind.
     pub id: String,
     /// Its group.
-    pub group: Group,
+    pub group: RungGroup,
     /// What one operation is, in a few words.
     pub what: String,
     /// What the figure does not include, or must not be taken for.
@@ -130,9 +130,9 @@ pub struct Conditions {
 
 /// One measured rung.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
+pub struct MeasuredRung {
     /// Its description.
-    pub about: About,
+    pub about: RungDescription,
     /// Its samples, or why there are none.
     pub outcome: Result<Samples, Unmeasured>,
     /// Disturbances in that time.
@@ -191,7 +191,7 @@ pub struct Machine {
 
 /// The request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct LadderRequest {
     /// Five seconds instead of thirty.
     pub quick: bool,
     /// Rungs or groups by name; empty: all.
@@ -204,7 +204,7 @@ pub struct Asked {
 
 /// All results of one measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Measurements {
+pub struct LadderMeasurements {
     /// Where.
     pub host: Host,
     /// The machine's properties.
@@ -212,11 +212,11 @@ pub struct Measurements {
     /// When it began: RFC 3339, UTC.
     pub started_at: String,
     /// The request.
-    pub asked: Asked,
+    pub asked: LadderRequest,
     /// The cost of one clock read.
     pub clock_cost_ns: f64,
     /// The rungs in the order of the ladder.
-    pub rungs: Vec<Measured>,
+    pub rungs: Vec<MeasuredRung>,
     /// Latency against size, smallest first.
     pub curve: Seen<Vec<SizeSamples>>,
     /// How long all of it took.
@@ -230,7 +230,7 @@ pub struct Measurements {
 
 /// A median with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Interval {
+pub struct MedianInterval {
     /// Half of the samples are below.
     pub median: f64,
     /// Low end of the interval of the median.
@@ -255,7 +255,7 @@ pub struct Spread {
 /// Whether a figure is plausible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum Plausibility {
     /// It agrees with published figures and the machine's other rungs.
     Plausible,
     /// It does not: the measurement may not be of what its name says.
@@ -268,7 +268,7 @@ pub enum Verdict {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plausible {
     /// Whether it is plausible.
-    pub verdict: Verdict,
+    pub verdict: Plausibility,
     /// What it was compared with.
     pub why: String,
 }
@@ -278,9 +278,9 @@ pub struct Plausible {
 pub struct Rung {
     /// Its description.
     #[serde(flatten)]
-    pub about: About,
+    pub about: RungDescription,
     /// Nanoseconds per operation, without the clock's cost.
-    pub ns: Seen<Interval>,
+    pub ns: Seen<MedianInterval>,
     /// Spread of the samples.
     pub spread_ns: Seen<Spread>,
     /// Number of samples.
@@ -288,7 +288,7 @@ pub struct Rung {
     /// Operations per sample: spread and interval are of means of this many.
     pub ops_per_sample: u64,
     /// Throughput at this rung.
-    pub bytes_per_s: Seen<Interval>,
+    pub bytes_per_s: Seen<MedianInterval>,
     /// What qualifies the figure, or why the machine lacks it.
     pub limits: Vec<String>,
     /// Plausibility.
@@ -301,12 +301,12 @@ pub struct Point {
     /// Size of the memory, in bytes.
     pub bytes: u64,
     /// Nanoseconds per load.
-    pub ns: Interval,
+    pub ns: MedianInterval,
 }
 
 /// Where latency rises.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Edge {
+pub struct LatencyEdge {
     /// The size at which it rises: the geometric mean of two points of the curve.
     pub bytes: u64,
     /// Latency below.
@@ -324,7 +324,7 @@ pub struct Curve {
     /// Smallest first.
     pub points: Vec<Point>,
     /// Smallest first.
-    pub edges: Vec<Edge>,
+    pub edges: Vec<LatencyEdge>,
 }
 
 /// The ladder.
@@ -341,7 +341,7 @@ pub struct Ladder {
     /// Duration.
     pub took_ns: Ns,
     /// The request.
-    pub asked: Asked,
+    pub asked: LadderRequest,
     /// In the order of the groups; those not requested are left out.
     pub rungs: Vec<Rung>,
     /// Latency against size.

@@ -39,7 +39,7 @@ pub mod wait;
 pub mod wake;
 pub mod window;
 
-pub use account::{Account, Basis, Part, State, Step};
+pub use account::{Account, AccountPart, Basis, State, Step};
 pub use arch::Arch;
 pub use call::{Call, CallStats, CallTime};
 pub use costs::Costs;

@@ -1,6 +1,6 @@
 //! Network use of the tree: connections and name lookups.
 
-use crate::object::Ends;
+use crate::object::SocketEnds;
 use crate::{Ns, Tid};
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
@@ -16,7 +16,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An end with its address in the form of [`Ends`].
+    /// An end with its address in the form of [`SocketEnds`].
     pub fn new(address: [u8; 16], port: u16) -> Self {
         Self { address: Some(address.into()), port }
     }
@@ -57,11 +57,11 @@ pub struct Question {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connection {
     /// From where to where.
-    pub ends: Ends,
+    pub ends: SocketEnds,
     /// The thread that opened it, or first sent on it, where that was observed.
     pub tid: Option<Tid>,
     /// How the tree got it.
-    pub began: Began,
+    pub began: ConnectionOrigin,
     /// When its first segment was sent, or it was first observed; and when it closed or was last
     /// read.
     pub span: (Ns, Ns),
@@ -90,7 +90,7 @@ pub struct Connection {
 /// How the tree got a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Began {
+pub enum ConnectionOrigin {
     /// A thread connected.
     Opened,
     /// It came in on a port on which a thread listened.
@@ -100,13 +100,13 @@ pub enum Began {
     Found,
 }
 
-impl Began {
+impl ConnectionOrigin {
     /// The name used in every output.
     pub fn name(self) -> &'static str {
         match self {
-            Began::Opened => "opened",
-            Began::Accepted => "accepted",
-            Began::Found => "found",
+            ConnectionOrigin::Opened => "opened",
+            ConnectionOrigin::Accepted => "accepted",
+            ConnectionOrigin::Found => "found",
         }
     }
 }
@@ -119,7 +119,7 @@ pub struct Lookup {
     pub tid: Tid,
     /// The server, as the remote end. None: a call of the C library (`getaddrinfo`), whatever
     /// answered it.
-    pub ends: Option<Ends>,
+    pub ends: Option<SocketEnds>,
     /// The name, without the dot at its end; `.` is the root.
     pub name: String,
     /// `A` (1), `AAAA` (28), …: the type in the question; 0 of the C library.

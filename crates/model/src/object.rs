@@ -21,7 +21,7 @@ pub enum Object {
         name: Comm,
     },
     /// A socket of an internet family.
-    Net(Ends),
+    Net(SocketEnds),
     /// A Unix socket; `ino` identifies it, `peer` is the inode of its other end (0: unknown).
     Unix {
         /// This end.
@@ -77,7 +77,7 @@ pub enum FileKind {
 /// Both ends of an internet socket, as its owner sees them. IPv4 addresses are mapped
 /// (`::ffff:a.b.c.d`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Ends {
+pub struct SocketEnds {
     /// `IPPROTO_TCP` (6), `IPPROTO_UDP` (17), ….
     pub protocol: u8,
     /// This end's address.
@@ -90,10 +90,10 @@ pub struct Ends {
     pub remote_port: u16,
 }
 
-impl Ends {
+impl SocketEnds {
     /// The same connection as its other end sees it.
     pub fn reversed(self) -> Self {
-        Ends {
+        SocketEnds {
             protocol: self.protocol,
             local: self.remote,
             local_port: self.remote_port,

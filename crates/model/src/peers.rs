@@ -1,6 +1,6 @@
 //! The network peers of the tree, in the schema of `--json`: its connections and name lookups.
 
-use crate::network::Began;
+use crate::network::ConnectionOrigin;
 use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ pub struct ConnectionRow {
     /// `tcp`.
     pub protocol: String,
     /// How the tree got them.
-    pub began: Began,
+    pub began: ConnectionOrigin,
     /// This end: an address; of accepted ones with the port that they came in on.
     pub local: String,
     /// The other end: address and port; of accepted ones only the address.

@@ -78,7 +78,7 @@ pub struct Owner {
 /// What the thread did during the time of a stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Doing {
+pub enum Activity {
     /// On a CPU, in the program's own code.
     User,
     /// On a CPU, in the kernel for the program: a call, a fault.
@@ -95,7 +95,7 @@ pub struct Weight {
     /// A position in `threads`.
     pub thread: u32,
     /// What it did.
-    pub doing: Doing,
+    pub doing: Activity,
     /// Time that these stacks stand for.
     pub ns: Ns,
     /// Number of these stacks.
@@ -112,7 +112,7 @@ pub struct Moment {
     /// A position in `threads`.
     pub thread: u32,
     /// What it did.
-    pub doing: Doing,
+    pub doing: Activity,
     /// Time that the stack stands for: around `at_ns` on a CPU, before it when waiting.
     pub ns: Ns,
 }

@@ -13,14 +13,16 @@
 
 use crate::call::CallStats;
 pub use crate::call::{Sliced, SlicedCall};
-pub use crate::code_location::{Function, Language, Place};
+pub use crate::code_location::{CodeLocation, Function, Language};
 use crate::coverage::Source;
 pub use crate::event::Event;
-pub use crate::object::{Ends, FileKind, Object};
-pub use crate::snapshot::Looked;
-pub use crate::switch::{Calls, In, Left, Mode, Out, Wait, WakeReason, WakeReasons, Waker};
+pub use crate::object::{FileKind, Object, SocketEnds};
+pub use crate::snapshot::ThreadSnapshot;
+pub use crate::switch::{
+    Calls, SampleMode, SwitchIn, SwitchOut, SwitchOutState, WaitContext, WakeReason, WakeReasons, Waker,
+};
 pub use crate::thread::{Comm, Counters};
-pub use crate::window::{AliveState, Attached, WindowEnd};
+pub use crate::window::{AliveState, AttachWindow, WindowEnd};
 use crate::{Ns, Pid, Seen, Tid};
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +89,7 @@ pub struct Header {
     pub sources: Vec<Source>,
     /// The processes attached to: then this is a recording of a window, without a start and a root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub attached: Option<Attached>,
+    pub attached: Option<AttachWindow>,
     /// Disks, partitions and mounted filesystems.
     #[serde(default)]
     pub devices: Vec<Device>,

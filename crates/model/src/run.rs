@@ -3,7 +3,7 @@
 //! Names and units are a public contract, described by `docs/schema/dwell.run.1.json`: fields are
 //! added, not renamed.
 
-use crate::account::{Basis, Part, State, Step};
+use crate::account::{AccountPart, Basis, State, Step};
 use crate::costs::Costs;
 use crate::coverage::Coverage;
 use crate::peers::{ConnectionRow, LookupRow};
@@ -38,7 +38,7 @@ pub struct Run {
     /// What bounds the program.
     pub bound: Bound,
     /// The wall clock by state; sums to [`Run::whole_ns`] exactly.
-    pub account: Vec<Part>,
+    pub account: Vec<AccountPart>,
     /// The same by place, longest first; sums to [`Run::whole_ns`] exactly.
     pub path: Vec<Step>,
     /// The path over time.
@@ -46,9 +46,9 @@ pub struct Run {
     /// Of `dwell attach`: then there is no critical path, and `account`, `path` and `phases` are
     /// the time of the threads that were not idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub window: Option<Window>,
+    pub window: Option<WindowSummary>,
     /// Each thread's own ledger.
-    pub threads: Vec<Thread>,
+    pub threads: Vec<ThreadLedger>,
     /// Waits of all threads of the tree, on the path or not, longest first.
     pub waits: Vec<WaitRow>,
     /// TCP connections of the tree by peer, those most waited on first.
@@ -122,7 +122,7 @@ impl Run {
 
 /// The window of `dwell attach`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Window {
+pub struct WindowSummary {
     /// The target, in words.
     pub target: String,
     /// Processes observed in it.
@@ -205,7 +205,7 @@ pub struct Phases {
 /// One thread's ledger: its time from its creation (or the start of the wall) to its end (or the
 /// end of the wall).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Thread {
+pub struct ThreadLedger {
     /// Its process.
     pub pid: Pid,
     /// The thread.
@@ -421,8 +421,8 @@ pub struct Address {
 }
 
 /// Time by state as a list of parts, each with the same basis. For ledgers that carry no interval.
-pub fn measured(state: State, ns: Ns) -> Part {
-    Part { state, ns, basis: Basis::Measured, lo_ns: ns, hi_ns: ns }
+pub fn measured(state: State, ns: Ns) -> AccountPart {
+    AccountPart { state, ns, basis: Basis::Measured, lo_ns: ns, hi_ns: ns }
 }
 
 /// Time by state as an object in JSON.

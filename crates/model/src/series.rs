@@ -24,7 +24,7 @@ pub struct Series {
     /// All CPUs of the host together: one entry.
     pub cpu: Seen<Vec<CpuSeries>>,
     /// Findings, the most significant first.
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Vec<SeriesVerdict>,
 }
 
 /// One disk.
@@ -171,7 +171,7 @@ pub struct CpuSeries {
 /// What follows from the series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum SeriesVerdict {
     /// A link carried as much as it can.
     LinkAtLimit {
         /// Which.

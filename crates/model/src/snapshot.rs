@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// A thread as `/proc` shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Looked {
+pub struct ThreadSnapshot {
     /// The thread.
     pub tid: Tid,
     /// Its process.

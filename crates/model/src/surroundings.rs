@@ -9,26 +9,26 @@ use serde::{Deserialize, Serialize};
 /// One snapshot of the host. The first has every disk, link and NFS mount; later ones only those
 /// that were active since the snapshot before, so that snapshots of an idle host are short.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Surroundings {
+pub struct HostMetrics {
     /// Disks (whole devices, not partitions), from `/proc/diskstats`.
-    pub disks: Seen<Vec<Disk>>,
+    pub disks: Seen<Vec<DiskCounters>>,
     /// Network interfaces, from `/proc/PID/net/dev`: those of the network namespace that the
     /// program is in.
-    pub links: Seen<Vec<Link>>,
+    pub links: Seen<Vec<LinkCounters>>,
     /// Inode of that network namespace; when it changes, the links are other ones. 0 where it
     /// cannot be read.
     pub links_namespace: u64,
     /// Memory, from `/proc/meminfo`, `/proc/vmstat` and `/proc/pressure`.
-    pub memory: Seen<Memory>,
+    pub memory: Seen<MemoryCounters>,
     /// CPU time of the whole host, from `/proc/stat`.
-    pub cpu: Seen<Cpu>,
+    pub cpu: Seen<CpuCounters>,
     /// NFS mounts, from `/proc/PID/mountstats`; empty where there are none.
-    pub nfs: Seen<Vec<Nfs>>,
+    pub nfs: Seen<Vec<NfsCounters>>,
 }
 
 /// One disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Disk {
+pub struct DiskCounters {
     /// `nvme0n1`.
     pub name: String,
     /// Its device number, as in [`Object::File`](crate::recording::Object::File).
@@ -47,7 +47,7 @@ pub struct Disk {
 
 /// One network interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Link {
+pub struct LinkCounters {
     /// `eth0`.
     pub name: String,
     /// Bytes: received, sent.
@@ -72,7 +72,7 @@ pub struct Link {
 
 /// Memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Memory {
+pub struct MemoryCounters {
     /// All of it.
     pub total_bytes: u64,
     /// Free for use without swapping (`MemAvailable`).
@@ -95,7 +95,7 @@ pub struct Memory {
 
 /// CPU time, summed over CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cpu {
+pub struct CpuCounters {
     /// All modes but idle, IO wait and steal.
     pub busy_ns: Ns,
     /// Idle with IO in flight.
@@ -110,7 +110,7 @@ pub struct Cpu {
 
 /// One NFS mount.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Nfs {
+pub struct NfsCounters {
     /// What is mounted: `server:/export`.
     pub device: String,
     /// Where.

@@ -1,8 +1,8 @@
 //! Threads that are switched out and in, and what wakes them.
 
-use crate::because::Request;
+use crate::because::BlockRequest;
 use crate::call::{Call, CallTime};
-use crate::object::{Ends, Object};
+use crate::object::{Object, SocketEnds};
 use crate::thread::{Comm, Counters};
 use crate::{Ns, Tid};
 use serde::{Deserialize, Serialize};
@@ -10,22 +10,22 @@ use smallvec::SmallVec;
 
 /// A thread of the tree that was switched out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Out {
+pub struct SwitchOut {
     /// Which.
     pub tid: Tid,
     /// Its state.
-    pub left: Left,
+    pub left: SwitchOutState,
     /// Its system calls since its last event.
     pub calls: Calls,
 }
 
 /// The state in which a thread was switched out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Left {
+pub enum SwitchOutState {
     /// Runnable: preempted, or it yielded.
     Runnable,
     /// Blocked.
-    Blocked(Wait),
+    Blocked(WaitContext),
     /// Stopped by job control or a tracer.
     Stopped,
     /// Dead; this was its last switch.
@@ -34,7 +34,7 @@ pub enum Left {
 
 /// What a thread did when it blocked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wait {
+pub struct WaitContext {
     /// The call; none when it blocked in a fault.
     pub call: Option<Call>,
     /// Uninterruptible sleep (state D).
@@ -47,7 +47,7 @@ pub struct Wait {
 
 /// A thread of the tree that was switched in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct In {
+pub struct SwitchIn {
     /// Which.
     pub tid: Tid,
     /// The thread that had the CPU before, where this thread waited long enough for it to matter: 0
@@ -76,7 +76,7 @@ pub enum Waker {
         /// The interrupted thread: unrelated, or on loopback the sender itself.
         over: Tid,
         /// The socket that became ready, where it is known.
-        ready: Option<Ends>,
+        ready: Option<SocketEnds>,
     },
     /// Another softirq.
     Interrupt,
@@ -88,7 +88,7 @@ pub enum Waker {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WakeReason {
     /// A request to a disk has completed.
-    Request(Request),
+    Request(BlockRequest),
     /// The waker worked on this: the pipe, socket or eventfd that it writes to, for a thread that
     /// polls several.
     Object(Object),
@@ -99,7 +99,7 @@ pub type WakeReasons = SmallVec<[WakeReason; 1]>;
 
 /// What a sampled thread was doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Mode {
+pub enum SampleMode {
     /// Its own code.
     User,
     /// Kernel code in a call.

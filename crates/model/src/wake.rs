@@ -1,4 +1,4 @@
-//! Wake-up latency: what was measured ([`Measurements`]), and what follows from it ([`Wakeups`], in
+//! Wake-up latency: what was measured ([`WakeMeasurements`]), and what follows from it ([`Wakeups`], in
 //! the shape that `dwell wake --json` promises, `dwell.wake/1`).
 //!
 //! A wake-up is late by the time from when its sleep should have ended to when the thread reads the
@@ -26,7 +26,7 @@ pub const SCHEMA_WAKE: &str = "dwell.wake/1";
 /// The mode of the measuring threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Mode {
+pub enum WakeMode {
     /// They sleep until a given time and measure their latency.
     #[default]
     Timer,
@@ -70,9 +70,9 @@ pub enum Policy {
 
 /// The request, with defaults filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct WakeRequest {
     /// Sleep or spin.
-    pub mode: Mode,
+    pub mode: WakeMode,
     /// How to sleep.
     pub sleeper: Sleeper,
     /// CPUs with a measuring thread each.
@@ -138,7 +138,7 @@ impl From<Bin> for (Ns, Ns, u64) {
 
 /// The maximum latency of an interval of time: timelines and estimates of the maximum use blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Block {
+pub struct LatencyBlock {
     /// The start of the block, from the start of the measurement.
     pub at_ns: Ns,
     /// Wake-ups in it.
@@ -171,14 +171,14 @@ pub struct ThreadMeasured {
     /// When the wake-up with the maximum latency was due, from the start of the measurement.
     pub max_at_ns: Ns,
     /// Blocks of the same length (the last may be shorter), one second or longer.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<LatencyBlock>,
     /// CPU time of the thread, while it measured.
     pub cpu_ns: Ns,
 }
 
 /// All results of one measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Measurements {
+pub struct WakeMeasurements {
     /// Where.
     pub host: Host,
     /// The settings that decide about latency, and what changed while it ran.
@@ -186,7 +186,7 @@ pub struct Measurements {
     /// When it began: RFC 3339, UTC.
     pub started_at: String,
     /// The request.
-    pub asked: Asked,
+    pub asked: WakeRequest,
     /// Duration of the measurement.
     pub took_ns: Ns,
     /// The resolution of the clock: clock_getres(2).
@@ -236,7 +236,7 @@ pub struct Wakes {
     /// The histogram of all wake-ups, in order.
     pub histogram: Vec<Bin>,
     /// The blocks.
-    pub timeline: Vec<Block>,
+    pub timeline: Vec<LatencyBlock>,
     /// CPU time of the measuring itself, for one wake-up.
     pub cpu_per_cycle_ns: Seen<Ns>,
 }
@@ -245,7 +245,7 @@ pub struct Wakes {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// The request, defaults filled in.
-    pub asked: Asked,
+    pub asked: WakeRequest,
     /// By CPU, in the order of `asked.cpus`.
     pub in_force: Vec<InForce>,
 }

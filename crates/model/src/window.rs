@@ -1,12 +1,12 @@
 //! The window of `dwell attach`: its begin and its end.
 
-use crate::switch::Wait;
+use crate::switch::WaitContext;
 use crate::{Call, Ns};
 use serde::{Deserialize, Serialize};
 
 /// The target and begin of the window of `dwell attach`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attached {
+pub struct AttachWindow {
     /// When the window began: every thread had been found ([`crate::Event::Alive`]) and all
     /// instruments were attached.
     pub at: Ns,
@@ -32,7 +32,7 @@ pub enum AliveState {
     /// On a CPU or in the run queue; in a call or not.
     Runnable(Option<Call>),
     /// Blocked.
-    Blocked(Wait),
+    Blocked(WaitContext),
     /// Stopped by job control or a tracer.
     Stopped,
 }

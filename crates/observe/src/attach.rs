@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::session::{Recorded, RecordingSubject, Session, SessionEnd, Sink};
 use crate::settings::{Choice, Watching};
 use crate::sources;
-use model::recording::{Attached, Ending, WindowEnd};
+use model::recording::{AttachWindow, Ending, WindowEnd};
 use model::{Ns, Pid, Seen};
 use std::collections::BTreeSet;
 use std::os::fd::AsFd;
@@ -66,7 +66,7 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
     let subject = RecordingSubject {
         command: window.target.command.clone(),
         root: 0,
-        attached: Some(Attached { at, target: window.target.name.clone() }),
+        attached: Some(AttachWindow { at, target: window.target.name.clone() }),
         first,
         links: &window.watching.links,
         host,

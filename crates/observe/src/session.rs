@@ -7,7 +7,7 @@ use crate::sources::Instruments;
 use crate::surroundings::{GivenLink, Surroundings};
 use host::stat::{self, CpuTimes};
 use model::coverage::Source;
-use model::recording::{Attached, Cost, Counters, Ending, Host, HostCpu, Rusage, Sliced, Trailer};
+use model::recording::{AttachWindow, Cost, Counters, Ending, Host, HostCpu, Rusage, Sliced, Trailer};
 use model::{CallStats, Costs, Event, Header, Ns, Pid, Seen, Tid};
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -42,7 +42,7 @@ pub(crate) struct RecordingSubject<'a> {
     /// The process of a run; 0 of a window.
     pub(crate) root: Pid,
     /// The window.
-    pub(crate) attached: Option<Attached>,
+    pub(crate) attached: Option<AttachWindow>,
     /// The process whose namespaces host metrics are read in.
     pub(crate) first: Pid,
     /// Capacities of links that the user gave.

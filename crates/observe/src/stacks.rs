@@ -15,7 +15,7 @@ use ::python::record::{Stack, described};
 use code::{Mapping, Processes, RawFrame, Registers};
 use faults::FaultWaits;
 use model::coverage::{Extent, Source};
-use model::recording::{Mode, Place};
+use model::recording::{CodeLocation, SampleMode};
 use model::{Call, Event, Ns, Pid, Tid};
 use names::SymbolGaps;
 pub(crate) use python::expected;
@@ -44,7 +44,7 @@ pub(crate) struct RawStack {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Of {
     Sample {
-        mode: Mode,
+        mode: SampleMode,
         period_ns: u32,
     },
     Wait {
@@ -319,7 +319,7 @@ impl Stacks {
             node = self.tree.node(
                 self.processes.files(),
                 node,
-                FrameKey::Other(Place::Broke { why: broke.to_string() }),
+                FrameKey::Other(CodeLocation::Broke { why: broke.to_string() }),
                 sink,
             );
         }
@@ -330,7 +330,7 @@ impl Stacks {
             // A return address is that of the next instruction, which may belong to the next
             // function.
             let address = if depth == 0 { *address } else { address.saturating_sub(1) };
-            node = self.tree.node(files, node, FrameKey::Other(Place::Kernel { address }), sink);
+            node = self.tree.node(files, node, FrameKey::Other(CodeLocation::Kernel { address }), sink);
         }
         self.frames = frames;
         (node > 0).then_some(node)

@@ -48,7 +48,7 @@ impl Surroundings {
     /// Takes a snapshot, due or not.
     pub(crate) fn look(&mut self, now: Ns, dwell_ns: Ns) -> Event {
         self.due = now + EVERY_NS;
-        let surroundings = noun::Surroundings {
+        let surroundings = noun::HostMetrics {
             disks: seen(self.disks.look()),
             links: seen(self.links.look()),
             links_namespace: self.links.namespace(),
@@ -134,7 +134,7 @@ mod tests {
         // The second snapshot adds what the first skipped, the links' speeds; the third has no idle
         // ones.
         let third = look(3);
-        let idle = |look: &noun::Surroundings| look.links.value().unwrap().len();
+        let idle = |look: &noun::HostMetrics| look.links.value().unwrap().len();
         assert!(idle(&third) <= idle(&first), "{first:?}\n{third:?}");
     }
 }

@@ -3,7 +3,7 @@
 //! Each source adds each event to its table once, before it emits the event. Others look up threads
 //! here. `stacks/faults.rs` and `analyse` know what threads wait for.
 
-use model::recording::{Counters, Left};
+use model::recording::{Counters, SwitchOutState};
 use model::{Event, Ns, Pid, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fs;
@@ -55,7 +55,7 @@ impl Threads {
                 if into.is_some() {
                     self.running.insert(*cpu, *at);
                 }
-                if let Some(out) = out.as_ref().filter(|out| matches!(out.left, Left::Dead(_))) {
+                if let Some(out) = out.as_ref().filter(|out| matches!(out.left, SwitchOutState::Dead(_))) {
                     self.remove(out.tid);
                 }
             }
@@ -158,14 +158,14 @@ fn counters(proc: &Path, pid: Pid, tid: Tid) -> Option<Counters> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::recording::{Calls, In, Out};
+    use model::recording::{Calls, SwitchIn, SwitchOut};
 
-    fn leaves(at: Ns, cpu: u32, tid: Tid, left: Left) -> Event {
-        Event::Switch { at, cpu, out: Some(Out { tid, left, calls: Calls::new() }), into: None }
+    fn leaves(at: Ns, cpu: u32, tid: Tid, left: SwitchOutState) -> Event {
+        Event::Switch { at, cpu, out: Some(SwitchOut { tid, left, calls: Calls::new() }), into: None }
     }
 
     fn comes(at: Ns, cpu: u32, tid: Tid) -> Event {
-        Event::Switch { at, cpu, out: None, into: Some(In { tid, ran: None, throttled_ns: 0 }) }
+        Event::Switch { at, cpu, out: None, into: Some(SwitchIn { tid, ran: None, throttled_ns: 0 }) }
     }
 
     fn fork(tid: Tid, child: Tid, pid: Pid) -> Event {
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn the_root_is_gone_when_its_last_thread_is() {
         let mut threads = Threads::new(7);
-        let dies = |tid| leaves(9, 0, tid, Left::Dead(Counters::default()));
+        let dies = |tid| leaves(9, 0, tid, SwitchOutState::Dead(Counters::default()));
         assert!(!threads.root_is_gone(), "nothing was seen yet");
         threads.event(&Event::Start { at: 1, tid: 7 });
         threads.event(&fork(7, 8, 7));
@@ -207,12 +207,12 @@ mod tests {
     #[test]
     fn time_between_coming_and_leaving_adds_up_and_what_runs_counts_up_to_now() {
         let mut threads = Threads::default();
-        for event in [comes(10, 0, 2), comes(15, 1, 2), leaves(30, 0, 1, Left::Runnable)] {
+        for event in [comes(10, 0, 2), comes(15, 1, 2), leaves(30, 0, 1, SwitchOutState::Runnable)] {
             threads.event(&event);
         }
         assert_eq!((threads.busy_until(30), threads.busy_until(40)), (35, 45));
-        let out = Some(Out { tid: 1, left: Left::Runnable, calls: Calls::new() });
-        let into = Some(In { tid: 2, ran: None, throttled_ns: 0 });
+        let out = Some(SwitchOut { tid: 1, left: SwitchOutState::Runnable, calls: Calls::new() });
+        let into = Some(SwitchIn { tid: 2, ran: None, throttled_ns: 0 });
         threads.event(&Event::Switch { at: 50, cpu: 1, out, into });
         assert_eq!(threads.busy_until(60), 65);
     }

@@ -6,7 +6,7 @@
 use crate::lines::line_of;
 use crate::offsets::Version;
 use crate::record::{Described, Frame};
-use model::recording::{Language, Place};
+use model::recording::{CodeLocation, Language};
 use rustc_hash::FxHashMap;
 
 /// Bytes of names and line tables that are held of all code objects together.
@@ -114,17 +114,17 @@ impl Codes {
     /// The code location of a frame. Where its code object was not described, its address is the
     /// name.
     #[must_use]
-    pub fn place(&self, pid: u32, frame: &Frame) -> Place {
+    pub fn place(&self, pid: u32, frame: &Frame) -> CodeLocation {
         let language = Language::Python;
         match self.get(pid, frame) {
-            Some(code) => Place::Script {
+            Some(code) => CodeLocation::Script {
                 language,
                 function: code.function.clone(),
                 file: code.file.clone(),
                 line: code.line(frame.instruction),
                 first_line: code.first_line,
             },
-            None => Place::Script {
+            None => CodeLocation::Script {
                 language,
                 function: format!("(code object at {:#x}, not described)", frame.code),
                 file: String::new(),
@@ -167,9 +167,9 @@ mod tests {
         Frame { code: 0x1000, instruction, check, entry: true }
     }
 
-    fn name(place: &Place) -> (&str, u32) {
+    fn name(place: &CodeLocation) -> (&str, u32) {
         match place {
-            Place::Script { function, line, .. } => (function, *line),
+            CodeLocation::Script { function, line, .. } => (function, *line),
             other => panic!("not a script: {other:?}"),
         }
     }

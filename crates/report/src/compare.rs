@@ -8,7 +8,7 @@ pub use wake::{png as wakes_png, svg as wakes_svg, terminal as wakes};
 
 use crate::Look;
 use crate::paint::{Ink, Line, paragraphs};
-use model::compare::{Change, Difference, Side, Words};
+use model::compare::{Change, ChangeWords, Difference, Side};
 
 /// Blanks between columns, and the indent of continued lines.
 const GAP: usize = 2;
@@ -47,8 +47,8 @@ fn only(side: Option<Side>) -> &'static str {
 }
 
 /// The meaning of the words, and what the intervals do not cover.
-fn caveat(words: Words, margin: &str, others: &str, look: Look) -> Vec<Line> {
-    let Words { less, more } = words;
+fn caveat(words: ChangeWords, margin: &str, others: &str, look: Look) -> Vec<Line> {
+    let ChangeWords { less, more } = words;
     let text = format!(
         "same: within {margin}, intervals included; {less}, {more}: the intervals do not overlap and \
          the difference is larger. Each side is one measurement: {others} may change a figure from \

@@ -11,8 +11,8 @@ use crate::paint::{Ink, Line, joined, paragraphs};
 use crate::units;
 use axis::Axis;
 use model::Seen;
-use model::ladder::beside::Beside;
-use model::ladder::{Group, Interval, Ladder, Rung, Verdict};
+use model::ladder::beside::Reference;
+use model::ladder::{Ladder, MedianInterval, Plausibility, Rung, RungGroup};
 
 /// Blanks between columns.
 const GAP: usize = 2;
@@ -24,7 +24,7 @@ const WIDE: usize = 76;
 const WITH_RATES: usize = 96;
 
 /// The page, with a newline after each line; `others` are references, marked on the axis.
-pub fn terminal(ladder: &Ladder, others: &[Beside], look: Look) -> String {
+pub fn terminal(ladder: &Ladder, others: &[Reference], look: Look) -> String {
     let mut notes = Notes::default();
     let shown = beside::shown(ladder, others);
     let mut parts = vec![head(ladder, look), chart(ladder, &shown, look, &mut notes)];
@@ -37,12 +37,12 @@ pub fn terminal(ladder: &Ladder, others: &[Beside], look: Look) -> String {
 }
 
 /// The ladder as a picture, with `others` marked on it: an SVG document.
-pub fn svg(ladder: &Ladder, others: &[Beside]) -> String {
+pub fn svg(ladder: &Ladder, others: &[Reference]) -> String {
     crate::picture::svg(&picture::of(ladder, others))
 }
 
 /// The same picture as the bytes of a PNG file.
-pub fn png(ladder: &Ladder, others: &[Beside]) -> Vec<u8> {
+pub fn png(ladder: &Ladder, others: &[Reference]) -> Vec<u8> {
     crate::picture::png(&picture::of(ladder, others))
 }
 
@@ -63,7 +63,7 @@ fn rate(bytes_per_s: f64) -> String {
     format!("{} {unit}", units::three_digits(bytes_per_s / scale))
 }
 
-pub(crate) fn range(interval: &Interval, look: Look) -> String {
+pub(crate) fn range(interval: &MedianInterval, look: Look) -> String {
     let (lo, hi) = (latency(interval.lo), latency(interval.hi));
     match (lo.rsplit_once(' '), hi.rsplit_once(' ')) {
         _ if lo == hi => hi,
@@ -108,10 +108,10 @@ struct Row<'a> {
     interval: String,
     rate: String,
     marks: String,
-    ns: Interval,
+    ns: MedianInterval,
 }
 
-fn chart(ladder: &Ladder, others: &[&Beside], look: Look, notes: &mut Notes) -> Vec<Line> {
+fn chart(ladder: &Ladder, others: &[&Reference], look: Look, notes: &mut Notes) -> Vec<Line> {
     let rows: Vec<Row> = ladder.rungs.iter().filter_map(|rung| row(rung, look, notes)).collect();
     if rows.is_empty() {
         return Vec::new();
@@ -162,7 +162,7 @@ fn chart(ladder: &Ladder, others: &[&Beside], look: Look, notes: &mut Notes) -> 
             group = Some(row.rung.about.group);
             lines.push(Line::new(look).add(Ink::Bold, row.rung.about.group.name()).cut());
         }
-        let ink = if row.rung.plausible.verdict == Verdict::Doubtful { Ink::Warn } else { Ink::Plain };
+        let ink = if row.rung.plausible.verdict == Plausibility::Doubtful { Ink::Warn } else { Ink::Plain };
         let name = Line::new(look).pad_to(GAP).add(Ink::Plain, &row.name).cut_to(GAP + names);
         let mut line = right(name, figure_end, ink, &row.figure);
         if intervals > 0 {
@@ -187,7 +187,7 @@ fn chart(ladder: &Ladder, others: &[&Beside], look: Look, notes: &mut Notes) -> 
 fn row<'a>(rung: &'a Rung, look: Look, notes: &mut Notes) -> Option<Row<'a>> {
     let ns = *rung.ns.value()?;
     let mut marks: Vec<usize> = rung.limits.iter().map(|limit| notes.number(limit)).collect();
-    if rung.plausible.verdict == Verdict::Doubtful {
+    if rung.plausible.verdict == Plausibility::Doubtful {
         marks.push(notes.number(&format!("doubtful: {}", rung.plausible.why)));
     }
     marks.sort_unstable();
@@ -285,10 +285,10 @@ fn missing(ladder: &Ladder, look: Look) -> Vec<Line> {
 }
 
 /// The list of rungs for `--list`.
-pub fn list(abouts: &[model::ladder::About], look: Look) -> String {
+pub fn list(abouts: &[model::ladder::RungDescription], look: Look) -> String {
     let names = abouts.iter().map(|about| width(&about.id)).max().unwrap_or(0);
     let mut lines = Vec::new();
-    let mut group: Option<Group> = None;
+    let mut group: Option<RungGroup> = None;
     for about in abouts {
         if group != Some(about.group) {
             group = Some(about.group);

@@ -3,8 +3,8 @@
 mod heap;
 mod pages;
 
-use crate::{Asked, Rung};
+use crate::{LadderRequest, Rung};
 
-pub(crate) fn rungs(_: &Asked) -> Vec<Rung> {
+pub(crate) fn rungs(_: &LadderRequest) -> Vec<Rung> {
     vec![heap::small(), heap::large(), pages::map(), pages::small(), pages::huge()]
 }

@@ -1,7 +1,7 @@
 //! What rungs are measured with: their time, the machine, and the sampling.
 
 use model::Ns;
-use model::ladder::{Asked, Machine, Samples, Unmeasured};
+use model::ladder::{LadderRequest, Machine, Samples, Unmeasured};
 use std::cell::Cell;
 use sys::clock::monotonic_ns;
 
@@ -23,7 +23,7 @@ pub struct Bench<'a> {
     /// The machine.
     pub machine: &'a Machine,
     /// What was asked for.
-    pub asked: &'a Asked,
+    pub asked: &'a LadderRequest,
     /// Time for the samples of this rung, its warm-up included.
     pub budget_ns: Ns,
     /// The cost of one reading of the clock.
@@ -43,7 +43,7 @@ impl<'a> Bench<'a> {
     /// A bench for one rung; `stop` is true if it should end early.
     pub fn new(
         machine: &'a Machine,
-        asked: &'a Asked,
+        asked: &'a LadderRequest,
         budget_ns: Ns,
         clock_cost_ns: f64,
         stop: &'a dyn Fn() -> bool,
@@ -191,7 +191,7 @@ mod tests {
     use crate::machine;
 
     fn bench<T>(budget_ns: Ns, stop: &dyn Fn() -> bool, of: impl FnOnce(&Bench) -> T) -> T {
-        let (machine, asked) = (machine(), Asked::default());
+        let (machine, asked) = (machine(), LadderRequest::default());
         of(&Bench::new(&machine, &asked, budget_ns, clock_cost_ns(), stop))
     }
 

@@ -4,8 +4,8 @@ mod branch;
 pub(crate) mod cycle;
 pub(crate) mod pin;
 
-use crate::{Asked, Rung};
+use crate::{LadderRequest, Rung};
 
-pub(crate) fn rungs(_: &Asked) -> Vec<Rung> {
+pub(crate) fn rungs(_: &LadderRequest) -> Vec<Rung> {
     vec![cycle::rung(), cycle::addition(), cycle::multiplication(), branch::rung()]
 }

@@ -12,14 +12,14 @@ mod names;
 mod site;
 
 use crate::bench::Bench;
-use crate::{About, Asked, Group, Rung, Samples, Unmeasured};
+use crate::{LadderRequest, Rung, RungDescription, RungGroup, Samples, Unmeasured};
 use site::{Made, Site};
 use std::rc::Rc;
 
 /// What most things here are read and written in.
 const BLOCK_BYTES: usize = 4 << 10;
 
-pub(crate) fn rungs(asked: &Asked) -> Vec<Rung> {
+pub(crate) fn rungs(asked: &LadderRequest) -> Vec<Rung> {
     let site = &Rc::new(Site::new(asked.dir.as_deref().unwrap_or(".")));
     let mut rungs = vec![names::open(site), names::stat(site), names::create_unlink(site)];
     rungs.extend([cached::read(site), cached::write(site), cached::fsync(site)]);
@@ -39,17 +39,17 @@ pub fn can_make_files(dir: &str) -> Result<(), String> {
     }
 }
 
-fn about(id: &str, what: &str) -> About {
-    About {
+fn about(id: &str, what: &str) -> RungDescription {
+    RungDescription {
         needs: "a directory that may be written to (--dir)".into(),
-        ..crate::about(id, Group::Files, what)
+        ..crate::about(id, RungGroup::Files, what)
     }
 }
 
 /// A rung that is measured in the made directory, and says where that was.
 fn rung(
     site: &Rc<Site>,
-    about: About,
+    about: RungDescription,
     measure: impl Fn(&Made, &Bench<'_>) -> Result<Samples, Unmeasured> + 'static,
 ) -> Rung {
     let site = Rc::clone(site);

@@ -8,9 +8,9 @@ mod timers;
 mod turns;
 
 use crate::cpu::pin::Pinned;
-use crate::{Asked, Rung, Unmeasured};
+use crate::{LadderRequest, Rung, Unmeasured};
 
-pub(crate) fn rungs(_: &Asked) -> Vec<Rung> {
+pub(crate) fn rungs(_: &LadderRequest) -> Vec<Rung> {
     vec![
         calls::clock(),
         calls::cheapest(),

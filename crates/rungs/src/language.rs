@@ -4,7 +4,7 @@
 mod child;
 
 use crate::bench::Bench;
-use crate::{About, Asked, Group, Rung, Samples, Unmeasured, about};
+use crate::{LadderRequest, Rung, RungDescription, RungGroup, Samples, Unmeasured, about};
 use std::ffi::OsStr;
 use std::path::Path;
 use sys::resolve::{NotRunnable, resolve};
@@ -12,7 +12,7 @@ use sys::resolve::{NotRunnable, resolve};
 /// What the child runs.
 const PROGRAM: &str = include_str!("language/rungs.py");
 
-pub(crate) fn rungs(_: &Asked) -> Vec<Rung> {
+pub(crate) fn rungs(_: &LadderRequest) -> Vec<Rung> {
     vec![
         rung("python-call", "calling an empty function in Python", "f()"),
         rung("python-list", "creating a list of one item in Python, and letting it go", "[x]"),
@@ -21,7 +21,7 @@ pub(crate) fn rungs(_: &Asked) -> Vec<Rung> {
 }
 
 fn rung(id: &str, what: &str, statement: &'static str) -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "the loop around it, which is measured in alternation and subtracted; looking up global names; the garbage collector"
             .into(),
         method: format!(
@@ -30,7 +30,7 @@ fn rung(id: &str, what: &str, statement: &'static str) -> Rung {
         ),
         source: "Python's timeit, with the loop taken off".into(),
         needs: "python3 in PATH".into(),
-        ..about(id, Group::Language, what)
+        ..about(id, RungGroup::Language, what)
     };
     let measure = move |bench: &Bench<'_>| match resolve(OsStr::new("python3")) {
         Ok(python) => of_statement(bench, &python, statement),
@@ -81,7 +81,7 @@ mod tests {
     use sys::clock::monotonic_ns;
 
     fn measured(python: &Path, stop: &dyn Fn() -> bool) -> Result<Samples, Unmeasured> {
-        let (machine, asked) = (machine(), Asked::default());
+        let (machine, asked) = (machine(), LadderRequest::default());
         of_statement(&Bench::new(&machine, &asked, 50_000_000, 0.0, stop), python, "[x]")
     }
 

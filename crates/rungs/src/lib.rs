@@ -24,7 +24,7 @@ mod testing;
 pub use bench::Bench;
 pub use files::can_make_files;
 pub use host::machine::{cpu_name, machine};
-pub use model::ladder::{About, Asked, Group, Samples, Unmeasured};
+pub use model::ladder::{LadderRequest, RungDescription, RungGroup, Samples, Unmeasured};
 pub use run::{Listener, list, measure};
 
 /// How a rung is measured: within the time and on the machine that the bench gives.
@@ -33,7 +33,7 @@ pub type Measure = Box<dyn Fn(&Bench) -> Result<Samples, Unmeasured>>;
 /// One thing to measure.
 pub struct Rung {
     /// Its description.
-    pub about: About,
+    pub about: RungDescription,
     /// Its share of the time, in parts: 1 for most, more if it varies or must be warmed up.
     pub parts: f64,
     /// Whether the cycle time is measured before and after it: for rungs bound by the core's or the
@@ -51,8 +51,8 @@ impl std::fmt::Debug for Rung {
 
 /// All rungs, in the order they are measured and shown. Those of hosts and directories depend on
 /// what was asked.
-pub fn all(asked: &Asked) -> Vec<Rung> {
-    let groups: [fn(&Asked) -> Vec<Rung>; 7] = [
+pub fn all(asked: &LadderRequest) -> Vec<Rung> {
+    let groups: [fn(&LadderRequest) -> Vec<Rung>; 7] = [
         cpu::rungs,
         memory::rungs,
         allocator::rungs,
@@ -66,15 +66,15 @@ pub fn all(asked: &Asked) -> Vec<Rung> {
 
 /// Whether a rung is requested: by its name (also without `@HOST`) or its group's, or without a
 /// list.
-pub fn wanted(about: &About, asked: &Asked) -> bool {
+pub fn wanted(about: &RungDescription, asked: &LadderRequest) -> bool {
     let plain = about.id.split('@').next().unwrap_or(&about.id);
     let meant = |name: &String| *name == about.id || name == plain || name == about.group.name();
     asked.only.is_empty() || asked.only.iter().any(meant)
 }
 
-/// Makes an [`About`] of plain words.
-pub(crate) fn about(id: &str, group: Group, what: &str) -> About {
-    About {
+/// Makes an [`RungDescription`] of plain words.
+pub(crate) fn about(id: &str, group: RungGroup, what: &str) -> RungDescription {
+    RungDescription {
         id: id.to_owned(),
         group,
         what: what.to_owned(),
@@ -92,7 +92,11 @@ mod tests {
 
     #[test]
     fn every_rung_says_what_it_is_under_a_name_of_its_own() {
-        let asked = Asked { hosts: vec!["localhost".into()], dir: Some(".".into()), ..Asked::default() };
+        let asked = LadderRequest {
+            hosts: vec!["localhost".into()],
+            dir: Some(".".into()),
+            ..LadderRequest::default()
+        };
         let rungs = all(&asked);
         let mut names = HashSet::new();
         for Rung { about, parts, .. } in &rungs {
@@ -110,9 +114,11 @@ mod tests {
 
     #[test]
     fn rungs_are_asked_for_by_name_and_by_group() {
-        let asked =
-            |only: &[&str]| Asked { only: only.iter().map(|&o| o.to_owned()).collect(), ..Asked::default() };
-        let rung = about("round-trip@db.example", Group::Network, "a packet to a host and back");
+        let asked = |only: &[&str]| LadderRequest {
+            only: only.iter().map(|&o| o.to_owned()).collect(),
+            ..LadderRequest::default()
+        };
+        let rung = about("round-trip@db.example", RungGroup::Network, "a packet to a host and back");
         for (only, is) in [
             (&[][..], true),
             (&["network"], true),

@@ -11,9 +11,9 @@ mod tlb;
 
 pub(crate) use levels::free_memory_bytes;
 
-use crate::{Asked, Rung};
+use crate::{LadderRequest, Rung};
 
-pub(crate) fn rungs(_: &Asked) -> Vec<Rung> {
+pub(crate) fn rungs(_: &LadderRequest) -> Vec<Rung> {
     let mut rungs = levels::rungs();
     rungs.extend([tlb::rung(), loaded::rung(), remote::rung()]);
     rungs.extend([locks::atomic(), locks::uncontended(), locks::contended(), cores::rung()]);

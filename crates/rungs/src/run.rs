@@ -5,7 +5,9 @@ use crate::{Rung, all, cpu, machine, memory, wanted};
 use host::here;
 use model::Ns;
 use model::Seen;
-use model::ladder::{About, Asked, Conditions, Group, Measured, Measurements};
+use model::ladder::{
+    Conditions, LadderMeasurements, LadderRequest, MeasuredRung, RungDescription, RungGroup,
+};
 use model::recording::Host;
 use sys::clock::{monotonic_ns, rfc3339, unix_s};
 
@@ -29,11 +31,11 @@ pub trait Listener {
 
 /// Measures the rungs asked for; if `stop` becomes true, the result has the rungs measured so far.
 pub fn measure(
-    asked: &Asked,
+    asked: &LadderRequest,
     host: Host,
     listener: &mut dyn Listener,
     stop: &dyn Fn() -> bool,
-) -> Measurements {
+) -> LadderMeasurements {
     let begun = monotonic_ns();
     let started_at = rfc3339(unix_s());
     // Before pinning, which reduces the allowed CPUs to one.
@@ -46,7 +48,7 @@ pub fn measure(
     let clock = clock_cost_ns();
 
     let until = begun + if asked.quick { QUICK_NS } else { WHOLE_NS };
-    let twice = |rung: &Rung| !asked.quick && rung.watch_cycle && rung.about.group <= Group::Memory;
+    let twice = |rung: &Rung| !asked.quick && rung.watch_cycle && rung.about.group <= RungGroup::Memory;
     let parts = |rung: &Rung| rung.parts / if twice(rung) { 2.0 } else { 1.0 };
     let mut parts_left =
         rungs.iter().map(|rung| rung.parts).sum::<f64>() + if with_curve { CURVE_PARTS } else { 0.0 };
@@ -85,7 +87,7 @@ pub fn measure(
             keep_the_calmer(first, second);
         }
     }
-    Measurements {
+    LadderMeasurements {
         host,
         machine,
         started_at,
@@ -100,12 +102,12 @@ pub fn measure(
 }
 
 /// The rungs that can be measured.
-pub fn list(asked: &Asked) -> Vec<About> {
+pub fn list(asked: &LadderRequest) -> Vec<RungDescription> {
     all(asked).into_iter().map(|rung| rung.about).chain([memory::curve::about()]).collect()
 }
 
 /// Keeps the less disturbed of two visits, with the lower median; a caveat if they differ.
-fn keep_the_calmer(first: &mut Measured, second: Measured) {
+fn keep_the_calmer(first: &mut MeasuredRung, second: MeasuredRung) {
     let (Some(at_first), Some(at_last)) = (median_ns(first), median_ns(&second)) else { return };
     let slower = at_first.max(at_last) / at_first.min(at_last);
     let which = if at_last < at_first { "first" } else { "second" };
@@ -122,11 +124,11 @@ fn keep_the_calmer(first: &mut Measured, second: Measured) {
     }
 }
 
-fn median_ns(measured: &Measured) -> Option<f64> {
+fn median_ns(measured: &MeasuredRung) -> Option<f64> {
     stats::median_of(measured.outcome.as_ref().ok()?.per_op_ns.iter().copied())
 }
 
-fn one(rung: &Rung, bench: &Bench) -> Measured {
+fn one(rung: &Rung, bench: &Bench) -> MeasuredRung {
     let (from, waited, steal) = (monotonic_ns(), waited_ns(), steal_ns());
     let mut cycle_ns = Vec::new();
     let probe = |cycles: &mut Vec<f64>| {
@@ -143,7 +145,7 @@ fn one(rung: &Rung, bench: &Bench) -> Measured {
         steal_ns: steal_ns().saturating_sub(steal),
         cycle_ns,
     };
-    Measured { about: rung.about.clone(), outcome, conditions }
+    MeasuredRung { about: rung.about.clone(), outcome, conditions }
 }
 
 /// Time that the hypervisor took, summed over CPUs, since boot. 0 where it cannot be read: no
@@ -163,9 +165,9 @@ mod tests {
     use super::*;
     use model::ladder::{Samples, Unmeasured};
 
-    fn visit(ns: f64) -> Measured {
-        Measured {
-            about: crate::about("l1", Group::Memory, "a load"),
+    fn visit(ns: f64) -> MeasuredRung {
+        MeasuredRung {
+            about: crate::about("l1", RungGroup::Memory, "a load"),
             outcome: Ok(Samples {
                 per_op_ns: vec![ns, ns * 9.0, ns],
                 ops_per_sample: 1,
@@ -175,7 +177,7 @@ mod tests {
         }
     }
 
-    fn kept(first: Measured, second: Measured) -> (Option<f64>, Vec<String>) {
+    fn kept(first: MeasuredRung, second: MeasuredRung) -> (Option<f64>, Vec<String>) {
         let mut first = first;
         keep_the_calmer(&mut first, second);
         (median_ns(&first), first.outcome.map(|samples| samples.limits).unwrap_or_default())
@@ -198,7 +200,8 @@ mod tests {
 
     #[test]
     fn a_visit_that_gave_nothing_leaves_the_other() {
-        let none = Measured { outcome: Err(Unmeasured::Unseen("it was interrupted".into())), ..visit(1.0) };
+        let none =
+            MeasuredRung { outcome: Err(Unmeasured::Unseen("it was interrupted".into())), ..visit(1.0) };
         assert_eq!(kept(visit(1.3), none), (Some(1.3), Vec::new()));
     }
 }

@@ -2,14 +2,14 @@
 //! can be, and nothing left behind.
 
 use dwell_rungs::{Bench, Rung, all, machine};
-use model::ladder::{Asked, Group, Machine, Samples, Unmeasured};
+use model::ladder::{LadderRequest, Machine, RungGroup, Samples, Unmeasured};
 use rustix::process::{WaitOptions, wait};
 use std::cell::Cell;
 use std::fs;
 use sys::clock::monotonic_ns;
 
-fn ours(asked: &Asked) -> Vec<Rung> {
-    let groups = [Group::Allocator, Group::Language, Group::Kernel];
+fn ours(asked: &LadderRequest) -> Vec<Rung> {
+    let groups = [RungGroup::Allocator, RungGroup::Language, RungGroup::Kernel];
     all(asked).into_iter().filter(|rung| groups.contains(&rung.about.group)).collect()
 }
 
@@ -40,7 +40,7 @@ fn measure_well(machine: &Machine, rung: &Rung) -> Result<Samples, Unmeasured> {
 }
 
 fn measure(machine: &Machine, rung: &Rung, stop: &dyn Fn() -> bool) -> Result<Samples, Unmeasured> {
-    let asked = Asked::default();
+    let asked = LadderRequest::default();
     (rung.measure)(&Bench::new(machine, &asked, 60_000_000, 0.0, stop))
 }
 
@@ -82,7 +82,7 @@ fn bounds(id: &str) -> (f64, f64) {
 // One test: what is counted belongs to the whole process.
 #[test]
 fn every_rung_gives_figures_that_can_be_and_leaves_nothing_behind() {
-    let (machine, asked) = (machine(), Asked::default());
+    let (machine, asked) = (machine(), LadderRequest::default());
     let before = threads();
     let mut medians = std::collections::HashMap::new();
     for rung in ours(&asked) {
@@ -114,7 +114,7 @@ fn every_rung_gives_figures_that_can_be_and_leaves_nothing_behind() {
             looks.get() > 1
         };
         let begun = monotonic_ns();
-        let asked = Asked::default();
+        let asked = LadderRequest::default();
         let _ = (rung.measure)(&Bench::new(&machine, &asked, 3_600_000_000_000, 0.0, &stop));
         assert!(monotonic_ns() - begun < 60_000_000_000, "{} did not end", rung.about.id);
         nothing_is_left(before, &rung.about.id);

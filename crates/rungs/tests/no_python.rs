@@ -2,7 +2,7 @@
 //! `kernel.rs` counts them.
 
 use dwell_rungs::{Bench, Rung, all, machine};
-use model::ladder::{Asked, Group, Unmeasured};
+use model::ladder::{LadderRequest, RungGroup, Unmeasured};
 
 /// Where there is no Python, each of its rungs says so: seen in a process of its own, since `PATH` belongs to a process.
 #[test]
@@ -19,9 +19,9 @@ fn without_python_it_is_said() {
 #[test]
 #[ignore = "needs a PATH without Python, which the test above gives it"]
 fn each_python_rung_is_absent() {
-    let (machine, asked) = (machine(), Asked::default());
+    let (machine, asked) = (machine(), LadderRequest::default());
     let rungs: Vec<Rung> =
-        all(&asked).into_iter().filter(|rung| rung.about.group == Group::Language).collect();
+        all(&asked).into_iter().filter(|rung| rung.about.group == RungGroup::Language).collect();
     assert_eq!(rungs.len(), 3);
     for rung in rungs {
         let found = (rung.measure)(&Bench::new(&machine, &asked, 60_000_000, 0.0, &|| false));

@@ -3,7 +3,7 @@
 //!
 //! Machines that run tests are busy: what depends on time is tried several times, and holds when it held once.
 
-use dwell_rungs::{Asked, Bench, Listener, Rung, Samples, Unmeasured, all, machine, measure};
+use dwell_rungs::{Bench, LadderRequest, Listener, Rung, Samples, Unmeasured, all, machine, measure};
 use model::Seen;
 use model::recording::Host;
 use std::time::{Duration, Instant};
@@ -105,12 +105,12 @@ fn memory_is_far_slower_than_the_first_cache() {
 }
 
 fn bench<T>(budget_ns: u64, stop: &dyn Fn() -> bool, of: impl Fn(&Bench) -> T) -> T {
-    let (machine, asked) = (machine(), Asked { quick: true, ..Asked::default() });
+    let (machine, asked) = (machine(), LadderRequest { quick: true, ..LadderRequest::default() });
     of(&Bench::new(&machine, &asked, budget_ns, 20.0, stop))
 }
 
 fn rung(id: &str) -> Rung {
-    all(&Asked::default()).into_iter().find(|rung| rung.about.id == id).unwrap()
+    all(&LadderRequest::default()).into_iter().find(|rung| rung.about.id == id).unwrap()
 }
 
 fn median(samples: &Samples) -> f64 {
@@ -121,7 +121,7 @@ fn median(samples: &Samples) -> f64 {
 
 #[test]
 fn every_rung_gives_samples_or_a_reason() {
-    for rung in all(&Asked { quick: true, ..Asked::default() }) {
+    for rung in all(&LadderRequest { quick: true, ..LadderRequest::default() }) {
         let id = &rung.about.id;
         match bench(20_000_000, &|| false, |bench| (rung.measure)(bench)) {
             Ok(samples) => {
@@ -185,7 +185,8 @@ fn host() -> Host {
 
 #[test]
 fn what_is_not_asked_for_is_not_measured() {
-    let asked = Asked { quick: true, only: vec!["cycle".into(), "l1".into()], ..Asked::default() };
+    let asked =
+        LadderRequest { quick: true, only: vec!["cycle".into(), "l1".into()], ..LadderRequest::default() };
     let mut heard = Heard(Vec::new());
     let measured = measure(&asked, host(), &mut heard, &|| false);
     assert_eq!(heard.0, ["cycle", "l1"]);
@@ -199,7 +200,7 @@ fn what_is_not_asked_for_is_not_measured() {
 #[test]
 fn what_is_ended_at_once_says_so_for_each_rung() {
     let mut heard = Heard(Vec::new());
-    let measured = measure(&Asked::default(), host(), &mut heard, &|| true);
+    let measured = measure(&LadderRequest::default(), host(), &mut heard, &|| true);
     assert!(measured.interrupted);
     assert!(measured.rungs.iter().all(|rung| matches!(rung.outcome, Err(Unmeasured::Unseen(_)))));
     assert!(matches!(measured.curve, Seen::Unseen(_)));

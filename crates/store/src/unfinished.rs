@@ -7,7 +7,7 @@
 use crate::whole;
 use model::Pid;
 use model::recording::Host;
-use model::wake::Asked;
+use model::wake::WakeRequest;
 use model::wake::sheet::Sheet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -38,7 +38,7 @@ pub struct Unfinished {
     /// The host; it can be resumed only there.
     pub host: Host,
     /// The request of each case, without its loads.
-    pub asked: Asked,
+    pub asked: WakeRequest,
     /// Idle states are left as they are.
     pub idle_states: bool,
     /// Spikes are not traced.
@@ -275,7 +275,7 @@ mod tests {
     use super::*;
     use model::Seen;
     use model::wake::sheet::{Case, SCHEMA_SHEET};
-    use model::wake::{Mode, Policy, Sleeper};
+    use model::wake::{Policy, Sleeper, WakeMode};
 
     fn host() -> Host {
         Host {
@@ -296,8 +296,8 @@ mod tests {
     }
 
     fn unfinished() -> Unfinished {
-        let asked = Asked {
-            mode: Mode::Timer,
+        let asked = WakeRequest {
+            mode: WakeMode::Timer,
             sleeper: Sleeper::ClockNanosleep,
             cpus: vec![0, 1],
             interval_ns: 200_000,

@@ -7,7 +7,7 @@ use crate::thread::{Setup, measure as run, prepare};
 use crate::threshold::Threshold;
 use crate::timer::Times;
 use crate::{LateWakeup, Listener, Progress};
-use model::wake::{Asked, InForce, Mode, Policy, ThreadMeasured};
+use model::wake::{InForce, Policy, ThreadMeasured, WakeMode, WakeRequest};
 use model::{Ns, Seen};
 use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use rustix::time::{ClockId, clock_getres};
@@ -62,7 +62,7 @@ pub fn resolution_ns() -> Ns {
 /// [`Error`]: the request is impossible, or a thread, its CPU or its timer is not available. A
 /// refused policy or memory lock is not an error: it is in [`InForce::refused`].
 pub fn measure(
-    asked: &Asked,
+    asked: &WakeRequest,
     listener: &mut dyn Listener,
     stop: &dyn Fn() -> bool,
 ) -> Result<Measurement, Error> {
@@ -98,11 +98,11 @@ pub fn measure(
 
 /// The request without real-time threads that spin on every CPU, which would starve the machine;
 /// and why it was changed.
-fn without_starvation(asked: &Asked, allowed: &[u32]) -> (Asked, Vec<String>) {
+fn without_starvation(asked: &WakeRequest, allowed: &[u32]) -> (WakeRequest, Vec<String>) {
     let all = allowed.iter().all(|cpu| asked.cpus.contains(cpu));
     let real_time = !matches!(asked.policy, Policy::Other(_));
-    if asked.mode == Mode::Gap && real_time && all {
-        let ordinary = Asked { policy: Policy::Other(1), ..asked.clone() };
+    if asked.mode == WakeMode::Gap && real_time && all {
+        let ordinary = WakeRequest { policy: Policy::Other(1), ..asked.clone() };
         let why = "real-time threads that spin on every CPU would starve the rest of the machine, so \
                    these are ordinary threads; try: fewer --cpus";
         return (ordinary, vec![why.to_owned()]);
@@ -214,7 +214,7 @@ struct ThreadSet {
 }
 
 impl ThreadSet {
-    fn prepare(asked: &Asked, threshold: Threshold) -> Result<Self, Error> {
+    fn prepare(asked: &WakeRequest, threshold: Threshold) -> Result<Self, Error> {
         // A sleeping thread notices nothing before its interval ends.
         let patience = PATIENCE + Duration::from_nanos(asked.interval_ns);
         let mut set = Self { threads: Vec::new(), threshold, median_ns: 0, patience };
@@ -239,7 +239,7 @@ impl ThreadSet {
     }
 
     /// Starts a thread and waits for its setup.
-    fn spawn(&mut self, asked: &Asked, at: usize, cpu: u32) -> Result<(), Error> {
+    fn spawn(&mut self, asked: &WakeRequest, at: usize, cpu: u32) -> Result<(), Error> {
         let state = Arc::new(State::new(asked.for_ns, self.threshold.ns(0)));
         let ((setup_sender, setups), (start, started)) = (channel(), channel());
         let (asked, own) = (asked.clone(), Arc::clone(&state));
@@ -440,7 +440,7 @@ impl ThreadSet {
 
 /// The body of a measuring thread.
 fn work(
-    asked: &Asked,
+    asked: &WakeRequest,
     at: usize,
     cpu: u32,
     state: &State,
@@ -484,9 +484,9 @@ mod tests {
     use model::wake::Sleeper;
     use std::sync::mpsc::TryRecvError;
 
-    fn asked(cpus: Vec<u32>, interval_ns: Ns) -> Asked {
-        Asked {
-            mode: Mode::Timer,
+    fn asked(cpus: Vec<u32>, interval_ns: Ns) -> WakeRequest {
+        WakeRequest {
+            mode: WakeMode::Timer,
             sleeper: Sleeper::ClockNanosleep,
             cpus,
             interval_ns,

@@ -1,7 +1,7 @@
 //! Checks a request before anything is started, and finds out what this process may use.
 
 use model::Ns;
-use model::wake::{Asked, Mode, Policy};
+use model::wake::{Policy, WakeMode, WakeRequest};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CpuSet, capabilities, sched_setaffinity};
 use thiserror::Error as ThisError;
@@ -76,7 +76,7 @@ pub(crate) fn raise_limits() {
 ///
 /// # Errors
 /// [`Error::Request`] with what is wrong and what to try.
-pub fn check(asked: &Asked, usable: &[u32], resolution_ns: Ns) -> Result<(), Error> {
+pub fn check(asked: &WakeRequest, usable: &[u32], resolution_ns: Ns) -> Result<(), Error> {
     let refuse = |why: String| Err(Error::Request(why));
     let known: Vec<String> = usable.iter().map(u32::to_string).collect();
     if asked.cpus.is_empty() {
@@ -90,7 +90,7 @@ pub fn check(asked: &Asked, usable: &[u32], resolution_ns: Ns) -> Result<(), Err
             return refuse(format!("CPU {cpu} is listed twice"));
         }
     }
-    if asked.mode == Mode::Timer && asked.interval_ns < INTERVAL_NS_MIN {
+    if asked.mode == WakeMode::Timer && asked.interval_ns < INTERVAL_NS_MIN {
         return refuse(format!(
             "an interval of {} ns is shorter than a wake-up takes\ntry: {} us or more",
             asked.interval_ns,
@@ -103,7 +103,7 @@ pub fn check(asked: &Asked, usable: &[u32], resolution_ns: Ns) -> Result<(), Err
             INTERVAL_NS_MAX / 1_000_000_000
         ));
     }
-    if asked.mode == Mode::Timer && asked.for_ns < asked.interval_ns {
+    if asked.mode == WakeMode::Timer && asked.for_ns < asked.interval_ns {
         return refuse("--for ends before the first wake-up\ntry: a --for longer than --interval".into());
     }
     if asked.for_ns > 366 * 86_400 * 1_000_000_000 {
@@ -128,7 +128,7 @@ pub fn check(asked: &Asked, usable: &[u32], resolution_ns: Ns) -> Result<(), Err
     Ok(())
 }
 
-fn policy(asked: &Asked) -> Result<(), Error> {
+fn policy(asked: &WakeRequest) -> Result<(), Error> {
     let refuse = |why: &str| Err(Error::Request(why.into()));
     match asked.policy {
         Policy::Fifo(priority) | Policy::Rr(priority) if !(1..=99).contains(&priority) => {
@@ -140,7 +140,7 @@ fn policy(asked: &Asked) -> Result<(), Error> {
         {
             refuse("the kernel requires 1024 ns <= runtime <= deadline <= period\ntry: deadline:100us/1ms")
         }
-        Policy::Deadline { .. } if asked.mode == Mode::Gap => {
+        Policy::Deadline { .. } if asked.mode == WakeMode::Gap => {
             refuse("a SCHED_DEADLINE thread cannot spin beyond its runtime\ntry: --policy other")
         }
         _ => Ok(()),
@@ -153,9 +153,9 @@ mod tests {
     use model::wake::Sleeper;
     use model::wake::verdict::Deadline;
 
-    fn asked() -> Asked {
-        Asked {
-            mode: Mode::Timer,
+    fn asked() -> WakeRequest {
+        WakeRequest {
+            mode: WakeMode::Timer,
             sleeper: Sleeper::ClockNanosleep,
             cpus: vec![0],
             interval_ns: 1_000_000,
@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    fn refused(change: impl FnOnce(&mut Asked)) -> String {
+    fn refused(change: impl FnOnce(&mut WakeRequest)) -> String {
         let mut asked = asked();
         change(&mut asked);
         check(&asked, &[0, 1], 1).unwrap_err().to_string()
@@ -203,7 +203,7 @@ mod tests {
         assert!(
             refused(|asked| {
                 asked.policy = kept(10_000, 1_000_000);
-                asked.mode = Mode::Gap;
+                asked.mode = WakeMode::Gap;
             })
             .contains("spin")
         );

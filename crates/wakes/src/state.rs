@@ -6,7 +6,7 @@
 //! one before; at the end all is consistent.
 
 use model::Ns;
-use model::wake::{Bin, Block};
+use model::wake::{Bin, LatencyBlock};
 use stats::fine;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -240,13 +240,13 @@ impl State {
     }
 
     /// Up to the last one with a wake-up in it.
-    pub(crate) fn blocks(&self) -> Vec<Block> {
-        let block = |(at, block): (usize, &AtomicBlock)| Block {
+    pub(crate) fn blocks(&self) -> Vec<LatencyBlock> {
+        let block = |(at, block): (usize, &AtomicBlock)| LatencyBlock {
             at_ns: at as Ns * self.block_ns,
             cycles: block.cycles.load(Relaxed),
             max_ns: block.max_ns.load(Relaxed),
         };
-        let mut blocks: Vec<Block> = self.blocks.iter().enumerate().map(block).collect();
+        let mut blocks: Vec<LatencyBlock> = self.blocks.iter().enumerate().map(block).collect();
         while blocks.last().is_some_and(|block| block.cycles == 0) {
             blocks.pop();
         }

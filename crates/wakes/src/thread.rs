@@ -7,7 +7,7 @@ use crate::sleep::Sleep;
 use crate::state::State;
 use crate::timer::{self, Times};
 use model::Ns;
-use model::wake::{Asked, Mode, Policy};
+use model::wake::{Policy, WakeMode, WakeRequest};
 use rustix::thread::{current_timer_slack, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
 use std::io;
 use std::num::NonZeroU64;
@@ -34,7 +34,7 @@ pub(crate) struct Setup {
 }
 
 /// Sets up the calling thread for measuring.
-pub(crate) fn prepare(asked: &Asked, cpu: u32) -> Result<Setup, String> {
+pub(crate) fn prepare(asked: &WakeRequest, cpu: u32) -> Result<Setup, String> {
     let mut refused = Vec::new();
     let inherited = sched_getaffinity(None);
     let deadline = matches!(asked.policy, Policy::Deadline { .. });
@@ -69,8 +69,8 @@ pub(crate) fn prepare(asked: &Asked, cpu: u32) -> Result<Setup, String> {
         refused.push(format!("a timer slack of {slack_ns} ns was refused: {error}"));
     }
     let wake_cost_ns = match asked.mode {
-        Mode::Timer => Some(warm_up(asked).map_err(|error| format!("cannot create the timer: {error}"))?),
-        Mode::Gap => None,
+        WakeMode::Timer => Some(warm_up(asked).map_err(|error| format!("cannot create the timer: {error}"))?),
+        WakeMode::Gap => None,
     };
     Ok(Setup { slack_ns: current_timer_slack().unwrap_or(0), wake_cost_ns, refused })
 }
@@ -119,7 +119,7 @@ fn adopt(asked: Policy) -> Option<String> {
 
 /// Warms up with a few sleeps; gives the CPU time of one wake-up: the least of several rounds,
 /// since interrupts and pauses of the hypervisor are charged to the thread too.
-fn warm_up(asked: &Asked) -> io::Result<Ns> {
+fn warm_up(asked: &WakeRequest) -> io::Result<Ns> {
     let interval_ns = asked.interval_ns.min(WARM_UP_NS / WARM_UPS);
     let mut least_ns = Ns::MAX;
     for _ in 0..ROUNDS {
@@ -141,15 +141,15 @@ fn warm_up(asked: &Asked) -> io::Result<Ns> {
 }
 
 /// Measures; gives the CPU time used.
-pub(crate) fn measure(asked: &Asked, real_time: bool, state: &State, times: Times) -> io::Result<Ns> {
+pub(crate) fn measure(asked: &WakeRequest, real_time: bool, state: &State, times: Times) -> io::Result<Ns> {
     let cpu_ns = thread_cpu_ns();
     match asked.mode {
-        Mode::Timer => {
+        WakeMode::Timer => {
             let sleep = Sleep::new(asked.sleeper, times.first_ns, times.interval_ns)?;
             let guard = real_time.then(|| Guard::new(times.begun_ns, cpu_ns));
             timer::measure(state, &sleep, times, guard)?;
         }
-        Mode::Gap => {
+        WakeMode::Gap => {
             let duty = if real_time { gap::REAL_TIME } else { gap::SHARED };
             gap::measure(state, duty, times.begun_ns, times.end_ns);
         }

@@ -2,7 +2,7 @@
 
 use dwell_wakes::{Error, LateWakeup, Listener, Measurement, Progress, allowed_cpus, measure};
 use model::Seen;
-use model::wake::{Asked, Bin, Mode, Policy, Sleeper, ThreadMeasured};
+use model::wake::{Bin, Policy, Sleeper, ThreadMeasured, WakeMode, WakeRequest};
 use std::cell::Cell;
 use std::sync::Mutex;
 
@@ -11,9 +11,9 @@ const TRIES: usize = 8;
 /// Locked memory and real-time threads belong to the process: one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-fn asked() -> Asked {
-    Asked {
-        mode: Mode::Timer,
+fn asked() -> WakeRequest {
+    WakeRequest {
+        mode: WakeMode::Timer,
         sleeper: Sleeper::ClockNanosleep,
         cpus: allowed_cpus(),
         interval_ns: MS,
@@ -25,14 +25,14 @@ fn asked() -> Asked {
     }
 }
 
-fn measured(asked: &Asked) -> Result<Measurement, Error> {
+fn measured(asked: &WakeRequest) -> Result<Measurement, Error> {
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     measure(asked, &mut (), &|| false)
 }
 
 /// Whether every period is a wake-up or missed; the last may be cut off by the end, the first by a
 /// late start.
-fn adds_up(asked: &Asked, measured: &Measurement) -> bool {
+fn adds_up(asked: &WakeRequest, measured: &Measurement) -> bool {
     assert_eq!(measured.threads.len(), asked.cpus.len());
     for (thread, cpu) in measured.threads.iter().zip(&asked.cpus) {
         assert_eq!(thread.cpu, *cpu);
@@ -53,7 +53,7 @@ fn adds_up(asked: &Asked, measured: &Measurement) -> bool {
 #[test]
 fn every_period_is_a_wake_up_or_missed_for_each_way_to_sleep() {
     for sleeper in [Sleeper::ClockNanosleep, Sleeper::Timerfd, Sleeper::PosixTimer] {
-        let asked = Asked { sleeper, ..asked() };
+        let asked = WakeRequest { sleeper, ..asked() };
         let whole = (0..TRIES).any(|_| {
             let measured = measured(&asked).unwrap();
             // A wake-up costs something, and less than its period.
@@ -81,7 +81,7 @@ fn what_is_in_force_is_what_the_kernel_says() {
         }
     }
     for policy in [Policy::Fifo(33), Policy::Rr(5), Policy::Other(7_000)] {
-        let asked = Asked { policy, for_ns: 20 * MS, ..asked() };
+        let asked = WakeRequest { policy, for_ns: 20 * MS, ..asked() };
         let mut witness = Witness::default();
         let measured = measure(&asked, &mut witness, &|| false).unwrap();
         for (thread, (cpu, status, stat)) in measured.threads.iter().zip(&witness.0) {
@@ -111,7 +111,7 @@ fn a_deadline_thread_may_run_on_its_cpu_and_is_unbound_or_refused_with_a_remedy(
     // Whether a thread with this process's affinity is granted it.
     let granted = std::thread::spawn(move || sys::policy::set(policy).is_ok()).join().unwrap();
     for cpu in allowed_cpus() {
-        let asked = Asked { policy, for_ns: 50 * MS, cpus: vec![cpu], ..asked() };
+        let asked = WakeRequest { policy, for_ns: 50 * MS, cpus: vec![cpu], ..asked() };
         let measured = measured(&asked).unwrap();
         let in_force = &measured.threads[0].in_force;
         let bound = in_force.cpus == Seen::Value(vec![cpu]);
@@ -128,7 +128,7 @@ fn a_deadline_thread_may_run_on_its_cpu_and_is_unbound_or_refused_with_a_remedy(
 fn a_refused_deadline_policy_falls_back_to_the_best_permitted() {
     // More bandwidth than all CPUs have.
     let policy = Policy::Deadline { runtime_ns: MS, deadline_ns: MS, period_ns: MS };
-    let measured = measured(&Asked { policy, for_ns: 50 * MS, ..asked() }).unwrap();
+    let measured = measured(&WakeRequest { policy, for_ns: 50 * MS, ..asked() }).unwrap();
     let highest = dwell_wakes::rt_priority_max().min(80);
     let best = if highest > 0 { Policy::Fifo(highest) } else { Policy::Other(1) };
     // Without real-time throttling it is granted.
@@ -145,7 +145,7 @@ fn a_refused_deadline_policy_falls_back_to_the_best_permitted() {
 #[test]
 fn a_stopped_measurement_has_what_there_is() {
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let (asked, looks) = (Asked { for_ns: 3_600_000 * MS, ..asked() }, Cell::new(0));
+    let (asked, looks) = (WakeRequest { for_ns: 3_600_000 * MS, ..asked() }, Cell::new(0));
     let measured = measure(&asked, &mut (), &|| looks.replace(looks.get() + 1) > 5).unwrap();
     assert!(measured.interrupted && measured.took_ns < 600_000 * MS);
     assert!(measured.threads.iter().all(|thread| thread.cycles > 0), "{measured:?}");
@@ -203,7 +203,7 @@ fn a_hog_is_a_gap_of_its_length() {
         return;
     }
     let cpu = allowed_cpus()[0];
-    let asked = Asked { mode: Mode::Gap, policy: Policy::Other(1), cpus: vec![cpu], ..asked() };
+    let asked = WakeRequest { mode: WakeMode::Gap, policy: Policy::Other(1), cpus: vec![cpu], ..asked() };
     for tried in 1..=TRIES {
         let hog = std::thread::spawn(move || hog(cpu, 20 * MS));
         let measured = measured(&asked).unwrap();
@@ -223,7 +223,7 @@ fn a_hog_is_a_gap_of_its_length() {
 
 #[test]
 fn spinning_real_time_threads_leave_the_machine_a_cpu() {
-    let asked = Asked { mode: Mode::Gap, for_ns: 30 * MS, ..asked() };
+    let asked = WakeRequest { mode: WakeMode::Gap, for_ns: 30 * MS, ..asked() };
     let measured = measured(&asked).unwrap();
     for thread in &measured.threads {
         assert!(matches!(thread.in_force.policy, Policy::Other(_)), "{thread:?}");

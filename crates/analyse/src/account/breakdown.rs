@@ -4,7 +4,7 @@ use super::activity::{Activity, Certainty, Slot};
 use super::divide::{Divide, Total};
 use super::steps::{StepThread, Steps};
 use crate::names::Names;
-use model::{Basis, Ns, Part, State, Step};
+use model::{AccountPart, Basis, Ns, State, Step};
 use std::collections::BTreeMap;
 
 /// What an account is about, by state and by step; both sum to the same.
@@ -58,12 +58,12 @@ impl Breakdown {
 
     /// By state. `known` says how a figure is known and its interval, which is stretched to hold
     /// the figure.
-    pub(crate) fn parts(&self, known: impl Fn(State, &Sum) -> (Basis, (Ns, Ns))) -> Vec<Part> {
+    pub(crate) fn parts(&self, known: impl Fn(State, &Sum) -> (Basis, (Ns, Ns))) -> Vec<AccountPart> {
         let all = self.ns(|_| true);
         let part = |(state, sum): (&State, &Sum)| {
             let (basis, (lo, hi)) = known(*state, sum);
             let ns = sum.ns;
-            Part { state: *state, ns, basis, lo_ns: lo.min(ns), hi_ns: hi.clamp(ns, all) }
+            AccountPart { state: *state, ns, basis, lo_ns: lo.min(ns), hi_ns: hi.clamp(ns, all) }
         };
         self.states.iter().map(part).collect()
     }

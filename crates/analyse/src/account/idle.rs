@@ -1,6 +1,6 @@
 //! Which threads of a window did anything, and what a window is about.
 
-use model::run::Window;
+use model::run::WindowSummary;
 use model::{Ns, Pid};
 use std::collections::BTreeSet;
 
@@ -43,14 +43,14 @@ pub(crate) struct Member {
 }
 
 /// What a window is about: those of its threads that are not idle, or all where all are.
-pub(crate) fn window(target: String, members: &[Member]) -> Window {
+pub(crate) fn window(target: String, members: &[Member]) -> WindowSummary {
     let processes: BTreeSet<Pid> = members.iter().map(|member| member.pid).collect();
     let life_ns = |idle: bool| -> Ns {
         members.iter().filter(|member| member.idle == idle).map(|member| member.life_ns).sum()
     };
     let threads_idle = members.iter().filter(|member| member.idle).count();
     let threads_active = members.len() - threads_idle;
-    Window {
+    WindowSummary {
         target,
         processes: processes.len() as u64,
         threads_active: threads_active as u64,

@@ -1,7 +1,7 @@
 //! What every tier's analysis gives: the pieces of a run that depend on how it was seen.
 
-use model::run::{Phases, Thread, WaitRow, Window};
-use model::{Ns, Part, Step};
+use model::run::{Phases, ThreadLedger, WaitRow, WindowSummary};
+use model::{AccountPart, Ns, Step};
 
 /// The account and what belongs to it.
 #[derive(Debug)]
@@ -11,15 +11,15 @@ pub(crate) struct Pieces {
     /// The wall clock.
     pub(crate) wall_ns: Ns,
     /// It, by state; sums to it.
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<AccountPart>,
     /// It, by place, longest first; sums to it.
     pub(crate) steps: Vec<Step>,
     /// It, over time.
     pub(crate) phases: Phases,
     /// Each thread's own ledger.
-    pub(crate) threads: Vec<Thread>,
+    pub(crate) threads: Vec<ThreadLedger>,
     /// What threads were blocked on.
     pub(crate) waits: Vec<WaitRow>,
     /// Where the program lived already; then the pieces are of its threads' time and sum to that.
-    pub(crate) window: Option<Window>,
+    pub(crate) window: Option<WindowSummary>,
 }

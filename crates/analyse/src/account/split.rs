@@ -6,8 +6,8 @@
 //! thread's own time count with its code (states have no other place for them); how many there were
 //! is said in the coverage.
 
-use model::profile::Doing;
-use model::recording::Mode;
+use model::profile::Activity;
+use model::recording::SampleMode;
 use model::{Ns, State};
 use stats::{Proportion, wilson, wilson_of};
 
@@ -22,14 +22,14 @@ pub(crate) enum Kind {
     Call,
 }
 
-impl From<Mode> for Kind {
-    fn from(mode: Mode) -> Self {
+impl From<SampleMode> for Kind {
+    fn from(mode: SampleMode) -> Self {
         match mode {
-            Mode::User => Kind::User,
-            Mode::Call(_) | Mode::Kernel => Kind::Call,
-            Mode::Fault => Kind::Fault,
-            Mode::Interrupt => Kind::Interrupt,
-            Mode::Entry => Kind::Entry,
+            SampleMode::User => Kind::User,
+            SampleMode::Call(_) | SampleMode::Kernel => Kind::Call,
+            SampleMode::Fault => Kind::Fault,
+            SampleMode::Interrupt => Kind::Interrupt,
+            SampleMode::Entry => Kind::Entry,
         }
     }
 }
@@ -37,10 +37,10 @@ impl From<Mode> for Kind {
 impl Kind {
     /// Whose code it is, for the tree of calls. None where it is neither the thread's nor done for
     /// it.
-    pub(crate) fn doing(self) -> Option<Doing> {
+    pub(crate) fn doing(self) -> Option<Activity> {
         match self {
-            Kind::User => Some(Doing::User),
-            Kind::Fault | Kind::Entry | Kind::Call => Some(Doing::Kernel),
+            Kind::User => Some(Activity::User),
+            Kind::Fault | Kind::Entry | Kind::Call => Some(Activity::Kernel),
             Kind::Interrupt => None,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::times::Times;
 use model::recording::Comm;
-use model::run::{Faults, Thread};
+use model::run::{Faults, ThreadLedger};
 use model::{Ns, Pid, Seen, Tid};
 
 /// What is known of a thread at the end.
@@ -22,8 +22,8 @@ pub(crate) struct ThreadTotals {
 
 impl ThreadTotals {
     /// Its row in the table.
-    pub(crate) fn row(self) -> Thread {
-        Thread {
+    pub(crate) fn row(self) -> ThreadLedger {
+        ThreadLedger {
             pid: self.pid,
             tid: self.tid,
             name: self.name.to_text(),

@@ -2,7 +2,7 @@
 
 use super::times::Times;
 use crate::keys::{ReasonKey, WaitKey, WakerKey};
-use model::because::Request;
+use model::because::BlockRequest;
 use model::{Ns, State};
 use rustc_hash::FxHashMap;
 use stats::Histogram;
@@ -56,7 +56,7 @@ pub(super) struct Ends {
 pub(crate) struct WaitEnd {
     pub(crate) waker: WakerKey,
     /// The request to a disk whose end ended it.
-    pub(crate) request: Option<Request>,
+    pub(crate) request: Option<BlockRequest>,
     /// What the waker did while it lasted.
     pub(crate) holder: Option<Times>,
 }

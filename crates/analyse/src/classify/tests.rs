@@ -4,11 +4,11 @@ use super::*;
 use crate::keys::FileId;
 use model::{Call, State};
 
-fn wait(call: u16) -> Wait {
-    Wait { call: Some(Call(call)), uninterruptible: false, io: false, on: Object::Unknown }
+fn wait(call: u16) -> WaitContext {
+    WaitContext { call: Some(Call(call)), uninterruptible: false, io: false, on: Object::Unknown }
 }
 
-fn state(wait: &Wait, waker: &Waker) -> State {
+fn state(wait: &WaitContext, waker: &Waker) -> State {
     classify(Evidence::traced(wait, waker, TargetKey::File(FileId::UNSEEN)), Arch::X86).state
 }
 
@@ -22,7 +22,7 @@ fn a_poll_that_times_out_has_slept_and_one_that_does_not_waited_on_what_came() {
 
 #[test]
 fn io_in_a_fault_is_disk_and_a_fault_that_waits_otherwise_is_a_lock() {
-    let fault = |io| Wait { call: None, uninterruptible: true, io, on: Object::Unknown };
+    let fault = |io| WaitContext { call: None, uninterruptible: true, io, on: Object::Unknown };
     assert_eq!(state(&fault(true), &Waker::Device), State::Disk);
     assert_eq!(state(&fault(false), &Waker::Task { tid: 9, name: None }), State::Lock);
 }
@@ -31,9 +31,10 @@ fn io_in_a_fault_is_disk_and_a_fault_that_waits_otherwise_is_a_lock() {
 fn a_service_is_named_by_its_port_from_either_end() {
     let mut address = [0; 16];
     address[10..].copy_from_slice(&[0xff, 0xff, 127, 0, 0, 1]);
-    let ends = Ends { protocol: 6, local: address, local_port: 40_000, remote: address, remote_port: 80 };
+    let ends =
+        SocketEnds { protocol: 6, local: address, local_port: 40_000, remote: address, remote_port: 80 };
     let named = |ends| {
-        let wait = Wait { on: Object::Net(ends), ..wait(45) };
+        let wait = WaitContext { on: Object::Net(ends), ..wait(45) };
         match classify(Evidence::traced(&wait, &Waker::Device, TargetKey::External), Arch::X86).target {
             TargetKey::Tcp(end) => end.to_string(),
             other => panic!("{other:?}"),
@@ -46,22 +47,22 @@ fn a_service_is_named_by_its_port_from_either_end() {
 #[test]
 fn a_path_given_to_a_call_names_the_file_but_not_the_kind_of_wait() {
     let file = Object::File { kind: FileKind::Disk, dev: 0, ino: 1, name: "x".into() };
-    let open = Wait { on: file, ..wait(2) };
+    let open = WaitContext { on: file, ..wait(2) };
     assert_eq!(state(&open, &Waker::Unknown), State::Pipe, "a named pipe nobody else has opened");
-    assert_eq!(state(&Wait { uninterruptible: true, ..open }, &Waker::Device), State::Disk);
+    assert_eq!(state(&WaitContext { uninterruptible: true, ..open }, &Waker::Device), State::Disk);
 }
 
 #[test]
 fn a_file_lock_is_a_lock() {
     let file = Object::File { kind: FileKind::Disk, dev: 1, ino: 1, name: "x".into() };
-    let flock = Wait { on: file.clone(), ..wait(73) };
+    let flock = WaitContext { on: file.clone(), ..wait(73) };
     assert_eq!(state(&flock, &Waker::Task { tid: 9, name: Some("y".into()) }), State::Lock);
-    assert_eq!(state(&Wait { on: file, ..wait(0) }, &Waker::Device), State::Disk);
+    assert_eq!(state(&WaitContext { on: file, ..wait(0) }, &Waker::Device), State::Disk);
 }
 
 #[test]
 fn polled_and_traced_evidence_of_the_same_wait_give_the_same() {
-    let traced = |call: u16, on: Object| Wait { on, ..wait(call) };
+    let traced = |call: u16, on: Object| WaitContext { on, ..wait(call) };
     let file = |kind, name: &str| Object::File { kind, dev: 1, ino: 7, name: name.into() };
     let cases = [
         traced(0, file(FileKind::EventFd, "[eventfd]")),
@@ -84,7 +85,7 @@ fn polled_and_traced_evidence_of_the_same_wait_give_the_same() {
 
 #[test]
 fn who_waits_for_a_lock_other_than_a_futex_is_not_on_a_futex() {
-    let mmap = Wait { uninterruptible: true, ..wait(9) };
+    let mmap = WaitContext { uninterruptible: true, ..wait(9) };
     let found = classify(Evidence::traced(&mmap, &Waker::Unknown, TargetKey::Swap), Arch::X86);
     assert_eq!(found.key(), (State::Lock, ReasonKey::Wait(CallKey::Syscall(Call(9)), TargetKey::External)));
 }

@@ -1,19 +1,19 @@
 //! Places in code as frames with names: one machine address may be in several functions that were inlined.
 
 use model::profile::{Frame, Node, Weight};
-use model::recording::{Function, Language, Place};
+use model::recording::{CodeLocation, Function, Language};
 use model::wait::StackFrame;
 use rustc_hash::FxHashMap;
 
 /// The frames at a place, the innermost first; never empty.
-pub(super) fn of(place: Option<&Place>, names: Option<&Vec<Function>>) -> Vec<Frame> {
+pub(super) fn of(place: Option<&CodeLocation>, names: Option<&Vec<Function>>) -> Vec<Frame> {
     match place {
-        Some(Place::Native { module, address }) => {
+        Some(CodeLocation::Native { module, address }) => {
             let language = if module == "[jit]" { Language::Jit } else { Language::Native };
             machine(base_name(module), *address, language, names)
         }
-        Some(Place::Kernel { address }) => machine("[kernel]", *address, Language::Kernel, names),
-        Some(Place::Script { language, function, file, line, first_line }) => vec![Frame {
+        Some(CodeLocation::Kernel { address }) => machine("[kernel]", *address, Language::Kernel, names),
+        Some(CodeLocation::Script { language, function, file, line, first_line }) => vec![Frame {
             function: function.clone(),
             module: base_name(file).to_owned(),
             source: Some((file.clone(), *line)),
@@ -23,7 +23,7 @@ pub(super) fn of(place: Option<&Place>, names: Option<&Vec<Function>>) -> Vec<Fr
             address: None,
             broke: false,
         }],
-        Some(Place::Broke { why }) => vec![broke(why)],
+        Some(CodeLocation::Broke { why }) => vec![broke(why)],
         None => vec![broke("not in the recording")],
     }
 }
@@ -72,12 +72,14 @@ pub(super) fn short(frame: &Frame) -> StackFrame {
 }
 
 /// Whether a place is in the C library or the like, which every program calls for its locks, or in no program at all.
-pub(super) fn is_of_library(place: &Place) -> bool {
+pub(super) fn is_of_library(place: &CodeLocation) -> bool {
     const STARTS: &[&str] = &["libc.", "libc-", "libpthread", "ld-", "libstdc++", "libgcc_s", "[vdso]"];
     match place {
-        Place::Native { module, .. } => STARTS.iter().any(|start| base_name(module).starts_with(start)),
-        Place::Kernel { .. } | Place::Broke { .. } => true,
-        Place::Script { .. } => false,
+        CodeLocation::Native { module, .. } => {
+            STARTS.iter().any(|start| base_name(module).starts_with(start))
+        }
+        CodeLocation::Kernel { .. } | CodeLocation::Broke { .. } => true,
+        CodeLocation::Script { .. } => false,
     }
 }
 

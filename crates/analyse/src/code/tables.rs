@@ -1,7 +1,7 @@
 //! Functions and lines by their share of time on a CPU, with what sampling leaves open.
 
 use model::Ns;
-use model::profile::{Doing, Frame, Profile, Weight};
+use model::profile::{Activity, Frame, Profile, Weight};
 use model::recording::Language;
 use model::run::{FunctionRow, LineRow, Share};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -52,7 +52,7 @@ pub(crate) fn short_of(profile: &Profile, on_cpu_ns: Ns) -> Option<String> {
     profile
         .weights
         .iter()
-        .filter(|weight| !matches!(weight.doing, Doing::Waiting(_)))
+        .filter(|weight| !matches!(weight.doing, Activity::Waiting(_)))
         .for_each(|w| all.add(w));
     let off_ns = (all.ns - on_cpu_ns as f64).abs();
     (all.samples > 0 && off_ns > 0.2 * on_cpu_ns as f64 + 4.0 * all.squares.sqrt()).then(|| {
@@ -145,7 +145,7 @@ fn sums<K: Hash + Eq + Clone>(
     let mut all = Amount::default();
     let mut stack: Vec<&Frame> = Vec::new();
     let mut met: FxHashSet<&K> = FxHashSet::default();
-    for weight in profile.weights.iter().filter(|weight| !matches!(weight.doing, Doing::Waiting(_))) {
+    for weight in profile.weights.iter().filter(|weight| !matches!(weight.doing, Activity::Waiting(_))) {
         all.add(weight);
         stack.clear();
         met.clear();
@@ -202,9 +202,9 @@ mod tests {
     #[test]
     fn samples_that_stand_for_too_little_are_said() {
         let weight = |doing, ns, count| Weight { node: 0, thread: 0, doing, ns, count };
-        let waiting = weight(Doing::Waiting(State::Pipe), 300_000_000, 100);
+        let waiting = weight(Activity::Waiting(State::Pipe), 300_000_000, 100);
         // 60 samples of 3 ms: chance alone makes that 180 +- 23 ms.
-        let running = weight(Doing::User, 180_000_000, 60);
+        let running = weight(Activity::User, 180_000_000, 60);
         let profile = Profile { weights: vec![waiting, running], ..Profile::default() };
         assert_eq!(short_of(&profile, 250_000_000), None);
         let said = short_of(&profile, 400_000_000).unwrap();

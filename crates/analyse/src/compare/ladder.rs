@@ -2,9 +2,9 @@
 
 use super::rules::{self, Ends, MARGIN, Pair, difference, differences, pairs};
 use model::Seen;
-use model::compare::ladder::{Compared, LadderComparison, Origin, SCHEMA_LADDER_DIFF, Uncompared};
+use model::compare::ladder::{Compared, LadderComparison, LadderOrigin, SCHEMA_LADDER_DIFF, Uncompared};
 use model::compare::{Change, Difference, Side};
-use model::ladder::{Asked, Group, Interval, Ladder, Rung, Verdict};
+use model::ladder::{Ladder, LadderRequest, MedianInterval, Plausibility, Rung, RungGroup};
 use std::cmp::Ordering;
 
 /// Frequencies that differ by no more count as the same.
@@ -23,11 +23,13 @@ pub fn compare(a: &Ladder, b: &Ladder) -> LadderComparison {
             Pair::Only(side, of_one) => uncompared.push(lone(of_one, side, NOT_ASKED)),
         }
     }
-    let order = |group: Group| Group::ALL.iter().position(|one| *one == group);
+    let order = |group: RungGroup| RungGroup::ALL.iter().position(|one| *one == group);
     rungs.sort_by_key(|rung| order(rung.group));
     uncompared.sort_by_key(|rung| order(rung.group));
-    let origin =
-        |ladder: &Ladder| Origin { host: ladder.host.name.clone(), started_at: ladder.started_at.clone() };
+    let origin = |ladder: &Ladder| LadderOrigin {
+        host: ladder.host.name.clone(),
+        started_at: ladder.started_at.clone(),
+    };
     LadderComparison {
         schema: SCHEMA_LADDER_DIFF.to_owned(),
         a: origin(a),
@@ -82,17 +84,18 @@ fn why_missing(rung: &Rung) -> String {
 }
 
 /// The ratio of two medians with its interval, computed as a difference of logarithms.
-fn ratio(a: &Interval, b: &Interval) -> Option<Interval> {
+fn ratio(a: &MedianInterval, b: &MedianInterval) -> Option<MedianInterval> {
     let all = [a.lo, a.median, a.hi, b.lo, b.median, b.hi];
     if all.iter().any(|ns| !ns.is_finite() || *ns <= 0.0) {
         return None;
     }
-    let ends = |of: &Interval| Ends { below: (of.median / of.lo).ln(), above: (of.hi / of.median).ln() };
+    let ends =
+        |of: &MedianInterval| Ends { below: (of.median / of.lo).ln(), above: (of.hi / of.median).ln() };
     let found = difference((b.median / a.median).ln(), &ends(a), &ends(b));
-    Some(Interval { median: found.median.exp(), lo: found.lo.exp(), hi: found.hi.exp() })
+    Some(MedianInterval { median: found.median.exp(), lo: found.lo.exp(), hi: found.hi.exp() })
 }
 
-fn change(a: &Interval, b: &Interval, ratio: Option<&Interval>) -> Change {
+fn change(a: &MedianInterval, b: &MedianInterval, ratio: Option<&MedianInterval>) -> Change {
     let Some(ratio) = ratio else { return Change::Undecided };
     let apart = match () {
         () if b.hi < a.lo => Ordering::Less,
@@ -108,7 +111,7 @@ fn notes(a: &Rung, b: &Rung) -> Vec<String> {
     if a.about.method != b.about.method || a.about.what != b.about.what {
         notes.push("two versions of dwell with different methods".to_owned());
     }
-    let doubtful = |rung: &Rung| rung.plausible.verdict == Verdict::Doubtful;
+    let doubtful = |rung: &Rung| rung.plausible.verdict == Plausibility::Doubtful;
     let both = doubtful(a) && doubtful(b) && a.plausible.why == b.plausible.why;
     if both {
         notes.push(format!("doubtful in both: {}", a.plausible.why));
@@ -126,11 +129,11 @@ fn notes(a: &Rung, b: &Rung) -> Vec<String> {
 /// Differences other than the figures.
 fn conditions(a: &Ladder, b: &Ladder) -> Vec<Difference> {
     let text = |seen: &Seen<String>| seen.value().cloned().unwrap_or_else(|| "unknown".to_owned());
-    let dir = |asked: &Asked| asked.dir.clone().unwrap_or_else(|| "the current directory".to_owned());
-    let length = |asked: &Asked| if asked.quick { "quick" } else { "whole" }.to_owned();
+    let dir = |asked: &LadderRequest| asked.dir.clone().unwrap_or_else(|| "the current directory".to_owned());
+    let length = |asked: &LadderRequest| if asked.quick { "quick" } else { "whole" }.to_owned();
     let state = |ladder: &Ladder| text(&ladder.host.virtualisation);
     let with_files = |ladder: &Ladder| {
-        ladder.rungs.iter().any(|rung| rung.about.group == Group::Files && rung.ns.value().is_some())
+        ladder.rungs.iter().any(|rung| rung.about.group == RungGroup::Files && rung.ns.value().is_some())
     };
     let mut pairs = vec![
         ("host", a.host.name.clone(), b.host.name.clone()),
@@ -165,13 +168,13 @@ fn ghz(ladder: &Ladder) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::ladder::limits::tests::{about, measured};
-    use model::ladder::{Measured, Plausible, Samples, Unmeasured};
+    use model::ladder::{MeasuredRung, Plausible, Samples, Unmeasured};
 
-    fn interval(lo: f64, median: f64, hi: f64) -> Interval {
-        Interval { median, lo, hi }
+    fn interval(lo: f64, median: f64, hi: f64) -> MedianInterval {
+        MedianInterval { median, lo, hi }
     }
 
-    fn verdict(a: Interval, b: Interval) -> Change {
+    fn verdict(a: MedianInterval, b: MedianInterval) -> Change {
         change(&a, &b, ratio(&a, &b).as_ref())
     }
 
@@ -231,7 +234,7 @@ mod tests {
         for (id, outcome) in rungs {
             let samples =
                 |ns: f64| Samples { per_op_ns: vec![ns; 50], ops_per_sample: 1, ..Samples::default() };
-            all.rungs.push(Measured {
+            all.rungs.push(MeasuredRung {
                 about: about(id),
                 outcome: outcome.clone().map(samples),
                 conditions: Default::default(),
@@ -275,7 +278,7 @@ mod tests {
         assert_eq!(whats, ["host", "frequency by cycles"]);
         assert_eq!(found.rungs[1].notes, ["only B: pages of 4 KiB"]);
         for rung in [&mut a.rungs[1], &mut b.rungs[1]] {
-            rung.plausible = Plausible { verdict: Verdict::Doubtful, why: "published: less".into() };
+            rung.plausible = Plausible { verdict: Plausibility::Doubtful, why: "published: less".into() };
         }
         let found = compare(&a, &b);
         assert_eq!(found.rungs[1].notes, ["doubtful in both: published: less", "only B: pages of 4 KiB"]);

@@ -1,7 +1,7 @@
 //! How the items of two results are paired, and what may be said of two figures.
 
 use model::compare::{Change, Difference, Side};
-use model::ladder::Interval;
+use model::ladder::MedianInterval;
 use std::cmp::Ordering;
 
 /// A relative difference up to this counts as none: about as much as two measurements on one
@@ -37,16 +37,16 @@ pub(super) struct Ends {
 /// The interval of a difference `b - a` from the intervals of both, by the method of variance
 /// estimates recovery (G. Y. Zou, A. Donner, Statistics in Medicine 27, 2008), which keeps them
 /// asymmetric.
-pub(super) fn difference(median: f64, a: &Ends, b: &Ends) -> Interval {
+pub(super) fn difference(median: f64, a: &Ends, b: &Ends) -> MedianInterval {
     let (below, above) = (b.below.hypot(a.above), b.above.hypot(a.below));
-    Interval { median, lo: median - below, hi: median + above }
+    MedianInterval { median, lo: median - below, hi: median + above }
 }
 
 /// The change of a figure: `found` is the difference or ratio, which counts as none from `least` to
 /// `most`; `apart` is the order of B and A where their intervals do not overlap.
 ///
 /// A significant difference that may be smaller than the margin is undecided.
-pub(super) fn change(found: &Interval, least: f64, most: f64, apart: Ordering) -> Change {
+pub(super) fn change(found: &MedianInterval, least: f64, most: f64, apart: Ordering) -> Change {
     if found.lo >= least && found.hi <= most {
         return Change::Same;
     }

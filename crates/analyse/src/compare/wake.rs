@@ -2,12 +2,12 @@
 
 use super::rules::{self, Ends, MARGIN, Pair, difference, pairs};
 use model::compare::wake::{
-    ALL, CaseDiff, Comparable, ComparableCase, Lone, Maxima, Quantile, SCHEMA_WAKE_DIFF, Setting,
-    WakeComparison, Within,
+    ALL, CaseDiff, Comparable, ComparableCase, FigureInterval, Maxima, Quantile, SCHEMA_WAKE_DIFF,
+    SettingText, UnmatchedCase, WakeComparison,
 };
 use model::compare::{Change, Difference};
-use model::ladder::Interval;
-use model::wake::{Bin, Block, Wakes};
+use model::ladder::MedianInterval;
+use model::wake::{Bin, LatencyBlock, Wakes};
 use model::{Ns, Seen};
 use stats::binomial;
 use std::cmp::Ordering;
@@ -26,7 +26,7 @@ pub fn compare(a: &Comparable, b: &Comparable) -> WakeComparison {
     for pair in pairs(&a.cases, &b.cases, partner) {
         match pair {
             Pair::Both(of_a, of_b) => cases.push(case(of_a, of_b, a, b)),
-            Pair::Only(only, of_one) => uncompared.push(Lone { name: of_one.name.clone(), only }),
+            Pair::Only(only, of_one) => uncompared.push(UnmatchedCase { name: of_one.name.clone(), only }),
         }
     }
     WakeComparison {
@@ -51,13 +51,13 @@ fn partner<'a>(one: &ComparableCase, others: &'a [ComparableCase]) -> Option<&'a
     })
 }
 
-fn value<'a>(settings: &'a [Setting], what: &str) -> Option<&'a str> {
+fn value<'a>(settings: &'a [SettingText], what: &str) -> Option<&'a str> {
     settings.iter().find(|setting| setting.what == what).map(|setting| setting.value.as_str())
 }
 
 /// Settings that both results have and that differ.
-fn differences(a: &[Setting], b: &[Setting]) -> Vec<Difference> {
-    let both = |of_a: &Setting| {
+fn differences(a: &[SettingText], b: &[SettingText]) -> Vec<Difference> {
+    let both = |of_a: &SettingText| {
         let of_b = value(b, &of_a.what)?;
         Some((of_a.what.clone(), of_a.value.clone(), of_b.to_owned()))
     };
@@ -130,7 +130,7 @@ fn quantiles(a: &Wakes, b: &Wakes) -> Vec<Quantile> {
         .collect()
 }
 
-fn quantile(name: &str, share: f64, a: Seen<Within>, b: Seen<Within>) -> Quantile {
+fn quantile(name: &str, share: f64, a: Seen<FigureInterval>, b: Seen<FigureInterval>) -> Quantile {
     let mut quantile = Quantile {
         name: name.to_owned(),
         share,
@@ -152,13 +152,13 @@ fn quantile(name: &str, share: f64, a: Seen<Within>, b: Seen<Within>) -> Quantil
 }
 
 /// B minus A with its interval, from the intervals of both.
-fn later(a: &Within, b: &Within) -> Interval {
+fn later(a: &FigureInterval, b: &FigureInterval) -> MedianInterval {
     let far = |from: Ns, to: Ns| from.abs_diff(to) as f64;
-    let ends = |of: &Within| Ends { below: far(of.ns, of.lo_ns), above: far(of.hi_ns, of.ns) };
+    let ends = |of: &FigureInterval| Ends { below: far(of.ns, of.lo_ns), above: far(of.hi_ns, of.ns) };
     difference(b.ns as f64 - a.ns as f64, &ends(a), &ends(b))
 }
 
-fn change(a_ns: Ns, later: &Interval) -> Change {
+fn change(a_ns: Ns, later: &MedianInterval) -> Change {
     let margin = margin(a_ns);
     let apart = match () {
         () if later.lo > 0.0 => Ordering::Greater,
@@ -174,7 +174,7 @@ fn margin(ns: Ns) -> f64 {
 }
 
 /// A percentile with its interval by order statistics, in whole bins.
-fn within(wakes: &Wakes, share: f64, seen: &Seen<Ns>) -> Seen<Within> {
+fn within(wakes: &Wakes, share: f64, seen: &Seen<Ns>) -> Seen<FigureInterval> {
     let ns = match seen {
         Seen::Value(ns) => *ns,
         Seen::Absent => return Seen::Absent,
@@ -188,7 +188,7 @@ fn within(wakes: &Wakes, share: f64, seen: &Seen<Ns>) -> Seen<Within> {
     let max_ns = wakes.max_ns.value().copied().unwrap_or(Ns::MAX);
     let lo_ns = bin_of(&wakes.histogram, low).map_or(min_ns, |bin| bin.from_ns.max(min_ns));
     let hi_ns = bin_of(&wakes.histogram, high).map_or(max_ns, |bin| bin.to_ns.saturating_sub(1).min(max_ns));
-    Seen::Value(Within { ns, lo_ns: lo_ns.min(ns), hi_ns: hi_ns.max(ns) })
+    Seen::Value(FigureInterval { ns, lo_ns: lo_ns.min(ns), hi_ns: hi_ns.max(ns) })
 }
 
 /// The bin of the value with this rank, counted from 1.
@@ -257,10 +257,11 @@ fn maxima(a: &Wakes, b: &Wakes) -> Maxima {
 /// none without both timelines. Late wake-ups come in bursts, so blocks are more nearly independent
 /// of each other than wake-ups are.
 fn blocks(one: &Wakes, other: &Wakes) -> Option<(f64, f64)> {
-    let length =
-        |blocks: &[Block]| blocks.windows(2).map(|two| two[1].at_ns.saturating_sub(two[0].at_ns)).min();
+    let length = |blocks: &[LatencyBlock]| {
+        blocks.windows(2).map(|two| two[1].at_ns.saturating_sub(two[0].at_ns)).min()
+    };
     let (mine, others) = (length(&one.timeline)?, length(&other.timeline)?);
-    let count = |blocks: &[Block]| blocks.iter().filter(|block| block.cycles > 0).count() as f64;
+    let count = |blocks: &[LatencyBlock]| blocks.iter().filter(|block| block.cycles > 0).count() as f64;
     (mine > 0).then(|| (count(&one.timeline), count(&other.timeline) * others as f64 / mine as f64))
 }
 

@@ -3,7 +3,7 @@
 use model::peers::ConnectionRow;
 use model::recording::Tier;
 use model::run::{Bound, CallRow, WaitRow};
-use model::{Costs, Coverage, Ns, Part, Profile, Run, Seen, Series, State, Step};
+use model::{AccountPart, Costs, Coverage, Ns, Profile, Run, Seen, Series, State, Step};
 
 /// The evidence of one run.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ pub struct Evidence<'a> {
     /// What bounds the program.
     pub bound: &'a Bound,
     /// The account.
-    pub account: &'a [Part],
+    pub account: &'a [AccountPart],
     /// The same by place.
     pub path: &'a [Step],
     /// Waits of all threads.

@@ -3,7 +3,7 @@
 
 use crate::grid::{Grid, rounded};
 use model::run::{Bound, Class};
-use model::series::{DiskSeries, LinkSeries, Verdict};
+use model::series::{DiskSeries, LinkSeries, SeriesVerdict};
 use model::{Ns, Seen, Series, State};
 
 /// From this share of what it can carry on, a link is at its limit.
@@ -39,16 +39,16 @@ pub(crate) fn disk_at_limit(busy_share: f64, queue_mean: f64) -> bool {
 }
 
 /// What the series of a wall show for a program that is bound so, most telling first.
-pub(crate) fn verdicts(series: &Series, wall_ns: Ns, bound: &Bound) -> Vec<Verdict> {
+pub(crate) fn verdicts(series: &Series, wall_ns: Ns, bound: &Bound) -> Vec<SeriesVerdict> {
     // Where the wall began is the same to means and shares.
     let grid = &Grid::new(0, wall_ns);
     let disks = series.disks.value().map_or(&[][..], Vec::as_slice);
     let links = series.links.value().map_or(&[][..], Vec::as_slice);
-    let mut of_links: Vec<Verdict> = links.iter().filter_map(limited_link).collect();
+    let mut of_links: Vec<SeriesVerdict> = links.iter().filter_map(limited_link).collect();
     if waits_for(bound, &[State::Network]) {
         of_links.extend(links.iter().filter_map(|link| steady_link(link, grid)));
     }
-    let mut all: Vec<Verdict> = disks.iter().filter_map(|disk| limited_disk(disk, grid)).collect();
+    let mut all: Vec<SeriesVerdict> = disks.iter().filter_map(|disk| limited_disk(disk, grid)).collect();
     let at = if bound.resource == State::Disk { all.len() } else { 0 };
     all.splice(at..at, of_links);
     if waits_for(bound, &[State::Network, State::Pipe, State::OtherWait]) {
@@ -64,7 +64,7 @@ fn waits_for(bound: &Bound, states: &[State]) -> bool {
     matches!(bound.class, Class::Io | Class::Mixed) && states.contains(&bound.resource)
 }
 
-fn limited_link(link: &LinkSeries) -> Option<Verdict> {
+fn limited_link(link: &LinkSeries) -> Option<SeriesVerdict> {
     let share = link.limit_share.value()?;
     let share_of_wall = *link.at_limit_share.value()?;
     // The middle one of those steps, since a look that comes late gives one step more and the next one less.
@@ -72,7 +72,7 @@ fn limited_link(link: &LinkSeries) -> Option<Verdict> {
     let mut carried: Vec<f64> = steps.map(|(carried, _)| *carried).collect();
     carried.sort_by(f64::total_cmp);
     let carried = *carried.get(carried.len() / 2)?;
-    (share_of_wall >= SHARE_OF_WALL_MIN).then(|| Verdict::LinkAtLimit {
+    (share_of_wall >= SHARE_OF_WALL_MIN).then(|| SeriesVerdict::LinkAtLimit {
         name: link.name.clone(),
         share_of_wall,
         carried_bits_per_s: rounded(carried, 0),
@@ -81,7 +81,7 @@ fn limited_link(link: &LinkSeries) -> Option<Verdict> {
 }
 
 /// A link whose limit is unknown, and that carried the same all the time that it carried something.
-fn steady_link(link: &LinkSeries, grid: &Grid) -> Option<Verdict> {
+fn steady_link(link: &LinkSeries, grid: &Grid) -> Option<SeriesVerdict> {
     let rates = &link.payload_bits_per_s;
     let most = rates.iter().copied().fold(0.0, f64::max);
     let carries = |step: usize| rates[step] >= most / 2.0;
@@ -96,13 +96,13 @@ fn steady_link(link: &LinkSeries, grid: &Grid) -> Option<Verdict> {
         && mean >= STEADY_BITS_PER_S_MIN
         && variance.sqrt() <= mean * STEADY_VARIATION_MAX
         && grid.share_of_wall(carries) >= 0.5;
-    holds.then(|| Verdict::LinkSteady { name: link.name.clone(), carried_bits_per_s: rounded(mean, 0) })
+    holds.then(|| SeriesVerdict::LinkSteady { name: link.name.clone(), carried_bits_per_s: rounded(mean, 0) })
 }
 
-fn limited_disk(disk: &DiskSeries, grid: &Grid) -> Option<Verdict> {
+fn limited_disk(disk: &DiskSeries, grid: &Grid) -> Option<SeriesVerdict> {
     let limited = |step: usize| disk_at_limit(disk.busy_share[step], disk.queue_mean[step]);
     let queue_mean = grid.mean_where(&disk.queue_mean, limited)?;
-    (disk.at_limit_share >= SHARE_OF_WALL_MIN).then(|| Verdict::DiskAtLimit {
+    (disk.at_limit_share >= SHARE_OF_WALL_MIN).then(|| SeriesVerdict::DiskAtLimit {
         name: disk.name.clone(),
         share_of_wall: disk.at_limit_share,
         queue_mean: rounded(queue_mean, 2),
@@ -110,24 +110,26 @@ fn limited_disk(disk: &DiskSeries, grid: &Grid) -> Option<Verdict> {
 }
 
 /// Only when all are: one idle disk beside a busy one says nothing.
-fn idle_disks(disks: &[DiskSeries], grid: &Grid) -> Option<Verdict> {
+fn idle_disks(disks: &[DiskSeries], grid: &Grid) -> Option<SeriesVerdict> {
     let all_idle = disks.iter().all(|disk| grid.mean(&disk.busy_share) < IDLE_SHARE);
     let names = || disks.iter().map(|disk| disk.name.clone()).collect();
-    (all_idle && !disks.is_empty()).then(|| Verdict::DisksIdle { names: names() })
+    (all_idle && !disks.is_empty()).then(|| SeriesVerdict::DisksIdle { names: names() })
 }
 
-fn short_memory(series: &Series, grid: &Grid) -> Option<Verdict> {
+fn short_memory(series: &Series, grid: &Grid) -> Option<SeriesVerdict> {
     let memory = series.memory.value()?.first()?;
     let pressure_share = memory.pressure_share.as_ref().map(|share| rounded(grid.mean(share), 4));
     let swapped = grid.mean(&memory.swapped_pages_per_s);
     let short = pressure_share.value().is_some_and(|share| *share >= PRESSURE_SHARE_MIN)
         || swapped >= SWAPPED_PAGES_PER_S_MIN;
-    short.then(|| Verdict::MemoryShort { pressure_share, swapped_pages_per_s: rounded(swapped, 1) })
+    short.then(|| SeriesVerdict::MemoryShort { pressure_share, swapped_pages_per_s: rounded(swapped, 1) })
 }
 
-fn busy_host(series: &Series, grid: &Grid) -> Option<Verdict> {
+fn busy_host(series: &Series, grid: &Grid) -> Option<SeriesVerdict> {
     let cpu = series.cpu.value()?.first()?;
     let others = grid.mean(&cpu.others_share);
-    (others >= OTHERS_SHARE_MIN)
-        .then(|| Verdict::HostBusy { cpus_taken: rounded(others * f64::from(cpu.cpus), 2), cpus: cpu.cpus })
+    (others >= OTHERS_SHARE_MIN).then(|| SeriesVerdict::HostBusy {
+        cpus_taken: rounded(others * f64::from(cpu.cpus), 2),
+        cpus: cpu.cpus,
+    })
 }

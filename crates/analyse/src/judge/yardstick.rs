@@ -3,7 +3,7 @@
 use super::Evidence;
 use model::costs::Operation;
 use model::diagnosis::Yardstick;
-use model::ladder::Interval;
+use model::ladder::MedianInterval;
 use model::run::{Class, WaitRow};
 use model::wait::{SyscallName, TargetKind};
 use model::{Ns, Seen, State};
@@ -40,7 +40,7 @@ fn comparable(wait: &WaitRow) -> Operation {
 }
 
 /// How many take as long. None where one takes longer.
-fn times(ns: Ns, cost: &Seen<Interval>) -> Option<u64> {
+fn times(ns: Ns, cost: &Seen<MedianInterval>) -> Option<u64> {
     let times = (ns as f64 / cost.value()?.median).round();
     (1.0..1e18).contains(&times).then_some(times as u64)
 }
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn what_is_less_than_one_is_not_counted() {
-        let of = |ns, median| times(ns, &Seen::Value(Interval { median, lo: 0.0, hi: 1e9 }));
+        let of = |ns, median| times(ns, &Seen::Value(MedianInterval { median, lo: 0.0, hi: 1e9 }));
         for (ns, each, count) in [
             (40_000_000, 160.3, Some(249_532)),
             (40_000_000, 4_100_000.0, Some(10)),

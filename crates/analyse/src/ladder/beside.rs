@@ -1,7 +1,7 @@
 //! References for a ladder: published figures of other machines, textbook figures, other ladders.
 
 use model::ladder::Ladder;
-use model::ladder::beside::{Beside, Figure};
+use model::ladder::beside::{Reference, ReferenceFigure};
 
 /// A machine with published figures in nanoseconds: a single one, or a range.
 struct Published {
@@ -99,10 +99,13 @@ const TEXTBOOK: Published = Published {
     ],
 };
 
-fn of(published: &Published) -> Beside {
-    let figure =
-        |(id, lo_ns, hi_ns): &(&str, f64, f64)| Figure { id: (*id).to_owned(), lo_ns: *lo_ns, hi_ns: *hi_ns };
-    Beside {
+fn of(published: &Published) -> Reference {
+    let figure = |(id, lo_ns, hi_ns): &(&str, f64, f64)| ReferenceFigure {
+        id: (*id).to_owned(),
+        lo_ns: *lo_ns,
+        hi_ns: *hi_ns,
+    };
+    Reference {
         name: published.title.to_owned(),
         textbook: published.name == TEXTBOOK.name,
         source: published.source.to_owned(),
@@ -116,22 +119,22 @@ pub fn machines() -> impl Iterator<Item = &'static str> {
 }
 
 /// The reference machine of this name.
-pub fn machine(name: &str) -> Option<Beside> {
+pub fn machine(name: &str) -> Option<Reference> {
     MACHINES.iter().find(|machine| machine.name == name).map(of)
 }
 
 /// The textbook figures.
-pub fn textbook() -> Beside {
+pub fn textbook() -> Reference {
     of(&TEXTBOOK)
 }
 
 /// The medians of another ladder.
-pub fn ladder(name: &str, ladder: &Ladder) -> Beside {
+pub fn ladder(name: &str, ladder: &Ladder) -> Reference {
     let figure = |rung: &model::ladder::Rung| {
         let ns = rung.ns.value()?.median;
-        Some(Figure { id: rung.about.id.clone(), lo_ns: ns, hi_ns: ns })
+        Some(ReferenceFigure { id: rung.about.id.clone(), lo_ns: ns, hi_ns: ns })
     };
-    Beside {
+    Reference {
         name: ladder.host.name.clone(),
         textbook: false,
         source: format!("measured by dwell at {}, from {name}", ladder.started_at),

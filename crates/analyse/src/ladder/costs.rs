@@ -1,7 +1,7 @@
 //! The cost of single operations, from a ladder: waits are compared with it, and predictions use
 //! it.
 
-use model::ladder::{Interval, Ladder, Verdict};
+use model::ladder::{Ladder, MedianInterval, Plausibility};
 use model::{Costs, Seen};
 
 /// The costs in `ladder`; `from` names that ladder.
@@ -25,17 +25,17 @@ pub fn costs(ladder: &Ladder, from: impl Into<String>) -> Costs {
 }
 
 /// One rung's figure. A doubtful one is no reference for others.
-fn cost(ladder: &Ladder, id: &str) -> Seen<Interval> {
+fn cost(ladder: &Ladder, id: &str) -> Seen<MedianInterval> {
     let Some(rung) = ladder.rungs.iter().find(|rung| rung.about.id == id) else {
         return Seen::unseen(format!("the ladder has no rung {id}"));
     };
     match &rung.ns {
         Seen::Value(ns) if ns.median <= 0.0 => Seen::unseen(format!("{id} is too short to measure")),
-        Seen::Value(_) if rung.plausible.verdict == Verdict::Doubtful => {
+        Seen::Value(_) if rung.plausible.verdict == Plausibility::Doubtful => {
             Seen::unseen(format!("{id} is doubtful: {}", rung.plausible.why))
         }
         Seen::Value(ns) => {
-            Seen::Value(Interval { median: short(ns.median), lo: short(ns.lo), hi: short(ns.hi) })
+            Seen::Value(MedianInterval { median: short(ns.median), lo: short(ns.lo), hi: short(ns.hi) })
         }
         Seen::Absent => {
             let why = rung.limits.first().map_or("not present on this machine", String::as_str);
@@ -46,9 +46,9 @@ fn cost(ladder: &Ladder, id: &str) -> Seen<Interval> {
 }
 
 /// Both, one after the other. Adding the ends makes the interval wider than necessary.
-fn sum(one: Seen<Interval>, other: Seen<Interval>) -> Seen<Interval> {
+fn sum(one: Seen<MedianInterval>, other: Seen<MedianInterval>) -> Seen<MedianInterval> {
     match (one, other) {
-        (Seen::Value(one), Seen::Value(other)) => Seen::Value(Interval {
+        (Seen::Value(one), Seen::Value(other)) => Seen::Value(MedianInterval {
             median: short(one.median + other.median),
             lo: short(one.lo + other.lo),
             hi: short(one.hi + other.hi),
@@ -67,7 +67,7 @@ fn short(ns: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::ladder::{ladder, limits::tests as sample};
-    use model::ladder::{Measured, Samples, Unmeasured};
+    use model::ladder::{MeasuredRung, Samples, Unmeasured};
 
     /// A ladder of the given rungs, each with samples about its figure or the reason why it has
     /// none.
@@ -76,7 +76,7 @@ mod tests {
         all.asked.quick = true;
         all.rungs = rungs
             .iter()
-            .map(|(id, outcome)| Measured {
+            .map(|(id, outcome)| MeasuredRung {
                 about: sample::about(id),
                 outcome: outcome.clone().map(|ns| Samples {
                     per_op_ns: [0.9, 1.0, 1.1].repeat(5).iter().map(|part| ns * part).collect(),
@@ -99,7 +99,7 @@ mod tests {
             ("fsync", Ok(2e6)),
         ]);
         let costs = costs(&ladder, "kept ladder of a day");
-        let median = |cost: &Seen<Interval>| cost.value().map(|ns| ns.median);
+        let median = |cost: &Seen<MedianInterval>| cost.value().map(|ns| ns.median);
         assert_eq!(median(&costs.memory_access_ns), Some(100.0));
         assert_eq!(median(&costs.call_ns), Some(150.123));
         assert_eq!(median(&costs.process_ns), Some(260_000.0));
@@ -119,7 +119,7 @@ mod tests {
             ("tcp-connect", Err(Unmeasured::Absent("no loopback interface".into()))),
             ("exec", Ok(200_000.0)),
         ]);
-        ladder.rungs[0].plausible.verdict = Verdict::Doubtful;
+        ladder.rungs[0].plausible.verdict = Plausibility::Doubtful;
         ladder.rungs[0].plausible.why = "less than the cache before it".into();
         let costs = costs(&ladder, "");
         for (cost, why) in [

@@ -1,6 +1,6 @@
 //! Where caches end: rises in latency against size.
 
-use model::ladder::{Cache, Edge, Point};
+use model::ladder::{Cache, LatencyEdge, Point};
 
 /// The least ratio from one size to the next that counts as a rise.
 const RISING: f64 = 1.06;
@@ -11,7 +11,7 @@ const EDGE: f64 = 1.35;
 const NEAR: f64 = 2.0;
 
 /// The edges of a curve whose points are in order.
-pub(super) fn find(points: &[Point], caches: &[Cache]) -> Vec<Edge> {
+pub(super) fn find(points: &[Point], caches: &[Cache]) -> Vec<LatencyEdge> {
     let mut edges = Vec::new();
     let mut begin = None;
     for at in 1..=points.len() {
@@ -32,7 +32,7 @@ pub(super) fn find(points: &[Point], caches: &[Cache]) -> Vec<Edge> {
 }
 
 /// The edge of a rise that is high enough: the size at half its height, on a logarithmic scale.
-fn edge(rise: &[Point], caches: &[Cache]) -> Option<Edge> {
+fn edge(rise: &[Point], caches: &[Cache]) -> Option<LatencyEdge> {
     let (first, last) = (rise.first()?, rise.last()?);
     let (below_ns, above_ns) = (first.ns.median, last.ns.median);
     if below_ns <= 0.0 || above_ns < below_ns * EDGE {
@@ -44,7 +44,7 @@ fn edge(rise: &[Point], caches: &[Cache]) -> Option<Edge> {
     let distance = |cache: &Cache| (cache.bytes as f64 / bytes).ln().abs();
     let nearest = caches.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
     let cache = nearest.filter(|cache| distance(cache) <= NEAR.ln());
-    Some(Edge {
+    Some(LatencyEdge {
         bytes: bytes.round() as u64,
         below_ns,
         above_ns,
@@ -55,13 +55,13 @@ fn edge(rise: &[Point], caches: &[Cache]) -> Option<Edge> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::ladder::Interval;
+    use model::ladder::MedianInterval;
 
     fn points(of: impl Fn(f64) -> f64) -> Vec<Point> {
         let sizes = (0..48).map(|step| 4096.0 * 2_f64.powf(f64::from(step) / 3.0));
         let point = |bytes: f64| {
             let median = of(bytes);
-            Point { bytes: bytes as u64, ns: Interval { median, lo: median, hi: median } }
+            Point { bytes: bytes as u64, ns: MedianInterval { median, lo: median, hi: median } }
         };
         sizes.map(point).collect()
     }

@@ -1,7 +1,7 @@
 //! The caveats of a ladder: what the host did meanwhile, and what kind of machine it is.
 
 use model::Seen;
-use model::ladder::{Group, Machine, Measured, Measurements, Rung, Samples, Unmeasured};
+use model::ladder::{LadderMeasurements, Machine, MeasuredRung, Rung, RungGroup, Samples, Unmeasured};
 
 /// The kernel counts steal in ticks: less than this means nothing for a short rung.
 const TICKS_NS: u64 = 20_000_000;
@@ -22,7 +22,7 @@ const FAST: [&str; 5] =
 const ON_DISK: [&str; 5] = ["fsync", "direct-read", "direct-read-32", "sequential-read", "sequential-write"];
 
 /// The caveats of one rung.
-pub(super) fn of_rung(one: &Measured, samples: &Samples, all: &Measurements) -> Vec<String> {
+pub(super) fn of_rung(one: &MeasuredRung, samples: &Samples, all: &LadderMeasurements) -> Vec<String> {
     let mut limits = Vec::new();
     let conditions = &one.conditions;
     let share = conditions.steal_ns as f64 / conditions.took_ns.max(1) as f64;
@@ -75,14 +75,14 @@ fn shared_with_others(machine: &Machine) -> Option<String> {
     })
 }
 
-fn is_virtual(all: &Measurements) -> bool {
+fn is_virtual(all: &LadderMeasurements) -> bool {
     matches!(&all.host.virtualisation, Seen::Value(kind) if kind.contains("virtual"))
 }
 
 /// The caveats of the whole ladder.
-pub(super) fn of_all(all: &Measurements, rungs: &[Rung]) -> Vec<String> {
+pub(super) fn of_all(all: &LadderMeasurements, rungs: &[Rung]) -> Vec<String> {
     let mut limits = Vec::new();
-    let is_memory = |rung: &Rung| rung.about.group == Group::Memory && rung.ns.value().is_some();
+    let is_memory = |rung: &Rung| rung.about.group == RungGroup::Memory && rung.ns.value().is_some();
     if is_virtual(all) && rungs.iter().any(is_memory) {
         limits.push(
             "a virtual machine: a TLB miss walks two page tables, and CPUs, caches and memory may be \
@@ -111,7 +111,7 @@ pub(super) fn of_all(all: &Measurements, rungs: &[Rung]) -> Vec<String> {
 }
 
 /// The measured frequency against the one that the kernel states.
-fn stated_frequency(all: &Measurements, rungs: &[Rung]) -> Option<String> {
+fn stated_frequency(all: &LadderMeasurements, rungs: &[Rung]) -> Option<String> {
     let cycle = rungs.iter().find(|rung| rung.about.id == "cycle")?.ns.value()?.median;
     let found = 1e3 / cycle;
     let (stated, by) = match (&all.machine.stated_mhz, &all.machine.max_mhz) {
@@ -132,14 +132,14 @@ fn stated_frequency(all: &Measurements, rungs: &[Rung]) -> Option<String> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use model::ladder::{About, Asked, Cache, Conditions};
+    use model::ladder::{Cache, Conditions, LadderRequest, RungDescription};
     use model::recording::Host;
 
-    pub(crate) fn about(id: &str) -> About {
+    pub(crate) fn about(id: &str) -> RungDescription {
         let text = String::new;
-        About {
+        RungDescription {
             id: id.to_owned(),
-            group: Group::Memory,
+            group: RungGroup::Memory,
             what: text(),
             excludes: text(),
             method: text(),
@@ -148,17 +148,17 @@ pub(crate) mod tests {
         }
     }
 
-    fn one(id: &str, conditions: Conditions) -> Measured {
-        Measured { about: about(id), outcome: Ok(samples()), conditions }
+    fn one(id: &str, conditions: Conditions) -> MeasuredRung {
+        MeasuredRung { about: about(id), outcome: Ok(samples()), conditions }
     }
 
     fn samples() -> Samples {
         Samples { per_op_ns: vec![1.0; 9], ops_per_sample: 20_000, clock_cost_ns: 20.0, ..Samples::default() }
     }
 
-    pub(crate) fn measured(virtualisation: Seen<String>) -> Measurements {
+    pub(crate) fn measured(virtualisation: Seen<String>) -> LadderMeasurements {
         let unseen = || Seen::unseen("not stated");
-        Measurements {
+        LadderMeasurements {
             host: Host {
                 name: "h".into(),
                 kernel: "6".into(),
@@ -180,7 +180,7 @@ pub(crate) mod tests {
                 memory_free_bytes: Seen::Value(1 << 30),
             },
             started_at: "2026-11-21T00:00:00Z".into(),
-            asked: Asked::default(),
+            asked: LadderRequest::default(),
             clock_cost_ns: 20.0,
             rungs: Vec::new(),
             curve: Seen::Absent,

@@ -1,7 +1,7 @@
 //! Whether a figure is plausible: against published figures of other machines, and against the
 //! other rungs of this one.
 
-use model::ladder::{Plausible, Rung, Verdict};
+use model::ladder::{Plausibility, Plausible, Rung};
 
 /// The range of a rung's published figures, with a margin on both sides. A figure outside it is
 /// doubtful, not necessarily wrong.
@@ -336,7 +336,7 @@ const RELATIONS: &[Relation] = &[
 ];
 
 pub(super) fn unknown(why: &str) -> Plausible {
-    Plausible { verdict: Verdict::Unknown, why: why.to_owned() }
+    Plausible { verdict: Plausibility::Unknown, why: why.to_owned() }
 }
 
 /// The verdict on a rung, given those below it.
@@ -348,7 +348,7 @@ pub(super) fn judge(rung: &Rung, below: &[Rung]) -> Plausible {
         return doubtful("not above zero: the overhead subtracted exceeds the time measured".to_owned());
     }
     let sound = |id: &str| {
-        below.iter().find(|other| other.about.id == id && other.plausible.verdict != Verdict::Doubtful)
+        below.iter().find(|other| other.about.id == id && other.plausible.verdict != Plausibility::Doubtful)
     };
     let median = |id: &str| sound(id)?.ns.value().map(|other| other.median);
     let mut agrees = Vec::new();
@@ -369,11 +369,11 @@ pub(super) fn judge(rung: &Rung, below: &[Rung]) -> Plausible {
     if agrees.is_empty() {
         return unknown("no published figure");
     }
-    Plausible { verdict: Verdict::Plausible, why: agrees.join("; ") }
+    Plausible { verdict: Plausibility::Plausible, why: agrees.join("; ") }
 }
 
 fn doubtful(why: String) -> Plausible {
-    Plausible { verdict: Verdict::Doubtful, why }
+    Plausible { verdict: Plausibility::Doubtful, why }
 }
 
 #[cfg(test)]
@@ -381,12 +381,12 @@ mod tests {
     use super::*;
     use crate::ladder::limits::tests::about;
     use model::Seen;
-    use model::ladder::Interval;
+    use model::ladder::MedianInterval;
 
     fn rung(id: &str, ns: f64) -> Rung {
         Rung {
             about: about(id),
-            ns: Seen::Value(Interval { median: ns, lo: ns, hi: ns }),
+            ns: Seen::Value(MedianInterval { median: ns, lo: ns, hi: ns }),
             spread_ns: Seen::Absent,
             samples: 1,
             ops_per_sample: 1,
@@ -402,7 +402,7 @@ mod tests {
             .map(|(id, ns)| rung(id, ns));
         for rung in &all {
             let found = judge(rung, &all);
-            assert_eq!(found.verdict, Verdict::Plausible, "{}: {}", rung.about.id, found.why);
+            assert_eq!(found.verdict, Plausibility::Plausible, "{}: {}", rung.about.id, found.why);
         }
     }
 
@@ -417,7 +417,7 @@ mod tests {
         ] {
             let all = [rung(id, ns), rung(beside.0, beside.1)];
             let found = judge(&all[0], &all);
-            assert_eq!(found.verdict, Verdict::Doubtful, "{id} {ns}");
+            assert_eq!(found.verdict, Plausibility::Doubtful, "{id} {ns}");
             assert!(found.why.contains(said), "{}", found.why);
         }
     }
@@ -445,7 +445,7 @@ mod tests {
         .map(|(id, ns)| rung(id, ns));
         for rung in &all {
             let found = judge(rung, &all);
-            assert_ne!(found.verdict, Verdict::Doubtful, "{}: {}", rung.about.id, found.why);
+            assert_ne!(found.verdict, Plausibility::Doubtful, "{}: {}", rung.about.id, found.why);
         }
         for (id, ns, said) in [
             ("pipe-round-trip", 200.0, "four system calls"),
@@ -455,7 +455,7 @@ mod tests {
             ("timer-wake", 1_000.0, "earlier"),
         ] {
             let found = judge(&rung(id, ns), &all);
-            assert_eq!(found.verdict, Verdict::Doubtful, "{id}");
+            assert_eq!(found.verdict, Plausibility::Doubtful, "{id}");
             assert!(found.why.contains(said), "{}", found.why);
         }
     }
@@ -463,7 +463,7 @@ mod tests {
     #[test]
     fn an_unknown_rung_is_not_judged() {
         let all = [rung("frob", 5.0)];
-        assert_eq!(judge(&all[0], &all).verdict, Verdict::Unknown);
-        assert_eq!(judge(&rung("dram@x", 100.0), &all).verdict, Verdict::Plausible);
+        assert_eq!(judge(&all[0], &all).verdict, Plausibility::Unknown);
+        assert_eq!(judge(&rung("dram@x", 100.0), &all).verdict, Plausibility::Plausible);
     }
 }

@@ -9,8 +9,8 @@ use crate::account::{
     self, Activity, Books, Divide, Life, Portion, Slot, ThreadTotals, Times, Total, by_activity,
 };
 use crate::keys::{ReasonKey, WaitKey};
-use model::recording::{Looked as Snapshot, Tier};
-use model::run::{Faults, Thread as ThreadRow};
+use model::recording::{ThreadSnapshot as Snapshot, Tier};
+use model::run::{Faults, ThreadLedger as ThreadRow};
 use model::{Ns, Seen, State};
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -3,7 +3,7 @@
 //! Events are held back until a snapshot that is younger than they are has come, so that a wait
 //! can be given the reason that the snapshot saw; memory holds what comes between two of them.
 
-use model::recording::Looked as Snapshot;
+use model::recording::ThreadSnapshot as Snapshot;
 use model::{Event, Ns};
 use std::collections::VecDeque;
 

@@ -11,7 +11,7 @@ use crate::account::{
     by_thread, phases, wait_rows,
 };
 use crate::names::Names;
-use model::run::{Faults, Thread as ThreadRow};
+use model::run::{Faults, ThreadLedger as ThreadRow};
 use model::{Basis, Ns, Pid, Seen, State};
 use rustc_hash::FxHashMap;
 use stats::wilson;

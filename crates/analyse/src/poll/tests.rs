@@ -3,7 +3,8 @@
 use super::mix::TICK_NS;
 use super::*;
 use model::recording::{
-    Calls, Comm, Ending, FileKind, Host, In, Left, Looked as Snapshot, Mode, Object, Out, Rusage, Wait,
+    Calls, Comm, Ending, FileKind, Host, Object, Rusage, SampleMode, SwitchIn, SwitchOut, SwitchOutState,
+    ThreadSnapshot as Snapshot, WaitContext,
 };
 use model::{Account, Basis, Call, Pid, Seen, State, Tid};
 
@@ -91,13 +92,23 @@ fn exec(at_ms: Ns) -> Event {
 }
 
 pub(super) fn out(at_ms: Ns, tid: Tid, runnable: bool) -> Event {
-    let wait = Wait { call: None, uninterruptible: false, io: false, on: Object::Unknown };
-    let left = if runnable { Left::Runnable } else { Left::Blocked(wait) };
-    Event::Switch { at: at_ms * MS, cpu: 0, out: Some(Out { tid, left, calls: Calls::new() }), into: None }
+    let wait = WaitContext { call: None, uninterruptible: false, io: false, on: Object::Unknown };
+    let left = if runnable { SwitchOutState::Runnable } else { SwitchOutState::Blocked(wait) };
+    Event::Switch {
+        at: at_ms * MS,
+        cpu: 0,
+        out: Some(SwitchOut { tid, left, calls: Calls::new() }),
+        into: None,
+    }
 }
 
 pub(super) fn back(at_ms: Ns, tid: Tid) -> Event {
-    Event::Switch { at: at_ms * MS, cpu: 0, out: None, into: Some(In { tid, ran: None, throttled_ns: 0 }) }
+    Event::Switch {
+        at: at_ms * MS,
+        cpu: 0,
+        out: None,
+        into: Some(SwitchIn { tid, ran: None, throttled_ns: 0 }),
+    }
 }
 
 pub(super) fn fork(at_ms: Ns, tid: Tid, child: Tid, pid: Pid) -> Event {
@@ -108,7 +119,7 @@ pub(super) fn exit(at_ms: Ns, tid: Tid) -> Event {
     Event::Exit { at: at_ms * MS, tid, status: 0, last: true, calls: Calls::new() }
 }
 
-pub(super) fn sample(at_ms: Ns, tid: Tid, mode: Mode) -> Event {
+pub(super) fn sample(at_ms: Ns, tid: Tid, mode: SampleMode) -> Event {
     Event::Sampled { at: at_ms * MS, tid, mode, ip: 1, period_ns: 1_000_000, node: None }
 }
 
@@ -228,7 +239,7 @@ fn a_thread_that_is_still_seen_after_its_end_is_not_another_one() {
     let mut events = vec![exec(0), fork(0, 10, 20, 20), back(0, 20)];
     events.push(out(1, 10, false));
     events.push(look(5, vec![in_call(10, 10, 1, WAIT4), sight(20, 20, 10, b'R')]));
-    events.extend((0..50).map(|at| sample(at, 20, Mode::User)));
+    events.extend((0..50).map(|at| sample(at, 20, SampleMode::User)));
     events.push(exit(50, 20));
     events.push(look(51, vec![in_call(10, 10, 1, WAIT4), sight(20, 20, 10, b'R')]));
     events.extend([back(52, 10), exit(53, 10)]);
@@ -254,7 +265,9 @@ fn run_queue_time_after_a_wake_up_is_taken_out_of_the_wait_by_the_kernels_counte
 #[test]
 fn samples_divide_time_on_a_cpu() {
     let mut events = vec![exec(0)];
-    events.extend((0..100).map(|at| sample(at, 10, if at % 4 == 0 { Mode::Kernel } else { Mode::User })));
+    events.extend(
+        (0..100).map(|at| sample(at, 10, if at % 4 == 0 { SampleMode::Kernel } else { SampleMode::User })),
+    );
     events.push(exit(100, 10));
     let closed = perf(events);
     assert_eq!((ms(&closed, State::User), ms(&closed, State::Kernel)), (75, 25));
@@ -267,7 +280,7 @@ fn samples_divide_time_on_a_cpu() {
 fn where_kernel_samples_are_refused_those_that_are_missing_are_the_kernels() {
     // 200 ms on a CPU at a sample each ms, of which only 50 came.
     let mut events = vec![exec(0)];
-    events.extend((0..50).map(|at| sample(at * 4, 10, Mode::User)));
+    events.extend((0..50).map(|at| sample(at * 4, 10, SampleMode::User)));
     events.push(exit(200, 10));
     let closed = perf(events);
     assert_eq!((ms(&closed, State::User), ms(&closed, State::Kernel)), (50, 150));
@@ -281,7 +294,7 @@ fn a_run_too_short_for_samples_is_divided_in_the_middle_and_said_to_be_unsure() 
     let closed = account(Tier::Perf, events.clone(), 5, Seen::Value(used));
     let either = MS / 2..=4 * MS - MS / 2;
     assert!(closed.pieces.parts.iter().all(|part| either.contains(&part.ns)), "{:?}", closed.pieces.parts);
-    events.insert(1, sample(2, 10, Mode::User));
+    events.insert(1, sample(2, 10, SampleMode::User));
     let closed = account(Tier::Perf, events, 5, Seen::Absent);
     assert!(closed.pieces.parts.iter().all(|part| either.contains(&part.ns)), "{:?}", closed.pieces.parts);
 }
@@ -503,7 +516,7 @@ mod random {
                 if thread { tid } else { child }
             )),
             (at.clone(), tid.clone()).prop_map(|(at, tid)| exit(at, tid)),
-            (at.clone(), tid).prop_map(|(at, tid)| sample(at, tid, Mode::User)),
+            (at.clone(), tid).prop_map(|(at, tid)| sample(at, tid, SampleMode::User)),
             at.clone().prop_map(|at| Event::Lost { at: at * MS, events: 1 }),
             (at, prop::collection::vec(seen, 0..5)).prop_map(|(at, threads)| look(at, threads)),
         ]

@@ -4,7 +4,7 @@ use super::mix::{Mix, TICK_NS};
 use crate::account::{Activity, Certainty, Interval, Path, Slot, ThreadState};
 use crate::classify::Classified;
 use crate::keys::{ReasonKey, WaitKey};
-use model::recording::{Comm, Looked as Snapshot, Tier};
+use model::recording::{Comm, ThreadSnapshot as Snapshot, Tier};
 use model::{Ns, Pid, Seen, State, Tid};
 
 /// What a thread does, as far as it is known.

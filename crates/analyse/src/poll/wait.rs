@@ -4,11 +4,11 @@ use crate::classify::{Classified, Evidence, classify};
 use crate::keys::{CallKey, TargetKey};
 use crate::names::Names;
 use model::Seen;
-use model::recording::{FileKind, Looked, Object, Waker};
+use model::recording::{FileKind, Object, ThreadSnapshot, Waker};
 use model::wait::TargetKind;
 
 /// What a thread in state S or D waits for.
-pub(super) fn wait(snapshot: &Looked, names: &mut Names) -> Classified {
+pub(super) fn wait(snapshot: &ThreadSnapshot, names: &mut Names) -> Classified {
     let uninterruptible = snapshot.state == b'D';
     let call = match snapshot.call {
         Seen::Value(call) => CallKey::Syscall(call),
@@ -45,11 +45,11 @@ mod tests {
     use super::*;
     use crate::classify::Next;
     use model::recording::Tier;
-    use model::recording::{Comm, Ends};
+    use model::recording::{Comm, SocketEnds};
     use model::{Call, State};
 
-    fn looked(state: u8, call: Seen<Call>, object: Object, wchan: &str) -> Looked {
-        Looked {
+    fn looked(state: u8, call: Seen<Call>, object: Object, wchan: &str) -> ThreadSnapshot {
+        ThreadSnapshot {
             tid: 1,
             pid: 1,
             parent: 0,
@@ -76,7 +76,7 @@ mod tests {
         Object::File { kind, dev: 0, ino: 7, name: Comm::from("name") }
     }
 
-    fn check(looked: &Looked, state: State, reason: &str) {
+    fn check(looked: &ThreadSnapshot, state: State, reason: &str) {
         let mut names = names();
         let wait = wait(looked, &mut names);
         let found = names.reason(wait.reason()).to_string();
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn a_peer_has_its_address() {
         let local = std::net::Ipv4Addr::LOCALHOST.to_ipv6_mapped().octets();
-        let ends = Ends { protocol: 6, local, local_port: 40_000, remote: local, remote_port: 80 };
+        let ends = SocketEnds { protocol: 6, local, local_port: 40_000, remote: local, remote_port: 80 };
         check(
             &looked(b'S', Seen::Value(Call(45)), Object::Net(ends), ""),
             State::Network,

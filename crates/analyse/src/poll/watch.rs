@@ -7,7 +7,9 @@ use super::tree::Tree;
 use crate::account::split::Kind;
 use crate::calls::Arch;
 use crate::classify::Classified;
-use model::recording::{Attached, Header, In, Left, Looked as Snapshot, Out, Tier};
+use model::recording::{
+    AttachWindow, Header, SwitchIn, SwitchOut, SwitchOutState, ThreadSnapshot as Snapshot, Tier,
+};
 use model::{Event, Ns, Pid, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -40,7 +42,7 @@ pub(super) struct Watch {
     /// Samples of all threads in what the account is about.
     pub(super) pooled: Mix,
     /// What was attached to: then every thread's own time counts, and there is no path.
-    pub(super) window: Option<Attached>,
+    pub(super) window: Option<AttachWindow>,
 }
 
 impl Watch {
@@ -169,8 +171,8 @@ impl Watch {
     fn switches(
         &mut self,
         at: Ns,
-        out: Option<&Out>,
-        into: Option<&In>,
+        out: Option<&SwitchOut>,
+        into: Option<&SwitchIn>,
         seen: impl Fn(Tid) -> Option<Classified>,
     ) {
         for tid in out.map(|out| out.tid).into_iter().chain(into.map(|into| into.tid)) {
@@ -184,10 +186,10 @@ impl Watch {
                 None => self.tree.get(out.tid).map_or(PolledState::Unknown, |thread| thread.usual_wait()),
             };
             let doing = match &out.left {
-                Left::Runnable => PolledState::Runnable,
-                Left::Stopped => PolledState::Stopped,
-                Left::Blocked(_) => blocked(),
-                Left::Dead(_) => PolledState::Unknown,
+                SwitchOutState::Runnable => PolledState::Runnable,
+                SwitchOutState::Stopped => PolledState::Stopped,
+                SwitchOutState::Blocked(_) => blocked(),
+                SwitchOutState::Dead(_) => PolledState::Unknown,
             };
             self.tree.does(at, out.tid, doing);
         }

@@ -14,7 +14,7 @@ use crate::account::{
 };
 use crate::keys::WaitKey;
 use crate::names::Names;
-use model::recording::{Attached, Tier};
+use model::recording::{AttachWindow, Tier};
 use model::run::Faults;
 use model::{Basis, Ns, State};
 use rustc_hash::FxHashMap;
@@ -24,7 +24,7 @@ use stats::wilson;
 #[derive(Debug)]
 pub(super) struct Ended<'a> {
     pub(super) tree: Tree,
-    pub(super) attached: Attached,
+    pub(super) attached: AttachWindow,
     pub(super) end: Ns,
     pub(super) names: &'a Names,
     pub(super) tier: Tier,

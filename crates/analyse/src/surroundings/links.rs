@@ -15,7 +15,7 @@ use crate::grid::Grid;
 use crate::judge::limits::link_at_limit;
 use model::Seen;
 use model::series::LinkSeries;
-use model::surroundings::Link;
+use model::surroundings::LinkCounters;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -65,7 +65,7 @@ struct Carried {
 }
 
 impl LinkTrack {
-    pub(super) fn told(&mut self, step: Option<u32>, counters: [u64; 6], anew: bool, link: &Link) {
+    pub(super) fn told(&mut self, step: Option<u32>, counters: [u64; 6], anew: bool, link: &LinkCounters) {
         self.track.told(step, counters, anew);
         self.speed_bits.clone_from(&link.speed_bits);
         self.full_duplex.clone_from(&link.full_duplex);

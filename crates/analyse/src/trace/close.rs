@@ -17,8 +17,8 @@ use crate::connections::Connections;
 use crate::keys::{ReasonKey, TargetKey};
 use crate::names::Names;
 use model::peers::{ConnectionRow, LookupRow};
-use model::recording::{Attached, Comm, Counters, Trailer, Waker};
-use model::run::{Faults, Thread as ThreadRow};
+use model::recording::{AttachWindow, Comm, Counters, Trailer, Waker};
+use model::run::{Faults, ThreadLedger as ThreadRow};
 use model::{Ns, Seen, State, Tid};
 use rustc_hash::FxHashMap;
 
@@ -62,7 +62,7 @@ pub(super) struct Ended {
     pub(super) tree: Tree,
     pub(super) names: Names,
     pub(super) connections: Connections,
-    pub(super) window: Option<Attached>,
+    pub(super) window: Option<AttachWindow>,
 }
 
 /// The account of such a program.

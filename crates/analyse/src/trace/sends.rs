@@ -3,7 +3,7 @@
 
 use crate::account::{Path, Slot};
 use model::Ns;
-use model::recording::{Ends, Object, Wait};
+use model::recording::{Object, SocketEnds, WaitContext};
 use rustc_hash::FxHashMap;
 
 /// Connections within this host whose last send is remembered. Past it all are forgotten: an
@@ -13,7 +13,7 @@ const SENDS: usize = 8192;
 /// The last send of each connection within this host.
 #[derive(Debug, Default)]
 pub(super) struct Sends {
-    last: FxHashMap<Ends, Sent>,
+    last: FxHashMap<SocketEnds, Sent>,
 }
 
 /// What was sent.
@@ -34,7 +34,7 @@ pub(super) enum Source<'a> {
 }
 
 impl Sends {
-    pub(super) fn add(&mut self, ends: Ends, sent: impl FnOnce() -> Sent) {
+    pub(super) fn add(&mut self, ends: SocketEnds, sent: impl FnOnce() -> Sent) {
         if !is_local(ends) {
             return;
         }
@@ -48,8 +48,8 @@ impl Sends {
     /// interrupt over thread `over`, which was in a call that can have sent something or not.
     pub(super) fn source(
         &self,
-        wait: &Wait,
-        ready: Option<Ends>,
+        wait: &WaitContext,
+        ready: Option<SocketEnds>,
         over: Option<Slot>,
         in_a_peer_call: bool,
     ) -> Option<Source<'_>> {
@@ -71,7 +71,7 @@ impl Sends {
 }
 
 /// Whether both ends are on this host: the same address, or a loopback one.
-fn is_local(ends: Ends) -> bool {
+fn is_local(ends: SocketEnds) -> bool {
     let loopback = |address: [u8; 16]| {
         let address = std::net::Ipv6Addr::from(address);
         address.to_canonical().is_loopback()

@@ -3,7 +3,7 @@
 use crate::account::split::Counts;
 use crate::account::{ActivityId, Ended, HolderTimes, Life, Path, Slot, ThreadState, Times};
 use crate::calls::{Arch, waits_for_work};
-use model::recording::{AliveState, Comm, Counters, Wait};
+use model::recording::{AliveState, Comm, Counters, WaitContext};
 use model::{Call, Ns, Pid, State, Tid};
 
 /// What a thread does, as far as it has been heard of.
@@ -12,7 +12,7 @@ pub(super) type TracedState = ThreadState<BlockedIn>;
 /// A wait that a thread is in.
 #[derive(Debug, Clone)]
 pub(super) struct BlockedIn {
-    pub(super) wait: Wait,
+    pub(super) wait: WaitContext,
     /// A wake-up was seen before the switch: it may have been for this wait.
     pub(super) woken_early: bool,
 }

@@ -8,7 +8,7 @@ use crate::account::{
     Activity, ActivityId, Begins, Books, Ended, Interval, Path, Slicing, Slot, Times, WaitEnd,
 };
 use crate::keys::{ReasonKey, WakerKey};
-use model::recording::{Calls, Comm, Counters, In, Left, Object, Out, Waker};
+use model::recording::{Calls, Comm, Counters, Object, SwitchIn, SwitchOut, SwitchOutState, Waker};
 use model::{Ns, Pid, State, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -216,7 +216,7 @@ impl Tree {
     }
 
     /// A thread is switched in.
-    pub(super) fn switched_in(&mut self, at: Ns, into: &In) {
+    pub(super) fn switched_in(&mut self, at: Ns, into: &SwitchIn) {
         let Some(slot) = self.slot(into.tid) else { return };
         self.switched_in += 1;
         let thread = self.get_mut(slot);
@@ -245,20 +245,20 @@ impl Tree {
     }
 
     /// A thread is switched out; if that is the end of it, it is forgotten by its number.
-    pub(super) fn switched_out(&mut self, at: Ns, out: &Out) -> Option<Died> {
+    pub(super) fn switched_out(&mut self, at: Ns, out: &SwitchOut) -> Option<Died> {
         let slot = self.ran_until(out.tid, at, &out.calls)?;
         let thread = &mut self.threads[slot as usize];
         let woken_early = std::mem::take(&mut thread.woken_early);
         thread.doing = match &out.left {
-            Left::Runnable => TracedState::Runnable,
-            Left::Blocked(wait) => {
+            SwitchOutState::Runnable => TracedState::Runnable,
+            SwitchOutState::Blocked(wait) => {
                 if matches!(wait.on, Object::Futex { .. }) {
                     self.begins.add(thread.since);
                 }
                 TracedState::Blocked(BlockedIn { wait: wait.clone(), woken_early })
             }
-            Left::Stopped => TracedState::Stopped,
-            Left::Dead(counters) => {
+            SwitchOutState::Stopped => TracedState::Stopped,
+            SwitchOutState::Dead(counters) => {
                 thread.died(*counters);
                 TracedState::Dead
             }
@@ -338,7 +338,7 @@ impl Thread {
 }
 
 /// Why a thread that is switched in was in the run queue.
-fn what_ran(into: &In) -> ReasonKey {
+fn what_ran(into: &SwitchIn) -> ReasonKey {
     match into.ran {
         Some((0, _)) => ReasonKey::IdleCpu,
         Some((_, name)) => ReasonKey::Preempted(name),

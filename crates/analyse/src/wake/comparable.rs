@@ -1,11 +1,11 @@
 //! The comparable part of dwell's own results: settings as words, and the figures.
 
 use super::words::{duration, list};
-use model::compare::wake::{ALL, Comparable, ComparableCase, Origin, Setting};
+use model::compare::wake::{ALL, Comparable, ComparableCase, MeasurementOrigin, SettingText};
 use model::wake::environment::{CpuSettings, Environment};
 use model::wake::load::Load;
 use model::wake::sheet::Sheet;
-use model::wake::{Mode, Policy, Sleeper, Wakeups};
+use model::wake::{Policy, Sleeper, WakeMode, Wakeups};
 use model::{Ns, Seen};
 
 /// The comparable part of one result.
@@ -37,8 +37,8 @@ pub fn comparable_sheet(sheet: &Sheet) -> Option<Comparable> {
     })
 }
 
-fn origin(wakeups: &Wakeups) -> Origin {
-    Origin {
+fn origin(wakeups: &Wakeups) -> MeasurementOrigin {
+    MeasurementOrigin {
         host: wakeups.host.name.clone(),
         kernel: wakeups.host.kernel.clone(),
         started_at: wakeups.started_at.clone(),
@@ -56,8 +56,8 @@ fn case(name: &str, wakeups: &Wakeups) -> ComparableCase {
 }
 
 /// One setting.
-pub(super) fn setting(what: &str, value: impl Into<String>) -> Setting {
-    Setting { what: what.to_owned(), value: value.into() }
+pub(super) fn setting(what: &str, value: impl Into<String>) -> SettingText {
+    SettingText { what: what.to_owned(), value: value.into() }
 }
 
 /// A policy with its parameters, short enough for a table.
@@ -73,11 +73,11 @@ pub(super) fn policy(policy: Policy) -> String {
 }
 
 /// The interval, named alike for dwell's results and those of other tools.
-pub(super) fn interval(ns: Ns) -> Setting {
+pub(super) fn interval(ns: Ns) -> SettingText {
     setting("interval", duration(ns))
 }
 
-fn of_machine(wakeups: &Wakeups) -> Vec<Setting> {
+fn of_machine(wakeups: &Wakeups) -> Vec<SettingText> {
     let Environment { preemption, clocksource, hypervisor, dma_latency_us, smt, isolated, nohz_full, .. } =
         &wakeups.environment;
     let mut known = vec![
@@ -114,17 +114,17 @@ fn governors(cpus: &[CpuSettings]) -> Option<String> {
     (!all.is_empty()).then(|| all.join(", "))
 }
 
-fn of_case(wakeups: &Wakeups) -> Vec<Setting> {
+fn of_case(wakeups: &Wakeups) -> Vec<SettingText> {
     let asked = &wakeups.settings.asked;
     let mut policies: Vec<String> = wakeups.settings.in_force.iter().map(|one| policy(one.policy)).collect();
     policies.dedup();
     let mode = match asked.mode {
-        Mode::Timer => match asked.sleeper {
+        WakeMode::Timer => match asked.sleeper {
             Sleeper::ClockNanosleep => "clock_nanosleep",
             Sleeper::Timerfd => "timerfd",
             Sleeper::PosixTimer => "POSIX timer",
         },
-        Mode::Gap => "busy loop",
+        WakeMode::Gap => "busy loop",
     };
     let mut known = vec![
         setting("measured by", mode),
@@ -132,7 +132,7 @@ fn of_case(wakeups: &Wakeups) -> Vec<Setting> {
         setting("measured CPUs", list(&asked.cpus)),
         setting("load", loads(&asked.loads)),
     ];
-    if asked.mode == Mode::Timer {
+    if asked.mode == WakeMode::Timer {
         known.insert(1, interval(asked.interval_ns));
     }
     known

@@ -10,7 +10,7 @@ mod rtla;
 
 use super::words::duration;
 use super::{counted, figures, merged};
-use model::compare::wake::{ALL, Comparable, ComparableCase, Origin, Setting};
+use model::compare::wake::{ALL, Comparable, ComparableCase, MeasurementOrigin, SettingText};
 use model::wake::{Bin, Wakes};
 use model::{Ns, Seen};
 use serde_json::Value;
@@ -176,8 +176,8 @@ fn mark_unreported(wakes: &mut Wakes, tool: &str, cap_ns: Option<Ns>, without: b
 /// The comparable result of all threads. `cap_ns` is the first value that no histogram has: their
 /// end, or less, since most tools leave out rows of zeros.
 fn comparable(
-    origin: Origin,
-    settings: (Vec<Setting>, Vec<Setting>),
+    origin: MeasurementOrigin,
+    settings: (Vec<SettingText>, Vec<SettingText>),
     threads: Vec<Thread>,
     cap_ns: Ns,
     limits: Vec<String>,

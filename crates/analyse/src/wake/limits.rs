@@ -4,10 +4,10 @@
 mod machine;
 mod threads;
 
-use model::wake::{Measurements, Wakes};
+use model::wake::{WakeMeasurements, Wakes};
 
 /// All caveats: first what was refused, last what holds for every measurement.
-pub(super) fn limits(measured: &Measurements, all: &Wakes) -> Vec<String> {
+pub(super) fn limits(measured: &WakeMeasurements, all: &Wakes) -> Vec<String> {
     let mut limits = threads::limits(measured, all);
     limits.extend(machine::limits(measured));
     limits.extend(measured.limits.iter().cloned());

@@ -18,9 +18,9 @@
 //!
 //! So an interrupt during a task is the interrupt's, and each nanosecond is in one part.
 
-use model::wake::Measurements;
+use model::wake::WakeMeasurements;
 use model::wake::environment::Environment;
-use model::wake::spike::{Cause, Happened, Share, Spike, SpikeSeen, Task};
+use model::wake::spike::{Cause, KernelAction, LatencyShare, Spike, SpikeSeen, Task};
 use model::{Ns, Seen};
 
 /// Steal is counted in steps of 10 ms, so it cannot be assigned to a part shorter than half a step.
@@ -31,7 +31,7 @@ const STEAL_NS_MIN: Ns = 5_000_000;
 const FAIR: i32 = 100;
 
 /// All spikes that were recorded, the largest first.
-pub(super) fn spikes(measured: &Measurements) -> Seen<Vec<Spike>> {
+pub(super) fn spikes(measured: &WakeMeasurements) -> Seen<Vec<Spike>> {
     measured.spikes.as_ref().map(|seen| {
         let mut spikes: Vec<_> = seen.iter().map(|seen| spike(seen, &measured.environment)).collect();
         spikes.sort_by_key(|spike| std::cmp::Reverse(spike.ns));
@@ -49,7 +49,7 @@ pub fn spike(seen: &SpikeSeen, environment: &Environment) -> Spike {
     timeline.until(seen.awake_ns);
     let mut shares = timeline.shares;
     for event in &seen.events {
-        if let Happened::Stolen(stolen_ns) = event.happened {
+        if let KernelAction::Stolen(stolen_ns) = event.happened {
             steal(&mut shares, stolen_ns);
         }
     }
@@ -107,7 +107,7 @@ struct Timeline<'a> {
     /// Events were lost: nothing is known until the next switch.
     lost: bool,
     /// One for each cause and name, in the order of first occurrence.
-    shares: Vec<Share>,
+    shares: Vec<LatencyShare>,
 }
 
 /// The event that ends an interrupt handler.
@@ -120,7 +120,8 @@ enum HandlerEnd {
 
 impl<'a> Timeline<'a> {
     fn new(seen: &'a SpikeSeen, environment: &'a Environment) -> Self {
-        let due = seen.events.iter().filter(|event| event.happened == Happened::Due).map(|event| event.at_ns);
+        let due =
+            seen.events.iter().filter(|event| event.happened == KernelAction::Due).map(|event| event.at_ns);
         Self {
             seen,
             environment,
@@ -144,7 +145,7 @@ impl<'a> Timeline<'a> {
         let (cause, who) = self.part();
         match self.shares.iter_mut().find(|share| share.cause == cause && share.who == who) {
             Some(share) => share.ns += ns,
-            None => self.shares.push(Share { cause, who, ns }),
+            None => self.shares.push(LatencyShare { cause, who, ns }),
         }
         self.now = at;
     }
@@ -207,40 +208,42 @@ impl<'a> Timeline<'a> {
         self.priority.is_some_and(|own| own < task.priority && own < FAIR)
     }
 
-    fn event(&mut self, happened: &Happened, at: Ns) {
+    fn event(&mut self, happened: &KernelAction, at: Ns) {
         match happened {
-            Happened::Switch { from, to, preempted } => self.switch(from, to, *preempted, at),
-            Happened::Woken(task) if task.tid == self.seen.tid => {
+            KernelAction::Switch { from, to, preempted } => self.switch(from, to, *preempted, at),
+            KernelAction::Woken(task) if task.tid == self.seen.tid => {
                 // A thread still on the CPU stays on it.
                 if !matches!(self.phase, Phase::Running(_)) {
                     self.phase = Phase::Woken { passed_over: false, moved: false };
                 }
             }
-            Happened::Woken(_) | Happened::Due | Happened::Stolen(_) => {}
-            Happened::IrqBegin(name) => self.begin(HandlerEnd::Irq, (Cause::Interrupt, Some(name.clone()))),
-            Happened::IrqEnd => self.end(HandlerEnd::Irq),
-            Happened::OtherBegin(name) => {
+            KernelAction::Woken(_) | KernelAction::Due | KernelAction::Stolen(_) => {}
+            KernelAction::IrqBegin(name) => {
+                self.begin(HandlerEnd::Irq, (Cause::Interrupt, Some(name.clone())))
+            }
+            KernelAction::IrqEnd => self.end(HandlerEnd::Irq),
+            KernelAction::OtherBegin(name) => {
                 self.begin(HandlerEnd::Other, (Cause::Interrupt, Some(name.clone())))
             }
-            Happened::OtherEnd => self.end(HandlerEnd::Other),
-            Happened::TimerBegin => self.begin(HandlerEnd::Timer, (Cause::TimerInterrupt, None)),
-            Happened::TimerEnd => self.end(HandlerEnd::Timer),
+            KernelAction::OtherEnd => self.end(HandlerEnd::Other),
+            KernelAction::TimerBegin => self.begin(HandlerEnd::Timer, (Cause::TimerInterrupt, None)),
+            KernelAction::TimerEnd => self.end(HandlerEnd::Timer),
             // Where a driver handles the timer's interrupt (arm64), this event identifies it.
-            Happened::Expired => {
+            KernelAction::Expired => {
                 if let Some((_, part)) = self.handlers.last_mut() {
                     *part = (Cause::TimerInterrupt, None);
                 }
             }
-            Happened::SoftirqBegin(name) => self.softirq = Some(name.clone()),
-            Happened::SoftirqEnd => self.softirq = None,
-            Happened::IdleBegin(state) => self.idle_state = Some(*state),
-            Happened::Migrated(_) => {
+            KernelAction::SoftirqBegin(name) => self.softirq = Some(name.clone()),
+            KernelAction::SoftirqEnd => self.softirq = None,
+            KernelAction::IdleBegin(state) => self.idle_state = Some(*state),
+            KernelAction::Migrated(_) => {
                 if let Phase::Woken { moved, .. } = &mut self.phase {
                     *moved = true;
                 }
             }
-            Happened::Stopped => self.phase = Phase::Stopped,
-            Happened::Lost => {
+            KernelAction::Stopped => self.phase = Phase::Stopped,
+            KernelAction::Lost => {
                 self.handlers.clear();
                 self.softirq = None;
                 self.lost = true;
@@ -289,15 +292,15 @@ impl<'a> Timeline<'a> {
 fn priority(seen: &SpikeSeen) -> Option<i32> {
     let of = |task: &Task| (task.tid == seen.tid).then_some(task.priority);
     seen.events.iter().find_map(|event| match &event.happened {
-        Happened::Switch { from, to, .. } => of(to).or_else(|| of(from)),
-        Happened::Woken(task) => of(task),
+        KernelAction::Switch { from, to, .. } => of(to).or_else(|| of(from)),
+        KernelAction::Woken(task) => of(task),
         _ => None,
     })
 }
 
 /// Assigns steal to the longest part without an event, where the hypervisor may have run others.
-fn steal(shares: &mut Vec<Share>, stolen_ns: Ns) {
-    let quiet = |share: &&mut Share| {
+fn steal(shares: &mut Vec<LatencyShare>, stolen_ns: Ns) {
+    let quiet = |share: &&mut LatencyShare| {
         matches!(share.cause, Cause::IdleExit | Cause::InterruptsOff | Cause::Unexplained)
             && share.ns >= STEAL_NS_MIN
     };
@@ -308,7 +311,7 @@ fn steal(shares: &mut Vec<Share>, stolen_ns: Ns) {
     let at = shares.iter().position(|share| (share.cause, &share.who) == (cause, &who)).unwrap_or(0);
     match shares.iter_mut().find(|share| share.cause == Cause::Steal) {
         Some(before) => before.ns += ns,
-        None => shares.insert(at, Share { cause: Cause::Steal, who: None, ns }),
+        None => shares.insert(at, LatencyShare { cause: Cause::Steal, who: None, ns }),
     }
     shares.retain(|share| share.ns > 0);
 }

@@ -3,7 +3,7 @@
 use super::*;
 use model::recording::Host;
 use model::wake::environment::{CpuSettings, Environment};
-use model::wake::{Asked, InForce, Policy, Sleeper};
+use model::wake::{InForce, Policy, Sleeper, WakeRequest};
 use proptest::prelude::*;
 
 /// A machine without caveats.
@@ -46,7 +46,7 @@ pub(crate) fn thread(cpu: u32, late_ns: &[Ns]) -> ThreadMeasured {
     };
     let max_ns = late_ns.iter().copied().max().unwrap_or(0);
     let max_at = late_ns.iter().position(|ns| *ns == max_ns).unwrap_or(0) as u64;
-    let block = |(at, late): (usize, &[Ns])| Block {
+    let block = |(at, late): (usize, &[Ns])| LatencyBlock {
         at_ns: at as u64 * 1_000_000_000,
         cycles: late.len() as u64,
         max_ns: *late.iter().max().expect("no block is empty"),
@@ -73,10 +73,10 @@ pub(crate) fn thread(cpu: u32, late_ns: &[Ns]) -> ThreadMeasured {
 }
 
 /// Measurements on a machine that is as it should be, at 1 kHz.
-pub(crate) fn measured(threads: Vec<ThreadMeasured>) -> Measurements {
+pub(crate) fn measured(threads: Vec<ThreadMeasured>) -> WakeMeasurements {
     let cpus: Vec<u32> = threads.iter().map(|thread| thread.cpu).collect();
     let took_ns = threads.iter().map(|thread| thread.cycles).max().unwrap_or(0) * 1_000_000;
-    Measurements {
+    WakeMeasurements {
         host: Host {
             name: "board".into(),
             kernel: "6.18.1-rt".into(),
@@ -87,8 +87,8 @@ pub(crate) fn measured(threads: Vec<ThreadMeasured>) -> Measurements {
         },
         environment: environment(&cpus),
         started_at: "2026-11-21T22:50:00Z".into(),
-        asked: Asked {
-            mode: Mode::Timer,
+        asked: WakeRequest {
+            mode: WakeMode::Timer,
             sleeper: Sleeper::ClockNanosleep,
             cpus,
             interval_ns: 1_000_000,
@@ -145,7 +145,7 @@ fn all_together_has_the_maximum_of_each_block() {
 #[test]
 fn busy_loops_have_no_cost_for_a_wake_up() {
     let mut busy = measured(vec![thread(1, &[5, 6, 7])]);
-    busy.asked.mode = Mode::Gap;
+    busy.asked.mode = WakeMode::Gap;
     assert_eq!(wakeups(&busy).all.cpu_per_cycle_ns, Seen::Absent);
 }
 

@@ -6,8 +6,8 @@
 
 use super::words::{count, cpus_named, duration, percent};
 use model::wake::load::LoadDone;
-use model::wake::verdict::{Answer, Deadline, Extreme, OfProcessor, Verdict};
-use model::wake::{Asked, Bin, Block, Measurements, Mode, ThreadMeasured, Wakes};
+use model::wake::verdict::{Answer, CpuVerdict, Deadline, Extreme, Verdict};
+use model::wake::{Bin, LatencyBlock, ThreadMeasured, WakeMeasurements, WakeMode, WakeRequest, Wakes};
 use model::{Ns, Seen};
 use stats::binomial;
 use stats::extremes;
@@ -18,12 +18,12 @@ use std::mem::discriminant;
 const TIMES: f64 = 10.0;
 
 /// The verdict; absent where no deadline was given.
-pub(super) fn verdict(measured: &Measurements, all: &Wakes, threads: &[Wakes]) -> Seen<Verdict> {
+pub(super) fn verdict(measured: &WakeMeasurements, all: &Wakes, threads: &[Wakes]) -> Seen<Verdict> {
     let Some(deadline) = measured.asked.deadline else { return Seen::Absent };
     let limit_ns = limit(&deadline);
     let extreme = extreme(all, measured.took_ns, deadline.confidence);
     let each = || threads.iter().zip(measured.threads.iter().map(|thread| period(measured, thread)));
-    let of_processor: Vec<OfProcessor> =
+    let of_processor: Vec<CpuVerdict> =
         each().map(|(wakes, period_ns)| cpu_verdict(wakes, &deadline, period_ns)).collect();
     // Each CPU must pass by itself: a late one must not hide among others. Since all of them must
     // pass, the whole passes wrongly no more often than one CPU does.
@@ -73,8 +73,8 @@ pub(super) fn verdict(measured: &Measurements, all: &Wakes, threads: &[Wakes]) -
 
 /// What is known before a measurement: why it is too short for a pass. None: it is long enough, or
 /// no verdict is asked for.
-pub fn too_short(asked: &Asked) -> Option<String> {
-    let deadline = asked.deadline.filter(|_| asked.mode == Mode::Timer)?;
+pub fn too_short(asked: &WakeRequest) -> Option<String> {
+    let deadline = asked.deadline.filter(|_| asked.mode == WakeMode::Timer)?;
     let clean_ns = clean_ns(&deadline, asked.interval_ns);
     if asked.for_ns >= clean_ns {
         return None;
@@ -113,7 +113,7 @@ fn clean_cycles(deadline: &Deadline, period_ns: f64) -> u64 {
 
 /// Why the loads did not run as asked for from start to end, or the fault that they found in the
 /// machine. The deadline is not met then, whatever the latencies are.
-fn load_fault(measured: &Measurements) -> Option<String> {
+fn load_fault(measured: &WakeMeasurements) -> Option<String> {
     let mut left: Vec<&LoadDone> = measured.loads.iter().collect();
     for asked in &measured.asked.loads {
         // By kind: sizes may have been reduced to the memory and disk that the machine has.
@@ -145,21 +145,21 @@ fn limit(deadline: &Deadline) -> Ns {
 }
 
 /// Nanoseconds from one wake-up to the next: turns a fraction of all wake-ups into a time.
-fn period(measured: &Measurements, thread: &ThreadMeasured) -> f64 {
+fn period(measured: &WakeMeasurements, thread: &ThreadMeasured) -> f64 {
     match measured.asked.mode {
-        Mode::Timer => measured.asked.interval_ns as f64,
-        Mode::Gap if thread.cycles == 0 => measured.took_ns as f64,
+        WakeMode::Timer => measured.asked.interval_ns as f64,
+        WakeMode::Gap if thread.cycles == 0 => measured.took_ns as f64,
         // Gaps follow each other without a break, so their sum is the time measured, without
         // pauses.
-        Mode::Gap => thread.sum_ns as f64 / thread.cycles as f64,
+        WakeMode::Gap => thread.sum_ns as f64 / thread.cycles as f64,
     }
 }
 
-fn cpu_verdict(wakes: &Wakes, deadline: &Deadline, period_ns: f64) -> OfProcessor {
+fn cpu_verdict(wakes: &Wakes, deadline: &Deadline, period_ns: f64) -> CpuVerdict {
     let beyond = beyond(wakes, limit(deadline));
     let exceedance_bound = binomial::upper(beyond, wakes.cycles, deadline.confidence);
     let one_in_ns = (period_ns / exceedance_bound) as Ns;
-    OfProcessor {
+    CpuVerdict {
         cpu: wakes.cpu,
         answer: match () {
             () if beyond > 0 => Answer::Fail,
@@ -197,7 +197,7 @@ fn more(wakes: &Wakes, deadline: &Deadline, period_ns: f64, took_ns: Ns) -> Ns {
 
 /// The maximum of each block that has a wake-up. The last block is mostly shorter than the others,
 /// so it is joined with the one before: its maximum must not be lost.
-fn maxima(timeline: &[Block], took_ns: Ns) -> Vec<f64> {
+fn maxima(timeline: &[LatencyBlock], took_ns: Ns) -> Vec<f64> {
     let length_ns = timeline.windows(2).map(|two| two[1].at_ns.saturating_sub(two[0].at_ns)).min();
     let woken = || timeline.iter().filter(|block| block.cycles > 0);
     let mut maxima: Vec<f64> = woken().map(|block| block.max_ns as f64).collect();

@@ -1,22 +1,22 @@
 //! Stacks of a recording as a tree of calls, and the tables made of it.
 
 use crate::story::*;
-use model::profile::Doing;
-use model::recording::{Event, Function, Mode, Object, Place, Waker};
+use model::profile::Activity;
+use model::recording::{CodeLocation, Event, Function, Object, SampleMode, Waker};
 use model::wait::StackFrame;
 use model::{Analysis, Language, Seen, State};
 
 /// Places 0…: `main`, `work` with `add` inlined, a kernel function, a Python line, a place without a name.
 fn places(story: &mut Story) {
-    let native = |address| Place::Native { module: "/usr/bin/prog".to_owned(), address };
-    let script = Place::Script {
+    let native = |address| CodeLocation::Native { module: "/usr/bin/prog".to_owned(), address };
+    let script = CodeLocation::Script {
         language: Language::Python,
         function: "grow".to_owned(),
         file: "/srv/grid.py".to_owned(),
         line: 7,
         first_line: 5,
     };
-    let all = [native(0x10), native(0x20), Place::Kernel { address: 0xffff }, script, native(0x1f0)];
+    let all = [native(0x10), native(0x20), CodeLocation::Kernel { address: 0xffff }, script, native(0x1f0)];
     for (id, place) in (0..).zip(all) {
         story.push(|_| Event::Place { id, place });
     }
@@ -26,7 +26,7 @@ fn node(story: &mut Story, id: u32, caller: u32, place: u32) {
     story.push(|_| Event::Node { id, caller, place });
 }
 
-fn sample(story: &mut Story, node: u32, mode: Mode, period_ns: u32) {
+fn sample(story: &mut Story, node: u32, mode: SampleMode, period_ns: u32) {
     let node = Some(node);
     story.after(1).push(|at| Event::Sampled { at, tid: ROOT, mode, ip: 1, period_ns, node });
 }
@@ -49,13 +49,13 @@ fn sampled() -> Analysis {
     node(&mut story, 2, 1, 1);
     node(&mut story, 3, 2, 2);
     for _ in 0..30 {
-        sample(&mut story, 2, Mode::User, 1000);
+        sample(&mut story, 2, SampleMode::User, 1000);
     }
     for _ in 0..10 {
-        sample(&mut story, 3, Mode::Fault, 1000);
+        sample(&mut story, 3, SampleMode::Fault, 1000);
     }
     // An interrupt is nobody's code.
-    sample(&mut story, 3, Mode::Interrupt, 1000);
+    sample(&mut story, 3, SampleMode::Interrupt, 1000);
     named(&mut story, 0, &[("main", Some(30), false)]);
     named(&mut story, 1, &[("add", Some(3), true), ("work", Some(12), false)]);
     named(&mut story, 2, &[("clear_page", None, false)]);
@@ -102,7 +102,7 @@ fn inlined_functions_are_frames_of_their_own_and_addresses_are_kept() {
             }
         }
     };
-    let user = profile.weights.iter().find(|weight| weight.doing == Doing::User).unwrap();
+    let user = profile.weights.iter().find(|weight| weight.doing == Activity::User).unwrap();
     assert_eq!(chain(user.node), ["add", "work", "main"]);
     assert_eq!((user.ns, user.count), (30_000, 30));
     assert_eq!((profile.stacks, profile.broken, profile.moments.len()), (40, 0, 40));
@@ -117,10 +117,10 @@ fn samples_count_by_the_time_they_stand_for() {
     node(&mut story, 1, 0, 0);
     node(&mut story, 2, 0, 4);
     for _ in 0..10 {
-        sample(&mut story, 1, Mode::User, 1000);
+        sample(&mut story, 1, SampleMode::User, 1000);
     }
     for _ in 0..5 {
-        sample(&mut story, 2, Mode::User, 6000);
+        sample(&mut story, 2, SampleMode::User, 6000);
     }
     named(&mut story, 0, &[("main", None, false)]);
     let Seen::Value(functions) = story.analysed().run.functions else { panic!("no functions") };
@@ -139,7 +139,7 @@ fn a_script_counts_before_the_interpreter_below_it() {
     node(&mut story, 1, 0, 0);
     node(&mut story, 2, 1, 3);
     node(&mut story, 3, 2, 1);
-    sample(&mut story, 3, Mode::User, 1000);
+    sample(&mut story, 3, SampleMode::User, 1000);
     named(&mut story, 1, &[("list_resize", Some(90), false)]);
     let run = story.analysed().run;
     let Seen::Value(lines) = &run.lines else { panic!("no lines") };
@@ -166,7 +166,7 @@ fn a_waits_stack_goes_with_what_was_waited_for() {
     let Seen::Value(stack) = &wait.stack else { panic!("no stack") };
     assert_eq!(stack, &["nap", "main (prog.c:30)"].map(StackFrame::from));
     let weight = &analysis.profile.weights[0];
-    assert_eq!((weight.doing, weight.ns), (Doing::Waiting(State::Sleep), 2_000_000));
+    assert_eq!((weight.doing, weight.ns), (Activity::Waiting(State::Sleep), 2_000_000));
     // Nothing ran while somebody looked: that is not a share of nothing.
     assert!(matches!(analysis.run.functions, Seen::Unseen(_)));
 }
@@ -176,14 +176,14 @@ fn a_stack_that_could_not_be_followed_is_counted_and_says_why() {
     let mut story = Story::begins();
     story.push(|_| Event::Place {
         id: 0,
-        place: Place::Broke { why: "no unwind information in x".to_owned() },
+        place: CodeLocation::Broke { why: "no unwind information in x".to_owned() },
     });
-    story.push(|_| Event::Place { id: 1, place: Place::Kernel { address: 1 } });
+    story.push(|_| Event::Place { id: 1, place: CodeLocation::Kernel { address: 1 } });
     node(&mut story, 1, 0, 0);
     node(&mut story, 2, 1, 1);
-    sample(&mut story, 2, Mode::Kernel, 1000);
+    sample(&mut story, 2, SampleMode::Kernel, 1000);
     // Of nodes that were never told nothing is made.
-    sample(&mut story, 9, Mode::Kernel, 1000);
+    sample(&mut story, 9, SampleMode::Kernel, 1000);
     let analysis = story.analysed();
     assert_eq!((analysis.profile.stacks, analysis.profile.broken), (1, 1));
     let broke = analysis.profile.frames.iter().find(|frame| frame.broke).unwrap();

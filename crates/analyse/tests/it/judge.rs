@@ -5,8 +5,8 @@ use dwell_analyse::judge::{Evidence, diagnose};
 use model::costs::{Costs, Operation};
 use model::diagnosis::{Doubts, Ended, KernelWork, Metric, Mixed, TimeKind};
 use model::finding::{Action, Place, SignedWaits, Signs};
-use model::ladder::Interval;
-use model::network::Began;
+use model::ladder::MedianInterval;
+use model::network::ConnectionOrigin;
 use model::peers::{ConnectionRow, DelayedAck};
 use model::recording::{Language, Object, Tier, Waker};
 use model::run::{Class, WaitRow};
@@ -34,7 +34,7 @@ fn judged(run: &Run) -> Diagnosis {
 fn connection(delayed_us: Option<u64>) -> ConnectionRow {
     ConnectionRow {
         protocol: "tcp".into(),
-        began: Began::Opened,
+        began: ConnectionOrigin::Opened,
         local: "127.0.0.1".into(),
         remote: "127.0.0.1:80".into(),
         service: None,
@@ -170,7 +170,7 @@ fn most_of_the_kernels_work_is_half_of_it() {
 }
 
 fn costs() -> Costs {
-    let ns = |median| Seen::Value(Interval { median, lo: median, hi: median });
+    let ns = |median| Seen::Value(MedianInterval { median, lo: median, hi: median });
     Costs {
         from: "a ladder".into(),
         measured_at: String::new(),

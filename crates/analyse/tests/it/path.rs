@@ -1,8 +1,10 @@
 //! Where the path goes, told in small stories. Times are microseconds.
 
 use crate::story::*;
-use model::because::Request;
-use model::recording::{Counters, Event, FileKind, HostCpu, Left, Mode, Object, Wait, WakeReason, Waker};
+use model::because::BlockRequest;
+use model::recording::{
+    Counters, Event, FileKind, HostCpu, Object, SampleMode, SwitchOutState, WaitContext, WakeReason, Waker,
+};
 use model::{Reason, Seen, State, WaitTarget};
 
 const CHILD: u32 = 200;
@@ -140,7 +142,7 @@ fn a_network_wake_up_over_an_innocent_thread_of_the_tree_is_not_its_doing() {
 #[test]
 fn a_stopped_thread_was_stopped_whoever_continued_it() {
     let mut story = Story::begins();
-    story.forks(ROOT, CHILD, CHILD).comes(CHILD).leaves(ROOT, Left::Stopped, none());
+    story.forks(ROOT, CHILD, CHILD).comes(CHILD).leaves(ROOT, SwitchOutState::Stopped, none());
     story.after(50).wakes(ROOT, by_task(CHILD), none()).comes(ROOT);
     assert_eq!(us(&story.ends(), State::Stopped), 50);
 }
@@ -148,7 +150,7 @@ fn a_stopped_thread_was_stopped_whoever_continued_it() {
 #[test]
 fn quota_is_told_from_the_run_queue() {
     let mut story = Story::begins();
-    story.leaves(ROOT, Left::Runnable, none()).after(90).comes_after(ROOT, None, 60);
+    story.leaves(ROOT, SwitchOutState::Runnable, none()).after(90).comes_after(ROOT, None, 60);
     let run = story.ends();
     assert_eq!((us(&run, State::Throttled), us(&run, State::Runqueue)), (60, 30));
 }
@@ -156,7 +158,12 @@ fn quota_is_told_from_the_run_queue() {
 #[test]
 fn a_fault_that_reads_is_disk() {
     let mut story = Story::begins();
-    let fault = Left::Blocked(Wait { call: None, uninterruptible: true, io: true, on: Object::Unknown });
+    let fault = SwitchOutState::Blocked(WaitContext {
+        call: None,
+        uninterruptible: true,
+        io: true,
+        on: Object::Unknown,
+    });
     story.leaves(ROOT, fault, none()).after(20).wakes(ROOT, Waker::Device, none()).comes(ROOT);
     assert_eq!(us(&story.ends(), State::Disk), 20);
 }
@@ -169,7 +176,11 @@ fn when_a_process_ends_as_a_whole_its_other_threads_end_by_the_one_that_said_so(
     story.forks(ROOT, worker, ROOT).comes(worker);
     story.leaves(ROOT, waiting_in(NANOSLEEP, Object::Unknown), none());
     story.after(100).wakes(ROOT, Waker::Timer, none()).comes(ROOT);
-    story.after(5).exits(ROOT, inside(EXIT_GROUP, 0)).leaves(ROOT, Left::Dead(Default::default()), none());
+    story.after(5).exits(ROOT, inside(EXIT_GROUP, 0)).leaves(
+        ROOT,
+        SwitchOutState::Dead(Default::default()),
+        none(),
+    );
     story.after(2).exits(worker, none()).after(3).dies(worker);
     let run = story.told();
     assert_eq!(us(&run, State::Sleep), 100, "{:?}", run.path);
@@ -200,7 +211,7 @@ fn a_thread_that_executes_takes_its_leaders_place() {
 fn user_and_fault_are_split_by_samples_and_say_so() {
     let mut story = Story::begins();
     for sample in 0..10 {
-        let mode = if sample < 4 { Mode::Fault } else { Mode::User };
+        let mode = if sample < 4 { SampleMode::Fault } else { SampleMode::User };
         story.after(100).push(|at| Event::Sampled {
             at,
             tid: ROOT,
@@ -279,9 +290,9 @@ fn faults_on(story: &mut Story, on: Object, us: u64) {
 }
 
 fn waits_for_disk(story: &mut Story, call: Option<model::Call>, on: Object, us: u64) {
-    let left = Left::Blocked(Wait { call, uninterruptible: true, io: true, on });
+    let left = SwitchOutState::Blocked(WaitContext { call, uninterruptible: true, io: true, on });
     story.after(1).leaves(ROOT, left, none());
-    let request = Request { dev: DISK, write: false, bytes: 4096, queue_ns: Some(300), device_ns: 700 };
+    let request = BlockRequest { dev: DISK, write: false, bytes: 4096, queue_ns: Some(300), device_ns: 700 };
     let reasons = [WakeReason::Request(request)];
     story.after(us).wakes_for(ROOT, Waker::Device, reasons, none()).comes(ROOT);
 }
@@ -353,8 +364,12 @@ fn where_the_kernel_does_not_keep_when_requests_are_made_their_queue_is_unseen()
     waits_for_file(&mut story, 7, 20);
     let on = Object::File { kind: FileKind::Disk, dev: DISK, ino: 7, name: "x".into() };
     let call = Some(model::Call(READ));
-    story.after(1).leaves(ROOT, Left::Blocked(Wait { call, uninterruptible: true, io: true, on }), none());
-    let request = Request { dev: DISK, write: false, bytes: 4096, queue_ns: None, device_ns: 700 };
+    story.after(1).leaves(
+        ROOT,
+        SwitchOutState::Blocked(WaitContext { call, uninterruptible: true, io: true, on }),
+        none(),
+    );
+    let request = BlockRequest { dev: DISK, write: false, bytes: 4096, queue_ns: None, device_ns: 700 };
     let reasons = [WakeReason::Request(request)];
     story.after(5).wakes_for(ROOT, Waker::Device, reasons, none()).comes(ROOT);
     let run = story.ends();
@@ -374,7 +389,7 @@ fn works_a_second(scheduler_ms: u64) -> Story {
     let mut story = Story::begins();
     story.after(1_000_000).exits(ROOT, inside(EXIT_GROUP, 0));
     let counters = Counters { cpu_ns: scheduler_ms * 1_000_000, ..Counters::default() };
-    story.leaves(ROOT, Left::Dead(counters), inside(EXIT_GROUP, 0));
+    story.leaves(ROOT, SwitchOutState::Dead(counters), inside(EXIT_GROUP, 0));
     story
 }
 

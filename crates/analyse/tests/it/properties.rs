@@ -2,7 +2,7 @@
 //! each other, are preempted and die; whole, and with events missing.
 
 use crate::story::*;
-use model::recording::{Event, FileKind, Left, Mode, Object, Waker};
+use model::recording::{Event, FileKind, Object, SampleMode, SwitchOutState, Waker};
 use model::{Run, State, Tid};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,7 +63,7 @@ impl Machine {
         let on = [Object::Unknown, pipe, Object::Net(ends(40_000, 80)), Object::Futex { address: 16 }];
         match (self.threads[&tid].0, what % 8) {
             (Doing::Running, 0) => {
-                self.story.leaves(tid, Left::Runnable, call(READ, us / 2));
+                self.story.leaves(tid, SwitchOutState::Runnable, call(READ, us / 2));
                 self.turn(tid, Doing::Runnable);
             }
             (Doing::Running, 1 | 2) => {
@@ -84,8 +84,12 @@ impl Machine {
                 self.dies(tid);
             }
             (Doing::Running, 5) => {
-                let mode =
-                    [Mode::User, Mode::Fault, Mode::Entry, Mode::Call(model::Call(0))][usize::from(who) % 4];
+                let mode = [
+                    SampleMode::User,
+                    SampleMode::Fault,
+                    SampleMode::Entry,
+                    SampleMode::Call(model::Call(0)),
+                ][usize::from(who) % 4];
                 let period_ns = 500_000 << (who % 2);
                 self.story.push(|at| Event::Sampled { at, tid, mode, ip: 1, period_ns, node: None });
             }
@@ -94,7 +98,7 @@ impl Machine {
                 self.turn(other, Doing::Runnable);
             }
             (Doing::Running, 7) if what & 32 == 0 => {
-                self.story.leaves(tid, Left::Stopped, none());
+                self.story.leaves(tid, SwitchOutState::Stopped, none());
                 self.turn(tid, Doing::Stopped);
             }
             (Doing::Running, 7) => {

@@ -1,9 +1,11 @@
 //! Looks at a host, told as a story: what the series show, and which sentences they support.
 
 use crate::story::{NANOSLEEP, RECVFROM, ROOT, Story, none, waiting_in};
-use model::recording::{Ends, Event, Object, Waker};
-use model::series::Verdict;
-use model::surroundings::{Cpu, Disk, Link, Memory, Nfs, NfsOperation, Surroundings};
+use model::recording::{Event, Object, SocketEnds, Waker};
+use model::series::SeriesVerdict;
+use model::surroundings::{
+    CpuCounters, DiskCounters, HostMetrics, LinkCounters, MemoryCounters, NfsCounters, NfsOperation,
+};
 use model::{Ns, Run, Seen, Series};
 
 const MS: u64 = 1_000_000;
@@ -11,8 +13,8 @@ const MS: u64 = 1_000_000;
 const LOOKS: u64 = 20;
 
 /// A host that has been up for a while and does nothing.
-fn host() -> Surroundings {
-    let disk = |name: &str, dev| Disk {
+fn host() -> HostMetrics {
+    let disk = |name: &str, dev| DiskCounters {
         name: name.into(),
         dev,
         requests: (5_000, 5_000),
@@ -21,7 +23,7 @@ fn host() -> Surroundings {
         busy_ns: 18_000 * MS,
         queue_ns: 20_000 * MS,
     };
-    let link = |name: &str| Link {
+    let link = |name: &str| LinkCounters {
         name: name.into(),
         bytes: (1 << 30, 1 << 30),
         packets: (1 << 20, 1 << 20),
@@ -32,11 +34,11 @@ fn host() -> Surroundings {
         full_duplex: Seen::Value(true),
         mtu_bytes: Seen::Value(1500),
     };
-    Surroundings {
+    HostMetrics {
         disks: Seen::Value(vec![disk("vda", 1), disk("vdb", 2)]),
         links: Seen::Value(vec![link("eth0")]),
         links_namespace: 1,
-        memory: Seen::Value(Memory {
+        memory: Seen::Value(MemoryCounters {
             total_bytes: 8 << 30,
             available_bytes: 4 << 30,
             free_bytes: 1 << 30,
@@ -47,14 +49,18 @@ fn host() -> Surroundings {
             swapped_pages: (10, 10),
             pressure_ns: Seen::Value(77),
         }),
-        cpu: Seen::Value(Cpu {
+        cpu: Seen::Value(CpuCounters {
             busy_ns: 1_000_000 * MS,
             iowait_ns: 0,
             steal_ns: 0,
             interrupt_ns: 0,
             dwell_ns: 5 * MS,
         }),
-        nfs: Seen::Value(vec![Nfs { device: "s:/e".into(), mount: "/e".into(), operations: Vec::new() }]),
+        nfs: Seen::Value(vec![NfsCounters {
+            device: "s:/e".into(),
+            mount: "/e".into(),
+            operations: Vec::new(),
+        }]),
     }
 }
 
@@ -66,16 +72,16 @@ fn value<T>(seen: &mut Seen<T>) -> &mut T {
 }
 
 fn far() -> Object {
-    let mut far = Ends { protocol: 6, local: [0; 16], local_port: 1, remote: [0; 16], remote_port: 2 };
+    let mut far = SocketEnds { protocol: 6, local: [0; 16], local_port: 1, remote: [0; 16], remote_port: 2 };
     far.remote[12..].copy_from_slice(&[192, 0, 2, 1]);
     Object::Net(far)
 }
 
 /// The root waits for two seconds in `call`; `passes` says what a tenth of one (the given) does to the host.
-fn waiting(call: u16, on: Object, passes: impl Fn(u64, &mut Surroundings)) -> Run {
+fn waiting(call: u16, on: Object, passes: impl Fn(u64, &mut HostMetrics)) -> Run {
     let mut story = Story::begins();
     let mut host = host();
-    let look = |story: &mut Story, host: &Surroundings| {
+    let look = |story: &mut Story, host: &HostMetrics| {
         let surroundings = Box::new(host.clone());
         story.push(|at| Event::Surroundings { at, surroundings });
     };
@@ -96,7 +102,7 @@ fn series(run: &Run) -> &Series {
 }
 
 /// A tenth of a second of 10 Mb/s Ethernet in one direction, in full packets.
-fn a_tenth_of_ethernet(link: &mut Link) {
+fn a_tenth_of_ethernet(link: &mut LinkCounters) {
     let packets = 81;
     link.packets.0 += packets;
     link.bytes.0 += packets * 1514;
@@ -114,7 +120,7 @@ fn a_link_at_its_limit_is_named_and_idle_disks_are_ruled_out() {
     assert_eq!(series.step_ns, 100 * MS);
     assert!(link.limit_share.value().unwrap()[12] > 0.98, "{link:?}");
     assert_eq!(link.bytes, 81 * 1514 * 10);
-    let [Verdict::LinkAtLimit { name, share_of_wall, carried_bits_per_s, limit_bits_per_s }, idle] =
+    let [SeriesVerdict::LinkAtLimit { name, share_of_wall, carried_bits_per_s, limit_bits_per_s }, idle] =
         &series.verdicts[..]
     else {
         panic!("{:?}", series.verdicts)
@@ -122,18 +128,18 @@ fn a_link_at_its_limit_is_named_and_idle_disks_are_ruled_out() {
     assert_eq!((name.as_str(), *limit_bits_per_s), ("eth0", 9_414_824));
     assert!((0.45..0.55).contains(share_of_wall), "{share_of_wall}");
     assert!((9.3e6..9.5e6).contains(carried_bits_per_s), "{carried_bits_per_s}");
-    assert_eq!(*idle, Verdict::DisksIdle { names: vec!["vda".into(), "vdb".into()] });
+    assert_eq!(*idle, SeriesVerdict::DisksIdle { names: vec!["vda".into(), "vdb".into()] });
 }
 
 #[test]
 fn of_a_link_without_a_limit_no_more_is_said_than_that_it_was_steady() {
-    let unknown = |host: &mut Surroundings| value(&mut host.links)[0].speed_bits = Seen::unseen("virtual");
+    let unknown = |host: &mut HostMetrics| value(&mut host.links)[0].speed_bits = Seen::unseen("virtual");
     let steady = waiting(RECVFROM, far(), |_, host| {
         unknown(host);
         a_tenth_of_ethernet(&mut value(&mut host.links)[0]);
     });
     assert!(
-        matches!(&series(&steady).verdicts[0], Verdict::LinkSteady { name, carried_bits_per_s }
+        matches!(&series(&steady).verdicts[0], SeriesVerdict::LinkSteady { name, carried_bits_per_s }
             if name == "eth0" && (9.3e6..9.5e6).contains(carried_bits_per_s)),
         "{:?}",
         series(&steady).verdicts
@@ -149,7 +155,7 @@ fn of_a_link_without_a_limit_no_more_is_said_than_that_it_was_steady() {
     });
     for run in [waves, asleep] {
         let said = &series(&run).verdicts;
-        assert!(!said.iter().any(|said| matches!(said, Verdict::LinkSteady { .. })), "{said:?}");
+        assert!(!said.iter().any(|said| matches!(said, SeriesVerdict::LinkSteady { .. })), "{said:?}");
     }
 }
 
@@ -168,7 +174,7 @@ fn a_busy_disk_is_at_its_limit_only_with_requests_that_wait() {
     let disk = &series(&run).disks.value().unwrap()[0];
     assert_eq!((disk.name.as_str(), disk.requests, disk.latency_ns_mean[5]), ("vda", 200, Some(4 * MS)));
     assert!(
-        matches!(&series(&run).verdicts[..], [Verdict::DiskAtLimit { name, queue_mean, .. }]
+        matches!(&series(&run).verdicts[..], [SeriesVerdict::DiskAtLimit { name, queue_mean, .. }]
             if name == "vda" && (2.4..2.6).contains(queue_mean)),
         "{:?}",
         series(&run).verdicts
@@ -187,7 +193,7 @@ fn other_programs_are_what_is_left_of_the_hosts_time() {
     let cpu = &series(&run).cpu.value().unwrap()[0];
     assert_eq!((cpu.busy_share[7], cpu.others_share[7], cpu.steal_share[7]), (0.75, 0.7, 0.01));
     assert!(
-        matches!(series(&run).verdicts[..], [Verdict::HostBusy { cpus_taken, cpus: 2 }] if (1.39..1.41).contains(&cpus_taken)),
+        matches!(series(&run).verdicts[..], [SeriesVerdict::HostBusy { cpus_taken, cpus: 2 }] if (1.39..1.41).contains(&cpus_taken)),
         "{:?}",
         series(&run).verdicts
     );
@@ -226,7 +232,7 @@ fn memory_that_runs_short_and_nfs_calls_are_told() {
     assert_eq!(memory.pressure_share.value().unwrap()[3], 0.2);
     assert_eq!(memory.swapped_pages_per_s[3], 300.0);
     assert!(memory.available_bytes.is_sorted_by(|a, b| a >= b) && memory.available_bytes[1] < 4 << 30);
-    assert!(matches!(series.verdicts[..], [Verdict::MemoryShort { .. }]), "{:?}", series.verdicts);
+    assert!(matches!(series.verdicts[..], [SeriesVerdict::MemoryShort { .. }]), "{:?}", series.verdicts);
     let nfs = &series.nfs.value().unwrap()[0];
     assert_eq!((nfs.operations[0].calls, nfs.operations[0].latency_ns_mean), (LOOKS, 8 * MS));
     assert_eq!((nfs.calls_per_s[9], nfs.latency_ns_mean[9]), (10.0, Some(8 * MS)));
@@ -266,7 +272,7 @@ fn devices_beyond_those_that_are_listed_are_said_to_be_left_out() {
     let run = waiting(RECVFROM, far(), |_, host| {
         let disks = value(&mut host.disks);
         let first = disks[0].clone();
-        (disks.len() as u32 + 1..=70).for_each(|dev| disks.push(Disk { dev, ..first.clone() }));
+        (disks.len() as u32 + 1..=70).for_each(|dev| disks.push(DiskCounters { dev, ..first.clone() }));
     });
     let source = run.coverage.sources.iter().find(|source| source.name == "surroundings");
     assert_eq!(source.expect("there are metrics").why, "disks: the 6 least busy of 70 are omitted");

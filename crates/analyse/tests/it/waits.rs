@@ -1,9 +1,11 @@
 //! What waits are on, and who ended them where, told in small stories. Times are microseconds.
 
 use crate::story::*;
-use model::because::Because;
+use model::because::LegacyWakeReason;
 use model::network::Lookup;
-use model::recording::{Ends, Event, FileKind, Function, Object, Place, WakeReason, WakeReasons, Waker};
+use model::recording::{
+    CodeLocation, Event, FileKind, Function, Object, SocketEnds, WakeReason, WakeReasons, Waker,
+};
 use model::run::WaitRow;
 use model::wait::{StackFrame, TargetKind, WaitTarget, WakerKind};
 use model::{Run, Seen, State};
@@ -40,7 +42,7 @@ fn an_older_recording_is_joined_as_it_comes_in() {
     let mut story = Story::begins();
     story.after(9).forks(ROOT, CHILD, CHILD);
     story.after(1).leaves(ROOT, waiting_in(POLL, Object::Unknown), none()).comes(CHILD).after(100);
-    let because = Because::Through(file(FileKind::Pipe, ""));
+    let because = LegacyWakeReason::Through(file(FileKind::Pipe, ""));
     story.push(|at| Event::Because { at, tid: ROOT, because });
     let waker = by_task(CHILD);
     story.push(|at| Event::Wake { at, cpu: 0, tid: ROOT, waker, calls: none() }).after(2).comes(ROOT);
@@ -95,7 +97,7 @@ fn stack(story: &mut Story) -> u32 {
             .enumerate()
     {
         let number = number as u32;
-        let place = Place::Native { module: module.into(), address: u64::from(number) };
+        let place = CodeLocation::Native { module: module.into(), address: u64::from(number) };
         let function = Function {
             name: Some(name.into()),
             source: Some(("/src/app.c".into(), number + 1)),
@@ -145,7 +147,7 @@ fn a_lock_says_where_it_was_let_go_and_what_went_on_until_then() {
 
 #[test]
 fn a_wait_that_an_answer_ended_is_for_the_name_that_was_asked() {
-    let server = Ends { protocol: 17, remote_port: 53, ..ends(40_000, 53) };
+    let server = SocketEnds { protocol: 17, remote_port: 53, ..ends(40_000, 53) };
     let mut story = Story::begins();
     let mut ask = |name: &str, answered_before_us: u64| {
         story.after(1).leaves(ROOT, waiting_in(POLL, Object::Net(server)), none()).after(30);

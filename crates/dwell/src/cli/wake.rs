@@ -7,7 +7,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use model::units::{self, UnitError};
 use model::wake::load::Load;
-use model::wake::{Mode, Policy, Sleeper};
+use model::wake::{Policy, Sleeper, WakeMode};
 use model::{CpuList, Ns};
 use std::path::PathBuf;
 
@@ -167,7 +167,7 @@ pub(crate) enum ModeArg {
     Gap,
 }
 
-impl From<ModeArg> for Mode {
+impl From<ModeArg> for WakeMode {
     fn from(mode: ModeArg) -> Self {
         match mode {
             ModeArg::Timer => Self::Timer,

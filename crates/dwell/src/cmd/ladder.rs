@@ -10,8 +10,8 @@ use crate::output;
 use crate::progress::ProgressLine;
 use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
-use model::ladder::beside::Beside;
-use model::ladder::{Asked, Group, Rung, SCHEMA_LADDER};
+use model::ladder::beside::Reference;
+use model::ladder::{LadderRequest, Rung, RungGroup, SCHEMA_LADDER};
 use model::{Costs, Ladder, Seen};
 use rungs::Listener;
 use std::path::Path;
@@ -19,7 +19,7 @@ use sys::signals::Signals;
 
 /// Measures and reports; returns the exit status.
 pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
-    let asked = Asked {
+    let asked = LadderRequest {
         quick: args.quick,
         only: args.only.clone(),
         dir: args.dir.as_ref().map(|dir| dir.to_string_lossy().into_owned()),
@@ -64,7 +64,7 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
 /// The costs of operations from a quick ladder, after the program has ended. The ladder is kept if
 /// it is whole.
 pub(super) fn after_a_run(signals: &mut Signals, quiet: bool) -> Seen<Costs> {
-    let asked = Asked { quick: true, ..Asked::default() };
+    let asked = LadderRequest { quick: true, ..LadderRequest::default() };
     let measured = measure(&asked, signals, quiet);
     if !measured.whole {
         return Seen::unseen("the ladder after the run was ended early");
@@ -83,7 +83,7 @@ struct Measured {
 }
 
 /// Measures until it is done or a signal ends it.
-fn measure(asked: &Asked, signals: &mut Signals, quiet: bool) -> Measured {
+fn measure(asked: &LadderRequest, signals: &mut Signals, quiet: bool) -> Measured {
     let stop = Stop::new(signals);
     let mut progress = RungProgress(ProgressLine::new(quiet));
     let measured = rungs::measure(asked, observe::this_host(), &mut progress, &|| stop.asked());
@@ -113,7 +113,7 @@ fn is_machine(name: &str) -> bool {
 }
 
 /// The ladders to show beside this one: the named machines and files, or else textbook figures.
-fn others(named: &[String]) -> anyhow::Result<Vec<Beside>> {
+fn others(named: &[String]) -> anyhow::Result<Vec<Reference>> {
     if named.is_empty() {
         return Ok(vec![analyse::ladder::beside::textbook()]);
     }
@@ -140,9 +140,9 @@ fn others(named: &[String]) -> anyhow::Result<Vec<Beside>> {
 
 /// Refuses unknown names, and directories in which no file can be created: nothing would be
 /// measured, with an exit status of success.
-fn check(asked: &Asked) -> anyhow::Result<()> {
+fn check(asked: &LadderRequest) -> anyhow::Result<()> {
     let abouts = rungs::list(asked);
-    if asked.dir.is_some() && !abouts.iter().any(|about| about.group == Group::Files) {
+    if asked.dir.is_some() && !abouts.iter().any(|about| about.group == RungGroup::Files) {
         bail!("no rung of this version measures files\ntry: without --dir");
     }
     if let Some(dir) = &asked.dir {
@@ -152,8 +152,8 @@ fn check(asked: &Asked) -> anyhow::Result<()> {
         bail!("no rung of this version measures hosts\ntry: without --host");
     }
     for name in &asked.only {
-        let one = Asked { only: vec![name.clone()], ..asked.clone() };
-        let is_group = Group::ALL.iter().any(|group| group.name() == name);
+        let one = LadderRequest { only: vec![name.clone()], ..asked.clone() };
+        let is_group = RungGroup::ALL.iter().any(|group| group.name() == name);
         if !is_group && !abouts.iter().any(|about| rungs::wanted(about, &one)) {
             bail!("no rung or group is called {name:?}\ntry: dwell ladder --list");
         }

@@ -12,7 +12,7 @@ use crate::stop::Stop;
 use anyhow::{Context, anyhow, bail};
 use loads::Running;
 use model::wake::verdict::{Answer, Deadline};
-use model::wake::{Asked, Measurements, Mode, Policy};
+use model::wake::{Policy, WakeMeasurements, WakeMode, WakeRequest};
 use model::{Ns, Seen, Tid};
 use observe::realtime::{MeasurementSettings, Realtime};
 use observe::spikes::Spikes;
@@ -81,11 +81,11 @@ fn refused(refused: wakes::Error) -> anyhow::Error {
 }
 
 /// The measurement that the command line asks for, with defaults.
-fn asked(args: &WakeArgs) -> anyhow::Result<Asked> {
-    let mode = Mode::from(args.mode);
+fn asked(args: &WakeArgs) -> anyhow::Result<WakeRequest> {
+    let mode = WakeMode::from(args.mode);
     let policy = args.policy.unwrap_or(match mode {
-        Mode::Timer => Policy::Fifo(80),
-        Mode::Gap => Policy::Other(1),
+        WakeMode::Timer => Policy::Fifo(80),
+        WakeMode::Gap => Policy::Other(1),
     });
     let period_ns = match policy {
         Policy::Deadline { period_ns, .. } => Some(period_ns),
@@ -97,7 +97,7 @@ fn asked(args: &WakeArgs) -> anyhow::Result<Asked> {
         confidence: args.confidence,
         one_in_ns: args.one_in,
     });
-    Ok(Asked {
+    Ok(WakeRequest {
         mode,
         sleeper: args.sleeper.into(),
         cpus: cpus(&args.cpus)?,
@@ -142,11 +142,11 @@ pub(super) fn ended_before_start(error: &anyhow::Error) -> bool {
 
 /// Measures once.
 pub(super) fn measure(
-    asked: &Asked,
+    asked: &WakeRequest,
     setup: Setup,
     progress: &mut dyn Listener,
     stop: &dyn Fn() -> bool,
-) -> anyhow::Result<Measurements> {
+) -> anyhow::Result<WakeMeasurements> {
     let started_at = rfc3339(unix_s());
     // Before this thread moves off the measured CPUs: loads inherit its affinity.
     let running = Running::start(&asked.loads, Duration::from_nanos(asked.for_ns) + LOADS_LONGER, stop)?;
@@ -178,7 +178,7 @@ pub(super) fn measure(
     for (load, why) in &stopped.failed {
         limits.push(format!("the rate of load {} is unknown: {why}", load.kind()));
     }
-    Ok(Measurements {
+    Ok(WakeMeasurements {
         host: observe::this_host(),
         environment,
         started_at,
@@ -194,11 +194,11 @@ pub(super) fn measure(
 }
 
 /// The tracing of spikes, or why there is none.
-fn spikes(asked: &Asked, setup: Setup) -> Result<Spikes, String> {
+fn spikes(asked: &WakeRequest, setup: Setup) -> Result<Spikes, String> {
     if !setup.spikes {
         return Err("disabled by --no-spikes".to_owned());
     }
-    if asked.mode == Mode::Gap {
+    if asked.mode == WakeMode::Gap {
         return Err("only wake-ups by a timer are traced; --mode gap has none".to_owned());
     }
     if matches!(asked.policy, Policy::Deadline { .. }) {

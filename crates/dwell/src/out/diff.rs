@@ -4,7 +4,7 @@ use super::{Form, Render};
 use model::Ladder;
 use model::compare::ladder::LadderComparison;
 use model::compare::wake::WakeComparison;
-use model::ladder::beside::Beside;
+use model::ladder::beside::Reference;
 use report::Look;
 
 /// Two ladders. The image has B's bars with A's medians marked.
@@ -12,7 +12,7 @@ use report::Look;
 pub(crate) struct LadderDiffResult {
     pub(crate) diff: LadderComparison,
     pub(crate) b: Ladder,
-    pub(crate) a: [Beside; 1],
+    pub(crate) a: [Reference; 1],
 }
 
 impl Render for LadderDiffResult {

@@ -2,7 +2,7 @@
 
 use super::{Form, Render};
 use model::Ladder;
-use model::ladder::beside::Beside;
+use model::ladder::beside::Reference;
 use report::Look;
 use report::ladder as pages;
 
@@ -10,7 +10,7 @@ use report::ladder as pages;
 #[derive(Debug)]
 pub(crate) struct LadderResult {
     pub(crate) ladder: Ladder,
-    pub(crate) others: Vec<Beside>,
+    pub(crate) others: Vec<Reference>,
 }
 
 impl Render for LadderResult {

@@ -2,15 +2,15 @@
 //! them, `dwell.ladder-diff/1`, described by `docs/schema/dwell.ladder-diff.1.json`. Fields are
 //! added, not renamed.
 
-use super::{Change, Difference, Side, Words};
-use crate::ladder::{Group, Interval};
+use super::{Change, ChangeWords, Difference, Side};
+use crate::ladder::{MedianInterval, RungGroup};
 use serde::{Deserialize, Serialize};
 
 /// The name of the schema.
 pub const SCHEMA_LADDER_DIFF: &str = "dwell.ladder-diff/1";
 
 /// A rung gets faster or slower.
-pub const WORDS: Words = Words { less: "faster", more: "slower" };
+pub const WORDS: ChangeWords = ChangeWords { less: "faster", more: "slower" };
 
 /// A rung that both measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,14 +18,14 @@ pub struct Compared {
     /// Its public name.
     pub id: String,
     /// Its group.
-    pub group: Group,
+    pub group: RungGroup,
     /// Nanoseconds for one operation.
-    pub a_ns: Interval,
+    pub a_ns: MedianInterval,
     /// The same of B.
-    pub b_ns: Interval,
+    pub b_ns: MedianInterval,
     /// B by A, with its 95 % interval. None where a figure or the end of an interval is not above
     /// zero.
-    pub ratio: Option<Interval>,
+    pub ratio: Option<MedianInterval>,
     /// How it changed.
     #[serde(with = "words")]
     pub change: Change,
@@ -39,7 +39,7 @@ pub struct Uncompared {
     /// Its public name.
     pub id: String,
     /// Its group.
-    pub group: Group,
+    pub group: RungGroup,
     /// The side that has a figure. None: neither.
     pub only: Option<Side>,
     /// Why the other has none.
@@ -48,7 +48,7 @@ pub struct Uncompared {
 
 /// Where and when one of them was measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct LadderOrigin {
     /// The host's name.
     pub host: String,
     /// When it began: RFC 3339, UTC.
@@ -61,9 +61,9 @@ pub struct LadderComparison {
     /// [`SCHEMA_LADDER_DIFF`].
     pub schema: String,
     /// The first.
-    pub a: Origin,
+    pub a: LadderOrigin,
     /// The second.
-    pub b: Origin,
+    pub b: LadderOrigin,
     /// Relative differences up to this count as none.
     pub margin: f64,
     /// Other differences: hosts, frequency, requests.

@@ -2,7 +2,7 @@
 //! promises of them, `dwell.wake-diff/1`, described by `docs/schema/dwell.wake-diff.1.json`. Fields
 //! are added, not renamed.
 
-use super::{Change, Difference, Side, Words};
+use super::{Change, ChangeWords, Difference, Side};
 use crate::wake::Wakes;
 use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA_WAKE_DIFF: &str = "dwell.wake-diff/1";
 
 /// A wake-up gets earlier or later.
-pub const WORDS: Words = Words { less: "earlier", more: "later" };
+pub const WORDS: ChangeWords = ChangeWords { less: "earlier", more: "later" };
 
 /// Where, when and by what one of them was measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct MeasurementOrigin {
     /// The host's name; empty where the source does not have it.
     pub host: String,
     /// Its kernel's release; empty likewise.
@@ -30,9 +30,9 @@ pub struct Origin {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparable {
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: MeasurementOrigin,
     /// Settings of the machine, in words; unknown ones are left out.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<SettingText>,
     /// The cases of a sheet; of a plain result one, called [`ALL`].
     pub cases: Vec<ComparableCase>,
     /// What qualifies all of it: sentences without a full stop.
@@ -48,7 +48,7 @@ pub struct ComparableCase {
     /// Its name.
     pub name: String,
     /// How it was measured: policy, interval, load.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<SettingText>,
     /// All CPUs together.
     pub all: Wakes,
     /// One for each.
@@ -57,7 +57,7 @@ pub struct ComparableCase {
 
 /// A setting in words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Setting {
+pub struct SettingText {
     /// Which.
     pub what: String,
     /// What it was.
@@ -66,7 +66,7 @@ pub struct Setting {
 
 /// A figure with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Within {
+pub struct FigureInterval {
     /// The figure.
     pub ns: Ns,
     /// Low end.
@@ -83,9 +83,9 @@ pub struct Quantile {
     /// The share of wake-ups that are not later: 0.5.
     pub share: f64,
     /// Of A. Unseen where it has too few wake-ups for it.
-    pub a: Seen<Within>,
+    pub a: Seen<FigureInterval>,
     /// Of B.
-    pub b: Seen<Within>,
+    pub b: Seen<FigureInterval>,
     /// B minus A in nanoseconds. Unseen where one of them is.
     pub later_ns: Seen<i64>,
     /// Low end of its 95 % interval.
@@ -137,7 +137,7 @@ pub struct CaseDiff {
 
 /// A case that only one of two sheets has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lone {
+pub struct UnmatchedCase {
     /// Its name.
     pub name: String,
     /// Which side has it.
@@ -150,9 +150,9 @@ pub struct WakeComparison {
     /// [`SCHEMA_WAKE_DIFF`].
     pub schema: String,
     /// The first: the reference.
-    pub a: Origin,
+    pub a: MeasurementOrigin,
     /// The second.
-    pub b: Origin,
+    pub b: MeasurementOrigin,
     /// A relative difference up to this counts as none, as does one up to `margin_ns`.
     pub margin: f64,
     /// An absolute one.
@@ -162,7 +162,7 @@ pub struct WakeComparison {
     /// One for two plain results.
     pub cases: Vec<CaseDiff>,
     /// The others.
-    pub uncompared: Vec<Lone>,
+    pub uncompared: Vec<UnmatchedCase>,
 }
 
 /// A change in JSON.

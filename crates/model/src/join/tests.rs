@@ -2,18 +2,18 @@
 
 use super::*;
 use crate::Call;
-use crate::recording::{Calls, In, Mode, Out};
+use crate::recording::{Calls, SampleMode, SwitchIn, SwitchOut};
 
-const REQUEST: Request = Request { dev: 1, write: false, bytes: 512, queue_ns: None, device_ns: 7 };
+const REQUEST: BlockRequest = BlockRequest { dev: 1, write: false, bytes: 512, queue_ns: None, device_ns: 7 };
 
-fn switch(at: Ns, out: Option<(Tid, Left)>, into: Option<Tid>) -> Event {
-    let out = out.map(|(tid, left)| Out { tid, left, calls: Calls::new() });
-    let into = into.map(|tid| In { tid, ran: None, throttled_ns: 0 });
+fn switch(at: Ns, out: Option<(Tid, SwitchOutState)>, into: Option<Tid>) -> Event {
+    let out = out.map(|(tid, left)| SwitchOut { tid, left, calls: Calls::new() });
+    let into = into.map(|tid| SwitchIn { tid, ran: None, throttled_ns: 0 });
     Event::Switch { at, cpu: 0, out, into }
 }
 
-fn fault(on: Object) -> Left {
-    Left::Blocked(Wait { call: None, uninterruptible: true, io: true, on })
+fn fault(on: Object) -> SwitchOutState {
+    SwitchOutState::Blocked(WaitContext { call: None, uninterruptible: true, io: true, on })
 }
 
 fn woken_by(at: Ns, tid: Tid, waker: Waker, reasons: &[WakeReason]) -> Event {
@@ -25,15 +25,15 @@ fn wake(at: Ns, tid: Tid, waker: Waker) -> Event {
 }
 
 fn sample(at: Ns, tid: Tid) -> Event {
-    Event::Sample { at, tid, mode: Mode::User, ip: 9, period_ns: 1000 }
+    Event::Sample { at, tid, mode: SampleMode::User, ip: 9, period_ns: 1000 }
 }
 
 fn sampled(at: Ns, tid: Tid, node: Option<u32>) -> Event {
-    Event::Sampled { at, tid, mode: Mode::User, ip: 9, period_ns: 1000, node }
+    Event::Sampled { at, tid, mode: SampleMode::User, ip: 9, period_ns: 1000, node }
 }
 
 fn stack(at: Ns, tid: Tid, node: u32) -> Event {
-    Event::SampleStack { at, tid, node, mode: Mode::User, period_ns: 1000 }
+    Event::SampleStack { at, tid, node, mode: SampleMode::User, period_ns: 1000 }
 }
 
 fn completed(joiner: &mut Joiner, mut event: Event) -> Event {
@@ -56,16 +56,16 @@ fn parts_are_put_into_the_event_of_their_time_and_thread_and_into_no_other() {
     let mut joiner = Joiner::default();
     let ran = (5, Comm::from("other"));
     let counters = Counters { cpu_ns: 3, ..Counters::default() };
-    joiner.part(10, 7, Part::Ran { ran, throttled_ns: 4 });
-    joiner.part(10, 6, Part::Counted(counters));
-    let dead = |counters| Some((6, Left::Dead(counters)));
+    joiner.part(10, 7, EventPart::Ran { ran, throttled_ns: 4 });
+    joiner.part(10, 6, EventPart::Counted(counters));
+    let dead = |counters| Some((6, SwitchOutState::Dead(counters)));
     let before = || switch(9, dead(Counters::default()), Some(7));
     assert_eq!(completed(&mut joiner, before()), before());
-    let other = || switch(10, Some((8, Left::Runnable)), Some(9));
+    let other = || switch(10, Some((8, SwitchOutState::Runnable)), Some(9));
     assert_eq!(completed(&mut joiner, other()), other());
     let whole = completed(&mut joiner, switch(10, dead(Counters::default()), Some(7)));
     let Event::Switch { out: Some(out), into: Some(into), .. } = whole else { panic!("{whole:?}") };
-    assert_eq!((out.left, into.ran, into.throttled_ns), (Left::Dead(counters), Some(ran), 4));
+    assert_eq!((out.left, into.ran, into.throttled_ns), (SwitchOutState::Dead(counters), Some(ran), 4));
     assert!(joiner.waiting.is_empty());
 }
 
@@ -73,8 +73,8 @@ fn parts_are_put_into_the_event_of_their_time_and_thread_and_into_no_other() {
 fn a_thread_that_leaves_and_comes_at_one_time_gets_each_part_where_it_belongs() {
     let mut joiner = Joiner::default();
     let ran = (5, Comm::from("other"));
-    joiner.part(10, 7, Part::FaultOn(Object::SwapPage));
-    joiner.part(10, 7, Part::Ran { ran, throttled_ns: 0 });
+    joiner.part(10, 7, EventPart::FaultOn(Object::SwapPage));
+    joiner.part(10, 7, EventPart::Ran { ran, throttled_ns: 0 });
     let whole = completed(&mut joiner, switch(10, Some((7, fault(Object::Unknown))), Some(7)));
     let Event::Switch { out: Some(out), into: Some(into), .. } = whole else { panic!("{whole:?}") };
     assert_eq!((out.left, into.ran), (fault(Object::SwapPage), Some(ran)));
@@ -84,10 +84,10 @@ fn a_thread_that_leaves_and_comes_at_one_time_gets_each_part_where_it_belongs() 
 fn a_wake_up_has_all_its_reasons_and_its_socket_only_from_the_network() {
     let mut joiner = Joiner::default();
     let pipe = Object::Unix { ino: 1, peer: 2 };
-    let ends = Ends { protocol: 6, local: [1; 16], local_port: 1, remote: [2; 16], remote_port: 2 };
-    joiner.part(10, 7, Part::Ready(ends));
-    joiner.part(10, 7, Part::Request(REQUEST));
-    joiner.part(10, 7, Part::WorkedOn(pipe.clone()));
+    let ends = SocketEnds { protocol: 6, local: [1; 16], local_port: 1, remote: [2; 16], remote_port: 2 };
+    joiner.part(10, 7, EventPart::Ready(ends));
+    joiner.part(10, 7, EventPart::Request(REQUEST));
+    joiner.part(10, 7, EventPart::WorkedOn(pipe.clone()));
     let reasons = [WakeReason::Request(REQUEST), WakeReason::Object(pipe)];
     let by_timer = completed(&mut joiner, woken_by(10, 7, Waker::Timer, &[]));
     assert_eq!(by_timer, woken_by(10, 7, Waker::Timer, &reasons));
@@ -100,7 +100,7 @@ fn a_wake_up_has_all_its_reasons_and_its_socket_only_from_the_network() {
 fn parts_whose_events_were_lost_make_room() {
     let mut joiner = Joiner::default();
     for at in 0..1000 {
-        joiner.part(at, 7, Part::Request(REQUEST));
+        joiner.part(at, 7, EventPart::Request(REQUEST));
     }
     assert_eq!(joiner.waiting.len(), WAITING_MAX);
     let late = completed(&mut joiner, woken_by(0, 7, Waker::Device, &[]));
@@ -117,14 +117,14 @@ fn an_older_recording_is_read_as_one_of_today() {
     let events = [
         Event::Page { at: 10, tid: 7, dev: 8, ino: 9 },
         switch(10, Some((7, fault(Object::Unknown))), None),
-        because(20, Because::Request(REQUEST)),
+        because(20, LegacyWakeReason::Request(REQUEST)),
         wake(20, 7, Waker::Device),
         Event::Page { at: 30, tid: 7, dev: 0, ino: 0 },
         switch(30, Some((7, fault(Object::Unknown))), None),
         wake(40, 7, Waker::Device),
-        because(50, Because::Through(through.clone())),
+        because(50, LegacyWakeReason::Through(through.clone())),
         wake(50, 7, Waker::Timer),
-        because(60, Because::From { woken_at: 50, node: 3 }),
+        because(60, LegacyWakeReason::From { woken_at: 50, node: 3 }),
     ];
     let expected = [
         switch(10, Some((7, fault(file))), None),
@@ -141,8 +141,8 @@ fn an_older_recording_is_read_as_one_of_today() {
 
 #[test]
 fn a_page_is_only_of_a_fault() {
-    let wait = Wait { call: Some(Call(0)), uninterruptible: true, io: true, on: Object::Unknown };
-    let switch = switch(10, Some((7, Left::Blocked(wait))), None);
+    let wait = WaitContext { call: Some(Call(0)), uninterruptible: true, io: true, on: Object::Unknown };
+    let switch = switch(10, Some((7, SwitchOutState::Blocked(wait))), None);
     let page = Event::Page { at: 10, tid: 7, dev: 8, ino: 9 };
     assert_eq!(joined(&[page, switch.clone()]), [switch]);
 }

@@ -2,7 +2,7 @@
 
 /// A figure of a rung.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Figure {
+pub struct ReferenceFigure {
     /// The rung's public name.
     pub id: String,
     /// Low end of the stated range, in nanoseconds.
@@ -13,7 +13,7 @@ pub struct Figure {
 
 /// A reference that is shown beside a ladder.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Beside {
+pub struct Reference {
     /// Its name.
     pub name: String,
     /// Rules of thumb, of no particular machine.
@@ -21,5 +21,5 @@ pub struct Beside {
     /// Where the figures come from.
     pub source: String,
     /// In the order of the ladder.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<ReferenceFigure>,
 }

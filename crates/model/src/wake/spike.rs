@@ -18,7 +18,7 @@ pub struct Task {
 /// Something that the kernel did on the CPU of a late wake-up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Happened {
+pub enum KernelAction {
     /// The scheduler gave the CPU from one task to another; `preempted`: the first could have gone
     /// on.
     Switch {
@@ -72,7 +72,7 @@ pub struct KernelEvent {
     /// When.
     pub at_ns: Ns,
     /// What.
-    pub happened: Happened,
+    pub happened: KernelAction,
 }
 
 /// A late wake-up as it was recorded. All times are from the start of the measurement.
@@ -135,7 +135,7 @@ pub enum Cause {
 
 /// A part of a latency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
+pub struct LatencyShare {
     /// What.
     pub cause: Cause,
     /// Who: a task, an interrupt, a softirq, an idle state.
@@ -158,7 +158,7 @@ pub struct Spike {
     /// The largest share's.
     pub who: Option<String>,
     /// The parts, in order of time; they sum to `ns`.
-    pub shares: Vec<Share>,
+    pub shares: Vec<LatencyShare>,
     /// As in [`SpikeSeen`].
     pub stack: Seen<Vec<String>>,
     /// As in [`SpikeSeen`]: what is missing is `unexplained`.

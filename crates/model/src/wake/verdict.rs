@@ -85,12 +85,12 @@ pub struct Verdict {
     pub run_more_ns: Seen<Ns>,
     /// Each CPU by itself; the answer to all is no better than the worst of them.
     #[serde(default)]
-    pub of_processor: Vec<OfProcessor>,
+    pub of_processor: Vec<CpuVerdict>,
 }
 
 /// What holds of one CPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OfProcessor {
+pub struct CpuVerdict {
     /// Which.
     pub cpu: Option<u32>,
     /// From its own counts; the estimate for a longer run is of all CPUs together.

@@ -24,8 +24,8 @@ use crate::stacks::{Of, RawStack, Stacks};
 use crate::threads::Threads;
 use decode::{Copied, Record, SAMPLE_TYPE, STACK_TYPE, What, decode, registers_wanted};
 use model::coverage::{Extent, Source};
-use model::recording::{Calls, Comm, In, Left, Object, Out, Wait};
-use model::recording::{Event, Mode};
+use model::recording::{Calls, Comm, Object, SwitchIn, SwitchOut, SwitchOutState, WaitContext};
+use model::recording::{Event, SampleMode};
 use model::{Ns, Pid, Tid};
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -275,13 +275,13 @@ impl Tree {
         let Record { at, tid, cpu, what } = record;
         Some(match what {
             What::SwitchedIn => {
-                let into = Some(In { tid, ran: None, throttled_ns: 0 });
+                let into = Some(SwitchIn { tid, ran: None, throttled_ns: 0 });
                 Event::Switch { at, cpu, out: None, into }
             }
             What::SwitchedOut { runnable } => {
-                let wait = Wait { call: None, uninterruptible: false, io: false, on: Object::Unknown };
-                let left = if runnable { Left::Runnable } else { Left::Blocked(wait) };
-                Event::Switch { at, cpu, out: Some(Out { tid, left, calls: Calls::new() }), into: None }
+                let wait = WaitContext { call: None, uninterruptible: false, io: false, on: Object::Unknown };
+                let left = if runnable { SwitchOutState::Runnable } else { SwitchOutState::Blocked(wait) };
+                Event::Switch { at, cpu, out: Some(SwitchOut { tid, left, calls: Calls::new() }), into: None }
             }
             What::Forked { pid, tid, creator } => {
                 let name = self.names.get(&creator).copied().unwrap_or_default();
@@ -313,7 +313,7 @@ impl Tree {
             // It has no record: see `hand_over`.
             What::Mapped { .. } => return None,
             What::Sampled { user, ip, .. } => {
-                let mode = if user { Mode::User } else { Mode::Kernel };
+                let mode = if user { SampleMode::User } else { SampleMode::Kernel };
                 Event::Sampled { at, tid, mode, ip, period_ns: self.period_ns as u32, node: None }
             }
             What::Lost { records } => Event::Lost { at, events: records },

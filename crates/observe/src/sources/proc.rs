@@ -15,7 +15,7 @@ mod parse;
 use super::arguments;
 use crate::access::MORE;
 use model::coverage::{Extent, Source};
-use model::recording::{FileKind, Looked, Object};
+use model::recording::{FileKind, Object, ThreadSnapshot};
 use model::{Call, Event, Ns, Pid, Seen, Tid};
 use objects::Objects;
 use parse::InCall;
@@ -190,7 +190,7 @@ impl Poller {
 
     /// Walks from the roots to their descendants, and to known processes that have been reparented
     /// since.
-    fn tree(&mut self, at: Ns, threads: &mut Vec<Looked>) {
+    fn tree(&mut self, at: Ns, threads: &mut Vec<ThreadSnapshot>) {
         let mut visited = HashSet::new();
         let mut queue = self.roots.clone();
         self.walk(&mut queue, &mut visited, threads, at);
@@ -206,7 +206,13 @@ impl Poller {
         self.processes.retain(|pid, _| seen.contains(pid));
     }
 
-    fn walk(&mut self, queue: &mut Vec<Pid>, visited: &mut HashSet<Pid>, threads: &mut Vec<Looked>, at: Ns) {
+    fn walk(
+        &mut self,
+        queue: &mut Vec<Pid>,
+        visited: &mut HashSet<Pid>,
+        threads: &mut Vec<ThreadSnapshot>,
+        at: Ns,
+    ) {
         while let Some(pid) = queue.pop() {
             if visited.insert(pid) {
                 self.process(pid, at, queue, threads);
@@ -215,7 +221,7 @@ impl Poller {
     }
 
     /// One process: its threads into `threads`, its children onto `queue`.
-    fn process(&mut self, pid: Pid, at: Ns, queue: &mut Vec<Pid>, threads: &mut Vec<Looked>) {
+    fn process(&mut self, pid: Pid, at: Ns, queue: &mut Vec<Pid>, threads: &mut Vec<ThreadSnapshot>) {
         // dwell itself, for example as a child of an observed shell.
         if pid == self.own {
             return;
@@ -252,7 +258,7 @@ impl Poller {
             .collect()
     }
 
-    fn thread(&mut self, pid: Pid, tid: Tid, stat: parse::Stat, at: Ns) -> Looked {
+    fn thread(&mut self, pid: Pid, tid: Tid, stat: parse::Stat, at: Ns) -> ThreadSnapshot {
         let mut buffer = [0; 256];
         let waits = matches!(stat.state, b'S' | b'D');
         let times = match self.read(pid, tid, SCHEDSTAT, &mut buffer) {
@@ -269,7 +275,7 @@ impl Poller {
             Some(Ok(text)) => Seen::Value(String::from_utf8_lossy(text).trim_end().to_owned()),
             Some(Err(error)) => Seen::Unseen(refuse(&mut self.refused.wchan, &error)),
         };
-        Looked {
+        ThreadSnapshot {
             tid,
             pid,
             parent: stat.parent,
@@ -381,8 +387,9 @@ impl Poller {
     }
 
     /// While a thread waits on a pipe, lists which processes have which pipes.
-    fn add_pipes(&mut self, at: Ns, threads: &mut [Looked]) {
-        let on_pipe = |thread: &Looked| matches!(thread.on, Object::File { kind: FileKind::Pipe, .. });
+    fn add_pipes(&mut self, at: Ns, threads: &mut [ThreadSnapshot]) {
+        let on_pipe =
+            |thread: &ThreadSnapshot| matches!(thread.on, Object::File { kind: FileKind::Pipe, .. });
         if !threads.iter().any(on_pipe) {
             return;
         }
@@ -455,7 +462,7 @@ mod tests {
     }
 
     /// Takes snapshots until `found` returns true, for two seconds at most.
-    fn look_until(looker: &mut Poller, found: impl Fn(&[Looked]) -> bool) -> Vec<Looked> {
+    fn look_until(looker: &mut Poller, found: impl Fn(&[ThreadSnapshot]) -> bool) -> Vec<ThreadSnapshot> {
         let mut last = Vec::new();
         for _ in 0..400 {
             if let Some(Event::Look { threads, .. }) = looker.look() {
@@ -469,7 +476,7 @@ mod tests {
         panic!("not seen in two seconds; last: {last:#?}");
     }
 
-    fn named<'a>(threads: &'a [Looked], name: &str) -> Option<&'a Looked> {
+    fn named<'a>(threads: &'a [ThreadSnapshot], name: &str) -> Option<&'a ThreadSnapshot> {
         threads.iter().find(|thread| thread.name.to_text() == name)
     }
 
@@ -497,12 +504,14 @@ mod tests {
     fn a_child_whose_parent_died_is_followed_on() {
         let program = Running::shell("(sleep 30 & exec sleep 0.1); sleep 29");
         let mut looker = Poller::start(&[program.0.id()]);
-        let asleep = |threads: &[Looked]| threads.iter().filter(|t| t.name.to_text() == "sleep").count();
+        let asleep =
+            |threads: &[ThreadSnapshot]| threads.iter().filter(|t| t.name.to_text() == "sleep").count();
         look_until(&mut looker, |threads| asleep(threads) == 2 && threads.len() == 3);
         let root = program.0.id();
         // The short sleep has ended; of the two left, one has been reparented.
-        let orphaned =
-            |threads: &[Looked], t: &Looked| t.pid != root && threads.iter().all(|p| p.pid != t.parent);
+        let orphaned = |threads: &[ThreadSnapshot], t: &ThreadSnapshot| {
+            t.pid != root && threads.iter().all(|p| p.pid != t.parent)
+        };
         look_until(&mut looker, |threads| {
             asleep(threads) == 2 && threads.iter().any(|t| orphaned(threads, t))
         });
@@ -530,7 +539,8 @@ mod tests {
     fn several_roots_are_looked_at_and_one_that_is_gone_is_none_any_more() {
         let (one, mut other) = (Running::shell("sleep 30; true"), Running::shell("sleep 29; true"));
         let mut looker = Poller::start(&[one.0.id(), other.0.id()]);
-        let asleep = |threads: &[Looked]| threads.iter().filter(|t| t.name.to_text() == "sleep").count();
+        let asleep =
+            |threads: &[ThreadSnapshot]| threads.iter().filter(|t| t.name.to_text() == "sleep").count();
         look_until(&mut looker, |threads| asleep(threads) == 2 && threads.len() == 4);
         let group = rustix::process::Pid::from_child(&other.0);
         rustix::process::kill_process_group(group, rustix::process::Signal::KILL).unwrap();

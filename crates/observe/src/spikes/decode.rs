@@ -1,7 +1,7 @@
 //! Decodes records of a ring (`wire.rs`) into the events of `model`.
 
 use super::wire::{EventKind, F_OWN, F_PREEMPTED, Interrupt, OwnSwitch, RingRecord, Switched};
-use model::wake::spike::{Happened, KernelEvent, Task};
+use model::wake::spike::{KernelAction, KernelEvent, Task};
 use model::{Ns, Tid};
 use rustc_hash::FxHashMap;
 use zerocopy::transmute_ref;
@@ -81,23 +81,27 @@ impl<N: Fn(Tid) -> Option<String>> Decoder<'_, N> {
         let (begin, end) = match kind {
             EventKind::Switch => return self.switch(record),
             EventKind::Irq => match text(&name) {
-                name if TIMERS.contains(&name.as_str()) => (Happened::TimerBegin, Happened::TimerEnd),
-                name if name.is_empty() => (Happened::IrqBegin(format!("interrupt {arg}")), Happened::IrqEnd),
-                name => (Happened::IrqBegin(name), Happened::IrqEnd),
+                name if TIMERS.contains(&name.as_str()) => (KernelAction::TimerBegin, KernelAction::TimerEnd),
+                name if name.is_empty() => {
+                    (KernelAction::IrqBegin(format!("interrupt {arg}")), KernelAction::IrqEnd)
+                }
+                name => (KernelAction::IrqBegin(name), KernelAction::IrqEnd),
             },
             EventKind::Softirq => {
-                (Happened::SoftirqBegin(named(&SOFTIRQS, arg, "softirq")), Happened::SoftirqEnd)
+                (KernelAction::SoftirqBegin(named(&SOFTIRQS, arg, "softirq")), KernelAction::SoftirqEnd)
             }
-            EventKind::Timer => (Happened::TimerBegin, Happened::TimerEnd),
-            EventKind::Other => (Happened::OtherBegin(named(&OTHERS, arg, "interrupt")), Happened::OtherEnd),
-            EventKind::Nmi => (Happened::OtherBegin("NMI".to_owned()), Happened::OtherEnd),
+            EventKind::Timer => (KernelAction::TimerBegin, KernelAction::TimerEnd),
+            EventKind::Other => {
+                (KernelAction::OtherBegin(named(&OTHERS, arg, "interrupt")), KernelAction::OtherEnd)
+            }
+            EventKind::Nmi => (KernelAction::OtherBegin("NMI".to_owned()), KernelAction::OtherEnd),
         };
         self.push(began, begin);
         self.push(at, end);
     }
 
     fn hole(&mut self, at: Ns) {
-        self.push(at, Happened::Lost);
+        self.push(at, KernelAction::Lost);
         self.idle_since = None;
     }
 
@@ -110,36 +114,36 @@ impl<N: Fn(Tid) -> Option<String>> Decoder<'_, N> {
         }
         let (from, to) = (self.task(from, from_priority), self.task(to, to_priority));
         if let (Some(state), Some(since)) = (idle.checked_sub(1), self.idle_since) {
-            self.push(since, Happened::IdleBegin(u32::from(state)));
+            self.push(since, KernelAction::IdleBegin(u32::from(state)));
         }
         self.idle_since = Some(at);
         if own {
             self.own(transmute_ref!(record), &to);
         }
         let preempted = flags & F_PREEMPTED != 0;
-        self.push(at, Happened::Switch { from, to, preempted });
+        self.push(at, KernelAction::Switch { from, to, preempted });
     }
 
     /// The events before the measuring thread got the CPU.
     fn own(&mut self, own: &OwnSwitch, to: &Task) {
         let OwnSwitch { woken, due, stopped, arg: moved_from, .. } = *own;
         if stopped != 0 {
-            self.push(stopped, Happened::Stopped);
+            self.push(stopped, KernelAction::Stopped);
         }
         if due != 0 {
-            self.push(due, Happened::Due);
+            self.push(due, KernelAction::Due);
             // It wakes the thread at once.
-            self.push(woken, Happened::Expired);
+            self.push(woken, KernelAction::Expired);
         }
         if woken != 0 {
-            self.push(woken, Happened::Woken(to.clone()));
+            self.push(woken, KernelAction::Woken(to.clone()));
             if let Some(cpu) = moved_from.checked_sub(1) {
-                self.push(woken, Happened::Migrated(cpu));
+                self.push(woken, KernelAction::Migrated(cpu));
             }
         }
     }
 
-    fn push(&mut self, at_ns: Ns, happened: Happened) {
+    fn push(&mut self, at_ns: Ns, happened: KernelAction) {
         self.events.push(KernelEvent { at_ns, happened });
     }
 
@@ -196,11 +200,11 @@ mod tests {
         }
     }
 
-    fn decoded(records: &[RingRecord]) -> Vec<(Ns, Happened)> {
+    fn decoded(records: &[RingRecord]) -> Vec<(Ns, KernelAction)> {
         decoded_with(records, Holes::default())
     }
 
-    fn decoded_with(records: &[RingRecord], holes: Holes) -> Vec<(Ns, Happened)> {
+    fn decoded_with(records: &[RingRecord], holes: Holes) -> Vec<(Ns, KernelAction)> {
         let measuring = Measuring { tid: 7, pid: 1007, name: "wake".into() };
         let name_of = |pid| (pid == 50).then(|| "known".to_owned());
         let events = events(records, holes, &measuring, 100, name_of);
@@ -214,7 +218,7 @@ mod tests {
     /// The tasks of switches.
     fn switched(records: &[RingRecord]) -> Vec<(Task, Task)> {
         let tasks = |(_, happened)| match happened {
-            Happened::Switch { from, to, .. } => Some((from, to)),
+            KernelAction::Switch { from, to, .. } => Some((from, to)),
             _ => None,
         };
         decoded(records).into_iter().filter_map(tasks).collect()
@@ -235,29 +239,29 @@ mod tests {
         let moved = RingRecord { arg: 4, ..own(160, 0, 150, 130, 0) };
         let told = decoded(&[switch(105, 50, 0, ""), RingRecord { idle: 3, ..moved }]);
         let before = [
-            (5, Happened::IdleBegin(2)),
-            (30, Happened::Due),
-            (50, Happened::Expired),
-            (50, Happened::Woken(task(7, "wake", 19))),
-            (50, Happened::Migrated(3)),
+            (5, KernelAction::IdleBegin(2)),
+            (30, KernelAction::Due),
+            (50, KernelAction::Expired),
+            (50, KernelAction::Woken(task(7, "wake", 19))),
+            (50, KernelAction::Migrated(3)),
         ];
         assert_eq!(told[1..6], before);
         let told = decoded(&[own(160, 50, 150, 0, 120)]);
-        assert_eq!(told[..2], [(20, Happened::Stopped), (50, Happened::Woken(task(7, "wake", 19)))]);
+        assert_eq!(told[..2], [(20, KernelAction::Stopped), (50, KernelAction::Woken(task(7, "wake", 19)))]);
     }
 
     #[test]
     fn what_is_missing_is_no_idling() {
         let idled = RingRecord { idle: 1, ..switch(150, 0, 60, "make") };
-        let begins = |told: &[(Ns, Happened)]| {
-            told.iter().filter(|(_, happened)| matches!(happened, Happened::IdleBegin(_))).count()
+        let begins = |told: &[(Ns, KernelAction)]| {
+            told.iter().filter(|(_, happened)| matches!(happened, KernelAction::IdleBegin(_))).count()
         };
         assert_eq!(begins(&decoded(&[idled])), 1);
         assert_eq!(begins(&decoded_with(&[idled], Holes { cut: true, before: None })), 0);
         let records = [switch(110, 60, 0, ""), idled];
-        assert_eq!(decoded(&records)[1], (10, Happened::IdleBegin(0)));
+        assert_eq!(decoded(&records)[1], (10, KernelAction::IdleBegin(0)));
         let told = decoded_with(&records, Holes { cut: false, before: Some(1) });
-        assert_eq!((begins(&told), &told[1]), (0, &(10, Happened::Lost)));
+        assert_eq!((begins(&told), &told[1]), (0, &(10, KernelAction::Lost)));
     }
 
     #[test]
@@ -273,14 +277,14 @@ mod tests {
         ];
         let names = ["eth0", "interrupt 24", "net_rx", "softirq 11", "call_function_single"];
         let name = |(_, happened)| match happened {
-            Happened::IrqBegin(name) | Happened::SoftirqBegin(name) | Happened::OtherBegin(name) => {
-                Some(name)
-            }
+            KernelAction::IrqBegin(name)
+            | KernelAction::SoftirqBegin(name)
+            | KernelAction::OtherBegin(name) => Some(name),
             _ => None,
         };
         let told: Vec<_> = decoded(&records).into_iter().filter_map(name).collect();
         assert_eq!(told, names);
-        let timer = [(1, Happened::TimerBegin), (10, Happened::TimerEnd)];
+        let timer = [(1, KernelAction::TimerBegin), (10, KernelAction::TimerEnd)];
         assert_eq!(decoded(&[irq(101, 110, "arch_timer")]), timer);
     }
 
@@ -289,12 +293,12 @@ mod tests {
         let softirq = record(150, EventKind::Softirq, 1, [110, 0, 0, 0, 0]);
         let nmi = record(125, EventKind::Nmi, 0, [121, 0, 0, 0, 0]);
         let expected = [
-            (10, Happened::SoftirqBegin("timer".into())),
-            (20, Happened::TimerBegin),
-            (21, Happened::OtherBegin("NMI".into())),
-            (25, Happened::OtherEnd),
-            (30, Happened::TimerEnd),
-            (50, Happened::SoftirqEnd),
+            (10, KernelAction::SoftirqBegin("timer".into())),
+            (20, KernelAction::TimerBegin),
+            (21, KernelAction::OtherBegin("NMI".into())),
+            (25, KernelAction::OtherEnd),
+            (30, KernelAction::TimerEnd),
+            (50, KernelAction::SoftirqEnd),
         ];
         assert_eq!(decoded(&[nmi, record(130, EventKind::Timer, 0, [120, 0, 0, 0, 0]), softirq]), expected);
     }

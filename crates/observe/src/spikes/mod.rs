@@ -17,7 +17,7 @@ use crate::sources::wall_of;
 use aya::programs::BtfTracePoint;
 use aya::{Btf, Ebpf, VerifierLogLevel};
 use decode::{Holes, Measuring};
-use model::wake::spike::{Happened, KernelEvent, SpikeSeen};
+use model::wake::spike::{KernelAction, KernelEvent, SpikeSeen};
 use model::{Ns, Seen, Tid};
 use ring::{RingPart, Rings};
 use std::fs;
@@ -244,7 +244,7 @@ impl Spikes {
             let mut events = decode::events(&kept.records, kept.holes, &kept.measuring, begun_ns, name_of);
             events.extend(kept.stolen.map(|(at, ns)| KernelEvent {
                 at_ns: at.saturating_sub(begun_ns),
-                happened: Happened::Stolen(ns),
+                happened: KernelAction::Stolen(ns),
             }));
             SpikeSeen {
                 cpu: kept.cpu,

@@ -64,10 +64,10 @@ fn a_threads_own_sleeps_are_seen_and_the_latest_are_kept() {
         assert!(seen.is_sorted_by_key(|seen| std::cmp::Reverse(seen.awake_ns - seen.expected_ns)));
         let whole = seen.iter().all(|seen| {
             let woken =
-                |event: &KernelEvent| matches!(&event.happened, Happened::Woken(task) if task.tid == tid);
+                |event: &KernelEvent| matches!(&event.happened, KernelAction::Woken(task) if task.tid == tid);
             let comes =
-                |event: &KernelEvent| matches!(&event.happened, Happened::Switch { to, .. } if to.tid == tid);
-            let expired = seen.events.iter().any(|event| event.happened == Happened::Expired);
+                |event: &KernelEvent| matches!(&event.happened, KernelAction::Switch { to, .. } if to.tid == tid);
+            let expired = seen.events.iter().any(|event| event.happened == KernelAction::Expired);
             expired && seen.events.iter().any(woken) && seen.events.iter().any(comes)
         });
         if whole && !moved {

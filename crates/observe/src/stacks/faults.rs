@@ -1,7 +1,7 @@
 //! Waits in page faults, and in calls while these are not traced: their stacks are taken when they
 //! begin, and weighted when they end.
 
-use model::recording::{In, Left, Out};
+use model::recording::{SwitchIn, SwitchOut, SwitchOutState};
 use model::{Event, Ns, Tid};
 use rustc_hash::FxHashMap;
 
@@ -64,16 +64,16 @@ impl FaultWaits {
         }
     }
 
-    fn left(&mut self, at: Ns, out: &Out) {
+    fn left(&mut self, at: Ns, out: &SwitchOut) {
         let off = self.calls_are_off;
-        let begins = matches!(&out.left, Left::Blocked(wait) if off || wait.call.is_none());
+        let begins = matches!(&out.left, SwitchOutState::Blocked(wait) if off || wait.call.is_none());
         if begins && (self.threads.len() < THREADS || self.threads.contains_key(&out.tid)) {
             let fault = self.threads.entry(out.tid).or_default();
             (fault.since, fault.woken) = (at, 0);
         }
     }
 
-    fn came(&mut self, at: Ns, into: &In) -> Option<(Tid, u32, Ns)> {
+    fn came(&mut self, at: Ns, into: &SwitchIn) -> Option<(Tid, u32, Ns)> {
         let fault = self.threads.get_mut(&into.tid).filter(|fault| fault.since > 0)?;
         let until = if fault.woken > 0 { fault.woken } else { at };
         fault.owed_ns += until.saturating_sub(fault.since);
@@ -90,16 +90,16 @@ impl FaultWaits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::recording::{Calls, Object, Wait, WakeReasons, Waker};
+    use model::recording::{Calls, Object, WaitContext, WakeReasons, Waker};
 
     fn switched_out(at: Ns) -> Event {
-        let wait = Wait { call: None, uninterruptible: true, io: true, on: Object::Unknown };
-        let out = Some(Out { tid: 7, left: Left::Blocked(wait), calls: Calls::new() });
+        let wait = WaitContext { call: None, uninterruptible: true, io: true, on: Object::Unknown };
+        let out = Some(SwitchOut { tid: 7, left: SwitchOutState::Blocked(wait), calls: Calls::new() });
         Event::Switch { at, cpu: 0, out, into: None }
     }
 
     fn switched_in(at: Ns) -> Event {
-        Event::Switch { at, cpu: 0, out: None, into: Some(In { tid: 7, ran: None, throttled_ns: 0 }) }
+        Event::Switch { at, cpu: 0, out: None, into: Some(SwitchIn { tid: 7, ran: None, throttled_ns: 0 }) }
     }
 
     #[test]

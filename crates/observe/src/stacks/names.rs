@@ -4,7 +4,7 @@
 use super::Stacks;
 use super::tree::FrameKey;
 use code::{FileId, Kallsyms, RawFrame};
-use model::recording::{Function, Place};
+use model::recording::{CodeLocation, Function};
 use model::{Event, Seen};
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -38,7 +38,7 @@ impl Stacks {
                 FrameKey::Native(file, address) => {
                     native.push((place, frames, RawFrame { file: *file, address: *address }))
                 }
-                FrameKey::Other(Place::Kernel { address }) => kernel.push((place, *address)),
+                FrameKey::Other(CodeLocation::Kernel { address }) => kernel.push((place, *address)),
                 FrameKey::Other(_) => {}
             }
         }

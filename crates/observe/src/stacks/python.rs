@@ -9,7 +9,7 @@ use ::python::record::{Described, Frame, Stack};
 use ::python::{Codes, Interpreter, Interpreters, Merged, ProcessMemory, Python, TARGET_LEN, Version, merge};
 use code::{FileId, Files, Mapping, RawFrame};
 use model::Pid;
-use model::recording::Place;
+use model::recording::CodeLocation;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -154,7 +154,7 @@ impl Pythons {
         };
         let mut keys: Vec<FrameKey> = merged.into_iter().map(key).collect();
         if let Some(why) = stack.end.why() {
-            keys.push(FrameKey::Other(Place::Broke { why: why.to_owned() }));
+            keys.push(FrameKey::Other(CodeLocation::Broke { why: why.to_owned() }));
         }
         keys
     }

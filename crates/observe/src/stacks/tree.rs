@@ -2,7 +2,7 @@
 
 use code::{FileId, Files};
 use model::Event;
-use model::recording::Place;
+use model::recording::CodeLocation;
 use rustc_hash::FxHashMap;
 
 /// The limit of nodes, of some 100 bytes each; stacks that would need more end at the last existing
@@ -13,14 +13,14 @@ const NODES: usize = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum FrameKey {
     Native(FileId, u64),
-    Other(Place),
+    Other(CodeLocation),
 }
 
 impl FrameKey {
-    fn place(&self, files: &Files) -> Place {
+    fn place(&self, files: &Files) -> CodeLocation {
         match self {
             FrameKey::Native(file, address) => {
-                Place::Native { module: files.path(*file).to_string(), address: *address }
+                CodeLocation::Native { module: files.path(*file).to_string(), address: *address }
             }
             FrameKey::Other(place) => place.clone(),
         }
@@ -83,7 +83,7 @@ mod tests {
     fn places_and_nodes_are_emitted_once_and_before_they_are_used() {
         let mut tree = Tree::default();
         let mut emitted = Vec::new();
-        let key = |address| FrameKey::Other(Place::Kernel { address });
+        let key = |address| FrameKey::Other(CodeLocation::Kernel { address });
         let mut sink = |event: &Event| emitted.push(event.clone());
         let processes = code::Processes::new();
         let files = processes.files();
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(tree.node(files, outer, key(2), &mut sink), inner);
         let other = tree.node(files, inner, key(1), &mut sink);
         assert_eq!((outer, inner, other), (1, 2, 3));
-        let place = |id, address| Event::Place { id, place: Place::Kernel { address } };
+        let place = |id, address| Event::Place { id, place: CodeLocation::Kernel { address } };
         let node = |id, caller, place| Event::Node { id, caller, place };
         assert_eq!(emitted, [place(0, 1), node(1, 0, 0), place(1, 2), node(2, 1, 1), node(3, 2, 0)]);
     }

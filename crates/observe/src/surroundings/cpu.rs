@@ -15,10 +15,10 @@ impl Cpu {
     }
 
     /// `dwell_ns` is dwell's own CPU time so far.
-    pub(super) fn look(&mut self, dwell_ns: Ns) -> Result<surroundings::Cpu, String> {
+    pub(super) fn look(&mut self, dwell_ns: Ns) -> Result<surroundings::CpuCounters, String> {
         let text = self.0.text()?;
         let times = stat::total(&text).ok_or("/proc/stat has no line for all CPUs")?;
-        Ok(surroundings::Cpu {
+        Ok(surroundings::CpuCounters {
             busy_ns: times.busy_ns(),
             iowait_ns: times.iowait_ns,
             steal_ns: times.steal_ns,

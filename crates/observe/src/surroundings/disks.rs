@@ -2,7 +2,7 @@
 
 use super::kept::{PolledFile, numbers};
 use host::Roots;
-use model::surroundings::Disk;
+use model::surroundings::DiskCounters;
 use rustc_hash::FxHashMap;
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ pub(super) struct Disks {
     stats: PolledFile,
     devices: PathBuf,
     /// By device number; none for a partition.
-    told: FxHashMap<u32, Option<Disk>>,
+    told: FxHashMap<u32, Option<DiskCounters>>,
 }
 
 impl Disks {
@@ -29,7 +29,7 @@ impl Disks {
     }
 
     /// Those that were active since the last snapshot.
-    pub(super) fn look(&mut self) -> Result<Vec<Disk>, String> {
+    pub(super) fn look(&mut self) -> Result<Vec<DiskCounters>, String> {
         let text = self.stats.text()?;
         let mut moved = Vec::new();
         for disk in text.lines().filter_map(parse) {
@@ -37,7 +37,7 @@ impl Disks {
                 let number = format!("{}:{}", disk.dev >> 20, disk.dev & 0xf_ffff);
                 let partition = self.devices.join(number).join("partition").exists();
                 // Differs from any disk that has been active.
-                (!partition).then(|| Disk { requests: (u64::MAX, u64::MAX), ..disk.clone() })
+                (!partition).then(|| DiskCounters { requests: (u64::MAX, u64::MAX), ..disk.clone() })
             });
             if let Some(told) = told
                 && *told != disk
@@ -55,7 +55,7 @@ impl Disks {
 /// Documentation/admin-guide/iostats.rst: major, minor, name, then for reads and for writes:
 /// completed, merged, sectors, ms; requests in flight; ms with a request in flight; ms weighted by
 /// requests in flight. Later kernels add more.
-fn parse(line: &str) -> Option<Disk> {
+fn parse(line: &str) -> Option<DiskCounters> {
     let mut fields = line.split_ascii_whitespace();
     let major: u32 = fields.next()?.parse().ok()?;
     let minor: u32 = fields.next()?.parse().ok()?;
@@ -63,7 +63,7 @@ fn parse(line: &str) -> Option<Disk> {
     let numbers = numbers(fields);
     let [reads, _, read_sectors, read_ms, writes, _, written_sectors, write_ms, _, busy_ms, queue_ms] =
         *numbers.first_chunk()?;
-    (reads + writes > 0).then(|| Disk {
+    (reads + writes > 0).then(|| DiskCounters {
         name,
         dev: (major << 20) | (minor & 0xf_ffff),
         requests: (reads, writes),

@@ -7,7 +7,7 @@
 
 use super::kept::{PolledFile, numbers};
 use host::Roots;
-use model::surroundings::Link;
+use model::surroundings::LinkCounters;
 use model::{Pid, Seen};
 use rustc_hash::FxHashMap;
 use std::fs;
@@ -36,7 +36,7 @@ pub(super) struct Links {
     given: Vec<GivenLink>,
     stats: PolledFile,
     namespace: u64,
-    told: FxHashMap<String, Link>,
+    told: FxHashMap<String, LinkCounters>,
 }
 
 impl Links {
@@ -60,7 +60,7 @@ impl Links {
 
     /// Those that were active since the last snapshot. The speed of a link is read at its second
     /// one: some drivers are slow, and the first snapshot is taken before the program's start.
-    pub(super) fn look(&mut self) -> Result<Vec<Link>, String> {
+    pub(super) fn look(&mut self) -> Result<Vec<LinkCounters>, String> {
         if let Some(now) = namespace(&self.of_root, "net")
             && now != self.namespace
         {
@@ -70,7 +70,7 @@ impl Links {
             self.stats = PolledFile::open(self.of_root.join("net/dev"));
             self.told.clear();
         }
-        let links: Vec<Link> = self.stats.text()?.lines().filter_map(parse).collect();
+        let links: Vec<LinkCounters> = self.stats.text()?.lines().filter_map(parse).collect();
         let mut moved = Vec::new();
         for mut link in links {
             match self.told.get(&link.name) {
@@ -92,7 +92,7 @@ impl Links {
     }
 
     /// The link's speed, duplex and MTU.
-    fn ask(&self, link: &mut Link) {
+    fn ask(&self, link: &mut LinkCounters) {
         let unknown =
             format!("the kernel knows no speed for a virtual link; give it with --link {}=10M", link.name);
         match self.class(&link.name) {
@@ -141,12 +141,12 @@ impl Links {
 ///
 /// Received bytes, packets, errors, drops, fifo, frame, compressed, multicast; the same number
 /// sent.
-fn parse(line: &str) -> Option<Link> {
+fn parse(line: &str) -> Option<LinkCounters> {
     let (name, fields) = line.rsplit_once(':')?;
     let fields = numbers(fields.split_ascii_whitespace());
     let [received, packets_in, errors_in, drops_in, _, _, _, _, sent, packets_out, errors_out, drops_out] =
         *fields.first_chunk()?;
-    (packets_in + packets_out > 0).then(|| Link {
+    (packets_in + packets_out > 0).then(|| LinkCounters {
         name: name.trim().to_owned(),
         bytes: (received, sent),
         packets: (packets_in, packets_out),

@@ -19,7 +19,7 @@ impl Memory {
         Self { meminfo: open("meminfo"), vmstat: open("vmstat"), pressure: open("pressure/memory") }
     }
 
-    pub(super) fn look(&mut self) -> Result<surroundings::Memory, String> {
+    pub(super) fn look(&mut self) -> Result<surroundings::MemoryCounters, String> {
         let meminfo = self.meminfo.text()?;
         let vmstat = self.vmstat.text()?;
         let pressure_ns = match self.pressure.text() {
@@ -32,11 +32,15 @@ impl Memory {
     }
 }
 
-fn parse(meminfo: &str, vmstat: &str, pressure_ns: Seen<u64>) -> Result<surroundings::Memory, String> {
+fn parse(
+    meminfo: &str,
+    vmstat: &str,
+    pressure_ns: Seen<u64>,
+) -> Result<surroundings::MemoryCounters, String> {
     let bytes = |name: &str| fields::kib(meminfo, name);
     let count = |name: &str| fields::number(vmstat, name).unwrap_or(0);
     let or = |name: &str| bytes(name).ok_or_else(|| format!("/proc/meminfo has no {name}"));
-    Ok(surroundings::Memory {
+    Ok(surroundings::MemoryCounters {
         total_bytes: or("MemTotal:")?,
         available_bytes: or("MemAvailable:")?,
         free_bytes: or("MemFree:")?,

@@ -14,7 +14,7 @@ const LOOK_FOR_EVERY_NS: Ns = 1_000_000_000;
 #[derive(Debug)]
 pub(super) struct Nfs {
     stats: PolledFile,
-    told: Vec<surroundings::Nfs>,
+    told: Vec<surroundings::NfsCounters>,
     due: Ns,
 }
 
@@ -24,7 +24,7 @@ impl Nfs {
     }
 
     /// Those that were active since the last snapshot.
-    pub(super) fn look(&mut self, now: Ns) -> Result<Vec<surroundings::Nfs>, String> {
+    pub(super) fn look(&mut self, now: Ns) -> Result<Vec<surroundings::NfsCounters>, String> {
         if now < self.due {
             return Ok(Vec::new());
         }
@@ -37,8 +37,8 @@ impl Nfs {
 }
 
 /// All NFS mounts of a `mountstats`; other filesystems have one line each and no numbers.
-fn parse(text: &str) -> Vec<surroundings::Nfs> {
-    let mut mounts: Vec<surroundings::Nfs> = Vec::new();
+fn parse(text: &str) -> Vec<surroundings::NfsCounters> {
+    let mut mounts: Vec<surroundings::NfsCounters> = Vec::new();
     let mut within = Section::Other;
     for line in text.lines() {
         if let Some(device) = line.strip_prefix("device ") {
@@ -67,12 +67,16 @@ enum Section {
 }
 
 /// `server:/export mounted on /mnt with fstype nfs4 statvers=1.1`.
-fn nfs_mount(line: &str) -> Option<surroundings::Nfs> {
+fn nfs_mount(line: &str) -> Option<surroundings::NfsCounters> {
     let (device, rest) = line.split_once(" mounted on ")?;
     let (mount, kind) = rest.rsplit_once(" with fstype ")?;
     let kind = kind.split(' ').next()?;
     let nfs = matches!(kind, "nfs" | "nfs4");
-    nfs.then(|| surroundings::Nfs { device: device.into(), mount: mount.into(), operations: Vec::new() })
+    nfs.then(|| surroundings::NfsCounters {
+        device: device.into(),
+        mount: mount.into(),
+        operations: Vec::new(),
+    })
 }
 
 /// `READ: 12 12 0 1920 98304 1 30 33 0`: calls, transmissions, timeouts, bytes sent, bytes

@@ -8,7 +8,7 @@ use crate::paint::{Ink, Line, joined, paragraphs};
 use crate::units;
 use model::compare::ladder::{Compared, LadderComparison, WORDS};
 use model::compare::{Change, Side};
-use model::ladder::Interval;
+use model::ladder::MedianInterval;
 
 /// Pages narrower than this leave out the intervals of the two medians.
 const WIDE: usize = 110;
@@ -80,8 +80,8 @@ fn table(diff: &LadderComparison, look: Look, notes: &mut Notes) -> Vec<Line> {
     }
     let wide = look.columns() >= WIDE;
     let narrow = look.columns() < 70;
-    let interval = |of: &Interval| if wide { range(of, look) } else { String::new() };
-    let ends = |of: &Interval| match (figure(of.lo), figure(of.hi)) {
+    let interval = |of: &MedianInterval| if wide { range(of, look) } else { String::new() };
+    let ends = |of: &MedianInterval| match (figure(of.lo), figure(of.hi)) {
         _ if narrow => String::new(),
         (lo, hi) if lo == hi => lo,
         (lo, hi) => format!("{lo}{}{hi}", look.dash()),

@@ -10,7 +10,9 @@ use crate::wake::chart::bars_on;
 use crate::wake::columns::Axis;
 use crate::wake::picture::PLAIN;
 use crate::wake::plots::{PAPER, PlotInfo, Series, caveats, draw, head};
-use model::compare::wake::{ALL, CaseDiff, Maxima, Origin, Quantile, WORDS, WakeComparison, Within};
+use model::compare::wake::{
+    ALL, CaseDiff, FigureInterval, Maxima, MeasurementOrigin, Quantile, WORDS, WakeComparison,
+};
 use model::compare::{Change, Difference};
 use model::wake::Wakes;
 use model::{Ns, Seen};
@@ -55,7 +57,7 @@ pub fn png(diff: &WakeComparison) -> Vec<u8> {
 }
 
 /// `imx8, Linux 6.12, 2026-…, by dwell`: what the source reports.
-fn origin(origin: &Origin) -> String {
+fn origin(origin: &MeasurementOrigin) -> String {
     let kernel = if origin.kernel.is_empty() { String::new() } else { format!("Linux {}", origin.kernel) };
     let by = format!("by {}", origin.tool);
     let parts = [origin.host.clone(), kernel, origin.started_at.clone(), by];
@@ -141,10 +143,10 @@ fn table(case: &CaseDiff, look: Look) -> Vec<Line> {
 fn row(quantile: &Quantile, look: Look) -> Vec<(Ink, String)> {
     let plain = |text: String| (Ink::Plain, text);
     let dim = |text: String| (Ink::Dim, text);
-    let ns = |within: &Seen<Within>| {
+    let ns = |within: &Seen<FigureInterval>| {
         within.value().map_or_else(|| look.dash().to_owned(), |within| duration(within.ns))
     };
-    let ends = |within: &Seen<Within>| {
+    let ends = |within: &Seen<FigureInterval>| {
         within
             .value()
             .map_or_else(String::new, |within| duration_range(within.lo_ns, within.hi_ns, look.dash()))

@@ -4,23 +4,23 @@ use super::{GAP, latency, paragraphs};
 use crate::Look;
 use crate::clean::width;
 use crate::paint::{Ink, Line};
-use model::ladder::beside::{Beside, Figure};
-use model::ladder::{Interval, Ladder};
+use model::ladder::beside::{Reference, ReferenceFigure};
+use model::ladder::{Ladder, MedianInterval};
 
 /// The figure of a rung in `other`.
-pub(super) fn figure<'a>(other: &'a Beside, id: &str) -> Option<&'a Figure> {
+pub(super) fn figure<'a>(other: &'a Reference, id: &str) -> Option<&'a ReferenceFigure> {
     other.figures.iter().find(|figure| figure.id == id)
 }
 
 /// The references with a figure of a rung on the page.
-pub(super) fn shown<'a>(ladder: &Ladder, others: &'a [Beside]) -> Vec<&'a Beside> {
+pub(super) fn shown<'a>(ladder: &Ladder, others: &'a [Reference]) -> Vec<&'a Reference> {
     let ids = ladder.rungs.iter().filter(|rung| rung.ns.value().is_some()).map(|rung| &rung.about.id);
-    let has = |other: &Beside| ids.clone().any(|id| figure(other, id).is_some());
+    let has = |other: &Reference| ids.clone().any(|id| figure(other, id).is_some());
     others.iter().filter(|other| has(other)).collect()
 }
 
 /// The sign of a reference: a bar for the textbook, letters for machines.
-fn sign(at: usize, others: &[&Beside], look: Look) -> char {
+fn sign(at: usize, others: &[&Reference], look: Look) -> char {
     if others[at].textbook {
         return if look.unicode { '│' } else { '|' };
     }
@@ -29,8 +29,8 @@ fn sign(at: usize, others: &[&Beside], look: Look) -> char {
 }
 
 /// Marks on the axis of a rung: at the geometric mean of a range.
-pub(super) fn marks(id: &str, others: &[&Beside], look: Look) -> Vec<(f64, char)> {
-    let mark = |(at, other): (usize, &&Beside)| {
+pub(super) fn marks(id: &str, others: &[&Reference], look: Look) -> Vec<(f64, char)> {
+    let mark = |(at, other): (usize, &&Reference)| {
         let found = figure(other, id)?;
         Some(((found.lo_ns * found.hi_ns).sqrt(), sign(at, others, look)))
     };
@@ -38,8 +38,8 @@ pub(super) fn marks(id: &str, others: &[&Beside], look: Look) -> Vec<(f64, char)
 }
 
 /// The legend of the references `shown`, with their sources; machines without a mark are named.
-pub(super) fn legend(others: &[Beside], shown: &[&Beside], look: Look) -> Vec<Line> {
-    let line = |(at, other): (usize, &&Beside)| {
+pub(super) fn legend(others: &[Reference], shown: &[&Reference], look: Look) -> Vec<Line> {
+    let line = |(at, other): (usize, &&Reference)| {
         let lead = Line::new(look)
             .add(Ink::Plain, "  ")
             .add(Ink::Bold, &sign(at, shown, look).to_string())
@@ -55,20 +55,20 @@ pub(super) fn legend(others: &[Beside], shown: &[&Beside], look: Look) -> Vec<Li
 }
 
 /// The figures of this machine and the references; several tables if one would be too wide.
-pub(super) fn tables(ladder: &Ladder, others: &[&Beside], look: Look) -> Vec<Vec<Line>> {
-    let machines: Vec<(usize, &Beside)> =
+pub(super) fn tables(ladder: &Ladder, others: &[&Reference], look: Look) -> Vec<Vec<Line>> {
+    let machines: Vec<(usize, &Reference)> =
         others.iter().copied().enumerate().filter(|(_, other)| !other.textbook).collect();
-    let rungs_of = |machines: &[(usize, &Beside)]| -> Vec<(&str, &Interval)> {
+    let rungs_of = |machines: &[(usize, &Reference)]| -> Vec<(&str, &MedianInterval)> {
         let has = |id: &str| machines.iter().any(|(_, other)| figure(other, id).is_some());
         let shown = ladder.rungs.iter().filter(|rung| has(&rung.about.id));
         shown.filter_map(|rung| Some((rung.about.id.as_str(), rung.ns.value()?))).collect()
     };
-    let widest = |rungs: &[(&str, &Interval)]| rungs.iter().map(|(id, _)| width(id)).max().unwrap_or(0);
+    let widest = |rungs: &[(&str, &MedianInterval)]| rungs.iter().map(|(id, _)| width(id)).max().unwrap_or(0);
     let names = widest(&rungs_of(&machines)).min(look.columns() / 3);
     let first = GAP + names;
     let each = 14;
     let fit = (look.columns().saturating_sub(first + each) / each).max(1);
-    let table = |machines: &[(usize, &Beside)]| {
+    let table = |machines: &[(usize, &Reference)]| {
         let right = |line: Line, column: usize, ink: Ink, text: &str| {
             let end = first + column * each;
             let line = line.cut_to(end);
@@ -80,7 +80,7 @@ pub(super) fn tables(ladder: &Ladder, others: &[&Beside], look: Look) -> Vec<Vec
             let text = format!("{} {name}", sign(*at, others, look));
             header = right(header, column + 2, Ink::Bold, &text);
         }
-        let row = |(id, ns): &(&str, &Interval)| {
+        let row = |(id, ns): &(&str, &MedianInterval)| {
             let name = Line::new(look).pad_to(GAP).add(Ink::Plain, id).cut_to(GAP + names);
             let mut line = right(name, 1, Ink::Plain, &latency(ns.median));
             for (column, (_, other)) in machines.iter().enumerate() {
@@ -95,7 +95,7 @@ pub(super) fn tables(ladder: &Ladder, others: &[&Beside], look: Look) -> Vec<Vec
     machines.chunks(fit).map(table).collect()
 }
 
-fn text(figure: &Figure, look: Look) -> String {
-    let ends = Interval { median: figure.lo_ns, lo: figure.lo_ns, hi: figure.hi_ns };
+fn text(figure: &ReferenceFigure, look: Look) -> String {
+    let ends = MedianInterval { median: figure.lo_ns, lo: figure.lo_ns, hi: figure.hi_ns };
     super::range(&ends, look)
 }

@@ -8,8 +8,8 @@ use crate::picture::{
 };
 use crate::units;
 use model::Seen;
-use model::ladder::beside::Beside;
-use model::ladder::{Curve, Ladder, Rung, Verdict};
+use model::ladder::beside::Reference;
+use model::ladder::{Curve, Ladder, Plausibility, Rung};
 
 /// Where the axis begins and how wide a power of ten is.
 const AXIS_X: i32 = 200;
@@ -23,7 +23,7 @@ const LABELS: [&str; 11] =
     ["0.1 ns", "1 ns", "10 ns", "100 ns", "1 us", "10 us", "100 us", "1 ms", "10 ms", "100 ms", "1 s"];
 
 /// The picture of a ladder, with references marked on its bars.
-pub(super) fn of(ladder: &Ladder, others: &[Beside]) -> Picture {
+pub(super) fn of(ladder: &Ladder, others: &[Reference]) -> Picture {
     let width = AXIS_X + DECADE * 10 + FIGURES + MARGIN;
     let mut picture = Picture::new(width);
     picture.head(ladder);
@@ -51,7 +51,7 @@ fn along(ns: f64) -> i32 {
 }
 
 /// The colour of a reference.
-fn colour_of(at: usize, other: &Beside) -> u32 {
+fn colour_of(at: usize, other: &Reference) -> u32 {
     if other.textbook { BLACK } else { OTHERS[at % OTHERS.len()] }
 }
 
@@ -74,7 +74,7 @@ impl Picture {
         self.height += ROW;
     }
 
-    fn bars(&mut self, rungs: &[&Rung], others: &[&Beside]) {
+    fn bars(&mut self, rungs: &[&Rung], others: &[&Reference]) {
         let look = Look { width: 120, colour: false, unicode: false };
         self.height += ROW;
         let labels_y = self.height;
@@ -111,7 +111,7 @@ impl Picture {
 
     fn bar(&mut self, rung: &Rung, y: i32, look: Look) {
         let Seen::Value(ns) = &rung.ns else { return };
-        let doubtful = rung.plausible.verdict == Verdict::Doubtful;
+        let doubtful = rung.plausible.verdict == Plausibility::Doubtful;
         let colour = if doubtful { ORANGE } else { BLUE };
         let name = crate::clean::fit(&clean(&rung.about.id, false), 21, false);
         self.text(MARGIN + CHAR, y, Anchor::Start, false, INK, &name);
@@ -132,7 +132,7 @@ impl Picture {
     }
 
     /// The marks of references: a stroke, or a bracket for a range.
-    fn strokes(&mut self, rung: &Rung, others: &[&Beside], y: i32) {
+    fn strokes(&mut self, rung: &Rung, others: &[&Reference], y: i32) {
         for (at, other) in others.iter().enumerate() {
             let Some(figure) = beside::figure(other, &rung.about.id) else { continue };
             let colour = colour_of(at, other);
@@ -148,7 +148,7 @@ impl Picture {
     }
 
     /// The legend of the marks, with their sources.
-    fn legend(&mut self, others: &[&Beside]) {
+    fn legend(&mut self, others: &[&Reference]) {
         for (at, other) in others.iter().enumerate() {
             self.height += ROW;
             let (y, colour) = (self.height, colour_of(at, other));

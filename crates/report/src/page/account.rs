@@ -5,11 +5,11 @@ use crate::Look;
 use crate::clean::width;
 use crate::paint::{Ink, Line, mark};
 use crate::units::{duration, share, share_range};
-use model::account::{Basis, Part};
+use model::account::{AccountPart, Basis};
 use model::{Run, State};
 
 pub(super) fn lines(run: &Run, order: &[State], look: Look) -> Vec<Line> {
-    let parts: Vec<&Part> =
+    let parts: Vec<&AccountPart> =
         order.iter().filter_map(|state| run.account.iter().find(|part| part.state == *state)).collect();
     if parts.is_empty() {
         return Vec::new();
@@ -20,7 +20,7 @@ pub(super) fn lines(run: &Run, order: &[State], look: Look) -> Vec<Line> {
 }
 
 /// Each state as wide as its share, with its name and share inside where they fit.
-fn bar(parts: &[&Part], run: &Run, look: Look) -> Line {
+fn bar(parts: &[&AccountPart], run: &Run, look: Look) -> Line {
     let weights: Vec<_> = parts.iter().map(|part| part.ns).collect();
     let mut line = Line::new(look);
     for (part, cells) in parts.iter().zip(apportion(&weights, look.columns())) {
@@ -40,11 +40,11 @@ fn bar(parts: &[&Part], run: &Run, look: Look) -> Line {
 }
 
 /// `K kernel 1.61 s 69 %`; sampled figures have their interval. Parts below 0.5 % are only named.
-fn legend(parts: &[&Part], run: &Run, look: Look) -> Line {
-    let small = |part: &Part| {
+fn legend(parts: &[&AccountPart], run: &Run, look: Look) -> Line {
+    let small = |part: &AccountPart| {
         u128::from(part.ns) * 200 < u128::from(run.whole_ns()) && part.state != State::Unexplained
     };
-    let folded: Vec<&&Part> = parts.iter().filter(|part| small(part)).collect();
+    let folded: Vec<&&AccountPart> = parts.iter().filter(|part| small(part)).collect();
     let fold = folded.len() > 1;
     let mut line = Line::new(look);
     for part in parts.iter().filter(|part| !fold || !small(part)) {

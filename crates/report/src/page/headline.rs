@@ -7,7 +7,7 @@ use crate::paint::{Ink, Line};
 use crate::units::{count, counted, duration, duration_precise, share, share_of_one};
 use model::diagnosis::{KernelWork, Mixed, TimeKind};
 use model::recording::{Ending, WindowEnd};
-use model::run::{Class, Window};
+use model::run::{Class, WindowSummary};
 use model::{Diagnosis, Ns, Run, Seen, State};
 
 fn name(kind: TimeKind) -> &'static str {
@@ -32,7 +32,7 @@ pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
 }
 
 /// The target, the length of the window, and how many threads were active.
-fn attached(window: &Window, run: &Run, look: Look) -> Line {
+fn attached(window: &WindowSummary, run: &Run, look: Look) -> Line {
     let threads = window.threads_active + window.threads_idle;
     let who = format!("attached to {}", clean(&window.target, look.unicode));
     let many = format!(

@@ -9,7 +9,7 @@ use crate::paint::{Ink, Line};
 use crate::table::{Table, figure, text};
 use crate::units::{bytes, count, counted, duration, share};
 use model::finding::Place;
-use model::network::Began;
+use model::network::ConnectionOrigin;
 use model::peers::{ConnectionRow, LookupRow};
 use model::{Diagnosis, Finding, Ns, Run, State};
 
@@ -76,8 +76,8 @@ fn connections(all: &[ConnectionRow], diagnosis: &Diagnosis, look: Look, rows: u
     }
     let mut lines = table.lines();
     let (failed, opened) = all.iter().fold((0, 0), |sum, row| match row.began {
-        Began::Opened => (sum.0 + row.failed, sum.1 + row.times),
-        Began::Accepted | Began::Found => sum,
+        ConnectionOrigin::Opened => (sum.0 + row.failed, sum.1 + row.times),
+        ConnectionOrigin::Accepted | ConnectionOrigin::Found => sum,
     });
     if failed > 0 {
         let text = format!("  {failed} of {} were never established", counted(opened, "opened connection"));
@@ -94,9 +94,9 @@ fn connections(all: &[ConnectionRow], diagnosis: &Diagnosis, look: Look, rows: u
 /// The remote address, and the direction of the connection.
 fn peer(row: &ConnectionRow) -> String {
     match row.began {
-        Began::Opened => row.remote.clone(),
-        Began::Accepted => format!("{} from {}", row.local, row.remote),
-        Began::Found => format!("{} already open at {}", row.remote, row.local),
+        ConnectionOrigin::Opened => row.remote.clone(),
+        ConnectionOrigin::Accepted => format!("{} from {}", row.local, row.remote),
+        ConnectionOrigin::Found => format!("{} already open at {}", row.remote, row.local),
     }
 }
 

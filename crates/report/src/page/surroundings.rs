@@ -6,7 +6,7 @@ use crate::clean::{clean, fit, width};
 use crate::paint::{Ink, Line};
 use crate::units::{bits_per_s, bytes, counted, duration, share_of_one, three_digits};
 use model::diagnosis::Metric;
-use model::series::{CpuSeries, DiskSeries, LinkSeries, MemorySeries, NfsSeries, Verdict};
+use model::series::{CpuSeries, DiskSeries, LinkSeries, MemorySeries, NfsSeries, SeriesVerdict};
 use model::{Ns, Run, Seen, Series};
 use std::collections::HashMap;
 use std::mem;
@@ -198,36 +198,36 @@ fn memory_row(memory: &MemorySeries) -> Option<MetricRow> {
     Some(MetricRow { label: "memory available".into(), spark, said })
 }
 
-fn sentence(verdict: &Verdict, look: Look) -> Line {
+fn sentence(verdict: &SeriesVerdict, look: Look) -> Line {
     let line = Line::new(look);
     match verdict {
-        Verdict::LinkAtLimit { name, share_of_wall, carried_bits_per_s, limit_bits_per_s } => line
+        SeriesVerdict::LinkAtLimit { name, share_of_wall, carried_bits_per_s, limit_bits_per_s } => line
             .add(Ink::Warn, &format!("link {name} at its limit"))
             .add(Ink::Plain, " (")
             .glued(Ink::Plain, &of(*carried_bits_per_s, *limit_bits_per_s as f64))
             .add(Ink::Plain, ") for ")
             .glued(Ink::Plain, &share_of_one(*share_of_wall))
             .add(Ink::Plain, " of the wall clock"),
-        Verdict::LinkSteady { name, carried_bits_per_s } => line
+        SeriesVerdict::LinkSteady { name, carried_bits_per_s } => line
             .add(Ink::Plain, &format!("link {name}: limit unknown, steady at "))
             .glued(Ink::Bold, &bits_per_s(*carried_bits_per_s))
             .add(Ink::Dim, &format!(" (set the limit with --link {name}=BITS)")),
-        Verdict::DiskAtLimit { name, share_of_wall, queue_mean } => line
+        SeriesVerdict::DiskAtLimit { name, share_of_wall, queue_mean } => line
             .add(Ink::Warn, &format!("disk {name} at its limit"))
             .add(Ink::Plain, " for ")
             .glued(Ink::Plain, &share_of_one(*share_of_wall))
             .add(Ink::Plain, " of the wall clock: busy, with ")
             .glued(Ink::Plain, &format!("{queue_mean:.1} requests"))
             .add(Ink::Plain, " in flight"),
-        Verdict::DisksIdle { names } => {
+        SeriesVerdict::DisksIdle { names } => {
             let were = if let [_] = &names[..] { "was" } else { "were" };
             let disks = if let [_] = &names[..] { "disk" } else { "disks" };
             line.add(Ink::Plain, &format!("{disks} {} {were} idle: not the bottleneck", names.join(", ")))
         }
-        Verdict::HostBusy { cpus_taken, cpus } => line
+        SeriesVerdict::HostBusy { cpus_taken, cpus } => line
             .add(Ink::Warn, "host busy with other programs: ")
             .glued(Ink::Warn, &format!("{cpus_taken:.1} of {}", counted(u64::from(*cpus), "CPU"))),
-        Verdict::MemoryShort { pressure_share, swapped_pages_per_s } => {
+        SeriesVerdict::MemoryShort { pressure_share, swapped_pages_per_s } => {
             let mut line = line.add(Ink::Warn, "memory pressure: ");
             let waited = pressure_share.value().filter(|share| **share > 0.0);
             if let Some(share) = waited {

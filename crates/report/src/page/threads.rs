@@ -6,7 +6,7 @@ use crate::clean::clean;
 use crate::paint::{Ink, Line};
 use crate::table::{Table, figure, text};
 use crate::units::{count, counted, duration};
-use model::run::Thread;
+use model::run::ThreadLedger;
 use model::{Ns, Pid, Run, State, Tid};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -44,7 +44,7 @@ const FIGURES: [Figure; 6] = [
 ];
 
 /// Threads that had 0.1 % of the wall clock, on a CPU or on the path.
-pub(super) fn active(run: &Run) -> Vec<(&Thread, Ns)> {
+pub(super) fn active(run: &Run) -> Vec<(&ThreadLedger, Ns)> {
     let mut on_path = HashMap::<(Pid, Tid), Ns>::new();
     for step in &run.path {
         *on_path.entry((step.pid, step.tid)).or_default() += step.ns;
@@ -53,7 +53,7 @@ pub(super) fn active(run: &Run) -> Vec<(&Thread, Ns)> {
         let path_ns = on_path.get(&(thread.pid, thread.tid)).copied().unwrap_or(0);
         (thread, path_ns)
     });
-    let matters = |(thread, path_ns): &(&Thread, Ns)| {
+    let matters = |(thread, path_ns): &(&ThreadLedger, Ns)| {
         let most = time_in(&thread.states, State::on_cpu).max(*path_ns);
         most > 0 && u128::from(most) * 1000 >= u128::from(run.wall_ns)
     };
@@ -138,7 +138,7 @@ pub(super) fn idle(run: &Run, look: Look) -> Vec<Line> {
 const NAMES: usize = 6;
 
 /// The rows, most time on the path first, then most CPU time.
-fn rows<'a>(active: &[(&'a Thread, Ns)]) -> Vec<ThreadRow<'a>> {
+fn rows<'a>(active: &[(&'a ThreadLedger, Ns)]) -> Vec<ThreadRow<'a>> {
     let each = active.iter().map(|(thread, path_ns)| {
         let time = |which: fn(State) -> bool| time_in(&thread.states, which);
         ThreadRow {

@@ -13,7 +13,7 @@ use super::stack::process_name;
 use super::{EXPORTER, ProfileMetadata};
 use crate::json::compact;
 use model::Ns;
-use model::profile::{Doing, Moment, Owner, Profile};
+use model::profile::{Activity, Moment, Owner, Profile};
 use serde_json::{Value, json};
 use tables::{Stacks, categories};
 
@@ -130,7 +130,7 @@ fn samples(moments: &[&Moment], thinned: u32, stacks: &mut Stacks) -> Value {
     let mut before = 0;
     let mut last = 0;
     for moment in moments {
-        let waited = matches!(moment.doing, Doing::Waiting(_));
+        let waited = matches!(moment.doing, Activity::Waiting(_));
         let at = if waited { moment.at_ns.saturating_sub(moment.ns).max(before) } else { moment.at_ns };
         let ns = moment.ns.saturating_mul(times);
         stack.push(stacks.number(moment.node, moment.doing));
@@ -153,7 +153,7 @@ fn samples(moments: &[&Moment], thinned: u32, stacks: &mut Stacks) -> Value {
 
 /// The usual sampling period: the median time of samples on a CPU.
 fn period(profile: &Profile) -> Ns {
-    let on_cpu = profile.moments.iter().filter(|moment| !matches!(moment.doing, Doing::Waiting(_)));
+    let on_cpu = profile.moments.iter().filter(|moment| !matches!(moment.doing, Activity::Waiting(_)));
     let mut periods: Vec<Ns> = on_cpu.map(|moment| moment.ns).collect();
     periods.sort_unstable();
     periods.get(periods.len() / 2).copied().unwrap_or(1_000_000)

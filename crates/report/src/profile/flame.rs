@@ -24,7 +24,7 @@ use crate::Look;
 use crate::clean::{clean, fit, width};
 use crate::paint::{Ink, Line};
 use crate::units::{count, counted, duration, share};
-use model::profile::{Doing, Profile};
+use model::profile::{Activity, Profile};
 use model::{Ns, State};
 use std::ops::Range;
 
@@ -269,7 +269,7 @@ impl View<'_> {
         if !idle.is_empty() {
             let mut time = Time::default();
             for weight in self.profile.weights.iter().filter(|weight| idle.contains(&weight.thread)) {
-                if let Doing::Waiting(state) = weight.doing {
+                if let Activity::Waiting(state) = weight.doing {
                     time.add(state, weight.ns);
                 }
             }

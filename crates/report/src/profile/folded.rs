@@ -8,7 +8,7 @@
 use super::stack::{ending, ending_name, function_name, process_name};
 use super::tree::{Label, Shape, Tree, first_of_name};
 use crate::clean::clean;
-use model::profile::{Doing, Frame, Profile};
+use model::profile::{Activity, Frame, Profile};
 use model::recording::Language;
 use model::{Ns, Pid, State};
 use std::collections::BTreeMap;
@@ -39,9 +39,9 @@ type StackKey = (Pid, Option<u32>, u32, Option<State>);
 
 /// The folded stacks, a line each, grouped by process. The weights sum to the time of the part.
 pub fn folded(profile: &Profile, options: FoldedOptions) -> String {
-    let wanted = |doing: Doing| match doing {
-        Doing::Waiting(_) => options.part != FoldedTime::Cpu,
-        Doing::User | Doing::Kernel => options.part != FoldedTime::Waiting,
+    let wanted = |doing: Activity| match doing {
+        Activity::Waiting(_) => options.part != FoldedTime::Cpu,
+        Activity::User | Activity::Kernel => options.part != FoldedTime::Waiting,
     };
     let shape = Shape { fold: false, apart: false };
     let tree = Tree::new(profile, shape, |weight| wanted(weight.doing));

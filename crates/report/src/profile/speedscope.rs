@@ -9,7 +9,7 @@ use super::stack::{ending, ending_name, function_name};
 use super::tree::{Label, Shape, Tree};
 use super::{EXPORTER, ProfileMetadata};
 use crate::json::compact;
-use model::profile::{Doing, Profile};
+use model::profile::{Activity, Profile};
 use model::{Ns, State};
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -75,7 +75,7 @@ pub fn speedscope(profile: &Profile, metadata: &ProfileMetadata) -> String {
 /// Threads by CPU time, most first.
 pub(super) fn by_cpu_time(profile: &Profile) -> Vec<u32> {
     let mut times = vec![0; profile.threads.len()];
-    for weight in profile.weights.iter().filter(|weight| !matches!(weight.doing, Doing::Waiting(_))) {
+    for weight in profile.weights.iter().filter(|weight| !matches!(weight.doing, Activity::Waiting(_))) {
         if let Some(time) = times.get_mut(weight.thread as usize) {
             *time = weight.ns.saturating_add(*time);
         }

@@ -5,18 +5,18 @@
 //! lock]` below the function that waited, `[kernel]` for kernel time without kernel functions.
 
 use super::tree::state;
-use model::profile::{Doing, Owner, Profile};
+use model::profile::{Activity, Owner, Profile};
 use model::recording::Language;
 use model::{Pid, State};
 
 /// The state at the end of a stack, if any.
-pub(super) fn ending(profile: &Profile, node: u32, doing: Doing) -> Option<State> {
+pub(super) fn ending(profile: &Profile, node: u32, doing: Activity) -> Option<State> {
     let innermost = profile.nodes.get(node as usize).and_then(|node| profile.frames.get(node.frame as usize));
     let in_kernel = innermost.is_some_and(|frame| frame.language == Language::Kernel);
     match doing {
-        Doing::User => None,
-        Doing::Kernel if in_kernel => None,
-        Doing::Kernel | Doing::Waiting(_) => Some(state(doing)),
+        Activity::User => None,
+        Activity::Kernel if in_kernel => None,
+        Activity::Kernel | Activity::Waiting(_) => Some(state(doing)),
     }
 }
 

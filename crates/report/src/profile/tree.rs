@@ -4,7 +4,7 @@
 //! lines of its caller is one child. No time is lost: the totals of the roots are the time of all
 //! weights that were kept.
 
-use model::profile::{Doing, Frame, Owner, Profile, Weight};
+use model::profile::{Activity, Frame, Owner, Profile, Weight};
 use model::recording::Language;
 use model::{Ns, State};
 use std::collections::HashMap;
@@ -56,11 +56,11 @@ impl Time {
 }
 
 /// The state that a weight's time is.
-pub(super) fn state(doing: Doing) -> State {
+pub(super) fn state(doing: Activity) -> State {
     match doing {
-        Doing::User => State::User,
-        Doing::Kernel => State::Kernel,
-        Doing::Waiting(state) => state,
+        Activity::User => State::User,
+        Activity::Kernel => State::Kernel,
+        Activity::Waiting(state) => state,
     }
 }
 

@@ -8,7 +8,7 @@ use crate::clean::width;
 use crate::paint::{Ink, Line};
 use crate::units::{duration, exact};
 use model::Ns;
-use model::wake::{Bin, Block, Wakeups};
+use model::wake::{Bin, LatencyBlock, Wakeups};
 
 /// Rows of the histogram at most: one for each power of ten.
 const ROWS: usize = 9;
@@ -131,18 +131,18 @@ pub(crate) fn timeline(wakeups: &Wakeups, look: Look) -> Vec<Line> {
 }
 
 /// The length of a block.
-pub(crate) fn block_ns(blocks: &[Block]) -> Ns {
+pub(crate) fn block_ns(blocks: &[LatencyBlock]) -> Ns {
     blocks.windows(2).map(|two| two[1].at_ns.saturating_sub(two[0].at_ns)).min().unwrap_or(0)
 }
 
 /// An axis for the maxima of blocks, and for `mark` where it is near.
-pub(crate) fn axis_of(blocks: &[Block], mark: Option<Ns>) -> Axis {
+pub(crate) fn axis_of(blocks: &[LatencyBlock], mark: Option<Ns>) -> Axis {
     let all = || blocks.iter().filter(|block| block.cycles > 0).map(|block| block.max_ns);
     Axis::between(all().min().unwrap_or(1), all().max().unwrap_or(1), mark)
 }
 
 /// A sparkline of maxima: `long` cut into `columns` equal parts; blank where nothing was measured.
-pub(crate) fn spark(blocks: &[Block], long: Ns, columns: usize, axis: Axis, look: Look) -> String {
+pub(crate) fn spark(blocks: &[LatencyBlock], long: Ns, columns: usize, axis: Axis, look: Look) -> String {
     let of = |max: Option<Ns>| match max {
         None => " ",
         Some(ns) => cell(((axis.share(ns as f64) * 8.0).round().max(1.0)) as usize, look),
@@ -151,7 +151,7 @@ pub(crate) fn spark(blocks: &[Block], long: Ns, columns: usize, axis: Axis, look
 }
 
 /// `long` cut into equal parts, and the maximum of the blocks that overlap each.
-pub(crate) fn maxima(blocks: &[Block], long: Ns, parts: usize) -> Vec<Option<Ns>> {
+pub(crate) fn maxima(blocks: &[LatencyBlock], long: Ns, parts: usize) -> Vec<Option<Ns>> {
     let mut maxima: Vec<Option<Ns>> = vec![None; parts];
     let part = |at: Ns| (u128::from(at) * parts as u128 / u128::from(long.max(1))) as usize;
     for (at, block) in blocks.iter().enumerate().filter(|(_, block)| block.cycles > 0) {
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_time_without_wake_ups_is_blank() {
-        let block = |at_ns, cycles, max_ns| Block { at_ns, cycles, max_ns };
+        let block = |at_ns, cycles, max_ns| LatencyBlock { at_ns, cycles, max_ns };
         let blocks = [block(0, 5, 100), block(10, 0, 0), block(20, 5, 300), block(30, 5, 200)];
         assert_eq!(maxima(&blocks, 40, 4), [Some(100), None, Some(300), Some(200)]);
         assert_eq!(maxima(&blocks, 40, 2), [Some(100), Some(300)]);

@@ -9,7 +9,7 @@ use crate::paint::{Ink, Line};
 use crate::units::{counted, duration, exact, share_of_one};
 use model::Seen;
 use model::wake::verdict::{Answer, Verdict};
-use model::wake::{Mode, Policy, Wakeups};
+use model::wake::{Policy, WakeMode, Wakeups};
 use std::collections::BTreeSet;
 
 pub(crate) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
@@ -32,8 +32,8 @@ fn answer(wakeups: &Wakeups, look: Look) -> Line {
         return line.add(Ink::Bold, "no wake-up was measured");
     };
     let (lead, unit) = match wakeups.settings.asked.mode {
-        Mode::Timer => ("maximum latency ", "cycle"),
-        Mode::Gap => ("longest gap ", "reading"),
+        WakeMode::Timer => ("maximum latency ", "cycle"),
+        WakeMode::Gap => ("longest gap ", "reading"),
     };
     let line = line
         .add(Ink::Bold, lead)
@@ -128,11 +128,11 @@ fn settings(wakeups: &Wakeups, look: Look) -> Line {
     line = policies(wakeups, line);
     line = line.add(Ink::Plain, ", ");
     line = match asked.mode {
-        Mode::Timer => line
+        WakeMode::Timer => line
             .add(Ink::Plain, "interval ")
             .glued(Ink::Plain, &exact(asked.interval_ns))
             .add(Ink::Plain, &format!(" by {}", words::sleeper(asked.sleeper))),
-        Mode::Gap => line.add(Ink::Plain, "busy loop"),
+        WakeMode::Gap => line.add(Ink::Plain, "busy loop"),
     };
     // A setting of the process: any thread has it.
     if let Some(thread) = wakeups.settings.in_force.first() {

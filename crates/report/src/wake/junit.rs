@@ -8,7 +8,7 @@ use crate::units::{counted, duration};
 use crate::wake::words;
 use model::wake::Wakeups;
 use model::wake::sheet::Sheet;
-use model::wake::verdict::{Answer, OfProcessor, Verdict};
+use model::wake::verdict::{Answer, CpuVerdict, Verdict};
 use model::{Ns, Seen};
 use std::fmt::Write;
 
@@ -146,7 +146,7 @@ fn tests(wakeups: &Wakeups) -> Vec<Test> {
     tests
 }
 
-fn of_processor(one: &OfProcessor, verdict: &Verdict) -> Test {
+fn of_processor(one: &CpuVerdict, verdict: &Verdict) -> Test {
     let limit = duration(verdict.limit_ns);
     let max = one.max_ns.value().map_or_else(|| "none".to_owned(), |ns| duration(*ns));
     let wake_ups = counted(one.cycles, "wake-up");

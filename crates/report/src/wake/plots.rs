@@ -9,7 +9,7 @@ use crate::picture::{
 };
 use crate::units::{duration, exact};
 use model::Ns;
-use model::wake::{Bin, Block};
+use model::wake::{Bin, LatencyBlock};
 
 /// Where plots begin, and their sizes.
 const LEFT: i32 = MARGIN + 9 * CHAR;
@@ -45,7 +45,7 @@ pub(crate) struct Series<'a> {
     /// Shown behind the name.
     pub(crate) note: String,
     pub(crate) bins: &'a [Bin],
-    pub(crate) blocks: &'a [Block],
+    pub(crate) blocks: &'a [LatencyBlock],
     pub(crate) took_ns: Ns,
 }
 
@@ -282,7 +282,7 @@ fn timeline(picture: &mut Picture, series: &[Coloured<'_>], info: &PlotInfo) {
     if long == 0 || series.iter().all(|one| one.series.blocks.len() < 2) {
         return;
     }
-    let all: Vec<Block> = series.iter().flat_map(|one| one.series.blocks).copied().collect();
+    let all: Vec<LatencyBlock> = series.iter().flat_map(|one| one.series.blocks).copied().collect();
     let axis = axis_of(&all, info.deadline_ns);
     let parts = (WIDE / STEP) as usize;
     let blocks = series.iter().map(|one| one.series.blocks.len()).max().unwrap_or(0);

@@ -13,7 +13,7 @@ use crate::table::{Table, figure, text};
 use crate::units::{count, counted, duration, exact};
 use model::Seen;
 use model::wake::sheet::{Case, Sheet};
-use model::wake::{Block, Wakeups};
+use model::wake::{LatencyBlock, Wakeups};
 
 /// Columns of the figure behind a sparkline, with a blank before it.
 const FIGURE: usize = 8;
@@ -141,7 +141,7 @@ fn cases(sheet: &Sheet, look: Look) -> Vec<Line> {
 
 /// The maxima over time of each case, on one scale.
 fn timelines(sheet: &Sheet, look: Look) -> Vec<Line> {
-    let blocks: Vec<Block> =
+    let blocks: Vec<LatencyBlock> =
         sheet.results.iter().flat_map(|wakeups| &wakeups.all.timeline).copied().collect();
     if sheet.results.iter().all(|wakeups| wakeups.all.timeline.len() < 3) {
         return Vec::new();

@@ -6,8 +6,8 @@ use crate::Look;
 use crate::paint::{Ink, Line, paragraphs};
 use crate::units::{count, duration, exact};
 use model::Seen;
-use model::wake::spike::{Share, Spike};
-use model::wake::{Mode, Wakeups};
+use model::wake::spike::{LatencyShare, Spike};
+use model::wake::{WakeMode, Wakeups};
 
 /// Spikes shown with all their parts.
 const MOST: usize = 5;
@@ -18,7 +18,7 @@ pub(crate) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     let spikes = match &wakeups.spikes {
         Seen::Value(spikes) => spikes,
         // Gaps are not traced.
-        _ if wakeups.settings.asked.mode == Mode::Gap => return Vec::new(),
+        _ if wakeups.settings.asked.mode == WakeMode::Gap => return Vec::new(),
         Seen::Absent => return Vec::new(),
         Seen::Unseen(why) => {
             let lead = Line::new(look).add(Ink::Warn, "causes of spikes unknown: ");
@@ -80,7 +80,7 @@ fn stack(spike: &Spike, look: Look) -> Vec<Line> {
     line.add(Ink::Dim, &rest).wrap(2 * GAP)
 }
 
-fn ink(share: &Share, spike: &Spike) -> Ink {
+fn ink(share: &LatencyShare, spike: &Spike) -> Ink {
     if share.cause == spike.cause && share.who == spike.who { Ink::Warn } else { Ink::Plain }
 }
 

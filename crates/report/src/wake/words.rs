@@ -6,7 +6,7 @@ use crate::paint::{Ink, Line, paragraphs};
 use crate::units::{bytes, count, counted, duration, exact, three_digits};
 use model::wake::load::{Load, LoadDone, Transport, Workers};
 use model::wake::spike::Cause;
-use model::wake::{Mode, Policy, Sleeper, Wakeups};
+use model::wake::{Policy, Sleeper, WakeMode, Wakeups};
 
 /// A policy in the words of sched(7).
 pub(crate) fn policy(policy: Policy) -> String {
@@ -33,10 +33,10 @@ pub(crate) fn sleeper(sleeper: Sleeper) -> &'static str {
 }
 
 /// The unit of the histogram: wake-ups, or readings of the clock.
-pub(crate) fn cycles(mode: Mode) -> &'static str {
+pub(crate) fn cycles(mode: WakeMode) -> &'static str {
     match mode {
-        Mode::Timer => "wake-up",
-        Mode::Gap => "reading",
+        WakeMode::Timer => "wake-up",
+        WakeMode::Gap => "reading",
     }
 }
 

@@ -4,12 +4,12 @@ use crate::wakes::{HOSTILE, board, sheet};
 use dwell_report::wake::{junit, sheet_junit};
 use model::Seen;
 use model::wake::Wakeups;
-use model::wake::verdict::{Answer, OfProcessor};
+use model::wake::verdict::{Answer, CpuVerdict};
 use roxmltree::Document;
 
 fn judged(mut wakeups: Wakeups, answers: &[Answer]) -> Wakeups {
     let Seen::Value(verdict) = &mut wakeups.verdict else { panic!("the sample has a verdict") };
-    let one = |(cpu, answer): (usize, &Answer)| OfProcessor {
+    let one = |(cpu, answer): (usize, &Answer)| CpuVerdict {
         cpu: Some(cpu as u32),
         answer: *answer,
         cycles: 1_000,

@@ -13,10 +13,10 @@ use dwell_report::json;
 use dwell_report::ladder::{latency, list, png, svg, terminal};
 use jsonschema::Validator;
 use model::Seen;
-use model::compare::ladder::{Compared, LadderComparison, Origin, SCHEMA_LADDER_DIFF, Uncompared};
+use model::compare::ladder::{Compared, LadderComparison, LadderOrigin, SCHEMA_LADDER_DIFF, Uncompared};
 use model::compare::{Change, Difference, Side};
-use model::ladder::beside::{Beside, Figure};
-use model::ladder::{Group, Interval, Ladder, Plausible, Rung, Spread, Verdict};
+use model::ladder::beside::{Reference, ReferenceFigure};
+use model::ladder::{Ladder, MedianInterval, Plausibility, Plausible, Rung, RungGroup, Spread};
 use serde_json::{Value, json as literal};
 use std::path::PathBuf;
 use unicode_width::UnicodeWidthChar;
@@ -44,9 +44,9 @@ fn odd() -> Ladder {
     ladder.asked.hosts = vec![hostile.clone()];
     let template = ladder.rungs[0].clone();
     let rung = |id: &str, group, ns: Seen<f64>| Rung {
-        about: model::ladder::About { id: id.to_owned(), group, ..template.about.clone() },
+        about: model::ladder::RungDescription { id: id.to_owned(), group, ..template.about.clone() },
         ns: match &ns {
-            Seen::Value(ns) => Seen::Value(Interval { median: *ns, lo: ns * 0.9, hi: ns * 1.4 }),
+            Seen::Value(ns) => Seen::Value(MedianInterval { median: *ns, lo: ns * 0.9, hi: ns * 1.4 }),
             Seen::Absent => Seen::Absent,
             Seen::Unseen(why) => Seen::Unseen(why.clone()),
         },
@@ -60,15 +60,15 @@ fn odd() -> Ladder {
             Seen::Absent => vec!["this machine has no such thing".to_owned()],
             _ => vec![format!("{hostile} did it\ntry: {hostile}")],
         },
-        plausible: Plausible { verdict: Verdict::Doubtful, why: hostile.clone() },
+        plausible: Plausible { verdict: Plausibility::Doubtful, why: hostile.clone() },
         ..template.clone()
     };
     ladder.rungs.extend([
-        rung("malloc-small", Group::Allocator, Seen::Value(-0.4)),
-        rung("fsync", Group::Files, Seen::Value(4.2e6)),
-        rung(&format!("connect@{hostile}"), Group::Network, Seen::Value(2.6e10)),
-        rung("handshake", Group::Network, Seen::Absent),
-        rung("resolve", Group::Network, Seen::unseen(hostile.clone())),
+        rung("malloc-small", RungGroup::Allocator, Seen::Value(-0.4)),
+        rung("fsync", RungGroup::Files, Seen::Value(4.2e6)),
+        rung(&format!("connect@{hostile}"), RungGroup::Network, Seen::Value(2.6e10)),
+        rung("handshake", RungGroup::Network, Seen::Absent),
+        rung("resolve", RungGroup::Network, Seen::unseen(hostile.clone())),
     ]);
     ladder.curve = Seen::unseen("it was interrupted before its turn");
     ladder
@@ -84,14 +84,17 @@ fn samples() -> [(&'static str, Ladder); 3] {
 }
 
 /// What a ladder is shown beside by default.
-fn textbook() -> Beside {
+fn textbook() -> Reference {
     beside_of("textbook", true, &[("l1", 0.5, 0.5), ("dram", 100.0, 100.0), ("fsync", 3e5, 3e5)])
 }
 
-fn beside_of(name: &str, textbook: bool, figures: &[(&str, f64, f64)]) -> Beside {
-    let figure =
-        |(id, lo_ns, hi_ns): &(&str, f64, f64)| Figure { id: (*id).into(), lo_ns: *lo_ns, hi_ns: *hi_ns };
-    Beside {
+fn beside_of(name: &str, textbook: bool, figures: &[(&str, f64, f64)]) -> Reference {
+    let figure = |(id, lo_ns, hi_ns): &(&str, f64, f64)| ReferenceFigure {
+        id: (*id).into(),
+        lo_ns: *lo_ns,
+        hi_ns: *hi_ns,
+    };
+    Reference {
         name: name.to_owned(),
         textbook,
         source: format!("{name}, by somebody who measured it in a year"),
@@ -99,12 +102,12 @@ fn beside_of(name: &str, textbook: bool, figures: &[(&str, f64, f64)]) -> Beside
     }
 }
 
-fn others() -> Vec<Beside> {
+fn others() -> Vec<Reference> {
     vec![textbook()]
 }
 
 /// Machines, with a hostile one and one that has no rung of the page.
-fn machines() -> Vec<Beside> {
+fn machines() -> Vec<Reference> {
     let figures =
         [("l1", 1.08, 1.08), ("l3", 13.0, 21.0), ("dram", 110.0, 110.0), ("core-to-core", 28.0, 182.0)];
     vec![
@@ -121,8 +124,8 @@ fn machines() -> Vec<Beside> {
 /// A comparison with everything that can be in one, and with what a hostile host could put there.
 fn compared() -> LadderComparison {
     let hostile = "a\x1b[2J\u{202e}b\nc".to_owned();
-    let interval = |lo: f64, median: f64, hi: f64| Interval { median, lo, hi };
-    let rung = |id: &str, group, a_ns: Interval, times: f64, change| Compared {
+    let interval = |lo: f64, median: f64, hi: f64| MedianInterval { median, lo, hi };
+    let rung = |id: &str, group, a_ns: MedianInterval, times: f64, change| Compared {
         id: id.to_owned(),
         group,
         b_ns: interval(a_ns.lo * times, a_ns.median * times, a_ns.hi * times),
@@ -132,23 +135,27 @@ fn compared() -> LadderComparison {
         notes: Vec::new(),
     };
     let mut rungs = vec![
-        rung("cycle", Group::Core, interval(0.27, 0.27, 0.27), 1.0, Change::Same),
-        rung("l1", Group::Memory, interval(1.09, 1.10, 1.11), 1.31, Change::More),
-        rung("dram", Group::Memory, interval(90.0, 98.4, 101.0), 0.8123, Change::Less),
-        rung("lock-contended", Group::Memory, interval(6.0, 7.6, 9.0), 1.2, Change::Undecided),
-        rung("malloc-small", Group::Allocator, interval(-0.5, 0.4, 1.0), -1.0, Change::Undecided),
-        rung("fsync", Group::Files, interval(1e5, 1.2e5, 1.3e5), 123.4, Change::More),
-        rung("stat", Group::Files, interval(1e5, 1.2e5, 1.3e5), 0.000_82, Change::Less),
-        rung(&format!("connect@{hostile}"), Group::Network, interval(1e9, 2e9, 3e9), 2.0, Change::More),
-        rung("tcp", Group::Network, interval(1e4, 2e4, 3e4), 3.0, Change::More),
+        rung("cycle", RungGroup::Core, interval(0.27, 0.27, 0.27), 1.0, Change::Same),
+        rung("l1", RungGroup::Memory, interval(1.09, 1.10, 1.11), 1.31, Change::More),
+        rung("dram", RungGroup::Memory, interval(90.0, 98.4, 101.0), 0.8123, Change::Less),
+        rung("lock-contended", RungGroup::Memory, interval(6.0, 7.6, 9.0), 1.2, Change::Undecided),
+        rung("malloc-small", RungGroup::Allocator, interval(-0.5, 0.4, 1.0), -1.0, Change::Undecided),
+        rung("fsync", RungGroup::Files, interval(1e5, 1.2e5, 1.3e5), 123.4, Change::More),
+        rung("stat", RungGroup::Files, interval(1e5, 1.2e5, 1.3e5), 0.000_82, Change::Less),
+        rung(&format!("connect@{hostile}"), RungGroup::Network, interval(1e9, 2e9, 3e9), 2.0, Change::More),
+        rung("tcp", RungGroup::Network, interval(1e4, 2e4, 3e4), 3.0, Change::More),
     ];
     rungs[1].notes = vec!["only A: pages of 4 KiB".into(), format!("only B: {hostile}")];
-    let lone =
-        |id: &str, only, why: &str| Uncompared { id: id.into(), group: Group::Memory, only, why: why.into() };
+    let lone = |id: &str, only, why: &str| Uncompared {
+        id: id.into(),
+        group: RungGroup::Memory,
+        only,
+        why: why.into(),
+    };
     LadderComparison {
         schema: SCHEMA_LADDER_DIFF.to_owned(),
-        a: Origin { host: "vm".into(), started_at: "2026-11-20T20:20:22Z".into() },
-        b: Origin { host: hostile.clone(), started_at: "2026-11-21T20:20:22Z".into() },
+        a: LadderOrigin { host: "vm".into(), started_at: "2026-11-20T20:20:22Z".into() },
+        b: LadderOrigin { host: hostile.clone(), started_at: "2026-11-21T20:20:22Z".into() },
         margin: 0.05,
         differences: vec![Difference { what: "host".into(), a: "vm".into(), b: hostile.clone() }],
         rungs,

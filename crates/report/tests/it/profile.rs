@@ -11,7 +11,7 @@ use dwell_report::profile::{
     FlameOptions, FoldedOptions, FoldedTime, ProfileMetadata, SourceOptions, firefox, flame, folded,
     source_table, speedscope,
 };
-use model::profile::{Doing, Profile};
+use model::profile::{Activity, Profile};
 use model::recording::Host;
 use model::{Ns, Seen, State};
 use proptest::prelude::*;
@@ -68,8 +68,8 @@ fn export(profile: &Profile, write: fn(&Profile, &ProfileMetadata) -> String) ->
 fn time(profile: &Profile, part: FoldedTime) -> Ns {
     let wanted = |doing| match part {
         FoldedTime::All => true,
-        FoldedTime::Waiting => matches!(doing, Doing::Waiting(_)),
-        FoldedTime::Cpu => !matches!(doing, Doing::Waiting(_)),
+        FoldedTime::Waiting => matches!(doing, Activity::Waiting(_)),
+        FoldedTime::Cpu => !matches!(doing, Activity::Waiting(_)),
     };
     profile.weights.iter().filter(|weight| wanted(weight.doing)).map(|weight| weight.ns).sum()
 }
@@ -391,10 +391,10 @@ fn source_tables_fit_and_leave_nothing_to_obey() {
 /// Random profiles: trees of any shape, few names so that recursion and merging occur, any time.
 fn any_profile() -> impl Strategy<Value = Profile> {
     let doing = prop_oneof![
-        Just(Doing::User),
-        Just(Doing::Kernel),
-        Just(Doing::Waiting(State::Lock)),
-        Just(Doing::Waiting(State::Disk)),
+        Just(Activity::User),
+        Just(Activity::Kernel),
+        Just(Activity::Waiting(State::Lock)),
+        Just(Activity::Waiting(State::Disk)),
     ];
     let stack = prop::collection::vec(prop_oneof!["[a-d]", "k:[ab]", "i:[ab]", "\\PC{0,20}"], 1..12);
     prop::collection::vec((stack, doing, 0_u64..50, 0_u32..3), 0..40).prop_map(|stacks| {

@@ -3,7 +3,7 @@
 //! it is.
 
 use crate::bench::Bench;
-use crate::{About, Group, Rung, Samples, Unmeasured, about};
+use crate::{Rung, RungDescription, RungGroup, Samples, Unmeasured, about};
 use std::hint::black_box;
 use sys::pthread::C_LIBRARY;
 
@@ -19,13 +19,13 @@ pub(crate) fn large() -> Rung {
 }
 
 fn rung(id: &str, what: &str, bytes: usize) -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "a heap in disorder, other threads that allocate, and touching the memory".into(),
         method:
             "a block is repeatedly allocated and freed by one thread, so that it is mostly the same block"
                 .into(),
         source: "malloc(3)".into(),
-        ..about(id, Group::Allocator, what)
+        ..about(id, RungGroup::Allocator, what)
     };
     let measure = move |bench: &Bench<'_>| measure(bench, bytes);
     Rung { about, parts: 0.5, watch_cycle: true, measure: Box::new(measure) }

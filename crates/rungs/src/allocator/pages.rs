@@ -2,7 +2,7 @@
 
 use crate::bench::Bench;
 use crate::single::sample_singly;
-use crate::{About, Group, Rung, Samples, Unmeasured, about};
+use crate::{Rung, RungDescription, RungGroup, Samples, Unmeasured, about};
 use model::Ns;
 use std::io;
 use sys::clock::monotonic_ns;
@@ -15,35 +15,35 @@ const HUGE_BYTES: usize = 2 << 20;
 const MOST_BYTES: u64 = 64 << 20;
 
 pub(crate) fn map() -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "touching the page, and other threads: their CPUs must forget the mapping too".into(),
         method: "mmap and munmap of one private anonymous page, over and over".into(),
         source: "lmbench's lat_mmap, of one page".into(),
-        ..about("map-unmap", Group::Allocator, "mmap and munmap of a page")
+        ..about("map-unmap", RungGroup::Allocator, "mmap and munmap of a page")
     };
     Rung { about, parts: 0.5, watch_cycle: false, measure: Box::new(of_mapping) }
 }
 
 pub(crate) fn small() -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "mapping and unmapping the memory; page tables of large mappings are included".into(),
         method: "one byte is written to each page of a fresh private mapping, in order; transparent huge pages are off for it"
             .into(),
         source: "lmbench's lat_pagefault, of anonymous memory".into(),
-        ..about("page-touch", Group::Allocator, "first touch of a page of the smallest size")
+        ..about("page-touch", RungGroup::Allocator, "first touch of a page of the smallest size")
     };
     Rung { about, parts: 1.0, watch_cycle: false, measure: Box::new(of_small) }
 }
 
 pub(crate) fn huge() -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "mapping and unmapping the memory, and compaction if no huge page was free".into(),
         method: "one byte is written to a fresh mapping of 2 MiB for which huge pages are on; /proc/self/smaps tells each time \
                  whether it became one"
             .into(),
         source: "the same as page-touch".into(),
         needs: "transparent huge pages".into(),
-        ..about("page-touch-huge", Group::Allocator, "first touch of a page of 2 MiB")
+        ..about("page-touch-huge", RungGroup::Allocator, "first touch of a page of 2 MiB")
     };
     Rung { about, parts: 1.0, watch_cycle: false, measure: Box::new(of_huge) }
 }

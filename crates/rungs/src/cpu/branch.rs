@@ -2,7 +2,7 @@
 
 use crate::bench::Bench;
 use crate::memory::order::Random;
-use crate::{About, Group, Rung, Samples, Unmeasured, about};
+use crate::{Rung, RungDescription, RungGroup, Samples, Unmeasured, about};
 use model::Ns;
 use sys::clock::monotonic_ns;
 use sys::loops;
@@ -13,13 +13,13 @@ const PATTERN: usize = 1 << 20;
 const PIECE: usize = 1 << 10;
 
 pub(crate) fn rung() -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "the work that was done for nothing, and a target that is not in a cache".into(),
         method: "a branch on each of a million random bits, less the same on as many sorted ones; half of the random ones are \
                  counted as wrong guesses"
             .into(),
         source: "A. Fog, The microarchitecture of Intel, AMD and VIA CPUs: branch prediction".into(),
-        ..about("branch-miss", Group::Core, "a branch that was guessed wrongly")
+        ..about("branch-miss", RungGroup::Core, "a branch that was guessed wrongly")
     };
     Rung { about, parts: 1.0, watch_cycle: true, measure: Box::new(measure) }
 }

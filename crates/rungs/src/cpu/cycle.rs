@@ -5,7 +5,7 @@
 //! of today, so a chain of them is a clock of cycles.
 
 use crate::bench::Bench;
-use crate::{About, Group, Rung, about};
+use crate::{Rung, RungDescription, RungGroup, about};
 use model::Ns;
 use sys::clock::monotonic_ns;
 use sys::loops;
@@ -15,13 +15,13 @@ const PROBE: u64 = 64_000;
 
 pub(crate) fn rung() -> Rung {
     chain(
-        About {
+        RungDescription {
             excludes: "the frequency that the kernel states, which may be another: of the time stamp counter, of the host".into(),
             method: "a chain of 64-bit exclusive-ors of registers, each waiting for the one before: one cycle each on x86_64 \
                      and aarch64 cores of today"
                 .into(),
             source: "A. Fog, Instruction tables; uops.info".into(),
-            ..about("cycle", Group::Core, "one clock cycle of the core")
+            ..about("cycle", RungGroup::Core, "one clock cycle of the core")
         },
         loops::xors,
     )
@@ -29,11 +29,11 @@ pub(crate) fn rung() -> Rung {
 
 pub(crate) fn addition() -> Rung {
     chain(
-        About {
+        RungDescription {
             excludes: "additions that wait for nothing, of which a core does several in a cycle".into(),
             method: "a chain of 64-bit additions of registers, each waiting for the one before".into(),
             source: "A. Fog, Instruction tables; lmbench's lat_ops".into(),
-            ..about("add", Group::Core, "an addition that waits for the one before")
+            ..about("add", RungGroup::Core, "an addition that waits for the one before")
         },
         loops::adds,
     )
@@ -41,18 +41,18 @@ pub(crate) fn addition() -> Rung {
 
 pub(crate) fn multiplication() -> Rung {
     chain(
-        About {
+        RungDescription {
             excludes: "multiplications that wait for nothing, of which a core does one or more in a cycle"
                 .into(),
             method: "a chain of 64-bit integer multiplications, each waiting for the one before".into(),
             source: "A. Fog, Instruction tables; lmbench's lat_ops".into(),
-            ..about("multiply", Group::Core, "a multiplication that waits for the one before")
+            ..about("multiply", RungGroup::Core, "a multiplication that waits for the one before")
         },
         loops::multiplications,
     )
 }
 
-fn chain(about: About, run: fn(u64) -> u64) -> Rung {
+fn chain(about: RungDescription, run: fn(u64) -> u64) -> Rung {
     let measure = move |bench: &Bench<'_>| {
         bench
             .sample_timed(|ops| {

@@ -4,7 +4,7 @@ use super::site::{Made, Site};
 use super::{BLOCK_BYTES, about, rung};
 use crate::bench::Bench;
 use crate::memory::order::Random;
-use crate::{About, Rung, Unmeasured};
+use crate::{Rung, RungDescription, Unmeasured};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use sys::clock::monotonic_ns;
 const FILE_BYTES: u64 = 1 << 20;
 
 pub(super) fn read(site: &Rc<Site>) -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "the disk; and part of the way to memory, since 1 MiB may be in the CPU's caches".into(),
         method: "pread of 4 KiB at random places of a file of 1 MiB that was just written".into(),
         source: "lmbench's bw_file_rd, with a small block".into(),
@@ -32,7 +32,7 @@ pub(super) fn read(site: &Rc<Site>) -> Rung {
 }
 
 pub(super) fn write(site: &Rc<Site>) -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "getting it onto the disk, which the kernel does later, and room for a file that grows"
             .into(),
         method: "pwrite of 4 KiB at random places of a file of 1 MiB that was just written".into(),
@@ -51,7 +51,7 @@ pub(super) fn write(site: &Rc<Site>) -> Rung {
 }
 
 pub(super) fn fsync(site: &Rc<Site>) -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes:
             "the write itself, room for a file that grows, and whether the device keeps what it says it has"
                 .into(),

@@ -10,7 +10,7 @@ use super::site::{Made, Site};
 use super::{BLOCK_BYTES, about, rung};
 use crate::bench::{Bench, interrupted};
 use crate::memory::order::Random;
-use crate::{About, Rung, Samples, Unmeasured};
+use crate::{Rung, RungDescription, Samples, Unmeasured};
 use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::cell::OnceCell;
@@ -41,7 +41,7 @@ type Shared = Rc<OnceCell<Result<Working, Unmeasured>>>;
 pub(super) fn rungs(site: &Rc<Site>) -> [Rung; 4] {
     let shared: Shared = Rc::default();
     let cache = "what the device's own cache, a controller or a hypervisor's host answers in its place";
-    let of = |id: &str, what: &str, excludes: &str, method: &str, source: &str| About {
+    let of = |id: &str, what: &str, excludes: &str, method: &str, source: &str| RungDescription {
         excludes: excludes.into(),
         method: method.into(),
         source: source.into(),
@@ -104,7 +104,7 @@ pub(super) fn rungs(site: &Rc<Site>) -> [Rung; 4] {
 fn on(
     site: &Rc<Site>,
     shared: &Shared,
-    about: About,
+    about: RungDescription,
     measure: impl Fn(&Working, &Made, &Bench<'_>) -> Result<Samples, Unmeasured> + 'static,
 ) -> Rung {
     let shared = Rc::clone(shared);
@@ -352,10 +352,10 @@ fn spread(cpus: &[u32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Asked, machine};
+    use crate::{LadderRequest, machine};
 
     fn with_bench<T>(of: impl FnOnce(&Bench<'_>) -> T) -> T {
-        let (machine, asked) = (machine(), Asked { quick: true, ..Asked::default() });
+        let (machine, asked) = (machine(), LadderRequest { quick: true, ..LadderRequest::default() });
         of(&Bench::new(&machine, &asked, 50_000_000, 30.0, &|| false))
     }
 

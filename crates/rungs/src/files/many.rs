@@ -3,7 +3,7 @@
 use super::site::{Made, Site};
 use super::{about, rung};
 use crate::bench::Bench;
-use crate::{About, Rung, Samples, Unmeasured};
+use crate::{Rung, RungDescription, Samples, Unmeasured};
 use model::Ns;
 use rustix::fd::OwnedFd;
 use std::cell::Cell;
@@ -22,7 +22,7 @@ pub(super) fn rungs(site: &Rc<Site>) -> [Rung; 4] {
     let cached = "getting it onto the disk, which the kernel does later";
     let read = "the disk: all of it is in the page cache";
     let source = "lmbench's lat_fs; the comparison is dwell's own";
-    let of = |id: &str, what: &str, excludes: &str, method: &str| About {
+    let of = |id: &str, what: &str, excludes: &str, method: &str| RungDescription {
         excludes: excludes.into(),
         method: method.into(),
         source: source.into(),

@@ -3,13 +3,13 @@
 
 use super::site::Site;
 use super::{about, rung};
-use crate::{About, Rung};
+use crate::{Rung, RungDescription};
 use std::rc::Rc;
 
 const NAME: &str = "name";
 
 pub(super) fn open(site: &Rc<Site>) -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "the directories of a longer path, and a name that is not in the kernel's cache".into(),
         method: "openat and close of an empty file, again and again, by a name in an open directory".into(),
         source: "lmbench's lat_syscall open".into(),
@@ -28,7 +28,7 @@ pub(super) fn open(site: &Rc<Site>) -> Rung {
 }
 
 pub(super) fn stat(site: &Rc<Site>) -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "the directories of a longer path, and an inode that must be read from the disk".into(),
         method: "fstatat of an empty file, again and again, by a name in an open directory".into(),
         source: "lmbench's lat_syscall stat".into(),
@@ -47,7 +47,7 @@ pub(super) fn stat(site: &Rc<Site>) -> Rung {
 }
 
 pub(super) fn create_unlink(site: &Rc<Site>) -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "getting the change onto the disk, which the kernel does later".into(),
         method: "openat of a new file, close and unlinkat, again and again, in a directory with nothing else in it"
             .into(),

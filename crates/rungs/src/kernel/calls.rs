@@ -2,45 +2,45 @@
 //! itself.
 
 use crate::bench::Bench;
-use crate::{About, Group, Rung, Samples, Unmeasured, about};
+use crate::{Rung, RungDescription, RungGroup, Samples, Unmeasured, about};
 use rustix::process::getppid;
 use std::hint::black_box;
 use sys::clock::monotonic_ns;
 use sys::to_self::Handler;
 
 pub(crate) fn clock() -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "other clocks, of which those of CPU time are always system calls".into(),
         method:
             "clock_gettime of CLOCK_MONOTONIC over and over, through the kernel's vDSO where there is one"
                 .into(),
         source: "vdso(7)".into(),
-        ..about("clock-read", Group::Kernel, "reading the clock")
+        ..about("clock-read", RungGroup::Kernel, "reading the clock")
     };
     Rung { about, parts: 0.5, watch_cycle: true, measure: Box::new(of_clock) }
 }
 
 pub(crate) fn cheapest() -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes:
             "what a call that does something does, what tracing or a filter adds for other programs, and the return from a C \
              library's function around it: dear where the kernel makes the CPU forget where returns lead"
                 .into(),
         method: "getppid over and over, by the call's own instruction: a call that nothing answers but the kernel".into(),
         source: "lmbench's lat_syscall null".into(),
-        ..about("system-call", Group::Kernel, "the cheapest system call")
+        ..about("system-call", RungGroup::Kernel, "the cheapest system call")
     };
     Rung { about, parts: 0.5, watch_cycle: true, measure: Box::new(of_cheapest) }
 }
 
 pub(crate) fn signal() -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "a signal from another process, which must be woken".into(),
         method: "a thread sends itself a signal by tgkill, whose handler adds to a counter: the call, the handler and the \
                  return from it"
             .into(),
         source: "lmbench's lat_sig catch".into(),
-        ..about("signal", Group::Kernel, "a signal to oneself, handled")
+        ..about("signal", RungGroup::Kernel, "a signal to oneself, handled")
     };
     Rung { about, parts: 0.5, watch_cycle: true, measure: Box::new(of_signal) }
 }

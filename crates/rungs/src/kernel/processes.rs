@@ -1,7 +1,7 @@
 //! Threads and processes that do nothing, and a program that does nothing.
 
 use crate::bench::Bench;
-use crate::{About, Group, Rung, Samples, Unmeasured, about};
+use crate::{Rung, RungDescription, RungGroup, Samples, Unmeasured, about};
 use model::Ns;
 use std::io;
 use sys::clock::monotonic_ns;
@@ -9,34 +9,34 @@ use sys::fork::{Smallest, fork_and_wait};
 use sys::pthread::{C_LIBRARY, create_and_join};
 
 pub(crate) fn thread() -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "anything the thread would do, and what a language's own threads add".into(),
         method: "pthread_create with the default stack and pthread_join of a thread that returns at once, on the same core".into(),
         source: "E. Bendersky, Measuring context switching and memory overheads for Linux threads".into(),
-        ..about("thread-create", Group::Kernel, "creating a thread and joining it")
+        ..about("thread-create", RungGroup::Kernel, "creating a thread and joining it")
     };
     Rung { about, parts: 1.0, watch_cycle: false, measure: Box::new(of_thread) }
 }
 
 pub(crate) fn process() -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "the pages that parent and child would write afterwards, each a copy".into(),
         method: "fork of dwell, whose child calls _exit at once, and waitpid".into(),
         source: "lmbench's lat_proc fork".into(),
-        ..about("process-create", Group::Kernel, "fork, exit and wait")
+        ..about("process-create", RungGroup::Kernel, "fork, exit and wait")
     };
     Rung { about, parts: 1.0, watch_cycle: false, measure: Box::new(of_process) }
 }
 
 pub(crate) fn exec() -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "fork, exit and wait, which are measured in alternation and subtracted; reading the file, a dynamic linker, libraries, \
                    an interpreter: most programs need more"
             .into(),
         method: "fork, execveat of a static program of a few instructions in a memfd, exit and wait, less fork, exit and wait".into(),
         source: "lmbench's lat_proc exec, with the smallest program".into(),
         needs: "files in memory that may be executed".into(),
-        ..about("exec", Group::Kernel, "executing the smallest static program")
+        ..about("exec", RungGroup::Kernel, "executing the smallest static program")
     };
     Rung { about, parts: 1.5, watch_cycle: false, measure: Box::new(of_exec) }
 }

@@ -5,7 +5,7 @@ use super::pinned;
 use super::turns::Turns;
 use crate::bench::Bench;
 use crate::cpu::pin::{home, others};
-use crate::{About, Group, Rung, Samples, Unmeasured, about};
+use crate::{Rung, RungDescription, RungGroup, Samples, Unmeasured, about};
 use model::Ns;
 use sys::clock::monotonic_ns;
 
@@ -13,48 +13,48 @@ use sys::clock::monotonic_ns;
 const SWITCHES: f64 = 2.0;
 
 pub(crate) fn futex() -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "a free lock, which needs no system call".into(),
         method:
             "two threads on one core wake each other in alternation: two wake-ups, two waits and two switches"
                 .into(),
         source: "B. Sigoure, How long does it take to make a context switch? (timectxsw)".into(),
-        ..about("futex-round-trip", Group::Kernel, "to a thread on the same core and back, by a futex")
+        ..about("futex-round-trip", RungGroup::Kernel, "to a thread on the same core and back, by a futex")
     };
     Rung { about, parts: 1.0, watch_cycle: false, measure: Box::new(of_futex) }
 }
 
 pub(crate) fn pipe() -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "the change of address space: both ends are threads of one process".into(),
         method: "a byte to a thread on the same core and back, through two pipes: two writes, two reads and two switches".into(),
         source: "lmbench's lat_pipe".into(),
-        ..about("pipe-round-trip", Group::Kernel, "a byte to a thread on the same core and back, through pipes")
+        ..about("pipe-round-trip", RungGroup::Kernel, "a byte to a thread on the same core and back, through pipes")
     };
     Rung { about, parts: 1.0, watch_cycle: false, measure: Box::new(of_pipe) }
 }
 
 pub(crate) fn same_core() -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "the writes and reads that cause it, and the caches that the other thread needs for its work".into(),
         method: "half of the round trip through pipes between two threads on one core, less the same writes and reads by one \
                  thread: a wake-up, going to sleep and the switch between them"
             .into(),
         source: "lmbench's lat_ctx".into(),
-        ..about("thread-switch", Group::Kernel, "from one thread to another on the same core")
+        ..about("thread-switch", RungGroup::Kernel, "from one thread to another on the same core")
     };
     Rung { about, parts: 1.0, watch_cycle: false, measure: Box::new(of_same_core) }
 }
 
 pub(crate) fn across() -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "the writes and reads that cause it, as one thread alone would do them".into(),
         method: "the same between threads on two cores: one way, with the interrupt that wakes the other core, and that core's way \
                  out of whatever sleep it was in"
             .into(),
         source: "lmbench's lat_ctx, with the threads on two cores".into(),
         needs: "a second CPU".into(),
-        ..about("thread-switch-cores", Group::Kernel, "from one thread to another that waits on another core")
+        ..about("thread-switch-cores", RungGroup::Kernel, "from one thread to another that waits on another core")
     };
     Rung { about, parts: 1.0, watch_cycle: false, measure: Box::new(of_across) }
 }

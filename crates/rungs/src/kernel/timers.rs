@@ -5,7 +5,7 @@ use super::pinned;
 use crate::bench::Bench;
 use crate::cpu::pin::home;
 use crate::single::sample_singly;
-use crate::{About, Group, Rung, Samples, Unmeasured, about};
+use crate::{Rung, RungDescription, RungGroup, Samples, Unmeasured, about};
 use rustix::thread::{ClockId, clock_nanosleep_absolute, current_timer_slack, set_current_timer_slack};
 use rustix::time::Timespec;
 use std::num::NonZeroU64;
@@ -36,13 +36,13 @@ pub(crate) fn default() -> Rung {
 }
 
 fn rung(id: &str, what: &str, method: &str, slack: Option<NonZeroU64>) -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes:
             "the sleep itself, real-time priorities, and a machine that is under load: that is `dwell wake`"
                 .into(),
         method: method.into(),
         source: "cyclictest, with ordinary priority; prctl(2), PR_SET_TIMERSLACK".into(),
-        ..about(id, Group::Kernel, what)
+        ..about(id, RungGroup::Kernel, what)
     };
     let measure = move |bench: &Bench<'_>| measure(bench, slack);
     Rung { about, parts: 1.0, watch_cycle: false, measure: Box::new(measure) }

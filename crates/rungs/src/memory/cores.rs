@@ -2,7 +2,7 @@
 
 use crate::bench::Bench;
 use crate::cpu::pin::{Pinned, home, others};
-use crate::{About, Group, Rung, Samples, Unmeasured, about};
+use crate::{Rung, RungDescription, RungGroup, Samples, Unmeasured, about};
 use model::Ns;
 use std::hint;
 use std::sync::atomic::AtomicU32;
@@ -20,13 +20,13 @@ const PATIENCE: u32 = 1 << 14;
 
 pub(crate) fn rung() -> Rung {
     Rung {
-        about: About {
+        about: RungDescription {
             excludes: "the way there and back: it is one way, half of a round trip".into(),
             method: "two threads on two CPUs hand a word to each other by compare-and-swap; of several pairs, all samples"
                 .into(),
             source: "N. Viennot's core-to-core-latency".into(),
             needs: "two CPUs".into(),
-            ..about("core-to-core", Group::Memory, "a line that another core has just written, one way")
+            ..about("core-to-core", RungGroup::Memory, "a line that another core has just written, one way")
         },
         parts: 1.0,
         watch_cycle: false,

@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, interrupted};
 use crate::memory::levels::{chase, line_bytes, most_bytes, obtain, whole};
-use crate::{About, Group, Unmeasured};
+use crate::{RungDescription, RungGroup, Unmeasured};
 use model::Seen;
 use model::ladder::SizeSamples;
 use sys::pages::PageKind;
@@ -10,13 +10,13 @@ use sys::pages::PageKind;
 const LEAST: u64 = 4 << 10;
 const MOST: u64 = 512 << 20;
 
-pub(crate) fn about() -> About {
-    About {
+pub(crate) fn about() -> RungDescription {
+    RungDescription {
         excludes: "loads that do not wait for each other".into(),
         method: "the chase of l1 to dram through sizes from 4 KiB to 512 MiB, as far as a quarter of the free memory goes".into(),
         source: "lmbench's lat_mem_rd".into(),
         needs: "up to 544 MiB of free memory".into(),
-        ..crate::about("curve", Group::Memory, "latency against the size of the memory in use")
+        ..crate::about("curve", RungGroup::Memory, "latency against the size of the memory in use")
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::bench::Bench;
 use crate::memory::order::{Random, one_cycle};
-use crate::{About, Group, Rung, Samples, Unmeasured, about};
+use crate::{Rung, RungDescription, RungGroup, Samples, Unmeasured, about};
 use model::Seen;
 use model::ladder::{Cache, Machine};
 use sys::chase::Chase;
@@ -36,27 +36,27 @@ const SOURCE: &str = "lmbench's lat_mem_rd, multichase; S. Sattolo 1986 for the 
 
 pub(crate) fn rungs() -> Vec<Rung> {
     let level = |id: &str, level: u32, what: &str| Rung {
-        about: About {
+        about: RungDescription {
             excludes:
                 "loads that do not wait for each other, which overlap, and places that a prefetcher foresees"
                     .into(),
             method: METHOD.into(),
             source: SOURCE.into(),
             needs: "the size of the cache, from /sys".into(),
-            ..about(id, Group::Memory, what)
+            ..about(id, RungGroup::Memory, what)
         },
         parts: 1.0,
         watch_cycle: true,
         measure: Box::new(move |bench| of_cache(bench, level)),
     };
     let dram = Rung {
-        about: About {
+        about: RungDescription {
             excludes: "loads that do not wait for each other, which overlap, and memory that others keep busy (see dram-loaded)"
                 .into(),
             method: format!("the same through memory of {DRAM_TIMES} times the last cache, within {} of what is free", "a quarter"),
             source: SOURCE.into(),
             needs: "up to 1 GiB of free memory".into(),
-            ..about("dram", Group::Memory, "a load from memory that waits for the one before")
+            ..about("dram", RungGroup::Memory, "a load from memory that waits for the one before")
         },
         parts: 2.0,
         watch_cycle: true,

@@ -3,7 +3,7 @@
 use crate::bench::Bench;
 use crate::cpu::pin::{Pinned, others};
 use crate::memory::levels::{chase, dram_bytes, line_bytes, obtain, small_for_dram, small_pages, whole};
-use crate::{About, Group, Rung, Samples, Unmeasured, about};
+use crate::{Rung, RungDescription, RungGroup, Samples, Unmeasured, about};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use sys::clock::monotonic_ns;
@@ -17,14 +17,14 @@ const READERS_MOST: usize = 64;
 
 pub(crate) fn rung() -> Rung {
     Rung {
-        about: About {
+        about: RungDescription {
             excludes: "writers, and CPUs that dwell may not use".into(),
             method: "the chase of dram while every other CPU reads memory of its own from first to last; read: what they \
                      got together"
                 .into(),
             source: "multichase's loaded latency; Intel Memory Latency Checker".into(),
             needs: "two CPUs and free memory".into(),
-            ..about("dram-loaded", Group::Memory, "a load from memory while other cores read it")
+            ..about("dram-loaded", RungGroup::Memory, "a load from memory while other cores read it")
         },
         parts: 1.0,
         watch_cycle: false,

@@ -2,7 +2,7 @@
 
 use crate::bench::Bench;
 use crate::cpu::pin::{Pinned, others};
-use crate::{About, Group, Rung, Samples, Unmeasured, about};
+use crate::{Rung, RungDescription, RungGroup, Samples, Unmeasured, about};
 use std::hint::black_box;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -17,12 +17,12 @@ const RIVALS: usize = 3;
 
 pub(crate) fn atomic() -> Rung {
     Rung {
-        about: About {
+        about: RungDescription {
             excludes: "a line that other cores write too (see core-to-core)".into(),
             method: "64-bit atomic additions to one word that no other core touches".into(),
             source: "H. Schweizer, M. Besta, T. Hoefler, Evaluating the Cost of Atomic Operations on Modern Architectures, 2015"
                 .into(),
-            ..about("atomic-add", Group::Memory, "an atomic addition to a word of one's own")
+            ..about("atomic-add", RungGroup::Memory, "an atomic addition to a word of one's own")
         },
         parts: 0.5,
         watch_cycle: true,
@@ -40,11 +40,11 @@ pub(crate) fn atomic() -> Rung {
 
 pub(crate) fn uncontended() -> Rung {
     Rung {
-        about: About {
+        about: RungDescription {
             excludes: "anybody else who wants the lock (see lock-contended)".into(),
             method: "taking and giving back a lock that nobody else has or wants: the standard library's, upon futexes".into(),
             source: "lmbench; futex(7)".into(),
-            ..about("lock", Group::Memory, "taking and giving back a free lock")
+            ..about("lock", RungGroup::Memory, "taking and giving back a free lock")
         },
         parts: 0.5,
         watch_cycle: true,
@@ -62,12 +62,12 @@ pub(crate) fn uncontended() -> Rung {
 
 pub(crate) fn contended() -> Rung {
     Rung {
-        about: About {
+        about: RungDescription {
             excludes: "work under the lock: there is one addition".into(),
             method: "threads on up to four CPUs take the same lock without a pause: the time by all turns of all of them".into(),
             source: "futex(7); U. Drepper, Futexes Are Tricky, 2011".into(),
             needs: "two CPUs".into(),
-            ..about("lock-contended", Group::Memory, "a turn with a lock that others want")
+            ..about("lock-contended", RungGroup::Memory, "a turn with a lock that others want")
         },
         parts: 1.0,
         watch_cycle: false,

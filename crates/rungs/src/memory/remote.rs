@@ -3,7 +3,7 @@
 use crate::bench::Bench;
 use crate::cpu::pin::{Pinned, home, others};
 use crate::memory::levels::{chase, dram_bytes, line_bytes, obtain, small_for_dram, small_pages};
-use crate::{About, Group, Rung, Samples, Unmeasured, about};
+use crate::{Rung, RungDescription, RungGroup, Samples, Unmeasured, about};
 use host::machine::{node_distances, node_of};
 use model::ladder::Machine;
 use std::thread;
@@ -11,13 +11,13 @@ use sys::pages::PageKind;
 
 pub(crate) fn rung() -> Rung {
     Rung {
-        about: About {
+        about: RungDescription {
             excludes: "nodes that are farther away still: it is the one that the kernel calls the farthest of those with CPUs"
                 .into(),
             method: "the chase of dram through memory that a thread on another node filled".into(),
             source: "numactl's --membind with multichase; Intel Memory Latency Checker".into(),
             needs: "a second memory node".into(),
-            ..about("dram-remote", Group::Memory, "a load from the memory of another node")
+            ..about("dram-remote", RungGroup::Memory, "a load from the memory of another node")
         },
         parts: 1.0,
         watch_cycle: true,

@@ -3,7 +3,7 @@
 use crate::bench::Bench;
 use crate::memory::levels::{LINE_BYTES, most_bytes, obtain};
 use crate::memory::order::{Random, one_cycle};
-use crate::{About, Group, Rung, Samples, Unmeasured, about};
+use crate::{Rung, RungDescription, RungGroup, Samples, Unmeasured, about};
 use model::Ns;
 use sys::chase::Chase;
 use sys::clock::monotonic_ns;
@@ -16,7 +16,7 @@ const PLACES: u32 = 16 << 10;
 
 pub(crate) fn rung() -> Rung {
     Rung {
-        about: About {
+        about: RungDescription {
             excludes:
                 "the load itself, and tables that have to come from memory: those of 64 MiB stay in caches"
                     .into(),
@@ -25,7 +25,7 @@ pub(crate) fn rung() -> Rung {
                     .into(),
             source: "the page-per-element chase of clamchowder's MemoryLatency; multichase".into(),
             needs: "128 MiB of memory, and huge pages".into(),
-            ..about("tlb-miss", Group::Memory, "finding a page's place when no TLB knows it")
+            ..about("tlb-miss", RungGroup::Memory, "finding a page's place when no TLB knows it")
         },
         parts: 1.0,
         watch_cycle: true,

@@ -5,7 +5,7 @@
 
 use super::about;
 use crate::bench::{Bench, interrupted};
-use crate::{About, Rung, Samples, Unmeasured};
+use crate::{Rung, RungDescription, Samples, Unmeasured};
 use model::Ns;
 use std::cell::OnceCell;
 use std::io;
@@ -54,9 +54,9 @@ pub(super) fn rungs(named: &str) -> [Rung; 3] {
         addresses: OnceCell::new(),
         connections: OnceCell::new(),
     });
-    let rung = |about: About, measure: fn(&Known, &Bench<'_>) -> Result<Samples, Unmeasured>| {
+    let rung = |about: RungDescription, measure: fn(&Known, &Bench<'_>) -> Result<Samples, Unmeasured>| {
         let known = Rc::clone(&known);
-        let about = About { needs: "an answer from that host".into(), ..about };
+        let about = RungDescription { needs: "an answer from that host".into(), ..about };
         Rung { about, parts: 1.0, watch_cycle: false, measure: Box::new(move |bench| measure(&known, bench)) }
     };
     let library = if cfg!(target_env = "musl") {
@@ -68,7 +68,7 @@ pub(super) fn rungs(named: &str) -> [Rung; 3] {
     let times = "10 times at most, with pauses of 20 ms";
     [
         rung(
-            About {
+            RungDescription {
                 excludes: "a name that is in no cache: after the first lookup, caches mostly answer".into(),
                 method: format!("{library}; {times}"),
                 source: "getaddrinfo(3)".into(),
@@ -77,7 +77,7 @@ pub(super) fn rungs(named: &str) -> [Rung; 3] {
             resolve,
         ),
         rung(
-            About {
+            RungDescription {
                 excludes: "finding its address, and TLS".into(),
                 method: format!(
                     "socket and connect to the first address that answers, {times}; port 443 unless another is named"
@@ -91,7 +91,7 @@ pub(super) fn rungs(named: &str) -> [Rung; 3] {
             },
         ),
         rung(
-            About {
+            RungDescription {
                 excludes:
                     "what a program on that host takes to answer: its kernel does, or what stands before it"
                         .into(),

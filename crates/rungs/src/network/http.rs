@@ -3,7 +3,7 @@
 use super::about_loopback;
 use super::loopback::{ENDS, Server, limits, refused};
 use crate::bench::Bench;
-use crate::{About, Rung, Samples, Unmeasured};
+use crate::{Rung, RungDescription, Samples, Unmeasured};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 
@@ -12,7 +12,7 @@ const BODY_BYTES: usize = 100;
 const END: &[u8] = b"\r\n\r\n";
 
 pub(super) fn request() -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "the connection, and what a real server and a real client do beside the bare protocol"
             .into(),
         method: format!(

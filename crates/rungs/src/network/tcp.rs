@@ -3,12 +3,12 @@
 use super::about_loopback;
 use super::loopback::{CONNECTIONS, ENDS, PATIENCE, Server, a_few, limits, refused};
 use crate::bench::Bench;
-use crate::{About, Rung, Samples, Unmeasured};
+use crate::{Rung, RungDescription, Samples, Unmeasured};
 use std::io::{self, Read, Write};
 use sys::clock::monotonic_ns;
 
 pub(super) fn round_trip() -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "any network; and idle CPUs' deeper sleep, since both ends are woken again at once".into(),
         method: format!(
             "write and read of one byte over blocking sockets with TCP_NODELAY, {ENDS}; there and back"
@@ -40,7 +40,7 @@ fn measure_round_trip(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
 }
 
 pub(super) fn connect() -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "any network, and whatever is then sent".into(),
         method: format!(
             "socket, connect, accept and close by the other end, the end of file here, and close: {ENDS}, {CONNECTIONS} times \

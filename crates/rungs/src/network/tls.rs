@@ -4,7 +4,7 @@
 use super::about_loopback;
 use super::loopback::{CONNECTIONS, ENDS, Server, a_few, limits, refused};
 use crate::bench::Bench;
-use crate::{About, Rung, Samples, Unmeasured};
+use crate::{Rung, RungDescription, Samples, Unmeasured};
 use rustls::client::Resumption;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::{PrivatePkcs8KeyDer, ServerName};
@@ -19,7 +19,7 @@ use sys::clock::monotonic_ns;
 const NAME: &str = "localhost";
 
 pub(super) fn handshake() -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "the TCP connection below it, a network's round trip, a chain of certificates, and what a resumed session saves"
             .into(),
         method: format!(

@@ -4,13 +4,13 @@ use super::about_loopback;
 use super::loopback::{ANY_PORT, ENDS, PATIENCE, limits, other_cpu, refused};
 use crate::bench::Bench;
 use crate::cpu::pin::Pinned;
-use crate::{About, Rung, Samples, Unmeasured};
+use crate::{Rung, RungDescription, Samples, Unmeasured};
 use std::io;
 use std::net::UdpSocket;
 use std::thread;
 
 pub(super) fn round_trip() -> Rung {
-    let about = About {
+    let about = RungDescription {
         excludes: "any network; and idle CPUs' deeper sleep, since both ends are woken again at once".into(),
         method: format!("send and recv of one byte over connected, blocking sockets, {ENDS}; there and back"),
         source: "lmbench's lat_udp; sockperf with --full-rtt".into(),

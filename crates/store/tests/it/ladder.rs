@@ -2,7 +2,7 @@
 
 use dwell_store::ladder::{LadderLoadError, file_name, keep, kept};
 use model::Seen;
-use model::ladder::{Asked, Ladder, Machine, SCHEMA_LADDER};
+use model::ladder::{Ladder, LadderRequest, Machine, SCHEMA_LADDER};
 use model::recording::Host;
 use std::fs;
 use std::path::Path;
@@ -42,7 +42,7 @@ fn ladder(began: &str) -> Ladder {
         },
         started_at: began.into(),
         took_ns: 1,
-        asked: Asked::default(),
+        asked: LadderRequest::default(),
         rungs: Vec::new(),
         curve: Seen::Absent,
         limits: Vec::new(),

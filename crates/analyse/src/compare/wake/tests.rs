@@ -83,8 +83,8 @@ fn alike_runs_rarely_differ_in_the_maximum() {
 #[test]
 fn blocks_without_a_wake_up_do_not_count() {
     let (mut a, b) = (run(1, 10_000, 9_000.0), run(2, 10_000, 9_000.0));
-    let (all, none) = (blocks(&a.all, &b.all).unwrap(), Block { at_ns: 0, cycles: 0, max_ns: 0 });
-    a.all.timeline[3] = Block { at_ns: a.all.timeline[3].at_ns, ..none };
+    let (all, none) = (blocks(&a.all, &b.all).unwrap(), LatencyBlock { at_ns: 0, cycles: 0, max_ns: 0 });
+    a.all.timeline[3] = LatencyBlock { at_ns: a.all.timeline[3].at_ns, ..none };
     assert_eq!(blocks(&a.all, &b.all), Some((all.0 - 1.0, all.1)));
     assert_eq!(blocks(&b.all, &a.all), Some((all.1, all.0 - 1.0)));
 }
@@ -118,7 +118,7 @@ fn a_change_needs_separate_intervals_and_more_than_the_margin() {
         (100_000, 9_000.0, -1_000.0, 20_000.0, Change::Undecided),
         (3_000, 900.0, 800.0, 1_000.0, Change::Same),
     ] {
-        let interval = Interval { median: later, lo, hi };
+        let interval = MedianInterval { median: later, lo, hi };
         assert_eq!(change(a_ns, &interval), expected, "{a_ns} {later} {lo} {hi}");
     }
 }
@@ -171,9 +171,9 @@ fn sheets_are_compared_by_case_and_a_plain_result_with_the_case_of_its_load() {
     let part = comparable_sheet(&sheet(&["idle"], vec![idle.clone()])).unwrap();
     let found = compare(&whole, &part);
     assert_eq!((found.cases.len(), found.cases[0].name.as_str()), (1, "idle"));
-    assert_eq!(found.uncompared, [Lone { name: "cpu".into(), only: Side::A }]);
+    assert_eq!(found.uncompared, [UnmatchedCase { name: "cpu".into(), only: Side::A }]);
     let found = compare(&comparable(&busy), &whole);
     assert_eq!((found.cases.len(), found.cases[0].name.as_str()), (1, "cpu"));
-    assert_eq!(found.uncompared, [Lone { name: "idle".into(), only: Side::B }]);
+    assert_eq!(found.uncompared, [UnmatchedCase { name: "idle".into(), only: Side::B }]);
     assert_eq!(comparable_sheet(&sheet(&["idle"], Vec::new())), None);
 }

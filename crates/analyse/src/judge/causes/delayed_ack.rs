@@ -128,8 +128,8 @@ impl Delayed {
 pub(crate) mod tests {
     use super::*;
     use model::Tid;
-    use model::network::Began;
-    use model::recording::Ends;
+    use model::network::ConnectionOrigin;
+    use model::recording::SocketEnds;
 
     const MS: Ns = 1_000_000;
 
@@ -138,9 +138,9 @@ pub(crate) mod tests {
         let mut loopback = [0; 16];
         loopback[10..].copy_from_slice(&[0xff, 0xff, 127, 0, 0, 1]);
         Connection {
-            ends: Ends { protocol: 6, local: loopback, local_port, remote: loopback, remote_port },
+            ends: SocketEnds { protocol: 6, local: loopback, local_port, remote: loopback, remote_port },
             tid: Some(1 as Tid),
-            began: Began::Opened,
+            began: ConnectionOrigin::Opened,
             span: (100, 100 + 50 * MS),
             established_at: Some(100 + MS),
             closed: true,

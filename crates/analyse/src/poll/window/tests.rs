@@ -3,7 +3,7 @@
 use super::super::Poll;
 use super::super::tests::{MS, SLEEP, back, exit, fork, header, in_call, look, out, sample, sight, trailer};
 use super::*;
-use model::recording::{Looked as Snapshot, Mode, Trailer, WindowEnd};
+use model::recording::{SampleMode, ThreadSnapshot as Snapshot, Trailer, WindowEnd};
 use model::{Account, Event, Header, Seen, Tid, recording::Ending};
 
 const ACCEPT: u16 = 43;
@@ -12,7 +12,7 @@ const BEGIN: Ns = 100;
 
 /// Runs it through, from 100 ms on, and checks what must always hold.
 fn window(tier: Tier, events: Vec<Event>, end_ms: Ns) -> Closed {
-    let attached = Attached { at: BEGIN * MS, target: "a".into() };
+    let attached = AttachWindow { at: BEGIN * MS, target: "a".into() };
     let header = Header { root: 0, attached: Some(attached), ..header(tier) };
     let mut poll = Poll::new(&header);
     events.iter().for_each(|event| poll.event(event));
@@ -153,8 +153,8 @@ fn switches_bound_and_looks_name_and_what_came_before_takes_no_time() {
             // Of the time before the window.
             out(99, 11, true),
             back(120, 11),
-            sample(125, 11, Mode::Kernel),
-            sample(126, 11, Mode::User),
+            sample(125, 11, SampleMode::Kernel),
+            sample(126, 11, SampleMode::User),
             back(150, 10),
             fork(155, 10, 20, 20),
             back(156, 20),

@@ -5,7 +5,7 @@ use super::{Error, Thread, bin, comparable, whole_microseconds};
 use crate::wake::comparable::{interval, setting};
 use crate::wake::{counted, merged};
 use model::Ns;
-use model::compare::wake::{Comparable, Origin};
+use model::compare::wake::{Comparable, MeasurementOrigin};
 
 /// The unit without `--nsecs`.
 const MICROSECOND_NS: Ns = 1_000;
@@ -170,7 +170,7 @@ impl Parser {
                     .to_owned(),
             ],
         };
-        let origin = Origin {
+        let origin = MeasurementOrigin {
             host: String::new(),
             kernel: String::new(),
             started_at: String::new(),

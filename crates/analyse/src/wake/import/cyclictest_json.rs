@@ -5,7 +5,7 @@ use super::{Error, Thread, comparable, number, object, text_of, whole_microsecon
 use crate::wake::comparable::{interval, setting};
 use jiff::fmt::rfc2822;
 use model::Ns;
-use model::compare::wake::{Comparable, Origin};
+use model::compare::wake::{Comparable, MeasurementOrigin};
 use serde_json::Value;
 
 pub(super) fn import(value: &Value) -> Result<Comparable, Error> {
@@ -32,7 +32,7 @@ pub(super) fn import(value: &Value) -> Result<Comparable, Error> {
         threads.iter().filter_map(|thread| thread.bins.last()).map(|bin| bin.to_ns).max().unwrap_or(0);
     let sysinfo = value.get("sysinfo").unwrap_or(&Value::Null);
     let text = |key: &str| text_of(sysinfo, &[key]).unwrap_or_default().to_owned();
-    let origin = Origin {
+    let origin = MeasurementOrigin {
         host: text("nodename"),
         kernel: text("release"),
         started_at: text_of(value, &["start_time"]).and_then(utc).unwrap_or_default(),

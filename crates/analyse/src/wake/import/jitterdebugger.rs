@@ -4,7 +4,7 @@
 
 use super::{Error, Thread, comparable, number, object, text_of, whole_microseconds};
 use crate::wake::comparable::setting;
-use model::compare::wake::{Comparable, Origin};
+use model::compare::wake::{Comparable, MeasurementOrigin};
 use serde_json::Value;
 
 const UNIT_NS: u64 = 1_000;
@@ -29,7 +29,7 @@ pub(super) fn import(value: &Value) -> Result<Comparable, Error> {
         threads.iter().filter_map(|thread| thread.bins.last()).map(|bin| bin.to_ns).max().unwrap_or(0);
     let sysinfo = value.get("sysinfo").unwrap_or(&Value::Null);
     let text = |keys: &[&str]| text_of(sysinfo, keys).unwrap_or_default().to_owned();
-    let origin = Origin {
+    let origin = MeasurementOrigin {
         host: text(&["nodename"]),
         kernel: text(&["release"]),
         started_at: String::new(),

@@ -8,7 +8,7 @@ use super::{Error, Thread, bin, comparable};
 use crate::wake::comparable::setting;
 use crate::wake::counted;
 use model::Ns;
-use model::compare::wake::{Comparable, Origin};
+use model::compare::wake::{Comparable, MeasurementOrigin};
 
 /// A column of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,8 +147,13 @@ pub(super) fn top(text: &str) -> Result<Comparable, Error> {
     comparable(origin("rtla timerlat"), (Vec::new(), settings), threads, 0, limits(unit_ns))
 }
 
-fn origin(tool: &str) -> Origin {
-    Origin { host: String::new(), kernel: String::new(), started_at: String::new(), tool: tool.to_owned() }
+fn origin(tool: &str) -> MeasurementOrigin {
+    MeasurementOrigin {
+        host: String::new(),
+        kernel: String::new(),
+        started_at: String::new(),
+        tool: tool.to_owned(),
+    }
 }
 
 fn limits(unit_ns: Ns) -> Vec<String> {

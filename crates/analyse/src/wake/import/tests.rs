@@ -17,7 +17,7 @@ fn all(text: &str) -> Wakes {
     of(text).cases.remove(0).all
 }
 
-fn setting_of<'a>(settings: &'a [Setting], what: &str) -> Option<&'a str> {
+fn setting_of<'a>(settings: &'a [SettingText], what: &str) -> Option<&'a str> {
     settings.iter().find(|one| one.what == what).map(|one| one.value.as_str())
 }
 

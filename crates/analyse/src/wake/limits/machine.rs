@@ -3,7 +3,7 @@
 use super::grouped;
 use crate::wake::words::{count, cpus_named, duration, list};
 use model::wake::environment::{CpuSettings, IdleState};
-use model::wake::{Measurements, Mode};
+use model::wake::{WakeMeasurements, WakeMode};
 use model::{Ns, Seen};
 
 /// Idle states with this exit latency or more are deep: it doubles the latency of a good machine.
@@ -16,7 +16,7 @@ const TIMERS: [&str; 2] = ["Local timer interrupts", "arch_timer"];
 /// Interrupts listed by name.
 const NAMED: usize = 3;
 
-pub(super) fn limits(measured: &Measurements) -> Vec<String> {
+pub(super) fn limits(measured: &WakeMeasurements) -> Vec<String> {
     let mut limits = Vec::new();
     limits.extend(hypervisor(measured));
     limits.extend(steal(measured));
@@ -32,11 +32,14 @@ pub(super) fn limits(measured: &Measurements) -> Vec<String> {
     limits
 }
 
-fn cpus_by(measured: &Measurements, of: impl Fn(&CpuSettings) -> Option<String>) -> Vec<(Vec<u32>, String)> {
+fn cpus_by(
+    measured: &WakeMeasurements,
+    of: impl Fn(&CpuSettings) -> Option<String>,
+) -> Vec<(Vec<u32>, String)> {
     grouped(measured.environment.cpus.iter().filter_map(|cpu| Some((cpu.cpu, of(cpu)?))))
 }
 
-fn hypervisor(measured: &Measurements) -> Option<String> {
+fn hypervisor(measured: &WakeMeasurements) -> Option<String> {
     let name = measured.environment.hypervisor.value()?;
     Some(format!(
         "a virtual machine ({name}): the host schedules its CPUs, so the figures hold for this guest \
@@ -44,7 +47,7 @@ fn hypervisor(measured: &Measurements) -> Option<String> {
     ))
 }
 
-fn steal(measured: &Measurements) -> Option<String> {
+fn steal(measured: &WakeMeasurements) -> Option<String> {
     let stolen =
         measured.environment.cpus.iter().filter(|cpu| cpu.steal_ns.value().is_some_and(|ns| *ns > 0));
     let (mut cpus, mut sum): (Vec<u32>, Ns) = (Vec::new(), 0);
@@ -56,7 +59,7 @@ fn steal(measured: &Measurements) -> Option<String> {
         .then(|| format!("the hypervisor gave {} of {} to others (steal)", duration(sum), cpus_named(&cpus)))
 }
 
-fn system_management(measured: &Measurements) -> Option<String> {
+fn system_management(measured: &WakeMeasurements) -> Option<String> {
     // One SMI stops all CPUs, and each counts it.
     let most = measured.environment.cpus.iter().filter_map(|cpu| cpu.smi.value()).max().copied()?;
     (most > 0).then(|| {
@@ -68,7 +71,7 @@ fn system_management(measured: &Measurements) -> Option<String> {
     })
 }
 
-fn preemption(measured: &Measurements) -> Option<String> {
+fn preemption(measured: &WakeMeasurements) -> Option<String> {
     let model = measured.environment.preemption.value()?;
     (model != "rt").then(|| {
         let why = match model.as_str() {
@@ -79,7 +82,7 @@ fn preemption(measured: &Measurements) -> Option<String> {
     })
 }
 
-fn governor(measured: &Measurements) -> Vec<String> {
+fn governor(measured: &WakeMeasurements) -> Vec<String> {
     let other = cpus_by(measured, |cpu| cpu.governor.value().filter(|name| *name != "performance").cloned());
     let sentence = |(cpus, governor): (Vec<u32>, String)| {
         format!(
@@ -92,7 +95,7 @@ fn governor(measured: &Measurements) -> Vec<String> {
     other.into_iter().map(sentence).collect()
 }
 
-fn idle_states(measured: &Measurements) -> Vec<String> {
+fn idle_states(measured: &WakeMeasurements) -> Vec<String> {
     let limit = match measured.environment.dma_latency_us {
         Seen::Value(us) => Ns::from(us) * 1_000,
         _ => Ns::MAX,
@@ -116,7 +119,7 @@ fn idle_states(measured: &Measurements) -> Vec<String> {
     allowed.into_iter().map(sentence).collect()
 }
 
-fn clocksource(measured: &Measurements) -> Option<String> {
+fn clocksource(measured: &WakeMeasurements) -> Option<String> {
     let source = measured.environment.clocksource.value()?;
     (!FAST.contains(&source.as_str())).then(|| {
         format!(
@@ -126,7 +129,7 @@ fn clocksource(measured: &Measurements) -> Option<String> {
     })
 }
 
-fn threads_of_a_core(measured: &Measurements) -> Option<String> {
+fn threads_of_a_core(measured: &WakeMeasurements) -> Option<String> {
     (measured.environment.smt.value() == Some(&true)).then(|| {
         "CPUs share cores (SMT): each of two siblings delays the other\n\
          try: echo off > /sys/devices/system/cpu/smt/control"
@@ -134,7 +137,7 @@ fn threads_of_a_core(measured: &Measurements) -> Option<String> {
     })
 }
 
-fn isolation(measured: &Measurements) -> Option<String> {
+fn isolation(measured: &WakeMeasurements) -> Option<String> {
     let isolated = measured.environment.isolated.value();
     let shared: Vec<u32> = measured
         .asked
@@ -148,8 +151,8 @@ fn isolation(measured: &Measurements) -> Option<String> {
 }
 
 /// CPUs isolated for a busy loop need `nohz_full` as well.
-fn tick(measured: &Measurements) -> Option<String> {
-    if measured.asked.mode != Mode::Gap || matches!(measured.environment.nohz_full, Seen::Unseen(_)) {
+fn tick(measured: &WakeMeasurements) -> Option<String> {
+    if measured.asked.mode != WakeMode::Gap || matches!(measured.environment.nohz_full, Seen::Unseen(_)) {
         return None;
     }
     let without = measured.environment.nohz_full.value();
@@ -160,7 +163,7 @@ fn tick(measured: &Measurements) -> Option<String> {
 }
 
 /// Interrupts that a CPU took; where they were not counted, those it may take.
-fn interrupts(measured: &Measurements) -> Vec<String> {
+fn interrupts(measured: &WakeMeasurements) -> Vec<String> {
     let found = cpus_by(measured, |cpu| match (&cpu.interrupted, &cpu.interrupts) {
         (Seen::Value(counts), _) => {
             let others = |(name, times): &&(String, u64)| *times > 0 && !TIMERS.contains(&name.as_str());

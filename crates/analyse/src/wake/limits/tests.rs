@@ -6,16 +6,16 @@ use crate::wake::wakeups;
 use model::Seen;
 use model::wake::environment::IdleState;
 use model::wake::load::{Load, LoadDone};
-use model::wake::{Measurements, Mode, Policy};
+use model::wake::{Policy, WakeMeasurements, WakeMode};
 
 const ALWAYS: &str = "this is the latency of timer wake-ups";
 
-fn good() -> Measurements {
+fn good() -> WakeMeasurements {
     measured(vec![thread(1, &[5_000; 100]), thread(2, &[6_000; 100])])
 }
 
 /// The caveats of the good machine after `spoil`, without the one that always holds.
-fn caveats(spoil: impl FnOnce(&mut Measurements)) -> Vec<String> {
+fn caveats(spoil: impl FnOnce(&mut WakeMeasurements)) -> Vec<String> {
     let mut one = good();
     spoil(&mut one);
     let mut caveats = wakeups(&one).limits;
@@ -33,7 +33,7 @@ fn a_good_machine_has_only_the_caveat_that_always_holds() {
 
 #[test]
 fn each_fault_is_one_caveat() {
-    type Fault = fn(&mut Measurements);
+    type Fault = fn(&mut WakeMeasurements);
     let cases: [(&str, Fault); 27] = [
         ("CPU 1: no", |m| m.threads[0].in_force.refused.push("no".into())),
         ("no", |m| m.threads.iter_mut().for_each(|one| one.in_force.refused.push("no".into()))),
@@ -61,7 +61,7 @@ fn each_fault_is_one_caveat() {
         ("may run for 950 ms in 1.00 s, and the measurement itself uses nearly all of CPU 2", |m| {
             m.threads[1].cpu_ns = m.took_ns;
         }),
-        ("uses nearly all of CPUs 1-2", |m| m.asked.mode = Mode::Gap),
+        ("uses nearly all of CPUs 1-2", |m| m.asked.mode = WakeMode::Gap),
         ("the cgroup may not run real-time threads", |m| {
             m.environment.cgroup_rt_runtime_us = Seen::Value(0);
         }),
@@ -139,7 +139,7 @@ fn states() -> Vec<IdleState> {
 
 #[test]
 fn remedies_are_those_that_can_help() {
-    let deep = |m: &mut Measurements, held| {
+    let deep = |m: &mut WakeMeasurements, held| {
         m.environment.dma_latency_us = held;
         m.environment.cpus[0].idle_states = Seen::Value(states());
     };
@@ -196,7 +196,7 @@ fn without_counts_the_possible_interrupts_are_listed() {
 #[test]
 fn the_tick_is_a_caveat_of_busy_loops_only() {
     let gap = caveats(|m| {
-        m.asked.mode = Mode::Gap;
+        m.asked.mode = WakeMode::Gap;
         m.environment.rt_runtime_us = Seen::Value((-1, 1_000_000));
         m.environment.nohz_full = Seen::Value(vec![1]);
     });

@@ -2,7 +2,7 @@
 
 use super::grouped;
 use crate::wake::words::{count, cpus_named, duration};
-use model::wake::{Measurements, Mode, Policy, ThreadMeasured, Wakes};
+use model::wake::{Policy, ThreadMeasured, WakeMeasurements, WakeMode, Wakes};
 use model::{Ns, Seen};
 
 /// A thread that uses this share of the real-time runtime is about to be throttled.
@@ -10,7 +10,7 @@ const OF_RUNTIME: f64 = 0.9;
 /// A timer slack up to this does not show in the figures.
 const SLACK_NS: Ns = 1_000;
 
-pub(super) fn limits(measured: &Measurements, all: &Wakes) -> Vec<String> {
+pub(super) fn limits(measured: &WakeMeasurements, all: &Wakes) -> Vec<String> {
     let mut limits = refused(measured);
     limits.extend(policy(measured));
     limits.extend(affinity(measured));
@@ -27,14 +27,14 @@ pub(super) fn limits(measured: &Measurements, all: &Wakes) -> Vec<String> {
 }
 
 fn cpus_by(
-    measured: &Measurements,
+    measured: &WakeMeasurements,
     of: impl Fn(&ThreadMeasured) -> Option<String>,
 ) -> Vec<(Vec<u32>, String)> {
     grouped(measured.threads.iter().filter_map(|thread| Some((thread.cpu, of(thread)?))))
 }
 
 /// What was refused; CPUs are listed unless it was refused on all of them.
-fn refused(measured: &Measurements) -> Vec<String> {
+fn refused(measured: &WakeMeasurements) -> Vec<String> {
     let each = measured
         .threads
         .iter()
@@ -49,7 +49,7 @@ fn refused(measured: &Measurements) -> Vec<String> {
     grouped(each).into_iter().map(whole).collect()
 }
 
-fn policy(measured: &Measurements) -> Vec<String> {
+fn policy(measured: &WakeMeasurements) -> Vec<String> {
     let asked = measured.asked.policy;
     let differs = cpus_by(measured, |thread| {
         let in_force = thread.in_force.policy;
@@ -75,7 +75,7 @@ pub(crate) fn name(policy: Policy) -> String {
     }
 }
 
-fn affinity(measured: &Measurements) -> Vec<String> {
+fn affinity(measured: &WakeMeasurements) -> Vec<String> {
     let free = cpus_by(measured, |thread| {
         // Unknown is a caveat of its own, below.
         let bound = thread.in_force.cpus.value().is_none_or(|cpus| *cpus == [thread.cpu]);
@@ -96,7 +96,7 @@ fn affinity(measured: &Measurements) -> Vec<String> {
     free.into_iter().map(sentence).chain(unknown.into_iter().map(not_known)).collect()
 }
 
-fn memory(measured: &Measurements) -> Option<String> {
+fn memory(measured: &WakeMeasurements) -> Option<String> {
     let none = |thread: &ThreadMeasured| thread.in_force.locked_bytes == Seen::Value(0);
     (!measured.threads.is_empty() && measured.threads.iter().all(none)).then(|| {
         "memory was not locked: a page fault may delay a wake-up\n\
@@ -105,7 +105,7 @@ fn memory(measured: &Measurements) -> Option<String> {
     })
 }
 
-fn slack(measured: &Measurements) -> Vec<String> {
+fn slack(measured: &WakeMeasurements) -> Vec<String> {
     let slack = cpus_by(measured, |thread| match thread.in_force.policy {
         Policy::Other(slack_ns) if slack_ns > SLACK_NS => Some(duration(slack_ns)),
         _ => None,
@@ -121,7 +121,7 @@ fn slack(measured: &Measurements) -> Vec<String> {
 }
 
 /// The kernel throttles real-time threads that use too much CPU time, which looks like latency.
-fn throttling(measured: &Measurements) -> Option<String> {
+fn throttling(measured: &WakeMeasurements) -> Option<String> {
     let Seen::Value((runtime_us, period_us)) = measured.environment.rt_runtime_us else { return None };
     if runtime_us < 0 || runtime_us >= period_us || measured.took_ns == 0 {
         return None;
@@ -129,7 +129,7 @@ fn throttling(measured: &Measurements) -> Option<String> {
     let most = runtime_us as f64 / period_us as f64 * OF_RUNTIME;
     let meets = |thread: &ThreadMeasured| {
         matches!(thread.in_force.policy, Policy::Fifo(_) | Policy::Rr(_))
-            && (measured.asked.mode == Mode::Gap || thread.cpu_ns as f64 > measured.took_ns as f64 * most)
+            && (measured.asked.mode == WakeMode::Gap || thread.cpu_ns as f64 > measured.took_ns as f64 * most)
     };
     let cpus: Vec<u32> =
         measured.threads.iter().filter(|thread| meets(thread)).map(|thread| thread.cpu).collect();
@@ -144,7 +144,7 @@ fn throttling(measured: &Measurements) -> Option<String> {
     })
 }
 
-fn cgroup(measured: &Measurements) -> Option<String> {
+fn cgroup(measured: &WakeMeasurements) -> Option<String> {
     let Seen::Value(runtime_us) = measured.environment.cgroup_rt_runtime_us else { return None };
     let real_time = |policy| matches!(policy, Policy::Fifo(_) | Policy::Rr(_));
     // The limit of all real-time threads has a caveat of its own.
@@ -167,14 +167,14 @@ fn cgroup(measured: &Measurements) -> Option<String> {
     }
 }
 
-fn housekeeping(measured: &Measurements) -> Option<String> {
+fn housekeeping(measured: &WakeMeasurements) -> Option<String> {
     let remedy = if measured.asked.cpus.len() > 1 { "\ntry: leave one out of --cpus" } else { "" };
     measured.environment.housekeeping.is_none().then(|| {
         format!("all CPUs that dwell may use are measured, so dwell itself runs on one of them{remedy}")
     })
 }
 
-fn resolution(measured: &Measurements) -> Option<String> {
+fn resolution(measured: &WakeMeasurements) -> Option<String> {
     (measured.resolution_ns > 1_000).then(|| {
         format!(
             "the resolution of the clock is {}: the kernel has no high-resolution timers",
@@ -183,9 +183,9 @@ fn resolution(measured: &Measurements) -> Option<String> {
     })
 }
 
-fn missed(measured: &Measurements, all: &Wakes) -> Option<String> {
+fn missed(measured: &WakeMeasurements, all: &Wakes) -> Option<String> {
     let missed = all.missed.value().copied().unwrap_or(0);
-    (missed > 0 && measured.asked.mode == Mode::Timer).then(|| {
+    (missed > 0 && measured.asked.mode == WakeMode::Timer).then(|| {
         format!(
             "{} periods were missed while a thread was late: percentiles are of the {} wake-ups that \
              took place",
@@ -195,7 +195,7 @@ fn missed(measured: &Measurements, all: &Wakes) -> Option<String> {
     })
 }
 
-fn mismatches(measured: &Measurements) -> Option<String> {
+fn mismatches(measured: &WakeMeasurements) -> Option<String> {
     let total: u64 = measured.loads.iter().map(|load| load.mismatches_total).sum();
     (total > 0).then(|| {
         format!(
@@ -206,7 +206,7 @@ fn mismatches(measured: &Measurements) -> Option<String> {
     })
 }
 
-fn early(measured: &Measurements) -> Option<String> {
+fn early(measured: &WakeMeasurements) -> Option<String> {
     measured.interrupted.then(|| {
         format!("ended early, after {} of {}", duration(measured.took_ns), duration(measured.asked.for_ns))
     })

@@ -1,7 +1,7 @@
 //! Each cause from events made by hand, and properties of any sequence of events.
 
 use super::*;
-use Happened::*;
+use KernelAction::*;
 use model::wake::environment::{CpuSettings, IdleState};
 use model::wake::spike::KernelEvent;
 use proptest::prelude::*;
@@ -29,11 +29,11 @@ fn make() -> Task {
     task(60, "make", 120)
 }
 
-fn switch(from: Task, to: Task) -> Happened {
+fn switch(from: Task, to: Task) -> KernelAction {
     Switch { from, to, preempted: false }
 }
 
-fn preempt(from: Task, to: Task) -> Happened {
+fn preempt(from: Task, to: Task) -> KernelAction {
     Switch { from, to, preempted: true }
 }
 
@@ -66,7 +66,7 @@ fn environment() -> Environment {
 }
 
 /// A spike due at 1,000 and awake at `awake_ns`.
-fn of(awake_ns: Ns, events: Vec<(Ns, Happened)>) -> Spike {
+fn of(awake_ns: Ns, events: Vec<(Ns, KernelAction)>) -> Spike {
     let events = events.into_iter().map(|(at_ns, happened)| KernelEvent { at_ns, happened }).collect();
     let seen =
         SpikeSeen { cpu: 1, tid: OWN, expected_ns: 1_000, awake_ns, events, stack: Seen::Absent, lost: None };
@@ -356,7 +356,7 @@ fn any_task() -> impl Strategy<Value = Task> {
         .prop_map(|(tid, priority)| task(tid, &format!("task {tid}"), priority))
 }
 
-fn any_happened() -> impl Strategy<Value = Happened> {
+fn any_happened() -> impl Strategy<Value = KernelAction> {
     prop_oneof![
         (any_task(), any_task(), any::<bool>()).prop_map(|(from, to, preempted)| Switch {
             from,

@@ -4,7 +4,7 @@ use crate::wake::tests::{measured, thread};
 use crate::wake::{too_short, wakeups};
 use model::wake::load::{Load, LoadDone};
 use model::wake::verdict::{Answer, Deadline, Verdict};
-use model::wake::{Block, Measurements, Mode};
+use model::wake::{LatencyBlock, WakeMeasurements, WakeMode};
 use model::{Ns, Seen};
 
 const SECOND: Ns = 1_000_000_000;
@@ -13,7 +13,7 @@ fn deadline(us: u64, one_in_ns: Ns) -> Deadline {
     Deadline { deadline_ns: us * 1_000, margin: 0.2, confidence: 0.95, one_in_ns }
 }
 
-fn judged(mut of: Measurements, deadline: Deadline) -> Verdict {
+fn judged(mut of: WakeMeasurements, deadline: Deadline) -> Verdict {
     of.asked.deadline = Some(deadline);
     match wakeups(&of).verdict {
         Seen::Value(verdict) => verdict,
@@ -64,7 +64,7 @@ fn a_deadline_that_cannot_be_passed_in_time_is_known_before() {
     of.asked.for_ns = 182 * 60 * SECOND;
     assert_eq!(too_short(&of.asked), None);
     of.asked.for_ns = SECOND;
-    of.asked.mode = Mode::Gap;
+    of.asked.mode = WakeMode::Gap;
     assert_eq!(too_short(&of.asked), None);
 }
 
@@ -232,7 +232,7 @@ fn a_short_last_block_is_no_block_but_its_maximum_counts() {
     assert_eq!(verdict.extreme, Seen::unseen("at least 40 blocks needed, 39 measured"));
     let verdict = judged(measured(vec![thread(1, &quiet(6, 40_000))]), deadline(125, 1));
     assert!(verdict.extreme.value().is_some(), "{:?}", verdict.extreme);
-    let block = |at: u64, cycles, max_ns| Block { at_ns: at * SECOND, cycles, max_ns };
+    let block = |at: u64, cycles, max_ns| LatencyBlock { at_ns: at * SECOND, cycles, max_ns };
     let timeline = [block(0, 9, 5), block(1, 9, 4), block(2, 1, 90)];
     assert_eq!(super::maxima(&timeline, 2_500_000_000), [5.0, 90.0]);
     // The stall itself makes the last one poor in wake-ups: it is whole all the same.
@@ -241,7 +241,7 @@ fn a_short_last_block_is_no_block_but_its_maximum_counts() {
 
 #[test]
 fn a_block_without_a_wake_up_has_no_maximum() {
-    let block = |at: u64, cycles, max_ns| Block { at_ns: at * SECOND, cycles, max_ns };
+    let block = |at: u64, cycles, max_ns| LatencyBlock { at_ns: at * SECOND, cycles, max_ns };
     let timeline = [block(0, 9, 5), block(1, 0, 0), block(2, 9, 7)];
     assert_eq!(super::maxima(&timeline, 3 * SECOND), [5.0, 7.0]);
     assert_eq!(super::maxima(&[], SECOND), [0.0; 0]);
@@ -250,8 +250,9 @@ fn a_block_without_a_wake_up_has_no_maximum() {
 #[test]
 fn blocks_of_a_few_wake_ups_give_no_estimate() {
     let mut of = measured(vec![thread(1, &quiet(6, 60))]);
-    of.threads[0].blocks =
-        (0..60).map(|at| Block { at_ns: at * SECOND, cycles: 1, max_ns: 5_000 + at * 37 % 60 }).collect();
+    of.threads[0].blocks = (0..60)
+        .map(|at| LatencyBlock { at_ns: at * SECOND, cycles: 1, max_ns: 5_000 + at * 37 % 60 })
+        .collect();
     of.took_ns = 60 * SECOND;
     let verdict = judged(of, deadline(125, 1));
     assert_eq!(verdict.extreme, Seen::unseen("at least 30 values per block needed, about 1 measured"));
@@ -285,7 +286,7 @@ fn a_cpu_without_a_wake_up_never_passes() {
 #[test]
 fn a_busy_loop_is_judged_by_time() {
     let mut gap = measured(vec![thread(1, &[100; 100_000])]);
-    gap.asked.mode = Mode::Gap;
+    gap.asked.mode = WakeMode::Gap;
     gap.took_ns = 10_000_000;
     // 100,000 readings in 10 ms: at 95 % one in 3.34 ms.
     let verdict = judged(gap, deadline(125, 3_000_000));
@@ -299,7 +300,7 @@ fn pauses_of_busy_loops_are_not_measured_but_take_time() {
     let mut late = vec![100; 50_000];
     late.resize(100_000, 101);
     let mut gap = measured(vec![thread(1, &late)]);
-    gap.asked.mode = Mode::Gap;
+    gap.asked.mode = WakeMode::Gap;
     gap.took_ns = 20_100_000;
     // 100.5 ns / (3 / 100,000).
     let verdict = judged(gap.clone(), deadline(125, 3_000_000));

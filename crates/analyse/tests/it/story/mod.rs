@@ -3,8 +3,8 @@
 use dwell_analyse::Analyser;
 use model::call::{Call, CallTime};
 use model::recording::{
-    Calls, Comm, Counters, Ending, Ends, Event, Header, Host, HostCpu, In, Left, Object, Out, Tier, Trailer,
-    Wait, WakeReason, Waker,
+    Calls, Comm, Counters, Ending, Event, Header, Host, HostCpu, Object, SocketEnds, SwitchIn, SwitchOut,
+    SwitchOutState, Tier, Trailer, WaitContext, WakeReason, Waker,
 };
 use model::{Analysis, Ns, Pid, Run, Seen, State, Tid};
 
@@ -38,14 +38,14 @@ pub(crate) fn none() -> Calls {
     Calls::new()
 }
 
-pub(crate) fn waiting_in(number: u16, on: Object) -> Left {
-    Left::Blocked(Wait { call: Some(Call(number)), uninterruptible: false, io: false, on })
+pub(crate) fn waiting_in(number: u16, on: Object) -> SwitchOutState {
+    SwitchOutState::Blocked(WaitContext { call: Some(Call(number)), uninterruptible: false, io: false, on })
 }
 
-pub(crate) fn ends(local_port: u16, remote_port: u16) -> Ends {
+pub(crate) fn ends(local_port: u16, remote_port: u16) -> SocketEnds {
     let mut loopback = [0; 16];
     loopback[10..].copy_from_slice(&[0xff, 0xff, 127, 0, 0, 1]);
-    Ends { protocol: 6, local: loopback, local_port, remote: loopback, remote_port }
+    SocketEnds { protocol: 6, local: loopback, local_port, remote: loopback, remote_port }
 }
 
 impl Story {
@@ -75,8 +75,8 @@ impl Story {
         self
     }
 
-    pub(crate) fn leaves(&mut self, tid: Tid, left: Left, calls: Calls) -> &mut Self {
-        self.push(|at| Event::Switch { at, cpu: 0, out: Some(Out { tid, left, calls }), into: None })
+    pub(crate) fn leaves(&mut self, tid: Tid, left: SwitchOutState, calls: Calls) -> &mut Self {
+        self.push(|at| Event::Switch { at, cpu: 0, out: Some(SwitchOut { tid, left, calls }), into: None })
     }
 
     pub(crate) fn comes(&mut self, tid: Tid) -> &mut Self {
@@ -89,7 +89,7 @@ impl Story {
             at,
             cpu: 0,
             out: None,
-            into: Some(In { tid, ran, throttled_ns: throttled_us * US }),
+            into: Some(SwitchIn { tid, ran, throttled_ns: throttled_us * US }),
         })
     }
 
@@ -117,13 +117,13 @@ impl Story {
     }
 
     pub(crate) fn dies(&mut self, tid: Tid) -> &mut Self {
-        self.leaves(tid, Left::Dead(Counters::default()), none())
+        self.leaves(tid, SwitchOutState::Dead(Counters::default()), none())
     }
 
     /// The root exits and is gone a microsecond later.
     pub(crate) fn ends(&mut self) -> Run {
         self.exits(ROOT, inside(EXIT_GROUP, 0));
-        self.after(1).leaves(ROOT, Left::Dead(Counters::default()), inside(EXIT_GROUP, 1));
+        self.after(1).leaves(ROOT, SwitchOutState::Dead(Counters::default()), inside(EXIT_GROUP, 1));
         self.told()
     }
 

@@ -16,7 +16,7 @@ use loads::Running;
 use model::recording::Host;
 use model::wake::sheet::{Case, SCHEMA_SHEET, Sheet};
 use model::wake::verdict::Answer;
-use model::wake::{Asked, Wakeups};
+use model::wake::{WakeRequest, Wakeups};
 use model::{Ns, Seen};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -72,7 +72,7 @@ pub(super) fn sheet(args: &WakeArgs) -> anyhow::Result<u8> {
             after_ns: for_ns * (to_come.len() - at - 1) as u64,
             ..WakeProgress::new(args.quiet, for_ns)
         };
-        let asked = Asked { loads: case.loads.clone(), ..unfinished.asked.clone() };
+        let asked = WakeRequest { loads: case.loads.clone(), ..unfinished.asked.clone() };
         let setup = Setup { idle_states: unfinished.idle_states, spikes: !unfinished.no_spikes };
         let measured = measure(&asked, setup, &mut progress, &|| stop.asked());
         drop(progress);
@@ -166,7 +166,7 @@ fn begun(args: &WakeArgs) -> anyhow::Result<Unfinished> {
             })?
         }
     };
-    let asked = Asked { for_ns: args.length_ns.unwrap_or(LENGTH_NS), ..asked(args)? };
+    let asked = WakeRequest { for_ns: args.length_ns.unwrap_or(LENGTH_NS), ..asked(args)? };
     Ok(Unfinished {
         schema: SCHEMA_UNFINISHED.to_owned(),
         recorder: VERSION.to_owned(),

@@ -13,11 +13,12 @@ use super::lookups::{self, Lookups};
 use super::paths::{PathParts, Paths};
 use super::wire::{self, GIVEN_PATH, Head, Kind, NO_CALL, NOT_KEPT};
 use model::Tid;
-use model::because::Request;
+use model::because::BlockRequest;
 use model::call::{Call, CallTime};
-use model::join::{Joiner, Part};
+use model::join::{EventPart, Joiner};
 use model::recording::{
-    AliveState, Calls, Comm, Counters, Ends, Event, In, Left, Mode, Object, Out, Wait, WakeReasons, Waker,
+    AliveState, Calls, Comm, Counters, Event, Object, SampleMode, SocketEnds, SwitchIn, SwitchOut,
+    SwitchOutState, WaitContext, WakeReasons, Waker,
 };
 pub(super) use stacks::{OfStacks, of_stacks};
 use std::collections::HashMap;
@@ -65,7 +66,7 @@ impl From<wire::Counters> for Counters {
     }
 }
 
-impl From<wire::Ends> for Ends {
+impl From<wire::Ends> for SocketEnds {
     fn from(ends: wire::Ends) -> Self {
         let wire::Ends { local, remote, local_port, remote_port, protocol, .. } = ends;
         Self { protocol: protocol as u8, local, local_port, remote, remote_port }
@@ -183,34 +184,34 @@ impl Decoder {
     }
 
     /// What an event that comes is to have; none where it is not known what that is.
-    fn part(&self, kind: Kind, record: &[u8]) -> Result<Option<Part>, Malformed> {
+    fn part(&self, kind: Kind, record: &[u8]) -> Result<Option<EventPart>, Malformed> {
         Ok(match kind {
             Kind::Ran => {
                 let (wire::Ran { ran, name, throttled_ns, .. }, _) = read(record)?;
-                Some(Part::Ran { ran: (*ran, Comm(*name)), throttled_ns: *throttled_ns })
+                Some(EventPart::Ran { ran: (*ran, Comm(*name)), throttled_ns: *throttled_ns })
             }
             Kind::Dead => {
                 let (wire::Dead { counters, .. }, _) = read(record)?;
-                Some(Part::Counted((*counters).into()))
+                Some(EventPart::Counted((*counters).into()))
             }
             Kind::Ready => {
                 let (wire::OfEnds { ends, .. }, _) = read(record)?;
-                Some(Part::Ready((*ends).into()))
+                Some(EventPart::Ready((*ends).into()))
             }
             Kind::Page => {
                 let (wire::Page { ino, dev, .. }, _) = read(record)?;
                 match (*dev, *ino) {
-                    (_, 0) => self.swaps.then_some(Part::FaultOn(Object::SwapPage)),
-                    (dev, ino) => Some(Part::FaultOn(Object::Page { dev, ino })),
+                    (_, 0) => self.swaps.then_some(EventPart::FaultOn(Object::SwapPage)),
+                    (dev, ino) => Some(EventPart::FaultOn(Object::Page { dev, ino })),
                 }
             }
             Kind::Request => {
                 let (wire::Request { about, .. }, _) = read(record)?;
-                Some(Part::Request(request(about)))
+                Some(EventPart::Request(request(about)))
             }
             Kind::Through => {
                 let (wire::Through { object, .. }, _) = read(record)?;
-                self.objects.get(object).cloned().map(Part::WorkedOn)
+                self.objects.get(object).cloned().map(EventPart::WorkedOn)
             }
             _ => return Err(Malformed),
         })
@@ -244,14 +245,16 @@ impl Decoder {
         let Head { at, tid, .. } = head;
         let left = match wire::Left::from_wire(head.a).ok_or(Malformed)? {
             wire::Left::None => None,
-            wire::Left::Runnable => Some(Left::Runnable),
-            wire::Left::Blocked => Some(Left::Blocked(self.wait(&head, switch.call, switch.object))),
-            wire::Left::Stopped => Some(Left::Stopped),
-            wire::Left::Dead => Some(Left::Dead(Counters::default())),
+            wire::Left::Runnable => Some(SwitchOutState::Runnable),
+            wire::Left::Blocked => {
+                Some(SwitchOutState::Blocked(self.wait(&head, switch.call, switch.object)))
+            }
+            wire::Left::Stopped => Some(SwitchOutState::Stopped),
+            wire::Left::Dead => Some(SwitchOutState::Dead(Counters::default())),
         };
         let calls = calls(&head, rest)?;
-        let out = left.map(|left| Out { tid, left, calls });
-        let into = (into != 0).then_some(In { tid: into, ran: None, throttled_ns: 0 });
+        let out = left.map(|left| SwitchOut { tid, left, calls });
+        let into = (into != 0).then_some(SwitchIn { tid: into, ran: None, throttled_ns: 0 });
         Ok(Event::Switch { at, cpu, out, into })
     }
 
@@ -268,7 +271,7 @@ impl Decoder {
     }
 
     /// Which call a thread waits in, and for what.
-    fn wait(&self, head: &Head, number: u32, object: u64) -> Wait {
+    fn wait(&self, head: &Head, number: u32, object: u64) -> WaitContext {
         let on = match self.objects.get(&object) {
             None if object == GIVEN_PATH => self.given.get(&head.tid).cloned().unwrap_or(Object::Unknown),
             Some(known) => known.clone(),
@@ -277,7 +280,7 @@ impl Decoder {
             None => Object::Unknown,
         };
         let (uninterruptible, io) = (head.flags & wire::F_UNINTERRUPTIBLE != 0, head.flags & wire::F_IO != 0);
-        Wait { call: known(number), uninterruptible, io, on }
+        WaitContext { call: known(number), uninterruptible, io, on }
     }
 }
 
@@ -297,8 +300,8 @@ fn wake(record: &[u8]) -> Result<Event, Malformed> {
     Ok(Event::Woken { at, cpu, tid, waker, reasons, calls })
 }
 
-fn request(about: &wire::RequestAbout) -> Request {
-    Request {
+fn request(about: &wire::RequestAbout) -> BlockRequest {
+    BlockRequest {
         dev: about.dev,
         bytes: about.bytes,
         queue_ns: Some(about.queue_ns).filter(|ns| *ns != NOT_KEPT),
@@ -312,13 +315,13 @@ fn resolved(record: &[u8]) -> Result<Option<Event>, Malformed> {
     Ok(lookups::resolved(head.tid, first(name, *len)?, (*asked_at, head.at), *error))
 }
 
-fn mode(mode: u8, number: u32) -> Result<Mode, Malformed> {
+fn mode(mode: u8, number: u32) -> Result<SampleMode, Malformed> {
     Ok(match wire::Mode::from_wire(mode).ok_or(Malformed)? {
-        wire::Mode::User => Mode::User,
-        wire::Mode::Call => Mode::Call(call(number)),
-        wire::Mode::Fault => Mode::Fault,
-        wire::Mode::Interrupt => Mode::Interrupt,
-        wire::Mode::Entry => Mode::Entry,
+        wire::Mode::User => SampleMode::User,
+        wire::Mode::Call => SampleMode::Call(call(number)),
+        wire::Mode::Fault => SampleMode::Fault,
+        wire::Mode::Interrupt => SampleMode::Interrupt,
+        wire::Mode::Entry => SampleMode::Entry,
     })
 }
 
@@ -355,8 +358,8 @@ mod tests {
         let expected = Event::Switch {
             at: 100,
             cpu: 1,
-            out: Some(Out { tid: 6, left: Left::Runnable, calls }),
-            into: Some(In { tid: 7, ran: Some((33, name)), throttled_ns: 5 }),
+            out: Some(SwitchOut { tid: 6, left: SwitchOutState::Runnable, calls }),
+            into: Some(SwitchIn { tid: 7, ran: Some((33, name)), throttled_ns: 5 }),
         };
         assert_eq!(decoder.decode(switch.as_bytes()), Some(expected));
         assert_eq!(decoder.malformed, 0);

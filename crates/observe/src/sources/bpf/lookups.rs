@@ -5,7 +5,7 @@
 
 use super::dns::{self, DnsQuestion, Message};
 use model::network::Lookup;
-use model::recording::Ends;
+use model::recording::SocketEnds;
 use model::{Event, Ns, Tid};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ const PATIENCE_NS: Ns = 10_000_000_000;
 /// The limit of pending queries. Further ones are only counted.
 const WAITING_MAX: usize = 65_536;
 
-type QueryKey = (Ends, u16);
+type QueryKey = (SocketEnds, u16);
 
 /// Pending queries.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ impl Lookups {
         self.payload(at, tid, asks, ends, payload)
     }
 
-    fn payload(&mut self, at: Ns, tid: Tid, asks: bool, ends: Ends, payload: &[u8]) -> Option<Event> {
+    fn payload(&mut self, at: Ns, tid: Tid, asks: bool, ends: SocketEnds, payload: &[u8]) -> Option<Event> {
         let message = dns::read(payload)?;
         match (asks, message.answers) {
             (true, false) => {
@@ -55,7 +55,7 @@ impl Lookups {
         }
     }
 
-    fn asked(&mut self, at: Ns, tid: Tid, ends: Ends, message: Message) {
+    fn asked(&mut self, at: Ns, tid: Tid, ends: SocketEnds, message: Message) {
         match message.question {
             Some(question) if self.order.len() < WAITING_MAX => {
                 let key = (ends, message.id);
@@ -66,7 +66,7 @@ impl Lookups {
         }
     }
 
-    fn answered(&mut self, at: Ns, ends: Ends, message: &Message) -> Option<Event> {
+    fn answered(&mut self, at: Ns, ends: SocketEnds, message: &Message) -> Option<Event> {
         let key = (ends, message.id);
         let waiting = self.waiting.get_mut(&key)?;
         // Of a repeated query the later one: the response to the first would have come before.
@@ -105,7 +105,7 @@ impl Lookups {
 }
 
 /// Both ends of a UDP packet and its payload; the sender is the local end if it `asks`.
-fn datagram(packet: &[u8], asks: bool) -> Option<(Ends, &[u8])> {
+fn datagram(packet: &[u8], asks: bool) -> Option<(SocketEnds, &[u8])> {
     let mapped = |at: usize| {
         let mut address = [0; 16];
         address[10..12].fill(0xff);
@@ -123,8 +123,13 @@ fn datagram(packet: &[u8], asks: bool) -> Option<(Ends, &[u8])> {
     let port = |at: usize| u16::from_be_bytes([udp[at], udp[at + 1]]);
     let (from, to) = ((from, port(0)), (to, port(2)));
     let (local, remote) = if asks { (from, to) } else { (to, from) };
-    let ends =
-        Ends { protocol: 17, local: local.0, local_port: local.1, remote: remote.0, remote_port: remote.1 };
+    let ends = SocketEnds {
+        protocol: 17,
+        local: local.0,
+        local_port: local.1,
+        remote: remote.0,
+        remote_port: remote.1,
+    };
     // After its stated length there may be padding.
     let payload = &packet[head + 8..];
     Some((ends, &payload[..payload.len().min(usize::from(port(4)).saturating_sub(8))]))
@@ -153,7 +158,7 @@ pub(super) fn resolved(
     })))
 }
 
-fn told(ends: Ends, waiting: Waiting, answer: Option<(Ns, u8)>) -> Event {
+fn told(ends: SocketEnds, waiting: Waiting, answer: Option<(Ns, u8)>) -> Event {
     Event::Lookup(Box::new(Lookup {
         tid: waiting.tid,
         ends: Some(ends),
@@ -169,8 +174,8 @@ fn told(ends: Ends, waiting: Waiting, answer: Option<(Ns, u8)>) -> Event {
 mod tests {
     use super::*;
 
-    const ENDS: Ends =
-        Ends { protocol: 17, local: [1; 16], local_port: 40_000, remote: [2; 16], remote_port: 53 };
+    const ENDS: SocketEnds =
+        SocketEnds { protocol: 17, local: [1; 16], local_port: 40_000, remote: [2; 16], remote_port: 53 };
 
     fn message(id: u8, flags: u8, code: u8, name: &str) -> Vec<u8> {
         let mut bytes = vec![0, id, flags, code, 0, 1, 0, 0, 0, 0, 0, 0, name.len() as u8];
@@ -203,7 +208,7 @@ mod tests {
         assert_eq!(answer(&mut lookups, 41, 1, "C"), Some(("c".into(), 30)));
         assert_eq!(answer(&mut lookups, 42, 1, "a"), Some(("a".into(), 10)));
         assert_eq!(answer(&mut lookups, 43, 1, "a"), None);
-        let elsewhere = Ends { local_port: 40_001, ..ENDS };
+        let elsewhere = SocketEnds { local_port: 40_001, ..ENDS };
         assert_eq!(lookups.payload(44, 0, false, elsewhere, &message(2, 0x81, 0, "b")), None);
         // Only the header of the response was accessible.
         let head = message(2, 0x81, 0, "b")[..12].to_vec();

@@ -1,6 +1,6 @@
 //! Parses the files of `/proc` of a snapshot. Pure: text in, values out.
 
-use model::recording::{Comm, Ends};
+use model::recording::{Comm, SocketEnds};
 use model::{Ns, Pid};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -87,12 +87,12 @@ pub(super) fn ids(text: &[u8]) -> impl Iterator<Item = Pid> {
 }
 
 /// Sockets by inode, from `/proc/PID/net/{tcp,tcp6,udp,udp6}`.
-pub(super) fn internet(table: &str, protocol: u8) -> impl Iterator<Item = (u64, Ends)> {
+pub(super) fn internet(table: &str, protocol: u8) -> impl Iterator<Item = (u64, SocketEnds)> {
     table.lines().skip(1).filter_map(move |line| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let (local, local_port) = address(fields.get(1)?)?;
         let (remote, remote_port) = address(fields.get(2)?)?;
-        let ends = Ends { protocol, local, local_port, remote, remote_port };
+        let ends = SocketEnds { protocol, local, local_port, remote, remote_port };
         Some((fields.get(9)?.parse().ok()?, ends))
     })
 }
@@ -164,9 +164,10 @@ mod tests {
                    0: 0100007F:1F90 0100007F:C350 01 00000000:00000000 00:00000000 00000000     0        0 4711 1 0 20 4 30 10 -1\n   \
                    1: 00000000:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4712 1 0 100 0 0 10 0\n";
         let local = Ipv4Addr::LOCALHOST.to_ipv6_mapped().octets();
-        let connected = Ends { protocol: 6, local, local_port: 8080, remote: local, remote_port: 50000 };
+        let connected =
+            SocketEnds { protocol: 6, local, local_port: 8080, remote: local, remote_port: 50000 };
         let listening =
-            Ends { protocol: 6, local: [0; 16], local_port: 8080, remote: [0; 16], remote_port: 0 };
+            SocketEnds { protocol: 6, local: [0; 16], local_port: 8080, remote: [0; 16], remote_port: 0 };
         assert_eq!(internet(tcp, 6).collect::<Vec<_>>(), [(4711, connected), (4712, listening)]);
         let tcp6 = "header\n   0: 00000000000000000000000001000000:0016 00000000000000000000000000000000:0000 0A 0:0 0:0 0 0 0 88 1\n";
         let (inode, ends) = internet(tcp6, 6).next().unwrap();

@@ -4,7 +4,7 @@
 use super::super::stack::{ending, ending_name, function_name};
 use super::super::tree::functions;
 use model::State;
-use model::profile::{Doing, Profile};
+use model::profile::{Activity, Profile};
 use model::recording::Language;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -137,7 +137,7 @@ impl<'a> Stacks<'a> {
     }
 
     /// The stack of a node in this state; those of its callers are added before it.
-    pub(super) fn number(&mut self, node: u32, doing: Doing) -> Option<u32> {
+    pub(super) fn number(&mut self, node: u32, doing: Activity) -> Option<u32> {
         let functions = self.of_functions(node);
         match ending(self.profile, node, doing) {
             None => functions,

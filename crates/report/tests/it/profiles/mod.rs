@@ -3,7 +3,7 @@
 // Each test binary uses some of it.
 #![allow(dead_code)]
 
-use model::profile::{Doing, Frame, Moment, Node, Owner, Profile, Weight};
+use model::profile::{Activity, Frame, Moment, Node, Owner, Profile, Weight};
 use model::recording::Language;
 use model::{Ns, State};
 use std::collections::HashMap;
@@ -73,11 +73,11 @@ impl Build {
     }
 
     /// So much time of a stack: frames parted by ` | `, outermost first.
-    pub(crate) fn add(&mut self, thread: u32, stack: &str, doing: Doing, ms: u64) {
+    pub(crate) fn add(&mut self, thread: u32, stack: &str, doing: Activity, ms: u64) {
         self.add_frames(thread, stack.split(" | ").map(frame).collect(), doing, ms);
     }
 
-    pub(crate) fn add_frames(&mut self, thread: u32, frames: Vec<Frame>, doing: Doing, ms: u64) {
+    pub(crate) fn add_frames(&mut self, thread: u32, frames: Vec<Frame>, doing: Activity, ms: u64) {
         let mut caller = None;
         for frame in frames {
             let next = self.profile.frames.len() as u32;
@@ -94,7 +94,7 @@ impl Build {
         }
         let node = caller.expect("a stack has a frame");
         // A wait is one stack, time on a CPU one each millisecond.
-        let waits = matches!(doing, Doing::Waiting(_));
+        let waits = matches!(doing, Activity::Waiting(_));
         let (count, ns) = if waits { (1, ms * MS) } else { (ms, MS) };
         for _ in 0..count {
             self.at += ns;
@@ -109,11 +109,11 @@ impl Build {
     }
 }
 
-const LOCK: Doing = Doing::Waiting(State::Lock);
-const DISK: Doing = Doing::Waiting(State::Disk);
-const SLEEP: Doing = Doing::Waiting(State::Sleep);
-const PIPE: Doing = Doing::Waiting(State::Pipe);
-const NETWORK: Doing = Doing::Waiting(State::Network);
+const LOCK: Activity = Activity::Waiting(State::Lock);
+const DISK: Activity = Activity::Waiting(State::Disk);
+const SLEEP: Activity = Activity::Waiting(State::Sleep);
+const PIPE: Activity = Activity::Waiting(State::Pipe);
+const NETWORK: Activity = Activity::Waiting(State::Network);
 
 const START: &str = "_start | __libc_start_main_impl | __libc_start_call_main | main@src/main.cpp:212";
 
@@ -128,34 +128,34 @@ pub(crate) fn parser() -> Profile {
         "{START} | parser::run(int, char**)@src/main.cpp:88 | parser::Document::parse(std::string const&)@src/parse.cpp:141"
     );
     let mut add = |stack: &str, doing, ms| build.add(main, stack, doing, ms);
-    add(&format!("{parse} | parser::Lexer::next()@src/lex.cpp:52"), Doing::User, 610);
+    add(&format!("{parse} | parser::Lexer::next()@src/lex.cpp:52"), Activity::User, 610);
     add(
         &format!("{parse} | parser::Lexer::next()@src/lex.cpp:57 | i:parser::is_space(char)@src/lex.cpp:12"),
-        Doing::User,
+        Activity::User,
         340,
     );
-    add(&format!("{parse} | {push}"), Doing::User, 120);
+    add(&format!("{parse} | {push}"), Activity::User, 120);
     let grow = format!(
         "{parse} | {push} | void std::vector<parser::Token<char, std::char_traits<char> >, std::allocator<parser::Token<char, std::char_traits<char> > > >::_M_realloc_insert<parser::Token<char, std::char_traits<char> > const&>(__gnu_cxx::__normal_iterator<parser::Token<char, std::char_traits<char> >*, std::vector<parser::Token<char, std::char_traits<char> >, std::allocator<parser::Token<char, std::char_traits<char> > > > >, parser::Token<char, std::char_traits<char> > const&)"
     );
-    add(&format!("{grow} | operator new(unsigned long) | malloc | sysmalloc"), Doing::User, 60);
+    add(&format!("{grow} | operator new(unsigned long) | malloc | sysmalloc"), Activity::User, 60);
     add(
         &format!(
             "{grow} | operator new(unsigned long) | malloc | sysmalloc | k:asm_exc_page_fault | k:do_user_addr_fault | k:handle_mm_fault | k:clear_page_erms"
         ),
-        Doing::Kernel,
+        Activity::Kernel,
         290,
     );
-    add(&format!("{grow} | memmove"), Doing::User, 170);
+    add(&format!("{grow} | memmove"), Activity::User, 170);
     let load = format!(
         "{START} | parser::run(int, char**)@src/main.cpp:71 | parser::load(char const*)@src/load.cpp:30"
     );
-    add(&format!("{load} | read"), Doing::Kernel, 80);
+    add(&format!("{load} | read"), Activity::Kernel, 80);
     add(
         &format!(
             "{load} | read | k:entry_SYSCALL_64_after_hwframe | k:do_syscall_64 | k:vfs_read | k:ext4_file_read_iter | k:copy_page_to_iter"
         ),
-        Doing::Kernel,
+        Activity::Kernel,
         150,
     );
     add(&format!("{load} | read"), DISK, 420);
@@ -166,10 +166,10 @@ pub(crate) fn parser() -> Profile {
     );
     add(
         &format!("{START} | parser::report(parser::Document const&)@src/main.cpp:101 | fprintf | vfprintf"),
-        Doing::User,
+        Activity::User,
         25,
     );
-    add("!:no unwind information in libfoo.so | helper", Doing::User, 30);
+    add("!:no unwind information in libfoo.so | helper", Activity::User, 30);
     let mut profile = build.done();
     profile.broken = 30;
     profile
@@ -181,22 +181,22 @@ pub(crate) fn grid() -> Profile {
     let main = build.thread(200, 200, "python3");
     let python = "_start | __libc_start_main_impl | Py_BytesMain | Py_RunMain | p:<module>@/home/me/grid.py:90 | p:main@/home/me/grid.py:81";
     let mut add = |stack: &str, doing, ms| build.add(main, stack, doing, ms);
-    add(&format!("{python} | p:step@/home/me/grid.py:34"), Doing::User, 320);
+    add(&format!("{python} | p:step@/home/me/grid.py:34"), Activity::User, 320);
     add(
         &format!("{python} | p:step@/home/me/grid.py:36 | p:<listcomp>@/home/me/grid.py:36"),
-        Doing::User,
+        Activity::User,
         910,
     );
     add(
         &format!(
             "{python} | p:step@/home/me/grid.py:36 | p:<listcomp>@/home/me/grid.py:36 | list_resize | realloc | k:clear_page_erms"
         ),
-        Doing::Kernel,
+        Activity::Kernel,
         505,
     );
-    add(&format!("{python} | p:step@/home/me/grid.py:38"), Doing::User, 210);
+    add(&format!("{python} | p:step@/home/me/grid.py:38"), Activity::User, 210);
     add(&format!("{python} | p:save@/home/me/grid.py:60 | os_fsync"), DISK, 300);
-    add(&format!("{python} | p:save@/home/me/grid.py:68"), Doing::User, 44);
+    add(&format!("{python} | p:save@/home/me/grid.py:68"), Activity::User, 44);
     add(&format!("{python} | p:pause@/home/me/grid.py:71 | time_sleep"), SLEEP, 250);
     build.done()
 }
@@ -206,7 +206,7 @@ pub(crate) fn server() -> Profile {
     let mut build = Build::default();
     let main = build.thread(300, 300, "server");
     build.add(main, "_start | main | server::accept_loop | epoll_wait", NETWORK, 20_000);
-    build.add(main, "_start | main | server::accept_loop | accept4", Doing::Kernel, 40);
+    build.add(main, "_start | main | server::accept_loop | accept4", Activity::Kernel, 40);
     for tid in 301..313 {
         let idle = build.thread(300, tid, "pool");
         build.add(
@@ -215,21 +215,21 @@ pub(crate) fn server() -> Profile {
             LOCK,
             19_900,
         );
-        build.add(idle, "clone3 | start_thread | pool::worker | pool::take", Doing::User, 3);
+        build.add(idle, "clone3 | start_thread | pool::worker | pool::take", Activity::User, 3);
     }
     for tid in 313..315 {
         let busy = build.thread(300, tid, "pool");
         let work = "clone3 | start_thread | pool::worker | server::handle_request";
-        build.add(busy, &format!("{work} | json::encode | json::escape_string"), Doing::User, 5_400);
-        build.add(busy, &format!("{work} | json::encode"), Doing::User, 900);
+        build.add(busy, &format!("{work} | json::encode | json::escape_string"), Activity::User, 5_400);
+        build.add(busy, &format!("{work} | json::encode"), Activity::User, 900);
         build.add(
             busy,
             &format!("{work} | cache::lookup | cache::Shard::lock | pthread_mutex_lock"),
             LOCK,
             4_100,
         );
-        build.add(busy, &format!("{work} | cache::lookup | hash::siphash"), Doing::User, 1_400);
-        build.add(busy, &format!("{work} | send"), Doing::Kernel, 1_200);
+        build.add(busy, &format!("{work} | cache::lookup | hash::siphash"), Activity::User, 1_400);
+        build.add(busy, &format!("{work} | send"), Activity::Kernel, 1_200);
         build.add(busy, "clone3 | start_thread | pool::worker | pool::take | pthread_cond_wait", LOCK, 6_500);
     }
     build.done()
@@ -241,9 +241,9 @@ pub(crate) fn recursion() -> Profile {
     let main = build.thread(400, 400, "fib");
     for depth in 1..30 {
         let fib = vec!["fib@fib.c:4"; depth].join(" | ");
-        build.add(main, &format!("_start | main | {fib}"), Doing::User, 20);
+        build.add(main, &format!("_start | main | {fib}"), Activity::User, 20);
         let pair = vec!["is_even@even.c:3 | is_odd@even.c:9"; depth].join(" | ");
-        build.add(main, &format!("_start | main | {pair}"), Doing::User, 5);
+        build.add(main, &format!("_start | main | {pair}"), Activity::User, 5);
     }
     build.done()
 }
@@ -277,9 +277,9 @@ pub(crate) fn hostile() -> Profile {
     for (index, name) in names.iter().enumerate() {
         let source = Some((format!("/tmp/\x1b[31m{index}\n.c"), u32::MAX - index as u32));
         let named = Frame { function: name.clone(), source, ..frame("x") };
-        let doing = if index % 3 == 0 { LOCK } else { Doing::User };
+        let doing = if index % 3 == 0 { LOCK } else { Activity::User };
         build.add_frames(main, vec![frame("main"), named.clone()], doing, 40 - (index as u64).min(39));
-        build.add_frames(main, vec![named, frame("main")], Doing::Kernel, 7);
+        build.add_frames(main, vec![named, frame("main")], Activity::Kernel, 7);
     }
     build.done()
 }
@@ -291,11 +291,11 @@ pub(crate) fn stripped() -> Profile {
     build.add(
         main,
         "!:no unwind information at program+0x1f00 | program+0x1f00 | program+0x2040",
-        Doing::User,
+        Activity::User,
         500,
     );
-    build.add(main, "program+0x1000 | program+0x1180 | program+0x2040", Doing::User, 400);
-    build.add(main, "program+0x1000 | program+0x1180 | libc.so.6+0x9a2f0", Doing::Kernel, 100);
+    build.add(main, "program+0x1000 | program+0x1180 | program+0x2040", Activity::User, 400);
+    build.add(main, "program+0x1000 | program+0x1180 | libc.so.6+0x9a2f0", Activity::Kernel, 100);
     let mut profile = build.done();
     profile.broken = 500;
     profile

@@ -1,13 +1,13 @@
 //! What operations cost, and a program whose waits are held against it.
 
 use super::{MS, Place, run, thread, wait};
-use model::ladder::Interval;
+use model::ladder::MedianInterval;
 use model::run::Run;
 use model::{Costs, Seen, State::*};
 
 /// As from a quick ladder of a virtual machine, with two rungs that could not be measured.
 pub(crate) fn of_a_ladder() -> Costs {
-    let cost = |median: f64| Seen::Value(Interval { median, lo: median * 0.95, hi: median * 1.1 });
+    let cost = |median: f64| Seen::Value(MedianInterval { median, lo: median * 0.95, hi: median * 1.1 });
     Costs {
         from: "kept quick ladder of 2026-11-21".into(),
         measured_at: "2026-11-21T20:47:12Z".into(),

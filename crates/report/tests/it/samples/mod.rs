@@ -5,13 +5,13 @@ mod series;
 
 use analyse::judge::bound::bound;
 use analyse::judge::{Evidence, diagnose};
-use model::account::{Account, Basis, Part, State, Step};
+use model::account::{Account, AccountPart, Basis, State, Step};
 use model::coverage::{Check, Coverage, Extent, Interval, Source};
-use model::network::Began;
+use model::network::ConnectionOrigin;
 use model::peers::{ConnectionRow, DelayedAck, Lengths, LookupRow};
 use model::recording::{Ending, Host, Tier, WindowEnd};
 use model::run::{
-    CallRow, Faults, FunctionRow, LineRow, Phases, Run, Share, Thread, WaitRow, WakerRow, Window,
+    CallRow, Faults, FunctionRow, LineRow, Phases, Run, Share, ThreadLedger, WaitRow, WakerRow, WindowSummary,
 };
 use model::wait::{StackFrame, WaitCall, WaitTarget, WakerKind};
 use model::{Diagnosis, Ns, Profile, Reason, Seen};
@@ -71,7 +71,8 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
         *by_state.entry(step.state).or_default() += step.ns;
     }
     let wall_ns = by_state.values().sum();
-    let parts: Vec<Part> = by_state.iter().map(|(state, ns)| part(*state, *ns, sampled_part)).collect();
+    let parts: Vec<AccountPart> =
+        by_state.iter().map(|(state, ns)| part(*state, *ns, sampled_part)).collect();
     let account = Account::new(wall_ns, parts, steps).expect("a sample's account closes");
     Run {
         schema: "dwell.run/1",
@@ -111,11 +112,11 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
     }
 }
 
-fn part(state: State, ns: Ns, sampled_part: f64) -> Part {
+fn part(state: State, ns: Ns, sampled_part: f64) -> AccountPart {
     let sampled = matches!(state, State::User | State::Fault) && sampled_part > 0.0;
     let off = if sampled { (ns as f64 * sampled_part) as Ns } else { 0 };
     let basis = if sampled { Basis::Sampled } else { Basis::Measured };
-    Part { state, ns, basis, lo_ns: ns - off, hi_ns: ns + off }
+    AccountPart { state, ns, basis, lo_ns: ns - off, hi_ns: ns + off }
 }
 
 /// The account spread over time: its states come and go, in a way that is the same each time.
@@ -239,8 +240,8 @@ fn unlocked(wait: WaitRow, who: &str, place: &str, meanwhile: &[(State, Ns)]) ->
     WaitRow { stack: stack("pthread_mutex_lock (pthread_mutex_lock.c:93)"), by: vec![by], ..wait }
 }
 
-fn thread(pid: u32, tid: u32, name: &str, states: &[(State, Ns)]) -> Thread {
-    Thread {
+fn thread(pid: u32, tid: u32, name: &str, states: &[(State, Ns)]) -> ThreadLedger {
+    ThreadLedger {
         pid,
         tid,
         name: name.into(),
@@ -529,7 +530,7 @@ pub(crate) fn attached() -> Run {
     let mut threads = vec![thread(50, 50, "server", &[(Network, 1_900 * MS), (User, 100 * MS)])];
     threads.extend((100..140).map(short));
     threads.extend(
-        (200..203).map(|tid| Thread { idle: true, ..thread(50, tid, "pool", &[(Lock, 2_000 * MS)]) }),
+        (200..203).map(|tid| ThreadLedger { idle: true, ..thread(50, tid, "pool", &[(Lock, 2_000 * MS)]) }),
     );
     let mut places: Vec<Place> = vec![
         ("server", 50, 50, Network, "accept4, tcp :8080", 1_900 * MS, 40),
@@ -543,7 +544,7 @@ pub(crate) fn attached() -> Run {
     run.schema = model::run::SCHEMA_ATTACH;
     run.exit = Ending::Window(WindowEnd::For);
     run.wall_ns = 2_000 * MS;
-    run.window = Some(Window {
+    run.window = Some(WindowSummary {
         target: "server (process 50)".into(),
         processes: 1,
         threads_active: 41,
@@ -589,7 +590,7 @@ pub(crate) fn crawler() -> Run {
     };
     let connection = |remote: &str, service: Option<&str>, times: u64| ConnectionRow {
         protocol: "tcp".into(),
-        began: Began::Opened,
+        began: ConnectionOrigin::Opened,
         local: "192.0.2.10".into(),
         remote: remote.into(),
         service: service.map(str::to_owned),
@@ -610,7 +611,7 @@ pub(crate) fn crawler() -> Run {
         delayed_ack: None,
     };
     let delayed = ConnectionRow {
-        began: Began::Found,
+        began: ConnectionOrigin::Found,
         local: "192.0.2.10".into(),
         delayed_ack: Some(DelayedAck { waits: 20, of_waits: 21, total_ns: 820 * MS, write_bytes_mean: 38 }),
         ..connection("[2001:db8:85a3:8d3:1319:8a2e:370:7348]:6379", Some("redis"), 1)
@@ -625,7 +626,7 @@ pub(crate) fn crawler() -> Run {
         ..connection("203.0.113.99:8081", None, 3)
     };
     let accepted = ConnectionRow {
-        began: Began::Accepted,
+        began: ConnectionOrigin::Accepted,
         local: "192.0.2.10:80".into(),
         connect: None,
         ..connection("203.0.113.5", Some("http"), 9)

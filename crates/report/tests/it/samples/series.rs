@@ -1,7 +1,7 @@
 //! A host while a program runs: every kind of series, and every verdict.
 
 use model::series::{
-    CpuSeries, DiskSeries, LinkSeries, MemorySeries, NfsOperationRow, NfsSeries, Series, Verdict,
+    CpuSeries, DiskSeries, LinkSeries, MemorySeries, NfsOperationRow, NfsSeries, Series, SeriesVerdict,
 };
 use model::{Ns, Seen};
 
@@ -105,17 +105,17 @@ pub(crate) fn everything() -> Series {
         nfs: Seen::Value(vec![nfs]),
         cpu: Seen::Value(vec![cpu]),
         verdicts: vec![
-            Verdict::LinkAtLimit {
+            SeriesVerdict::LinkAtLimit {
                 name: "eth0".into(),
                 share_of_wall: 0.9731,
                 carried_bits_per_s: 9_390_112.0,
                 limit_bits_per_s: 9_414_824,
             },
-            Verdict::LinkSteady { name: "veth9".into(), carried_bits_per_s: 2e6 },
-            Verdict::DiskAtLimit { name: "nvme0n1".into(), share_of_wall: 0.21, queue_mean: 3.21 },
-            Verdict::DisksIdle { names: vec!["sda".into(), "sdb".into()] },
-            Verdict::MemoryShort { pressure_share: Seen::Value(0.1201), swapped_pages_per_s: 340.0 },
-            Verdict::HostBusy { cpus_taken: 1.65, cpus: 2 },
+            SeriesVerdict::LinkSteady { name: "veth9".into(), carried_bits_per_s: 2e6 },
+            SeriesVerdict::DiskAtLimit { name: "nvme0n1".into(), share_of_wall: 0.21, queue_mean: 3.21 },
+            SeriesVerdict::DisksIdle { names: vec!["sda".into(), "sdb".into()] },
+            SeriesVerdict::MemoryShort { pressure_share: Seen::Value(0.1201), swapped_pages_per_s: 340.0 },
+            SeriesVerdict::HostBusy { cpus_taken: 1.65, cpus: 2 },
         ],
     }
 }

@@ -5,16 +5,19 @@
 #![allow(dead_code)]
 
 use model::compare::wake::{
-    ALL, CaseDiff, Lone, Maxima, Origin, Quantile, SCHEMA_WAKE_DIFF, WakeComparison, Within,
+    ALL, CaseDiff, FigureInterval, Maxima, MeasurementOrigin, Quantile, SCHEMA_WAKE_DIFF, UnmatchedCase,
+    WakeComparison,
 };
 use model::compare::{Change, Difference, Side};
 use model::recording::Host;
 use model::wake::environment::{CpuSettings, Environment, IdleState};
 use model::wake::load::{Load, LoadDone, Mismatch, Transport, Workers};
 use model::wake::sheet::{Case, SCHEMA_SHEET, Sheet};
-use model::wake::spike::{Cause, Share, Spike};
-use model::wake::verdict::{Answer, Deadline, Extreme, OfProcessor, Verdict};
-use model::wake::{Asked, Bin, Block, InForce, Mode, Policy, SCHEMA_WAKE, Settings, Sleeper, Wakes, Wakeups};
+use model::wake::spike::{Cause, LatencyShare, Spike};
+use model::wake::verdict::{Answer, CpuVerdict, Deadline, Extreme, Verdict};
+use model::wake::{
+    Bin, InForce, LatencyBlock, Policy, SCHEMA_WAKE, Settings, Sleeper, WakeMode, WakeRequest, Wakes, Wakeups,
+};
 use model::{Ns, Seen};
 use stats::fine;
 use std::collections::BTreeMap;
@@ -84,7 +87,12 @@ fn quantile(bins: &[Bin], cycles: u64, one_in: u64) -> Seen<Ns> {
 }
 
 /// Figures of bins and a timeline.
-pub(crate) fn figures(cpu: Option<u32>, histogram: Vec<Bin>, timeline: Vec<Block>, missed: u64) -> Wakes {
+pub(crate) fn figures(
+    cpu: Option<u32>,
+    histogram: Vec<Bin>,
+    timeline: Vec<LatencyBlock>,
+    missed: u64,
+) -> Wakes {
     let cycles: u64 = histogram.iter().map(|bin| bin.count).sum();
     let middle = |bin: &Bin| u64::midpoint(bin.from_ns, bin.to_ns);
     let first = histogram.first().map_or(Seen::Absent, |bin| Seen::Value(bin.from_ns));
@@ -112,7 +120,7 @@ pub(crate) fn figures(cpu: Option<u32>, histogram: Vec<Bin>, timeline: Vec<Block
 }
 
 /// Maxima between the body's end and the maximum, with the maximum somewhere in the middle.
-fn timeline(blocks: u64, each_ns: Ns, cycles: u64, low: Ns, high: Ns, seed: u64) -> Vec<Block> {
+fn timeline(blocks: u64, each_ns: Ns, cycles: u64, low: Ns, high: Ns, seed: u64) -> Vec<LatencyBlock> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut random = || {
         state ^= state << 13;
@@ -124,7 +132,7 @@ fn timeline(blocks: u64, each_ns: Ns, cycles: u64, low: Ns, high: Ns, seed: u64)
     let block = |at: u64| {
         let max_ns =
             if at == latest { high } else { low + (random().powi(6) * (high - low) as f64 * 0.8) as Ns };
-        Block { at_ns: at * each_ns, cycles: cycles / blocks.max(1), max_ns }
+        LatencyBlock { at_ns: at * each_ns, cycles: cycles / blocks.max(1), max_ns }
     };
     (0..blocks).map(block).collect()
 }
@@ -139,10 +147,10 @@ fn merged(threads: &[Wakes]) -> Vec<Bin> {
 }
 
 /// The latest of all threads in each stretch.
-fn latest(threads: &[Wakes]) -> Vec<Block> {
-    let mut blocks = BTreeMap::<Ns, Block>::new();
+fn latest(threads: &[Wakes]) -> Vec<LatencyBlock> {
+    let mut blocks = BTreeMap::<Ns, LatencyBlock>::new();
     for block in threads.iter().flat_map(|thread| &thread.timeline) {
-        let all = blocks.entry(block.at_ns).or_insert(Block { cycles: 0, max_ns: 0, ..*block });
+        let all = blocks.entry(block.at_ns).or_insert(LatencyBlock { cycles: 0, max_ns: 0, ..*block });
         all.cycles += block.cycles;
         all.max_ns = all.max_ns.max(block.max_ns);
     }
@@ -192,9 +200,9 @@ fn environment(cpus: u32) -> Environment {
     }
 }
 
-fn asked(cpus: u32, policy: Policy, for_ns: Ns) -> Asked {
-    Asked {
-        mode: Mode::Timer,
+fn asked(cpus: u32, policy: Policy, for_ns: Ns) -> WakeRequest {
+    WakeRequest {
+        mode: WakeMode::Timer,
         sleeper: Sleeper::ClockNanosleep,
         cpus: (0..cpus).collect(),
         interval_ns: 200 * US,
@@ -206,7 +214,7 @@ fn asked(cpus: u32, policy: Policy, for_ns: Ns) -> Asked {
     }
 }
 
-fn in_force(asked: &Asked) -> Vec<InForce> {
+fn in_force(asked: &WakeRequest) -> Vec<InForce> {
     let thread = |cpu: &u32| InForce {
         policy: asked.policy,
         cpus: Seen::Value(vec![*cpu]),
@@ -218,7 +226,7 @@ fn in_force(asked: &Asked) -> Vec<InForce> {
 }
 
 /// Everything of one measuring, from its threads.
-fn wakeups(host: Host, environment: Environment, asked: Asked, threads: Vec<Wakes>) -> Wakeups {
+fn wakeups(host: Host, environment: Environment, asked: WakeRequest, threads: Vec<Wakes>) -> Wakeups {
     let missed = threads.iter().filter_map(|thread| thread.missed.value()).sum();
     let took_ns = asked.for_ns;
     Wakeups {
@@ -243,11 +251,11 @@ fn deadline() -> Deadline {
 }
 
 /// What holds of each processor; all late ones are the last's.
-fn of_processor(threads: &[Wakes], beyond: u64, one_in_ns: Ns) -> Vec<OfProcessor> {
+fn of_processor(threads: &[Wakes], beyond: u64, one_in_ns: Ns) -> Vec<CpuVerdict> {
     let last = threads.len().saturating_sub(1);
     let one = |(at, wakes): (usize, &Wakes)| {
         let beyond = if at == last { beyond } else { 0 };
-        OfProcessor {
+        CpuVerdict {
             cpu: wakes.cpu,
             answer: if beyond > 0 { Answer::Fail } else { Answer::Pass },
             cycles: wakes.cycles,
@@ -260,11 +268,11 @@ fn of_processor(threads: &[Wakes], beyond: u64, one_in_ns: Ns) -> Vec<OfProcesso
     threads.iter().enumerate().map(one).collect()
 }
 
-fn share(cause: Cause, who: Option<&str>, ns: Ns) -> Share {
-    Share { cause, who: who.map(str::to_owned), ns }
+fn share(cause: Cause, who: Option<&str>, ns: Ns) -> LatencyShare {
+    LatencyShare { cause, who: who.map(str::to_owned), ns }
 }
 
-fn spike(cpu: u32, at_ns: Ns, shares: Vec<Share>, stack: &[&str]) -> Spike {
+fn spike(cpu: u32, at_ns: Ns, shares: Vec<LatencyShare>, stack: &[&str]) -> Spike {
     let largest = shares.iter().max_by_key(|share| share.ns).expect("a spike has shares").clone();
     Spike {
         at_ns,
@@ -453,7 +461,7 @@ pub(crate) fn vm() -> Wakeups {
 /// Busy loops instead of sleeps, without anything judged, ended early.
 pub(crate) fn gap() -> Wakeups {
     let mut asked = asked(1, Policy::Rr(10), 60 * S);
-    asked.mode = Mode::Gap;
+    asked.mode = WakeMode::Gap;
     asked.cpus = vec![3];
     let late = [(31 * US, 1), (9 * US, 400), (4 * US, 12_002)];
     let shape = Shape { cycles: 300_000_000, median_ns: 34.0, spread: 0.07, late: &late };
@@ -655,12 +663,12 @@ pub(crate) fn sheet(measured: usize) -> Sheet {
 /// A percentile of two with intervals of a tenth about each.
 fn quantile_of(name: &str, share: f64, a: Seen<Ns>, b: Seen<Ns>) -> Quantile {
     let within = |ns: &Seen<Ns>| match ns {
-        Seen::Value(ns) => Seen::Value(Within { ns: *ns, lo_ns: ns - ns / 20, hi_ns: ns + ns / 20 }),
+        Seen::Value(ns) => Seen::Value(FigureInterval { ns: *ns, lo_ns: ns - ns / 20, hi_ns: ns + ns / 20 }),
         Seen::Absent => Seen::Absent,
         Seen::Unseen(why) => Seen::Unseen(why.clone()),
     };
     let (a, b) = (within(&a), within(&b));
-    let less = |part: fn(&Within, &Within) -> i64| match (&a, &b) {
+    let less = |part: fn(&FigureInterval, &FigureInterval) -> i64| match (&a, &b) {
         (Seen::Value(a), Seen::Value(b)) => Seen::Value(part(a, b)),
         _ => Seen::unseen("one of them has too few wake-ups"),
     };
@@ -729,7 +737,7 @@ pub(crate) fn diff() -> WakeComparison {
     let mut case = case_diff(ALL, &imported, &board, Change::Less);
     case.differences = vec![Difference { what: "interval".into(), a: "1 ms".into(), b: "200 us".into() }];
     case.notes = vec![format!("A has values up to 1 us together; {HOSTILE}")];
-    let origin = |host: &str, kernel: &str, started_at: &str, tool: &str| Origin {
+    let origin = |host: &str, kernel: &str, started_at: &str, tool: &str| MeasurementOrigin {
         host: host.into(),
         kernel: kernel.into(),
         started_at: started_at.into(),
@@ -751,7 +759,7 @@ pub(crate) fn diff() -> WakeComparison {
 pub(crate) fn sheet_diff() -> WakeComparison {
     let sheet = sheet(5);
     let of = |at: usize| &sheet.results[at].all;
-    let origin = |kernel: &str| Origin {
+    let origin = |kernel: &str| MeasurementOrigin {
         host: "imx8".into(),
         kernel: kernel.into(),
         started_at: "2026-11-21T20:20:22Z".into(),
@@ -760,7 +768,7 @@ pub(crate) fn sheet_diff() -> WakeComparison {
     let mut idle = case_diff("idle", of(0), of(0), Change::Same);
     idle.maxima.beyond = 0;
     idle.maxima.chance = Seen::unseen("nothing of either is later than all of the other");
-    let lone = |name: &str, only| Lone { name: name.into(), only };
+    let lone = |name: &str, only| UnmatchedCase { name: name.into(), only };
     WakeComparison {
         schema: SCHEMA_WAKE_DIFF.into(),
         a: origin("6.12.20-rt9"),

@@ -5,8 +5,9 @@
 use model::call::{Call, CallStats, CallTime};
 use model::coverage::{Extent, Source};
 use model::recording::{
-    Calls, Comm, Cost, Counters, Ending, Ends, Event, FileKind, Function, Header, Host, HostCpu, In,
-    Language, Left, Looked, Mode, Object, Out, Place, Recording, Rusage, Tier, Trailer, Wait, Waker,
+    Calls, CodeLocation, Comm, Cost, Counters, Ending, Event, FileKind, Function, Header, Host, HostCpu,
+    Language, Object, Recording, Rusage, SampleMode, SocketEnds, SwitchIn, SwitchOut, SwitchOutState,
+    ThreadSnapshot, Tier, Trailer, WaitContext, Waker,
 };
 use model::{Ns, Seen};
 use smallvec::smallvec;
@@ -63,10 +64,10 @@ fn counters() -> Counters {
     }
 }
 
-fn ends() -> Ends {
+fn ends() -> SocketEnds {
     let mut local = [0; 16];
     local[10..].copy_from_slice(&[0xff, 0xff, 127, 0, 0, 1]);
-    Ends { protocol: 6, local, local_port: 40_000, remote: [0x20; 16], remote_port: 443 }
+    SocketEnds { protocol: 6, local, local_port: 40_000, remote: [0x20; 16], remote_port: 443 }
 }
 
 fn file(kind: FileKind, name: &str) -> Object {
@@ -87,11 +88,16 @@ fn objects() -> Vec<Object> {
     objects
 }
 
-fn lefts() -> Vec<Left> {
-    let wait = |on| Wait { call: Some(Call(202)), uninterruptible: false, io: true, on };
-    let fault = Wait { call: None, uninterruptible: true, io: true, on: Object::Unknown };
-    let mut lefts = vec![Left::Runnable, Left::Stopped, Left::Dead(counters()), Left::Blocked(fault)];
-    lefts.extend(objects().into_iter().map(|on| Left::Blocked(wait(on))));
+fn lefts() -> Vec<SwitchOutState> {
+    let wait = |on| WaitContext { call: Some(Call(202)), uninterruptible: false, io: true, on };
+    let fault = WaitContext { call: None, uninterruptible: true, io: true, on: Object::Unknown };
+    let mut lefts = vec![
+        SwitchOutState::Runnable,
+        SwitchOutState::Stopped,
+        SwitchOutState::Dead(counters()),
+        SwitchOutState::Blocked(fault),
+    ];
+    lefts.extend(objects().into_iter().map(|on| SwitchOutState::Blocked(wait(on))));
     lefts
 }
 
@@ -107,8 +113,8 @@ fn wakers() -> Vec<Waker> {
     ]
 }
 
-fn looked() -> Looked {
-    Looked {
+fn looked() -> ThreadSnapshot {
+    ThreadSnapshot {
         tid: 1001,
         pid: 1000,
         parent: 999,
@@ -142,9 +148,18 @@ fn events() -> Vec<Event> {
         Event::Flush { at: tick(), tid: 1001, calls: calls() },
         Event::Send { at: tick(), tid: 1001, ends: ends(), calls: Calls::new() },
         Event::Lost { at: tick(), events: 1 << 33 },
-        Event::Look { at: tick(), threads: vec![looked(), Looked { call: Seen::Absent, ..looked() }] },
+        Event::Look {
+            at: tick(),
+            threads: vec![looked(), ThreadSnapshot { call: Seen::Absent, ..looked() }],
+        },
     ];
-    for mode in [Mode::User, Mode::Call(Call(1)), Mode::Fault, Mode::Interrupt, Mode::Kernel] {
+    for mode in [
+        SampleMode::User,
+        SampleMode::Call(Call(1)),
+        SampleMode::Fault,
+        SampleMode::Interrupt,
+        SampleMode::Kernel,
+    ] {
         events.push(Event::Sample {
             at: tick(),
             tid: 1001,
@@ -156,10 +171,10 @@ fn events() -> Vec<Event> {
     for waker in wakers() {
         events.push(Event::Wake { at: tick(), cpu: 1, tid: 1001, waker, calls: calls() });
     }
-    let into = In { tid: 1000, ran: Some((0, Comm::default())), throttled_ns: 5 };
+    let into = SwitchIn { tid: 1000, ran: Some((0, Comm::default())), throttled_ns: 5 };
     events.push(Event::Switch { at: tick(), cpu: 255, out: None, into: Some(into) });
     for left in lefts() {
-        let out = Some(Out { tid: 1001, left, calls: calls() });
+        let out = Some(SwitchOut { tid: 1001, left, calls: calls() });
         events.push(Event::Switch { at: tick(), cpu: 0, out, into: None });
     }
     events.push(Event::Exit { at: tick(), tid: 1000, status: 0x8b, last: true, calls: Calls::new() });
@@ -169,23 +184,23 @@ fn events() -> Vec<Event> {
 
 fn stacks(at: Ns) -> Vec<Event> {
     let places = [
-        Place::Native { module: "/usr/bin/cc".to_owned(), address: 0x1234 },
-        Place::Kernel { address: u64::MAX },
-        Place::Script {
+        CodeLocation::Native { module: "/usr/bin/cc".to_owned(), address: 0x1234 },
+        CodeLocation::Kernel { address: u64::MAX },
+        CodeLocation::Script {
             language: Language::Python,
             function: "réduire".to_owned(),
             file: "/a.py".to_owned(),
             line: 7,
             first_line: 1,
         },
-        Place::Broke { why: "no unwind information".to_owned() },
+        CodeLocation::Broke { why: "no unwind information".to_owned() },
     ];
     let mut events = Vec::new();
     for (id, place) in (0..).zip(places) {
         events.push(Event::Place { id, place });
         events.push(Event::Node { id: id + 1, caller: id, place: id });
     }
-    events.push(Event::SampleStack { at, tid: 1001, node: 4, mode: Mode::Entry, period_ns: 497_003 });
+    events.push(Event::SampleStack { at, tid: 1001, node: 4, mode: SampleMode::Entry, period_ns: 497_003 });
     events.push(Event::WaitStack { at, tid: 1001, node: 3, weight_ns: 1 << 40, call: Some(Call(7)) });
     let inner = Function { name: None, source: Some(("/a.c".to_owned(), 3)), inlined: true };
     let outer = Function { name: Some("main".to_owned()), source: None, inlined: false };

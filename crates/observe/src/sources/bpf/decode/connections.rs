@@ -2,15 +2,15 @@
 
 use super::super::wire::{self, Head};
 use super::{Malformed, read};
-use model::network::{Began, Connection};
+use model::network::{Connection, ConnectionOrigin};
 
 pub(super) fn connection(record: &[u8]) -> Result<Connection, Malformed> {
     let (of, _): (&wire::Connection, _) = read(record)?;
     let Head { at, tid, a, flags, .. } = of.head;
     let began = match wire::Began::from_wire(a).ok_or(Malformed)? {
-        wire::Began::Opened => Began::Opened,
-        wire::Began::Accepted => Began::Accepted,
-        wire::Began::Found => Began::Found,
+        wire::Began::Opened => ConnectionOrigin::Opened,
+        wire::Began::Accepted => ConnectionOrigin::Accepted,
+        wire::Began::Found => ConnectionOrigin::Found,
     };
     let some = |value: u64| (value != 0).then_some(value);
     // What was never measured is all zeros, or all ones for a minimum.
