@@ -51,8 +51,8 @@ impl Arch {
 
 /// What a wait in this call is about when its object does not tell.
 ///
-/// `uninterruptible` is state D: calls on paths sleep that way for the filesystem, calls on memory for a lock of
-/// the address space.
+/// `uninterruptible` is state D: calls on paths sleep that way for the filesystem, calls on memory
+/// for a lock of the address space.
 pub fn waits_for(name: &str, uninterruptible: bool) -> State {
     match name {
         "nanosleep" | "clock_nanosleep" | "clock_nanosleep_time64" => State::Sleep,
@@ -164,8 +164,8 @@ fn is_about_files(name: &str) -> bool {
     STARTS.iter().any(|start| name.starts_with(start))
 }
 
-/// Calls in which a thread waits until somebody wants something of it. Reading from a connection is none: that may well
-/// be what the work waits for.
+/// Calls in which a thread waits until somebody wants something of it. Reading from a connection is
+/// none: that may well be what the work waits for.
 pub(crate) fn waits_for_work(name: &str) -> bool {
     matches!(
         name,

@@ -1,8 +1,10 @@
-//! What kind of wait it was, what for, and where the path may go on: from whatever evidence there is.
+//! What kind of wait it was, what for, and where the path may go on: from whatever evidence there
+//! is.
 //!
-//! Traced waits come with the waker and the kernel's IO flag, polled ones with the kernel function that the thread
-//! slept in. Either may lack the call. The first of these that says something decides: a time limit that ran out, the
-//! object of the call, the IO flag, the call, the kernel function, the waker.
+//! Traced waits come with the waker and the kernel's IO flag, polled ones with the kernel function
+//! that the thread slept in. Either may lack the call. The first of these that says something
+//! decides: a time limit that ran out, the object of the call, the IO flag, the call, the kernel
+//! function, the waker.
 
 use crate::calls::{Arch, Limit, limit_of, waits_for};
 use crate::keys::{CallKey, FunctionId, QuestionId, ReasonKey, TargetKey, WaitKey};
@@ -241,7 +243,8 @@ enum Sleeps {
     Inside(TargetKind),
 }
 
-/// By prefixes, since names gain and lose suffixes between kernels and compilers. The first that fits decides.
+/// By prefixes, since names gain and lose suffixes between kernels and compilers. The first that
+/// fits decides.
 const FUNCTIONS: &[(State, Sleeps, &[&str])] = &[
     (
         State::OtherWait,
@@ -403,8 +406,8 @@ fn is_ring(object: &Object) -> bool {
     matches!(object, Object::File { kind: FileKind::Anonymous, name, .. } if *name == Comm::from("[io_uring]"))
 }
 
-/// Whether a thread can be woken from a poll since another worked on this. Who writes to a file may as well wake
-/// another by the way, as those that watch for changes of files.
+/// Whether a thread can be woken from a poll since another worked on this. Who writes to a file may
+/// as well wake another by the way, as those that watch for changes of files.
 pub(crate) fn becomes_ready(object: &Object) -> bool {
     match object {
         Object::Net(_) | Object::Unix { .. } | Object::OtherSocket { .. } => true,
@@ -415,8 +418,8 @@ pub(crate) fn becomes_ready(object: &Object) -> bool {
     }
 }
 
-/// Such a wait with what it asked for in place of its socket, where the answer to a question ended it: `answer` finds
-/// that by socket.
+/// Such a wait with what it asked for in place of its socket, where the answer to a question ended
+/// it: `answer` finds that by socket.
 pub(crate) fn for_a_name(
     target: TargetKey,
     wait: &WaitContext,

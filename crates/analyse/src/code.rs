@@ -1,7 +1,8 @@
-//! Which code ran and which code waited: the stacks of a recording, added up into the tree of calls.
+//! Which code ran and which code waited: the stacks of a recording, added up into the tree of
+//! calls.
 //!
-//! Names come at the end of a recording and may be missing; then a place is called by its module and address. What
-//! the tables say of the tree is left to `code/tables.rs`.
+//! Names come at the end of a recording and may be missing; then a place is called by its module
+//! and address. What the tables say of the tree is left to `code/tables.rs`.
 
 mod frames;
 mod tables;
@@ -160,8 +161,8 @@ impl Code {
         stack
     }
 
-    /// Where a stack is in the program's own code: in a script, or past the C library and what runtimes do for a
-    /// lock.
+    /// Where a stack is in the program's own code: in a script, or past the C library and what
+    /// runtimes do for a lock.
     pub(crate) fn own_frame(&self, node: u32) -> Seen<StackFrame> {
         let mut own = None;
         let mut at = node;
@@ -208,7 +209,8 @@ impl Code {
         let mut expanded = Expanded::default();
         let mut innermost: Vec<Option<u32>> = Vec::with_capacity(self.nodes.len());
         for (caller, place) in &self.nodes {
-            // A caller is told before what it calls; one that is not there was lost with the start of a recording.
+            // A caller is told before what it calls; one that is not there was lost with the start
+            // of a recording.
             let mut at =
                 (*caller as usize).checked_sub(1).and_then(|at| innermost.get(at).copied().flatten());
             for frame in frames::of(self.places.get(*place as usize), self.names.get(place)).into_iter().rev()

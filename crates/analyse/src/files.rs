@@ -48,7 +48,8 @@ impl Files {
         match object {
             Object::File { dev, ino, name, .. } => match self.by_inode.get(&(*dev, *ino)) {
                 Some(file) => *file,
-                // Its path was lost, or was not recorded: the last part of it is better than nothing.
+                // Its path was lost, or was not recorded: the last part of it is better than
+                // nothing.
                 None if *name != Default::default() => self.add(*dev, *ino, &format!("…/{}", name.to_text())),
                 None => FileId::UNSEEN,
             },

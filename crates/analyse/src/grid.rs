@@ -1,6 +1,7 @@
 //! Equal steps over the wall: what the series of host metrics have their points on.
 //!
-//! How counters are spread onto them is up to `surroundings`; what follows from the points, to `judge`.
+//! How counters are spread onto them is up to `surroundings`; what follows from the points, to
+//! `judge`.
 
 use model::Ns;
 

@@ -1,4 +1,5 @@
-//! Questions for names, by name: how often, how long until the answer, and how often the same again.
+//! Questions for names, by name: how often, how long until the answer, and how often the same
+//! again.
 
 use crate::keys::QuestionId;
 use model::network::{Endpoint, Lookup, Question};
@@ -9,7 +10,8 @@ use rustc_hash::FxHashMap;
 use stats::Histogram;
 use std::cmp::Reverse;
 
-/// Distinct questions that are told apart (a crawler has millions); later ones are one row for their server and type.
+/// Distinct questions that are told apart (a crawler has millions); later ones are one row for
+/// their server and type.
 const DISTINCT: usize = 4096;
 
 /// Name in lower case (RFC 4343), type, server; no server is the C library.
@@ -25,7 +27,8 @@ const NAMED: usize = 1024;
 #[derive(Debug, Default)]
 pub(crate) struct Lookups {
     rows: FxHashMap<Key, Sum>,
-    /// By this end's port: the socket on which the last answer came in, when, and to which question.
+    /// By this end's port: the socket on which the last answer came in, when, and to which
+    /// question.
     answered: FxHashMap<u16, (SocketEnds, Ns, QuestionId)>,
     /// The last one stands for all that are not told apart.
     ids: FxHashMap<Question, QuestionId>,

@@ -1,8 +1,8 @@
 //! From looks at the host to series over the wall clock.
 //!
-//! Counters are cumulative. What came between two looks is spread evenly over the time between them, and from there onto
-//! equal steps; a run of any length has at most 600 of these. Which link does what is in [`links`]. What follows from it
-//! all is up to `judge`.
+//! Counters are cumulative. What came between two looks is spread evenly over the time between
+//! them, and from there onto equal steps; a run of any length has at most 600 of these. Which link
+//! does what is in [`links`]. What follows from it all is up to `judge`.
 
 mod links;
 mod looks;
@@ -52,7 +52,8 @@ struct Device<const N: usize> {
     track: Track<N>,
 }
 
-/// A mount: calls, their time, bytes sent and received; and the same by operation from the first to the last look.
+/// A mount: calls, their time, bytes sent and received; and the same by operation from the first to
+/// the last look.
 #[derive(Debug, Default)]
 struct NfsTrack {
     track: Track<4>,
@@ -177,7 +178,8 @@ impl Surroundings {
         })
     }
 
-    /// What could be seen of the host, for the coverage. Nothing for a run that is too short for it.
+    /// What could be seen of the host, for the coverage. Nothing for a run that is too short for
+    /// it.
     pub(crate) fn source(&self, series: &Seen<Series>) -> Option<Source> {
         let left_out = [("disks", self.disks.len()), ("links", self.links.len())].into_iter().filter_map(
             |(what, count)| {
@@ -347,7 +349,8 @@ impl NfsTrack {
     }
 }
 
-/// The tree's own time on processors, to be taken off the host's: from its switches, or from looks where there are none.
+/// The tree's own time on processors, to be taken off the host's: from its switches, or from looks
+/// where there are none.
 #[derive(Debug, Default)]
 struct TreeCpu {
     switches: bool,

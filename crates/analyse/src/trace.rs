@@ -5,9 +5,9 @@
 //! heard of again:
 //!
 //! ```text
-//!   A  ──user──[write──────]──user──┤out          on a CPU: its calls are booked, the rest is its own
-//!                    │wake                        a wake-up from the tree hands A's path to B …
-//!   B  ─┤out   pipe  └runqueue┤in ──user──        … one from elsewhere leaves B's wait on B's path
+//!   A  ──user──[write──────]──user──┤out       on a CPU: its calls are booked, the rest is its own
+//!                    │wake                     a wake-up from the tree hands A's path to B …
+//!   B  ─┤out   pipe  └runqueue┤in ──user──     … one from elsewhere leaves B's wait on B's path
 //! ```
 //!
 //! What is booked here is time (`tree`); putting it into words and shares is left to `close`.

@@ -1,5 +1,5 @@
-//! Wake-up latency: what was measured ([`WakeMeasurements`]), and what follows from it ([`Wakeups`], in
-//! the shape that `dwell wake --json` promises, `dwell.wake/1`).
+//! Wake-up latency: what was measured ([`WakeMeasurements`]), and what follows from it
+//! ([`Wakeups`], in the shape that `dwell wake --json` promises, `dwell.wake/1`).
 //!
 //! A wake-up is late by the time from when its sleep should have ended to when the thread reads the
 //! clock. Measuring concludes nothing: percentiles, warnings, causes and the verdict are made of it

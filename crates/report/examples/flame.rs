@@ -1,5 +1,5 @@
-//! Prints sample profiles: `cargo run -p dwell-report --example flame -- WIDTH [plain] [ascii] [apart] [NAME…]`,
-//! or one of them in another form: `… -- folded|firefox|speedscope NAME`.
+//! Prints sample profiles: `cargo run -p dwell-report --example flame -- WIDTH [plain] [ascii]
+//! [apart] [NAME…]`, or one of them in another form: `… -- folded|firefox|speedscope NAME`.
 // A development aid with its own `main`, not part of the crate.
 #![allow(clippy::print_stdout, clippy::disallowed_methods)]
 

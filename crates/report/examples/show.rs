@@ -1,4 +1,5 @@
-//! Prints the sample pages: `cargo run -p dwell-report --example show -- WIDTH [plain] [ascii] [NAME…]`.
+//! Prints the sample pages: `cargo run -p dwell-report --example show -- WIDTH [plain] [ascii]
+//! [NAME…]`.
 // A development aid with its own `main`, not part of the crate.
 #![allow(clippy::print_stdout, clippy::disallowed_methods)]
 

@@ -1,5 +1,5 @@
-//! Prints sample pages of wake-ups: `cargo run -p dwell-report --example wake -- WIDTH [plain] [ascii] [NAME…]`; with `to DIR`
-//! it writes their pictures there.
+//! Prints sample pages of wake-ups: `cargo run -p dwell-report --example wake -- WIDTH [plain]
+//! [ascii] [NAME…]`; with `to DIR` it writes their pictures there.
 // A development aid with its own `main`, not part of the crate.
 #![allow(clippy::print_stdout, clippy::disallowed_methods)]
 

@@ -1,9 +1,10 @@
-//! Files and the disk below them, in the directory that the user names: names, cached pages, flushes, reads and writes of
-//! the device, and many small files against a large one.
+//! Files and the disk below them, in the directory that the user names: names, cached pages,
+//! flushes, reads and writes of the device, and many small files against a large one.
 //!
-//! Where nobody names one it is the current directory: that is where programs' own files mostly are, and the temporary
-//! directory is memory on many systems, so its figures would not be those of a disk. Everything is written below one
-//! made directory (`site`), which goes when the last of these rungs is done.
+//! Where nobody names one it is the current directory: that is where programs' own files mostly
+//! are, and the temporary directory is memory on many systems, so its figures would not be those of
+//! a disk. Everything is written below one made directory (`site`), which goes when the last of
+//! these rungs is done.
 
 mod cached;
 mod direct;

@@ -1,5 +1,5 @@
-//! Packets and connections: within this host over loopback, and to hosts that the user names. Nothing leaves this host
-//! otherwise.
+//! Packets and connections: within this host over loopback, and to hosts that the user names.
+//! Nothing leaves this host otherwise.
 
 mod hosts;
 mod http;

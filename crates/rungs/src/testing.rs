@@ -6,8 +6,9 @@ use sys::clock::monotonic_ns;
 /// Until it is given up to find a turn without other work in between.
 const PATIENCE_NS: Ns = 20_000_000_000;
 
-/// Asserts that four times the work takes about four times as long: then nothing of it was optimised away, and nothing
-/// else is in it that matters. Repeated while the machine has other work.
+/// Asserts that four times the work takes about four times as long: then nothing of it was
+/// optimised away, and nothing else is in it that matters. Repeated while the machine has other
+/// work.
 pub(crate) fn grows_with_work(count: u64, mut work: impl FnMut(u64)) {
     grows_with_work_timed(count, |count| {
         let from = monotonic_ns();

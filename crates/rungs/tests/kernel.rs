@@ -1,5 +1,5 @@
-//! The rungs of the allocator, the language and the kernel on the machine at hand, in a process of their own: figures that
-//! can be, and nothing left behind.
+//! The rungs of the allocator, the language and the kernel on the machine at hand, in a process of
+//! their own: figures that can be, and nothing left behind.
 
 use dwell_rungs::{Bench, Rung, all, machine};
 use model::ladder::{LadderRequest, Machine, RungGroup, Samples, Unmeasured};
@@ -22,7 +22,8 @@ fn median(samples: &Samples) -> f64 {
     ns[ns.len() / 2]
 }
 
-/// Measured until the figure can be, a few times: on a busy machine a difference of two may be none.
+/// Measured until the figure can be, a few times: on a busy machine a difference of two may be
+/// none.
 fn measure_well(machine: &Machine, rung: &Rung) -> Result<Samples, Unmeasured> {
     let (lo, hi) = bounds(&rung.about.id);
     let well = |outcome: &Result<Samples, Unmeasured>| match outcome {

@@ -1,10 +1,11 @@
-//! What the rungs of the language say where there is no Python. In a file of its own: it starts a process, and the test in
-//! `kernel.rs` counts them.
+//! What the rungs of the language say where there is no Python. In a file of its own: it starts a
+//! process, and the test in `kernel.rs` counts them.
 
 use dwell_rungs::{Bench, Rung, all, machine};
 use model::ladder::{LadderRequest, RungGroup, Unmeasured};
 
-/// Where there is no Python, each of its rungs says so: seen in a process of its own, since `PATH` belongs to a process.
+/// Where there is no Python, each of its rungs says so: seen in a process of its own, since `PATH`
+/// belongs to a process.
 #[test]
 fn without_python_it_is_said() {
     let output = std::process::Command::new(std::env::current_exe().unwrap())

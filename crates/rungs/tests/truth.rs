@@ -1,7 +1,9 @@
-//! Rungs measure what they say: more work takes longer in proportion, memory is slower than a cache, and every rung gives
-//! samples or a reason. They fail when a loop is optimised away or foreseen.
+//! Rungs measure what they say: more work takes longer in proportion, memory is slower than a
+//! cache, and every rung gives samples or a reason. They fail when a loop is optimised away or
+//! foreseen.
 //!
-//! Machines that run tests are busy: what depends on time is tried several times, and holds when it held once.
+//! Machines that run tests are busy: what depends on time is tried several times, and holds when it
+//! held once.
 
 use dwell_rungs::{Bench, LadderRequest, Listener, Rung, Samples, Unmeasured, all, machine, measure};
 use model::Seen;
@@ -34,7 +36,8 @@ fn least_ns(mut work: impl FnMut()) -> f64 {
     (0..30).map(one).fold(f64::INFINITY, f64::min)
 }
 
-/// `work(4 n)` takes about four times as long as `work(n)`: it is neither left out nor done at once.
+/// `work(4 n)` takes about four times as long as `work(n)`: it is neither left out nor done at
+/// once.
 fn in_proportion(what: &str, n: u64, mut work: impl FnMut(u64)) -> Result<(), String> {
     let one = least_ns(|| work(n));
     let four = least_ns(|| work(4 * n));
@@ -81,7 +84,8 @@ fn more_work_takes_longer_in_proportion() {
 
 #[test]
 fn arithmetic_takes_at_least_its_cycles() {
-    // Of a core of 7 GHz a cycle takes 0.14 ns; nothing that waits for what is before it can be faster.
+    // Of a core of 7 GHz a cycle takes 0.14 ns; nothing that waits for what is before it can be
+    // faster.
     for (what, run, cycles) in [
         ("xors", loops::xors as fn(u64) -> u64, 1.0),
         ("adds", loops::adds, 1.0),

@@ -1,7 +1,8 @@
-//! `cargo xtask bench loads`: what dwell's loads get done, beside hackbench and stressapptest with the same sizes.
+//! `cargo xtask bench loads`: what dwell's loads get done, beside hackbench and stressapptest with
+//! the same sizes.
 //!
-//! The two are run right after each other, first the one and in the next round the other. Each ratio is of one round, so
-//! that what drifts on the machine drifts for both.
+//! The two are run right after each other, first the one and in the next round the other. Each
+//! ratio is of one round, so that what drifts on the machine drifts for both.
 
 use super::table::{Middle, layout};
 use super::{install, load, machine};
@@ -91,8 +92,8 @@ impl Rival {
         format!("{} {}", self.program(), options.join(" "))
     }
 
-    /// What it gets done in a second: messages or bytes. It has no time of its own where it counts loops: `loops` are for
-    /// about as long as dwell has.
+    /// What it gets done in a second: messages or bytes. It has no time of its own where it counts
+    /// loops: `loops` are for about as long as dwell has.
     fn per_second(self, loops: u64, seconds: u64) -> Result<f64> {
         match self {
             Self::Hackbench(options) => {
@@ -114,7 +115,8 @@ fn hackbench_said(said: &str, loops: u64) -> Result<f64> {
     Ok(GROUPS * PAIRS * PAIRS * loops as f64 / seconds)
 }
 
-/// `Stats: Memory Copy: 51312.00M at 10260.06MB/s`, in which reading and writing a byte counts as two, and a megabyte is 2^20.
+/// `Stats: Memory Copy: 51312.00M at 10260.06MB/s`, in which reading and writing a byte counts as
+/// two, and a megabyte is 2^20.
 fn stressapptest_said(said: &str) -> Result<f64> {
     let line = said.lines().find_map(|line| line.split_once("Stats: Memory Copy: "));
     let (_, figures) = line.context("stressapptest says no rate of copies")?;

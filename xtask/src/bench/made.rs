@@ -22,7 +22,8 @@ pub(crate) fn write_all(here: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A C file of many functions with loops, branches and calls: a second or two of an optimising compiler.
+/// A C file of many functions with loops, branches and calls: a second or two of an optimising
+/// compiler.
 fn c_source(functions: u32) -> String {
     let mut text =
         String::from("#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <math.h>\n\n");

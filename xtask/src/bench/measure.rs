@@ -18,8 +18,8 @@ const SECONDS_MAX: &str = "120";
 pub(crate) struct Outcome {
     /// What counts for this program: of one operation, of the program, or of everything.
     pub(crate) timed_ns: f64,
-    /// What the program and its children had of CPUs, their kernel time with it: it says less of the tool than time does,
-    /// but other programs on the machine disturb it less.
+    /// What the program and its children had of CPUs, their kernel time with it: it says less of
+    /// the tool than time does, but other programs on the machine disturb it less.
     pub(crate) cpu_ns: f64,
     /// From the tool's start to the program's.
     pub(crate) startup_ns: f64,

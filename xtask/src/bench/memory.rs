@@ -1,7 +1,8 @@
-//! `cargo xtask bench memory`: how much memory dwell has while it watches a program that does much for a long time.
+//! `cargo xtask bench memory`: how much memory dwell has while it watches a program that does much
+//! for a long time.
 //!
-//! The program is `bench/paced.c`, at 100,000 events a second: 50,000 calls, 25,000 wake-ups and as many switches
-//! away. What was really reached is read from dwell's own JSON.
+//! The program is `bench/paced.c`, at 100,000 events a second: 50,000 calls, 25,000 wake-ups and as
+//! many switches away. What was really reached is read from dwell's own JSON.
 
 use super::install;
 use super::program::compile;
@@ -82,7 +83,8 @@ fn peak_kib(pid: u32) -> Option<u64> {
     status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse().ok())
 }
 
-/// The most memory until each second of its life, in KiB. What the analysis at the end takes is in the last.
+/// The most memory until each second of its life, in KiB. What the analysis at the end takes is in
+/// the last.
 fn watch(dwell: &mut Child, length: Duration) -> Result<Vec<u64>> {
     let begun = Instant::now();
     let mut peaks = Vec::new();

@@ -1,4 +1,5 @@
-//! The profilers of Python that dwell is compared with, in an environment of their own below `target`.
+//! The profilers of Python that dwell is compared with, in an environment of their own below
+//! `target`.
 
 use crate::shell::{program, run};
 use std::path::Path;
@@ -6,7 +7,8 @@ use std::path::Path;
 /// The packages, by the names of the Python Package Index.
 const PACKAGES: &[&str] = &["py-spy", "line_profiler"];
 
-/// Installs them when they are not there; says why not when it cannot, since the rest can be measured without.
+/// Installs them when they are not there; says why not when it cannot, since the rest can be
+/// measured without.
 pub(crate) fn install(place: &Path, python: &str) -> Result<(), String> {
     if Path::new(&path(place, "py-spy")).exists() && Path::new(&path(place, "kernprof")).exists() {
         return Ok(());
@@ -30,8 +32,8 @@ pub(crate) fn missing(place: &Path, name: &str) -> Option<String> {
     absent.then(|| format!("{} install {}", path(place, "pip"), PACKAGES.join(" ")))
 }
 
-/// The words that run a script, `python SCRIPT…`, with its functions watched line by line: kernprof runs it
-/// within itself, so the interpreter is exchanged for kernprof.
+/// The words that run a script, `python SCRIPT…`, with its functions watched line by line: kernprof
+/// runs it within itself, so the interpreter is exchanged for kernprof.
 pub(crate) fn line_profiler(place: &Path, program: Vec<String>) -> Vec<String> {
     let kernprof = [path(place, "python"), path(place, "kernprof")];
     let how = ["-q", "-l", "-o"].map(str::to_owned).to_vec();

@@ -17,8 +17,8 @@ pub(super) struct Middle {
 }
 
 impl Middle {
-    /// The interval holds the true median with at least 95 % (order statistics, no assumption on the shape); with fewer
-    /// than six values it is the smallest and the largest.
+    /// The interval holds the true median with at least 95 % (order statistics, no assumption on
+    /// the shape); with fewer than six values it is the smallest and the largest.
     pub(super) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);
@@ -239,7 +239,8 @@ mod tests {
 
     #[test]
     fn the_interval_of_eleven_leaves_off_one_at_each_end() {
-        // Known ranks for a 95 % interval of the median: 2nd and 10th of 11, 1st and 6th of 6, 6th and 15th of 20.
+        // Known ranks for a 95 % interval of the median: 2nd and 10th of 11, 1st and 6th of 6, 6th
+        // and 15th of 20.
         assert_eq!([5, 6, 8, 9, 11, 20].map(skipped_at_each_end), [0, 0, 0, 1, 1, 5]);
     }
 

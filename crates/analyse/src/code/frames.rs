@@ -1,4 +1,5 @@
-//! Places in code as frames with names: one machine address may be in several functions that were inlined.
+//! Places in code as frames with names: one machine address may be in several functions that were
+//! inlined.
 
 use model::profile::{Frame, Node, Weight};
 use model::recording::{CodeLocation, Function, Language};
@@ -71,7 +72,8 @@ pub(super) fn short(frame: &Frame) -> StackFrame {
     }
 }
 
-/// Whether a place is in the C library or the like, which every program calls for its locks, or in no program at all.
+/// Whether a place is in the C library or the like, which every program calls for its locks, or in
+/// no program at all.
 pub(super) fn is_of_library(place: &CodeLocation) -> bool {
     const STARTS: &[&str] = &["libc.", "libc-", "libpthread", "ld-", "libstdc++", "libgcc_s", "[vdso]"];
     match place {

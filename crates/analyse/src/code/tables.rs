@@ -45,8 +45,9 @@ impl Amount {
     }
 }
 
-/// What to say where the samples stand for other than the time on a CPU, by more than chance (4 standard deviations of
-/// samples that strike at random) and a fifth of it: a hypervisor can hold a processor's timer back.
+/// What to say where the samples stand for other than the time on a CPU, by more than chance (4
+/// standard deviations of samples that strike at random) and a fifth of it: a hypervisor can hold a
+/// processor's timer back.
 pub(crate) fn short_of(profile: &Profile, on_cpu_ns: Ns) -> Option<String> {
     let mut all = Amount::default();
     profile
@@ -84,9 +85,10 @@ pub(crate) fn functions(profile: &Profile) -> Vec<FunctionRow> {
     )
 }
 
-/// Source lines by time on a CPU, largest first. A stack counts for one line: the innermost of a script where it has
-/// one, else the innermost of machine code with debug information. So a line has with its own time that of code
-/// without lines of its own that it called: the allocator, the kernel, the interpreter.
+/// Source lines by time on a CPU, largest first. A stack counts for one line: the innermost of a
+/// script where it has one, else the innermost of machine code with debug information. So a line
+/// has with its own time that of code without lines of its own that it called: the allocator, the
+/// kernel, the interpreter.
 pub(crate) fn lines(profile: &Profile) -> Vec<LineRow> {
     let scripted =
         |frame: &&&Frame| !matches!(frame.language, Language::Native | Language::Kernel | Language::Jit);
@@ -117,8 +119,8 @@ pub(crate) fn lines(profile: &Profile) -> Vec<LineRow> {
     )
 }
 
-/// The C library's own way into a program or a thread. Where that has lines and the program has none, all of the
-/// program's time would be charged to them.
+/// The C library's own way into a program or a thread. Where that has lines and the program has
+/// none, all of the program's time would be charged to them.
 fn is_entry(frame: &Frame) -> bool {
     const ENTRIES: [&str; 9] = [
         "_start",
@@ -134,7 +136,8 @@ fn is_entry(frame: &Frame) -> bool {
     ENTRIES.contains(&frame.function.as_str())
 }
 
-/// Adds every on-CPU stack up under the key of its own place, and once under each key that it leads through.
+/// Adds every on-CPU stack up under the key of its own place, and once under each key that it leads
+/// through.
 fn sums<K: Hash + Eq + Clone>(
     profile: &Profile,
     own: impl Fn(&[&Frame]) -> Option<K>,

@@ -1,7 +1,8 @@
 //! What bounds a program: the classic test on real, user and system time, made on the wall account.
 //!
-//! D. Spinellis, "Code Quality" (2006), section 4.1: I/O-bound when real time is much more than user and system
-//! time, kernel-bound when system time exceeds user time, CPU-bound when user time is about real time.
+//! D. Spinellis, "Code Quality" (2006), section 4.1: I/O-bound when real time is much more than
+//! user and system time, kernel-bound when system time exceeds user time, CPU-bound when user time
+//! is about real time.
 
 use super::Evidence;
 use model::diagnosis::{KernelWork, Mixed, TimeKind};
@@ -21,8 +22,9 @@ const HELD_UP_PART: u128 = 10;
 
 /// Decides the class.
 ///
-/// `idle` when nine tenths are sleep; `mixed` when the two leading kinds are within 10 points, or when waiting leads
-/// without being half of the wall; `io` when waiting is at least half; else `kernel` or `cpu`, whichever is more.
+/// `idle` when nine tenths are sleep; `mixed` when the two leading kinds are within 10 points, or
+/// when waiting leads without being half of the wall; `io` when waiting is at least half; else
+/// `kernel` or `cpu`, whichever is more.
 pub fn bound(account: &Account) -> Bound {
     let wall = account.wall_ns().max(1) as f64;
     let share = |states: &dyn Fn(State) -> bool| {

@@ -1,5 +1,5 @@
-//! What follows from the host metrics: which limits were reached, what was idle, what others did. Only what they
-//! support.
+//! What follows from the host metrics: which limits were reached, what was idle, what others did.
+//! Only what they support.
 
 use crate::grid::{Grid, rounded};
 use model::run::{Bound, Class};
@@ -8,8 +8,8 @@ use model::{Ns, Seen, Series, State};
 
 /// From this share of what it can carry on, a link is at its limit.
 const LINK_LIMIT_SHARE: f64 = 0.9;
-/// A disk is at its limit in a step that it is busy for this share of, with this many requests under way on average.
-/// Busy alone is no limit for a disk that can serve many requests at once.
+/// A disk is at its limit in a step that it is busy for this share of, with this many requests
+/// under way on average. Busy alone is no limit for a disk that can serve many requests at once.
 const DISK_LIMIT_SHARE: f64 = 0.9;
 const DISK_LIMIT_QUEUE: f64 = 1.0;
 
@@ -19,11 +19,13 @@ const SHARE_OF_WALL_MIN: f64 = 0.1;
 pub(super) const IDLE_SHARE: f64 = 0.02;
 /// From this share of the CPUs on, others are worth a sentence.
 pub(super) const OTHERS_SHARE_MIN: f64 = 0.2;
-/// Memory is short when some task waits for it so much of the wall, or so many pages are swapped a second.
+/// Memory is short when some task waits for it so much of the wall, or so many pages are swapped a
+/// second.
 pub(super) const PRESSURE_SHARE_MIN: f64 = 0.01;
 const SWAPPED_PAGES_PER_S_MIN: f64 = 100.0;
-/// A rate is steady when its steps vary by no more than this part of their mean, after a tenth of them at either end of the
-/// order is left out; when there are enough of them; and when it is no trickle.
+/// A rate is steady when its steps vary by no more than this part of their mean, after a tenth of
+/// them at either end of the order is left out; when there are enough of them; and when it is no
+/// trickle.
 const STEADY_VARIATION_MAX: f64 = 0.1;
 const STEADY_STEPS_MIN: usize = 5;
 const STEADY_BITS_PER_S_MIN: f64 = 100_000.0;
@@ -67,7 +69,8 @@ fn waits_for(bound: &Bound, states: &[State]) -> bool {
 fn limited_link(link: &LinkSeries) -> Option<SeriesVerdict> {
     let share = link.limit_share.value()?;
     let share_of_wall = *link.at_limit_share.value()?;
-    // The middle one of those steps, since a look that comes late gives one step more and the next one less.
+    // The middle one of those steps, since a look that comes late gives one step more and the next
+    // one less.
     let steps = link.payload_bits_per_s.iter().zip(share).filter(|(_, share)| link_at_limit(**share));
     let mut carried: Vec<f64> = steps.map(|(carried, _)| *carried).collect();
     carried.sort_by(f64::total_cmp);

@@ -4,10 +4,12 @@ use model::diagnosis::Ended;
 use model::run::WaitRow;
 use model::wait::StackFrame;
 
-/// Parts of the names of functions that release a lock: `pthread_mutex_unlock`, `lock_PyThread_release_lock`.
+/// Parts of the names of functions that release a lock: `pthread_mutex_unlock`,
+/// `lock_PyThread_release_lock`.
 const RELEASES: [&str; 2] = ["unlock", "release_lock"];
 
-/// How such waits were ended. A thread is also woken by conditions, barriers and the end of another.
+/// How such waits were ended. A thread is also woken by conditions, barriers and the end of
+/// another.
 pub(super) fn ended(wait: &WaitRow) -> Ended {
     let mut frames = wait.by.iter().filter_map(|waker| waker.stack.value()).flatten();
     if frames.any(releases) { Ended::Unlocked } else { Ended::Woken }

@@ -1,4 +1,5 @@
-//! Which host metrics are worth a line: those that moved, and those that matter to what bounds the program.
+//! Which host metrics are worth a line: those that moved, and those that matter to what bounds the
+//! program.
 
 use super::Evidence;
 use super::limits::{IDLE_SHARE, PRESSURE_SHARE_MIN};
@@ -12,7 +13,8 @@ const LINK_LIMIT_SHARE_MIN: f64 = 0.05;
 /// Other programs, and the hypervisor, from these shares of the CPUs on.
 const OTHERS_SHARE_MIN: f64 = 0.1;
 const STEAL_SHARE_MIN: f64 = 0.01;
-/// Memory, when what is available changes by this share of it, or so many pages are swapped a second.
+/// Memory, when what is available changes by this share of it, or so many pages are swapped a
+/// second.
 const AVAILABLE_SHARE_MIN: f64 = 0.05;
 const SWAPPED_PAGES_PER_S_MIN: f64 = 1.0;
 

@@ -1,4 +1,5 @@
-//! What the longest of the waits that the path has most of is worth, in operations that the host's ladder has measured.
+//! What the longest of the waits that the path has most of is worth, in operations that the host's
+//! ladder has measured.
 
 use super::Evidence;
 use model::costs::Operation;

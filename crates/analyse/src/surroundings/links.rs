@@ -1,14 +1,17 @@
 //! What a link carried, against what it can.
 //!
-//! The kernel counts a packet with its 14 bytes of Ethernet header. On the wire stand 24 more: preamble and start (8), check
-//! sequence (4) and the gap to the next (12), IEEE 802.3. A TCP segment has 52 bytes of headers within the packet: IP 20, TCP 20
-//! and 12 of time stamps (RFC 7323, on by default in Linux). So with packets of 1500 bytes, 1448 of each 1538 bytes on
-//! the wire are payload, and full-duplex Ethernet carries 94.1 % of its speed in each direction.
+//! The kernel counts a packet with its 14 bytes of Ethernet header. On the wire stand 24 more:
+//! preamble and start (8), check sequence (4) and the gap to the next (12), IEEE 802.3. A TCP
+//! segment has 52 bytes of headers within the packet: IP 20, TCP 20 and 12 of time stamps (RFC
+//! 7323, on by default in Linux). So with packets of 1500 bytes, 1448 of each 1538 bytes on the
+//! wire are payload, and full-duplex Ethernet carries 94.1 % of its speed in each direction.
 //!
-//! On half-duplex Ethernet the acknowledgements (64 bytes and the same 20) go the same way, and stations contend for it. With many
-//! that want to send, one gets it after 1/A - 1 = e - 1 slots of 512 bits on average (Metcalfe and Boggs, "Ethernet:
-//! Distributed Packet Switching for Local Computer Networks", CACM 19(7), 1976, section 6). With the largest segments without
-//! time stamps (1460 bytes), each acknowledged: 1460 of 1538 + 84 + 2 (e - 1) 64 = 1842 bytes of time are payload: 7.9 Mb/s of 10.
+//! On half-duplex Ethernet the acknowledgements (64 bytes and the same 20) go the same way, and
+//! stations contend for it. With many that want to send, one gets it after 1/A - 1 = e - 1 slots of
+//! 512 bits on average (Metcalfe and Boggs, "Ethernet: Distributed Packet Switching for Local
+//! Computer Networks", CACM 19(7), 1976, section 6). With the largest segments without time stamps
+//! (1460 bytes), each acknowledged: 1460 of 1538 + 84 + 2 (e - 1) 64 = 1842 bytes of time are
+//! payload: 7.9 Mb/s of 10.
 
 use super::looks::{Looks, Track};
 use crate::grid::Grid;
@@ -71,7 +74,8 @@ impl LinkTrack {
         self.full_duplex.clone_from(&link.full_duplex);
         self.speed_given = link.speed_given;
         if let Seen::Value(bytes) = link.mtu_bytes {
-            // Below this no internet packet has room for data; such a number would be a driver's joke.
+            // Below this no internet packet has room for data; such a number would be a driver's
+            // joke.
             self.mtu_bytes = f64::from(bytes.max(68));
         }
     }
@@ -121,8 +125,8 @@ pub(super) fn series(links: &BTreeMap<String, LinkTrack>, looks: &Looks, grid: &
 
 /// What went over the wire, from the kernel's count of bytes and packets.
 ///
-/// Cards and virtual links take packets of up to 64 KiB and cut them up further down. Where packets are larger than the link
-/// can send on average, they were cut into as many as needed.
+/// Cards and virtual links take packets of up to 64 KiB and cut them up further down. Where packets
+/// are larger than the link can send on average, they were cut into as many as needed.
 fn carried(bytes: f64, packets: f64, mtu_bytes: f64) -> Carried {
     let headers = ETHERNET_BYTES + TCP_BYTES;
     let payload_bytes = (bytes - packets * headers).max(0.0);
@@ -133,7 +137,8 @@ fn carried(bytes: f64, packets: f64, mtu_bytes: f64) -> Carried {
     Carried { payload_bytes, wire_bytes: payload_bytes + packets * (headers + WIRE_BYTES), packets }
 }
 
-/// Time on the wire, in bits: of the busier direction; where they share it, of both, and of getting it.
+/// Time on the wire, in bits: of the busier direction; where they share it, of both, and of getting
+/// it.
 fn wire_bits(both: [Carried; 2], half: bool) -> f64 {
     let [into, out] = both;
     let bytes = if half {

@@ -9,7 +9,8 @@ pub(super) const DEVICES_MAX: usize = 64;
 /// The longest list of looks that is kept. Odd: every second one of it goes, and both ends stay.
 const LOOKS_MAX: usize = 1201;
 
-/// When was looked. Long runs have their looks thinned out again and again, so that memory does not grow.
+/// When was looked. Long runs have their looks thinned out again and again, so that memory does not
+/// grow.
 #[derive(Debug, Default)]
 pub(super) struct Looks {
     at: Vec<Ns>,
@@ -18,14 +19,15 @@ pub(super) struct Looks {
 }
 
 impl Looks {
-    /// Takes the time of the next look; whether every second look is to be forgotten first, by whoever keeps something of
-    /// each.
+    /// Takes the time of the next look; whether every second look is to be forgotten first, by
+    /// whoever keeps something of each.
     pub(super) fn add(&mut self, at: Ns) -> bool {
         let at = at.max(self.at.last().copied().unwrap_or(0));
         let thin = self.at.len() >= LOOKS_MAX;
         if thin {
             let span = self.at[self.at.len() - 1] - self.at[0];
-            // What is left is twice as far apart as what was; a little less, for looks that come late.
+            // What is left is twice as far apart as what was; a little less, for looks that come
+            // late.
             self.apart_ns = span / (LOOKS_MAX as u64 - 1) * 2 / 10 * 9;
             self.at = std::mem::take(&mut self.at).into_iter().step_by(2).collect();
         }
@@ -77,8 +79,9 @@ impl<const N: usize> Track<N> {
         self.last.is_none()
     }
 
-    /// Takes the counters at the end of an interval. With `anew` they begin here; else those of a device that was not
-    /// heard of before began at nothing. A counter that went back (it wrapped, or the device came anew) gained nothing.
+    /// Takes the counters at the end of an interval. With `anew` they begin here; else those of a
+    /// device that was not heard of before began at nothing. A counter that went back (it wrapped,
+    /// or the device came anew) gained nothing.
     pub(super) fn told(&mut self, step: Option<u32>, now: [u64; N], anew: bool) {
         let last = self.last.replace(now).unwrap_or([0; N]);
         let (Some(step), false) = (step, anew) else { return };

@@ -6,7 +6,8 @@ use model::recording::{CodeLocation, Event, Function, Object, SampleMode, Waker}
 use model::wait::StackFrame;
 use model::{Analysis, Language, Seen, State};
 
-/// Places 0…: `main`, `work` with `add` inlined, a kernel function, a Python line, a place without a name.
+/// Places 0…: `main`, `work` with `add` inlined, a kernel function, a Python line, a place without
+/// a name.
 fn places(story: &mut Story) {
     let native = |address| CodeLocation::Native { module: "/usr/bin/prog".to_owned(), address };
     let script = CodeLocation::Script {

@@ -1,4 +1,5 @@
-//! What a run's evidence means, on a run told as a story whose tables are changed. Times are microseconds.
+//! What a run's evidence means, on a run told as a story whose tables are changed. Times are
+//! microseconds.
 
 use crate::story::*;
 use dwell_analyse::judge::{Evidence, diagnose};

@@ -103,7 +103,8 @@ fn over_loopback_the_path_jumps_to_the_last_send_of_the_other_end() {
     let mut story = Story::begins();
     story.forks(ROOT, server, server).comes(server);
     story.leaves(ROOT, waiting_in(RECVFROM, Object::Net(ends(40_000, 80))), none());
-    // The server works for 100, sends, and works on; the soft interrupt comes 5 later, over somebody innocent.
+    // The server works for 100, sends, and works on; the soft interrupt comes 5 later, over
+    // somebody innocent.
     story.after(100).push(|at| Event::Send { at, tid: server, ends: ends(80, 40_000), calls: none() });
     story.after(5).wakes(ROOT, Waker::Network { over: 9000, ready: None }, none()).comes(ROOT);
     let run = story.after(10).ends();
@@ -382,7 +383,8 @@ fn where_the_kernel_does_not_keep_when_requests_are_made_their_queue_is_unseen()
     );
 }
 
-// ---- checks ------------------------------------------------------------------------------------------------------
+// ---- checks
+// -----------------------------------------------------------------------------------------------
 
 /// A program of a whole second on a CPU, of which the scheduler knows `scheduler_ms`.
 fn works_a_second(scheduler_ms: u64) -> Story {

@@ -1,5 +1,5 @@
-//! What holds for every recording, tried on random ones: a small machine with random threads that fork, block, wake
-//! each other, are preempted and die; whole, and with events missing.
+//! What holds for every recording, tried on random ones: a small machine with random threads that
+//! fork, block, wake each other, are preempted and die; whole, and with events missing.
 
 use crate::story::*;
 use model::recording::{Event, FileKind, Object, SampleMode, SwitchOutState, Waker};

@@ -77,7 +77,8 @@ fn far() -> Object {
     Object::Net(far)
 }
 
-/// The root waits for two seconds in `call`; `passes` says what a tenth of one (the given) does to the host.
+/// The root waits for two seconds in `call`; `passes` says what a tenth of one (the given) does to
+/// the host.
 fn waiting(call: u16, on: Object, passes: impl Fn(u64, &mut HostMetrics)) -> Run {
     let mut story = Story::begins();
     let mut host = host();

@@ -137,7 +137,8 @@ fn a_lock_says_where_it_was_let_go_and_what_went_on_until_then() {
     assert_eq!(waker.place, Seen::Value("lets_go (app.c:2)".into()), "not in the C library");
     let stack = ["pthread_mutex_unlock (app.c:3)", "lets_go (app.c:2)", "main (app.c:1)"];
     assert_eq!(waker.stack, Seen::Value(stack.map(StackFrame::from).to_vec()));
-    // Until it slept it was 10 us on a CPU before the wait began, and 50 in it: its time in calls is spread.
+    // Until it slept it was 10 us on a CPU before the wait began, and 50 in it: its time in calls
+    // is spread.
     let of = |state| waker.meanwhile.iter().filter(|(of, _)| *of == state).map(|(_, ns)| *ns).sum::<u64>();
     assert_eq!((of(State::Sleep), of(State::Runqueue)), (200_000, 3_000));
     assert_eq!(of(State::Kernel) + of(State::User), 57_000);

@@ -1,5 +1,5 @@
-//! `dwell attach`: what already runs, over a window. On real programs that live before dwell does, by each way to name
-//! them, ended in each way.
+//! `dwell attach`: what already runs, over a window. On real programs that live before dwell does,
+//! by each way to name them, ended in each way.
 
 use crate::support;
 use crate::support::window;

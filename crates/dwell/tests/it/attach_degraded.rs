@@ -1,5 +1,5 @@
-//! `dwell attach` with less access: as an ordinary user on programs of his own, and as root where BPF is refused. By really
-//! being refused; from perf events, and from looks at `/proc` alone.
+//! `dwell attach` with less access: as an ordinary user on programs of his own, and as root where
+//! BPF is refused. By really being refused; from perf events, and from looks at `/proc` alone.
 
 use crate::support;
 use crate::support::window;

@@ -1,6 +1,6 @@
-//! What programs may do that is hard on whoever watches: trace others, be somebody else, close everything, use numbers
-//! again, step the clock, die in the middle of a call. dwell's account is right, or says what it lost, and the program
-//! does what it does without dwell.
+//! What programs may do that is hard on whoever watches: trace others, be somebody else, close
+//! everything, use numbers again, step the clock, die in the middle of a call. dwell's account is
+//! right, or says what it lost, and the program does what it does without dwell.
 //!
 //! The programs stand in `programs/luck.c` and say what their own clock saw.
 
@@ -38,7 +38,8 @@ fn states(thread: &Value, of: &[&str]) -> u64 {
     of.iter().map(|state| thread["states"][*state].as_u64().unwrap_or(0)).sum()
 }
 
-// ---- programs that trace -----------------------------------------------------------------------------------------
+// ---- programs that trace
+// -----------------------------------------------------------------------------------------
 
 #[test]
 fn a_tracee_is_stopped_for_as_long_as_its_tracer_keeps_it() {
@@ -48,7 +49,8 @@ fn a_tracee_is_stopped_for_as_long_as_its_tracer_keeps_it() {
         let (held, rest) = (truth.ns("held"), truth.ns("rest"));
         claims.equal("exit status", told.code, Some(0));
         claims.equal("steps", told.calls("ptrace").0, truth.count("steps") + 2);
-        // Each step adds the moment between the stop and the tracer's clock, and the tracer may wait for a CPU.
+        // Each step adds the moment between the stop and the tracer's clock, and the tracer may
+        // wait for a CPU.
         let slack = truth.count("steps") * MS / 4 + told.thread(tracer, &["runqueue"]);
         claims.between("the child stopped", told.thread(child, &["stopped"]), held, held + slack);
         claims.waited(
@@ -64,7 +66,8 @@ fn a_tracee_is_stopped_for_as_long_as_its_tracer_keeps_it() {
             told.thread(tracer, &["runqueue"]),
         );
         claims.little("the tracer stopped", told.thread(tracer, &["stopped"]));
-        // While it is kept stopped nothing else is on the path: it is not the tracer's sleep that it waits for.
+        // While it is kept stopped nothing else is on the path: it is not the tracer's sleep that
+        // it waits for.
         let on_path = told.path(Some(child), &["stopped"]) + told.path(Some(tracer), &["sleep"]);
         claims.between("either on the path", on_path, held, held + slack);
     });
@@ -106,7 +109,8 @@ fn a_debugger_runs_its_program_to_the_end() {
     });
 }
 
-// ---- programs that are somebody else -----------------------------------------------------------------------------
+// ---- programs that are somebody else
+// -----------------------------------------------------------------------------
 
 const ID: &str = "65534";
 
@@ -130,7 +134,8 @@ impl Entrusted {
         text(&self.0.join("luck")).to_owned()
     }
 
-    /// Runs it under dwell, both as an ordinary user, or dwell as root and the program as that user.
+    /// Runs it under dwell, both as an ordinary user, or dwell as root and the program as that
+    /// user.
     fn run(&self, dwell_too: bool, options: &[&str], command: &[String]) -> Told {
         let mut launcher = Command::new("setpriv");
         let (json, page) = (self.0.join("run.json"), fresh("page.txt"));
@@ -215,7 +220,8 @@ fn a_setuid_program_keeps_its_rights_and_a_user_is_told_what_is_not_seen() {
     let command = [entrusted.luck(), "who".to_owned()];
     seen_by_a_user(&entrusted, &[], &command, "gains privileges");
     seen_by_a_user(&entrusted, &["--source", "proc"], &command, "/proc/PID/syscall: Permission denied");
-    // In the middle of a run the kernel ends what perf events tell, and that is no end of the program.
+    // In the middle of a run the kernel ends what perf events tell, and that is no end of the
+    // program.
     let command = ["sh".to_owned(), "-c".to_owned(), format!("{} who; true", entrusted.luck())];
     seen_by_a_user(
         &entrusted,
@@ -239,7 +245,8 @@ fn perf_events_that_cannot_follow_a_program_are_refused_when_asked_for() {
     assert!(text.contains("set-user-id") && text.contains("try: sudo dwell run --user"), "{text}");
 }
 
-// ---- descriptors -------------------------------------------------------------------------------------------------
+// ---- descriptors
+// -----------------------------------------------------------------------------------------------
 
 #[test]
 fn a_program_that_closes_every_descriptor_goes_on_and_is_followed() {
@@ -273,7 +280,8 @@ fn a_number_that_is_used_again_is_what_it_is_now() {
         for (kind, what) in [("pipe", "pipe"), ("unix", "socket")] {
             let (ns, times) = waits(told, |row| row["call"] == "read" && row["on"]["kind"] == kind);
             claims.equal(&format!("reads of a {what}"), times, rounds);
-            // Between the end of a wait and the program's clock there is a wait for a CPU, each time.
+            // Between the end of a wait and the program's clock there is a wait for a CPU, each
+            // time.
             claims.between(
                 &format!("blocked on a {what}"),
                 ns,
@@ -303,7 +311,8 @@ fn kind(row: &Value) -> &str {
     row["on"]["kind"].as_str().unwrap_or_default()
 }
 
-// ---- clocks ------------------------------------------------------------------------------------------------------
+// ---- clocks
+// -----------------------------------------------------------------------------------------------
 
 /// Puts the clock right should the program have died between its two steps.
 struct RightAgain(Instant, SystemTime);
@@ -338,7 +347,8 @@ fn a_stepped_clock_changes_no_time() {
     });
 }
 
-// ---- numbers of processes ----------------------------------------------------------------------------------------
+// ---- numbers of processes
+// ----------------------------------------------------------------------------------------
 
 /// Runs it with dwell in a PID namespace of their own.
 fn run_inside(command: &[&str]) -> Told {
@@ -419,7 +429,8 @@ fn who_runs_instead_is_named_also_from_outside_of_the_namespace() {
         run_inside(&["taskset", "-c", "0", luck(), "who"])
     };
     hold_with(run, |told, claims| {
-        // Who had the CPU last, the spinner or another program outside; in the namespace only the thread itself runs.
+        // Who had the CPU last, the spinner or another program outside; in the namespace only the
+        // thread itself runs.
         let ours = |step: &Value| {
             step["state"] == "runqueue"
                 && step["reason"].as_str().is_some_and(|reason| reason.ends_with(" ran"))
@@ -494,7 +505,8 @@ fn where_proc_shows_other_numbers_nothing_starts_and_it_is_said_what_helps() {
     let _ = std::fs::remove_file(mark);
 }
 
-// ---- crowds, names and deaths ------------------------------------------------------------------------------------
+// ---- crowds, names and deaths
+// ------------------------------------------------------------------------------------
 
 #[test]
 fn three_hundred_processes_at_one_time_are_all_there() {

@@ -1,5 +1,5 @@
-//! What tracing calls may cost: exact below the bound, slices of time above it, and said so. On programs that do little
-//! but call.
+//! What tracing calls may cost: exact below the bound, slices of time above it, and said so. On
+//! programs that do little but call.
 
 use crate::support;
 use crate::support::fresh;

@@ -1,4 +1,5 @@
-//! The command line from outside: what goes where, what is left behind, and with which status it ends.
+//! The command line from outside: what goes where, what is left behind, and with which status it
+//! ends.
 
 use std::fs;
 use std::io::Write;

@@ -1,4 +1,5 @@
-//! Signals and terminals around the whole of dwell: the program gets what is meant for it, the report still comes.
+//! Signals and terminals around the whole of dwell: the program gets what is meant for it, the
+//! report still comes.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -9,8 +10,9 @@ use std::time::{Duration, Instant};
 
 const DWELL: &str = env!("CARGO_BIN_EXE_dwell");
 
-/// A script that says it is there, notes each SIGINT, and ends with 7 when told to. It has no children: a shell
-/// that is stopped while it starts one stands in `vfork`, where it does not count as stopped.
+/// A script that says it is there, notes each SIGINT, and ends with 7 when told to. It has no
+/// children: a shell that is stopped while it starts one stands in `vfork`, where it does not count
+/// as stopped.
 const SCRIPT: &str = "mkfifo door; exec 3<>door; trap 'echo got >> got' INT
 echo $$ > pid.new; mv pid.new pid
 until read word <&3 && [ \"$word\" = end ]; do :; done
@@ -162,7 +164,8 @@ fn ctrl_c_ends_the_program_and_the_report_comes() {
     place.program();
     terminal.type_in(CTRL_C);
     until("the report", || place.read("page").contains("wall "));
-    // An interactive shell that sees its job killed by SIGINT drops the rest of the line; dwell exits.
+    // An interactive shell that sees its job killed by SIGINT drops the rest of the line; dwell
+    // exits.
     place.expect("status", "130\n");
 }
 

@@ -1,7 +1,9 @@
-//! Which code runs and which code waits: stacks, functions, lines and exports of programs whose truth is known.
+//! Which code runs and which code waits: stacks, functions, lines and exports of programs whose
+//! truth is known.
 //!
-//! The programs stand in `programs/` and are compiled here. What they say of themselves is compared with the
-//! intervals that dwell gives; what needs no clock (which function called which) is claimed without tolerance.
+//! The programs stand in `programs/` and are compiled here. What they say of themselves is compared
+//! with the intervals that dwell gives; what needs no clock (which function called which) is
+//! claimed without tolerance.
 
 mod foreign;
 mod hardship;

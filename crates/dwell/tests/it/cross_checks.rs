@@ -2,7 +2,8 @@
 //!
 //! Here are strace and bpftrace. Who else is asked, and where:
 //! - the calls' counts and errors by `strace -c -f`: `strace_equal.rs`;
-//! - each thread's running, runnable and blocked time by `perf sched timehist` and its events: `peers.rs`;
+//! - each thread's running, runnable and blocked time by `perf sched timehist` and its events:
+//!   `peers.rs`;
 //! - functions and lines by perf and others: `code.rs`;
 //! - connections by `ss -ti`, names by tcpdump's time stamps: `network.rs`;
 //! - requests to disks by bpftrace and `/proc/diskstats`: `files.rs`;
@@ -35,7 +36,8 @@ fn number(row: &Value, field: &str) -> u64 {
     row[field].as_u64().unwrap_or(0)
 }
 
-/// dwell's figures are at most `late_ns` a call below theirs, and not above: they look from further outside.
+/// dwell's figures are at most `late_ns` a call below theirs, and not above: they look from further
+/// outside.
 fn agree(told: &Told, claims: &mut Claims, theirs: &BTreeMap<String, Seen>, late_ns: u64) {
     let truth = told.truth("calls");
     for name in CALLS {
@@ -108,7 +110,8 @@ fn calls_take_as_long_by_strace() {
     let _ = std::fs::remove_file(said);
 }
 
-/// Runs the program under dwell while bpftrace looks at the whole host. What bpftrace said is the second.
+/// Runs the program under dwell while bpftrace looks at the whole host. What bpftrace said is the
+/// second.
 fn beside_bpftrace(script: &str, command: &[&str]) -> (Told, String) {
     let said = fresh("bpftrace.txt");
     let out = std::fs::File::create(&said).expect("a file in the scratch directory");
@@ -258,7 +261,8 @@ fn threads_block_as_often_by_bpftrace() {
         let waits = told.run["waits"].as_array().map_or(&[][..], Vec::as_slice);
         let ours: u64 = waits.iter().map(|row| number(row, "calls")).sum();
         claims.that(theirs >= 200, format!("bpftrace saw {theirs} blocks: {by_tid:?}"));
-        // bpftrace's count has what came before the execve; a wake-up that comes first leaves no wait to tell of.
+        // bpftrace's count has what came before the execve; a wake-up that comes first leaves no
+        // wait to tell of.
         claims.that(
             ours <= theirs && ours + 10 + theirs / 20 >= theirs,
             format!("{ours} waits, {theirs} blocks by bpftrace"),

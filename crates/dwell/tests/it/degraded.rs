@@ -1,5 +1,6 @@
-//! With less access the account is coarser, still closes, and says what is missing: as an ordinary user, with BPF
-//! refused, and with each lower source asked for. On real programs, by really being refused.
+//! With less access the account is coarser, still closes, and says what is missing: as an ordinary
+//! user, with BPF refused, and with each lower source asked for. On real programs, by really being
+//! refused.
 
 use crate::support;
 use crate::support::{BLOCKED, CPU, MS, Told};

@@ -1,5 +1,5 @@
-//! Waits on disks by file: each way to wait, each way to be called, and the time of requests against what the kernel
-//! counted itself.
+//! Waits on disks by file: each way to wait, each way to be called, and the time of requests
+//! against what the kernel counted itself.
 //!
 //! Needs root, BPF, and a scratch directory on a disk.
 
@@ -74,8 +74,8 @@ fn number(row: &Value, field: &str) -> u64 {
     row[field].as_u64().unwrap_or_else(|| panic!("no {field} in {row}"))
 }
 
-/// There were at least so many waits on the disk in `call` on this file (a busy machine may finish a request before the
-/// thread is off its CPU: no wait), and requests ended most of them.
+/// There were at least so many waits on the disk in `call` on this file (a busy machine may finish
+/// a request before the thread is off its CPU: no wait), and requests ended most of them.
 fn waited<'a>(claims: &mut Claims, told: &'a Told, call: &str, name: &Path, least: u64) -> Option<&'a Value> {
     let name = name.to_str().expect("plain");
     let found = row(told, call, name).filter(|row| row["reason"] == "disk");
@@ -104,8 +104,8 @@ for i in range(1000): os.pread(fd, 4096, i * 7919 * 4096 % (8 << 20))
 ";
     hold(&words(&python(script, &path)), |told, claims| {
         let Some(row) = waited(claims, told, "pread64", &path, 20) else { return };
-        // Each of these reads makes its request and waits for it: the wait is within the request's time, and much shorter
-        // where others took the CPU meanwhile.
+        // Each of these reads makes its request and waits for it: the wait is within the request's
+        // time, and much shorter where others took the CPU meanwhile.
         let request = number(row, "queue_ns") + number(row, "device_ns");
         claims.that(request >= number(row, "total_ns") / 2, format!("requests of {request} ns: {row}"));
         let named = format!("pread64, file {}", path.display());
@@ -148,7 +148,8 @@ for turn in range(4):
     });
 }
 
-/// Requests to read that are done, and the ms that they took: the 4th and 7th field of /proc/diskstats.
+/// Requests to read that are done, and the ms that they took: the 4th and 7th field of
+/// /proc/diskstats.
 fn reads(disk: &str) -> (u64, u64) {
     let text = fs::read_to_string("/proc/diskstats").expect("it is there");
     let line = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());

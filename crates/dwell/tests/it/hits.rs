@@ -1,7 +1,8 @@
-//! Exact hits of Python lines: against known truths, against sys.settrace, and a program that notices nothing.
+//! Exact hits of Python lines: against known truths, against sys.settrace, and a program that
+//! notices nothing.
 //!
-//! Interpreters come from `$DWELL_PYTHONS` (separated by colons), `PATH` and pyenv. Where none has sys.monitoring (3.12), only
-//! the refusals are tested, and that is said aloud.
+//! Interpreters come from `$DWELL_PYTHONS` (separated by colons), `PATH` and pyenv. Where none has
+//! sys.monitoring (3.12), only the refusals are tested, and that is said aloud.
 #![allow(clippy::print_stderr, reason = "what could not be tried here must be seen")]
 
 use std::collections::BTreeMap;
@@ -11,8 +12,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// Loops of 1000 with a branch of a third, 7 calls, a generator, comprehensions, recursion, four threads of 250,
-/// exceptions, loops within a line.
+/// Loops of 1000 with a branch of a third, 7 calls, a generator, comprehensions, recursion, four
+/// threads of 250, exceptions, loops within a line.
 const TRUTH: &str = include_str!("hits/truth.py");
 /// Counts lines as coverage tools do, by sys.settrace, in all threads.
 const ORACLE: &str = include_str!("hits/oracle.py");

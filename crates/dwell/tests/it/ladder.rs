@@ -1,4 +1,5 @@
-//! `dwell ladder` from outside: what it prints, what it promises, and that Ctrl-C shows what there is.
+//! `dwell ladder` from outside: what it prints, what it promises, and that Ctrl-C shows what there
+//! is.
 
 use crate::support;
 use serde_json::Value;
@@ -53,7 +54,8 @@ fn a_whole_ladder_is_what_the_schema_says_and_levels_are_in_their_order() {
         let reason = rung["ns"]["unseen"].is_string() || !rung["limits"].as_array().unwrap().is_empty();
         assert!(seen || reason, "neither figure nor reason: {rung:#}");
     }
-    // Factors that hold on a busy machine too: samples are short, and a median stands half of them being disturbed.
+    // Factors that hold on a busy machine too: samples are short, and a median stands half of them
+    // being disturbed.
     let [cycle, l1, dram] = ["cycle", "l1", "dram"].map(|id| median(&ladder, id));
     assert!((0.1..3.0).contains(&cycle), "{cycle}");
     assert!(l1 > cycle * 2.0 && dram > l1 * 10.0, "{cycle} {l1} {dram}");

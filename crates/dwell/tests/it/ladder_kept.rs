@@ -1,4 +1,5 @@
-//! The last ladder of a host from outside: when it is kept, when it is believed, and what a run makes of it.
+//! The last ladder of a host from outside: when it is kept, when it is believed, and what a run
+//! makes of it.
 
 use crate::support;
 use serde_json::Value;

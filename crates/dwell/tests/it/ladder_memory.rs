@@ -1,4 +1,5 @@
-//! `dwell ladder` where memory is short: a control group with 128 MiB ends nothing, and the page says what was left out.
+//! `dwell ladder` where memory is short: a control group with 128 MiB ends nothing, and the page
+//! says what was left out.
 
 use crate::support;
 use crate::support::dwell;

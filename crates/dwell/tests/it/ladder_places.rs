@@ -116,8 +116,8 @@ fn nothing_outside_the_directory_is_written() {
     assert!(writes > 10, "strace saw only {writes} changes");
 }
 
-/// In mounts of its own: a tmpfs of 4 MiB, after `before` was done to it (`DIR` stands for it); it is named by these arguments, or
-/// the current directory.
+/// In mounts of its own: a tmpfs of 4 MiB, after `before` was done to it (`DIR` stands for it); it
+/// is named by these arguments, or the current directory.
 fn on_a_small_tmpfs(before: &str, named: &str) -> Value {
     let dir = directory();
     let script = format!(

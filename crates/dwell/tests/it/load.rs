@@ -1,4 +1,5 @@
-//! `dwell load` from outside: every load does real work, ends at its time, and leaves nothing behind however it ends.
+//! `dwell load` from outside: every load does real work, ends at its time, and leaves nothing
+//! behind however it ends.
 
 use crate::support;
 use serde_json::Value;

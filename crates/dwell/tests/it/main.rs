@@ -1,6 +1,8 @@
-//! The tests of dwell as a whole, one program: a file is a module, and what they share is in `support`.
+//! The tests of dwell as a whole, one program: a file is a module, and what they share is in
+//! `support`.
 //!
-//! `cargo xtask test` runs each module as a process of its own, those that measure one after another (ARCHITECTURE.md, Tests).
+//! `cargo xtask test` runs each module as a process of its own, those that measure one after
+//! another (ARCHITECTURE.md, Tests).
 
 mod attach;
 mod attach_degraded;

@@ -1,7 +1,9 @@
-//! Connections and names, against what servers counted, what `ss` and tcpdump saw, and what the client's own clock said.
+//! Connections and names, against what servers counted, what `ss` and tcpdump saw, and what the
+//! client's own clock said.
 //!
-//! Each test has a network namespace of its own, made by `unshare` and gone with its processes: it has a loopback
-//! interface and nothing else (with an address that is none of loopback's, or getent asks for nothing), so ports are free, also 53. The server runs beside dwell, outside its tree.
+//! Each test has a network namespace of its own, made by `unshare` and gone with its processes: it
+//! has a loopback interface and nothing else (with an address that is none of loopback's, or getent
+//! asks for nothing), so ports are free, also 53. The server runs beside dwell, outside its tree.
 
 use crate::support::{Claims, MS, Told, alone, fresh, hold_with, python, run_as};
 use serde_json::Value;
@@ -33,7 +35,8 @@ impl Drop for Place {
     }
 }
 
-/// Runs `client` under dwell where `server` listens, after `setup` (shell) in a namespace of their own.
+/// Runs `client` under dwell where `server` listens, after `setup` (shell) in a namespace of their
+/// own.
 fn beside(place: &Path, setup: &str, server: &str, client: &[&str]) -> Told {
     let mut launcher = Command::new("timeout");
     let script = format!(

@@ -1,10 +1,11 @@
 //! dwell's ledger of threads against perf, which hears of the same switches on another way.
 //!
-//! perf records the whole machine around dwell, and dwell records the program. Compared are threads whose whole life
-//! both saw: the root's began before its `execve`, where dwell's account begins. `perf sched timehist` (6.1) has two
-//! limits: its wait time holds preemption as well as blocking, so blocked and runnable time can be compared as a
-//! sum only, and it passes over the switches of a thread that has begun to exit. So the events that it reads are read
-//! here too, and tell blocked from runnable time to the end.
+//! perf records the whole machine around dwell, and dwell records the program. Compared are threads
+//! whose whole life both saw: the root's began before its `execve`, where dwell's account begins.
+//! `perf sched timehist` (6.1) has two limits: its wait time holds preemption as well as blocking,
+//! so blocked and runnable time can be compared as a sum only, and it passes over the switches of a
+//! thread that has begun to exit. So the events that it reads are read here too, and tell blocked
+//! from runnable time to the end.
 
 use crate::support::{BLOCKED, CPU, Claims, Told, Truth, fresh, hold_with, run_as, work};
 use std::collections::BTreeMap;
@@ -17,8 +18,8 @@ struct History {
     running: u64,
     runnable: u64,
     blocked: u64,
-    /// Time that is one of these, but the switch that would tell which was not seen: some kernels keep the switches
-    /// between a program and a task that they protect from every tracer.
+    /// Time that is one of these, but the switch that would tell which was not seen: some kernels
+    /// keep the switches between a program and a task that they protect from every tracer.
     unsure: u64,
     /// When it was last heard of.
     last: u64,
@@ -33,8 +34,8 @@ fn output(arguments: &[&str], data: &Path) -> String {
     String::from_utf8_lossy(&done.stdout).into_owned()
 }
 
-/// Reads `perf sched timehist`: lines of `time [cpu] name[tid/pid] wait delay run`, times in ms. What it calls waiting
-/// goes to `blocked`, and what follows a wake-up to `runnable`.
+/// Reads `perf sched timehist`: lines of `time [cpu] name[tid/pid] wait delay run`, times in ms.
+/// What it calls waiting goes to `blocked`, and what follows a wake-up to `runnable`.
 fn timehist(text: &str) -> Histories {
     let mut all = Histories::new();
     for line in text.lines() {
@@ -178,8 +179,8 @@ fn the_events_of_a_thread_are_read_right() {
     assert_eq!(events(&hidden)[&12], History { running: 9, runnable: 8, blocked: 30, unsure: 30, ..want });
 }
 
-/// Runs a program of known truth under dwell under perf, and holds some of its threads, named as in its line of
-/// truth, against perf's account of them.
+/// Runs a program of known truth under dwell under perf, and holds some of its threads, named as in
+/// its line of truth, against perf's account of them.
 fn agree(program: &str, threads: &[&str]) {
     let data = fresh("perf.data");
     let under_perf = || {

@@ -1,5 +1,5 @@
-//! What the outside is promised, on real output: the JSON is what its schema says, nothing from the program reaches the
-//! terminal unescaped, and nothing stays in the kernel when dwell is killed.
+//! What the outside is promised, on real output: the JSON is what its schema says, nothing from the
+//! program reaches the terminal unescaped, and nothing stays in the kernel when dwell is killed.
 
 use crate::support;
 use std::process::{Command, Stdio};

@@ -1,7 +1,8 @@
-//! Python from outside: its functions and lines on a CPU and while they wait, in one stack with the C around them.
+//! Python from outside: its functions and lines on a CPU and while they wait, in one stack with the
+//! C around them.
 //!
-//! The scripts stand in `programs/`. Their interpreter is that of `python3`, and where more are installed beside it
-//! (`~/.pyenv/versions`), each of them.
+//! The scripts stand in `programs/`. Their interpreter is that of `python3`, and where more are
+//! installed beside it (`~/.pyenv/versions`), each of them.
 
 use crate::support;
 use crate::support::kit::{Stack, coded, hold_code, line_of, python, source, text};
@@ -43,8 +44,8 @@ fn shares(python: &str, seconds: &str) {
         let (adds, joins) = (code.function("adds"), code.function("joins"));
         let all = truth.ns("adds") + truth.ns("joins");
         let want = truth.ns("adds") as f64 / all as f64;
-        // Of the two: starting the interpreter is neither. The margin is that of so many samples, and the loop in
-        // `outer`, which is in both.
+        // Of the two: starting the interpreter is neither. The margin is that of so many samples,
+        // and the loop in `outer`, which is in both.
         let got = adds.total / (adds.total + joins.total);
         let samples = code.cpu(|s| s.through(&["outer"])) as f64 * 335e-9;
         let margin = 2.5 * (want * (1.0 - want) / samples).sqrt() + 0.01;

@@ -1,7 +1,7 @@
 //! dwell on programs as people run them, with claims that a wrong account would break.
 //!
-//! What these programs do is known from what they are, not from a clock of their own: each claim is one that a
-//! person who knows the program would make before looking.
+//! What these programs do is known from what they are, not from a clock of their own: each claim is
+//! one that a person who knows the program would make before looking.
 
 use crate::support::{BLOCKED, CPU, Claims, MS, Told, alone, fresh, hold, hold_with, run, run_into};
 use std::fmt::Write as _;
@@ -18,7 +18,8 @@ fn percent(told: &Told, ns: u64) -> f64 {
     ns as f64 * 100.0 / told.wall() as f64
 }
 
-/// `ns` is at least so much of the time that was not spent in the run queue, which is the machine's doing.
+/// `ns` is at least so much of the time that was not spent in the run queue, which is the machine's
+/// doing.
 fn at_least(claims: &mut Claims, told: &Told, what: &str, ns: u64, want_percent: f64) {
     let got = ns as f64 * 100.0 / (told.wall() - told.parts(&["runqueue"])) as f64;
     claims.that(got >= want_percent, format!("{what} is {got:.1} % of the wall, not {want_percent} %"));

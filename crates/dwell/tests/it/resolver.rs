@@ -1,4 +1,5 @@
-//! Names that the C library is asked for: from a file, where no packet is ever sent, and over the network.
+//! Names that the C library is asked for: from a file, where no packet is ever sent, and over the
+//! network.
 
 use crate::support::{alone, dwell, fresh};
 use serde_json::Value;

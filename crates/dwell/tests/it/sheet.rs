@@ -1,4 +1,5 @@
-//! `dwell wake --sheet` from outside: its cases in order, what is kept of them, and that it goes on where it was killed.
+//! `dwell wake --sheet` from outside: its cases in order, what is kept of them, and that it goes on
+//! where it was killed.
 
 use crate::support;
 use serde_json::{Value, json};
@@ -128,7 +129,8 @@ fn a_sheet_that_was_killed_goes_on_where_it_was() {
     let place = Place::new("killed");
     let mut child = place.begun_and_kept(1);
     let kept = place.path("result.unfinished");
-    // Nobody else begins or goes on meanwhile; it is stopped, so that it is not done before they have tried.
+    // Nobody else begins or goes on meanwhile; it is stopped, so that it is not done before they
+    // have tried.
     assert!(Command::new("kill").args(["-STOP", &child.id().to_string()]).status().unwrap().success());
     let busy = format!("{kept:?} is being measured by process {}", child.id());
     refused(&mut wake(&["--resume", &kept]), &busy);
@@ -144,7 +146,8 @@ fn a_sheet_that_was_killed_goes_on_where_it_was() {
         &mut wake(&["--resume", &kept, "--junit", "x"]),
         "without a deadline there is none\ntry: without --junit",
     );
-    // What it says at its begin is said as it is, from elsewhere, and the result goes where it was to go.
+    // What it says at its begin is said as it is, from elsewhere, and the result goes where it was
+    // to go.
     let output = wake(&["--resume", &kept]).current_dir("/").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let said = format!("each case is kept when done; to resume: dwell wake --resume {kept:?}\n");

@@ -1,19 +1,24 @@
 //! dwell's table of system calls against strace's: the same calls, as often, with as many errors.
 //!
-//! Both count the calls that returned. What that means where it is not plain, in `strace -c -f` (6.1) and so in dwell:
-//! - The `execve` that starts the program is counted, as it returns into it; the calls before it, of the process
-//!   that was to become the program, are not. A child's search along `PATH` counts each `execve`, failed or not.
+//! Both count the calls that returned. What that means where it is not plain, in `strace -c -f`
+//! (6.1) and so in dwell:
+//! - The `execve` that starts the program is counted, as it returns into it; the calls before it,
+//!   of the process that was to become the program, are not. A child's search along `PATH` counts
+//!   each `execve`, failed or not.
 //! - `exit`, `exit_group` and a call that a process dies in never return, and are not counted.
 //! - `fork`, `vfork` and `clone` return twice, but count once: in the parent.
-//! - A call that a signal interrupts counts with an error, though the program may not see one: the kernel then
-//!   returns `ERESTARTSYS` or the like, and the call is counted again when it is made again. The handler's
-//!   return is a call of its own, `rt_sigreturn`, and no error, whatever number it puts back.
-//! - When a signal comes is a matter of chance, so how often calls are interrupted by one is too, and two that come
-//!   at one time are one. A shell's children that end one after the other, while it waits for them, are the same
-//!   each time and are tested here; those of a pipeline, which end together, are not.
+//! - A call that a signal interrupts counts with an error, though the program may not see one: the
+//!   kernel then returns `ERESTARTSYS` or the like, and the call is counted again when it is made
+//!   again. The handler's return is a call of its own, `rt_sigreturn`, and no error, whatever
+//!   number it puts back.
+//! - When a signal comes is a matter of chance, so how often calls are interrupted by one is too,
+//!   and two that come at one time are one. A shell's children that end one after the other, while
+//!   it waits for them, are the same each time and are tested here; those of a pipeline, which end
+//!   together, are not.
 //!
-//! Addresses are kept from moving (`setarch -R`), as the number of `brk` and `mmap` may depend on them; each
-//! command starts in the same directory, with the same files, environment and standard streams.
+//! Addresses are kept from moving (`setarch -R`), as the number of `brk` and `mmap` may depend on
+//! them; each command starts in the same directory, with the same files, environment and standard
+//! streams.
 
 use crate::support;
 use crate::support::{alone, fresh, redirect, run_into, work};
@@ -102,8 +107,8 @@ fn difference(strace: &Counts, dwell: &Counts) -> String {
     lines.collect()
 }
 
-/// dwell counts what strace counts. A program that makes its calls otherwise from run to run, which strace before and
-/// after tells, is asked again.
+/// dwell counts what strace counts. A program that makes its calls otherwise from run to run, which
+/// strace before and after tells, is asked again.
 fn same(command: &[&str]) {
     let _alone = alone();
     let mut report = String::new();

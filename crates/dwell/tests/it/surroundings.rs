@@ -1,5 +1,6 @@
-//! The surroundings on a real host: a slow link is rebuilt and named, a busy host is said to have been busy, a disk's
-//! series moves with its requests, and a program that goes to another network is followed there.
+//! The surroundings on a real host: a slow link is rebuilt and named, a busy host is said to have
+//! been busy, a disk's series moves with its requests, and a program that goes to another network
+//! is followed there.
 
 use crate::support;
 use crate::support::{Told, fresh, hold_with};
@@ -35,8 +36,8 @@ fn must(command: &str) {
     assert!(status.success(), "{command}: {status}");
 }
 
-/// A network of two hosts: this one and another, in a namespace of its own, with a link between them that carries
-/// 10 Mb/s from there to here. The other one sends 2.5 MB to whoever connects.
+/// A network of two hosts: this one and another, in a namespace of its own, with a link between
+/// them that carries 10 Mb/s from there to here. The other one sends 2.5 MB to whoever connects.
 struct SlowNetwork {
     name: String,
     server: Option<Child>,

@@ -1,4 +1,5 @@
-//! A program whose control group may have a fifth of a processor: what it waits for its quota is no run queue.
+//! A program whose control group may have a fifth of a processor: what it waits for its quota is no
+//! run queue.
 
 use crate::support::{MS, hold_with, run, work};
 use std::cell::Cell;

@@ -1,9 +1,9 @@
 //! dwell's account of programs whose truth is known, against their own clocks.
 //!
-//! The programs are those of `dwell-work`. Waits are compared with what the program's clock said around the
-//! call, less the time that its thread then stood in the run queue, as dwell has it: no program can tell the
-//! two apart. Work is compared with the thread's own CPU clock. The tolerance is 1 % or 1 ms, whichever is
-//! larger, or the interval that dwell gives where it only samples.
+//! The programs are those of `dwell-work`. Waits are compared with what the program's clock said
+//! around the call, less the time that its thread then stood in the run queue, as dwell has it: no
+//! program can tell the two apart. Work is compared with the thread's own CPU clock. The tolerance
+//! is 1 % or 1 ms, whichever is larger, or the interval that dwell gives where it only samples.
 
 use crate::support;
 use crate::support::{
@@ -244,7 +244,8 @@ fn the_slow_stage_of_a_pipeline_is_the_path_in_each_place() {
         holds(program, &[], |told, truth, claims| {
             works_on_path(told, truth, claims, slow, slow);
             for stage in ["first", "second", "third"].into_iter().filter(|stage| *stage != slow) {
-                // One item passes before and behind the slow stage's own; the rest happens beside it.
+                // One item passes before and behind the slow stage's own; the rest happens beside
+                // it.
                 let got = told.path(Some(truth.id(stage)), CPU);
                 claims.that(
                     got < truth.ns(&format!("{slow}_cpu")) / 10,
@@ -330,7 +331,8 @@ fn a_job_stopped_by_its_sibling_is_stopped_meanwhile() {
         let worker = truth.id("worker");
         let stopped = told.thread(worker, &["stopped"]);
         claims.waited("stopped in the worker's ledger", stopped, truth.ns("gap"), queued(told, worker));
-        // On the path it is either the stop itself or what the sibling did before it let the worker go on.
+        // On the path it is either the stop itself or what the sibling did before it let the worker
+        // go on.
         let path = told.path(Some(worker), &["stopped"]) + told.path(Some(truth.id("sibling")), &["sleep"]);
         claims.that(path + 3 * MS >= stopped, format!("of {stopped} ns stopped, {path} ns are on the path"));
     });
@@ -461,8 +463,9 @@ fn a_disk_that_is_waited_for_is_disk_time() {
         let off = |span: &&str| truth.ns(span) - truth.ns(&format!("{span}_cpu"));
         let main = truth.id("main");
         let waited = spans.iter().map(off).sum();
-        // Each wait ends with a switch, which is the kernel's work to dwell and none of the thread's time to the
-        // scheduler: some 25 us where an idle processor sleeps in its hypervisor.
+        // Each wait ends with a switch, which is the kernel's work to dwell and none of the
+        // thread's time to the scheduler: some 25 us where an idle processor sleeps in its
+        // hypervisor.
         let switching = waited / 20;
         let off = queued(told, main) + switching;
         claims.waited("disk on the path", told.path(Some(main), &["disk"]), waited, off);

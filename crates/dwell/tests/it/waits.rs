@@ -13,7 +13,8 @@ fn total(rows: impl Iterator<Item = impl std::borrow::Borrow<Value>>, field: &st
     rows.filter_map(|row| row.borrow()[field].as_u64()).sum()
 }
 
-/// Waits for one of two pipes, ten times, by each way there is. A child writes into the second, 10 ms apart.
+/// Waits for one of two pipes, ten times, by each way there is. A child writes into the second, 10
+/// ms apart.
 const POLLER: &str = "
 import os, select, sys, time
 how = sys.argv[1]
@@ -86,7 +87,8 @@ fn limits_that_were_reached_are_told_from_sleeps() {
     });
 }
 
-/// Has io_uring read from a pipe that a child fills late, then from a file, past the page cache and through it.
+/// Has io_uring read from a pipe that a child fills late, then from a file, past the page cache and
+/// through it.
 const RING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/ring.c");
 
 fn ring() -> PathBuf {
@@ -101,7 +103,8 @@ fn io_uring_says_what_became_ready() {
     let (program, file) = (ring(), fresh("ring.data"));
     std::fs::write(&file, vec![1; 16 << 20]).expect("room on the disk");
     let [program_, file_] = [&program, &file].map(|path| path.to_str().expect("a path of plain characters"));
-    // As it is by default, with all work done by the one that submits, and with each request done by a worker.
+    // As it is by default, with all work done by the one that submits, and with each request done
+    // by a worker.
     for how in ["0", "0x3000", "worker"] {
         hold(&[program_, how, file_], |told, claims| {
             let truth = told.truth("ring");

@@ -1,4 +1,5 @@
-//! `dwell wake` from outside: what it counts, what it refuses, what it says of the settings in force, and for whom it works.
+//! `dwell wake` from outside: what it counts, what it refuses, what it says of the settings in
+//! force, and for whom it works.
 
 use crate::support;
 use serde_json::Value;
@@ -88,7 +89,8 @@ fn periods_of_a_stop_are_counted_as_missed_and_its_length_is_the_maximum() {
         let most_ns = stopped.elapsed().as_nanos() as u64;
         let said = json(&child.wait_with_output().unwrap());
         let (all, max_ns, missed) = (&said["all"], ns(&said["all"]["max_ns"]), ns(&said["all"]["missed"]));
-        // Whatever else made it late: each wake-up missed as many periods as it was late by, and nothing is counted twice.
+        // Whatever else made it late: each wake-up missed as many periods as it was late by, and
+        // nothing is counted twice.
         let periods = |end: usize| {
             let of_bin = |bin: &Value| ns(&bin[2]) * ((ns(&bin[end]) - end as u64).min(max_ns) / MS);
             all["histogram"].as_array().unwrap().iter().map(of_bin).sum::<u64>()
@@ -101,7 +103,8 @@ fn periods_of_a_stop_are_counted_as_missed_and_its_length_is_the_maximum() {
         );
         let cycles = ns(&all["cycles"]);
         assert!((1199..=1201).contains(&(cycles + missed)), "{cycles} {missed}");
-        // It falls somewhere between two wake-ups, so a stop of 200 ms is a wake-up that is late by 199 to 200 ms.
+        // It falls somewhere between two wake-ups, so a stop of 200 ms is a wake-up that is late by
+        // 199 to 200 ms.
         if max_ns + MS >= least_ns && max_ns <= most_ns + MS / 2 {
             return;
         }

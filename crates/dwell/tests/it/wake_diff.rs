@@ -1,4 +1,5 @@
-//! `dwell diff` of wake-ups, of dwell's own and of other tools: real results in, exit status, page and JSON out.
+//! `dwell diff` of wake-ups, of dwell's own and of other tools: real results in, exit status, page
+//! and JSON out.
 
 use crate::support::fresh;
 use serde_json::Value;

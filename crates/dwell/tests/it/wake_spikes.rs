@@ -1,7 +1,8 @@
 //! The cause of late wake-ups, on this kernel: whoever is planted is named.
 //!
-//! Most tests measure with a loop of their own (`programs/wakes.c`), so that what is tested is what the kernel tells of a
-//! spike and what is concluded from it; the last ones go through `dwell wake`. Needs root and BPF.
+//! Most tests measure with a loop of their own (`programs/wakes.c`), so that what is tested is what
+//! the kernel tells of a spike and what is concluded from it; the last ones go through `dwell
+//! wake`. Needs root and BPF.
 
 use crate::support;
 use crate::support::MS;
@@ -54,7 +55,8 @@ impl Drop for Ends {
     }
 }
 
-/// Measures for a second at 1 kHz with what is planted at work; wake-ups that are `late_us` late are told.
+/// Measures for a second at 1 kHz with what is planted at work; wake-ups that are `late_us` late
+/// are told.
 fn seen(priority: u32, late_us: u64, plant: impl FnOnce(u32) -> Vec<Ends>) -> Vec<SpikeSeen> {
     let mut spikes = Spikes::open(&[CPU], Some(late_us * 1_000)).expect("root may use BPF");
     let mut measuring = start(&format!("loop {CPU} {priority} 1000 {late_us} 1000"), Stdio::piped());
@@ -140,7 +142,8 @@ fn work_put_off_by_interrupts_is_named() {
     let found = most(is(Cause::Softirq, Some("net_rx")), || {
         seen(FIFO, 100, |_| vec![culprit(&format!("flood {CPU} 800 950"))])
     });
-    // In the end the flooding task gives the processor up: in a function of the kernel, which has a name.
+    // In the end the flooding task gives the processor up: in a function of the kernel, which has a
+    // name.
     let named = |seen: &SpikeSeen| seen.stack.value().is_some_and(|stack| stack[0].contains("schedule"));
     assert!(found.iter().any(|(_, seen)| named(seen)), "{:#?}", found[0].1.stack);
 }
@@ -170,7 +173,8 @@ fn another_task_of_the_fair_class_is_named() {
         |spike| spike.cause == Cause::Task && busy(spike) * 4 > spike.ns,
         || seen(0, 1_500, |_| (0..3).map(|_| culprit(&format!("busy {CPU} 950"))).collect()),
     );
-    // Its timer may wait for another 50 us, unless somebody set that; the kernel's own word for when it was due says so.
+    // Its timer may wait for another 50 us, unless somebody set that; the kernel's own word for
+    // when it was due says so.
     let slack = share_ns(&found[0].0, Cause::TimerSlack, None);
     assert!(slack <= 50_000, "{:#?}", found[0].0);
 }

@@ -1,4 +1,5 @@
-//! The causes that were found, with what can be done about them: those that no table names beside its rows.
+//! The causes that were found, with what can be done about them: those that no table names beside
+//! its rows.
 
 use crate::Look;
 use crate::clean::clean;
@@ -7,8 +8,8 @@ use crate::units::{bytes, count, counted, duration, share_range};
 use model::finding::{Action, Place, SignedWaits, Signs};
 use model::{Diagnosis, Finding, Run};
 
-/// A sentence for each. A finding without an action is in its table already, and one of a connection stands below
-/// theirs.
+/// A sentence for each. A finding without an action is in its table already, and one of a
+/// connection stands below theirs.
 pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     let said = diagnosis.findings.iter().filter(|finding| finding.action.is_some());
     said.flat_map(|finding| match finding.place {

@@ -207,8 +207,8 @@ fn verdict(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
         .add(Ink::Warn, " is runnable without a CPU, or stopped")
 }
 
-/// The lead of the class; or the share of waiting, where that is larger, but below the half that would
-/// make it the class.
+/// The lead of the class; or the share of waiting, where that is larger, but below the half that
+/// would make it the class.
 fn margin(line: Line, run: &Run, diagnosis: &Diagnosis, own: TimeKind) -> Line {
     let [(first, most), (second, _), _] = diagnosis.kinds;
     if first == own {

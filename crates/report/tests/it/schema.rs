@@ -1,4 +1,5 @@
-//! The JSON against its schema: what dwell writes is valid, what is broken is not, and every field is described.
+//! The JSON against its schema: what dwell writes is valid, what is broken is not, and every field
+//! is described.
 
 // The schema is read here, by the tests, not by the crate.
 #![allow(clippy::disallowed_methods)]

@@ -1,5 +1,5 @@
-//! What is done by a file's name: opening, asking, making and removing. All of it from the kernel's caches of names and
-//! inodes.
+//! What is done by a file's name: opening, asking, making and removing. All of it from the kernel's
+//! caches of names and inodes.
 
 use super::site::Site;
 use super::{about, rung};

@@ -2,8 +2,8 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-/// Random numbers, other ones in each run (xorshift64*: S. Vigna, "An experimental exploration of Marsaglia's xorshift
-/// generators, scrambled", 2016). Good enough for orders, and not for secrets.
+/// Random numbers, other ones in each run (xorshift64*: S. Vigna, "An experimental exploration of
+/// Marsaglia's xorshift generators, scrambled", 2016). Good enough for orders, and not for secrets.
 #[derive(Debug)]
 pub(crate) struct Random(u64);
 
@@ -26,8 +26,9 @@ impl Random {
     }
 }
 
-/// For each of `places` the one that follows, so that all of them are one cycle (S. Sattolo, "An algorithm to generate a
-/// random cyclic permutation", 1986). A plain shuffle would leave short cycles, which stay in a smaller cache.
+/// For each of `places` the one that follows, so that all of them are one cycle (S. Sattolo, "An
+/// algorithm to generate a random cyclic permutation", 1986). A plain shuffle would leave short
+/// cycles, which stay in a smaller cache.
 pub(crate) fn one_cycle(places: u32, random: &mut Random) -> Vec<u32> {
     let mut next: Vec<u32> = (0..places).collect();
     for last in (1..places).rev() {

@@ -9,7 +9,8 @@ use sys::chase::Chase;
 use sys::clock::monotonic_ns;
 use sys::pages::{PageKind, Pages};
 
-/// One place in each so many bytes: in each of the smallest pages that x86_64 and aarch64 have, or more of one.
+/// One place in each so many bytes: in each of the smallest pages that x86_64 and aarch64 have, or
+/// more of one.
 const PAGE_BYTES: u64 = 4096;
 /// Pages: several times what the second TLB of any core of today holds (2 to 4 thousand).
 const PLACES: u32 = 16 << 10;
@@ -53,7 +54,8 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     bench.sample_against(|hops| Ok(timed(&mut small, hops)), |hops| Ok(timed(&mut huge, hops)))
 }
 
-/// Another line in each page: places at the same line of all pages would share few sets of the caches.
+/// Another line in each page: places at the same line of all pages would share few sets of the
+/// caches.
 fn offset(place: usize) -> usize {
     let lines = (PAGE_BYTES / LINE_BYTES) as usize;
     place * PAGE_BYTES as usize + place % lines * LINE_BYTES as usize

@@ -1,7 +1,8 @@
-//! Delayed acknowledgements: each side of a TCP connection waits for the other (RFC 896 here, RFC 1122 section 4.2.3.2
-//! there).
+//! Delayed acknowledgements: each side of a TCP connection waits for the other (RFC 896 here, RFC
+//! 1122 section 4.2.3.2 there).
 //!
-//! The signs are counted on each connection while the recording goes by, since connections are not kept one by one.
+//! The signs are counted on each connection while the recording goes by, since connections are not
+//! kept one by one.
 
 use super::{Cause, Outcome};
 use crate::judge::{Evidence, predict};
@@ -22,8 +23,9 @@ pub(super) static CAUSE: Cause = Cause {
     check,
 };
 
-/// Linux delays an acknowledgement for 40 ms at least and 200 ms at most (`TCP_DELACK_MIN`, `TCP_DELACK_MAX` of
-/// include/net/tcp.h), others mostly for 200 ms; its timer and the wake-up come a little later.
+/// Linux delays an acknowledgement for 40 ms at least and 200 ms at most (`TCP_DELACK_MIN`,
+/// `TCP_DELACK_MAX` of include/net/tcp.h), others mostly for 200 ms; its timer and the wake-up come
+/// a little later.
 const DELAYS: [RangeInclusive<Ns>; 2] = [38_000_000..=48_000_000, 195_000_000..=215_000_000];
 /// Fewer waits of that length are chance.
 const DELAYED_MIN: u64 = 3;
@@ -60,7 +62,8 @@ fn finding(evidence: &Evidence<'_>, row: usize, found: &DelayedAck) -> Finding {
 pub(crate) struct Exchanges {
     writes: u64,
     writes_since_wait: u32,
-    /// Waits that followed two writes or more; of them, those that lasted as long as acknowledgements are delayed.
+    /// Waits that followed two writes or more; of them, those that lasted as long as
+    /// acknowledgements are delayed.
     after_writes: u64,
     delayed: u64,
     delayed_ns: Ns,
@@ -84,8 +87,8 @@ impl Exchanges {
         }
     }
 
-    /// Small writes, no `TCP_NODELAY`, nothing lost, a short path, and yet most waits after a second write are as long
-    /// as the other end may delay its acknowledgement of the first.
+    /// Small writes, no `TCP_NODELAY`, nothing lost, a short path, and yet most waits after a
+    /// second write are as long as the other end may delay its acknowledgement of the first.
     fn are_delayed(&self, connection: &Connection) -> bool {
         let small = connection.sent_bytes < self.writes * u64::from(connection.segment_bytes_max);
         let near = connection.round_trip_ns_min.is_none_or(|ns| ns < ROUND_TRIP_NS_MAX);
@@ -154,7 +157,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// A short exchange and eight of this length, of so many writes and a wait; does it look like it?
+    /// A short exchange and eight of this length, of so many writes and a wait; does it look like
+    /// it?
     fn looks(writes: u32, ns: Ns, with: impl Fn(&mut Connection)) -> Option<DelayedAck> {
         let mut exchanges = Exchanges::default();
         for ns in std::iter::once(MS / 10).chain([ns; 8]) {

@@ -17,7 +17,8 @@ pub(super) static CAUSE: Cause = Cause {
     check,
 };
 
-/// Functions that take CPython's lock: what waits for it, and, where there are no symbols, what is exported and calls that.
+/// Functions that take CPython's lock: what waits for it, and, where there are no symbols, what is
+/// exported and calls that.
 const TAKES: [&str; 4] =
     ["take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread", "_PyThreadState_Attach"];
 /// They are among this many of the innermost frames.

@@ -93,7 +93,8 @@ fn go_has_its_goroutines() {
         );
         let line = code.lines().into_iter().find(|l| l.2 == "main.dig");
         claims.that(line.is_some_and(|l| l.0.ends_with("routines.go")), "no line of main.dig");
-        // The outermost function of a thread of Go's runtime returns to nowhere, which is no broken stack.
+        // The outermost function of a thread of Go's runtime returns to nowhere, which is no broken
+        // stack.
         let cut: Vec<_> =
             code.stacks.iter().filter(|s| s.is_cut() && s.through(&["runtime.mstart"])).collect();
         claims.that(cut.is_empty(), format!("cut: {:?}", cut.first()));

@@ -23,7 +23,8 @@ fn a_stack_that_cannot_be_followed_says_where_it_broke() {
 fn a_whole_stack_is_not_said_to_be_cut() {
     let program = c("shares");
     hold_code(&[], &[text(&program)], |told, code, claims| {
-        // The dynamic linker's first function, and the kernel's work before there is one and after there is any.
+        // The dynamic linker's first function, and the kernel's work before there is one and after
+        // there is any.
         let cut: Vec<_> = code.stacks.iter().filter(|s| s.is_cut()).map(|s| s.frames.join(";")).collect();
         claims.that(cut.is_empty(), format!("{} stacks are cut, such as {:?}", cut.len(), cut.first()));
         claims.that(!told.page.contains("stacks cut short"), "the flame view says that stacks were cut");

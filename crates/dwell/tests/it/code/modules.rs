@@ -1,5 +1,5 @@
-//! Where names come from: stripped files, separate debug files, files that are gone, replaced or in another mount
-//! namespace.
+//! Where names come from: stripped files, separate debug files, files that are gone, replaced or in
+//! another mount namespace.
 
 use crate::support::kit::{CC, Code, build, c, done, hold_code, hold_code_with, source, text};
 use crate::support::{Claims, Told, fresh, scratch};
@@ -41,7 +41,8 @@ fn a_stripped_library_has_its_dynamic_symbols_and_else_its_addresses() {
         let hidden = |name: &str| name.starts_with("libplugin.so+0x");
         let called = code.share(|s| hidden(s.leaf()) && s.through(&["main", "exported_work"]));
         claims.that(called > 0.2, format!("the function without a name is {called:.3}"));
-        // A row is a function also where it has no name: the share of one is not scattered over its instructions.
+        // A row is a function also where it has no name: the share of one is not scattered over its
+        // instructions.
         let rows: Vec<_> =
             code.functions().into_iter().filter(|(name, row)| hidden(name) && row.share > 0.01).collect();
         claims.equal("rows of the function without a name", rows.len(), 1);
@@ -58,7 +59,8 @@ fn a_stripped_program_is_not_blamed_on_the_line_that_called_its_main() {
         claims.that(own > 0.9, format!("code of the program is {own:.3}"));
         let cut = code.share(|s| s.is_cut());
         claims.that(cut < 0.05, format!("{cut:.3} could not be followed"));
-        // The C library has debug information on some machines; that does not make it the place of the time.
+        // The C library has debug information on some machines; that does not make it the place of
+        // the time.
         for (file, line, _, _, row) in code.lines() {
             claims.that(row.share < 0.05, format!("{file}:{line} is given {:.3} of the time", row.share));
         }

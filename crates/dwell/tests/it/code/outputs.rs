@@ -1,4 +1,5 @@
-//! The same stacks in every form, kept or not, at the rate that was asked for, and from every source that has them.
+//! The same stacks in every form, kept or not, at the rate that was asked for, and from every
+//! source that has them.
 
 use crate::support::kit::{Code, c, coded_by, done, folded, hold_code, text};
 use crate::support::{self, alone, fresh};

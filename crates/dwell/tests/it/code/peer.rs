@@ -45,8 +45,8 @@ fn margin(share: f64, samples: f64) -> f64 {
     1.96 * (share * (1.0 - share) / samples).sqrt() + 1.0 / samples
 }
 
-/// The symbol that a stack ends in, which is what perf knows: what is inlined is its caller's, and a function of Python
-/// is the interpreter's.
+/// The symbol that a stack ends in, which is what perf knows: what is inlined is its caller's, and
+/// a function of Python is the interpreter's.
 fn symbol(stack: &Stack, scripted: &[&str]) -> String {
     let outermost = stack.frames.iter().rev().find(|frame| !frame.ends_with("_[i]"));
     let name = outermost.map_or("", |frame| bare(frame));

@@ -1,5 +1,5 @@
-//! Programs built for a test, run under dwell with their stacks written down, and a reader of folded stacks that
-//! knows nothing of how dwell writes them.
+//! Programs built for a test, run under dwell with their stacks written down, and a reader of
+//! folded stacks that knows nothing of how dwell writes them.
 
 use crate::support::{self, Claims, Told, fresh, hold_with, scratch};
 use serde_json::Value;
@@ -27,7 +27,8 @@ pub(crate) fn done(command: &mut Command) {
     assert!(output.status.success(), "{command:?} ended with {}: {said}", output.status);
 }
 
-/// Builds `to` out of sources with `compiler`, which may have arguments; `more` stands after the sources.
+/// Builds `to` out of sources with `compiler`, which may have arguments; `more` stands after the
+/// sources.
 pub(crate) fn build(compiler: &[&str], sources: &[&Path], more: &[&str], to: &str) -> PathBuf {
     let dir = scratch().join("code");
     std::fs::create_dir_all(&dir).expect("a directory in the scratch directory");
@@ -68,7 +69,8 @@ impl Stack {
         names.iter().all(|name| frames.any(|frame| bare(frame) == *name))
     }
 
-    /// Whether these functions follow one another without others in between; inlined ones are no others.
+    /// Whether these functions follow one another without others in between; inlined ones are no
+    /// others.
     pub(crate) fn chain(&self, names: &[&str]) -> bool {
         let frames: Vec<&str> =
             self.frames.iter().skip(1).filter(|frame| !frame.ends_with("_[i]")).map(|f| bare(f)).collect();
@@ -269,7 +271,8 @@ pub(crate) fn coded_by(launcher: &mut Command, options: &[&str], command: &[&str
     (Told { run, page: said + &page, out: take(&out), code: done.status.code() }, code)
 }
 
-/// Runs `command` with `options` and judges what is claimed of its code, beside what holds of every run.
+/// Runs `command` with `options` and judges what is claimed of its code, beside what holds of every
+/// run.
 pub(crate) fn hold_code(options: &[&str], command: &[&str], claim: impl Fn(&Told, &Code, &mut Claims)) {
     hold_code_with(|| coded(options, command), claim);
 }
@@ -299,8 +302,9 @@ fn adds_up(told: &Told, code: &Code, claims: &mut Claims) {
     let sampled = code.cpu(|_| true) as f64;
     let counted =
         ["user_ns", "kernel_ns"].map(|part| told.run[part].as_f64().unwrap_or(0.0)).iter().sum::<f64>();
-    // Samples are whole periods; each thread may be off by one, and short runs by their start. They strike at random: four
-    // standard deviations of as many samples as there should be, of 3 ms each.
+    // Samples are whole periods; each thread may be off by one, and short runs by their start. They
+    // strike at random: four standard deviations of as many samples as there should be, of 3 ms
+    // each.
     let off = (sampled - counted).abs();
     let so = off <= 0.1 * counted + 10e6 + 4.0 * (counted * 3e6).sqrt();
     claims.that(
@@ -309,7 +313,8 @@ fn adds_up(told: &Told, code: &Code, claims: &mut Claims) {
     );
 }
 
-/// The interpreter that `python3` is in the end: what stands in PATH may be a script that looks for one.
+/// The interpreter that `python3` is in the end: what stands in PATH may be a script that looks for
+/// one.
 pub(crate) fn python() -> String {
     let output = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
     String::from_utf8_lossy(&output.expect("python3 starts").stdout).trim().to_owned()

@@ -1,7 +1,8 @@
 //! Runs a program under dwell, and holds what dwell said against what the program said of itself.
 //!
-//! What is claimed of which program stands in the tests; how a claim is judged on a machine that others use
-//! too stands here. The tests need root and BPF, and never skip: where they run they must pass.
+//! What is claimed of which program stands in the tests; how a claim is judged on a machine that
+//! others use too stands here. The tests need root and BPF, and never skip: where they run they
+//! must pass.
 
 pub(crate) mod kit;
 pub(crate) mod window;
@@ -43,8 +44,8 @@ pub(crate) fn dwell() -> &'static str {
     env!("CARGO_BIN_EXE_dwell")
 }
 
-/// The programs of known truth: `$DWELL_WORK`, or built once into the target directory that this test
-/// came from.
+/// The programs of known truth: `$DWELL_WORK`, or built once into the target directory that this
+/// test came from.
 pub(crate) fn work() -> &'static str {
     static BUILT: OnceLock<String> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -68,7 +69,8 @@ pub(crate) fn work() -> &'static str {
     })
 }
 
-/// The interpreter itself: what stands before it in the path may be a script, which is work of its own.
+/// The interpreter itself: what stands before it in the path may be a script, which is work of its
+/// own.
 pub(crate) fn python() -> &'static str {
     static FOUND: OnceLock<String> = OnceLock::new();
     FOUND.get_or_init(|| {
@@ -111,8 +113,8 @@ pub(crate) fn run(command: &[&str]) -> Told {
     run_as(Command::new("timeout").args(["-k", "5", "150"]), command, Stdio::null(), |_| ())
 }
 
-/// The same by way of `launcher` (a command that runs its arguments), with `input`, and with something to do
-/// once the program's first line of output is there.
+/// The same by way of `launcher` (a command that runs its arguments), with `input`, and with
+/// something to do once the program's first line of output is there.
 pub(crate) fn run_as(
     launcher: &mut Command,
     command: &[&str],
@@ -191,7 +193,8 @@ impl Told {
         part.map_or((0, 0), |part| (ns(&part["lo_ns"]), ns(&part["hi_ns"])))
     }
 
-    /// Time on the path where this thread (any, if none is given) was in one of these states (any, if none).
+    /// Time on the path where this thread (any, if none is given) was in one of these states (any,
+    /// if none).
     pub(crate) fn path(&self, tid: Option<u64>, states: &[&str]) -> u64 {
         self.steps(|step| {
             tid.is_none_or(|tid| step["tid"] == tid)
@@ -342,7 +345,8 @@ pub(crate) struct Claims {
     pub(crate) stolen_ns: u64,
 }
 
-/// What the hypervisor took, with a step of the kernel's count for each processor where it took any.
+/// What the hypervisor took, with a step of the kernel's count for each processor where it took
+/// any.
 fn stolen_ns(told: &Told) -> u64 {
     let stolen = told.run["coverage"]["steal_ns"].as_u64().unwrap_or(0);
     if stolen == 0 { 0 } else { stolen + 20 * MS }
@@ -379,13 +383,15 @@ impl Claims {
         self.between(what, got, truth, truth);
     }
 
-    /// Work is what the program's own CPU clock says, give or take starting and ending. The kernel leaves stolen time
-    /// out of that clock (CONFIG_PARAVIRT_TIME_ACCOUNTING), and no event tells a tracer of it.
+    /// Work is what the program's own CPU clock says, give or take starting and ending. The kernel
+    /// leaves stolen time out of that clock (CONFIG_PARAVIRT_TIME_ACCOUNTING), and no event tells a
+    /// tracer of it.
     pub(crate) fn worked(&mut self, what: &str, got: u64, spun_cpu: u64) {
         self.between(what, got, spun_cpu, spun_cpu + 2 * MS + self.stolen_ns);
     }
 
-    /// A wait is what the program measured around its call, less what the thread then waited for a CPU.
+    /// A wait is what the program measured around its call, less what the thread then waited for a
+    /// CPU.
     pub(crate) fn waited(&mut self, what: &str, got: u64, truth: u64, runqueue: u64) {
         self.between(what, got, truth.saturating_sub(runqueue), truth);
     }
@@ -395,8 +401,8 @@ impl Claims {
         self.between(what, got, 0, 0);
     }
 
-    /// What holds of every run: both ledgers close, state by state, next to nothing is left unexplained, and the
-    /// kernel's own counters agree.
+    /// What holds of every run: both ledgers close, state by state, next to nothing is left
+    /// unexplained, and the kernel's own counters agree.
     pub(crate) fn closes(&mut self, told: &Told) {
         let wall = told.wall();
         self.equal("sum of the account", told.rows("account").iter().map(|part| ns(&part["ns"])).sum(), wall);
@@ -430,8 +436,8 @@ impl Claims {
     }
 }
 
-/// Runs `command` and judges what is claimed of it beside what holds of every run. A machine that others use may
-/// spoil a run; a claim that does not hold in any of them is false.
+/// Runs `command` and judges what is claimed of it beside what holds of every run. A machine that
+/// others use may spoil a run; a claim that does not hold in any of them is false.
 pub(crate) fn hold(command: &[&str], claim: impl Fn(&Told, &mut Claims)) {
     hold_with(|| run(command), claim);
 }

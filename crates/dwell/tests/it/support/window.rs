@@ -75,8 +75,9 @@ pub(crate) fn schema() -> &'static jsonschema::Validator {
     })
 }
 
-/// What dwell says of this window, once `meanwhile` (given dwell's process) and dwell are done. `command` is dwell with its
-/// verb, `json` a file that it may write. What holds of every window is checked.
+/// What dwell says of this window, once `meanwhile` (given dwell's process) and dwell are done.
+/// `command` is dwell with its verb, `json` a file that it may write. What holds of every window is
+/// checked.
 pub(crate) fn attach(command: &mut Command, json: &Path, args: &[&str], meanwhile: impl FnOnce(u32)) -> Told {
     command.arg("--json").arg(json).args(args);
     let child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();

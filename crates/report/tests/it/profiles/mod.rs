@@ -33,8 +33,8 @@ pub(crate) struct Build {
     at: Ns,
 }
 
-/// A frame from text: `name`, `name@file:line`; in brackets before it what it is: `k:` kernel, `p:` Python, `i:`
-/// inlined, `j:` jitted, `!:` where the stack broke.
+/// A frame from text: `name`, `name@file:line`; in brackets before it what it is: `k:` kernel, `p:`
+/// Python, `i:` inlined, `j:` jitted, `!:` where the stack broke.
 pub(crate) fn frame(text: &str) -> Frame {
     let (kind, text) = match text.split_once(':') {
         Some((kind @ ("k" | "p" | "i" | "j" | "!"), text)) => (kind, text),

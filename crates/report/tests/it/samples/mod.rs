@@ -647,7 +647,8 @@ pub(crate) fn crawler() -> Run {
     let long = "a-name-as-long-as-a-label-may-be.and-then-some.example.org";
     crawler.lookups = Seen::Value(vec![
         lookup("www.example.org", "A", 24, 24),
-        // Names are escaped before they come here; should one not be, the page is safe all the same.
+        // Names are escaped before they come here; should one not be, the page is safe all the
+        // same.
         lookup("\u{1b}[31m.example.\u{202e}", "TYPE65280", 1, 0),
         lookup("www.example.org", "AAAA", 24, 24),
         LookupRow { failed: 2, ..lookup(long, "SVCB", 2, 2) },
