@@ -42,15 +42,15 @@ sync
 printf '# Examples\n\nReal programs, as `bench/examples.sh` printed them. The bar and the strip are coloured on a\nterminal.\n\n'
 page 'A recursive long listing' 'Bound by the kernel: a `statx` and two attribute calls for each file. `-l` asks for them.' '' ls -lR /usr
 page 'The short one' 'The same files without `-l`: no call per file is left.' '' ls -R /usr
-page 'Copying a large file' 'The kernel copies; whatever waits, waits for the disk.' '' cp large copy
-page 'gzip in a pipeline' 'Three processes, and the wall clock is that of one: the path goes through `gzip`.' '' sh -c 'cat text | gzip | wc -c'
+page 'Copying a large file' 'The kernel copies; the waits are for the disk.' '' cp large copy
+page 'gzip in a pipeline' 'Three processes, one critical path: it goes through `gzip`.' '' sh -c 'cat text | gzip | wc -c'
 page 'A build' 'The driver `cc` waits for the compiler, so the path is the compiler'"'"'s.' '' cc -O2 -c -o locked.o locked.c
-page 'A list of a million nodes' 'Most of the time is the allocator'"'"'s and the kernel'"'"'s, which clears the pages; `main` walks the list.' '' ./nodes 4000000
-page 'A Python grid that is allocated anew each step' 'Each step touches fresh memory, which shows as faults: line 7 allocates it, and line 16 drops it again.' '--lines step' python3 grid.py
-page 'A Python client of a slow service' 'Two things in one tree: the loop in `dearest`, and what waits for each answer in `price`.' '--flame --lines price' python3 stock.py
-page 'A program that sleeps' 'Idle, and it says for how long.' '' sleep 0.5
-page 'Threads and a lock' 'The main thread waits for a lock; the wall clock is what its holder did meanwhile.' '' ./locked
-page 'A slow local server' 'The server sleeps on each request; it is of the tree, so the path finds its sleep, and the line it was called from.' '' ./served
-page 'Exact executions' 'How often each block of a function is executed: a binary search, which goes left about as often as right.' '--count-blocks=search' ./search
-whole 'Waking up while messages fly' 'How late timers wake threads up while 400 processes send each other messages, against a deadline, and what made the latest late.' wake --for 20s --deadline 1ms --load sched:message=128
-whole 'Waking up under five loads' 'Five seconds each here; an hour each where it counts.' wake --sheet --for 5s
+page 'A list of a million nodes' 'Most of the time is the allocator'"'"'s and that of the kernel, which clears the pages; `main` walks the list.' '' ./nodes 4000000
+page 'A Python grid that is allocated anew each step' 'Each step touches fresh memory, which shows as faults: line 7 allocates it, line 16 frees it.' '--lines step' python3 grid.py
+page 'A Python client of a slow service' 'Two things in one call tree: the loop in `dearest`, and the waits for each answer in `price`.' '--flame --lines price' python3 stock.py
+page 'A program that sleeps' 'Idle for the time it sleeps.' '' sleep 0.5
+page 'Threads and a lock' 'The main thread waits for a lock; the path is what the lock holder did during the wait.' '' ./locked
+page 'A slow local server' 'The server sleeps on each request. It is part of the tree, so the path leads to its sleep, and to the line that called it.' '' ./served
+page 'Exact executions' 'Executions of each basic block of a function: a binary search, which goes left about as often as right.' '--count-blocks=search' ./search
+whole 'Waking up while messages fly' 'How late timers wake threads up while 400 processes send each other messages, against a deadline, and the causes of the largest latencies.' wake --for 20s --deadline 1ms --load sched:message=128
+whole 'Waking up under five loads' 'Five seconds each here; an hour each to qualify a machine.' wake --sheet --for 5s
