@@ -13,30 +13,40 @@ use std::path::{Path, PathBuf};
 /// The architectures of the binaries.
 const ARCHITECTURES: [&str; 2] = ["x86_64", "aarch64"];
 
+/// The profile of what users download.
+const RELEASED: &str = "release";
+/// The profile of what only has to link and start: a fifth of the time.
+const LINKED: &str = "linked";
+
 /// Builds both and copies them to `target/dist/dwell-ARCH`.
 ///
 /// # Errors
 /// When one does not build, is not static, or does not start.
 pub(crate) fn run() -> Result<()> {
-    build()?;
+    build(RELEASED)?;
     let directory = target().join("dist");
     fs::create_dir_all(&directory).with_context(|| format!("cannot create {}", directory.display()))?;
     for arch in ARCHITECTURES {
-        let (built, kept) = (binary(arch), directory.join(format!("dwell-{arch}")));
+        let (built, kept) = (binary(RELEASED, arch), directory.join(format!("dwell-{arch}")));
         fs::copy(&built, &kept).with_context(|| format!("cannot copy {}", built.display()))?;
         println!("{} ({} bytes)", kept.display(), fs::metadata(&kept)?.len());
     }
     Ok(())
 }
 
-/// Builds the static binaries, in one call of Cargo, so that one is compiled while the other is
-/// linked. Checks that each needs no loader and starts, in the emulator where it is for another
-/// architecture. A missing emulator is reported, and no error.
+/// Checks that static binaries can be built: unoptimised ones.
 ///
 /// # Errors
 /// When one does not build, is not static, or does not start.
-pub(crate) fn build() -> Result<()> {
-    let mut build = cargo(&["build", "--release", "--locked", "--package", "dwell"]);
+pub(crate) fn check() -> Result<()> {
+    build(LINKED)
+}
+
+/// Builds the static binaries, in one call of Cargo, so that one is compiled while the other is
+/// linked. Checks that each needs no loader and starts, in the emulator where it is for another
+/// architecture. A missing emulator is reported, and no error.
+fn build(profile: &str) -> Result<()> {
+    let mut build = cargo(&["build", "--profile", profile, "--locked", "--package", "dwell"]);
     for arch in ARCHITECTURES {
         let triple = triple(arch);
         build.args(["--target", &triple]);
@@ -50,26 +60,25 @@ pub(crate) fn build() -> Result<()> {
         }
     }
     shell::run(&mut build)?;
-    ARCHITECTURES.iter().try_for_each(|arch| check(arch))
+    ARCHITECTURES.iter().try_for_each(|arch| check_one(&binary(profile, arch), arch))
 }
 
 fn triple(arch: &str) -> String {
     format!("{arch}-unknown-linux-musl")
 }
 
-fn binary(arch: &str) -> PathBuf {
-    target().join(triple(arch)).join("release/dwell")
+fn binary(profile: &str, arch: &str) -> PathBuf {
+    target().join(triple(arch)).join(profile).join("dwell")
 }
 
 /// Checks that the binary for `arch` is static and starts.
-fn check(arch: &str) -> Result<()> {
-    let binary = binary(arch);
-    if wants_loader(&binary)? {
+fn check_one(binary: &Path, arch: &str) -> Result<()> {
+    if wants_loader(binary)? {
         bail!("{} is not static: it names a loader", binary.display());
     }
     let path = binary.to_string_lossy().into_owned();
     let version = if arch == std::env::consts::ARCH {
-        output(&mut program(&binary, &["--version"]))?
+        output(&mut program(binary, &["--version"]))?
     } else if let Some(emulator) = setup::emulator().filter(|_| arch == "aarch64") {
         output(&mut program(emulator, &[&path, "--version"]))?
     } else {
