@@ -74,6 +74,19 @@ pub enum FileKind {
     Anonymous,
 }
 
+impl FileKind {
+    /// The kind of an anonymous inode, by the name that the kernel gives its file: the argument of
+    /// `anon_inode_getfile` (fs/eventpoll.c, fs/eventfd.c, fs/timerfd.c).
+    pub fn of_anonymous(name: &[u8]) -> Self {
+        match name {
+            b"[eventpoll]" => FileKind::Epoll,
+            b"[eventfd]" => FileKind::EventFd,
+            b"[timerfd]" => FileKind::TimerFd,
+            _ => FileKind::Anonymous,
+        }
+    }
+}
+
 /// Both ends of an internet socket, as its owner sees them. IPv4 addresses are mapped
 /// (`::ffff:a.b.c.d`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

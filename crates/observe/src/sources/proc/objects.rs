@@ -97,13 +97,7 @@ fn named(target: &[u8]) -> LinkTarget {
         return file(FileKind::Pipe, inode, b"pipe");
     }
     if let Some(name) = target.strip_prefix(b"anon_inode:") {
-        let kind = match name {
-            b"[eventpoll]" => FileKind::Epoll,
-            b"[eventfd]" => FileKind::EventFd,
-            b"[timerfd]" => FileKind::TimerFd,
-            _ => FileKind::Anonymous,
-        };
-        return file(kind, 0, name);
+        return file(FileKind::of_anonymous(name), 0, name);
     }
     let last = target.rsplit(|byte| *byte == b'/').next().unwrap_or(target);
     let kind = match target.strip_prefix(b"/dev/") {

@@ -28,12 +28,7 @@ fn file_kind(mode: u16, dev: u32, magic: u64, name: Comm) -> FileKind {
             _ => FileKind::Device,
         },
         0o100_000 | 0o040_000 | 0o060_000 if REMOTE.contains(&magic) => FileKind::Remote,
-        _ if magic == ANON_INODE => match name.to_text().as_str() {
-            "[eventpoll]" => FileKind::Epoll,
-            "[eventfd]" => FileKind::EventFd,
-            "[timerfd]" => FileKind::TimerFd,
-            _ => FileKind::Anonymous,
-        },
+        _ if magic == ANON_INODE => FileKind::of_anonymous(name.to_text().as_bytes()),
         0o100_000 | 0o040_000 | 0o060_000 => FileKind::Disk,
         _ => FileKind::Anonymous,
     }
