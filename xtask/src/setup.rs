@@ -63,6 +63,9 @@ const NEEDS: &[Need] = &[
 const LIBRARIES: &[&str] =
     &["/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/usr/lib"];
 
+/// Where the kernel expects tracefs (Documentation/trace/ftrace.rst).
+const TRACEFS: &str = "/sys/kernel/tracing";
+
 const RUST_TARGETS: &[&str] = &["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"];
 
 /// Installs everything that the tests need.
@@ -71,7 +74,18 @@ const RUST_TARGETS: &[&str] = &["x86_64-unknown-linux-musl", "aarch64-unknown-li
 /// With the list of what is missing and the commands to install it, when they cannot be run here.
 pub(crate) fn run_all() -> Result<()> {
     rust()?;
-    packages()
+    packages()?;
+    tracefs()
+}
+
+/// Mounts tracefs, in which bpftrace and perf look up tracepoints, where the system did not; dwell
+/// itself does without.
+fn tracefs() -> Result<()> {
+    let mounted = fs::read_dir(TRACEFS).is_ok_and(|mut entries| entries.next().is_some());
+    if mounted || !geteuid().is_root() || !Path::new(TRACEFS).is_dir() {
+        return Ok(());
+    }
+    run(&mut program("mount", &["-t", "tracefs", "nodev", TRACEFS]))
 }
 
 /// The emulator that runs aarch64 programs here, if installed.

@@ -82,7 +82,7 @@ mod tests {
         );
         assert_eq!(of("a.h", &format!("\t/* {long}*/\n")), ["a.h:1: 113 columns, and 100 are allowed"]);
         assert_eq!(of("lib.rs", &format!("{long}// {long}\n*{long}\n")), Vec::<String>::new());
-        assert_eq!(of("crates/report/a.rs", &format!("/// {long}\n")), Vec::<String>::new());
+        assert_eq!(of("crates/dwell/tests/programs/a.c", &format!("/* {long}*/\n")), Vec::<String>::new());
     }
 
     #[test]

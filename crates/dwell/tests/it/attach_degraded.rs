@@ -213,7 +213,7 @@ fn another_users_program_is_refused_with_what_to_do() {
     for source in ["auto", "perf", "proc"] {
         let (message, code) = place.refused(&[&alive.name(), "--for", "1s", "--source", source]);
         assert_eq!(code, Some(125), "{message}");
-        assert!(message.contains("user 0's") && message.contains(&alive.name()), "{message}");
+        assert!(message.contains("belongs to user 0") && message.contains(&alive.name()), "{message}");
         assert!(message.contains("try: sudo dwell"), "{message}");
     }
 }
@@ -347,7 +347,7 @@ fn of_a_group_that_users_share_each_sees_into_his_own() {
     while std::fs::remove_dir(&group).is_err() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
     }
-    assert!(code == Some(125) && message.contains("user 0's"), "{message}");
+    assert!(code == Some(125) && message.contains("belongs to user 0"), "{message}");
     assert_eq!(counts(&told), [1, 1], "{}", told.account());
     admits(&told, "other users' processes");
     assert!(told.page.contains("1 of 2 processes may not be looked into"), "{}", told.page);

@@ -109,10 +109,10 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
         path
     });
     for (path, said) in paths.iter().zip([
-        "the summary below the histogram is missing: it was cut\ntry: a file that",
-        "line 3: \"x\" is no whole number\ntry: a file that",
+        "the summary below the histogram is missing: the text is cut off\ntry: a file written by",
+        "line 3: \"x\" is not a whole number\ntry: a file written by",
         "is a \"dwell.ladder/1\" and",
-        "a sheet of which nothing was measured",
+        "a sheet without any measured case",
         "does not match its schema",
     ]) {
         let output = dwell(&["diff", path.to_str().unwrap(), &sample("cyclictest.json")]);

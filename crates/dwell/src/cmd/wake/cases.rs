@@ -165,12 +165,12 @@ mod tests {
             (r#"{"name": "x", "cases": [{"name": "a", "loads": "cpu"}]}"#, "not a list"),
             (
                 r#"{"name": "x", "cases": [{"name": "a", "loads": ["tea"]}]}"#,
-                "case \"a\": there is no load \"tea\"",
+                "case \"a\": unknown load \"tea\"",
             ),
             (r#"{"name": "x", "cases": [{"name": "a", "loads": [{"kind": "cpu"}]}]}"#, "invalid load"),
             (
                 r#"{"name": "x", "cases": [{"name": "a", "loads": [{"kind": "cpu", "threads": 0}]}]}"#,
-                "1 to 1024 can be",
+                "expected 1 to 1024",
             ),
         ] {
             let error = of(text).unwrap_err();
