@@ -200,14 +200,14 @@ fn what_cannot_be_compared_or_shown_beside_is_refused() {
         (["/no/such/file", path(2)], "cannot read"),
         (
             [path(0), path(2)],
-            "is not JSON: EOF while parsing an object at line 1 column 1\ntry: a file that dwell ladder --json",
+            "is not JSON: EOF while parsing an object at line 1 column 1\ntry: a file written by dwell ladder --json",
         ),
         (
             [path(1), path(2)],
             "is not a result of dwell: it has no \"schema\"\ntry: a file written by dwell ladder --json",
         ),
         ([path(2), path(2)], "cannot compare two \"dwell.run/1\""),
-        ([path(2), broken], "try: two of a kind"),
+        ([path(2), broken], "try: two results of the same kind"),
         ([broken, broken], "does not match its schema"),
     ] {
         let output = diff(&args);

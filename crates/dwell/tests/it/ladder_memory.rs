@@ -51,7 +51,8 @@ impl Drop for Narrow {
 /// What a ladder says that it had at most, in MiB.
 fn peak_mib(ladder: &Value) -> u64 {
     let limits = ladder["limits"].as_array().expect("a ladder has limits");
-    let said = limits.iter().filter_map(Value::as_str).find_map(|limit| limit.strip_prefix("dwell had "));
+    let said =
+        limits.iter().filter_map(Value::as_str).find_map(|limit| limit.strip_prefix("dwell used up to "));
     said.and_then(|said| said.split(' ').next()?.parse().ok()).unwrap_or_else(|| panic!("{limits:?}"))
 }
 

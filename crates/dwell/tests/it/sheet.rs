@@ -144,7 +144,7 @@ fn a_sheet_that_was_killed_goes_on_where_it_was() {
     refused(&mut wake(&["--resume", &kept, "--json", &kept]), "two outputs are the same file");
     refused(
         &mut wake(&["--resume", &kept, "--junit", "x"]),
-        "without a deadline there is none\ntry: without --junit",
+        "--junit needs a deadline: it writes the verdict\ntry: without --junit",
     );
     // What it says at its begin is said as it is, from elsewhere, and the result goes where it was
     // to go.
@@ -206,10 +206,7 @@ fn another_host_other_settings_and_bad_sheets_are_refused_before_anything_is_mea
     for (content, said) in [
         ("tea", "is not a sheet: it is not JSON: expected ident at line 1 column 2\ntry: the format shown"),
         (r#"{"name": "x", "cases": []}"#, "0 cases"),
-        (
-            "{\"name\": \"x\", \"cases\": [{\"name\": \"a\", \"loads\": [\"\\u001b[31m\"]}]}",
-            "there is no load",
-        ),
+        ("{\"name\": \"x\", \"cases\": [{\"name\": \"a\", \"loads\": [\"\\u001b[31m\"]}]}", "unknown load"),
         (r#"{"name": "x", "cases": [{"name": "a", "loads": ["disk:dir=/no/such"]}]}"#, "/no/such"),
     ] {
         fs::write(&sheet, content).unwrap();

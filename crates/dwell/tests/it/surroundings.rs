@@ -160,7 +160,7 @@ fn a_slow_link_is_named_as_what_bounds_the_program() {
             claims.equal("the link at its limit", &limit["name"], &Value::from(link.as_str()));
             let share = limit["share_of_wall"].as_f64().unwrap_or(0.0);
             claims.that(share >= 0.7, format!("for {share} of the wall"));
-            let said = format!("link {link} was at its limit");
+            let said = format!("link {link} at its limit");
             claims.that(unwrapped(told).contains(&said), format!("{said:?} is not on\n{}", told.page));
         },
     );

@@ -117,17 +117,17 @@ fn periods_of_a_stop_are_counted_as_missed_and_its_length_is_the_maximum() {
 fn what_is_impossible_is_refused_before_anything_is_measured() {
     for (args, why) in [
         (&["--cpus", "8000"][..], "CPU 8000 cannot be used"),
-        (&["--cpus", "isolated"], "no processor is isolated"),
+        (&["--cpus", "isolated"], "no CPU is isolated"),
         (&["--interval", "0us"], "out of range for a duration"),
         (&["--interval", "1us"], "try: 10 us or more"),
         (&["--rate", "1MHz"], "try: 10 us or more"),
         (&["--policy", "fifo:100"], "try: 1 to 99"),
         (&["--policy", "rr:0"], "try: 1 to 99"),
         (&["--policy", "deadline:2ms/1ms"], "runtime <= deadline"),
-        (&["--deadline", "1ns"], "cannot be judged"),
-        (&["--for", "1us"], "a longer --for"),
+        (&["--deadline", "1ns"], "too coarse for a deadline"),
+        (&["--for", "1us"], "a --for longer than"),
         (&["--json", "/no/such/directory/file"], "cannot write"),
-        (&["--junit", "/dev/null"], "without a deadline there is none\ntry: --deadline TIME"),
+        (&["--junit", "/dev/null"], "--junit needs a deadline: it writes the verdict\ntry: --deadline TIME"),
         (&["--deadline", "1s", "--junit", "-", "--json", "-"], "two outputs are the same file"),
     ] {
         if args.contains(&"isolated") && !isolated().is_empty() {
@@ -250,7 +250,7 @@ fn ordinary_users_with_limits_have_what_the_limits_allow() {
     assert!(ns(&all["locked_bytes"]) > 1 << 20, "{all}");
     let some = with("30:30");
     assert_eq!(some["policy"]["fifo"], 30);
-    assert!(some["refused"].to_string().contains("priority 30 is the highest"), "{some}");
+    assert!(some["refused"].to_string().contains("priority 30, the highest"), "{some}");
 }
 
 #[test]
