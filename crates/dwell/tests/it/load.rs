@@ -58,7 +58,7 @@ fn within(what: &str, holds: &dyn Fn() -> bool) {
     }
 }
 
-/// A load that is told to stop by its standard input, at work.
+/// A load that its standard input asks to stop, at work.
 fn supervised(spec: &str) -> Child {
     supervised_for("5m", spec)
 }

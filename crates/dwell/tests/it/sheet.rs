@@ -57,7 +57,7 @@ impl Place {
         command
     }
 
-    /// Begins, and waits until so many cases are kept.
+    /// Begins, and waits until this number of cases is kept.
     fn begun_and_kept(&self, cases: usize) -> Child {
         let child = self.begin("1s").stderr(Stdio::piped()).spawn().unwrap();
         let kept = self.dir.join("result.unfinished");

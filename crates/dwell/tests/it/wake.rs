@@ -1,5 +1,5 @@
 //! `dwell wake` from outside: what it counts, what it refuses, what it says of the settings in
-//! force, and for whom it works.
+//! force, and for which users it works.
 
 use crate::support;
 use serde_json::Value;
@@ -31,7 +31,7 @@ fn run(args: &[&str]) -> Output {
     wake(&[args, &["--quiet", "--json", "-"]].concat()).output().unwrap()
 }
 
-/// The last processor: it has the fewest of the machine's interrupts.
+/// The last CPU: it has the fewest of the machine's interrupts.
 fn cpu() -> String {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
@@ -228,7 +228,7 @@ fn an_ordinary_user_with_the_capability_is_as_good_as_root() {
     assert_eq!(said["environment"]["rt_priority_max"], 99);
 }
 
-/// The remedies that they are told do help.
+/// The remedies that they are given do help.
 #[test]
 fn ordinary_users_with_limits_have_what_the_limits_allow() {
     let _alone = support::alone();
