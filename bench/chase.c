@@ -139,7 +139,7 @@ int main(int argc, char **argv)
 		if (now_ns() - begun > span_ns / 8)
 			passes[count++] = took / loads;
 	}
-	/* What is never looked at need not be walked to. */
+	/* Nodes that are never read need not be reached. */
 	volatile struct node *end = at;
 	if (!end || !count)
 		return 1;

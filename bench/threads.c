@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < threads; i++)
 		pthread_join(ids[i], NULL);
 	double took = now_ns() - begun;
-	/* Printed where nobody looks, so that the work is not optimised away. */
+	/* Printed, so that the work is not optimised away. */
 	fprintf(stderr, "%lu\n", (unsigned long)(shared & 1));
 	return report(took / ((double)count * threads));
 }

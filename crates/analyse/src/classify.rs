@@ -29,7 +29,7 @@ pub(crate) struct Evidence<'a> {
     pub(crate) function: Option<(FunctionId, &'a str)>,
     /// The file or swap that it is about, if it is about one.
     pub(crate) file: TargetKey,
-    /// Whether terminals, devices and named pipes are told apart by name.
+    /// Whether terminals, devices and named pipes are kept apart by name.
     pub(crate) by_name: bool,
 }
 
@@ -66,7 +66,7 @@ const POLLED: TargetKey = TargetKey::Unseen(TargetKind::External, "which of the 
 const MANY: &str = "too many different ones to track";
 
 impl Classified {
-    /// A wait of which nothing was seen.
+    /// A wait without evidence.
     pub(crate) const UNSEEN: Classified = Classified {
         state: State::OtherWait,
         call: CallKey::Unseen,

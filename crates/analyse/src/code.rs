@@ -107,7 +107,7 @@ impl Code {
         }
     }
 
-    /// A new thread; whoever had its number is gone.
+    /// A new thread; the one that had its TID before is gone.
     fn met(&mut self, tid: Tid, pid: Pid, name: Comm) {
         self.owner_of.remove(&tid);
         self.known.insert(tid, (pid, name));
@@ -209,7 +209,7 @@ impl Code {
         let mut expanded = Expanded::default();
         let mut innermost: Vec<Option<u32>> = Vec::with_capacity(self.nodes.len());
         for (caller, place) in &self.nodes {
-            // A caller is told before what it calls; one that is not there was lost with the start
+            // A caller is recorded before its callees; one that is missing was lost with the start
             // of a recording.
             let mut at =
                 (*caller as usize).checked_sub(1).and_then(|at| innermost.get(at).copied().flatten());

@@ -29,16 +29,16 @@ fn switching(switches: u64, cpu_ns: Ns, share: Ns) -> Ns {
     (switches * 25_000).min(cpu_ns / share)
 }
 
-/// A thread that is woken for another processor is put into its run queue some microseconds later,
+/// A thread that is woken for another CPU is put into its run queue some microseconds later,
 /// by an interrupt there. The scheduler counts from then on, and we from the wake-up.
 fn underway(closed: &Closed) -> Ns {
     closed.switches * 10_000
 }
 
-/// What a hypervisor took from all processors meanwhile, with a step of the kernel's count for
-/// each. The kernel leaves it out of what it says that threads ran (CONFIG_PARAVIRT_TIME_ACCOUNTING
-/// in `kernel/sched/core.c`), and a processor that was taken puts a woken thread into its queue
-/// later; no event tells a tracer of either.
+/// Steal of all CPUs during the run, with a step of the kernel's count for each. The kernel leaves
+/// it out of what it says that threads ran (CONFIG_PARAVIRT_TIME_ACCOUNTING in
+/// `kernel/sched/core.c`), and a CPU that was taken puts a woken thread into its queue later;
+/// no event tells a tracer of either.
 fn stolen(trailer: &Trailer, cpus: u32) -> Ns {
     match &trailer.host_cpu {
         Seen::Value(host) if host.steal_ns > 0 => host.steal_ns + Ns::from(cpus) * 10_000_000,
@@ -200,7 +200,7 @@ impl Beside {
         // In a window the others were counted at both of its ends.
         let whose = if closed.pieces.window.is_some() { "all threads" } else { "exited threads" };
         let mut checks = vec![check(&format!("CPU time of {whose} against the scheduler's"), closed.cpu)];
-        // The scheduler adds a stretch in the run queue when it is over, so the edges of a window
+        // The scheduler adds an interval in the run queue when it ends, so the edges of a window
         // are not in its sum as they are in ours.
         if closed.pieces.window.is_none() {
             checks.push(within(

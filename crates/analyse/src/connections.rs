@@ -9,7 +9,7 @@ use model::recording::{Object, SocketEnds, WaitContext, Waker};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
-/// Peers that are told apart; connections to later ones are one row for each way to begin.
+/// Peers that are kept apart; connections to later ones are one row for each way to begin.
 const PEERS: usize = 4096;
 /// Open connections whose waits are remembered.
 const OPEN: usize = 65_536;
@@ -66,7 +66,7 @@ impl Connections {
         }
     }
 
-    /// A thread of the tree was blocked on the network for so long.
+    /// A thread of the tree was blocked on the network for this long.
     pub(crate) fn waited(&mut self, wait: &WaitContext, waker: &Waker, ns: Ns) {
         let ends = match (&wait.on, waker) {
             (Object::Net(ends), _) => *ends,

@@ -21,7 +21,7 @@ pub(crate) struct Consumers {
 pub(crate) enum How {
     /// Every switch and wake-up was seen.
     Trace(Box<Trace>),
-    /// The tree was looked at from outside.
+    /// A snapshot of the tree was taken.
     Poll(Box<Poll>),
 }
 

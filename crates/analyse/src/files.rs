@@ -5,7 +5,7 @@ use model::Seen;
 use model::recording::{Device, Object};
 use rustc_hash::FxHashMap;
 
-/// Files that are told apart. A search of a whole disk comes by millions.
+/// Files that are kept apart. A search of a whole disk has millions.
 const FILES: usize = 16_384;
 
 /// What files are called.

@@ -44,7 +44,7 @@ impl Grid {
         (step(from) as usize).min(self.len())..(step(to) as usize + 1).min(self.len())
     }
 
-    /// A figure of each step by its length, in units of `per` ns, with so many decimals.
+    /// A figure of each step by its length, in units of `per` ns, with this number of decimals.
     fn by_length<T>(&self, steps: &[T], figure: impl Fn(&T) -> f64, per: f64, decimals: i32) -> Vec<f64> {
         let by_length = |(step, gained)| rounded(figure(gained) * per / self.length(step), decimals);
         steps.iter().enumerate().map(by_length).collect()

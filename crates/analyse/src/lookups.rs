@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use stats::Histogram;
 use std::cmp::Reverse;
 
-/// Distinct questions that are told apart (a crawler has millions); later ones are one row for
+/// Distinct queries that are kept apart (a crawler has millions); later ones are one row for
 /// their server and type.
 const DISTINCT: usize = 4096;
 
@@ -20,7 +20,7 @@ type Key = (Option<String>, u16, Option<([u8; 16], u16)>);
 /// Who was asked when no name server is known.
 const LIBRARY: &str = "the C library";
 
-/// Names that waits are told apart by.
+/// Names by which waits are kept apart.
 const NAMED: usize = 1024;
 
 /// All questions.

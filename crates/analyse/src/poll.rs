@@ -60,7 +60,7 @@ impl Poll {
         }
     }
 
-    /// The account, when all is over.
+    /// The account, at the end of the recording.
     pub(crate) fn close(mut self, trailer: &Trailer) -> Closed {
         while let Some(batch) = self.order.rest() {
             self.work_through(batch);
@@ -100,7 +100,7 @@ impl Poll {
             waits.insert(looked.tid, wait);
         }
         self.watch.events(&events, &waits);
-        // All dead: it says nothing of what they did, but that their window is over.
+        // All have ended: it says nothing of what they did, only that their window has ended.
         if self.watch.window.is_some() || threads.iter().any(|looked| !is_over(looked)) {
             self.watch.look(at, threads, &waits);
         }

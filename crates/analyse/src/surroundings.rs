@@ -307,7 +307,7 @@ fn disk_series(disk: &Device<8>, looks: &Looks, grid: &Grid) -> DiskSeries {
 /// The kernel shows the time of requests and calls in ms: a step's sum below this tells no latency.
 const LATENCY_SUM_NS_MIN: f64 = 5e6;
 
-/// Time by requests, step by step, where that can be told.
+/// Time per request, step by step, where it is known.
 fn mean_latency<const N: usize>(steps: &[[f64; N]], of: impl Fn(&[f64; N]) -> (f64, f64)) -> Vec<Option<Ns>> {
     let mean = |(ns, count): (f64, f64)| {
         (count >= 1.0 && ns >= LATENCY_SUM_NS_MIN).then(|| (ns / count).round() as Ns)
@@ -349,17 +349,17 @@ impl NfsTrack {
     }
 }
 
-/// The tree's own time on processors, to be taken off the host's: from its switches, or from looks
-/// where there are none.
+/// The tree's own time on CPUs, to be subtracted from the host's: from its switches, or from
+/// snapshots where there are none.
 #[derive(Debug, Default)]
 struct TreeCpu {
     switches: bool,
     sum_ns: Ns,
-    /// Since when each processor runs a thread of the tree.
+    /// Since when each CPU runs a thread of the tree.
     since: Vec<Option<Ns>>,
-    /// The root runs since it started, on a processor that is first named by its first switch.
+    /// The root runs since it started, on a CPU that is first named by its first switch.
     root: Option<(Tid, Ns)>,
-    /// By thread, as looked at.
+    /// By thread, from snapshots.
     looked: FxHashMap<Tid, Ns>,
 }
 

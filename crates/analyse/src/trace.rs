@@ -80,11 +80,11 @@ impl Trace {
         }
     }
 
-    /// Takes one event; the kind of wait that it is about, where it is about one that is over.
+    /// Takes one event; the kind of wait that it is about, if that wait has completed.
     /// Events after the end of the root's last thread are ignored.
     pub(crate) fn event(&mut self, event: &Event) -> Option<WaitKey> {
         match event {
-            // Recorded when all is over, as a rule, of what was before.
+            // As a rule recorded at the end, about what was before.
             Event::Connection(connection) => self.connections.told(connection),
             Event::Lookup(lookup) => self.names.lookups.told(lookup),
             Event::Path { dev, ino, path } => self.names.files.told(*dev, *ino, path),
@@ -165,7 +165,7 @@ impl Trace {
                 }
             }
             Event::Woken { at, tid, waker, reasons, calls, .. } => {
-                // The waker's own time up to now, before its path is looked at.
+                // The waker's own time up to now, before its path is read.
                 let running = match waker {
                     Waker::Task { tid, name: None } => self.tree.ran_until(*tid, *at, calls),
                     Waker::Network { over, .. } => self.tree.ran_until(*over, *at, calls),
@@ -190,7 +190,7 @@ impl Trace {
         }
     }
 
-    /// A thread's last wait that is over.
+    /// A thread's last completed wait.
     fn ended(&self, tid: Tid) -> Option<Ended> {
         self.tree.by_tid(tid)?.last_wait
     }
@@ -276,7 +276,7 @@ impl Trace {
         self.tree.get_mut(slot).doing = TracedState::Runnable;
     }
 
-    /// Records a wait that is over in the table of waits; its kind.
+    /// Records a completed wait in the table of waits; gives its kind.
     fn record(&mut self, slot: Slot, wait: &WaitContext, wake: WakeUp<'_>) -> WaitKey {
         let WakeUp { at, waker, reasons, running, .. } = wake;
         let thread = self.tree.get_mut(slot);
@@ -290,7 +290,7 @@ impl Trace {
         let kind @ (state, _) = classified.key();
         let by = self.tree.waker(waker);
         self.tree.ended(slot, Ended { at, wait: kind, by, ns });
-        // One that was over before the window began is none of it.
+        // One that ended before the window began does not belong to it.
         if ns > 0 || self.window.is_none() {
             let holder = running.filter(|_| state == State::Lock && matches!(waker, Waker::Task { .. }));
             let holder = holder.map(|holder| self.tree.did_since(holder, begin));
@@ -350,7 +350,7 @@ impl Trace {
         }
     }
 
-    /// The account, when all is over.
+    /// The account, at the end of the recording.
     pub(crate) fn close(self, trailer: &Trailer, code: &Code) -> Closed {
         let Self { wall, tree, names, connections, window, .. } = self;
         close::close(close::Ended { wall, tree, names, connections, window }, trailer, code)

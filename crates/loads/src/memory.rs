@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_fills_looks_whether_it_shall_end() {
+    fn filling_ends_early_when_the_load_ends() {
         for look in [1, 2, 9] {
             let limit = RunLimit { overseer: &mut EndsAtPoll(look), length: Duration::from_secs(300) };
             let error = run(1, 16 << 20, limit).unwrap_err();

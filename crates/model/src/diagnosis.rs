@@ -74,7 +74,7 @@ pub struct Yardstick {
     pub wait: usize,
     /// Its longest wait.
     pub ns: Ns,
-    /// As long as so many of these.
+    /// As long as this many of these.
     pub worth: Vec<(Operation, u64)>,
 }
 

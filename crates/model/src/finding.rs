@@ -1,7 +1,7 @@
 //! A cause that a run shows: where, how much of the time it has, what can be done about it, and
 //! what all of that rests on.
 //!
-//! Which causes there are, and what they are told by, is up to `analyse`; how they are worded, to
+//! Which causes there are, and what their signs are, is up to `analyse`; how they are worded, to
 //! `report`.
 
 use crate::coverage::Interval;
@@ -83,7 +83,7 @@ pub struct SignedWaits {
 pub enum Assumption {
     /// The other end of a connection behaves as its kind does. It was not observed.
     PeerUnseen,
-    /// What is called was told by the names of functions on the stack.
+    /// What is called is known by the names of functions on the stack.
     FunctionNames,
 }
 

@@ -88,8 +88,8 @@ pub struct Samples {
     pub per_op_ns: Vec<f64>,
     /// Operations of one sample.
     pub ops_per_sample: u64,
-    /// The cost of one reading of the clock, of which each sample has one in it. 0 where something
-    /// else than the clock that dwell reads gave the times.
+    /// The cost of one reading of the clock, which each sample contains. 0 where the times are not
+    /// from the clock that dwell reads.
     pub clock_cost_ns: f64,
     /// What must be taken off to leave the operation: the same without it, each right after the
     /// sample of the same place. Empty where nothing is.

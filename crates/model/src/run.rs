@@ -81,8 +81,8 @@ pub struct Run {
     pub coverage: Coverage,
 }
 
-/// The account of a whole job of which this run did a part: each part of the account, scaled to the
-/// whole job.
+/// The account of a whole job, when this run did a part of it: each part of the account, scaled to
+/// the whole job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Extrapolation {
     /// Units of work that this run did.

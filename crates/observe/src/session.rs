@@ -82,7 +82,7 @@ pub(crate) struct SessionEnd {
     pub(crate) counters: Vec<(Tid, Counters)>,
 }
 
-/// A recording that is over. What operations cost on this host, which may be measured only now,
+/// A completed recording. What operations cost on this host, which may be measured only now,
 /// completes its trailer.
 #[derive(Debug)]
 pub struct Recorded {

@@ -75,7 +75,7 @@ pub(crate) struct Stacks {
     pythons: Pythons,
     /// Descriptions of Python processes that the kernel half does not have yet.
     targets: Vec<PythonTarget>,
-    /// In order of time, the latest first, so that the next is at the end.
+    /// In reverse order of time, so that the next is at the end.
     waiting: Vec<(Ns, u64, Item)>,
     /// The number of items so far.
     came: u64,

@@ -20,7 +20,7 @@ type CodeKey = (u32, u64, u32);
 /// A code object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Code {
-    /// Of which version.
+    /// Version of the interpreter.
     pub version: Version,
     /// The function, with its class from 3.11 on; `<module>` for the code of a file itself.
     pub function: String,

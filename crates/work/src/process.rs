@@ -103,7 +103,7 @@ pub fn pin(cpu: usize) -> io::Result<()> {
     .map(drop)
 }
 
-/// Names the calling thread: any bytes, of which the kernel keeps 15.
+/// Names the calling thread: any bytes; the kernel keeps 15 of them.
 ///
 /// # Errors
 /// Never, on a Linux of this century.

@@ -1,4 +1,5 @@
-//! `cargo xtask bench ladder`: rungs of `dwell ladder` beside other ways to measure the same.
+//! `cargo xtask bench ladder`: rungs of `dwell ladder` compared with other tools on the same
+//! operation.
 //!
 //! dwell and the other are run right after each other, first the one and in the next round the
 //! other, on the same CPU, in the same directory, with memory and files of the same size. Each
@@ -82,7 +83,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     let mut notes = BTreeSet::new();
     let mut setting = Setting { place, dir, home: 0, other: 0 };
     // Once unmeasured: it says which CPUs it uses.
-    (setting.home, setting.other) = processors(&dwell(&["cycle"], &setting)?)?;
+    (setting.home, setting.other) = cpus(&dwell(&["cycle"], &setting)?)?;
     let mut pairs: Vec<(&Pair, Vec<Round>)> = Vec::new();
     for pair in
         PAIRS.iter().filter(|pair| options.only.is_empty() || options.only.iter().any(|o| o == pair.rung))
@@ -174,7 +175,7 @@ fn dwell(rungs: &[&str], setting: &Setting) -> Result<Value> {
 }
 
 /// The last that dwell may use, where its rungs run; and the last but one, where the other end is.
-fn processors(ladder: &Value) -> Result<(u64, u64)> {
+fn cpus(ladder: &Value) -> Result<(u64, u64)> {
     let cpus = ladder["machine"]["cpus_allowed"].as_array().context("dwell does not say its CPUs")?;
     let mut last = cpus.iter().rev().filter_map(Value::as_u64);
     let home = last.next().context("dwell may use no CPU")?;
@@ -182,7 +183,7 @@ fn processors(ladder: &Value) -> Result<(u64, u64)> {
 }
 
 fn rows(pairs: &[(&Pair, Vec<Round>)]) -> Vec<Vec<String>> {
-    let head = ["rung", "dwell", "beside", "its figure", "ratio", "goal", ""].map(str::to_owned);
+    let head = ["rung", "dwell", "compared with", "its figure", "ratio", "goal", ""].map(str::to_owned);
     let mut rows = vec![head.to_vec()];
     for (pair, rounds) in pairs {
         let of = |figure: fn(&Round) -> f64| middle(rounds.iter().map(figure).collect()).ok();
@@ -253,8 +254,8 @@ mod tests {
     }
 
     #[test]
-    fn the_other_end_is_on_another_processor_where_there_is_one() {
-        let of = |cpus: &[u64]| processors(&json!({"machine": {"cpus_allowed": cpus}})).ok();
+    fn the_other_end_is_on_another_cpu_where_there_is_one() {
+        let of = |allowed: &[u64]| cpus(&json!({"machine": {"cpus_allowed": allowed}})).ok();
         assert_eq!([of(&[0, 2, 5]), of(&[3]), of(&[])], [Some((5, 2)), Some((3, 3)), None]);
     }
 

@@ -1,5 +1,5 @@
-//! `cargo xtask bench loads`: what dwell's loads get done, beside hackbench and stressapptest with
-//! the same sizes.
+//! `cargo xtask bench loads`: what dwell's loads get done, compared with hackbench and
+//! stressapptest with the same sizes.
 //!
 //! The two are run right after each other, first the one and in the next round the other. Each
 //! ratio is of one round, so that what drifts on the machine drifts for both.
@@ -28,9 +28,9 @@ struct Pair {
 
 #[derive(Clone, Copy)]
 enum Rival {
-    /// With these options beside the number of loops.
+    /// With these options in addition to the number of loops.
     Hackbench(&'static [&'static str]),
-    /// With these options beside the time.
+    /// With these options in addition to the time.
     Stressapptest(&'static [&'static str]),
 }
 
@@ -141,7 +141,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     let options = options(arguments)?;
     let dwell = install(options.dwell.as_deref())?.join("dwell");
     let before = load();
-    let head = ["load", "dwell", "beside", "its figure", "ratio", "goal", ""].map(str::to_owned);
+    let head = ["load", "dwell", "compared with", "its figure", "ratio", "goal", ""].map(str::to_owned);
     let mut rows = vec![head.to_vec()];
     let wanted = |pair: &&Pair| options.only.is_empty() || options.only.iter().any(|only| only == pair.name);
     for pair in PAIRS_OF_LOADS.iter().filter(wanted) {

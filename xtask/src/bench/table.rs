@@ -68,7 +68,7 @@ pub(crate) fn render(
         text.push_str(": from the program's end to dwell's (median, interval, n)\n\n");
         text.push_str(&layout(&ends(results, tools), markdown));
     } else {
-        text.push_str(": time as a multiple of the bare run beside it (median, interval, n)\n\n");
+        text.push_str(": time as a multiple of the bare run of the same round (median, interval, n)\n\n");
         text.push_str(&layout(&ratios(results, tools), markdown));
     }
     if set == Set::Stacks {

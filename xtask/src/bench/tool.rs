@@ -15,7 +15,7 @@ pub(crate) enum Tool {
     Dwell,
     /// Every call counted.
     DwellExact,
-    /// Looking at running code 199 times a second on each CPU.
+    /// Sampling at 199 Hz on each CPU.
     Dwell199,
     Dwell999,
     /// Often enough that a run of 5 s has as many samples as one of 60 s has at dwell's own rate.

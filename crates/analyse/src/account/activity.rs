@@ -14,7 +14,7 @@ pub(crate) const NOBODY: Slot = Slot::MAX;
 /// An activity by number.
 pub(crate) type ActivityId = u32;
 
-/// Activities whose reasons are told apart (a crawler has a million peers); later ones are told by
+/// Activities whose reasons are kept apart (a crawler has a million peers); later ones are known by
 /// state only.
 const ACTIVITIES: usize = 400_000;
 /// The same with files told apart, which the path names only where one of them is most of it.
@@ -67,7 +67,7 @@ pub(crate) struct Activities {
 }
 
 impl Activities {
-    /// The number of an activity, or of the like that is told apart no further.
+    /// The number of an activity, or of the group of activities that are not kept apart.
     pub(crate) fn id(&mut self, activity: Activity) -> ActivityId {
         let activity = self.bounded(activity);
         let next = self.all.len() as ActivityId;

@@ -1,4 +1,4 @@
-//! What intervals and waits are booked in, whoever produces them.
+//! Where intervals and waits are added up, traced and polled alike.
 
 use super::activity::{Activities, ActivityId, Interval};
 use super::path::Path;

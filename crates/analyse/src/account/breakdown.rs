@@ -18,7 +18,7 @@ pub(crate) struct Breakdown {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Sum {
     pub(crate) ns: Ns,
-    /// Of activities of which it was seen what they were.
+    /// Of activities that were observed.
     pub(crate) seen_ns: Ns,
     /// Of activities that were of this state; the rest was divided off others.
     pub(crate) own_ns: Ns,

@@ -1,6 +1,6 @@
 //! What the thread that releases a lock did while another waited for it.
 //!
-//! Which thread will end a wait is not known when it begins. So the begins of the latest waits for
+//! The waker of a wait is not known when it begins. So the start times of the most recent waits for
 //! locks are remembered, and each thread cuts its time at these and adds it up in between: what it
 //! did since one of them is a sum of a few.
 
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 /// lose what went on.
 const BEGINS: usize = 32;
 
-/// When the latest waits for locks began, in order.
+/// When the most recent waits for locks began, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Begins(VecDeque<Ns>);
 

@@ -99,7 +99,7 @@ pub(crate) fn split(ns: Ns, counts: [Counts; 3]) -> Own {
 /// machine, where returning is dear.
 const LATE_NS: Ns = 500;
 
-/// How much of `own_ns` may be faults though it was sampled as user, after so many faults.
+/// How much of `own_ns` may be faults though it was sampled as user, after this number of faults.
 pub(crate) fn late(faults: u64, own_ns: Ns) -> Ns {
     (faults * LATE_NS).min(own_ns)
 }

@@ -7,16 +7,16 @@ use model::{Ns, State};
 use rustc_hash::FxHashMap;
 use stats::Histogram;
 
-/// Distinct waits that are told apart; what comes later is counted with the rest of its state.
+/// Distinct waits that are kept apart; later ones are counted with the rest of their state.
 const DISTINCT: usize = 4096;
 
 /// The same with files told apart, so that a search of a disk leaves room for other waits.
 const FILES: usize = DISTINCT / 2;
 
-/// Wakers of one kind of wait that are told apart.
+/// Wakers of one kind of wait that are kept apart.
 const WAKERS: usize = 64;
 
-/// Distinct stacks of one kind of wait that are told apart.
+/// Distinct stacks of one kind of wait that are kept apart.
 const STACKS: usize = 256;
 
 /// Blocked time by kind and reason.
@@ -61,7 +61,7 @@ pub(crate) struct WaitEnd {
     pub(crate) holder: Option<Times>,
 }
 
-/// A wait that is over.
+/// A completed wait.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ended {
     pub(crate) at: Ns,

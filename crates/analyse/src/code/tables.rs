@@ -7,7 +7,7 @@ use model::run::{FunctionRow, LineRow, Share};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::Hash;
 
-/// Rows of a table; what is beyond is too small to be told from nothing.
+/// Rows of a table; later ones are too small to differ from nothing.
 const ROWS: usize = 500;
 
 /// Time of one row: its own and with what it called.
@@ -46,8 +46,8 @@ impl Amount {
 }
 
 /// What to say where the samples stand for other than the time on a CPU, by more than chance (4
-/// standard deviations of samples that strike at random) and a fifth of it: a hypervisor can hold a
-/// processor's timer back.
+/// standard deviations of samples that strike at random) and a fifth of it: a hypervisor can delay
+/// a CPU's timer.
 pub(crate) fn short_of(profile: &Profile, on_cpu_ns: Ns) -> Option<String> {
     let mut all = Amount::default();
     profile

@@ -18,7 +18,7 @@ pub struct Cause {
     pub name: CauseName,
     /// The tiers in which its signs can be observed.
     pub tiers: &'static [Tier],
-    /// What it is and which signs it is told by: sentences for `docs/method/causes.md`.
+    /// What it is and what its signs are: sentences for `docs/method/causes.md`.
     pub doc: &'static str,
     /// Looks for the signs, where the tier allows it.
     check: fn(&Evidence<'_>) -> Outcome,
@@ -31,7 +31,7 @@ pub enum Outcome {
     Found(Vec<Finding>),
     /// It is not.
     RuledOut,
-    /// It cannot be told, for this reason.
+    /// It cannot be determined, for this reason.
     Unavailable(String),
 }
 

@@ -1,4 +1,4 @@
-//! What judgement may look at: one borrow of all that a run shows.
+//! What judgement may read: one borrow of all that a run shows.
 
 use model::peers::ConnectionRow;
 use model::recording::Tier;

@@ -19,8 +19,8 @@ const SHARE_OF_WALL_MIN: f64 = 0.1;
 pub(super) const IDLE_SHARE: f64 = 0.02;
 /// From this share of the CPUs on, others are worth a sentence.
 pub(super) const OTHERS_SHARE_MIN: f64 = 0.2;
-/// Memory is short when some task waits for it so much of the wall, or so many pages are swapped a
-/// second.
+/// Memory is short when some task waits for it for this share of the wall clock, or this number of
+/// pages is swapped per second.
 pub(super) const PRESSURE_SHARE_MIN: f64 = 0.01;
 const SWAPPED_PAGES_PER_S_MIN: f64 = 100.0;
 /// A rate is steady when its steps vary by no more than this part of their mean, after a tenth of

@@ -13,8 +13,8 @@ const LINK_LIMIT_SHARE_MIN: f64 = 0.05;
 /// Other programs, and the hypervisor, from these shares of the CPUs on.
 const OTHERS_SHARE_MIN: f64 = 0.1;
 const STEAL_SHARE_MIN: f64 = 0.01;
-/// Memory, when what is available changes by this share of it, or so many pages are swapped a
-/// second.
+/// Memory, when what is available changes by this share of it, or this number of pages is swapped
+/// per second.
 const AVAILABLE_SHARE_MIN: f64 = 0.05;
 const SWAPPED_PAGES_PER_S_MIN: f64 = 1.0;
 
@@ -42,7 +42,7 @@ fn those<T>(list: &Seen<Vec<T>>, metric: fn(usize) -> Metric, matters: impl Fn(&
     list.filter(|(_, one)| matters(one)).map(|(index, _)| metric(index)).collect()
 }
 
-/// Over steps, the last of which may be shorter: near enough for whether something moved.
+/// Over steps (the last may be shorter): accurate enough to tell whether something changed.
 fn mean(points: &[f64]) -> f64 {
     points.iter().sum::<f64>() / points.len().max(1) as f64
 }

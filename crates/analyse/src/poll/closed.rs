@@ -9,7 +9,7 @@ use model::run::Faults;
 pub(crate) struct Closed {
     /// What goes into the run.
     pub(crate) pieces: Pieces,
-    /// Page faults that were seen of threads that were looked at.
+    /// Page faults of threads that were in a snapshot.
     pub(crate) faults: Faults,
     /// Time on a CPU of all threads in a window, where both the switches and the scheduler tell.
     pub(crate) cpu: Option<Counted>,

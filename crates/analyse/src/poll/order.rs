@@ -9,7 +9,8 @@ use std::collections::VecDeque;
 
 /// Events come at most this much later than a snapshot that was taken after them.
 const LATE_NS: Ns = 5_000_000;
-/// After so many events without a snapshot they are worked through all the same, lest memory grow.
+/// After this number of events without a snapshot they are processed anyway, so that memory does
+/// not grow.
 const HELD_MAX: usize = 1 << 20;
 
 /// What is held back.

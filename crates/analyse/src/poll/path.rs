@@ -37,7 +37,7 @@ pub(super) struct PathLedger {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Position<'a> {
     pub(super) thread: &'a Thread,
-    /// Every wait on the way here was looked at.
+    /// Every wait on the way here was examined.
     pub(super) sure: bool,
 }
 

@@ -16,7 +16,7 @@ use model::{Basis, Ns, Pid, Seen, State};
 use rustc_hash::FxHashMap;
 use stats::wilson;
 
-/// All that is known of a run when it is over.
+/// All that is known of a run at its end.
 #[derive(Debug)]
 pub(super) struct Ended<'a> {
     pub(super) tree: Tree,

@@ -278,7 +278,7 @@ fn samples_divide_time_on_a_cpu() {
 
 #[test]
 fn where_kernel_samples_are_refused_those_that_are_missing_are_the_kernels() {
-    // 200 ms on a CPU at a sample each ms, of which only 50 came.
+    // 200 ms on a CPU at a sample each ms, but only 50 samples came.
     let mut events = vec![exec(0)];
     events.extend((0..50).map(|at| sample(at * 4, 10, SampleMode::User)));
     events.push(exit(200, 10));
@@ -448,7 +448,7 @@ fn a_run_too_short_for_a_look_has_the_cpu_time_that_the_kernel_counted() {
     let used = Rusage { user_ns: MS, kernel_ns: MS, ..Rusage::default() };
     let closed = account(Tier::Proc, vec![exec(0)], 3, Seen::Value(used));
     let all = [State::User, State::Kernel, State::Unexplained].map(|state| ms(&closed, state));
-    assert_eq!(all, [1, 1, 1], "halves, of which nothing is known");
+    assert_eq!(all, [1, 1, 1], "halves, without evidence");
 }
 
 #[test]

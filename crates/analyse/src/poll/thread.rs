@@ -49,8 +49,8 @@ pub(super) struct Thread {
     /// snapshot.
     pub(super) ready_ns: Ns,
     pub(super) blocked_ns: Ns,
-    /// Time in the run queue and on a CPU by the kernel's count, between snapshots of which one
-    /// found it to be either.
+    /// Time in the run queue and on a CPU by the kernel's count, between two snapshots, one of them
+    /// with the thread in either state.
     pub(super) runnable_ns: (Ns, Ns),
     /// How long it waited for work.
     pub(super) for_work_ns: Ns,

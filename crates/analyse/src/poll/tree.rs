@@ -7,7 +7,7 @@ use crate::classify::{Classified, Next};
 use model::{Ns, Pid, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Waits that are told apart by name, address or pipe.
+/// Waits that are kept apart by name, address or pipe.
 const WAITS: usize = 4096;
 
 /// A living process.
@@ -28,7 +28,7 @@ pub(super) struct Tree {
     pub(super) threads: Vec<Thread>,
     living: FxHashMap<Tid, Slot>,
     pub(super) processes: FxHashMap<Pid, Process>,
-    /// Waits that are told apart.
+    /// Waits that are kept apart.
     known: FxHashSet<Classified>,
     pub(super) books: Books,
 }
@@ -45,7 +45,7 @@ impl Tree {
         }
     }
 
-    /// The wait, or the like of it that is told apart no further.
+    /// The wait, or the group of waits that are not kept apart.
     pub(super) fn bounded(&mut self, wait: Classified) -> Classified {
         let is_full = self.known.len() >= WAITS && !self.known.contains(&wait);
         let wait = if is_full { wait.of_many() } else { wait };

@@ -287,8 +287,8 @@ impl Watch {
     }
 
     /// Threads that are in the tree but not in this snapshot have ended. Where there are switches
-    /// these record most ends; not of the threads that are not traced any more, of which nothing
-    /// was heard since the last snapshot either.
+    /// these record most ends; not those of threads that are no longer traced, which have had no
+    /// event since the last snapshot either.
     fn miss(&mut self, at: Ns, threads: &[Snapshot]) {
         let living = threads.iter().filter(|looked| !is_over(looked));
         let there: FxHashSet<Tid> = living.map(|looked| looked.tid).collect();

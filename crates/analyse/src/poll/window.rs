@@ -20,7 +20,7 @@ use model::{Basis, Ns, State};
 use rustc_hash::FxHashMap;
 use stats::wilson;
 
-/// All that is known of a window when it is over.
+/// All that is known of a window at its end.
 #[derive(Debug)]
 pub(super) struct Ended<'a> {
     pub(super) tree: Tree,

@@ -19,8 +19,8 @@ pub(super) struct Looks {
 }
 
 impl Looks {
-    /// Takes the time of the next look; whether every second look is to be forgotten first, by
-    /// whoever keeps something of each.
+    /// Takes the time of the next snapshot; gives whether callers have to drop every second
+    /// snapshot first.
     pub(super) fn add(&mut self, at: Ns) -> bool {
         let at = at.max(self.at.last().copied().unwrap_or(0));
         let thin = self.at.len() >= LOOKS_MAX;
@@ -152,7 +152,7 @@ mod tests {
                 late.thin();
             }
             track.told(looks.step(), [look, 7], look == 0);
-            // A device that turns up later and is told of only when it does something.
+            // A device that appears later and is recorded only when it does something.
             if look == 15_000 {
                 late.told(looks.step(), [500, 0], false);
             }

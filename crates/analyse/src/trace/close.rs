@@ -55,7 +55,7 @@ struct Compared {
 /// What the kernel has counted of threads that live on.
 type Living = FxHashMap<Tid, Counters>;
 
-/// All that is known of a traced program when it is over.
+/// All that is known of a traced program at its end.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) wall: Wall,

@@ -61,9 +61,9 @@ impl Sends {
         let last = ends.and_then(|ends| self.last.get(&ends.reversed()));
         let sender_runs = over.filter(|over| {
             let known = last.is_some_and(|sent| sent.sender == *over);
-            // Its first word on a connection is not known as such before its call is over: being
-            // in a call that can have done it, while a socket of this host became ready, is taken
-            // for it.
+            // Its first send on a connection is not known as such before its call ends: being in a
+            // call that can have done it, while a socket of this host became ready, is taken for
+            // it.
             known || (ends.is_none_or(is_local) && last.is_none() && in_a_peer_call)
         });
         sender_runs.map(Source::Running).or(last.map(Source::Sent))

@@ -32,7 +32,7 @@ pub(super) struct Thread {
     pub(super) woken_early: bool,
     /// It was switched in and nothing has been booked since.
     pub(super) just_in: bool,
-    /// Its last wait that is over: stacks of it come later.
+    /// Its last completed wait: stacks of it come later.
     pub(super) last_wait: Option<Ended>,
     /// Events were lost: what it did since is not known.
     pub(super) doubtful: bool,

@@ -29,7 +29,7 @@ pub(super) struct Tree {
     shared: Option<Slot>,
     free: Vec<Slot>,
     pub(super) books: Books,
-    /// When the latest waits for locks began.
+    /// When the most recent waits for locks began.
     begins: Begins,
     /// How often a thread was switched in.
     pub(super) switched_in: u64,
@@ -317,7 +317,7 @@ impl Tree {
         self.free.push(slot);
     }
 
-    /// A wait of this thread is over.
+    /// A wait of this thread has completed.
     pub(super) fn ended(&mut self, slot: Slot, ended: Ended) {
         self.get_mut(slot).last_wait = Some(ended);
     }

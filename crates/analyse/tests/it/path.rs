@@ -141,7 +141,7 @@ fn a_network_wake_up_over_an_innocent_thread_of_the_tree_is_not_its_doing() {
 }
 
 #[test]
-fn a_stopped_thread_was_stopped_whoever_continued_it() {
+fn a_stopped_thread_was_stopped_whatever_continued_it() {
     let mut story = Story::begins();
     story.forks(ROOT, CHILD, CHILD).comes(CHILD).leaves(ROOT, SwitchOutState::Stopped, none());
     story.after(50).wakes(ROOT, by_task(CHILD), none()).comes(ROOT);
@@ -386,7 +386,7 @@ fn where_the_kernel_does_not_keep_when_requests_are_made_their_queue_is_unseen()
 // ---- checks
 // -----------------------------------------------------------------------------------------------
 
-/// A program of a whole second on a CPU, of which the scheduler knows `scheduler_ms`.
+/// A program of a whole second on a CPU; the scheduler counted `scheduler_ms`.
 fn works_a_second(scheduler_ms: u64) -> Story {
     let mut story = Story::begins();
     story.after(1_000_000).exits(ROOT, inside(EXIT_GROUP, 0));

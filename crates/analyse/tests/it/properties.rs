@@ -7,7 +7,7 @@ use model::{Run, State, Tid};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What happens next: to whom, how, after how many microseconds.
+/// What happens next: to which thread, how, after how many microseconds.
 type Step = (u8, u8, u64);
 
 #[derive(Clone, Copy, PartialEq)]
@@ -116,7 +116,7 @@ impl Machine {
             (Doing::Blocked | Doing::Stopped, 0) => self.wakes(tid, Waker::Timer),
             (Doing::Blocked | Doing::Stopped, 1) => self.wakes(tid, Waker::Device),
             (Doing::Blocked | Doing::Stopped, 2) => {
-                // An interrupt comes over whoever runs: one of the tree, or somebody else.
+                // An interrupt hits the running thread, of the tree or another.
                 let over = if self.threads[&other].0 == Doing::Running { other } else { 9000 };
                 self.wakes(tid, Waker::Network { over, ready: Some(ends(40_000, 80)) });
             }

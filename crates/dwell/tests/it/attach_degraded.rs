@@ -16,7 +16,7 @@ const NOBODY: &str = "65534";
 /// What is left without BPF.
 const SOURCES: [&str; 2] = ["perf", "proc"];
 
-/// Who watches whom: programs that both can be reached by.
+/// The watcher and the watched: programs that both can be reached by.
 struct Place {
     dir: PathBuf,
     launcher: &'static [&'static str],

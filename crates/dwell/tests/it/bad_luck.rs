@@ -1,6 +1,6 @@
-//! What programs may do that is hard on whoever watches: trace others, be somebody else, close
-//! everything, use numbers again, step the clock, die in the middle of a call. dwell's account is
-//! right, or says what it lost, and the program does what it does without dwell.
+//! What programs may do that is hard to observe: trace others, change their user, close everything,
+//! reuse numbers, step the clock, die in the middle of a call. dwell's account is right, or says
+//! what it lost, and the program does what it does without dwell.
 //!
 //! The programs stand in `programs/luck.c` and say what their own clock saw.
 
@@ -109,7 +109,7 @@ fn a_debugger_runs_its_program_to_the_end() {
     });
 }
 
-// ---- programs that are somebody else
+// ---- programs that change their user
 // -----------------------------------------------------------------------------
 
 const ID: &str = "65534";
@@ -192,7 +192,7 @@ fn adds_up(told: &Told, claims: &mut Claims) {
     }
 }
 
-/// Both as an ordinary user, whom the kernel lets see little of such a program.
+/// Both as an ordinary user, who may see little of such a program.
 fn seen_by_a_user(entrusted: &Entrusted, options: &[&str], command: &[String], says: &str) {
     let run = || entrusted.run(true, options, command);
     hold_coarse(run, |told, claims| {
@@ -342,7 +342,7 @@ fn a_stepped_clock_changes_no_time() {
         let before_end = truth.count("unix_s") as i64 - started;
         claims.that(
             (0..=5).contains(&before_end),
-            format!("it started {before_end} s before it looked at its clock"),
+            format!("it started {before_end} s before it read its clock"),
         );
     });
 }

@@ -52,7 +52,7 @@ impl Place {
     }
 
     fn start(&self, words: &[&str]) -> Child {
-        // Whoever runs the tests may ignore some of them (nohup does), and that is inherited.
+        // The parent of the tests may ignore some of them (nohup does), and that is inherited.
         Command::new("env")
             .args(["--default-signal=HUP,INT,TERM,USR1", DWELL, "run", "-o", "page"])
             .args(words)
@@ -135,7 +135,7 @@ impl Terminal {
             .current_dir(directory)
             .spawn(pts)
             .unwrap();
-        // Somebody has to read what the terminal shows, or the shell blocks in its prompt.
+        // The terminal's output has to be read, or the shell blocks in its prompt.
         let shown = pty.as_fd().try_clone_to_owned().unwrap();
         std::thread::spawn(move || File::from(shown).read_to_end(&mut Vec::new()));
         Terminal { pty, shell }

@@ -68,7 +68,7 @@ fn closes(told: &Told) {
     }
 }
 
-/// Of the blocked time nine tenths are sleep, of which 300 ms are within the interval.
+/// Nine tenths of the blocked time are sleep, and 300 ms of it are within the interval.
 fn sleeps(told: &Told) {
     closes(told);
     let (lo, hi) = told.interval("sleep");

@@ -74,8 +74,8 @@ fn number(row: &Value, field: &str) -> u64 {
     row[field].as_u64().unwrap_or_else(|| panic!("no {field} in {row}"))
 }
 
-/// There were at least so many waits on the disk in `call` on this file (a busy machine may finish
-/// a request before the thread is off its CPU: no wait), and requests ended most of them.
+/// There were at least this many waits on the disk in `call` on this file (a busy machine may
+/// finish a request before the thread is off its CPU: no wait), and requests ended most of them.
 fn waited<'a>(claims: &mut Claims, told: &'a Told, call: &str, name: &Path, least: u64) -> Option<&'a Value> {
     let name = name.to_str().expect("plain");
     let found = row(told, call, name).filter(|row| row["reason"] == "disk");
@@ -182,7 +182,7 @@ for i in range(1000): pages[i * 7919 * 4096 % (8 << 20)]
 }
 
 #[test]
-fn a_sync_is_a_wait_on_the_disk_for_the_file_that_is_synced_whoever_wakes() {
+fn a_sync_is_a_wait_on_the_disk_for_the_file_that_is_synced_whatever_the_waker() {
     let dir = Dir::new("synced");
     let path = dir.0.join("log");
     let script = "

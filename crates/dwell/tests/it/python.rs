@@ -44,8 +44,8 @@ fn shares(python: &str, seconds: &str) {
         let (adds, joins) = (code.function("adds"), code.function("joins"));
         let all = truth.ns("adds") + truth.ns("joins");
         let want = truth.ns("adds") as f64 / all as f64;
-        // Of the two: starting the interpreter is neither. The margin is that of so many samples,
-        // and the loop in `outer`, which is in both.
+        // Of the two: starting the interpreter is neither. The margin is that of this number of
+        // samples, and the loop in `outer`, which is in both.
         let got = adds.total / (adds.total + joins.total);
         let samples = code.cpu(|s| s.through(&["outer"])) as f64 * 335e-9;
         let margin = 2.5 * (want * (1.0 - want) / samples).sqrt() + 0.01;

@@ -30,7 +30,7 @@ fn by_name(told: &Told, name: &str, states: &[&str]) -> u64 {
     told.steps(|step| step["process"] == name && states.contains(&step["state"].as_str().unwrap_or_default()))
 }
 
-/// A text file of about so many MiB, the same each time.
+/// A text file of about this many MiB, the same each time.
 fn text_file(mib: usize) -> PathBuf {
     let path = fresh("text");
     let mut text = String::new();

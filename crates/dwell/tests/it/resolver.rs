@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::process::{Command, Stdio};
 use tempfile::tempdir;
 
-/// Asks for names as programs do, one of which is in a file, and says how long each call took.
+/// Looks names up as programs do, one of them in a file, and says how long each call took.
 const CLIENT: &str = r"
 import json, socket, time
 told = {}
@@ -53,7 +53,7 @@ fn asked(options: &[&str]) -> (Value, Value) {
 #[test]
 fn names_from_a_file_are_seen_when_the_library_is_looked_at() {
     let (run, client) = asked(&["--names"]);
-    let rows = run["lookups"].as_array().expect("names were looked at");
+    let rows = run["lookups"].as_array().expect("name lookups were observed");
     let row = |name: &str| {
         rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("{name}: {rows:#?}"))
     };

@@ -37,7 +37,7 @@ fn must(command: &str) {
 }
 
 /// A network of two hosts: this one and another, in a namespace of its own, with a link between
-/// them that carries 10 Mb/s from there to here. The other one sends 2.5 MB to whoever connects.
+/// them that carries 10 Mb/s from there to here. The other one sends 2.5 MB to each client.
 struct SlowNetwork {
     name: String,
     server: Option<Child>,

@@ -1,5 +1,5 @@
-//! A program whose control group may have a fifth of a processor: what it waits for its quota is no
-//! run queue.
+//! A program whose cgroup may use a fifth of a CPU: time that it waits for its quota is no run
+//! queue.
 
 use crate::support::{MS, hold_with, run, work};
 use std::cell::Cell;
@@ -58,7 +58,7 @@ fn time_without_quota_is_throttled_and_as_long_as_the_kernel_says() {
     };
     hold_with(run, |told, claims| {
         let (theirs, ours) = (theirs.get(), told.parts(&["throttled"]));
-        // A fifth of a processor for 100 ms of work.
+        // A fifth of a CPU for 100 ms of work.
         claims.that(theirs > 200 * MS, format!("the kernel throttled it for {theirs} ns"));
         // What it was about to wait for other programs when the quota came is the kernel's, too.
         let most = ours + told.parts(&["runqueue"]);

@@ -464,8 +464,7 @@ fn a_disk_that_is_waited_for_is_disk_time() {
         let main = truth.id("main");
         let waited = spans.iter().map(off).sum();
         // Each wait ends with a switch, which is the kernel's work to dwell and none of the
-        // thread's time to the scheduler: some 25 us where an idle processor sleeps in its
-        // hypervisor.
+        // thread's time to the scheduler: some 25 us where an idle CPU sleeps in its hypervisor.
         let switching = waited / 20;
         let off = queued(told, main) + switching;
         claims.waited("disk on the path", told.path(Some(main), &["disk"]), waited, off);

@@ -36,7 +36,7 @@ os.wait()
 ";
 
 #[test]
-fn whoever_polls_several_waits_for_what_the_waker_wrote_to() {
+fn a_poll_of_several_waits_for_what_the_waker_wrote_to() {
     for (how, calls) in
         [("epoll", &["epoll_wait"][..]), ("poll", &["poll"]), ("select", &["select", "pselect6"])]
     {
@@ -120,7 +120,7 @@ fn io_uring_says_what_became_ready() {
             claims.waited("pipe", waited, truth.ns("pipe"), told.queued(&name));
             claims.that(total(of("disk", "device"), "requests") > 0, "no request to a disk ended a wait");
             let external = total(of("other-wait", "external"), "calls");
-            claims.equal("waits on what cannot be told", external, 0);
+            claims.equal("waits on what is not known", external, 0);
             // What a worker waited for the disk is on its own account.
             let workers: Vec<_> = told.run["threads"]
                 .as_array()
@@ -160,9 +160,9 @@ fn a_wait_for_a_lock_names_its_address_and_who_held_it() {
             return;
         };
         let by = row["by"].as_array().cloned().unwrap_or_default();
-        let thread = by.iter().find(|ender| ender["kind"] == "thread");
+        let thread = by.iter().find(|waker| waker["kind"] == "thread");
         claims.that(
-            thread.is_some_and(|ender| ender["name"].as_str().is_some_and(|name| name.starts_with("python"))),
+            thread.is_some_and(|waker| waker["name"].as_str().is_some_and(|name| name.starts_with("python"))),
             format!("it was ended by {by:?}"),
         );
         claims.equal(
@@ -200,7 +200,7 @@ fn pythons_own_lock_is_told_from_others() {
     hold(&[python(), "-c", INTERPRETERS], |told, claims| {
         let own = |row: &Value| row["on"]["name"] == "Python's interpreter lock";
         let timed = |row: &Value| row["on"]["kind"] == "timer" && row["call"] == "futex";
-        // Whoever waits asks for it each 5 ms: such a wait is ended by its time limit.
+        // The waiting thread asks for it each 5 ms: such a wait ends by its timeout.
         let waited = total(rows(told, own), "total_ns") + total(rows(told, timed), "total_ns");
         claims.that(total(rows(told, own), "calls") > 0, "the lock is not named");
         claims.that(waited > 50 * MS, format!("both wanted it, and waited {waited} ns"));

@@ -1,4 +1,4 @@
-//! The cause of late wake-ups, on this kernel: whoever is planted is named.
+//! The cause of late wake-ups, on this kernel: a planted culprit is named.
 //!
 //! Most tests measure with a loop of their own (`programs/wakes.c`), so that what is tested is what
 //! the kernel tells of a spike and what is concluded from it; the last ones go through `dwell
@@ -56,7 +56,7 @@ impl Drop for Ends {
 }
 
 /// Measures for a second at 1 kHz with what is planted at work; wake-ups that are `late_us` late
-/// are told.
+/// are reported.
 fn seen(priority: u32, late_us: u64, plant: impl FnOnce(u32) -> Vec<Ends>) -> Vec<SpikeSeen> {
     let mut spikes = Spikes::open(&[CPU], Some(late_us * 1_000)).expect("root may use BPF");
     let mut measuring = start(&format!("loop {CPU} {priority} 1000 {late_us} 1000"), Stdio::piped());
@@ -94,7 +94,7 @@ fn unknown() -> Environment {
     }
 }
 
-/// Measures until most of the latest wake-ups are as they should be, and returns those.
+/// Measures until most of the spikes are as they should be, and returns those.
 fn most(fits: impl Fn(&Spike) -> bool, measure: impl Fn() -> Vec<SpikeSeen>) -> Vec<(Spike, SpikeSeen)> {
     let _alone = support::alone();
     let mut said = String::new();
@@ -142,7 +142,7 @@ fn work_put_off_by_interrupts_is_named() {
     let found = most(is(Cause::Softirq, Some("net_rx")), || {
         seen(FIFO, 100, |_| vec![culprit(&format!("flood {CPU} 800 950"))])
     });
-    // In the end the flooding task gives the processor up: in a function of the kernel, which has a
+    // In the end the flooding task gives the CPU up: in a function of the kernel, which has a
     // name.
     let named = |seen: &SpikeSeen| seen.stack.value().is_some_and(|stack| stack[0].contains("schedule"));
     assert!(found.iter().any(|(_, seen)| named(seen)), "{:#?}", found[0].1.stack);
@@ -165,7 +165,7 @@ fn a_stop_is_told_from_lateness() {
     assert!(stopped_ns > 150 * MS && stopped_ns * 100 > spike.ns * 95, "{spike:#?}");
 }
 
-/// Whoever else wants the processor takes turns with the planted ones, which have more weight.
+/// Other tasks that want the CPU alternate with the planted ones, which have more weight.
 #[test]
 fn another_task_of_the_fair_class_is_named() {
     let busy = |spike: &Spike| share_ns(spike, Cause::Task, Some("wakes-busy"));
@@ -179,7 +179,7 @@ fn another_task_of_the_fair_class_is_named() {
     assert!(slack <= 50_000, "{:#?}", found[0].0);
 }
 
-/// `dwell wake` on the processor where everything happens, as JSON.
+/// `dwell wake` on the CPU where everything happens, as JSON.
 fn dwell_wake(launcher: &mut Command) -> serde_json::Value {
     launcher.arg(support::dwell()).args(["wake", "--quiet", "--json", "-", "--interval", "1ms"]);
     launcher.args(["--for", "1s", "--cpus", &CPU.to_string()]);
@@ -206,7 +206,7 @@ fn dwell_wake_names_the_culprit() {
     panic!("{latest:#}");
 }
 
-/// And are told what would change it.
+/// And get the remedy.
 #[test]
 fn ordinary_users_are_told_why_no_cause_is_known() {
     let _alone = support::alone();

@@ -13,7 +13,7 @@ pub struct Deadline {
     /// The confidence of the answer: 0.95.
     pub confidence: f64,
     /// How rare a late wake-up must be known to be for an answer of [`Answer::Pass`]: less than one
-    /// in so long on a CPU. What no test of finite length can show is that there is none.
+    /// in this time on a CPU. What no test of finite length can show is that there is none.
     #[serde(default = "one_hour")]
     pub one_in_ns: Ns,
 }
@@ -73,9 +73,9 @@ pub struct Verdict {
     /// Wake-ups later than the limit.
     pub beyond: u64,
     /// At most this part of all wake-ups is later than the limit, at the confidence asked for, on
-    /// the CPU of which least is known: about 3 by the number of its clean cycles for 95 %.
+    /// the CPU with the weakest bound: about 3 by the number of its clean cycles for 95 %.
     pub exceedance_bound: f64,
-    /// The same as time: one too late in so long, at most, on one CPU at this interval.
+    /// The same as a time: at most one late wake-up in this time, on one CPU at this interval.
     pub one_in_ns: Ns,
     /// The maximum latency of a run ten times as long; unseen with the reason if the data allow no
     /// estimate.

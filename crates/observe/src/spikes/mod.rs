@@ -1,6 +1,6 @@
 //! Spikes: what the kernel did around the wake-ups with the largest latencies.
 //!
-//! `wake.bpf.c` is the kernel half: it keeps the latest events of each measured CPU in a ring
+//! `wake.bpf.c` is the kernel half: it keeps the most recent events of each measured CPU in a ring
 //! (`wire.rs`). This file loads and attaches it, and copies the part of a ring around a late
 //! wake-up (`ring.rs`, `decode.rs`), during the measurement. Steal is read separately (`steal.rs`).
 //! `analyse` concludes why a wake-up was late.

@@ -1,4 +1,4 @@
-//! Verdicts as JUnit XML: read back by an XML parser, counted, and safe to look at.
+//! Verdicts as JUnit XML: read back by an XML parser, counted, and safe to show.
 
 use crate::wakes::{HOSTILE, board, sheet};
 use dwell_report::wake::{junit, sheet_junit};

@@ -27,7 +27,7 @@ fn beside(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
 }
 
-/// A ladder that was measured on a virtual machine with two processors, as `dwell ladder --json`
+/// A ladder that was measured on a virtual machine with two CPUs, as `dwell ladder --json`
 /// wrote it.
 fn kept() -> Ladder {
     let text = std::fs::read_to_string(beside("samples/ladders/vm.json")).expect("the sample can be read");

@@ -49,8 +49,8 @@ fn pages(look: Look) -> Vec<(&'static str, String)> {
     pages
 }
 
-/// What `dwell wake --deadline 125us --json` wrote on a virtual machine with two processors that
-/// compiled meanwhile.
+/// What `dwell wake --deadline 125us --json` wrote on a virtual machine with two CPUs while they
+/// compiled.
 fn real() -> Wakeups {
     let text = std::fs::read_to_string(beside("samples/wakes/vm.json")).expect("the sample can be read");
     serde_json::from_str(&text).expect("the sample is of wake-ups")
@@ -156,7 +156,7 @@ fn settings_are_those_in_force_and_what_was_asked_for_only_where_it_differs() {
 }
 
 #[test]
-fn every_processor_has_its_figures_or_is_among_the_rest() {
+fn every_cpu_has_its_figures_or_is_among_the_rest() {
     let wakeups = board();
     let page = terminal(&wakeups, Look { width: 120, ..PLAIN });
     for wakes in &wakeups.threads {
@@ -398,7 +398,7 @@ fn what_is_written_is_valid_and_every_field_is_described() {
             assert!(open.is_valid(&value) && !closed.is_valid(&value), "{name}: closing closed nothing");
             assert!(
                 !text.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'),
-                "{name} is not safe to look at"
+                "{name} is not safe to show"
             );
             seen += 1;
         }

@@ -45,7 +45,7 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     })
 }
 
-/// So many pieces of the pattern, from where it ended the last time.
+/// This number of pieces of the pattern, from where it ended the last time.
 fn walk(pattern: &[u8], at: &mut usize, pieces: u64) -> Ns {
     let from = monotonic_ns();
     for _ in 0..pieces {

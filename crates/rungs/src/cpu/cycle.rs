@@ -30,7 +30,7 @@ pub(crate) fn rung() -> Rung {
 pub(crate) fn addition() -> Rung {
     chain(
         RungDescription {
-            excludes: "additions that wait for nothing, of which a core does several in a cycle".into(),
+            excludes: "independent additions: a core does several of them in a cycle".into(),
             method: "a chain of 64-bit additions of registers, each waiting for the one before".into(),
             source: "A. Fog, Instruction tables; lmbench's lat_ops".into(),
             ..about("add", RungGroup::Core, "an addition that waits for the one before")
@@ -42,7 +42,7 @@ pub(crate) fn addition() -> Rung {
 pub(crate) fn multiplication() -> Rung {
     chain(
         RungDescription {
-            excludes: "multiplications that wait for nothing, of which a core does one or more in a cycle"
+            excludes: "independent multiplications: a core does one or more of them in a cycle"
                 .into(),
             method: "a chain of 64-bit integer multiplications, each waiting for the one before".into(),
             source: "A. Fog, Instruction tables; lmbench's lat_ops".into(),
@@ -72,7 +72,7 @@ fn chain(about: RungDescription, run: fn(u64) -> u64) -> Rung {
     Rung { about, parts: 0.5, watch_cycle: true, measure: Box::new(measure) }
 }
 
-/// A quick look at the cycle: the smallest of a few short probes, in ns.
+/// A quick estimate of the cycle: the smallest of a few short probes, in ns.
 pub(crate) fn probe_ns() -> f64 {
     let one = || {
         let from = monotonic_ns();

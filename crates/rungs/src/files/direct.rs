@@ -2,8 +2,8 @@
 //! sequence. All on one working file without a name.
 //!
 //! 32 at a time are 32 threads: io_uring would be lighter, but containers and hardened hosts mostly
-//! refuse it, and then figures of two methods would have to be told apart. Switching between
-//! threads costs microseconds, which matters beside the fastest devices only; the rung says so.
+//! refuse it, and then figures of two methods would have to be kept apart. Switching between
+//! threads costs microseconds, which matters with the fastest devices only; the rung says so.
 
 use super::many::with_rate;
 use super::site::{Made, Site};

@@ -133,7 +133,7 @@ impl Made {
         let room = (self.free_bytes / SHARE / 2).min(wanted) / BLOCK_BYTES as u64 * BLOCK_BYTES as u64;
         if room < least {
             return Err(Unmeasured::Unseen(format!(
-                "{} has {} KiB free, of which dwell takes a {SHARE}th at most; this wants {} KiB\n\
+                "{} has {} KiB free; dwell takes a {SHARE}th of it at most, and this needs {} KiB\n\
                  try: dwell ladder --dir DIR, with DIR where there is more room",
                 self.named,
                 self.free_bytes >> 10,
@@ -149,7 +149,7 @@ impl Made {
         let memory = free_bytes / MEMORY_SHARE;
         if memory < least {
             return Err(Unmeasured::Unseen(format!(
-                "{} KiB of memory are free, of which dwell takes a quarter at most; this wants {} KiB of page cache",
+                "{} KiB of memory are free; dwell takes a quarter at most, and this needs {} KiB of page cache",
                 free_bytes >> 10,
                 least >> 10
             )));
@@ -161,7 +161,7 @@ impl Made {
     pub(super) fn room_for_files(&self, files: u64) -> Result<(), Unmeasured> {
         match self.free_files {
             Some(free) if free / SHARE < files => Err(Unmeasured::Unseen(format!(
-                "{} has room for {free} files, of which dwell takes a {SHARE}th at most; this wants {files}\n\
+                "{} has room for {free} files; dwell takes a {SHARE}th of them at most, and this needs {files}\n\
                  try: dwell ladder --dir DIR, with DIR where there is more room",
                 self.named
             ))),

@@ -10,7 +10,7 @@ use sys::to_self::Handler;
 
 pub(crate) fn clock() -> Rung {
     let about = RungDescription {
-        excludes: "other clocks, of which those of CPU time are always system calls".into(),
+        excludes: "other clocks; those of CPU time are always system calls".into(),
         method:
             "clock_gettime of CLOCK_MONOTONIC over and over, through the kernel's vDSO where there is one"
                 .into(),
@@ -24,7 +24,7 @@ pub(crate) fn cheapest() -> Rung {
     let about = RungDescription {
         excludes:
             "what a call that does something does, what tracing or a filter adds for other programs, and the return from a C \
-             library's function around it: dear where the kernel makes the CPU forget where returns lead"
+             library's function around it: expensive where the kernel flushes the CPU's return predictor"
                 .into(),
         method: "getppid over and over, by the call's own instruction: a call that nothing answers but the kernel".into(),
         source: "lmbench's lat_syscall null".into(),

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_processor_is_a_sibling_of_itself() {
+    fn a_cpu_is_a_sibling_of_itself() {
         let cpu = home(&machine());
         assert!(siblings(cpu).contains(&cpu));
         assert_eq!(siblings(100_000), [100_000]);

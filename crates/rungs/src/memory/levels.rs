@@ -13,12 +13,12 @@ use sys::pages::{Obtained, PageKind, Pages};
 
 /// Where the kernel does not state a line: that of all x86_64 and most aarch64 CPUs.
 pub(crate) const LINE_BYTES: u64 = 64;
-/// A cache is chased through so many times the cache below: with random replacement that one then
-/// gives 2 in 100 loads, and with others none. Never more than half of it: beyond, pages whose
-/// addresses happen to meet push each other out.
+/// The chase through a cache takes this many times the cache below: with random replacement that
+/// one then gives 2 in 100 loads, and with others none. Never more than half of it: beyond, pages
+/// whose addresses happen to meet push each other out.
 const BELOW_TIMES: u64 = 4;
-/// The memory that is chased through for `dram` is so many times the last cache: what is still
-/// found in it is at most one in so many.
+/// The chase for `dram` takes this many times the last cache: at most this fraction of the loads
+/// still finds its data there.
 const DRAM_TIMES: u64 = 8;
 const DRAM_LEAST: u64 = 64 << 20;
 const DRAM_MOST: u64 = 1 << 30;
@@ -113,7 +113,7 @@ pub(crate) fn dram_bytes(machine: &Machine) -> Result<u64, Unmeasured> {
     let last = machine.caches.last().map_or(0, |cache| cache.bytes);
     let most = most_bytes(machine)?;
     let wanted = (last * DRAM_TIMES).clamp(DRAM_LEAST, DRAM_MOST);
-    // Twice the cache is the least of which more comes from memory than from it.
+    // With twice the cache or more, most loads come from memory.
     let least = (last * 2).max(DRAM_LEAST / 2);
     if most < least { Err(too_little_memory(least)) } else { Ok(whole(wanted.min(most))) }
 }

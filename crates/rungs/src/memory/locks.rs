@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use sys::clock::monotonic_ns;
 
-/// The lock stays with one thread for a while and then goes over: samples are so many times longer
-/// than others', to have several of both in them.
+/// The lock stays with one thread for a while and then goes over: samples are this many times
+/// longer than others', so that each has several of both.
 const LONGER: u64 = 64;
 /// Others that want the lock, at most.
 const RIVALS: usize = 3;

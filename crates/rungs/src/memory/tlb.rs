@@ -9,8 +9,8 @@ use sys::chase::Chase;
 use sys::clock::monotonic_ns;
 use sys::pages::{PageKind, Pages};
 
-/// One place in each so many bytes: in each of the smallest pages that x86_64 and aarch64 have, or
-/// more of one.
+/// One place in this number of bytes: in each of the smallest pages that x86_64 and aarch64 have,
+/// or more of one.
 const PAGE_BYTES: u64 = 4096;
 /// Pages: several times what the second TLB of any core of today holds (2 to 4 thousand).
 const PLACES: u32 = 16 << 10;

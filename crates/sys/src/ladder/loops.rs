@@ -113,7 +113,7 @@ pub fn branches(pattern: &[u8]) {
     }
 }
 
-/// How many bytes one load of [`read`] takes on this processor.
+/// How many bytes one load of [`read`] takes on this CPU.
 pub fn read_width_bytes() -> usize {
     #[cfg(target_arch = "x86_64")]
     return if std::arch::is_x86_feature_detected!("avx") { 32 } else { 16 };
@@ -131,7 +131,7 @@ pub fn read(bytes: &[u8]) {
     }
     #[cfg(target_arch = "x86_64")]
     // SAFETY: reads whole turns of the slice and touches registers that a call may change;
-    // `vmovdqu` of `ymm` registers only where the processor and the kernel have AVX.
+    // `vmovdqu` of `ymm` registers only where the CPU and the kernel have AVX.
     unsafe {
         if read_width_bytes() == 32 {
             asm!(

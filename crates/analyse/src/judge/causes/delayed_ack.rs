@@ -105,7 +105,7 @@ pub(crate) struct Delayed {
 }
 
 impl Delayed {
-    /// Counts a connection that is over, if it is one of them.
+    /// Counts a closed connection, if it is one of them.
     pub(crate) fn add(&mut self, connection: &Connection, of: &Exchanges) {
         if of.are_delayed(connection) {
             self.sum.writes += of.writes;
@@ -157,8 +157,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// A short exchange and eight of this length, of so many writes and a wait; does it look like
-    /// it?
+    /// A short exchange and eight of this length, each of this number of writes and a wait; does it
+    /// look like it?
     fn looks(writes: u32, ns: Ns, with: impl Fn(&mut Connection)) -> Option<DelayedAck> {
         let mut exchanges = Exchanges::default();
         for ns in std::iter::once(MS / 10).chain([ns; 8]) {
@@ -178,7 +178,7 @@ pub(crate) mod tests {
         assert_eq!((found.waits, found.of_waits, found.total_ns), (8, 9, 328 * MS));
         assert_eq!(found.write_bytes_mean, 1000 / 18);
         assert!(looks(2, 202 * MS, |_| ()).is_some());
-        assert_eq!(looks(1, 41 * MS, |_| ()), None); // a server that takes so long
+        assert_eq!(looks(1, 41 * MS, |_| ()), None); // a server that takes this long
         assert_eq!(looks(2, 30 * MS, |_| ()), None);
         assert_eq!(looks(2, 41 * MS, |told| told.no_delay = true), None);
         assert_eq!(looks(2, 41 * MS, |told| told.retransmits = 1), None);

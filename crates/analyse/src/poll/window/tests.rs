@@ -56,7 +56,7 @@ fn counted(sight: Snapshot, cpu_ms: Ns, queue_ms: Ns) -> Snapshot {
 
 #[test]
 fn the_kernels_counters_decide_how_long_and_the_looks_what_for() {
-    // Looked at it always sleeps, and yet it had 40 ms on a CPU and 20 ms in the run queue.
+    // It sleeps in every snapshot, and yet it had 40 ms on a CPU and 20 ms in the run queue.
     let asleep = |cpu, queue| counted(in_call(10, 10, 1, SLEEP), cpu, queue);
     let events = (0..=10).map(|i| look(100 + 10 * i, vec![asleep(5000 + 4 * i, 3000 + 2 * i)])).collect();
     let closed = window(Tier::Proc, events, 200);

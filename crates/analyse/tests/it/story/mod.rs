@@ -24,12 +24,12 @@ pub(crate) struct Story {
     now: Ns,
 }
 
-/// One call that took so many microseconds on a CPU, and returned.
+/// One call that took this number of microseconds on a CPU, and returned.
 pub(crate) fn call(number: u16, us: u64) -> Calls {
     [CallTime { call: Call(number), count: 1, ns: us * US }].into_iter().collect()
 }
 
-/// A call that is being served and has taken so long since it was last told of.
+/// A call in progress that has taken this long since it was last reported.
 pub(crate) fn inside(number: u16, us: u64) -> Calls {
     [CallTime { call: Call(number), count: 0, ns: us * US }].into_iter().collect()
 }
@@ -137,7 +137,7 @@ impl Story {
         self.analysed_with(&trailer(self.now + US))
     }
 
-    /// The same on a host whose processors did this meanwhile.
+    /// The same on a host whose CPUs did this during the run.
     pub(crate) fn told_on(&self, host: HostCpu) -> Run {
         self.analysed_with(&Trailer { host_cpu: Seen::Value(host), ..trailer(self.now + US) }).run
     }

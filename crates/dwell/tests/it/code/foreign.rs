@@ -89,7 +89,7 @@ fn go_has_its_goroutines() {
         claims.that(main > 0.3 && toil > 0.3, format!("main.main is {main:.3}, main.crew.toil is {toil:.3}"));
         claims.that(
             (main + toil - dig).abs() < 0.02,
-            format!("main.dig is {dig:.3}, of which {:.3} is known", main + toil),
+            format!("main.dig is {dig:.3}, and {:.3} of it is known", main + toil),
         );
         let line = code.lines().into_iter().find(|l| l.2 == "main.dig");
         claims.that(line.is_some_and(|l| l.0.ends_with("routines.go")), "no line of main.dig");

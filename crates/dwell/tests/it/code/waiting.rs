@@ -38,18 +38,18 @@ fn a_lock_names_who_let_it_go_and_where() {
     hold_code(&[], &[text(&program), "locks"], |told, _, claims| {
         let truth = told.truth("waits");
         let rows = told.run["waits"].as_array().into_iter().flatten().filter(|row| row["reason"] == "lock");
-        let enders: Vec<_> = rows.filter_map(|row| row["by"].as_array()).flatten().collect();
+        let wakers: Vec<_> = rows.filter_map(|row| row["by"].as_array()).flatten().collect();
         for (who, function) in [("late", "lets_go_late"), ("soon", "lets_go_soon")] {
-            let there = |ender: &&&serde_json::Value| {
-                let place = ender["place"].as_str().unwrap_or_default();
-                ender["name"] == who && place.starts_with(&format!("{function} (waits.c:"))
+            let there = |waker: &&&serde_json::Value| {
+                let place = waker["place"].as_str().unwrap_or_default();
+                waker["name"] == who && place.starts_with(&format!("{function} (waits.c:"))
             };
-            let Some(ender) = enders.iter().filter(there).max_by_key(|ender| ender["ns"].as_u64()) else {
-                claims.that(false, format!("{who} is not said to have let go in {function}: {enders:?}"));
+            let Some(waker) = wakers.iter().filter(there).max_by_key(|waker| waker["ns"].as_u64()) else {
+                claims.that(false, format!("{who} is not said to have released it in {function}: {wakers:?}"));
                 continue;
             };
-            let ns = ender["ns"].as_u64().unwrap_or(0);
-            let meanwhile = |state: &str| ender["meanwhile"][state].as_u64().unwrap_or(0);
+            let ns = waker["ns"].as_u64().unwrap_or(0);
+            let meanwhile = |state: &str| waker["meanwhile"][state].as_u64().unwrap_or(0);
             claims.waited(
                 &format!("the time that {who} slept with it"),
                 meanwhile("sleep"),
@@ -58,7 +58,7 @@ fn a_lock_names_who_let_it_go_and_where() {
             );
             let held = format!("the time that {who} held it");
             claims.waited(&held, ns, truth.ns(who), told.queued("waits"));
-            let stack = ender["stack"].as_array().map_or(&[][..], Vec::as_slice);
+            let stack = waker["stack"].as_array().map_or(&[][..], Vec::as_slice);
             let named = |name: &str| {
                 stack.iter().any(|frame| frame.as_str().is_some_and(|frame| frame.contains(name)))
             };
@@ -73,7 +73,7 @@ fn a_lock_names_who_let_it_go_and_where() {
 #[test]
 fn many_short_waits_have_stacks_that_add_up() {
     let program = c("waits");
-    // On one processor: between two, a hypervisor's wake-ups are most of what there is.
+    // On one CPU: between two, most of the time is a hypervisor's wake-ups.
     hold_code(&[], &["taskset", "-c", "0", text(&program), "20000"], |told, code, claims| {
         let waits = told.run["waits"].as_array().into_iter().flatten();
         let pipes = waits.filter(|row| row["reason"] == "pipe" && row["call"] == "read");

@@ -345,8 +345,7 @@ pub(crate) struct Claims {
     pub(crate) stolen_ns: u64,
 }
 
-/// What the hypervisor took, with a step of the kernel's count for each processor where it took
-/// any.
+/// What the hypervisor took, with a step of the kernel's count for each CPU where it took any.
 fn stolen_ns(told: &Told) -> u64 {
     let stolen = told.run["coverage"]["steal_ns"].as_u64().unwrap_or(0);
     if stolen == 0 { 0 } else { stolen + 20 * MS }
@@ -490,7 +489,7 @@ fn await_calm() {
     });
 }
 
-/// What all processors of this machine did so far, in hundredths of a second: busy, and stolen.
+/// What all CPUs of this machine did so far, in hundredths of a second: busy, and stolen.
 fn ticks() -> (u64, u64) {
     let stat = std::fs::read_to_string("/proc/stat").expect("there is /proc/stat");
     let field = |at: usize| {

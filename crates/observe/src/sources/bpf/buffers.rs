@@ -74,8 +74,8 @@ struct Cpu {
     taken: u64,
     /// The writer's position at the start of this drain.
     written: u64,
-    /// The latest time of the records taken so far: records of one CPU keep their order, which is
-    /// not always that of the clock (an interrupt's record may precede the one that it
+    /// The most recent time of the records taken so far: records of one CPU keep their order, which
+    /// is not always that of the clock (an interrupt's record may precede the one that it
     /// interrupted).
     last: Ns,
 }

@@ -26,7 +26,7 @@ const FREE_NS: Ns = 5_000_000;
 const SLICE_NS: Ns = 5_000_000;
 /// The longest window, for a tree that does little.
 const SLICE_NS_MAX: Ns = 50_000_000;
-/// The time between two checks whether a window is over.
+/// The time between two checks whether a window has ended.
 const LOOK_NS: Ns = 2_000_000;
 /// The longest pause, so that changes of a program are noticed, and there are enough windows to
 /// estimate their variance.

@@ -239,7 +239,7 @@ mod tests {
     fn a_stack_comes_after_the_sample() {
         let mut body = [0xabc_u64.to_ne_bytes().to_vec(), words(&[10, 11, 77, 0, 3, 0])].concat();
         let mut word = |word: u64| body.extend(word.to_ne_bytes());
-        // A marker and two addresses; registers; 16 bytes of which 8 are valid.
+        // A marker and two addresses; registers; 16 bytes, 8 of them valid.
         [3, -128_i64 as u64, 0xffff_ffff_8100_0000, 0xffff_ffff_8200_0000].into_iter().for_each(&mut word);
         [2, 1, 2, 3, 4, 5, 6, 7, 8].into_iter().for_each(&mut word);
         [16, 0x1122, 0, 8].into_iter().for_each(&mut word);

@@ -225,7 +225,7 @@ fn wait(
     }
 }
 
-/// The same wait with the stacks of both ends, for a lock that `who` let go at `place`.
+/// The same wait with the stacks of both ends, for a lock that `who` released at `place`.
 fn unlocked(wait: WaitRow, who: &str, place: &str, meanwhile: &[(State, Ns)]) -> WaitRow {
     let stack = |inner: &str| Seen::Value([inner, place, "main (main.c:9)"].map(StackFrame::from).to_vec());
     let by = WakerRow {
@@ -523,7 +523,7 @@ pub(crate) fn server() -> Run {
     server
 }
 
-/// A window on a server, most of whose threads live for half a millisecond, and some of which idle.
+/// A window on a server: most threads live for half a millisecond, and some are idle.
 pub(crate) fn attached() -> Run {
     use State::*;
     let short = |tid: u32| thread(50, tid, "worker", &[(User, 200_000), (Kernel, 300_000)]);

@@ -7,7 +7,7 @@ use model::{Ns, Seen};
 
 const STEPS: usize = 24;
 
-/// So many points between two figures, up and down.
+/// This number of points between two figures, up and down.
 fn wave(low: f64, high: f64) -> Vec<f64> {
     (0..STEPS).map(|step| low + (high - low) * (step % 6) as f64 / 5.0).collect()
 }

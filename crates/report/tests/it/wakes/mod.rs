@@ -29,7 +29,7 @@ const S: Ns = 1_000_000_000;
 /// What a host could put there to spoil a terminal.
 pub(crate) const HOSTILE: &str = "a\x1b[2J\u{202e}b\nc";
 
-/// A distribution: so many cycles, lognormal about a median, with late ones at given places.
+/// A distribution: this number of cycles, lognormal about a median, with late ones at given places.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape<'a> {
     pub(crate) cycles: u64,
@@ -146,7 +146,7 @@ fn merged(threads: &[Wakes]) -> Vec<Bin> {
     bins.into_iter().map(|((from_ns, to_ns), count)| Bin { from_ns, to_ns, count }).collect()
 }
 
-/// The latest of all threads in each stretch.
+/// The maximum latency of all threads in each block.
 fn latest(threads: &[Wakes]) -> Vec<LatencyBlock> {
     let mut blocks = BTreeMap::<Ns, LatencyBlock>::new();
     for block in threads.iter().flat_map(|thread| &thread.timeline) {
@@ -250,7 +250,7 @@ fn deadline() -> Deadline {
     Deadline { deadline_ns: 125 * US, margin: 0.2, confidence: 0.95, one_in_ns: Deadline::ONE_IN_NS }
 }
 
-/// What holds of each processor; all late ones are the last's.
+/// Verdict of each CPU; all late ones are the last's.
 fn of_processor(threads: &[Wakes], beyond: u64, one_in_ns: Ns) -> Vec<CpuVerdict> {
     let last = threads.len().saturating_sub(1);
     let one = |(at, wakes): (usize, &Wakes)| {
@@ -490,7 +490,7 @@ pub(crate) fn empty() -> Wakeups {
     wakeups
 }
 
-/// Many processors, hostile names, every load and policy.
+/// Many CPUs, untrusted names, every load and policy.
 pub(crate) fn odd() -> Wakeups {
     let runtime = Policy::Deadline { runtime_ns: 50 * US, deadline_ns: 200 * US, period_ns: 200 * US };
     let asked = asked(70, runtime, 10 * S);
@@ -601,7 +601,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// A sheet of which so many cases were measured; the later, the worse.
+/// A sheet with this number of measured cases; the later, the worse.
 pub(crate) fn sheet(measured: usize) -> Sheet {
     let result = |(at, case): (usize, &Case)| {
         let mut asked = asked(2, Policy::Fifo(80), 3_600 * S);
