@@ -42,16 +42,16 @@ cargo xtask VERB
   tidy                               the checks on layers, documents and files alone
   dist                               static binaries for both architectures into target/dist
   bench [--quick] [--markdown] [--rounds N] [--dwell FILE] [NAME…]
-                                     dwell beside bare runs and the tools people use today; NAME is a
+                                     dwell, bare runs and the tools people use today; NAME is a
                                      program or a set: cost, stacks, python-lines, ends
   bench memory [--for 1h] [--dwell FILE]
                                      dwell's memory over a long run at 100,000 events a second
   bench ladder [--rounds N] [--markdown] [--dwell FILE] [--dir DIR] [RUNG…]
-                                     the ladder's rungs beside other ways to measure the same
+                                     the ladder's rungs against other tools on the same operation
   bench loads [--rounds N] [--seconds N] [--markdown] [--dwell FILE] [LOAD…]
-                                     what loads get done, beside hackbench and stressapptest
+                                     what loads get done, against hackbench and stressapptest
   bench wake [--rounds N] [--seconds N] [--cpu N] [--spikes] [--markdown] [--dwell FILE] [LOAD…]
-                                     wake-ups beside cyclictest
+                                     wake-ups against cyclictest
 ";
 
 fn main() -> ExitCode {

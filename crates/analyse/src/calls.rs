@@ -7,9 +7,9 @@ use syscalls::{aarch64, arm, x86, x86_64};
 /// The tables of the architecture that a recording was made on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arch {
-    /// x86_64, with the i386 table beside it.
+    /// x86_64, and the i386 table.
     X86,
-    /// aarch64, with the arm table beside it.
+    /// aarch64, and the arm table.
     Arm,
     /// Another: calls are shown by number.
     Other,
@@ -164,7 +164,7 @@ fn is_about_files(name: &str) -> bool {
     STARTS.iter().any(|start| name.starts_with(start))
 }
 
-/// Calls in which a thread waits until somebody wants something of it. Reading from a connection is
+/// Calls in which a thread waits for work. Reading from a connection is
 /// none: that may well be what the work waits for.
 pub(crate) fn waits_for_work(name: &str) -> bool {
     matches!(

@@ -1,4 +1,4 @@
-//! Two results beside each other.
+//! Comparisons of two results.
 //!
 //! What is compared, and by which margin, is up to each kind of result; what two figures may be
 //! said to be, to `rules`.

@@ -160,7 +160,7 @@ fn started_at(header: &Header) -> String {
     jiff::Timestamp::from_second(seconds).map(|time| time.to_string()).unwrap_or_default()
 }
 
-/// What a tier knows beside the account.
+/// What a tier knows in addition to the account.
 struct Beside {
     faults: Seen<Faults>,
     checks: Vec<Check>,

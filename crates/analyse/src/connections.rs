@@ -192,7 +192,8 @@ fn end((address, port): ([u8; 16], u16)) -> String {
     address.to_ipv4_mapped().map_or_else(|| address.to_string(), |v4| v4.to_string())
 }
 
-/// What is usually behind a port: IANA's name, or the program that took it. Nobody is bound to it.
+/// What is usually behind a port: IANA's name, or the program that took it. Programs need not keep
+/// to it.
 fn service(port: u16) -> Option<&'static str> {
     Some(match port {
         21 => "ftp",

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
-/// The least time between updates. Each is work beside the measurement: over a network, packets and
+/// The least time between updates. Each is work during the measurement: over a network, packets and
 /// their interrupts.
 const INTERVAL: Duration = Duration::from_millis(200);
 

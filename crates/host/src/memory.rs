@@ -24,7 +24,7 @@ pub fn free_bytes(roots: Roots<'_>) -> Result<u64, Error> {
     let path = roots.proc.join("meminfo");
     let available = fields::kib(&text(&path)?, "MemAvailable:");
     let mut least = available.ok_or(Error::Missing { path, what: "MemAvailable" })?;
-    // Without control groups there is no such file.
+    // Without cgroups there is no such file.
     let ours = present(text(&roots.proc.join("self/cgroup")))?.unwrap_or_default();
     for line in ours.lines() {
         least = least.min(left(&roots.sys.join("fs/cgroup"), line)?.unwrap_or(u64::MAX));
@@ -80,8 +80,8 @@ fn left_by(group: &Path, files: &Files) -> Result<Option<u64>, Error> {
     let Some(limit) = limit else { return Ok(None) };
     let path = group.join(files.usage);
     let used = text(&path)?.parse::<u64>().map_err(|_| Error::Missing { path, what: "a number" })?;
-    // Cache that nobody used again is given back first, and is available as the host's is. Where it
-    // is not said, less is free than there could be.
+    // Cache that was not used again is given back first, and is available as the host's is. Where
+    // it is not said, less is free than there could be.
     let stat = text(&group.join("memory.stat")).unwrap_or_default();
     let used = used.saturating_sub(fields::number(&stat, files.cache).unwrap_or(0));
     Ok(Some(limit.saturating_sub(used)))

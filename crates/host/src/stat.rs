@@ -24,7 +24,7 @@ pub struct CpuTimes {
     pub iowait_ns: Ns,
     /// In interrupts.
     pub irq_ns: Ns,
-    /// In soft interrupts.
+    /// In softirqs.
     pub softirq_ns: Ns,
     /// Taken by the hypervisor.
     pub steal_ns: Ns,
@@ -36,7 +36,7 @@ impl CpuTimes {
         self.user_ns + self.nice_ns + self.system_ns + self.interrupt_ns()
     }
 
-    /// Interrupts and soft interrupts.
+    /// Interrupts and softirqs.
     pub fn interrupt_ns(&self) -> Ns {
         self.irq_ns + self.softirq_ns
     }

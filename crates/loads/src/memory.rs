@@ -130,7 +130,7 @@ impl<'a> Pool<'a> {
         }
     }
 
-    /// Reads all filled pages once more, with `threads` threads.
+    /// Reads all filled pages again, with `threads` threads.
     fn check(&self, patterns: &[Pattern], threads: u32) -> Work {
         let all = Mutex::new(Work::default());
         let next = || lock(&self.valid).pop();
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn flips_that_nobody_copied_are_found_at_the_end_each_once() {
+    fn flips_that_were_not_copied_are_found_at_the_end_each_once() {
         let mut memory = Pages::obtain(30 * PAGE_BYTES, PageKind::Small).unwrap();
         let patterns = patterns();
         let mut pool = Pool::default();

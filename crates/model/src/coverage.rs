@@ -1,4 +1,4 @@
-//! What was observed and what was not, as data beside every result.
+//! What was observed and what was not, as data with every result.
 
 use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
@@ -57,7 +57,7 @@ pub struct Coverage {
     pub host_busy: Seen<f64>,
     /// CPU time taken by the hypervisor while the program ran, summed over CPUs.
     pub steal_ns: Seen<Ns>,
-    /// Independent figures from the kernel, beside ours.
+    /// Independent figures from the kernel, to compare with ours.
     pub checks: Vec<Check>,
     /// Anything else the reader must know, a sentence each.
     pub notes: Vec<String>,

@@ -1,5 +1,5 @@
 //! The latency ladder of a machine: what was measured ([`LadderMeasurements`]), and what follows
-//! from it ([`Ladder`], in the shape that `dwell ladder --json` promises, `dwell.ladder/1`).
+//! from it ([`Ladder`], in the shape that `dwell ladder --json` writes, `dwell.ladder/1`).
 //!
 //! Measuring concludes nothing: [`Samples`] are times as the clock gave them. Medians, intervals,
 //! what is plausible and where a cache ends are made of them by `analyse`. Names and units are a

@@ -144,7 +144,7 @@ pub struct HostCpu {
     pub busy_ns: Ns,
     /// Taken by the hypervisor.
     pub steal_ns: Ns,
-    /// In interrupts and soft interrupts.
+    /// In interrupts and softirqs.
     pub interrupt_ns: Ns,
     /// From the first to the last reading.
     pub span_ns: Ns,

@@ -14,7 +14,7 @@ pub enum State {
     Fault,
     /// On a CPU in its own code.
     User,
-    /// Runnable, but its control group's CPU quota was used up.
+    /// Runnable, but the CPU quota of its cgroup was used up.
     Throttled,
     /// Runnable, but something else ran.
     Runqueue,

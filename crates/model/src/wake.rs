@@ -1,5 +1,5 @@
 //! Wake-up latency: what was measured ([`WakeMeasurements`]), and what follows from it
-//! ([`Wakeups`], in the shape that `dwell wake --json` promises, `dwell.wake/1`).
+//! ([`Wakeups`], in the shape that `dwell wake --json` writes, `dwell.wake/1`).
 //!
 //! A wake-up is late by the time from when its sleep should have ended to when the thread reads the
 //! clock. Measuring concludes nothing: percentiles, warnings, causes and the verdict are made of it
@@ -156,7 +156,7 @@ pub struct ThreadMeasured {
     pub in_force: InForce,
     /// Wake-ups (in gap mode: clock reads).
     pub cycles: u64,
-    /// Periods that went by while it was late: lateness by interval, rounded down, of each wake-up.
+    /// Missed periods: latency divided by interval, rounded down, of each wake-up.
     /// They are no wake-ups and not in the histogram.
     pub missed: u64,
     /// Of all wake-ups, in order, empty ones left out; 128 bins an octave, so a value is known to

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_hangs_is_ended_when_somebody_wants_it_to_end() {
+    fn one_that_hangs_is_ended_on_request() {
         let dir = tempfile::tempdir().unwrap();
         // A child of its own, which must go too.
         let python =

@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_goes_on_with_what_is_held_or_begins_in_its_place() {
+    fn no_other_process_resumes_or_replaces_what_is_locked() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("x");
         let busy = || match resume(&path, &host(), "1.2.3") {

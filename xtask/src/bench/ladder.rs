@@ -158,7 +158,7 @@ fn measure(pair: &Pair, rival_first: bool, setting: &Setting) -> Result<Round> {
     let rungs: &[&str] = if pair.rival == Rival::WholeCycles { &["cycle", pair.rung] } else { &[pair.rung] };
     let mut ladder = dwell(rungs, setting)?;
     let rival = pair.rival.figure_ns(pair.rung, &ladder, setting)?;
-    // Only dwell says the sizes, so that the first of two is run once more, after the other.
+    // Only dwell says the sizes, so that the first of two is run again, after the other.
     if rival_first && pair.rival != Rival::WholeCycles {
         ladder = dwell(rungs, setting)?;
     }

@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: what being watched costs a program, by dwell and by the tools people use
 //! today; how long dwell's own end takes; its memory over a long run (`memory`); and its ladder
-//! beside other ways to measure the same (`ladder`), its measurement of wake-ups beside cyclictest
-//! (`wake`), and what its loads get done beside hackbench and stressapptest (`loads`).
+//! against other tools on the same operation (`ladder`), its measurement of wake-ups against
+//! cyclictest (`wake`), and what its loads get done against hackbench and stressapptest (`loads`).
 //!
 //! Every round runs each tool once, in an order that turns from round to round, and each ratio is
 //! to the bare run of the same round: what drifts on the machine drifts for both. A second bare run

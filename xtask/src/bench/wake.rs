@@ -1,7 +1,7 @@
-//! `cargo xtask bench wake`: `dwell wake` beside cyclictest, in alternation, on the same CPU with
+//! `cargo xtask bench wake`: `dwell wake` against cyclictest, in alternation, on the same CPU with
 //! the same settings, idle and under dwell's own loads.
 //!
-//! A round is cyclictest, dwell and cyclictest once more, in an order that turns; each difference
+//! A round is cyclictest, dwell and cyclictest again, in an order that turns; each difference
 //! is of one round, so that what drifts on the machine drifts for both. How far cyclictest is from
 //! itself says how much of a difference is noise.
 //!

@@ -38,7 +38,7 @@ pub(crate) struct Activity {
     pub(crate) certainty: Certainty,
 }
 
-/// A stretch of a thread's time in which it did one thing.
+/// An interval of a thread's time in which it did one thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Interval {
     pub(crate) activity: Activity,

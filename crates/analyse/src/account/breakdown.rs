@@ -56,7 +56,7 @@ impl Breakdown {
         self.states.values().map(|sum| sum.ns - sum.seen_ns).sum()
     }
 
-    /// By state. `known` says how a figure is known and its interval, which is stretched to hold
+    /// By state. `known` says how a figure is known and its interval, which is extended to hold
     /// the figure.
     pub(crate) fn parts(&self, known: impl Fn(State, &Sum) -> (Basis, (Ns, Ns))) -> Vec<AccountPart> {
         let all = self.ns(|_| true);

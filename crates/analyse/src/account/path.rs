@@ -67,10 +67,10 @@ pub(crate) struct Path {
 
 impl Path {
     /// Adds the time from `from` to `to`: `inside` of it in some activities, the rest in `around`.
-    /// The sum is exact, in all and in every slice; within the stretch the activities are taken as
-    /// evenly spread.
+    /// The sum is exact, in total and in every slice; within the interval the activities are taken
+    /// as evenly spread.
     ///
-    /// `begun` says whether `around` counts as begun once more.
+    /// `begun` says whether `around` counts as begun again.
     pub(crate) fn add(
         &mut self,
         slicing: Slicing,

@@ -72,7 +72,7 @@ pub(crate) fn add<T: Copy + Into<u64>>(sum: &mut Counts, more: [T; KINDS]) {
     sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more.into());
 }
 
-/// A stretch of a thread's own time, split. Sums to the stretch.
+/// An interval of a thread's own time, split. Sums to the interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Own {
     pub(crate) user: Ns,
@@ -96,7 +96,7 @@ pub(crate) fn split(ns: Ns, counts: [Counts; 3]) -> Own {
 
 /// How much of a fault may be taken for what follows it. It ends with interrupts off, so a sample
 /// that is due then is taken a moment later, in user code. Seen here: 230 ns a fault, in a virtual
-/// machine, where returning is dear.
+/// machine, where returning is expensive.
 const LATE_NS: Ns = 500;
 
 /// How much of `own_ns` may be faults though it was sampled as user, after this number of faults.

@@ -48,7 +48,7 @@ fn a_service_is_named_by_its_port_from_either_end() {
 fn a_path_given_to_a_call_names_the_file_but_not_the_kind_of_wait() {
     let file = Object::File { kind: FileKind::Disk, dev: 0, ino: 1, name: "x".into() };
     let open = WaitContext { on: file, ..wait(2) };
-    assert_eq!(state(&open, &Waker::Unknown), State::Pipe, "a named pipe nobody else has opened");
+    assert_eq!(state(&open, &Waker::Unknown), State::Pipe, "a named pipe that no other process has opened");
     assert_eq!(state(&WaitContext { uninterruptible: true, ..open }, &Waker::Device), State::Disk);
 }
 

@@ -1,4 +1,4 @@
-//! What polling gives, beside the pieces that every tier gives.
+//! What polling gives, in addition to the pieces that every tier gives.
 
 use crate::account::Pieces;
 use model::Ns;

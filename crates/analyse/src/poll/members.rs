@@ -73,7 +73,7 @@ impl<'a> Members<'a> {
         if active.is_empty() { idle } else { active }
     }
 
-    /// Time on a CPU by the switches, beside the scheduler's own sum, where both are known.
+    /// Time on a CPU by the switches, and the scheduler's own sum, where both are known.
     pub(super) fn counted(&self) -> Option<Counted> {
         let theirs_ns = self.all.iter().map(|member| Some(member.counted?.0)).sum::<Option<Ns>>();
         let on_cpu = self.all.iter().flat_map(|member| &member.totals);

@@ -351,7 +351,7 @@ fn a_futex_leads_to_the_thread_that_runs() {
 }
 
 #[test]
-fn a_lock_that_nobody_seems_to_hold_is_a_wait_for_a_lock() {
+fn a_lock_without_a_known_holder_is_a_wait_for_a_lock() {
     let waiter = |tid| Snapshot { on: Object::Futex { address: 8 }, ..in_call(tid, 10, 1, 202) };
     let closed = perf(vec![
         exec(0),

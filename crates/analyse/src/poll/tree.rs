@@ -184,7 +184,7 @@ pub(super) fn last_of(interval: &Interval) -> Ns {
     interval.to.saturating_sub(1)
 }
 
-/// Whether a thread waits until somebody wants something of it; where the call could not be read,
+/// Whether a thread waits for work; where the call could not be read,
 /// by where it sleeps.
 fn is_for_work(wait: Classified, arch: Arch) -> bool {
     match wait.call.syscall() {

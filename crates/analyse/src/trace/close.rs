@@ -22,7 +22,7 @@ use model::run::{Faults, ThreadLedger as ThreadRow};
 use model::{Ns, Seen, State, Tid};
 use rustc_hash::FxHashMap;
 
-/// What the analysis of traced events gives, beside the pieces that every tier gives.
+/// What the analysis of traced events gives, in addition to the pieces that every tier gives.
 #[derive(Debug)]
 pub(crate) struct Closed {
     /// The pieces.
@@ -44,7 +44,7 @@ pub(crate) struct Closed {
     pub(crate) lookups: Vec<LookupRow>,
 }
 
-/// Time as booked here, beside what the kernel counted of the same.
+/// Time as added up here, and the kernel's count of the same.
 #[derive(Debug, Default)]
 struct Compared {
     cpu: (Ns, Ns),
@@ -196,7 +196,7 @@ fn threads(tree: &Tree) -> impl Iterator<Item = &Thread> {
     tree.in_use().into_iter().map(|slot| tree.get(slot))
 }
 
-/// The books beside the kernel's counters, of threads that ended; in a window of all.
+/// The ledgers against the kernel's counters, of threads that ended; in a window of all.
 fn compared(tree: &Tree, living: &Living) -> Compared {
     let mut all = Compared::default();
     for thread in threads(tree) {

@@ -1,4 +1,4 @@
-//! What threads of the tree were last known to have sent, for the other end that a soft interrupt
+//! What threads of the tree were last known to have sent, for the other end that a softirq
 //! wakes later.
 
 use crate::account::{Path, Slot};

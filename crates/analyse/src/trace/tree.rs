@@ -21,7 +21,7 @@ const OWN_LEDGERS: usize = 20_000;
 #[derive(Debug)]
 pub(super) struct Tree {
     pub(super) root: Pid,
-    /// Each thread's path is its own ledger, and no wake-up hands it over.
+    /// Each thread's path is its own ledger, and no wake-up passes it on.
     pub(super) in_window: bool,
     pub(super) threads: Vec<Thread>,
     by_tid: FxHashMap<Tid, Slot>,
@@ -272,7 +272,7 @@ impl Tree {
     }
 
     /// A thread ends its whole process: what the others of it do from here on is its doing. A
-    /// blocked one is woken by its signal, which hands over the path by itself.
+    /// blocked one is woken by its signal, which passes the path on itself.
     pub(super) fn lead_out(&mut self, leader: Slot) {
         let thread = self.get(leader);
         let (path, since, pid) = (thread.path.clone(), thread.since, thread.pid);
@@ -293,8 +293,8 @@ impl Tree {
 
     /// Frees what a thread that is not of the root had.
     pub(super) fn bury(&mut self, slot: Slot) {
-        // Nobody continues on a dead thread's path: what waited for it has it by now. In a window
-        // it is the thread's own.
+        // No thread continues on a dead thread's path: what waited for it has it by now. In a
+        // window it is the thread's own.
         if !self.in_window {
             self.get_mut(slot).path = Path::default();
         }

@@ -126,7 +126,7 @@ fn cpus(cpus: &Cpus) -> anyhow::Result<Vec<u32>> {
     }
 }
 
-/// The setup of a measurement beside its threads.
+/// The setup of a measurement other than its threads.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Setup {
     /// Leave idle states as they are.

@@ -1,4 +1,4 @@
-//! Two ladders beside each other, rung by rung: the shape that `dwell diff --json` promises of
+//! Two ladders compared, rung by rung: the shape that `dwell diff --json` writes of
 //! them, `dwell.ladder-diff/1`, described by `docs/schema/dwell.ladder-diff.1.json`. Fields are
 //! added, not renamed.
 

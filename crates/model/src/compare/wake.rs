@@ -1,6 +1,6 @@
-//! Two results beside each other, or the cases of two sheets: the shape that `dwell diff --json`
-//! promises of them, `dwell.wake-diff/1`, described by `docs/schema/dwell.wake-diff.1.json`. Fields
-//! are added, not renamed.
+//! Two results compared, or the cases of two sheets: the shape that `dwell diff --json` writes of
+//! them, `dwell.wake-diff/1`, described by `docs/schema/dwell.wake-diff.1.json`. Fields are added,
+//! not renamed.
 
 use super::{Change, ChangeWords, Difference, Side};
 use crate::wake::Wakes;

@@ -1,4 +1,4 @@
-//! What is shown beside a ladder: figures of another machine, or of textbooks.
+//! What is shown with a ladder: figures of another machine, or of textbooks.
 
 /// A figure of a rung.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,7 +11,7 @@ pub struct ReferenceFigure {
     pub hi_ns: f64,
 }
 
-/// A reference that is shown beside a ladder.
+/// A reference that is shown with a ladder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference {
     /// Its name.

@@ -51,7 +51,7 @@ pub struct Environment {
     /// CPUs without a tick: `nohz_full`.
     pub nohz_full: Seen<Vec<u32>>,
     /// The wake-up latency that idle states are limited to while it is measured, in microseconds:
-    /// what `/dev/cpu_dma_latency` was held at; absent where nobody wanted it held.
+    /// what `/dev/cpu_dma_latency` was held at; absent where no limit was requested.
     pub dma_latency_us: Seen<u32>,
     /// `kernel.sched_rt_runtime_us` by `kernel.sched_rt_period_us`; -1 for the first: no limit.
     pub rt_runtime_us: Seen<(i64, i64)>,

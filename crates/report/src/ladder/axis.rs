@@ -32,7 +32,7 @@ impl Axis {
         (share * (self.columns * 8) as f64).round() as usize
     }
 
-    /// Labels at the powers of ten, as many as fit beside each other.
+    /// Labels at the powers of ten, as many as fit side by side.
     pub(super) fn labels(&self, mut line: Line) -> Line {
         let begin = line.width();
         let end = self.columns + LABELS.last().map_or(0, |label| width(label));

@@ -1,4 +1,4 @@
-//! References beside a ladder: marks on its axis, a table of their figures, and their sources.
+//! References of a ladder: marks on its axis, a table of their figures, and their sources.
 
 use super::{GAP, latency, paragraphs};
 use crate::Look;

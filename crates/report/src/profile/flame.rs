@@ -9,7 +9,7 @@
 //! names of C++ and Rust functions are cut to their namespace (`std::ve…`); the hottest function,
 //! mostly a narrow box at the bottom, is unreadable. An indented tree has the names but no picture:
 //! it does not show that three rows of 12 % are side by side and not within each other. Here names
-//! have a column of their own beside the picture.
+//! have a column of their own next to the picture.
 //!
 //! To fit a screen, in this order: recursion is folded into the function that began it; a function
 //! below a least share counts for its caller; a function with a single callee shares the row of the

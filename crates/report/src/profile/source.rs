@@ -169,7 +169,7 @@ const NARROW: usize = 8;
 const NUMBER: usize = 7;
 
 impl Table<'_> {
-    /// The number of figures beside the text: fewer on narrow pages.
+    /// The number of figures next to the text: fewer on narrow pages.
     fn columns_shown(&self) -> usize {
         match self.columns {
             ..60 => 0,

@@ -1,4 +1,4 @@
-//! A cycle, found by instructions that take exactly one; and two kinds of arithmetic beside it.
+//! A cycle, found by instructions that take exactly one; and two kinds of arithmetic.
 //!
 //! No clock tells the core's frequency without privileges, and what the kernel states may be
 //! another one's. But an exclusive-or that waits for the one before takes one cycle on every core

@@ -345,7 +345,7 @@ fn reads_at_once(working: &Working, made: &Made, bench: &Bench<'_>) -> Result<Sa
 fn spread(cpus: &[u32]) {
     let mut set = CpuSet::new();
     cpus.iter().for_each(|cpu| set.set(*cpu as usize));
-    // Where that is refused, the threads share a CPU, and wait for the disk all the same.
+    // Where that is refused, the threads share a CPU, and wait for the disk anyway.
     let _ = sched_setaffinity(None, &set);
 }
 

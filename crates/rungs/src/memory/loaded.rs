@@ -35,7 +35,7 @@ pub(crate) fn rung() -> Rung {
 fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     let readers = others(bench.machine);
     if readers.is_empty() {
-        return Err(Unmeasured::Absent("only one CPU may be used: nobody else can load the memory".into()));
+        return Err(Unmeasured::Absent("only one CPU may be used: no other CPU can load the memory".into()));
     }
     let readers = &readers[..readers.len().min(READERS_MOST)];
     // The chase and all readers share what one rung may take.

@@ -42,7 +42,7 @@ pub(crate) fn uncontended() -> Rung {
     Rung {
         about: RungDescription {
             excludes: "anybody else who wants the lock (see lock-contended)".into(),
-            method: "taking and giving back a lock that nobody else has or wants: the standard library's, upon futexes".into(),
+            method: "acquiring and releasing a lock that no other thread has or wants: the standard library's, on futexes".into(),
             source: "lmbench; futex(7)".into(),
             ..about("lock", RungGroup::Memory, "taking and giving back a free lock")
         },
@@ -85,7 +85,7 @@ fn add(lock: &Mutex<u64>) -> u64 {
 fn with_rivals(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     let others = others(bench.machine);
     if others.is_empty() {
-        return Err(Unmeasured::Absent("only one CPU may be used: nobody else can want the lock".into()));
+        return Err(Unmeasured::Absent("only one CPU may be used: no other CPU can contend for the lock".into()));
     }
     let rivals = &others[..others.len().min(RIVALS)];
     let lock = Mutex::new(0_u64);

@@ -8,7 +8,7 @@ use model::wake::load::Load;
 use model::wake::sheet::{Case, SCHEMA_SHEET, Sheet};
 use model::wake::{Policy, Wakeups};
 
-/// A run at 1 kHz whose lateness is exponential, about so much in the mean beyond 4 us.
+/// A run at 1 kHz whose latency is exponential, with this mean beyond 4 us.
 fn run(seed: u64, cycles: usize, mean_ns: f64) -> Wakeups {
     let mut random = stats::Random::new(seed);
     let late: Vec<Ns> = (0..cycles).map(|_| 4_000 + (-mean_ns * random.uniform().ln()) as Ns).collect();

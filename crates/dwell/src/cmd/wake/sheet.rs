@@ -296,10 +296,10 @@ fn newest(here: &Here) -> anyhow::Result<(LockedSheet, Unfinished)> {
     )
 }
 
-/// The path of a new unfinished sheet: beside its result, or in the cache directory.
+/// The path of a new unfinished sheet: next to its result, or in the cache directory.
 fn new_path(args: &WakeArgs) -> anyhow::Result<PathBuf> {
     let result = args.forms.get("json").and_then(OutputPath::path).filter(|path| {
-        // There is no place beside a device or a pipe.
+        // There is no directory for it next to a device or a pipe.
         !path.exists() || path.is_file()
     });
     let path = match result {
