@@ -37,7 +37,7 @@ struct Use {
 struct Peer {
     began: ConnectionOrigin,
     local: ([u8; 16], u16),
-    /// None: one of those that are not told apart any more.
+    /// None: one of those that are no longer kept apart.
     remote: Option<([u8; 16], u16)>,
 }
 

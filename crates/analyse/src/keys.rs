@@ -92,7 +92,7 @@ pub(crate) struct FunctionId(pub(crate) u32);
 impl FileId {
     /// It is not known which.
     pub(crate) const UNSEEN: FileId = FileId(0);
-    /// One of the many that are not told apart.
+    /// One of the many that are not kept apart.
     pub(crate) const MANY: FileId = FileId(1);
 
     /// Whether it is one file.

@@ -30,7 +30,7 @@ pub(crate) struct Lookups {
     /// By this end's port: the socket on which the last answer came in, when, and to which
     /// question.
     answered: FxHashMap<u16, (SocketEnds, Ns, QuestionId)>,
-    /// The last one stands for all that are not told apart.
+    /// The last one stands for all that are not kept apart.
     ids: FxHashMap<Question, QuestionId>,
     /// In the order of their numbers.
     questions: Vec<Question>,

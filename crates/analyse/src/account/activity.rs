@@ -17,7 +17,7 @@ pub(crate) type ActivityId = u32;
 /// Activities whose reasons are kept apart (a crawler has a million peers); later ones are known by
 /// state only.
 const ACTIVITIES: usize = 400_000;
-/// The same with files told apart, which the path names only where one of them is most of it.
+/// The same with files kept apart, which the path names only where one of them is most of it.
 const OF_FILES: usize = 20_000;
 
 /// How well it is known what a thread did.

@@ -10,7 +10,7 @@ use stats::Histogram;
 /// Distinct waits that are kept apart; later ones are counted with the rest of their state.
 const DISTINCT: usize = 4096;
 
-/// The same with files told apart, so that a search of a disk leaves room for other waits.
+/// The same with files kept apart, so that a search of a disk leaves room for other waits.
 const FILES: usize = DISTINCT / 2;
 
 /// Wakers of one kind of wait that are kept apart.

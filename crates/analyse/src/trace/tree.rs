@@ -115,7 +115,7 @@ impl Tree {
     }
 
     /// Whether a thread did nothing in a window but wait for work. The many that share a ledger
-    /// are not told apart.
+    /// are not kept apart.
     pub(super) fn is_idle(&self, slot: Slot) -> bool {
         let thread = self.get(slot);
         thread.ledger_of == slot && Some(slot) != self.shared && thread.life().is_idle()

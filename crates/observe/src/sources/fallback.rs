@@ -25,7 +25,7 @@ const SAMPLE_COST_NS: (Ns, Ns) = (1000, 5000);
 /// Perf events, if available, and snapshots.
 #[derive(Debug)]
 pub(crate) struct Fallback {
-    whom: ObservedTree,
+    tree: ObservedTree,
     perf: Option<Perf>,
     looker: Poller,
     threads: Threads,
@@ -128,14 +128,14 @@ impl Fallback {
     }
 
     fn new(
-        whom: ObservedTree,
+        tree: ObservedTree,
         perf: Option<Perf>,
         looker: Poller,
         threads: Threads,
         mut sources: Vec<Source>,
     ) -> Self {
         sources.extend(looker.sources());
-        Self { whom, perf, looker, threads, sources, switches: 0, samples: 0 }
+        Self { tree, perf, looker, threads, sources, switches: 0, samples: 0 }
     }
 
     /// The threads, according to the events so far.
@@ -176,7 +176,7 @@ impl Fallback {
     pub(crate) fn drain(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
         let mut over = false;
         let mut first = None;
-        match &mut self.whom {
+        match &mut self.tree {
             ObservedTree::Held { root, dir, start } => {
                 over = !dir.exists();
                 if let Some(at) = start.take() {
@@ -187,7 +187,7 @@ impl Fallback {
             ObservedTree::Living { look } => first = look.take(),
         }
         let is_due = !over && self.looker.due() <= monotonic_ns();
-        let look = match &self.whom {
+        let look = match &self.tree {
             _ if !is_due => None,
             ObservedTree::Held { .. } => self.looker.look(),
             ObservedTree::Living { .. } => Some(self.looker.look_on()),
@@ -202,7 +202,7 @@ impl Fallback {
 
     /// The time of the first snapshot of the window: counters of threads are relative to it.
     pub(crate) fn began(&self) -> Option<Ns> {
-        match &self.whom {
+        match &self.tree {
             ObservedTree::Living { look } => look.as_ref().and_then(Event::at),
             ObservedTree::Held { .. } => None,
         }
@@ -212,7 +212,7 @@ impl Fallback {
     pub(crate) fn end(&mut self) -> Ns {
         let last = self.looker.look_on();
         let at = last.at().unwrap_or_else(monotonic_ns);
-        if let ObservedTree::Living { look } = &mut self.whom {
+        if let ObservedTree::Living { look } = &mut self.tree {
             *look = Some(last);
         }
         at
@@ -220,7 +220,7 @@ impl Fallback {
 
     /// Emits all events before `until`, the end of the window, and the last snapshot.
     pub(crate) fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) {
-        let last = match &mut self.whom {
+        let last = match &mut self.tree {
             ObservedTree::Living { look } => look.take(),
             ObservedTree::Held { .. } => None,
         };
