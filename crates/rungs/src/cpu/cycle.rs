@@ -42,8 +42,7 @@ pub(crate) fn addition() -> Rung {
 pub(crate) fn multiplication() -> Rung {
     chain(
         RungDescription {
-            excludes: "independent multiplications: a core does one or more of them in a cycle"
-                .into(),
+            excludes: "independent multiplications: a core does one or more of them in a cycle".into(),
             method: "a chain of 64-bit integer multiplications, each waiting for the one before".into(),
             source: "A. Fog, Instruction tables; lmbench's lat_ops".into(),
             ..about("multiply", RungGroup::Core, "a multiplication that waits for the one before")

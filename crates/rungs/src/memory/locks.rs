@@ -85,7 +85,9 @@ fn add(lock: &Mutex<u64>) -> u64 {
 fn with_rivals(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     let others = others(bench.machine);
     if others.is_empty() {
-        return Err(Unmeasured::Absent("only one CPU may be used: no other CPU can contend for the lock".into()));
+        return Err(Unmeasured::Absent(
+            "only one CPU may be used: no other CPU can contend for the lock".into(),
+        ));
     }
     let rivals = &others[..others.len().min(RIVALS)];
     let lock = Mutex::new(0_u64);

@@ -45,7 +45,8 @@ fn a_lock_names_who_let_it_go_and_where() {
                 waker["name"] == who && place.starts_with(&format!("{function} (waits.c:"))
             };
             let Some(waker) = wakers.iter().filter(there).max_by_key(|waker| waker["ns"].as_u64()) else {
-                claims.that(false, format!("{who} is not said to have released it in {function}: {wakers:?}"));
+                claims
+                    .that(false, format!("{who} is not said to have released it in {function}: {wakers:?}"));
                 continue;
             };
             let ns = waker["ns"].as_u64().unwrap_or(0);
