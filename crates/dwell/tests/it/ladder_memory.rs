@@ -48,7 +48,7 @@ impl Drop for Narrow {
     }
 }
 
-/// What a ladder says that it had at most, in MiB.
+/// The peak memory that a ladder reports, in MiB.
 fn peak_mib(ladder: &Value) -> u64 {
     let limits = ladder["limits"].as_array().expect("a ladder has limits");
     let said =
