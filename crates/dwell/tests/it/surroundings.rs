@@ -172,7 +172,7 @@ fn a_slow_link_is_named_as_what_bounds_the_program() {
             let why = series["payload_limit_bits_per_s"]["unseen"].as_str().unwrap_or_default();
             claims.that(why.contains(&format!("--link {link}=10M")), format!("a limit: {series}"));
             claims.equal("a limit", verdict(told, "link-at-limit"), &Value::Null);
-            let said = format!("link {link}: its limit is unknown; it carried a steady 9.");
+            let said = format!("link {link}: limit unknown, steady at 9.");
             claims.that(unwrapped(told).contains(&said), format!("{said:?} is not on\n{}", told.page));
         },
     );
