@@ -9,7 +9,8 @@ use model::name::Match;
 use object::LittleEndian as Le;
 use object::elf::{SHN_LORESERVE, SHN_UNDEF, SHN_XINDEX, STT_FUNC, STT_GNU_IFUNC};
 
-use super::{Error, Image, SymbolTable};
+use super::headers::{Error, Image};
+use super::symbols::SymbolTable;
 use crate::name::{bare, signature};
 
 /// A function longer than this is a damaged symbol.
@@ -83,7 +84,7 @@ impl Image {
             self.sections.iter().filter(|section| section.present()).find_map(|section| {
                 let skip = addresses.start.checked_sub(section.address)?;
                 section.len.checked_sub(skip).filter(|room| *room >= size)?;
-                self.bytes.read(section.offset.checked_add(skip)?, size, SIZE_MAX).ok()
+                self.bytes().read(section.offset.checked_add(skip)?, size, SIZE_MAX).ok()
             })
         };
         size.and_then(read).ok_or(Error::NoCode(addresses.start))

@@ -4,7 +4,7 @@ use gimli::Reader;
 use object::LittleEndian as Le;
 use object::elf::{SHN_UNDEF, SHT_DYNSYM, SHT_SYMTAB, Sym64};
 
-use super::{Image, structure};
+use super::headers::{Image, structure};
 use crate::bytes::FilePage;
 use crate::window::Window;
 
