@@ -17,9 +17,6 @@ use crate::{LadderRequest, Rung, RungDescription, RungGroup, Samples, Unmeasured
 use site::{Made, Site};
 use std::rc::Rc;
 
-/// What most things here are read and written in.
-const BLOCK_BYTES: usize = 4 << 10;
-
 pub(crate) fn rungs(asked: &LadderRequest) -> Vec<Rung> {
     let site = &Rc::new(Site::new(asked.dir.as_deref().unwrap_or(".")));
     let mut rungs = vec![names::open(site), names::stat(site), names::create_unlink(site)];

@@ -1,7 +1,7 @@
 //! Reads and writes that the page cache answers, and the flush that makes a write stay.
 
-use super::site::{Made, Site};
-use super::{BLOCK_BYTES, about, rung};
+use super::site::{BLOCK_BYTES, Made, Site};
+use super::{about, rung};
 use crate::bench::Bench;
 use crate::memory::order::Random;
 use crate::{Rung, RungDescription, Unmeasured};

@@ -6,8 +6,8 @@
 //! threads costs microseconds, which matters with the fastest devices only; the rung says so.
 
 use super::many::with_rate;
-use super::site::{Made, Site};
-use super::{BLOCK_BYTES, about, rung};
+use super::site::{BLOCK_BYTES, Made, Site};
+use super::{about, rung};
 use crate::bench::{Bench, interrupted};
 use crate::memory::order::Random;
 use crate::{Rung, RungDescription, Samples, Unmeasured};

@@ -1,9 +1,9 @@
 //! The directory of the file rungs: one new directory with an unpredictable name, below the one
 //! that was named; and what may be written there.
 
+use crate::Unmeasured;
 use crate::bench::Bench;
 use crate::memory::free_memory_bytes;
-use crate::{Unmeasured, files::BLOCK_BYTES};
 use rustix::fs::{AtFlags, Mode, OFlags, fstat, fstatfs, fstatvfs, major, minor, openat, unlinkat};
 use std::cell::OnceCell;
 use std::fs::{self, File};
@@ -11,6 +11,9 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
+
+/// What most rungs of files read and write in.
+pub(super) const BLOCK_BYTES: usize = 4 << 10;
 
 /// All rungs together write no more than this part of what is free. Half of it is for the one large
 /// working file, the other half for what the other rungs write, one after another.
