@@ -27,70 +27,23 @@ use crate::signals::Signals;
 use crate::spawn::{self, HeldProgram, ProgramEnd};
 use std::collections::BTreeMap;
 use std::io;
-use std::ops::Range;
-use std::path::PathBuf;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+mod limits;
 mod machine;
 mod memory;
 mod ptrace;
+mod scope;
 mod tally;
 mod tracer;
 mod watch;
 
+pub use limits::{Limits, StopReason};
 use ptrace::Report;
+pub use scope::{FunctionRanges, Scope};
 use tracer::Tracer;
 use watch::Nudge;
-
-/// What to count.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scope {
-    /// Every instruction of the program.
-    Program,
-    /// The instructions of one function.
-    Function(FunctionRanges),
-}
-
-/// A function's machine code, by offsets in its file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FunctionRanges {
-    /// The file, by its full path.
-    pub file: PathBuf,
-    /// Its entry.
-    pub entry: u64,
-    /// All its parts: compilers move cold code elsewhere (`name.cold`).
-    pub parts: Vec<Range<u64>>,
-}
-
-impl FunctionRanges {
-    fn has(&self, offset: u64) -> bool {
-        self.parts.iter().any(|part| part.contains(&offset))
-    }
-}
-
-/// When to stop counting, and let the program run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Limits {
-    /// After this many steps.
-    pub steps: Option<u64>,
-    /// After this time.
-    pub time: Option<Duration>,
-}
-
-/// Why counting ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StopReason {
-    /// The program ended: the counts are complete.
-    Ended,
-    /// The limit of steps was reached.
-    Steps,
-    /// The limit of time was reached.
-    Time,
-    /// The program reached an instruction that cannot be stepped: a load-exclusive of aarch64,
-    /// whose store always fails after a stop in between.
-    Unsteppable,
-}
 
 /// The counts.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,10 +17,9 @@
 use crate::origin::origin;
 use crate::resolve::{self, NotRunnable};
 use crate::signals::{self, Signals};
-use crate::user::User;
 use child::ChildReport;
 use image::ExecImage;
-use model::recording::{Ending, Rusage};
+use model::recording::Ending;
 use rustix::process::{Pid, PidfdFlags};
 use std::ffi::OsString;
 use std::io::{self, PipeReader, PipeWriter, Write};
@@ -30,32 +29,13 @@ use std::thread;
 use std::time::Duration;
 
 mod child;
+mod command;
 mod image;
 mod wait;
 
+pub use command::Command;
 use wait::Change;
-
-/// The command, and the user to run it as. The program inherits everything else (directory,
-/// environment, open files) from dwell.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
-    /// A path, or a name to search for in `PATH`.
-    pub program: OsString,
-    /// Its arguments, without its name.
-    pub args: Vec<OsString>,
-    /// Another user to run it as.
-    pub user: Option<User>,
-}
-
-impl Command {
-    /// The program and its arguments as text, with what is not UTF-8 replaced.
-    pub fn words(&self) -> Vec<String> {
-        std::iter::once(&self.program)
-            .chain(&self.args)
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect()
-    }
-}
+pub use wait::ProgramEnd;
 
 /// Why the program did not start.
 #[derive(Debug, thiserror::Error)]
@@ -239,15 +219,6 @@ fn why_not_executed(errno: i32) -> String {
         libc::ENOEXEC => format!("{words}: it was made for another kind of machine, or is damaged"),
         _ => words,
     }
-}
-
-/// How the program ended, and its resource usage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ProgramEnd {
-    /// Its exit code or signal.
-    pub ending: Ending,
-    /// Resource usage of it and of the children it waited for.
-    pub rusage: Rusage,
 }
 
 /// The program, executed and not yet waited for. It keeps running on drop.

@@ -1,11 +1,12 @@
 //! The stepping loop: takes a report of a thread, counts its location, and resumes it.
 
+use super::limits::StopReason;
 use super::machine::{BREAKPOINT, BREAKPOINT_MOVES, InstructionKind};
 use super::memory::{exchange, hide_trap_flag, is_handled, is_ours, read_code, return_address};
 use super::ptrace::{self, CloneKind, Report, Tid, registers};
+use super::scope::{FunctionRanges, Scope};
 use super::tally::{self, Tally};
 use super::watch::Nudge;
-use super::{FunctionRanges, Scope, StopReason};
 use crate::spawn::ProgramEnd;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};

@@ -1,6 +1,6 @@
 //! The arguments of `execve`, prepared before the fork: the child must not allocate.
 
-use super::Command;
+use super::command::Command;
 use crate::resolve::is_bare_script;
 use std::env;
 use std::ffi::{CStr, CString, OsStr, OsString, c_char};

@@ -1,13 +1,21 @@
 //! Waiting for one child, and decoding its wait status.
 #![allow(unsafe_code)]
 
-use super::ProgramEnd;
 use model::recording::{Ending, Rusage};
 use rustix::process::Pid;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+
+/// How the program ended, and its resource usage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProgramEnd {
+    /// Its exit code or signal.
+    pub ending: Ending,
+    /// Resource usage of it and of the children it waited for.
+    pub rusage: Rusage,
+}
 
 /// A change of a child's state.
 pub(super) enum Change {

@@ -1,7 +1,7 @@
 //! The end of counting before that of the program: every thread is detached, and no breakpoint
 //! stays.
 
-use super::super::StopReason;
+use super::super::limits::StopReason;
 use super::super::machine::{BREAKPOINT, BREAKPOINT_MOVES};
 use super::super::memory::{exchange, is_ours, read};
 use super::super::ptrace::{self, Report, Tid, registers};
