@@ -4,20 +4,15 @@
 //! figure. [`settings`] reads constant settings, [`counters`] reads counters.
 
 mod counters;
+mod roots;
 mod settings;
 
 use counters::RealtimeCounters;
-use host::{Roots, here};
+use host::here;
 use model::Seen;
 use model::wake::environment::{CpuSettings, Environment};
+use roots::KernelRoots;
 use std::path::Path;
-
-/// The roots of the kernel's file systems.
-#[derive(Debug, Clone, Copy)]
-struct KernelRoots<'a> {
-    roots: Roots<'a>,
-    dev: &'a Path,
-}
 
 /// Settings and counters when the measurement began.
 #[derive(Debug)]
@@ -77,22 +72,6 @@ fn finish(
 /// The CPUs that isolcpus excludes from scheduling without explicit affinity.
 pub fn isolated() -> Seen<Vec<u32>> {
     settings::isolated(here().sys)
-}
-
-/// The text of a file, trimmed.
-fn text(path: &Path) -> Result<String, String> {
-    host::text(path).map_err(|error| error.to_string())
-}
-
-/// `/proc/interrupts`. Every machine has interrupts; containers mask the file with an empty one.
-fn interrupts(proc: &Path) -> Result<String, String> {
-    let path = proc.join("interrupts");
-    match text(&path)? {
-        told if told.is_empty() => {
-            Err(format!("{} is empty: containers mask it; try: outside of the container", path.display()))
-        }
-        told => Ok(told),
-    }
 }
 
 #[cfg(test)]

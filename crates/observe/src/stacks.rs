@@ -225,6 +225,15 @@ impl Stacks {
         self.work_off(Ns::MAX, threads, sink);
     }
 
+    /// Emits the names of all code locations. `ask_kernel` symbolizes kernel addresses, if it can.
+    pub(crate) fn names(
+        &mut self,
+        ask_kernel: impl FnOnce(&[u64]) -> Option<Vec<Option<String>>>,
+        sink: &mut dyn FnMut(&Event),
+    ) {
+        self.unnamed = names::emit(&self.tree, &self.processes, ask_kernel, sink);
+    }
+
     fn work_off(&mut self, until: Ns, threads: &Threads, sink: &mut dyn FnMut(&Event)) {
         self.sort();
         while self.waiting.last().is_some_and(|(at, ..)| *at < until) {

@@ -1,6 +1,6 @@
 //! Counters during a measurement: interrupts, steal and system management interrupts of each CPU.
 
-use super::{KernelRoots, text};
+use super::roots::{self, KernelRoots, text};
 use host::{fields, stat};
 use model::{Ns, Seen};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ impl RealtimeCounters {
     pub(super) fn read(places: KernelRoots<'_>, cpus: &[u32]) -> Self {
         let proc = places.roots.proc;
         Self {
-            interrupts: super::interrupts(proc).map(|told| interrupts(&told)),
+            interrupts: roots::interrupts(proc).map(|told| interrupts(&told)),
             steal_ns: text(&proc.join("stat"))
                 .map(|stat| stat::by_cpu(&stat).map(|(cpu, times)| (cpu, times.steal_ns)).collect()),
             smi: smis(proc, places.dev, cpus),

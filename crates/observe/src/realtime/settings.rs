@@ -1,6 +1,6 @@
 //! Constant settings of a measurement: kernel, CPUs, limits.
 
-use super::{KernelRoots, text};
+use super::roots::{self, KernelRoots, text};
 use host::{optional, seen, under_hypervisor};
 use model::Seen;
 use model::cpus::{CpuList, CpuListError};
@@ -161,7 +161,7 @@ fn idle_states(cpuidle: &Path) -> Seen<Vec<IdleState>> {
 
 /// The names of interrupts by number: the end of their lines in `/proc/interrupts`.
 fn interrupt_names(proc: &Path) -> Result<Vec<(u32, String)>, String> {
-    let told = super::interrupts(proc)?;
+    let told = roots::interrupts(proc)?;
     let named = |line: &str| {
         let (number, rest) = line.split_once(':')?;
         let number = number.trim().parse().ok()?;

@@ -1,6 +1,7 @@
 //! Other machines' files, and this machine's.
 
 use super::*;
+use host::Roots;
 use model::wake::environment::IdleState;
 use std::fs;
 use std::path::PathBuf;

@@ -5,6 +5,7 @@ mod arguments;
 pub(crate) mod bpf;
 mod fallback;
 mod perf;
+mod perf_records;
 mod proc;
 
 use crate::access;

@@ -16,13 +16,12 @@
 //! [`Event::Exit`]. It also removes them when an ordinary user's program executes a set-user-ID
 //! file: that is distinguished from an exit, reported, and covered by snapshots.
 
-pub(super) mod decode;
 mod living;
 
+use super::perf_records::{Copied, Record, SAMPLE_TYPE, STACK_TYPE, What, decode, registers_wanted};
 use crate::access::MORE;
 use crate::stacks::{Of, RawStack, Stacks};
 use crate::threads::Threads;
-use decode::{Copied, Record, SAMPLE_TYPE, STACK_TYPE, What, decode, registers_wanted};
 use model::coverage::{Extent, Source};
 use model::recording::{Calls, Comm, Object, SwitchIn, SwitchOut, SwitchOutState, WaitContext};
 use model::recording::{Event, SampleMode};

@@ -1,7 +1,7 @@
 //! Threads that exist already: found by the kernel half among all tasks (`alive.h`), repeatedly
 //! until there are no new ones.
 
-use super::BpfRefusal;
+use super::refusal::BpfRefusal;
 use aya::maps::HashMap;
 use aya::programs::{Iter, RawTracePoint};
 use aya::{Btf, Ebpf};

@@ -1,6 +1,6 @@
 //! Which programs are attached to what, and what is unseen where the kernel refuses one.
 
-use super::load::BpfRefusal;
+use super::refusal::BpfRefusal;
 use crate::mounts;
 use aya::programs::tp_btf::BtfTracePointLinkId;
 use aya::programs::{BtfTracePoint, Program, ProgramError};

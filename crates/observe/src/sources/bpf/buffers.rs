@@ -9,7 +9,8 @@
 //! few nanoseconds, while a few hundred pass between the two clock reads: the end of a BPF program,
 //! and a wake-up that reaches another CPU. `decode.rs` decodes the records.
 
-use super::load::{BpfRefusal, map};
+use super::maps::map;
+use super::refusal::BpfRefusal;
 use super::wire;
 use aya::Ebpf;
 use model::Ns;

@@ -3,7 +3,7 @@
 //! A sample is expensive (an interrupt and a new timer; in a virtual machine the hypervisor sets
 //! it), so a rate high enough for a short program would cost a long one several per cent.
 
-use super::BpfRefusal;
+use super::refusal::BpfRefusal;
 use crate::settings::Rate;
 use aya::Ebpf;
 use aya::programs::perf_event::{

@@ -6,72 +6,23 @@
 //! and counted, never trusted. Records are read in place.
 
 mod connections;
+mod fields;
 mod objects;
 mod stacks;
 
 use super::lookups::{self, Lookups};
 use super::paths::{PathParts, Paths};
-use super::wire::{self, GIVEN_PATH, Head, Kind, NO_CALL, NOT_KEPT};
+use super::wire::{self, GIVEN_PATH, Head, Kind, NOT_KEPT};
+use fields::{Malformed, calls, first, known, mode, read};
 use model::Tid;
 use model::because::BlockRequest;
-use model::call::{Call, CallTime};
 use model::join::{EventPart, Joiner};
 use model::recording::{
-    AliveState, Calls, Comm, Counters, Event, Object, SampleMode, SocketEnds, SwitchIn, SwitchOut,
-    SwitchOutState, WaitContext, WakeReasons, Waker,
+    AliveState, Comm, Counters, Event, Object, SwitchIn, SwitchOut, SwitchOutState, WaitContext, WakeReasons,
+    Waker,
 };
 pub(super) use stacks::{OfStacks, of_stacks};
 use std::collections::HashMap;
-use zerocopy::{FromBytes, Immutable, KnownLayout};
-
-/// A record is too short for what it says that it is, or of no kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Malformed;
-
-/// The fields of a record, and what follows them.
-fn read<T: FromBytes + KnownLayout + Immutable>(record: &[u8]) -> Result<(&T, &[u8]), Malformed> {
-    T::ref_from_prefix(record).map_err(|_| Malformed)
-}
-
-/// The first bytes of what follows a record.
-fn first(rest: &[u8], bytes: u32) -> Result<&[u8], Malformed> {
-    rest.get(..bytes as usize).ok_or(Malformed)
-}
-
-/// The slots that follow a record.
-fn calls(head: &Head, rest: &[u8]) -> Result<Calls, Malformed> {
-    let slots = <[wire::Slot]>::ref_from_prefix_with_elems(rest, head.calls.into());
-    let (slots, _) = slots.map_err(|_| Malformed)?;
-    Ok(slots.iter().map(|slot| CallTime { call: call(slot.call), count: slot.count, ns: slot.ns }).collect())
-}
-
-fn call(number: u32) -> Call {
-    Call(number as u16)
-}
-
-fn known(number: u32) -> Option<Call> {
-    (number != NO_CALL).then(|| call(number))
-}
-
-impl From<wire::Counters> for Counters {
-    fn from(counters: wire::Counters) -> Self {
-        Self {
-            cpu_ns: counters.cpu_ns,
-            runqueue_ns: counters.runqueue_ns,
-            minor_faults: counters.minor_faults,
-            major_faults: counters.major_faults,
-            voluntary_switches: counters.voluntary,
-            involuntary_switches: counters.involuntary,
-        }
-    }
-}
-
-impl From<wire::Ends> for SocketEnds {
-    fn from(ends: wire::Ends) -> Self {
-        let wire::Ends { local, remote, local_port, remote_port, protocol, .. } = ends;
-        Self { protocol: protocol as u8, local, local_port, remote, remote_port }
-    }
-}
 
 /// How many records of the tree each instrument made.
 #[derive(Debug, Default, Clone, Copy)]
@@ -315,20 +266,12 @@ fn resolved(record: &[u8]) -> Result<Option<Event>, Malformed> {
     Ok(lookups::resolved(head.tid, first(name, *len)?, (*asked_at, head.at), *error))
 }
 
-fn mode(mode: u8, number: u32) -> Result<SampleMode, Malformed> {
-    Ok(match wire::Mode::from_wire(mode).ok_or(Malformed)? {
-        wire::Mode::User => SampleMode::User,
-        wire::Mode::Call => SampleMode::Call(call(number)),
-        wire::Mode::Fault => SampleMode::Fault,
-        wire::Mode::Interrupt => SampleMode::Interrupt,
-        wire::Mode::Entry => SampleMode::Entry,
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use super::wire::NO_CALL;
     use super::*;
-    use zerocopy::IntoBytes;
+    use model::call::{Call, CallTime};
+    use zerocopy::{FromBytes, IntoBytes};
 
     fn head(kind: Kind, a: u8, calls: u8, tid: u32, at: u64) -> Head {
         Head { at, kind: kind as u8, a, flags: 0, calls, tid }

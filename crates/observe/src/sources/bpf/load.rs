@@ -1,67 +1,21 @@
-//! Loading the BPF object: the loader, sizes and constants set before, typed access to maps.
+//! Loading the BPF object: the loader, sizes and constants set before.
 //!
-//! `attach.rs` attaches the programs.
+//! `attach.rs` attaches the programs, `maps.rs` gives access to maps.
 
 use super::buffers::segments_per_cpu;
+use super::refusal::BpfRefusal;
 use crate::access;
 use crate::sources::arguments;
-use aya::maps::{Map, MapData, RingBuf};
-use aya::programs::ProgramError;
 use aya::{Btf, Ebpf, EbpfLoader, VerifierLogLevel};
 use model::Pid;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::{fs, io};
-use sys::shared::SharedWords;
+use std::fs;
 
 /// The kernel half, for this architecture.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/dwell.bpf.o"));
 
 /// The limit of threads traced at once, plus one; further ones are counted. 300 bytes each.
 pub(super) const THREADS_MAX: u32 = 16 * 1024;
-
-/// Why the source cannot be used here.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum BpfRefusal {
-    /// The kernel does not describe its types.
-    #[error("cannot read the kernel's types from /sys/kernel/btf/vmlinux: {0}")]
-    Btf(#[from] aya::BtfError),
-    /// The object or a map was refused.
-    #[error("cannot load the BPF object: {}", root_cause(.0))]
-    Load(#[from] Box<aya::EbpfError>),
-    /// A buffer cannot be shared with the kernel.
-    #[error("cannot map the BPF map {name}: {error}")]
-    Map {
-        /// Its name.
-        name: &'static str,
-        /// The kernel's error.
-        error: io::Error,
-    },
-    /// A program was refused.
-    #[error("cannot {doing} BPF program {program}: {}", root_cause(.error))]
-    Program {
-        /// `load` or `attach`.
-        doing: &'static str,
-        /// Its name.
-        program: String,
-        /// The kernel's error.
-        error: Box<ProgramError>,
-    },
-    /// The tasks of this host cannot be listed.
-    #[error("cannot find the existing threads: {0}")]
-    Look(#[from] io::Error),
-    /// The object lacks something this file expects.
-    #[error("the BPF object has no {0}")]
-    Missing(&'static str),
-}
-
-/// The text of the innermost error: the outer ones only repeat the context.
-pub(super) fn root_cause(error: &dyn std::error::Error) -> String {
-    let mut inner = error;
-    while let Some(source) = inner.source() {
-        inner = source;
-    }
-    inner.to_string()
-}
 
 /// Loads the object, for a tree with root `root` (0: none is started) and for `wanted` existing
 /// processes.
@@ -93,16 +47,6 @@ pub(super) fn load(btf: &Btf, root: Pid, cpus: &[u32], wanted: u32) -> Result<Eb
 /// The number of CPUs with a buffer. Events on a CPU that comes online later count as lost.
 pub(super) fn buffered(cpus: &[u32]) -> u32 {
     cpus.iter().max().map_or(1, |last| last + 1)
-}
-
-pub(super) fn ring(ebpf: &mut Ebpf, name: &'static str) -> Result<RingBuf<MapData>, BpfRefusal> {
-    let map = ebpf.take_map(name).ok_or(BpfRefusal::Missing(name))?;
-    Ok(RingBuf::try_from(map).map_err(|error| Box::new(error.into()))?)
-}
-
-pub(crate) fn map(ebpf: &Ebpf, name: &'static str, words: usize) -> Result<SharedWords, BpfRefusal> {
-    let Some(Map::Array(map)) = ebpf.map(name) else { return Err(BpfRefusal::Missing(name)) };
-    SharedWords::map(map.fd(), words).map_err(|error| BpfRefusal::Map { name, error })
 }
 
 /// The loader parses the kernel's types when constructed, as a default: 22 ms of CPU time, thrown

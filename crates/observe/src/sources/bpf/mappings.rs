@@ -3,7 +3,7 @@
 //! Without these a process that exits before its `/proc/PID/maps` is read would have addresses and
 //! no code.
 
-use super::super::perf::decode::{Record, SAMPLE_TYPE, What, decode};
+use super::super::perf_records::{Record, SAMPLE_TYPE, What, decode};
 use code::Mapping;
 use model::{Ns, Pid};
 use std::io;

@@ -4,7 +4,8 @@
 //!
 //! - `dwell.bpf.c`: the kernel half. `build.rs` compiles it.
 //! - `wire.rs`: the layout of records, from which `wire.h` is made.
-//! - `load.rs`, `types.rs`: loading the object, with a reduced BTF of the kernel.
+//! - `load.rs`, `types.rs`: loading the object, with a reduced BTF of the kernel. `maps.rs`: its
+//!   maps. `refusal.rs`: why it cannot be used.
 //! - `attach.rs`: attaching the programs. `alive.rs`: finding existing threads.
 //! - `buffers.rs`: the CPUs' buffers as one stream. `drain.rs`: draining them.
 //! - `decode.rs`: records into events, with `paths.rs`, `lookups.rs` and `dns.rs` for their parts.
@@ -29,9 +30,11 @@ mod drain;
 mod load;
 mod lookups;
 mod mappings;
+mod maps;
 pub(crate) mod names;
 mod network;
 mod paths;
+mod refusal;
 mod resolver;
 mod slices;
 mod tracing;
@@ -53,12 +56,14 @@ use controller::Controller;
 use decode::Decoder;
 use drain::Drain;
 use load::THREADS_MAX;
-pub(crate) use load::{BpfRefusal, loader, map};
+pub(crate) use load::loader;
 use mappings::Mappings;
+pub(crate) use maps::map;
 use model::coverage::{Extent, Source};
 use model::recording::{Cost, Sliced};
 use model::{CallStats, Event, Ns, Pid};
 use python::TARGET_LEN;
+pub(crate) use refusal::BpfRefusal;
 use rustc_hash::FxHashMap;
 use std::path::Path;
 use sys::clock::monotonic_ns;
@@ -168,7 +173,7 @@ impl Bpf {
                 remedy: PERF_REMEDY.into(),
             },
         });
-        let stack_ring = load::ring(&mut ebpf, "stacks")?;
+        let stack_ring = maps::ring(&mut ebpf, "stacks")?;
         let waits = WaitPeriod::new(monotonic_ns());
         waits.set(&mut ebpf).ok_or(BpfRefusal::Missing("settings"))?;
         if cost::of_cpus(&ebpf).is_none() {

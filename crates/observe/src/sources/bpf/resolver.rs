@@ -79,7 +79,7 @@ fn mapped(pid: Pid) -> Vec<PathBuf> {
 fn attach_to(ebpf: &mut Ebpf, library: &Path) -> Result<(), String> {
     let file = fs::File::open(library).map_err(|error| error.to_string())?;
     let (entry, returns) = entry_and_returns(&Image::open(file).map_err(|error| error.to_string())?)?;
-    let why = |error: ProgramError| super::load::root_cause(&error);
+    let why = |error: ProgramError| super::refusal::root_cause(&error);
     for (name, places) in [("resolver_answered", returns), ("resolver_asked", vec![entry])] {
         let program: &mut UProbe =
             ebpf.program_mut(name).ok_or("the BPF object has it not")?.try_into().map_err(why)?;

@@ -1,7 +1,7 @@
 //! Perf events on existing threads: one event per thread and CPU, which records switches and
 //! samples and is inherited by what the thread starts.
 
-use super::decode::{Record, What, decode};
+use super::super::perf_records::{Record, What, decode};
 use super::{Perf, PerfRefusal, RING_PAGES, clock, map, open, refused, with_side_band};
 use crate::targets;
 use crate::threads::Threads;

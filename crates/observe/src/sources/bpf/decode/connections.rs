@@ -1,7 +1,7 @@
 //! What the kernel half says of a connection, once.
 
 use super::super::wire::{self, Head};
-use super::{Malformed, read};
+use super::fields::{Malformed, read};
 use model::network::{Connection, ConnectionOrigin};
 
 pub(super) fn connection(record: &[u8]) -> Result<Connection, Malformed> {

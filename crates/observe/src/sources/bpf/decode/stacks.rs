@@ -1,7 +1,7 @@
 //! Records of the ring of stacks.
 
 use super::super::wire::{self, Head, Kind};
-use super::{Malformed, known, mode, read};
+use super::fields::{Malformed, known, mode, read};
 use crate::stacks::{Of, RawStack};
 use code::Registers;
 use model::Ns;

@@ -1,4 +1,5 @@
-//! Decodes the bytes of perf records. Pure; `perf` opens the events.
+//! Decodes the bytes of perf records. Pure: `perf` opens the events of a program, `bpf/mappings`
+//! those of mappings.
 
 use code::{Mapping, Registers};
 use model::recording::Comm;
@@ -7,14 +8,14 @@ use sys::perf_event::RECORD_HEADER_LEN;
 use sys::perf_event::bindings::*;
 
 /// The fields that every event requests with each record; they determine the layouts below.
-pub(in crate::sources) const SAMPLE_TYPE: u64 =
+pub(super) const SAMPLE_TYPE: u64 =
     (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU) as u64;
 
 /// The trailer of every record but a sample: pid, tid, time, cpu and padding.
 const TRAILER_LEN: usize = 24;
 
 /// Additional fields of a sample: the kernel stack as addresses, the user stack as a copy.
-pub(in crate::sources) const STACK_TYPE: u64 =
+pub(super) const STACK_TYPE: u64 =
     (PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER) as u64;
 
 /// The requested registers, by the numbers of the kernel's `asm/perf_regs.h`; records have them in
@@ -25,34 +26,34 @@ const REGISTERS: [u8; 8] = [1, 6, 7, 8, 20, 21, 22, 23];
 const REGISTERS: [u8; 8] = [19, 20, 21, 22, 29, 30, 31, 32];
 
 /// The same as the kernel's mask.
-pub(in crate::sources) fn registers_wanted() -> u64 {
+pub(super) fn registers_wanted() -> u64 {
     REGISTERS.iter().map(|number| 1_u64 << number).sum()
 }
 
 /// A stack, copied by the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::sources) struct Copied {
-    pub(in crate::sources) pid: Pid,
-    pub(in crate::sources) registers: Registers,
+pub(super) struct Copied {
+    pub(super) pid: Pid,
+    pub(super) registers: Registers,
     /// Addresses in the kernel, the innermost first.
-    pub(in crate::sources) kernel: Vec<u64>,
+    pub(super) kernel: Vec<u64>,
     /// The user stack, from the stack pointer upwards.
-    pub(in crate::sources) user: Vec<u8>,
+    pub(super) user: Vec<u8>,
 }
 
 /// One record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::sources) struct Record {
-    pub(in crate::sources) at: Ns,
+pub(super) struct Record {
+    pub(super) at: Ns,
     /// The thread in whose context it was written.
-    pub(in crate::sources) tid: Tid,
-    pub(in crate::sources) cpu: u32,
-    pub(in crate::sources) what: What,
+    pub(super) tid: Tid,
+    pub(super) cpu: u32,
+    pub(super) what: What,
 }
 
 /// The content of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::sources) enum What {
+pub(super) enum What {
     SwitchedIn,
     SwitchedOut { runnable: bool },
     Forked { pid: Pid, tid: Tid, creator: Tid },
@@ -64,7 +65,7 @@ pub(in crate::sources) enum What {
 }
 
 /// Decodes one record, header included; `None` for kinds that were not requested or are too short.
-pub(in crate::sources) fn decode(record: &[u8]) -> Option<Record> {
+pub(super) fn decode(record: &[u8]) -> Option<Record> {
     let kind = u32_at(record, 0)?;
     let misc = u32::from(u16::from_ne_bytes(record.get(4..6)?.try_into().ok()?));
     let body = record.get(RECORD_HEADER_LEN..)?;

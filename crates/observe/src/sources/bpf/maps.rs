@@ -1,0 +1,18 @@
+//! Typed access to the maps of a loaded object.
+
+use super::refusal::BpfRefusal;
+use aya::Ebpf;
+use aya::maps::{Map, MapData, RingBuf};
+use sys::shared::SharedWords;
+
+/// A ring buffer of the loaded object.
+pub(super) fn ring(ebpf: &mut Ebpf, name: &'static str) -> Result<RingBuf<MapData>, BpfRefusal> {
+    let map = ebpf.take_map(name).ok_or(BpfRefusal::Missing(name))?;
+    Ok(RingBuf::try_from(map).map_err(|error| Box::new(error.into()))?)
+}
+
+/// An array of the loaded object, as memory shared with the kernel.
+pub(crate) fn map(ebpf: &Ebpf, name: &'static str, words: usize) -> Result<SharedWords, BpfRefusal> {
+    let Some(Map::Array(map)) = ebpf.map(name) else { return Err(BpfRefusal::Missing(name)) };
+    SharedWords::map(map.fd(), words).map_err(|error| BpfRefusal::Map { name, error })
+}
