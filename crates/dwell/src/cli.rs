@@ -1,16 +1,17 @@
-//! The command line: verbs, options and their help. Measurements of wake-ups and loads have their
-//! options in files of their own.
+//! The command line: verbs, options and their help. Pages of runs, measurements of wake-ups and
+//! loads have their options in files of their own; the look of a page has them in [`crate::look`].
 
 mod load;
+mod page;
 mod wake;
 
-use crate::out::run::CODE;
-use crate::out::{FormArgs, LadderDiffResult, LadderResult, OutputPath, RunResult};
-use analyse::extrapolate::{Job, Work};
+use crate::look::LookArgs;
+use crate::out::{FormArgs, LadderDiffResult, LadderResult};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use load::{LoadArgs, load};
 use model::units;
 use observe::{Choice, GivenLink, MaxOverhead, Rate, Watching};
+pub(crate) use page::PageArgs;
 use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -236,18 +237,6 @@ pub(crate) struct DiffArgs {
     pub(crate) look: LookArgs,
 }
 
-/// Colour and width of a page.
-#[derive(Debug, Default, Args)]
-pub(crate) struct LookArgs {
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
-    pub(crate) color: Colour,
-
-    /// Columns of the page [default: those of the terminal]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
-    pub(crate) width: Option<u16>,
-}
-
 /// How to observe, and where to keep the recording.
 #[derive(Debug, Args)]
 pub(crate) struct WatchArgs {
@@ -300,49 +289,6 @@ impl WatchArgs {
     }
 }
 
-/// What to report, where to, and in which form.
-#[derive(Debug, Args)]
-pub(crate) struct PageArgs {
-    #[command(flatten)]
-    pub(crate) forms: FormArgs<RunResult>,
-
-    /// Write the page to FILE (`-`: standard output)
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<OutputPath>,
-
-    /// Units of work this run completed: a number, a syscall to count, or `lines` to count lines of
-    /// output to a file; with --of, shows the time of the whole job
-    #[arg(long, value_name = "WORK", requires = "of", value_parser = work)]
-    pub(crate) work: Option<Work>,
-
-    /// Units of the whole job (`10M`, `1e6`)
-    #[arg(long, value_name = "UNITS", requires = "work", value_parser = units::count)]
-    pub(crate) of: Option<u64>,
-
-    #[command(flatten)]
-    pub(crate) code: CodeArgs,
-
-    #[command(flatten)]
-    pub(crate) look: LookArgs,
-}
-
-/// Which code to show, and how.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = CODE)]
-pub(crate) struct CodeArgs {
-    /// Show the call tree, on a CPU and waiting, below the report
-    #[arg(long)]
-    pub(crate) flame: bool,
-
-    /// Show the source lines of FUNCTION with their shares of time, below the report
-    #[arg(long, value_name = "FUNCTION")]
-    pub(crate) lines: Vec<String>,
-
-    /// Show the disassembly of FUNCTION with each instruction's share of time, below the report
-    #[arg(long, value_name = "FUNCTION")]
-    pub(crate) annotate: Vec<String>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Source {
     /// The best that this host permits
@@ -354,39 +300,6 @@ pub(crate) enum Source {
     Perf,
     /// Poll /proc
     Proc,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum Colour {
-    /// On terminals, unless NO_COLOR is set
-    #[default]
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
-
-impl PageArgs {
-    /// The job of --work and --of; `lines`: lines of output, where they were counted.
-    pub(crate) fn job(&self, lines: Option<u64>) -> Option<Job> {
-        let work = match self.work.clone()? {
-            Work::Lines(_) => Work::Lines(lines),
-            work => work,
-        };
-        Some(Job { work, of: self.of? })
-    }
-}
-
-/// Parses `100`, `sendto`, `lines`.
-fn work(text: &str) -> Result<Work, String> {
-    if text == "lines" {
-        return Ok(Work::Lines(None));
-    }
-    if text.starts_with(|char: char| char.is_ascii_alphabetic()) {
-        return Ok(Work::Calls(text.to_owned()));
-    }
-    units::count(text).map(Work::Units).map_err(|error| error.to_string())
 }
 
 /// Parses `5%`, `5`, `none`: a share of the program's CPU time.
@@ -421,6 +334,7 @@ fn link(text: &str) -> Result<GivenLink, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::out::OutputPath;
     use clap::CommandFactory;
 
     fn parsed(line: &[&str]) -> RunArgs {

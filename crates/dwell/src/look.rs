@@ -1,6 +1,7 @@
-//! What the output of a page supports: width, colour, characters outside ASCII.
+//! What the output of a page supports: width, colour, characters outside ASCII; and the options for
+//! it.
 
-use crate::cli::{Colour, LookArgs};
+use clap::{Args, ValueEnum};
 use report::Look;
 use std::env;
 use std::ffi::OsString;
@@ -9,6 +10,29 @@ use terminal_size::{Width, terminal_size_of};
 
 /// Columns where neither a terminal nor the environment has a width.
 const DEFAULT_WIDTH: u16 = 100;
+
+/// Colour and width of a page.
+#[derive(Debug, Default, Args)]
+pub(crate) struct LookArgs {
+    /// When to use colour
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: Colour,
+
+    /// Columns of the page [default: those of the terminal]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
+    pub(crate) width: Option<u16>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Colour {
+    /// On terminals, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
 
 /// Kinds of outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! A transient progress line on standard error.
 
-use crate::cli::LookArgs;
-use crate::look::{OutputKind, look};
+use crate::look::{LookArgs, OutputKind, look};
 use crate::output;
 use std::cell::Cell;
 use std::io::{self, IsTerminal};

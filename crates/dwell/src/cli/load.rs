@@ -1,6 +1,6 @@
 //! The arguments of `dwell load`, and a load as an argument.
 
-use super::LookArgs;
+use crate::look::LookArgs;
 use crate::out::{FormArgs, LoadResult};
 use clap::Args;
 use model::units;

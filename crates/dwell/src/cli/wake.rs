@@ -1,7 +1,7 @@
 //! The options of `dwell wake`.
 
-use super::LookArgs;
 use super::load::load;
+use crate::look::LookArgs;
 use crate::out::{FormArgs, WakeResult};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};

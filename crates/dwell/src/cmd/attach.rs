@@ -3,7 +3,7 @@
 use crate::cli::AttachArgs;
 use crate::cmd::run::finish;
 use crate::kept;
-use crate::out::{self, Page};
+use crate::out::Page;
 use crate::progress::ProgressLine;
 use crate::trial::Trial;
 use anyhow::{Context, bail};
@@ -21,7 +21,7 @@ pub(crate) fn attach(args: AttachArgs) -> anyhow::Result<u8> {
     // From here on Ctrl-C ends the window, and the report is still written.
     let _signals = Signals::take_over().context("cannot handle signals")?;
     let page = if args.quiet { Page::None } else { Page::Stderr };
-    let outputs = out::run::open(&args.page, page, args.watching.keep.as_deref(), &[])?;
+    let outputs = args.page.open(page, args.watching.keep.as_deref(), &[])?;
     let mut trial = Trial::prepare(&args.watching)?;
     let window = Window { target, watching: args.watching.watching(), length_ns: args.length_ns };
     let line = ProgressLine::new(args.quiet);

@@ -4,7 +4,7 @@ use crate::cli::{PageArgs, RunArgs};
 use crate::cmd::{count, hits, ladder};
 use crate::exit;
 use crate::kept;
-use crate::out::{self, Outputs, Page, RunResult};
+use crate::out::{Outputs, Page, RunResult};
 use crate::trial::Trial;
 use analyse::extrapolate::{Job, Work};
 use anyhow::Context;
@@ -28,7 +28,7 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<u8> {
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     let user = args.user.as_deref().map(User::look_up).transpose()?;
     let page = if args.quiet { Page::None } else { Page::Stderr };
-    let outputs = out::run::open(&args.page, page, args.watching.keep.as_deref(), &[])?;
+    let outputs = args.page.open(page, args.watching.keep.as_deref(), &[])?;
     let mut trial = Trial::prepare(&args.watching)?;
 
     let counts_lines = matches!(args.page.work, Some(Work::Lines(_)));

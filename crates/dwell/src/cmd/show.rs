@@ -2,7 +2,7 @@
 
 use crate::cli::ShowArgs;
 use crate::exit;
-use crate::out::{self, Page, RunResult};
+use crate::out::{Page, RunResult};
 use crate::output;
 use analyse::Analyser;
 use analyse::extrapolate::with_job;
@@ -19,7 +19,7 @@ const NO_ENDING: Ending = Ending::Code(-1);
 /// Shows the recording; returns the exit status.
 pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
     let mut reader = Reader::open(&args.recording)?;
-    let outputs = out::run::open(&args.page, Page::Stdout, None, &[&args.recording])?;
+    let outputs = args.page.open(Page::Stdout, None, &[&args.recording])?;
     let header = reader.header().clone();
     let mut analyser = Analyser::new(&header);
     let mut seen = LastSeen::default();

@@ -1,6 +1,7 @@
 //! The options of the forms, made from the forms of a result.
 
-use super::{OutputPath, Paths, Render};
+use super::path::{OutputPath, Paths};
+use super::render::Render;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 use std::marker::PhantomData;

@@ -1,6 +1,6 @@
 //! Comparisons of two results, as results.
 
-use super::{Form, Render};
+use super::render::{Form, Render};
 use model::Ladder;
 use model::compare::ladder::LadderComparison;
 use model::compare::wake::WakeComparison;

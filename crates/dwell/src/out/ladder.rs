@@ -1,6 +1,6 @@
 //! A ladder as a result.
 
-use super::{Form, Render};
+use super::render::{Form, Render};
 use model::Ladder;
 use model::ladder::beside::Reference;
 use report::Look;

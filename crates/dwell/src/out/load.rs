@@ -1,6 +1,6 @@
 //! A load as a result.
 
-use super::{Form, Render};
+use super::render::{Form, Render};
 use model::wake::load::LoadRun;
 use report::Look;
 

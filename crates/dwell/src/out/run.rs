@@ -1,14 +1,31 @@
-//! A run, or a window, as a result.
+//! A run, or a window, as a result, and the options for which code to show below its page.
 
-use super::{Form, Outputs, Page, Render};
+use super::render::{Form, Render};
 use crate::annotate;
-use crate::cli::{CodeArgs, PageArgs};
-use analyse::extrapolate::{Error, Work};
-use anyhow::bail;
+use clap::Args;
 use model::{Analysis, Header};
 use report::Look;
 use report::profile::{self, FlameOptions, FoldedOptions, FoldedTime, ProfileMetadata, SourceOptions};
-use std::path::Path;
+
+/// The heading of the options that are about code.
+const CODE: &str = "Code";
+
+/// Which code to show, and how.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = CODE)]
+pub(crate) struct CodeArgs {
+    /// Show the call tree, on a CPU and waiting, below the report
+    #[arg(long)]
+    pub(crate) flame: bool,
+
+    /// Show the source lines of FUNCTION with their shares of time, below the report
+    #[arg(long, value_name = "FUNCTION")]
+    pub(crate) lines: Vec<String>,
+
+    /// Show the disassembly of FUNCTION with each instruction's share of time, below the report
+    #[arg(long, value_name = "FUNCTION")]
+    pub(crate) annotate: Vec<String>,
+}
 
 /// The analysis of a recording, and which code to show below its page.
 #[derive(Debug)]
@@ -23,9 +40,6 @@ impl RunResult {
         ProfileMetadata::of(&self.analysis.run, self.header.started_at_unix_s)
     }
 }
-
-/// The heading of the options that are about code.
-pub(crate) const CODE: &str = "Code";
 
 impl Render for RunResult {
     fn page(&self, look: Look) -> String {
@@ -55,22 +69,6 @@ impl Render for RunResult {
         ];
         FORMS
     }
-}
-
-/// Opens the outputs that the arguments name, after a check of the whole job. `page` is where the
-/// page goes by default.
-pub(crate) fn open(
-    args: &PageArgs,
-    page: Page<'_>,
-    written: Option<&Path>,
-    read: &[&Path],
-) -> anyhow::Result<Outputs<RunResult>> {
-    if let (Some(Work::Units(done)), Some(of)) = (&args.work, args.of)
-        && of < *done
-    {
-        bail!(Error::Less { done: *done, of });
-    }
-    Outputs::open(&args.forms, args.output.as_ref().map_or(page, Page::To), written, read)
 }
 
 /// The page, with the requested views of code below it.

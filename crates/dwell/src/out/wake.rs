@@ -1,13 +1,15 @@
 //! A measurement of latency, and a sheet of them, as results.
 
-use super::{Form, Render};
+use super::path::Paths;
+use super::render::{Form, Render};
+use anyhow::bail;
 use model::wake::Wakeups;
 use model::wake::sheet::Sheet;
 use report::Look;
 use report::wake as pages;
 
 /// The option that writes the verdict.
-pub(super) const JUNIT: &str = "junit";
+const JUNIT: &str = "junit";
 const JUNIT_HELP: &str =
     "Write the verdict as JUnit XML to FILE: one test per case and CPU; undecided is an error";
 
@@ -52,6 +54,14 @@ impl Render for SheetResult {
         ];
         FORMS
     }
+}
+
+/// Checks that `--junit` has a verdict to write.
+pub(crate) fn junit_has_verdict(paths: &Paths, deadline: bool, remedy: &str) -> anyhow::Result<()> {
+    if paths.contains_key(JUNIT) && !deadline {
+        bail!("--junit needs a deadline: it writes the verdict\ntry: {remedy}");
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,0 +1,146 @@
+//! The outputs of one result: opened before it is there, written once.
+
+use super::path::{self, OutputPath, Paths};
+use super::render::{Form, Render};
+use crate::look::{LookArgs, OutputKind, look};
+use crate::output::{self, Target};
+use anyhow::Context;
+use std::path::Path;
+
+/// Where the page goes.
+pub(crate) enum Page<'a> {
+    /// Nowhere.
+    None,
+    /// To standard output, unless another form goes there.
+    Stdout,
+    /// To standard error.
+    Stderr,
+    /// To the path on the command line.
+    To(&'a OutputPath),
+}
+
+/// The outputs of one result, open and not yet written.
+pub(crate) struct Outputs<R: Render> {
+    page: Option<Destination>,
+    forms: Vec<(&'static Form<R>, Destination)>,
+}
+
+/// Where one output goes.
+enum Destination {
+    Stdout,
+    Stderr,
+    File(Target),
+}
+
+impl Destination {
+    fn open(path: &OutputPath) -> anyhow::Result<Self> {
+        match path {
+            OutputPath::Stdout => Ok(Self::Stdout),
+            OutputPath::File(path) => Target::open(path).map(Self::File),
+        }
+    }
+
+    fn kind(&self) -> OutputKind {
+        match self {
+            Self::Stdout => OutputKind::Stdout,
+            Self::Stderr => OutputKind::Stderr,
+            Self::File(_) => OutputKind::File,
+        }
+    }
+
+    /// Writes `content`; returns whether all of it was accepted.
+    fn put(self, content: impl AsRef<[u8]>) -> anyhow::Result<bool> {
+        match self {
+            Self::Stdout => output::put_to_stdout(content),
+            Self::Stderr => Ok(output::put_to_stderr(content)),
+            Self::File(target) => target.put(content),
+        }
+    }
+}
+
+impl<R: Render> Outputs<R> {
+    /// Opens all outputs. `written` is another file that is written at the same time, `read` are
+    /// the input files: none of them may be an output.
+    pub(crate) fn open(
+        paths: &Paths,
+        page: Page<'_>,
+        written: Option<&Path>,
+        read: &[&Path],
+    ) -> anyhow::Result<Self> {
+        let to = if let Page::To(path) = page { Some(path) } else { None };
+        path::distinct(paths.values().chain(to), written, read)?;
+        let mut forms = Vec::new();
+        for (name, path) in paths {
+            let form = R::forms().iter().find(|form| form.name == name);
+            let form = form.with_context(|| format!("this result has no form called {name:?}"))?;
+            forms.push((form, Destination::open(path)?));
+        }
+        forms.sort_by_key(|(form, _)| R::forms().iter().position(|other| other.name == form.name));
+        let shown = !paths.values().any(|path| *path == OutputPath::Stdout);
+        let page = match page {
+            Page::None => None,
+            Page::Stdout => shown.then_some(Destination::Stdout),
+            Page::Stderr => Some(Destination::Stderr),
+            Page::To(path) => Some(Destination::open(path)?),
+        };
+        Ok(Self { page, forms })
+    }
+
+    /// Whether there is a page.
+    pub(crate) fn has_page(&self) -> bool {
+        self.page.is_some()
+    }
+
+    /// Writes the result to all outputs.
+    pub(crate) fn write(self, result: &R, args: &LookArgs) -> Outcome {
+        let mut outcome = Outcome::default();
+        let (mut asked, mut taken) = (0, 0);
+        if let Some(page) = self.page {
+            asked += 1;
+            let text = result.page(look(args, page.kind()));
+            taken += usize::from(outcome.add(page.put(text)));
+        }
+        for (form, destination) in self.forms {
+            asked += 1;
+            if outcome.add(destination.put((form.write)(result))) {
+                taken += 1;
+                outcome.whole |= form.whole;
+            }
+        }
+        outcome.whole |= asked > 0 && taken == asked;
+        outcome
+    }
+}
+
+/// The outcome of writing the outputs.
+#[derive(Debug, Default)]
+#[must_use]
+pub(crate) struct Outcome {
+    /// Whether all of the result was written: as JSON, or to every output.
+    whole: bool,
+    /// What could not be written.
+    pub(crate) errors: Vec<anyhow::Error>,
+}
+
+impl Outcome {
+    /// Records one output; returns whether all of it was accepted.
+    fn add(&mut self, put: anyhow::Result<bool>) -> bool {
+        put.unwrap_or_else(|error| {
+            self.errors.push(error);
+            false
+        })
+    }
+
+    /// Whether the result is safe: nothing failed, and all of it was written.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.whole && self.errors.is_empty()
+    }
+
+    /// Prints the errors to standard error; returns whether there are any.
+    pub(crate) fn complain(&self) -> bool {
+        for error in &self.errors {
+            output::complain(&format!("{error:#}"));
+        }
+        !self.errors.is_empty()
+    }
+}
