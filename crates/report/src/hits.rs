@@ -3,7 +3,7 @@
 
 use crate::Look;
 use crate::clean::{clean, width};
-use crate::paint::{Ink, Line};
+use crate::paint::{GAP, Ink, Line};
 use crate::table::{Table, figure, text};
 use crate::units::{count, counted, share};
 
@@ -11,8 +11,6 @@ use crate::units::{count, counted, share};
 const TAB: &str = "    ";
 /// Columns of a line's share in a function.
 const SHARE: usize = 5;
-/// Blanks between columns.
-const GAP: usize = 2;
 
 /// A line that was hit.
 #[derive(Debug, Clone, PartialEq, Eq)]

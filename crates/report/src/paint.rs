@@ -5,6 +5,9 @@ use crate::Look;
 use crate::clean::{char_width, clean, fit, width};
 use model::State;
 
+/// Blanks between columns, and the indent of continued lines.
+pub(crate) const GAP: usize = 2;
+
 /// How a piece of text looks where colour is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ink {

@@ -10,6 +10,7 @@ mod firefox;
 mod flame;
 mod folded;
 mod layout;
+mod metadata;
 mod names;
 mod source;
 mod speedscope;
@@ -20,36 +21,6 @@ mod tree;
 pub use firefox::firefox;
 pub use flame::{FlameOptions, flame};
 pub use folded::{FoldedOptions, FoldedTime, folded};
+pub use metadata::ProfileMetadata;
 pub use source::{SourceOptions, source_table};
 pub use speedscope::speedscope;
-
-use model::Run;
-use model::recording::Host;
-
-/// What files for other viewers have of the run besides its profile.
-#[derive(Debug, Clone, Copy)]
-pub struct ProfileMetadata<'a> {
-    /// The program and its arguments.
-    pub command: &'a [String],
-    /// When it started: seconds since 1970, UTC.
-    pub started_at_unix_s: u64,
-    /// The host.
-    pub host: &'a Host,
-    /// Its wall clock, in nanoseconds.
-    pub wall_ns: model::Ns,
-}
-
-impl<'a> ProfileMetadata<'a> {
-    /// From a run and the header of its recording. (A run has its start as text only.)
-    pub fn of(run: &'a Run, started_at_unix_s: u64) -> Self {
-        ProfileMetadata { command: &run.command, started_at_unix_s, host: &run.host, wall_ns: run.wall_ns }
-    }
-
-    /// The command on one line.
-    fn title(&self) -> String {
-        self.command.join(" ")
-    }
-}
-
-/// The exporter named in a file.
-const EXPORTER: &str = concat!("dwell ", env!("CARGO_PKG_VERSION"));

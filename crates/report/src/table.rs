@@ -4,10 +4,8 @@
 
 use crate::Look;
 use crate::clean::{clean, fit, fit_end, width};
-use crate::paint::{Ink, Line};
+use crate::paint::{GAP, Ink, Line};
 
-/// Blanks between columns.
-const GAP: usize = 2;
 /// Blanks before each row; the title is at the margin.
 const INDENT: usize = 2;
 /// The least width of a text column when no more columns can be dropped.

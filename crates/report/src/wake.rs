@@ -13,13 +13,10 @@ mod verdict;
 pub(crate) mod words;
 
 use crate::Look;
-use crate::paint::{Ink, Line, joined, paragraphs};
+use crate::paint::{GAP, Ink, Line, joined, paragraphs};
 pub use junit::{junit, sheet_junit};
 use model::wake::Wakeups;
 pub use sheet::{png as sheet_png, svg as sheet_svg, terminal as sheet_terminal};
-
-/// Indent of continued lines.
-const GAP: usize = 2;
 
 /// The page, with a newline after each line.
 pub fn terminal(wakeups: &Wakeups, look: Look) -> String {

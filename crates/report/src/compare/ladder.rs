@@ -1,10 +1,10 @@
 //! The comparison of two ladders: a table, rung by rung.
 
-use super::{GAP, caveat, differences, ink, only, origin};
+use super::parts::{caveat, differences, ink, only, origin};
 use crate::Look;
 use crate::clean::width;
 use crate::ladder::{Notes, latency, range};
-use crate::paint::{Ink, Line, joined, paragraphs};
+use crate::paint::{GAP, Ink, Line, joined, paragraphs};
 use crate::units;
 use model::compare::ladder::{Compared, LadderComparison, WORDS};
 use model::compare::{Change, Side};

@@ -1,8 +1,8 @@
 //! The comparison of two latency results or sheets: tables, histograms and a picture.
 
-use super::{GAP, caveat, differences, ink, only};
+use super::parts::{self, caveat, differences, ink, only};
 use crate::Look;
-use crate::paint::{Ink, Line, joined, paragraphs};
+use crate::paint::{GAP, Ink, Line, joined, paragraphs};
 use crate::picture::{INK, MARGIN, Picture, ROW};
 use crate::table::{Table, figure, text};
 use crate::units::{count, counted, duration, duration_range, exact, share_of_one};
@@ -66,8 +66,8 @@ fn origin(origin: &MeasurementOrigin) -> String {
 }
 
 fn top(diff: &WakeComparison, look: Look) -> Vec<Line> {
-    let mut lines = super::origin("A", &origin(&diff.a), "", look);
-    lines.extend(super::origin("B", &origin(&diff.b), "", look));
+    let mut lines = parts::origin("A", &origin(&diff.a), "", look);
+    lines.extend(parts::origin("B", &origin(&diff.b), "", look));
     lines.extend(differences(&diff.differences, look));
     lines
 }

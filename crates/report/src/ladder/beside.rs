@@ -1,9 +1,9 @@
 //! References of a ladder: marks on its axis, a table of their figures, and their sources.
 
-use super::{GAP, latency, paragraphs};
+use super::figures::{latency, range};
 use crate::Look;
 use crate::clean::width;
-use crate::paint::{Ink, Line};
+use crate::paint::{GAP, Ink, Line, paragraphs};
 use model::ladder::beside::{Reference, ReferenceFigure};
 use model::ladder::{Ladder, MedianInterval};
 
@@ -97,5 +97,5 @@ pub(super) fn tables(ladder: &Ladder, others: &[&Reference], look: Look) -> Vec<
 
 fn text(figure: &ReferenceFigure, look: Look) -> String {
     let ends = MedianInterval { median: figure.lo_ns, lo: figure.lo_ns, hi: figure.hi_ns };
-    super::range(&ends, look)
+    range(&ends, look)
 }

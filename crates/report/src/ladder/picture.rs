@@ -1,6 +1,7 @@
 //! The ladder as a picture.
 
-use super::{beside, latency, range, rate};
+use super::beside;
+use super::figures::{latency, range, rate};
 use crate::Look;
 use crate::clean;
 use crate::picture::{

@@ -1,7 +1,7 @@
 //! A picture as PNG, drawn with bitmap fonts: it needs no font of the system, and is the same on
 //! all machines.
 
-use super::{Anchor, CHAR, PAPER, Picture, Shape};
+use super::shapes::{Anchor, CHAR, PAPER, Picture, Shape};
 use embedded_graphics::mono_font::MonoTextStyle;
 use embedded_graphics::mono_font::ascii::{FONT_8X13, FONT_8X13_BOLD};
 use embedded_graphics::pixelcolor::Rgb888;

@@ -1,6 +1,6 @@
 //! A picture as SVG: standalone, without scripts or external resources.
 
-use super::{Anchor, PAPER, Picture, Shape};
+use super::shapes::{Anchor, PAPER, Picture, Shape};
 use crate::clean::xml;
 use std::fmt::Write;
 

@@ -8,9 +8,9 @@
 
 mod tables;
 
+use super::metadata::{EXPORTER, ProfileMetadata};
 use super::speedscope::by_cpu_time;
 use super::stack::process_name;
-use super::{EXPORTER, ProfileMetadata};
 use crate::json::compact;
 use model::Ns;
 use model::profile::{Activity, Moment, Owner, Profile};

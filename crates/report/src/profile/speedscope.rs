@@ -5,9 +5,9 @@
 //! most CPU time first. Frames are functions: speedscope identifies them by name, file and line, so
 //! the line is the first one of the function.
 
+use super::metadata::{EXPORTER, ProfileMetadata};
 use super::stack::{ending, ending_name, function_name};
 use super::tree::{Label, Shape, Tree};
-use super::{EXPORTER, ProfileMetadata};
 use crate::json::compact;
 use model::profile::{Activity, Profile};
 use model::{Ns, State};

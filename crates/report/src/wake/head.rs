@@ -1,11 +1,10 @@
 //! The head of the page: the result in a sentence, the cause of the maximum latency, and the
 //! settings in force.
 
-use super::GAP;
 use super::table::cpus_named;
 use super::words::{self, cause_of};
 use crate::Look;
-use crate::paint::{Ink, Line};
+use crate::paint::{GAP, Ink, Line};
 use crate::units::{counted, duration, exact, share_of_one};
 use model::Seen;
 use model::wake::verdict::{Answer, Verdict};

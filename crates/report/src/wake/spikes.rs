@@ -1,9 +1,8 @@
 //! The largest spikes and their causes.
 
-use super::GAP;
 use super::words::{cause, cause_of};
 use crate::Look;
-use crate::paint::{Ink, Line, paragraphs};
+use crate::paint::{GAP, Ink, Line, paragraphs};
 use crate::units::{count, duration, exact};
 use model::Seen;
 use model::wake::spike::{LatencyShare, Spike};

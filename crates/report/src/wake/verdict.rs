@@ -1,9 +1,8 @@
 //! The verdict with its grounds: the bound on the rate of late wake-ups, and the estimate of a
 //! longer run's maximum latency.
 
-use super::GAP;
 use crate::Look;
-use crate::paint::{Ink, Line, paragraphs};
+use crate::paint::{GAP, Ink, Line, paragraphs};
 use crate::units::{duration, duration_range, exact};
 use model::Seen;
 use model::wake::Wakeups;

@@ -1,8 +1,7 @@
 //! The words for policies, loads and causes, and the lines of what loads did.
 
-use super::GAP;
 use crate::Look;
-use crate::paint::{Ink, Line, paragraphs};
+use crate::paint::{GAP, Ink, Line, paragraphs};
 use crate::units::{bytes, count, counted, duration, exact, three_digits};
 use model::wake::load::{Load, LoadDone, Transport, Workers};
 use model::wake::spike::Cause;
