@@ -75,10 +75,20 @@ pub struct RungDescription {
     pub excludes: String,
     /// How it is measured.
     pub method: String,
+    /// The version of the method. It is raised when figures can no longer be compared with those
+    /// before; another wording of the method is the same version. Results that lack it are of the
+    /// first.
+    #[serde(default = "first_version")]
+    pub method_version: u32,
     /// Where the method comes from.
     pub source: String,
     /// Requirements; empty where there are none.
     pub needs: String,
+}
+
+/// The first version of each method.
+fn first_version() -> u32 {
+    1
 }
 
 /// The times of one rung, as measured. They still include the cost of reading the clock.

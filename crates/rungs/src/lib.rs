@@ -80,6 +80,7 @@ pub(crate) fn about(id: &str, group: RungGroup, what: &str) -> RungDescription {
         what: what.to_owned(),
         excludes: String::new(),
         method: String::new(),
+        method_version: 1,
         source: String::new(),
         needs: String::new(),
     }

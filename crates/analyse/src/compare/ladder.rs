@@ -105,10 +105,10 @@ fn change(a: &MedianInterval, b: &MedianInterval, ratio: Option<&MedianInterval>
     rules::change(ratio, 1.0 / (1.0 + MARGIN), 1.0 + MARGIN, apart)
 }
 
-/// Caveats of one ladder only.
+/// Caveats that are not the same in both.
 fn notes(a: &Rung, b: &Rung) -> Vec<String> {
     let mut notes = Vec::new();
-    if a.about.method != b.about.method || a.about.what != b.about.what {
+    if a.about.method_version != b.about.method_version {
         notes.push("two versions of dwell with different methods".to_owned());
     }
     let doubtful = |rung: &Rung| rung.plausible.verdict == Plausibility::Doubtful;
@@ -121,7 +121,7 @@ fn notes(a: &Rung, b: &Rung) -> Vec<String> {
             notes.push(format!("{name} is doubtful: {}", one.plausible.why));
         }
         let own = one.limits.iter().filter(|limit| !other.limits.contains(limit));
-        notes.extend(own.map(|limit| format!("only {name}: {limit}")));
+        notes.extend(own.map(|limit| format!("{name}: {limit}")));
     }
     notes
 }
@@ -272,15 +272,20 @@ mod tests {
         b.host.name = "other".into();
         b.asked.dir = Some("/mnt".into());
         b.rungs[1].limits.push("pages of 4 KiB".into());
+        // Other words are the same method.
+        b.rungs[1].about.method = "reworded".into();
         let found = compare(&a, &b);
         let whats: Vec<_> = found.differences.iter().map(|one| one.what.as_str()).collect();
         // No file rung was measured, so the directory does not matter.
         assert_eq!(whats, ["host", "frequency by cycles"]);
-        assert_eq!(found.rungs[1].notes, ["only B: pages of 4 KiB"]);
+        assert_eq!(found.rungs[1].notes, ["B: pages of 4 KiB"]);
         for rung in [&mut a.rungs[1], &mut b.rungs[1]] {
             rung.plausible = Plausible { verdict: Plausibility::Doubtful, why: "published: less".into() };
         }
         let found = compare(&a, &b);
-        assert_eq!(found.rungs[1].notes, ["doubtful in both: published: less", "only B: pages of 4 KiB"]);
+        assert_eq!(found.rungs[1].notes, ["doubtful in both: published: less", "B: pages of 4 KiB"]);
+        b.rungs[0].about.method_version += 1;
+        let said = "two versions of dwell with different methods".to_owned();
+        assert!(compare(&a, &b).rungs[0].notes.contains(&said));
     }
 }

@@ -45,9 +45,9 @@ pub fn compare(a: &Comparable, b: &Comparable) -> WakeComparison {
 fn partner<'a>(one: &ComparableCase, others: &'a [ComparableCase]) -> Option<&'a ComparableCase> {
     let same = others.iter().find(|other| other.name == one.name);
     same.or_else(|| {
-        let load = value(&one.settings, "load")?;
+        let loads = one.loads.as_ref()?;
         let plain = |other: &&ComparableCase| one.name == ALL || other.name == ALL;
-        others.iter().filter(plain).find(|other| value(&other.settings, "load") == Some(load))
+        others.iter().filter(plain).find(|other| other.loads.as_ref() == Some(loads))
     })
 }
 
@@ -76,14 +76,13 @@ fn case(a: &ComparableCase, b: &ComparableCase, of_a: &Comparable, of_b: &Compar
     }
 }
 
-/// Caveats of one result only, and settings that only one result has.
+/// Caveats that are not the same in both, and settings that only one result has.
 fn notes(a: &ComparableCase, b: &ComparableCase, of_a: &Comparable, of_b: &Comparable) -> Vec<String> {
     let mut notes = Vec::new();
     for (name, one, other) in [("A", of_a, of_b), ("B", of_b, of_a)] {
-        let own =
-            one.limits.iter().filter(|limit| !other.limits.iter().any(|theirs| kind(theirs) == kind(limit)));
+        let own = one.limits.iter().filter(|limit| !other.limits.contains(limit));
         // Without the line of what to try.
-        notes.extend(own.map(|limit| format!("only {name}: {}", limit.lines().next().unwrap_or_default())));
+        notes.extend(own.map(|limit| format!("{name}: {}", limit.lines().next().unwrap_or_default())));
     }
     for (name, one, other) in [("B", a, b), ("A", b, a)] {
         let unknown: Vec<&str> = one
@@ -97,22 +96,6 @@ fn notes(a: &ComparableCase, b: &ComparableCase, of_a: &Comparable, of_b: &Compa
         }
     }
     notes
-}
-
-/// What tells a caveat from others: its first words, without figures, which always differ.
-fn kind(limit: &str) -> Vec<&str> {
-    const UNITS: [&str; 6] = ["ns", "us", "ms", "s", "min", "h"];
-    let words = limit
-        .split_whitespace()
-        .filter(|word| !word.contains(|c: char| c.is_ascii_digit()) && !UNITS.contains(word));
-    words
-        .map(|word| match word {
-            // `processor` is in results of earlier builds.
-            "processor" | "processors" | "CPUs" => "CPU",
-            word => word,
-        })
-        .take(4)
-        .collect()
 }
 
 fn quantiles(a: &Wakes, b: &Wakes) -> Vec<Quantile> {

@@ -143,6 +143,7 @@ pub(crate) mod tests {
             what: text(),
             excludes: text(),
             method: text(),
+            method_version: 1,
             source: text(),
             needs: text(),
         }

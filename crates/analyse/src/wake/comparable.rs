@@ -50,6 +50,7 @@ fn case(name: &str, wakeups: &Wakeups) -> ComparableCase {
     ComparableCase {
         name: name.to_owned(),
         settings: of_case(wakeups),
+        loads: Some(wakeups.settings.asked.loads.clone()),
         all: wakeups.all.clone(),
         threads: wakeups.threads.clone(),
     }

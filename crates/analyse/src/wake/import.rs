@@ -207,6 +207,7 @@ fn comparable(
         cases: vec![ComparableCase {
             name: ALL.to_owned(),
             settings: settings.1,
+            loads: None,
             all: together.wakes(&tool, cap_ns),
             threads: threads.into_iter().map(|thread| thread.wakes(&tool, cap_ns)).collect(),
         }],

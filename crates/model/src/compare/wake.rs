@@ -4,6 +4,7 @@
 
 use super::{Change, ChangeWords, Difference, Side};
 use crate::wake::Wakes;
+use crate::wake::load::Load;
 use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +50,9 @@ pub struct ComparableCase {
     pub name: String,
     /// How it was measured: policy, interval, load.
     pub settings: Vec<SettingText>,
+    /// The loads beside it. None where the tool does not report them.
+    #[serde(default)]
+    pub loads: Option<Vec<Load>>,
     /// All CPUs together.
     pub all: Wakes,
     /// One for each.

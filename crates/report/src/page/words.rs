@@ -35,7 +35,7 @@ pub(super) fn target(target: &WaitTarget) -> Option<&'static str> {
     }
 }
 
-/// The name of a source of the coverage.
+/// The words for a source of the coverage, by its name in the JSON, which the schema keeps stable.
 pub(super) fn source(name: &str) -> &str {
     match name {
         "calls" => "system calls",

@@ -145,7 +145,7 @@ fn compared() -> LadderComparison {
         rung(&format!("connect@{hostile}"), RungGroup::Network, interval(1e9, 2e9, 3e9), 2.0, Change::More),
         rung("tcp", RungGroup::Network, interval(1e4, 2e4, 3e4), 3.0, Change::More),
     ];
-    rungs[1].notes = vec!["only A: pages of 4 KiB".into(), format!("only B: {hostile}")];
+    rungs[1].notes = vec!["A: pages of 4 KiB".into(), format!("B: {hostile}")];
     let lone = |id: &str, only, why: &str| Uncompared {
         id: id.into(),
         group: RungGroup::Memory,
