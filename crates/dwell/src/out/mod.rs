@@ -1,8 +1,8 @@
 //! Results and where they go: the page, and the forms that are exported.
 //!
-//! A result implements [`Render`] in a file of its own. A new export format of a result is a function
-//! in `report` and a line in the result's [`Render::forms`]: its option, its help and its check come
-//! from that line.
+//! A result implements [`Render`] in a file of its own. A new export format of a result is a
+//! function in `report` and a line in the result's [`Render::forms`]: its option, its help and its
+//! check come from that line.
 
 mod args;
 mod diff;
