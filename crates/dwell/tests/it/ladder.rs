@@ -206,7 +206,7 @@ fn what_cannot_be_compared_or_shown_beside_is_refused() {
             [path(1), path(2)],
             "is not a result of dwell: it has no \"schema\"\ntry: a file written by dwell ladder --json",
         ),
-        ([path(2), path(2)], "cannot compare two \"dwell.run/1\""),
+        ([path(2), path(2)], "cannot compare two results of \"dwell.run/1\""),
         ([path(2), broken], "try: two results of the same kind"),
         ([broken, broken], "does not match its schema"),
     ] {
