@@ -6,6 +6,7 @@ use super::limits::{IDLE_SHARE, PRESSURE_SHARE_MIN};
 use model::diagnosis::Metric;
 use model::series::{CpuSeries, DiskSeries, LinkSeries, MemorySeries, NfsSeries};
 use model::{Seen, State};
+use stats::mean;
 
 /// A link moved from this rate of payload on, or from this share of its limit on.
 const LINK_BITS_PER_S_MIN: f64 = 1e6;
@@ -18,7 +19,8 @@ const STEAL_SHARE_MIN: f64 = 0.01;
 const AVAILABLE_SHARE_MIN: f64 = 0.05;
 const SWAPPED_PAGES_PER_S_MIN: f64 = 1.0;
 
-/// What the program waits for comes first.
+/// What the program waits for comes first. Means are over steps (the last may be shorter):
+/// accurate enough to decide whether something changed.
 pub(super) fn of(evidence: &Evidence<'_>) -> Vec<Metric> {
     let Seen::Value(series) = evidence.series else { return Vec::new() };
     let resource = evidence.bound.resource;
@@ -40,11 +42,6 @@ pub(super) fn of(evidence: &Evidence<'_>) -> Vec<Metric> {
 fn those<T>(list: &Seen<Vec<T>>, metric: fn(usize) -> Metric, matters: impl Fn(&T) -> bool) -> Vec<Metric> {
     let list = list.value().into_iter().flatten().enumerate();
     list.filter(|(_, one)| matters(one)).map(|(index, _)| metric(index)).collect()
-}
-
-/// Over steps (the last may be shorter): accurate enough to tell whether something changed.
-fn mean(points: &[f64]) -> f64 {
-    points.iter().sum::<f64>() / points.len().max(1) as f64
 }
 
 fn link_matters(link: &LinkSeries, is_resource: bool) -> bool {

@@ -8,6 +8,7 @@ use crate::units::{bits_per_s, bytes, counted, duration, share_of_one, three_dig
 use model::diagnosis::Metric;
 use model::series::{CpuSeries, DiskSeries, LinkSeries, MemorySeries, NfsSeries, SeriesVerdict};
 use model::{Ns, Run, Seen, Series};
+use stats::mean;
 use std::collections::HashMap;
 use std::mem;
 
@@ -94,7 +95,7 @@ fn spark(points: &[f64], columns: usize, look: Look) -> String {
     let level = |column: usize| {
         let [from, to] = [column, column + 1].map(|edge| edge * points.len() / columns);
         let within = &points[from..to.max(from + 1).min(points.len())];
-        let mean = within.iter().sum::<f64>() / within.len().max(1) as f64;
+        let mean = mean(within);
         // A value above zero is never shown as zero.
         let level = (mean.clamp(0.0, 1.0) * 8.0).round() as usize;
         levels[if mean > 0.0 { level.max(1) } else { 0 }]
@@ -121,10 +122,6 @@ fn row(series: &Series, metric: Metric) -> Option<MetricRow> {
         Metric::Cpu(at) => series.cpu.value()?.get(at).map(cpu_row),
         Metric::Memory(at) => series.memory.value()?.get(at).and_then(memory_row),
     }
-}
-
-fn mean(points: &[f64]) -> f64 {
-    points.iter().sum::<f64>() / points.len().max(1) as f64
 }
 
 /// Each point as a share of the largest.
