@@ -2,28 +2,29 @@
 //! `target/dist`.
 
 use crate::bpf_build::find_clang;
+use crate::programs::TESTED;
 use crate::setup;
 use crate::shell::{self, cargo, output, program, target};
 use anyhow::{Context, Result, bail};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, elf};
+use std::env::consts::ARCH;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The architectures of the binaries.
 const ARCHITECTURES: [&str; 2] = ["x86_64", "aarch64"];
 
 /// The profile of what users download.
 const RELEASED: &str = "release";
-/// The profile of what only has to link and start: a fifth of the time.
-const LINKED: &str = "linked";
 
 /// Builds both and copies them to `target/dist/dwell-ARCH`.
 ///
 /// # Errors
 /// When one does not build, is not static, or does not start.
 pub(crate) fn run() -> Result<()> {
-    build(RELEASED)?;
+    build(RELEASED, &ARCHITECTURES, &[])?;
     let directory = target().join("dist");
     fs::create_dir_all(&directory).with_context(|| format!("cannot create {}", directory.display()))?;
     for arch in ARCHITECTURES {
@@ -34,33 +35,55 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Checks that static binaries can be built: unoptimised ones.
+/// Checks that the binaries of architectures other than the host's can be built: unoptimised ones,
+/// since they only have to link and start. The tests run with that of the host, and check it.
 ///
 /// # Errors
 /// When one does not build, is not static, or does not start.
-pub(crate) fn check() -> Result<()> {
-    build(LINKED)
+pub(crate) fn check_foreign() -> Result<()> {
+    let others: Vec<&str> = ARCHITECTURES.into_iter().filter(|arch| *arch != ARCH).collect();
+    // Build scripts and procedural macros stay those of the tests, and are built once.
+    let plain = ["opt-level=0", "debug=false"].map(|line| format!("profile.{TESTED}.{line}"));
+    build(TESTED, &others, &plain)
+}
+
+/// Checks the binary that the tests run with.
+///
+/// # Errors
+/// When it is not static or does not start.
+pub(crate) fn check_tested() -> Result<()> {
+    check_one(&binary(TESTED, ARCH), ARCH)
 }
 
 /// Builds the static binaries, in one call of Cargo, so that one is compiled while the other is
 /// linked. Checks that each needs no loader and starts, in the emulator where it is for another
 /// architecture. A missing emulator is reported, and no error.
-fn build(profile: &str) -> Result<()> {
+fn build(profile: &str, architectures: &[&str], config: &[String]) -> Result<()> {
     let mut build = cargo(&["build", "--profile", profile, "--locked", "--package", "dwell"]);
-    for arch in ARCHITECTURES {
-        let triple = triple(arch);
-        build.args(["--target", &triple]);
-        // The cryptography of TLS has parts in C, which need no headers of a C library for musl:
-        // the host's compiler is used for its own architecture, and clang for any other.
-        let host = arch == std::env::consts::ARCH;
-        let compiler = if host { Some("cc".into()) } else { find_clang().map(|clang| clang.program) };
-        if let Some(compiler) = compiler {
-            let underscored = triple.replace('-', "_");
-            build.env(format!("CC_{underscored}"), compiler).env(format!("AR_{underscored}"), "ar");
-        }
+    build.args(config.iter().flat_map(|line| ["--config", line]));
+    for arch in architectures {
+        build.args(["--target", &triple(arch)]);
+        set_compiler(&mut build, arch);
     }
     shell::run(&mut build)?;
-    ARCHITECTURES.iter().try_for_each(|arch| check_one(&binary(profile, arch), arch))
+    architectures.iter().try_for_each(|arch| check_one(&binary(profile, arch), arch))
+}
+
+/// Names the C compiler for an architecture. The cryptography of TLS has parts in C, which need no
+/// headers of a C library for musl: the host's compiler is used for its own architecture, and clang
+/// for any other.
+fn set_compiler(build: &mut Command, arch: &str) {
+    let compiler = if arch == ARCH { Some("cc".into()) } else { find_clang().map(|clang| clang.program) };
+    if let Some(compiler) = compiler {
+        let underscored = triple(arch).replace('-', "_");
+        build.env(format!("CC_{underscored}"), compiler).env(format!("AR_{underscored}"), "ar");
+    }
+}
+
+/// Makes a command of Cargo build static programs for this machine.
+pub(crate) fn target_static(build: &mut Command) {
+    build.args(["--target", &triple(ARCH)]);
+    set_compiler(build, ARCH);
 }
 
 fn triple(arch: &str) -> String {
@@ -77,7 +100,7 @@ fn check_one(binary: &Path, arch: &str) -> Result<()> {
         bail!("{} is not static: it names a loader", binary.display());
     }
     let path = binary.to_string_lossy().into_owned();
-    let version = if arch == std::env::consts::ARCH {
+    let version = if arch == ARCH {
         output(&mut program(binary, &["--version"]))?
     } else if let Some(emulator) = setup::emulator().filter(|_| arch == "aarch64") {
         output(&mut program(emulator, &[&path, "--version"]))?

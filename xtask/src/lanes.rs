@@ -49,13 +49,12 @@ pub(crate) struct Outcome {
     pub(crate) failed: Vec<String>,
 }
 
-/// Builds and runs the tests that `cargo test` would with these arguments.
+/// Runs these programs of tests.
 ///
 /// # Errors
-/// When they do not build, none is found, or one failed each time.
-pub(crate) fn run(which: &[&str]) -> Result<Outcome> {
-    let built = programs::build(which)?;
-    let units = units(&built)?;
+/// When there is no test, or one cannot be run.
+pub(crate) fn run(built: &[Program]) -> Result<Outcome> {
+    let units = units(built)?;
     let count: usize = units.iter().map(|unit| unit.tests.len()).sum();
     if count == 0 {
         bail!("there is no test");

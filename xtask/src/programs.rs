@@ -1,11 +1,26 @@
 //! Test programs: what Cargo builds, their paths, and their tests.
 
+use crate::dist;
 use crate::shell::{cargo, output, program, root, shown};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
+
+/// The profile of the whole lane: of Clippy, of the static binaries and of the tests, so that build
+/// scripts and procedural macros are built once.
+pub(crate) const TESTED: &str = "tested";
+
+/// What Cargo builds tests for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Build {
+    /// At each change: unoptimised, in increments, for the system.
+    Developer,
+    /// As users get dwell: static. The programs of known truth are linked to the system's C
+    /// library, as most programs are that dwell observes.
+    Static,
+}
 
 /// A program of tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,25 +40,38 @@ pub(crate) struct Program {
 ///
 /// # Errors
 /// When something does not build.
-pub(crate) fn build(which: &[&str]) -> Result<Vec<Program>> {
-    let mut command = cargo(&["test", "--no-run", "--locked", "--message-format=json-render-diagnostics"]);
+pub(crate) fn build(which: &[&str], how: Build) -> Result<Vec<Program>> {
+    let mut command = cargo(&["test", "--no-run"]);
     // Without the examples, which clippy has checked.
-    command.args(["--lib", "--bins", "--tests"]).args(which).stdout(Stdio::piped());
-    eprintln!("$ {}", shown(&command));
+    command.args(["--lib", "--bins", "--tests"]).args(which);
+    if how == Build::Static {
+        command.args(["--profile", TESTED]);
+        dist::target_static(&mut command);
+    }
+    let built = artifacts(&mut command)?;
+    let truths = match how {
+        Build::Developer => None,
+        Build::Static => {
+            let only = ["build", "--package", "dwell-work", "--profile", TESTED];
+            artifacts(&mut cargo(&only))?.first().and_then(executable)
+        }
+    };
+    let programs = built.iter().filter(|artifact| artifact["profile"]["test"] == true).filter_map(read);
+    Ok(programs.map(|program| Program { work: truths.clone(), ..program }).collect())
+}
+
+/// Runs Cargo, and returns the programs that it built or found built.
+fn artifacts(command: &mut Command) -> Result<Vec<Value>> {
+    command.args(["--locked", "--message-format=json-render-diagnostics"]).stdout(Stdio::piped());
+    eprintln!("$ {}", shown(command));
     let mut child = command.spawn().context("cannot start cargo")?;
     let lines = child.stdout.take().map(BufReader::new).into_iter().flat_map(BufRead::lines);
-    let messages: Vec<Value> = lines.map_while(Result::ok).filter_map(|line| artifact(&line)).collect();
+    let artifacts = lines.map_while(Result::ok).filter_map(|line| artifact(&line)).collect();
     let status = child.wait().context("cannot wait for cargo")?;
     if !status.success() {
-        bail!("{} ended with {status}", shown(&command));
+        bail!("{} ended with {status}", shown(command));
     }
-    let work = messages.iter().find(|message| is_work(message)).and_then(executable);
-    let mut programs: Vec<Program> =
-        messages.iter().filter(|message| message["profile"]["test"] == true).filter_map(read).collect();
-    for program in &mut programs {
-        program.work.clone_from(&work);
-    }
-    Ok(programs)
+    Ok(artifacts)
 }
 
 /// The names of its tests, without those that are ignored.
@@ -72,10 +100,6 @@ fn artifact(line: &str) -> Option<Value> {
 
 fn executable(message: &Value) -> Option<PathBuf> {
     message["executable"].as_str().map(PathBuf::from)
-}
-
-fn is_work(message: &Value) -> bool {
-    message["target"]["name"] == "dwell-work" && message["profile"]["test"] == false
 }
 
 fn read(message: &Value) -> Option<Program> {
