@@ -51,6 +51,7 @@ const NEEDS: &[Need] = &[
     },
     Need { name: "tmux", packages: &["tmux"], present: || find("tmux").is_some() },
     Need { name: "python3", packages: &["python3"], present: || find("python3").is_some() },
+    Need { name: "symbols of python3", packages: &["python3-dbg"], present: symbols_of_python },
     Need { name: "hyperfine", packages: &["hyperfine"], present: || find("hyperfine").is_some() },
     Need {
         name: "qemu-aarch64",
@@ -183,17 +184,29 @@ fn exists(path: &str) -> bool {
     Path::new(path).exists()
 }
 
-/// The file that holds the symbols of the C library in use, by its build id.
+/// Whether the symbols of the C library in use are installed.
 fn symbols_of_libc() -> bool {
-    let Some(libc) = LIBRARIES.iter().map(|dir| Path::new(dir).join("libc.so.6")).find(|path| path.exists())
-    else {
-        return false;
-    };
-    let id = fs::read(libc).ok().and_then(|bytes| {
-        let file = object::File::parse(&*bytes).ok()?;
-        Some(file.build_id().ok()??.to_vec())
-    });
-    let hex: String = id.unwrap_or_default().iter().map(|byte| format!("{byte:02x}")).collect();
+    let libraries = LIBRARIES.iter().map(|dir| Path::new(dir).join("libc.so.6"));
+    libraries.into_iter().find(|path| path.exists()).is_some_and(|libc| has_symbols(&libc))
+}
+
+/// Whether the interpreter has symbols, or they are installed. Where the interpreter itself is a
+/// shared library, and `python3` hardly more than its name, it exports all that tests ask for.
+fn symbols_of_python() -> bool {
+    let python = ["-c", "import sys; print(sys.executable)"];
+    output(&mut program("python3", &python)).is_ok_and(|path| has_symbols(Path::new(path.trim())))
+}
+
+/// Whether a program or library has a table of symbols, or a file with them is installed: by its
+/// build id, where Debian's packages of symbols have it.
+fn has_symbols(file: &Path) -> bool {
+    let Ok(bytes) = fs::read(file) else { return false };
+    let Ok(file) = object::File::parse(&*bytes) else { return false };
+    if file.symbols().next().is_some() {
+        return true;
+    }
+    let id = file.build_id().ok().flatten().unwrap_or_default();
+    let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
     let (Some(first), Some(rest)) = (hex.get(..2), hex.get(2..)) else { return false };
     exists(&format!("/usr/lib/debug/.build-id/{first}/{rest}.debug"))
 }

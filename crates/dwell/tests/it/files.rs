@@ -323,17 +323,18 @@ import time; time.sleep(0.05)
 #[test]
 fn the_block_layer_seen_by_bpftrace_agrees() {
     let dir = Dir::new("bpftrace");
-    let path = dir.file("data", 8 << 20);
+    // Requests that are large enough to sleep for: a fast device has completed a small one before.
+    let path = dir.file("data", 32 << 20);
     let script = "
-fd = os.open(path, os.O_RDONLY | os.O_DIRECT); block = mmap.mmap(-1, 65536)
+fd = os.open(path, os.O_RDONLY | os.O_DIRECT); block = mmap.mmap(-1, 262144)
 for turn in range(4):
-    for i in range(128): os.preadv(fd, [block], i * 65536)
+    for i in range(128): os.preadv(fd, [block], i * 262144)
 ";
     let command = python(script, &path);
     let traced = || {
         let seen = fresh("bpftrace.txt");
         // From the driver's having a request of just this size to its end.
-        let program = "tracepoint:block:block_rq_issue /args->bytes == 65536/ { @at[args->sector] = nsecs; } \
+        let program = "tracepoint:block:block_rq_issue /args->bytes == 262144/ { @at[args->sector] = nsecs; } \
             tracepoint:block:block_rq_complete /@at[args->sector]/ \
             { @ns = sum(nsecs - @at[args->sector]); @requests = count(); delete(@at[args->sector]); } \
             END { clear(@at); }";

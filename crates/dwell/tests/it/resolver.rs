@@ -28,8 +28,10 @@ fn asked(options: &[&str]) -> (Value, Value) {
         .expect("a file in the scratch directory");
     std::fs::write(place.path().join("nsswitch.conf"), "hosts: files\n")
         .expect("a file in the scratch directory");
+    // On a copy of the directory: a small system may lack these files, and then has nothing to
+    // mount them on.
     let script = format!(
-        "mount --bind {0}/hosts /etc/hosts; mount --bind {0}/nsswitch.conf /etc/nsswitch.conf; \"$@\"",
+        "cp -a /etc {0}/etc; cp {0}/hosts {0}/nsswitch.conf {0}/etc; mount --bind {0}/etc /etc; \"$@\"",
         place.path().display()
     );
     let mut command = Command::new("timeout");

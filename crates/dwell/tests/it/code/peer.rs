@@ -33,11 +33,19 @@ fn perf(command: &[&str]) -> (BTreeMap<String, f64>, f64) {
         else {
             continue;
         };
-        *samples.entry(name.trim().to_owned()).or_default() += count;
+        *samples.entry(source_name(name.trim()).to_owned()).or_default() += count;
     }
     let all: f64 = samples.values().sum();
     assert!(all > 500.0, "perf has {all} samples: {}", String::from_utf8_lossy(&output.stderr));
     (samples.into_iter().map(|(name, count)| (name, count / all)).collect(), all)
+}
+
+/// The name without what the compiler adds where it optimises across files or changes arguments:
+/// dwell has names from debugging information, which knows nothing of that.
+fn source_name(symbol: &str) -> &str {
+    let added = [".lto_priv.", ".constprop.", ".isra.", ".part."];
+    let at = added.iter().filter_map(|suffix| symbol.find(suffix)).min();
+    at.map_or(symbol, |at| &symbol[..at])
 }
 
 /// Half the width of a share's 95 % interval.
