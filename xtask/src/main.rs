@@ -44,6 +44,8 @@ cargo xtask VERB
   bench [--quick] [--markdown] [--rounds N] [--dwell FILE] [NAME…]
                                      dwell, bare runs and the tools people use today; NAME is a
                                      program or a set: cost, stacks, python-lines, ends
+  bench pairs --before FILE [--quick] [--markdown] [--rounds N] [--dwell FILE] [NAME…]
+                                     the same programs under two versions of dwell, by turns
   bench memory [--for 1h] [--dwell FILE]
                                      dwell's memory over a long run at 100,000 events a second
   bench ladder [--rounds N] [--markdown] [--dwell FILE] [--dir DIR] [RUNG…]

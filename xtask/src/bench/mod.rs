@@ -1,7 +1,8 @@
 //! `cargo xtask bench`: what being watched costs a program, by dwell and by the tools people use
 //! today; how long dwell's own end takes; its memory over a long run (`memory`); and its ladder
 //! against other tools on the same operation (`ladder`), its measurement of wake-ups against
-//! cyclictest (`wake`), and what its loads get done against hackbench and stressapptest (`loads`).
+//! cyclictest (`wake`), what its loads get done against hackbench and stressapptest (`loads`), and
+//! one version of dwell against another (`pairs`).
 //!
 //! Every round runs each tool once, in an order that turns from round to round, and each ratio is
 //! to the bare run of the same round: what drifts on the machine drifts for both. A second bare run
@@ -13,6 +14,7 @@ mod loads;
 mod made;
 mod measure;
 mod memory;
+mod pairs;
 mod peers;
 mod program;
 mod rivals;
@@ -67,6 +69,9 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     if let ["wake", rest @ ..] = arguments {
         return wake::run(rest);
     }
+    if let ["pairs", rest @ ..] = arguments {
+        return pairs::run(rest);
+    }
     let options = options(arguments)?;
     let place = install(options.dwell.as_deref())?;
     program::compile_all(&place)?;
@@ -92,7 +97,12 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
 /// The directory to measure in, with a copy of dwell: building meanwhile does not change what is
 /// measured.
 fn install(dwell: Option<&Path>) -> Result<PathBuf> {
-    let place = target().join("bench");
+    install_as("bench", dwell)
+}
+
+/// The same in a directory of this name.
+fn install_as(name: &str, dwell: Option<&Path>) -> Result<PathBuf> {
+    let place = target().join(name);
     fs::create_dir_all(&place).with_context(|| format!("cannot create {}", place.display()))?;
     if dwell.is_none() {
         run_shown(&mut cargo(&["build", "--release", "--package", "dwell"]))?;
@@ -142,15 +152,7 @@ fn options(arguments: &[&str]) -> Result<Options> {
             options.dwell = Some(rest.next().context("--dwell wants the path of a binary")?.into());
             continue;
         }
-        let is_meant = |program: &&Program| program.name == word || program.set.name() == word;
-        let meant: Vec<_> = PROGRAMS.iter().filter(is_meant).collect();
-        if meant.is_empty() {
-            let sets = Set::ALL.iter().map(|set| set.name());
-            let names =
-                PROGRAMS.iter().map(|program| program.name).chain(sets).collect::<Vec<_>>().join(", ");
-            bail!("no program or set {word}; there are {names}");
-        }
-        options.programs.extend(meant);
+        options.programs.extend(programs_named(word)?);
     }
     if options.rounds == 0 {
         bail!("--rounds 0 measures nothing");
@@ -159,6 +161,18 @@ fn options(arguments: &[&str]) -> Result<Options> {
         options.programs.extend(PROGRAMS);
     }
     Ok(options)
+}
+
+/// The program of this name, or those of the set.
+fn programs_named(word: &str) -> Result<Vec<&'static Program>> {
+    let is_meant = |program: &&Program| program.name == word || program.set.name() == word;
+    let meant: Vec<_> = PROGRAMS.iter().filter(is_meant).collect();
+    if meant.is_empty() {
+        let sets = Set::ALL.iter().map(|set| set.name());
+        let names = PROGRAMS.iter().map(|program| program.name).chain(sets).collect::<Vec<_>>().join(", ");
+        bail!("no program or set {word}; there are {names}");
+    }
+    Ok(meant)
 }
 
 fn available(tool: Tool, place: &Path, notes: &mut BTreeSet<String>) -> bool {

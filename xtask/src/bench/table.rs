@@ -34,6 +34,15 @@ impl Middle {
     }
 }
 
+impl Middle {
+    /// As a ratio is shown, with its interval and count.
+    pub(super) fn shown(self) -> String {
+        let Self { median, lo, hi, n } = self;
+        let places = if median < 10.0 { 3 } else { 0 };
+        format!("{median:.places$} ({lo:.places$}-{hi:.places$}, {n})")
+    }
+}
+
 /// How many values may be left off at each end with at most 2.5 % of a fair coin's throws beyond.
 pub(super) fn skipped_at_each_end(n: usize) -> usize {
     let mut chance = 0.5_f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
@@ -135,9 +144,7 @@ fn cpu_ratios(results: &[Results], tools: &[Tool]) -> Vec<Vec<String>> {
 /// By pairs of one round.
 fn ratio(runs: &[Outcome], bare: &[Outcome], of: fn(&Outcome) -> f64) -> String {
     let pairs = runs.iter().zip(bare).map(|(run, bare)| of(run) / of(bare));
-    let Some(Middle { median, lo, hi, n }) = Middle::of(pairs) else { return "-".to_owned() };
-    let places = if median < 10.0 { 3 } else { 0 };
-    format!("{median:.places$} ({lo:.places$}-{hi:.places$}, {n})")
+    Middle::of(pairs).map_or_else(|| "-".to_owned(), Middle::shown)
 }
 
 fn milliseconds(ns: impl IntoIterator<Item = f64>) -> String {
