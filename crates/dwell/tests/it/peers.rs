@@ -49,7 +49,8 @@ fn timehist(text: &str) -> Histories {
         if let (Some(tid), Some(at)) = (tid, at) {
             let of = all.entry(tid).or_default();
             of.last = at;
-            of.blocked += wait;
+            // A wait lasts until the thread runs again: the delay after its wake-up is part of it.
+            of.blocked += wait.saturating_sub(delay);
             of.runnable += delay;
             of.running += run;
         }
@@ -153,7 +154,7 @@ fn a_time_history_is_read_right() {
     1096.849731 [0001]  <idle>                              0.000      0.000      0.498
 ";
     let last = 1_096_849_231_000;
-    let want = History { running: 1_002_000, runnable: 254_000, blocked: 500_000, unsure: 0, last };
+    let want = History { running: 1_002_000, runnable: 254_000, blocked: 250_000, unsure: 0, last };
     assert_eq!(timehist(text), Histories::from([(12, want)]));
 }
 

@@ -20,7 +20,8 @@ fn a_wait_names_the_function_that_waits() {
             claims.that(so, format!("the stack of the wait ({reason}) is {stack:?}"));
             let waited = |s: &crate::support::kit::Stack| s.waiting.as_deref() == Some(reason);
             let blocked = code.blocked(|s| waited(s) && s.through(&["main", function]));
-            claims.near(&format!("folded time of {function}"), blocked, truth.ns(how_long));
+            let queued = told.queued("waits");
+            claims.waited(&format!("folded time of {function}"), blocked, truth.ns(how_long), queued);
         }
         // Each thread's own functions, and not those of main.
         for function in ["holds_the_lock", "fills_the_pipe"] {
