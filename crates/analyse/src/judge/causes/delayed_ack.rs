@@ -17,9 +17,9 @@ use std::ops::RangeInclusive;
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName { id: "delayed-ack", title: "delayed ACKs" },
     tiers: &[Tier::Bpf],
-    doc: "Each side of a TCP connection waits for the other. Most waits after two writes or more, and three at least, last \
-          38 to 48 ms or 195 to 215 ms; writes are smaller than a segment; the socket has no `TCP_NODELAY`; nothing is \
-          retransmitted; the round trip is below 20 ms.",
+    doc: "Each side of a TCP connection waits for the other. At least half of the waits after two writes or more, and at \
+          least three, last 38 to 48 ms or 195 to 215 ms; writes are smaller than a segment on average; the socket has \
+          no `TCP_NODELAY`; nothing is retransmitted; the smallest round trip is below 20 ms.",
     check,
 };
 

@@ -12,8 +12,8 @@ use model::{Ns, Seen};
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName { id: "interpreter-lock", title: "waits for the interpreter's lock" },
     tiers: &[Tier::Bpf],
-    doc: "Threads wait to run code of their language. A function that takes CPython's lock is among the innermost frames \
-          of the wait, and such waits have a hundredth of the account or more.",
+    doc: "Threads wait for the global interpreter lock of CPython (GIL). A function that takes it is among the 8 \
+          innermost frames of the wait, and such waits have a hundredth of the account or more.",
     check,
 };
 
