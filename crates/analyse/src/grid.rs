@@ -7,7 +7,7 @@ use model::Ns;
 
 /// Points of a series.
 const STEPS_MAX: u64 = 600;
-/// Steps are no shorter: the host is polled at 10 Hz.
+/// Steps are no shorter: the host is polled every 90 ms.
 const STEP_NS_MIN: Ns = 100_000_000;
 
 /// Equal steps over the wall, the last one shorter.

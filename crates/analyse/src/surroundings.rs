@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Below this, looks ten times a second and counters in steps of 10 ms tell nothing.
+/// Below this, snapshots every 90 ms and counters in steps of 10 ms tell nothing.
 const WALL_NS_MIN: Ns = 300_000_000;
 
 /// What the looks said so far.

@@ -87,7 +87,7 @@ pub struct Run {
 pub struct Extrapolation {
     /// Units of work that this run did.
     pub done: u64,
-    /// What was counted: empty when the number was given, else a system call.
+    /// What was counted: empty when the number was given, else `lines` or a system call.
     pub unit: String,
     /// Units of the whole job.
     pub of: u64,
@@ -265,7 +265,7 @@ pub struct WaitRow {
     /// Service time at the device, likewise.
     #[serde(default = "unrecorded")]
     pub device_ns: Seen<Ns>,
-    /// The wakers, most blocked time first: for a lock its holder, for a pipe its writer.
+    /// The wakers, most blocked time first: for a lock who released it, for a pipe its writer.
     #[serde(default)]
     pub by: Vec<WakerRow>,
     /// Histogram of their lengths by octave: (upper bound in nanoseconds, count).

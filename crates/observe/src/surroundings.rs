@@ -1,5 +1,4 @@
-//! Host metrics while the program runs: disks, links, memory, CPUs and NFS, polled ten times a
-//! second.
+//! Host metrics while the program runs: disks, links, memory, CPUs and NFS, polled every 90 ms.
 //!
 //! One file per source, in addition to what [`host`] reads once. Files stay open and are read with
 //! `pread`; the tests have other hosts' files. `analyse` interprets the counters.
@@ -17,8 +16,8 @@ use host::Roots;
 use model::{Event, Ns, Pid, Seen, surroundings as noun};
 use std::time::Duration;
 
-/// The interval between two snapshots: a little less than a tenth of a second, so that late
-/// wake-ups still give 10 Hz.
+/// The interval between two snapshots: a little less than the shortest step of a series, so that
+/// each step has one although wake-ups come late.
 const EVERY_NS: Ns = 90_000_000;
 
 /// The files to read, and when the next snapshot is due.
