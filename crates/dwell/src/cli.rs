@@ -54,7 +54,7 @@ pub(crate) struct RunArgs {
     pub(crate) watching: WatchArgs,
 
     /// Count the executions of each basic block of FUNCTION exactly, by single-stepping the
-    /// program; without FUNCTION, of all functions. Measures no times: a step takes about 30 us.
+    /// program; without FUNCTION, of all functions. Measures no times: a step takes 20 us or more.
     /// FUNCTION@FILE takes the function from FILE instead of the program
     #[arg(long, value_name = "FUNCTION", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) count_blocks: Option<String>,
@@ -103,7 +103,7 @@ pub(crate) struct AttachArgs {
     #[arg(long, value_name = "UNIT", conflicts_with_all = ["targets", "container", "cgroup"])]
     pub(crate) service: Option<String>,
 
-    /// All processes of the container with this ID, or the beginning of it (Docker, Podman,
+    /// All processes of the container with this ID, or its first digits (3 or more; Docker, Podman,
     /// Kubernetes)
     #[arg(long, value_name = "ID", conflicts_with_all = ["targets", "cgroup"])]
     pub(crate) container: Option<String>,
@@ -207,10 +207,10 @@ pub(crate) struct LadderArgs {
 /// its 95 % interval, and whether B is faster, slower, the same, or undecided. Images have B's bars
 /// with A's medians marked.
 ///
-/// Two results of `dwell wake --json`, or two sheets, case by case: percentiles with their 95 %
-/// intervals, maximum latencies, and whether B's maximum is lower, higher, the same, or undecided.
-/// Either file may be from another tool: cyclictest (--json, -q, -h, --histfile), jitterdebugger,
-/// rtla timerlat hist and top, rtla osnoise hist.
+/// Two results of `dwell wake --json`, two sheets, case by case, or one of each: percentiles with
+/// their 95 % intervals, maximum latencies, and whether B's are lower (earlier), higher (later),
+/// the same, or undecided. Either file may be from another tool: cyclictest (--json, -q, -h,
+/// --histfile), jitterdebugger, rtla timerlat hist and top, rtla osnoise hist.
 ///
 /// Differences in setup are listed. The page goes to standard output.
 #[derive(Debug, Args)]
@@ -252,7 +252,8 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) source: Source,
 
-    /// Sampling rate per CPU, in Hz [default: 2000 at first, 335 later]
+    /// Sampling rate per CPU, in Hz [default: 2000 for 50 ms, then 335; without BPF 1000, or 335 to
+    /// attach]
     #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     pub(crate) rate: Option<u32>,
 

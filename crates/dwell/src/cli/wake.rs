@@ -92,7 +92,7 @@ pub(crate) struct WakeArgs {
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns)]
     pub(crate) deadline: Option<u64>,
 
-    /// Share of the deadline that latencies must stay clear of
+    /// Share of the deadline to keep as reserve: latencies must be below the rest of it
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = units::share, requires = "deadline")]
     pub(crate) margin: f64,
 
@@ -105,7 +105,7 @@ pub(crate) struct WakeArgs {
     #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = units::duration_ns, requires = "deadline")]
     pub(crate) one_in: u64,
 
-    /// Trace the kernel around latencies above DURATION [default: the 16 largest]
+    /// Trace the kernel around latencies of DURATION or more [default: the 16 largest]
     #[arg(long, value_name = "DURATION", value_parser = units::duration_ns)]
     pub(crate) spike: Option<u64>,
 
