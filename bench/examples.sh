@@ -42,10 +42,10 @@ sync
 printf '# Examples\n\nReal programs, as `bench/examples.sh` printed them. The bar and the strip are coloured on a\nterminal.\n\n'
 page 'A recursive long listing' 'Bound by the kernel: a `statx` and two attribute calls for each file. `-l` asks for them.' '' ls -lR /usr
 page 'The short one' 'The same files without `-l`: no call per file is left.' '' ls -R /usr
-page 'Copying a large file' 'The kernel copies; the waits are for the disk.' '' cp large copy
+page 'Copying a large file' 'The kernel copies. Waits, where there are any, are for the disk.' '' cp large copy
 page 'gzip in a pipeline' 'Three processes, one critical path: it goes through `gzip`.' '' sh -c 'cat text | gzip | wc -c'
 page 'A build' 'The driver `cc` waits for the compiler, so the path is the compiler'"'"'s.' '' cc -O2 -c -o locked.o locked.c
-page 'A list of a million nodes' 'Most of the time is the allocator'"'"'s and that of the kernel, which clears the pages; `main` walks the list.' '' ./nodes 4000000
+page 'A list of four million nodes' 'Most of the time is the allocator'"'"'s and that of the kernel, which clears the pages; `main` walks the list.' '' ./nodes 4000000
 page 'A Python grid that is allocated anew each step' 'Each step touches fresh memory, which shows as faults: line 7 allocates it, line 16 frees it.' '--lines step' python3 grid.py
 page 'A Python client of a slow service' 'Two things in one call tree: the loop in `dearest`, and the waits for each answer in `price`.' '--flame --lines price' python3 stock.py
 page 'A program that sleeps' 'Idle for the time it sleeps.' '' sleep 0.5
