@@ -15,8 +15,8 @@ const PROGRAM: &str = include_str!("language/rungs.py");
 pub(crate) fn rungs(_: &LadderRequest) -> Vec<Rung> {
     vec![
         rung("python-call", "calling an empty function in Python", "f()"),
-        rung("python-list", "creating a list of one item in Python, and letting it go", "[x]"),
-        rung("python-object", "creating an object of an empty class in Python, and letting it go", "C()"),
+        rung("python-list", "creating and freeing a list of one item in Python", "[x]"),
+        rung("python-object", "creating and freeing an object of an empty class in Python", "C()"),
     ]
 }
 

@@ -119,7 +119,7 @@ mod tests {
             only: only.iter().map(|&o| o.to_owned()).collect(),
             ..LadderRequest::default()
         };
-        let rung = about("round-trip@db.example", RungGroup::Network, "a packet to a host and back");
+        let rung = about("round-trip@db.example", RungGroup::Network, "a round trip to a host");
         for (only, is) in [
             (&[][..], true),
             (&["network"], true),

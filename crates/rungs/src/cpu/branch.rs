@@ -16,10 +16,10 @@ pub(crate) fn rung() -> Rung {
     let about = RungDescription {
         excludes: "the work that was done for nothing, and a target that is not in a cache".into(),
         method: "a branch on each of a million random bits, less the same on as many sorted ones; half of the random ones are \
-                 counted as wrong guesses"
+                 counted as mispredicted"
             .into(),
         source: "A. Fog, The microarchitecture of Intel, AMD and VIA CPUs: branch prediction".into(),
-        ..about("branch-miss", RungGroup::Core, "a branch that was guessed wrongly")
+        ..about("branch-miss", RungGroup::Core, "a mispredicted branch")
     };
     Rung { about, parts: 1.0, watch_cycle: true, measure: Box::new(measure) }
 }

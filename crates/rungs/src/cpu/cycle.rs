@@ -33,7 +33,7 @@ pub(crate) fn addition() -> Rung {
             excludes: "independent additions: a core does several of them in a cycle".into(),
             method: "a chain of 64-bit additions of registers, each waiting for the one before".into(),
             source: "A. Fog, Instruction tables; lmbench's lat_ops".into(),
-            ..about("add", RungGroup::Core, "an addition that waits for the one before")
+            ..about("add", RungGroup::Core, "a dependent addition")
         },
         loops::adds,
     )
@@ -45,7 +45,7 @@ pub(crate) fn multiplication() -> Rung {
             excludes: "independent multiplications: a core does one or more of them in a cycle".into(),
             method: "a chain of 64-bit integer multiplications, each waiting for the one before".into(),
             source: "A. Fog, Instruction tables; lmbench's lat_ops".into(),
-            ..about("multiply", RungGroup::Core, "a multiplication that waits for the one before")
+            ..about("multiply", RungGroup::Core, "a dependent multiplication")
         },
         loops::multiplications,
     )

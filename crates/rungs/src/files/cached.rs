@@ -37,7 +37,7 @@ pub(super) fn write(site: &Rc<Site>) -> Rung {
             .into(),
         method: "pwrite of 4 KiB at random places of a file of 1 MiB that was just written".into(),
         source: "fio's randwrite, buffered".into(),
-        ..about("write", "writing 4 KiB of a file into the page cache")
+        ..about("write", "writing 4 KiB of a file to the page cache")
     };
     rung(site, about, |made, bench| {
         let (file, mut blocks) = written(made, bench)?;
@@ -58,7 +58,7 @@ pub(super) fn fsync(site: &Rc<Site>) -> Rung {
         method: "pwrite of 4 KiB at a random place of a file of 1 MiB, then fsync; only the fsync is timed"
             .into(),
         source: "fio with fsync=1, which reports the two apart too".into(),
-        ..about("fsync", "getting 4 KiB that were written onto the disk")
+        ..about("fsync", "fsync after a write of 4 KiB")
     };
     rung(site, about, |made, bench| {
         made.on_disk()?;

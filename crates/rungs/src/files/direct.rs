@@ -65,7 +65,7 @@ pub(super) fn rungs(site: &Rc<Site>) -> [Rung; 4] {
             &shared,
             of(
                 "direct-read-32",
-                "the same with 32 reads under way at once: how long each takes",
+                "the same with 32 reads in flight: how long each takes",
                 "the switches between the threads that make the reads are in it",
                 "pread with O_DIRECT at random places of the working file, in 32 threads, each timed by itself; the rate is \
                  of all together",
@@ -80,7 +80,7 @@ pub(super) fn rungs(site: &Rc<Site>) -> [Rung; 4] {
                 "sequential-read",
                 "reading 1 MiB of the disk in sequence",
                 cache,
-                "pread of 1 MiB with O_DIRECT, one behind the other, through the working file and again",
+                "pread of 1 MiB with O_DIRECT, one after another, through the working file and again",
                 "fio's read with direct=1 and bs=1M",
             ),
             |working, made, bench| in_sequence(working, made, bench, Working::read),
@@ -92,7 +92,7 @@ pub(super) fn rungs(site: &Rc<Site>) -> [Rung; 4] {
                 "sequential-write",
                 "writing 1 MiB to the disk in sequence",
                 "the flush: what is written may still be in the device's own cache; and room for a file that grows",
-                "pwrite of 1 MiB with O_DIRECT over what is there, one behind the other, through the working file and again",
+                "pwrite of 1 MiB with O_DIRECT over what is there, one after another, through the working file and again",
                 "fio's write with direct=1 and bs=1M",
             ),
             |working, made, bench| in_sequence(working, made, bench, Working::write),

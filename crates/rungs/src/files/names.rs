@@ -13,7 +13,7 @@ pub(super) fn open(site: &Rc<Site>) -> Rung {
         excludes: "the directories of a longer path, and a name that is not in the kernel's cache".into(),
         method: "openat and close of an empty file, again and again, by a name in an open directory".into(),
         source: "lmbench's lat_syscall open".into(),
-        ..about("open", "opening a file and closing it")
+        ..about("open", "opening and closing a file")
     };
     rung(site, about, |made, bench| {
         made.create(NAME).map_err(|error| made.refused("make a file", error))?;
@@ -32,7 +32,7 @@ pub(super) fn stat(site: &Rc<Site>) -> Rung {
         excludes: "the directories of a longer path, and an inode that must be read from the disk".into(),
         method: "fstatat of an empty file, again and again, by a name in an open directory".into(),
         source: "lmbench's lat_syscall stat".into(),
-        ..about("stat", "asking for a file's size and times")
+        ..about("stat", "stat of a file")
     };
     rung(site, about, |made, bench| {
         made.create(NAME).map_err(|error| made.refused("make a file", error))?;
@@ -52,7 +52,7 @@ pub(super) fn create_unlink(site: &Rc<Site>) -> Rung {
         method: "openat of a new file, close and unlinkat, again and again, in a directory with nothing else in it"
             .into(),
         source: "lmbench's lat_fs, with both in one figure".into(),
-        ..about("create-unlink", "making an empty file and removing it")
+        ..about("create-unlink", "creating and unlinking an empty file")
     };
     rung(site, about, |made, bench| {
         bench.sample(|ops| {

@@ -40,7 +40,7 @@ pub(crate) fn signal() -> Rung {
                  return from it"
             .into(),
         source: "lmbench's lat_sig catch".into(),
-        ..about("signal", RungGroup::Kernel, "a signal to oneself, handled")
+        ..about("signal", RungGroup::Kernel, "a signal of a thread to itself, handled")
     };
     Rung { about, parts: 0.5, watch_cycle: true, measure: Box::new(of_signal) }
 }

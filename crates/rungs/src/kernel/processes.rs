@@ -13,7 +13,7 @@ pub(crate) fn thread() -> Rung {
         excludes: "anything the thread would do, and what a language's own threads add".into(),
         method: "pthread_create with the default stack and pthread_join of a thread that returns at once, on the same core".into(),
         source: "E. Bendersky, Measuring context switching and memory overheads for Linux threads".into(),
-        ..about("thread-create", RungGroup::Kernel, "creating a thread and joining it")
+        ..about("thread-create", RungGroup::Kernel, "creating and joining a thread")
     };
     Rung { about, parts: 1.0, watch_cycle: false, measure: Box::new(of_thread) }
 }

@@ -19,7 +19,7 @@ pub(crate) fn futex() -> Rung {
             "two threads on one core wake each other in alternation: two wake-ups, two waits and two switches"
                 .into(),
         source: "B. Sigoure, How long does it take to make a context switch? (timectxsw)".into(),
-        ..about("futex-round-trip", RungGroup::Kernel, "to a thread on the same core and back, by a futex")
+        ..about("futex-round-trip", RungGroup::Kernel, "a round trip to a thread on the same core by futex")
     };
     Rung { about, parts: 1.0, watch_cycle: false, measure: Box::new(of_futex) }
 }
@@ -29,7 +29,7 @@ pub(crate) fn pipe() -> Rung {
         excludes: "the change of address space: both ends are threads of one process".into(),
         method: "a byte to a thread on the same core and back, through two pipes: two writes, two reads and two switches".into(),
         source: "lmbench's lat_pipe".into(),
-        ..about("pipe-round-trip", RungGroup::Kernel, "a byte to a thread on the same core and back, through pipes")
+        ..about("pipe-round-trip", RungGroup::Kernel, "a round trip to a thread on the same core by pipes")
     };
     Rung { about, parts: 1.0, watch_cycle: false, measure: Box::new(of_pipe) }
 }
@@ -41,7 +41,7 @@ pub(crate) fn same_core() -> Rung {
                  thread: a wake-up, going to sleep and the switch between them"
             .into(),
         source: "lmbench's lat_ctx".into(),
-        ..about("thread-switch", RungGroup::Kernel, "from one thread to another on the same core")
+        ..about("thread-switch", RungGroup::Kernel, "a context switch to another thread on the same core")
     };
     Rung { about, parts: 1.0, watch_cycle: false, measure: Box::new(of_same_core) }
 }
@@ -54,7 +54,7 @@ pub(crate) fn across() -> Rung {
             .into(),
         source: "lmbench's lat_ctx, with the threads on two cores".into(),
         needs: "a second CPU".into(),
-        ..about("thread-switch-cores", RungGroup::Kernel, "from one thread to another that waits on another core")
+        ..about("thread-switch-cores", RungGroup::Kernel, "a switch to a thread that waits on another core")
     };
     Rung { about, parts: 1.0, watch_cycle: false, measure: Box::new(of_across) }
 }

@@ -18,7 +18,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 pub(crate) fn precise() -> Rung {
     rung(
         "timer-wake-precise",
-        "how late a timer wakes, with a slack of 1 ns",
+        "wake-up latency of a timer, with a timer slack of 1 ns",
         "a thread sleeps by clock_nanosleep until a time half a millisecond ahead, with a timer slack of 1 ns (prctl): how much \
          later it reads the clock",
         NonZeroU64::new(1),
@@ -28,7 +28,7 @@ pub(crate) fn precise() -> Rung {
 pub(crate) fn default() -> Rung {
     rung(
         "timer-wake",
-        "how late a timer wakes, as programs usually ask",
+        "wake-up latency of a timer, with the timer slack in force",
         "the same with the timer slack that dwell was started with, 50 us unless it was changed: the kernel may be so \
          late to wake for several timers at once",
         None,

@@ -21,12 +21,12 @@ const PATIENCE: u32 = 1 << 14;
 pub(crate) fn rung() -> Rung {
     Rung {
         about: RungDescription {
-            excludes: "the way there and back: it is one way, half of a round trip".into(),
-            method: "two threads on two CPUs hand a word to each other by compare-and-swap; of several pairs, all samples"
+            excludes: "the round trip: it is one way, half of that".into(),
+            method: "two threads on two CPUs pass a word to each other by compare-and-swap; of several pairs, all samples"
                 .into(),
             source: "N. Viennot's core-to-core-latency".into(),
             needs: "two CPUs".into(),
-            ..about("core-to-core", RungGroup::Memory, "a line that another core has just written, one way")
+            ..about("core-to-core", RungGroup::Memory, "a cache line just written by another core, one way")
         },
         parts: 1.0,
         watch_cycle: false,

@@ -16,7 +16,7 @@ pub(crate) fn about() -> RungDescription {
         method: "the chase of l1 to dram through sizes from 4 KiB to 512 MiB, as far as a quarter of the free memory goes".into(),
         source: "lmbench's lat_mem_rd".into(),
         needs: "up to 544 MiB of free memory".into(),
-        ..crate::about("curve", RungGroup::Memory, "latency against the size of the memory in use")
+        ..crate::about("curve", RungGroup::Memory, "latency by working-set size")
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) const HUGE_BYTES: u64 = 2 << 20;
 const BANDWIDTH_PART: u64 = 4;
 
 const METHOD: &str = "a chase of pointers in one random cycle, one to a line, through four times the cache below or half of \
-                      the cache, whatever is less; pages of 2 MiB where they can be had; bandwidth: one core reads the same \
+                      the cache, whichever is less; pages of 2 MiB where there are any; bandwidth: one core reads the same \
                       memory from first to last";
 const SOURCE: &str = "lmbench's lat_mem_rd, multichase; S. Sattolo 1986 for the order";
 
@@ -56,16 +56,16 @@ pub(crate) fn rungs() -> Vec<Rung> {
             method: format!("the same through memory of {DRAM_TIMES} times the last cache, within {} of what is free", "a quarter"),
             source: SOURCE.into(),
             needs: "up to 1 GiB of free memory".into(),
-            ..about("dram", RungGroup::Memory, "a load from memory that waits for the one before")
+            ..about("dram", RungGroup::Memory, "a dependent load from memory")
         },
         parts: 2.0,
         watch_cycle: true,
         measure: Box::new(of_dram),
     };
     vec![
-        level("l1", 1, "a load from the first cache that waits for the one before"),
-        level("l2", 2, "a load from the second cache that waits for the one before"),
-        level("l3", 3, "a load from the third cache that waits for the one before"),
+        level("l1", 1, "a dependent load from the first-level cache"),
+        level("l2", 2, "a dependent load from the second-level cache"),
+        level("l3", 3, "a dependent load from the third-level cache"),
         dram,
     ]
 }

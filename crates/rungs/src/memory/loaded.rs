@@ -24,7 +24,7 @@ pub(crate) fn rung() -> Rung {
                 .into(),
             source: "multichase's loaded latency; Intel Memory Latency Checker".into(),
             needs: "two CPUs and free memory".into(),
-            ..about("dram-loaded", RungGroup::Memory, "a load from memory while other cores read it")
+            ..about("dram-loaded", RungGroup::Memory, "a dependent load from memory while other CPUs read it")
         },
         parts: 1.0,
         watch_cycle: false,

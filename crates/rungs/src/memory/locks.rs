@@ -22,7 +22,7 @@ pub(crate) fn atomic() -> Rung {
             method: "64-bit atomic additions to one word that no other core touches".into(),
             source: "H. Schweizer, M. Besta, T. Hoefler, Evaluating the Cost of Atomic Operations on Modern Architectures, 2015"
                 .into(),
-            ..about("atomic-add", RungGroup::Memory, "an atomic addition to a word of one's own")
+            ..about("atomic-add", RungGroup::Memory, "an atomic addition to a word that no other core uses")
         },
         parts: 0.5,
         watch_cycle: true,
@@ -44,7 +44,7 @@ pub(crate) fn uncontended() -> Rung {
             excludes: "anybody else who wants the lock (see lock-contended)".into(),
             method: "acquiring and releasing a lock that no other thread has or wants: the standard library's, on futexes".into(),
             source: "lmbench; futex(7)".into(),
-            ..about("lock", RungGroup::Memory, "taking and giving back a free lock")
+            ..about("lock", RungGroup::Memory, "acquiring and releasing an uncontended lock")
         },
         parts: 0.5,
         watch_cycle: true,
@@ -64,10 +64,10 @@ pub(crate) fn contended() -> Rung {
     Rung {
         about: RungDescription {
             excludes: "work under the lock: there is one addition".into(),
-            method: "threads on up to four CPUs take the same lock without a pause: the time by all turns of all of them".into(),
+            method: "threads on up to four CPUs take the same lock without a pause: the time divided by all acquisitions".into(),
             source: "futex(7); U. Drepper, Futexes Are Tricky, 2011".into(),
             needs: "two CPUs".into(),
-            ..about("lock-contended", RungGroup::Memory, "a turn with a lock that others want")
+            ..about("lock-contended", RungGroup::Memory, "acquiring a contended lock")
         },
         parts: 1.0,
         watch_cycle: false,

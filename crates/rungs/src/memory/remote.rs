@@ -17,7 +17,7 @@ pub(crate) fn rung() -> Rung {
             method: "the chase of dram through memory that a thread on another node filled".into(),
             source: "numactl's --membind with multichase; Intel Memory Latency Checker".into(),
             needs: "a second memory node".into(),
-            ..about("dram-remote", RungGroup::Memory, "a load from the memory of another node")
+            ..about("dram-remote", RungGroup::Memory, "a dependent load from the memory of another NUMA node")
         },
         parts: 1.0,
         watch_cycle: true,

@@ -26,7 +26,7 @@ pub(crate) fn rung() -> Rung {
                     .into(),
             source: "the page-per-element chase of clamchowder's MemoryLatency; multichase".into(),
             needs: "128 MiB of memory, and huge pages".into(),
-            ..about("tlb-miss", RungGroup::Memory, "finding a page's place when no TLB knows it")
+            ..about("tlb-miss", RungGroup::Memory, "a page walk after a TLB miss")
         },
         parts: 1.0,
         watch_cycle: true,
@@ -43,7 +43,7 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
     let in_huge = huge.obtained().map_or(0, |got| 100 * got.huge_bytes / bytes);
     if in_huge < 90 {
         return Err(Unmeasured::Unseen(format!(
-            "only {in_huge} % of the memory to compare with could be had in huge pages\n\
+            "only {in_huge} % of the memory to compare with is in huge pages\n\
              try: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
         )));
     }

@@ -72,7 +72,7 @@ pub(super) fn rungs(named: &str) -> [Rung; 3] {
                 excludes: "a name that is in no cache: after the first lookup, caches mostly answer".into(),
                 method: format!("{library}; {times}"),
                 source: "getaddrinfo(3)".into(),
-                ..about(&format!("resolve@{named}"), "finding the address of a host")
+                ..about(&format!("resolve@{named}"), "resolving the name of a host")
             },
             resolve,
         ),
@@ -83,7 +83,7 @@ pub(super) fn rungs(named: &str) -> [Rung; 3] {
                     "socket and connect to the first address that answers, {times}; port 443 unless another is named"
                 ),
                 source: "connect(2); curl's time_connect".into(),
-                ..about(&format!("connect@{named}"), "making a TCP connection to a host")
+                ..about(&format!("connect@{named}"), "a TCP connect to a host")
             },
             |known, bench| {
                 let made = known.connections(bench)?;
@@ -99,7 +99,7 @@ pub(super) fn rungs(named: &str) -> [Rung; 3] {
                     "what the kernel measured from its SYN to the answer (TCP_INFO's rtt right after connect), {times}"
                 ),
                 source: "tcp(7): TCP_INFO".into(),
-                ..about(&format!("round-trip@{named}"), "a packet to a host and back")
+                ..about(&format!("round-trip@{named}"), "a round trip to a host")
             },
             |known, bench| {
                 let made = known.connections(bench)?;
