@@ -1,4 +1,4 @@
-//! What one core does by itself: a cycle, an addition, a branch that was guessed wrongly.
+//! What one core does by itself: a cycle, an addition, a mispredicted branch.
 
 mod branch;
 pub(crate) mod cycle;

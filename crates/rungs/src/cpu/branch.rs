@@ -1,4 +1,4 @@
-//! A branch that was guessed wrongly: the same branches on random and on sorted bits.
+//! A mispredicted branch: the same branches on random and on sorted bits.
 
 use crate::bench::Bench;
 use crate::memory::order::Random;
@@ -9,7 +9,7 @@ use sys::loops;
 
 /// Bits of the pattern: longer than any predictor remembers.
 const PATTERN: usize = 1 << 20;
-/// Branches of the smallest sample. Half of them are guessed wrongly when they are random.
+/// Branches of the smallest sample. Half of them are mispredicted when they are random.
 const PIECE: usize = 1 << 10;
 
 pub(crate) fn rung() -> Rung {
@@ -34,7 +34,7 @@ fn measure(bench: &Bench<'_>) -> Result<Samples, Unmeasured> {
         |pieces| Ok(walk(&bits, &mut at, pieces)),
         |pieces| Ok(walk(&sorted, &mut sorted_at, pieces)),
     )?;
-    // Counted in pieces until here, in wrong guesses from here on.
+    // Counted in pieces until here, in mispredictions from here on.
     let misses = (PIECE / 2) as u64;
     let per_miss = |ns: Vec<f64>| ns.into_iter().map(|ns| ns / misses as f64).collect();
     Ok(Samples {
