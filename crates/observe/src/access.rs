@@ -147,8 +147,8 @@ pub(crate) fn partly(pids: &[Pid]) -> Option<Source> {
         name: "other users' processes".to_owned(),
         seen: Extent::Partial,
         why: format!(
-            "{closed} of {} processes may not be looked into: their states and times are seen, not their calls or what \
-             they wait for",
+            "{closed} of {} processes may not be inspected: their states and times are observed, not their calls or \
+             what they wait for",
             pids.len()
         ),
         remedy: MORE.to_owned(),

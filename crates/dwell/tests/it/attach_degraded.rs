@@ -350,5 +350,5 @@ fn of_a_group_that_users_share_each_sees_into_his_own() {
     assert!(code == Some(125) && message.contains("belongs to user 0"), "{message}");
     assert_eq!(counts(&told), [1, 1], "{}", told.account());
     admits(&told, "other users' processes");
-    assert!(told.page.contains("1 of 2 processes may not be looked into"), "{}", told.page);
+    assert!(told.page.contains("1 of 2 processes may not be inspected"), "{}", told.page);
 }

@@ -143,8 +143,8 @@ impl Perf {
     pub(crate) fn entrusted(&self) -> Option<Source> {
         let mut source = self.sources().into_iter().find(|source| source.name == "switches")?;
         source.why += &format!(
-            "; {} executed a file with its owner's rights (set-user-id), from where on the kernel lets only the \
-             privileged watch: what happened then is known by looks",
+            "; {} executed a file with its owner's rights (set-user-ID): the kernel removed its perf events, and \
+             snapshots of /proc cover the rest",
             if self.entrusted == 1 { "one thread".to_owned() } else { format!("{} threads", self.entrusted) }
         );
         (self.entrusted > 0).then_some(source)
