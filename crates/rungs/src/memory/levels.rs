@@ -159,7 +159,7 @@ pub(crate) fn line_bytes(cache: Option<&Cache>) -> u64 {
 /// Memory in pages as wanted.
 pub(crate) fn obtain(bytes: u64, wanted: PageKind) -> Result<Pages, Unmeasured> {
     Pages::obtain(bytes as usize, wanted).map_err(|error| {
-        Unmeasured::Unseen(format!("{} MiB of memory could not be had: {error}", bytes >> 20))
+        Unmeasured::Unseen(format!("{} MiB of memory could not be allocated: {error}", bytes >> 20))
     })
 }
 
