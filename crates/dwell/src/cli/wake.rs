@@ -80,8 +80,8 @@ pub(crate) struct WakeArgs {
 
     /// Resume a sheet that was ended early (by Ctrl-C, a signal, a reboot), with its settings, on
     /// the same host, and write its result to the same files. A case that was cut short is measured
-    /// again. Without FILE: the newest sheet of this host, in the current directory (beside the
-    /// file of --json) or $XDG_CACHE_HOME/dwell (~/.cache/dwell)
+    /// again. Without FILE: the newest sheet of this host in the current directory or in
+    /// $XDG_CACHE_HOME/dwell (~/.cache/dwell); a sheet with --json is kept beside that file
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "", conflicts_with_all = [
         "sheet", "load", "cpus", "interval", "rate", "length_ns", "policy", "sleeper", "mode", "deadline", "margin", "confidence",
         "one_in", "spike", "no_spikes", "idle_states",
