@@ -87,9 +87,9 @@ pub(crate) struct RunArgs {
 /// Show where running processes spend their time
 ///
 /// Traces the processes with all their threads and descendants until Ctrl-C, their exit, or the end
-/// of --for. They are neither stopped nor changed. The report goes to standard error. Its account is
-/// the time of the active threads, since a server has no critical path to an end; threads that only
-/// wait for work are summed up. The exit status is 0, or 125 if dwell failed.
+/// of --for. They are neither stopped nor changed. The report goes to standard error. Its account
+/// is the time of the active threads, since a server has no critical path to an end; threads that
+/// only wait for work are summed up. The exit status is 0, or 125 if dwell failed.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  sudo dwell attach 1234 --for 10s\n  sudo dwell attach nginx --for 1m --json nginx.json\n  sudo dwell attach --service postgresql --for 30s\n  sudo dwell attach --container 3f2a91 --for 10s\n  sudo dwell attach --cgroup system.slice/cron.service --for 10s"
