@@ -88,11 +88,11 @@ pub(crate) struct WakeArgs {
     ], value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) resume: Option<PathBuf>,
 
-    /// Deadline: test whether every latency is below it
+    /// Deadline: test that no latency exceeds it
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns)]
     pub(crate) deadline: Option<u64>,
 
-    /// Share of the deadline to keep as reserve: latencies must be below the rest of it
+    /// Share of the deadline to keep as reserve: no latency may exceed the rest of it
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = units::share, requires = "deadline")]
     pub(crate) margin: f64,
 
