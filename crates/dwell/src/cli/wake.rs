@@ -32,7 +32,7 @@ const PRIORITY: u32 = 80;
 )]
 pub(crate) struct WakeArgs {
     /// CPUs to measure, with one thread each: `0-3,6`, `all` (those that dwell may use), or
-    /// `isolated` (those of isolcpus)
+    /// `isolated` (those of isolcpus or of isolated cpuset partitions)
     #[arg(long, value_name = "LIST", default_value = "all", value_parser = cpus)]
     pub(crate) cpus: Cpus,
 
