@@ -1,6 +1,6 @@
 //! What a machine is: its name, kernel, size, and what it runs on.
 
-use crate::{Error, Roots, cpus, fields, text};
+use crate::{Error, Roots, cpus, fields, seen, text};
 use model::Seen;
 use model::recording::Host;
 use std::path::Path;
@@ -14,14 +14,15 @@ pub fn identity(roots: Roots<'_>) -> Host {
         kernel: text(uname.release()),
         arch: text(uname.machine()),
         cpus: cpus::online(roots).len() as u32,
-        // The recording's format has no unknown size; every kernel states it.
-        memory_bytes: memory_bytes(roots.proc).unwrap_or(0),
+        memory_bytes: seen(memory_bytes(roots.proc)),
         virtualisation: virtualisation(roots),
     }
 }
 
-fn memory_bytes(proc: &Path) -> Option<u64> {
-    fields::kib(&text(&proc.join("meminfo")).ok()?, "MemTotal:")
+fn memory_bytes(proc: &Path) -> Result<u64, Error> {
+    let path = proc.join("meminfo");
+    let bytes = fields::kib(&text(&path)?, "MemTotal:");
+    bytes.ok_or(Error::Missing { path, what: "MemTotal" })
 }
 
 /// A container by the marks that runtimes leave, else a hypervisor by the bit that it sets for the
@@ -65,7 +66,8 @@ mod tests {
     #[test]
     fn this_machine_has_a_name_memory_and_a_cpu() {
         let host = identity(here());
-        assert!(!host.kernel.is_empty() && host.memory_bytes > 1 << 20 && host.cpus >= 1);
+        assert!(!host.kernel.is_empty() && host.cpus >= 1);
+        assert!(host.memory_bytes.value().is_some_and(|bytes| *bytes > 1 << 20));
     }
 
     #[test]
@@ -75,7 +77,14 @@ mod tests {
         assert_eq!(under_hypervisor(guest.roots().proc), Ok(Some(true)));
         let board = Kept::new("board");
         assert!(matches!(identity(board.roots()).virtualisation, Seen::Unseen(_)));
-        assert_eq!(identity(board.roots()).memory_bytes, 8_000_000 << 10);
+        assert_eq!(identity(board.roots()).memory_bytes, Seen::Value(8_000_000 << 10));
         assert!(under_hypervisor(Path::new("/nonexistent")).is_err());
+    }
+
+    #[test]
+    fn memory_that_cannot_be_read_is_unseen_and_not_none() {
+        let guest = identity(Kept::new("guest").roots());
+        let why = guest.memory_bytes;
+        assert!(matches!(&why, Seen::Unseen(why) if why.contains("meminfo")), "{why:?}");
     }
 }

@@ -61,7 +61,7 @@ pub struct Host {
     /// CPUs online.
     pub cpus: u32,
     /// Physical memory.
-    pub memory_bytes: u64,
+    pub memory_bytes: Seen<u64>,
     /// The hypervisor or container runtime, where one is detected.
     pub virtualisation: Seen<String>,
 }

@@ -24,7 +24,7 @@ fn main() {
         kernel: "6.18.5".into(),
         arch: "x86_64".into(),
         cpus: 2,
-        memory_bytes: 8 << 30,
+        memory_bytes: Seen::Value(8 << 30),
         virtualisation: Seen::Absent,
     };
     let all = profiles::all();

@@ -57,7 +57,7 @@ fn head(ladder: &Ladder, look: Look) -> Vec<Line> {
         .add(Ink::Plain, &format!(": {cpu}, "))
         .glued(Ink::Plain, &units::counted(u64::from(host.cpus), "CPU"))
         .add(Ink::Plain, ", ")
-        .glued(Ink::Plain, &units::bytes(host.memory_bytes))
+        .glued(Ink::Plain, &units::memory(&host.memory_bytes))
         .add(Ink::Plain, &format!(", Linux {}", host.kernel));
     if let Seen::Value(kind) = &host.virtualisation {
         line = line.add(Ink::Plain, &format!(", {kind}"));

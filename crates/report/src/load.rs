@@ -64,7 +64,7 @@ mod tests {
                 kernel: "6.1".into(),
                 arch: "aarch64".into(),
                 cpus: 4,
-                memory_bytes: 1 << 30,
+                memory_bytes: Seen::Value(1 << 30),
                 virtualisation: Seen::Absent,
             },
             started_at: "2026-03-01T12:00:00Z".into(),

@@ -1,7 +1,7 @@
 //! Figures with their units: durations, counts, shares, bytes. Each has three significant digits; a
 //! value above zero is never shown as zero.
 
-use model::Ns;
+use model::{Ns, Seen};
 
 /// Units of time: length in nanoseconds, name, and the figure at which the next unit is used.
 const TIME: [(u128, &str, u128); 7] = [
@@ -155,6 +155,11 @@ pub fn bytes(value: u64) -> String {
         _ => 0,
     };
     format!("{scaled:.decimals$} {unit}")
+}
+
+/// The memory of a host, as far as it is known.
+pub fn memory(size: &Seen<u64>) -> String {
+    size.value().map_or_else(|| "unknown memory".to_owned(), |size| bytes(*size))
 }
 
 /// A bit rate, in the decimal units of links: `9.41 Mb/s`, `120 kb/s`.

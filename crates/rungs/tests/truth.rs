@@ -182,7 +182,7 @@ fn host() -> Host {
         kernel: "6".into(),
         arch: "x".into(),
         cpus: 1,
-        memory_bytes: 1,
+        memory_bytes: Seen::Value(1),
         virtualisation: Seen::Absent,
     }
 }

@@ -283,7 +283,7 @@ mod tests {
             kernel: "6.1.0".into(),
             arch: "aarch64".into(),
             cpus: 4,
-            memory_bytes: 1 << 30,
+            memory_bytes: Seen::Value(1 << 30),
             virtualisation: Seen::Absent,
         }
     }

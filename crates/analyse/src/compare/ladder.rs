@@ -132,6 +132,7 @@ fn conditions(a: &Ladder, b: &Ladder) -> Vec<Difference> {
     let dir = |asked: &LadderRequest| asked.dir.clone().unwrap_or_else(|| "the current directory".to_owned());
     let length = |asked: &LadderRequest| if asked.quick { "quick" } else { "whole" }.to_owned();
     let state = |ladder: &Ladder| text(&ladder.host.virtualisation);
+    let memory = |ladder: &Ladder| text(&ladder.host.memory_bytes.as_ref().map(u64::to_string));
     let with_files = |ladder: &Ladder| {
         ladder.rungs.iter().any(|rung| rung.about.group == RungGroup::Files && rung.ns.value().is_some())
     };
@@ -140,7 +141,7 @@ fn conditions(a: &Ladder, b: &Ladder) -> Vec<Difference> {
         ("CPU model", text(&a.machine.cpu), text(&b.machine.cpu)),
         ("architecture", a.host.arch.clone(), b.host.arch.clone()),
         ("CPUs", a.host.cpus.to_string(), b.host.cpus.to_string()),
-        ("memory, bytes", a.host.memory_bytes.to_string(), b.host.memory_bytes.to_string()),
+        ("memory, bytes", memory(a), memory(b)),
         ("kernel", a.host.kernel.clone(), b.host.kernel.clone()),
         ("virtualisation", state(a), state(b)),
         ("clock source", text(&a.machine.clocksource), text(&b.machine.clocksource)),
@@ -270,6 +271,7 @@ mod tests {
         assert_eq!(compare(&a, &a).differences, []);
         let mut b = with(&[("cycle", Ok(0.5)), ("l1", Ok(2.0))]);
         b.host.name = "other".into();
+        b.host.memory_bytes = Seen::unseen("cannot read /proc/meminfo");
         b.asked.dir = Some("/mnt".into());
         b.rungs[1].limits.push("pages of 4 KiB".into());
         // Other words are the same method.
@@ -277,7 +279,8 @@ mod tests {
         let found = compare(&a, &b);
         let whats: Vec<_> = found.differences.iter().map(|one| one.what.as_str()).collect();
         // No file rung was measured, so the directory does not matter.
-        assert_eq!(whats, ["host", "frequency by cycles"]);
+        assert_eq!(whats, ["host", "memory, bytes", "frequency by cycles"]);
+        assert_eq!((&*found.differences[1].a, &*found.differences[1].b), ("1073741824", "unknown"));
         assert_eq!(found.rungs[1].notes, ["B: pages of 4 KiB"]);
         for rung in [&mut a.rungs[1], &mut b.rungs[1]] {
             rung.plausible = Plausible { verdict: Plausibility::Doubtful, why: "published: less".into() };

@@ -165,7 +165,7 @@ pub(crate) mod tests {
                 kernel: "6".into(),
                 arch: "x86_64".into(),
                 cpus: 2,
-                memory_bytes: 1 << 30,
+                memory_bytes: Seen::Value(1 << 30),
                 virtualisation,
             },
             machine: Machine {

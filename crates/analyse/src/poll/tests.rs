@@ -26,7 +26,7 @@ pub(super) fn header(tier: Tier) -> Header {
             kernel: "6".into(),
             arch: "x86_64".into(),
             cpus: 2,
-            memory_bytes: 1,
+            memory_bytes: Seen::Value(1),
             virtualisation: Seen::Absent,
         },
         devices: Vec::new(),

@@ -82,7 +82,7 @@ pub(crate) fn measured(threads: Vec<ThreadMeasured>) -> WakeMeasurements {
             kernel: "6.18.1-rt".into(),
             arch: "aarch64".into(),
             cpus: 4,
-            memory_bytes: 4 << 30,
+            memory_bytes: Seen::Value(4 << 30),
             virtualisation: Seen::Absent,
         },
         environment: environment(&cpus),

@@ -67,7 +67,7 @@ impl Picture {
         let line = format!(
             "{}, {}, Linux {}{virtualisation}, {}",
             units::counted(u64::from(host.cpus), "CPU"),
-            units::bytes(host.memory_bytes),
+            units::memory(&host.memory_bytes),
             host.kernel,
             ladder.started_at
         );

@@ -3,7 +3,7 @@
 use super::words;
 use crate::Look;
 use crate::paint::{Ink, Line};
-use crate::units::{bytes, counted, duration, duration_range, share, share_of_one, share_range};
+use crate::units::{counted, duration, duration_range, memory, share, share_of_one, share_range};
 use model::coverage::{Check, Extent, Source};
 use model::diagnosis::Doubts;
 use model::{Run, Seen};
@@ -30,6 +30,7 @@ pub(super) fn lines(run: &Run, doubts: Doubts, look: Look) -> Vec<Line> {
         ("dwell's overhead", why(&coverage.overhead_ns)),
         ("other programs' CPU time", why(&coverage.host_busy)),
         ("hypervisor steal", why(&coverage.steal_ns)),
+        ("the host's memory", why(&run.host.memory_bytes)),
     ];
     for (what, why) in unknown {
         lines.extend(why.map(|why| unseen(what, why, look)).unwrap_or_default());
@@ -137,7 +138,7 @@ fn host(run: &Run, look: Look) -> Line {
         host.kernel,
         host.arch,
         counted(u64::from(host.cpus), "CPU"),
-        bytes(host.memory_bytes)
+        memory(&host.memory_bytes)
     );
     if let Seen::Value(what) = &host.virtualisation {
         text = format!("{text}, {what}");

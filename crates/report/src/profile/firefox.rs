@@ -12,8 +12,8 @@ use super::metadata::{EXPORTER, ProfileMetadata};
 use super::speedscope::by_cpu_time;
 use super::stack::process_name;
 use crate::json::compact;
-use model::Ns;
 use model::profile::{Activity, Moment, Owner, Profile};
+use model::{Ns, Seen};
 use serde_json::{Value, json};
 use tables::{Stacks, categories};
 
@@ -42,6 +42,10 @@ pub fn firefox(profile: &Profile, metadata: &ProfileMetadata) -> String {
         threads.push(thread(&empty, &empty.name, samples(&[], 1, &mut stacks)));
     }
     let mut meta = meta(profile, metadata);
+    // The format has no unknown memory; it may be left out.
+    if let Seen::Value(bytes) = metadata.host.memory_bytes {
+        meta["mainMemory"] = json!(bytes);
+    }
     // By default the first thread is selected, busy or not.
     if let Some(busiest) = by_cpu_time(profile).first() {
         meta["initialSelectedThreads"] = json!([busiest]);
@@ -99,7 +103,6 @@ fn meta(profile: &Profile, metadata: &ProfileMetadata) -> Value {
         "oscpu": format!("Linux {} {}", host.kernel, host.arch),
         "abi": host.arch,
         "logicalCPUs": host.cpus,
-        "mainMemory": host.memory_bytes,
         "categories": categories(),
         "sampleUnits": {"time": "ms", "eventDelay": "ms", "threadCPUDelta": "ns"},
         "symbolicated": true,

@@ -283,6 +283,16 @@ fn png_reader(bytes: &[u8]) -> png_crate::Reader<std::io::Cursor<&[u8]>> {
 }
 
 #[test]
+fn a_host_whose_memory_is_unknown_says_so() {
+    let mut ladder = kept();
+    ladder.host.memory_bytes = Seen::unseen("cannot read /proc/meminfo");
+    let page = terminal(&ladder, &[], Look { width: 120, ..PLAIN });
+    assert!(page.contains("2 CPUs, unknown memory, Linux "), "{page}");
+    assert!(svg(&ladder, &[]).contains("2 CPUs, unknown memory, Linux "));
+    assert_eq!(errors(&validator(&schema()), &written(&ladder)), [""; 0]);
+}
+
+#[test]
 fn latencies_keep_three_digits_below_a_nanosecond_too() {
     for (ns, text) in [
         (0.2707, "0.27 ns"),

@@ -119,6 +119,15 @@ fn what_was_not_seen_is_said_and_not_shown_as_zero() {
 }
 
 #[test]
+fn memory_that_is_unknown_is_said_with_its_reason() {
+    let mut run = samples::ls();
+    run.host.memory_bytes = Seen::unseen("cannot read /proc/meminfo: permission denied");
+    let page = unwrapped(&run);
+    assert!(page.contains(" CPUs, unknown memory"), "{page}");
+    assert!(page.contains("no data: the host's memory: cannot read /proc/meminfo"), "{page}");
+}
+
+#[test]
 fn many_processes_of_one_name_are_one_place() {
     let page = terminal(&samples::build(), Look { width: 100, ..PLAIN });
     assert_eq!(

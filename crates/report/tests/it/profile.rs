@@ -50,7 +50,7 @@ fn host() -> Host {
         kernel: "6.18.5".into(),
         arch: "x86_64".into(),
         cpus: 2,
-        memory_bytes: 8 << 30,
+        memory_bytes: Seen::Value(8 << 30),
         virtualisation: Seen::Absent,
     }
 }
@@ -334,6 +334,18 @@ fn inlined_frames_and_waits_are_told_in_firefox_files() {
     let category = &value["meta"]["categories"][category];
     assert_eq!(category["name"], "Waiting");
     assert_eq!(category["subcategories"][frames["subcategory"][waiting].as_u64().unwrap() as usize], "disk");
+}
+
+#[test]
+fn memory_of_the_host_is_in_firefox_files_if_it_is_known() {
+    let meta = |host: &Host| {
+        let command = ["program".to_owned()];
+        let metadata = ProfileMetadata { command: &command, started_at_unix_s: 0, host, wall_ns: 1 };
+        let file: Value = serde_json::from_str(&firefox(&profiles::parser(), &metadata)).unwrap();
+        file["meta"].as_object().unwrap().get("mainMemory").cloned()
+    };
+    assert_eq!(meta(&host()), Some(Value::from(8_u64 << 30)));
+    assert_eq!(meta(&Host { memory_bytes: Seen::unseen("no meminfo"), ..host() }), None);
 }
 
 fn grid_source(file: &str) -> Option<String> {

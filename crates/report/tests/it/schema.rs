@@ -7,7 +7,7 @@
 use crate::samples;
 use dwell_report::json;
 use jsonschema::Validator;
-use model::State;
+use model::{Seen, State};
 use serde_json::{Value, json as literal};
 
 fn schema() -> Value {
@@ -191,4 +191,9 @@ fn zero_absent_and_unseen_are_told_apart() {
     assert_eq!(value["faults"], Value::Null);
     assert_eq!(value["syscalls"]["unseen"], "BPF was refused (operation not permitted)");
     assert_eq!(sample(&samples::ls())["coverage"]["lost_events"], 0);
+    let mut run = samples::ls();
+    run.host.memory_bytes = Seen::unseen("cannot read /proc/meminfo");
+    let value = sample(&run);
+    assert_eq!(value["host"]["memory_bytes"]["unseen"], "cannot read /proc/meminfo");
+    assert_eq!(errors(&validator(&schema()), &value), [""; 0]);
 }

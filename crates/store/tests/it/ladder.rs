@@ -14,7 +14,7 @@ fn host() -> Host {
         kernel: "6.18.5".into(),
         arch: "x86_64".into(),
         cpus: 2,
-        memory_bytes: 1 << 30,
+        memory_bytes: Seen::Value(1 << 30),
         virtualisation: Seen::Absent,
     }
 }

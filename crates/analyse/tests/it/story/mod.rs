@@ -177,7 +177,7 @@ fn header() -> Header {
             kernel: "6.1".into(),
             arch: "x86_64".into(),
             cpus: 2,
-            memory_bytes: 1 << 30,
+            memory_bytes: Seen::Value(1 << 30),
             virtualisation: Seen::Absent,
         },
         devices: vec![model::recording::Device { dev: 254 << 20, name: "vda".into() }],

@@ -84,7 +84,7 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
             kernel: "6.18.5".into(),
             arch: "x86_64".into(),
             cpus: 2,
-            memory_bytes: 8_321_499_136,
+            memory_bytes: Seen::Value(8_321_499_136),
             virtualisation: Seen::Value("kvm".into()),
         },
         wall_ns,

@@ -163,7 +163,7 @@ fn host(name: &str, kernel: &str, cpus: u32) -> Host {
         kernel: kernel.into(),
         arch: "aarch64".into(),
         cpus,
-        memory_bytes: 4 << 30,
+        memory_bytes: Seen::Value(4 << 30),
         virtualisation: Seen::Absent,
     }
 }

@@ -31,7 +31,7 @@ fn header() -> Header {
             kernel: "6.18.0".to_owned(),
             arch: "x86_64".to_owned(),
             cpus: 2,
-            memory_bytes: 8 << 30,
+            memory_bytes: Seen::Value(8 << 30),
             virtualisation: Seen::Absent,
         },
         devices: Vec::new(),
