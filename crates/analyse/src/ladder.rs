@@ -140,7 +140,8 @@ mod tests {
                 .rungs
                 .first()
                 .map_or_else(|| limits::tests::about("dram-remote"), |one| one.about.clone());
-            all.rungs.push(MeasuredRung { about, outcome: Err(outcome), conditions: Default::default() });
+            let conditions = limits::tests::undisturbed();
+            all.rungs.push(MeasuredRung { about, outcome: Err(outcome), conditions });
         }
         let rungs = ladder(&all).rungs;
         assert_eq!((&rungs[0].ns, &rungs[0].limits[..]), (&Seen::Absent, &["one node".to_owned()][..]));

@@ -125,15 +125,15 @@ pub enum Unmeasured {
 }
 
 /// What happened to the measuring thread during a rung.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
     /// How long the rung took, in all.
     pub took_ns: Ns,
     /// How long the measuring thread waited for its CPU, which had other work.
-    #[serde(default)]
-    pub waited_ns: Ns,
+    #[serde(default = "crate::seen::unrecorded")]
+    pub waited_ns: Seen<Ns>,
     /// Time that the hypervisor gave to others, summed over all CPUs.
-    pub steal_ns: Ns,
+    pub steal_ns: Seen<Ns>,
     /// Nanoseconds per CPU cycle right before and right after. Empty where it was not measured.
     pub cycle_ns: Vec<f64>,
 }

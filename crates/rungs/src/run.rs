@@ -2,7 +2,8 @@
 
 use crate::bench::{Bench, clock_cost_ns, interrupted};
 use crate::{Rung, all, cpu, machine, memory, wanted};
-use host::here;
+use host::own::waited_ns;
+use host::{Error, Roots, here};
 use model::Ns;
 use model::Seen;
 use model::ladder::{
@@ -129,7 +130,7 @@ fn median_ns(measured: &MeasuredRung) -> Option<f64> {
 }
 
 fn one(rung: &Rung, bench: &Bench) -> MeasuredRung {
-    let (from, waited, steal) = (monotonic_ns(), waited_ns(), steal_ns());
+    let (from, waited, steal) = (monotonic_ns(), waited_ns(here()), steal_ns(here()));
     let mut cycle_ns = Vec::new();
     let probe = |cycles: &mut Vec<f64>| {
         if rung.watch_cycle {
@@ -141,29 +142,30 @@ fn one(rung: &Rung, bench: &Bench) -> MeasuredRung {
     probe(&mut cycle_ns);
     let conditions = Conditions {
         took_ns: monotonic_ns() - from,
-        waited_ns: waited_ns().saturating_sub(waited),
-        steal_ns: steal_ns().saturating_sub(steal),
+        waited_ns: grown(waited, waited_ns(here())),
+        steal_ns: grown(steal, steal_ns(here())),
         cycle_ns,
     };
     MeasuredRung { about: rung.about.clone(), outcome, conditions }
 }
 
-/// Time that the hypervisor took, summed over CPUs, since boot. 0 where it cannot be read: no
-/// figure is made of it, it only qualifies them.
-fn steal_ns() -> Ns {
-    let stat = host::text(&here().proc.join("stat")).unwrap_or_default();
-    host::stat::total(&stat).map_or(0, |times| times.steal_ns)
+/// By how much a counter has grown, if it could be read both times.
+fn grown(before: Result<Ns, Error>, after: Result<Ns, Error>) -> Seen<Ns> {
+    host::seen(before).zip(host::seen(after)).map(|(before, after)| after.saturating_sub(before))
 }
 
-/// Time that this thread was runnable and did not run, since it began. 0 as above.
-fn waited_ns() -> Ns {
-    host::own::waited_ns(here()).unwrap_or(0)
+/// Time that the hypervisor took, summed over CPUs, since boot.
+fn steal_ns(roots: Roots<'_>) -> Result<Ns, Error> {
+    let path = roots.proc.join("stat");
+    let times = host::stat::total(&host::text(&path)?);
+    times.map(|times| times.steal_ns).ok_or(Error::Missing { path, what: "the CPU time of all CPUs" })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::ladder::{Samples, Unmeasured};
+    use std::path::Path;
 
     fn visit(ns: f64) -> MeasuredRung {
         MeasuredRung {
@@ -173,7 +175,12 @@ mod tests {
                 ops_per_sample: 1,
                 ..Samples::default()
             }),
-            conditions: Conditions::default(),
+            conditions: Conditions {
+                took_ns: 1,
+                waited_ns: Seen::Value(0),
+                steal_ns: Seen::Value(0),
+                cycle_ns: Vec::new(),
+            },
         }
     }
 
@@ -196,6 +203,17 @@ mod tests {
             (Some(1.0), vec!["of two visits the calmer counts: the second was 100 % slower".to_owned()])
         );
         assert_eq!(kept(visit(1.0), visit(1.01)), (Some(1.0), Vec::new()));
+    }
+
+    #[test]
+    fn a_counter_that_cannot_be_read_is_unseen_and_not_zero() {
+        let nowhere = Path::new("/nonexistent");
+        let roots = Roots { proc: nowhere, sys: nowhere };
+        let waited = grown(waited_ns(roots), Ok(5));
+        assert!(matches!(&waited, Seen::Unseen(why) if why.contains("schedstat")), "{waited:?}");
+        let steal = grown(Ok(5), steal_ns(roots));
+        assert!(matches!(&steal, Seen::Unseen(why) if why.contains("/nonexistent/stat")), "{steal:?}");
+        assert_eq!(grown(Ok(5), Ok(12)), Seen::Value(7));
     }
 
     #[test]

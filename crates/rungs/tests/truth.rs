@@ -199,6 +199,7 @@ fn what_is_not_asked_for_is_not_measured() {
     assert!(
         measured.clock_cost_ns > 0.0 && measured.rungs.iter().all(|rung| rung.conditions.cycle_ns.len() == 2)
     );
+    assert!(measured.rungs.iter().all(|rung| rung.conditions.steal_ns.value().is_some()));
 }
 
 #[test]

@@ -168,7 +168,7 @@ fn ghz(ladder: &Ladder) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ladder::limits::tests::{about, measured};
+    use crate::ladder::limits::tests::{about, measured, undisturbed};
     use model::ladder::{MeasuredRung, Plausible, Samples, Unmeasured};
 
     fn interval(lo: f64, median: f64, hi: f64) -> MedianInterval {
@@ -238,7 +238,7 @@ mod tests {
             all.rungs.push(MeasuredRung {
                 about: about(id),
                 outcome: outcome.clone().map(samples),
-                conditions: Default::default(),
+                conditions: undisturbed(),
             });
         }
         crate::ladder::ladder(&all)

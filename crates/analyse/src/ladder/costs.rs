@@ -83,7 +83,7 @@ mod tests {
                     ops_per_sample: 1,
                     ..Samples::default()
                 }),
-                conditions: Default::default(),
+                conditions: sample::undisturbed(),
             })
             .collect();
         ladder(&all)

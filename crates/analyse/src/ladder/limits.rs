@@ -1,7 +1,9 @@
 //! The caveats of a ladder: what the host did meanwhile, and what kind of machine it is.
 
-use model::Seen;
-use model::ladder::{LadderMeasurements, Machine, MeasuredRung, Rung, RungGroup, Samples, Unmeasured};
+use model::ladder::{
+    Conditions, LadderMeasurements, Machine, MeasuredRung, Rung, RungGroup, Samples, Unmeasured,
+};
+use model::{Ns, Seen};
 
 /// The kernel counts steal in ticks: less than this means nothing for a short rung.
 const TICKS_NS: u64 = 20_000_000;
@@ -25,12 +27,12 @@ const ON_DISK: [&str; 5] = ["fsync", "direct-read", "direct-read-32", "sequentia
 pub(super) fn of_rung(one: &MeasuredRung, samples: &Samples, all: &LadderMeasurements) -> Vec<String> {
     let mut limits = Vec::new();
     let conditions = &one.conditions;
-    let share = conditions.steal_ns as f64 / conditions.took_ns.max(1) as f64;
-    if let Some(most) = taken(share).filter(|_| conditions.steal_ns >= TICKS_NS) {
+    let share = |ns: u64| taken(ns as f64 / conditions.took_ns.max(1) as f64);
+    let steal = conditions.steal_ns.value().filter(|steal| **steal >= TICKS_NS);
+    if let Some(most) = steal.and_then(|steal| share(*steal)) {
         limits.push(format!("the hypervisor gave {most} of a CPU to others (steal)"));
     }
-    let waited = conditions.waited_ns as f64 / conditions.took_ns.max(1) as f64;
-    if let Some(most) = taken(waited) {
+    if let Some(most) = conditions.waited_ns.value().and_then(|waited| share(*waited)) {
         limits.push(format!("other tasks had its CPU for {most} of the time"));
     }
     if let [before, after] = conditions.cycle_ns[..]
@@ -98,6 +100,8 @@ pub(super) fn of_all(all: &LadderMeasurements, rungs: &[Rung]) -> Vec<String> {
              try: cat /sys/devices/system/clocksource/clocksource0/available_clocksource"
         ));
     }
+    limits.extend(unknown(all, "steal is", |conditions| &conditions.steal_ns));
+    limits.extend(unknown(all, "time that other tasks had the CPU is", |conditions| &conditions.waited_ns));
     limits.extend(stated_frequency(all, rungs));
     if let Seen::Value(bytes) = all.memory_peak_bytes {
         limits.push(format!("dwell used up to {} MiB of memory", bytes.div_ceil(1 << 20)));
@@ -108,6 +112,15 @@ pub(super) fn of_all(all: &LadderMeasurements, rungs: &[Rung]) -> Vec<String> {
         limits.push(format!("ended early: {missing} rungs are missing"));
     }
     limits
+}
+
+/// A disturbance that could not be observed: once, since what cannot be read for one rung cannot be
+/// read for the others.
+fn unknown(all: &LadderMeasurements, what: &str, which: fn(&Conditions) -> &Seen<Ns>) -> Option<String> {
+    all.rungs.iter().find_map(|one| match which(&one.conditions) {
+        Seen::Unseen(why) => Some(format!("{what} not known: {why}")),
+        Seen::Value(_) | Seen::Absent => None,
+    })
 }
 
 /// The measured frequency against the one that the kernel states.
@@ -132,7 +145,7 @@ fn stated_frequency(all: &LadderMeasurements, rungs: &[Rung]) -> Option<String> 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use model::ladder::{Cache, Conditions, LadderRequest, RungDescription};
+    use model::ladder::{Cache, LadderRequest, RungDescription};
     use model::recording::Host;
 
     pub(crate) fn about(id: &str) -> RungDescription {
@@ -147,6 +160,11 @@ pub(crate) mod tests {
             source: text(),
             needs: text(),
         }
+    }
+
+    /// Nothing else happened.
+    pub(crate) fn undisturbed() -> Conditions {
+        Conditions { took_ns: 1, waited_ns: Seen::Value(0), steal_ns: Seen::Value(0), cycle_ns: Vec::new() }
     }
 
     fn one(id: &str, conditions: Conditions) -> MeasuredRung {
@@ -195,15 +213,17 @@ pub(crate) mod tests {
     fn disturbances_are_caveats_and_nothing_else() {
         let quiet = Conditions {
             took_ns: 500_000_000,
-            waited_ns: 45_000_000,
-            steal_ns: 45_000_000,
+            waited_ns: Seen::Value(45_000_000),
+            steal_ns: Seen::Value(45_000_000),
             cycle_ns: vec![0.3, 0.301],
         };
         assert_eq!(of_rung(&one("l1", quiet.clone()), &samples(), &measured(Seen::Absent)), [""; 0]);
+        let with_steal = |ns| Conditions { steal_ns: Seen::Value(ns), ..quiet.clone() };
+        let with_waiting = |ns| Conditions { waited_ns: Seen::Value(ns), ..quiet.clone() };
         for (conditions, said) in [
-            (Conditions { steal_ns: 100_000_000, ..quiet.clone() }, "more than 10 % of a CPU"),
-            (Conditions { waited_ns: 240_000_000, ..quiet.clone() }, "more than 10 % of the time"),
-            (Conditions { waited_ns: 260_000_000, ..quiet.clone() }, "more than half of the time"),
+            (with_steal(100_000_000), "more than 10 % of a CPU"),
+            (with_waiting(240_000_000), "more than 10 % of the time"),
+            (with_waiting(260_000_000), "more than half of the time"),
             (Conditions { cycle_ns: vec![0.5, 0.25], ..quiet.clone() }, "from 2.00 to 4.00 GHz"),
         ] {
             let limits = of_rung(&one("l1", conditions), &samples(), &measured(Seen::Absent));
@@ -218,7 +238,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_third_cache_that_is_too_large_is_shared_with_other_machines_but_only_in_a_virtual_one() {
-        let l3 = || one("l3", Conditions { took_ns: 1, ..Conditions::default() });
+        let l3 = || one("l3", undisturbed());
         let said = of_rung(&l3(), &samples(), &measured(Seen::Value("a virtual machine".into())));
         assert!(said.len() == 1 && said[0].contains("260 MiB of L3 for 2"), "{said:?}");
         assert_eq!(of_rung(&l3(), &samples(), &measured(Seen::Absent)), [""; 0]);
@@ -232,6 +252,26 @@ pub(crate) mod tests {
         assert_eq!(of_all(&host, &[]), [""; 0]);
         host.interrupted = true;
         assert!(of_all(&host, &[])[0].contains("ended early"));
+    }
+
+    #[test]
+    fn disturbances_that_could_not_be_observed_are_a_caveat_of_all() {
+        let mut host = measured(Seen::Absent);
+        host.machine.clocksource = Seen::Value("tsc".into());
+        host.rungs = vec![one("l1", undisturbed()), one("l2", undisturbed())];
+        assert_eq!(of_all(&host, &[]), [""; 0]);
+        for rung in &mut host.rungs {
+            rung.conditions.steal_ns = Seen::unseen("cannot read /proc/stat");
+            rung.conditions.waited_ns = Seen::unseen("cannot read schedstat");
+        }
+        assert_eq!(
+            of_all(&host, &[]),
+            [
+                "steal is not known: cannot read /proc/stat",
+                "time that other tasks had the CPU is not known: cannot read schedstat"
+            ]
+        );
+        assert_eq!(of_rung(&host.rungs[0], &samples(), &host), [""; 0]);
     }
 
     #[test]
