@@ -26,6 +26,8 @@ const TIME_LIMIT_OR_TIMER: &str = "time limit or timer";
 const PYTHON_LOCK: &str = "Python's interpreter lock";
 const FOR: &str = " for ";
 const OTHER_NAMES: &str = "other names";
+const PYTHON: &str = " [python]";
+const NATIVE: &str = " [native]";
 
 /// A wait target in JSON: kind and name.
 #[derive(Serialize, Deserialize)]
@@ -262,28 +264,57 @@ impl Display for StackFrame {
     }
 }
 
-impl From<&str> for StackFrame {
-    fn from(text: &str) -> Self {
+/// Whether a file is a script by its name: `a.py`, and `<string>` or `<frozen zipimport>` of code
+/// that is in no file.
+fn names_script(file: &str) -> bool {
+    file.ends_with(".py") || (file.starts_with('<') && file.ends_with('>'))
+}
+
+impl StackFrame {
+    /// The text in JSON. It names the language where the file does not show it.
+    fn written(&self) -> String {
+        let shown = self.source.as_ref().is_some_and(|(file, _)| names_script(file));
+        let mark = match (self.is_script(), shown) {
+            (true, false) => PYTHON,
+            (false, true) => NATIVE,
+            (true, true) | (false, false) => "",
+        };
+        format!("{self}{mark}")
+    }
+
+    /// A frame whose language is not named.
+    fn unmarked(text: &str) -> Self {
         let read = || {
             let (function, source) = text.strip_suffix(')')?.rsplit_once(" (")?;
             let (file, line) = source.rsplit_once(':')?;
-            // Results do not store the language of frames; the file's name shows it.
-            let language = if file.ends_with(".py") { Language::Python } else { Language::Native };
+            let language = if names_script(file) { Language::Python } else { Language::Native };
             let source = Some((file.to_owned(), line.parse().ok()?));
-            let frame = StackFrame { function: function.to_owned(), source, language };
-            (frame.to_string() == text).then_some(frame)
+            Some(StackFrame { function: function.to_owned(), source, language })
         };
-        read().unwrap_or_else(|| StackFrame {
-            function: text.to_owned(),
-            source: None,
-            language: Language::Native,
-        })
+        read().unwrap_or_else(|| Self::of_text(text))
+    }
+
+    fn of_text(text: &str) -> Self {
+        StackFrame { function: text.to_owned(), source: None, language: Language::Native }
+    }
+}
+
+impl From<&str> for StackFrame {
+    fn from(text: &str) -> Self {
+        let marked = [(PYTHON, Language::Python), (NATIVE, Language::Native)]
+            .into_iter()
+            .find_map(|(mark, language)| Some((text.strip_suffix(mark)?, language)));
+        let frame = match marked {
+            Some((rest, language)) => StackFrame { language, ..Self::unmarked(rest) },
+            None => Self::unmarked(text),
+        };
+        if frame.written() == text { frame } else { Self::of_text(text) }
     }
 }
 
 impl Serialize for StackFrame {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(&self.written())
     }
 }
 

@@ -91,9 +91,38 @@ fn a_stored_frame_has_its_source_and_language_again() {
     };
     let wait = frame("wait (threading.py:355)");
     assert_eq!((wait.source.clone(), wait.is_script()), (Some(("threading.py".into(), 355)), true));
+    for script in ["<module> (<string>:1)", "_find_and_load (<frozen importlib._bootstrap>:1178)"] {
+        assert!(frame(script).is_script(), "{script}");
+    }
     assert_eq!(frame("pthread_mutex_unlock (unlock.c:68)").function, "pthread_mutex_unlock");
     assert_eq!(frame("f(int) (a.c:07)").source, None, "not as it would be written");
     assert_eq!(frame("operator()").source, None);
+}
+
+#[test]
+fn a_frame_names_its_language_where_its_file_does_not_show_it() {
+    let frame = |file: &str, line: u32, language| StackFrame {
+        function: "main".into(),
+        source: (line > 0).then(|| (file.to_owned(), line)),
+        language,
+    };
+    for (frame, text) in [
+        (frame("a.py", 3, Language::Python), "main (a.py:3)"),
+        (frame("<string>", 3, Language::Python), "main (<string>:3)"),
+        (frame("meson", 3, Language::Python), "main (meson:3) [python]"),
+        (frame("a.py", 0, Language::Python), "main [python]"),
+        (frame("a.c", 3, Language::Native), "main (a.c:3)"),
+        // Compiled by Cython, or made by a compiler.
+        (frame("a.py", 3, Language::Native), "main (a.py:3) [native]"),
+        (frame("<artificial>", 3, Language::Native), "main (<artificial>:3) [native]"),
+    ] {
+        let json = serde_json::to_string(&frame).unwrap();
+        assert_eq!(json, format!("\"{text}\""));
+        assert_eq!(serde_json::from_str::<StackFrame>(&json).unwrap(), frame);
+    }
+    for kept in ["main (a.py:3) [python]", "main [native]", "main [python] [native]"] {
+        assert_eq!(StackFrame::from(kept).function, kept);
+    }
 }
 
 #[test]
