@@ -2,7 +2,7 @@
 
 use super::rules::{self, Ends, MARGIN, Pair, difference, pairs};
 use model::compare::wake::{
-    ALL, CaseDiff, Comparable, ComparableCase, FigureInterval, Maxima, Quantile, SCHEMA_WAKE_DIFF,
+    CaseDiff, CaseName, Comparable, ComparableCase, FigureInterval, Maxima, Quantile, SCHEMA_WAKE_DIFF,
     SettingText, UnmatchedCase, WakeComparison,
 };
 use model::compare::{Change, Difference};
@@ -46,7 +46,7 @@ fn partner<'a>(one: &ComparableCase, others: &'a [ComparableCase]) -> Option<&'a
     let same = others.iter().find(|other| other.name == one.name);
     same.or_else(|| {
         let loads = one.loads.as_ref()?;
-        let plain = |other: &&ComparableCase| one.name == ALL || other.name == ALL;
+        let plain = |other: &&ComparableCase| one.name == CaseName::Plain || other.name == CaseName::Plain;
         others.iter().filter(plain).find(|other| other.loads.as_ref() == Some(loads))
     })
 }
@@ -66,7 +66,7 @@ fn differences(a: &[SettingText], b: &[SettingText]) -> Vec<Difference> {
 
 fn case(a: &ComparableCase, b: &ComparableCase, of_a: &Comparable, of_b: &Comparable) -> CaseDiff {
     CaseDiff {
-        name: if a.name == ALL { b.name.clone() } else { a.name.clone() },
+        name: if a.name == CaseName::Plain { b.name.clone() } else { a.name.clone() },
         differences: differences(&a.settings, &b.settings),
         quantiles: quantiles(&a.all, &b.all),
         maxima: maxima(&a.all, &b.all),

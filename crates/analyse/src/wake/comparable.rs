@@ -1,7 +1,7 @@
 //! The comparable part of dwell's own results: settings as words, and the figures.
 
 use super::words::{duration, list};
-use model::compare::wake::{ALL, Comparable, ComparableCase, MeasurementOrigin, SettingText};
+use model::compare::wake::{CaseName, Comparable, ComparableCase, MeasurementOrigin, SettingText};
 use model::wake::environment::{CpuSettings, Environment};
 use model::wake::load::Load;
 use model::wake::sheet::Sheet;
@@ -13,7 +13,7 @@ pub fn comparable(wakeups: &Wakeups) -> Comparable {
     Comparable {
         origin: origin(wakeups),
         settings: of_machine(wakeups),
-        cases: vec![case(ALL, wakeups)],
+        cases: vec![case(CaseName::Plain, wakeups)],
         limits: wakeups.limits.clone(),
     }
 }
@@ -32,7 +32,7 @@ pub fn comparable_sheet(sheet: &Sheet) -> Option<Comparable> {
     Some(Comparable {
         origin: origin(first),
         settings: of_machine(first),
-        cases: cases.map(|(about, result)| case(&about.name, result)).collect(),
+        cases: cases.map(|(about, result)| case(CaseName::OfSheet(about.name.clone()), result)).collect(),
         limits,
     })
 }
@@ -46,9 +46,9 @@ fn origin(wakeups: &Wakeups) -> MeasurementOrigin {
     }
 }
 
-fn case(name: &str, wakeups: &Wakeups) -> ComparableCase {
+fn case(name: CaseName, wakeups: &Wakeups) -> ComparableCase {
     ComparableCase {
-        name: name.to_owned(),
+        name,
         settings: of_case(wakeups),
         loads: Some(wakeups.settings.asked.loads.clone()),
         all: wakeups.all.clone(),

@@ -10,7 +10,7 @@ mod rtla;
 
 use super::words::duration;
 use super::{counted, figures, merged};
-use model::compare::wake::{ALL, Comparable, ComparableCase, MeasurementOrigin, SettingText};
+use model::compare::wake::{CaseName, Comparable, ComparableCase, MeasurementOrigin, SettingText};
 use model::wake::{Bin, Wakes};
 use model::{Ns, Seen};
 use serde_json::Value;
@@ -205,7 +205,7 @@ fn comparable(
         origin,
         settings: settings.0,
         cases: vec![ComparableCase {
-            name: ALL.to_owned(),
+            name: CaseName::Plain,
             settings: settings.1,
             loads: None,
             all: together.wakes(&tool, cap_ns),

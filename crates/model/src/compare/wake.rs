@@ -6,7 +6,7 @@ use super::{Change, ChangeWords, Difference, Side};
 use crate::wake::Wakes;
 use crate::wake::load::Load;
 use crate::{Ns, Seen};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The name of the schema.
 pub const SCHEMA_WAKE_DIFF: &str = "dwell.wake-diff/1";
@@ -34,20 +34,52 @@ pub struct Comparable {
     pub origin: MeasurementOrigin,
     /// Settings of the machine, in words; unknown ones are left out.
     pub settings: Vec<SettingText>,
-    /// The cases of a sheet; of a plain result one, called [`ALL`].
+    /// The cases of a sheet; of a plain result one, [`CaseName::Plain`].
     pub cases: Vec<ComparableCase>,
     /// What qualifies all of it: sentences without a full stop.
     pub limits: Vec<String>,
 }
 
-/// The name of the only case of a plain result.
-pub const ALL: &str = "all";
+/// Which case it is. A sheet may have one that is called `all`; it is not that of a plain result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CaseName {
+    /// The only case of a plain result: `all` in JSON.
+    Plain,
+    /// A case of a sheet.
+    OfSheet(String),
+}
+
+/// The only case of a plain result in JSON.
+const ALL: &str = "all";
+
+impl CaseName {
+    /// The name in JSON and in lists.
+    pub fn as_str(&self) -> &str {
+        match self {
+            CaseName::Plain => ALL,
+            CaseName::OfSheet(name) => name,
+        }
+    }
+}
+
+impl Serialize for CaseName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for CaseName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Ok(if name == ALL { CaseName::Plain } else { CaseName::OfSheet(name) })
+    }
+}
 
 /// One case of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ComparableCase {
     /// Its name.
-    pub name: String,
+    pub name: CaseName,
     /// How it was measured: policy, interval, load.
     pub settings: Vec<SettingText>,
     /// The loads beside it. None where the tool does not report them.
@@ -122,8 +154,8 @@ pub struct Maxima {
 /// One case of both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CaseDiff {
-    /// The case of a sheet; `all` of plain results.
-    pub name: String,
+    /// The case of a sheet; plain for two plain results.
+    pub name: CaseName,
     /// Differences between the two measurements: policy, interval, load. They may explain a
     /// difference in figures.
     pub differences: Vec<Difference>,
@@ -143,7 +175,7 @@ pub struct CaseDiff {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnmatchedCase {
     /// Its name.
-    pub name: String,
+    pub name: CaseName,
     /// Which side has it.
     pub only: Side,
 }

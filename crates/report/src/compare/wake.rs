@@ -11,7 +11,7 @@ use crate::wake::columns::Axis;
 use crate::wake::picture::PLAIN;
 use crate::wake::plots::{PAPER, PlotInfo, Series, caveats, draw, head};
 use model::compare::wake::{
-    ALL, CaseDiff, FigureInterval, Maxima, MeasurementOrigin, Quantile, WORDS, WakeComparison,
+    CaseDiff, CaseName, FigureInterval, Maxima, MeasurementOrigin, Quantile, WORDS, WakeComparison,
 };
 use model::compare::{Change, Difference};
 use model::wake::Wakes;
@@ -35,7 +35,10 @@ pub fn terminal(diff: &WakeComparison, look: Look) -> String {
         diff.uncompared
             .iter()
             .flat_map(|one| {
-                Line::new(look).add(Ink::Dim, only(Some(one.only))).add(Ink::Plain, &one.name).wrap(GAP)
+                Line::new(look)
+                    .add(Ink::Dim, only(Some(one.only)))
+                    .add(Ink::Plain, one.name.as_str())
+                    .wrap(GAP)
             })
             .collect(),
     );
@@ -88,8 +91,8 @@ fn summary(diff: &WakeComparison, look: Look) -> Line {
             Change::More => ("higher max", Ink::Warn),
         };
         line = line.add(Ink::Plain, lead);
-        if case.name != ALL {
-            line = line.add(Ink::Plain, &format!("{} ", case.name));
+        if let CaseName::OfSheet(name) = &case.name {
+            line = line.add(Ink::Plain, &format!("{name} "));
         }
         line = line.add(ink, said);
         if let (Seen::Value(a_ns), Seen::Value(b_ns)) = (&case.maxima.a_ns, &case.maxima.b_ns) {
@@ -111,7 +114,10 @@ fn table(case: &CaseDiff, look: Look) -> Vec<Line> {
         figure("95 %", 2),
         text("B is", 9, 0),
     ];
-    let title = if case.name == ALL { "latency" } else { &case.name };
+    let title = match &case.name {
+        CaseName::Plain => "latency",
+        CaseName::OfSheet(name) => name.as_str(),
+    };
     let mut table = Table::new(look, title, columns);
     let known = |quantile: &&Quantile| quantile.a.value().or(quantile.b.value()).is_some();
     for quantile in case.quantiles.iter().filter(known) {
@@ -243,9 +249,9 @@ fn picture(diff: &WakeComparison) -> Picture {
     lines.extend([format!("A: {}", origin(&diff.a)), format!("B: {}", origin(&diff.b))]);
     head(&mut picture, &lines);
     for case in &diff.cases {
-        if case.name != ALL {
+        if let CaseName::OfSheet(name) = &case.name {
             picture.height += ROW;
-            picture.row(true, INK, &case.name);
+            picture.row(true, INK, name);
         }
         let series = [series("A", &case.a), series("B", &case.b)];
         draw(&mut picture, &series, &PlotInfo { cycle: "wake-up", deadline_ns: None });

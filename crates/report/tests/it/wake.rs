@@ -15,7 +15,7 @@ use dwell_report::json;
 use dwell_report::units::{count, duration};
 use dwell_report::wake::{png, sheet_png, sheet_svg, sheet_terminal, svg, terminal};
 use jsonschema::Validator;
-use model::compare::wake::WakeComparison;
+use model::compare::wake::{CaseName, WakeComparison};
 use model::wake::sheet::Sheet;
 use model::wake::spike::Cause;
 use model::wake::{Policy, Wakeups};
@@ -268,6 +268,10 @@ fn a_comparison_leads_with_the_maximum() {
     let page = said(&wakes(&sheet_diff(), PLAIN));
     assert!(page.contains("sched higher max (97.0 us instead of 62.0 us)"), "{page}");
     assert!(page.contains("only in A: memory-2"), "{page}");
+    let mut called_all = sheet_diff();
+    called_all.cases[1].name = CaseName::OfSheet("all".into());
+    let page = said(&wakes(&called_all, PLAIN));
+    assert!(page.contains("all higher max (97.0 us instead of 62.0 us)"), "{page}");
 }
 
 /// All pictures in both forms.

@@ -179,10 +179,16 @@ fn sheets_are_compared_by_case_and_a_plain_result_with_the_case_of_its_load() {
     let whole = comparable_sheet(&sheet(&["idle", "cpu", "late"], vec![idle.clone(), busy.clone()])).unwrap();
     let part = comparable_sheet(&sheet(&["idle"], vec![idle.clone()])).unwrap();
     let found = compare(&whole, &part);
+    let lone = |name: &str, only| UnmatchedCase { name: CaseName::OfSheet(name.into()), only };
     assert_eq!((found.cases.len(), found.cases[0].name.as_str()), (1, "idle"));
-    assert_eq!(found.uncompared, [UnmatchedCase { name: "cpu".into(), only: Side::A }]);
+    assert_eq!(found.uncompared, [lone("cpu", Side::A)]);
     let found = compare(&comparable(&busy), &whole);
     assert_eq!((found.cases.len(), found.cases[0].name.as_str()), (1, "cpu"));
-    assert_eq!(found.uncompared, [UnmatchedCase { name: "idle".into(), only: Side::B }]);
+    assert_eq!(found.uncompared, [lone("idle", Side::B)]);
+    // A case that is called as that of a plain result is in JSON is still one of a sheet.
+    let all = comparable_sheet(&sheet(&["all"], vec![busy.clone()])).unwrap();
+    assert_eq!(compare(&comparable(&busy), &all).cases[0].name, CaseName::OfSheet("all".into()));
+    assert_eq!(compare(&comparable(&idle), &all).uncompared[1], lone("all", Side::B));
+    assert_eq!(compare(&all, &whole).cases, []);
     assert_eq!(comparable_sheet(&sheet(&["idle"], Vec::new())), None);
 }

@@ -5,7 +5,7 @@
 #![allow(dead_code)]
 
 use model::compare::wake::{
-    ALL, CaseDiff, FigureInterval, Maxima, MeasurementOrigin, Quantile, SCHEMA_WAKE_DIFF, UnmatchedCase,
+    CaseDiff, CaseName, FigureInterval, Maxima, MeasurementOrigin, Quantile, SCHEMA_WAKE_DIFF, UnmatchedCase,
     WakeComparison,
 };
 use model::compare::{Change, Difference, Side};
@@ -692,12 +692,12 @@ fn quantile_of(name: &str, share: f64, a: Seen<Ns>, b: Seen<Ns>) -> Quantile {
     }
 }
 
-fn case_diff(name: &str, a: &Wakes, b: &Wakes, change: Change) -> CaseDiff {
+fn case_diff(name: CaseName, a: &Wakes, b: &Wakes, change: Change) -> CaseDiff {
     let of = |name: &str, share, which: fn(&Wakes) -> &Seen<Ns>| {
         quantile_of(name, share, which(a).clone(), which(b).clone())
     };
     CaseDiff {
-        name: name.into(),
+        name,
         differences: Vec::new(),
         quantiles: vec![
             of("p50", 0.5, |wakes| &wakes.p50_ns),
@@ -734,7 +734,7 @@ pub(crate) fn diff() -> WakeComparison {
     imported.histogram = linear(&stock);
     imported.timeline = Vec::new();
     imported.missed = Seen::unseen("cyclictest does not count them");
-    let mut case = case_diff(ALL, &imported, &board, Change::Less);
+    let mut case = case_diff(CaseName::Plain, &imported, &board, Change::Less);
     case.differences = vec![Difference { what: "interval".into(), a: "1 ms".into(), b: "200 us".into() }];
     case.notes = vec![format!("A has values up to 1 us together; {HOSTILE}")];
     let origin = |host: &str, kernel: &str, started_at: &str, tool: &str| MeasurementOrigin {
@@ -765,10 +765,11 @@ pub(crate) fn sheet_diff() -> WakeComparison {
         started_at: "2026-11-21T20:20:22Z".into(),
         tool: "dwell".into(),
     };
-    let mut idle = case_diff("idle", of(0), of(0), Change::Same);
+    let named = |name: &str| CaseName::OfSheet(name.into());
+    let mut idle = case_diff(named("idle"), of(0), of(0), Change::Same);
     idle.maxima.beyond = 0;
     idle.maxima.chance = Seen::unseen("nothing of either is later than all of the other");
-    let lone = |name: &str, only| UnmatchedCase { name: name.into(), only };
+    let lone = |name: &str, only| UnmatchedCase { name: named(name), only };
     WakeComparison {
         schema: SCHEMA_WAKE_DIFF.into(),
         a: origin("6.12.20-rt9"),
@@ -780,7 +781,7 @@ pub(crate) fn sheet_diff() -> WakeComparison {
             a: "6.12.20-rt9".into(),
             b: "6.18.2-rt1".into(),
         }],
-        cases: vec![idle, case_diff("sched", of(1), of(3), Change::More)],
+        cases: vec![idle, case_diff(named("sched"), of(1), of(3), Change::More)],
         uncompared: vec![lone("memory-2", Side::A), lone(HOSTILE, Side::B)],
     }
 }
