@@ -1,5 +1,6 @@
 //! What this process may observe, checked in advance, with a remedy where it may not.
 
+use host::fields;
 use model::Pid;
 use model::coverage::{Extent, Source};
 use rustix::fs::{StatVfsMountFlags, getxattr, statvfs};
@@ -91,9 +92,7 @@ pub(crate) fn entrusted(program: &OsStr, root: Pid) -> Option<AccessDenial> {
 /// proc(5): the second number of `Uid` and `Gid` in `status`.
 fn effective_ids(proc: &Path, pid: Pid) -> Option<(u32, u32)> {
     let status = fs::read_to_string(proc.join(pid.to_string()).join("status")).ok()?;
-    let second = |name: &str| {
-        status.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().nth(1)?.parse().ok())
-    };
+    let second = |name: &str| fields::value(&status, name)?.split_ascii_whitespace().nth(1)?.parse().ok();
     Some((second("Uid:")?, second("Gid:")?))
 }
 
@@ -158,8 +157,8 @@ pub(crate) fn partly(pids: &[Pid]) -> Option<Source> {
 /// proc(5): `CapEff` in `status`, hexadecimal. None when it cannot be read.
 fn effective_capabilities(proc: &Path) -> u64 {
     let status = fs::read_to_string(proc.join("self/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    line.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or(0)
+    let bits = fields::value(&status, "CapEff:").and_then(|text| u64::from_str_radix(text, 16).ok());
+    bits.unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -181,6 +180,13 @@ mod tests {
         assert!(wall.why.contains(&std::process::id().to_string()), "{wall:?}");
         let wall = numbers_of(Path::new("/nonexistent"), 1).unwrap_err();
         assert!(wall.why.contains("/proc/self"), "{wall:?}");
+    }
+
+    #[test]
+    fn ids_are_those_in_effect() {
+        let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        assert_eq!(effective_ids(Path::new("/proc"), std::process::id()), Some((uid, gid)));
+        assert_eq!(effective_ids(Path::new("/nonexistent"), 1), None);
     }
 
     #[test]
