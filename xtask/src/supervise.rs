@@ -35,8 +35,10 @@ pub(crate) fn run(arguments: &[&str]) -> Result<ExitCode> {
     let [seconds, program, arguments @ ..] = arguments else { bail!("supervise SECONDS PROGRAM…") };
     let limit = Duration::from_secs(seconds.parse().context("SECONDS is not a number")?);
     set_child_subreaper(Some(getpid())).context("cannot become the parent of orphans")?;
-    let child = Command::new(program).args(arguments).stdin(Stdio::null()).spawn();
-    let child = child.with_context(|| format!("cannot start {program}"))?;
+    // A shell in the background, or nohup, has signals ignored, which programs inherit.
+    let mut command = Command::new("env");
+    command.arg("--default-signal").arg(program).args(arguments).stdin(Stdio::null());
+    let child = command.spawn().with_context(|| format!("cannot start {program}"))?;
     let (sender, events) = channel();
     let main = Pid::from_child(&child);
     let reader = sender.clone();

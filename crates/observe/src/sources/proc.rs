@@ -175,9 +175,10 @@ impl Poller {
         if let Some(said) = &self.refused.schedstat {
             faults += &format!("; time spent runnable is not known: reading /proc/PID/schedstat: {said}");
         }
-        let objects = "a wait's file, pipe or peer is the first argument of the call, if a snapshot has it; polls and \
+        let objects =
+            "a wait's file, pipe or peer is the first argument of the call, if a snapshot has it; polls and \
                        local sockets' other ends are not told apart"
-            .to_owned();
+                .to_owned();
         [("calls", calls), ("faults", faults), ("objects", objects)]
             .map(|(name, why)| Source {
                 name: name.to_owned(),
