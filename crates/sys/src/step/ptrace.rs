@@ -26,6 +26,7 @@ mod number {
     pub(super) const SEIZE: c_long = 0x4206;
     pub(super) const INTERRUPT: c_long = 0x4207;
     pub(super) const LISTEN: c_long = 0x4208;
+    pub(super) const PEEKSIGINFO: c_long = 0x4209;
 }
 
 /// Set bit 7 in the signal of syscall stops, to distinguish them from SIGTRAP.
@@ -122,6 +123,32 @@ pub(super) fn made(tid: Tid) -> io::Result<Tid> {
     let mut message: libc::c_ulong = 0;
     request(number::GETEVENTMSG, tid, 0, (&raw mut message) as u64)?;
     Ok(message as Tid)
+}
+
+/// Signals of a thread that are looked through for a trap; there is hardly ever more than one.
+const PENDING_MOST: usize = 32;
+
+/// Whether a stopped thread has a SIGTRAP before it that an instruction of its own caused: it
+/// stopped for something else after that instruction, and before the signal.
+pub(super) fn trap_is_pending(tid: Tid) -> io::Result<bool> {
+    // `struct ptrace_peeksiginfo_args`: the first to read, flags (none: of the thread itself), how
+    // many.
+    #[repr(C)]
+    struct Which {
+        from: u64,
+        flags: u32,
+        most: i32,
+    }
+    let which = Which { from: 0, flags: 0, most: PENDING_MOST as i32 };
+    let mut pending = [const { MaybeUninit::<libc::siginfo_t>::zeroed() }; PENDING_MOST];
+    let (address, data) = ((&raw const which) as u64, pending.as_mut_ptr() as u64);
+    // SAFETY: the kernel reads one `Which` and writes at most `most` entries, which there are.
+    let count =
+        unsafe { libc::syscall(libc::SYS_ptrace, number::PEEKSIGINFO, c_long::from(tid), address, data) };
+    let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
+    // SAFETY: zeros are a valid `siginfo_t`, and the kernel filled these.
+    let mut pending = pending.iter().take(count).map(|info| unsafe { info.assume_init_ref() });
+    Ok(pending.any(|info| info.si_signo == libc::SIGTRAP && info.si_code > 0))
 }
 
 /// The origin of a signal: its code, and the sending process where the code implies one.

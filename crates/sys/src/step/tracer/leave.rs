@@ -34,6 +34,12 @@ impl Tracer<'_> {
 
     /// Detaches a thread that stopped after counting.
     pub(super) fn leave(&mut self, tid: Tid, report: Report) -> io::Result<()> {
+        // A breakpoint that it hit, or its last step, is yet to be reported: detached now, it would
+        // die of that. An interrupt comes first where both are due.
+        if !matches!(report, Report::Signal(_)) && ptrace::trap_is_pending(tid)? {
+            self.thread(tid).stopped = false;
+            return ptrace::run(tid, 0);
+        }
         let mut signal = 0;
         match report {
             Report::Signal(libc::SIGTRAP) => {
