@@ -186,12 +186,12 @@ fn exists(path: &str) -> bool {
 
 /// Whether the symbols of the C library in use are installed.
 fn symbols_of_libc() -> bool {
-    let libraries = LIBRARIES.iter().map(|dir| Path::new(dir).join("libc.so.6"));
-    libraries.into_iter().find(|path| path.exists()).is_some_and(|libc| has_symbols(&libc))
+    let mut libraries = LIBRARIES.iter().map(|dir| Path::new(dir).join("libc.so.6"));
+    libraries.find(|path| path.exists()).is_some_and(|libc| has_symbols(&libc))
 }
 
-/// Whether the interpreter has symbols, or they are installed. Where the interpreter itself is a
-/// shared library, and `python3` hardly more than its name, it exports all that tests ask for.
+/// Whether the symbols of the interpreter in use are installed: that which `python3` runs, since
+/// what has that name may be a script.
 fn symbols_of_python() -> bool {
     let python = ["-c", "import sys; print(sys.executable)"];
     output(&mut program("python3", &python)).is_ok_and(|path| has_symbols(Path::new(path.trim())))
