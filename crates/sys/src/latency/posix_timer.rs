@@ -97,7 +97,7 @@ impl Drop for PosixTimer {
 fn timespec(ns: Ns) -> libc::timespec {
     // SAFETY: all fields of the C struct may be zero; some C libraries have padding in it.
     let mut time: libc::timespec = unsafe { MaybeUninit::zeroed().assume_init() };
-    time.tv_sec = (ns / 1_000_000_000) as libc::time_t;
+    time.tv_sec = (ns / 1_000_000_000) as _;
     time.tv_nsec = (ns % 1_000_000_000) as _;
     time
 }
