@@ -188,9 +188,9 @@ fn hog(cpu: u32, busy_ns: u64) {
     let mut one = rustix::thread::CpuSet::new();
     one.set(cpu as usize);
     rustix::thread::sched_setaffinity(None, &one).unwrap();
+    // Before it sleeps: the thread that measures leaves an ordinary one no time.
+    sys::policy::set(Policy::Fifo(90)).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(100));
-    // Without privilege the hog competes as an ordinary thread.
-    let _ = sys::policy::set(Policy::Fifo(90));
     let begun = sys::clock::monotonic_ns();
     while sys::clock::monotonic_ns() < begun + busy_ns {
         std::hint::spin_loop();
@@ -203,7 +203,9 @@ fn a_hog_is_a_gap_of_its_length() {
         return;
     }
     let cpu = allowed_cpus()[0];
-    let asked = WakeRequest { mode: WakeMode::Gap, policy: Policy::Other(1), cpus: vec![cpu], ..asked() };
+    // Other programs' ordinary tasks do not lengthen the gap.
+    let policy = Policy::Fifo(50);
+    let asked = WakeRequest { mode: WakeMode::Gap, policy, cpus: vec![cpu], ..asked() };
     for tried in 1..=TRIES {
         let hog = std::thread::spawn(move || hog(cpu, 20 * MS));
         let measured = measured(&asked).unwrap();
