@@ -85,8 +85,8 @@ fn nothing_stays_when_it_is_interrupted() {
         }
         let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
         assert!(sent.expect("kill starts").success());
-        child.wait().expect("it was started");
-        assert_eq!(left(&dir), Vec::<PathBuf>::new(), "{signal}");
+        let ended = child.wait().expect("it was started");
+        assert_eq!(left(&dir), Vec::<PathBuf>::new(), "{signal}: {ended}");
     }
 }
 

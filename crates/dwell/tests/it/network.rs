@@ -40,7 +40,7 @@ impl Drop for Place {
 fn beside(place: &Path, setup: &str, server: &str, client: &[&str]) -> Told {
     let mut launcher = Command::new("timeout");
     let script = format!(
-        "set -e; cd {place}; rm -f ready full; ip link set lo up; ip addr add 192.0.2.1/32 dev lo; {setup}\n\
+        "set -e; cd {place}; rm -f ready full knocking; ip link set lo up; ip addr add 192.0.2.1/32 dev lo; {setup}\n\
          {python} {SCRIPT} {server} > facts.json & pids=\"$pids $!\"\n\
          for try in $(seq 500); do [ -e ready ] && break; sleep 0.01; done\n\
          set +e; \"$@\"; code=$?; sleep 0.3; kill $pids 2>/dev/null; wait; exit $code",

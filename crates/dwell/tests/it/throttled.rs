@@ -58,8 +58,8 @@ fn time_without_quota_is_throttled_and_as_long_as_the_kernel_says() {
     };
     hold_with(run, |told, claims| {
         let (theirs, ours) = (theirs.get(), told.parts(&["throttled"]));
-        // A fifth of a CPU for 100 ms of work.
-        claims.that(theirs > 200 * MS, format!("the kernel throttled it for {theirs} ns"));
+        // A fifth of a CPU for 100 ms of work; less where others have the CPU as well.
+        claims.that(theirs > 50 * MS, format!("the kernel throttled it for {theirs} ns"));
         // What it was about to wait for other programs when the quota came is the kernel's, too.
         let most = ours + told.parts(&["runqueue"]);
         let so = ours < theirs + theirs / 20 + 10 * MS && theirs < most + theirs / 20 + 10 * MS;

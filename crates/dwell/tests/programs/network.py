@@ -68,8 +68,15 @@ def bulk(times, comes, wanted, look):
                 say(got=got, ss=told.stdout)
 
 
+def wait_for(name):
+    for _ in range(500):
+        if os.path.exists(name):
+            break
+        time.sleep(0.01)
+
+
 def serve_late():
-    """Has room for no connection until half a second has passed."""
+    """Has room for no connection until half a second after a client has come."""
     sock = listen(0)
     fill = [socket.socket() for _ in range(2)]
     for one in fill:
@@ -77,6 +84,7 @@ def serve_late():
         one.connect_ex(("127.0.0.1", PORT))
     time.sleep(0.1)
     open("full", "w").close()
+    wait_for("knocking")
     time.sleep(0.5)
     while True:
         peer, _ = sock.accept()
@@ -88,10 +96,8 @@ def serve_late():
 
 
 def late():
-    for _ in range(500):
-        if os.path.exists("full"):
-            break
-        time.sleep(0.01)
+    wait_for("full")
+    open("knocking", "w").close()
     began = time.monotonic_ns()
     sock = socket.create_connection(("127.0.0.1", PORT))
     say(connect_ns=time.monotonic_ns() - began)
