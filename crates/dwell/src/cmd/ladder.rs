@@ -36,9 +36,10 @@ pub(crate) fn ladder(args: &LadderArgs) -> anyhow::Result<u8> {
         let failed = outputs.write(&LadderResult { ladder, others }, &args.look).complain();
         return Ok(if failed { exit::DWELL_FAILED } else { 0 });
     }
+    // First: the check makes a directory, and a signal must not leave it.
+    let mut signals = Signals::take_over().context("cannot handle signals")?;
     check(&asked)?;
     let others = others(&args.beside)?;
-    let mut signals = Signals::take_over().context("cannot handle signals")?;
     let outputs = open(args)?;
     let measured = measure(&asked, &mut signals, args.quiet);
     if measured.whole && !args.no_keep {

@@ -143,6 +143,21 @@ fn a_ladder_of_another_host_kernel_or_version_is_not_believed() {
     }
 }
 
+/// Waits until dwell's child executes a program of this name.
+fn until_it_runs(dwell: u32, name: &str) {
+    let children = format!("/proc/{dwell}/task/{dwell}/children");
+    for _ in 0..2000 {
+        let children = std::fs::read_to_string(&children).unwrap_or_default();
+        let mut comms =
+            children.split_whitespace().map(|pid| std::fs::read_to_string(format!("/proc/{pid}/comm")));
+        if comms.any(|comm| comm.is_ok_and(|comm| comm.trim() == name)) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("dwell did not start {name}");
+}
+
 #[test]
 fn what_a_program_waits_for_is_held_against_the_ladder_and_shown_the_same_later() {
     let _alone = support::alone();
@@ -168,6 +183,7 @@ fn what_a_program_waits_for_is_held_against_the_ladder_and_shown_the_same_later(
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
+    until_it_runs(child.id(), "head");
     std::thread::sleep(std::time::Duration::from_millis(900));
     drop(child.stdin.take());
     let page = text(&child.wait_with_output().unwrap().stderr);
