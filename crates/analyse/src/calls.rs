@@ -113,6 +113,11 @@ pub(crate) fn limit_of(name: &str) -> Limit {
     }
 }
 
+/// Whether time alone may end a wait in a call that was not given to a socket.
+pub(crate) fn may_be_timed(name: &str) -> bool {
+    matches!(limit_of(name), Limit::Some | Limit::OfSeveral) || waits_for(name, false) == State::Sleep
+}
+
 /// Whether a call works on paths or on files of a filesystem.
 fn is_about_files(name: &str) -> bool {
     const STARTS: &[&str] = &[

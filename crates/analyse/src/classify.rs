@@ -51,6 +51,8 @@ pub(crate) enum Next {
     Children,
     /// Into a child process, if one is busy: what a poll waits for cannot be read from outside.
     BusyChildren,
+    /// Into any thread of the tree, if one is busy: a sleep holds nothing up.
+    Busy,
     /// Into another thread of the process.
     Siblings,
     /// Into a process that has the other end of this pipe.
@@ -144,7 +146,7 @@ pub(crate) fn classify(evidence: Evidence<'_>, arch: Arch) -> Classified {
         .or_else(|| by_call(evidence, call))
         .or_else(|| by_function(evidence))
         .unwrap_or_else(|| by_waker(evidence, call));
-    Classified { state, call: evidence.call, target, next: next(evidence, call, target) }
+    Classified { state, call: evidence.call, target, next: next(evidence, call, (state, target)) }
 }
 
 /// Who polls with a limit, or sleeps on a futex with one, and is woken by the limit, has slept.
@@ -372,8 +374,9 @@ fn woken(evidence: Evidence<'_>, unknown: TargetKey) -> Kind {
     }
 }
 
-fn next(evidence: Evidence<'_>, call: Option<&str>, target: TargetKey) -> Next {
+fn next(evidence: Evidence<'_>, call: Option<&str>, (state, target): Kind) -> Next {
     match (target, evidence.object) {
+        _ if state == State::Sleep => Next::Busy,
         (TargetKey::Nameless(TargetKind::Child), _) => Next::Children,
         (TargetKey::Futex(_), _) => Next::Siblings,
         (TargetKey::Nameless(TargetKind::Pipe), Object::File { kind: FileKind::Pipe, ino, .. }) => {

@@ -24,6 +24,9 @@ pub(crate) enum ReasonKey {
     Wait(CallKey, TargetKey),
     NoWakeUp,
     NotObserved,
+    /// What other threads did while this one let time pass: not known before the end. Its own
+    /// activity, by number.
+    Meanwhile(u32),
 }
 
 /// A [`model::wait::WaitCall`].

@@ -104,7 +104,7 @@ impl Names {
             ReasonKey::IdleCpu => Reason::IdleCpu,
             ReasonKey::PreemptedUnseen => Reason::PreemptedUnseen,
             ReasonKey::NoWakeUp => Reason::NoWakeUp,
-            ReasonKey::NotObserved => Reason::NotObserved,
+            ReasonKey::NotObserved | ReasonKey::Meanwhile(_) => Reason::NotObserved,
             ReasonKey::Wait(call, target) => Reason::Wait(self.call(call), self.target(target)),
         }
     }

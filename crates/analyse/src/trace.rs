@@ -69,12 +69,13 @@ struct WakeUp<'a> {
 impl Trace {
     pub(crate) fn new(header: &Header) -> Self {
         let start = header.attached.as_ref().map_or(0, |attached| attached.at);
+        let names = Names::new(header);
         Self {
             wall: Wall::new(start),
-            tree: Tree::new(header.root, start, header.attached.is_some()),
+            tree: Tree::new(header.root, start, header.attached.is_some(), names.arch),
             sends: Sends::default(),
             samples: Samples::new(header.sample_period_ns),
-            names: Names::new(header),
+            names,
             connections: Connections::default(),
             window: header.attached.clone(),
         }
@@ -146,7 +147,8 @@ impl Trace {
             }
             Event::Exit { at, tid, calls, .. } => self.leaves(*at, *tid, calls),
             Event::Alive { tid, pid, name, state, before, .. } => {
-                self.found(*tid, *pid, *name, state.into(), *before);
+                let doing = TracedState::found(state, self.names.arch);
+                self.found(*tid, *pid, *name, doing, *before);
             }
             _ => {}
         }
@@ -227,8 +229,8 @@ impl Trace {
         let slot = known.unwrap_or_else(|| {
             self.tree.add(Newcomer { at, tid, pid, name, path, doing: TracedState::Runnable })
         });
-        let thread = self.tree.get_mut(slot);
-        (thread.doing, thread.before) = (doing, before);
+        self.tree.becomes(slot, at, doing);
+        self.tree.get_mut(slot).before = before;
     }
 
     fn switched_out(&mut self, at: Ns, out: &SwitchOut) {
@@ -250,7 +252,7 @@ impl Trace {
             }
             TracedState::Stopped => {
                 self.tree.book(slot, wake.at, State::Stopped, ReasonKey::None);
-                self.tree.get_mut(slot).doing = TracedState::Runnable;
+                self.tree.becomes(slot, wake.at, TracedState::Runnable);
             }
             TracedState::Running => thread.woken_early = true,
             TracedState::Runnable | TracedState::Dead | TracedState::Unknown => {}
@@ -271,9 +273,13 @@ impl Trace {
         }
         // What is left: all of it, or the way from the sender to here.
         if at > self.tree.get(slot).since {
-            self.tree.book(slot, at, kind.0, kind.1);
+            if kind.0 == State::Sleep && self.window.is_none() {
+                self.tree.let_pass(slot, at, kind.1);
+            } else {
+                self.tree.book(slot, at, kind.0, kind.1);
+            }
         }
-        self.tree.get_mut(slot).doing = TracedState::Runnable;
+        self.tree.becomes(slot, at, TracedState::Runnable);
     }
 
     /// Records a completed wait in the table of waits; gives its kind.

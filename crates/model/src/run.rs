@@ -222,10 +222,36 @@ pub struct ThreadLedger {
     /// Time by state; sums to `life_ns`. In JSON an object: `{"user": 12, …}`.
     #[serde(serialize_with = "by_state", deserialize_with = "from_states")]
     pub states: Vec<(State, Ns)>,
+    /// Sleeps and waits that a time limit ended; absent where there was none, or in a window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timed_waits: Option<TimedWaits>,
     /// Page faults served without IO.
     pub minor_faults: Seen<u64>,
     /// Page faults that needed IO.
     pub major_faults: Seen<u64>,
+}
+
+/// Waits of one thread that only time ended, and what the other threads of the tree did meanwhile.
+/// On the path that is what stands for these waits, for as long as any other was under way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimedWaits {
+    /// Number of waits.
+    pub times: u64,
+    /// Their total length.
+    pub total_ns: Ns,
+    /// Of that with another thread on a CPU.
+    pub others_on_cpu_ns: Ns,
+    /// Of the rest with another thread in the run queue.
+    pub others_runnable_ns: Ns,
+    /// Of the rest with another thread waiting for a device or a peer.
+    pub others_waiting_ns: Ns,
+}
+
+impl TimedWaits {
+    /// With another thread under way.
+    pub fn others_ns(&self) -> Ns {
+        self.others_on_cpu_ns + self.others_runnable_ns + self.others_waiting_ns
+    }
 }
 
 /// One kind of wait, over all threads of the tree.

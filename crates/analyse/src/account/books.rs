@@ -1,6 +1,7 @@
 //! Where intervals and waits are added up, traced and polled alike.
 
 use super::activity::{Activities, ActivityId, Interval};
+use super::cover::Cover;
 use super::path::Path;
 use super::slicing::Slicing;
 use super::waits::Waits;
@@ -12,11 +13,21 @@ pub(crate) struct Books {
     pub(crate) slicing: Slicing,
     pub(crate) activities: Activities,
     pub(crate) waits: Waits,
+    /// When any thread was under way.
+    pub(crate) cover: Cover,
+    /// What all threads did, from when there are two.
+    pub(crate) whole_tree: Path,
 }
 
 impl Books {
     pub(crate) fn new(slicing: Slicing) -> Self {
-        Self { slicing, activities: Activities::default(), waits: Waits::default() }
+        Self {
+            slicing,
+            activities: Activities::default(),
+            waits: Waits::default(),
+            cover: Cover::default(),
+            whole_tree: Path::default(),
+        }
     }
 
     /// Books an interval; `begins`: the activity began with it.

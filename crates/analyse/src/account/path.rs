@@ -29,7 +29,7 @@ pub(crate) struct Amount {
 }
 
 impl Amount {
-    fn add(&mut self, other: Amount) {
+    pub(super) fn add(&mut self, other: Amount) {
         self.ns += other.ns;
         self.count += other.count;
         for (sum, more) in self.samples.iter_mut().zip(other.samples) {

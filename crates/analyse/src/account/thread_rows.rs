@@ -1,5 +1,6 @@
 //! The table of threads.
 
+use super::meanwhile::Passed;
 use super::times::Times;
 use model::recording::Comm;
 use model::run::{Faults, ThreadLedger};
@@ -17,6 +18,8 @@ pub(crate) struct ThreadTotals {
     /// It did nothing but wait for work.
     pub(crate) idle: bool,
     pub(crate) states: Times,
+    /// What it let pass; of snapshots that is not known.
+    pub(crate) passed: Passed,
     pub(crate) faults: Seen<Faults>,
 }
 
@@ -31,6 +34,7 @@ impl ThreadTotals {
             outlived: self.outlived,
             idle: self.idle,
             states: self.states.rows(),
+            timed_waits: self.passed.row(),
             minor_faults: self.faults.as_ref().map(|faults| faults.minor),
             major_faults: self.faults.map(|faults| faults.major),
         }

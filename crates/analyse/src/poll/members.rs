@@ -6,7 +6,7 @@ use super::mix::UserShare;
 use super::run::UNCOUNTED;
 use super::thread::Thread;
 use crate::account::{
-    self, Activity, Books, Divide, Life, Portion, Slot, ThreadTotals, Times, Total, by_activity,
+    self, Activity, Books, Divide, Life, Portion, Passed, Slot, ThreadTotals, Times, Total, by_activity,
 };
 use crate::keys::{ReasonKey, WaitKey};
 use model::recording::{ThreadSnapshot as Snapshot, Tier};
@@ -142,6 +142,7 @@ impl<'a> Member<'a> {
         let mut states = Times::default();
         states.add_divided(&self.totals, divide);
         let row = ThreadTotals {
+            passed: Passed::default(),
             pid: self.thread.pid,
             tid: self.thread.tid,
             name: self.thread.name,

@@ -110,6 +110,7 @@ fn of_thread<'a>(tree: &'a Tree, tid: Tid, visited: &mut Vec<Tid>, sure: bool) -
         Next::BusyChildren => {
             child_of(tree, thread.pid, RUNNABLE).and_then(|pid| of_process(tree, pid, visited, false))
         }
+        Next::Busy => busy(tree).and_then(|tid| of_thread(tree, tid, visited, false)),
         Next::Siblings => sibling(tree, thread, visited).and_then(|tid| of_thread(tree, tid, visited, sure)),
         Next::Pipe { ino, writes } => {
             other_end(tree, thread.pid, ino, writes).and_then(|pid| of_process(tree, pid, visited, sure))
@@ -123,6 +124,12 @@ fn child_of(tree: &Tree, pid: Pid, worst: Rank) -> Option<Pid> {
     let children = tree.processes.get(&pid)?.children.iter().rev();
     let ranked = children.map(|pid| (process_rank(tree, *pid), *pid)).filter(|(rank, _)| *rank <= worst);
     ranked.min_by_key(|(rank, _)| *rank).map(|(_, pid)| pid)
+}
+
+/// A thread of the tree that is on a CPU, else one that is runnable.
+fn busy(tree: &Tree) -> Option<Tid> {
+    let ranked = tree.tids().into_iter().map(|tid| (rank(tree, tid), tid));
+    ranked.filter(|(rank, _)| *rank <= RUNNABLE).min().map(|(_, tid)| tid)
 }
 
 /// Another thread of the process that may have what this one wants: a busy one, else one that
@@ -158,7 +165,7 @@ fn rank(tree: &Tree, tid: Tid) -> Rank {
         PolledState::Runnable => RUNNABLE,
         PolledState::Blocked(PolledWait { wait, .. }) => match wait.next {
             Next::Nowhere if wait != Classified::UNSEEN => WAITS_ELSEWHERE,
-            Next::Children | Next::Pipe { .. } => WAITS_ELSEWHERE,
+            Next::Busy | Next::Children | Next::Pipe { .. } => WAITS_ELSEWHERE,
             _ => WAITS_FOR_ITS_LIKE,
         },
         PolledState::Stopped | PolledState::Dead | PolledState::Unknown => UNKNOWN,

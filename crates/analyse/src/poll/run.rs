@@ -7,7 +7,7 @@ use super::path::PathLedger;
 use super::thread::Thread;
 use super::tree::Tree;
 use crate::account::{
-    Activity, Breakdown, Pieces, Seeing, StepThread, Sum, ThreadTotals, Times, Total, WaitTimes, by_activity,
+    Activity, Breakdown, Passed, Pieces, Seeing, StepThread, Sum, ThreadTotals, Times, Total, WaitTimes, by_activity,
     by_thread, phases, wait_rows,
 };
 use crate::names::Names;
@@ -91,6 +91,7 @@ fn thread_row(thread: &Thread, totals: &[(Activity, Total)], of_path: &Division<
     let mut states = Times::default();
     states.add_divided(totals, &division);
     let row = ThreadTotals {
+        passed: Passed::default(),
         pid: thread.pid,
         tid: thread.tid,
         name: thread.name,

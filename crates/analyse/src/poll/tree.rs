@@ -189,6 +189,6 @@ pub(super) fn last_of(interval: &Interval) -> Ns {
 fn is_for_work(wait: Classified, arch: Arch) -> bool {
     match wait.call.syscall() {
         Some(call) => arch.name(call).is_some_and(waits_for_work),
-        None => !matches!(wait.next, Next::Nowhere | Next::Pipe { .. }),
+        None => !matches!(wait.next, Next::Nowhere | Next::Busy | Next::Pipe { .. }),
     }
 }

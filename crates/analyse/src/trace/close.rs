@@ -9,7 +9,7 @@ use super::wall::Wall;
 use crate::account::split::{Counts, add};
 use crate::account::{
     Activity, Amount, Breakdown, Key, Member, Path, Pieces, Seeing, Slot, StepThread, ThreadTotals, Times,
-    Total, WaitEnd, WaitTimes, by_activity, phases, wait_rows, window,
+    Total, WaitEnd, WaitTimes, by_activity, phases, resolved, wait_rows, window,
 };
 use crate::classify::{Evidence, classify};
 use crate::code::Code;
@@ -69,7 +69,10 @@ pub(super) struct Ended {
 pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed {
     let end = ended.settle(trailer);
     let Ended { wall, tree, names, connections, window } = ended;
-    let entries = if window.is_some() { ledgers(&tree) } else { last_path(&wall, &tree) };
+    let entries = match window {
+        Some(_) => ledgers(&tree),
+        None => resolved(last_path(&wall, &tree), &tree.books),
+    };
     let division = division(&tree);
     let living: Living = trailer.living.iter().copied().collect();
     let faults = faults(&tree, &living);
@@ -258,6 +261,7 @@ fn thread_rows(tree: &Tree, living: &Living, division: &Division) -> Vec<ThreadR
             outlived: !thread.doing.is_dead(),
             idle: tree.in_window && tree.is_idle(slot),
             states,
+            passed: thread.passed,
             faults: faults.map_or_else(|| Seen::unseen("the thread's exit was not observed"), Seen::Value),
         };
         row.row()

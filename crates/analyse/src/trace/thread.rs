@@ -1,9 +1,11 @@
 //! One thread as it is traced.
 
 use crate::account::split::Counts;
-use crate::account::{ActivityId, Ended, HolderTimes, Life, Path, Slot, ThreadState, Times};
-use crate::calls::{Arch, waits_for_work};
-use model::recording::{AliveState, Comm, Counters, WaitContext};
+use crate::account::{
+    ActivityId, Covered, Ended, HolderTimes, Life, Passed, Path, Progress, Slot, ThreadState, Times,
+};
+use crate::calls::{Arch, may_be_timed, waits_for_work};
+use model::recording::{AliveState, Comm, Counters, FileKind, Object, WaitContext};
 use model::{Call, Ns, Pid, State, Tid};
 
 /// What a thread does, as far as it has been heard of.
@@ -15,6 +17,16 @@ pub(super) struct BlockedIn {
     pub(super) wait: WaitContext,
     /// A wake-up was seen before the switch: it may have been for this wait.
     pub(super) woken_early: bool,
+    /// Time alone may end it.
+    pub(super) timed: bool,
+}
+
+impl BlockedIn {
+    pub(super) fn new(wait: WaitContext, woken_early: bool, arch: Arch) -> Self {
+        let timer = matches!(wait.on, Object::File { kind: FileKind::TimerFd, .. });
+        let timed = timer || wait.call.and_then(|call| arch.name(call)).is_some_and(may_be_timed);
+        Self { wait, woken_early, timed }
+    }
 }
 
 /// One thread.
@@ -41,6 +53,10 @@ pub(super) struct Thread {
     pub(super) counters: Option<Counters>,
     /// What the kernel had counted when the thread was found alive.
     pub(super) before: Counters,
+    /// What others had done when its wait began.
+    pub(super) covered: Covered,
+    /// What it let pass.
+    pub(super) passed: Passed,
     /// What it did while others waited for locks.
     pub(super) holder: HolderTimes,
     /// How it waited, for whether it did anything in a window.
@@ -90,6 +106,8 @@ impl Thread {
             samples: Counts::default(),
             counters: None,
             before: Counters::default(),
+            covered: Covered::default(),
+            passed: Passed::default(),
             holder: HolderTimes::default(),
             waited: Waited::default(),
             ledger_of,
@@ -126,13 +144,30 @@ impl Thread {
     }
 }
 
-impl From<&AliveState> for TracedState {
-    fn from(state: &AliveState) -> Self {
+impl TracedState {
+    /// How it is under way, as far as is known while it is: what ends a wait is known afterwards.
+    pub(super) fn progress(&self) -> Option<Progress> {
+        match self {
+            ThreadState::Running => Some(Progress::OnCpu),
+            ThreadState::Runnable => Some(Progress::Runnable),
+            ThreadState::Blocked(BlockedIn { wait, .. }) => {
+                let outside = wait.io || matches!(wait.on, Object::Net(_));
+                outside.then_some(Progress::Outside)
+            }
+            ThreadState::Stopped | ThreadState::Dead | ThreadState::Unknown => None,
+        }
+    }
+
+    /// Whether it is in a wait that time alone may end.
+    pub(super) fn is_timed(&self) -> bool {
+        matches!(self, ThreadState::Blocked(BlockedIn { timed: true, .. }))
+    }
+
+    /// What a thread did when it was found.
+    pub(super) fn found(state: &AliveState, arch: Arch) -> Self {
         match state {
             AliveState::Runnable(_) => TracedState::Runnable,
-            AliveState::Blocked(wait) => {
-                TracedState::Blocked(BlockedIn { wait: wait.clone(), woken_early: false })
-            }
+            AliveState::Blocked(wait) => TracedState::Blocked(BlockedIn::new(wait.clone(), false, arch)),
             AliveState::Stopped => TracedState::Stopped,
         }
     }

@@ -5,8 +5,10 @@
 use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
 use crate::account::split::{self, KINDS};
 use crate::account::{
-    Activity, ActivityId, Begins, Books, Ended, Interval, Path, Slicing, Slot, Times, WaitEnd,
+    Activity, ActivityId, Begins, Books, Ended, Interval, Path, Progress, Slicing, Slot, Times, WaitEnd,
+    placeholder,
 };
+use crate::calls::Arch;
 use crate::keys::{ReasonKey, WakerKey};
 use model::recording::{Calls, Comm, Counters, Object, SwitchIn, SwitchOut, SwitchOutState, Waker};
 use model::{Ns, Pid, State, Tid};
@@ -29,6 +31,9 @@ pub(super) struct Tree {
     shared: Option<Slot>,
     free: Vec<Slot>,
     pub(super) books: Books,
+    arch: Arch,
+    /// Threads that may be letting time pass, and when the last of them no longer did.
+    timed: (u32, Ns),
     /// When the most recent waits for locks began.
     begins: Begins,
     /// How often a thread was switched in.
@@ -43,7 +48,7 @@ pub(super) struct Died {
 }
 
 impl Tree {
-    pub(super) fn new(root: Pid, start: Ns, in_window: bool) -> Self {
+    pub(super) fn new(root: Pid, start: Ns, in_window: bool, arch: Arch) -> Self {
         Self {
             root,
             in_window,
@@ -52,6 +57,8 @@ impl Tree {
             shared: None,
             free: Vec::new(),
             books: Books::new(Slicing::fine(start)),
+            arch,
+            timed: (0, 0),
             begins: Begins::default(),
             switched_in: 0,
         }
@@ -91,12 +98,27 @@ impl Tree {
         let slot = self.free.pop().unwrap_or(self.threads.len() as Slot);
         let ledger_of = shared.unwrap_or(slot);
         let own = self.books.activities.id(Activity::seen(ledger_of, State::User, ReasonKey::None));
+        self.books.cover.change(who.at, None, who.doing.progress());
         let thread = Thread::new(who, ledger_of, own);
         match self.threads.get_mut(slot as usize) {
             Some(free) => *free = thread,
             None => self.threads.push(thread),
         }
         slot
+    }
+
+    /// A thread does something else from then on; what it did before.
+    pub(super) fn becomes(&mut self, slot: Slot, at: Ns, doing: TracedState) -> TracedState {
+        let thread = &mut self.threads[slot as usize];
+        let was = std::mem::replace(&mut thread.doing, doing);
+        let is_timed = thread.doing.is_timed();
+        self.books.cover.change(at, was.progress(), thread.doing.progress());
+        match (was.is_timed(), is_timed) {
+            (false, true) => self.timed.0 += 1,
+            (true, false) => self.timed = (self.timed.0.saturating_sub(1), at),
+            _ => {}
+        }
+        was
     }
 
     /// A thread goes on under another number and name.
@@ -161,16 +183,45 @@ impl Tree {
             return;
         }
         thread.spend(&self.begins, interval.to, &[(state, interval.ns())]);
-        self.books.book(&mut self.threads[path_of as usize].path, &interval, true);
+        let id = self.books.book(&mut self.threads[path_of as usize].path, &interval, true);
+        if is_under_way(state) && self.is_passed_over(interval.from) {
+            self.books.whole_tree.add(self.books.slicing, interval.from, interval.to, &[], id, false);
+        }
+    }
+
+    /// Books a wait that time ended: as what others of the tree did meanwhile, for as long as any
+    /// was under way.
+    pub(super) fn let_pass(&mut self, slot: Slot, at: Ns, reason: ReasonKey) {
+        let (since, before) = (self.get(slot).since, self.get(slot).covered);
+        let ns = at.saturating_sub(since);
+        let covered = self.books.cover.read(at).since(before).within(ns);
+        let thread = self.get(slot).ledger_of;
+        let sleep = self.books.activities.id(self.activity(slot, State::Sleep, reason));
+        let others = Progress::ALL.into_iter().filter(|progress| covered.of(*progress) > 0);
+        let inside: SmallVec<[(ActivityId, Ns, u64); 3]> = others
+            .map(|progress| {
+                let placeholder = placeholder(thread, progress, sleep);
+                (self.books.activities.id(placeholder), covered.of(progress), 0)
+            })
+            .collect();
+        let thread = &mut self.threads[slot as usize];
+        thread.spend(&self.begins, since + ns, &[(State::Sleep, ns)]);
+        thread.passed.add(ns, covered);
+        thread.path.add(self.books.slicing, since, since + ns, &inside, sleep, true);
+    }
+
+    /// Whether another thread may have let time pass after `from`: what others did meanwhile is
+    /// kept only then.
+    fn is_passed_over(&self, from: Ns) -> bool {
+        !self.in_window && (self.timed.0 > 0 || self.timed.1 > from)
     }
 
     /// Books a running thread's time up to `at`: its calls, and the rest as its own. Whatever is
     /// heard of a thread that runs begins with this.
     pub(super) fn ran_until(&mut self, tid: Tid, at: Ns, calls: &Calls) -> Option<Slot> {
         let slot = self.slot(tid)?;
-        let thread = self.get_mut(slot);
-        let was = std::mem::replace(&mut thread.doing, TracedState::Running);
-        if std::mem::take(&mut thread.doubtful) {
+        let was = self.becomes(slot, at, TracedState::Running);
+        if std::mem::take(&mut self.get_mut(slot).doubtful) {
             self.book(slot, at, State::Unexplained, ReasonKey::None);
         } else if matches!(was, TracedState::Running) {
             self.book_calls(slot, at, calls);
@@ -198,6 +249,9 @@ impl Tree {
         let (own, begins) = (thread.own, std::mem::take(&mut thread.just_in));
         let path = &mut self.threads[path_of as usize].path;
         path.add(self.books.slicing, since, at, &inside, own, begins);
+        if self.is_passed_over(since) {
+            self.books.whole_tree.add(self.books.slicing, since, at, &inside, own, false);
+        }
     }
 
     /// A thread was held up until then by what another path tells: it goes on with that.
@@ -213,6 +267,9 @@ impl Tree {
         split::add(&mut thread.samples, sample);
         let own = thread.own;
         self.get_mut(path_of).path.sample(slicing, at, own, sample);
+        if self.is_passed_over(at) {
+            self.books.whole_tree.sample(slicing, at, own, sample);
+        }
     }
 
     /// A thread is switched in.
@@ -223,7 +280,7 @@ impl Tree {
         thread.just_in = true;
         let since = thread.since;
         let doubtful = std::mem::take(&mut thread.doubtful);
-        match std::mem::replace(&mut thread.doing, TracedState::Running) {
+        match self.becomes(slot, at, TracedState::Running) {
             _ if doubtful => self.book(slot, at, State::Unexplained, ReasonKey::None),
             TracedState::Runnable | TracedState::Blocked(BlockedIn { woken_early: true, .. }) => {
                 let throttled = into.throttled_ns.min(at.saturating_sub(since));
@@ -249,13 +306,13 @@ impl Tree {
         let slot = self.ran_until(out.tid, at, &out.calls)?;
         let thread = &mut self.threads[slot as usize];
         let woken_early = std::mem::take(&mut thread.woken_early);
-        thread.doing = match &out.left {
+        let doing = match &out.left {
             SwitchOutState::Runnable => TracedState::Runnable,
             SwitchOutState::Blocked(wait) => {
                 if matches!(wait.on, Object::Futex { .. }) {
                     self.begins.add(thread.since);
                 }
-                TracedState::Blocked(BlockedIn { wait: wait.clone(), woken_early })
+                TracedState::Blocked(BlockedIn::new(wait.clone(), woken_early, self.arch))
             }
             SwitchOutState::Stopped => TracedState::Stopped,
             SwitchOutState::Dead(counters) => {
@@ -263,8 +320,9 @@ impl Tree {
                 TracedState::Dead
             }
         };
-        let died = Died { slot, at: thread.since };
-        let is_dead = thread.doing.is_dead();
+        let (died, is_dead) = (Died { slot, at: thread.since }, doing.is_dead());
+        self.becomes(slot, at, doing);
+        self.threads[slot as usize].covered = self.books.cover.read(at);
         if is_dead {
             self.by_tid.remove(&out.tid);
         }
@@ -335,6 +393,11 @@ impl Thread {
         self.holder.add(begins, self.since, to, parts);
         self.since = to;
     }
+}
+
+/// Whether a thread in this state is under way: nothing within the tree holds it up.
+fn is_under_way(state: State) -> bool {
+    matches!(state, State::Runqueue | State::Throttled | State::Disk | State::Network)
 }
 
 /// Why a thread that is switched in was in the run queue.

@@ -171,7 +171,8 @@ fn a_fault_that_reads_is_disk() {
 
 #[test]
 fn when_a_process_ends_as_a_whole_its_other_threads_end_by_the_one_that_said_so() {
-    // The worker computes all the time; the main thread sleeps, then ends the process.
+    // The worker computes all the time; the main thread sleeps, then ends the process. What stands
+    // for the sleep is the worker's time.
     let worker = 101;
     let mut story = Story::begins();
     story.forks(ROOT, worker, ROOT).comes(worker);
@@ -184,7 +185,8 @@ fn when_a_process_ends_as_a_whole_its_other_threads_end_by_the_one_that_said_so(
     );
     story.after(2).exits(worker, none()).after(3).dies(worker);
     let run = story.told();
-    assert_eq!(us(&run, State::Sleep), 100, "{:?}", run.path);
+    let of = |tid| run.path.iter().filter(|step| step.tid == tid).map(|step| step.ns / 1000).sum::<u64>();
+    assert_eq!((us(&run, State::Sleep), of(worker), of(ROOT)), (0, 105, 6), "{:?}", run.path);
     assert_eq!(run.wall_ns, 111_000);
 }
 

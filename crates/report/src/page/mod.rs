@@ -8,6 +8,7 @@ mod coverage;
 mod evidence;
 mod findings;
 mod headline;
+mod meanwhile;
 mod peers;
 mod phases;
 mod places;
@@ -32,6 +33,7 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     parts.push(whole::lines(run, look));
     parts.push(phases::lines(run, &order, look));
     parts.push(places::table(run, look));
+    parts.push(meanwhile::lines(run, look));
     match run.bound.class {
         Class::Io | Class::Idle => {
             parts.push(evidence::waits(run, diagnosis, look, 6));

@@ -242,6 +242,7 @@ fn unlocked(wait: WaitRow, who: &str, place: &str, meanwhile: &[(State, Ns)]) ->
 
 fn thread(pid: u32, tid: u32, name: &str, states: &[(State, Ns)]) -> ThreadLedger {
     ThreadLedger {
+        timed_waits: None,
         pid,
         tid,
         name: name.into(),

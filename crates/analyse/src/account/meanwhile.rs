@@ -1,0 +1,199 @@
+//! Time that a thread let pass while others of the tree worked: on the path it is their work.
+//!
+//! A sleep, or a wait that its time limit ended, is booked as what others did meanwhile for as long
+//! as any was under way (`cover`); what each did is not known when the sleep ends,
+//! since a running thread's time is booked later. So the path has a placeholder for it, and at the
+//! close the ledger of the whole tree says what went on in that slice of time.
+
+use super::activity::{Activity, ActivityId, Slot};
+use super::books::Books;
+use super::cover::{Covered, Progress};
+use super::path::{Amount, Key};
+use crate::keys::ReasonKey;
+use model::run::TimedWaits;
+use model::{Ns, State};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// What one thread let pass.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Passed(TimedWaits);
+
+impl Passed {
+    pub(crate) fn add(&mut self, ns: Ns, covered: Covered) {
+        self.0.times += 1;
+        self.0.total_ns += ns;
+        self.0.others_on_cpu_ns += covered.of(Progress::OnCpu);
+        self.0.others_runnable_ns += covered.of(Progress::Runnable);
+        self.0.others_waiting_ns += covered.of(Progress::Outside);
+    }
+
+    /// As a row of the table of threads has it.
+    pub(super) fn row(self) -> Option<TimedWaits> {
+        (self.0.times > 0).then_some(self.0)
+    }
+}
+
+/// What stands on the path of a sleeping thread for what others did; `sleep` is what it did.
+pub(crate) fn placeholder(thread: Slot, progress: Progress, sleep: ActivityId) -> Activity {
+    let state = match progress {
+        Progress::OnCpu => State::User,
+        Progress::Runnable => State::Runqueue,
+        Progress::Outside => State::Disk,
+    };
+    Activity::seen(thread, state, ReasonKey::Meanwhile(sleep))
+}
+
+/// Whether a thread's activity is of this progress.
+fn is_of(state: State, placeholder: State) -> bool {
+    match placeholder {
+        State::User => state.on_cpu(),
+        State::Runqueue => matches!(state, State::Runqueue | State::Throttled),
+        _ => matches!(state, State::Disk | State::Network),
+    }
+}
+
+/// Activities of the tree in each slice, in the order of their numbers.
+type Slices = BTreeMap<u32, Vec<(ActivityId, Amount)>>;
+
+/// These entries with each placeholder replaced by what the other threads did in its slice, in
+/// proportion. Where nothing is known of that, it was a sleep.
+pub(crate) fn resolved(entries: FxHashMap<Key, Amount>, books: &Books) -> FxHashMap<Key, Amount> {
+    let placeholder = |key: &Key| {
+        let activity = books.activities.get(key.activity);
+        match activity.reason {
+            ReasonKey::Meanwhile(sleep) => Some((activity, sleep)),
+            _ => None,
+        }
+    };
+    if !entries.keys().any(|key| placeholder(key).is_some()) {
+        return entries;
+    }
+    let slices = slices(books);
+    let mut resolved = FxHashMap::default();
+    for (key, amount) in entries {
+        let Some((placeholder, sleep)) = placeholder(&key) else {
+            add(&mut resolved, key, amount);
+            continue;
+        };
+        let others = others(&slices, books, &placeholder, key.slice);
+        if others.is_empty() {
+            add(&mut resolved, Key { activity: sleep, ..key }, amount);
+        }
+        for (activity, part) in shares(amount.ns, &others) {
+            add(&mut resolved, Key { activity, ..key }, part);
+        }
+    }
+    resolved
+}
+
+fn add(entries: &mut FxHashMap<Key, Amount>, key: Key, amount: Amount) {
+    entries.entry(key).or_insert_with(Amount::default).add(amount);
+}
+
+fn slices(books: &Books) -> Slices {
+    let mut slices = Slices::new();
+    for (key, amount) in books.whole_tree.entries(books.slicing) {
+        slices.entry(key.slice).or_default().push((key.activity, amount));
+    }
+    slices.values_mut().for_each(|activities| activities.sort_unstable_by_key(|(id, _)| *id));
+    slices
+}
+
+/// What other threads did in the slice that the placeholder can stand for.
+fn others(slices: &Slices, books: &Books, placeholder: &Activity, slice: u32) -> Vec<(ActivityId, Amount)> {
+    let fits = |(id, amount): &&(ActivityId, Amount)| {
+        let activity = books.activities.get(*id);
+        amount.ns > 0 && activity.thread != placeholder.thread && is_of(activity.state, placeholder.state)
+    };
+    slices.get(&slice).into_iter().flatten().filter(fits).copied().collect()
+}
+
+/// `ns` divided in proportion to what each had; the sum is exact. Samples go along, as many as
+/// belong to the part.
+fn shares(ns: Ns, others: &[(ActivityId, Amount)]) -> Vec<(ActivityId, Amount)> {
+    let mut left: u128 = others.iter().map(|(_, amount)| u128::from(amount.ns)).sum();
+    let mut rest = ns;
+    let share = |(id, amount): &(ActivityId, Amount)| {
+        let part = (u128::from(rest) * u128::from(amount.ns)).checked_div(left).unwrap_or(0) as Ns;
+        (rest, left) = (rest - part, left - u128::from(amount.ns));
+        let scaled = |of: u64| scaled(of, part, amount.ns);
+        let samples = amount.samples.map(|samples| scaled(samples.into()) as u32);
+        (*id, Amount { ns: part, count: scaled(amount.count), samples })
+    };
+    others.iter().map(share).filter(|(_, part)| part.ns > 0).collect()
+}
+
+/// As many of them as belong to a part of the time; one at least, if there are any.
+fn scaled(of: u64, part: Ns, whole: Ns) -> u64 {
+    let scaled = (u128::from(of) * u128::from(part)).checked_div(u128::from(whole)).unwrap_or(0) as u64;
+    scaled.max(of.min(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::{Interval, Path, Slicing};
+
+    fn books() -> Books {
+        let mut slicing = Slicing::fine(0);
+        slicing.fit(1000);
+        Books::new(slicing)
+    }
+
+    fn on_cpu(books: &mut Books, thread: Slot, from: Ns, to: Ns) {
+        let activity = Activity::seen(thread, State::User, ReasonKey::None);
+        let id = books.activities.id(activity);
+        let slicing = books.slicing;
+        books.whole_tree.add(slicing, from, to, &[], id, false);
+    }
+
+    const SLEEPER: Slot = 3;
+
+    fn slept(books: &mut Books, progress: Progress, ns: Ns) -> FxHashMap<Key, Amount> {
+        let mut path = Path::default();
+        let sleep = books.activities.id(Activity::seen(SLEEPER, State::Sleep, ReasonKey::None));
+        let activity = placeholder(SLEEPER, progress, sleep);
+        books.book(&mut path, &Interval { activity, from: 0, to: ns }, true);
+        path.entries(books.slicing)
+    }
+
+    fn by_thread(entries: &FxHashMap<Key, Amount>, books: &Books) -> BTreeMap<(Slot, State), Ns> {
+        let mut sums = BTreeMap::new();
+        for (key, amount) in entries {
+            let activity = books.activities.get(key.activity);
+            *sums.entry((activity.thread, activity.state)).or_insert(0) += amount.ns;
+        }
+        sums
+    }
+
+    #[test]
+    fn a_sleep_is_divided_by_what_the_others_did_and_not_by_its_own_thread() {
+        let mut books = books();
+        on_cpu(&mut books, 1, 0, 600);
+        on_cpu(&mut books, 2, 0, 300);
+        on_cpu(&mut books, SLEEPER, 0, 900);
+        let entries = slept(&mut books, Progress::OnCpu, 91);
+        let sums = by_thread(&resolved(entries, &books), &books);
+        assert_eq!(sums.values().sum::<Ns>(), 91);
+        assert_eq!((sums[&(1, State::User)], sums[&(2, State::User)]), (60, 31));
+    }
+
+    #[test]
+    fn a_sleep_in_which_nobody_was_seen_to_do_that_is_a_sleep() {
+        let mut books = books();
+        on_cpu(&mut books, 1, 0, 600);
+        let entries = slept(&mut books, Progress::Outside, 50);
+        let sums = by_thread(&resolved(entries, &books), &books);
+        assert_eq!(sums, BTreeMap::from([((SLEEPER, State::Sleep), 50)]));
+    }
+
+    #[test]
+    fn counts_and_samples_go_along_in_proportion() {
+        let mut amount = Amount { ns: 100, count: 3, ..Amount::default() };
+        amount.samples[0] = 10;
+        let parts = shares(50, &[(7, amount)]);
+        assert_eq!((parts[0].1.ns, parts[0].1.samples[0], parts[0].1.count), (50, 5, 1));
+        assert_eq!((scaled(0, 50, 100), scaled(1, 1, 100)), (0, 1));
+    }
+}
