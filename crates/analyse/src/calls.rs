@@ -200,6 +200,42 @@ pub(crate) fn waits_for_work(name: &str) -> bool {
     )
 }
 
+/// Calls that wait for whichever event comes first, or for a connection: those of event loops.
+pub(crate) fn waits_for_events(name: &str) -> bool {
+    matches!(
+        name,
+        "accept"
+            | "accept4"
+            | "epoll_wait"
+            | "epoll_pwait"
+            | "epoll_pwait2"
+            | "poll"
+            | "ppoll"
+            | "ppoll_time64"
+            | "select"
+            | "_newselect"
+            | "pselect6"
+            | "pselect6_time64"
+            | "io_uring_enter"
+    )
+}
+
+/// Calls that take data in.
+pub(crate) fn receives(name: &str) -> bool {
+    matches!(
+        name,
+        "read"
+            | "readv"
+            | "preadv2"
+            | "recv"
+            | "recvfrom"
+            | "recvmsg"
+            | "recvmmsg"
+            | "recvmmsg_time64"
+            | "splice"
+    )
+}
+
 /// Whether a call can be what made a socket of another thread ready.
 pub fn touches_a_peer(name: &str) -> bool {
     matches!(

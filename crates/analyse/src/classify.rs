@@ -6,6 +6,8 @@
 //! decides: a time limit that ran out, the object of the call, the IO flag, the call, the kernel
 //! function, the waker.
 
+mod work;
+
 use crate::calls::{Arch, Limit, limit_of, waits_for};
 use crate::keys::{CallKey, FunctionId, QuestionId, ReasonKey, TargetKey, WaitKey};
 use model::State;
@@ -58,6 +60,8 @@ pub(crate) enum Next {
     /// Into a process that has the other end of this pipe.
     Pipe { ino: u64, writes: bool },
 }
+
+pub(crate) use work::is_for_work;
 
 type Kind = (State, TargetKey);
 

@@ -1,7 +1,7 @@
 //! The run, put together: the pieces of the account, the tables from the trailer, and what it all
 //! rests on.
 
-use crate::account::{Pieces, split};
+use crate::account::{Covered, Pieces, Progress, split};
 use crate::calls::Arch;
 use crate::consumers::{Consumers, How};
 use crate::poll;
@@ -11,7 +11,7 @@ use model::coverage::{Check, Coverage, Extent, Interval, Source};
 use model::peers::{ConnectionRow, LookupRow};
 use model::profile::Activity;
 use model::recording::{HostCpu, Trailer};
-use model::run::{Analysis, CallRow, Faults, Run, ThreadLedger};
+use model::run::{Analysis, CallRow, Faults, Run, ThreadLedger, Utilization};
 use model::{Account, CallStats, Header, Ns, Seen, State};
 use stats::Histogram;
 use std::cmp::Reverse;
@@ -50,7 +50,7 @@ fn stolen(trailer: &Trailer, cpus: u32) -> Ns {
 pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
     let Consumers { header, how, code: stacks, surroundings } = consumers;
     let OfTier { pieces, beside, connections, lookups } = of_tier(how, &header, trailer, &stacks);
-    let Pieces { start, wall_ns, parts, steps, phases, threads, waits, window } = pieces;
+    let Pieces { start, wall_ns, parts, steps, phases, covered, threads, waits, window } = pieces;
     let addresses = stacks.addresses();
     let profile = stacks.profile(start);
     // Without a sample there is no share: a program of less than a sampling period, or no access.
@@ -60,7 +60,8 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
     let account = Account::new(whole_ns, parts, steps).expect("every nanosecond is booked once");
     let user_ns = time_in(&threads, &[State::User]);
     let kernel_ns = time_in(&threads, &[State::Kernel, State::Fault]);
-    let bound = judge::bound::bound(&account);
+    let bound = judge::bound::bound(&account, wall_ns);
+    let utilization = utilization(covered, user_ns + kernel_ns, wall_ns);
     let mut series = surroundings.series(start, wall_ns);
     if let Seen::Value(series) = &mut series {
         series.verdicts = judge::limits::verdicts(series, wall_ns, &bound);
@@ -84,6 +85,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
         path: account.steps().to_vec(),
         phases,
         window,
+        utilization,
         threads,
         waits,
         connections,
@@ -99,6 +101,16 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
         host: header.host,
     };
     Analysis { run, profile, addresses }
+}
+
+/// How CPUs were used, from what any thread did.
+fn utilization(covered: Option<Covered>, cpu_ns: Ns, wall_ns: Ns) -> Seen<Utilization> {
+    let Some(covered) = covered else { return Seen::unseen("when threads ran together needs BPF") };
+    let covered = covered.within(wall_ns);
+    let (on_cpu_ns, runnable_ns) = (covered.of(Progress::OnCpu), covered.of(Progress::Runnable));
+    let off_cpu_ns = wall_ns - on_cpu_ns - runnable_ns;
+    let cpus = cpu_ns as f64 / wall_ns.max(1) as f64;
+    Seen::Value(Utilization { cpus, on_cpu_ns, runnable_ns, off_cpu_ns })
 }
 
 /// What the analysis of a tier gives.

@@ -95,8 +95,9 @@ impl Poll {
         let Some((at, threads)) = look else { return self.watch.events(&events, &Waits::default()) };
         let at = at.max(self.watch.begin());
         let mut waits = Waits::default();
+        let in_window = self.watch.window.is_some();
         for looked in threads.iter().filter(|looked| matches!(looked.state, b'S' | b'D')) {
-            let wait = self.watch.tree.bounded(wait::wait(looked, &mut self.names));
+            let wait = self.watch.tree.bounded(wait::wait(looked, in_window, &mut self.names));
             waits.insert(looked.tid, wait);
         }
         self.watch.events(&events, &waits);

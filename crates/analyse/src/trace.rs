@@ -23,7 +23,7 @@ mod wall;
 
 use crate::account::{Ended, Path, Slicing, Slot, WaitEnd};
 use crate::calls::touches_a_peer;
-use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_several};
+use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_several, is_for_work};
 use crate::code::Code;
 use crate::connections::Connections;
 use crate::keys::{ReasonKey, WaitKey};
@@ -290,7 +290,11 @@ impl Trace {
         let ns = at - begin;
         thread.waited.add(self.names.arch, wait.call, ns);
         let file = self.names.file_of(wait);
-        let mut classified = classify(Evidence::traced(wait, waker, file), self.names.arch);
+        let evidence = Evidence::traced(wait, waker, file);
+        let mut classified = classify(evidence, self.names.arch);
+        if self.window.is_some() && is_for_work(classified, evidence, self.names.arch) {
+            classified.state = State::Idle;
+        }
         let answer = |socket| self.names.lookups.answer(socket, begin, at);
         classified.target = for_a_name(classified.target, wait, waker, answer);
         let kind @ (state, _) = classified.key();

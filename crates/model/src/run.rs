@@ -47,6 +47,9 @@ pub struct Run {
     /// the time of the threads that were not idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<WindowSummary>,
+    /// How much of the wall clock any of its threads was on a CPU, and how many at a time.
+    #[serde(default = "unrecorded")]
+    pub utilization: Seen<Utilization>,
     /// Each thread's own ledger.
     pub threads: Vec<ThreadLedger>,
     /// Waits of all threads of the tree, on the path or not, longest first.
@@ -138,6 +141,19 @@ pub struct WindowSummary {
     pub idle_ns: Ns,
 }
 
+/// The use of CPUs by all threads together. The three times sum to the wall clock.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Utilization {
+    /// CPU time of all threads by the wall clock: CPUs used on average.
+    pub cpus: f64,
+    /// Wall-clock time with at least one thread on a CPU.
+    pub on_cpu_ns: Ns,
+    /// With none on a CPU and at least one in the run queue.
+    pub runnable_ns: Ns,
+    /// With neither.
+    pub off_cpu_ns: Ns,
+}
+
 /// The class: the kind of time that leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -150,7 +166,7 @@ pub enum Class {
     Io,
     /// The two leading kinds are within 10 points.
     Mixed,
-    /// At least 90 % sleep.
+    /// At least 90 % of the wall clock sleep, or waiting for work in a window.
     Idle,
 }
 

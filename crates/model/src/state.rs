@@ -28,6 +28,8 @@ pub enum State {
     Pipe,
     /// Waiting for time to pass.
     Sleep,
+    /// In a window: waiting for the next piece of work, or for a child, which has its own ledger.
+    Idle,
     /// Blocked on something else.
     OtherWait,
     /// Time without evidence.
@@ -36,7 +38,7 @@ pub enum State {
 
 impl State {
     /// All states, in order of precedence.
-    pub const ALL: [State; 13] = [
+    pub const ALL: [State; 14] = [
         State::Stopped,
         State::Kernel,
         State::Fault,
@@ -48,6 +50,7 @@ impl State {
         State::Lock,
         State::Pipe,
         State::Sleep,
+        State::Idle,
         State::OtherWait,
         State::Unexplained,
     ];
@@ -66,6 +69,7 @@ impl State {
             State::Lock => "lock",
             State::Pipe => "pipe",
             State::Sleep => "sleep",
+            State::Idle => "idle",
             State::OtherWait => "other-wait",
             State::Unexplained => "unexplained",
         }
@@ -78,6 +82,11 @@ impl State {
 
     /// Whether the thread was blocked: it waited for something other than a CPU.
     pub fn blocked(self) -> bool {
+        self.waits() || self == State::Idle
+    }
+
+    /// Whether the thread was blocked and what it waited for may bound the program.
+    pub fn waits(self) -> bool {
         matches!(
             self,
             State::Disk | State::Network | State::Lock | State::Pipe | State::Sleep | State::OtherWait

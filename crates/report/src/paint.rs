@@ -41,6 +41,7 @@ pub(crate) fn mark(state: State) -> (u8, &'static str) {
         State::Lock => (140, "L"),
         State::Pipe => (109, "P"),
         State::Sleep => (246, "."),
+        State::Idle => (250, "i"),
         State::OtherWait => (242, "W"),
         State::Unexplained => (198, "?"),
     }

@@ -57,7 +57,7 @@ fn is_of(state: State, placeholder: State) -> bool {
 type Slices = BTreeMap<u32, Vec<(ActivityId, Amount)>>;
 
 /// These entries with each placeholder replaced by what the other threads did in its slice, in
-/// proportion. Where nothing is known of that, it was a sleep.
+/// proportion. What none of them is known to have done was a sleep.
 pub(crate) fn resolved(entries: FxHashMap<Key, Amount>, books: &Books) -> FxHashMap<Key, Amount> {
     let placeholder = |key: &Key| {
         let activity = books.activities.get(key.activity);
@@ -77,11 +77,13 @@ pub(crate) fn resolved(entries: FxHashMap<Key, Amount>, books: &Books) -> FxHash
             continue;
         };
         let others = others(&slices, books, &placeholder, key.slice);
-        if others.is_empty() {
-            add(&mut resolved, Key { activity: sleep, ..key }, amount);
-        }
-        for (activity, part) in shares(amount.ns, &others) {
+        let known_ns = amount.ns.min(others.iter().map(|(_, amount)| amount.ns).sum());
+        for (activity, part) in shares(known_ns, &others) {
             add(&mut resolved, Key { activity, ..key }, part);
+        }
+        if known_ns < amount.ns {
+            let rest = Amount { ns: amount.ns - known_ns, ..amount };
+            add(&mut resolved, Key { activity: sleep, ..key }, rest);
         }
     }
     resolved
@@ -186,6 +188,15 @@ mod tests {
         let entries = slept(&mut books, Progress::Outside, 50);
         let sums = by_thread(&resolved(entries, &books), &books);
         assert_eq!(sums, BTreeMap::from([((SLEEPER, State::Sleep), 50)]));
+    }
+
+    #[test]
+    fn others_do_no_more_than_they_did() {
+        let mut books = books();
+        on_cpu(&mut books, 1, 0, 20);
+        let entries = slept(&mut books, Progress::OnCpu, 50);
+        let sums = by_thread(&resolved(entries, &books), &books);
+        assert_eq!(sums, BTreeMap::from([((1, State::User), 20), ((SLEEPER, State::Sleep), 30)]));
     }
 
     #[test]

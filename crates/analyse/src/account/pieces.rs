@@ -1,5 +1,6 @@
 //! What every tier's analysis gives: the pieces of a run that depend on how it was seen.
 
+use super::cover::Covered;
 use model::run::{Phases, ThreadLedger, WaitRow, WindowSummary};
 use model::{AccountPart, Ns, Step};
 
@@ -16,6 +17,8 @@ pub(crate) struct Pieces {
     pub(crate) steps: Vec<Step>,
     /// It, over time.
     pub(crate) phases: Phases,
+    /// Wall-clock time by what any thread did, where switches were seen.
+    pub(crate) covered: Option<Covered>,
     /// Each thread's own ledger.
     pub(crate) threads: Vec<ThreadLedger>,
     /// What threads were blocked on.

@@ -15,32 +15,36 @@ use std::cmp::Reverse;
 const MIXED_POINTS: f64 = 10.0;
 /// Waiting is the class from this share on.
 const WAITING_SHARE_MIN: f64 = 0.5;
-/// A program that sleeps for this share is idle.
-const IDLE_SHARE_MIN: f64 = 0.9;
+/// A program that does anything but sleep and wait for work for less than this part of the wall
+/// is idle.
+const WORKING_PART: u128 = 10;
 /// Time without a CPU is worth a word from this part of the account on.
 const HELD_UP_PART: u128 = 10;
 
-/// Decides the class.
+/// Decides the class, over a wall clock of `wall_ns`: what an account of a window sums to is more
+/// than that where it has several threads.
 ///
-/// `idle` when nine tenths are sleep; `mixed` when the two leading kinds are within 10 points, or
-/// when waiting leads without being half of the wall; `io` when waiting is at least half; else
-/// `kernel` or `cpu`, whichever is more.
-pub fn bound(account: &Account) -> Bound {
-    let wall = account.wall_ns().max(1) as f64;
-    let share = |states: &dyn Fn(State) -> bool| {
-        account.parts().iter().filter(|part| states(part.state)).map(|part| part.ns).sum::<u64>() as f64
-            / wall
+/// `idle` when less than a tenth of the wall is anything but sleep and waiting for work; `mixed`
+/// when the two leading kinds are within 10 points, or when waiting leads without being half;
+/// `io` when waiting is at least half; else `kernel` or `cpu`, whichever is more. Shares are of the
+/// time that was not waiting for work.
+pub fn bound(account: &Account, wall_ns: Ns) -> Bound {
+    let sum = |states: &dyn Fn(State) -> bool| -> Ns {
+        account.parts().iter().filter(|part| states(part.state)).map(|part| part.ns).sum()
     };
+    let busy_ns = sum(&|state| state != State::Idle);
+    let share = |states: &dyn Fn(State) -> bool| sum(states) as f64 / busy_ns.max(1) as f64;
     let shares = Shares {
-        waiting: share(&|state: State| state.blocked()),
+        waiting: share(&State::waits),
         kernel: share(&is_kernel),
         user: share(&|state| state == State::User),
     };
     let [(leading, most), (_, second), _] = kinds(shares);
     let margin_points = (most - second) * 100.0;
-    let sleep = account.ns(State::Sleep) as f64 / wall;
+    let working_ns = busy_ns - account.ns(State::Sleep);
     let class = match leading {
-        _ if sleep >= IDLE_SHARE_MIN => Class::Idle,
+        _ if busy_ns == 0 && account.wall_ns() == 0 => Class::Mixed,
+        _ if u128::from(working_ns) * WORKING_PART <= u128::from(wall_ns) => Class::Idle,
         _ if margin_points < MIXED_POINTS => Class::Mixed,
         TimeKind::Waiting if shares.waiting < WAITING_SHARE_MIN => Class::Mixed,
         TimeKind::Waiting => Class::Io,
@@ -48,10 +52,11 @@ pub fn bound(account: &Account) -> Bound {
         TimeKind::User => Class::Cpu,
     };
     let of_class = |state: State| match class {
-        Class::Io | Class::Idle => state.blocked(),
+        Class::Idle => state.blocked(),
+        Class::Io => state.waits(),
         Class::Kernel => is_kernel(state),
         Class::Cpu => !state.blocked() && !is_kernel(state),
-        Class::Mixed => true,
+        Class::Mixed => state != State::Idle,
     };
     let leading = account.parts().iter().filter(|part| of_class(part.state)).max_by_key(|part| part.ns);
     Bound { class, resource: leading.map_or(State::Unexplained, |part| part.state), margin_points, shares }
@@ -111,7 +116,7 @@ mod tests {
     use model::run::measured;
     use model::{Reason, Step};
 
-    fn class(parts: &[(State, u64)]) -> (Class, State) {
+    fn class_over(wall_ns: Option<Ns>, parts: &[(State, u64)]) -> (Class, State) {
         let step = |(state, ns): &(State, u64)| Step {
             pid: 1,
             tid: 1,
@@ -127,8 +132,12 @@ mod tests {
             parts.iter().map(|(state, ns)| measured(*state, *ns)).collect(),
             parts.iter().map(step).collect(),
         );
-        let bound = bound(&account.unwrap());
+        let bound = bound(&account.unwrap(), wall_ns.unwrap_or(wall));
         (bound.class, bound.resource)
+    }
+
+    fn class(parts: &[(State, u64)]) -> (Class, State) {
+        class_over(None, parts)
     }
 
     #[test]
@@ -145,6 +154,18 @@ mod tests {
         assert_eq!(class(&[(State::Sleep, 95), (State::User, 5)]), (Class::Idle, State::Sleep));
         assert_eq!(class(&[(State::User, 45), (State::Kernel, 40), (State::Disk, 15)]).0, Class::Mixed);
         assert_eq!(class(&[(State::Disk, 45), (State::Kernel, 30), (State::User, 25)]).0, Class::Mixed);
+    }
+
+    #[test]
+    fn threads_that_wait_for_work_bound_nothing() {
+        // One of eight threads computes for half of the window, and waits for a lock a little.
+        let server = [(State::Idle, 745), (State::User, 45), (State::Lock, 10)];
+        assert_eq!(class_over(Some(100), &server), (Class::Cpu, State::User));
+        let contended = [(State::Idle, 600), (State::User, 45), (State::Lock, 155)];
+        assert_eq!(class_over(Some(100), &contended), (Class::Io, State::Lock));
+        let asked_now_and_then =
+            [(State::Idle, 390), (State::User, 3), (State::Network, 5), (State::Sleep, 2)];
+        assert_eq!(class_over(Some(100), &asked_now_and_then), (Class::Idle, State::Idle));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::mix::UserShare;
 use super::run::UNCOUNTED;
 use super::thread::Thread;
 use crate::account::{
-    self, Activity, Books, Divide, Life, Portion, Passed, Slot, ThreadTotals, Times, Total, by_activity,
+    self, Activity, Books, Divide, Life, Passed, Portion, Slot, ThreadTotals, Times, Total, by_activity,
 };
 use crate::keys::{ReasonKey, WaitKey};
 use model::recording::{ThreadSnapshot as Snapshot, Tier};

@@ -7,8 +7,8 @@ use super::path::PathLedger;
 use super::thread::Thread;
 use super::tree::Tree;
 use crate::account::{
-    Activity, Breakdown, Passed, Pieces, Seeing, StepThread, Sum, ThreadTotals, Times, Total, WaitTimes, by_activity,
-    by_thread, phases, wait_rows,
+    Activity, Breakdown, Passed, Pieces, Seeing, StepThread, Sum, ThreadTotals, Times, Total, WaitTimes,
+    by_activity, by_thread, phases, wait_rows,
 };
 use crate::names::Names;
 use model::run::{Faults, ThreadLedger as ThreadRow};
@@ -63,6 +63,7 @@ pub(super) fn close(run: Ended<'_>) -> Closed {
         parts,
         steps: breakdown.steps(|slot| threads.get(slot as usize).map(step_thread).unwrap_or_default()),
         phases,
+        covered: None,
         threads: ordered().map(of_threads).collect(),
         waits: wait_rows(&books.waits, &times, names, Seeing::Polled),
         window: None,

@@ -1,14 +1,14 @@
 //! What a snapshot of a waiting thread says to the classifier.
 
-use crate::classify::{Classified, Evidence, classify};
+use crate::classify::{Classified, Evidence, classify, is_for_work};
 use crate::keys::{CallKey, TargetKey};
 use crate::names::Names;
-use model::Seen;
 use model::recording::{FileKind, Object, ThreadSnapshot, Waker};
 use model::wait::TargetKind;
+use model::{Seen, State};
 
-/// What a thread in state S or D waits for.
-pub(super) fn wait(snapshot: &ThreadSnapshot, names: &mut Names) -> Classified {
+/// What a thread in state S or D waits for. In a window, what is for work is told apart.
+pub(super) fn wait(snapshot: &ThreadSnapshot, in_window: bool, names: &mut Names) -> Classified {
     let uninterruptible = snapshot.state == b'D';
     let call = match snapshot.call {
         Seen::Value(call) => CallKey::Syscall(call),
@@ -27,7 +27,9 @@ pub(super) fn wait(snapshot: &ThreadSnapshot, names: &mut Names) -> Classified {
         file: file(&snapshot.on),
         by_name: true,
     };
-    classify(evidence, names.arch)
+    let classified = classify(evidence, names.arch);
+    let is_idle = in_window && is_for_work(classified, evidence, names.arch);
+    Classified { state: if is_idle { State::Idle } else { classified.state }, ..classified }
 }
 
 fn file(object: &Object) -> TargetKey {
@@ -44,9 +46,9 @@ mod tests {
     use super::super::tests::header;
     use super::*;
     use crate::classify::Next;
+    use model::Call;
     use model::recording::Tier;
     use model::recording::{Comm, SocketEnds};
-    use model::{Call, State};
 
     fn looked(state: u8, call: Seen<Call>, object: Object, wchan: &str) -> ThreadSnapshot {
         ThreadSnapshot {
@@ -78,7 +80,7 @@ mod tests {
 
     fn check(looked: &ThreadSnapshot, state: State, reason: &str) {
         let mut names = names();
-        let wait = wait(looked, &mut names);
+        let wait = wait(looked, false, &mut names);
         let found = names.reason(wait.reason()).to_string();
         assert_eq!((wait.state, found.as_str()), (state, reason), "{looked:?}");
     }
@@ -129,9 +131,17 @@ mod tests {
     }
 
     #[test]
+    fn in_a_window_an_event_loop_waits_for_work() {
+        let looked = looked(b'S', Seen::Value(Call(232)), a_file(FileKind::Epoll), "");
+        assert_eq!(wait(&looked, true, &mut names()).state, State::Idle);
+        assert_eq!(wait(&looked, false, &mut names()).state, State::OtherWait);
+    }
+
+    #[test]
     fn reading_looks_for_the_writer_and_writing_for_the_reader() {
         let follow = |number| {
-            wait(&looked(b'S', Seen::Value(Call(number)), a_file(FileKind::Pipe), ""), &mut names()).next
+            let looked = looked(b'S', Seen::Value(Call(number)), a_file(FileKind::Pipe), "");
+            wait(&looked, false, &mut names()).next
         };
         assert_eq!(follow(0), Next::Pipe { ino: 7, writes: false });
         assert_eq!(follow(1), Next::Pipe { ino: 7, writes: true });

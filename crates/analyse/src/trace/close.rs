@@ -11,7 +11,7 @@ use crate::account::{
     Activity, Amount, Breakdown, Key, Member, Path, Pieces, Seeing, Slot, StepThread, ThreadTotals, Times,
     Total, WaitEnd, WaitTimes, by_activity, phases, resolved, wait_rows, window,
 };
-use crate::classify::{Evidence, classify};
+use crate::classify::{Evidence, classify, is_for_work};
 use crate::code::Code;
 use crate::connections::Connections;
 use crate::keys::{ReasonKey, TargetKey};
@@ -68,7 +68,8 @@ pub(super) struct Ended {
 /// The account of such a program.
 pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed {
     let end = ended.settle(trailer);
-    let Ended { wall, tree, names, connections, window } = ended;
+    let Ended { wall, mut tree, names, connections, window } = ended;
+    let covered = tree.books.cover.read(end);
     let entries = match window {
         Some(_) => ledgers(&tree),
         None => resolved(last_path(&wall, &tree), &tree.books),
@@ -88,6 +89,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
         parts: breakdown.parts(|state, sum| known.of(state, sum)),
         steps: breakdown.steps(|slot| step_thread(&tree, slot)),
         phases: phases(books.slicing, end, &entries, &books.activities, &division),
+        covered: Some(covered),
         threads: thread_rows(&tree, &living, &division),
         waits: wait_rows(&books.waits, &wait_times(&totals), &names, Seeing::Traced(code)),
         window: window.map(|attached| self::window(attached.target, &members(&tree))),
@@ -126,7 +128,9 @@ impl Ended {
         match &thread.doing {
             TracedState::Blocked(BlockedIn { wait, .. }) => {
                 let evidence = Evidence::traced(wait, &Waker::Unknown, TargetKey::External);
-                classify(evidence, self.names.arch).state
+                let classified = classify(evidence, self.names.arch);
+                let is_idle = self.window.is_some() && is_for_work(classified, evidence, self.names.arch);
+                if is_idle { State::Idle } else { classified.state }
             }
             TracedState::Stopped => State::Stopped,
             TracedState::Runnable => State::Runqueue,

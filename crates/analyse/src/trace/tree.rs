@@ -198,12 +198,17 @@ impl Tree {
         let thread = self.get(slot).ledger_of;
         let sleep = self.books.activities.id(self.activity(slot, State::Sleep, reason));
         let others = Progress::ALL.into_iter().filter(|progress| covered.of(*progress) > 0);
-        let inside: SmallVec<[(ActivityId, Ns, u64); 3]> = others
+        let mut inside: SmallVec<[(ActivityId, Ns, u64); 3]> = others
             .map(|progress| {
                 let placeholder = placeholder(thread, progress, sleep);
                 (self.books.activities.id(placeholder), covered.of(progress), 0)
             })
             .collect();
+        // The wait is counted once, also where others were under way through all of it.
+        let alone_ns = ns - inside.iter().map(|(_, ns, _)| ns).sum::<Ns>();
+        if let Some((_, _, count)) = inside.first_mut().filter(|_| alone_ns == 0) {
+            *count = 1;
+        }
         let thread = &mut self.threads[slot as usize];
         thread.spend(&self.begins, since + ns, &[(State::Sleep, ns)]);
         thread.passed.add(ns, covered);
@@ -342,9 +347,14 @@ impl Tree {
                 _ => continue,
             };
             if thread.pid == pid && since > thread.since {
-                thread.states.add(state, since - thread.since);
+                let from = thread.since;
+                thread.states.add(state, since - from);
                 thread.since = since;
                 thread.path = path.clone();
+                if self.is_passed_over(from) {
+                    let id = self.books.activities.id(self.activity(slot, state, ReasonKey::None));
+                    self.books.whole_tree.add(self.books.slicing, from, since, &[], id, false);
+                }
             }
         }
     }

@@ -55,13 +55,21 @@ fn counted_as(of: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(of), if of == 1 { one } else { many })
 }
 
-/// The whole that shares refer to.
+/// The whole that shares of the class refer to.
 fn of_the_whole(run: &Run) -> &'static str {
-    match &run.window {
-        None => " of the wall clock",
-        Some(window) if window.threads_active == 1 => " of the thread's time",
-        Some(_) => " of the threads' time",
+    let one = run.window.as_ref().map(|window| window.threads_active == 1);
+    match (one, time(run, State::Idle)) {
+        (None, _) => " of the wall clock",
+        (Some(true), 0) => " of the thread's time",
+        (Some(false), 0) => " of the threads' time",
+        (Some(true), _) => " of the thread's busy time",
+        (Some(false), _) => " of the threads' busy time",
     }
+}
+
+/// Time of the account in a state.
+fn time(run: &Run, state: State) -> Ns {
+    run.account.iter().filter(|part| part.state == state).map(|part| part.ns).sum()
 }
 
 /// The command as typed in a shell. A long one is cut at two thirds, so that its end shows as well.
@@ -96,7 +104,7 @@ fn quoted(word: &str) -> String {
 }
 
 fn figures(run: &Run, look: Look) -> Line {
-    let blocked = run.account.iter().filter(|part| part.state.blocked()).map(|part| part.ns).sum::<Ns>();
+    let waits = run.account.iter().filter(|part| part.state.waits()).map(|part| part.ns).sum::<Ns>();
     let mut line = Line::new(look)
         .glued(Ink::Bold, &format!("wall {}", duration_precise(run.wall_ns)))
         .add(Ink::Plain, "   ");
@@ -110,6 +118,10 @@ fn figures(run: &Run, look: Look) -> Line {
         }
         .add(Ink::Plain, "   ");
     }
+    if let (Some(_), Seen::Value(used)) = (&run.window, &run.utilization) {
+        let cpus = format!("{:.2} of {} used", used.cpus, counted(run.host.cpus.into(), "CPU"));
+        line = line.glued(Ink::Plain, &cpus).add(Ink::Plain, "   ");
+    }
     // Parallel threads can have more CPU time than there is wall clock.
     let of = match (&run.window, threads::active(run).len()) {
         // The number of threads, and of active ones, is in the line above.
@@ -120,7 +132,13 @@ fn figures(run: &Run, look: Look) -> Line {
     if let Some(of) = of {
         line = line.glued(Ink::Dim, &of).add(Ink::Plain, "   ");
     }
-    line.glued(Ink::Plain, &format!("waiting {}", duration(blocked)))
+    line = line.glued(Ink::Plain, &format!("waiting {}", duration(waits)));
+    let idle_ns = time(run, State::Idle);
+    if idle_ns > 0 {
+        line = line.add(Ink::Plain, "   ").glued(Ink::Of(State::Idle), "idle ");
+        line = line.glued(Ink::Plain, &duration(idle_ns));
+    }
+    line
 }
 
 /// How it ended, if not with status 0 or at the end of the window.
@@ -175,12 +193,21 @@ fn verdict(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
             margin(line.add(Ink::Plain, resource(bound.resource)), run, diagnosis, TimeKind::Waiting)
         }
         Class::Idle => {
-            let asleep =
-                run.account.iter().filter(|part| part.state == State::Sleep).map(|part| part.ns).sum();
+            let (asleep, idle) = (time(run, State::Sleep), time(run, State::Idle));
+            let what = match (asleep, idle) {
+                (_, 0) => " is timed sleep",
+                (0, _) => " is waiting for work",
+                _ => " is waiting for work or timed sleep",
+            };
+            let whole = match &run.window {
+                None => " of the wall clock",
+                Some(window) if window.threads_active + window.threads_idle == 1 => " of the thread's time",
+                Some(_) => " of the threads' time",
+            };
             lead(line, "idle")
-                .glued(Ink::Plain, &share(asleep, run.whole_ns()))
-                .add(Ink::Plain, of_the_whole(run))
-                .add(Ink::Plain, " is timed sleep")
+                .glued(Ink::Plain, &share(asleep + idle, run.whole_ns()))
+                .add(Ink::Plain, whole)
+                .add(Ink::Plain, what)
         }
         Class::Mixed => {
             let mut line = lead(line, "mixed");

@@ -175,7 +175,7 @@ fn switches_bound_and_looks_name_and_what_came_before_takes_no_time() {
     assert_eq!([of(10, ON_CPU), of(20, ON_CPU)], [20, 10]);
     assert_eq!(of(10, &[State::Runqueue]), 8);
     assert_eq!(row(20).life_ns / MS, 11);
-    assert_eq!(step(&closed, 10, State::OtherWait), ("accept, external".to_owned(), 72));
+    assert_eq!(step(&closed, 10, State::Idle), ("accept, external".to_owned(), 72));
     assert_eq!(
         closed.cpu, None,
         "of the one that was gone before a look came the scheduler's count is not known"

@@ -1,0 +1,103 @@
+//! Whether a thread waited for its next piece of work: a connection, a request, an event of its
+//! loop. Such time bounds nothing: it is `idle`.
+//!
+//! By the call, and by what ended the wait: a request that came in on a connection that others
+//! opened is work, an answer on a connection of the thread's own is not. What a futex is for is
+//! known by the stack alone and decided elsewhere (`purpose`).
+
+use super::{Classified, Evidence};
+use crate::calls::{Arch, receives, waits_for_events};
+use crate::keys::TargetKey;
+use model::State;
+use model::recording::{FileKind, Object, SocketEnds, Waker};
+use model::wait::TargetKind;
+
+/// Ports from here on are given to sockets that did not ask for one, unless
+/// `/proc/sys/net/ipv4/ip_local_port_range` says otherwise.
+const EPHEMERAL_PORT_MIN: u16 = 32_768;
+const TCP: u8 = 6;
+
+/// Whether the wait was for the next piece of work, or for a child, which has a ledger of its own.
+pub(crate) fn is_for_work(classified: Classified, evidence: Evidence<'_>, arch: Arch) -> bool {
+    if classified.target == TargetKey::Nameless(TargetKind::Child) {
+        return evidence.by_tree();
+    }
+    if matches!(classified.state, State::Sleep | State::Disk | State::Lock) {
+        return false;
+    }
+    let Some(call) = evidence.call.syscall().and_then(|call| arch.name(call)) else { return false };
+    match (evidence.waker, evidence.object) {
+        (Waker::Network { ready: Some(ends), .. }, _) | (_, Object::Net(ends)) => {
+            (receives(call) || waits_for_events(call)) && is_served(*ends)
+        }
+        (Waker::Network { ready: None, .. }, _) => false,
+        (_, Object::File { kind: FileKind::EventFd, .. }) => evidence.by_tree(),
+        (_, Object::Unknown | Object::File { kind: FileKind::Epoll, .. }) => waits_for_events(call),
+        _ => false,
+    }
+}
+
+/// Whether this end is the service: it listens, or the other end opened the connection. Known by
+/// the ports, of which the lower one is the service's as a rule.
+fn is_served(ends: SocketEnds) -> bool {
+    if ends.remote_port == 0 {
+        // A UDP socket that only asks has a port of its own, too.
+        return ends.protocol == TCP || ends.local_port < EPHEMERAL_PORT_MIN;
+    }
+    ends.local_port != 0 && ends.local_port < ends.remote_port
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classify::classify;
+    use model::Call;
+    use model::recording::{Comm, WaitContext};
+
+    const EPOLL_WAIT: Call = Call(232);
+    const RECVFROM: Call = Call(45);
+    const SENDTO: Call = Call(44);
+    const ACCEPT: Call = Call(43);
+
+    fn ends(protocol: u8, local_port: u16, remote_port: u16) -> SocketEnds {
+        SocketEnds { protocol, local: [0; 16], local_port, remote: [0; 16], remote_port }
+    }
+
+    fn ready(ends: SocketEnds) -> Waker {
+        Waker::Network { over: 9, ready: Some(ends) }
+    }
+
+    fn of(call: Call, on: Object, waker: Waker) -> bool {
+        let wait = WaitContext { call: Some(call), uninterruptible: false, io: false, on };
+        let evidence = Evidence::traced(&wait, &waker, TargetKey::External);
+        is_for_work(classify(evidence, Arch::X86), evidence, Arch::X86)
+    }
+
+    #[test]
+    fn a_request_is_work_and_an_answer_is_not() {
+        let (client, server) = (ends(TCP, 40_000, 6379), ends(TCP, 6379, 40_000));
+        assert!(of(EPOLL_WAIT, Object::Unknown, ready(server)));
+        assert!(!of(EPOLL_WAIT, Object::Unknown, ready(client)));
+        assert!(of(RECVFROM, Object::Net(server), ready(server)));
+        assert!(!of(RECVFROM, Object::Net(client), ready(client)));
+        assert!(!of(SENDTO, Object::Net(server), ready(server)), "the client is slow to take it");
+        assert!(of(ACCEPT, Object::Net(ends(TCP, 80, 0)), Waker::Unknown));
+        assert!(of(RECVFROM, Object::Net(ends(17, 53, 0)), Waker::Unknown), "a server of names");
+        assert!(!of(RECVFROM, Object::Net(ends(17, 45_000, 0)), Waker::Unknown), "one that asks it");
+    }
+
+    #[test]
+    fn events_of_a_loop_are_work_whoever_of_the_tree_sends_them() {
+        let thread = || Waker::Task { tid: 7, name: None };
+        let event_fd = Object::File { kind: FileKind::EventFd, dev: 1, ino: 1, name: Comm::default() };
+        assert!(of(EPOLL_WAIT, Object::Unknown, thread()));
+        assert!(of(EPOLL_WAIT, event_fd.clone(), thread()));
+        assert!(of(Call(0), event_fd, thread()));
+        assert!(of(EPOLL_WAIT, Object::Unknown, Waker::Unknown), "to the end of the window");
+        assert!(!of(EPOLL_WAIT, Object::Unknown, Waker::Timer), "a sleep");
+        assert!(!of(Call(202), Object::Futex { address: 16 }, thread()), "its stack tells");
+        let unix = Object::Unix { ino: 1, peer: 2 };
+        assert!(!of(EPOLL_WAIT, unix, thread()), "which end serves is not known");
+        assert!(of(Call(61), Object::Unknown, thread()), "a child has a ledger of its own");
+    }
+}
