@@ -2,9 +2,9 @@
 
 use super::waits::{Ends, Requests, Wait, Waits};
 use crate::code::Code;
-use crate::judge::causes::interpreter_lock;
 use crate::keys::{ReasonKey, TargetKey, WaitKey, WakerKey};
 use crate::names::Names;
+use crate::purpose;
 use model::run::{WaitRow, WakerRow};
 use model::wait::{StackFrame, SyscallName, WaitTarget};
 use model::{Ns, Seen, State};
@@ -163,5 +163,5 @@ fn requests<'a>(
 /// The lock of an interpreter that a wait on a futex is for, by its stack.
 fn on_interpreter_lock((_, reason): WaitKey, stack: &Seen<Vec<StackFrame>>) -> Option<WaitTarget> {
     let ReasonKey::Wait(_, TargetKey::Futex(_)) = reason else { return None };
-    interpreter_lock::awaited(stack.value()?).map(WaitTarget::InterpreterLock)
+    purpose::interpreter_lock(stack.value()?).map(WaitTarget::InterpreterLock)
 }

@@ -1,7 +1,7 @@
 //! The causes that are looked for: a file for each, and its line in the registry.
 
 pub(crate) mod delayed_ack;
-pub(crate) mod interpreter_lock;
+mod interpreter_lock;
 
 use super::evidence::Evidence;
 use model::Seen;

@@ -1,0 +1,456 @@
+//! What a wait is for, by the functions that it is in: a lock, or the next piece of work.
+//!
+//! System calls do not tell: a thread sleeps on a futex for a lock, and also when a pool has
+//! nothing for it. Runtimes tell by where they sleep. The two lists stand side by side here; what
+//! follows from them is up to the account and `judge`.
+
+use model::recording::Language;
+use model::wait::StackFrame;
+
+/// What a wait is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Purpose {
+    /// Something that another thread has taken and will give back.
+    Lock,
+    /// The next piece of work: a request, a task, a timer of an event loop.
+    Work,
+}
+
+/// How a function is known by its name.
+#[derive(Debug, Clone, Copy)]
+enum Known {
+    /// A C function of this name, however decorated: `__pthread_mutex_lock`, `take_gil.part.0`.
+    Is(&'static str),
+    /// A qualified name with this in it.
+    Has(&'static str),
+    /// The same with both of these: a class and its method. Runtimes write them in several ways.
+    Method(&'static str, &'static str),
+    /// A function of a script, by its file.
+    Script(&'static str, &'static str),
+}
+
+use Known::{Has, Is, Method, Script};
+
+/// Functions that sleep for a lock and for nothing else.
+const LOCKS: &[Known] = &[
+    // The C library.
+    Is("pthread_mutex_lock"),
+    Is("pthread_mutex_timedlock"),
+    Is("pthread_mutex_clocklock"),
+    Is("pthread_mutex_cond_lock"),
+    Is("pthread_rwlock_rdlock"),
+    Is("pthread_rwlock_wrlock"),
+    Is("pthread_rwlock_timedrdlock"),
+    Is("pthread_rwlock_timedwrlock"),
+    Is("pthread_rwlock_clockrdlock"),
+    Is("pthread_rwlock_clockwrlock"),
+    Is("lll_lock_wait"),
+    Is("lll_lock_wait_private"),
+    Is("mtx_lock"),
+    Is("mtx_timedlock"),
+    Is("flock"),
+    Is("lockf"),
+    Is("lockf64"),
+    Is("semop"),
+    Is("semtimedop"),
+    // C++ and Rust.
+    Method("Mutex", "lock_contended"),
+    Method("RwLock", "read_contended"),
+    Method("RwLock", "write_contended"),
+    Method("RawMutex", "lock_slow"),
+    Method("RawRwLock", "_slow"),
+    Method("absl", "Mutex::Lock"),
+    Has("v8::base::Mutex::Lock"),
+    // Go: its runtime's own locks. A goroutine that waits for a `sync.Mutex` leaves its thread.
+    Has("runtime.lock2"),
+    Has("sync.(*Mutex).lockSlow"),
+    Has("sync.(*RWMutex).Lock"),
+    Has("sync.(*RWMutex).RLock"),
+    Has("sync.runtime_SemacquireMutex"),
+    Has("sync.runtime_SemacquireRWMutex"),
+    // The JVM's monitors, those of its own, and locks of java.util.concurrent.
+    Has("ObjectMonitor::enter"),
+    Has("ObjectMonitor::EnterI"),
+    Has("ObjectMonitor::ReenterI"),
+    Has("ObjectSynchronizer::enter"),
+    Has("SharedRuntime::complete_monitor_locking"),
+    Has("SharedRuntime::monitor_enter_helper"),
+    Has("InterpreterRuntime::monitorenter"),
+    Has("Mutex::lock_contended"),
+    Method("ReentrantLock", "lock"),
+    Method("ReentrantReadWriteLock", "lock"),
+    Method("StampedLock", "acquire"),
+    Method("AbstractQueuedSynchronizer", "acquireQueued"),
+    Method("AbstractQueuedSynchronizer", "acquireInterruptibly"),
+    // .NET.
+    Has("JIT_MonEnter"),
+    Has("AwareLock::Enter"),
+    // Ruby's interpreter lock.
+    Is("thread_sched_to_running"),
+    Is("thread_sched_to_running_common"),
+    Is("thread_sched_wait_running_turn"),
+    Is("gvl_acquire"),
+    // Databases.
+    Is("LWLockAcquire"),
+    Is("LWLockAcquireOrWait"),
+    Is("LWLockWaitForVar"),
+    Is("PGSemaphoreLock"),
+    Is("ProcSleep"),
+    Is("WaitOnLock"),
+    Is("LockAcquire"),
+    Is("LockAcquireExtended"),
+    Is("LockBufferForCleanup"),
+    Is("XactLockTableWait"),
+    Is("lock_wait_suspend_thread"),
+    Is("rw_lock_s_lock_spin"),
+    Is("rw_lock_x_lock_func"),
+    Is("sync_array_wait_event"),
+    Has("MDL_wait::timed_wait"),
+];
+
+/// Functions that sleep for a lock, unless those that called them wait for work with it.
+const MAYBE_LOCKS: &[Known] = &[
+    Is("sem_wait"),
+    Is("sem_timedwait"),
+    Is("sem_clockwait"),
+    Is("uv_sem_wait"),
+    Is("PyThread_acquire_lock"),
+    Is("PyThread_acquire_lock_timed"),
+    Is("lock_PyThread_acquire_lock"),
+    Is("rlock_acquire"),
+];
+
+/// Functions that sleep for work and for nothing else: what waits in them has none.
+const WORK: &[Known] = &[
+    // Go's scheduler, its poller and its monitor.
+    Has("runtime.stopm"),
+    Has("runtime.findRunnable"),
+    Has("runtime.findrunnable"),
+    Has("runtime.stoplockedm"),
+    Has("runtime.sysmon"),
+    Has("runtime.templateThread"),
+    Has("os/signal.signal_recv"),
+    // libuv, Node and V8.
+    Is("uv__io_poll"),
+    Has("node::TaskQueue"),
+    Has("node::DelayedTaskScheduler"),
+    Has("v8::platform::DelayedTaskQueue::GetNext"),
+    // Event loops of C.
+    Is("aeApiPoll"),
+    Is("ngx_epoll_process_events"),
+    Is("ngx_poll_process_events"),
+    Is("ngx_select_process_events"),
+    Is("epoll_dispatch"),
+    Is("g_main_context_poll"),
+    Is("g_async_queue_pop"),
+    Is("g_async_queue_timeout_pop"),
+    Is("g_thread_pool_wait_for_new_task"),
+    Is("apr_pollset_poll"),
+    Method("boost::asio", "epoll_reactor::run"),
+    // Rust.
+    Method("tokio::runtime", "Context::park"),
+    Method("tokio::runtime", "Parker::park"),
+    Method("tokio::runtime", "Driver::park"),
+    Has("tokio::runtime::park::CachedParkThread::park"),
+    Has("mio::poll::Poll::poll"),
+    Has("polling::Poller::wait"),
+    Has("rayon_core::sleep::Sleep::sleep"),
+    Method("std::sync::mpsc", "::recv"),
+    Method("std::sync::mpmc", "::recv"),
+    Method("crossbeam_channel", "::recv"),
+    // Threads of the JVM.
+    Has("CompileQueue::get"),
+    Has("VMThread::wait_for_vm_operation"),
+    Has("WatcherThread::sleep"),
+    Has("worker_wait_for_task"),
+    Has("GangWorker::wait_for_task"),
+    Has("ServiceThread::service_thread_entry"),
+    Has("wait_for_completed_buffers"),
+    Has("wait_for_next_cycle"),
+    Has("G1ServiceThread::wait_for_task"),
+    Has("MonitorDeflationThread::monitor_deflation_thread_entry"),
+    Has("NotificationThread::notification_thread_entry"),
+    Has("signal_thread_entry"),
+    Has("JVM_WaitForReferencePendingList"),
+    // Pools and queues of Java.
+    Method("ForkJoinPool", "awaitWork"),
+    Method("ForkJoinPool", "idleAwaitWork"),
+    Method("ThreadPoolExecutor", "getTask"),
+    Method("BlockingQueue", "take"),
+    Method("BlockingQueue", "poll"),
+    Method("BlockingDeque", "take"),
+    Method("BlockingDeque", "poll"),
+    Method("DelayedWorkQueue", "take"),
+    Method("DelayedWorkQueue", "poll"),
+    Method("SynchronousQueue", "take"),
+    Method("SynchronousQueue", "poll"),
+    Method("LinkedTransferQueue", "take"),
+    Method("LinkedTransferQueue", "poll"),
+    Method("DelayQueue", "take"),
+    Method("ReferenceQueue", "remove"),
+    Method("TimerThread", "mainLoop"),
+    Method("java.util.concurrent.locks.LockSupport", "parkIdle"),
+    // .NET.
+    Has("FinalizerThread::WaitForFinalizerEvent"),
+    Has("LowLevelLifoSemaphore"),
+    // Python's queues and loops.
+    Script("get", "queue.py"),
+    Script("get", "queues.py"),
+    Is("queue_SimpleQueue_get_impl"),
+    Is("queue_SimpleQueue_get"),
+    Script("serve_forever", "socketserver.py"),
+    // postgres: the next command, and its processes in the background.
+    Is("SocketBackend"),
+    Is("ReadCommand"),
+    // Erlang.
+    Is("scheduler_wait"),
+];
+
+/// Functions that sleep for work and do it too: only what they sleep in themselves is for work.
+const LOOPS: &[Known] = &[
+    // A function of this name that sleeps on a condition by itself: libuv's, and many others.
+    Is("worker"),
+    Is("worker_main"),
+    Is("worker_thread"),
+    Has("node::WorkerThreadsTaskRunner"),
+    Has("v8::platform::"),
+    Is("bioProcessBackgroundJobs"),
+    Is("thread_pool_cycle"),
+    Is("ngx_thread_pool_cycle"),
+    Is("ev_run"),
+    Is("event_base_loop"),
+    Is("gomp_thread_start"),
+    Has("tokio::runtime::blocking::pool::Inner::run"),
+    Has("rayon_core::registry::WorkerThread::wait_until"),
+    Method("std::thread", "park"),
+    Script("_run_once", "base_events.py"),
+    Script("_worker", "thread.py"),
+    Script("worker", "pool.py"),
+    Is("ServerLoop"),
+    Is("WalWriterMain"),
+    Is("BackgroundWriterMain"),
+    Is("CheckpointerMain"),
+    Is("AutoVacLauncherMain"),
+    Is("PgArchiverMain"),
+    Is("pgarch_MainLoop"),
+    Is("ApplyLauncherMain"),
+    Is("SysLoggerMain"),
+    Is("WalSndLoop"),
+    Is("WalReceiverMain"),
+    Is("io_handler_thread"),
+    Is("srv_worker_thread"),
+    Is("srv_purge_coordinator_thread"),
+    Has("Per_thread_connection_handler::block_until_new_connection"),
+];
+
+/// Functions that only sleep: what for is known by those that call them.
+const SLEEPS: &[Known] = &[
+    Is("futex_wait"),
+    Is("futex_abstimed_wait"),
+    Is("futex_abstimed_wait_common"),
+    Is("futex_abstimed_wait_common64"),
+    Is("futex_abstimed_wait_cancelable64"),
+    Is("futex_abstimed_wait64"),
+    Is("internal_syscall_cancel"),
+    Is("syscall_cancel"),
+    Is("syscall_cancel_arch"),
+    Is("syscall_cancel_arch_end"),
+    Is("syscall"),
+    Is("do_futex_wait"),
+    Is("new_sem_wait_slow64"),
+    Is("pthread_cond_wait"),
+    Is("pthread_cond_timedwait"),
+    Is("pthread_cond_clockwait"),
+    Is("pthread_cond_wait_common"),
+    Is("cnd_wait"),
+    Is("cnd_timedwait"),
+    Is("sem_wait"),
+    Is("sem_timedwait"),
+    Is("epoll_wait"),
+    Is("epoll_pwait"),
+    Is("poll"),
+    Is("ppoll"),
+    Is("select"),
+    Is("pselect"),
+    Is("uv_cond_wait"),
+    Is("uv_cond_timedwait"),
+    Is("uv_sem_wait"),
+    Is("gomp_simple_barrier_wait"),
+    Is("gomp_barrier_wait"),
+    Is("gomp_barrier_wait_end"),
+    Is("do_wait"),
+    Is("WaitLatch"),
+    Is("WaitEventSetWait"),
+    Is("WaitEventSetWaitBlock"),
+    Is("clock_nanosleep"),
+    Is("nanosleep"),
+    Is("usleep"),
+    Is("pg_usleep"),
+    Is("select_epoll_poll"),
+    Is("select_epoll_poll_impl"),
+    Script("select", "selectors.py"),
+    Has("v8::base::ConditionVariable::Wait"),
+    Has("std::condition_variable::wait"),
+    Has("ConditionVariableImpl"),
+    Method("condvar", "wait"),
+    Method("Condvar", "wait"),
+    Method("std::sys", "futex_wait"),
+    Method("std::sys", "Parker::park"),
+];
+
+/// A function that waits is among this many of the innermost frames.
+const FRAMES: usize = 16;
+/// One that takes an interpreter's lock is among this many of them.
+const INTERPRETER_FRAMES: usize = 8;
+
+/// Functions that take CPython's lock: what waits for it, and, where there are no symbols, what is
+/// exported and calls that.
+const TAKES: [&str; 4] =
+    ["take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread", "_PyThreadState_Attach"];
+
+/// What a wait is for, by its stack, the innermost first. None where no function tells.
+pub(crate) fn purpose(stack: &[StackFrame]) -> Option<Purpose> {
+    if interpreter_lock(stack).is_some() {
+        return Some(Purpose::Lock);
+    }
+    let (mut sleeps_itself, mut otherwise) = (true, None);
+    for frame in stack.iter().take(FRAMES) {
+        let is = |list: &[Known]| list.iter().any(|known| known.names(frame));
+        if is(LOCKS) {
+            return Some(Purpose::Lock);
+        }
+        if is(WORK) || (sleeps_itself && is(LOOPS)) {
+            return Some(Purpose::Work);
+        }
+        if is(MAYBE_LOCKS) {
+            otherwise = Some(Purpose::Lock);
+        }
+        sleeps_itself &= is(SLEEPS);
+    }
+    otherwise
+}
+
+/// Whose interpreter's lock a wait is for, by its stack, the innermost first.
+pub(crate) fn interpreter_lock(stack: &[StackFrame]) -> Option<Language> {
+    let mut names = stack.iter().take(INTERPRETER_FRAMES).map(|frame| &frame.function);
+    names.any(|name| TAKES.iter().any(|takes| name.starts_with(takes))).then_some(Language::Python)
+}
+
+impl Known {
+    fn names(self, frame: &StackFrame) -> bool {
+        let name = frame.function.as_str();
+        match self {
+            Is(function) => undecorated(name) == function,
+            Has(part) => name.contains(part),
+            Method(class, method) => name.contains(class) && name.contains(method),
+            Script(function, file) => {
+                frame.is_script()
+                    && name.rsplit('.').next() == Some(function)
+                    && frame.source.as_ref().is_some_and(|(of, _)| of == file)
+            }
+        }
+    }
+}
+
+/// A C function's name without the marks of libraries and compilers.
+fn undecorated(name: &str) -> &str {
+    let name = name.trim_start_matches('_');
+    let name = name.strip_prefix("GI_").unwrap_or(name).trim_start_matches('_');
+    name.split(['.', '@']).next().unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn native(function: &str) -> StackFrame {
+        StackFrame { function: function.to_owned(), source: None, language: Language::Native }
+    }
+
+    fn of(functions: &[&str]) -> Option<Purpose> {
+        let stack: Vec<_> = functions.iter().map(|function| native(function)).collect();
+        purpose(&stack)
+    }
+
+    #[test]
+    fn a_lock_is_known_by_what_takes_it() {
+        for stack in [
+            &["__lll_lock_wait", "___pthread_mutex_lock", "main"][..],
+            &["futex_wait", "__GI___pthread_rwlock_wrlock", "worker"],
+            &["runtime.futex.abi0", "runtime.futexsleep", "runtime.lock2", "runtime.findRunnable"],
+            &["std::sys::sync::mutex::futex::Mutex::lock_contended", "app::main"],
+            &["__futex_abstimed_wait_common", "PlatformEvent::park", "ObjectMonitor::EnterI"],
+            &["do_futex_wait", "__new_sem_wait_slow64", "PGSemaphoreLock", "LWLockAcquire", "XLogFlush"],
+            &["epoll_wait", "WaitEventSetWait", "WaitLatch", "ProcSleep", "WaitOnLock", "PostgresMain"],
+            &["__futex_abstimed_wait_common", "pthread_cond_timedwait", "take_gil.part.0"],
+        ] {
+            assert_eq!(of(stack), Some(Purpose::Lock), "{stack:?}");
+        }
+    }
+
+    #[test]
+    fn waiting_for_work_is_known_by_what_has_none() {
+        for stack in [
+            &["runtime.futex", "runtime.futexsleep", "runtime.notesleep", "runtime.mPark", "runtime.stopm"][..],
+            &["epoll_pwait", "uv__io_poll", "uv_run", "node::SpinEventLoop"],
+            &["__futex_abstimed_wait_common", "pthread_cond_wait", "uv_cond_wait", "worker", "start_thread"],
+            &["epoll_wait", "aeApiPoll", "aeProcessEvents", "main"],
+            &["epoll_wait", "WaitEventSetWait", "WaitLatch", "WalWriterMain", "PostmasterMain"],
+            &[
+                "pthread_cond_wait",
+                "Parker::park",
+                "Unsafe_Park",
+                "java.util.concurrent.ForkJoinPool.awaitWork",
+            ],
+            &["Unsafe_Park", "Ljava/util/concurrent/ThreadPoolExecutor;::getTask"],
+            &[
+                "do_futex_wait",
+                "sem_wait",
+                "PosixSemaphore::wait",
+                "WorkerTaskDispatcher::worker_wait_for_task",
+            ],
+            &["syscall", "tokio::runtime::scheduler::multi_thread::worker::Context::park_timeout"],
+        ] {
+            assert_eq!(of(stack), Some(Purpose::Work), "{stack:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_worker_does_is_not_waiting_for_work() {
+        assert_eq!(of(&["pthread_cond_wait", "wait_for_reply", "worker", "start_thread"]), None);
+        assert_eq!(of(&["pread64", "tokio::runtime::blocking::pool::Inner::run"]), None);
+        assert_eq!(of(&["pthread_cond_wait", "main"]), None);
+        assert_eq!(of(&["__lll_lock_wait", "pthread_mutex_lock", "malloc", "worker"]), Some(Purpose::Lock));
+        assert_eq!(of(&[]), None);
+    }
+
+    #[test]
+    fn a_semaphore_is_a_lock_unless_work_comes_by_it() {
+        assert_eq!(of(&["do_futex_wait", "sem_wait", "take_turn", "main"]), Some(Purpose::Lock));
+        let script = |function: &str, file: &str| StackFrame {
+            function: function.to_owned(),
+            source: Some((file.to_owned(), 171)),
+            language: Language::Python,
+        };
+        let lock = [native("PyThread_acquire_lock_timed"), script("work", "app.py")];
+        assert_eq!(purpose(&lock), Some(Purpose::Lock));
+        let queue = [native("lock_PyThread_acquire_lock"), script("wait", "threading.py")];
+        let queue = [&queue[..], &[script("Queue.get", "queue.py"), script("work", "app.py")]].concat();
+        assert_eq!(purpose(&queue), Some(Purpose::Work));
+    }
+
+    #[test]
+    fn an_interpreters_lock_is_known_by_what_takes_it() {
+        let python = |functions: &[&str]| {
+            interpreter_lock(&functions.iter().map(|name| native(name)).collect::<Vec<_>>())
+        };
+        let with = ["pthread_cond_timedwait", "take_gil.part.0", "_PyEval_EvalFrameDefault"];
+        assert_eq!(python(&with), Some(Language::Python));
+        let exported = ["__futex_abstimed_wait_common", "PyEval_RestoreThread", "time_sleep"];
+        assert_eq!(python(&exported), Some(Language::Python));
+        assert_eq!(python(&["pthread_mutex_lock", "lock_PyThread_acquire_lock"]), None);
+        // Far out it is what the thread does beside, and not what it waits in.
+        let far: Vec<&str> = std::iter::repeat_n("f", INTERPRETER_FRAMES).chain(["take_gil"]).collect();
+        assert_eq!(python(&far), None);
+    }
+}
