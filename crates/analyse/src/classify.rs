@@ -192,6 +192,8 @@ fn by_file(evidence: Evidence<'_>, call: Option<&str>, kind: FileKind, name: Com
         FileKind::Disk if matches!(call, Some("flock" | "fcntl" | "fcntl64")) => (State::Lock, evidence.file),
         FileKind::Disk => (State::Disk, evidence.file),
         FileKind::Remote => (State::Network, evidence.file),
+        // For whatever the kernel does meanwhile: no disk is involved.
+        FileKind::Kernel => (State::OtherWait, evidence.file),
         FileKind::Pipe => (State::Pipe, TargetKey::Nameless(TargetKind::Pipe)),
         FileKind::Tty => {
             (State::Pipe, evidence.named(TargetKind::Tty, name, TargetKey::Nameless(TargetKind::Tty)))

@@ -72,6 +72,8 @@ pub enum FileKind {
     /// Any other anonymous inode; its name says which (`inotify`, `[signalfd]`, `[io_uring]`,
     /// `[pidfd]`).
     Anonymous,
+    /// A file that the kernel makes up: of procfs, sysfs, a cgroup and the like.
+    Kernel,
 }
 
 impl FileKind {

@@ -107,6 +107,9 @@ fn named(target: &[u8]) -> LinkTarget {
         // Shared memory consists of files of a filesystem; `Disk` means disks.
         Some(device) if device.starts_with(b"shm/") || is_disk(device) => FileKind::Disk,
         Some(_) => FileKind::Device,
+        None if [b"/proc/".as_slice(), b"/sys/"].iter().any(|root| target.starts_with(root)) => {
+            FileKind::Kernel
+        }
         None => FileKind::Disk,
     };
     file(kind, 0, last)
@@ -143,6 +146,7 @@ mod tests {
             ("/dev/pts/3", FileKind::Tty, 0, "3"),
             ("/dev/null", FileKind::Device, 0, "null"),
             ("/dev/vda1", FileKind::Disk, 0, "vda1"),
+            ("/sys/fs/cgroup/a/cgroup.procs", FileKind::Kernel, 0, "cgroup.procs"),
             ("/home/a/data.bin (deleted)", FileKind::Disk, 0, "data.bin (delet"),
         ];
         for (target, expect, ino, name) in cases {

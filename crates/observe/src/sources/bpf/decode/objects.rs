@@ -20,6 +20,19 @@ pub(super) fn object(of: &wire::Object) -> Object {
 fn file_kind(mode: u16, dev: u32, magic: u64, name: Comm) -> FileKind {
     const REMOTE: [u64; 6] = [0x6969, 0xff53_4d42, 0xfe53_4d42, 0x517b, 0x0102_1997, 0x00c3_6400];
     const ANON_INODE: u64 = 0x0904_1934;
+    // procfs, sysfs, cgroup v1 and v2, debugfs, tracefs, securityfs, configfs, bpffs, efivarfs.
+    const KERNEL: [u64; 10] = [
+        0x9fa0,
+        0x6265_6572,
+        0x0027_e0eb,
+        0x6367_7270,
+        0x6462_6720,
+        0x7472_6163,
+        0x7363_6673,
+        0x6265_6570,
+        0xcafe_4a11,
+        0xde5e_81e4,
+    ];
     match mode & 0o170_000 {
         0o010_000 => FileKind::Pipe,
         0o020_000 => match dev >> 20 {
@@ -28,6 +41,7 @@ fn file_kind(mode: u16, dev: u32, magic: u64, name: Comm) -> FileKind {
             _ => FileKind::Device,
         },
         0o100_000 | 0o040_000 | 0o060_000 if REMOTE.contains(&magic) => FileKind::Remote,
+        0o100_000 | 0o040_000 if KERNEL.contains(&magic) => FileKind::Kernel,
         _ if magic == ANON_INODE => FileKind::of_anonymous(name.to_text().as_bytes()),
         0o100_000 | 0o040_000 | 0o060_000 => FileKind::Disk,
         _ => FileKind::Anonymous,
@@ -46,6 +60,7 @@ mod tests {
         assert_eq!(file_kind(0o020_600, (1 << 20) | 3, 0, none), FileKind::Device);
         assert_eq!(file_kind(0o100_644, 0, 0xef53, none), FileKind::Disk);
         assert_eq!(file_kind(0o100_644, 0, 0x6969, none), FileKind::Remote);
+        assert_eq!(file_kind(0o100_644, 0, 0x6367_7270, Comm::from("cgroup.procs")), FileKind::Kernel);
         assert_eq!(file_kind(0o600, 0, 0x0904_1934, Comm::from("[eventpoll]")), FileKind::Epoll);
     }
 }
