@@ -61,16 +61,36 @@ pub fn waits_for(name: &str, uninterruptible: bool) -> State {
         "msgrcv" | "msgsnd" | "mq_timedreceive" | "mq_timedsend" => State::Pipe,
         "io_getevents" | "io_pgetevents" | "sync" | "syncfs" | "fsync" | "fdatasync" | "msync"
         | "sync_file_range" => State::Disk,
-        "mmap" | "mmap2" | "munmap" | "mprotect" | "mremap" | "brk" | "madvise" | "mlock" | "mlockall"
-        | "munlock"
-            if uninterruptible =>
-        {
-            State::Lock
-        }
+        name if uninterruptible && changes_memory(name) => State::Lock,
         "open" | "openat" | "openat2" | "creat" if !uninterruptible => State::Pipe,
         name if uninterruptible && is_about_files(name) => State::Disk,
         _ => State::OtherWait,
     }
+}
+
+/// Whether a call changes the address space of its process.
+pub(crate) fn changes_memory(name: &str) -> bool {
+    matches!(
+        name,
+        "mmap"
+            | "mmap2"
+            | "munmap"
+            | "mprotect"
+            | "mremap"
+            | "brk"
+            | "madvise"
+            | "mlock"
+            | "mlockall"
+            | "munlock"
+    )
+}
+
+/// Whether a call sends a signal.
+pub(crate) fn sends_a_signal(name: &str) -> bool {
+    matches!(
+        name,
+        "kill" | "tkill" | "tgkill" | "rt_sigqueueinfo" | "rt_tgsigqueueinfo" | "pidfd_send_signal"
+    )
 }
 
 /// Whether a call can end since time is up.

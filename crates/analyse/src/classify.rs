@@ -8,7 +8,7 @@
 
 mod work;
 
-use crate::calls::{Arch, Limit, limit_of, waits_for};
+use crate::calls::{Arch, Limit, changes_memory, limit_of, waits_for};
 use crate::keys::{CallKey, FunctionId, QuestionId, ReasonKey, TargetKey, WaitKey};
 use model::State;
 use model::network::Endpoint;
@@ -33,6 +33,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) file: TargetKey,
     /// Whether terminals, devices and named pipes are kept apart by name.
     pub(crate) by_name: bool,
+    /// The waker sent a signal.
+    pub(crate) signalled: bool,
 }
 
 /// A kind of wait.
@@ -89,6 +91,7 @@ impl Classified {
     pub(crate) fn of_many(self) -> Self {
         let target = match self.target {
             TargetKey::Futex(_) => TargetKey::Futex(0),
+            TargetKey::TimedFutex(_) => TargetKey::TimedFutex(0),
             TargetKey::Tcp(_) => TargetKey::Unseen(TargetKind::Tcp, MANY),
             TargetKey::Udp(_) => TargetKey::Unseen(TargetKind::Udp, MANY),
             TargetKey::Named(kind, _) => TargetKey::Unseen(kind, MANY),
@@ -123,6 +126,7 @@ impl<'a> Evidence<'a> {
             function: None,
             file,
             by_name: false,
+            signalled: false,
         }
     }
 
@@ -161,11 +165,13 @@ fn by_limit(evidence: Evidence<'_>, call: Option<&str>) -> Option<Kind> {
         return None;
     }
     let socket = matches!(evidence.object, Object::Net(_) | Object::Unix { .. } | Object::OtherSocket { .. });
-    let target = match call.map_or(Limit::None, limit_of) {
-        Limit::Some => TargetKey::TimeLimit,
-        Limit::OfSocket if socket => TargetKey::TimeLimit,
-        Limit::OfSeveral => TargetKey::TimeLimitOrTimer,
-        Limit::OfSocket | Limit::None => TargetKey::Nameless(TargetKind::Timer),
+    let target = match (call.map_or(Limit::None, limit_of), evidence.object) {
+        // Its stack may tell that it is a lock.
+        (Limit::Some, Object::Futex { address }) => TargetKey::TimedFutex(*address),
+        (Limit::Some, _) => TargetKey::TimeLimit,
+        (Limit::OfSocket, _) if socket => TargetKey::TimeLimit,
+        (Limit::OfSeveral, _) => TargetKey::TimeLimitOrTimer,
+        (Limit::OfSocket | Limit::None, _) => TargetKey::Nameless(TargetKind::Timer),
     };
     Some((State::Sleep, target))
 }
@@ -219,7 +225,7 @@ fn by_call(evidence: Evidence<'_>, call: Option<&str>) -> Option<Kind> {
     let Some(call) = call else {
         // A fault that is not for IO sleeps for the lock of its address space.
         let locked = evidence.call == CallKey::Fault && evidence.uninterruptible && evidence.io.is_some();
-        return locked.then_some((State::Lock, TargetKey::External));
+        return locked.then_some((State::Lock, TargetKey::AddressSpace));
     };
     let child = (State::OtherWait, TargetKey::Nameless(TargetKind::Child));
     match call {
@@ -239,7 +245,8 @@ fn by_call(evidence: Evidence<'_>, call: Option<&str>) -> Option<Kind> {
         State::Disk => (State::Disk, evidence.file),
         State::Pipe => (State::Pipe, TargetKey::Nameless(TargetKind::Pipe)),
         State::Lock if call.starts_with("futex") => (State::Lock, TargetKey::Futex(0)),
-        State::Lock => (State::Lock, TargetKey::External),
+        State::Lock if changes_memory(call) => (State::Lock, TargetKey::AddressSpace),
+        State::Lock => (State::Lock, TargetKey::Nameless(TargetKind::Lock)),
         _ => return None,
     })
 }
@@ -374,9 +381,11 @@ fn woken(evidence: Evidence<'_>, unknown: TargetKey) -> Kind {
         Waker::Device => (State::Disk, TargetKey::Nameless(TargetKind::Device)),
         Waker::Task { name: Some(name), .. } => (State::OtherWait, TargetKey::Task(*name)),
         Waker::Unknown => (State::OtherWait, unknown),
-        Waker::Task { name: None, .. } | Waker::Timer | Waker::Interrupt => {
-            (State::OtherWait, TargetKey::External)
+        Waker::Task { name: None, .. } if evidence.signalled => {
+            (State::OtherWait, TargetKey::Nameless(TargetKind::Signal))
         }
+        Waker::Task { name: None, .. } => (State::OtherWait, TargetKey::Nameless(TargetKind::Thread)),
+        Waker::Timer | Waker::Interrupt => (State::OtherWait, TargetKey::External),
     }
 }
 

@@ -4,9 +4,9 @@
 //! What each stands for is up to `names`; which evidence gives which of them, to `classify`.
 
 use model::network::Endpoint;
-use model::recording::Comm;
+use model::recording::{Comm, Language};
 use model::wait::{TargetKind, WakerKind};
-use model::{Call, State};
+use model::{Call, Pid, State, Tid};
 
 /// A [`model::wait::Reason`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,6 +46,14 @@ pub(crate) enum TargetKey {
     Nameless(TargetKind),
     /// By its address in the process; 0 when that was not seen.
     Futex(u64),
+    /// The same of a wait that its time limit ended.
+    TimedFutex(u64),
+    /// The lock that is taken to run code of this language.
+    InterpreterLock(Language),
+    /// A lock that is no futex, by the function that takes it.
+    LockIn(FunctionId),
+    /// The lock of the process's address space.
+    AddressSpace,
     TimeLimit,
     TimeLimitOrTimer,
     Tcp(Endpoint),
@@ -67,14 +75,24 @@ pub(crate) enum TargetKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum WakerKey {
     /// A thread of the tree.
-    Thread(Comm),
+    Thread(Who),
     /// Another one.
-    Outside(Comm),
+    Outside(Who),
     Timer,
     Device,
     Network,
     Interrupt,
     Unknown,
+}
+
+/// A thread by its numbers and name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Who {
+    pub(crate) name: Comm,
+    /// 0 where it is not known.
+    pub(crate) pid: Pid,
+    /// 0 for all of this name.
+    pub(crate) tid: Tid,
 }
 
 /// A kind of wait: its state, and what is counted together.
@@ -88,7 +106,7 @@ pub(crate) struct FileId(pub(crate) u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct QuestionId(pub(crate) u32);
 
-/// A function of the kernel by its number in [`crate::names::Names`].
+/// A function by its number in [`crate::names::Names`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct FunctionId(pub(crate) u32);
 
@@ -135,6 +153,9 @@ impl ReasonKey {
                 ReasonKey::Wait(call, TargetKey::File(FileId::MANY))
             }
             ReasonKey::Wait(call, TargetKey::Futex(_)) => ReasonKey::Wait(call, TargetKey::Futex(0)),
+            ReasonKey::Wait(call, TargetKey::TimedFutex(_)) => {
+                ReasonKey::Wait(call, TargetKey::TimedFutex(0))
+            }
             other => other,
         }
     }
@@ -153,10 +174,21 @@ impl WakerKey {
         }
     }
 
-    pub(crate) fn name(self) -> String {
+    /// The thread, where it was one.
+    pub(crate) fn who(self) -> Option<Who> {
         match self {
-            WakerKey::Thread(name) | WakerKey::Outside(name) => name.to_text(),
-            _ => String::new(),
+            WakerKey::Thread(who) | WakerKey::Outside(who) => Some(who),
+            _ => None,
+        }
+    }
+
+    /// All threads of its name.
+    pub(crate) fn of_many(self) -> Self {
+        let many = |who: Who| Who { pid: 0, tid: 0, ..who };
+        match self {
+            WakerKey::Thread(who) => WakerKey::Thread(many(who)),
+            WakerKey::Outside(who) => WakerKey::Outside(many(who)),
+            other => other,
         }
     }
 }

@@ -21,7 +21,6 @@ pub mod ladder;
 mod lookups;
 mod names;
 mod poll;
-#[allow(dead_code, reason = "the account asks from the next commit on")]
 mod purpose;
 mod sliced;
 mod surroundings;

@@ -17,7 +17,7 @@ pub(crate) struct Names {
     pub(crate) files: Files,
     pub(crate) lookups: Lookups,
     function_ids: FxHashMap<String, FunctionId>,
-    /// Functions of the kernel, in the order of their numbers.
+    /// Functions in the order of their numbers.
     functions: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ impl Names {
         }
     }
 
-    /// The number of a kernel function.
+    /// The number of a function: one of the kernel, or one that takes a lock.
     pub(crate) fn function(&mut self, name: &str) -> FunctionId {
         if let Some(id) = self.function_ids.get(name) {
             return *id;
@@ -42,6 +42,10 @@ impl Names {
         self.functions.push(name.to_owned());
         self.function_ids.insert(name.to_owned(), id);
         id
+    }
+
+    fn function_name(&self, FunctionId(id): FunctionId) -> String {
+        self.functions[id as usize].clone()
     }
 
     /// The file, or swap, that a traced wait is about if it is about one.
@@ -61,7 +65,11 @@ impl Names {
             TargetKey::Nameless(kind) => WaitTarget::new(kind, Seen::Absent),
             TargetKey::Futex(0) => WaitTarget::Futex(Seen::Absent),
             TargetKey::Futex(address) => WaitTarget::Futex(Seen::Value(address)),
-            TargetKey::TimeLimit => WaitTarget::TimeLimit,
+            TargetKey::InterpreterLock(language) => WaitTarget::InterpreterLock(language),
+            TargetKey::LockIn(function) => WaitTarget::Lock(Seen::Value(self.function_name(function))),
+            TargetKey::AddressSpace => WaitTarget::AddressSpace,
+            // The address says of what; as long as that is no lock, it was time that ended it.
+            TargetKey::TimedFutex(_) | TargetKey::TimeLimit => WaitTarget::TimeLimit,
             TargetKey::TimeLimitOrTimer => WaitTarget::TimeLimitOrTimer,
             TargetKey::Tcp(end) => WaitTarget::Tcp(end),
             TargetKey::Udp(end) => WaitTarget::Udp(end),
@@ -70,7 +78,7 @@ impl Names {
             TargetKey::External => WaitTarget::External(Seen::Absent),
             TargetKey::Named(kind, name) => WaitTarget::new(kind, Seen::Value(name.to_text())),
             TargetKey::KernelFunction(kind, function) => {
-                WaitTarget::KernelFunction(kind, self.functions[function.0 as usize].clone())
+                WaitTarget::KernelFunction(kind, self.function_name(function))
             }
             TargetKey::Unseen(kind, why) => WaitTarget::new(kind, Seen::unseen(why)),
         }

@@ -298,6 +298,33 @@ const SLEEPS: &[Known] = &[
     Method("std::sys", "Parker::park"),
 ];
 
+/// Those of them that wait until another thread says that a condition is true.
+const CONDITIONS: &[Known] = &[
+    Is("pthread_cond_wait"),
+    Is("pthread_cond_timedwait"),
+    Is("pthread_cond_clockwait"),
+    Is("cnd_wait"),
+    Is("cnd_timedwait"),
+    Is("uv_cond_wait"),
+    Is("uv_cond_timedwait"),
+    Has("v8::base::ConditionVariable::Wait"),
+    Has("std::condition_variable::wait"),
+    Method("condvar", "wait"),
+    Method("Condvar", "wait"),
+];
+
+/// Functions that threads begin with.
+const BEGINS: &[Known] = &[
+    Is("main"),
+    Is("start"),
+    Is("start_thread"),
+    Is("clone"),
+    Is("clone3"),
+    Is("libc_start_main"),
+    Is("libc_start_call_main"),
+    Is("libc_start_main_impl"),
+];
+
 /// A function that waits is among this many of the innermost frames.
 const FRAMES: usize = 16;
 /// One that takes an interpreter's lock is among this many of them.
@@ -308,32 +335,67 @@ const INTERPRETER_FRAMES: usize = 8;
 const TAKES: [&str; 4] =
     ["take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread", "_PyThreadState_Attach"];
 
-/// What a wait is for, by its stack, the innermost first. None where no function tells.
-pub(crate) fn purpose(stack: &[StackFrame]) -> Option<Purpose> {
-    if interpreter_lock(stack).is_some() {
-        return Some(Purpose::Lock);
-    }
+/// Whether the wait is for the next piece of work, by its stack, the innermost first.
+pub(crate) fn waits_for_work(stack: &[StackFrame]) -> bool {
+    told(stack).is_some_and(|(purpose, _)| purpose == Purpose::Work)
+}
+
+/// Whether it sleeps on a condition that another thread will make true, by its stack. Locks made of
+/// conditions are known by the functions that take them.
+pub(crate) fn is_on_condition(stack: &[StackFrame]) -> bool {
+    let sleeps = |frame: &&StackFrame| SLEEPS.iter().any(|known| known.names(frame));
+    stack.iter().take_while(sleeps).any(|frame| CONDITIONS.iter().any(|known| known.names(frame)))
+}
+
+/// The function that takes a lock, where the wait is for one, by its stack, the innermost first.
+pub(crate) fn lock_function(stack: &[StackFrame]) -> Option<&str> {
+    told(stack).filter(|(purpose, _)| *purpose == Purpose::Lock).map(|(_, function)| function)
+}
+
+/// What a wait is for, and the function that tells.
+fn told(stack: &[StackFrame]) -> Option<(Purpose, &str)> {
     let (mut sleeps_itself, mut otherwise) = (true, None);
     for frame in stack.iter().take(FRAMES) {
         let is = |list: &[Known]| list.iter().any(|known| known.names(frame));
+        let function = frame.function.as_str();
         if is(LOCKS) {
-            return Some(Purpose::Lock);
+            return Some((Purpose::Lock, function));
         }
         if is(WORK) || (sleeps_itself && is(LOOPS)) {
-            return Some(Purpose::Work);
+            return Some((Purpose::Work, function));
         }
         if is(MAYBE_LOCKS) {
-            otherwise = Some(Purpose::Lock);
+            otherwise = Some((Purpose::Lock, function));
         }
         sleeps_itself &= is(SLEEPS);
     }
     otherwise
 }
 
+/// The functions that a wait was called from, the innermost first and no more than `most`: without
+/// those that only sleep, and those that any thread begins with.
+pub(crate) fn called_from(stack: &[StackFrame], most: usize) -> Vec<String> {
+    let is = |frame: &StackFrame, list: &[Known]| list.iter().any(|known| known.names(frame));
+    let callers = stack.iter().skip_while(|frame| is(frame, SLEEPS)).filter(|frame| !is(frame, BEGINS));
+    callers.take(most).map(|frame| frame.function.clone()).collect()
+}
+
 /// Whose interpreter's lock a wait is for, by its stack, the innermost first.
 pub(crate) fn interpreter_lock(stack: &[StackFrame]) -> Option<Language> {
     let mut names = stack.iter().take(INTERPRETER_FRAMES).map(|frame| &frame.function);
-    names.any(|name| TAKES.iter().any(|takes| name.starts_with(takes))).then_some(Language::Python)
+    let taken = names.any(|name| TAKES.iter().any(|takes| name.starts_with(takes)));
+    (taken || sleeps_in_stripped_python(stack)).then_some(Language::Python)
+}
+
+/// Whether an interpreter without symbols sleeps on a condition by itself. CPython does so for its
+/// lock alone: other locks of it are semaphores, and taken by an exported function.
+fn sleeps_in_stripped_python(stack: &[StackFrame]) -> bool {
+    let sleeps = |frame: &&StackFrame| SLEEPS.iter().any(|known| known.names(frame));
+    let inner = stack.iter().take_while(sleeps);
+    let on_condition = inner.clone().any(|frame| undecorated(&frame.function).starts_with("pthread_cond_"));
+    let caller = stack.get(inner.count()).map_or("", |frame| frame.function.as_str());
+    let of_interpreter = ["python3", "libpython3"].iter().any(|module| caller.starts_with(module));
+    on_condition && of_interpreter && caller.contains("+0x")
 }
 
 impl Known {
@@ -367,9 +429,25 @@ mod tests {
         StackFrame { function: function.to_owned(), source: None, language: Language::Native }
     }
 
+    fn purpose(stack: &[StackFrame]) -> Option<Purpose> {
+        let lock = interpreter_lock(stack).map(|_| Purpose::Lock);
+        lock.or_else(|| told(stack).map(|(purpose, _)| purpose))
+    }
+
     fn of(functions: &[&str]) -> Option<Purpose> {
         let stack: Vec<_> = functions.iter().map(|function| native(function)).collect();
         purpose(&stack)
+    }
+
+    #[test]
+    fn a_condition_is_waited_for_by_itself() {
+        let on_condition = |functions: &[&str]| {
+            let stack: Vec<_> = functions.iter().map(|function| native(function)).collect();
+            is_on_condition(&stack)
+        };
+        assert!(on_condition(&["__futex_abstimed_wait_common", "__pthread_cond_wait", "Pool::run"]));
+        assert!(!on_condition(&["futex_wait", "__lll_lock_wait", "pthread_mutex_lock", "pthread_cond_wait"]));
+        assert!(!on_condition(&["futex_wait", "app::sleep", "pthread_cond_wait"]));
     }
 
     #[test]
@@ -440,6 +518,16 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_is_called_from_what_does_not_only_sleep() {
+        let from = |functions: &[&str]| {
+            called_from(&functions.iter().map(|name| native(name)).collect::<Vec<_>>(), 2)
+        };
+        let sleep = ["epoll_wait", "WaitEventSetWait", "WaitLatch", "pg_sleep", "ExecInterpExpr", "main"];
+        assert_eq!(from(&sleep), ["pg_sleep", "ExecInterpExpr"]);
+        assert_eq!(from(&["nanosleep", "rest", "main", "__libc_start_main@@GLIBC_2.34", "_start"]), ["rest"]);
+    }
+
+    #[test]
     fn an_interpreters_lock_is_known_by_what_takes_it() {
         let python = |functions: &[&str]| {
             interpreter_lock(&functions.iter().map(|name| native(name)).collect::<Vec<_>>())
@@ -449,6 +537,10 @@ mod tests {
         let exported = ["__futex_abstimed_wait_common", "PyEval_RestoreThread", "time_sleep"];
         assert_eq!(python(&exported), Some(Language::Python));
         assert_eq!(python(&["pthread_mutex_lock", "lock_PyThread_acquire_lock"]), None);
+        let stripped = ["__futex_abstimed_wait_common", "pthread_cond_timedwait", "python3.11+0x4f92c0"];
+        assert_eq!(python(&stripped), Some(Language::Python));
+        assert_eq!(python(&["pthread_cond_timedwait", "libuv.so.1.0.0+0x1f0", "python3.11+0x4f9"]), None);
+        assert_eq!(python(&["epoll_wait", "python3.11+0x5897a0"]), None);
         // Far out it is what the thread does beside, and not what it waits in.
         let far: Vec<&str> = std::iter::repeat_n("f", INTERPRETER_FRAMES).chain(["take_gil"]).collect();
         assert_eq!(python(&far), None);

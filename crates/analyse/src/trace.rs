@@ -15,6 +15,7 @@
 mod close;
 mod division;
 mod files;
+mod limited;
 mod samples;
 mod sends;
 mod thread;
@@ -22,7 +23,7 @@ mod tree;
 mod wall;
 
 use crate::account::{Ended, Path, Slicing, Slot, WaitEnd};
-use crate::calls::touches_a_peer;
+use crate::calls::{sends_a_signal, touches_a_peer};
 use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_several, is_for_work};
 use crate::code::Code;
 use crate::connections::Connections;
@@ -113,7 +114,7 @@ impl Trace {
             | Event::Alive { .. } => self.lives(event),
             Event::WaitStack { tid, node, weight_ns, .. } => {
                 let ended = self.ended(*tid)?;
-                self.tree.books.waits.stack(ended.wait, *node, *weight_ns);
+                self.tree.books.waits.stack(&ended, *node, *weight_ns);
                 return Some(ended.wait);
             }
             Event::WakerStack { tid, woken_at, node, .. } => {
@@ -284,13 +285,15 @@ impl Trace {
 
     /// Records a completed wait in the table of waits; gives its kind.
     fn record(&mut self, slot: Slot, wait: &WaitContext, wake: WakeUp<'_>) -> WaitKey {
-        let WakeUp { at, waker, reasons, running, .. } = wake;
+        let WakeUp { at, waker, reasons, calls, running } = wake;
+        let signalled =
+            current(calls).and_then(|call| self.names.arch.name(call)).is_some_and(sends_a_signal);
         let thread = self.tree.get_mut(slot);
         let begin = thread.since.min(at);
         let ns = at - begin;
         thread.waited.add(self.names.arch, wait.call, ns);
         let file = self.names.file_of(wait);
-        let evidence = Evidence::traced(wait, waker, file);
+        let evidence = Evidence { signalled, ..Evidence::traced(wait, waker, file) };
         let mut classified = classify(evidence, self.names.arch);
         if self.window.is_some() && is_for_work(classified, evidence, self.names.arch) {
             classified.state = State::Idle;
@@ -298,8 +301,8 @@ impl Trace {
         let answer = |socket| self.names.lookups.answer(socket, begin, at);
         classified.target = for_a_name(classified.target, wait, waker, answer);
         let kind @ (state, _) = classified.key();
-        let by = self.tree.waker(waker);
-        self.tree.ended(slot, Ended { at, wait: kind, by, ns });
+        let ended =
+            self.tree.ended(slot, Ended { at, thread: 0, wait: kind, by: self.tree.waker(waker), ns });
         // One that ended before the window began does not belong to it.
         if ns > 0 || self.window.is_none() {
             let holder = running.filter(|_| state == State::Lock && matches!(waker, Waker::Task { .. }));
@@ -308,7 +311,13 @@ impl Trace {
                 WakeReason::Request(request) if state == State::Disk => Some(*request),
                 _ => None,
             });
-            self.tree.books.waits.record(kind, ns, WaitEnd { waker: by, request, holder });
+            self.tree.books.waits.record(
+                kind,
+                ended.thread,
+                ns,
+                WaitEnd { waker: ended.by, request, holder },
+            );
+            self.tree.limited(slot, begin, ended, running);
         }
         if state == State::Network {
             self.connections.waited(wait, waker, ns);
@@ -338,8 +347,7 @@ impl Trace {
     }
 
     fn is_in_a_peer_call(&self, calls: &Calls) -> bool {
-        let current: Option<Call> = calls.iter().rev().find(|call| call.count == 0).map(|call| call.call);
-        current.and_then(|call| self.names.arch.name(call)).is_some_and(touches_a_peer)
+        current(calls).and_then(|call| self.names.arch.name(call)).is_some_and(touches_a_peer)
     }
 
     fn sends(&mut self, at: Ns, tid: Tid, ends: SocketEnds, calls: &Calls) {
@@ -365,6 +373,11 @@ impl Trace {
         let Self { wall, tree, names, connections, window, .. } = self;
         close::close(close::Ended { wall, tree, names, connections, window }, trailer, code)
     }
+}
+
+/// The call that a running thread is in.
+fn current(calls: &Calls) -> Option<Call> {
+    calls.iter().rev().find(|call| call.count == 0).map(|call| call.call)
 }
 
 /// What was waited for. What a thread polls is known from the waker, which works on what became

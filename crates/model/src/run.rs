@@ -313,6 +313,23 @@ pub struct WaitRow {
     /// Histogram of their lengths by octave: (upper bound in nanoseconds, count).
     #[serde(default)]
     pub histogram: Vec<(Ns, u64)>,
+    /// Whose waits these are, most blocked time first; not more than eight threads. Empty where
+    /// threads are not kept apart.
+    #[serde(default)]
+    pub threads: Vec<WaitingThread>,
+}
+
+/// A thread that waited.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitingThread {
+    /// Its process.
+    pub pid: Pid,
+    /// The thread.
+    pub tid: Tid,
+    /// Its last name.
+    pub name: String,
+    /// Its part of the row's `total_ns`.
+    pub ns: Ns,
 }
 
 /// Waits that one waker ended.
@@ -323,7 +340,14 @@ pub struct WakerRow {
     pub kind: WakerKind,
     /// The thread's name; empty for other kinds.
     pub name: String,
-    /// How many waits it ended.
+    /// Its process, for threads of the tree.
+    #[serde(default = "unrecorded")]
+    pub pid: Seen<Pid>,
+    /// The thread. Absent for other kinds, and where the row stands for many threads of one name.
+    #[serde(default = "unrecorded")]
+    pub tid: Seen<Tid>,
+    /// How many waits it ended. A wait for a lock that a time limit ended counts with the thread
+    /// that had the lock, as far as that is known: the one that released it next.
     pub times: u64,
     /// Their blocked time.
     pub ns: Ns,

@@ -122,6 +122,12 @@ pub enum TargetKind {
     IoUring,
     /// Something else outside the tree.
     External,
+    /// A lock that is no futex.
+    Lock,
+    /// A signal.
+    Signal,
+    /// Another thread of the tree; what it was for is not known.
+    Thread,
 }
 
 impl TargetKind {
@@ -141,11 +147,14 @@ impl TargetKind {
             TargetKind::EventFd => "eventfd",
             TargetKind::IoUring => "io_uring",
             TargetKind::External => "external",
+            TargetKind::Lock => "lock",
+            TargetKind::Signal => "signal",
+            TargetKind::Thread => "thread",
         }
     }
 
     /// All of them.
-    pub const ALL: [TargetKind; 13] = [
+    pub const ALL: [TargetKind; 16] = [
         TargetKind::File,
         TargetKind::Tcp,
         TargetKind::Udp,
@@ -159,6 +168,9 @@ impl TargetKind {
         TargetKind::EventFd,
         TargetKind::IoUring,
         TargetKind::External,
+        TargetKind::Lock,
+        TargetKind::Signal,
+        TargetKind::Thread,
     ];
 }
 
@@ -182,13 +194,17 @@ pub enum WaitTarget {
     Futex(Seen<u64>),
     /// The lock that a thread takes to run code of this language.
     InterpreterLock(Language),
+    /// Another lock, by the function that takes it.
+    Lock(Seen<String>),
+    /// The lock of the process's address space, which the kernel takes to change it.
+    AddressSpace,
     /// A timer.
     Timer(Seen<String>),
     /// The timeout of the call: what it waited for did not come in time.
     TimeLimit,
     /// The same, or a timer among the polled descriptors.
     TimeLimitOrTimer,
-    /// One of a kind that has no names: an eventfd, requests of an io_uring.
+    /// One of a kind that has no names: an eventfd, requests of an io_uring, a signal.
     Nameless(TargetKind),
     /// A child process.
     Child(Seen<String>),
@@ -223,6 +239,7 @@ impl WaitTarget {
             WaitTarget::Tty(_) => TargetKind::Tty,
             WaitTarget::Unix(_) => TargetKind::Unix,
             WaitTarget::Futex(_) | WaitTarget::InterpreterLock(_) => TargetKind::Futex,
+            WaitTarget::Lock(_) | WaitTarget::AddressSpace => TargetKind::Lock,
             WaitTarget::Timer(_) | WaitTarget::TimeLimit | WaitTarget::TimeLimitOrTimer => TargetKind::Timer,
             WaitTarget::Child(_) => TargetKind::Child,
             WaitTarget::Tcp(_) => TargetKind::Tcp,

@@ -46,6 +46,13 @@ impl Histogram {
         self.total += count;
     }
 
+    /// Adds all values of another.
+    pub fn add_all(&mut self, more: &Histogram) {
+        let counts = more.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        counts.for_each(|(index, count)| self.add(index, *count));
+        self.know_max(more.max);
+    }
+
     /// Sets the largest value, if it is known exactly.
     pub fn know_max(&mut self, max: u64) {
         self.max = self.max.max(max);
@@ -121,6 +128,18 @@ mod tests {
             let ours = histogram.quantile(q) as f64;
             prop_assert!((ours - exact).abs() <= exact / 8.0 + 1.0, "{ours} for {exact}");
         }
+    }
+
+    #[test]
+    fn the_sum_of_two_has_the_values_of_both() {
+        let (mut both, mut one, mut other) =
+            (Histogram::default(), Histogram::default(), Histogram::default());
+        for (at, value) in [3, 90, 1000, 7, 70_000].into_iter().enumerate() {
+            both.record(value);
+            if at < 3 { one.record(value) } else { other.record(value) }
+        }
+        one.add_all(&other);
+        assert_eq!(one, both);
     }
 
     #[test]

@@ -82,6 +82,12 @@ impl Activities {
         self.all[id as usize]
     }
 
+    /// Changes what activities were, where more is known of them.
+    pub(crate) fn revise(&mut self, revise: impl Fn(&mut Activity)) {
+        self.all.iter_mut().for_each(revise);
+        self.ids.clear();
+    }
+
     fn bounded(&self, mut activity: Activity) -> Activity {
         let is_full = |bound: usize, of: &Activity| self.all.len() >= bound && !self.ids.contains_key(of);
         if is_full(ACTIVITIES, &activity) {

@@ -1,21 +1,22 @@
 //! The table of waits.
 
+use super::activity::Slot;
+use super::wait_groups::{Group, Groups};
 use super::waits::{Ends, Requests, Wait, Waits};
 use crate::code::Code;
-use crate::keys::{ReasonKey, TargetKey, WaitKey, WakerKey};
+use crate::keys::{ReasonKey, TargetKey, WaitKey, WakerKey, Who};
 use crate::names::Names;
-use crate::purpose;
-use model::run::{WaitRow, WakerRow};
-use model::wait::{StackFrame, SyscallName, WaitTarget};
-use model::{Ns, Seen, State};
+use model::run::{WaitRow, WaitingThread, WakerRow};
+use model::wait::{StackFrame, SyscallName};
+use model::{Ns, Pid, Seen, State, Tid};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
 /// How waits were seen, and so what is known of each.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) enum Seeing<'a> {
-    /// Each with its waker, its stack and its request to a disk.
-    Traced(&'a Code),
+    /// Each with its waker, its stack and its request to a disk; and who a thread is.
+    Traced(&'a Code, &'a dyn Fn(Slot) -> Who),
     /// From outside.
     Polled,
 }
@@ -24,9 +25,9 @@ pub(crate) enum Seeing<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct WaitTimes {
     /// What of it counts in the account.
-    pub(crate) path_ns: FxHashMap<WaitKey, Ns>,
+    pub(crate) path_ns: FxHashMap<(WaitKey, Slot), Ns>,
     /// All of it, where counters tell more than ends do.
-    pub(crate) total_ns: Option<FxHashMap<WaitKey, Ns>>,
+    pub(crate) total_ns: Option<FxHashMap<(WaitKey, Slot), Ns>>,
 }
 
 /// What is known of one kind of wait by the way in which it was seen.
@@ -41,47 +42,89 @@ struct Detail {
 }
 
 /// All kinds of waits, most time first.
-pub(crate) fn wait_rows(waits: &Waits, times: &WaitTimes, names: &Names, seeing: Seeing<'_>) -> Vec<WaitRow> {
-    let by_row = |sums: &FxHashMap<WaitKey, Ns>| {
-        let mut rows: FxHashMap<WaitKey, Ns> = FxHashMap::default();
-        for (key, ns) in sums {
-            *rows.entry(waits.row_of(*key)).or_default() += ns;
-        }
-        rows
-    };
-    let path_ns = by_row(&times.path_ns);
-    let total_ns = times.total_ns.as_ref().map(by_row);
-    let row = |(key, wait): (WaitKey, &Wait)| {
-        let detail = match seeing {
-            Seeing::Traced(code) => Detail::traced(key, wait, names, code),
-            Seeing::Polled => Detail::polled(),
+pub(crate) fn wait_rows(waits: Waits, times: &WaitTimes, names: &Names, seeing: Seeing<'_>) -> Vec<WaitRow> {
+    let by_group =
+        |groups: &Groups, sums: &FxHashMap<(WaitKey, Slot), Ns>, kind_of: &dyn Fn(WaitKey) -> WaitKey| {
+            let mut by_group = vec![0; groups.all.len()];
+            for ((wait, thread), ns) in sums {
+                if let Some(group) = groups.of(kind_of(*wait), *thread) {
+                    by_group[group] += ns;
+                }
+            }
+            by_group
         };
-        let (call, on) = names.wait(key);
-        let ns = |sums: &FxHashMap<WaitKey, Ns>| sums.get(&key).copied().unwrap_or(0);
-        WaitRow {
-            reason: key.0,
-            call,
-            on: on_interpreter_lock(key, &detail.stack).unwrap_or(on),
-            calls: wait.lengths.total(),
-            total_ns: total_ns.as_ref().map_or(wait.total_ns, ns),
-            path_ns: ns(&path_ns),
-            p50_ns: wait.lengths.quantile(0.5),
-            p99_ns: wait.lengths.quantile(0.99),
-            max_ns: wait.lengths.max(),
-            by: detail.by,
-            histogram: detail.histogram,
-            device: detail.device,
-            requests: detail.requests,
-            queue_ns: detail.queue_ns,
-            device_ns: detail.device_ns,
-            stack: detail.stack,
-        }
+    let kinds: FxHashMap<WaitKey, WaitKey> = times.waits().map(|wait| (wait, waits.kind_of(wait))).collect();
+    let kind_of = |wait: WaitKey| kinds.get(&wait).copied().unwrap_or(wait);
+    let groups = match seeing {
+        Seeing::Traced(code, who) => Groups::new(waits, Some(code), &|thread| who(thread).pid),
+        Seeing::Polled => Groups::new(waits, None, &|_| 0),
     };
-    let mut rows: Vec<_> = waits.rows().map(row).collect();
+    let path_ns = by_group(&groups, &times.path_ns, &kind_of);
+    let total_ns = times.total_ns.as_ref().map(|sums| by_group(&groups, sums, &kind_of));
+    let figures = path_ns.into_iter().enumerate().map(|(at, path_ns)| {
+        let total_ns = total_ns.as_ref().map(|total_ns| total_ns[at]);
+        (path_ns, total_ns)
+    });
+    let mut rows: Vec<_> = groups
+        .all
+        .into_iter()
+        .zip(figures)
+        .map(|(group, (path_ns, total_ns))| row(group, path_ns, total_ns, names, seeing))
+        .collect();
     rows.sort_by_cached_key(|row| {
-        (Reverse(row.total_ns), row.call.syscall().map(SyscallName::to_string), row.on.to_string())
+        let first = row.threads.first().map(|thread| (thread.pid, thread.tid));
+        (Reverse(row.total_ns), row.call.syscall().map(SyscallName::to_string), row.on.to_string(), first)
     });
     rows
+}
+
+fn row(mut group: Group, path_ns: Ns, total_ns: Option<Ns>, names: &Names, seeing: Seeing<'_>) -> WaitRow {
+    group.wait.fold_namesakes();
+    let Group { kind, wait, threads, .. } = group;
+    let (detail, threads) = match seeing {
+        Seeing::Traced(code, who) => (Detail::traced(kind, &wait, names, code), waiting(threads, who)),
+        Seeing::Polled => (Detail::polled(), Vec::new()),
+    };
+    let (call, on) = names.wait(kind);
+    WaitRow {
+        reason: kind.0,
+        call,
+        on,
+        calls: wait.lengths.total(),
+        total_ns: total_ns.unwrap_or(wait.total_ns),
+        path_ns,
+        p50_ns: wait.lengths.quantile(0.5),
+        p99_ns: wait.lengths.quantile(0.99),
+        max_ns: wait.lengths.max(),
+        by: detail.by,
+        histogram: detail.histogram,
+        threads,
+        device: detail.device,
+        requests: detail.requests,
+        queue_ns: detail.queue_ns,
+        device_ns: detail.device_ns,
+        stack: detail.stack,
+    }
+}
+
+/// Threads of a row that are told.
+const THREADS: usize = 8;
+
+/// Whose waits they are, most time first. Several that shared a ledger are no thread.
+fn waiting(mut threads: Vec<(Slot, Ns)>, who: &dyn Fn(Slot) -> Who) -> Vec<WaitingThread> {
+    threads.sort_by_key(|(thread, ns)| (Reverse(*ns), *thread));
+    let told = threads.into_iter().map(|(thread, ns)| (who(thread), ns)).filter(|(who, _)| who.tid != 0);
+    told.take(THREADS)
+        .map(|(Who { name, pid, tid }, ns)| WaitingThread { pid, tid, name: name.to_text(), ns })
+        .collect()
+}
+
+impl WaitTimes {
+    /// The kinds of wait that times are known of.
+    fn waits(&self) -> impl Iterator<Item = WaitKey> {
+        let more = self.total_ns.iter().flat_map(|sums| sums.keys());
+        self.path_ns.keys().chain(more).map(|(wait, _)| *wait)
+    }
 }
 
 impl Detail {
@@ -134,10 +177,23 @@ fn wakers(wait: &Wait, locks: bool, code: &Code) -> Vec<WakerRow> {
             }
             None => (Seen::Absent, Seen::Absent),
         };
-        let (kind, name, meanwhile) = (waker.kind(), waker.name(), ends.holder.rows());
-        WakerRow { kind, name, times: ends.times, ns: ends.ns, place, stack, meanwhile }
+        let (name, pid, tid) = named(*waker);
+        let (kind, meanwhile) = (waker.kind(), ends.holder.rows());
+        WakerRow { kind, name, pid, tid, times: ends.times, ns: ends.ns, place, stack, meanwhile }
     };
     by.into_iter().map(row).collect()
+}
+
+/// The waker's name, process and thread.
+fn named(waker: WakerKey) -> (String, Seen<Pid>, Seen<Tid>) {
+    let Some(Who { name, pid, tid }) = waker.who() else {
+        return (String::new(), Seen::Absent, Seen::Absent);
+    };
+    if tid == 0 {
+        return (name.to_text(), Seen::Absent, Seen::Absent);
+    }
+    let pid = if pid == 0 { Seen::unseen("only its thread is recorded") } else { Seen::Value(pid) };
+    (name.to_text(), pid, Seen::Value(tid))
 }
 
 /// The device that waits on a disk were for, and what of their time is known by request.
@@ -158,10 +214,4 @@ fn requests<'a>(
         _ => Seen::unseen(why),
     };
     (device, Seen::unseen(why))
-}
-
-/// The lock of an interpreter that a wait on a futex is for, by its stack.
-fn on_interpreter_lock((_, reason): WaitKey, stack: &Seen<Vec<StackFrame>>) -> Option<WaitTarget> {
-    let ReasonKey::Wait(_, TargetKey::Futex(_)) = reason else { return None };
-    purpose::interpreter_lock(stack.value()?).map(WaitTarget::InterpreterLock)
 }

@@ -87,5 +87,8 @@ fn polled_and_traced_evidence_of_the_same_wait_give_the_same() {
 fn who_waits_for_a_lock_other_than_a_futex_is_not_on_a_futex() {
     let mmap = WaitContext { uninterruptible: true, ..wait(9) };
     let found = classify(Evidence::traced(&mmap, &Waker::Unknown, TargetKey::Swap), Arch::X86);
-    assert_eq!(found.key(), (State::Lock, ReasonKey::Wait(CallKey::Syscall(Call(9)), TargetKey::External)));
+    assert_eq!(
+        found.key(),
+        (State::Lock, ReasonKey::Wait(CallKey::Syscall(Call(9)), TargetKey::AddressSpace))
+    );
 }

@@ -22,7 +22,9 @@ pub(super) fn of(evidence: &Evidence<'_>) -> Option<Yardstick> {
     let waits = evidence.waits.iter().enumerate().filter(|(_, wait)| wait.reason != State::Sleep);
     let (row, wait) = waits.max_by_key(|(_, wait)| wait.path_ns)?;
     let worth = |operation| Some((operation, times(wait.max_ns, costs.of(operation))?));
-    let worth: Vec<_> = [comparable(wait), Operation::MemoryAccess].into_iter().filter_map(worth).collect();
+    // How long a peer takes has nothing to do with what this host's memory costs.
+    let memory = (wait.reason != State::Network).then_some(Operation::MemoryAccess);
+    let worth: Vec<_> = [Some(comparable(wait)), memory].into_iter().flatten().filter_map(worth).collect();
     let says = wait.path_ns >= evidence.wall_ns / OF_THE_WALL && !worth.is_empty();
     says.then_some(Yardstick { wait: row, ns: wait.max_ns, worth })
 }

@@ -7,8 +7,8 @@ use super::path::PathLedger;
 use super::thread::Thread;
 use super::tree::Tree;
 use crate::account::{
-    Activity, Breakdown, Passed, Pieces, Seeing, StepThread, Sum, ThreadTotals, Times, Total, WaitTimes,
-    by_activity, by_thread, phases, wait_rows,
+    Activity, Breakdown, NOBODY, Passed, Pieces, Seeing, StepThread, Sum, ThreadTotals, Times, Total,
+    WaitTimes, by_activity, by_thread, phases, wait_rows,
 };
 use crate::names::Names;
 use model::run::{Faults, ThreadLedger as ThreadRow};
@@ -49,7 +49,7 @@ pub(super) fn close(run: Ended<'_>) -> Closed {
     let waited = totals.iter().filter(|(activity, _)| activity.state.blocked());
     let mut path_ns = FxHashMap::default();
     for (Activity { state, reason, .. }, total) in waited {
-        *path_ns.entry((*state, *reason)).or_insert(0) += total.ns;
+        *path_ns.entry(((*state, *reason), NOBODY)).or_insert(0) += total.ns;
     }
     let times = WaitTimes { path_ns, total_ns: None };
     let ordered = || order.iter().map(|slot| &threads[*slot as usize]);
@@ -65,7 +65,7 @@ pub(super) fn close(run: Ended<'_>) -> Closed {
         phases,
         covered: None,
         threads: ordered().map(of_threads).collect(),
-        waits: wait_rows(&books.waits, &times, names, Seeing::Polled),
+        waits: wait_rows(books.waits, &times, names, Seeing::Polled),
         window: None,
     };
     let counted = |of: fn(&Faults) -> u64| ordered().filter_map(faults).map(|faults| of(&faults)).sum();

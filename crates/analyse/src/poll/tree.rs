@@ -1,7 +1,7 @@
 //! The threads and processes of the tree, as far as they have been seen.
 
 use super::thread::{Newcomer, PolledState, PolledWait, Thread};
-use crate::account::{Books, Interval, Slicing, Slot, WaitEnd, Waits};
+use crate::account::{Books, Interval, NOBODY, Slicing, Slot, WaitEnd, Waits};
 use crate::calls::{Arch, waits_for_work};
 use crate::classify::{Classified, Next};
 use model::{Ns, Pid, Tid};
@@ -161,7 +161,7 @@ impl Tree {
         self.books.slicing.fit(last_of(&turn.interval));
         self.books.book(&mut thread.ledger, &turn.interval, true);
         if let Some((wait, ns)) = turn.waited {
-            self.books.waits.record(wait, ns, WaitEnd::UNKNOWN);
+            self.books.waits.record(wait, NOBODY, ns, WaitEnd::UNKNOWN);
         }
     }
 

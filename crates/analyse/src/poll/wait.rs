@@ -26,6 +26,7 @@ pub(super) fn wait(snapshot: &ThreadSnapshot, in_window: bool, names: &mut Names
         function,
         file: file(&snapshot.on),
         by_name: true,
+        signalled: false,
     };
     let classified = classify(evidence, names.arch);
     let is_idle = in_window && is_for_work(classified, evidence, names.arch);

@@ -10,7 +10,8 @@ use super::mix::UserShare;
 use super::run::{scaled, step_thread};
 use super::tree::Tree;
 use crate::account::{
-    Activity, Breakdown, Divide, Pieces, Seeing, Sum, Total, WaitTimes, phases, wait_rows, window,
+    Activity, Breakdown, Divide, NOBODY, Pieces, Seeing, Slot, Sum, Total, WaitTimes, phases, wait_rows,
+    window,
 };
 use crate::keys::WaitKey;
 use crate::names::Names;
@@ -65,7 +66,7 @@ pub(super) fn close(ended: Ended<'_>) -> Closed {
         phases: phases(books.slicing, end, &entries, &books.activities, &members),
         covered: None,
         threads: members.all.iter().map(|member| member.row(&members)).collect(),
-        waits: wait_rows(&books.waits, &times, names, Seeing::Polled),
+        waits: wait_rows(books.waits, &times, names, Seeing::Polled),
         window: Some(window(attached.target, &in_window)),
     };
     let counted = |of: fn(&Faults) -> u64| {
@@ -76,11 +77,11 @@ pub(super) fn close(ended: Ended<'_>) -> Closed {
 }
 
 /// Time by kind of wait.
-fn waits_of(totals: &[(Activity, Total)], divide: &dyn Divide) -> FxHashMap<WaitKey, Ns> {
+fn waits_of(totals: &[(Activity, Total)], divide: &dyn Divide) -> FxHashMap<(WaitKey, Slot), Ns> {
     let mut sums = FxHashMap::default();
     let portions = totals.iter().flat_map(|(activity, total)| divide.divide(*activity, total));
     for portion in portions.filter(|portion| portion.state.blocked()) {
-        *sums.entry((portion.state, portion.reason)).or_insert(0) += portion.ns;
+        *sums.entry(((portion.state, portion.reason), NOBODY)).or_insert(0) += portion.ns;
     }
     sums
 }

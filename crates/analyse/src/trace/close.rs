@@ -9,7 +9,7 @@ use super::wall::Wall;
 use crate::account::split::{Counts, add};
 use crate::account::{
     Activity, Amount, Breakdown, Key, Member, Path, Pieces, Seeing, Slot, StepThread, ThreadTotals, Times,
-    Total, WaitEnd, WaitTimes, by_activity, phases, resolved, wait_rows, window,
+    Total, Verdicts, WaitEnd, WaitTimes, by_activity, phases, resolved, wait_rows, window,
 };
 use crate::classify::{Evidence, classify, is_for_work};
 use crate::code::Code;
@@ -68,8 +68,10 @@ pub(super) struct Ended {
 /// The account of such a program.
 pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed {
     let end = ended.settle(trailer);
-    let Ended { wall, mut tree, names, connections, window } = ended;
+    let Ended { wall, mut tree, mut names, connections, window } = ended;
     let covered = tree.books.cover.read(end);
+    tree.revise(&Verdicts::new(&tree.books.waits, code, window.is_some(), &mut names));
+    let waits = std::mem::take(&mut tree.books.waits);
     let entries = match window {
         Some(_) => ledgers(&tree),
         None => resolved(last_path(&wall, &tree), &tree.books),
@@ -91,7 +93,12 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
         phases: phases(books.slicing, end, &entries, &books.activities, &division),
         covered: Some(covered),
         threads: thread_rows(&tree, &living, &division),
-        waits: wait_rows(&books.waits, &wait_times(&totals), &names, Seeing::Traced(code)),
+        waits: wait_rows(
+            waits,
+            &wait_times(&totals),
+            &names,
+            Seeing::Traced(code, &|slot| tree.get(slot).who()),
+        ),
         window: window.map(|attached| self::window(attached.target, &members(&tree))),
     };
     let (connections, lookups) = (connections.rows(), names.lookups.rows());
@@ -148,7 +155,9 @@ impl Ended {
                 let file = self.names.file_of(&wait);
                 let evidence = Evidence::traced(&wait, &Waker::Unknown, file);
                 let reason = classify(evidence, self.names.arch).reason();
-                self.tree.books.waits.record((state, reason), ns, WaitEnd::UNKNOWN);
+                let of = thread.ledger_of;
+                self.tree.books.waits.record((state, reason), of, ns, WaitEnd::UNKNOWN);
+                self.tree.get_mut(slot).unsettled.add((state, reason), ns, true);
                 reason
             }
             _ => ReasonKey::None,
@@ -277,7 +286,7 @@ fn thread_rows(tree: &Tree, living: &Living, division: &Division) -> Vec<ThreadR
 fn wait_times(totals: &[(Activity, Total)]) -> WaitTimes {
     let mut path_ns = FxHashMap::default();
     for (activity, total) in totals {
-        *path_ns.entry((activity.state, activity.reason)).or_insert(0) += total.ns;
+        *path_ns.entry(((activity.state, activity.reason), activity.thread)).or_insert(0) += total.ns;
     }
     WaitTimes { path_ns, total_ns: None }
 }

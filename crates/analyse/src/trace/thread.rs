@@ -1,12 +1,16 @@
 //! One thread as it is traced.
 
+use super::limited::Limited;
 use crate::account::split::Counts;
 use crate::account::{
     ActivityId, Covered, Ended, HolderTimes, Life, Passed, Path, Progress, Slot, ThreadState, Times,
+    may_be_for_a_lock,
 };
 use crate::calls::{Arch, may_be_timed, waits_for_work};
+use crate::keys::{WaitKey, Who};
 use model::recording::{AliveState, Comm, Counters, FileKind, Object, WaitContext};
 use model::{Call, Ns, Pid, State, Tid};
+use smallvec::SmallVec;
 
 /// What a thread does, as far as it has been heard of.
 pub(super) type TracedState = ThreadState<BlockedIn>;
@@ -59,6 +63,10 @@ pub(super) struct Thread {
     pub(super) passed: Passed,
     /// What it did while others waited for locks.
     pub(super) holder: HolderTimes,
+    /// Its waits of which stacks may tell that they were for a lock.
+    pub(super) unsettled: Unsettled,
+    /// Waits that a time limit ended since another thread woke it.
+    pub(super) limited: Limited,
     /// How it waited, for whether it did anything in a window.
     pub(super) waited: Waited,
     /// Whose ledger its time is in: its own, or the one that is shared by the many.
@@ -87,7 +95,32 @@ pub(super) struct Waited {
     for_work_ns: Ns,
 }
 
+/// Kinds of waits of one thread that are kept for what stacks will tell.
+const UNSETTLED: usize = 32;
+
+/// A thread's time in waits that are not what they were booked as, where stacks will tell so.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Unsettled(pub(super) SmallVec<[(WaitKey, Ns); 1]>);
+
+impl Unsettled {
+    pub(super) fn add(&mut self, wait: WaitKey, ns: Ns, in_window: bool) {
+        // Of one that is for a lock already only the name may change, outside of windows.
+        if ns == 0 || (wait.0 == State::Lock && !in_window) || !may_be_for_a_lock(wait) {
+            return;
+        }
+        if let Some((_, sum)) = self.0.iter_mut().find(|(known, _)| *known == wait) {
+            *sum += ns;
+        } else if self.0.len() < UNSETTLED {
+            self.0.push((wait, ns));
+        }
+    }
+}
+
 impl Thread {
+    pub(super) fn who(&self) -> Who {
+        Who { name: self.name, pid: self.pid, tid: self.tid }
+    }
+
     /// With its time in this ledger.
     pub(super) fn new(who: Newcomer, ledger_of: Slot, own: ActivityId) -> Self {
         Self {
@@ -109,6 +142,8 @@ impl Thread {
             covered: Covered::default(),
             passed: Passed::default(),
             holder: HolderTimes::default(),
+            unsettled: Unsettled::default(),
+            limited: Limited::default(),
             waited: Waited::default(),
             ledger_of,
             own,

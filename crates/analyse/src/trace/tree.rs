@@ -5,11 +5,11 @@
 use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
 use crate::account::split::{self, KINDS};
 use crate::account::{
-    Activity, ActivityId, Begins, Books, Ended, Interval, Path, Progress, Slicing, Slot, Times, WaitEnd,
-    placeholder,
+    Activity, ActivityId, Begins, Books, Ended, Interval, Path, Progress, Slicing, Slot, Times, Verdicts,
+    WaitEnd, placeholder,
 };
 use crate::calls::Arch;
-use crate::keys::{ReasonKey, WakerKey};
+use crate::keys::{ReasonKey, WakerKey, Who};
 use model::recording::{Calls, Comm, Counters, Object, SwitchIn, SwitchOut, SwitchOutState, Waker};
 use model::{Ns, Pid, State, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -151,9 +151,11 @@ impl Tree {
     /// The waker as the table of waits has it.
     pub(super) fn waker(&self, waker: &Waker) -> WakerKey {
         match waker {
-            Waker::Task { name: Some(name), .. } => WakerKey::Outside(*name),
+            Waker::Task { tid, name: Some(name) } => {
+                WakerKey::Outside(Who { name: *name, pid: 0, tid: *tid })
+            }
             Waker::Task { tid, name: None } => {
-                self.by_tid(*tid).map_or(WakerKey::Unknown, |thread| WakerKey::Thread(thread.name))
+                self.by_tid(*tid).map_or(WakerKey::Unknown, |thread| WakerKey::Thread(thread.who()))
             }
             Waker::Timer => WakerKey::Timer,
             Waker::Device => WakerKey::Device,
@@ -297,7 +299,8 @@ impl Tree {
             TracedState::Stopped => self.book(slot, at, State::Stopped, ReasonKey::None),
             TracedState::Blocked(_) => {
                 let kind = (State::Unexplained, ReasonKey::NoWakeUp);
-                self.books.waits.record(kind, at.saturating_sub(since), WaitEnd::UNKNOWN);
+                let of = self.get(slot).ledger_of;
+                self.books.waits.record(kind, of, at.saturating_sub(since), WaitEnd::UNKNOWN);
                 self.book(slot, at, State::Unexplained, ReasonKey::NoWakeUp);
             }
             TracedState::Running | TracedState::Dead | TracedState::Unknown => {
@@ -385,9 +388,25 @@ impl Tree {
         self.free.push(slot);
     }
 
-    /// A wait of this thread has completed.
-    pub(super) fn ended(&mut self, slot: Slot, ended: Ended) {
-        self.get_mut(slot).last_wait = Some(ended);
+    /// A wait of this thread has completed: it counts with the thread's ledger.
+    pub(super) fn ended(&mut self, slot: Slot, ended: Ended) -> Ended {
+        let in_window = self.in_window;
+        let thread = self.get_mut(slot);
+        let ended = Ended { thread: thread.ledger_of, ..ended };
+        thread.last_wait = Some(ended);
+        thread.unsettled.add(ended.wait, ended.ns, in_window);
+        ended
+    }
+
+    /// Waits, and time by state, as they turned out.
+    pub(super) fn revise(&mut self, verdicts: &Verdicts) {
+        self.books.activities.revise(|activity| verdicts.revise(activity));
+        self.books.waits = verdicts.sort(std::mem::take(&mut self.books.waits));
+        for thread in &mut self.threads {
+            for (wait, ns) in thread.unsettled.0.drain(..) {
+                thread.states.moves(wait.0, verdicts.of(wait, thread.ledger_of).0, ns);
+            }
+        }
     }
 
     /// What a thread did since a wait for a lock began.

@@ -2,6 +2,7 @@
 
 mod code;
 mod judge;
+mod locks;
 mod path;
 mod properties;
 mod story;

@@ -70,7 +70,7 @@ fn a_poll_of_several_waited_for_what_its_waker_worked_on() {
 #[test]
 fn who_writes_to_a_file_and_wakes_a_poll_by_the_way_is_not_what_it_waited_for() {
     let run = waits_in(POLL, Object::Unknown, file(FileKind::Disk, "watched"));
-    assert_eq!(row(&run, State::OtherWait).on.kind(), TargetKind::External);
+    assert_eq!(row(&run, State::OtherWait).on.kind(), TargetKind::Thread);
     // A wait that says itself what it is for is not about what the waker works on.
     let run = waits_in(RECVFROM, Object::Net(ends(80, 4000)), file(FileKind::Pipe, ""));
     assert_eq!(row(&run, State::Network).on.kind(), TargetKind::Tcp);

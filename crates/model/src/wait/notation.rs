@@ -23,6 +23,7 @@ const NOT_OBSERVED: &str = "not looked at";
 const SWAP: &str = "swap";
 const TIME_LIMIT: &str = "time limit";
 const TIME_LIMIT_OR_TIMER: &str = "time limit or timer";
+const ADDRESS_SPACE: &str = "address space";
 const PYTHON_LOCK: &str = "Python's interpreter lock";
 const FOR: &str = " for ";
 const OTHER_NAMES: &str = "other names";
@@ -53,6 +54,7 @@ impl WaitTarget {
             | WaitTarget::Tty(name)
             | WaitTarget::Unix(name)
             | WaitTarget::Timer(name)
+            | WaitTarget::Lock(name)
             | WaitTarget::Child(name)
             | WaitTarget::External(name)
             | WaitTarget::Other(_, name) => name.clone(),
@@ -60,6 +62,7 @@ impl WaitTarget {
             WaitTarget::Swap => value(SWAP),
             WaitTarget::Futex(address) => address.as_ref().map(|address| format!("{address:#x}")),
             WaitTarget::InterpreterLock(_) => value(PYTHON_LOCK),
+            WaitTarget::AddressSpace => value(ADDRESS_SPACE),
             WaitTarget::TimeLimit => value(TIME_LIMIT),
             WaitTarget::TimeLimitOrTimer => value(TIME_LIMIT_OR_TIMER),
             WaitTarget::Nameless(_) => Seen::Absent,
@@ -75,6 +78,8 @@ impl WaitTarget {
             (TargetKind::Device, Some(SWAP)) => WaitTarget::Swap,
             (TargetKind::Timer, Some(TIME_LIMIT)) => WaitTarget::TimeLimit,
             (TargetKind::Timer, Some(TIME_LIMIT_OR_TIMER)) => WaitTarget::TimeLimitOrTimer,
+            (TargetKind::Lock, Some(ADDRESS_SPACE)) => WaitTarget::AddressSpace,
+            (TargetKind::Lock, _) => WaitTarget::Lock(name.clone()),
             (TargetKind::Futex, Some(PYTHON_LOCK)) => WaitTarget::InterpreterLock(Language::Python),
             (TargetKind::Futex, Some(text)) => match address(text) {
                 Some(address) => WaitTarget::Futex(Seen::Value(address)),

@@ -7,7 +7,7 @@ use crate::paint::{Ink, Line};
 use crate::table::{Column, Table, figure, text};
 use crate::units::{count, counted, duration, share_of_one};
 use model::diagnosis::Ended;
-use model::run::{CallRow, FunctionRow, Share, WaitRow, WakerRow};
+use model::run::{CallRow, FunctionRow, Share, WaitRow, WaitingThread, WakerRow};
 use model::wait::{StackFrame, SyscallName, TargetKind, WaitCall, WakerKind};
 use model::{Diagnosis, Ns, Run, Seen, State};
 use std::cmp::Reverse;
@@ -33,8 +33,30 @@ pub(super) fn waits(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -
     if run.waits.is_empty() {
         return vec![Line::new(look).add(Ink::Bold, "waits").add(Ink::Plain, "  none")];
     }
+    table_of(run, diagnosis, look, rows, |_| true)
+}
+
+/// Waits for locks, beside what a program did on its CPUs: those of a twentieth of the whole.
+pub(super) fn locks(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -> Vec<Line> {
+    let least = run.whole_ns() / 20;
+    let matters = |wait: &WaitRow| wait.reason == State::Lock && wait.total_ns >= least.max(1);
+    table_of(run, diagnosis, look, rows, matters)
+}
+
+/// The table of some of the waits; nothing where there are none of these.
+fn table_of(
+    run: &Run,
+    diagnosis: &Diagnosis,
+    look: Look,
+    rows: usize,
+    which: impl Fn(&WaitRow) -> bool,
+) -> Vec<Line> {
     let ended = diagnosis.ended.iter().copied().chain(std::iter::repeat(Ended::Woken));
-    let mut waits: Vec<Wait> = run.waits.iter().zip(ended).map(|(row, ended)| Wait { row, ended }).collect();
+    let waits = run.waits.iter().zip(ended).map(|(row, ended)| Wait { row, ended });
+    let mut waits: Vec<Wait> = waits.filter(|wait| which(wait.row)).collect();
+    if waits.is_empty() {
+        return Vec::new();
+    }
     waits.sort_by_key(|wait| (Reverse(wait.path_ns), Reverse(wait.total_ns)));
     let kinds = kinds(&waits, rows);
     let columns = vec![
@@ -57,7 +79,7 @@ pub(super) fn waits(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -
             _ if wait.reason == State::Unexplained => "?".to_owned(),
             WaitCall::Fault | WaitCall::Unseen => "(fault)".to_owned(),
         };
-        let on = target(kind);
+        let on = format!("{}{}", target(kind), whose(kind, &kinds));
         // The quantiles of several rows do not give those of all their waits.
         let quantile = |ns| if kind.len() > 1 { String::new() } else { duration(ns) };
         let sum = |figure: fn(&WaitRow) -> u64| kind.iter().map(|wait| figure(wait)).sum::<u64>();
@@ -98,7 +120,7 @@ pub(super) fn waits(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -
     if let Some(why) = unnamed {
         lines.extend(Line::new(look).add(Ink::Dim, &format!("  ? name unknown: {why}")).wrap(4));
     }
-    lines.extend(disks(run, look));
+    lines.extend(disks(&waits, look));
     lines.extend(
         kinds[..shown]
             .iter()
@@ -128,6 +150,19 @@ fn target(kind: &[Wait]) -> String {
         (Seen::Value(name), _) if !name.is_empty() => format!("{} {name}", target.kind().name()),
         (Seen::Value(_) | Seen::Absent, _) => target.kind().name().to_owned(),
         (Seen::Unseen(_), _) => format!("{} ?", target.kind().name()),
+    }
+}
+
+/// Whose waits they are, where another row would read the same.
+fn whose(kind: &[Wait], kinds: &[Vec<Wait>]) -> String {
+    let like = |other: &&Vec<Wait>| {
+        other[0].reason == kind[0].reason && other[0].call == kind[0].call && target(other) == target(kind)
+    };
+    let threads: Vec<&WaitingThread> = kind.iter().flat_map(|wait| &wait.threads).collect();
+    match (kinds.iter().filter(like).count(), threads.as_slice()) {
+        (0 | 1, _) | (_, []) => String::new(),
+        (_, [one]) => format!(" ({})", words::thread(&one.name, one.tid)),
+        (_, [first, ..]) => format!(" ({} and others)", words::thread(&first.name, first.tid)),
     }
 }
 
@@ -174,9 +209,9 @@ fn kinds<'a>(waits: &[Wait<'a>], rows: usize) -> Vec<Vec<Wait<'a>>> {
 }
 
 /// Each disk's requests that ended waits, with their shares of time in the queue and the device.
-fn disks(run: &Run, look: Look) -> Vec<Line> {
+fn disks(waits: &[Wait], look: Look) -> Vec<Line> {
     let mut disks: BTreeMap<&str, [u64; 3]> = BTreeMap::new();
-    for wait in &run.waits {
+    for wait in waits.iter().map(|wait| wait.row) {
         if let (Seen::Value(disk), Seen::Value(requests), Seen::Value(queue), Seen::Value(device)) =
             (&wait.device, &wait.requests, &wait.queue_ns, &wait.device_ns)
         {
@@ -242,12 +277,13 @@ fn woken_by(wait: &Wait, look: Look) -> String {
         .take(WAKERS)
         .map(|waker| {
             let outside = if waker.kind == WakerKind::Outside { ", another program" } else { "" };
+            let number = number(waker);
             let place = match &waker.place {
                 Seen::Value(place) => format!(" in {}", clean(&place.to_string(), look.unicode)),
                 _ => String::new(),
             };
             let name = clean(&waker.name, look.unicode);
-            format!("{name} ({}{outside}{}){place}", counted(waker.times, "time"), activity(waker))
+            format!("{name} ({number}{}{outside}{}){place}", counted(waker.times, "time"), activity(waker))
         })
         .collect();
     let how = match wait.ended {
@@ -255,6 +291,15 @@ fn woken_by(wait: &Wait, look: Look) -> String {
         Ended::Woken => "woken",
     };
     if who.is_empty() { String::new() } else { format!("; {how} by {}", who.join(", ")) }
+}
+
+/// The waker's process, or its thread where that is another.
+fn number(waker: &WakerRow) -> String {
+    match (&waker.pid, &waker.tid) {
+        (Seen::Value(pid), Seen::Value(tid)) if pid == tid => format!("PID {pid}, "),
+        (_, Seen::Value(tid)) => format!("TID {tid}, "),
+        _ => String::new(),
+    }
 }
 
 /// The states in which the waker spent the waits, those of a tenth of their time or more.
@@ -349,6 +394,19 @@ fn estimated(call: &CallRow) -> String {
     let mark = if call.estimate.is_some() { "~" } else { "" };
     format!("{mark}{}", count(call.calls))
 }
+
+/// The functions of a program that mostly waits, where it used CPUs for a twentieth of the whole
+/// and enough samples were taken.
+pub(super) fn functions_beside(run: &Run, look: Look, rows: usize) -> Vec<Line> {
+    let Seen::Value(sampled) = &run.functions else { return Vec::new() };
+    let samples: u64 = sampled.iter().map(|function| function.samples).sum();
+    let cpu = [&run.user_ns, &run.kernel_ns].into_iter().filter_map(|seen| seen.value()).sum::<Ns>();
+    let matters = samples >= SAMPLES && cpu >= run.whole_ns() / 20;
+    if matters { functions(run, look, rows) } else { Vec::new() }
+}
+
+/// Fewer samples than this say little beside waits.
+const SAMPLES: u64 = 20;
 
 /// The sampled functions, by their own time on a CPU.
 pub(super) fn functions(run: &Run, look: Look, rows: usize) -> Vec<Line> {

@@ -38,14 +38,17 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
         Class::Io | Class::Idle => {
             parts.push(evidence::waits(run, diagnosis, look, 6));
             parts.extend(peers::tables(run, diagnosis, look, 2));
+            parts.push(evidence::functions_beside(run, look, 4));
         }
         Class::Kernel => {
             parts.push(evidence::calls(run, look, 5));
             parts.push(evidence::functions(run, look, 3));
+            parts.push(evidence::locks(run, diagnosis, look, 3));
         }
         Class::Cpu => {
             parts.push(evidence::functions(run, look, 7));
             parts.push(evidence::source_lines(run, look, 5));
+            parts.push(evidence::locks(run, diagnosis, look, 3));
         }
         Class::Mixed => {
             for kind in diagnosis.kinds.into_iter().take(2).map(|(kind, _)| kind) {

@@ -1,6 +1,6 @@
 //! Each thread's own time, where more than one was active.
 
-use super::time_in;
+use super::{time_in, words};
 use crate::Look;
 use crate::clean::clean;
 use crate::paint::{Ink, Line};
@@ -18,6 +18,8 @@ const APART: usize = 6;
 #[derive(Default)]
 struct ThreadRow<'a> {
     name: &'a str,
+    /// Of the one thread that it is.
+    tid: Tid,
     threads: u64,
     on_path: Ns,
     user: Ns,
@@ -78,11 +80,13 @@ pub(super) fn table(run: &Run, look: Look, rows_max: usize) -> Vec<Line> {
     let mut table = Table::new(look, "threads", columns);
     let shown = if rows.len() == rows_max + 1 { rows.len() } else { rows.len().min(rows_max) };
     for row in &rows[..shown] {
-        let many = match row.threads {
-            1 => String::new(),
-            many => format!(" {}{}", look.times(), count(many)),
+        let namesakes = rows.iter().filter(|other| other.name == row.name).count();
+        let name = match row.threads {
+            1 if namesakes > 1 => words::thread(row.name, row.tid),
+            1 => row.name.to_owned(),
+            many => format!("{} {}{}", row.name, look.times(), count(many)),
         };
-        let mut cells = vec![(Ink::Plain, format!("{}{many}", row.name))];
+        let mut cells = vec![(Ink::Plain, name)];
         cells.extend(figures.iter().map(|figure| match (figure.of)(row) {
             0 => (Ink::Dim, "0".to_owned()),
             ns => (Ink::Plain, duration(ns)),
@@ -143,6 +147,7 @@ fn rows<'a>(active: &[(&'a ThreadLedger, Ns)]) -> Vec<ThreadRow<'a>> {
         let time = |which: fn(State) -> bool| time_in(&thread.states, which);
         ThreadRow {
             name: &thread.name,
+            tid: thread.tid,
             threads: 1,
             on_path: *path_ns,
             user: time(|state| state == State::User),

@@ -1,7 +1,9 @@
 //! The words of the page for reasons, wait targets and sources that have other names in the JSON.
 
-use model::Reason;
-use model::wait::{WaitCall, WaitTarget};
+#[cfg(test)]
+use model::Seen;
+use model::wait::{TargetKind, WaitCall, WaitTarget};
+use model::{Reason, Tid};
 
 /// The reason of a step.
 pub(super) fn reason(reason: &Reason) -> String {
@@ -11,10 +13,14 @@ pub(super) fn reason(reason: &Reason) -> String {
         Reason::IdleCpu => "idle CPU waking up",
         Reason::NoWakeUp => "no wake-up observed",
         Reason::NotObserved => "not observed",
+        Reason::Wait(WaitCall::Syscall(name), on) if on.to_string() == name.to_string() => {
+            return name.to_string();
+        }
         Reason::Wait(call, on) => match (call, target(on)) {
             (WaitCall::Syscall(name), Some(words)) => return format!("{name}, {words}"),
             (WaitCall::Unseen, Some(words)) => words,
-            (WaitCall::Fault, Some(_)) | (_, None) => return reason.to_string(),
+            (WaitCall::Fault, Some(words)) => return format!("fault, {words}"),
+            (_, None) => return reason.to_string(),
         },
         Reason::None
         | Reason::Syscall(_)
@@ -31,8 +37,15 @@ pub(super) fn target(target: &WaitTarget) -> Option<&'static str> {
         WaitTarget::TimeLimit => Some("timeout"),
         WaitTarget::TimeLimitOrTimer => Some("timeout or timer"),
         WaitTarget::InterpreterLock(_) => Some("Python's GIL"),
+        WaitTarget::AddressSpace => Some("address space lock"),
+        WaitTarget::Nameless(TargetKind::Thread) => Some("another thread"),
         _ => None,
     }
+}
+
+/// A thread among others of its name.
+pub(super) fn thread(name: &str, tid: Tid) -> String {
+    format!("{name} {tid}")
 }
 
 /// The words for a source of the coverage, by its name in the JSON, which the schema keeps stable.
@@ -47,7 +60,6 @@ pub(super) fn source(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::wait::TargetKind;
 
     #[test]
     fn reasons_have_the_words_of_the_page() {
@@ -58,6 +70,12 @@ mod tests {
             (poll(WaitTarget::TimeLimit), "poll, timeout"),
             (poll(WaitTarget::Nameless(TargetKind::EventFd)), "poll, eventfd"),
             (Reason::Wait(WaitCall::Unseen, WaitTarget::TimeLimitOrTimer), "timeout or timer"),
+            (Reason::Wait(WaitCall::Syscall("futex".into()), WaitTarget::Futex(Seen::Absent)), "futex"),
+            (
+                Reason::Wait(WaitCall::Syscall("mmap".into()), WaitTarget::AddressSpace),
+                "mmap, address space lock",
+            ),
+            (Reason::Wait(WaitCall::Fault, WaitTarget::AddressSpace), "fault, address space lock"),
         ] {
             assert_eq!(reason(&said), words);
         }

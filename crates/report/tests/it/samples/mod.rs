@@ -223,6 +223,7 @@ fn wait(
         device_ns: if reason == State::Disk { Seen::Value(total_ns) } else { Seen::Absent },
         by: Vec::new(),
         histogram: Vec::new(),
+        threads: Vec::new(),
     }
 }
 
@@ -232,6 +233,8 @@ fn unlocked(wait: WaitRow, who: &str, place: &str, meanwhile: &[(State, Ns)]) ->
     let by = WakerRow {
         kind: WakerKind::Thread,
         name: who.into(),
+        pid: Seen::Value(4_711),
+        tid: Seen::Value(4_713),
         times: wait.calls,
         ns: wait.total_ns,
         place: Seen::Value(place.into()),

@@ -1,0 +1,189 @@
+//! Waits that turn out to be for a lock, or for work: a lock is a lock however its wait ends.
+//!
+//! A wait is booked when it ends, by its call and by what ended it, and stacks of waits come
+//! later. One that a time limit or a signal ended was booked as that: a sleep, or a wait for
+//! another thread. Where most of its time was spent in a function that takes a lock, all of it is
+//! moved. In a window the same tells a thread that has no work from one that waits for a lock: both
+//! sleep on a futex.
+
+use super::activity::{Activity, NOBODY, Slot};
+use super::waits::{Wait, Waits};
+use crate::code::Code;
+use crate::keys::{CallKey, ReasonKey, TargetKey, WaitKey};
+use crate::names::Names;
+use crate::purpose::{interpreter_lock, is_on_condition, lock_function, waits_for_work};
+use model::recording::Language;
+use model::wait::TargetKind;
+use model::{Ns, State};
+use rustc_hash::FxHashMap;
+
+/// What waits turned out to be, by what they were booked as.
+#[derive(Debug, Default)]
+pub(crate) struct Verdicts {
+    /// By thread too, where it is known by the thread's own stacks.
+    of: FxHashMap<(WaitKey, Slot), WaitKey>,
+}
+
+/// What a stack says of a wait.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Says {
+    Interpreter(Language),
+    /// It takes a lock in this function.
+    Lock(String),
+    /// In a window: it has no work, or waits until another thread has done some.
+    Work,
+    Else,
+}
+
+/// Time by what stacks say.
+#[derive(Debug, Default)]
+struct Tally(FxHashMap<Says, Ns>);
+
+/// Reads stacks, each once.
+struct Reader<'a> {
+    code: &'a Code,
+    in_window: bool,
+    read: FxHashMap<u32, Says>,
+}
+
+/// Whether stacks may tell that such a wait was for a lock, or for which.
+pub(crate) fn may_be_for_a_lock((state, reason): WaitKey) -> bool {
+    let ReasonKey::Wait(_, target) = reason else { return false };
+    match state {
+        State::Lock => matches!(target, TargetKey::Futex(_)),
+        State::Sleep => true,
+        State::OtherWait | State::Idle => matches!(
+            target,
+            TargetKey::Nameless(TargetKind::Thread | TargetKind::Signal)
+                | TargetKey::Task(_)
+                | TargetKey::External
+                | TargetKey::Unseen(TargetKind::External, _)
+        ),
+        _ => false,
+    }
+}
+
+impl Verdicts {
+    /// By the stacks of all waits.
+    pub(crate) fn new(waits: &Waits, code: &Code, in_window: bool, names: &mut Names) -> Self {
+        let mut reader = Reader { code, in_window, read: FxHashMap::default() };
+        let mut all = Self::default();
+        let mut by_address: FxHashMap<u64, Tally> = FxHashMap::default();
+        for (kind, threads) in waits.kinds().filter(|(kind, _)| may_be_for_a_lock(*kind)) {
+            for (thread, wait) in threads {
+                let tally = reader.tally(wait);
+                if let Some(says) = tally.most() {
+                    all.of.insert((kind, *thread), revised(kind, says, names));
+                }
+                if let Some(address) = futex(kind) {
+                    by_address.entry(address).or_default().add(&tally);
+                }
+            }
+        }
+        // A futex is the same for those of whom no stack was taken.
+        for (kind, _) in waits.kinds().filter(|(kind, _)| may_be_for_a_lock(*kind)) {
+            if let Some(says) = futex(kind).and_then(|address| by_address.get(&address)?.most()) {
+                all.of.entry((kind, NOBODY)).or_insert_with(|| revised(kind, says, names));
+            }
+        }
+        all
+    }
+
+    /// What such a wait of this thread was.
+    pub(crate) fn of(&self, wait: WaitKey, thread: Slot) -> WaitKey {
+        let known = self.of.get(&(wait, thread));
+        let of_many = || self.of.get(&(wait, NOBODY)).filter(|_| futex(wait).is_some());
+        known.or_else(of_many).copied().unwrap_or(wait)
+    }
+
+    /// The activity as it turned out.
+    pub(crate) fn revise(&self, activity: &mut Activity) {
+        (activity.state, activity.reason) = self.of((activity.state, activity.reason), activity.thread);
+    }
+
+    /// The waits with each where it belongs.
+    pub(crate) fn sort(&self, waits: Waits) -> Waits {
+        waits.moved(|wait, thread| self.of(wait, thread))
+    }
+}
+
+/// The futex of such a wait, where it is known which.
+fn futex((_, reason): WaitKey) -> Option<u64> {
+    match reason {
+        ReasonKey::Wait(_, TargetKey::Futex(address) | TargetKey::TimedFutex(address)) => {
+            (address != 0).then_some(address)
+        }
+        _ => None,
+    }
+}
+
+/// The kind that such a wait is of, as its stacks have it.
+fn revised(kind: WaitKey, says: &Says, names: &mut Names) -> WaitKey {
+    let (_, ReasonKey::Wait(call, target)) = kind else { return kind };
+    let lock = |target| (State::Lock, ReasonKey::Wait(call, target));
+    match (says, target) {
+        (Says::Else, _) => kind,
+        // One that time ended stays a sleep.
+        (Says::Work, _) if kind.0 == State::Sleep => kind,
+        (Says::Work, _) => (State::Idle, kind.1),
+        (Says::Interpreter(language), _) => lock(TargetKey::InterpreterLock(*language)),
+        (Says::Lock(_), TargetKey::Futex(address) | TargetKey::TimedFutex(address)) => {
+            lock(TargetKey::Futex(address))
+        }
+        (Says::Lock(function), _) => {
+            let call = if matches!(call, CallKey::Fault) { CallKey::Unseen } else { call };
+            (State::Lock, ReasonKey::Wait(call, TargetKey::LockIn(names.function(function))))
+        }
+    }
+}
+
+impl Tally {
+    fn add(&mut self, more: &Tally) {
+        more.0.iter().for_each(|(says, ns)| *self.0.entry(says.clone()).or_default() += ns);
+    }
+
+    /// What at least half of the time says.
+    fn most(&self) -> Option<&Says> {
+        let all: Ns = self.0.values().sum();
+        let is_lock = |says: &Says| matches!(says, Says::Lock(_));
+        let locks: Ns = self.0.iter().filter(|(says, _)| is_lock(says)).map(|(_, ns)| ns).sum();
+        let most = |which: &dyn Fn(&Says) -> bool| {
+            let some = self.0.iter().filter(|(says, _)| which(says));
+            some.max_by(|(a, a_ns), (b, b_ns)| (a_ns, a.name()).cmp(&(b_ns, b.name()))).map(|(says, _)| says)
+        };
+        if locks > 0 && locks >= all - locks { most(&is_lock) } else { most(&|_| true) }
+    }
+}
+
+impl Says {
+    fn name(&self) -> &str {
+        match self {
+            Says::Lock(function) => function,
+            Says::Interpreter(_) | Says::Work | Says::Else => "",
+        }
+    }
+}
+
+impl Reader<'_> {
+    fn tally(&mut self, wait: &Wait) -> Tally {
+        let mut tally = Tally::default();
+        for (node, ns) in &wait.stacks {
+            *tally.0.entry(self.says(*node).clone()).or_default() += ns;
+        }
+        tally
+    }
+
+    fn says(&mut self, node: u32) -> &Says {
+        self.read.entry(node).or_insert_with(|| {
+            let stack = self.code.stack(node);
+            match (interpreter_lock(&stack), lock_function(&stack)) {
+                (Some(language), _) => Says::Interpreter(language),
+                (None, Some(function)) => Says::Lock(function.to_owned()),
+                (None, None) if self.in_window && (waits_for_work(&stack) || is_on_condition(&stack)) => {
+                    Says::Work
+                }
+                (None, None) => Says::Else,
+            }
+        })
+    }
+}

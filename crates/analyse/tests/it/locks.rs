@@ -1,0 +1,146 @@
+//! Waits that are for locks however they end, whose they are and who had the lock, told in small
+//! stories. Times are microseconds.
+
+use crate::story::*;
+use model::recording::{CodeLocation, Event, FileKind, Function, Language, Object, Waker};
+use model::run::WaitRow;
+use model::wait::{TargetKind, WaitTarget, WakerKind};
+use model::{Run, Seen, State, Tid};
+
+const OTHER: u32 = 200;
+const THIRD: u32 = 201;
+const FUTEX: u16 = 202;
+const EPOLL_WAIT: u16 = 232;
+const KILL: u16 = 62;
+
+/// Tells a stack of these functions, the innermost first; its innermost node.
+fn stack(story: &mut Story, functions: &[&str]) -> u32 {
+    let told = |event: &&Event| matches!(event, Event::Place { .. });
+    let first = story.events.iter().filter(told).count() as u32;
+    for (number, name) in functions.iter().rev().enumerate() {
+        let (id, caller) = (first + number as u32, if number == 0 { 0 } else { first + number as u32 });
+        let place = CodeLocation::Native { module: "/app".into(), address: u64::from(id) };
+        let function = Function { name: Some((*name).into()), source: None, inlined: false };
+        story.push(|_| Event::Place { id, place });
+        story.push(|_| Event::Named { place: id, functions: vec![function] });
+        story.push(|_| Event::Node { id: id + 1, caller, place: id });
+    }
+    first + functions.len() as u32
+}
+
+/// A thread waits in a call for so long, is woken, runs and tells the stack of its wait.
+fn waits(
+    story: &mut Story,
+    tid: Tid,
+    (call, on): (u16, Object),
+    us: u64,
+    (waker, calls): (Waker, u16),
+    node: u32,
+) {
+    story.leaves(tid, waiting_in(call, on), none());
+    let waking = if calls == 0 { none() } else { inside(calls, 1) };
+    story.after(us).wakes(tid, waker, waking).after(2).comes(tid);
+    story.push(|at| Event::WaitStack { at, tid, node, weight_ns: us * 1000, call: None }).after(1);
+}
+
+fn futex(address: u64) -> (u16, Object) {
+    (FUTEX, Object::Futex { address })
+}
+
+fn in_state(run: &Run, state: State) -> Vec<&WaitRow> {
+    run.waits.iter().filter(|row| row.reason == state).collect()
+}
+
+/// A thread's time in a state, in microseconds.
+fn thread_us(run: &Run, tid: Tid, state: State) -> u64 {
+    let thread = run.threads.iter().find(|thread| thread.tid == tid).expect("the thread");
+    thread.states.iter().filter(|(of, _)| *of == state).map(|(_, ns)| ns / 1000).sum()
+}
+
+/// The root computes and another thread of it wants its lock: two limits run out, then it is given.
+fn takes_turns(function: &str) -> Run {
+    let mut story = Story::begins();
+    let node = stack(&mut story, &["pthread_cond_timedwait", function, "main"]);
+    story.after(9).forks(ROOT, OTHER, ROOT).comes(OTHER).after(1);
+    waits(&mut story, OTHER, futex(0x40), 5_000, (Waker::Timer, 0), node);
+    waits(&mut story, OTHER, futex(0x44), 5_000, (Waker::Timer, 0), node);
+    waits(&mut story, OTHER, futex(0x44), 90, (by_task(ROOT), FUTEX), node);
+    story.exits(OTHER, none()).dies(OTHER).ends()
+}
+
+#[test]
+fn a_lock_whose_limit_ran_out_is_a_lock_of_who_had_it() {
+    let run = takes_turns("take_gil");
+    let [row] = &in_state(&run, State::Lock)[..] else { panic!("{:?}", run.waits) };
+    assert_eq!(row.on, WaitTarget::InterpreterLock(Language::Python));
+    assert_eq!((row.calls, row.total_ns), (3, 10_090_000), "one lock has two futexes");
+    let [waker] = &row.by[..] else { panic!("{:?}", row.by) };
+    assert_eq!((waker.kind, &*waker.name, waker.times, waker.ns), (WakerKind::Thread, "root", 3, 10_090_000));
+    assert_eq!((&waker.pid, &waker.tid), (&Seen::Value(ROOT), &Seen::Value(ROOT)));
+    let had = waker.meanwhile.iter().map(|(_, ns)| ns).sum::<u64>();
+    assert!(had > 5_000_000 && had <= waker.ns, "{:?}", waker.meanwhile);
+    assert!(in_state(&run, State::Sleep).is_empty());
+    assert_eq!((thread_us(&run, OTHER, State::Lock), thread_us(&run, OTHER, State::Sleep)), (10_090, 0));
+}
+
+#[test]
+fn other_waits_with_a_limit_are_sleeps_as_before() {
+    let run = takes_turns("next_job");
+    let sleeps = in_state(&run, State::Sleep);
+    assert!(sleeps.iter().all(|row| row.on == WaitTarget::TimeLimit), "{sleeps:?}");
+    assert_eq!(sleeps.iter().map(|row| row.calls).sum::<u64>(), 2);
+    assert!(sleeps.iter().all(|row| row.by.iter().all(|waker| waker.kind == WakerKind::Timer)));
+    assert_eq!((thread_us(&run, OTHER, State::Lock), thread_us(&run, OTHER, State::Sleep)), (90, 10_000));
+}
+
+#[test]
+fn a_mutex_with_a_limit_keeps_its_address() {
+    let run = takes_turns("pthread_mutex_timedlock");
+    let locks = in_state(&run, State::Lock);
+    let addresses: Vec<_> = locks.iter().map(|row| row.on.clone()).collect();
+    assert_eq!(addresses, [0x44, 0x40].map(|address| WaitTarget::Futex(Seen::Value(address))));
+}
+
+fn polls() -> (u16, Object) {
+    let poll = Object::File { kind: FileKind::Epoll, dev: 1, ino: 1, name: "[eventpoll]".into() };
+    (EPOLL_WAIT, poll)
+}
+
+#[test]
+fn a_lock_between_processes_is_known_by_its_function_and_its_waker_by_pid() {
+    let mut story = Story::begins();
+    let sleeps = stack(&mut story, &["epoll_wait", "WaitLatch", "ProcSleep", "LockAcquire", "PostgresMain"]);
+    let writes = stack(&mut story, &["epoll_wait", "WaitLatch", "WalWriterMain", "PostmasterMain"]);
+    story.after(9).forks(ROOT, OTHER, OTHER).comes(OTHER).after(1);
+    story.forks(ROOT, THIRD, THIRD).comes(THIRD).after(1);
+    waits(&mut story, OTHER, polls(), 700, (by_task(ROOT), KILL), sleeps);
+    waits(&mut story, THIRD, polls(), 900, (by_task(ROOT), KILL), writes);
+    let run = story.exits(OTHER, none()).dies(OTHER).exits(THIRD, none()).dies(THIRD).ends();
+    let [lock] = &in_state(&run, State::Lock)[..] else { panic!("{:?}", run.waits) };
+    assert_eq!(lock.on, WaitTarget::Lock(Seen::Value("ProcSleep".into())));
+    assert_eq!(lock.threads.iter().map(|thread| thread.tid).collect::<Vec<_>>(), [OTHER]);
+    assert_eq!(lock.by.iter().map(|waker| waker.pid.clone()).collect::<Vec<_>>(), [Seen::Value(ROOT)]);
+    let [signal] = &in_state(&run, State::OtherWait)[..] else { panic!("{:?}", run.waits) };
+    assert_eq!((signal.on.kind(), signal.total_ns), (TargetKind::Signal, 900_000));
+    assert_eq!(signal.threads[0].tid, THIRD);
+    assert_eq!(thread_us(&run, THIRD, State::Lock), 0, "its stack says that it waits for work");
+}
+
+#[test]
+fn waits_of_threads_with_other_stacks_are_other_rows() {
+    let mut story = Story::begins();
+    let one = stack(&mut story, &["clock_nanosleep", "pace", "main"]);
+    let two = stack(&mut story, &["clock_nanosleep", "beat", "start_thread"]);
+    story.after(9).forks(ROOT, OTHER, ROOT).comes(OTHER).after(1);
+    story.forks(ROOT, THIRD, ROOT).comes(THIRD).after(1);
+    let sleep = (NANOSLEEP, Object::Unknown);
+    waits(&mut story, ROOT, sleep.clone(), 500, (Waker::Timer, 0), one);
+    waits(&mut story, OTHER, sleep.clone(), 300, (Waker::Timer, 0), two);
+    waits(&mut story, THIRD, sleep, 400, (Waker::Timer, 0), two);
+    let run = story.exits(OTHER, none()).dies(OTHER).exits(THIRD, none()).dies(THIRD).ends();
+    let rows: Vec<_> = in_state(&run, State::Sleep)
+        .into_iter()
+        .map(|row| (row.total_ns / 1000, row.threads.iter().map(|thread| thread.tid).collect::<Vec<_>>()))
+        .collect();
+    assert_eq!(rows, [(700, vec![THIRD, OTHER]), (500, vec![ROOT])]);
+}
