@@ -101,7 +101,9 @@ impl Code {
             | Event::Connection(_)
             | Event::Lookup(_)
             | Event::Surroundings { .. }
-            | Event::Tracing { .. } => {}
+            | Event::Tracing { .. }
+            | Event::Ran { .. }
+            | Event::Group { .. } => {}
             // The joiner leaves none of these.
             Event::Wake { .. } | Event::Sample { .. } | Event::Because { .. } | Event::Page { .. } => {}
         }

@@ -1,11 +1,11 @@
 //! The run, put together: the pieces of the account, the tables from the trailer, and what it all
 //! rests on.
 
-use crate::account::{Covered, Pieces, Progress, split};
+use crate::account::{Covered, Pieces, Progress, run_queue, split};
 use crate::calls::Arch;
 use crate::consumers::{Consumers, How};
 use crate::poll;
-use crate::trace::Closed;
+use crate::trace::{Closed, Rivals};
 use crate::{code, judge, sliced};
 use model::coverage::{Check, Coverage, Extent, Interval, Source};
 use model::peers::{ConnectionRow, LookupRow};
@@ -49,7 +49,7 @@ fn stolen(trailer: &Trailer, cpus: u32) -> Ns {
 /// The whole run.
 pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
     let Consumers { header, how, code: stacks, surroundings } = consumers;
-    let OfTier { pieces, beside, connections, lookups } = of_tier(how, &header, trailer, &stacks);
+    let OfTier { pieces, beside, connections, lookups, rivals } = of_tier(how, &header, trailer, &stacks);
     let Pieces { start, wall_ns, parts, steps, phases, covered, threads, waits, window } = pieces;
     let addresses = stacks.addresses();
     let profile = stacks.profile(start);
@@ -60,14 +60,17 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
     let account = Account::new(whole_ns, parts, steps).expect("every nanosecond is booked once");
     let user_ns = time_in(&threads, &[State::User]);
     let kernel_ns = time_in(&threads, &[State::Kernel, State::Fault]);
-    let bound = judge::bound::bound(&account, wall_ns);
-    let utilization = utilization(covered, user_ns + kernel_ns, wall_ns);
+    let utilization = utilization(covered, wall_ns);
+    let queue = run_queue(account.steps(), &threads, wall_ns, |name| rivals.pid_of(name));
+    let mut coverage =
+        coverage(&header, trailer, &account, start, user_ns + kernel_ns, beside.checks, beside.notes);
+    let contention =
+        judge::starved::Contention { queue: &queue, coverage: &coverage, cpus: header.host.cpus, wall_ns };
+    let bound = judge::bound::bound(&account, contention);
     let mut series = surroundings.series(start, wall_ns);
     if let Seen::Value(series) = &mut series {
         series.verdicts = judge::limits::verdicts(series, wall_ns, &bound);
     }
-    let mut coverage =
-        coverage(&header, trailer, &account, start, user_ns + kernel_ns, beside.checks, beside.notes);
     coverage.sources.extend(surroundings.source(&series));
     coverage.notes.extend(code::short_of(&profile, user_ns + kernel_ns));
     let run = Run {
@@ -97,6 +100,8 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
         findings: Seen::unseen("causes are not looked for yet"),
         ruled_out: Seen::unseen("causes are not looked for yet"),
         extrapolation: None,
+        run_queue: Seen::Value(queue),
+        limits: surroundings.limits(),
         costs: trailer.costs.clone(),
         host: header.host,
     };
@@ -104,13 +109,12 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
 }
 
 /// How CPUs were used, from what any thread did.
-fn utilization(covered: Option<Covered>, cpu_ns: Ns, wall_ns: Ns) -> Seen<Utilization> {
+fn utilization(covered: Option<Covered>, wall_ns: Ns) -> Seen<Utilization> {
     let Some(covered) = covered else { return Seen::unseen("when threads ran together needs BPF") };
     let covered = covered.within(wall_ns);
     let (on_cpu_ns, runnable_ns) = (covered.of(Progress::OnCpu), covered.of(Progress::Runnable));
     let off_cpu_ns = wall_ns - on_cpu_ns - runnable_ns;
-    let cpus = cpu_ns as f64 / wall_ns.max(1) as f64;
-    Seen::Value(Utilization { cpus, on_cpu_ns, runnable_ns, off_cpu_ns })
+    Seen::Value(Utilization { on_cpu_ns, runnable_ns, off_cpu_ns })
 }
 
 /// What the analysis of a tier gives.
@@ -119,6 +123,8 @@ struct OfTier {
     beside: Beside,
     connections: Seen<Vec<ConnectionRow>>,
     lookups: Seen<Vec<LookupRow>>,
+    /// None where it is not seen what ran instead.
+    rivals: Rivals,
 }
 
 fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) -> OfTier {
@@ -131,14 +137,14 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 None => (Seen::Value(closed.connections), Seen::Value(closed.lookups)),
                 Some(why) => (Seen::unseen(&why), Seen::unseen(why)),
             };
-            OfTier { pieces: closed.pieces, beside, connections, lookups }
+            OfTier { pieces: closed.pieces, beside, connections, lookups, rivals: closed.rivals }
         }
         How::Poll(poll) => {
             let closed = poll.close(trailer);
             let beside = Beside::of_poll(&closed, header.host.cpus, stolen);
             let why = "connections and name lookups need BPF";
             let (connections, lookups) = (Seen::unseen(why), Seen::unseen(why));
-            OfTier { pieces: closed.pieces, beside, connections, lookups }
+            OfTier { pieces: closed.pieces, beside, connections, lookups, rivals: Rivals::default() }
         }
     }
 }

@@ -9,10 +9,12 @@ pub mod bound;
 pub mod causes;
 mod doubts;
 mod evidence;
+mod group_limits;
 pub(crate) mod limits;
 mod lock_functions;
 mod metrics;
 mod predict;
+pub mod starved;
 mod yardstick;
 
 use causes::Outcome;
@@ -21,14 +23,18 @@ use model::Diagnosis;
 
 /// What the evidence means.
 pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
+    let held = starved::of(evidence);
     let mut diagnosis = Diagnosis {
-        kinds: bound::kinds(evidence.bound.shares),
+        kinds: bound::kinds(evidence.bound.shares, held.own_ns as f64 / evidence.whole_ns.max(1) as f64),
         mixed: bound::mixed(evidence.bound),
-        held_up_ns: bound::held_up_ns(evidence),
+        held_up_ns: bound::held_up_ns(evidence, held.own_ns),
+        behind_own_ns: starved::behind_own_ns(evidence, held),
+        starved: starved::starved(evidence, held),
         kernel_work: bound::kernel_work(evidence),
         yardstick: yardstick::of(evidence),
         ended: evidence.waits.iter().map(lock_functions::ended).collect(),
         metrics: metrics::of(evidence),
+        limits: group_limits::of(evidence),
         doubts: doubts::of(evidence),
         findings: Vec::new(),
         ruled_out: Vec::new(),

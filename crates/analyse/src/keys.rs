@@ -17,8 +17,10 @@ pub(crate) enum ReasonKey {
     SyscallEntry,
     /// In calls that were not traced.
     SyscallsSampled,
-    /// By a thread of this name.
+    /// By a thread of another program, of this name.
     Preempted(Comm),
+    /// By a thread of the tree, of this name.
+    PreemptedByOwn(Comm),
     IdleCpu,
     PreemptedUnseen,
     Wait(CallKey, TargetKey),

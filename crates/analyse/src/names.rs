@@ -109,6 +109,7 @@ impl Names {
             ReasonKey::SyscallEntry => Reason::SyscallEntry,
             ReasonKey::SyscallsSampled => Reason::SyscallsSampled,
             ReasonKey::Preempted(name) => Reason::Preempted(name.to_text()),
+            ReasonKey::PreemptedByOwn(name) => Reason::PreemptedByOwn(name.to_text()),
             ReasonKey::IdleCpu => Reason::IdleCpu,
             ReasonKey::PreemptedUnseen => Reason::PreemptedUnseen,
             ReasonKey::NoWakeUp => Reason::NoWakeUp,

@@ -4,14 +4,17 @@
 //! them, and from there onto equal steps; a run of any length has at most 600 of these. Which link
 //! does what is in [`links`]. What follows from it all is up to `judge`.
 
+mod limits;
 mod links;
 mod looks;
 
 use crate::grid::Grid;
 use crate::judge::limits::disk_at_limit;
+use limits::Groups;
 use links::LinkTrack;
 use looks::{Looks, Track};
 use model::coverage::{Extent, Source};
+use model::limits::Limits;
 use model::recording::Tier;
 use model::series::{CpuSeries, DiskSeries, MemorySeries, NfsOperationRow, NfsSeries};
 use model::surroundings::{DiskCounters, HostMetrics as Look, LinkCounters, MemoryCounters, NfsCounters};
@@ -41,6 +44,7 @@ pub(crate) struct Surroundings {
     /// Why a kind of thing was not seen at the last look that failed.
     unseen: BTreeMap<&'static str, String>,
     tree: TreeCpu,
+    groups: Groups,
 }
 
 type Devices<K, T> = BTreeMap<K, T>;
@@ -77,6 +81,7 @@ impl Surroundings {
             nfs: BTreeMap::new(),
             unseen: BTreeMap::new(),
             tree: TreeCpu { switches: header.tier != Tier::Proc, ..TreeCpu::default() },
+            groups: Groups::default(),
         }
     }
 
@@ -84,8 +89,14 @@ impl Surroundings {
     pub(crate) fn event(&mut self, event: &Event) {
         match event {
             Event::Surroundings { at, surroundings } => self.look(*at, surroundings),
+            Event::Group { group, .. } => self.groups.told(group),
             event => self.tree.event(event),
         }
+    }
+
+    /// The limits that the program ran under.
+    pub(crate) fn limits(&self) -> Seen<Limits> {
+        self.groups.limits()
     }
 
     fn look(&mut self, at: Ns, look: &Look) {

@@ -16,6 +16,7 @@ mod close;
 mod division;
 mod files;
 mod limited;
+mod occupants;
 mod samples;
 mod sends;
 mod thread;
@@ -41,6 +42,7 @@ use tree::Tree;
 use wall::Wall;
 
 pub(crate) use close::Closed;
+pub(crate) use occupants::Rivals;
 
 /// The ledgers as they grow.
 #[derive(Debug)]
@@ -158,10 +160,13 @@ impl Trace {
     /// What threads do.
     fn runs(&mut self, event: &Event) {
         match event {
-            Event::Switch { at, out, into, .. } => {
+            Event::Switch { at, cpu, out, into } => {
                 // Order matters: switching out the root's last thread ends the wall.
+                if let Some(out) = out {
+                    self.tree.leaves_cpu(*cpu, *at, out.tid);
+                }
                 if let Some(into) = into {
-                    self.tree.switched_in(*at, into);
+                    self.tree.switched_in(*cpu, *at, into);
                 }
                 if let Some(out) = out {
                     self.switched_out(*at, out);
@@ -185,6 +190,9 @@ impl Trace {
                 if let (Some(slot), Some(sample)) = (slot, sample) {
                     self.tree.sampled(slot, *at, sample);
                 }
+            }
+            Event::Ran { at, from, cpu, tid, pid, name } => {
+                self.tree.occupants.told(*cpu, *from, *at, (*tid, *pid, *name));
             }
             Event::Send { at, tid, ends, calls } => self.sends(*at, *tid, *ends, calls),
             Event::Tracing { at, calls } => self.samples.tracing(*at, *calls),
@@ -210,6 +218,7 @@ impl Trace {
             doing: TracedState::Running,
         };
         let root = self.tree.add(root);
+        self.tree.occupants.begins(tid, at);
         self.wall.begin(at, root);
     }
 

@@ -16,9 +16,13 @@ pub struct Diagnosis {
     pub kinds: [(TimeKind, f64); 3],
     /// Why no kind is the class, where it is `mixed`.
     pub mixed: Option<Mixed>,
-    /// Time of the account in which it was ready to run but had no CPU, or was stopped: where that
-    /// is worth a word.
+    /// Time of the account in which it was ready to run but had no CPU, or was stopped, and that
+    /// neither the class nor `behind_own_ns` tells: where that is worth a word.
     pub held_up_ns: Option<Ns>,
+    /// Time of the account in which its own threads had all CPUs: where that is worth a word.
+    pub behind_own_ns: Option<Ns>,
+    /// Why it was not let run, where it is starved.
+    pub starved: Option<Starved>,
     /// What most of the kernel's work is, where there is such a thing.
     pub kernel_work: Option<KernelWork>,
     /// How long the longest wait is, in operations of this host.
@@ -28,6 +32,8 @@ pub struct Diagnosis {
     /// The host metrics that moved, or that matter to what bounds the program; what matters most
     /// comes first.
     pub metrics: Vec<Metric>,
+    /// The limits of its control group that it came up against.
+    pub limits: Vec<Limit>,
     /// What makes its figures doubtful.
     pub doubts: Doubts,
     /// Causes that it shows, in the order of the registry.
@@ -56,6 +62,17 @@ pub enum Mixed {
     NoneLeads,
     /// Waiting leads, but is less than half.
     WaitingBelowHalf,
+}
+
+/// Time of the account in which a program was ready to run, by what had the CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Starved {
+    /// Other programs.
+    pub others_ns: Ns,
+    /// Nobody on its account: the quota of its control group was used up.
+    pub throttled_ns: Ns,
+    /// A hypervisor: an estimate from what it took of the whole host.
+    pub stolen_ns: Ns,
 }
 
 /// Work of the kernel for a program.
@@ -100,6 +117,17 @@ pub enum Metric {
     Cpu(usize),
     /// Of `memory`.
     Memory(usize),
+}
+
+/// A limit that a program runs under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// The CPU quota.
+    Quota,
+    /// The memory limit.
+    Memory,
+    /// The CPUs that it may run on.
+    Cpus,
 }
 
 /// What makes the figures of a run doubtful.

@@ -6,6 +6,7 @@
 use crate::because::LegacyWakeReason;
 use crate::call::Call;
 use crate::code_location::{CodeLocation, Function};
+use crate::limits::ControlGroup;
 use crate::network::{Connection, Lookup};
 use crate::object::SocketEnds;
 use crate::snapshot::ThreadSnapshot;
@@ -315,6 +316,31 @@ pub enum Event {
         /// The innermost place: an [`Event::Node`].
         node: u32,
     },
+    /// What had a CPU that is not of the tree, while a thread of the tree waited for a CPU that
+    /// it then got there. Recorded before the [`Event::Switch`] in which that thread comes, oldest
+    /// first; the oldest of very many are left out.
+    Ran {
+        /// When it left the CPU.
+        at: Ns,
+        /// When it came.
+        from: Ns,
+        /// Which CPU.
+        cpu: u32,
+        /// The thread; 0 is the idle task.
+        tid: Tid,
+        /// Its process; 0 where that is not known in dwell's PID namespace.
+        pid: Pid,
+        /// Its name.
+        name: Comm,
+    },
+    /// The control group of the program: at first, and whenever its limits or counters differ from
+    /// those recorded before.
+    Group {
+        /// When.
+        at: Ns,
+        /// The group, its limits and counters.
+        group: Box<ControlGroup>,
+    },
 }
 
 impl Event {
@@ -342,6 +368,8 @@ impl Event {
             | Event::Woken { at, .. }
             | Event::Sampled { at, .. }
             | Event::WakerStack { at, .. }
+            | Event::Ran { at, .. }
+            | Event::Group { at, .. }
             | Event::Start { at, .. } => Some(*at),
             Event::Lookup(lookup) => Some(lookup.answered_at.unwrap_or(lookup.asked_at)),
             Event::Connection(connection) => Some(connection.span.1),

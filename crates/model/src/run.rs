@@ -6,12 +6,13 @@
 use crate::account::{AccountPart, Basis, State, Step};
 use crate::costs::Costs;
 use crate::coverage::Coverage;
+use crate::limits::Limits;
 use crate::peers::{ConnectionRow, LookupRow};
 use crate::profile::Profile;
 use crate::recording::{Ending, Host};
 use crate::seen::unrecorded;
 use crate::wait::{StackFrame, SyscallName, WaitCall, WaitTarget, WakerKind};
-use crate::{Ns, Pid, Seen, Series, Tid};
+use crate::{Ns, Pid, RunQueue, Seen, Series, Tid};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -47,7 +48,7 @@ pub struct Run {
     /// the time of the threads that were not idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<WindowSummary>,
-    /// How much of the wall clock any of its threads was on a CPU, and how many at a time.
+    /// How much of the wall clock any of its threads was on a CPU.
     #[serde(default = "unrecorded")]
     pub utilization: Seen<Utilization>,
     /// Each thread's own ledger.
@@ -77,6 +78,12 @@ pub struct Run {
     /// Extrapolation to the whole job, where this run was declared a part of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extrapolation: Option<Extrapolation>,
+    /// Who had the CPUs while the program was ready to run.
+    #[serde(default = "unrecorded")]
+    pub run_queue: Seen<RunQueue>,
+    /// The limits of its control group.
+    #[serde(default = "unrecorded")]
+    pub limits: Seen<Limits>,
     /// What operations cost on this host, from its last ladder; the waits are compared with them.
     #[serde(default = "unrecorded")]
     pub costs: Seen<Costs>,
@@ -142,10 +149,8 @@ pub struct WindowSummary {
 }
 
 /// The use of CPUs by all threads together. The three times sum to the wall clock.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Utilization {
-    /// CPU time of all threads by the wall clock: CPUs used on average.
-    pub cpus: f64,
     /// Wall-clock time with at least one thread on a CPU.
     pub on_cpu_ns: Ns,
     /// With none on a CPU and at least one in the run queue.
@@ -168,6 +173,9 @@ pub enum Class {
     Mixed,
     /// At least 90 % of the wall clock sleep, or waiting for work in a window.
     Idle,
+    /// Ready to run for at least half of the time and not let: other programs, the quota of a
+    /// control group or a hypervisor had the CPU.
+    Starved,
 }
 
 impl Class {
@@ -179,6 +187,7 @@ impl Class {
             Class::Io => "io",
             Class::Mixed => "mixed",
             Class::Idle => "idle",
+            Class::Starved => "starved",
         }
     }
 }

@@ -75,8 +75,10 @@ pub enum Reason {
     SyscallEntry,
     /// In system calls while they were not traced: sampled.
     SyscallsSampled,
-    /// Runnable, while a thread of this name had the CPU.
+    /// Runnable, while a thread of another program had the CPU: one of this name.
     Preempted(String),
+    /// Runnable, while a thread of the tree had the CPU: one of this name.
+    PreemptedByOwn(String),
     /// Runnable; the CPU was idle.
     IdleCpu,
     /// Runnable; what ran on the CPU was not observed.

@@ -1,9 +1,10 @@
 //! What judgement may read: one borrow of all that a run shows.
 
+use model::limits::Limits;
 use model::peers::ConnectionRow;
 use model::recording::Tier;
 use model::run::{Bound, CallRow, WaitRow};
-use model::{AccountPart, Costs, Coverage, Ns, Profile, Run, Seen, Series, State, Step};
+use model::{AccountPart, Costs, Coverage, Ns, Profile, Run, RunQueue, Seen, Series, State, Step};
 
 /// The evidence of one run.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +35,10 @@ pub struct Evidence<'a> {
     pub profile: &'a Profile,
     /// What the host did meanwhile.
     pub series: &'a Seen<Series>,
+    /// Who had the CPUs while it was ready to run.
+    pub run_queue: &'a Seen<RunQueue>,
+    /// The limits of its control group.
+    pub limits: &'a Seen<Limits>,
     /// What operations cost on the host.
     pub costs: &'a Seen<Costs>,
     /// What was observed.
@@ -57,6 +62,8 @@ impl<'a> Evidence<'a> {
             connections: &run.connections,
             profile,
             series: &run.series,
+            run_queue: &run.run_queue,
+            limits: &run.limits,
             costs: &run.costs,
             coverage: &run.coverage,
         }

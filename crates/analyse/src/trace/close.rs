@@ -3,6 +3,7 @@
 
 use super::division::{Division, Known};
 use super::files::folded;
+use super::occupants::Rivals;
 use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
 use super::tree::Tree;
 use super::wall::Wall;
@@ -42,6 +43,8 @@ pub(crate) struct Closed {
     pub(crate) connections: Vec<ConnectionRow>,
     /// Questions for names.
     pub(crate) lookups: Vec<LookupRow>,
+    /// Other programs that threads waited behind.
+    pub(crate) rivals: Rivals,
 }
 
 /// Time as added up here, and the kernel's count of the same.
@@ -102,7 +105,8 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
         window: window.map(|attached| self::window(attached.target, &members(&tree))),
     };
     let (connections, lookups) = (connections.rows(), names.lookups.rows());
-    Closed { pieces, samples: division.of_tree, cpu, runqueue, switches, faults, connections, lookups }
+    let (samples, rivals) = (division.of_tree, tree.occupants.rivals);
+    Closed { pieces, samples, cpu, runqueue, switches, faults, connections, lookups, rivals }
 }
 
 impl Ended {

@@ -2,6 +2,7 @@
 //!
 //! A thread's time since it was last heard of is booked when it is heard of again.
 
+use super::occupants::{Occupants, Queued};
 use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
 use crate::account::split::{self, KINDS};
 use crate::account::{
@@ -36,6 +37,8 @@ pub(super) struct Tree {
     timed: (u32, Ns),
     /// When the most recent waits for locks began.
     begins: Begins,
+    /// What had the CPUs.
+    pub(super) occupants: Occupants,
     /// How often a thread was switched in.
     pub(super) switched_in: u64,
 }
@@ -60,6 +63,7 @@ impl Tree {
             arch,
             timed: (0, 0),
             begins: Begins::default(),
+            occupants: Occupants::default(),
             switched_in: 0,
         }
     }
@@ -178,6 +182,11 @@ impl Tree {
 
     /// Books a thread's time up to `at` as all of one kind.
     pub(super) fn book(&mut self, slot: Slot, at: Ns, state: State, reason: ReasonKey) {
+        self.book_as(slot, at, (state, reason), true);
+    }
+
+    /// The same; `begins`: it counts as one more of its kind.
+    fn book_as(&mut self, slot: Slot, at: Ns, (state, reason): (State, ReasonKey), begins: bool) {
         let (activity, path_of) = (self.activity(slot, state, reason), self.path_of(slot));
         let thread = &mut self.threads[slot as usize];
         let interval = Interval { activity, from: thread.since, to: at.max(thread.since) };
@@ -185,7 +194,7 @@ impl Tree {
             return;
         }
         thread.spend(&self.begins, interval.to, &[(state, interval.ns())]);
-        let id = self.books.book(&mut self.threads[path_of as usize].path, &interval, true);
+        let id = self.books.book(&mut self.threads[path_of as usize].path, &interval, begins);
         if is_under_way(state) && self.is_passed_over(interval.from) {
             self.books.whole_tree.add(self.books.slicing, interval.from, interval.to, &[], id, false);
         }
@@ -279,9 +288,16 @@ impl Tree {
         }
     }
 
+    /// A thread is about to be switched out of this CPU.
+    pub(super) fn leaves_cpu(&mut self, cpu: u32, at: Ns, tid: Tid) {
+        let name = self.by_tid(tid).map(|thread| thread.name).unwrap_or_default();
+        self.occupants.leaves(cpu, at, tid, name);
+    }
+
     /// A thread is switched in.
-    pub(super) fn switched_in(&mut self, at: Ns, into: &SwitchIn) {
+    pub(super) fn switched_in(&mut self, cpu: u32, at: Ns, into: &SwitchIn) {
         let Some(slot) = self.slot(into.tid) else { return };
+        self.occupants.comes(cpu, at);
         self.switched_in += 1;
         let thread = self.get_mut(slot);
         thread.just_in = true;
@@ -294,7 +310,7 @@ impl Tree {
                 if throttled > 0 {
                     self.book(slot, since + throttled, State::Throttled, ReasonKey::None);
                 }
-                self.book(slot, at, State::Runqueue, what_ran(into));
+                self.book_queued(slot, cpu, at, into);
             }
             TracedState::Stopped => self.book(slot, at, State::Stopped, ReasonKey::None),
             TracedState::Blocked(_) => {
@@ -306,6 +322,22 @@ impl Tree {
             TracedState::Running | TracedState::Dead | TracedState::Unknown => {
                 self.book(slot, at, State::Unexplained, ReasonKey::None);
             }
+        }
+    }
+
+    /// Books a wait for a CPU, by who had it. Of each kind of them the wait is counted once.
+    fn book_queued(&mut self, slot: Slot, cpu: u32, at: Ns, into: &SwitchIn) {
+        let from = self.get(slot).since;
+        let after_own = into.ran.is_some_and(|(tid, _)| self.slot(tid).is_some());
+        let meanwhile = self.occupants.meanwhile(Queued { cpu, from, to: at, into, after_own });
+        let mut counted = SmallVec::<[_; 4]>::new();
+        let mut to = from;
+        for (reason, ns) in meanwhile {
+            to += ns;
+            let kind = std::mem::discriminant(&reason);
+            let begins = !counted.contains(&kind);
+            counted.push(kind);
+            self.book_as(slot, to, (State::Runqueue, reason), begins);
         }
     }
 
@@ -427,15 +459,6 @@ impl Thread {
 /// Whether a thread in this state is under way: nothing within the tree holds it up.
 fn is_under_way(state: State) -> bool {
     matches!(state, State::Runqueue | State::Throttled | State::Disk | State::Network)
-}
-
-/// Why a thread that is switched in was in the run queue.
-fn what_ran(into: &SwitchIn) -> ReasonKey {
-    match into.ran {
-        Some((0, _)) => ReasonKey::IdleCpu,
-        Some((_, name)) => ReasonKey::Preempted(name),
-        None => ReasonKey::PreemptedUnseen,
-    }
 }
 
 fn add_counters(sum: &mut Counters, more: Counters) {

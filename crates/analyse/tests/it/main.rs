@@ -5,6 +5,7 @@ mod judge;
 mod locks;
 mod path;
 mod properties;
+mod run_queue;
 mod story;
 mod surroundings;
 mod waits;

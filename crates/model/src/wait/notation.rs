@@ -18,6 +18,7 @@ const SYSCALL_ENTRY: &str = "entering and leaving calls";
 const SYSCALLS_SAMPLED: &str = "calls, sampled";
 const IDLE_CPU: &str = "on its way to a free cpu";
 const PREEMPTED: &str = " ran";
+const PREEMPTED_BY_OWN: &str = " of the tree ran";
 const NO_WAKE_UP: &str = "no wake-up seen";
 const NOT_OBSERVED: &str = "not looked at";
 const SWAP: &str = "swap";
@@ -211,6 +212,7 @@ impl Display for Reason {
             Reason::SyscallEntry => f.write_str(SYSCALL_ENTRY),
             Reason::SyscallsSampled => f.write_str(SYSCALLS_SAMPLED),
             Reason::Preempted(name) => write!(f, "{name}{PREEMPTED}"),
+            Reason::PreemptedByOwn(name) => write!(f, "{name}{PREEMPTED_BY_OWN}"),
             Reason::IdleCpu => f.write_str(IDLE_CPU),
             Reason::Wait(WaitCall::Syscall(name), target) => write!(f, "{name}, {target}"),
             Reason::Wait(WaitCall::Fault, target) => write!(f, "{FAULT}, {target}"),
@@ -235,9 +237,10 @@ impl Reason {
             _ if text.is_empty() && state == State::Runqueue => Reason::PreemptedUnseen,
             _ if text.is_empty() => Reason::None,
             State::Runqueue if text == IDLE_CPU => Reason::IdleCpu,
-            State::Runqueue => match text.strip_suffix(PREEMPTED) {
-                Some(name) => Reason::Preempted(name.to_owned()),
-                None => Reason::Text(text.to_owned()),
+            State::Runqueue => match (text.strip_suffix(PREEMPTED_BY_OWN), text.strip_suffix(PREEMPTED)) {
+                (Some(name), _) => Reason::PreemptedByOwn(name.to_owned()),
+                (None, Some(name)) => Reason::Preempted(name.to_owned()),
+                (None, None) => Reason::Text(text.to_owned()),
             },
             State::Kernel if text == SYSCALL_ENTRY => Reason::SyscallEntry,
             State::Kernel if text == SYSCALLS_SAMPLED => Reason::SyscallsSampled,

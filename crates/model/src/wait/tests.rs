@@ -71,6 +71,7 @@ fn the_state_of_a_stored_step_says_how_its_reason_is_read() {
     let pipe = |call| Reason::Wait(call, WaitTarget::Pipe(Seen::Absent));
     let read = || SyscallName::from("read");
     assert_eq!(step(State::Runqueue, "he ran ran"), Reason::Preempted("he ran".into()));
+    assert_eq!(step(State::Runqueue, "cc1 of the tree ran"), Reason::PreemptedByOwn("cc1".into()));
     assert_eq!(step(State::Runqueue, "on its way to a free cpu"), Reason::IdleCpu);
     assert_eq!(step(State::Runqueue, ""), Reason::PreemptedUnseen);
     assert_eq!(step(State::Kernel, "read"), Reason::Syscall(read()));

@@ -1,11 +1,11 @@
 //! The first lines: what ran, for how long, and what bounds it.
 
-use super::{threads, words};
+use super::{limits, threads, words};
 use crate::Look;
 use crate::clean::{clean, fit};
 use crate::paint::{Ink, Line};
 use crate::units::{count, counted, duration, duration_precise, share, share_of_one};
-use model::diagnosis::{KernelWork, Mixed, TimeKind};
+use model::diagnosis::{KernelWork, Mixed, Starved, TimeKind};
 use model::recording::{Ending, WindowEnd};
 use model::run::{Class, WindowSummary};
 use model::{Diagnosis, Ns, Run, Seen, State};
@@ -118,8 +118,8 @@ fn figures(run: &Run, look: Look) -> Line {
         }
         .add(Ink::Plain, "   ");
     }
-    if let (Some(_), Seen::Value(used)) = (&run.window, &run.utilization) {
-        let cpus = format!("{:.2} of {} used", used.cpus, counted(run.host.cpus.into(), "CPU"));
+    if let (Some(_), Seen::Value(queue)) = (&run.window, &run.run_queue) {
+        let cpus = format!("{:.2} of {} used", queue.cpus_used, counted(run.host.cpus.into(), "CPU"));
         line = line.glued(Ink::Plain, &cpus).add(Ink::Plain, "   ");
     }
     // Parallel threads can have more CPU time than there is wall clock.
@@ -209,6 +209,7 @@ fn verdict(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
                 .add(Ink::Plain, whole)
                 .add(Ink::Plain, what)
         }
+        Class::Starved => starved(lead(line, "starved"), run, diagnosis, look),
         Class::Mixed => {
             let mut line = lead(line, "mixed");
             for (index, (kind, fraction)) in diagnosis.kinds.into_iter().enumerate() {
@@ -227,11 +228,69 @@ fn verdict(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
             }
         }
     };
-    // Time runnable or stopped belongs to no class, so the headline names it.
+    let line = behind_own(line, run, diagnosis);
+    // Other time runnable or stopped belongs to no class, so the headline names it.
     let Some(held_up_ns) = diagnosis.held_up_ns else { return line };
     line.add(Ink::Warn, "; ")
         .glued(Ink::Warn, &share(held_up_ns, run.whole_ns()))
         .add(Ink::Warn, " is runnable without a CPU, or stopped")
+}
+
+/// Who had the CPUs instead, most first.
+fn starved(line: Line, run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
+    let Some(Starved { others_ns, throttled_ns, stolen_ns }) = diagnosis.starved else { return line };
+    let whole = run.whole_ns();
+    let mut line = line
+        .add(Ink::Plain, "ready to run for ")
+        .glued(Ink::Plain, &share(others_ns + throttled_ns + stolen_ns, whole))
+        .add(Ink::Plain, of_the_whole(run))
+        .add(Ink::Plain, " and not let");
+    let mut whose: [(Ns, &str, WhoseDetail); 3] = [
+        (others_ns, "other programs ran", rival),
+        (throttled_ns, "its CPU quota was used up", quota),
+        (stolen_ns, "a hypervisor ran", |line, _, _| line.add(Ink::Dim, " (estimated)")),
+    ];
+    whose.sort_by_key(|(ns, ..)| std::cmp::Reverse(*ns));
+    let named = whose.iter().filter(|(ns, ..)| u128::from(*ns) * 100 >= u128::from(whole));
+    for (index, (ns, what, detail)) in named.enumerate() {
+        line = line.add(Ink::Plain, if index > 0 { ", " } else { ": " });
+        line = line.add(Ink::Plain, &format!("{what} ")).glued(Ink::Plain, &share(*ns, whole));
+        line = detail(line, run, look);
+    }
+    line
+}
+
+/// Adds, in brackets, what more is known of those who had the CPUs.
+type WhoseDetail = fn(Line, &Run, Look) -> Line;
+
+fn rival(line: Line, run: &Run, look: Look) -> Line {
+    let Some(rival) = run.run_queue.value().and_then(|queue| queue.others.first()) else { return line };
+    let line = line.add(Ink::Dim, &format!(" (most: {}", clean(&rival.name, look.unicode)));
+    let line = match &rival.pid {
+        Seen::Value(pid) => line.add(Ink::Dim, ", ").glued(Ink::Dim, &format!("PID {pid}")),
+        Seen::Absent | Seen::Unseen(_) => line,
+    };
+    line.glued(Ink::Dim, ")")
+}
+
+fn quota(line: Line, run: &Run, look: Look) -> Line {
+    match run.limits.value().and_then(|limits| limits.cpu.value()) {
+        Some(quota) => limits::quota(line.add(Ink::Dim, " ("), Ink::Dim, quota, look).glued(Ink::Dim, ")"),
+        None => line,
+    }
+}
+
+/// Time in which its own threads had all CPUs.
+fn behind_own(line: Line, run: &Run, diagnosis: &Diagnosis) -> Line {
+    let (Some(ns), Seen::Value(queue)) = (diagnosis.behind_own_ns, &run.run_queue) else { return line };
+    let allowed = run.limits.value().and_then(|limits| limits.cpus_allowed.value());
+    let cpus = counted(u64::from(allowed.copied().unwrap_or(run.host.cpus)), "CPU");
+    line.add(Ink::Plain, "; ")
+        .glued(Ink::Plain, &share(ns, run.whole_ns()))
+        .add(Ink::Plain, " is run queue behind its own threads, which used ")
+        .glued(Ink::Plain, &format!("{:.1} of {cpus}", queue.cpus_used))
+        .add(Ink::Plain, " and wanted ")
+        .glued(Ink::Plain, &format!("{:.1}", queue.cpus_wanted))
 }
 
 /// The lead of the class; or the share of waiting, where that is larger, but below the half that

@@ -8,6 +8,7 @@ mod coverage;
 mod evidence;
 mod findings;
 mod headline;
+mod limits;
 mod meanwhile;
 mod peers;
 mod phases;
@@ -50,7 +51,7 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
             parts.push(evidence::source_lines(run, look, 5));
             parts.push(evidence::locks(run, diagnosis, look, 3));
         }
-        Class::Mixed => {
+        Class::Mixed | Class::Starved => {
             for kind in diagnosis.kinds.into_iter().take(2).map(|(kind, _)| kind) {
                 match kind {
                     TimeKind::Waiting => {
@@ -65,7 +66,7 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     }
     parts.push(findings::lines(run, diagnosis, look));
     parts.push(threads);
-    parts.push(surroundings::lines(run, &diagnosis.metrics, look));
+    parts.push(surroundings::lines(run, diagnosis, look));
     parts.push(threads::idle(run, look));
     parts.push(coverage::lines(run, diagnosis.doubts, look));
     let parts: Vec<Vec<Line>> = parts.into_iter().filter(|part| !part.is_empty()).collect();

@@ -3,8 +3,8 @@
 //! A build runs the same compiler five hundred times; one row for all of them says more than five
 //! hundred. Steps with the same process name, state and reason are one place. Threads are listed by
 //! name only where their process has a few names for them. Time in the run queue is one place per
-//! process, whatever ran instead: on a busy host that changes each time, and the leading names
-//! suffice.
+//! process behind threads of the tree and one behind all else, whatever ran instead: on a busy host
+//! that changes each time, and the leading names suffice.
 
 use super::words;
 use crate::Look;
@@ -25,6 +25,8 @@ struct Place {
     state: State,
     /// As displayed.
     reason: String,
+    /// Whether threads of the tree ran instead.
+    behind_own: bool,
     /// What ran instead, with its time.
     ran: BTreeMap<String, Ns>,
     ns: Ns,
@@ -91,10 +93,11 @@ impl Place {
         let mut ran: Vec<(&str, Ns)> = self.ran.iter().map(|(name, ns)| (name.as_str(), *ns)).collect();
         ran.sort_by_key(|(_, ns)| Reverse(*ns));
         let named: Vec<&str> = ran.iter().take(2).map(|(name, _)| *name).collect();
+        let whose = if self.behind_own { "its own " } else { "" };
         match (named.as_slice(), ran.len().saturating_sub(2)) {
             ([], _) => self.reason.clone(),
-            (named, 0) => format!("{} ran", named.join(", ")),
-            (named, more) => format!("{} and {more} more ran", named.join(", ")),
+            (named, 0) => format!("{whose}{} ran", named.join(", ")),
+            (named, more) => format!("{whose}{} and {more} more ran", named.join(", ")),
         }
     }
 }
@@ -102,22 +105,26 @@ impl Place {
 /// The places, longest first.
 fn merged(run: &Run) -> Vec<Place> {
     let labels = Labels::new(run);
-    let mut places = BTreeMap::<(String, State, String), Place>::new();
+    let mut places = BTreeMap::<(String, State, bool, String), Place>::new();
     for step in run.path.iter().filter(|step| step.ns > 0) {
         let who = labels.of(step);
         let reason = words::reason(&step.reason);
         let merged_by = if step.state == State::Runqueue { String::new() } else { reason.clone() };
-        let place = places.entry((who.clone(), step.state, merged_by)).or_insert_with(|| Place {
+        let behind_own = matches!(step.reason, Reason::PreemptedByOwn(_));
+        let place = places.entry((who.clone(), step.state, behind_own, merged_by)).or_insert_with(|| Place {
             who,
             state: step.state,
             reason: reason.clone(),
+            behind_own,
             ran: BTreeMap::new(),
             ns: 0,
             count: 0,
             many: BTreeSet::new(),
         });
         match &step.reason {
-            Reason::Preempted(name) => *place.ran.entry(name.clone()).or_default() += step.ns,
+            Reason::Preempted(name) | Reason::PreemptedByOwn(name) => {
+                *place.ran.entry(name.clone()).or_default() += step.ns
+            }
             // Of several the first by name, so that the page is the same each time.
             _ if reason < place.reason => place.reason = reason,
             _ => {}

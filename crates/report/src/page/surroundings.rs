@@ -1,13 +1,14 @@
 //! Host metrics: a line with a sparkline for each device that was busy or matters to the program's
 //! class, and the verdicts in sentences. Nothing where there is neither.
 
+use super::limits;
 use crate::Look;
 use crate::clean::{clean, fit, width};
 use crate::paint::{Ink, Line};
 use crate::units::{bits_per_s, bytes, counted, duration, share_of_one, three_digits};
 use model::diagnosis::Metric;
 use model::series::{CpuSeries, DiskSeries, LinkSeries, MemorySeries, NfsSeries, SeriesVerdict};
-use model::{Ns, Run, Seen, Series};
+use model::{Diagnosis, Ns, Run, Series};
 use stats::mean;
 use std::collections::HashMap;
 use std::mem;
@@ -29,16 +30,17 @@ struct MetricRow {
     said: Vec<String>,
 }
 
-pub(super) fn lines(run: &Run, metrics: &[Metric], look: Look) -> Vec<Line> {
-    let Seen::Value(series) = &run.series else { return Vec::new() };
-    let mut rows = rows(series, metrics);
+pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
+    let series = run.series.value();
+    let mut rows = series.map(|series| rows(series, &diagnosis.metrics)).unwrap_or_default();
     rows.truncate(LINES_MAX);
     let mut lines = Vec::new();
     if !rows.is_empty() {
         lines.push(Line::new(look).add(Ink::Bold, "host metrics"));
         lines.extend(laid_out(&rows, look));
     }
-    for verdict in &series.verdicts {
+    lines.extend(limits::lines(run, &diagnosis.limits, look));
+    for verdict in series.map_or(&[][..], |series| &series.verdicts) {
         lines.extend(sentence(verdict, look).wrap(2));
     }
     lines

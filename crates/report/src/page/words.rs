@@ -8,6 +8,7 @@ use model::{Reason, Tid};
 /// The reason of a step.
 pub(super) fn reason(reason: &Reason) -> String {
     let words = match reason {
+        Reason::PreemptedByOwn(name) => return format!("its own {name} ran"),
         Reason::SyscallEntry => "syscall entry and exit",
         Reason::SyscallsSampled => "sampled syscalls",
         Reason::IdleCpu => "idle CPU waking up",
@@ -67,6 +68,7 @@ mod tests {
         for (said, words) in [
             (Reason::SyscallEntry, "syscall entry and exit"),
             (Reason::Preempted("make".into()), "make ran"),
+            (Reason::PreemptedByOwn("make".into()), "its own make ran"),
             (poll(WaitTarget::TimeLimit), "poll, timeout"),
             (poll(WaitTarget::Nameless(TargetKind::EventFd)), "poll, eventfd"),
             (Reason::Wait(WaitCall::Unseen, WaitTarget::TimeLimitOrTimer), "timeout or timer"),

@@ -95,7 +95,8 @@ fn a_usual_page_fits_a_screen() {
         if !matches!(name, "hostile" | "degraded") {
             let lines = terminal(&run, Look { width: 100, ..PLAIN }).lines().count();
             // A mixed program has the tables of two classes.
-            let most = if run.bound.class == model::run::Class::Mixed { 42 } else { 40 };
+            let mixed = matches!(run.bound.class, model::run::Class::Mixed | model::run::Class::Starved);
+            let most = if mixed { 42 } else { 40 };
             assert!(lines <= most, "{name} has {lines} lines");
         }
     }
@@ -125,6 +126,31 @@ fn memory_that_is_unknown_is_said_with_its_reason() {
     let page = unwrapped(&run);
     assert!(page.contains(" CPUs, unknown memory"), "{page}");
     assert!(page.contains("no data: the host's memory: cannot read /proc/meminfo"), "{page}");
+}
+
+#[test]
+fn who_had_the_cpus_instead_is_named_with_the_limits() {
+    let page = unwrapped(&samples::starved());
+    for said in [
+        "starved: ready to run for 81 % of the wall clock and not let",
+        "other programs ran 69 % (most: cc1, PID 31)",
+        "its CPU quota was used up 12 % (control group /system.slice/db.service: 20.0 ms of each 100 ms, 20 % of a CPU)",
+        "used up in 48 of 80 periods",
+        "memory limit of control group /system.slice/db.service: 512 MiB, up to 510 MiB in use, reached 12 times",
+        "it may run on 1 of 2 CPUs",
+    ] {
+        assert!(page.contains(said), "{said:?} is not in\n{page}");
+    }
+    assert!(!page.contains("a hypervisor ran"), "{page}");
+    let page = unwrapped(&samples::crowded());
+    for said in [
+        "CPU-bound: 50 % of the wall clock is user code",
+        "48 % is run queue behind its own threads, which used 2.0 of 2 CPUs and wanted 3.9",
+        "its own encode ran",
+        "rcu_preempt ran",
+    ] {
+        assert!(page.contains(said), "{said:?} is not in\n{page}");
+    }
 }
 
 #[test]

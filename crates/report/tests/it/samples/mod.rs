@@ -2,8 +2,10 @@
 
 mod costs;
 mod series;
+mod starved;
 
 use analyse::judge::bound::bound;
+use analyse::judge::starved::Contention;
 use analyse::judge::{Evidence, diagnose};
 use model::account::{Account, AccountPart, Basis, State, Step};
 use model::coverage::{Check, Coverage, Extent, Interval, Source};
@@ -14,10 +16,11 @@ use model::run::{
     CallRow, Faults, FunctionRow, LineRow, Phases, Run, Share, ThreadLedger, WaitRow, WakerRow, WindowSummary,
 };
 use model::wait::{StackFrame, WaitCall, WaitTarget, WakerKind};
-use model::{Diagnosis, Ns, Profile, Reason, Seen};
+use model::{Diagnosis, Ns, Profile, Reason, Rival, RunQueue, Seen};
 use std::collections::BTreeMap;
 
 pub(crate) use costs::journal;
+pub(crate) use starved::{crowded, starved};
 
 pub(crate) const US: Ns = 1_000;
 pub(crate) const MS: Ns = 1_000_000;
@@ -40,6 +43,8 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
         ("empty", empty()),
         ("download", download()),
         ("journal", journal()),
+        ("starved", starved()),
+        ("crowded", crowded()),
     ]
 }
 
@@ -73,7 +78,10 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
     let wall_ns = by_state.values().sum();
     let parts: Vec<AccountPart> =
         by_state.iter().map(|(state, ns)| part(*state, *ns, sampled_part)).collect();
+    let queue = run_queue(&steps);
     let account = Account::new(wall_ns, parts, steps).expect("a sample's account closes");
+    let coverage = full_coverage(wall_ns);
+    let contention = Contention { queue: &queue, coverage: &coverage, cpus: 2, wall_ns };
     Run {
         schema: "dwell.run/1",
         command: command.iter().map(|word| (*word).into()).collect(),
@@ -90,7 +98,7 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
         wall_ns,
         user_ns: Seen::Value(account.ns(State::User)),
         kernel_ns: Seen::Value(account.ns(State::Kernel) + account.ns(State::Fault)),
-        bound: bound(&account, wall_ns),
+        bound: bound(&account, contention),
         phases: phases(&account, 200),
         window: None,
         account: account.parts().to_vec(),
@@ -109,7 +117,30 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
         ruled_out: Seen::unseen("causes are not looked for yet"),
         extrapolation: None,
         costs: Seen::unseen("no ladder of this host is kept\ntry: dwell ladder"),
-        coverage: full_coverage(wall_ns),
+        run_queue: Seen::Value(queue),
+        limits: Seen::Absent,
+        coverage,
+    }
+}
+
+/// Who had the CPUs, by the reasons of these steps.
+fn run_queue(steps: &[Step]) -> RunQueue {
+    let ns = |of: fn(&Reason) -> bool| {
+        steps.iter().filter(|step| of(&step.reason)).map(|step| step.ns).sum::<Ns>()
+    };
+    let behind_others_ns = ns(|reason| matches!(reason, Reason::Preempted(_)));
+    let other = |step: &Step| match &step.reason {
+        Reason::Preempted(name) => Some(Rival { name: name.clone(), pid: Seen::Value(31), ns: step.ns }),
+        _ => None,
+    };
+    RunQueue {
+        behind_own_ns: ns(|reason| matches!(reason, Reason::PreemptedByOwn(_))),
+        behind_others_ns,
+        idle_cpu_ns: ns(|reason| matches!(reason, Reason::IdleCpu)),
+        unseen_ns: 0,
+        others: steps.iter().filter_map(other).collect(),
+        cpus_used: 1.0,
+        cpus_wanted: 1.5,
     }
 }
 

@@ -271,5 +271,7 @@ pub(crate) fn variant(event: &Event) -> &'static str {
         Event::Woken { .. } => "Woken",
         Event::Sampled { .. } => "Sampled",
         Event::WakerStack { .. } => "WakerStack",
+        Event::Ran { .. } => "Ran",
+        Event::Group { .. } => "Group",
     }
 }

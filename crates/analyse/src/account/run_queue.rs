@@ -1,0 +1,106 @@
+//! The run queue of an account: who had the CPUs while the program was ready to run.
+
+use model::run::ThreadLedger;
+use model::{Ns, Pid, Reason, Rival, RunQueue, Seen, State, Step};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Other programs that are listed.
+const OTHERS: usize = 8;
+
+/// From the steps of the account and the ledgers of all threads. `pid_of` knows the process of
+/// others by their names.
+pub(crate) fn run_queue(
+    steps: &[Step],
+    threads: &[ThreadLedger],
+    wall_ns: Ns,
+    pid_of: impl Fn(&str) -> Seen<Pid>,
+) -> RunQueue {
+    let mut queue = RunQueue {
+        behind_own_ns: 0,
+        behind_others_ns: 0,
+        idle_cpu_ns: 0,
+        unseen_ns: 0,
+        others: Vec::new(),
+        cpus_used: mean_threads(threads, wall_ns, State::on_cpu),
+        cpus_wanted: mean_threads(threads, wall_ns, wants_cpu),
+    };
+    let mut others = BTreeMap::<&str, Ns>::new();
+    for step in steps.iter().filter(|step| step.state == State::Runqueue) {
+        let sum = match &step.reason {
+            Reason::PreemptedByOwn(_) => &mut queue.behind_own_ns,
+            Reason::Preempted(name) => {
+                *others.entry(name).or_default() += step.ns;
+                &mut queue.behind_others_ns
+            }
+            Reason::IdleCpu => &mut queue.idle_cpu_ns,
+            _ => &mut queue.unseen_ns,
+        };
+        *sum += step.ns;
+    }
+    let mut others: Vec<(&str, Ns)> = others.into_iter().collect();
+    others.sort_by_key(|(_, ns)| Reverse(*ns));
+    let rival = |(name, ns): (&str, Ns)| Rival { name: name.to_owned(), pid: pid_of(name), ns };
+    queue.others = others.into_iter().take(OTHERS).map(rival).collect();
+    queue
+}
+
+fn wants_cpu(state: State) -> bool {
+    state.on_cpu() || matches!(state, State::Runqueue | State::Throttled)
+}
+
+/// How many threads were in such a state, on average; to a hundredth.
+fn mean_threads(threads: &[ThreadLedger], wall_ns: Ns, of: impl Fn(State) -> bool) -> f64 {
+    let states = threads.iter().flat_map(|thread| &thread.states);
+    let sum: Ns = states.filter(|(state, _)| of(*state)).map(|(_, ns)| ns).sum();
+    crate::grid::rounded(sum as f64 / wall_ns.max(1) as f64, 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(state: State, reason: Reason, ns: Ns) -> Step {
+        Step { pid: 1, tid: 1, process: "a".into(), state, reason, ns, count: 1 }
+    }
+
+    #[test]
+    fn each_kind_is_summed_and_the_longest_others_are_listed() {
+        let mut steps = vec![
+            step(State::User, Reason::None, 1000),
+            step(State::Runqueue, Reason::PreemptedByOwn("a".into()), 5),
+            step(State::Runqueue, Reason::IdleCpu, 7),
+            step(State::Runqueue, Reason::PreemptedUnseen, 9),
+            step(State::Runqueue, Reason::Preempted("b".into()), 20),
+        ];
+        steps.extend((0..9).map(|one| step(State::Runqueue, Reason::Preempted(format!("p{one}")), 10 + one)));
+        let queue = run_queue(&steps, &[], 100, |_| Seen::Value(3));
+        let figures = (queue.behind_own_ns, queue.idle_cpu_ns, queue.unseen_ns, queue.behind_others_ns);
+        assert_eq!(figures, (5, 7, 9, 20 + (10..19).sum::<u64>()));
+        assert_eq!(queue.others.len(), OTHERS);
+        assert_eq!(queue.others[0], Rival { name: "b".into(), pid: Seen::Value(3), ns: 20 });
+        assert_eq!(queue.others[1].name, "p8");
+    }
+
+    #[test]
+    fn threads_that_ran_or_were_ready_wanted_a_cpu() {
+        let thread = |states: &[(State, Ns)]| ThreadLedger {
+            pid: 1,
+            tid: 1,
+            name: String::new(),
+            life_ns: states.iter().map(|(_, ns)| ns).sum(),
+            outlived: false,
+            idle: false,
+            timed_waits: None,
+            states: states.to_vec(),
+            minor_faults: Seen::Absent,
+            major_faults: Seen::Absent,
+        };
+        let threads = [
+            thread(&[(State::User, 60), (State::Runqueue, 40)]),
+            thread(&[(State::Kernel, 40), (State::Throttled, 10), (State::Disk, 50)]),
+        ];
+        let queue = run_queue(&[], &threads, 100, |_| Seen::Absent);
+        assert_eq!((queue.cpus_used, queue.cpus_wanted), (1.0, 1.5));
+    }
+}

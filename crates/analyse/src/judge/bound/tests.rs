@@ -1,0 +1,104 @@
+use super::*;
+use model::run::measured;
+use model::{Coverage, RunQueue, Seen, Step};
+
+/// An account of these states, in which the run queue is all behind its own threads, or all behind
+/// others.
+fn class_of(parts: &[(State, u64)], behind_own: bool) -> (Class, State) {
+    class_over(None, parts, behind_own)
+}
+
+/// The same over a wall clock of that length.
+fn class_over(wall_ns: Option<u64>, parts: &[(State, u64)], behind_own: bool) -> (Class, State) {
+    let step = |(state, ns): &(State, u64)| Step {
+        pid: 1,
+        tid: 1,
+        process: String::new(),
+        state: *state,
+        reason: Reason::None,
+        ns: *ns,
+        count: 1,
+    };
+    let wall = parts.iter().map(|(_, ns)| ns).sum();
+    let account = Account::new(
+        wall,
+        parts.iter().map(|(state, ns)| measured(*state, *ns)).collect(),
+        parts.iter().map(step).collect(),
+    );
+    let account = account.unwrap();
+    let queued = account.ns(State::Runqueue);
+    let queue = RunQueue {
+        behind_own_ns: if behind_own { queued } else { 0 },
+        behind_others_ns: if behind_own { 0 } else { queued },
+        idle_cpu_ns: 0,
+        unseen_ns: 0,
+        others: Vec::new(),
+        cpus_used: 1.0,
+        cpus_wanted: 2.0,
+    };
+    let coverage = Coverage {
+        sources: Vec::new(),
+        lost_events: Seen::Absent,
+        unexplained_ns: 0,
+        overhead_ns: Seen::Absent,
+        host_busy: Seen::Absent,
+        steal_ns: Seen::Absent,
+        checks: Vec::new(),
+        notes: Vec::new(),
+    };
+    let contention =
+        Contention { queue: &queue, coverage: &coverage, cpus: 2, wall_ns: wall_ns.unwrap_or(wall) };
+    let bound = bound(&account, contention);
+    (bound.class, bound.resource)
+}
+
+fn class(parts: &[(State, u64)]) -> (Class, State) {
+    class_of(parts, true)
+}
+
+#[test]
+fn the_textbook_cases() {
+    assert_eq!(class(&[(State::User, 90), (State::Kernel, 10)]), (Class::Cpu, State::User));
+    assert_eq!(
+        class(&[(State::User, 30), (State::Kernel, 30), (State::Fault, 40)]),
+        (Class::Kernel, State::Fault)
+    );
+    assert_eq!(
+        class(&[(State::Disk, 60), (State::Network, 10), (State::User, 30)]),
+        (Class::Io, State::Disk)
+    );
+    assert_eq!(class(&[(State::Sleep, 95), (State::User, 5)]), (Class::Idle, State::Sleep));
+    assert_eq!(class(&[(State::User, 45), (State::Kernel, 40), (State::Disk, 15)]).0, Class::Mixed);
+    assert_eq!(class(&[(State::Disk, 45), (State::Kernel, 30), (State::User, 25)]).0, Class::Mixed);
+}
+
+#[test]
+fn threads_that_wait_for_work_bound_nothing() {
+    let class_over = |parts| class_over(Some(100), parts, true);
+    // One of eight threads computes for half of the window, and waits for a lock a little.
+    let server = &[(State::Idle, 745), (State::User, 45), (State::Lock, 10)];
+    assert_eq!(class_over(server), (Class::Cpu, State::User));
+    let contended = &[(State::Idle, 600), (State::User, 45), (State::Lock, 155)];
+    assert_eq!(class_over(contended), (Class::Io, State::Lock));
+    let asked_now_and_then = &[(State::Idle, 390), (State::User, 3), (State::Network, 5), (State::Sleep, 2)];
+    assert_eq!(class_over(asked_now_and_then), (Class::Idle, State::Idle));
+}
+
+#[test]
+fn a_program_whose_own_threads_have_used_up_the_cpus_is_bound_by_them() {
+    assert_eq!(class(&[(State::Runqueue, 60), (State::User, 40)]), (Class::Cpu, State::Runqueue));
+    let kernel = [(State::Runqueue, 45), (State::User, 15), (State::Kernel, 40)];
+    assert_eq!(class(&kernel), (Class::Cpu, State::Runqueue));
+}
+
+#[test]
+fn a_program_that_others_do_not_let_run_is_starved() {
+    let busy = [(State::Runqueue, 84), (State::User, 8), (State::Disk, 8)];
+    assert_eq!(class_of(&busy, false), (Class::Starved, State::Runqueue));
+    let quota = [(State::Throttled, 80), (State::User, 20)];
+    assert_eq!(class_of(&quota, false), (Class::Starved, State::Throttled));
+    let both = [(State::Throttled, 30), (State::Runqueue, 20), (State::User, 50)];
+    assert_eq!(class_of(&both, false), (Class::Starved, State::Throttled));
+    let less = [(State::Throttled, 49), (State::User, 51)];
+    assert_eq!(class_of(&less, false), (Class::Cpu, State::User));
+}

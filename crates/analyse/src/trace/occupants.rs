@@ -1,0 +1,274 @@
+//! Who had each CPU lately, and so who ran while a thread waited for it.
+//!
+//! Threads of the tree are known from their switches, others from what was recorded of them. What a
+//! thread's wait is given to is up to `tree`.
+
+use crate::keys::ReasonKey;
+use model::recording::{Comm, SwitchIn};
+use model::{Ns, Pid, Seen, Tid};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+
+/// Stints of a CPU that are kept, of the tree and of others each. Of a wait that lasted longer, the
+/// last ones stand for all.
+const STINTS: usize = 256;
+
+/// Other programs that are kept apart by process.
+const RIVALS: usize = 4096;
+
+/// What had the CPUs.
+#[derive(Debug, Default)]
+pub(super) struct Occupants {
+    cpus: Vec<Cpu>,
+    /// The root runs since it started, on a CPU that its first switch names.
+    root: Option<(Tid, Ns)>,
+    /// Whether it is recorded what other programs had: older recordings name the last one only.
+    told: bool,
+    pub(super) rivals: Rivals,
+}
+
+/// How long threads of the tree waited behind other processes.
+#[derive(Debug, Default)]
+pub(crate) struct Rivals(FxHashMap<(Comm, Pid), Ns>);
+
+#[derive(Debug, Default)]
+struct Cpu {
+    /// Since when a thread of the tree has it.
+    since: Option<Ns>,
+    own: VecDeque<Stint>,
+    others: VecDeque<Stint>,
+}
+
+/// A time for which one thread had a CPU.
+#[derive(Debug, Clone, Copy)]
+struct Stint {
+    from: Ns,
+    to: Ns,
+    who: Who,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Who {
+    Own(Comm),
+    Other(Comm, Pid),
+    Nobody,
+}
+
+/// A wait for a CPU that is over.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Queued<'a> {
+    pub(super) cpu: u32,
+    pub(super) from: Ns,
+    pub(super) to: Ns,
+    /// How it came.
+    pub(super) into: &'a SwitchIn,
+    /// Whether what ran last is a thread of the tree that lives.
+    pub(super) after_own: bool,
+}
+
+/// Time by reason.
+pub(super) type Meanwhile = SmallVec<[(ReasonKey, Ns); 4]>;
+
+impl Occupants {
+    /// The root has begun to run.
+    pub(super) fn begins(&mut self, tid: Tid, at: Ns) {
+        self.root = Some((tid, at));
+    }
+
+    fn cpu(&mut self, cpu: u32) -> &mut Cpu {
+        let cpu = cpu as usize;
+        if cpu >= self.cpus.len() {
+            self.cpus.resize_with(cpu + 1, Cpu::default);
+        }
+        &mut self.cpus[cpu]
+    }
+
+    /// A thread of the tree comes.
+    pub(super) fn comes(&mut self, cpu: u32, at: Ns) {
+        self.cpu(cpu).since = Some(at);
+    }
+
+    /// A thread of the tree leaves.
+    pub(super) fn leaves(&mut self, cpu: u32, at: Ns, tid: Tid, name: Comm) {
+        let root = self.root.take_if(|(root, _)| *root == tid).map(|(_, since)| since);
+        let cpu = self.cpu(cpu);
+        if let Some(from) = cpu.since.take().or(root) {
+            put(&mut cpu.own, Stint { from, to: at, who: Who::Own(name) });
+        }
+    }
+
+    /// What is not of the tree has left.
+    pub(super) fn told(&mut self, cpu: u32, from: Ns, to: Ns, who: (Tid, Pid, Comm)) {
+        self.told = true;
+        let (tid, pid, name) = who;
+        let who = if tid == 0 { Who::Nobody } else { Who::Other(name, pid) };
+        put(&mut self.cpu(cpu).others, Stint { from, to, who });
+    }
+
+    /// Who had the CPU while a thread waited for it. Sums to the wait.
+    pub(super) fn meanwhile(&mut self, queued: Queued<'_>) -> Meanwhile {
+        let whole = queued.to.saturating_sub(queued.from);
+        let mut all = Meanwhile::new();
+        let (mut rivals, mut is_cut) = (SmallVec::<[((Comm, Pid), Ns); 4]>::new(), false);
+        if let Some(cpu) = self.cpus.get(queued.cpu as usize) {
+            for stints in [&cpu.own, &cpu.others] {
+                let within = stints.iter().rev().take_while(|stint| stint.to > queued.from);
+                is_cut |= stints.len() == STINTS && stints.front().is_some_and(|one| one.from > queued.from);
+                for stint in within {
+                    let ns = stint.to.min(queued.to).saturating_sub(stint.from.max(queued.from));
+                    add(&mut all, stint.who.reason(), ns);
+                    if let Who::Other(name, pid) = stint.who {
+                        rivals.push(((name, pid), ns));
+                    }
+                }
+            }
+        }
+        rivals.into_iter().for_each(|(rival, ns)| self.rivals.add(rival, ns));
+        fit(&mut all, whole, is_cut);
+        let known: Ns = all.iter().map(|(_, ns)| ns).sum();
+        if known < whole {
+            let rest = self.rest(&queued);
+            add(&mut all, rest, whole - known);
+        }
+        all.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        all
+    }
+
+    /// Who had what is left of a wait.
+    fn rest(&self, queued: &Queued<'_>) -> ReasonKey {
+        let last = self.cpus.get(queued.cpu as usize).and_then(|cpu| cpu.own.back());
+        let after_own = queued.after_own || last.is_some_and(|stint| stint.to >= queued.to);
+        match queued.into.ran {
+            Some((0, _)) => ReasonKey::IdleCpu,
+            // Of its own it is known when they ran, and where others are recorded, of these too.
+            Some((_, name)) if !self.told && !after_own => ReasonKey::Preempted(name),
+            _ => ReasonKey::PreemptedUnseen,
+        }
+    }
+}
+
+impl Rivals {
+    fn add(&mut self, rival: (Comm, Pid), ns: Ns) {
+        if self.0.len() < RIVALS || self.0.contains_key(&rival) {
+            *self.0.entry(rival).or_default() += ns;
+        }
+    }
+
+    /// The process behind which threads of the tree waited longest, of those with this name.
+    pub(crate) fn pid_of(&self, name: &str) -> Seen<Pid> {
+        let of_name = self.0.iter().filter(|((of, _), _)| of.to_text() == name);
+        match of_name.max_by_key(|((_, pid), ns)| (**ns, *pid)) {
+            Some(((_, 0), _)) => Seen::unseen("it is not of dwell's PID namespace"),
+            Some(((_, pid), _)) => Seen::Value(*pid),
+            None => Seen::unseen("this recording names it only"),
+        }
+    }
+}
+
+impl Who {
+    fn reason(self) -> ReasonKey {
+        match self {
+            Who::Own(name) => ReasonKey::PreemptedByOwn(name),
+            Who::Other(name, _) => ReasonKey::Preempted(name),
+            Who::Nobody => ReasonKey::IdleCpu,
+        }
+    }
+}
+
+fn put(stints: &mut VecDeque<Stint>, stint: Stint) {
+    if stints.len() == STINTS {
+        stints.pop_front();
+    }
+    stints.push_back(stint);
+}
+
+fn add(all: &mut Meanwhile, reason: ReasonKey, ns: Ns) {
+    match all.iter_mut().find(|(known, _)| *known == reason) {
+        Some((_, sum)) => *sum += ns,
+        None if ns > 0 => all.push((reason, ns)),
+        None => {}
+    }
+}
+
+/// Makes the sum no more than the whole, which clocks that differ by little may do, and where
+/// earlier stints are forgotten the whole.
+fn fit(all: &mut Meanwhile, whole: Ns, is_cut: bool) {
+    let sum: Ns = all.iter().map(|(_, ns)| ns).sum();
+    if sum > whole || (is_cut && sum > 0) {
+        let scaled = |ns: Ns| (u128::from(ns) * u128::from(whole) / u128::from(sum)) as Ns;
+        all.iter_mut().for_each(|(_, ns)| *ns = scaled(*ns));
+        let missing = whole - all.iter().map(|(_, ns)| ns).sum::<Ns>();
+        all[0].1 += missing;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn other(name: &str, pid: Pid) -> (Tid, Pid, Comm) {
+        (pid, pid, Comm::from(name))
+    }
+
+    fn ran(last: Option<(Tid, &str)>) -> SwitchIn {
+        let ran = last.map(|(tid, name)| (tid, Comm::from(name)));
+        SwitchIn { tid: 1, ran, throttled_ns: 0 }
+    }
+
+    fn queued(into: &SwitchIn, from: Ns, to: Ns) -> Queued<'_> {
+        Queued { cpu: 1, from, to, into, after_own: false }
+    }
+
+    fn preempted(name: &str) -> ReasonKey {
+        ReasonKey::Preempted(Comm::from(name))
+    }
+
+    #[test]
+    fn each_is_given_the_time_for_which_it_had_the_cpu() {
+        let mut cpus = Occupants::default();
+        cpus.told(1, 0, 150, other("hog", 7));
+        cpus.comes(1, 150);
+        cpus.leaves(1, 250, 2, Comm::from("own"));
+        cpus.told(1, 250, 300, other("rcu", 8));
+        cpus.told(1, 300, 700, other("hog", 9));
+        cpus.told(0, 100, 700, other("elsewhere", 10));
+        let meanwhile = cpus.meanwhile(queued(&ran(Some((9, "hog"))), 100, 700));
+        let own = ReasonKey::PreemptedByOwn(Comm::from("own"));
+        assert_eq!(&meanwhile[..], [(preempted("hog"), 450), (own, 100), (preempted("rcu"), 50)]);
+        assert_eq!(cpus.rivals.pid_of("hog"), Seen::Value(9));
+        assert!(matches!(cpus.rivals.pid_of("elsewhere"), Seen::Unseen(_)));
+    }
+
+    #[test]
+    fn in_an_older_recording_the_last_one_has_what_its_own_threads_did_not_have() {
+        let mut cpus = Occupants::default();
+        cpus.comes(1, 0);
+        cpus.leaves(1, 40, 2, Comm::from("own"));
+        let own = ReasonKey::PreemptedByOwn(Comm::from("own"));
+        let into = ran(Some((9, "hog")));
+        assert_eq!(&cpus.meanwhile(queued(&into, 10, 100))[..], [(preempted("hog"), 60), (own, 30)]);
+        let after_own = Queued { after_own: true, ..queued(&into, 10, 100) };
+        assert_eq!(&cpus.meanwhile(after_own)[..], [(ReasonKey::PreemptedUnseen, 60), (own, 30)]);
+        let idle = ran(Some((0, "swapper")));
+        assert_eq!(&cpus.meanwhile(queued(&idle, 50, 60))[..], [(ReasonKey::IdleCpu, 10)]);
+    }
+
+    #[test]
+    fn of_very_many_the_last_ones_stand_for_all() {
+        let mut cpus = Occupants::default();
+        for index in 0..1000 {
+            cpus.told(1, index * 10, index * 10 + 10, other(if index % 2 == 0 { "one" } else { "two" }, 7));
+        }
+        let meanwhile = cpus.meanwhile(queued(&ran(None), 0, 10_000));
+        assert_eq!(meanwhile.iter().map(|(_, ns)| ns).sum::<Ns>(), 10_000);
+        assert!(meanwhile.iter().all(|(_, ns)| *ns == 5000), "{meanwhile:?}");
+    }
+
+    #[test]
+    fn a_wait_of_no_time_and_a_cpu_that_was_never_heard_of() {
+        let mut cpus = Occupants::default();
+        assert!(cpus.meanwhile(queued(&ran(None), 5, 5)).is_empty());
+        assert_eq!(&cpus.meanwhile(queued(&ran(None), 5, 9))[..], [(ReasonKey::PreemptedUnseen, 4)]);
+    }
+}
