@@ -100,6 +100,7 @@ impl Code {
             | Event::Path { .. }
             | Event::Connection(_)
             | Event::Lookup(_)
+            | Event::Command { .. }
             | Event::Surroundings { .. }
             | Event::Tracing { .. }
             | Event::Ran { .. }

@@ -120,6 +120,13 @@ const MAYBE_LOCKS: &[Known] = &[
     Is("rlock_acquire"),
 ];
 
+/// Functions that sleep with a lock for something else: for a notice, or the end of a thread.
+const NO_LOCKS: &[Known] = &[
+    Script("wait", "threading.py"),
+    Script("join", "threading.py"),
+    Script("_wait_for_tstate_lock", "threading.py"),
+];
+
 /// Functions that sleep for work and for nothing else: what waits in them has none.
 const WORK: &[Known] = &[
     // Go's scheduler, its poller and its monitor.
@@ -347,9 +354,12 @@ pub(crate) fn is_on_condition(stack: &[StackFrame]) -> bool {
     stack.iter().take_while(sleeps).any(|frame| CONDITIONS.iter().any(|known| known.names(frame)))
 }
 
-/// The function that takes a lock, where the wait is for one, by its stack, the innermost first.
+/// The function that sleeps for a lock and for nothing else, where the wait is in one, by its
+/// stack, the innermost first.
 pub(crate) fn lock_function(stack: &[StackFrame]) -> Option<&str> {
-    told(stack).filter(|(purpose, _)| *purpose == Purpose::Lock).map(|(_, function)| function)
+    let told = told(stack).filter(|(purpose, _)| *purpose == Purpose::Lock);
+    let frame = stack.iter().find(|frame| told.is_some_and(|(_, function)| frame.function == function))?;
+    LOCKS.iter().any(|known| known.names(frame)).then_some(frame.function.as_str())
 }
 
 /// What a wait is for, and the function that tells.
@@ -367,16 +377,21 @@ fn told(stack: &[StackFrame]) -> Option<(Purpose, &str)> {
         if is(MAYBE_LOCKS) {
             otherwise = Some((Purpose::Lock, function));
         }
+        if is(NO_LOCKS) {
+            otherwise = None;
+        }
         sleeps_itself &= is(SLEEPS);
     }
     otherwise
 }
 
 /// The functions that a wait was called from, the innermost first and no more than `most`: without
-/// those that only sleep, and those that any thread begins with.
+/// those that only sleep, and those that any thread begins with. Of a script, its own.
 pub(crate) fn called_from(stack: &[StackFrame], most: usize) -> Vec<String> {
     let is = |frame: &StackFrame, list: &[Known]| list.iter().any(|known| known.names(frame));
-    let callers = stack.iter().skip_while(|frame| is(frame, SLEEPS)).filter(|frame| !is(frame, BEGINS));
+    let script = stack.iter().take(FRAMES).position(StackFrame::is_script).unwrap_or(0);
+    let callers = stack[script..].iter().skip_while(|frame| is(frame, SLEEPS));
+    let callers = callers.filter(|frame| !is(frame, BEGINS));
     callers.take(most).map(|frame| frame.function.clone()).collect()
 }
 
@@ -464,6 +479,9 @@ mod tests {
         ] {
             assert_eq!(of(stack), Some(Purpose::Lock), "{stack:?}");
         }
+        let stack = ["epoll_wait", "WaitLatch", "ProcSleep", "PostgresMain"].map(native);
+        assert_eq!(lock_function(&stack), Some("ProcSleep"));
+        assert_eq!(lock_function(&["epoll_wait", "WaitLatch", "WalWriterMain"].map(native)), None);
     }
 
     #[test]
@@ -512,7 +530,9 @@ mod tests {
         };
         let lock = [native("PyThread_acquire_lock_timed"), script("work", "app.py")];
         assert_eq!(purpose(&lock), Some(Purpose::Lock));
-        let queue = [native("lock_PyThread_acquire_lock"), script("wait", "threading.py")];
+        assert_eq!(lock_function(&lock), None, "with a limit it may as well be a pause");
+        let queue = [native("lock_PyThread_acquire_lock"), script("Condition.wait", "threading.py")];
+        assert_eq!(purpose(&queue), None);
         let queue = [&queue[..], &[script("Queue.get", "queue.py"), script("work", "app.py")]].concat();
         assert_eq!(purpose(&queue), Some(Purpose::Work));
     }
@@ -524,6 +544,14 @@ mod tests {
         };
         let sleep = ["epoll_wait", "WaitEventSetWait", "WaitLatch", "pg_sleep", "ExecInterpExpr", "main"];
         assert_eq!(from(&sleep), ["pg_sleep", "ExecInterpExpr"]);
+        let script = StackFrame {
+            function: "pace".to_owned(),
+            source: Some(("app.py".to_owned(), 3)),
+            language: Language::Python,
+        };
+        let scripted = ["clock_nanosleep", "time_sleep", "PyObject_Vectorcall"].map(native);
+        let scripted = [&scripted[..], &[script, native("_PyFunction_Vectorcall")]].concat();
+        assert_eq!(called_from(&scripted, 1), ["pace"]);
         assert_eq!(from(&["nanosleep", "rest", "main", "__libc_start_main@@GLIBC_2.34", "_start"]), ["rest"]);
     }
 

@@ -92,6 +92,7 @@ impl Trace {
             Event::Connection(connection) => self.connections.told(connection),
             Event::Lookup(lookup) => self.names.lookups.told(lookup),
             Event::Path { dev, ino, path } => self.names.files.told(*dev, *ino, path),
+            Event::Command { pid, line } => self.tree.runs_command(*pid, line),
             Event::WaitStack { tid, .. } if self.wall.end.is_some() => {
                 return self.ended(*tid).map(|ended| ended.wait);
             }

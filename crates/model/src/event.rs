@@ -341,6 +341,14 @@ pub enum Event {
         /// The group, its limits and counters.
         group: Box<ControlGroup>,
     },
+    /// A process's command line, read just after it executed a program, or when it was found
+    /// alive. A process that ended before has none.
+    Command {
+        /// The process.
+        pid: Pid,
+        /// Its arguments, with a space between them; the first 256 bytes.
+        line: String,
+    },
 }
 
 impl Event {
@@ -373,7 +381,9 @@ impl Event {
             | Event::Start { at, .. } => Some(*at),
             Event::Lookup(lookup) => Some(lookup.answered_at.unwrap_or(lookup.asked_at)),
             Event::Connection(connection) => Some(connection.span.1),
-            Event::Place { .. } | Event::Node { .. } | Event::Named { .. } | Event::Path { .. } => None,
+            Event::Place { .. } | Event::Node { .. } | Event::Named { .. } | Event::Path { .. } | Event::Command { .. } => {
+                None
+            }
         }
     }
 }

@@ -237,6 +237,10 @@ pub struct ThreadLedger {
     pub tid: Tid,
     /// Its last name.
     pub name: String,
+    /// The command line of its process, for the thread that leads it: the first 256 bytes, as read
+    /// just after the program was executed or when it was found. Left out where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// Its whole life within the wall.
     pub life_ns: Ns,
     /// Whether it was still alive at the end of the wall.

@@ -10,6 +10,7 @@ pub mod access;
 mod attach;
 pub mod blocks;
 pub mod cgroups;
+mod commands;
 mod error;
 pub mod function_code;
 mod likely;

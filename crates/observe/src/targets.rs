@@ -93,13 +93,19 @@ pub(crate) fn threads(pid: Pid) -> Vec<Tid> {
 
 /// A process's command line, or its name in brackets where it has none.
 pub fn command(pid: Pid) -> Vec<String> {
-    let text = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let text = text.strip_suffix(b"\0").unwrap_or(&text);
-    if text.is_empty() {
+    arguments(pid).unwrap_or_else(|| {
         let name = process(pid).map(|process| process.name).unwrap_or_default();
-        return vec![format!("[{name}]")];
-    }
-    text.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+        vec![format!("[{name}]")]
+    })
+}
+
+/// A process's arguments; none where it has none, or is gone.
+pub(crate) fn arguments(pid: Pid) -> Option<Vec<String>> {
+    let text = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    // Programs that write a title there leave zeros behind it.
+    let end = text.iter().rposition(|byte| *byte != 0)? + 1;
+    let words = text[..end].split(|byte| *byte == 0);
+    Some(words.map(|word| String::from_utf8_lossy(word).into_owned()).collect())
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ pub(crate) struct ThreadTotals {
     pub(crate) pid: Pid,
     pub(crate) tid: Tid,
     pub(crate) name: Comm,
+    /// Of a thread that leads its process.
+    pub(crate) command: Option<String>,
     pub(crate) life_ns: Ns,
     /// It lived on at the end.
     pub(crate) outlived: bool,
@@ -30,6 +32,7 @@ impl ThreadTotals {
             pid: self.pid,
             tid: self.tid,
             name: self.name.to_text(),
+            command: self.command,
             life_ns: self.life_ns,
             outlived: self.outlived,
             idle: self.idle,

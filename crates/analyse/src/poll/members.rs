@@ -146,6 +146,7 @@ impl<'a> Member<'a> {
             pid: self.thread.pid,
             tid: self.thread.tid,
             name: self.thread.name,
+            command: None,
             life_ns: self.life_ns(),
             outlived: self.thread.died.is_none(),
             idle: self.idle,

@@ -96,6 +96,7 @@ fn thread_row(thread: &Thread, totals: &[(Activity, Total)], of_path: &Division<
         pid: thread.pid,
         tid: thread.tid,
         name: thread.name,
+        command: None,
         life_ns: states.sum(|_| true),
         outlived: thread.died.is_none() && thread.pid != root,
         idle: false,

@@ -274,6 +274,7 @@ fn thread_rows(tree: &Tree, living: &Living, division: &Division) -> Vec<ThreadR
             pid: thread.pid,
             tid: thread.tid,
             name: thread.name,
+            command: tree.commands.get(&slot).cloned(),
             life_ns: thread.since - thread.born,
             outlived: !thread.doing.is_dead(),
             idle: tree.in_window && tree.is_idle(slot),

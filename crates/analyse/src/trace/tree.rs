@@ -35,6 +35,8 @@ pub(super) struct Tree {
     arch: Arch,
     /// Threads that may be letting time pass, and when the last of them no longer did.
     timed: (u32, Ns),
+    /// Command lines, by the slot of the thread that leads the process.
+    pub(super) commands: FxHashMap<Slot, String>,
     /// When the most recent waits for locks began.
     begins: Begins,
     /// What had the CPUs.
@@ -62,6 +64,7 @@ impl Tree {
             books: Books::new(Slicing::fine(start)),
             arch,
             timed: (0, 0),
+            commands: FxHashMap::default(),
             begins: Begins::default(),
             occupants: Occupants::default(),
             switched_in: 0,
@@ -131,6 +134,13 @@ impl Tree {
             self.by_tid.insert(tid, slot);
             let thread = self.get_mut(slot);
             (thread.tid, thread.name) = (tid, name);
+        }
+    }
+
+    /// A process was found to run this.
+    pub(super) fn runs_command(&mut self, pid: Pid, line: &str) {
+        if let Some(slot) = self.slot(pid).filter(|slot| self.get(*slot).ledger_of == *slot) {
+            self.commands.insert(slot, line.to_owned());
         }
     }
 

@@ -200,9 +200,83 @@ fn pythons_own_lock_is_told_from_others() {
     hold(&[python(), "-c", INTERPRETERS], |told, claims| {
         let own = |row: &Value| row["on"]["name"] == "Python's interpreter lock";
         let timed = |row: &Value| row["on"]["kind"] == "timer" && row["call"] == "futex";
-        // The waiting thread asks for it each 5 ms: such a wait ends by its timeout.
-        let waited = total(rows(told, own), "total_ns") + total(rows(told, timed), "total_ns");
-        claims.that(total(rows(told, own), "calls") > 0, "the lock is not named");
+        // The waiting thread asks for it each 5 ms: such a wait ends by its timeout, and is for the
+        // lock all the same.
+        let waited = total(rows(told, own), "total_ns");
         claims.that(waited > 50 * MS, format!("both wanted it, and waited {waited} ns"));
+        claims.equal("waits for it that are sleeps", total(rows(told, timed), "calls"), 0);
+        let held = |waker: &&Value| waker["kind"] == "thread" && waker["tid"].as_u64().is_some();
+        let by: Vec<_> = rows(told, own).flat_map(|row| row["by"].as_array().into_iter().flatten()).collect();
+        let named = total(by.iter().copied().filter(held), "ns");
+        claims.that(named * 2 > waited, format!("of {waited} ns {named} have a holder: {by:?}"));
+        let slept = told.run["threads"].as_array().into_iter().flatten();
+        let slept = total(slept.map(|thread| &thread["states"]), "sleep");
+        claims.that(slept < 10 * MS, format!("threads that compute slept {slept} ns"));
+    });
+}
+
+/// Two processes that hold a lock for 20 ms in turn, five times each: a semaphore in memory that
+/// both have, or a file.
+const PROCESSES: &str = "
+import fcntl, multiprocessing, os, sys, tempfile, time
+how = sys.argv[1]
+lock = multiprocessing.get_context('fork').Semaphore(1)
+path = tempfile.mktemp()
+def work():
+    file = open(path, 'w')
+    for _ in range(5):
+        lock.acquire() if how == 'semaphore' else fcntl.flock(file, fcntl.LOCK_EX)
+        time.sleep(0.02)
+        lock.release() if how == 'semaphore' else fcntl.flock(file, fcntl.LOCK_UN)
+        time.sleep(0.001)
+child = os.fork()
+work()
+if child == 0: os._exit(0)
+os.waitpid(child, 0)
+os.unlink(path)
+";
+
+#[test]
+fn a_lock_between_processes_is_a_lock_with_its_holders_pid() {
+    for (how, call) in [("semaphore", "futex"), ("file", "flock")] {
+        hold(&[python(), "-S", "-c", PROCESSES, how], |told, claims| {
+            let locks: Vec<_> = rows(told, |row| row["reason"] == "lock" && row["call"] == call).collect();
+            let waited = total(locks.iter().copied(), "total_ns");
+            claims.that(waited > 60 * MS, format!("{how}: waited {waited} ns"));
+            let by: Vec<_> =
+                locks.iter().flat_map(|row| row["by"].as_array().into_iter().flatten()).collect();
+            let pids: std::collections::BTreeSet<u64> = by
+                .iter()
+                .filter(|waker| waker["kind"] == "thread")
+                .filter_map(|waker| waker["pid"].as_u64())
+                .collect();
+            claims.equal(&format!("{how}: processes that ended waits"), pids.len() as u64, 2);
+        });
+    }
+}
+
+/// Threads that sleep in two functions of their own for as long.
+const SLEEPERS: &str = "
+import threading, time
+def pace():
+    for _ in range(20): time.sleep(0.01)
+def beat():
+    for _ in range(20): time.sleep(0.01)
+threads = [threading.Thread(target=of) for of in (pace, beat)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+";
+
+#[test]
+fn waits_from_two_functions_are_two_rows_with_their_threads() {
+    hold(&[python(), "-S", "-c", SLEEPERS], |told, claims| {
+        let sleeps: Vec<_> = rows(told, |row| row["call"] == "clock_nanosleep").collect();
+        let threads: Vec<_> =
+            sleeps.iter().map(|row| row["threads"].as_array().map_or(0, Vec::len)).collect();
+        claims.that(threads == [1, 1], format!("rows have {threads:?} threads"));
+        for function in ["pace", "beat"] {
+            let names = |row: &&&Value| row["stack"].to_string().contains(function);
+            claims.equal(&format!("rows of {function}"), sleeps.iter().filter(names).count() as u64, 1);
+        }
     });
 }

@@ -20,6 +20,7 @@ struct ThreadRow<'a> {
     name: &'a str,
     /// Of the one thread that it is.
     tid: Tid,
+    command: Option<&'a str>,
     threads: u64,
     on_path: Ns,
     user: Ns,
@@ -80,9 +81,8 @@ pub(super) fn table(run: &Run, look: Look, rows_max: usize) -> Vec<Line> {
     let mut table = Table::new(look, "threads", columns);
     let shown = if rows.len() == rows_max + 1 { rows.len() } else { rows.len().min(rows_max) };
     for row in &rows[..shown] {
-        let namesakes = rows.iter().filter(|other| other.name == row.name).count();
         let name = match row.threads {
-            1 if namesakes > 1 => words::thread(row.name, row.tid),
+            1 if has_namesakes(row, &rows) => words::thread(row.name, row.tid),
             1 => row.name.to_owned(),
             many => format!("{} {}{}", row.name, look.times(), count(many)),
         };
@@ -103,7 +103,17 @@ pub(super) fn table(run: &Run, look: Look, rows_max: usize) -> Vec<Line> {
         cells.extend(figures.iter().map(|figure| (Ink::Dim, duration((figure.of)(&rest)))));
         table.rest(cells);
     }
-    table.lines()
+    let mut lines = table.lines();
+    lines.extend(rows[..shown].iter().filter(|row| has_namesakes(row, &rows)).filter_map(|row| {
+        let said = format!("  {}: {}", words::thread(row.name, row.tid), row.command?);
+        Some(Line::new(look).add(Ink::Dim, &clean(&said, look.unicode)).cut())
+    }));
+    lines
+}
+
+/// Whether another row reads the same.
+fn has_namesakes(row: &ThreadRow, rows: &[ThreadRow]) -> bool {
+    row.threads == 1 && rows.iter().filter(|other| other.name == row.name).count() > 1
 }
 
 /// The idle threads of a window, in one line.
@@ -148,6 +158,7 @@ fn rows<'a>(active: &[(&'a ThreadLedger, Ns)]) -> Vec<ThreadRow<'a>> {
         ThreadRow {
             name: &thread.name,
             tid: thread.tid,
+            command: thread.command.as_deref(),
             threads: 1,
             on_path: *path_ns,
             user: time(|state| state == State::User),

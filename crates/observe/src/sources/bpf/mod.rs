@@ -42,6 +42,7 @@ pub(crate) mod types;
 mod waits;
 mod wire;
 
+use crate::commands::Commands;
 use crate::settings::Watching;
 use crate::stacks::{self, Stacks};
 use crate::threads::Threads;
@@ -90,6 +91,7 @@ pub(crate) struct Bpf {
     sources: Vec<Source>,
     controller: Controller,
     threads: Threads,
+    commands: Commands,
     /// The window, where it was attached to running processes.
     look_here: Option<LookHere>,
     /// Calls at the end of a window: the observed processes continue.
@@ -196,6 +198,7 @@ impl Bpf {
             sources,
             controller: Controller::new(watching.max_overhead, Tracing::new(links)),
             threads: Threads::new(root),
+            commands: Commands::default(),
             look_here: None,
             at_end: None,
         })
@@ -262,6 +265,7 @@ impl Bpf {
 
     fn hand_over(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
         let (clock, stacks, threads) = (&mut self.clock, &mut self.stacks, &mut self.threads);
+        let commands = &mut self.commands;
         self.drain.records(until, &mut |mut event| {
             if let (Event::Start { at, .. }, Some(clock)) = (&event, clock.as_mut()) {
                 clock.program_began(*at);
@@ -271,6 +275,9 @@ impl Bpf {
             stacks.event(&event, threads);
             sink(&event);
             stacks.after(&event, sink);
+            if let Some(command) = commands.told(&event) {
+                sink(&command);
+            }
         })
     }
 

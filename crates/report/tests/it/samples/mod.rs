@@ -281,6 +281,7 @@ fn thread(pid: u32, tid: u32, name: &str, states: &[(State, Ns)]) -> ThreadLedge
         pid,
         tid,
         name: name.into(),
+        command: None,
         life_ns: states.iter().map(|(_, ns)| ns).sum(),
         idle: false,
         outlived: false,
