@@ -72,7 +72,7 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
         host,
     };
     let (mut session, snapshot) = Session::begin(instruments, subject, sink);
-    session.stream.event(&snapshot);
+    snapshot.iter().for_each(|event| session.stream.event(event));
     let end_at = window.length_ns.map(|length| at.saturating_add(length));
     let why = loop {
         let left = end_at.map(|end| Duration::from_nanos(end.saturating_sub(monotonic_ns())));

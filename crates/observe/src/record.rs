@@ -53,7 +53,7 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Recorded, Error>
     let (mut session, snapshot) = Session::begin(instruments, subject, sink);
     let mut running = held.release()?;
     // Only now: the kernel could have refused to execute the program.
-    session.stream.event(&snapshot);
+    snapshot.iter().for_each(|event| session.stream.event(event));
     session.started();
     let ended = until_its_end(&mut session, &mut running, &mut signals)?;
     let reaped_at = monotonic_ns();

@@ -116,13 +116,13 @@ impl Recorded {
 }
 
 impl<'a> Session<'a> {
-    /// Emits the header. The second value is the first snapshot of the host: the caller emits it
-    /// once the target runs, because a kept recording begins with its first event.
+    /// Emits the header. The second value is the first snapshot of the host and of the target's
+    /// control group: the caller emits it once the target runs, because a kept recording begins with its first event.
     pub(crate) fn begin(
         instruments: Instruments,
         subject: RecordingSubject<'_>,
         sink: &'a mut dyn Sink,
-    ) -> (Self, Event) {
+    ) -> (Self, Vec<Event>) {
         let header = Header {
             format: 1,
             recorder: env!("CARGO_PKG_VERSION").to_owned(),
@@ -139,7 +139,8 @@ impl<'a> Session<'a> {
         sink.header(&header);
         let mut surroundings = Surroundings::new(host::here(), subject.first, subject.links);
         let begin = Moment::now();
-        let snapshot = surroundings.look(begin.at, begin.dwell_ns);
+        let mut snapshot = vec![surroundings.look(begin.at, begin.dwell_ns)];
+        snapshot.extend(surroundings.group(begin.at));
         let stream = Stream { sink };
         let session = Self { instruments, stream, surroundings, begin, pause: BUSY, young_until: 0 };
         (session, snapshot)
@@ -181,6 +182,9 @@ impl<'a> Session<'a> {
     /// Emits a snapshot of the host.
     pub(crate) fn snapshot(&mut self, at: Ns) {
         self.stream.event(&self.surroundings.look(at, process_cpu_ns()));
+        if let Some(group) = self.surroundings.group(at) {
+            self.stream.event(&group);
+        }
     }
 
     /// Emits an event about events lost since the last call.

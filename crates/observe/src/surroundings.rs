@@ -1,10 +1,12 @@
-//! Host metrics while the program runs: disks, links, memory, CPUs and NFS, polled every 90 ms.
+//! Host metrics while the program runs: disks, links, memory, CPUs and NFS, polled every 90 ms; and
+//! the limits of the program's control group.
 //!
 //! One file per source, in addition to what [`host`] reads once. Files stay open and are read with
 //! `pread`; the tests have other hosts' files. `analyse` interprets the counters.
 
 mod cpu;
 mod disks;
+mod group;
 mod kept;
 mod links;
 mod memory;
@@ -28,6 +30,7 @@ pub(crate) struct Surroundings {
     memory: memory::Memory,
     cpu: cpu::Cpu,
     nfs: nfs::Nfs,
+    group: group::Group,
     due: Ns,
 }
 
@@ -40,6 +43,7 @@ impl Surroundings {
             memory: memory::Memory::new(roots.proc),
             cpu: cpu::Cpu::new(roots.proc),
             nfs: nfs::Nfs::new(roots.proc, root),
+            group: group::Group::new(roots, root),
             due: 0,
         }
     }
@@ -56,6 +60,11 @@ impl Surroundings {
             nfs: seen(self.nfs.look(now)),
         };
         Event::Surroundings { at: now, surroundings: Box::new(surroundings) }
+    }
+
+    /// The program's control group, where it is not as it was before.
+    pub(crate) fn group(&mut self, now: Ns) -> Option<Event> {
+        self.group.look(now)
     }
 
     /// The time until the next snapshot, at most `pause`.
@@ -108,6 +117,10 @@ mod tests {
             let path = self.directory.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
+        }
+
+        pub(super) fn remove(&self, path: &str) {
+            fs::remove_file(self.directory.path().join(path)).unwrap();
         }
 
         pub(super) fn link(&self, path: &str, to: &str) {

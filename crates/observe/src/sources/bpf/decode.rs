@@ -108,6 +108,11 @@ impl Decoder {
                 Event::Exit { at, tid, status: *status, last, calls: calls(head, rest)? }
             }
             Kind::Alive => self.alive(record)?,
+            Kind::Occupant => {
+                let (wire::Occupant { from, to, cpu, pid, name, .. }, _) = read(record)?;
+                let (from, cpu, pid, name) = (*from, *cpu, *pid, Comm(*name));
+                Event::Ran { at: *to, from, cpu, tid, pid, name }
+            }
             Kind::Rename => {
                 let (wire::Rename { name, .. }, _) = read(record)?;
                 Event::Rename { at, tid, name: Comm(*name) }
@@ -306,6 +311,16 @@ mod tests {
         };
         assert_eq!(decoder.decode(switch.as_bytes()), Some(expected));
         assert_eq!(decoder.malformed, 0);
+    }
+
+    #[test]
+    fn what_had_a_cpu_is_an_event_of_its_own() {
+        let mut decoder = Decoder::default();
+        let name = Comm::from("hog");
+        let head = head(Kind::Occupant, 0, 0, 33, 100);
+        let occupant = wire::Occupant { head, from: 20, to: 90, cpu: 1, pid: 32, name: name.0 };
+        let expected = Event::Ran { at: 90, from: 20, cpu: 1, tid: 33, pid: 32, name };
+        assert_eq!(decoder.decode(occupant.as_bytes()), Some(expected));
     }
 
     #[test]

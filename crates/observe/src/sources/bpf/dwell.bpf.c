@@ -17,6 +17,7 @@
  */
 #include "alive.h"
 #include "objects.h"
+#include "occupants.h"
 #include "requests.h"
 #include "network.h"
 #include "resolver.h"
@@ -279,13 +280,19 @@ int sched_switch(u64 *ctx)
 	cpu->task = (u64)next;
 	cpu->index = to;
 	cpu->regs = into ? into->regs : 0;
+	u64 now = bpf_ktime_get_ns();
+	struct occupants *had = occupants_here();
+	if (!had)
+		return 0;
+	if (!out)
+		occupied(had, prev, now);
+	had->since = now;
 	if (!out) {
 		/* Otherwise the compiler ors the pointers, which the verifier refuses. */
 		barrier_var(into);
 		if (!into)
 			return 0;
 	}
-	u64 now = bpf_ktime_get_ns();
 	u32 call = NO_CALL, tid = 0, used = 0;
 	u8 how = LEFT_NONE, flags = 0;
 	u64 object = 0;
@@ -347,6 +354,9 @@ int sched_switch(u64 *ctx)
 			if (left == LEFT_RUNNABLE && off > THROTTLE_NS)
 				throttled = throttled_time(next) - into->throttled;
 			tell_ran(came, now, throttled);
+			u64 ready = left == LEFT_BLOCKED && into->woken_at > into->left_at ? into->woken_at : into->left_at;
+			if (now - ready > RAN_NS)
+				tell_occupants(ready, now);
 		}
 	}
 	u32 size = with_slots(sizeof(struct switch_record), used);

@@ -88,6 +88,8 @@ enum kind {
 	K_DEAD = 13,
 	/* For the next wake of this CPU: the socket that became ready. */
 	K_READY = 14,
+	/* What had this CPU while the thread waited for it that comes with the next switch. */
+	K_OCCUPANT = 15,
 	/* a: path_kind; the path of a file. */
 	K_PATH = 20,
 	/* For the page fault in which the thread blocks next: its file. */
@@ -286,6 +288,17 @@ struct ran_record {
 	u32 ran;
 	char name[16];
 	u64 throttled_ns;
+};
+
+struct occupant_record {
+	/* tid: what had the CPU; 0 is the idle task. */
+	struct head head;
+	u64 from;
+	u64 to;
+	u32 cpu;
+	/* 0 where it is not known in dwell's PID namespace. */
+	u32 pid;
+	char name[16];
 };
 
 struct dead_record {
@@ -575,6 +588,13 @@ AT(ran_record, ran, 20);
 AT(ran_record, name, 24);
 AT(ran_record, throttled_ns, 40);
 SIZE(ran_record, 48);
+AT(occupant_record, head, 0);
+AT(occupant_record, from, 16);
+AT(occupant_record, to, 24);
+AT(occupant_record, cpu, 32);
+AT(occupant_record, pid, 36);
+AT(occupant_record, name, 40);
+SIZE(occupant_record, 56);
 AT(dead_record, head, 0);
 AT(dead_record, cpu, 16);
 AT(dead_record, pad, 20);

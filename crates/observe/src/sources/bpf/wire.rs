@@ -76,6 +76,8 @@ layout! {
         Dead = 13,
         /// For the next wake of this CPU: the socket that became ready.
         Ready = 14,
+        /// What had this CPU while the thread waited for it that comes with the next switch.
+        Occupant = 15,
         /// a: path_kind; the path of a file.
         Path = 20,
         /// For the page fault in which the thread blocks next: its file.
@@ -268,6 +270,17 @@ layout! {
         ran: u32,
         name: [u8; 16] as char,
         throttled_ns: u64,
+    }
+
+    struct Occupant as occupant_record {
+        /// tid: what had the CPU; 0 is the idle task.
+        head: Head,
+        from: u64,
+        to: u64,
+        cpu: u32,
+        /// 0 where it is not known in dwell's PID namespace.
+        pid: u32,
+        name: [u8; 16] as char,
     }
 
     struct Dead as dead_record {

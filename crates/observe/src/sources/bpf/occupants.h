@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What had each CPU lately and is not of the tree: the last stints of each CPU, kept at every
+ * switch, and told when a thread of the tree has waited for that CPU. What threads of the tree had
+ * is in their switches.
+ */
+#pragma once
+#include "threads.h"
+
+/* A power of two. Of a wait in which more came and went, the oldest are not told. */
+#define OCCUPANTS 32
+
+struct occupant {
+	u64 from, to;
+	u64 name[2];
+	u32 tid, pid;
+};
+
+struct occupants {
+	u64 since; /* the last switch */
+	u64 told;  /* stints until then were told */
+	u32 next;  /* counts all of them */
+	u32 pad;
+	struct occupant of[OCCUPANTS];
+};
+
+struct { MAP_UINT(type, BPF_MAP_TYPE_PERCPU_ARRAY); MAP_UINT(max_entries, 1); MAP_TYPE(key, u32); MAP_TYPE(value, struct occupants); } occupants SEC(".maps");
+
+INLINE struct occupants *occupants_here(void)
+{
+	u32 zero = 0;
+	return bpf_map_lookup_elem(&occupants, &zero);
+}
+
+/* A task that is not of the tree leaves this CPU. Without a helper: all programs of the host pay
+ * for it. In another PID namespace its number is not looked up, which would take long. */
+INLINE void occupied(struct occupants *all, struct task_struct *prev, u64 now)
+{
+	struct occupant *one = &all->of[all->next & (OCCUPANTS - 1)];
+	u64 *name = (u64 *)__builtin_preserve_access_index(&prev->comm);
+	u32 tid = prev->pid;
+	one->from = all->since;
+	one->to = now;
+	one->name[0] = name[0];
+	one->name[1] = name[1];
+	one->tid = own_pid_ns && tid ? NUMBER_ELSEWHERE : tid;
+	one->pid = own_pid_ns ? 0 : prev->tgid;
+	all->next += 1;
+}
+
+/* Global, so that the verifier checks it once and not in each iteration. */
+__attribute__((noinline)) int tell_occupant(u32 index, u64 now)
+{
+	struct occupants *all = occupants_here();
+	if (!all)
+		return 0;
+	struct occupant *one = &all->of[index & (OCCUPANTS - 1)];
+	struct occupant_record record = {
+		.head = HEAD(K_OCCUPANT, 0, one->tid, now),
+		.from = one->from,
+		.to = one->to,
+		.cpu = bpf_get_smp_processor_id(),
+		.pid = one->pid,
+	};
+	((u64 *)record.name)[0] = one->name[0];
+	((u64 *)record.name)[1] = one->name[1];
+	EMIT(record);
+	return 0;
+}
+
+/* A thread of the tree comes that has waited for this CPU since then: who had it, oldest first,
+ * each once. */
+__attribute__((noinline)) int tell_occupants(u64 since, u64 now)
+{
+	struct occupants *all = occupants_here();
+	if (!all)
+		return 0;
+	if (all->told > since)
+		since = all->told;
+	u32 next = all->next, many = 0;
+	for (u32 i = 1; i <= OCCUPANTS; i++) {
+		if (all->of[(next - i) & (OCCUPANTS - 1)].to <= since)
+			break;
+		many = i;
+	}
+	for (u32 i = OCCUPANTS; i > 0; i--) {
+		if (i <= many)
+			tell_occupant(next - i, now);
+	}
+	all->told = now;
+	return 0;
+}

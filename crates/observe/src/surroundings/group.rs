@@ -1,0 +1,128 @@
+//! The control group of the program: its limits, those of the groups above it, and their counters.
+//!
+//! Which of several limits counts is decided here, since only that one's counters are read each
+//! time: the tightest. What a group's files say is up to [`controllers`]; whether a limit was a
+//! cause of anything, to `analyse`.
+
+mod controllers;
+
+use controllers::{Hierarchy, Limited};
+use host::Roots;
+use model::limits::ControlGroup;
+use model::{CpuList, Event, Ns, Pid, Seen};
+use std::path::PathBuf;
+
+/// Limits are searched for anew at every so many looks: they are seldom changed.
+const ANEW: u32 = 10;
+
+/// The group that is looked at.
+#[derive(Debug)]
+pub(super) struct Group {
+    process: PathBuf,
+    sys: PathBuf,
+    /// `/proc/PID/cgroup` at the last look.
+    groups: Result<String, String>,
+    looks: u32,
+    cpu: Seen<Limited>,
+    memory: Seen<Limited>,
+    told: Option<ControlGroup>,
+}
+
+impl Group {
+    pub(super) fn new(roots: Roots<'_>, pid: Pid) -> Self {
+        Self {
+            process: roots.proc.join(pid.to_string()),
+            sys: roots.sys.to_owned(),
+            groups: Err(String::new()),
+            looks: 0,
+            cpu: Seen::Absent,
+            memory: Seen::Absent,
+            told: None,
+        }
+    }
+
+    /// The group and its counters, unless they are as they were told before.
+    pub(super) fn look(&mut self, at: Ns) -> Option<Event> {
+        let moved = self.find();
+        if moved || self.looks.is_multiple_of(ANEW) {
+            self.cpu = self.limited("cpu");
+            self.memory = self.limited("memory");
+        }
+        self.looks += 1;
+        let before = self.told.as_ref();
+        let group = ControlGroup {
+            path: self.path(),
+            cpu: self.cpu.as_ref().and_then(|of| host::seen(of.quota())),
+            memory: self.memory.as_ref().and_then(|of| host::seen(of.memory())),
+            cpus_allowed: self.cpus_allowed(),
+        };
+        // A group that is removed with its last process keeps what it had.
+        let group = match before {
+            Some(before) if !moved => ControlGroup {
+                cpu: or_before(group.cpu, &before.cpu),
+                memory: or_before(group.memory, &before.memory),
+                cpus_allowed: or_before(group.cpus_allowed, &before.cpus_allowed),
+                path: group.path,
+            },
+            _ => group,
+        };
+        (before != Some(&group)).then(|| {
+            self.told = Some(group.clone());
+            Event::Group { at, group: Box::new(group) }
+        })
+    }
+
+    /// Reads in which groups the program is; gives whether they are others than before.
+    fn find(&mut self) -> bool {
+        let now = host::text(&self.process.join("cgroup")).map_err(|error| error.to_string());
+        let gone = now.as_ref().map_or(true, |text| is_of_a_dead_one(text));
+        let changed = now != self.groups && (self.looks == 0 || !gone);
+        if changed {
+            self.groups = now;
+        }
+        changed
+    }
+
+    fn hierarchy(&self, controller: &str) -> Result<Hierarchy, String> {
+        Hierarchy::of(&self.sys, self.groups.as_ref().map_err(Clone::clone)?, controller)
+    }
+
+    fn path(&self) -> Seen<String> {
+        host::seen(self.hierarchy("cpu").map(|of| of.path().to_owned()))
+    }
+
+    fn limited(&self, controller: &str) -> Seen<Limited> {
+        match self.hierarchy(controller).and_then(|of| of.tightest(controller)) {
+            Ok(Some(limited)) => Seen::Value(limited),
+            Ok(None) => Seen::Absent,
+            Err(why) => Seen::Unseen(why),
+        }
+    }
+
+    fn cpus_allowed(&self) -> Seen<u32> {
+        let path = self.process.join("status");
+        let read = || {
+            let status = host::text(&path).map_err(|error| error.to_string())?;
+            let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+            let line = line.ok_or_else(|| format!("{} does not state Cpus_allowed_list", path.display()))?;
+            let list: CpuList = line.parse().map_err(|error| format!("{}: {error}", path.display()))?;
+            Ok::<_, String>(list.len() as u32)
+        };
+        host::seen(read())
+    }
+}
+
+/// A process that has ended is in the root of each hierarchy, or its group is removed.
+fn is_of_a_dead_one(groups: &str) -> bool {
+    groups.ends_with(" (deleted)") || groups.lines().all(|line| line.ends_with(":/"))
+}
+
+fn or_before<T: Clone>(now: Seen<T>, before: &Seen<T>) -> Seen<T> {
+    match (&now, before) {
+        (Seen::Unseen(_), Seen::Value(_)) => before.clone(),
+        _ => now,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+use super::*;
+use crate::surroundings::tests::Kernel;
+
+const STATUS: &str = "Name:\tsh\nCpus_allowed:\t3\nCpus_allowed_list:\t0-1,3\n";
+
+fn look(group: &mut Group) -> Option<ControlGroup> {
+    group.look(7).map(|event| match event {
+        Event::Group { at: 7, group } => *group,
+        other => panic!("{other:?}"),
+    })
+}
+
+fn version_2() -> Kernel {
+    Kernel::new(&[
+        ("proc/5/cgroup", "0::/box/inner\n"),
+        ("proc/5/status", STATUS),
+        ("sys/fs/cgroup/cgroup.controllers", "cpu memory\n"),
+        ("sys/fs/cgroup/box/cpu.max", "20000 100000\n"),
+        ("sys/fs/cgroup/box/cpu.stat", "usage_usec 9\nnr_periods 40\nnr_throttled 30\nthrottled_usec 2500\n"),
+        ("sys/fs/cgroup/box/memory.max", "max\n"),
+        ("sys/fs/cgroup/box/memory.high", "max\n"),
+        ("sys/fs/cgroup/box/inner/cpu.max", "50000 100000\n"),
+        ("sys/fs/cgroup/box/inner/memory.max", "1048576\n"),
+        ("sys/fs/cgroup/box/inner/memory.high", "524288\n"),
+        ("sys/fs/cgroup/box/inner/memory.current", "400000\n"),
+        ("sys/fs/cgroup/box/inner/memory.events", "low 0\nhigh 4\nmax 2\noom 0\noom_kill 0\n"),
+    ])
+}
+
+#[test]
+fn of_nested_groups_the_tightest_limit_counts() {
+    let kernel = version_2();
+    let told = look(&mut Group::new(kernel.roots(), 5)).expect("the first look is told");
+    assert_eq!(told.path, Seen::Value("/box/inner".to_owned()));
+    let quota = told.cpu.value().unwrap();
+    assert_eq!((quota.group.as_str(), quota.quota_ns, quota.period_ns), ("/box", 20_000_000, 100_000_000));
+    assert_eq!((quota.periods, quota.throttled_periods, quota.throttled_ns), (40, 30, 2_500_000));
+    let memory = told.memory.value().unwrap();
+    assert_eq!((memory.group.as_str(), memory.limit_bytes), ("/box/inner", 524_288));
+    assert_eq!((memory.used_bytes, memory.reached), (400_000, 6));
+    assert_eq!(told.cpus_allowed, Seen::Value(3));
+}
+
+#[test]
+fn it_is_told_again_when_something_has_changed() {
+    let kernel = version_2();
+    let mut group = Group::new(kernel.roots(), 5);
+    assert!(look(&mut group).is_some());
+    assert_eq!(look(&mut group), None);
+    kernel.write("sys/fs/cgroup/box/inner/memory.current", "400001\n");
+    assert_eq!(look(&mut group).unwrap().memory.value().unwrap().used_bytes, 400_001);
+    kernel.write("proc/5/cgroup", "0::/box\n");
+    let moved = look(&mut group).unwrap();
+    assert_eq!((moved.path, moved.memory), (Seen::Value("/box".to_owned()), Seen::Absent));
+}
+
+#[test]
+fn a_program_that_has_ended_keeps_its_group() {
+    let kernel = version_2();
+    let mut group = Group::new(kernel.roots(), 5);
+    assert!(look(&mut group).is_some());
+    kernel.write("proc/5/cgroup", "0::/box/inner (deleted)\n");
+    kernel.remove("sys/fs/cgroup/box/inner/memory.current");
+    kernel.remove("proc/5/status");
+    assert_eq!(look(&mut group), None);
+}
+
+#[test]
+fn version_1_has_a_hierarchy_for_each_controller() {
+    let kernel = Kernel::new(&[
+        ("proc/5/cgroup", "9:memory:/mem\n4:cpu,cpuacct:/box\n1:name=systemd:/init.scope\n0::/\n"),
+        ("proc/5/status", STATUS),
+        ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n"),
+        ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
+        ("sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_quota_us", "150000\n"),
+        ("sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_period_us", "50000\n"),
+        ("sys/fs/cgroup/cpu,cpuacct/box/cpu.stat", "nr_periods 4\nnr_throttled 3\nthrottled_time 77\n"),
+        ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
+        ("sys/fs/cgroup/memory/mem/memory.limit_in_bytes", "4096\n"),
+        ("sys/fs/cgroup/memory/mem/memory.usage_in_bytes", "4095\n"),
+        ("sys/fs/cgroup/memory/mem/memory.failcnt", "8\n"),
+    ]);
+    let told = look(&mut Group::new(kernel.roots(), 5)).unwrap();
+    let quota = told.cpu.value().unwrap();
+    assert_eq!((told.path.value().unwrap().as_str(), quota.cpus(), quota.throttled_ns), ("/box", 3.0, 77));
+    let memory = told.memory.value().unwrap();
+    assert_eq!((memory.group.as_str(), memory.limit_bytes, memory.reached), ("/mem", 4096, 8));
+}
+
+#[test]
+fn in_a_container_the_root_of_what_is_mounted_has_the_limits() {
+    let kernel = Kernel::new(&[
+        ("proc/5/cgroup", "0::/docker/0123\n"),
+        ("proc/5/status", STATUS),
+        ("sys/fs/cgroup/cgroup.controllers", "cpu memory\n"),
+        ("sys/fs/cgroup/cpu.max", "200000 100000\n"),
+        ("sys/fs/cgroup/cpu.stat", "nr_periods 1\nnr_throttled 0\nthrottled_usec 0\n"),
+    ]);
+    let told = look(&mut Group::new(kernel.roots(), 5)).unwrap();
+    let quota = told.cpu.value().unwrap();
+    assert_eq!((quota.group.as_str(), quota.cpus()), ("/docker/0123", 2.0));
+    assert_eq!(told.memory, Seen::Absent);
+}
+
+#[test]
+fn what_cannot_be_read_is_unseen() {
+    let kernel = Kernel::new(&[("proc/6/stat", "")]);
+    let told = look(&mut Group::new(kernel.roots(), 5)).unwrap();
+    for seen in
+        [told.path.map(|_| ()), told.cpu.map(|_| ()), told.memory.map(|_| ()), told.cpus_allowed.map(|_| ())]
+    {
+        assert!(matches!(&seen, Seen::Unseen(why) if why.contains("proc/5")), "{seen:?}");
+    }
+    let kernel = Kernel::new(&[
+        ("proc/5/cgroup", "0::/../other\n"),
+        ("proc/5/status", STATUS),
+        ("sys/fs/cgroup/cgroup.controllers", "cpu\n"),
+    ]);
+    let told = look(&mut Group::new(kernel.roots(), 5)).unwrap();
+    assert!(matches!(&told.cpu, Seen::Unseen(why) if why.contains("outside")), "{told:?}");
+}
