@@ -10,7 +10,7 @@ mod tables;
 use crate::account::split::Kind;
 use frames::Expanded;
 use model::profile::{Activity, Moment, Owner, Profile, Weight};
-use model::recording::{CodeLocation, Comm, Function};
+use model::recording::{CodeLocation, Comm, Function, JIT_MODULE};
 use model::run::Address;
 use model::wait::StackFrame;
 use model::{Event, Header, Ns, Pid, Seen, State, Tid};
@@ -199,6 +199,9 @@ impl Code {
         let address = |(place, (ns, samples)): (u32, (Ns, u64))| match self.places.get(place as usize) {
             Some(CodeLocation::Native { module, address }) => {
                 Some(Address { module: module.clone(), address: *address, ns, samples })
+            }
+            Some(CodeLocation::Jit { address, .. }) => {
+                Some(Address { module: JIT_MODULE.to_owned(), address: *address, ns, samples })
             }
             _ => None,
         };

@@ -4,10 +4,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use model::recording::Runtime;
 use rustc_hash::FxHashMap;
 
 use crate::files::{FileId, Files};
-use crate::perf_map::{PerfMap, PerfMaps};
+use crate::jit::{self, Dump, JitProcesses};
 use crate::{Mapping, maps};
 
 /// The limit of mappings of one process; more are ignored. Most have under a hundred executable
@@ -18,11 +19,11 @@ const MAPPINGS_MAX: usize = 16_384;
 ///
 /// Memory: a child shares its parent's table until either changes it; a table takes under 150 bytes
 /// per mapping, with at most 16,384 mappings. At most 512 files are open, with 64 MiB of pages and
-/// 100,000 rules (10 MB). At most 256 perf maps of 16 MiB each are kept.
+/// 100,000 rules (10 MB). At most 2^20 addresses of JIT code are named.
 pub struct Processes {
     pub(crate) files: Files,
     pub(crate) all: FxHashMap<u32, ProcessState>,
-    pub(crate) perf_maps: PerfMaps,
+    pub(crate) jits: JitProcesses,
 }
 
 /// One process.
@@ -31,8 +32,10 @@ pub(crate) struct ProcessState {
     table: Arc<Vec<Mapped>>,
     /// Number of times that code ran outside all recorded mappings.
     missed: u32,
-    /// Its perf map, once JIT code ran.
-    perf_map: Option<Arc<PerfMap>>,
+    /// What stands for the code that it made, once such code ran.
+    made: Option<FileId>,
+    /// Its jitdump file, where it has mapped one.
+    dump: Option<Arc<Dump>>,
 }
 
 /// A mapping and its file.
@@ -51,7 +54,7 @@ impl Default for Processes {
 impl Processes {
     /// None yet.
     pub fn new() -> Self {
-        Processes { files: Files::new(), all: FxHashMap::default(), perf_maps: PerfMaps::default() }
+        Processes { files: Files::new(), all: FxHashMap::default(), jits: JitProcesses::new() }
     }
 
     /// The files of frames.
@@ -59,15 +62,12 @@ impl Processes {
         &self.files
     }
 
-    /// The perf maps of all processes in which JIT code ran, including ended ones.
-    pub fn perf_maps(&self) -> &PerfMaps {
-        &self.perf_maps
-    }
-
     /// A new executable mapping, or one whose protection changed. It replaces overlapping ones.
     pub fn mapped(&mut self, pid: u32, mapping: Mapping) {
         let file = self.files.id(&mapping);
+        let dump = self.jits.mapped(pid, &mapping);
         let process = self.all.entry(pid).or_default();
+        process.dump = dump.or(process.dump.take());
         insert(Arc::make_mut(&mut process.table), Mapped { mapping, file });
     }
 
@@ -77,7 +77,8 @@ impl Processes {
         let child_process = ProcessState {
             table: of_parent.map(|process| Arc::clone(&process.table)).unwrap_or_default(),
             missed: 0,
-            perf_map: None,
+            made: None,
+            dump: of_parent.and_then(|process| process.dump.clone()),
         };
         self.all.insert(child, child_process);
     }
@@ -101,13 +102,17 @@ impl Processes {
     /// As reading `/proc/PID/maps`.
     pub fn read(&mut self, pid: u32) -> std::io::Result<()> {
         let mut table = Vec::new();
+        let mut dump = None;
         for mapping in maps::executable(pid)? {
             let file = self.files.id(&mapping);
+            dump = self.jits.mapped(pid, &mapping).or(dump);
             if table.len() < MAPPINGS_MAX {
                 table.push(Mapped { mapping, file });
             }
         }
-        self.all.entry(pid).or_default().table = Arc::new(table);
+        let process = self.all.entry(pid).or_default();
+        process.table = Arc::new(table);
+        process.dump = dump.or(process.dump.take());
         Ok(())
     }
 
@@ -138,17 +143,39 @@ impl Processes {
         read
     }
 
-    /// JIT code ran: opens its perf map while the process still exists.
-    pub(crate) fn jit_ran(&mut self, pid: u32) {
-        let Some(process) = self.all.get_mut(&pid) else { return };
-        if process.perf_map.is_none() {
-            process.perf_map = Some(self.perf_maps.of(pid));
-        }
+    /// Code that the process made ran at an address. Returns what stands for it.
+    pub(crate) fn jit_ran(&mut self, pid: u32, address: u64) -> FileId {
+        let Some(process) = self.all.get_mut(&pid) else { return FileId::JIT };
+        let made = *process.made.get_or_insert_with(|| {
+            let mapped = process.table.iter().map(|mapped| &**self.files.path(mapped.file));
+            let runtime = jit::runtime(mapped);
+            let made = self.files.add_made(pid, runtime);
+            self.jits.met(pid, made);
+            made
+        });
+        self.jits.ran(made, address);
+        made
+    }
+
+    /// The living processes in which code ran that this runtime made.
+    pub fn makers(&self, runtime: Runtime) -> Vec<u32> {
+        let made = self.all.values().filter_map(|process| self.files.made_by(process.made?));
+        let mut pids: Vec<u32> =
+            made.filter(|(_, made_by)| *made_by == runtime).map(|(pid, _)| pid).collect();
+        pids.sort_unstable();
+        pids
+    }
+
+    /// The jitdump file of the process that made some code.
+    pub(crate) fn dump(&self, made: FileId) -> Option<&Dump> {
+        let (pid, _) = self.files.made_by(made)?;
+        self.all.get(&pid).filter(|process| process.made == Some(made))?.dump.as_deref()
     }
 
     fn keep_names(&mut self, pid: u32) {
-        if let Some(map) = self.all.get_mut(&pid).and_then(|process| process.perf_map.take()) {
-            map.end();
+        let Some(process) = self.all.get(&pid) else { return };
+        if let Some(made) = process.made {
+            self.jits.ended(made, process.dump.as_deref());
         }
     }
 }

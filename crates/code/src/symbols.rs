@@ -20,6 +20,7 @@ use crate::cfi::Cfi;
 use crate::files::{FileId, Module};
 use crate::image::Image;
 use crate::inflate;
+use crate::jit::UnreadNames;
 use crate::name;
 use crate::processes::Processes;
 use crate::unwind::RawFrame;
@@ -34,6 +35,8 @@ pub struct Names {
     /// The locations (indexes into `functions`) whose lines, inlined functions or even names may be
     /// missing because time ran out.
     pub unfinished: Vec<usize>,
+    /// Files with names of code that runtimes made, which were not read, or not whole.
+    pub unread: Vec<UnreadNames>,
 }
 
 impl Processes {
@@ -56,8 +59,7 @@ impl Processes {
     ) -> Names {
         let deadline = Instant::now().checked_add(budget).unwrap_or_else(far);
         let unnamed = || vec![Function { name: None, source: None, inlined: false }];
-        let mut names =
-            Names { functions: places.iter().map(|_| unnamed()).collect(), unfinished: Vec::new() };
+        let mut names = Names { functions: places.iter().map(|_| unnamed()).collect(), ..Names::default() };
         let mut files: Vec<(FileId, Vec<usize>)> = Vec::new();
         let mut order: FxHashMap<FileId, usize> = FxHashMap::default();
         for (position, place) in places.iter().enumerate() {
@@ -67,7 +69,6 @@ impl Processes {
             });
             files[at].1.push(position);
         }
-        self.perf_maps().keep();
         let mut cut = Vec::new();
         for (file, positions) in &files {
             match self.files.module(*file) {
@@ -75,7 +76,7 @@ impl Processes {
                     let done = by_symbol(module, places, positions, deadline, &mut names.functions);
                     cut.extend((!done).then_some(*file));
                 }
-                None => self.by_perf_map(*file, places, positions, &mut names.functions),
+                None => self.by_runtime(*file, places, positions, &mut names),
             }
         }
         for (file, positions) in &files {
@@ -92,19 +93,15 @@ impl Processes {
         names
     }
 
-    fn by_perf_map(
-        &self,
-        file: FileId,
-        places: &[RawFrame],
-        positions: &[usize],
-        functions: &mut [Vec<Function>],
-    ) {
-        if file != FileId::JIT {
-            return;
-        }
-        for position in positions {
-            functions[*position][0].name = self.perf_maps().name(places[*position].address);
-        }
+    /// Names that a runtime wrote of code that it made.
+    fn by_runtime(&self, file: FileId, places: &[RawFrame], positions: &[usize], names: &mut Names) {
+        self.jits.with_names(file, self.dump(file), |found| {
+            for position in positions {
+                let name = found.named.of(places[*position].address);
+                names.functions[*position][0].name = name.map(str::to_owned);
+            }
+            names.unread.extend(found.unread.iter().cloned());
+        });
     }
 }
 

@@ -16,9 +16,10 @@ const FRAMES_MAX: usize = 1_024;
 /// A frame of a stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RawFrame {
-    /// The file, or [`FileId::JIT`]: [`Files::path`](crate::Files::path) names it.
+    /// The file, or what stands for code that a process made: [`Files::path`](crate::Files::path)
+    /// names the one, [`Files::made_by`](crate::Files::made_by) tells of the other.
     pub file: FileId,
-    /// The address in the file, as `nm` and `objdump` print it; in [`FileId::JIT`], that in the
+    /// The address in the file, as `nm` and `objdump` print it; of code in no file, that in the
     /// process. For the innermost function that of the next instruction, for callers that of the
     /// last byte of their call.
     pub address: u64,
@@ -158,19 +159,27 @@ impl Processes {
     /// The same when its file is not open.
     #[cold]
     fn place_unopened(&mut self, pid: u32, address: u64) -> Option<(RawFrame, Option<UnwindFailure>)> {
-        let found = self.find(pid, address)?.clone();
+        let found = self.find(pid, address)?;
+        if self.files.is_jit(found.file) {
+            return Some(self.made(pid, address));
+        }
+        let found = found.clone();
         let offset = address.wrapping_sub(found.mapping.start).wrapping_add(found.mapping.file_offset);
         if let Some(module) = self.files.open(found.file, pid, &found.mapping) {
             let address = module.image.address_of(offset).unwrap_or(offset);
             return Some((RawFrame { file: found.file, address }, None));
         }
         if self.files.is_jit(found.file) {
-            self.jit_ran(pid);
-            return Some((RawFrame { file: FileId::JIT, address }, None));
+            return Some(self.made(pid, address));
         }
         let why = self.files.failure(found.file).unwrap_or_default().into();
         let broke = UnwindFailure::NoFile(Arc::clone(self.files.path(found.file)), why);
         Some((RawFrame { file: found.file, address: offset }, Some(broke)))
+    }
+
+    /// The frame of code that the process made.
+    fn made(&mut self, pid: u32, address: u64) -> (RawFrame, Option<UnwindFailure>) {
+        (RawFrame { file: self.jit_ran(pid, address), address }, None)
     }
 
     /// One step by the frame pointer: `[fp]` is the caller's frame pointer; the return address is

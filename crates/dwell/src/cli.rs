@@ -117,6 +117,12 @@ pub(crate) struct AttachArgs {
     #[arg(long = "for", value_name = "TIME", value_parser = units::duration_ns)]
     pub(crate) length_ns: Option<u64>,
 
+    /// Ask Java virtual machines (JDK 17 or newer) for the names of their compiled code, after the
+    /// recording and as `jcmd PID Compiler.perfmap` does: they get SIGQUIT and write
+    /// /tmp/perf-PID.map
+    #[arg(long)]
+    pub(crate) jvm_names: bool,
+
     #[command(flatten)]
     pub(crate) watching: WatchArgs,
 

@@ -1,5 +1,6 @@
 //! Code locations, which stacks consist of, and their names.
 
+use crate::Pid;
 use serde::{Deserialize, Serialize};
 
 /// A code location.
@@ -7,10 +8,11 @@ use serde::{Deserialize, Serialize};
 pub enum CodeLocation {
     /// Machine code of a mapped file.
     Native {
-        /// The file, as the kernel named it when it was mapped: a path, `[vdso]`, `[jit]`.
+        /// The file, as the kernel named it when it was mapped: a path, `[vdso]`. In recordings
+        /// before [`CodeLocation::Jit`] also [`JIT_MODULE`], with the address in the process.
         module: String,
-        /// The address as the file itself counts (as `nm` and `objdump` print it); in code that is
-        /// in no file, the address in the process. Of a caller: of the last byte of its call.
+        /// The address as the file itself counts (as `nm` and `objdump` print it). Of a caller: of
+        /// the last byte of its call.
         address: u64,
     },
     /// Code of the kernel or one of its modules.
@@ -36,6 +38,73 @@ pub enum CodeLocation {
         /// Why, and where, in words.
         why: String,
     },
+    /// Machine code that a process made while it ran; it is in no file.
+    Jit {
+        /// The process.
+        pid: Pid,
+        /// What made it.
+        runtime: Runtime,
+        /// The address in the process. Of a caller: of the last byte of its call.
+        address: u64,
+    },
+}
+
+/// What stands for a file where code is in none.
+pub const JIT_MODULE: &str = "[jit]";
+
+/// What makes machine code while a program runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Runtime {
+    /// V8 in Node.js.
+    Node,
+    /// V8 in another program.
+    V8,
+    /// OpenJDK's virtual machine.
+    HotSpot,
+    /// .NET.
+    DotNet,
+    /// LuaJIT.
+    LuaJit,
+    /// PyPy.
+    PyPy,
+    /// It is not known: code in executable memory without a file.
+    Other,
+}
+
+impl Runtime {
+    /// All of them.
+    pub const ALL: [Runtime; 7] = [
+        Runtime::Node,
+        Runtime::V8,
+        Runtime::HotSpot,
+        Runtime::DotNet,
+        Runtime::LuaJit,
+        Runtime::PyPy,
+        Runtime::Other,
+    ];
+
+    /// What stands for a function where code that this has made has no name.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Runtime::Node => "[jit:node]",
+            Runtime::V8 => "[jit:v8]",
+            Runtime::HotSpot => "[jit:hotspot]",
+            Runtime::DotNet => "[jit:dotnet]",
+            Runtime::LuaJit => "[jit:luajit]",
+            Runtime::PyPy => "[jit:pypy]",
+            Runtime::Other => JIT_MODULE,
+        }
+    }
+}
+
+/// Machine code that a process made while it ran, and for which no name is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct UnnamedCode {
+    /// What made it.
+    pub runtime: Runtime,
+    /// The process; none in older recordings.
+    pub pid: Option<Pid>,
 }
 
 /// The language of code, as far as it is known.
@@ -48,7 +117,7 @@ pub enum Language {
     Kernel,
     /// Python.
     Python,
-    /// Machine code that the program made itself and named in a perf map.
+    /// Machine code that the program made while it ran.
     Jit,
 }
 

@@ -3,7 +3,7 @@
 //! Made by the analysis from the stacks of a recording, with every name that is known. Tables of
 //! functions and lines, the flame view and the files for other viewers are views of it.
 
-use crate::code_location::Language;
+use crate::code_location::{Language, UnnamedCode};
 use crate::state::State;
 use crate::{Ns, Pid, Tid};
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,8 @@ pub struct Profile {
 /// until escaped.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Frame {
-    /// The function: its name, or `module+0x1f0` where there is no symbol.
+    /// The function: its name, or `module+0x1f0` where there is no symbol. All `unnamed` code of a
+    /// runtime has one.
     pub function: String,
     /// The file that has it, without its directories; `[kernel]`, `[jit]`; for a script its source
     /// file.
@@ -53,6 +54,8 @@ pub struct Frame {
     pub address: Option<u64>,
     /// It stands for the part of a stack that could not be unwound; `function` says why.
     pub broke: bool,
+    /// It is code of a JIT without a name.
+    pub unnamed: Option<UnnamedCode>,
 }
 
 /// A function called from somewhere.

@@ -13,7 +13,7 @@
 
 use crate::call::CallStats;
 pub use crate::call::{Sliced, SlicedCall};
-pub use crate::code_location::{CodeLocation, Function, Language};
+pub use crate::code_location::{CodeLocation, Function, JIT_MODULE, Language, Runtime, UnnamedCode};
 use crate::coverage::Source;
 pub use crate::event::Event;
 pub use crate::object::{FileKind, Object, SocketEnds};

@@ -4,6 +4,7 @@
 //! added, not renamed.
 
 use crate::account::{AccountPart, Basis, State, Step};
+use crate::code_location::Runtime;
 use crate::costs::Costs;
 use crate::coverage::Coverage;
 use crate::limits::Limits;
@@ -450,6 +451,18 @@ pub struct FunctionRow {
     /// The same with callees.
     #[serde(default)]
     pub total: Option<Share>,
+    /// It is no function, but all code of a JIT that has no name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unnamed: Option<UnnamedRow>,
+}
+
+/// The unnamed code that a row of the functions stands for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnnamedRow {
+    /// What made it.
+    pub runtime: Runtime,
+    /// The processes that have such code, in order; none in older recordings.
+    pub pids: Vec<Pid>,
 }
 
 /// One source line.

@@ -7,7 +7,7 @@
 mod notation;
 
 use crate::Seen;
-use crate::code_location::Language;
+use crate::code_location::{Language, Runtime};
 use crate::network::{Endpoint, Question};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -300,12 +300,27 @@ impl WakerKind {
 /// A frame of a stack in a result: `function (file:line)`, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct StackFrame {
-    /// The function: its name, or `module+0x1f0` where there is no symbol.
+    /// The function: its name, or `module+0x1f0` where there is no symbol. Where the stack is cut:
+    /// why.
     pub function: String,
     /// Source file, without its directories, and line.
     pub source: Option<(String, u32)>,
     /// What it is written in.
     pub language: Language,
+    /// What the frame is, where it is no function with a name.
+    pub kind: FrameKind,
+}
+
+/// Whether a frame is a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum FrameKind {
+    /// It is.
+    #[default]
+    Function,
+    /// It is code of a JIT without a name.
+    Unnamed(Runtime),
+    /// The stack could not be unwound further.
+    Cut,
 }
 
 impl StackFrame {

@@ -23,6 +23,9 @@ pub struct Window {
     pub watching: Watching,
     /// The duration; without it, until a signal or until no process of the target is left.
     pub length_ns: Option<Ns>,
+    /// Whether Java virtual machines are asked for the names of their code once the window has
+    /// ended: they get a signal for it.
+    pub jvm_names: bool,
 }
 
 /// The target: processes with all that they start, as they are when the window begins.
@@ -49,8 +52,8 @@ pub enum ProcessSet {
 /// drain.
 ///
 /// # Errors
-/// The requested source is not available, or the target has exited. The target is never stopped or
-/// signalled.
+/// The requested source is not available, or the target has exited. The target is never stopped,
+/// and signalled only for `jvm_names`.
 pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)) -> Result<Recorded, Error> {
     access::numbers()?;
     let mut signals = Signals::take_over()?;
@@ -97,6 +100,9 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
     let host_cpu = session.host_cpu();
     session.instruments.drain_until(ended_at, &mut |event| session.stream.event(event));
     session.emit_losses();
+    if window.jvm_names {
+        session.instruments.asks_jvms();
+    }
     let rusage = Seen::unseen("the kernel sums children that were waited for, and this process was not");
     Ok(session.finish(SessionEnd { ending: Ending::Window(why), at: ended_at, rusage, host_cpu, counters }))
 }

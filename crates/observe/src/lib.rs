@@ -13,6 +13,7 @@ pub mod cgroups;
 mod commands;
 mod error;
 pub mod function_code;
+mod jvm;
 mod likely;
 mod mounts;
 pub mod output_lines;

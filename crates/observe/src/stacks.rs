@@ -10,19 +10,27 @@ mod names;
 mod python;
 mod tree;
 
+use crate::jvm;
 use crate::threads::Threads;
 use ::python::record::{Stack, described};
-use code::{Mapping, Processes, RawFrame, Registers};
+use code::{Mapping, Processes, RawFrame, Registers, UnreadNames};
 use faults::FaultWaits;
 use model::coverage::{Extent, Source};
-use model::recording::{CodeLocation, SampleMode};
+use model::recording::{CodeLocation, Runtime, SampleMode};
 use model::{Call, Event, Ns, Pid, Tid};
 use names::SymbolGaps;
 pub(crate) use python::expected;
 use python::{PythonTarget, Pythons};
 use std::cmp::Reverse;
 use std::fmt;
+use std::time::{Duration, Instant};
 use tree::{FrameKey, Tree};
+
+/// Files and processes without names that are listed.
+const FILES_SAID: usize = 4;
+
+/// How long all Java virtual machines together may take to write their names.
+const JVMS_WITHIN: Duration = Duration::from_secs(5);
 
 /// A copied stack.
 #[derive(Debug)]
@@ -87,6 +95,10 @@ pub(crate) struct Stacks {
     pub(crate) taken: u64,
     /// What could not be symbolized, once names were looked up.
     unnamed: SymbolGaps,
+    /// Whether Java virtual machines are asked for names.
+    asks_jvms: bool,
+    /// Those that gave none, and why.
+    silent_jvms: Vec<String>,
 }
 
 impl fmt::Debug for Stacks {
@@ -109,6 +121,8 @@ impl Stacks {
             faults: FaultWaits::default(),
             taken: 0,
             unnamed: SymbolGaps::default(),
+            asks_jvms: false,
+            silent_jvms: Vec::new(),
         }
     }
 
@@ -204,6 +218,8 @@ impl Stacks {
             remedy = "sudo sysctl kernel.kptr_restrict=0";
         }
         why.extend(self.pythons.unread.iter().cloned());
+        why.extend(self.silent_jvms.iter().take(FILES_SAID).cloned());
+        why.extend(self.unnamed.files.iter().take(FILES_SAID).map(UnreadNames::to_string));
         if !self.unnamed.jit_named {
             for name in &self.pythons.others {
                 why.push(format!("functions of {name} code are not read, only those of its interpreter"));
@@ -231,7 +247,27 @@ impl Stacks {
         ask_kernel: impl FnOnce(&[u64]) -> Option<Vec<Option<String>>>,
         sink: &mut dyn FnMut(&Event),
     ) {
+        if self.asks_jvms {
+            self.ask_jvms();
+        }
         self.unnamed = names::emit(&self.tree, &self.processes, ask_kernel, sink);
+    }
+
+    /// From now on Java virtual machines that still run are asked for names before these are looked
+    /// up.
+    pub(crate) fn asks_jvms(&mut self) {
+        self.asks_jvms = true;
+    }
+
+    /// Has the Java virtual machines that still run write their perf maps.
+    fn ask_jvms(&mut self) {
+        let deadline = Instant::now() + JVMS_WITHIN;
+        for pid in self.processes.makers(Runtime::HotSpot) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if let Err(why) = jvm::write_perf_map(pid, left.min(jvm::ANSWER_WITHIN)) {
+                self.silent_jvms.push(format!("Java process {pid} gave no names: {why}"));
+            }
+        }
     }
 
     fn work_off(&mut self, until: Ns, threads: &Threads, sink: &mut dyn FnMut(&Event)) {

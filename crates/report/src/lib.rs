@@ -9,6 +9,7 @@ mod axis;
 mod clean;
 pub mod compare;
 pub mod hits;
+mod jit;
 mod json;
 pub mod ladder;
 pub mod listing;

@@ -2,16 +2,21 @@
 //! inlined.
 
 use model::profile::{Frame, Node, Weight};
-use model::recording::{CodeLocation, Function, Language};
-use model::wait::StackFrame;
+use model::recording::{CodeLocation, Function, JIT_MODULE, Language, Runtime, UnnamedCode};
+use model::wait::{FrameKind, StackFrame};
 use rustc_hash::FxHashMap;
 
 /// The frames at a place, the innermost first; never empty.
 pub(super) fn of(place: Option<&CodeLocation>, names: Option<&Vec<Function>>) -> Vec<Frame> {
     match place {
         Some(CodeLocation::Native { module, address }) => {
-            let language = if module == "[jit]" { Language::Jit } else { Language::Native };
-            machine(base_name(module), *address, language, names)
+            if module == JIT_MODULE {
+                return jit(UnnamedCode { runtime: Runtime::Other, pid: None }, *address, names);
+            }
+            machine(base_name(module), *address, Language::Native, names)
+        }
+        Some(CodeLocation::Jit { pid, runtime, address }) => {
+            jit(UnnamedCode { runtime: *runtime, pid: Some(*pid) }, *address, names)
         }
         Some(CodeLocation::Kernel { address }) => machine("[kernel]", *address, Language::Kernel, names),
         Some(CodeLocation::Script { language, function, file, line, first_line }) => vec![Frame {
@@ -23,6 +28,7 @@ pub(super) fn of(place: Option<&CodeLocation>, names: Option<&Vec<Function>>) ->
             inlined: false,
             address: None,
             broke: false,
+            unnamed: None,
         }],
         Some(CodeLocation::Broke { why }) => vec![broke(why)],
         None => vec![broke("not in the recording")],
@@ -39,7 +45,20 @@ fn broke(why: &str) -> Frame {
         inlined: false,
         address: None,
         broke: true,
+        unnamed: None,
     }
+}
+
+/// Code that a program made itself: what has no name is one function for each runtime, and not one
+/// for each address.
+fn jit(code: UnnamedCode, address: u64, names: Option<&Vec<Function>>) -> Vec<Frame> {
+    let mut frames = machine(JIT_MODULE, address, Language::Jit, names);
+    let named = names.and_then(|names| names.first()).is_some_and(|function| function.name.is_some());
+    if let (false, Some(frame)) = (named, frames.first_mut()) {
+        frame.function = code.runtime.mark().to_owned();
+        frame.unnamed = Some(code);
+    }
+    frames
 }
 
 fn machine(module: &str, address: u64, language: Language, names: Option<&Vec<Function>>) -> Vec<Frame> {
@@ -52,6 +71,7 @@ fn machine(module: &str, address: u64, language: Language, names: Option<&Vec<Fu
         inlined,
         address: (!inlined).then_some(address),
         broke: false,
+        unnamed: None,
     };
     match names {
         Some(names) if !names.is_empty() => names
@@ -69,6 +89,11 @@ pub(super) fn short(frame: &Frame) -> StackFrame {
         function: frame.function.clone(),
         source: source.map(|(file, line)| (base_name(file).to_owned(), *line)),
         language: frame.language,
+        kind: match frame.unnamed {
+            _ if frame.broke => FrameKind::Cut,
+            Some(code) => FrameKind::Unnamed(code.runtime),
+            None => FrameKind::Function,
+        },
     }
 }
 
@@ -81,7 +106,7 @@ pub(super) fn is_of_library(place: &CodeLocation) -> bool {
             STARTS.iter().any(|start| base_name(module).starts_with(start))
         }
         CodeLocation::Kernel { .. } | CodeLocation::Broke { .. } => true,
-        CodeLocation::Script { .. } => false,
+        CodeLocation::Script { .. } | CodeLocation::Jit { .. } => false,
     }
 }
 

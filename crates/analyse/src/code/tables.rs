@@ -1,10 +1,11 @@
 //! Functions and lines by their share of time on a CPU, with what sampling leaves open.
 
-use model::Ns;
 use model::profile::{Activity, Frame, Profile, Weight};
-use model::recording::Language;
-use model::run::{FunctionRow, LineRow, Share};
+use model::recording::{Language, Runtime};
+use model::run::{FunctionRow, LineRow, Share, UnnamedRow};
+use model::{Ns, Pid};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 use std::hash::Hash;
 
 /// Rows of a table; later ones are too small to differ from nothing.
@@ -65,18 +66,21 @@ pub(crate) fn short_of(profile: &Profile, on_cpu_ns: Ns) -> Option<String> {
     })
 }
 
-/// Functions by their own time on a CPU, largest first.
+/// Functions by their own time on a CPU, largest first. All unnamed code of a JIT is one row.
 pub(crate) fn functions(profile: &Profile) -> Vec<FunctionRow> {
-    let key =
-        |frame: &Frame| (!frame.broke).then(|| (frame.function.clone(), frame.module.clone(), mode(frame)));
+    let key = |frame: &Frame| {
+        let runtime = frame.unnamed.map(|code| code.runtime);
+        (!frame.broke).then(|| (frame.function.clone(), frame.module.clone(), mode(frame), runtime))
+    };
     let (sums, all) = sums(profile, |stack| stack.first().and_then(|frame| key(frame)), |frame| key(frame));
-    let rows = sums.into_iter().map(|((name, module, mode), sum)| FunctionRow {
+    let rows = sums.into_iter().map(|((name, module, mode, runtime), sum)| FunctionRow {
         name,
         module,
         mode: mode.to_owned(),
         share: sum.own.share(all),
         samples: sum.own.samples,
         total: Some(sum.total.share(all)),
+        unnamed: runtime.map(|runtime| UnnamedRow { runtime, pids: pids(profile, runtime) }),
     });
     largest_first(
         rows.collect(),
@@ -85,10 +89,19 @@ pub(crate) fn functions(profile: &Profile) -> Vec<FunctionRow> {
     )
 }
 
+/// The processes that have unnamed code of a runtime.
+fn pids(profile: &Profile, runtime: Runtime) -> Vec<Pid> {
+    let of_runtime = profile.frames.iter().filter_map(|frame| frame.unnamed);
+    let pids: BTreeSet<Pid> =
+        of_runtime.filter(|code| code.runtime == runtime).filter_map(|code| code.pid).collect();
+    pids.into_iter().collect()
+}
+
 /// Source lines by time on a CPU, largest first. A stack counts for one line: the innermost of a
 /// script where it has one, else the innermost of machine code with debug information. So a line
 /// has with its own time that of code without lines of its own that it called: the allocator, the
-/// kernel, the interpreter.
+/// kernel, the interpreter. Code of a JIT is no such code: what called it is the runtime, and its
+/// time belongs to no line of that.
 pub(crate) fn lines(profile: &Profile) -> Vec<LineRow> {
     let scripted =
         |frame: &&&Frame| !matches!(frame.language, Language::Native | Language::Kernel | Language::Jit);
@@ -99,7 +112,9 @@ pub(crate) fn lines(profile: &Profile) -> Vec<LineRow> {
     };
     let innermost = |stack: &[&Frame]| {
         let of_script = stack.iter().filter(scripted).find(has_line);
-        let of_machine = || stack.iter().filter(|frame| !is_entry(frame)).find(has_line);
+        let up_to_jit =
+            || stack.iter().take_while(|frame| frame.language != Language::Jit || has_line(frame));
+        let of_machine = || up_to_jit().filter(|frame| !is_entry(frame)).find(has_line);
         of_script.or_else(of_machine).and_then(|frame| key(frame))
     };
     let (sums, all) = sums(profile, innermost, |frame| key(frame));

@@ -23,6 +23,7 @@ fn releases(frame: &StackFrame) -> bool {
 mod tests {
     use super::*;
     use model::recording::Language;
+    use model::wait::FrameKind;
 
     #[test]
     fn a_function_that_releases_is_known_by_its_name() {
@@ -30,6 +31,7 @@ mod tests {
             function: function.to_owned(),
             source: None,
             language: Language::Native,
+            kind: FrameKind::Function,
         };
         for name in ["pthread_mutex_unlock", "___pthread_rwlock_unlock", "lock_PyThread_release_lock"] {
             assert!(releases(&named(name)), "{name}");

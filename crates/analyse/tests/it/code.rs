@@ -2,7 +2,8 @@
 
 use crate::story::*;
 use model::profile::Activity;
-use model::recording::{CodeLocation, Event, Function, Object, SampleMode, Waker};
+use model::recording::{CodeLocation, Event, Function, Object, Runtime, SampleMode, Waker};
+use model::run::UnnamedRow;
 use model::wait::StackFrame;
 use model::{Analysis, Language, Seen, State};
 
@@ -109,6 +110,64 @@ fn inlined_functions_are_frames_of_their_own_and_addresses_are_kept() {
     assert_eq!((profile.stacks, profile.broken, profile.moments.len()), (40, 0, 40));
     assert_eq!(analysis.addresses.len(), 1);
     assert_eq!((analysis.addresses[0].address, analysis.addresses[0].samples), (0x20, 30));
+}
+
+/// Samples in code that two processes made, called from `main`: 3 and 2 without names in one, 1 in
+/// the other, 4 with a name, and 2 in the kernel below unnamed code.
+fn jitted(place: impl Fn(u32, u64) -> CodeLocation) -> Analysis {
+    let mut story = Story::begins();
+    places(&mut story);
+    let made = [place(5, 0x100), place(5, 0x200), place(6, 0x100), place(5, 0x300)];
+    for (id, place) in (5..).zip(made) {
+        story.push(|_| Event::Place { id, place });
+    }
+    node(&mut story, 1, 0, 0);
+    for (id, place) in (2..).zip(5..9) {
+        node(&mut story, id, 1, place);
+    }
+    node(&mut story, 6, 2, 2);
+    for (of, times) in [(2, 3), (3, 2), (4, 1), (5, 4), (6, 2)] {
+        for _ in 0..times {
+            sample(&mut story, of, SampleMode::User, 1000);
+        }
+    }
+    named(&mut story, 0, &[("main", Some(30), false)]);
+    named(&mut story, 8, &[("JS:*work", None, false)]);
+    let unnamed = vec![Function { name: None, source: None, inlined: false }];
+    story.push(|_| Event::Named { place: 5, functions: unnamed });
+    story.after(1);
+    story.analysed()
+}
+
+#[test]
+fn unnamed_code_of_a_jit_is_one_row_with_its_whole_share() {
+    let of_node = |pid, address| CodeLocation::Jit { pid, runtime: Runtime::Node, address };
+    let analysis = jitted(of_node);
+    let functions = analysis.run.functions.value().unwrap();
+    let row = functions.iter().find(|row| row.unnamed.is_some()).unwrap();
+    assert_eq!((row.name.as_str(), row.module.as_str(), row.samples), ("[jit:node]", "[jit]", 6));
+    assert_eq!((row.share.value, row.total.unwrap().value), (0.5, 8.0 / 12.0));
+    assert_eq!(row.unnamed, Some(UnnamedRow { runtime: Runtime::Node, pids: vec![5, 6] }));
+    assert_eq!(functions.iter().filter(|row| row.module == "[jit]").count(), 2);
+    let work = functions.iter().find(|row| row.name == "JS:*work").unwrap();
+    assert_eq!((work.samples, work.unnamed.is_some()), (4, false));
+}
+
+#[test]
+fn a_line_has_no_time_of_code_of_a_jit_above_it() {
+    let analysis = jitted(|pid, address| CodeLocation::Jit { pid, runtime: Runtime::Other, address });
+    let lines = analysis.run.lines.value().unwrap();
+    assert_eq!(lines.len(), 1);
+    assert_eq!((lines[0].samples, lines[0].total.unwrap().value), (0, 1.0));
+}
+
+#[test]
+fn older_recordings_have_their_unnamed_code_in_one_row_too() {
+    let analysis = jitted(|_, address| CodeLocation::Native { module: "[jit]".to_owned(), address });
+    let functions = analysis.run.functions.value().unwrap();
+    let row = functions.iter().find(|row| row.unnamed.is_some()).unwrap();
+    assert_eq!((row.name.as_str(), row.samples), ("[jit]", 6));
+    assert_eq!(row.unnamed, Some(UnnamedRow { runtime: Runtime::Other, pids: vec![] }));
 }
 
 #[test]

@@ -227,8 +227,7 @@ fn figures_are_doubtful_where_others_had_the_cpus_or_time_has_no_evidence() {
 fn a_lock_is_told_by_the_function_that_released_it() {
     let mut run = run();
     assert_eq!(judged(&run).ended, [Ended::Woken]);
-    let frame =
-        StackFrame { function: "pthread_mutex_unlock".into(), source: None, language: Language::Native };
+    let frame = StackFrame::from("pthread_mutex_unlock");
     let unlocked = |wait: &mut WaitRow| wait.by[0].stack = Seen::Value(vec![frame]);
     unlocked(&mut run.waits[0]);
     assert_eq!(judged(&run).ended, [Ended::Unlocked]);

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::support::{self, Bench, Running, follow};
-use dwell_code::{FileId, Processes, RawFrame};
+use dwell_code::{NameFile, Processes, RawFrame, UnreadNames, UnreadReason};
+use model::recording::Runtime;
 
 const LIBRARY: &str = r#"
 #include <unistd.h>
@@ -255,6 +256,37 @@ fn code_of_a_jit_is_followed_by_frame_pointers_and_named_by_its_perf_map() {
     processes.exited(pid);
     let names = support::named(&processes, &frames);
     assert_eq!(names[1..4], ["wait_here", "JS:*made file.js:1", "main"]);
-    assert_eq!((frames[2].file, broke), (FileId::JIT, None));
-    assert_eq!(processes.files().path(FileId::JIT).as_ref(), "[jit]");
+    assert_eq!((processes.files().made_by(frames[2].file), broke), (Some((pid, Runtime::Other)), None));
+    assert_eq!(processes.files().path(frames[2].file).as_ref(), "[jit]");
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn each_process_has_the_names_of_its_own_perf_map() {
+    let bench = Bench::new();
+    let Some(program) = bench.compiled("jit", JIT, &["gcc", "-O2", "-fomit-frame-pointer"]) else { return };
+    let running = [Running::start(&program, &[]), Running::start(&program, &[])];
+    let mut processes = Processes::new();
+    let mut frames = Vec::new();
+    for (running, name) in running.iter().zip(["one", "other"]) {
+        let raw = running.blocked();
+        let mut stack = Vec::new();
+        processes.unwind(running.pid(), &raw.registers, &raw.stack, &mut stack);
+        let address = stack[2].address;
+        let map = format!("/tmp/perf-{}.map", running.pid());
+        std::fs::write(map, format!("{address:x} 8 before\n{address:x} 8 {name}\n")).unwrap();
+        frames.push(stack[2]);
+    }
+    let names = support::named(&processes, &frames);
+    assert_eq!(names, ["one", "other"]);
+    // A link in place of the second: said, and not followed.
+    let map = format!("/tmp/perf-{}.map", running[1].pid());
+    std::fs::remove_file(&map).unwrap();
+    std::os::unix::fs::symlink("/proc/self/environ", &map).unwrap();
+    let found = processes.names(&frames, Duration::from_secs(10));
+    std::fs::remove_file(&map).unwrap();
+    let why = UnreadReason::NotAFile;
+    assert_eq!(found.unread, [UnreadNames { pid: running[1].pid(), file: NameFile::PerfMap, why }]);
+    assert_eq!(found.functions[1][0].name, None);
+    std::fs::remove_file(format!("/tmp/perf-{}.map", running[0].pid())).unwrap();
 }

@@ -23,7 +23,8 @@ pub(crate) fn attach(args: AttachArgs) -> anyhow::Result<u8> {
     let page = if args.quiet { Page::None } else { Page::Stderr };
     let outputs = args.page.open(page, args.watching.keep.as_deref(), &[])?;
     let mut trial = Trial::prepare(&args.watching)?;
-    let window = Window { target, watching: args.watching.watching(), length_ns: args.length_ns };
+    let (watching, length_ns) = (args.watching.watching(), args.length_ns);
+    let window = Window { target, watching, length_ns, jvm_names: args.jvm_names };
     let line = ProgressLine::new(args.quiet);
     let recorded =
         observe::attach(&window, &mut trial, &mut |ns| line.update(|| passed(ns, args.length_ns)))?;

@@ -4,9 +4,9 @@
 //! events. Parsing never fails and is lossless: text that would not be written back the same is
 //! kept as it is.
 
-use super::{Reason, StackFrame, SyscallName, TargetKind, WaitCall, WaitTarget};
+use super::{FrameKind, Reason, StackFrame, SyscallName, TargetKind, WaitCall, WaitTarget};
 use crate::Seen;
-use crate::code_location::Language;
+use crate::code_location::{Language, Runtime};
 use crate::network::{Endpoint, Question};
 use crate::state::State;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -30,6 +30,7 @@ const FOR: &str = " for ";
 const OTHER_NAMES: &str = "other names";
 const PYTHON: &str = " [python]";
 const NATIVE: &str = " [native]";
+const CUT: &str = "(cut: ";
 
 /// A wait target in JSON: kind and name.
 #[derive(Serialize, Deserialize)]
@@ -262,12 +263,13 @@ impl Reason {
     }
 }
 
-/// `function (file:line)`, as far as that is known.
+/// `function (file:line)`, as far as that is known; `(cut: why)` where the stack is cut.
 impl Display for StackFrame {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match &self.source {
-            Some((file, line)) => write!(f, "{} ({file}:{line})", self.function),
-            None => f.write_str(&self.function),
+        match (self.kind, &self.source) {
+            (FrameKind::Cut, _) => write!(f, "{CUT}{})", self.function),
+            (_, Some((file, line))) => write!(f, "{} ({file}:{line})", self.function),
+            (_, None) => f.write_str(&self.function),
         }
     }
 }
@@ -297,18 +299,32 @@ impl StackFrame {
             let (file, line) = source.rsplit_once(':')?;
             let language = if names_script(file) { Language::Python } else { Language::Native };
             let source = Some((file.to_owned(), line.parse().ok()?));
-            Some(StackFrame { function: function.to_owned(), source, language })
+            Some(StackFrame { source, language, ..Self::of_text(function) })
         };
         read().unwrap_or_else(|| Self::of_text(text))
     }
 
     fn of_text(text: &str) -> Self {
-        StackFrame { function: text.to_owned(), source: None, language: Language::Native }
+        let kind = FrameKind::Function;
+        StackFrame { function: text.to_owned(), source: None, language: Language::Native, kind }
+    }
+
+    /// A frame that is no function with a name.
+    fn nameless(text: &str) -> Option<Self> {
+        if let Some(why) = text.strip_prefix(CUT).and_then(|rest| rest.strip_suffix(')')) {
+            return Some(StackFrame { kind: FrameKind::Cut, ..Self::of_text(why) });
+        }
+        let runtime = Runtime::ALL.into_iter().find(|runtime| runtime.mark() == text)?;
+        let kind = FrameKind::Unnamed(runtime);
+        Some(StackFrame { language: Language::Jit, kind, ..Self::of_text(text) })
     }
 }
 
 impl From<&str> for StackFrame {
     fn from(text: &str) -> Self {
+        if let Some(frame) = Self::nameless(text) {
+            return frame;
+        }
         let marked = [(PYTHON, Language::Python), (NATIVE, Language::Native)]
             .into_iter()
             .find_map(|(mark, language)| Some((text.strip_suffix(mark)?, language)));

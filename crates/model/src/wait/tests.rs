@@ -109,6 +109,7 @@ fn a_frame_names_its_language_where_its_file_does_not_show_it() {
         function: "main".into(),
         source: (line > 0).then(|| (file.to_owned(), line)),
         language,
+        kind: FrameKind::Function,
     };
     for (frame, text) in [
         (frame("a.py", 3, Language::Python), "main (a.py:3)"),
@@ -127,6 +128,19 @@ fn a_frame_names_its_language_where_its_file_does_not_show_it() {
     for kept in ["main (a.py:3) [python]", "main [native]", "main [python] [native]"] {
         assert_eq!(StackFrame::from(kept).function, kept);
     }
+}
+
+#[test]
+fn what_is_no_function_is_known_again() {
+    let cut = StackFrame::from("(cut: no unwind information in x (y))");
+    assert_eq!((cut.kind, cut.function.as_str()), (FrameKind::Cut, "no unwind information in x (y)"));
+    assert_eq!(cut.to_string(), "(cut: no unwind information in x (y))");
+    for runtime in Runtime::ALL {
+        let frame = StackFrame::from(runtime.mark());
+        assert_eq!((frame.kind, frame.language), (FrameKind::Unnamed(runtime), Language::Jit));
+        assert_eq!(frame.to_string(), runtime.mark());
+    }
+    assert_eq!(StackFrame::from("[jit:work]").kind, FrameKind::Function);
 }
 
 #[test]

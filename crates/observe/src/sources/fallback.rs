@@ -264,6 +264,13 @@ impl Fallback {
         events
     }
 
+    /// Java virtual machines are to be asked for the names of their code.
+    pub(crate) fn asks_jvms(&mut self) {
+        if let Some(perf) = &mut self.perf {
+            perf.asks_jvms();
+        }
+    }
+
     /// The names of all code locations. Call it when the program has ended.
     pub(crate) fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
         if let Some(perf) = &mut self.perf {

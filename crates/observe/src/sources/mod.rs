@@ -230,6 +230,14 @@ impl Instruments {
         }
     }
 
+    /// Java virtual machines are to be asked for the names of their code.
+    pub(crate) fn asks_jvms(&mut self) {
+        match self {
+            Instruments::Bpf(bpf) => bpf.asks_jvms(),
+            Instruments::Fallback(fallback, _) => fallback.asks_jvms(),
+        }
+    }
+
     /// The names of all code locations. Call it when the program has ended.
     pub(crate) fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
         match self {

@@ -133,6 +133,11 @@ impl Perf {
         }
     }
 
+    /// Java virtual machines are to be asked for the names of their code.
+    pub(crate) fn asks_jvms(&mut self) {
+        self.stacks.asks_jvms();
+    }
+
     /// The names of all code locations. Call it when the program has ended.
     pub(crate) fn names(&mut self, threads: &Threads, sink: &mut dyn FnMut(&Event)) {
         self.stacks.rest(threads, sink);

@@ -2,7 +2,7 @@
 //! needed.
 
 use super::tree::{FrameKey, Tree};
-use code::{FileId, Kallsyms, Processes, RawFrame};
+use code::{Kallsyms, Processes, RawFrame, UnreadNames};
 use model::recording::{CodeLocation, Function};
 use model::{Event, Seen};
 use std::cmp::Reverse;
@@ -21,6 +21,8 @@ pub(crate) struct SymbolGaps {
     pub(crate) jit_named: bool,
     /// Why kernel functions have no names, if so.
     pub(crate) kernel: Option<String>,
+    /// Files with names of JIT code that were not read, or not whole.
+    pub(crate) files: Vec<UnreadNames>,
 }
 
 /// Emits the names of all code locations of the tree, and returns what has none. `ask_kernel`
@@ -59,9 +61,10 @@ pub(super) fn emit(
     let places: Vec<RawFrame> = native.iter().map(|(_, _, place)| *place).collect();
     let names = processes.names_by_weight(&places, |position| native[position].1, BUDGET);
     unnamed.late = names.unfinished.len();
+    unnamed.files = names.unread;
     for ((place, _, frame), functions) in native.into_iter().zip(names.functions) {
         let named = || functions.iter().any(|function| function.name.is_some());
-        unnamed.jit_named |= frame.file == FileId::JIT && named();
+        unnamed.jit_named |= processes.files().made_by(frame.file).is_some() && named();
         sink(&Event::Named { place, functions });
     }
     unnamed

@@ -19,9 +19,10 @@ pub(super) enum FrameKey {
 impl FrameKey {
     fn place(&self, files: &Files) -> CodeLocation {
         match self {
-            FrameKey::Native(file, address) => {
-                CodeLocation::Native { module: files.path(*file).to_string(), address: *address }
-            }
+            FrameKey::Native(file, address) => match files.made_by(*file) {
+                Some((pid, runtime)) => CodeLocation::Jit { pid, runtime, address: *address },
+                None => CodeLocation::Native { module: files.path(*file).to_string(), address: *address },
+            },
             FrameKey::Other(place) => place.clone(),
         }
     }

@@ -3,6 +3,7 @@
 use super::words;
 use crate::Look;
 use crate::clean::clean;
+use crate::jit;
 use crate::paint::{Ink, Line};
 use crate::table::{Column, Table, figure, text};
 use crate::units::{count, counted, duration, share_of_one};
@@ -255,7 +256,7 @@ const WAKERS: usize = 2;
 /// The stack of a wait, and its wakers.
 fn from(wait: &Wait, look: Look) -> Vec<Line> {
     let Seen::Value(stack) = &wait.stack else { return Vec::new() };
-    let cleaned = |frame: &StackFrame| clean(&frame.to_string(), look.unicode);
+    let cleaned = |frame: &StackFrame| clean(&jit::frame(frame), look.unicode);
     // Of a waiting script, its own functions say more than those of the interpreter.
     let script = stack.iter().position(StackFrame::is_script).filter(|at| *at > 1);
     let from = script.unwrap_or(0);
@@ -287,7 +288,7 @@ fn woken_by(wait: &Wait, look: Look) -> String {
             let outside = if waker.kind == WakerKind::Outside { ", another program" } else { "" };
             let number = number(waker);
             let place = match &waker.place {
-                Seen::Value(place) => format!(" in {}", clean(&place.to_string(), look.unicode)),
+                Seen::Value(place) => format!(" in {}", clean(&jit::frame(place), look.unicode)),
                 _ => String::new(),
             };
             let name = clean(&waker.name, look.unicode);
@@ -438,7 +439,7 @@ pub(super) fn functions(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     let shown = rows_shown(own, rows);
     for function in &functions[..shown] {
         table.row(vec![
-            (Ink::Plain, function.name.clone()),
+            (Ink::Plain, name(function)),
             (Ink::Plain, function.module.clone()),
             (Ink::Plain, function.mode.clone()),
             (Ink::Plain, interval(&function.share, look)),
@@ -453,7 +454,20 @@ pub(super) fn functions(run: &Run, look: Look, rows: usize) -> Vec<Line> {
         let none = String::new;
         table.rest(dim([more, none(), none(), none(), none(), count(samples)]));
     }
-    table.lines()
+    let mut lines = table.lines();
+    let unnamed = functions[..shown].iter().filter_map(|function| function.unnamed.as_ref());
+    let remedies = unnamed.filter_map(|row| jit::remedy(row, run.window.is_some()));
+    let told = |remedy: String| {
+        let line = Line::new(look).add(Ink::Plain, "  ").add(Ink::Dim, "for names: ");
+        line.add(Ink::Plain, &remedy).wrap(4)
+    };
+    lines.extend(remedies.flat_map(told));
+    lines
+}
+
+/// What a row of the functions is called.
+fn name(function: &FunctionRow) -> String {
+    function.unnamed.as_ref().map_or_else(|| function.name.clone(), |row| jit::unnamed(row.runtime))
 }
 
 /// The sampled source lines. Nothing where no code has lines.

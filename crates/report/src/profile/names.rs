@@ -6,6 +6,7 @@
 
 use crate::Look;
 use crate::clean::{clean, fit, width};
+use crate::jit;
 use model::profile::Frame;
 use model::recording::Language;
 
@@ -41,6 +42,9 @@ pub(super) fn short(frame: &Frame, columns: usize, look: Look) -> String {
 /// A frame's function: of compiled code without arguments of templates and functions, others
 /// unchanged.
 pub(super) fn plain(frame: &Frame, sign: &str) -> String {
+    if let Some(code) = frame.unnamed {
+        return jit::unnamed(code.runtime);
+    }
     let name: String = frame.function.trim().chars().take(NAME_MAX).collect();
     match frame.language {
         _ if name.is_empty() => "(no name)".into(),
@@ -190,6 +194,7 @@ mod tests {
             inlined: false,
             address: None,
             broke: false,
+            unnamed: None,
         }
     }
 

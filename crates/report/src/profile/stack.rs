@@ -5,6 +5,7 @@
 //! lock]` below the function that waited, `[kernel]` for kernel time without kernel functions.
 
 use super::tree::state;
+use crate::jit;
 use model::profile::{Activity, Owner, Profile};
 use model::recording::Language;
 use model::{Pid, State};
@@ -38,6 +39,9 @@ pub(super) fn process_name(threads: &[Owner], pid: Pid) -> &str {
 /// A function's name, or `[unknown]`.
 pub(super) fn function_name(profile: &Profile, frame: u32) -> String {
     let Some(frame) = profile.frames.get(frame as usize) else { return "[unknown]".into() };
+    if let Some(code) = frame.unnamed {
+        return jit::unnamed(code.runtime);
+    }
     match frame.function.as_str() {
         why if frame.broke => format!("[cut: {why}]"),
         "" => "[unknown]".into(),

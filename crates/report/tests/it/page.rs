@@ -9,6 +9,8 @@ use crate::samples;
 use dwell_report::Look;
 use model::coverage::Interval;
 use model::finding::{Action, CauseName, Place, SignedWaits, Signs};
+use model::recording::Runtime;
+use model::run::UnnamedRow;
 use model::{Diagnosis, Finding, Reason, Seen};
 use std::path::PathBuf;
 use unicode_width::UnicodeWidthChar;
@@ -268,4 +270,16 @@ fn a_finding_is_said_with_what_can_be_done_about_it() {
     // What there is nothing to do about is in its table.
     diagnosis.findings[0].action = None;
     assert!(!page(&diagnosis).contains("small syncs"));
+}
+
+#[test]
+fn code_of_a_jit_without_names_is_one_row_with_the_command_that_names_it() {
+    let mut run = samples::crunch();
+    let Seen::Value(functions) = &mut run.functions else { panic!("no functions") };
+    functions[0].name = Runtime::HotSpot.mark().into();
+    functions[0].unnamed = Some(UnnamedRow { runtime: Runtime::HotSpot, pids: vec![77] });
+    let page = unwrapped(&run);
+    assert!(page.contains("JIT code, not named (Java)"), "{page}");
+    assert!(page.contains("for names: java -XX:+PreserveFramePointer -XX:+DumpPerfMapAtExit"), "{page}");
+    assert!(!page.contains("[jit:"), "{page}");
 }

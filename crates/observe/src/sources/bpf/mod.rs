@@ -330,6 +330,11 @@ impl Bpf {
         }
     }
 
+    /// Java virtual machines are to be asked for the names of their code.
+    pub(crate) fn asks_jvms(&mut self) {
+        self.stacks.asks_jvms();
+    }
+
     /// The names of all code locations. Call it when the program has ended.
     pub(crate) fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
         network::tell_open(&mut self.ebpf);

@@ -63,6 +63,7 @@ pub(crate) fn frame(text: &str) -> Frame {
         inlined: kind == "i",
         address: (kind.is_empty()).then_some(0x1000 + name.len() as u64),
         broke: kind == "!",
+        unnamed: None,
     }
 }
 

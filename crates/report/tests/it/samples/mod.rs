@@ -711,6 +711,7 @@ pub(crate) fn crunch() -> Run {
         share: share(value),
         samples: (value * 9_900.0) as u64,
         total: None,
+        unnamed: None,
     };
     crunch.functions = Seen::Value(vec![
         function("matrix::multiply", "crunch", "user", 0.81),
