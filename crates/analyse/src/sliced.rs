@@ -1,19 +1,23 @@
 //! The table of system calls where only tracing windows were traced: counts scaled up to the whole
 //! run.
 //!
-//! Calls come with work, so a pause is assumed to have as many per millisecond of CPU time as the
-//! window after it. Pauses differ, which gives the interval; it is widened by the uncertainty of
-//! the overhead of tracing, which is subtracted from the time in windows. Totals and errors are
-//! scaled by the same factor; durations (median, 99th percentile, maximum) are those of the traced
-//! calls.
+//! Windows begin at random, so each stands for the time that is skipped on average to come to it.
+//! Calls come with work: what windows do not stand for has as many per millisecond of CPU time.
+//! Windows differ, which gives the interval; it is widened by the uncertainty of the overhead of
+//! tracing, which is subtracted from the time in windows. Totals and errors are scaled by the same
+//! factor; durations (median, 99th percentile, maximum) are those of the traced calls. A call that
+//! few windows had is not estimated: what was traced is the least that there was.
 
-use model::recording::{Sliced, SlicedCall};
+use model::recording::{Sliced, SlicedCall, Trailer};
 use model::run::{CallRow, Estimate};
-use model::{CallStats, Ns};
-use stats::{Sums, ratio};
+use model::{CallStats, Ns, Seen};
+use stats::Sums;
 
-/// The estimate of a call over the whole run; none with too few windows.
+/// The estimate of a call over the whole run; none where its windows cannot bound it.
 fn estimate(call: &SlicedCall, seen: u64, sliced: &Sliced) -> Option<Estimate> {
+    if !sliced.random {
+        return None;
+    }
     let ms = |ns: Ns| ns as f64 / 1e6;
     let [best, slow, fast] = sliced.paused_ns;
     let sums = Sums {
@@ -23,8 +27,9 @@ fn estimate(call: &SlicedCall, seen: u64, sliced: &Sliced) -> Option<Estimate> {
         xx: sliced.paused_squares,
         yy: call.squares,
         xy: call.cross,
+        worst: call.worst,
     };
-    let (rate, lo, hi) = ratio(sums)?;
+    let (rate, lo, hi) = sums.ratio(ms(sliced.traced_ns) / ms(best.max(1)))?;
     let counted = call.before + call.calls;
     let all = |rate: f64| seen.max(counted + (rate * ms(sliced.untraced_ns)).round() as u64);
     // With a lower overhead more of the windows was the program's time, and the pauses had fewer
@@ -51,13 +56,29 @@ pub(crate) fn scale(row: &mut CallRow, stats: &CallStats, sliced: &Sliced) {
     row.estimate = Some(estimate);
 }
 
+/// How many calls the tree made, at most as far as is known.
+pub(crate) fn calls(trailer: &Trailer) -> u64 {
+    let Seen::Value(counted) = &trailer.calls else { return 0 };
+    let most = |stats: &CallStats| {
+        let Some(sliced) = &trailer.sliced else { return stats.calls };
+        let call = sliced.calls.iter().find(|call| call.call == stats.call);
+        let estimate = call.and_then(|call| estimate(call, stats.calls, sliced));
+        let by_time = || {
+            let all_ns = u128::from(sliced.traced_ns + sliced.untraced_ns);
+            (u128::from(stats.calls) * all_ns / u128::from(sliced.traced_ns.max(1))) as u64
+        };
+        estimate.and_then(|estimate| estimate.hi).unwrap_or_else(by_time)
+    };
+    counted.iter().map(most).sum()
+}
+
 /// The reason in the coverage.
 pub(crate) fn why(sliced: &Sliced) -> String {
     let all = sliced.traced_ns + sliced.untraced_ns;
     let share = 100.0 * sliced.traced_ns as f64 / all.max(1) as f64;
     format!(
         "syscalls were traced {share:.0} % of the CPU time ({} windows) to stay within --max-overhead; \
-         figures are scaled up",
+         figures are scaled up, or the least there was",
         sliced.slices
     )
 }
@@ -69,25 +90,27 @@ mod tests {
 
     #[test]
     fn counts_are_scaled_by_cpu_time() {
-        // 100,000 before; four windows of 5 ms with 10,000 calls each, after pauses of 45 ms that
-        // stand for 90,000 each.
-        let [x, y] = [45.0, 90_000.0];
+        // 100,000 before; sixteen windows of 5 ms with 2,500 calls each, which stand for 45 ms
+        // with 22,500.
+        let [x, y] = [45.0, 22_500.0];
         let call = SlicedCall {
             call: Call(0),
             before: 100_000,
             calls: 40_000,
-            filled: 4.0 * y,
-            squares: 4.0 * y * y,
-            cross: 4.0 * x * y,
+            filled: 16.0 * y,
+            squares: 16.0 * y * y,
+            cross: 16.0 * x * y,
+            worst: 0.0,
         };
-        let sliced = Sliced {
+        let mut sliced = Sliced {
             since: 0,
-            slices: 4,
-            traced_ns: 20_000_000,
-            pauses: 4,
-            paused_ns: [180_000_000, 225_000_000, 90_000_000],
-            paused_squares: 4.0 * x * x,
-            untraced_ns: 180_000_000,
+            slices: 16,
+            traced_ns: 80_000_000,
+            pauses: 16,
+            paused_ns: [720_000_000, 900_000_000, 360_000_000],
+            paused_squares: 16.0 * x * x,
+            untraced_ns: 720_000_000,
+            random: true,
             calls: vec![call],
         };
         let stats = CallStats {
@@ -99,7 +122,7 @@ mod tests {
             max_ns: 9,
             histogram: Vec::new(),
         };
-        let mut row = CallRow {
+        let unscaled = CallRow {
             name: "read".into(),
             calls: stats.calls,
             errors: stats.errors,
@@ -110,10 +133,21 @@ mod tests {
             max_ns: 9,
             estimate: None,
         };
+        let mut row = unscaled.clone();
         scale(&mut row, &stats, &sliced);
         assert_eq!((row.calls, row.errors, row.total_ns), (500_000, 50, 5_000_000));
         let estimate = row.estimate.unwrap();
         assert_eq!((estimate.seen, estimate.lo, estimate.hi), (140_000, 428_000, Some(860_000)));
-        assert!(why(&sliced).contains("10 % of the CPU time (4 windows)"), "{}", why(&sliced));
+        assert!(why(&sliced).contains("10 % of the CPU time (16 windows)"), "{}", why(&sliced));
+
+        // A few windows, and windows whose pauses followed from what the last had.
+        sliced.random = false;
+        let few = Sliced { random: true, pauses: 11, ..sliced.clone() };
+        for sliced in [sliced, few] {
+            let mut row = unscaled.clone();
+            scale(&mut row, &stats, &sliced);
+            let least = Estimate { seen: 140_000, calls: 140_000, lo: 140_000, hi: None };
+            assert_eq!((row.calls, row.errors, row.estimate), (140_000, 14, Some(least)));
+        }
     }
 }

@@ -59,11 +59,11 @@ pub struct CallStats {
     pub histogram: Vec<(u16, u64)>,
 }
 
-/// Calls that were counted in tracing windows. Windows are not a uniform sample: the busier a
-/// window, the longer the pause after it. So each pause is estimated from the window after it, and
-/// these are the sums over pauses that a ratio estimate needs (Cochran, Sampling Techniques,
-/// chapter 6). x is the tree's CPU time in a pause, in milliseconds; y is the number of calls in
-/// it, by the rate of the window after it.
+/// Calls that were counted in tracing windows. The busier a window, the longer the pause after it is
+/// on average; how long it is, chance decides. So a window stands for as much time as is skipped on
+/// average to come to it, and these are the sums over windows that a ratio estimate needs. x is the
+/// tree's CPU time for which a window stands, in milliseconds; y is the number of calls in it, by
+/// the window's own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sliced {
     /// When windows began.
@@ -72,7 +72,7 @@ pub struct Sliced {
     pub slices: u64,
     /// The tree's CPU time within windows, without the overhead of tracing.
     pub traced_ns: Ns,
-    /// Pauses with a window after them.
+    /// Windows that stand for more than themselves.
     pub pauses: u64,
     /// The sum of all x; then the same scaled to the windows' time at the lowest and the highest
     /// cost that a traced call may have.
@@ -82,6 +82,10 @@ pub struct Sliced {
     /// The tree's CPU time from then on outside windows. Calls counted there, while the BPF
     /// programs were being attached and detached, are in the table of calls but not in these sums.
     pub untraced_ns: Ns,
+    /// Chance decided on the pauses. In older recordings it did not: then x is the CPU time of the
+    /// pause before a window, and the sums are biased.
+    #[serde(default)]
+    pub random: bool,
     /// One entry for each traced call.
     pub calls: Vec<SlicedCall>,
 }
@@ -101,4 +105,7 @@ pub struct SlicedCall {
     pub squares: f64,
     /// The sum of all x times y.
     pub cross: f64,
+    /// The largest distance of a y from what the ratio so far made of its x.
+    #[serde(default)]
+    pub worst: f64,
 }

@@ -18,4 +18,4 @@ pub use log_linear::LogLinear;
 pub use mean::mean;
 pub use median::{Median, median, median_of};
 pub use random::Random;
-pub use ratio::{Sums, ratio};
+pub use ratio::Sums;

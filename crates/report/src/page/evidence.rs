@@ -8,7 +8,7 @@ use crate::paint::{Ink, Line};
 use crate::table::{Column, Table, figure, text};
 use crate::units::{count, counted, duration, share_of_one};
 use model::diagnosis::Ended;
-use model::run::{CallRow, FunctionRow, Share, WaitRow, WakerRow};
+use model::run::{CallRow, Estimate, FunctionRow, Share, WaitRow, WakerRow};
 use model::wait::{StackFrame, SyscallName, TargetKind, WaitCall, WakerKind};
 use model::{Diagnosis, Ns, Run, Seen, State, Tid};
 use std::cmp::Reverse;
@@ -360,7 +360,7 @@ fn call_table(calls: &[CallRow], look: Look, rows: usize) -> Vec<Line> {
     for call in &calls[..shown] {
         table.row(vec![
             (Ink::Plain, call.name.to_string()),
-            (Ink::Plain, estimated(call)),
+            (Ink::Plain, estimated(call, look)),
             (if call.errors > 0 { Ink::Plain } else { Ink::Dim }, count(call.errors)),
             (Ink::Plain, duration(call.total_ns)),
             (Ink::Plain, duration(call.cpu_ns)),
@@ -387,21 +387,44 @@ fn call_table(calls: &[CallRow], look: Look, rows: usize) -> Vec<Line> {
     let mut lines = table.lines();
     let estimates: Vec<_> = calls[..shown].iter().filter_map(|call| Some((call, call.estimate?))).collect();
     if !estimates.is_empty() {
-        let text = "  ~ estimated from tracing windows";
-        let said = estimates.iter().take(3).map(|(call, estimate)| match estimate.hi {
-            None => format!("{}: at least {}", call.name, count(estimate.lo)),
-            Some(hi) => format!("{} {} to {}", call.name, count(estimate.lo), count(hi)),
-        });
-        let text = format!("{text}: {}", said.collect::<Vec<_>>().join(", "));
-        lines.extend(Line::new(look).add(Ink::Dim, &clean(&text, look.unicode)).wrap(4));
+        lines.extend(Line::new(look).add(Ink::Dim, &of_windows(&estimates, look)).wrap(4));
     }
     lines
 }
 
-/// The number of calls, marked where it is an estimate.
-fn estimated(call: &CallRow) -> String {
-    let mark = if call.estimate.is_some() { "~" } else { "" };
+/// The number of calls, marked where it is an estimate or a lower bound.
+fn estimated(call: &CallRow, look: Look) -> String {
+    let mark = match call.estimate {
+        None => "",
+        Some(estimate) if estimate.hi.is_none() => at_least(look),
+        Some(_) => "~",
+    };
     format!("{mark}{}", count(call.calls))
+}
+
+/// What a figure of tracing windows is that has no upper end.
+fn at_least(look: Look) -> &'static str {
+    if look.unicode { "\u{2265}" } else { ">=" }
+}
+
+/// What the marks of such figures say, with the first intervals.
+fn of_windows(calls: &[(&&CallRow, Estimate)], look: Look) -> String {
+    let of_call = |(call, estimate): &(&&CallRow, Estimate)| {
+        let hi = estimate.hi?;
+        Some(format!("{} {} to {}", call.name, count(estimate.lo), count(hi)))
+    };
+    let intervals: Vec<String> = calls.iter().filter_map(of_call).take(3).collect();
+    let mut said = Vec::new();
+    if !intervals.is_empty() {
+        said.push(format!("~ estimated from tracing windows: {}", intervals.join(", ")));
+    }
+    if calls.iter().any(|(_, estimate)| estimate.hi.is_none()) {
+        said.push(format!(
+            "{} at least: what tracing windows had, too few to tell how many more",
+            at_least(look)
+        ));
+    }
+    clean(&format!("  {}", said.join("; ")), look.unicode)
 }
 
 /// The functions of a program that mostly waits, where it used CPUs for a twentieth of the whole

@@ -114,7 +114,7 @@ impl Controller {
 
     /// The sums for the estimate of all calls, where they were traced in windows. `busy_ns` is the
     /// tree's CPU time up to the end.
-    pub(super) fn sums(&mut self, busy_ns: Ns, counts: impl FnOnce() -> Vec<CallStats>) -> Option<Sliced> {
-        self.slices.sums(busy_ns, counts)
+    pub(super) fn sums(&self, busy_ns: Ns) -> Option<Sliced> {
+        self.slices.sums(busy_ns)
     }
 }

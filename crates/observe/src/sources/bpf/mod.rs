@@ -34,6 +34,7 @@ mod maps;
 pub(crate) mod names;
 mod network;
 mod paths;
+mod pauses;
 mod refusal;
 mod resolver;
 mod slices;
@@ -398,9 +399,7 @@ impl Bpf {
     }
 
     /// The sums for the estimate of all calls, where they were traced in windows.
-    pub(crate) fn sliced(&mut self, end: Ns) -> Option<Sliced> {
-        let (ebpf, at_end) = (&self.ebpf, &self.at_end);
-        self.controller
-            .sums(self.threads.busy_until(end), || at_end.clone().unwrap_or_else(|| cost::calls(ebpf)))
+    pub(crate) fn sliced(&self, end: Ns) -> Option<Sliced> {
+        self.controller.sums(self.threads.busy_until(end))
     }
 }

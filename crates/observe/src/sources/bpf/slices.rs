@@ -2,18 +2,17 @@
 //! windows.
 //!
 //! Between windows the two programs are detached, since an attached one costs some 65 ns per call
-//! even if it does nothing. The length of a pause follows from the overhead of the window before
-//! it, so pauses after busy windows are longer, and windows are not a uniform sample of the run. So
-//! each pause is estimated from the window after it, whose start does not depend on what it will
-//! observe; a window that continues another without a pause represents only itself. Counts are kept
-//! as sums, from which `analyse` estimates the totals.
+//! even if it does nothing. How long is left to `pauses`: chance decides, so that each window stands
+//! for as much time as is skipped on average to come to it. Counts are kept as sums, from which
+//! `analyse` estimates the totals.
 //!
 //! Tracing takes time within a window, in which the program does less. That is subtracted, so its
 //! cost must be known: in the first window, which is used for nothing else, the kernel times the
-//! two programs.
+//! two programs. And a window is longer by it, so that all have as much of the program.
 //!
 //! Switches and wake-ups are always traced: the account is made of them.
 
+use super::pauses::Pauses;
 use crate::settings::MaxOverhead;
 use model::recording::{Sliced, SlicedCall};
 use model::{Call, CallStats, Ns};
@@ -21,18 +20,13 @@ use std::collections::BTreeMap;
 
 /// The overhead that is always allowed: below it everything is exact. 25,000 calls.
 const FREE_NS: Ns = 5_000_000;
-/// The length of a window, in CPU time of the tree. Attaching and detaching takes some
-/// milliseconds, of the reader and (two interrupts) of all CPUs.
+/// The length of a window, in CPU time of the tree without the overhead of tracing. Attaching and
+/// detaching takes some milliseconds, of the reader and (two interrupts) of all CPUs.
 const SLICE_NS: Ns = 5_000_000;
 /// The longest window, for a tree that does little.
 const SLICE_NS_MAX: Ns = 50_000_000;
 /// The time between two checks whether a window has ended.
 const LOOK_NS: Ns = 2_000_000;
-/// The longest pause, so that changes of a program are noticed, and there are enough windows to
-/// estimate their variance.
-const PAUSE_NS_MAX: Ns = 500_000_000;
-/// The share of the bound for tracing calls: attaching and detaching have the rest.
-const USED: f64 = 0.7;
 /// The cost of one run of each instrument, within the ranges of [`super::Bpf::cost`]; for a call
 /// near the upper end, so that the bound holds where calls are expensive.
 const CALL_NS: Ns = 200;
@@ -51,7 +45,7 @@ pub(super) struct InstrumentRuns {
 
 impl InstrumentRuns {
     /// The overhead that cannot be avoided.
-    fn fixed_ns(self) -> Ns {
+    pub(super) fn fixed_ns(self) -> Ns {
         self.switches * SWITCH_NS + self.wakes * WAKE_NS + self.samples * SAMPLE_NS
     }
 }
@@ -85,8 +79,8 @@ enum WindowState {
     On { since: Ns, next: Ns, from: InstrumentRuns, busy_ns: Ns },
 }
 
-/// The sums over pauses that a ratio estimate needs, for one call. x is a pause's CPU time, in
-/// milliseconds; y is the number of calls in it, by the rate of the window after it.
+/// The sums over windows that a ratio estimate needs, for one call. x is the CPU time that a window
+/// stands for, in milliseconds; y is the number of calls in it, by the window's own.
 #[derive(Debug, Clone, Copy, Default)]
 struct CallSums {
     before: u64,
@@ -96,12 +90,14 @@ struct CallSums {
     filled: f64,
     squares: f64,
     cross: f64,
+    worst: f64,
 }
 
 /// Decides when calls are traced, and keeps the sums.
 #[derive(Debug)]
 pub(super) struct Slices {
-    bound: MaxOverhead,
+    /// None where there is no bound.
+    pauses: Option<Pauses>,
     state: WindowState,
     /// The kernel times the programs in this window.
     timing: bool,
@@ -112,21 +108,26 @@ pub(super) struct Slices {
     /// CPU time in windows, with and without tracing.
     with_tracing_ns: Ns,
     own_ns: f64,
-    /// Pauses with a window after them, their CPU time, and the same scaled like the windows at the
-    /// lowest and the highest cost.
-    pauses: u64,
-    paused_ns: [f64; 3],
-    paused_squares: f64,
-    /// The tree's CPU time when windows began, and when the last valid window ended.
+    /// What the next window stands for: the mean of the pause before it, and the windows before
+    /// that which told nothing.
+    skipped_ns: f64,
+    /// Windows that stand for more than themselves, the CPU time for which they do, and the same at
+    /// the lowest and the highest cost.
+    stand: u64,
+    stand_for_ns: [f64; 3],
+    stand_for_squares: f64,
+    /// The tree's CPU time when windows began.
     busy_before_ns: Ns,
-    ended_ns: Ns,
     calls: BTreeMap<Call, CallSums>,
 }
 
 impl Slices {
     pub(super) fn new(bound: MaxOverhead) -> Self {
         Self {
-            bound,
+            pauses: match bound {
+                MaxOverhead::Share(most) => Some(Pauses::new(most)),
+                MaxOverhead::Unbounded => None,
+            },
             state: WindowState::Exact,
             timing: false,
             since: 0,
@@ -134,11 +135,11 @@ impl Slices {
             slices: 0,
             with_tracing_ns: 0,
             own_ns: 0.0,
-            pauses: 0,
-            paused_ns: [0.0; 3],
-            paused_squares: 0.0,
+            skipped_ns: 0.0,
+            stand: 0,
+            stand_for_ns: [0.0; 3],
+            stand_for_squares: 0.0,
             busy_before_ns: 0,
-            ended_ns: 0,
             calls: BTreeMap::new(),
         }
     }
@@ -177,20 +178,23 @@ impl Slices {
         busy_ns: Ns,
         counts: impl FnOnce() -> Vec<CallStats>,
     ) -> Option<Turn> {
-        let MaxOverhead::Share(most) = self.bound else { return None };
+        let pauses = self.pauses.as_mut()?;
         match self.state {
             WindowState::Exact => {
                 let cost = ran.calls * CALL_NS;
-                if cost < FREE_NS || (cost + ran.fixed_ns()) as f64 <= most * busy_ns as f64 {
+                if cost < FREE_NS || (cost + ran.fixed_ns()) as f64 <= pauses.most() * busy_ns as f64 {
                     return None;
                 }
                 for call in counts() {
                     let sums = self.calls.entry(call.call).or_default();
                     (sums.before, sums.at_begin) = (call.calls, call.calls);
                 }
-                (self.since, self.busy_before_ns, self.ended_ns) = (now, busy_ns, busy_ns);
+                (self.since, self.busy_before_ns) = (now, busy_ns);
+                pauses.seed(now);
                 let share = cost as f64 / busy_ns.max(1) as f64;
-                self.state = WindowState::Off { until: now + self.pause(share, ran, busy_ns) };
+                self.skipped_ns = pauses.mean_ns(SLICE_NS, share, ran, busy_ns);
+                // The window after it only finds out what tracing costs: no need for chance.
+                self.state = WindowState::Off { until: now + self.skipped_ns as Ns };
                 Some(Turn::Off)
             }
             WindowState::Off { until } if now >= until => {
@@ -205,17 +209,24 @@ impl Slices {
                 Some(Turn::OnTimed)
             }
             WindowState::On { since, next, from, busy_ns: busy_then } if now >= next => {
-                let traced_ns = busy_ns.saturating_sub(busy_then);
-                if traced_ns < SLICE_NS && now < since + SLICE_NS_MAX {
+                let window = Window {
+                    wall_ns: now.saturating_sub(since),
+                    traced_ns: busy_ns.saturating_sub(busy_then),
+                    calls: ran.calls - from.calls,
+                };
+                let each = self.cost.map_or(CALL_NS as f64, |cost| cost.ns);
+                if window.own_ns(each) < SLICE_NS as f64 && window.wall_ns < SLICE_NS_MAX {
                     self.state = WindowState::On { since, next: now + LOOK_NS, from, busy_ns: busy_then };
                     return None;
                 }
+                let share = (window.calls * CALL_NS) as f64 / window.traced_ns.max(1) as f64;
+                let mean = pauses.mean_ns(window.wall_ns, share, ran, busy_ns);
+                let pause = pauses.draw(mean, window.wall_ns);
                 let timed = std::mem::take(&mut self.timing);
-                self.add((busy_then, busy_ns), ran.calls - from.calls, counts(), timed);
-                let share = ((ran.calls - from.calls) * CALL_NS) as f64 / traced_ns.max(1) as f64;
-                let pause = self.pause(share, ran, busy_ns);
-                if pause < SLICE_NS && !timed {
-                    // It has become quiet: another window, without a pause.
+                self.add(window, counts(), timed);
+                self.skipped_ns += mean;
+                if pause == 0 && !timed {
+                    // Another window, without a pause.
                     self.begins(now, ran, busy_ns);
                     return None;
                 }
@@ -239,75 +250,60 @@ impl Slices {
         self.state = WindowState::On { since: now, next: now + SLICE_NS, from: ran, busy_ns };
     }
 
-    /// The length of a pause when tracing costs this share of a window.
-    fn pause(&self, share: f64, ran: InstrumentRuns, busy_ns: Ns) -> Ns {
-        let MaxOverhead::Share(most) = self.bound else { return 0 };
-        let fixed = ran.fixed_ns() as f64 / busy_ns.max(1) as f64;
-        // Where the other instruments alone exceed the bound, calls still get a tenth of it: an
-        // empty table would be useless.
-        let allowed = (most - fixed).max(most / 10.0) * USED;
-        let pause = SLICE_NS as f64 * (share / allowed.max(1e-6) - 1.0).max(0.0);
-        (pause as Ns).min(PAUSE_NS_MAX)
-    }
-
-    /// A window has ended, which lasted between these CPU times. One in which tracing was timed was
-    /// slower than others, and counts as part of the pause.
-    fn add(&mut self, (from_ns, to_ns): (Ns, Ns), traced: u64, counts: Vec<CallStats>, timed: bool) {
-        let Some(cost) = self.cost.filter(|_| !timed) else { return };
-        let traced_ns = to_ns.saturating_sub(from_ns);
-        if traced as f64 * cost.lo_ns >= traced_ns as f64 {
-            // Tracing alone would have taken longer: the readings are wrong, so the window is not
-            // used.
+    /// A window has ended. One in which tracing was timed was slower than others, and tells
+    /// nothing; the next one stands for it too.
+    fn add(&mut self, window: Window, counts: Vec<CallStats>, timed: bool) {
+        let Window { wall_ns, traced_ns, calls } = window;
+        // If tracing alone would have taken longer, the readings are wrong.
+        let valid = |cost: &CallCost| !timed && (calls as f64 * cost.lo_ns) < traced_ns as f64;
+        let Some(cost) = self.cost.filter(valid) else {
+            self.skipped_ns += wall_ns as f64;
             return;
-        }
-        let own = |each: f64| (traced_ns as f64 - traced as f64 * each).max(traced_ns as f64 / 10.0).max(1.0);
-        let pause_ns = from_ns.saturating_sub(self.ended_ns) as f64;
-        let x = pause_ns / 1e6;
-        self.ended_ns = to_ns;
+        };
+        let own = |each: f64| window.own_ns(each);
+        let stands_for = std::mem::take(&mut self.skipped_ns) / wall_ns.max(1) as f64;
+        let x = stands_for * own(cost.ns) / 1e6;
         self.slices += 1;
         self.with_tracing_ns += traced_ns;
         self.own_ns += own(cost.ns);
-        if pause_ns > 0.0 {
-            self.pauses += 1;
+        if x > 0.0 {
+            self.stand += 1;
             let costs = [cost.ns, cost.lo_ns, cost.hi_ns];
-            let shares = costs.map(|each| own(each) / own(cost.ns));
-            self.paused_ns.iter_mut().zip(shares).for_each(|(sum, share)| *sum += pause_ns * share);
-            self.paused_squares += x * x;
+            self.stand_for_ns.iter_mut().zip(costs).for_each(|(sum, each)| *sum += stands_for * own(each));
+            self.stand_for_squares += x * x;
         }
+        let all_x = self.stand_for_ns[0] / 1e6;
         for call in counts {
             let sums = self.calls.entry(call.call).or_default();
             let seen = call.calls.saturating_sub(sums.at_begin);
             sums.at_begin = call.calls;
             sums.calls += seen;
-            let y = seen as f64 * pause_ns / own(cost.ns);
+            let y = stands_for * seen as f64;
             sums.filled += y;
             sums.squares += y * y;
             sums.cross += x * y;
+            if all_x > 0.0 {
+                sums.worst = sums.worst.max((y - sums.filled / all_x * x).abs());
+            }
         }
     }
 
-    /// The sums at the end of the recording; none when all calls were traced.
-    pub(super) fn sums(&mut self, busy_ns: Ns, counts: impl FnOnce() -> Vec<CallStats>) -> Option<Sliced> {
-        match self.state {
-            WindowState::Exact => return None,
-            // Attached and not begun: there is nothing to count.
-            WindowState::On { next: Ns::MAX, .. } | WindowState::Off { .. } => {}
-            WindowState::On { busy_ns: busy_then, from, .. } => {
-                let counts = counts();
-                let all: u64 = counts.iter().map(|call| call.calls).sum();
-                let timed = self.timing;
-                self.add((busy_then, busy_ns), all.saturating_sub(from.calls), counts, timed);
-            }
+    /// The sums at the end of the recording; none when all calls were traced. A window that has not
+    /// ended tells nothing.
+    pub(super) fn sums(&self, busy_ns: Ns) -> Option<Sliced> {
+        if self.state == WindowState::Exact {
+            return None;
         }
         let sliced_ns = busy_ns.saturating_sub(self.busy_before_ns);
         Some(Sliced {
             since: self.since,
             slices: self.slices,
             traced_ns: self.own_ns as Ns,
-            pauses: self.pauses,
-            paused_ns: self.paused_ns.map(|ns| ns as Ns),
-            paused_squares: self.paused_squares,
+            pauses: self.stand,
+            paused_ns: self.stand_for_ns.map(|ns| ns as Ns),
+            paused_squares: self.stand_for_squares,
             untraced_ns: sliced_ns.saturating_sub(self.with_tracing_ns),
+            random: true,
             calls: self
                 .calls
                 .iter()
@@ -318,9 +314,29 @@ impl Slices {
                     filled: sums.filled,
                     squares: sums.squares,
                     cross: sums.cross,
+                    worst: sums.worst,
                 })
                 .collect(),
         })
+    }
+}
+
+/// A window at its end.
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    /// How long it was.
+    wall_ns: Ns,
+    /// The tree's CPU time in it.
+    traced_ns: Ns,
+    /// Calls that were traced.
+    calls: u64,
+}
+
+impl Window {
+    /// The tree's CPU time without the overhead of tracing, at this cost of a call.
+    fn own_ns(self, each: f64) -> f64 {
+        let traced = self.traced_ns as f64;
+        (traced - self.calls as f64 * each).max(traced / 10.0).max(1.0)
     }
 }
 
@@ -360,26 +376,38 @@ mod tests {
         assert_eq!(slices.turn(on - 1, ran(40_000), on - 1, || counts(40_000)), None);
         assert_eq!(slices.turn(on, ran(40_000), on, || counts(40_000)), Some(Turn::OnTimed));
         slices.begun(on, ran(40_000), on, &counts(40_000));
-        slices.cost_is(CallCost { ns: 200.0, lo_ns: 100.0, hi_ns: 300.0 });
         let off = slices.next().unwrap();
         assert_eq!(off, on + SLICE_NS);
-        assert_eq!(slices.turn(off, ran(50_000), off, || counts(50_000)), Some(Turn::Off));
+        // 10,000 calls are 2 ms of tracing: it goes on until 5 ms are the program's own.
+        assert_eq!(slices.turn(off, ran(50_000), off, || counts(50_000)), None);
+        let off = off + 4 * MS;
+        assert_eq!(slices.turn(off, ran(58_000), off, || counts(58_000)), Some(Turn::Off));
+        slices.cost_is(CallCost { ns: 200.0, lo_ns: 100.0, hi_ns: 300.0 });
+        // The next window stands for the first pause, for the one that was timed, and for a pause
+        // of its own: 9 ms, of which 40 % are tracing.
+        let skipped = slices.skipped_ns / 1e6;
+        assert!((skipped - (52.142857 + 9.0 + 9.0 * (0.4 / 0.035 - 1.0))).abs() < 1e-6, "{skipped}");
         let on = slices.next().unwrap();
-        assert_eq!(slices.turn(on, ran(50_000), on, || counts(50_000)), Some(Turn::On));
+        assert_eq!(slices.turn(on, ran(58_000), on, || counts(58_000)), Some(Turn::On));
         // 1,000 while it was attached.
-        slices.begun(on, ran(51_000), on, &counts(51_000));
-        let off = slices.next().unwrap();
-        assert_eq!(slices.turn(off, ran(61_000), off, || counts(61_000)), Some(Turn::Off));
-        let sums = slices.sums(200 * MS, || unreachable!()).unwrap();
-        assert_eq!((sums.slices, sums.untraced_ns), (1, 175 * MS));
-        // Of 5 ms, 10,000 calls at 200, 100 and 300 ns are tracing: 3, 4 and 2 are left.
-        assert_eq!(sums.traced_ns, 3 * MS);
-        let pause_ns = on - 20 * MS;
-        assert_eq!((sums.pauses, sums.paused_ns), (1, [pause_ns, pause_ns * 4 / 3, pause_ns * 2 / 3]));
-        let [x, y] = [pause_ns as f64 / 1e6, 10_000.0 * pause_ns as f64 / 3e6];
-        let call = &sums.calls[0];
-        assert_eq!((call.before, call.calls), (40_000, 10_000));
-        assert_eq!([call.filled, call.squares, call.cross], [y, y * y, x * y]);
+        slices.begun(on, ran(59_000), on, &counts(59_000));
+        let off = on + 8 * MS;
+        slices.turn(off, ran(69_000), off, || counts(69_000));
+        let sums = slices.sums(on + 20 * MS).unwrap();
+        assert_eq!((sums.slices, sums.untraced_ns), (1, on + 20 * MS - 20 * MS - 8 * MS));
+        // Of 8 ms, 10,000 calls at 200, 100 and 300 ns are tracing: 6, 7 and 5 are left.
+        assert_eq!(sums.traced_ns, 6 * MS);
+        let stands_for = skipped / 8.0;
+        let x = stands_for * 6.0;
+        let ms = sums.paused_ns.map(|ns| (ns as f64 / 1e5).round() / 10.0);
+        assert_eq!(
+            (sums.pauses, ms),
+            (1, [6.0, 7.0, 5.0].map(|own| (stands_for * own * 10.0).round() / 10.0))
+        );
+        let (call, y) = (&sums.calls[0], stands_for * 10_000.0);
+        assert_eq!((call.before, call.calls, call.worst), (40_000, 10_000, 0.0));
+        let near = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-9;
+        assert!(near(call.filled, y) && near(call.squares, y * y) && near(call.cross, x * y), "{call:?}");
     }
 
     #[test]
@@ -392,32 +420,74 @@ mod tests {
         slices.begun(now, ran(1_000_000), 20 * MS, &counts(1_000_000));
         // 10,000 calls and no time at all, as from a clock that was read too late at the beginning.
         now += 1_000 * MS;
-        assert_eq!(slices.turn(now, ran(1_010_000), 20 * MS, || counts(1_010_000)), Some(Turn::Off));
-        let sums = slices.sums(0, Vec::new).unwrap();
+        let skipped = slices.skipped_ns;
+        slices.turn(now, ran(1_010_000), 20 * MS, || counts(1_010_000));
+        let sums = slices.sums(0).unwrap();
         assert_eq!((sums.slices, sums.pauses), (0, 0));
         assert!(sums.calls.iter().all(|call| call.filled == 0.0), "{:?}", sums.calls);
+        assert!(slices.skipped_ns >= skipped + 1e9, "the next one stands for it too");
     }
 
-    /// Quiet phases are traced completely and busy ones in small parts: the estimate for pauses
-    /// must not be that of quiet phases.
-    #[test]
-    fn a_pause_is_filled_from_the_slice_behind_it_and_not_from_all() {
+    /// A program in CPU time: how many calls it has made after so many of its own milliseconds.
+    /// Gives the sums of its recording, and its own time in them.
+    fn simulated(calls: impl Fn(f64) -> u64, whole_ms: f64, seed: Ns) -> Sliced {
+        const COST: f64 = 200e-6;
         let mut slices = Slices::new(MaxOverhead::Share(0.05));
-        slices.cost = Some(CallCost { ns: 0.0, lo_ns: 0.0, hi_ns: 0.0 });
-        slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000));
-        let mut calls = 40_000;
-        let mut slice = |slices: &mut Slices, from: Ns, more: u64| {
-            calls += more;
-            slices.add((from, from + 5 * MS), more, counts(calls), false);
+        slices.cost_is(CallCost { ns: 200.0, lo_ns: 200.0, hi_ns: 200.0 });
+        let (mut own, mut now, mut traced, mut is_on) = (0.0, seed as f64 / 1e6, 0, true);
+        let start = now;
+        while own < whole_ms {
+            let was = calls(own);
+            own += 0.1;
+            let more = calls(own) - was;
+            now += 0.1;
+            if is_on {
+                traced += more;
+                now += more as f64 * COST;
+            }
+            let (at, busy) = ((now * 1e6) as Ns, ((now - start) * 1e6) as Ns);
+            if slices.next().is_some_and(|next| at < next) {
+                continue;
+            }
+            match slices.turn(at, ran(traced), busy, || counts(traced)) {
+                Some(Turn::Off) => is_on = false,
+                Some(Turn::On | Turn::OnTimed) => {
+                    is_on = true;
+                    slices.begun(at, ran(traced), busy, &counts(traced));
+                }
+                None => {}
+            }
+        }
+        slices.sums(((now - start) * 1e6) as Ns).unwrap()
+    }
+
+    fn estimated(sums: &Sliced) -> f64 {
+        let call = &sums.calls[0];
+        let rate = call.filled / (sums.paused_ns[0] as f64 / 1e6);
+        (call.before + call.calls) as f64 + rate * sums.untraced_ns as f64 / 1e6
+    }
+
+    /// Busy phases end in the pauses that they make long: windows that begin at fixed times after
+    /// them would see quiet ones.
+    #[test]
+    fn bursts_and_steady_calls_are_estimated_without_bias() {
+        let rounds = |length: f64, busy: f64| {
+            move |ms: f64| {
+                let whole = (ms / length).floor();
+                ((whole * busy + (ms - whole * length).min(busy)) * 2000.0) as u64
+            }
         };
-        // 100 ms at 2,000 calls per millisecond with a window after it, and 20 windows in a row
-        // without calls.
-        slice(&mut slices, 120 * MS, 10_000);
-        (0..20).for_each(|at| slice(&mut slices, (125 + 5 * at) * MS, 0));
-        slices.state = WindowState::Off { until: 0 };
-        let sums = slices.sums(225 * MS, || unreachable!()).unwrap();
-        assert_eq!((sums.pauses, sums.slices, sums.untraced_ns), (1, 21, 100 * MS));
-        assert_eq!(sums.calls[0].filled / (sums.paused_ns[0] as f64 / 1e6), 2000.0);
+        for (length, busy) in [(100.0, 100.0), (100.0, 20.0), (57.0, 5.0), (330.0, 100.0)] {
+            let calls = rounds(length, busy);
+            let truth = calls(6000.0) as f64;
+            let all: Vec<f64> = (1..=40)
+                .map(|seed| estimated(&simulated(&calls, 6000.0, seed * 1_234_567)) / truth)
+                .collect();
+            let mean = all.iter().sum::<f64>() / all.len() as f64;
+            let spread = all.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (all.len() - 1) as f64;
+            let error = (spread / all.len() as f64).sqrt();
+            assert!((mean - 1.0).abs() < 0.02 + 3.0 * error, "{length} {busy}: {mean} {error}");
+        }
     }
 
     #[test]
@@ -428,7 +498,7 @@ mod tests {
         let on = slices.next().unwrap();
         assert_eq!(slices.turn(on, ran(40_000), on, Vec::new), Some(Turn::On));
         assert!(slices.in_slice());
-        let sums = slices.sums(on + 10 * MS, || unreachable!()).unwrap();
+        let sums = slices.sums(on + 10 * MS).unwrap();
         assert_eq!((sums.slices, sums.pauses, sums.calls[0].calls), (0, 0, 0));
     }
 

@@ -1,0 +1,93 @@
+//! The pauses between tracing windows: as long on average as the overhead's bound asks for, and
+//! random.
+//!
+//! Time is cut into pieces as long as a window. After each window every piece is traced with the
+//! same chance, which follows from the overhead so far and not from what the piece has. So each
+//! traced piece stands for the same number of others, and a sum over them has no bias: not by calls
+//! that come in step with the windows, nor by bursts, which make the pause after them long.
+
+use super::slices::InstrumentRuns;
+use model::Ns;
+use stats::Random;
+
+/// The longest pause on average, so that changes of a program are noticed, and there are enough
+/// windows to estimate their variance.
+const MEAN_NS_MAX: f64 = 500e6;
+/// The longest pause, in means: one in 150 would be longer.
+const MEANS_MAX: f64 = 5.0;
+/// The share of the bound for tracing calls: attaching and detaching have the rest.
+const USED: f64 = 0.7;
+
+/// Decides how long calls are not traced.
+#[derive(Debug)]
+pub(super) struct Pauses {
+    /// The bound of the overhead, as a share of the tree's CPU time.
+    most: f64,
+    random: Random,
+}
+
+impl Pauses {
+    pub(super) fn new(most: f64) -> Self {
+        Self { most, random: Random::new(0) }
+    }
+
+    /// The bound.
+    pub(super) fn most(&self) -> f64 {
+        self.most
+    }
+
+    /// Not the same pauses in each run.
+    pub(super) fn seed(&mut self, seed: u64) {
+        self.random = Random::new(seed);
+    }
+
+    /// The mean length of pauses between windows of `window_ns` in which tracing costs this share
+    /// of the CPU time.
+    pub(super) fn mean_ns(&self, window_ns: Ns, share: f64, ran: InstrumentRuns, busy_ns: Ns) -> f64 {
+        let fixed = ran.fixed_ns() as f64 / busy_ns.max(1) as f64;
+        // Where the other instruments alone exceed the bound, calls still get a tenth of it: an
+        // empty table would be useless.
+        let allowed = (self.most - fixed).max(self.most / 10.0) * USED;
+        let mean = window_ns as f64 * (share / allowed.max(1e-6) - 1.0);
+        mean.clamp(0.0, MEAN_NS_MAX)
+    }
+
+    /// A pause of so many windows as chance has it; often none.
+    pub(super) fn draw(&mut self, mean_ns: f64, window_ns: Ns) -> Ns {
+        if mean_ns <= 0.0 {
+            return 0;
+        }
+        let window = window_ns.max(1) as f64;
+        let skipped = mean_ns / (window + mean_ns);
+        let windows = (self.random.uniform().ln() / skipped.ln()).floor();
+        (windows * window).min(MEANS_MAX * mean_ns) as Ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_are_as_long_as_they_should_on_average() {
+        let mut pauses = Pauses::new(0.05);
+        pauses.seed(7);
+        for mean in [1e6, 5e6, 52e6, 400e6] {
+            let drawn: Vec<Ns> = (0..20_000).map(|_| pauses.draw(mean, 5_000_000)).collect();
+            let of_all = drawn.iter().sum::<Ns>() as f64 / drawn.len() as f64;
+            assert!((of_all / mean - 1.0).abs() < 0.05, "{mean}: {of_all}");
+            let none = drawn.iter().filter(|ns| **ns == 0).count() as f64 / drawn.len() as f64;
+            assert!((none / (5e6 / (5e6 + mean)) - 1.0).abs() < 0.2, "{mean}: {none}");
+        }
+        assert_eq!(pauses.draw(0.0, 5_000_000), 0);
+    }
+
+    #[test]
+    fn what_costs_more_has_longer_pauses_up_to_a_limit() {
+        let pauses = Pauses::new(0.05);
+        let (ran, busy) = (InstrumentRuns::default(), 1_000_000_000);
+        assert_eq!(pauses.mean_ns(5_000_000, 0.4, ran, busy).round(), 52_142_857.0);
+        assert_eq!(pauses.mean_ns(5_000_000, 0.03, ran, busy), 0.0);
+        assert_eq!(pauses.mean_ns(50_000_000, 0.9, ran, busy), 500e6);
+    }
+}
