@@ -7,15 +7,17 @@
 mod frames;
 mod tables;
 
-use crate::account::split::Kind;
 use frames::Expanded;
 use model::profile::{Activity, Moment, Owner, Profile, Weight};
-use model::recording::{CodeLocation, Comm, Function, JIT_MODULE};
+use model::recording::{CodeLocation, Comm, Function, JIT_MODULE, SampleMode};
 use model::run::Address;
 use model::wait::StackFrame;
 use model::{Event, Header, Ns, Pid, Seen, State, Tid};
 use rustc_hash::FxHashMap;
 pub(crate) use tables::{functions, lines, short_of};
+
+/// The node of time that an interrupt took: it has no stack.
+const INTERRUPTED: u32 = 0;
 
 /// Most stacks that are kept one by one; beyond, each second one goes, again and again.
 const MOMENTS: usize = 1 << 18;
@@ -63,11 +65,11 @@ impl Code {
             Event::Named { place, functions } => {
                 self.names.insert(*place, functions.clone());
             }
-            Event::Sampled { at, tid, node: Some(node), mode, period_ns, .. }
-            | Event::SampleStack { at, tid, node, mode, period_ns } => {
-                if let Some(doing) = Kind::from(*mode).doing() {
-                    self.add(*at, *tid, *node, doing, Ns::from(*period_ns));
-                }
+            Event::Sampled { at, tid, node, mode, period_ns, .. } => {
+                self.sampled(*at, *tid, *node, *mode, Ns::from(*period_ns));
+            }
+            Event::SampleStack { at, tid, node, mode, period_ns } => {
+                self.sampled(*at, *tid, Some(*node), *mode, Ns::from(*period_ns));
             }
             Event::WaitStack { at, tid, node, weight_ns, .. } => {
                 self.add(*at, *tid, *node, Activity::Waiting(waited.unwrap_or(State::OtherWait)), *weight_ns);
@@ -94,7 +96,6 @@ impl Code {
             | Event::Woken { .. }
             | Event::Flush { .. }
             | Event::Send { .. }
-            | Event::Sampled { .. }
             | Event::WakerStack { .. }
             | Event::Lost { .. }
             | Event::Path { .. }
@@ -125,10 +126,32 @@ impl Code {
         self.known.insert(tid, (pid, name));
     }
 
-    fn add(&mut self, at: Ns, tid: Tid, node: u32, doing: Activity, ns: Ns) {
-        if node == 0 || node as usize > self.nodes.len() {
-            return;
+    /// A sample of a thread on a CPU. One without a stack is left out, unless it was in an
+    /// interrupt, which has none.
+    fn sampled(&mut self, at: Ns, tid: Tid, node: Option<u32>, mode: SampleMode, ns: Ns) {
+        let doing = match mode {
+            SampleMode::User => Activity::User,
+            SampleMode::Interrupt | SampleMode::InterruptOutside => Activity::Interrupt,
+            SampleMode::Call(_)
+            | SampleMode::Kernel
+            | SampleMode::Fault
+            | SampleMode::Entry
+            | SampleMode::InterruptInCall(_) => Activity::Kernel,
+        };
+        match (doing, node) {
+            (Activity::Interrupt, _) => self.put(at, tid, INTERRUPTED, doing, ns),
+            (_, Some(node)) => self.add(at, tid, node, doing, ns),
+            (_, None) => {}
         }
+    }
+
+    fn add(&mut self, at: Ns, tid: Tid, node: u32, doing: Activity, ns: Ns) {
+        if node > 0 && node as usize <= self.nodes.len() {
+            self.put(at, tid, node, doing, ns);
+        }
+    }
+
+    fn put(&mut self, at: Ns, tid: Tid, node: u32, doing: Activity, ns: Ns) {
         let next = self.owners.len() as u32;
         let owner = *self.owner_of.entry(tid).or_insert(next);
         if owner == next {
@@ -225,7 +248,15 @@ impl Code {
             }
             innermost.push(at);
         }
-        let node = |node: u32| innermost[node as usize - 1];
+        let interrupts = self
+            .weights
+            .keys()
+            .any(|(node, _, _)| *node == INTERRUPTED)
+            .then(|| expanded.node(None, frames::interrupts()));
+        let node = |node: u32| match node {
+            INTERRUPTED => interrupts,
+            _ => innermost[node as usize - 1],
+        };
         let mut weights: Vec<_> = self
             .weights
             .iter()

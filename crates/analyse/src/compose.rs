@@ -1,16 +1,16 @@
 //! The run, put together: the pieces of the account, the tables from the trailer, and what it all
 //! rests on.
 
-use crate::account::{Covered, Pieces, Progress, run_queue, split};
+use crate::account::{Covered, Pieces, Progress, run_queue};
 use crate::calls::Arch;
 use crate::consumers::{Consumers, How};
 use crate::poll;
 use crate::trace::{Closed, Rivals};
 use crate::{code, judge, sliced};
-use model::coverage::{Check, Coverage, Extent, Interval, Source};
+use model::coverage::{Check, Coverage, Extent, InstrumentOverhead, Interval, Source};
 use model::peers::{ConnectionRow, LookupRow};
 use model::profile::Activity;
-use model::recording::{HostCpu, Trailer};
+use model::recording::{Cost, HostCpu, Trailer};
 use model::run::{Analysis, CallRow, Faults, Run, ThreadLedger, Utilization};
 use model::{Account, CallStats, Header, Ns, Seen, State};
 use stats::Histogram;
@@ -59,7 +59,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
     let whole_ns = window.as_ref().map_or(wall_ns, |window| window.thread_ns);
     let account = Account::new(whole_ns, parts, steps).expect("every nanosecond is booked once");
     let user_ns = time_in(&threads, &[State::User]);
-    let kernel_ns = time_in(&threads, &[State::Kernel, State::Fault]);
+    let kernel_ns = time_in(&threads, &[State::Kernel, State::Fault, State::Interrupt]);
     let utilization = utilization(covered, wall_ns);
     let queue = run_queue(account.steps(), &threads, wall_ns, |name| rivals.pid_of(name));
     let mut coverage =
@@ -237,17 +237,11 @@ impl Beside {
                 checks.push(check("CPU time of the tree against getrusage", (ours, theirs)));
             }
         }
-        let mut notes = Vec::new();
-        let samples = split::sum(closed.samples);
-        if closed.samples[2] * 50 > samples {
-            let share = closed.samples[2] * 100 / samples;
-            notes.push(format!("interrupts took {share} % of the user time ({samples} samples)"));
-        }
         let faults = match closed.faults {
             Some(faults) => Seen::Value(faults),
             None => Seen::unseen("no thread exit was observed"),
         };
-        Self { faults, checks, notes }
+        Self { faults, checks, notes: Vec::new() }
     }
 }
 
@@ -289,9 +283,9 @@ fn coverage(
     if trailer.cost.is_empty() {
         notes.push("dwell's overhead was not measured".to_owned());
     }
-    let sum =
-        |end: fn(&(Ns, Ns)) -> Ns| trailer.cost.iter().map(|cost| cost.times * end(&cost.each_ns)).sum();
-    let host = trailer.host_cpu.as_ref().and_then(|host| match host.span_ns {
+    let overhead_by = overhead_by(trailer);
+    let host_cpu = trailer.host_cpu.as_ref();
+    let host = host_cpu.clone().and_then(|host| match host.span_ns {
         ..HOST_SPAN_NS_MIN => {
             Seen::unseen("the run is too short for the host's CPU counters (steps of 10 ms)")
         }
@@ -304,13 +298,27 @@ fn coverage(
         overhead_ns: if trailer.cost.is_empty() {
             Seen::unseen("this source does not measure its overhead")
         } else {
-            Seen::Value(Interval { lo: sum(|each| each.0), hi: sum(|each| each.1) })
+            let sum = |end: fn(&InstrumentOverhead) -> Ns| overhead_by.iter().map(end).sum();
+            Seen::Value(Interval { lo: sum(|one| one.lo_ns), hi: sum(|one| one.hi_ns) })
         },
+        overhead_by,
+        reader_cpu_ns: host_cpu.map(|host| host.dwell_ns),
         host_busy: host.as_ref().map(|host| others_share(host, header.host.cpus, tree_cpu_ns)),
         steal_ns: host.map(|host| host.steal_ns),
         checks,
         notes,
     }
+}
+
+/// What each instrument cost the program. Those that never ran are left out.
+fn overhead_by(trailer: &Trailer) -> Vec<InstrumentOverhead> {
+    let one = |cost: &Cost| InstrumentOverhead {
+        what: cost.what.clone(),
+        times: cost.times,
+        lo_ns: cost.times * cost.each_ns.0,
+        hi_ns: cost.times * cost.each_ns.1,
+    };
+    trailer.cost.iter().filter(|cost| cost.times > 0).map(one).collect()
 }
 
 /// The host's counters move in ticks; over less than ten of them they tell nothing.

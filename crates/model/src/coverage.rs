@@ -50,8 +50,14 @@ pub struct Coverage {
     pub lost_events: Seen<u64>,
     /// Time without evidence on the path, as in the account.
     pub unexplained_ns: Ns,
-    /// dwell's estimated overhead.
+    /// What dwell's instruments cost the program, by estimate: CPU time of its own.
     pub overhead_ns: Seen<Interval>,
+    /// The same by instrument; sums to it.
+    #[serde(default)]
+    pub overhead_by: Vec<InstrumentOverhead>,
+    /// CPU time of dwell's own threads while the program ran, beside it.
+    #[serde(default = "crate::seen::unrecorded")]
+    pub reader_cpu_ns: Seen<Ns>,
     /// CPU time of other programs, as a share of the capacity of all CPUs while the program ran (0
     /// to 1).
     pub host_busy: Seen<f64>,
@@ -61,6 +67,19 @@ pub struct Coverage {
     pub checks: Vec<Check>,
     /// Anything else the reader must know, a sentence each.
     pub notes: Vec<String>,
+}
+
+/// What one kind of instrument cost the program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstrumentOverhead {
+    /// Which: `calls`, `switches`, `wakes`, `samples`.
+    pub what: String,
+    /// How often it ran for the program's threads.
+    pub times: u64,
+    /// That many times the least that one run costs.
+    pub lo_ns: Ns,
+    /// That many times the most.
+    pub hi_ns: Ns,
 }
 
 /// An interval, both ends included.

@@ -80,6 +80,8 @@ pub struct Starved {
 pub enum KernelWork {
     /// Page faults.
     Faults,
+    /// Interrupts and softirqs.
+    Interrupts,
     /// A system call, or entering and leaving them.
     Calls(Reason),
 }

@@ -86,6 +86,8 @@ pub enum Activity {
     User,
     /// On a CPU, in the kernel for the program: a call, a fault.
     Kernel,
+    /// On a CPU, which an interrupt had taken; without a stack.
+    Interrupt,
     /// Blocked, in this state: `sleep`, `lock`, `disk` ….
     Waiting(State),
 }

@@ -12,6 +12,9 @@ pub enum State {
     Kernel,
     /// On a CPU in a page fault (or another exception).
     Fault,
+    /// On a CPU that an interrupt or a softirq had taken from its own code or a fault. In a call it
+    /// is time of the call.
+    Interrupt,
     /// On a CPU in its own code.
     User,
     /// Runnable, but the CPU quota of its cgroup was used up.
@@ -42,6 +45,7 @@ impl State {
         State::Stopped,
         State::Kernel,
         State::Fault,
+        State::Interrupt,
         State::User,
         State::Throttled,
         State::Runqueue,
@@ -61,6 +65,7 @@ impl State {
             State::Stopped => "stopped",
             State::Kernel => "kernel",
             State::Fault => "fault",
+            State::Interrupt => "interrupt",
             State::User => "user",
             State::Throttled => "throttled",
             State::Runqueue => "runqueue",
@@ -77,7 +82,12 @@ impl State {
 
     /// Whether the thread was on a CPU.
     pub fn on_cpu(self) -> bool {
-        matches!(self, State::Kernel | State::Fault | State::User)
+        self.in_kernel() || self == State::User
+    }
+
+    /// Whether it was on a CPU in kernel mode, for itself or for an interrupt.
+    pub fn in_kernel(self) -> bool {
+        matches!(self, State::Kernel | State::Fault | State::Interrupt)
     }
 
     /// Whether the thread was blocked: it waited for something other than a CPU.

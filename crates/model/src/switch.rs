@@ -106,12 +106,18 @@ pub enum SampleMode {
     Call(Call),
     /// Kernel code outside a call: a fault.
     Fault,
-    /// An interrupt handler.
+    /// An interrupt handler or a softirq, in a call or not. Recordings of today have one of the last
+    /// two instead.
     Interrupt,
     /// Kernel code, in a call or a fault: which is unknown.
     Kernel,
     /// Syscall entry or exit: kernel code while no call is being timed.
     Entry,
+    /// A softirq during this call. The call may have raised it: what is sent to this host is
+    /// received there.
+    InterruptInCall(Call),
+    /// A softirq over the thread's own code or a fault.
+    InterruptOutside,
 }
 
 /// The system calls since the last event of a thread; mostly one or two.

@@ -33,6 +33,7 @@ pub(crate) fn mark(state: State) -> (u8, &'static str) {
         State::Stopped => (240, "Z"),
         State::Kernel => (214, "K"),
         State::Fault => (166, "F"),
+        State::Interrupt => (180, "I"),
         State::User => (36, "U"),
         State::Throttled => (136, "T"),
         State::Runqueue => (184, "R"),

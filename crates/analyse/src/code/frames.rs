@@ -35,6 +35,20 @@ pub(super) fn of(place: Option<&CodeLocation>, names: Option<&Vec<Function>>) ->
     }
 }
 
+/// What stands for interrupts, whose code is neither the program's nor done for it.
+pub(super) fn interrupts() -> Frame {
+    Frame {
+        function: "(interrupts)".to_owned(),
+        module: "[kernel]".to_owned(),
+        source: None,
+        first_line: 0,
+        language: Language::Kernel,
+        inlined: false,
+        address: None,
+        broke: false,
+    }
+}
+
 fn broke(why: &str) -> Frame {
     Frame {
         function: why.to_owned(),

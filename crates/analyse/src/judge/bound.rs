@@ -43,7 +43,7 @@ pub fn bound(account: &Account, contention: Contention<'_>) -> Bound {
     let share = |states: &dyn Fn(State) -> bool| of_busy(sum(states));
     let shares = Shares {
         waiting: share(&State::waits),
-        kernel: share(&is_kernel),
+        kernel: share(&State::in_kernel),
         user: share(&|state| state == State::User),
     };
     let [(leading, most), (_, second), _] = kinds(shares, of_busy(held.own_ns));
@@ -62,17 +62,13 @@ pub fn bound(account: &Account, contention: Contention<'_>) -> Bound {
     let of_class = |state: State| match class {
         Class::Idle => state.blocked(),
         Class::Io => state.waits(),
-        Class::Kernel => is_kernel(state),
-        Class::Cpu => !state.blocked() && !is_kernel(state),
+        Class::Kernel => state.in_kernel(),
+        Class::Cpu => !state.blocked() && !state.in_kernel(),
         Class::Starved => matches!(state, State::Runqueue | State::Throttled),
         Class::Mixed => state != State::Idle,
     };
     let leading = account.parts().iter().filter(|part| of_class(part.state)).max_by_key(|part| part.ns);
     Bound { class, resource: leading.map_or(State::Unexplained, |part| part.state), margin_points, shares }
-}
-
-fn is_kernel(state: State) -> bool {
-    matches!(state, State::Kernel | State::Fault)
 }
 
 /// The kinds of time with their shares, largest first. The share of the run queue behind its own
@@ -116,6 +112,7 @@ pub(super) fn kernel_work(evidence: &Evidence<'_>) -> Option<KernelWork> {
         let work = match step.state {
             State::Kernel => KernelWork::Calls(step.reason.clone()),
             State::Fault => KernelWork::Faults,
+            State::Interrupt => KernelWork::Interrupts,
             _ => continue,
         };
         // Of equals the first on the path, so that it is the same each time.

@@ -7,7 +7,7 @@ use super::occupants::Rivals;
 use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
 use super::tree::Tree;
 use super::wall::Wall;
-use crate::account::split::{Counts, add};
+use crate::account::split::{Counts, Late, add};
 use crate::account::{
     Activity, Amount, Breakdown, Key, Member, Path, Pieces, Seeing, Slot, StepThread, ThreadTotals, Times,
     Total, Verdicts, WaitEnd, WaitTimes, by_activity, phases, resolved, wait_rows, window,
@@ -17,6 +17,7 @@ use crate::code::Code;
 use crate::connections::Connections;
 use crate::keys::{ReasonKey, TargetKey};
 use crate::names::Names;
+use crate::sliced;
 use model::peers::{ConnectionRow, LookupRow};
 use model::recording::{AttachWindow, Comm, Counters, Trailer, Waker};
 use model::run::{Faults, ThreadLedger as ThreadRow};
@@ -28,8 +29,6 @@ use rustc_hash::FxHashMap;
 pub(crate) struct Closed {
     /// The pieces.
     pub(crate) pieces: Pieces,
-    /// Samples of all threads.
-    pub(crate) samples: Counts,
     /// Threads' time on a CPU and runnable as booked here, and as the kernel counted it, over
     /// threads that ended.
     pub(crate) cpu: (Ns, Ns),
@@ -86,7 +85,8 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     let totals = by_activity(&entries, &books.activities);
     let breakdown = Breakdown::new(&folded(&totals), &division, &names);
     let tree_own_ns = threads(&tree).map(|thread| thread.states.of(State::User)).sum();
-    let known = Known::new(&totals, faults.map_or(0, |faults| faults.minor + faults.major), tree_own_ns);
+    let late = Late::after(faults.map_or(0, |faults| faults.minor + faults.major), sliced::calls(trailer));
+    let known = Known::new(&totals, late, tree_own_ns);
     let Compared { cpu, runqueue, switches } = compared(&tree, &living);
     let pieces = Pieces {
         start: wall.start,
@@ -105,8 +105,8 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
         window: window.map(|attached| self::window(attached.target, &members(&tree))),
     };
     let (connections, lookups) = (connections.rows(), names.lookups.rows());
-    let (samples, rivals) = (division.of_tree, tree.occupants.rivals);
-    Closed { pieces, samples, cpu, runqueue, switches, faults, connections, lookups, rivals }
+    let rivals = tree.occupants.rivals;
+    Closed { pieces, cpu, runqueue, switches, faults, connections, lookups, rivals }
 }
 
 impl Ended {

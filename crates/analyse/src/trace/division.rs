@@ -1,6 +1,6 @@
 //! How the time of traced threads divides by states: their own time by samples, all else not.
 
-use crate::account::split::{Counts, Own, add, interval, late, split};
+use crate::account::split::{Counts, Late, Own, add, interval, split};
 use crate::account::{Activity, Divide, Portion, Sum, Total};
 use crate::keys::ReasonKey;
 use model::{Basis, Ns, State};
@@ -22,9 +22,11 @@ impl Divide for Division {
             return if total.ns > 0 { portion } else { Vec::new() };
         }
         let of_thread = self.of_threads.get(activity.thread as usize).copied().unwrap_or_default();
-        let Own { user, fault, entry, call } = split(total.ns, [total.samples, of_thread, self.of_tree]);
+        let own = split(total.ns, [total.samples, of_thread, self.of_tree]);
+        let Own { user, fault, interrupt, entry, call } = own;
         let portions = [
             (State::Fault, ReasonKey::None, fault),
+            (State::Interrupt, ReasonKey::None, interrupt),
             (State::Kernel, ReasonKey::SyscallEntry, entry),
             (State::Kernel, ReasonKey::SyscallsSampled, call),
             (State::User, ReasonKey::None, user),
@@ -34,37 +36,34 @@ impl Divide for Division {
     }
 }
 
-/// What the figures of an account rest on: user, fault and the entries of calls are parts of one
-/// sampled figure; the rest is measured.
+/// What the figures of an account rest on: user, fault, interrupt and the entries of calls are parts
+/// of one sampled figure; the rest is measured.
 #[derive(Debug)]
 pub(super) struct Known {
     /// Threads' own time, and the samples in it.
     own: Total,
-    /// How much of it may be faults though it was sampled as user.
-    late_ns: Ns,
+    /// How much of it may be something else though it was sampled as user.
+    late: Late,
 }
 
 impl Known {
-    /// `faults`: how many the tree had in `tree_own_ns` of its threads' own time.
-    pub(super) fn new(totals: &[(Activity, Total)], faults: u64, tree_own_ns: Ns) -> Self {
+    /// `late`: in `tree_own_ns`, the own time of all threads. The path has as much of it as of that.
+    pub(super) fn new(totals: &[(Activity, Total)], late: Late, tree_own_ns: Ns) -> Self {
         let mut own = Total::default();
         for (_, total) in totals.iter().filter(|(activity, _)| activity.state == State::User) {
             own.ns += total.ns;
             add(&mut own.samples, total.samples);
         }
-        // As many of the tree's faults as there is of its own time.
-        let on_path = u128::from(faults) * u128::from(own.ns);
-        let on_path = on_path.checked_div(u128::from(tree_own_ns)).unwrap_or(0) as u64;
-        Self { own, late_ns: late(on_path, own.ns) }
+        Self { own, late: late.in_part(own.ns, tree_own_ns) }
     }
 
     pub(super) fn of(&self, state: State, sum: &Sum) -> (Basis, (Ns, Ns)) {
         let entry_ns = sum.ns - sum.own_ns;
-        let interval = |ns, late_ns| interval(state, ns, self.own.ns, self.own.samples, late_ns);
+        let interval = |ns| interval(state, ns, self.own.ns, self.own.samples, self.late);
         match state {
-            State::User | State::Fault => (Basis::Sampled, interval(sum.ns, self.late_ns)),
+            State::User | State::Fault | State::Interrupt => (Basis::Sampled, interval(sum.ns)),
             State::Kernel if entry_ns > 0 => {
-                let (lo, hi) = interval(entry_ns, 0);
+                let (lo, hi) = interval(entry_ns);
                 (Basis::Sampled, (sum.own_ns + lo, sum.own_ns + hi))
             }
             _ => (Basis::Measured, (sum.ns, sum.ns)),

@@ -56,8 +56,6 @@ fn sampled() -> Analysis {
     for _ in 0..10 {
         sample(&mut story, 3, SampleMode::Fault, 1000);
     }
-    // An interrupt is nobody's code.
-    sample(&mut story, 3, SampleMode::Interrupt, 1000);
     named(&mut story, 0, &[("main", Some(30), false)]);
     named(&mut story, 1, &[("add", Some(3), true), ("work", Some(12), false)]);
     named(&mut story, 2, &[("clear_page", None, false)]);

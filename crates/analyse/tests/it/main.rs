@@ -1,6 +1,7 @@
 //! The tests of this crate from outside, one program: a file is a module.
 
 mod code;
+mod cpu_split;
 mod judge;
 mod locks;
 mod path;

@@ -28,6 +28,7 @@ pub(super) fn lines(run: &Run, doubts: Doubts, look: Look) -> Vec<Line> {
     lines.extend(interference(run, doubts, look).wrap(2));
     let unknown = [
         ("dwell's overhead", why(&coverage.overhead_ns)),
+        ("CPU time of dwell's reader", why(&coverage.reader_cpu_ns)),
         ("other programs' CPU time", why(&coverage.host_busy)),
         ("hypervisor steal", why(&coverage.steal_ns)),
         ("the host's memory", why(&run.host.memory_bytes)),
@@ -108,8 +109,16 @@ fn interference(run: &Run, doubts: Doubts, look: Look) -> Line {
     let coverage = &run.coverage;
     let mut line = Line::new(look);
     if let Seen::Value(cost) = coverage.overhead_ns {
+        // How often each instrument ran is counted, and what the program loses by caches that they
+        // fill is not.
         let of_wall = share_range(cost.lo, cost.hi, run.wall_ns, look.dash());
-        let text = format!("dwell's overhead: {} ({of_wall})", duration_range(cost.lo, cost.hi, look.dash()));
+        let ms = duration_range(cost.lo, cost.hi, look.dash());
+        let text =
+            format!("dwell's overhead: {ms} ({of_wall}) in the program, by count, without effects on caches");
+        line = item(line, Ink::Dim, &text);
+    }
+    if let Seen::Value(reader) = coverage.reader_cpu_ns {
+        let text = format!("beside it {} of CPU time in dwell's reader", duration(reader));
         line = item(line, Ink::Dim, &text);
     }
     if let Seen::Value(busy) = coverage.host_busy {

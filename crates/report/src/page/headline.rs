@@ -318,6 +318,7 @@ fn mostly(line: Line, diagnosis: &Diagnosis) -> Line {
     let what = match &diagnosis.kernel_work {
         None => return line,
         Some(KernelWork::Faults) => "page faults".to_owned(),
+        Some(KernelWork::Interrupts) => "interrupts".to_owned(),
         Some(KernelWork::Calls(reason)) => words::reason(reason),
     };
     line.add(Ink::Plain, ", mostly ").add(Ink::Bold, &what)

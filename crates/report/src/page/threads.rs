@@ -26,6 +26,7 @@ struct ThreadRow<'a> {
     user: Ns,
     kernel: Ns,
     fault: Ns,
+    interrupt: Ns,
     runqueue: Ns,
     waiting: Ns,
 }
@@ -37,11 +38,12 @@ struct Figure {
     of: fn(&ThreadRow) -> Ns,
 }
 
-const FIGURES: [Figure; 6] = [
+const FIGURES: [Figure; 7] = [
     Figure { head: "on path", rank: 0, of: |row| row.on_path },
     Figure { head: "user", rank: 0, of: |row| row.user },
     Figure { head: "kernel", rank: 0, of: |row| row.kernel },
     Figure { head: "fault", rank: 1, of: |row| row.fault },
+    Figure { head: "interrupt", rank: 2, of: |row| row.interrupt },
     Figure { head: "runqueue", rank: 2, of: |row| row.runqueue },
     Figure { head: "waiting", rank: 3, of: |row| row.waiting },
 ];
@@ -164,6 +166,7 @@ fn rows<'a>(active: &[(&'a ThreadLedger, Ns)]) -> Vec<ThreadRow<'a>> {
             user: time(|state| state == State::User),
             kernel: time(|state| state == State::Kernel),
             fault: time(|state| state == State::Fault),
+            interrupt: time(|state| state == State::Interrupt),
             runqueue: time(|state| matches!(state, State::Runqueue | State::Throttled)),
             waiting: time(State::blocked),
         }
@@ -180,7 +183,7 @@ fn rows<'a>(active: &[(&'a ThreadLedger, Ns)]) -> Vec<ThreadRow<'a>> {
         }
         by_name.into_values().collect()
     };
-    rows.sort_by_key(|row| Reverse((row.on_path, row.user + row.kernel + row.fault)));
+    rows.sort_by_key(|row| Reverse((row.on_path, row.user + row.kernel + row.fault + row.interrupt)));
     rows
 }
 
@@ -191,6 +194,7 @@ impl ThreadRow<'_> {
         self.user += other.user;
         self.kernel += other.kernel;
         self.fault += other.fault;
+        self.interrupt += other.interrupt;
         self.runqueue += other.runqueue;
         self.waiting += other.waiting;
     }

@@ -41,7 +41,7 @@ type StackKey = (Pid, Option<u32>, u32, Option<State>);
 pub fn folded(profile: &Profile, options: FoldedOptions) -> String {
     let wanted = |doing: Activity| match doing {
         Activity::Waiting(_) => options.part != FoldedTime::Cpu,
-        Activity::User | Activity::Kernel => options.part != FoldedTime::Waiting,
+        Activity::User | Activity::Kernel | Activity::Interrupt => options.part != FoldedTime::Waiting,
     };
     let shape = Shape { fold: false, apart: false };
     let tree = Tree::new(profile, shape, |weight| wanted(weight.doing));

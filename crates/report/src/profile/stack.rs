@@ -15,7 +15,7 @@ pub(super) fn ending(profile: &Profile, node: u32, doing: Activity) -> Option<St
     let innermost = profile.nodes.get(node as usize).and_then(|node| profile.frames.get(node.frame as usize));
     let in_kernel = innermost.is_some_and(|frame| frame.language == Language::Kernel);
     match doing {
-        Activity::User => None,
+        Activity::User | Activity::Interrupt => None,
         Activity::Kernel if in_kernel => None,
         Activity::Kernel | Activity::Waiting(_) => Some(state(doing)),
     }

@@ -79,10 +79,10 @@ impl Strip {
 pub(super) fn fill(state: State, look: Look) -> &'static str {
     match (state, look.unicode) {
         (State::User, true) => "█",
-        (State::Kernel | State::Fault, true) => "▓",
+        (state, true) if state.in_kernel() => "▓",
         (_, true) => "░",
         (State::User, false) => "#",
-        (State::Kernel | State::Fault, false) => "=",
+        (state, false) if state.in_kernel() => "=",
         (_, false) => ".",
     }
 }

@@ -60,6 +60,7 @@ pub(super) fn state(doing: Activity) -> State {
     match doing {
         Activity::User => State::User,
         Activity::Kernel => State::Kernel,
+        Activity::Interrupt => State::Interrupt,
         Activity::Waiting(state) => state,
     }
 }

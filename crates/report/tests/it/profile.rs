@@ -405,6 +405,7 @@ fn any_profile() -> impl Strategy<Value = Profile> {
     let doing = prop_oneof![
         Just(Activity::User),
         Just(Activity::Kernel),
+        Just(Activity::Interrupt),
         Just(Activity::Waiting(State::Lock)),
         Just(Activity::Waiting(State::Disk)),
     ];

@@ -8,7 +8,7 @@ use analyse::judge::bound::bound;
 use analyse::judge::starved::Contention;
 use analyse::judge::{Evidence, diagnose};
 use model::account::{Account, AccountPart, Basis, State, Step};
-use model::coverage::{Check, Coverage, Extent, Interval, Source};
+use model::coverage::{Check, Coverage, Extent, InstrumentOverhead, Interval, Source};
 use model::network::ConnectionOrigin;
 use model::peers::{ConnectionRow, DelayedAck, Lengths, LookupRow};
 use model::recording::{Ending, Host, Tier, WindowEnd};
@@ -195,6 +195,13 @@ fn full_coverage(wall_ns: Ns) -> Coverage {
         lost_events: Seen::Value(0),
         unexplained_ns: 0,
         overhead_ns: Seen::Value(Interval { lo: wall_ns / 400, hi: wall_ns / 90 }),
+        overhead_by: vec![InstrumentOverhead {
+            what: "calls".into(),
+            times: wall_ns / 40_000,
+            lo_ns: wall_ns / 400,
+            hi_ns: wall_ns / 90,
+        }],
+        reader_cpu_ns: Seen::Value(wall_ns / 30),
         host_busy: Seen::Value(0.031),
         steal_ns: Seen::Value(0),
         checks: vec![Check {
@@ -454,6 +461,8 @@ pub(crate) fn degraded() -> Run {
         lost_events: Seen::unseen("without BPF there are no events to count"),
         unexplained_ns: 480 * MS,
         overhead_ns: Seen::unseen("the cost of looking was not measured"),
+        overhead_by: Vec::new(),
+        reader_cpu_ns: Seen::Value(24 * MS),
         host_busy: Seen::Value(0.41),
         steal_ns: Seen::Value(310 * MS),
         checks: vec![Check {

@@ -42,7 +42,10 @@ pub(super) fn mode(mode: u8, number: u32) -> Result<SampleMode, Malformed> {
         wire::Mode::User => SampleMode::User,
         wire::Mode::Call => SampleMode::Call(call(number)),
         wire::Mode::Fault => SampleMode::Fault,
-        wire::Mode::Interrupt => SampleMode::Interrupt,
+        wire::Mode::Interrupt => match known(number) {
+            Some(call) => SampleMode::InterruptInCall(call),
+            None => SampleMode::InterruptOutside,
+        },
         wire::Mode::Entry => SampleMode::Entry,
     })
 }
