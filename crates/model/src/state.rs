@@ -41,7 +41,7 @@ pub enum State {
 
 impl State {
     /// All states, in order of precedence.
-    pub const ALL: [State; 14] = [
+    pub const ALL: [State; 15] = [
         State::Stopped,
         State::Kernel,
         State::Fault,

@@ -87,43 +87,4 @@ fn student(df: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sums(pairs: impl IntoIterator<Item = (f64, f64)>) -> Sums {
-        let mut sums = Sums::default();
-        pairs.into_iter().for_each(|(x, y)| sums.add(x, y));
-        sums
-    }
-
-    #[test]
-    fn a_steady_rate_is_known_exactly_and_an_unsteady_one_is_not() {
-        let steady = (1..20).map(|x| (f64::from(x), 5.0 * f64::from(x)));
-        let (ratio, lo, hi) = sums(steady).ratio(0.1).unwrap();
-        assert!((ratio - 5.0).abs() < 1e-9 && hi - lo < 1e-5, "{ratio} {lo} {hi}");
-        let unsteady = (0..20).map(|at| (1.0, if at % 2 == 0 { 4.0 } else { 6.0 }));
-        let (ratio, lo, hi) = sums(unsteady).ratio(0.0).unwrap();
-        assert!((ratio - 5.0).abs() < 1e-9);
-        // The textbook's interval is 0.48 to each side.
-        assert!((0.45..0.7).contains(&(hi - 5.0)) && (0.4..0.65).contains(&(5.0 - lo)), "{lo} {hi}");
-    }
-
-    #[test]
-    fn few_windows_and_few_bursts_bound_nothing() {
-        assert_eq!(sums((0..11).map(|_| (1.0, 1.0))).ratio(0.0), None);
-        assert_eq!(sums((0..30).map(|_| (0.0, 1.0))).ratio(0.0), None);
-        assert_eq!(sums((0..30).map(|_| (1.0, 0.0))).ratio(0.0), None, "it may have come between them");
-        let bursts =
-            |many: usize| sums((0..100).map(|at| (1.0, if at % (100 / many) == 0 { 50.0 } else { 0.0 })));
-        assert_eq!(bursts(4).ratio(0.0), None);
-        let (_, lo, hi) = bursts(10).ratio(0.0).unwrap();
-        assert!(lo < 2.5 && hi > 9.5, "{lo} {hi}");
-    }
-
-    #[test]
-    fn students_t_is_that_of_the_tables() {
-        for (df, t) in [(3.0, 3.182), (5.0, 2.571), (10.0, 2.228), (30.0, 2.042)] {
-            assert!((student(df) - t).abs() < t * 0.01, "{df}: {}", student(df));
-        }
-    }
-}
+mod tests;
