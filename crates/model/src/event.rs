@@ -381,9 +381,11 @@ impl Event {
             | Event::Start { at, .. } => Some(*at),
             Event::Lookup(lookup) => Some(lookup.answered_at.unwrap_or(lookup.asked_at)),
             Event::Connection(connection) => Some(connection.span.1),
-            Event::Place { .. } | Event::Node { .. } | Event::Named { .. } | Event::Path { .. } | Event::Command { .. } => {
-                None
-            }
+            Event::Place { .. }
+            | Event::Node { .. }
+            | Event::Named { .. }
+            | Event::Path { .. }
+            | Event::Command { .. } => None,
         }
     }
 }

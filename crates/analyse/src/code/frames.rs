@@ -46,6 +46,7 @@ pub(super) fn interrupts() -> Frame {
         inlined: false,
         address: None,
         broke: false,
+        unnamed: None,
     }
 }
 
