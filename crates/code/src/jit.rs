@@ -1,9 +1,9 @@
 //! Code that processes made while they ran: who made it, and its names.
 //!
 //! A runtime names its code in a perf map or a jitdump file, where it was told to (Node.js with
-//! `--perf-basic-prof`, .NET, Java, ...). Which addresses need names is noted as code runs. The files
-//! are read when the process ends or executes another program, or when names are looked up: what
-//! was made later may cover what was made before.
+//! `--perf-basic-prof`, .NET, Java, ...). Which addresses need names is noted as code runs. The
+//! files are read when the process ends or executes another program, or when names are looked up:
+//! what was made later may cover what was made before.
 
 mod dump;
 mod named;

@@ -91,7 +91,7 @@ impl Processes {
         for _ in 0..FRAMES_MAX {
             let address = if exact { registers.ip } else { registers.ip - 1 };
             let Some((frame, broke)) = self.place(pid, address) else {
-                if out.last().is_some_and(|last| self.begins_threads(*last)) {
+                if out.last().is_some_and(|last| self.begins_stacks(*last)) {
                     return None;
                 }
                 return Some(guessed.unwrap_or(UnwindFailure::NoMapping));
@@ -135,10 +135,10 @@ impl Processes {
         })
     }
 
-    /// Whether this is the start of a thread of Go, which has no caller.
-    fn begins_threads(&self, frame: RawFrame) -> bool {
+    /// Whether this is the first function on a stack of Go's runtime, which has no caller.
+    fn begins_stacks(&self, frame: RawFrame) -> bool {
         let module = self.files.module(frame.file);
-        module.is_some_and(|module| go::begins_threads(&module.image, frame.address))
+        module.is_some_and(|module| go::begins_stacks(&module.image, frame.address))
     }
 
     /// The file of an address, and why it could not be read, if so.

@@ -33,10 +33,13 @@ pub(crate) fn name(image: &Image, addresses: &[u64], names: &mut [Option<String>
     }
 }
 
-/// Whether the function at an address is the start of Go's threads: it is written in assembly, runs
-/// on a new stack, and so has no caller, although its call frame information has one.
-pub(crate) fn begins_threads(image: &Image, address: u64) -> bool {
-    GoTable::read(image).and_then(|table| table.name(address)).is_some_and(|name| name == "runtime.clone")
+/// Whether the function at an address is the first on its stack: the start of Go's threads, or
+/// where a thread has left a goroutine, which has a stack of its own, to look for other work. Both
+/// are written in assembly, and have no caller although their call frame information has one.
+pub(crate) fn begins_stacks(image: &Image, address: u64) -> bool {
+    const FIRST: [&str; 2] = ["runtime.clone", "runtime.mcall"];
+    let name = GoTable::read(image).and_then(|table| table.name(address));
+    name.is_some_and(|name| FIRST.contains(&name.as_str()))
 }
 
 impl GoTable {

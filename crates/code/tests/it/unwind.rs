@@ -169,6 +169,29 @@ func main() { println(outer(2)) }
 }
 
 #[test]
+fn a_thread_of_go_without_work_is_followed_to_where_its_runtime_left_the_goroutine() {
+    let source = r#"
+package main
+import ("time"; "runtime")
+func main() { runtime.LockOSThread(); time.Sleep(time.Hour) }
+"#;
+    for (name, how) in [("goidle", &["go", "build"][..]), ("goidlebare", &["go", "build", "-ldflags=-s -w"])]
+    {
+        let bench = Bench::new();
+        let Some(program) = bench.compiled(name, source, how) else { return };
+        let running = Running::start(&program, &[]);
+        let followed = follow(&mut Processes::new(), running.pid(), &running.idle());
+        let names = &followed.names;
+        assert_eq!(
+            (followed.broke.clone(), names.last().unwrap().as_str()),
+            (None, "runtime.mcall"),
+            "{names:?}"
+        );
+        assert!(names.iter().any(|name| name == "runtime.schedule"), "{names:?}");
+    }
+}
+
+#[test]
 fn a_function_interrupted_by_a_signal_is_followed_through_the_handler() {
     let source = r#"
 #include <signal.h>

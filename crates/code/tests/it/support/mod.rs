@@ -92,6 +92,12 @@ const BLOCKING: [&str; 5] = ["0", "34", "35", "230", "130"];
 #[cfg(target_arch = "aarch64")]
 const BLOCKING: [&str; 5] = ["63", "73", "101", "115", "133"];
 
+/// Those in which a thread without work waits: futex, epoll_wait, epoll_pwait.
+#[cfg(target_arch = "x86_64")]
+const IDLE: [&str; 3] = ["202", "232", "281"];
+#[cfg(target_arch = "aarch64")]
+const IDLE: [&str; 2] = ["98", "22"];
+
 /// A thread's raw stack.
 pub struct Raw {
     pub registers: Registers,
@@ -112,12 +118,22 @@ impl Running {
     /// Waits until its first thread blocks in one of the calls above, twice at the same address,
     /// and copies its stack.
     pub fn blocked(&self) -> Raw {
+        self.blocked_in(&BLOCKING)
+    }
+
+    /// The same once it waits for work, which it may have done for a moment before.
+    pub fn idle(&self) -> Raw {
+        std::thread::sleep(Duration::from_millis(500));
+        self.blocked_in(&IDLE)
+    }
+
+    fn blocked_in(&self, calls: &[&str]) -> Raw {
         let mut last = String::new();
         for _ in 0..3_000 {
             std::thread::sleep(Duration::from_millis(5));
             let call = std::fs::read_to_string(format!("/proc/{}/syscall", self.pid())).unwrap_or_default();
             let fields: Vec<&str> = call.split_whitespace().collect();
-            if fields.len() == 9 && BLOCKING.contains(&fields[0]) && call == last {
+            if fields.len() == 9 && calls.contains(&fields[0]) && call == last {
                 return self.stopped();
             }
             last = call;
