@@ -184,6 +184,7 @@ impl Code {
             stack.extend(frames.iter().map(frames::short));
             at = *caller;
         }
+        frames::fold_unnamed(&mut stack);
         stack
     }
 

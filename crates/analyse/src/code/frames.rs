@@ -112,6 +112,11 @@ pub(super) fn short(frame: &Frame) -> StackFrame {
     }
 }
 
+/// Functions without names that called each other are one frame: nothing tells them apart.
+pub(super) fn fold_unnamed(stack: &mut Vec<StackFrame>) {
+    stack.dedup_by(|caller, frame| matches!(frame.kind, FrameKind::Unnamed(_)) && caller == frame);
+}
+
 /// Whether a place is in the C library or the like, which every program calls for its locks, or in
 /// no program at all.
 pub(super) fn is_of_library(place: &CodeLocation) -> bool {
@@ -181,5 +186,19 @@ impl Expanded {
             broke.push(own || node.caller.is_some_and(|caller| broke[caller as usize]));
         }
         weights.iter().filter(|weight| broke[weight.node as usize]).map(|weight| weight.count).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_without_names_in_a_row_are_one_frame() {
+        let texts = ["futex", "[jit:node]", "[jit:node]", "f", "f", "[jit:node]", "[jit:v8]"];
+        let mut stack: Vec<StackFrame> = texts.into_iter().map(StackFrame::from).collect();
+        fold_unnamed(&mut stack);
+        let left: Vec<String> = stack.iter().map(ToString::to_string).collect();
+        assert_eq!(left, ["futex", "[jit:node]", "f", "f", "[jit:node]", "[jit:v8]"]);
     }
 }
