@@ -29,7 +29,7 @@ pub(crate) fn frame(frame: &StackFrame) -> String {
 /// What would name it. `lives`: the program was attached to, so it is not started by dwell.
 pub(crate) fn remedy(row: &UnnamedRow, lives: bool) -> Option<String> {
     let start = if lives { "start it with " } else { "" };
-    let of_java = "java -XX:+PreserveFramePointer -XX:+DumpPerfMapAtExit ...";
+    let of_java = "java -XX:+UnlockDiagnosticVMOptions -XX:+PreserveFramePointer -XX:+DumpPerfMapAtExit ...";
     Some(match (row.runtime, row.pids.as_slice()) {
         (Runtime::Node, _) => format!("{start}node --perf-basic-prof ..."),
         (Runtime::V8, _) => {

@@ -280,6 +280,6 @@ fn code_of_a_jit_without_names_is_one_row_with_the_command_that_names_it() {
     functions[0].unnamed = Some(UnnamedRow { runtime: Runtime::HotSpot, pids: vec![77] });
     let page = unwrapped(&run);
     assert!(page.contains("JIT code, not named (Java)"), "{page}");
-    assert!(page.contains("for names: java -XX:+PreserveFramePointer -XX:+DumpPerfMapAtExit"), "{page}");
+    assert!(page.contains("for names: java -XX:+UnlockDiagnosticVMOptions"), "{page}");
     assert!(!page.contains("[jit:"), "{page}");
 }
