@@ -37,6 +37,11 @@ const NEEDS: &[Need] = &[
     Need { name: "tcpdump", packages: &["tcpdump"], present: || find("tcpdump").is_some() },
     Need { name: "go", packages: &["golang-go"], present: || find("go").is_some() },
     Need { name: "node", packages: &["nodejs"], present: || find("node").is_some() },
+    Need {
+        name: "javac",
+        packages: &["default-jdk-headless"],
+        present: || find("javac").is_some() && find("java").is_some(),
+    },
     Need { name: "perl", packages: &["perl-base"], present: || find("perl").is_some() },
     Need {
         name: "perf",

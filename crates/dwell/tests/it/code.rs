@@ -7,6 +7,7 @@
 
 mod foreign;
 mod hardship;
+mod managed;
 mod modules;
 mod outputs;
 mod peer;
