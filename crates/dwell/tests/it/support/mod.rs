@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub(crate) const MS: u64 = 1_000_000;
 /// On a CPU.
-pub(crate) const CPU: &[&str] = &["kernel", "fault", "user"];
+pub(crate) const CPU: &[&str] = &["kernel", "fault", "interrupt", "user"];
 /// Blocked, in any way.
 pub(crate) const BLOCKED: &[&str] = &["disk", "network", "lock", "pipe", "sleep", "other-wait"];
 /// A machine that others use is sometimes too busy to tell; it is asked this often.

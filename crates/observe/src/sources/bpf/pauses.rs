@@ -13,7 +13,7 @@ use stats::Random;
 /// The longest pause on average, so that changes of a program are noticed, and there are enough
 /// windows to estimate their variance.
 const MEAN_NS_MAX: f64 = 500e6;
-/// The longest pause, in means: one in 150 would be longer.
+/// The longest pause, in means with their windows: one in 150 would be longer.
 const MEANS_MAX: f64 = 5.0;
 /// The share of the bound for tracing calls: attaching and detaching have the rest.
 const USED: f64 = 0.7;
@@ -60,7 +60,7 @@ impl Pauses {
         let window = window_ns.max(1) as f64;
         let skipped = mean_ns / (window + mean_ns);
         let windows = (self.random.uniform().ln() / skipped.ln()).floor();
-        (windows * window).min(MEANS_MAX * mean_ns) as Ns
+        (windows * window).min(MEANS_MAX * (mean_ns + window)) as Ns
     }
 }
 

@@ -1,0 +1,175 @@
+//! Windows of programs of which all is known.
+
+use super::*;
+
+const MS: Ns = 1_000_000;
+
+fn ran(calls: u64) -> InstrumentRuns {
+    InstrumentRuns { calls, ..InstrumentRuns::default() }
+}
+
+fn counts(calls: u64) -> Vec<CallStats> {
+    let (total_ns, cpu_ns, max_ns) = (0, 0, 0);
+    vec![CallStats { call: Call(0), calls, errors: 0, total_ns, cpu_ns, max_ns, histogram: Vec::new() }]
+}
+
+#[test]
+fn few_calls_and_calls_without_a_bound_stay_exact() {
+    let mut slices = Slices::new(MaxOverhead::Share(0.05));
+    assert_eq!(slices.turn(10 * MS, ran(20_000), 10 * MS, || counts(0)), None);
+    // Many, and long ones.
+    assert_eq!(slices.turn(1000 * MS, ran(100_000), 1000 * MS, || counts(0)), None);
+    let mut unbound = Slices::new(MaxOverhead::Unbounded);
+    assert_eq!(unbound.turn(10 * MS, ran(1_000_000), 10 * MS, || counts(0)), None);
+    assert!(slices.exact() && unbound.exact());
+}
+
+#[test]
+fn many_short_ones_are_seen_in_slices_and_the_sums_add_up() {
+    let mut slices = Slices::new(MaxOverhead::Share(0.05));
+    // 2 million a second: 40 % of the time.
+    assert_eq!(slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000)), Some(Turn::Off));
+    let on = slices.next().unwrap();
+    assert_eq!(on - 20 * MS, 52_142_857);
+    assert_eq!(slices.turn(on - 1, ran(40_000), on - 1, || counts(40_000)), None);
+    assert_eq!(slices.turn(on, ran(40_000), on, || counts(40_000)), Some(Turn::OnTimed));
+    slices.begun(on, ran(40_000), on, &counts(40_000));
+    let off = slices.next().unwrap();
+    assert_eq!(off, on + SLICE_NS);
+    // 10,000 calls are 2 ms of tracing: it goes on until 5 ms are the program's own.
+    assert_eq!(slices.turn(off, ran(50_000), off, || counts(50_000)), None);
+    let off = off + 4 * MS;
+    assert_eq!(slices.turn(off, ran(58_000), off, || counts(58_000)), Some(Turn::Off));
+    slices.cost_is(CallCost { ns: 200.0, lo_ns: 100.0, hi_ns: 300.0 });
+    // The next window stands for the first pause, for the one that was timed, and for a pause of
+    // its own, after 9 ms of which 40 % are tracing.
+    let skipped = slices.skipped_ns / 1e6;
+    assert!((skipped - (52.142857 + 5.4 + 9.0 * (0.4 / 0.035 - 1.0))).abs() < 1e-6, "{skipped}");
+    let on = slices.next().unwrap();
+    assert_eq!(slices.turn(on, ran(58_000), on, || counts(58_000)), Some(Turn::On));
+    // 1,000 while it was attached.
+    slices.begun(on, ran(59_000), on, &counts(59_000));
+    let off = on + 8 * MS;
+    slices.turn(off, ran(69_000), off, || counts(69_000));
+    let sums = slices.sums(on + 20 * MS).unwrap();
+    assert_eq!((sums.slices, sums.untraced_ns), (1, on + 20 * MS - 20 * MS - 8 * MS));
+    // Of 8 ms, 10,000 calls at 200, 100 and 300 ns are tracing: 6, 7 and 5 are left.
+    assert_eq!(sums.traced_ns, 6 * MS);
+    let stands_for = skipped / 6.0;
+    let x = stands_for * 6.0;
+    let ms = sums.paused_ns.map(|ns| (ns as f64 / 1e5).round() / 10.0);
+    assert_eq!((sums.pauses, ms), (1, [6.0, 7.0, 5.0].map(|own| (stands_for * own * 10.0).round() / 10.0)));
+    let (call, y) = (&sums.calls[0], stands_for * 10_000.0);
+    assert_eq!((call.before, call.calls, call.worst), (40_000, 10_000, 0.0));
+    let near = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-9;
+    assert!(near(call.filled, y) && near(call.squares, y * y) && near(call.cross, x * y), "{call:?}");
+}
+
+#[test]
+fn a_slice_in_which_there_was_no_time_for_its_calls_says_nothing() {
+    let mut slices = Slices::new(MaxOverhead::Share(0.05));
+    assert_eq!(slices.turn(0, ran(1_000_000), 10 * MS, || counts(1_000_000)), Some(Turn::Off));
+    slices.cost_is(CallCost { ns: 100.0, lo_ns: 90.0, hi_ns: 300.0 });
+    let mut now = 1_000 * MS;
+    assert_eq!(slices.turn(now, ran(1_000_000), 20 * MS, Vec::new), Some(Turn::On));
+    slices.begun(now, ran(1_000_000), 20 * MS, &counts(1_000_000));
+    // 10,000 calls and no time at all, as from a clock that was read too late at the beginning.
+    now += 1_000 * MS;
+    let skipped = slices.skipped_ns;
+    slices.turn(now, ran(1_010_000), 20 * MS, || counts(1_010_000));
+    let sums = slices.sums(0).unwrap();
+    assert_eq!((sums.slices, sums.pauses), (0, 0));
+    assert!(sums.calls.iter().all(|call| call.filled == 0.0), "{:?}", sums.calls);
+    assert!(slices.skipped_ns >= skipped + 1e9, "the next one stands for it too");
+}
+
+/// A program in CPU time: how many calls it has made after so many of its own milliseconds.
+/// Gives the sums of its recording, and its own time in them.
+fn simulated(calls: impl Fn(f64) -> u64, whole_ms: f64, seed: Ns) -> Sliced {
+    const COST: f64 = 200e-6;
+    let mut slices = Slices::new(MaxOverhead::Share(0.05));
+    slices.cost_is(CallCost { ns: 200.0, lo_ns: 200.0, hi_ns: 200.0 });
+    let (mut own, mut now, mut traced, mut is_on) = (0.0, seed as f64 / 1e6, 0, true);
+    let start = now;
+    while own < whole_ms {
+        let was = calls(own);
+        own += 0.1;
+        let more = calls(own) - was;
+        now += 0.1;
+        if is_on {
+            traced += more;
+            now += more as f64 * COST;
+        }
+        let (at, busy) = ((now * 1e6) as Ns, ((now - start) * 1e6) as Ns);
+        if slices.next().is_some_and(|next| at < next) {
+            continue;
+        }
+        match slices.turn(at, ran(traced), busy, || counts(traced)) {
+            Some(Turn::Off) => is_on = false,
+            Some(Turn::On | Turn::OnTimed) => {
+                is_on = true;
+                slices.begun(at, ran(traced), busy, &counts(traced));
+            }
+            None => {}
+        }
+    }
+    slices.sums(((now - start) * 1e6) as Ns).unwrap()
+}
+
+fn estimated(sums: &Sliced) -> f64 {
+    let call = &sums.calls[0];
+    let rate = call.filled / (sums.paused_ns[0] as f64 / 1e6);
+    (call.before + call.calls) as f64 + rate * sums.untraced_ns as f64 / 1e6
+}
+
+/// Busy phases end in the pauses that they make long: windows that begin at fixed times after
+/// them would see quiet ones.
+#[test]
+fn bursts_and_steady_calls_are_estimated_without_bias() {
+    let rounds = |length: f64, busy: f64| {
+        move |ms: f64| {
+            let whole = (ms / length).floor();
+            ((whole * busy + (ms - whole * length).min(busy)) * 2000.0) as u64
+        }
+    };
+    for (length, busy) in [(100.0, 100.0), (100.0, 20.0), (57.0, 10.0), (330.0, 100.0)] {
+        let calls = rounds(length, busy);
+        let truth = calls(6000.0) as f64;
+        let all: Vec<f64> =
+            (1..=40).map(|seed| estimated(&simulated(&calls, 6000.0, seed * 1_234_567)) / truth).collect();
+        let mean = all.iter().sum::<f64>() / all.len() as f64;
+        let spread = all.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (all.len() - 1) as f64;
+        let error = (spread / all.len() as f64).sqrt();
+        assert!((mean - 1.0).abs() < 0.02 + 3.0 * error, "{length} {busy}: {mean} {error}");
+    }
+}
+
+#[test]
+fn a_slice_that_has_not_begun_when_the_recording_ends_counts_for_nothing() {
+    let mut slices = Slices::new(MaxOverhead::Share(0.05));
+    slices.cost_is(CallCost { ns: 100.0, lo_ns: 90.0, hi_ns: 300.0 });
+    slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000));
+    let on = slices.next().unwrap();
+    assert_eq!(slices.turn(on, ran(40_000), on, Vec::new), Some(Turn::On));
+    assert!(slices.in_slice());
+    let sums = slices.sums(on + 10 * MS).unwrap();
+    assert_eq!((sums.slices, sums.pauses, sums.calls[0].calls), (0, 0, 0));
+}
+
+#[test]
+fn when_it_becomes_quiet_there_is_no_pause() {
+    let mut slices = Slices::new(MaxOverhead::Share(0.05));
+    let on = |slices: &mut Slices| {
+        let at = slices.next().unwrap();
+        slices.turn(at, ran(40_000), at, || counts(40_000));
+        slices.begun(at, ran(40_000), at, &counts(40_000));
+        slices.next().unwrap()
+    };
+    slices.turn(20 * MS, ran(40_000), 20 * MS, || counts(40_000));
+    let end = on(&mut slices);
+    // The first window, which is timed, ends in any case.
+    assert_eq!(slices.turn(end, ran(40_010), end, || counts(40_010)), Some(Turn::Off));
+    let end = on(&mut slices);
+    assert_eq!(slices.turn(end, ran(40_010), end, || counts(40_010)), None);
+    assert_eq!(slices.next(), Some(end + SLICE_NS));
+}
