@@ -273,5 +273,6 @@ pub(crate) fn variant(event: &Event) -> &'static str {
         Event::WakerStack { .. } => "WakerStack",
         Event::Ran { .. } => "Ran",
         Event::Group { .. } => "Group",
+        Event::Command { .. } => "Command",
     }
 }
