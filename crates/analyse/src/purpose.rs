@@ -439,9 +439,15 @@ fn undecorated(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::wait::FrameKind;
 
     fn native(function: &str) -> StackFrame {
-        StackFrame { function: function.to_owned(), source: None, language: Language::Native }
+        StackFrame {
+            function: function.to_owned(),
+            source: None,
+            language: Language::Native,
+            kind: FrameKind::Function,
+        }
     }
 
     fn purpose(stack: &[StackFrame]) -> Option<Purpose> {
@@ -527,6 +533,7 @@ mod tests {
             function: function.to_owned(),
             source: Some((file.to_owned(), 171)),
             language: Language::Python,
+            kind: FrameKind::Function,
         };
         let lock = [native("PyThread_acquire_lock_timed"), script("work", "app.py")];
         assert_eq!(purpose(&lock), Some(Purpose::Lock));
@@ -548,6 +555,7 @@ mod tests {
             function: "pace".to_owned(),
             source: Some(("app.py".to_owned(), 3)),
             language: Language::Python,
+            kind: FrameKind::Function,
         };
         let scripted = ["clock_nanosleep", "time_sleep", "PyObject_Vectorcall"].map(native);
         let scripted = [&scripted[..], &[script, native("_PyFunction_Vectorcall")]].concat();

@@ -92,6 +92,7 @@ mod tests {
             outlived: false,
             idle: false,
             timed_waits: None,
+            command: None,
             states: states.to_vec(),
             minor_faults: Seen::Absent,
             major_faults: Seen::Absent,

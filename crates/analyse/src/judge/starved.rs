@@ -124,6 +124,8 @@ mod tests {
             lost_events: Seen::Absent,
             unexplained_ns: 0,
             overhead_ns: Seen::Absent,
+            overhead_by: Vec::new(),
+            reader_cpu_ns: Seen::Absent,
             host_busy,
             steal_ns,
             checks: Vec::new(),

@@ -41,6 +41,8 @@ fn class_over(wall_ns: Option<u64>, parts: &[(State, u64)], behind_own: bool) ->
         lost_events: Seen::Absent,
         unexplained_ns: 0,
         overhead_ns: Seen::Absent,
+        overhead_by: Vec::new(),
+        reader_cpu_ns: Seen::Absent,
         host_busy: Seen::Absent,
         steal_ns: Seen::Absent,
         checks: Vec::new(),
