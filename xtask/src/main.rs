@@ -1,5 +1,5 @@
 //! The project's own tasks: `cargo xtask fast`, `test`, `setup`, `ci`, `bpf`, `tidy`, `dist`,
-//! `bench`.
+//! `bench`, `truth`.
 //!
 //! One file for each subcommand; this one only selects. Nothing here is part of the released dwell.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool of the developers")]
@@ -24,6 +24,7 @@ mod spikes_wire;
 mod supervise;
 mod test;
 mod tidy;
+mod truth;
 #[path = "../../crates/observe/src/sources/bpf/wire.rs"]
 mod wire;
 
@@ -54,6 +55,9 @@ cargo xtask VERB
                                      what loads get done, against hackbench and stressapptest
   bench wake [--rounds N] [--seconds N] [--cpu N] [--spikes] [--markdown] [--dwell FILE] [LOAD…]
                                      wake-ups against cyclictest
+  truth [--markdown] [--busy] [--dwell FILE] [PROGRAM…]
+                                     accounts and classes of real programs against perf sched and
+                                     other oracles, quiet or beside a busy loop on each CPU (root)
 ";
 
 fn main() -> ExitCode {
@@ -72,6 +76,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["dist"] => dist::run(),
         ["bench", options @ ..] => bench::run(options),
+        ["truth", options @ ..] => truth::run(options),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             Ok(())

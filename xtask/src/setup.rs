@@ -86,7 +86,7 @@ pub(crate) fn run_all() -> Result<()> {
 
 /// Mounts tracefs, in which bpftrace and perf look up tracepoints, where the system did not; dwell
 /// itself does without.
-fn tracefs() -> Result<()> {
+pub(crate) fn tracefs() -> Result<()> {
     let mounted = fs::read_dir(TRACEFS).is_ok_and(|mut entries| entries.next().is_some());
     if mounted || !geteuid().is_root() || !Path::new(TRACEFS).is_dir() {
         return Ok(());
@@ -130,14 +130,14 @@ fn packages() -> Result<()> {
 }
 
 /// apt-get, without questions, waiting for another running one, such as an unattended upgrade.
-fn apt_get(arguments: &[&str]) -> Command {
+pub(crate) fn apt_get(arguments: &[&str]) -> Command {
     let mut command = program("apt-get", &["--quiet", "--option=DPkg::Lock::Timeout=300"]);
     command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
     command
 }
 
 /// The first of the packages that apt knows, so that names of both Debian and Ubuntu work.
-fn available(packages: &[&'static str]) -> &'static str {
+pub(crate) fn available(packages: &[&'static str]) -> &'static str {
     let known = packages.iter().find(|name| succeeds(&mut program("apt-cache", &["show", name])));
     known.unwrap_or(&packages[0])
 }

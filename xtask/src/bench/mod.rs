@@ -11,7 +11,7 @@
 mod big;
 mod ladder;
 mod loads;
-mod made;
+pub(crate) mod made;
 mod measure;
 mod memory;
 mod pairs;
@@ -25,6 +25,7 @@ mod wake;
 use crate::shell::{cargo, output, program as shell_program, run as run_shown, target};
 use anyhow::{Context, Result, bail};
 use measure::Outcome;
+pub(crate) use program::python;
 use program::{PROGRAMS, Program, Set};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -96,7 +97,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
 
 /// The directory to measure in, with a copy of dwell: building meanwhile does not change what is
 /// measured.
-fn install(dwell: Option<&Path>) -> Result<PathBuf> {
+pub(crate) fn install(dwell: Option<&Path>) -> Result<PathBuf> {
     install_as("bench", dwell)
 }
 
@@ -226,7 +227,7 @@ fn measure_program(
 }
 
 /// One line on where this was measured.
-fn machine(load_before: &str) -> String {
+pub(crate) fn machine(load_before: &str) -> String {
     let ask = |name: &str, arguments: &[&str]| {
         output(&mut shell_program(name, arguments))
             .map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
@@ -236,7 +237,7 @@ fn machine(load_before: &str) -> String {
 }
 
 /// Of the last minute: what else the machine did, and what the measuring itself did.
-fn load() -> String {
+pub(crate) fn load() -> String {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     load.split(' ').next().unwrap_or_default().to_owned()
 }

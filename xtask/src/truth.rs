@@ -1,0 +1,134 @@
+//! `cargo xtask truth`: real programs, each watched by dwell and by tools that know, in the same
+//! run; whether the account and the class agree.
+//!
+//! A program is a row of a table in `programs`, with the class that is right, judged before any
+//! run. The lane prepares it, starts its servers and ends them, watches it (`observe`), compares
+//! (`verdict`) and prints a table. A row that does not agree is a fault of dwell to be mended, never
+//! a reason to change what is right.
+
+mod counts;
+mod inputs;
+mod needs;
+mod observe;
+mod program;
+mod programs;
+mod quota;
+mod said;
+mod sched;
+mod shares;
+mod stage;
+mod table;
+mod verdict;
+
+use crate::bench::{install, machine};
+use crate::{setup, shell::target};
+use anyhow::{Context, Result, bail, ensure};
+use program::Program;
+use rustix::process::geteuid;
+use stage::Started;
+use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
+use verdict::Verdict;
+
+/// Other programs on each CPU end by themselves after this many seconds, whatever happens here.
+const BUSY_SECONDS_MAX: &str = "3600";
+
+/// What every program is watched with.
+const ORACLES: [&needs::Need; 2] = [&needs::PERF, &needs::STRACE];
+
+#[derive(Default)]
+struct Options {
+    markdown: bool,
+    busy: bool,
+    dwell: Option<PathBuf>,
+    programs: Vec<&'static Program>,
+}
+
+/// Watches the programs and prints the table.
+///
+/// # Errors
+/// For options that are not understood, without root, or when dwell does not build. A program that
+/// cannot be run is a row that says so.
+pub(crate) fn run(arguments: &[&str]) -> Result<()> {
+    let options = options(arguments)?;
+    ensure!(geteuid().is_root(), "perf traces the whole machine here, which needs root");
+    setup::tracefs()?;
+    let needed = options.programs.iter().flat_map(|program| program.needs.iter().copied());
+    needs::install(needed.chain(ORACLES));
+    let missing: Vec<_> = ORACLES.iter().filter(|need| !need.is_present()).map(|need| need.name).collect();
+    ensure!(missing.is_empty(), "{} missing", missing.join(", "));
+    let dwell = install(options.dwell.as_deref())?.join("dwell");
+    let base = target().join("truth");
+    inputs::make(&base.join("inputs"))?;
+    let _busy = options.busy.then(|| busy_loops(&base)).transpose()?;
+    let before = crate::bench::load();
+    let mut rows = Vec::new();
+    for program in &options.programs {
+        eprintln!("{}", program.name);
+        let verdict = one(program, &base, &dwell, options.busy).map_err(|error| format!("{error:#}"));
+        if let Err(why) = &verdict {
+            eprintln!("  {why}");
+        }
+        rows.push((program.name, verdict));
+    }
+    println!("{}", table::render(&rows, &machine(&before), options.markdown));
+    Ok(())
+}
+
+fn one(program: &'static Program, base: &Path, dwell: &Path, busy: bool) -> Result<Verdict> {
+    let missing: Vec<_> =
+        program.needs.iter().filter(|need| !need.is_present()).map(|need| need.name).collect();
+    ensure!(missing.is_empty(), "needs {}", missing.join(", "));
+    let (said, truth) = observe::observe(program, base, dwell)?;
+    Ok(verdict::judge(program, &said, &truth, busy))
+}
+
+/// A loop for each CPU, ended when these go.
+fn busy_loops(base: &Path) -> Result<Vec<Started>> {
+    let words = ["timeout", BUSY_SECONDS_MAX, "sh", "-c", "while :; do :; done"].map(str::to_owned);
+    let cpus = available_parallelism().context("the number of CPUs is not known")?.get();
+    (0..cpus).map(|_| Started::spawn(&words, base, &base.join("busy"))).collect()
+}
+
+fn options(arguments: &[&str]) -> Result<Options> {
+    let mut options = Options::default();
+    let mut words = arguments.iter();
+    while let Some(&word) = words.next() {
+        match word {
+            "--markdown" => options.markdown = true,
+            "--busy" => options.busy = true,
+            "--dwell" => {
+                // Programs are run in directories of their own.
+                let path = Path::new(words.next().context("--dwell wants the path of a binary")?);
+                options.dwell = Some(std::path::absolute(path)?);
+            }
+            name => {
+                let Some(program) = programs::all().find(|program| program.name == name) else {
+                    let names: Vec<_> = programs::all().map(|program| program.name).collect();
+                    bail!("no program {name}; there are {}", names.join(", "));
+                };
+                options.programs.push(program);
+            }
+        }
+    }
+    if options.programs.is_empty() {
+        options.programs.extend(programs::all());
+    }
+    Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_chosen_by_name_and_others_refused() {
+        let all = programs::all().count();
+        assert_eq!(options(&["--busy"]).unwrap().programs.len(), all);
+        let first = programs::all().next().unwrap().name;
+        let chosen = options(&["--markdown", first, "--dwell", "x"]).unwrap();
+        assert_eq!((chosen.programs.len(), chosen.markdown, chosen.busy), (1, true, false));
+        assert!(chosen.dwell.is_some_and(|path| path.is_absolute()));
+        assert!(options(&["no-such"]).is_err() && options(&["--dwell"]).is_err());
+    }
+}

@@ -1,0 +1,239 @@
+//! One program, watched by dwell and by the oracles in the same run.
+//!
+//! Two `perf record` stand around dwell, one for the scheduler's events and one for samples: they
+//! are on before dwell starts and end after it. `strace` is too slow to be there at the same time,
+//! so it has a run of its own.
+
+use super::counts;
+use super::program::{Also, Program, Watch};
+use super::said::Said;
+use super::sched::{Root, Tid, Trace};
+use super::shares::Samples;
+use super::stage::Stage;
+use super::verdict::{Truth, of_ledgers, of_wall};
+use crate::shell::{forget_package, program as shell_program};
+use anyhow::{Context, Result, bail, ensure};
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// How long a window is.
+const WINDOW: &str = "3s";
+
+/// No run takes longer, in seconds.
+const SECONDS_MAX: &str = "120";
+
+/// A load is under way after this.
+const LOAD_STARTS: Duration = Duration::from_millis(500);
+
+/// Of the time that `dwell attach` takes beyond its window, the part before it: loading BPF and
+/// finding threads takes longer than the page.
+const BEFORE_WINDOW: f64 = 0.7;
+
+const EVENTS: &str = "sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,\
+                      sched:sched_process_fork,sched:sched_process_exec";
+
+/// As many a second on each CPU, a number that shares no factor with timers of programs.
+const SAMPLES_HZ: &str = "997";
+
+/// Watches it once, and once more with `strace` where calls are to be compared.
+///
+/// # Errors
+/// When it cannot be prepared, fails, or an oracle does.
+pub(crate) fn observe(program: &'static Program, base: &Path, dwell: &Path) -> Result<(Said, Truth)> {
+    let stage = Stage::set(program, base)?;
+    let mut watched = vec![dwell.to_string_lossy().into_owned()];
+    let load = match program.watch {
+        Watch::Run(words) => {
+            watched.extend(["run", "--quiet", "--json", "dwell.json", "--"].map(str::to_owned));
+            watched.extend(stage.words(words));
+            None
+        }
+        Watch::Attach { pid_file, load } => {
+            watched.extend(["attach", "--quiet", "--for", WINDOW, "--json", "dwell.json"].map(str::to_owned));
+            watched.push(stage.target(pid_file)?);
+            let load = load.map(|words| stage.beside(words, "load")).transpose()?;
+            sleep(LOAD_STARTS);
+            load
+        }
+    };
+    record(&stage.dir, &watched)?;
+    drop(load);
+    let json = fs::read_to_string(stage.dir.join("dwell.json")).context("dwell wrote no JSON")?;
+    let said = Said::read(&json).with_context(|| last_line(&stage.dir.join("stderr")))?;
+    let truth = truth(program, &stage, dwell, &said)?;
+    Ok((said, truth))
+}
+
+/// Runs dwell with perf around it.
+fn record(dir: &Path, watched: &[String]) -> Result<()> {
+    let mut command = shell_program("timeout", &["--foreground", "--kill-after=10", SECONDS_MAX]);
+    let common = ["perf", "record", "--quiet", "-a", "-N", "-B", "-k", "CLOCK_MONOTONIC"];
+    command.args(common).args(["-m", "16M", "-e", EVENTS, "-o", "trace.data", "--"]);
+    command.args(common).args(["-F", SAMPLES_HZ, "-e", "cpu-clock", "-o", "samples.data", "--"]);
+    command.args(watched).current_dir(dir);
+    forget_package(&mut command);
+    command.stdout(File::create(dir.join("stdout"))?).stderr(File::create(dir.join("stderr"))?);
+    let status = command.status().context("cannot start timeout")?;
+    if !status.success() {
+        bail!("ended with {status}: {}", last_line(&dir.join("stderr")));
+    }
+    Ok(())
+}
+
+fn truth(program: &Program, stage: &Stage, dwell: &Path, said: &Said) -> Result<Truth> {
+    let mut truth = Truth::default();
+    let dir = &stage.dir;
+    let fields = "pid,tid,cpu,time,event,trace";
+    let trace = script(dir, "trace.data", fields, &mut truth.notes, |text| Trace::read(text))?;
+    let dwell_ran = trace.program(&dwell.to_string_lossy()).context("the trace does not have dwell")?;
+    let (tree, from, to) = if said.is_window {
+        let tree: BTreeSet<Tid> = said.threads.iter().map(|thread| thread.tid).collect();
+        let (from, to) = window(&dwell_ran, said.wall_ns);
+        let ledgers = trace.ledgers(&tree, from, to);
+        let counted = said.counted_threads().filter_map(|thread| ledgers.get(&thread.tid));
+        truth.kinds = Some(of_ledgers(counted));
+        (tree, from, to)
+    } else {
+        let root = trace.program_below(&dwell_ran).context("the trace does not have the program")?;
+        let (wall, tree) = trace.wall(&root);
+        truth.kinds = Some(of_wall(&wall));
+        truth.notes.extend(apart(&root, said.wall_ns));
+        (tree, root.begun_ns, root.ended_ns)
+    };
+    let read = |text| Samples::read(text, &tree, from, to);
+    truth.user_percent =
+        script(dir, "samples.data", "pid,tid,time,ip", &mut truth.notes, read)?.user_percent();
+    for also in program.also {
+        further(*also, program, stage, &mut truth)?;
+    }
+    Ok(truth)
+}
+
+/// When the window of `dwell attach` was: its length is known, and where it lies in dwell's life to
+/// some hundredths of a second, during which the same work goes on.
+fn window(dwell: &Root, wall_ns: u64) -> (u64, u64) {
+    let around_ns = (dwell.ended_ns - dwell.begun_ns).saturating_sub(wall_ns);
+    let from = dwell.begun_ns + (around_ns as f64 * BEFORE_WINDOW) as u64;
+    (from, from + wall_ns)
+}
+
+/// Says so where the two have different wall clocks: then all shares differ.
+fn apart(root: &Root, wall_ns: u64) -> Option<String> {
+    let ns = root.ended_ns - root.begun_ns;
+    let apart = ns.abs_diff(wall_ns);
+    let milliseconds = |ns: u64| ns as f64 / 1e6;
+    (apart > ns / 100 && apart > 5_000_000).then(|| {
+        format!("a wall clock of {:.1} ms, by the trace {:.1} ms", milliseconds(wall_ns), milliseconds(ns))
+    })
+}
+
+/// Reads what perf recorded, as text.
+fn script<T>(
+    dir: &Path,
+    data: &str,
+    fields: &str,
+    notes: &mut Vec<String>,
+    read: impl FnOnce(BufReader<std::process::ChildStdout>) -> Result<T>,
+) -> Result<T> {
+    let complaints = dir.join("perf.stderr");
+    let mut perf = Command::new("perf");
+    perf.args(["script", "--ns", "-i", data, "-F", fields]).current_dir(dir).stdin(Stdio::null());
+    let mut child = perf.stdout(Stdio::piped()).stderr(File::create(&complaints)?).spawn()?;
+    let text = child.stdout.take().context("perf script has no output")?;
+    let done = read(BufReader::with_capacity(1 << 20, text));
+    let status = child.wait()?;
+    let said = fs::read_to_string(&complaints).unwrap_or_default();
+    ensure!(status.success(), "perf script ended with {status}: {}", said.trim());
+    notes
+        .extend(said.lines().find(|line| line.contains("lost")).map(|line| format!("perf: {}", line.trim())));
+    done
+}
+
+fn further(also: Also, program: &Program, stage: &Stage, truth: &mut Truth) -> Result<()> {
+    match also {
+        Also::Calls(names) => {
+            let Watch::Run(words) = program.watch else { bail!("strace has no run of its own for a window") };
+            stage.prepare()?;
+            let table = stage.dir.join("counts");
+            let mut strace = shell_program("timeout", &["--foreground", "--kill-after=10", SECONDS_MAX]);
+            strace.args(["strace", "-f", "-c", "-U", "calls,name", "-o"]).arg(&table).arg("--");
+            strace
+                .args(stage.words(words))
+                .current_dir(&stage.dir)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
+            forget_package(&mut strace);
+            ensure!(strace.status()?.success(), "it fails under strace");
+            let made = counts::read(&fs::read_to_string(&table).context("strace wrote nothing")?)?;
+            let count = |name: &&str| ((*name).to_owned(), made.get(*name).copied().unwrap_or(0));
+            truth.calls = names.iter().map(count).collect();
+        }
+        Also::Quota => {
+            let quota = stage.quota.as_ref().context("it has no control group")?;
+            truth.throttled_ns = Some(quota.throttled_ns()?);
+        }
+        Also::LockWaits => {
+            let seen = fs::read_to_string(stage.dir.join("load")).context("no sessions were looked at")?;
+            truth.lock_percent = Some(lock_percent(&seen).context("no session was seen")?);
+        }
+        Also::OwnClock => {
+            let said = fs::read_to_string(stage.dir.join("stdout")).context("the program said nothing")?;
+            truth.cpu_ns = Some(own_cpu_ns(&said).context("the program did not say its CPU time")?);
+        }
+    }
+    Ok(())
+}
+
+/// Of the sessions that were looked at, a line each with `wait TYPE`, those that waited for a lock.
+fn lock_percent(seen: &str) -> Option<f64> {
+    let waits: Vec<&str> = seen.lines().filter_map(|line| line.trim().strip_prefix("wait ")).collect();
+    let locks = waits.iter().filter(|wait| ["Lock", "LWLock"].contains(wait)).count();
+    (!waits.is_empty()).then(|| locks as f64 / waits.len() as f64 * 100.0)
+}
+
+fn own_cpu_ns(said: &str) -> Option<u64> {
+    said.lines().rev().find_map(|line| line.strip_prefix("own cpu_ns ")?.trim().parse().ok())
+}
+
+fn last_line(path: &Path) -> String {
+    let said = fs::read(path).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing").trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_lies_within_dwells_life() {
+        let dwell = Root { tid: 1, begun_ns: 1_000, ended_ns: 2_000 };
+        assert_eq!(window(&dwell, 900), (1_070, 1_970));
+        assert_eq!(window(&dwell, 2_000), (1_000, 3_000));
+    }
+
+    #[test]
+    fn wall_clocks_that_differ_are_said() {
+        let root = Root { tid: 1, begun_ns: 0, ended_ns: 1_000_000_000 };
+        assert_eq!(apart(&root, 995_000_000), None);
+        assert!(apart(&root, 900_000_000).is_some());
+        let short = Root { tid: 1, begun_ns: 0, ended_ns: 10_000_000 };
+        assert_eq!(apart(&short, 9_000_000), None);
+    }
+
+    #[test]
+    fn sessions_and_the_programs_own_clock_are_read() {
+        assert_eq!(
+            lock_percent("Pager off\nwait Lock\n wait Lock\nwait Client\nwait LWLock\n\n"),
+            Some(75.0)
+        );
+        assert_eq!(lock_percent("nothing"), None);
+        assert_eq!(own_cpu_ns("x\nown cpu_ns 12\nown cpu_ns 15\n"), Some(15));
+        assert_eq!(own_cpu_ns("own cpu_ns many\n"), None);
+    }
+}

@@ -1,0 +1,111 @@
+//! What is known of a program before it is run: how it is prepared, started and watched, and which
+//! class is right. The programs themselves are in `programs`, a file for each family.
+//!
+//! Words of commands hold places to be filled in: `{dir}` the program's own directory, `{inputs}`
+//! files made for all, `{sources}` what is written here for this lane, `{root}` the repository,
+//! `{temp}` a directory that other users can enter, `{port}` a free port of the loopback, `{pg}`
+//! the programs of PostgreSQL, `{python}` the interpreter, `{group}` the control group of a quota.
+
+use super::needs::Need;
+
+/// A program, and what is right to say of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Program {
+    pub(crate) name: &'static str,
+    /// What has to be installed.
+    pub(crate) needs: &'static [&'static Need],
+    /// Lines for a shell, run before anything is watched.
+    pub(crate) prepare: &'static [&'static str],
+    /// Started before, in this order, and ended afterwards.
+    pub(crate) servers: &'static [Server],
+    pub(crate) watch: Watch,
+    /// Judged before any run. More than one where it depends on the machine, by the reason.
+    pub(crate) class: &'static [Class],
+    /// Why this class is right.
+    pub(crate) why: &'static str,
+    /// Oracles beyond the scheduler's trace and the samples.
+    pub(crate) also: &'static [Also],
+}
+
+/// What most programs have in common.
+pub(crate) const PLAIN: Program = Program {
+    name: "",
+    needs: &[],
+    prepare: &[],
+    servers: &[],
+    watch: Watch::Run(&[]),
+    class: &[],
+    why: "",
+    also: &[],
+};
+
+/// How dwell is used on it.
+#[derive(Clone, Copy)]
+pub(crate) enum Watch {
+    /// `dwell run` of this command.
+    Run(&'static [&'static str]),
+    /// `dwell attach` to the last server, or to the process whose PID is in a file; and a command
+    /// that gives it work meanwhile.
+    Attach { pid_file: Option<&'static str>, load: Option<&'static [&'static str]> },
+}
+
+/// `dwell attach` to a server to which nothing is sent.
+pub(crate) const LEFT_ALONE: Watch = Watch::Attach { pid_file: None, load: None };
+
+/// `dwell attach` to a server under this load.
+pub(crate) const fn under(load: &'static [&'static str]) -> Watch {
+    Watch::Attach { pid_file: None, load: Some(load) }
+}
+
+/// A process that is there while the program runs.
+pub(crate) struct Server {
+    pub(crate) command: &'static [&'static str],
+    pub(crate) ready: Ready,
+}
+
+/// When a server can be used.
+pub(crate) enum Ready {
+    /// Its port accepts.
+    Port,
+    /// This command succeeds.
+    Succeeds(&'static [&'static str]),
+    /// A file is there.
+    File(&'static str),
+}
+
+/// What bounds a program, as in dwell's JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    Cpu,
+    Kernel,
+    Io,
+    Starved,
+    Mixed,
+    Idle,
+}
+
+impl Class {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Kernel => "kernel",
+            Self::Io => "io",
+            Self::Starved => "starved",
+            Self::Mixed => "mixed",
+            Self::Idle => "idle",
+        }
+    }
+}
+
+/// A further oracle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Also {
+    /// `strace -c` of a run beside: how often these calls are made, which is the same in each run.
+    Calls(&'static [&'static str]),
+    /// The control group's own time of throttling.
+    Quota,
+    /// `pg_stat_activity`: the share of time that sessions of the attached process wait for a lock.
+    LockWaits,
+    /// The program prints `own cpu_ns N` at its end: the CPU time that it had, by its own clock.
+    OwnClock,
+}

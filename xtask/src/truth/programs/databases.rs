@@ -1,0 +1,180 @@
+//! PostgreSQL and Redis: servers that are busy, idle, or wait for each other's locks.
+
+use super::super::needs::{POSTGRES, REDIS, SETPRIV};
+use super::super::program::{Also, Class, LEFT_ALONE, PLAIN, Program, Ready, Server, Watch, under};
+
+/// A cluster in a directory that its user owns: the server refuses to be root's.
+const CLUSTER: &[&str] = &[
+    "rm -rf {temp}/pg; mkdir {temp}/pg; chown postgres {temp}/pg",
+    "cd {temp}/pg; setpriv --reuid=postgres --regid=postgres --clear-groups \
+     {pg}/initdb -D {temp}/pg/data --no-sync --auth=trust > /dev/null",
+];
+
+/// The first line of this file is the PID of the server.
+const POSTMASTER_PID: Option<&str> = Some("{temp}/pg/data/postmaster.pid");
+
+const POSTMASTER: Server = Server {
+    command: &[
+        "setpriv",
+        "--reuid=postgres",
+        "--regid=postgres",
+        "--clear-groups",
+        "{pg}/postgres",
+        "-D",
+        "{temp}/pg/data",
+        "-p",
+        "{port}",
+        "-k",
+        "{temp}/pg",
+        "-c",
+        "listen_addresses=127.0.0.1",
+    ],
+    ready: Ready::Succeeds(&["{pg}/pg_isready", "-q", "-h", "127.0.0.1", "-p", "{port}"]),
+};
+
+/// Tables of pgbench, made before the server is used.
+const TABLES: Server = Server {
+    command: &[
+        "sh",
+        "-c",
+        "{pg}/pgbench -q -i -s 2 -h 127.0.0.1 -p {port} -U postgres postgres && touch {dir}/tables; \
+         exec sleep 60",
+    ],
+    ready: Ready::File("{dir}/tables"),
+};
+
+/// `psql` with a script, in the program's directory.
+macro_rules! psql {
+    ($($word:literal),*) => {
+        &["{pg}/psql", "-q", "-A", "-t", "-h", "127.0.0.1", "-p", "{port}", "-U", "postgres",
+          $($word,)* "postgres"]
+    };
+}
+
+const HOLDER: Server =
+    Server { command: psql!("-f", "{sources}/holder.sql"), ready: Ready::File("{dir}/held") };
+
+const WAITER: Server =
+    Server { command: psql!("-f", "{sources}/waiter.sql"), ready: Ready::File("{dir}/pid") };
+
+const REDIS_SERVER: Server = Server {
+    command: &["redis-server", "--port", "{port}", "--bind", "127.0.0.1", "--save", "", "--dir", "{dir}"],
+    ready: Ready::Port,
+};
+
+pub(super) const PROGRAMS: &[Program] = &[
+    Program {
+        name: "postgres-pgbench",
+        needs: &[&POSTGRES, &SETPRIV],
+        prepare: CLUSTER,
+        servers: &[POSTMASTER, TABLES],
+        watch: Watch::Attach {
+            pid_file: POSTMASTER_PID,
+            load: Some(&[
+                "{pg}/pgbench",
+                "-c",
+                "4",
+                "-T",
+                "30",
+                "-h",
+                "127.0.0.1",
+                "-p",
+                "{port}",
+                "-U",
+                "postgres",
+                "postgres",
+            ]),
+        },
+        class: &[Class::Io],
+        why: "each transaction waits for its commit record on the disk, and for rows and WAL of others",
+        ..PLAIN
+    },
+    Program {
+        name: "postgres-select",
+        needs: &[&POSTGRES, &SETPRIV],
+        prepare: CLUSTER,
+        servers: &[POSTMASTER],
+        watch: Watch::Attach {
+            pid_file: POSTMASTER_PID,
+            load: Some(psql!("-c", "select sum(i * i % 7) from generate_series(1, 100000000) i")),
+        },
+        class: &[Class::Cpu],
+        why: "one session computes a sum; all other processes wait for work",
+        ..PLAIN
+    },
+    Program {
+        name: "postgres-row-lock",
+        needs: &[&POSTGRES, &SETPRIV],
+        prepare: CLUSTER,
+        servers: &[POSTMASTER, HOLDER, WAITER],
+        watch: Watch::Attach {
+            pid_file: Some("{dir}/pid"),
+            load: Some(&[
+                "sh",
+                "-c",
+                "exec {pg}/psql -q -At -h 127.0.0.1 -p {port} -U postgres -v pid=$(cat pid) \
+                 -f {sources}/waits.sql postgres",
+            ]),
+        },
+        class: &[Class::Io],
+        why: "waits for a transaction of another session: Lock:transactionid",
+        also: &[Also::LockWaits],
+        ..PLAIN
+    },
+    Program {
+        name: "postgres-idle",
+        needs: &[&POSTGRES, &SETPRIV],
+        prepare: CLUSTER,
+        servers: &[POSTMASTER],
+        watch: Watch::Attach { pid_file: POSTMASTER_PID, load: None },
+        class: &[Class::Idle],
+        why: "nobody asks it anything",
+        ..PLAIN
+    },
+    Program {
+        name: "psql-query",
+        needs: &[&POSTGRES, &SETPRIV],
+        prepare: CLUSTER,
+        servers: &[POSTMASTER],
+        watch: Watch::Run(psql!("-c", "select sum(i * i % 7) from generate_series(1, 8000000) i")),
+        class: &[Class::Io],
+        why: "the client waits for the answer of a server outside the tree",
+        ..PLAIN
+    },
+    Program {
+        name: "redis-busy",
+        needs: &[&REDIS],
+        servers: &[REDIS_SERVER],
+        watch: under(&["redis-benchmark", "-q", "-p", "{port}", "-t", "set", "-n", "100000000"]),
+        class: &[Class::Kernel],
+        why: "one thread that reads and writes sockets; its own work is small",
+        ..PLAIN
+    },
+    Program {
+        name: "redis-50-pings",
+        needs: &[&REDIS],
+        servers: &[REDIS_SERVER],
+        watch: under(&["redis-cli", "-p", "{port}", "-i", "0.02", "-r", "1000", "ping"]),
+        class: &[Class::Idle],
+        why: "answers in microseconds and waits 20 ms for the next question",
+        ..PLAIN
+    },
+    Program {
+        name: "redis-idle",
+        needs: &[&REDIS],
+        servers: &[REDIS_SERVER],
+        watch: LEFT_ALONE,
+        class: &[Class::Idle],
+        why: "nobody asks it anything; it looks at its own state ten times a second",
+        ..PLAIN
+    },
+    Program {
+        name: "redis-benchmark",
+        needs: &[&REDIS],
+        servers: &[REDIS_SERVER],
+        watch: Watch::Run(&["redis-benchmark", "-q", "-p", "{port}", "-t", "set,get", "-n", "100000"]),
+        class: &[Class::Kernel],
+        why: "one thread that writes and reads fifty sockets",
+        ..PLAIN
+    },
+];

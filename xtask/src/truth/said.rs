@@ -1,0 +1,240 @@
+//! What dwell says of a run or a window, from its JSON (`docs/schema/dwell.run.1.json`).
+
+use super::sched::Tid;
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// States on a CPU. A version that does not know interrupts apart has none.
+const ON_CPU: [&str; 5] = ["user", "kernel", "fault", "interrupt", "interrupts"];
+const RUNNABLE: [&str; 2] = ["runqueue", "throttled"];
+
+/// The kinds of time that a trace of the scheduler knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    OnCpu,
+    Runnable,
+    Blocked,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Kind; 3] = [Kind::OnCpu, Kind::Runnable, Kind::Blocked];
+
+    /// The kind of a state; what is neither on a CPU nor runnable counts as blocked.
+    pub(crate) fn of(state: &str) -> Self {
+        match state {
+            _ if ON_CPU.contains(&state) => Self::OnCpu,
+            _ if RUNNABLE.contains(&state) => Self::Runnable,
+            _ => Self::Blocked,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::OnCpu => "on CPU",
+            Self::Runnable => "runnable",
+            Self::Blocked => "blocked",
+        }
+    }
+}
+
+/// The result of a run or a window.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Said {
+    pub(crate) class: String,
+    pub(crate) wall_ns: u64,
+    pub(crate) is_window: bool,
+    pub(crate) account: Vec<Part>,
+    pub(crate) threads: Vec<Thread>,
+    pub(crate) calls: BTreeMap<String, Calls>,
+    pub(crate) lost_events: u64,
+}
+
+/// A part of the account.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Part {
+    pub(crate) state: String,
+    pub(crate) ns: u64,
+    pub(crate) lo_ns: u64,
+    pub(crate) hi_ns: u64,
+}
+
+/// A thread's time by state.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Thread {
+    pub(crate) tid: Tid,
+    pub(crate) idle: bool,
+    pub(crate) states: BTreeMap<String, u64>,
+}
+
+/// How often a system call was made: at least, and at most where that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Calls {
+    pub(crate) calls: u64,
+    pub(crate) lo: u64,
+    pub(crate) hi: Option<u64>,
+}
+
+impl Said {
+    /// Reads the JSON.
+    ///
+    /// # Errors
+    /// When something is missing, or the program did not end well.
+    pub(crate) fn read(text: &str) -> Result<Self> {
+        let json: Value = serde_json::from_str(text).context("dwell's JSON cannot be read")?;
+        match (json["exit"]["code"].as_i64(), &json["exit"]["signal"]) {
+            (Some(0), _) | (None, Value::Null) => {}
+            (code, signal) => bail!("the program ended with {code:?}, signal {signal}"),
+        }
+        let rows = |name: &str| json[name].as_array().map_or(&[][..], Vec::as_slice);
+        let account = rows("account").iter().map(part).collect::<Result<Vec<_>>>()?;
+        ensure!(!account.is_empty(), "dwell's JSON has no account");
+        Ok(Self {
+            class: json["bound"]["class"].as_str().context("dwell says no class")?.to_owned(),
+            wall_ns: number(&json, "wall_ns")?,
+            is_window: json["window"].is_object(),
+            account,
+            threads: rows("threads").iter().map(thread).collect::<Result<_>>()?,
+            calls: rows("syscalls").iter().filter_map(calls).collect(),
+            lost_events: json["coverage"]["lost_events"].as_u64().unwrap_or(0),
+        })
+    }
+
+    pub(crate) fn whole_ns(&self) -> u64 {
+        self.account.iter().map(|part| part.ns).sum()
+    }
+
+    /// The share of a kind in the account, in percent: its value, and the interval in which dwell
+    /// says it is.
+    pub(crate) fn percent(&self, kind: Kind) -> [f64; 3] {
+        let whole = self.whole_ns().max(1) as f64;
+        let sum = |is_of: &dyn Fn(Kind) -> bool, ns: fn(&Part) -> u64| {
+            let parts = self.account.iter().filter(|part| is_of(Kind::of(&part.state)));
+            parts.map(ns).sum::<u64>() as f64 / whole * 100.0
+        };
+        let this = |of| of == kind;
+        let value = sum(&this, |part| part.ns);
+        if kind == Kind::OnCpu {
+            // Its parts are uncertain against one another: the whole of them is what the others
+            // leave.
+            let others = |of| of != kind;
+            return [value, 100.0 - sum(&others, |part| part.hi_ns), 100.0 - sum(&others, |part| part.lo_ns)];
+        }
+        [value, sum(&this, |part| part.lo_ns), sum(&this, |part| part.hi_ns)]
+    }
+
+    /// CPU time of all threads, on the path or not, and how much of it was user code.
+    pub(crate) fn cpu_ns(&self) -> (u64, u64) {
+        let states = || self.threads.iter().flat_map(|thread| &thread.states);
+        let on = states().filter(|(state, _)| Kind::of(state) == Kind::OnCpu).map(|(_, ns)| ns).sum();
+        (on, states().filter(|(state, _)| *state == "user").map(|(_, ns)| ns).sum())
+    }
+
+    /// Half the width of the interval of user time in the account, in percent of it.
+    pub(crate) fn user_doubt_percent(&self) -> f64 {
+        let user = self.account.iter().find(|part| part.state == "user");
+        let doubt = user.map_or(0, |part| (part.hi_ns - part.ns).max(part.ns - part.lo_ns));
+        doubt as f64 / self.whole_ns().max(1) as f64 * 100.0
+    }
+
+    pub(crate) fn in_state(&self, state: &str) -> u64 {
+        self.account.iter().filter(|part| part.state == state).map(|part| part.ns).sum()
+    }
+
+    /// The threads whose time the account of a window is.
+    pub(crate) fn counted_threads(&self) -> impl Iterator<Item = &Thread> {
+        let all_idle = self.threads.iter().all(|thread| thread.idle);
+        self.threads.iter().filter(move |thread| all_idle || !thread.idle)
+    }
+}
+
+fn number(json: &Value, name: &str) -> Result<u64> {
+    json[name].as_u64().with_context(|| format!("dwell's JSON has no number {name}"))
+}
+
+fn part(row: &Value) -> Result<Part> {
+    Ok(Part {
+        state: row["state"].as_str().context("a part of the account has no state")?.to_owned(),
+        ns: number(row, "ns")?,
+        lo_ns: number(row, "lo_ns")?,
+        hi_ns: number(row, "hi_ns")?,
+    })
+}
+
+fn thread(row: &Value) -> Result<Thread> {
+    let states = row["states"].as_object().context("a thread has no states")?;
+    Ok(Thread {
+        tid: Tid::try_from(number(row, "tid")?).context("a thread's number is too large")?,
+        idle: row["idle"].as_bool().unwrap_or(false),
+        states: states.iter().filter_map(|(state, ns)| Some((state.clone(), ns.as_u64()?))).collect(),
+    })
+}
+
+fn calls(row: &Value) -> Option<(String, Calls)> {
+    let calls = row["calls"].as_u64()?;
+    let estimate = &row["estimate"];
+    let said = if estimate.is_object() {
+        Calls {
+            calls: estimate["calls"].as_u64()?,
+            lo: estimate["lo"].as_u64()?,
+            hi: estimate["hi"].as_u64(),
+        }
+    } else {
+        Calls { calls, lo: calls, hi: Some(calls) }
+    };
+    Some((row["name"].as_str()?.to_owned(), said))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"{
+        "exit": {"code": 0}, "wall_ns": 1000, "bound": {"class": "cpu"},
+        "account": [
+            {"state": "user", "ns": 600, "lo_ns": 500, "hi_ns": 650},
+            {"state": "kernel", "ns": 100, "lo_ns": 100, "hi_ns": 100},
+            {"state": "runqueue", "ns": 50, "lo_ns": 40, "hi_ns": 60},
+            {"state": "disk", "ns": 250, "lo_ns": 250, "hi_ns": 250}],
+        "threads": [
+            {"tid": 5, "idle": false, "states": {"user": 600, "disk": 300}},
+            {"tid": 6, "idle": true, "states": {"kernel": 200, "new-state": 9}}],
+        "syscalls": [
+            {"name": "read", "calls": 12},
+            {"name": "futex", "calls": 3, "estimate": {"seen": 1, "calls": 30, "lo": 10, "hi": null}}],
+        "coverage": {"lost_events": 4}}"#;
+
+    #[test]
+    fn the_account_has_three_kinds_with_their_intervals() {
+        let said = Said::read(TEXT).unwrap();
+        assert_eq!(said.percent(Kind::OnCpu), [70.0, 69.0, 71.0]);
+        assert_eq!(said.percent(Kind::Runnable), [5.0, 4.0, 6.0]);
+        assert_eq!(said.percent(Kind::Blocked), [25.0, 25.0, 25.0]);
+        assert_eq!(said.user_doubt_percent(), 10.0);
+        assert_eq!((said.class.as_str(), said.lost_events, said.in_state("disk")), ("cpu", 4, 250));
+    }
+
+    #[test]
+    fn cpu_time_is_of_all_threads_and_a_window_of_the_active_ones() {
+        let said = Said::read(TEXT).unwrap();
+        assert_eq!(said.cpu_ns(), (800, 600));
+        assert_eq!(said.counted_threads().map(|thread| thread.tid).collect::<Vec<_>>(), [5]);
+        let idle = Said::read(&TEXT.replace("\"idle\": false", "\"idle\": true")).unwrap();
+        assert_eq!(idle.counted_threads().count(), 2);
+    }
+
+    #[test]
+    fn estimated_counts_keep_their_bounds() {
+        let said = Said::read(TEXT).unwrap();
+        assert_eq!(said.calls["read"], Calls { calls: 12, lo: 12, hi: Some(12) });
+        assert_eq!(said.calls["futex"], Calls { calls: 30, lo: 10, hi: None });
+    }
+
+    #[test]
+    fn a_program_that_failed_says_nothing_true() {
+        assert!(Said::read(&TEXT.replace("\"code\": 0", "\"code\": 1")).is_err());
+        assert!(Said::read(&TEXT.replace("\"code\": 0", "\"signal\": 9")).is_err());
+        assert!(Said::read(&TEXT.replace("\"code\": 0", "\"window\": \"for\"")).is_ok());
+        assert!(Said::read("{}").is_err());
+    }
+}

@@ -1,0 +1,149 @@
+//! One line of `perf script -F pid,tid,cpu,time,event,trace`: what happened to which thread.
+//!
+//! perf prints switches and wake-ups in two forms: as the kernel's format says, and shorter where
+//! its plugins are installed. Both are read.
+
+/// A thread, or the process named by its first one, as the kernel numbers them.
+pub(crate) type Tid = i32;
+
+/// What a line says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(crate) at_ns: u64,
+    /// The process of the thread that was on the CPU.
+    pub(crate) process: Tid,
+    pub(crate) what: What,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum What {
+    Switch { from: Tid, left: Left, to: Tid },
+    Wake(Tid),
+    Fork { parent: Tid, child: Tid },
+    Exec { tid: Tid, file: Box<str> },
+}
+
+/// How a thread left its CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// Something else ran, but it could have gone on.
+    Runnable,
+    Blocked,
+    /// It ended.
+    Dead,
+}
+
+/// The event of a line; none for lines of other events.
+pub(crate) fn event(line: &str) -> Option<Event> {
+    let (task, rest) = line.trim_start().split_once(char::is_whitespace)?;
+    let process = task.split_once('/')?.0.parse().ok()?;
+    let (_cpu, rest) = rest.trim_start().split_once(char::is_whitespace)?;
+    let (time, rest) = rest.trim_start().split_once(": ")?;
+    let (name, text) = rest.trim_start().split_once(": ")?;
+    let text = text.trim();
+    let what = match name.trim_start_matches("sched:") {
+        "sched_switch" => switch(text)?,
+        "sched_wakeup" | "sched_wakeup_new" => What::Wake(number(text, " pid=").or_else(|| bracketed(text))?),
+        "sched_process_fork" => {
+            What::Fork { parent: number(text, " pid=")?, child: number(text, " child_pid=")? }
+        }
+        "sched_process_exec" => {
+            let file = text.strip_prefix("filename=")?.rsplit_once(" pid=")?.0;
+            What::Exec { tid: number(text, " pid=")?, file: file.into() }
+        }
+        _ => return None,
+    };
+    Some(Event { at_ns: nanoseconds(time)?, process, what })
+}
+
+fn switch(text: &str) -> Option<What> {
+    let (before, after) = text.split_once(" ==> ")?;
+    if let Some(from) = number(before, " prev_pid=") {
+        let state = before.rsplit_once("prev_state=")?.1;
+        return Some(What::Switch { from, left: left(state), to: number(after, " next_pid=")? });
+    }
+    let (task, state) = before.rsplit_once(' ')?;
+    Some(What::Switch { from: bracketed(task)?, left: left(state), to: bracketed(after)? })
+}
+
+/// From the letters of the state: `R` and `R+`, `S`, `D`, `X` and the like.
+fn left(state: &str) -> Left {
+    match state {
+        _ if state.starts_with('R') => Left::Runnable,
+        // The plugin has the two the other way round; a dead thread is one of them.
+        _ if state.contains(['X', 'Z']) => Left::Dead,
+        _ => Left::Blocked,
+    }
+}
+
+/// The number after a key. A thread's name may hold anything, so the last one counts.
+fn number(text: &str, key: &str) -> Option<Tid> {
+    let digits = &text[text.rfind(key)? + key.len()..];
+    digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// As the plugin writes a thread: `name:123 [120]`, and more behind.
+fn bracketed(text: &str) -> Option<Tid> {
+    text.rsplit_once(" [")?.0.rsplit_once(':')?.1.parse().ok()
+}
+
+/// `12.000345678`, seconds with any number of digits behind the point.
+pub(crate) fn nanoseconds(time: &str) -> Option<u64> {
+    let (seconds, fraction) = time.split_once('.')?;
+    let fraction = format!("{fraction:0<9}");
+    Some(seconds.parse::<u64>().ok()? * 1_000_000_000 + fraction.get(..9)?.parse::<u64>().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn what(line: &str) -> Option<What> {
+        event(line).map(|event| event.what)
+    }
+
+    #[test]
+    fn both_forms_of_a_switch_are_read() {
+        let kernels = "  12/13    [001]   7.000000123:  sched:sched_switch: prev_comm=a b prev_pid=13 \
+                       prev_prio=120 prev_state=R+ ==> next_comm=swapper/1 next_pid=0 next_prio=120";
+        let switch = What::Switch { from: 13, left: Left::Runnable, to: 0 };
+        assert_eq!(event(kernels), Some(Event { at_ns: 7_000_000_123, process: 12, what: switch.clone() }));
+        let plugins = "12/13 [001] 7.000000123: sched:sched_switch: a b:13 [120] R ==> swapper/1:0 [120]";
+        assert_eq!(what(plugins), Some(switch));
+    }
+
+    #[test]
+    fn how_a_thread_left_its_cpu() {
+        let of = |state: &str| left(state);
+        assert_eq!(["R", "R+"].map(of), [Left::Runnable; 2]);
+        assert_eq!(["S", "D", "T", "I", "D|W"].map(of), [Left::Blocked; 5]);
+        assert_eq!(["X", "Z", "Z|X"].map(of), [Left::Dead; 3]);
+    }
+
+    #[test]
+    fn wake_ups_forks_and_executed_files() {
+        let of = |rest: &str| what(&format!("1/1 [000] 1.5: sched:{rest}"));
+        let wake = Some(What::Wake(9));
+        assert_eq!(of("sched_wakeup: comm=x pid=1 y pid=9 prio=120 target_cpu=001"), wake);
+        assert_eq!(of("sched_wakeup_new: x [1] z:9 [120] CPU:001"), wake);
+        let fork = of("sched_process_fork: comm=sh pid=4 child_comm=sh child_pid=5");
+        assert_eq!(fork, Some(What::Fork { parent: 4, child: 5 }));
+        let exec = of("sched_process_exec: filename=/a b/c pid=5 old_pid=5");
+        assert_eq!(exec, Some(What::Exec { tid: 5, file: "/a b/c".into() }));
+    }
+
+    #[test]
+    fn other_lines_are_passed_over() {
+        assert_eq!(event(""), None);
+        assert_eq!(event("1/1 [000] 1.5: sched:sched_migrate_task: comm=a pid=1"), None);
+        assert_eq!(event("1/1 [000] x: sched:sched_wakeup: a:1 [120]"), None);
+    }
+
+    #[test]
+    fn times_have_any_number_of_digits() {
+        assert_eq!(nanoseconds("1.5"), Some(1_500_000_000));
+        assert_eq!(nanoseconds("0.123456"), Some(123_456_000));
+        assert_eq!(nanoseconds("12"), None);
+    }
+}

@@ -1,0 +1,128 @@
+//! The table of verdicts, as text or markdown.
+
+use super::verdict::{Check, Verdict};
+use std::fmt::Write;
+
+/// A program, and its verdict or why there is none.
+pub(crate) type Row = (&'static str, Result<Verdict, String>);
+
+const HEAD: [&str; 5] = ["program", "class", "dwell", "oracle", "agree"];
+
+/// The table with what explains it, the notes, and how many agree.
+pub(crate) fn render(rows: &[Row], machine: &str, markdown: bool) -> String {
+    let mut text = layout(rows.iter().map(cells), markdown);
+    let verdicts = || rows.iter().filter_map(|(_, verdict)| verdict.as_ref().ok());
+    let agreeing = verdicts().filter(|verdict| verdict.agrees()).count();
+    let classes = verdicts().filter(|verdict| verdict.class_agrees()).count();
+    let all = verdicts().count();
+    // Writing to a string cannot fail.
+    let _ = write!(
+        text,
+        "\nOn CPU / runnable / blocked in percent: of the wall clock, and of a window of its threads' time. Then user\n\
+         code in percent of all CPU time, and figures with their names.\n\n\
+         {agreeing} of {all} programs agree in all figures, {classes} in the class. Measured on {machine}.\n"
+    );
+    for verdict in verdicts() {
+        for note in &verdict.notes {
+            let _ = writeln!(text, "note: {}: {note}", verdict.program);
+        }
+    }
+    text
+}
+
+fn cells((program, verdict): &Row) -> [String; 5] {
+    let verdict = match verdict {
+        Ok(verdict) => verdict,
+        Err(why) => {
+            return [(*program).to_owned(), format!("not run: {why}"), "-".into(), "-".into(), "-".into()];
+        }
+    };
+    let right: Vec<&str> = verdict.right.iter().map(|class| class.name()).collect();
+    let class = if verdict.class_agrees() {
+        verdict.class.clone()
+    } else {
+        format!("{}, not {}", right.join(" or "), verdict.class)
+    };
+    let figures = |of: fn(&Check) -> &str| {
+        let kinds: Vec<&str> = verdict.checks.iter().filter(|check| is_kind(check)).map(of).collect();
+        let others = verdict.checks.iter().filter(|check| !is_kind(check));
+        let others = others.map(|check| format!("{} {}", check.what, of(check)));
+        std::iter::once(kinds.join(" / ")).chain(others).collect::<Vec<_>>().join("; ")
+    };
+    let [dwell, oracle] = [figures(|check| &check.dwell), figures(|check| &check.oracle)];
+    [verdict.program.to_owned(), class, dwell, oracle, agreement(verdict)]
+}
+
+/// The three kinds of time stand without their names.
+fn is_kind(check: &Check) -> bool {
+    ["on CPU", "runnable", "blocked"].contains(&check.what.as_str())
+}
+
+fn agreement(verdict: &Verdict) -> String {
+    if verdict.agrees() {
+        return "yes".to_owned();
+    }
+    let class = (!verdict.class_agrees()).then_some("class");
+    let figures = verdict.checks.iter().filter(|check| !check.agrees).map(|check| check.what.as_str());
+    format!("no: {}", class.into_iter().chain(figures).collect::<Vec<_>>().join(", "))
+}
+
+fn layout(rows: impl Iterator<Item = [String; 5]>, markdown: bool) -> String {
+    let rows: Vec<[String; 5]> = std::iter::once(HEAD.map(str::to_owned)).chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
+    let mut text = String::new();
+    for (index, row) in rows.iter().enumerate() {
+        let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}"));
+        let cells: Vec<String> = cells.collect();
+        let line = if markdown { format!("| {} |", cells.join(" | ")) } else { cells.join("  ") };
+        text.push_str(line.trim_end());
+        text.push('\n');
+        if markdown && index == 0 {
+            text.push_str(&format!("|{}\n", " --- |".repeat(HEAD.len())));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::program::Class;
+    use super::*;
+
+    fn verdict(class: &str, agrees: bool) -> Row {
+        let check = |what: &str, dwell: &str, agrees| Check {
+            what: what.to_owned(),
+            dwell: dwell.to_owned(),
+            oracle: "1.0".to_owned(),
+            agrees,
+        };
+        let checks = vec![
+            check("on CPU", "97.0", agrees),
+            check("runnable", "1.0", true),
+            check("blocked", "2.0", true),
+            check("user", "90.0", true),
+        ];
+        let (class, right) = (class.to_owned(), vec![Class::Cpu, Class::Kernel]);
+        ("it", Ok(Verdict { program: "it", class, right, checks, notes: vec!["perf lost some".to_owned()] }))
+    }
+
+    #[test]
+    fn a_row_says_what_disagrees() {
+        let agreement = |row: Row| cells(&row)[4].clone();
+        assert_eq!(agreement(verdict("cpu", true)), "yes");
+        assert_eq!(agreement(verdict("io", false)), "no: class, on CPU");
+        assert_eq!(cells(&verdict("io", false))[1], "cpu or kernel, not io");
+        assert_eq!(cells(&verdict("cpu", true))[2], "97.0 / 1.0 / 2.0; user 90.0");
+    }
+
+    #[test]
+    fn the_table_counts_what_ran_and_names_what_did_not() {
+        let rows = [verdict("cpu", true), verdict("io", true), ("gone", Err("needs fio".to_owned()))];
+        let text = render(&rows, "a machine", true);
+        assert!(text.starts_with("| program | class "), "{text}");
+        assert!(text.contains("| gone    | not run: needs fio "), "{text}");
+        assert!(text.contains("1 of 2 programs agree in all figures, 1 in the class."), "{text}");
+        assert!(text.contains("note: it: perf lost some"), "{text}");
+    }
+}
