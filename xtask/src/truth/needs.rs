@@ -37,6 +37,7 @@ needs! {
     GIT: "git", ["git"];
     GO: "go", ["golang-go"];
     NODE: "node", ["nodejs"];
+    NPM: "npm", ["npm"];
     JAVAC: "javac", ["default-jdk-headless"];
     PYTHON: "python3", ["python3"];
     PERL: "perl", ["perl-base"];
@@ -45,6 +46,7 @@ needs! {
     CURL: "curl", ["curl"];
     AB: "ab", ["apache2-utils"];
     XZ: "xz", ["xz-utils"];
+    RIPGREP: "rg", ["ripgrep"];
     RSYNC: "rsync", ["rsync"];
     FIO: "fio", ["fio"];
     SQLITE: "sqlite3", ["sqlite3"];

@@ -89,7 +89,7 @@ fn truth(program: &Program, stage: &Stage, dwell: &Path, said: &Said) -> Result<
     let mut truth = Truth::default();
     let dir = &stage.dir;
     let fields = "pid,tid,cpu,time,event,trace";
-    let trace = script(dir, "trace.data", fields, &mut truth.notes, |text| Trace::read(text))?;
+    let trace = script(dir, "trace.data", fields, &mut truth.notes, Trace::read)?;
     let dwell_ran = trace.program(&dwell.to_string_lossy()).context("the trace does not have dwell")?;
     let (tree, from, to) = if said.is_window {
         let tree: BTreeSet<Tid> = said.threads.iter().map(|thread| thread.tid).collect();

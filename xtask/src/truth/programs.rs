@@ -3,6 +3,7 @@
 
 mod builds;
 mod databases;
+mod packages;
 mod polling;
 mod python;
 mod runtimes;
@@ -24,6 +25,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Program> {
         web::PROGRAMS,
         runtimes::PROGRAMS,
         python::PROGRAMS,
+        packages::PROGRAMS,
         polling::PROGRAMS,
     ];
     families.into_iter().flatten()

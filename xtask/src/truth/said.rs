@@ -112,12 +112,12 @@ impl Said {
             let parts = self.account.iter().filter(|part| is_of(Kind::of(&part.state)));
             parts.map(ns).sum::<u64>() as f64 / whole * 100.0
         };
-        let this = |of| of == kind;
+        let this = |of: Kind| of == kind;
         let value = sum(&this, |part| part.ns);
         if kind == Kind::OnCpu {
             // Its parts are uncertain against one another: the whole of them is what the others
             // leave.
-            let others = |of| of != kind;
+            let others = |of: Kind| of != kind;
             return [value, 100.0 - sum(&others, |part| part.hi_ns), 100.0 - sum(&others, |part| part.lo_ns)];
         }
         [value, sum(&this, |part| part.lo_ns), sum(&this, |part| part.hi_ns)]
@@ -228,6 +228,30 @@ mod tests {
         let said = Said::read(TEXT).unwrap();
         assert_eq!(said.calls["read"], Calls { calls: 12, lo: 12, hi: Some(12) });
         assert_eq!(said.calls["futex"], Calls { calls: 30, lo: 10, hi: None });
+    }
+
+    /// The kept results of dwell are what it writes now.
+    #[test]
+    fn real_results_are_read_whole() {
+        for name in ["condvar", "attach-busy"] {
+            let path = crate::shell::root().join(format!("crates/golden/recordings/{name}.json"));
+            let said = Said::read(&std::fs::read_to_string(path).unwrap()).unwrap();
+            assert_eq!(said.is_window, name == "attach-busy");
+            assert!(said.whole_ns() > 0 && said.wall_ns > 0 && !said.threads.is_empty(), "{name}");
+            let sum: f64 = Kind::ALL.iter().map(|&kind| said.percent(kind)[0]).sum();
+            assert!((sum - 100.0).abs() < 1e-6, "{name}: {sum}");
+        }
+    }
+
+    /// A state that is named otherwise would count as blocked.
+    #[test]
+    fn states_are_named_as_the_schema_names_them() {
+        let path = crate::shell::root().join("docs/schema/dwell.run.1.json");
+        let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let names = schema["$defs"]["state"]["enum"].as_array().unwrap();
+        for name in ["user", "kernel", "fault"].iter().chain(&RUNNABLE) {
+            assert!(names.contains(&Value::from(*name)), "{name}");
+        }
     }
 
     #[test]

@@ -22,8 +22,8 @@ const READY_WITHIN: Duration = Duration::from_secs(30);
 /// A server may take this long to end when asked to.
 const END_WITHIN: Duration = Duration::from_secs(5);
 
-/// What preparing a program may take, in seconds.
-const PREPARE_SECONDS: &str = "180";
+/// What preparing a program may take, in seconds: the first time it may be fetched and built.
+const PREPARE_SECONDS: &str = "600";
 
 pub(crate) struct Stage {
     program: &'static Program,

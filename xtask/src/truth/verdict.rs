@@ -138,7 +138,13 @@ pub(crate) fn judge(program: &Program, said: &Said, truth: &Truth, busy: bool) -
         notes.push(format!("dwell lost {} events", said.lost_events));
     }
     let right = right_classes(program, truth, busy);
-    Verdict { program: program.name, class: said.class.clone(), right, checks, notes }
+    let mut verdict = Verdict { program: program.name, class: said.class.clone(), right, checks, notes };
+    if !verdict.class_agrees() {
+        let starved = verdict.right == [Class::Starved] && program.class != verdict.right;
+        let why = if starved { "it waited for a CPU behind other programs" } else { program.why };
+        verdict.notes.push(format!("the class: {why}"));
+    }
+    verdict
 }
 
 /// User code, of the time on CPUs of all threads.

@@ -24,7 +24,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     },
     Program {
         name: "grep-r",
-        prepare: &["grep -rq EINPROGRESS /usr/include"],
+        prepare: &["grep -rl EINPROGRESS {inputs}/tree /usr/include > {dir}/found"],
         watch: Watch::Run(&[
             "sh",
             "-c",
@@ -35,10 +35,10 @@ pub(super) const PROGRAMS: &[Program] = &[
         ..PLAIN
     },
     Program {
-        name: "dd-small-blocks",
-        watch: Watch::Run(&["dd", "if=/dev/zero", "of=/dev/null", "bs=512", "count=3000000"]),
+        name: "dd-zeroes",
+        watch: Watch::Run(&["dd", "if=/dev/zero", "of=/dev/null", "bs=64k", "count=200000"]),
         class: &[Class::Kernel],
-        why: "two calls for each 512 bytes, and nothing between them",
+        why: "the kernel fills a buffer, and nothing is done with it",
         also: &[Also::Calls(&["read", "write"])],
         ..PLAIN
     },
@@ -86,7 +86,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         watch: Watch::Run(&[
             "sh",
             "-c",
-            "echo $$ > {group}; exec timeout 3 sh -c 'i=0; while [ $i -lt 1000000 ]; do i=$((i + 1)); done'",
+            "echo $$ > {group}; i=0; while [ $i -lt 600000 ]; do i=$((i + 1)); done",
         ]),
         class: &[Class::Starved],
         why: "computes all along, and its group may have a fifth of a CPU",

@@ -11,10 +11,15 @@ macro_rules! fio {
     };
 }
 
+/// The file, written before, so that a run only reads it.
+const LAID_OUT: &[&str] =
+    &["fio --name=truth --directory={dir} --size=64M --bs=4k --rw=randread --create_only=1 > /dev/null"];
+
 pub(super) const PROGRAMS: &[Program] = &[
     Program {
         name: "fio-psync",
         needs: &[&FIO],
+        prepare: LAID_OUT,
         watch: fio!("--ioengine=psync", "--direct=1", "--rw=randread", "--runtime=2", "--time_based"),
         class: &[Class::Io],
         why: "one direct read after the other; fio's main thread only looks now and then",
@@ -23,6 +28,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     Program {
         name: "fio-libaio",
         needs: &[&FIO],
+        prepare: LAID_OUT,
         watch: fio!(
             "--ioengine=libaio",
             "--iodepth=4",
@@ -38,6 +44,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     Program {
         name: "fio-io_uring",
         needs: &[&FIO],
+        prepare: LAID_OUT,
         watch: fio!(
             "--ioengine=io_uring",
             "--iodepth=4",
@@ -53,6 +60,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     Program {
         name: "fio-mmap",
         needs: &[&FIO],
+        prepare: LAID_OUT,
         watch: fio!("--ioengine=mmap", "--rw=randread", "--io_size=48M"),
         class: &[Class::Io],
         why: "each block is read once, by a fault that waits for the disk",

@@ -4,14 +4,14 @@ use super::super::needs::{AB, CURL, NGINX};
 use super::super::program::{Also, Class, LEFT_ALONE, PLAIN, Program, Ready, Server, Watch, under};
 
 /// One worker, so that its thread is the server.
-const NGINX_CONF: &[&str] = &[
+pub(super) const NGINX_CONF: &[&str] = &[
     "printf 'worker_processes 1; pid nginx.pid; error_log stderr; events {}\\nhttp { access_log off; \
      keepalive_requests 1000000; server { listen 127.0.0.1:{port}; root {inputs}/pages; } }\\n' > nginx.conf",
     // The worker is another user's, who has to be able to read the pages.
     "sed -i '1i user root;' nginx.conf",
 ];
 
-const NGINX_SERVER: Server = Server {
+pub(super) const NGINX_SERVER: Server = Server {
     command: &["nginx", "-p", "{dir}", "-c", "{dir}/nginx.conf", "-g", "daemon off;"],
     ready: Ready::Port,
 };

@@ -103,6 +103,16 @@ fn throttling_locks_and_the_programs_own_clock() {
 }
 
 #[test]
+fn a_wrong_class_comes_with_the_reason_for_the_right_one() {
+    let wrong = Said { class: "io".to_owned(), ..said(&[("user", 10, 10, 10)]) };
+    let notes = |busy| judge(&PROGRAM, &wrong, &kinds(20.0, 80.0, 0.0), busy).notes;
+    assert_eq!(notes(false), ["the class: it computes"]);
+    assert_eq!(notes(true), ["the class: it waited for a CPU behind other programs"]);
+    let right = judge(&PROGRAM, &said(&[("user", 10, 10, 10)]), &Truth::default(), false);
+    assert_eq!(right.notes, [""; 0]);
+}
+
+#[test]
 fn beside_others_a_program_may_be_starved() {
     let judged = |runnable, busy| right_classes(&PROGRAM, &kinds(0.0, runnable, 0.0), busy);
     assert_eq!(judged(80.0, false), [Class::Cpu]);
