@@ -33,8 +33,8 @@ use verdict::Verdict;
 /// Other programs on each CPU end by themselves after this many seconds, whatever happens here.
 const BUSY_SECONDS_MAX: &str = "3600";
 
-/// What every program is watched with.
-const ORACLES: [&needs::Need; 2] = [&needs::PERF, &needs::STRACE];
+/// What every program is started and watched with.
+const TOOLS: [&needs::Need; 3] = [&needs::PERF, &needs::STRACE, &needs::SETPRIV];
 
 #[derive(Default)]
 struct Options {
@@ -54,8 +54,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     ensure!(geteuid().is_root(), "perf traces the whole machine here, which needs root");
     setup::tracefs()?;
     let needed = options.programs.iter().flat_map(|program| program.needs.iter().copied());
-    needs::install(needed.chain(ORACLES));
-    let missing: Vec<_> = ORACLES.iter().filter(|need| !need.is_present()).map(|need| need.name).collect();
+    needs::install(needed.chain(TOOLS));
+    let missing: Vec<_> = TOOLS.iter().filter(|need| !need.is_present()).map(|need| need.name).collect();
     ensure!(missing.is_empty(), "{} missing", missing.join(", "));
     let dwell = install(options.dwell.as_deref())?.join("dwell");
     let base = target().join("truth");

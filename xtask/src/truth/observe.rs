@@ -37,6 +37,10 @@ const BEFORE_WINDOW: f64 = 0.7;
 const EVENTS: &str = "sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,\
                       sched:sched_process_fork,sched:sched_process_exec";
 
+/// What perf writes.
+const TRACE: &str = "trace.data";
+const SAMPLES: &str = "samples.data";
+
 /// As many a second on each CPU, a number that shares no factor with timers of programs.
 const SAMPLES_HZ: &str = "997";
 
@@ -65,16 +69,20 @@ pub(crate) fn observe(program: &'static Program, base: &Path, dwell: &Path) -> R
     drop(load);
     let json = fs::read_to_string(stage.dir.join("dwell.json")).context("dwell wrote no JSON")?;
     let said = Said::read(&json).with_context(|| last_line(&stage.dir.join("stderr")))?;
-    let truth = truth(program, &stage, dwell, &said)?;
-    Ok((said, truth))
+    let truth = truth(program, &stage, dwell, &said);
+    for data in [TRACE, SAMPLES] {
+        // Large, and of no use once read.
+        let _ = fs::remove_file(stage.dir.join(data));
+    }
+    Ok((said, truth?))
 }
 
 /// Runs dwell with perf around it.
 fn record(dir: &Path, watched: &[String]) -> Result<()> {
     let mut command = shell_program("timeout", &["--foreground", "--kill-after=10", SECONDS_MAX]);
     let common = ["perf", "record", "--quiet", "-a", "-N", "-B", "-k", "CLOCK_MONOTONIC"];
-    command.args(common).args(["-m", "16M", "-e", EVENTS, "-o", "trace.data", "--"]);
-    command.args(common).args(["-F", SAMPLES_HZ, "-e", "cpu-clock", "-o", "samples.data", "--"]);
+    command.args(common).args(["-m", "16M", "-e", EVENTS, "-o", TRACE, "--"]);
+    command.args(common).args(["-F", SAMPLES_HZ, "-e", "cpu-clock", "-o", SAMPLES, "--"]);
     command.args(watched).current_dir(dir);
     forget_package(&mut command);
     command.stdout(File::create(dir.join("stdout"))?).stderr(File::create(dir.join("stderr"))?);
@@ -89,7 +97,7 @@ fn truth(program: &Program, stage: &Stage, dwell: &Path, said: &Said) -> Result<
     let mut truth = Truth::default();
     let dir = &stage.dir;
     let fields = "pid,tid,cpu,time,event,trace";
-    let trace = script(dir, "trace.data", fields, &mut truth.notes, Trace::read)?;
+    let trace = script(dir, TRACE, fields, &mut truth.notes, Trace::read)?;
     let dwell_ran = trace.program(&dwell.to_string_lossy()).context("the trace does not have dwell")?;
     let (tree, from, to) = if said.is_window {
         let tree: BTreeSet<Tid> = said.threads.iter().map(|thread| thread.tid).collect();
@@ -107,7 +115,7 @@ fn truth(program: &Program, stage: &Stage, dwell: &Path, said: &Said) -> Result<
     };
     let read = |text| Samples::read(text, &tree, from, to);
     truth.user_percent =
-        script(dir, "samples.data", "pid,tid,time,ip", &mut truth.notes, read)?.user_percent();
+        script(dir, SAMPLES, "pid,tid,time,ip", &mut truth.notes, read)?.user_percent();
     for also in program.also {
         further(*also, program, stage, &mut truth)?;
     }

@@ -157,12 +157,13 @@ impl Started {
     /// # Errors
     /// When it cannot be started.
     pub(crate) fn spawn(words: &[String], dir: &Path, out: &Path) -> Result<Self> {
-        let (name, arguments) = words.split_first().context("an empty command")?;
         let out = File::create(out).with_context(|| format!("cannot create {}", out.display()))?;
-        let mut command = Command::new(name);
-        forget_package(command.args(arguments).current_dir(dir).stdin(std::process::Stdio::null()));
+        // It ends with this lane, should that be interrupted. setpriv becomes what it starts, so the
+        // PID is the server's.
+        let mut command = shell_program("setpriv", &["--pdeathsig=TERM"]);
+        forget_package(command.args(words).current_dir(dir));
         command.stdout(out.try_clone()?).stderr(out).process_group(0);
-        Ok(Self(command.spawn().with_context(|| format!("cannot start {name}"))?))
+        Ok(Self(command.spawn().with_context(|| format!("cannot start {}", words.join(" ")))?))
     }
 
     fn signal(&self, signal: Signal) {

@@ -1,6 +1,6 @@
 //! PostgreSQL and Redis: servers that are busy, idle, or wait for each other's locks.
 
-use super::super::needs::{POSTGRES, REDIS, SETPRIV};
+use super::super::needs::{POSTGRES, REDIS};
 use super::super::program::{Also, Class, LEFT_ALONE, PLAIN, Program, Ready, Server, Watch, under};
 
 /// A cluster in a directory that its user owns: the server refuses to be root's.
@@ -15,7 +15,9 @@ const POSTMASTER_PID: Option<&str> = Some("{temp}/pg/data/postmaster.pid");
 
 const POSTMASTER: Server = Server {
     command: &[
+        // A change of user forgets what was asked for at the parent's end.
         "setpriv",
+        "--pdeathsig=TERM",
         "--reuid=postgres",
         "--regid=postgres",
         "--clear-groups",
@@ -65,7 +67,7 @@ const REDIS_SERVER: Server = Server {
 pub(super) const PROGRAMS: &[Program] = &[
     Program {
         name: "postgres-pgbench",
-        needs: &[&POSTGRES, &SETPRIV],
+        needs: &[&POSTGRES],
         prepare: CLUSTER,
         servers: &[POSTMASTER, TABLES],
         watch: Watch::Attach {
@@ -91,7 +93,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     },
     Program {
         name: "postgres-select",
-        needs: &[&POSTGRES, &SETPRIV],
+        needs: &[&POSTGRES],
         prepare: CLUSTER,
         servers: &[POSTMASTER],
         watch: Watch::Attach {
@@ -104,7 +106,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     },
     Program {
         name: "postgres-row-lock",
-        needs: &[&POSTGRES, &SETPRIV],
+        needs: &[&POSTGRES],
         prepare: CLUSTER,
         servers: &[POSTMASTER, HOLDER, WAITER],
         watch: Watch::Attach {
@@ -123,7 +125,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     },
     Program {
         name: "postgres-idle",
-        needs: &[&POSTGRES, &SETPRIV],
+        needs: &[&POSTGRES],
         prepare: CLUSTER,
         servers: &[POSTMASTER],
         watch: Watch::Attach { pid_file: POSTMASTER_PID, load: None },
@@ -133,7 +135,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     },
     Program {
         name: "psql-query",
-        needs: &[&POSTGRES, &SETPRIV],
+        needs: &[&POSTGRES],
         prepare: CLUSTER,
         servers: &[POSTMASTER],
         watch: Watch::Run(psql!("-c", "select sum(i * i % 7) from generate_series(1, 8000000) i")),

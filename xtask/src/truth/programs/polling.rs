@@ -40,7 +40,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         name: "pipe-ping-pong",
         needs: &[&CC],
         prepare: KERNEL,
-        watch: Watch::Run(&["{dir}/kernel", "pass", "2"]),
+        watch: Watch::Run(&["{dir}/kernel", "pass", "1"]),
         class: &[Class::Kernel],
         why: "two processes switch to each other through two pipes",
         ..PLAIN
