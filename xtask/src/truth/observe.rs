@@ -53,12 +53,12 @@ pub(crate) fn observe(program: &'static Program, base: &Path, dwell: &Path) -> R
     let mut watched = vec![dwell.to_string_lossy().into_owned()];
     let load = match program.watch {
         Watch::Run(words) => {
-            watched.extend(["run", "--quiet", "--json", "dwell.json", "--"].map(str::to_owned));
+            watched.extend(["run", "--quiet", "-o", "dwell.page", "--json", "dwell.json", "--"].map(str::to_owned));
             watched.extend(stage.words(words));
             None
         }
         Watch::Attach { pid_file, load } => {
-            watched.extend(["attach", "--quiet", "--for", WINDOW, "--json", "dwell.json"].map(str::to_owned));
+            watched.extend(["attach", "--quiet", "--for", WINDOW, "-o", "dwell.page", "--json", "dwell.json"].map(str::to_owned));
             watched.push(stage.target(pid_file)?);
             let load = load.map(|words| stage.beside(words, "load")).transpose()?;
             sleep(LOAD_STARTS);
