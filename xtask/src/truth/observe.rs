@@ -53,12 +53,17 @@ pub(crate) fn observe(program: &'static Program, base: &Path, dwell: &Path) -> R
     let mut watched = vec![dwell.to_string_lossy().into_owned()];
     let load = match program.watch {
         Watch::Run(words) => {
-            watched.extend(["run", "--quiet", "-o", "dwell.page", "--json", "dwell.json", "--"].map(str::to_owned));
+            watched.extend(
+                ["run", "--quiet", "-o", "dwell.page", "--json", "dwell.json", "--"].map(str::to_owned),
+            );
             watched.extend(stage.words(words));
             None
         }
         Watch::Attach { pid_file, load } => {
-            watched.extend(["attach", "--quiet", "--for", WINDOW, "-o", "dwell.page", "--json", "dwell.json"].map(str::to_owned));
+            watched.extend(
+                ["attach", "--quiet", "--for", WINDOW, "-o", "dwell.page", "--json", "dwell.json"]
+                    .map(str::to_owned),
+            );
             watched.push(stage.target(pid_file)?);
             let load = load.map(|words| stage.beside(words, "load")).transpose()?;
             sleep(LOAD_STARTS);
@@ -114,8 +119,7 @@ fn truth(program: &Program, stage: &Stage, dwell: &Path, said: &Said) -> Result<
         (tree, root.begun_ns, root.ended_ns)
     };
     let read = |text| Samples::read(text, &tree, from, to);
-    truth.user_percent =
-        script(dir, SAMPLES, "pid,tid,time,ip", &mut truth.notes, read)?.user_percent();
+    truth.user_percent = script(dir, SAMPLES, "pid,tid,time,ip", &mut truth.notes, read)?.user_percent();
     for also in program.also {
         further(*also, program, stage, &mut truth)?;
     }

@@ -11,8 +11,7 @@ const FROM_PYPI: &str = "test -e {inputs}/venv/done || (rm -rf {inputs}/venv; {p
 const FROM_NPM: &str = "test -e {inputs}/npm/node_modules/typescript || \
      npm install --silent --no-audit --no-fund --prefix {inputs}/npm typescript@5";
 
-const FROM_GO: &str =
-    "test -x {inputs}/go/hey || GOBIN={inputs}/go go install github.com/rakyll/hey@v0.1.4";
+const FROM_GO: &str = "test -x {inputs}/go/hey || GOBIN={inputs}/go go install github.com/rakyll/hey@v0.1.4";
 
 /// Functions for the compiler to check.
 const TYPESCRIPT: &str = "i=0; while [ $i -lt 3000 ]; do echo \"export function f$i(a: number, b: string): string \
@@ -21,10 +20,8 @@ const TYPESCRIPT: &str = "i=0; while [ $i -lt 3000 ]; do echo \"export function 
 const TOKIO_BUILD: &[&str] = &["mkdir -p {inputs}/tokio; cp -r {sources}/tokio/. {inputs}/tokio; \
      cargo build --quiet --release --manifest-path {inputs}/tokio/Cargo.toml --target-dir {inputs}/tokio/target"];
 
-const TOKIO_SERVER: Server = Server {
-    command: &["{inputs}/tokio/target/release/tokio-server", "{port}"],
-    ready: Ready::Port,
-};
+const TOKIO_SERVER: Server =
+    Server { command: &["{inputs}/tokio/target/release/tokio-server", "{port}"], ready: Ready::Port };
 
 const GUNICORN: Server = Server {
     command: &[
