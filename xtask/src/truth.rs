@@ -64,11 +64,9 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let before = crate::bench::load();
     let mut rows = Vec::new();
     for program in &options.programs {
-        eprintln!("{}", program.name);
         let verdict = one(program, &base, &dwell, options.busy).map_err(|error| format!("{error:#}"));
-        if let Err(why) = &verdict {
-            eprintln!("  {why}");
-        }
+        let said = verdict.as_ref().map_or_else(Clone::clone, table::agreement);
+        eprintln!("{:<24} {said}", program.name);
         rows.push((program.name, verdict));
     }
     println!("{}", table::render(&rows, &machine(&before), options.markdown));

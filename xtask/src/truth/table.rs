@@ -58,7 +58,8 @@ fn is_kind(check: &Check) -> bool {
     ["on CPU", "runnable", "blocked"].contains(&check.what.as_str())
 }
 
-fn agreement(verdict: &Verdict) -> String {
+/// `yes`, or what does not agree.
+pub(crate) fn agreement(verdict: &Verdict) -> String {
     if verdict.agrees() {
         return "yes".to_owned();
     }

@@ -109,7 +109,8 @@ impl Verdict {
     }
 }
 
-/// Compares the two. With other programs on each CPU, `starved` may be what is right.
+/// Compares the two. Beside other programs, `starved` may be what is right; `busy` says that there is one
+/// on each CPU.
 pub(crate) fn judge(program: &Program, said: &Said, truth: &Truth, busy: bool) -> Verdict {
     let mut checks = Vec::new();
     if let Some(kinds) = truth.kinds {
@@ -137,7 +138,7 @@ pub(crate) fn judge(program: &Program, said: &Said, truth: &Truth, busy: bool) -
     if said.lost_events > 0 {
         notes.push(format!("dwell lost {} events", said.lost_events));
     }
-    let right = right_classes(program, truth, busy);
+    let right = right_classes(program, said, truth, busy);
     let mut verdict = Verdict { program: program.name, class: said.class.clone(), right, checks, notes };
     if !verdict.class_agrees() {
         let starved = verdict.right == [Class::Starved] && program.class != verdict.right;
@@ -173,11 +174,13 @@ fn count(name: &str, said: Option<&Calls>, made: u64) -> Check {
     Check { what: name.to_owned(), dwell, oracle: made.to_string(), agrees }
 }
 
-/// What was judged beforehand; beside a busy loop on each CPU `starved`, once waiting for a CPU is
-/// half of the time, and either where it is about half.
-fn right_classes(program: &Program, truth: &Truth, busy: bool) -> Vec<Class> {
+/// What was judged beforehand; or `starved`, once waiting for a CPU behind other programs is half of
+/// the time, and either where it is about half.
+fn right_classes(program: &Program, said: &Said, truth: &Truth, busy: bool) -> Vec<Class> {
     let judged = program.class.to_vec();
-    let Some([_, runnable, _]) = truth.kinds.filter(|_| busy) else { return judged };
+    // The wall clock of a tree waits for a CPU only while none of its threads has one: behind others.
+    // Threads of a window may wait for one another, so theirs counts only where others are known.
+    let Some([_, runnable, _]) = truth.kinds.filter(|_| busy || !said.is_window) else { return judged };
     match runnable.value {
         share if share >= HALF + POINTS => vec![Class::Starved],
         share if share >= HALF - POINTS => [judged, vec![Class::Starved]].concat(),

@@ -105,18 +105,23 @@ fn throttling_locks_and_the_programs_own_clock() {
 #[test]
 fn a_wrong_class_comes_with_the_reason_for_the_right_one() {
     let wrong = Said { class: "io".to_owned(), ..said(&[("user", 10, 10, 10)]) };
-    let notes = |busy| judge(&PROGRAM, &wrong, &kinds(20.0, 80.0, 0.0), busy).notes;
-    assert_eq!(notes(false), ["the class: it computes"]);
-    assert_eq!(notes(true), ["the class: it waited for a CPU behind other programs"]);
+    let notes = |runnable| judge(&PROGRAM, &wrong, &kinds(0.0, runnable, 0.0), false).notes;
+    assert_eq!(notes(20.0), ["the class: it computes"]);
+    assert_eq!(notes(80.0), ["the class: it waited for a CPU behind other programs"]);
     let right = judge(&PROGRAM, &said(&[("user", 10, 10, 10)]), &Truth::default(), false);
     assert_eq!(right.notes, [""; 0]);
 }
 
 #[test]
 fn beside_others_a_program_may_be_starved() {
-    let judged = |runnable, busy| right_classes(&PROGRAM, &kinds(0.0, runnable, 0.0), busy);
-    assert_eq!(judged(80.0, false), [Class::Cpu]);
-    assert_eq!(judged(80.0, true), [Class::Starved]);
-    assert_eq!(judged(49.0, true), [Class::Cpu, Class::Starved]);
-    assert_eq!(judged(20.0, true), [Class::Cpu]);
+    let judged = |runnable, is_window, busy| {
+        let said = Said { is_window, ..Said::default() };
+        right_classes(&PROGRAM, &said, &kinds(0.0, runnable, 0.0), busy)
+    };
+    assert_eq!(judged(80.0, false, false), [Class::Starved]);
+    assert_eq!(judged(49.0, false, false), [Class::Cpu, Class::Starved]);
+    assert_eq!(judged(20.0, false, true), [Class::Cpu]);
+    // Threads of a window may wait behind each other.
+    assert_eq!(judged(80.0, true, false), [Class::Cpu]);
+    assert_eq!(judged(80.0, true, true), [Class::Starved]);
 }
