@@ -158,8 +158,8 @@ impl Started {
     /// When it cannot be started.
     pub(crate) fn spawn(words: &[String], dir: &Path, out: &Path) -> Result<Self> {
         let out = File::create(out).with_context(|| format!("cannot create {}", out.display()))?;
-        // It ends with this lane, should that be interrupted. setpriv becomes what it starts, so the
-        // PID is the server's.
+        // It ends with this lane, should that be interrupted. setpriv becomes what it starts, so
+        // the PID is the server's.
         let mut command = shell_program("setpriv", &["--pdeathsig=TERM"]);
         forget_package(command.args(words).current_dir(dir));
         command.stdout(out.try_clone()?).stderr(out).process_group(0);

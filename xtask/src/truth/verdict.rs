@@ -109,8 +109,8 @@ impl Verdict {
     }
 }
 
-/// Compares the two. Beside other programs, `starved` may be what is right; `busy` says that there is one
-/// on each CPU.
+/// Compares the two. Beside other programs, `starved` may be what is right; `busy` says that there
+/// is one on each CPU.
 pub(crate) fn judge(program: &Program, said: &Said, truth: &Truth, busy: bool) -> Verdict {
     let mut checks = Vec::new();
     if let Some(kinds) = truth.kinds {
@@ -174,12 +174,13 @@ fn count(name: &str, said: Option<&Calls>, made: u64) -> Check {
     Check { what: name.to_owned(), dwell, oracle: made.to_string(), agrees }
 }
 
-/// What was judged beforehand; or `starved`, once waiting for a CPU behind other programs is half of
-/// the time, and either where it is about half.
+/// What was judged beforehand; or `starved`, once waiting for a CPU behind other programs is half
+/// of the time, and either where it is about half.
 fn right_classes(program: &Program, said: &Said, truth: &Truth, busy: bool) -> Vec<Class> {
     let judged = program.class.to_vec();
-    // The wall clock of a tree waits for a CPU only while none of its threads has one: behind others.
-    // Threads of a window may wait for one another, so theirs counts only where others are known.
+    // The wall clock of a tree waits for a CPU only while none of its threads has one: behind
+    // others. Threads of a window may wait for one another, so theirs counts only where others are
+    // known.
     let Some([_, runnable, _]) = truth.kinds.filter(|_| busy || !said.is_window) else { return judged };
     match runnable.value {
         share if share >= HALF + POINTS => vec![Class::Starved],
