@@ -3,8 +3,8 @@
 //!
 //! A program is a row of a table in `programs`, with the class that is right, judged before any
 //! run. The lane prepares it, starts its servers and ends them, watches it (`observe`), compares
-//! (`verdict`) and prints a table. A row that does not agree is a fault of dwell to be mended, never
-//! a reason to change what is right.
+//! (`verdict`) and prints a table. A row that does not agree is a fault of dwell to be mended,
+//! never a reason to change what is right.
 
 mod counts;
 mod inputs;
@@ -18,6 +18,7 @@ mod sched;
 mod shares;
 mod stage;
 mod table;
+mod tree;
 mod verdict;
 
 use crate::bench::{install, machine};
@@ -55,8 +56,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     setup::tracefs()?;
     let needed = options.programs.iter().flat_map(|program| program.needs.iter().copied());
     needs::install(needed.chain(TOOLS));
-    let missing: Vec<_> = TOOLS.iter().filter(|need| !need.is_present()).map(|need| need.name).collect();
-    ensure!(missing.is_empty(), "{} missing", missing.join(", "));
+    needs::all_present(&TOOLS)?;
     let dwell = install(options.dwell.as_deref())?.join("dwell");
     let base = target().join("truth");
     inputs::make(&base.join("inputs"))?;
@@ -64,21 +64,20 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let before = crate::bench::load();
     let mut rows = Vec::new();
     for program in &options.programs {
-        let verdict = one(program, &base, &dwell, options.busy).map_err(|error| format!("{error:#}"));
-        let said = verdict.as_ref().map_or_else(Clone::clone, table::agreement);
-        eprintln!("{:<24} {said}", program.name);
+        let verdict = one(program, &base, &dwell).map_err(|error| format!("{error:#}"));
         rows.push((program.name, verdict));
+        eprintln!("{}", rows.last().map(table::line).unwrap_or_default());
     }
-    println!("{}", table::render(&rows, &machine(&before), options.markdown));
+    let beside = if options.busy { "beside a busy loop on each CPU" } else { "with nothing beside" };
+    let conditions = format!("{}, {beside}", machine(&before));
+    println!("{}", table::render(&rows, &conditions, options.markdown));
     Ok(())
 }
 
-fn one(program: &'static Program, base: &Path, dwell: &Path, busy: bool) -> Result<Verdict> {
-    let missing: Vec<_> =
-        program.needs.iter().filter(|need| !need.is_present()).map(|need| need.name).collect();
-    ensure!(missing.is_empty(), "needs {}", missing.join(", "));
+fn one(program: &'static Program, base: &Path, dwell: &Path) -> Result<Verdict> {
+    needs::all_present(program.needs)?;
     let (said, truth) = observe::observe(program, base, dwell)?;
-    Ok(verdict::judge(program, &said, &truth, busy))
+    Ok(verdict::judge(program, &said, &truth))
 }
 
 /// A loop for each CPU, ended when these go.

@@ -3,6 +3,7 @@
 use super::quota;
 use crate::setup::{apt_get, available};
 use crate::shell::{find, run};
+use anyhow::{Result, ensure};
 use rustix::process::geteuid;
 use std::collections::BTreeSet;
 use std::fs;
@@ -38,6 +39,7 @@ needs! {
     GO: "go", ["golang-go"];
     NODE: "node", ["nodejs"];
     NPM: "npm", ["npm"];
+    MVN: "mvn", ["maven"];
     JAVAC: "javac", ["default-jdk-headless"];
     PYTHON: "python3", ["python3"];
     PERL: "perl", ["perl-base"];
@@ -68,6 +70,21 @@ pub(crate) const QUOTA: Need = Need {
     present: || quota::controller().is_some(),
 };
 
+/// Whether all of these are there.
+///
+/// # Errors
+/// With those that are not, and the packages that would bring them.
+pub(crate) fn all_present(needs: &[&Need]) -> Result<()> {
+    let missing = needs.iter().filter(|need| !need.is_present());
+    let shown = missing.map(|need| match need.packages.first() {
+        Some(package) if *package != need.name => format!("{} (package {package})", need.name),
+        _ => need.name.to_owned(),
+    });
+    let shown: Vec<String> = shown.collect();
+    ensure!(shown.is_empty(), "{} missing", shown.join(", "));
+    Ok(())
+}
+
 /// Debian keeps the programs of PostgreSQL apart, by version.
 pub(crate) fn postgres() -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").ok()?.flatten();
@@ -94,5 +111,20 @@ pub(crate) fn install<'a>(needs: impl Iterator<Item = &'a Need>) {
     let done = updated.and_then(|()| run(install.args(chosen).env("RUNLEVEL", "1")));
     if let Err(error) = done {
         eprintln!("{error:#}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named_with_its_package() {
+        let absent = Need { name: "no-such-program", packages: &["it-all"], present: || false };
+        let none = Need { name: "a controller", packages: &[], present: || false };
+        let there = Need { name: "there", packages: &["there"], present: || true };
+        let said = all_present(&[&there, &absent, &none]).unwrap_err().to_string();
+        assert_eq!(said, "no-such-program (package it-all), a controller missing");
+        assert!(all_present(&[&there]).is_ok());
     }
 }

@@ -5,24 +5,22 @@
 //! so it has a run of its own.
 
 use super::counts;
-use super::program::{Also, Program, Watch};
+use super::program::{Also, Attach, Program, Watch};
 use super::said::Said;
 use super::sched::{Root, Tid, Trace};
 use super::shares::Samples;
 use super::stage::Stage;
-use super::verdict::{Truth, of_ledgers, of_wall};
+use super::tree;
+use super::verdict::{Named, Truth, of_ledgers, of_wall};
 use crate::shell::{forget_package, program as shell_program};
 use anyhow::{Context, Result, bail, ensure};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
-
-/// How long a window is.
-const WINDOW: &str = "3s";
 
 /// No run takes longer, in seconds.
 const SECONDS_MAX: &str = "120";
@@ -35,7 +33,7 @@ const LOAD_STARTS: Duration = Duration::from_millis(500);
 const BEFORE_WINDOW: f64 = 0.7;
 
 const EVENTS: &str = "sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,\
-                      sched:sched_process_fork,sched:sched_process_exec";
+                      sched:sched_migrate_task,sched:sched_process_fork,sched:sched_process_exec";
 
 /// What perf writes.
 const TRACE: &str = "trace.data";
@@ -44,37 +42,28 @@ const SAMPLES: &str = "samples.data";
 /// As many a second on each CPU, a number that shares no factor with timers of programs.
 const SAMPLES_HZ: &str = "997";
 
+/// What dwell writes for people, and for programs.
+const PAGE: &str = "dwell.page";
+const JSON: &str = "dwell.json";
+
 /// Watches it once, and once more with `strace` where calls are to be compared.
 ///
 /// # Errors
 /// When it cannot be prepared, fails, or an oracle does.
 pub(crate) fn observe(program: &'static Program, base: &Path, dwell: &Path) -> Result<(Said, Truth)> {
     let stage = Stage::set(program, base)?;
-    let mut watched = vec![dwell.to_string_lossy().into_owned()];
-    let load = match program.watch {
+    let threads = match program.watch {
         Watch::Run(words) => {
-            watched.extend(
-                ["run", "--quiet", "-o", "dwell.page", "--json", "dwell.json", "--"].map(str::to_owned),
-            );
-            watched.extend(stage.words(words));
-            None
+            record(&stage.dir, dwell, &["run"], &["--"], &stage.words(words))?;
+            BTreeSet::new()
         }
-        Watch::Attach { pid_file, load } => {
-            watched.extend(
-                ["attach", "--quiet", "--for", WINDOW, "-o", "dwell.page", "--json", "dwell.json"]
-                    .map(str::to_owned),
-            );
-            watched.push(stage.target(pid_file)?);
-            let load = load.map(|words| stage.beside(words, "load")).transpose()?;
-            sleep(LOAD_STARTS);
-            load
-        }
+        Watch::Attach(attach) => attached(&stage, dwell, &attach)?,
     };
-    record(&stage.dir, &watched)?;
-    drop(load);
-    let json = fs::read_to_string(stage.dir.join("dwell.json")).context("dwell wrote no JSON")?;
-    let said = Said::read(&json).with_context(|| last_line(&stage.dir.join("stderr")))?;
-    let truth = truth(program, &stage, dwell, &said);
+    let read = |name| fs::read_to_string(stage.dir.join(name));
+    let json = read(JSON).context("dwell wrote no JSON")?;
+    let page = read(PAGE).context("dwell wrote no page")?;
+    let said = Said::read(&json, page).with_context(|| last_line(&stage.dir.join("stderr")))?;
+    let truth = truth(program, &stage, dwell, &said, threads);
     for data in [TRACE, SAMPLES] {
         // Large, and of no use once read.
         let _ = fs::remove_file(stage.dir.join(data));
@@ -82,13 +71,26 @@ pub(crate) fn observe(program: &'static Program, base: &Path, dwell: &Path) -> R
     Ok((said, truth?))
 }
 
-/// Runs dwell with perf around it.
-fn record(dir: &Path, watched: &[String]) -> Result<()> {
+/// Watches a window, and returns the threads that were there before it.
+fn attached(stage: &Stage, dwell: &Path, attach: &Attach) -> Result<BTreeSet<Tid>> {
+    let target = stage.target(attach.pid_file)?;
+    let load = attach.load.map(|words| stage.beside(words, "load")).transpose()?;
+    sleep(LOAD_STARTS);
+    let threads = tree::threads(target);
+    ensure!(!threads.is_empty(), "the process {target} is not there");
+    record(&stage.dir, dwell, &["attach", "--for", attach.window], &[], &[target.to_string()])?;
+    drop(load);
+    Ok(threads)
+}
+
+/// Runs dwell, in this way and on this, with perf around it.
+fn record(dir: &Path, dwell: &Path, way: &[&str], end: &[&str], on: &[String]) -> Result<()> {
     let mut command = shell_program("timeout", &["--foreground", "--kill-after=10", SECONDS_MAX]);
     let common = ["perf", "record", "--quiet", "-a", "-N", "-B", "-k", "CLOCK_MONOTONIC"];
     command.args(common).args(["-m", "16M", "-e", EVENTS, "-o", TRACE, "--"]);
     command.args(common).args(["-F", SAMPLES_HZ, "-e", "cpu-clock", "-o", SAMPLES, "--"]);
-    command.args(watched).current_dir(dir);
+    command.arg(dwell).args(way).args(["--quiet", "-o", PAGE, "--json", JSON]).args(end).args(on);
+    command.current_dir(dir);
     forget_package(&mut command);
     command.stdout(File::create(dir.join("stdout"))?).stderr(File::create(dir.join("stderr"))?);
     let status = command.status().context("cannot start timeout")?;
@@ -98,23 +100,32 @@ fn record(dir: &Path, watched: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn truth(program: &Program, stage: &Stage, dwell: &Path, said: &Said) -> Result<Truth> {
+/// What the oracles say; `threads` are those that were there before a window.
+fn truth(
+    program: &Program,
+    stage: &Stage,
+    dwell: &Path,
+    said: &Said,
+    threads: BTreeSet<Tid>,
+) -> Result<Truth> {
     let mut truth = Truth::default();
     let dir = &stage.dir;
     let fields = "pid,tid,cpu,time,event,trace";
     let trace = script(dir, TRACE, fields, &mut truth.notes, Trace::read)?;
     let dwell_ran = trace.program(&dwell.to_string_lossy()).context("the trace does not have dwell")?;
     let (tree, from, to) = if said.is_window {
-        let tree: BTreeSet<Tid> = said.threads.iter().map(|thread| thread.tid).collect();
         let (from, to) = window(&dwell_ran, said.wall_ns);
+        let tree = trace.tree(threads, 0, to);
         let ledgers = trace.ledgers(&tree, from, to);
+        let on_ns: u64 = ledgers.values().map(|ledger| ledger.on_ns).sum();
+        truth.cpus_used = Some(on_ns as f64 / (to - from).max(1) as f64);
         let counted = said.counted_threads().filter_map(|thread| ledgers.get(&thread.tid));
-        truth.kinds = Some(of_ledgers(counted));
+        (truth.kinds, truth.starved) = of_ledgers(counted);
         (tree, from, to)
     } else {
         let root = trace.program_below(&dwell_ran).context("the trace does not have the program")?;
         let (wall, tree) = trace.wall(&root);
-        truth.kinds = Some(of_wall(&wall));
+        (truth.kinds, truth.starved) = of_wall(&wall);
         truth.notes.extend(apart(&root, said.wall_ns));
         (tree, root.begun_ns, root.ended_ns)
     };
@@ -169,36 +180,41 @@ fn script<T>(
 fn further(also: Also, program: &Program, stage: &Stage, truth: &mut Truth) -> Result<()> {
     match also {
         Also::Calls(names) => {
-            let Watch::Run(words) = program.watch else { bail!("strace has no run of its own for a window") };
-            stage.prepare()?;
-            let table = stage.dir.join("counts");
-            let mut strace = shell_program("timeout", &["--foreground", "--kill-after=10", SECONDS_MAX]);
-            strace.args(["strace", "-f", "-c", "-U", "calls,name", "-o"]).arg(&table).arg("--");
-            strace
-                .args(stage.words(words))
-                .current_dir(&stage.dir)
-                .stdout(Stdio::null())
-                .stderr(Stdio::null());
-            forget_package(&mut strace);
-            ensure!(strace.status()?.success(), "it fails under strace");
-            let made = counts::read(&fs::read_to_string(&table).context("strace wrote nothing")?)?;
+            let made = counted(program, stage)?;
             let count = |name: &&str| ((*name).to_owned(), made.get(*name).copied().unwrap_or(0));
             truth.calls = names.iter().map(count).collect();
         }
         Also::Quota => {
             let quota = stage.quota.as_ref().context("it has no control group")?;
             truth.throttled_ns = Some(quota.throttled_ns()?);
+            truth.named.push(Named { what: "group", word: quota.name() });
         }
         Also::LockWaits => {
             let seen = fs::read_to_string(stage.dir.join("load")).context("no sessions were looked at")?;
             truth.lock_percent = Some(lock_percent(&seen).context("no session was seen")?);
+            let holder = holder(&seen).context("no session holds the lock")?;
+            truth.named.push(Named { what: "holder", word: holder.to_owned() });
         }
         Also::OwnClock => {
             let said = fs::read_to_string(stage.dir.join("stdout")).context("the program said nothing")?;
             truth.cpu_ns = Some(own_cpu_ns(&said).context("the program did not say its CPU time")?);
         }
+        Also::Function(words) => truth.function = Some(words),
     }
     Ok(())
+}
+
+/// Runs it once more under `strace`, and returns its calls by name.
+fn counted(program: &Program, stage: &Stage) -> Result<BTreeMap<String, u64>> {
+    let Watch::Run(words) = program.watch else { bail!("strace has no run of its own for a window") };
+    stage.prepare()?;
+    let table = stage.dir.join("counts");
+    let mut strace = shell_program("timeout", &["--foreground", "--kill-after=10", SECONDS_MAX]);
+    strace.args(["strace", "-f", "-c", "-U", "calls,name", "-o"]).arg(&table).arg("--");
+    strace.args(stage.words(words)).current_dir(&stage.dir).stdout(Stdio::null()).stderr(Stdio::null());
+    forget_package(&mut strace);
+    ensure!(strace.status()?.success(), "it fails under strace");
+    counts::read(&fs::read_to_string(&table).context("strace wrote nothing")?)
 }
 
 /// Of the sessions that were looked at, a line each with `wait TYPE`, those that waited for a lock.
@@ -206,6 +222,11 @@ fn lock_percent(seen: &str) -> Option<f64> {
     let waits: Vec<&str> = seen.lines().filter_map(|line| line.trim().strip_prefix("wait ")).collect();
     let locks = waits.iter().filter(|wait| ["Lock", "LWLock"].contains(wait)).count();
     (!waits.is_empty()).then(|| locks as f64 / waits.len() as f64 * 100.0)
+}
+
+/// The process of the session that it waited for, in a line `holder PID`.
+fn holder(seen: &str) -> Option<&str> {
+    seen.lines().find_map(|line| line.trim().strip_prefix("holder ")).filter(|pid| !pid.is_empty())
 }
 
 fn own_cpu_ns(said: &str) -> Option<u64> {
@@ -245,6 +266,8 @@ mod tests {
             Some(75.0)
         );
         assert_eq!(lock_percent("nothing"), None);
+        assert_eq!(holder("wait Lock\n holder \n"), None);
+        assert_eq!(holder("wait none\nholder \nwait Lock\n holder 12\n"), Some("12"));
         assert_eq!(own_cpu_ns("x\nown cpu_ns 12\nown cpu_ns 15\n"), Some(15));
         assert_eq!(own_cpu_ns("own cpu_ns many\n"), None);
     }

@@ -44,17 +44,30 @@ pub(crate) const PLAIN: Program = Program {
 pub(crate) enum Watch {
     /// `dwell run` of this command.
     Run(&'static [&'static str]),
-    /// `dwell attach` to the last server, or to the process whose PID is in a file; and a command
-    /// that gives it work meanwhile.
-    Attach { pid_file: Option<&'static str>, load: Option<&'static [&'static str]> },
+    /// `dwell attach`.
+    Attach(Attach),
 }
 
-/// `dwell attach` to a server to which nothing is sent.
-pub(crate) const LEFT_ALONE: Watch = Watch::Attach { pid_file: None, load: None };
+/// A window on a process that is there already.
+#[derive(Clone, Copy)]
+pub(crate) struct Attach {
+    /// Its PID stands in the first line of this file; without one it is the last server.
+    pub(crate) pid_file: Option<&'static str>,
+    /// A command that gives it work meanwhile.
+    pub(crate) load: Option<&'static [&'static str]>,
+    /// How long the window is.
+    pub(crate) window: &'static str,
+}
 
-/// `dwell attach` to a server under this load.
+/// A window on the last server, to which nothing is sent.
+pub(crate) const ALONE: Attach = Attach { pid_file: None, load: None, window: "3s" };
+
+/// The same, as most programs use it.
+pub(crate) const LEFT_ALONE: Watch = Watch::Attach(ALONE);
+
+/// A window on the last server under this load.
 pub(crate) const fn under(load: &'static [&'static str]) -> Watch {
-    Watch::Attach { pid_file: None, load: Some(load) }
+    Watch::Attach(Attach { load: Some(load), ..ALONE })
 }
 
 /// A process that is there while the program runs.
@@ -102,10 +115,17 @@ impl Class {
 pub(crate) enum Also {
     /// `strace -c` of a run beside: how often these calls are made, which is the same in each run.
     Calls(&'static [&'static str]),
-    /// The control group's own time of throttling.
+    /// The control group's own time of throttling, and its name.
     Quota,
-    /// `pg_stat_activity`: the share of time that sessions of the attached process wait for a lock.
+    /// `pg_stat_activity`: the share of time that sessions of the attached process wait for a lock,
+    /// and who holds it.
     LockWaits,
     /// The program prints `own cpu_ns N` at its end: the CPU time that it had, by its own clock.
     OwnClock,
+    /// The source: at least half of the samples are in a function whose name has one of these words
+    /// in it.
+    Function(&'static [&'static str]),
 }
+
+/// What dwell calls machine code that it has no map for: honest, and not a wrong name.
+pub(crate) const JIT: &str = "JIT code";

@@ -3,6 +3,7 @@
 
 mod builds;
 mod databases;
+mod edges;
 mod packages;
 mod polling;
 mod python;
@@ -27,13 +28,14 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Program> {
         python::PROGRAMS,
         packages::PROGRAMS,
         polling::PROGRAMS,
+        edges::PROGRAMS,
     ];
     families.into_iter().flatten()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::program::{Also, Ready, Watch};
+    use super::super::program::{Also, Attach, Ready, Watch};
     use super::*;
     use std::collections::BTreeSet;
 
@@ -44,7 +46,7 @@ mod tests {
     fn words(program: &Program) -> Vec<&'static str> {
         let watched = match program.watch {
             Watch::Run(words) => words.to_vec(),
-            Watch::Attach { pid_file, load } => {
+            Watch::Attach(Attach { pid_file, load, .. }) => {
                 load.unwrap_or_default().iter().copied().chain(pid_file).collect()
             }
         };
@@ -76,7 +78,7 @@ mod tests {
         for program in all() {
             match program.watch {
                 Watch::Run(words) => assert!(!words.is_empty(), "{}", program.name),
-                Watch::Attach { .. } => {
+                Watch::Attach(_) => {
                     assert!(!program.servers.is_empty(), "{}", program.name);
                     let beside = |also: &Also| matches!(also, Also::Calls(_) | Also::OwnClock);
                     assert!(!program.also.iter().any(beside), "{}", program.name);

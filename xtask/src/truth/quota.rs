@@ -40,6 +40,11 @@ impl Quota {
         self.0.join("cgroup.procs")
     }
 
+    /// The last part of its path.
+    pub(crate) fn name(&self) -> String {
+        self.0.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
     /// For how long its threads were throttled until now.
     ///
     /// # Errors

@@ -5,8 +5,9 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// States on a CPU. A version that does not know interrupts apart has none.
-const ON_CPU: [&str; 5] = ["user", "kernel", "fault", "interrupt", "interrupts"];
+/// States on a CPU, as far as a trace of the scheduler knows: it does not see that the CPU was
+/// stolen. Versions that do not know interrupts or steal apart have no such state.
+const ON_CPU: [&str; 6] = ["user", "kernel", "fault", "interrupt", "interrupts", "steal"];
 const RUNNABLE: [&str; 2] = ["runqueue", "throttled"];
 
 /// The kinds of time that a trace of the scheduler knows.
@@ -47,7 +48,10 @@ pub(crate) struct Said {
     pub(crate) account: Vec<Part>,
     pub(crate) threads: Vec<Thread>,
     pub(crate) calls: BTreeMap<String, Calls>,
+    pub(crate) functions: Vec<Function>,
     pub(crate) lost_events: u64,
+    /// The page for people.
+    pub(crate) page: String,
 }
 
 /// A part of the account.
@@ -75,12 +79,19 @@ pub(crate) struct Calls {
     pub(crate) hi: Option<u64>,
 }
 
+/// A function's share of all samples, with what it called.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    pub(crate) total_percent: f64,
+}
+
 impl Said {
-    /// Reads the JSON.
+    /// Reads the JSON; the page is kept as it is.
     ///
     /// # Errors
     /// When something is missing, or the program did not end well.
-    pub(crate) fn read(text: &str) -> Result<Self> {
+    pub(crate) fn read(text: &str, page: String) -> Result<Self> {
         let json: Value = serde_json::from_str(text).context("dwell's JSON cannot be read")?;
         match (json["exit"]["code"].as_i64(), &json["exit"]["signal"]) {
             (Some(0), _) | (None, Value::Null) => {}
@@ -96,7 +107,9 @@ impl Said {
             account,
             threads: rows("threads").iter().map(thread).collect::<Result<_>>()?,
             calls: rows("syscalls").iter().filter_map(calls).collect(),
+            functions: rows("functions").iter().filter_map(function).collect(),
             lost_events: json["coverage"]["lost_events"].as_u64().unwrap_or(0),
+            page,
         })
     }
 
@@ -130,15 +143,26 @@ impl Said {
         (on, states().filter(|(state, _)| *state == "user").map(|(_, ns)| ns).sum())
     }
 
-    /// Half the width of the interval of user time in the account, in percent of it.
+    /// Half the width of the interval of user time in the account, in percent of the time on CPUs.
     pub(crate) fn user_doubt_percent(&self) -> f64 {
+        let on_cpu = self.account.iter().filter(|part| Kind::of(&part.state) == Kind::OnCpu);
+        let on_cpu_ns: u64 = on_cpu.map(|part| part.ns).sum();
         let user = self.account.iter().find(|part| part.state == "user");
         let doubt = user.map_or(0, |part| (part.hi_ns - part.ns).max(part.ns - part.lo_ns));
-        doubt as f64 / self.whole_ns().max(1) as f64 * 100.0
+        doubt as f64 / on_cpu_ns.max(1) as f64 * 100.0
     }
 
     pub(crate) fn in_state(&self, state: &str) -> u64 {
         self.account.iter().filter(|part| part.state == state).map(|part| part.ns).sum()
+    }
+
+    /// Whether the page has this word, not as a part of another.
+    pub(crate) fn names(&self, word: &str) -> bool {
+        let edge = |c: Option<char>| c.is_none_or(|c| !c.is_ascii_alphanumeric());
+        self.page.match_indices(word).any(|(at, _)| {
+            let (before, after) = (&self.page[..at], &self.page[at + word.len()..]);
+            edge(before.chars().next_back()) && edge(after.chars().next())
+        })
     }
 
     /// The threads whose time the account of a window is.
@@ -168,6 +192,11 @@ fn thread(row: &Value) -> Result<Thread> {
         idle: row["idle"].as_bool().unwrap_or(false),
         states: states.iter().filter_map(|(state, ns)| Some((state.clone(), ns.as_u64()?))).collect(),
     })
+}
+
+fn function(row: &Value) -> Option<Function> {
+    let total_percent = row["total"]["value"].as_f64()? * 100.0;
+    Some(Function { name: row["name"].as_str()?.to_owned(), total_percent })
 }
 
 fn calls(row: &Value) -> Option<(String, Calls)> {
@@ -202,30 +231,37 @@ mod tests {
         "syscalls": [
             {"name": "read", "calls": 12},
             {"name": "futex", "calls": 3, "estimate": {"seen": 1, "calls": 30, "lo": 10, "hi": null}}],
+        "functions": [
+            {"name": "spin", "share": {"value": 0.25}, "total": {"value": 0.5}}],
         "coverage": {"lost_events": 4}}"#;
+
+    fn read(text: &str) -> Result<Said> {
+        Said::read(text, String::new())
+    }
 
     #[test]
     fn the_account_has_three_kinds_with_their_intervals() {
-        let said = Said::read(TEXT).unwrap();
+        let said = read(TEXT).unwrap();
         assert_eq!(said.percent(Kind::OnCpu), [70.0, 69.0, 71.0]);
         assert_eq!(said.percent(Kind::Runnable), [5.0, 4.0, 6.0]);
         assert_eq!(said.percent(Kind::Blocked), [25.0, 25.0, 25.0]);
-        assert_eq!(said.user_doubt_percent(), 10.0);
+        assert!((said.user_doubt_percent() - 100.0 / 7.0).abs() < 1e-9);
+        assert_eq!(said.functions, [Function { name: "spin".to_owned(), total_percent: 50.0 }]);
         assert_eq!((said.class.as_str(), said.lost_events, said.in_state("disk")), ("cpu", 4, 250));
     }
 
     #[test]
     fn cpu_time_is_of_all_threads_and_a_window_of_the_active_ones() {
-        let said = Said::read(TEXT).unwrap();
+        let said = read(TEXT).unwrap();
         assert_eq!(said.cpu_ns(), (800, 600));
         assert_eq!(said.counted_threads().map(|thread| thread.tid).collect::<Vec<_>>(), [5]);
-        let idle = Said::read(&TEXT.replace("\"idle\": false", "\"idle\": true")).unwrap();
+        let idle = read(&TEXT.replace("\"idle\": false", "\"idle\": true")).unwrap();
         assert_eq!(idle.counted_threads().count(), 2);
     }
 
     #[test]
     fn estimated_counts_keep_their_bounds() {
-        let said = Said::read(TEXT).unwrap();
+        let said = read(TEXT).unwrap();
         assert_eq!(said.calls["read"], Calls { calls: 12, lo: 12, hi: Some(12) });
         assert_eq!(said.calls["futex"], Calls { calls: 30, lo: 10, hi: None });
     }
@@ -235,7 +271,7 @@ mod tests {
     fn real_results_are_read_whole() {
         for name in ["condvar", "attach-busy"] {
             let path = crate::shell::root().join(format!("crates/golden/recordings/{name}.json"));
-            let said = Said::read(&std::fs::read_to_string(path).unwrap()).unwrap();
+            let said = read(&std::fs::read_to_string(path).unwrap()).unwrap();
             assert_eq!(said.is_window, name == "attach-busy");
             assert!(said.whole_ns() > 0 && said.wall_ns > 0 && !said.threads.is_empty(), "{name}");
             let sum: f64 = Kind::ALL.iter().map(|&kind| said.percent(kind)[0]).sum();
@@ -255,10 +291,17 @@ mod tests {
     }
 
     #[test]
+    fn a_word_of_the_page_is_whole() {
+        let said = Said { page: "held by postgres (PID 1234)\n".to_owned(), ..Said::default() };
+        assert!(said.names("1234") && said.names("held"));
+        assert!(!said.names("123") && !said.names("234") && !said.names("post"));
+    }
+
+    #[test]
     fn a_program_that_failed_says_nothing_true() {
-        assert!(Said::read(&TEXT.replace("\"code\": 0", "\"code\": 1")).is_err());
-        assert!(Said::read(&TEXT.replace("\"code\": 0", "\"signal\": 9")).is_err());
-        assert!(Said::read(&TEXT.replace("\"code\": 0", "\"window\": \"for\"")).is_ok());
-        assert!(Said::read("{}").is_err());
+        assert!(read(&TEXT.replace("\"code\": 0", "\"code\": 1")).is_err());
+        assert!(read(&TEXT.replace("\"code\": 0", "\"signal\": 9")).is_err());
+        assert!(read(&TEXT.replace("\"code\": 0", "\"window\": \"for\"")).is_ok());
+        assert!(read("{}").is_err());
     }
 }

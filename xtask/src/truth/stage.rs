@@ -4,6 +4,7 @@
 use super::needs;
 use super::program::{Also, Program, Ready, Server};
 use super::quota::Quota;
+use super::sched::Tid;
 use crate::bench::python;
 use crate::shell::{forget_package, output, program as shell_program, root, succeeds};
 use anyhow::{Context, Result, bail, ensure};
@@ -88,17 +89,17 @@ impl Stage {
     ///
     /// # Errors
     /// When there is no server, or the file does not hold a PID.
-    pub(crate) fn target(&self, pid_file: Option<&str>) -> Result<String> {
+    pub(crate) fn target(&self, pid_file: Option<&str>) -> Result<Tid> {
         let Some(file) = pid_file else {
             let server = self.servers.last().context("there is no server to attach to")?;
-            return Ok(server.0.id().to_string());
+            return Tid::try_from(server.0.id()).context("a PID is too large");
         };
         let path = self.fill(file);
         let begun = Instant::now();
         loop {
             let text = fs::read_to_string(&path).unwrap_or_default();
-            if let Some(Ok(pid)) = text.lines().next().map(|line| line.trim().parse::<u32>()) {
-                return Ok(pid.to_string());
+            if let Some(Ok(pid)) = text.lines().next().map(|line| line.trim().parse()) {
+                return Ok(pid);
             }
             ensure!(begun.elapsed() < READY_WITHIN, "{path} holds no PID");
             sleep(Duration::from_millis(50));

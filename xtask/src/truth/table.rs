@@ -9,7 +9,7 @@ pub(crate) type Row = (&'static str, Result<Verdict, String>);
 const HEAD: [&str; 5] = ["program", "class", "dwell", "oracle", "agree"];
 
 /// The table with what explains it, the notes, and how many agree.
-pub(crate) fn render(rows: &[Row], machine: &str, markdown: bool) -> String {
+pub(crate) fn render(rows: &[Row], conditions: &str, markdown: bool) -> String {
     let mut text = layout(rows.iter().map(cells), markdown);
     let verdicts = || rows.iter().filter_map(|(_, verdict)| verdict.as_ref().ok());
     let agreeing = verdicts().filter(|verdict| verdict.agrees()).count();
@@ -18,9 +18,11 @@ pub(crate) fn render(rows: &[Row], machine: &str, markdown: bool) -> String {
     // Writing to a string cannot fail.
     let _ = write!(
         text,
-        "\nOn CPU / runnable / blocked in percent: of the wall clock, and of a window of its threads' time. Then user\n\
-         code in percent of all CPU time, and figures with their names.\n\n\
-         {agreeing} of {all} programs agree in all figures, {classes} in the class. Measured on {machine}.\n"
+        "\nOn CPU / runnable / blocked in percent: of the wall clock, and of a window of its threads' time;\n\
+         in brackets, what it may be. Then user code in percent of all CPU time, and figures with their\n\
+         names.\n\n\
+         {agreeing} of {all} programs agree in all figures, {classes} in the class. Measured on\n\
+         {conditions}.\n"
     );
     for verdict in verdicts() {
         for note in &verdict.notes {
@@ -28,6 +30,12 @@ pub(crate) fn render(rows: &[Row], machine: &str, markdown: bool) -> String {
         }
     }
     text
+}
+
+/// One row as it is there, so that nothing is lost when the rest is interrupted.
+pub(crate) fn line(row: &Row) -> String {
+    let [program, class, dwell, oracle, agree] = cells(row);
+    format!("{program}: {agree}; class {class}; dwell {dwell}; oracle {oracle}")
 }
 
 fn cells((program, verdict): &Row) -> [String; 5] {
@@ -125,5 +133,7 @@ mod tests {
         assert!(text.contains("| gone    | not run: needs fio "), "{text}");
         assert!(text.contains("1 of 2 programs agree in all figures, 1 in the class."), "{text}");
         assert!(text.contains("note: it: perf lost some"), "{text}");
+        assert!(text.contains("Measured on\na machine."), "{text}");
+        assert!(line(&rows[1]).starts_with("it: no: class; class cpu or kernel, not io; dwell 97.0 / 1.0"));
     }
 }

@@ -11,7 +11,7 @@ use super::said::{Calls, Kind, Said};
 use super::sched::{Ledger, Wall};
 use std::collections::BTreeMap;
 
-/// How far a share may be beside its own interval, in percentage points.
+/// How far a share may be off where its own interval does not allow for more, in percentage points.
 const POINTS: f64 = 3.0;
 
 /// The same of a count or a CPU time, as a share of it.
@@ -36,6 +36,22 @@ impl Range {
     fn around(value: f64, half: f64) -> Self {
         Self { value, lo: value - half, hi: value + half }
     }
+
+    /// With the interval where it is wider than what is allowed anyway.
+    fn shown(self) -> String {
+        if self.hi - self.value > POINTS || self.value - self.lo > POINTS {
+            format!("{:.1} ({:.0}–{:.0})", self.value, self.lo.max(0.0), self.hi)
+        } else {
+            format!("{:.1}", self.value)
+        }
+    }
+}
+
+/// A word that the page has to have, and what it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) what: &'static str,
+    pub(crate) word: String,
 }
 
 /// What the oracles say of one run or window.
@@ -43,6 +59,10 @@ impl Range {
 pub(crate) struct Truth {
     /// On a CPU, runnable, blocked.
     pub(crate) kinds: Option<[Range; 3]>,
+    /// Behind other programs or a quota; of a window, of what is not blocked at least.
+    pub(crate) starved: Option<Range>,
+    /// By all threads of a window.
+    pub(crate) cpus_used: Option<f64>,
     /// Of the time on CPUs, with half the width of its interval.
     pub(crate) user_percent: Option<(f64, f64)>,
     /// Only those that are to be compared.
@@ -50,33 +70,48 @@ pub(crate) struct Truth {
     pub(crate) throttled_ns: Option<u64>,
     pub(crate) lock_percent: Option<f64>,
     pub(crate) cpu_ns: Option<u64>,
+    /// A function with one of these words in its name has half of the samples.
+    pub(crate) function: Option<&'static [&'static str]>,
+    pub(crate) named: Vec<Named>,
     /// What the reader should know of the oracles.
     pub(crate) notes: Vec<String>,
 }
 
-/// The wall clock of a tree as shares.
-pub(crate) fn of_wall(wall: &Wall) -> [Range; 3] {
+/// The wall clock of a tree as shares, and what of it was behind others.
+pub(crate) fn of_wall(wall: &Wall) -> (Option<[Range; 3]>, Option<Range>) {
     let percent = |ns: u64| ns as f64 / wall.whole_ns().max(1) as f64 * 100.0;
-    let contended = wall.on_contended_ns;
-    let on = percent(wall.on_alone_ns + contended);
+    let on = percent(wall.on_ns());
+    let contended = percent(wall.on_behind_own_ns + wall.on_behind_others_ns);
     let runnable = percent(wall.only_runnable_ns);
-    [
-        Range { value: on, lo: percent(wall.on_alone_ns), hi: on },
-        Range { value: runnable, lo: runnable, hi: percent(wall.only_runnable_ns + contended) },
+    let kinds = [
+        Range { value: on, lo: on - contended, hi: on },
+        Range { value: runnable, lo: runnable, hi: runnable + contended },
         Range::exactly(percent(wall.all_blocked_ns)),
-    ]
+    ];
+    // While none of the tree has a CPU, it waits behind others, or its group has used up its quota.
+    let starved = Range { hi: runnable + percent(wall.on_behind_others_ns), ..Range::exactly(runnable) };
+    (Some(kinds), Some(starved))
 }
 
-/// The time of threads as shares of their lives.
-pub(crate) fn of_ledgers<'a>(ledgers: impl Iterator<Item = &'a Ledger>) -> [Range; 3] {
+/// The time of threads as shares of their lives, and what of it was behind others.
+pub(crate) fn of_ledgers<'a>(
+    ledgers: impl Iterator<Item = &'a Ledger>,
+) -> (Option<[Range; 3]>, Option<Range>) {
     let mut sum = Ledger::default();
     for ledger in ledgers {
         sum.on_ns += ledger.on_ns;
         sum.runnable_ns += ledger.runnable_ns;
+        sum.behind_others_ns += ledger.behind_others_ns;
         sum.blocked_ns += ledger.blocked_ns;
     }
-    let whole = (sum.on_ns + sum.runnable_ns + sum.blocked_ns).max(1) as f64;
-    [sum.on_ns, sum.runnable_ns, sum.blocked_ns].map(|ns| Range::exactly(ns as f64 / whole * 100.0))
+    let awake = sum.on_ns + sum.runnable_ns;
+    let percent = |ns: u64, whole: u64| ns as f64 / whole.max(1) as f64 * 100.0;
+    let whole = awake + sum.blocked_ns;
+    let kinds = [sum.on_ns, sum.runnable_ns, sum.blocked_ns].map(|ns| Range::exactly(percent(ns, whole)));
+    // Waits for work are no part of what bounds a window, and the trace does not know them apart.
+    let value = percent(sum.behind_others_ns, whole);
+    let starved = Range { hi: percent(sum.behind_others_ns, awake), ..Range::exactly(value) };
+    (Some(kinds), Some(starved))
 }
 
 /// One figure of both.
@@ -109,36 +144,14 @@ impl Verdict {
     }
 }
 
-/// Compares the two. Beside other programs, `starved` may be what is right; `busy` says that there
-/// is one on each CPU.
-pub(crate) fn judge(program: &Program, said: &Said, truth: &Truth, busy: bool) -> Verdict {
-    let mut checks = Vec::new();
-    if let Some(kinds) = truth.kinds {
-        checks.extend(Kind::ALL.into_iter().zip(kinds).map(|(kind, range)| {
-            let [value, lo, hi] = said.percent(kind);
-            share(kind.name(), Range { value, lo, hi }, range)
-        }));
-    }
-    checks.extend(user(said, truth));
-    checks.extend(truth.calls.iter().map(|(name, &made)| count(name, said.calls.get(name), made)));
-    let whole = said.whole_ns().max(1) as f64;
-    let of_state = |state| Range::exactly(said.in_state(state) as f64 / whole * 100.0);
-    checks.extend(
-        truth
-            .throttled_ns
-            .map(|ns| share("throttled", of_state("throttled"), Range::exactly(ns as f64 / whole * 100.0))),
-    );
-    checks.extend(truth.lock_percent.map(|percent| share("lock", of_state("lock"), Range::exactly(percent))));
-    checks.extend(truth.cpu_ns.map(|own| {
-        let cpu = said.cpu_ns().0;
-        let agrees = (cpu as f64 - own as f64).abs() <= own as f64 * PART;
-        Check { what: "CPU ms".to_owned(), dwell: milliseconds(cpu), oracle: milliseconds(own), agrees }
-    }));
+/// Compares the two.
+pub(crate) fn judge(program: &Program, said: &Said, truth: &Truth) -> Verdict {
+    let right = right_classes(program, truth.starved);
+    let checks = [account(said, truth), beside(said, truth), names(said, truth)].concat();
     let mut notes = truth.notes.clone();
     if said.lost_events > 0 {
         notes.push(format!("dwell lost {} events", said.lost_events));
     }
-    let right = right_classes(program, said, truth, busy);
     let mut verdict = Verdict { program: program.name, class: said.class.clone(), right, checks, notes };
     if !verdict.class_agrees() {
         let starved = verdict.right == [Class::Starved] && program.class != verdict.right;
@@ -148,43 +161,98 @@ pub(crate) fn judge(program: &Program, said: &Said, truth: &Truth, busy: bool) -
     verdict
 }
 
-/// User code, of the time on CPUs of all threads.
-fn user(said: &Said, truth: &Truth) -> Option<Check> {
-    let (percent, half) = truth.user_percent?;
-    let (on, user) = said.cpu_ns();
-    let value = user as f64 / on.max(1) as f64 * 100.0;
-    Some(share("user", Range::around(value, said.user_doubt_percent()), Range::around(percent, half)))
+/// The account by kinds of time, and states of it that an oracle knows.
+fn account(said: &Said, truth: &Truth) -> Vec<Check> {
+    let whole = said.whole_ns().max(1) as f64;
+    let of = |ns: u64| Range::exactly(ns as f64 / whole * 100.0);
+    let mut checks = Vec::new();
+    for (kind, range) in Kind::ALL.into_iter().zip(truth.kinds.into_iter().flatten()) {
+        let [value, lo, hi] = said.percent(kind);
+        checks.push(share(kind.name(), Range { value, lo, hi }, range));
+    }
+    // It counts as blocked above, where it would hide behind what is.
+    let unexplained = share("unexplained", of(said.in_state("unexplained")), Range::exactly(0.0));
+    checks.extend(Some(unexplained).filter(|check| !check.agrees));
+    let throttled = |ns| share("throttled", of(said.in_state("throttled")), of(ns));
+    checks.extend(truth.throttled_ns.map(throttled));
+    let lock = |percent| share("lock", of(said.in_state("lock")), Range::exactly(percent));
+    checks.extend(truth.lock_percent.map(lock));
+    checks
 }
 
-/// Agrees where the two intervals come as near as is allowed.
+/// CPU times and counts, of all threads.
+fn beside(said: &Said, truth: &Truth) -> Vec<Check> {
+    let (on_ns, user_ns) = said.cpu_ns();
+    let mut checks = Vec::new();
+    checks.extend(truth.user_percent.map(|(percent, half)| {
+        let value = user_ns as f64 / on_ns.max(1) as f64 * 100.0;
+        share("user", Range::around(value, said.user_doubt_percent()), Range::around(percent, half))
+    }));
+    checks.extend(truth.cpus_used.map(|used| {
+        let value = on_ns as f64 / said.wall_ns.max(1) as f64;
+        let agrees = (value - used).abs() <= PART * used.max(1.0);
+        Check { what: "CPUs".to_owned(), dwell: format!("{value:.2}"), oracle: format!("{used:.2}"), agrees }
+    }));
+    checks.extend(truth.cpu_ns.map(|own| {
+        let agrees = on_ns.abs_diff(own) as f64 <= own as f64 * PART;
+        Check { what: "CPU ms".to_owned(), dwell: milliseconds(on_ns), oracle: milliseconds(own), agrees }
+    }));
+    checks.extend(truth.calls.iter().map(|(name, &made)| count(name, said.calls.get(name), made)));
+    checks
+}
+
+/// What has to be named: functions, holders of locks, control groups.
+fn names(said: &Said, truth: &Truth) -> Vec<Check> {
+    let function = truth.function.map(|words| {
+        let known = said.functions.iter().filter(|row| words.iter().any(|word| row.name.contains(word)));
+        let percent = known.map(|row| row.total_percent).fold(0.0, f64::max);
+        let shown = |percent: f64| format!("{} {percent:.0} %", words.join(" or "));
+        Check {
+            what: "function".to_owned(),
+            dwell: shown(percent),
+            oracle: "half or more".to_owned(),
+            agrees: percent >= HALF,
+        }
+    });
+    let named = truth.named.iter().map(|Named { what, word }| {
+        let agrees = said.names(word);
+        let dwell = if agrees { word.clone() } else { "not named".to_owned() };
+        Check { what: (*what).to_owned(), dwell, oracle: word.clone(), agrees }
+    });
+    function.into_iter().chain(named).collect()
+}
+
+/// Agrees where the oracle's interval meets dwell's own, or comes near its value.
 fn share(what: &str, dwell: Range, oracle: Range) -> Check {
-    let agrees = dwell.lo - POINTS <= oracle.hi && dwell.hi + POINTS >= oracle.lo;
-    let shown = |range: Range| format!("{:.1}", range.value);
-    Check { what: what.to_owned(), dwell: shown(dwell), oracle: shown(oracle), agrees }
+    let (lo, hi) = (dwell.lo.min(dwell.value - POINTS), dwell.hi.max(dwell.value + POINTS));
+    let agrees = lo <= oracle.hi && hi >= oracle.lo;
+    Check { what: what.to_owned(), dwell: dwell.shown(), oracle: oracle.shown(), agrees }
 }
 
 /// Agrees where the number of calls is within what dwell says, or near it.
 fn count(name: &str, said: Option<&Calls>, made: u64) -> Check {
     let near = made as f64 * PART;
     let agrees = said.is_some_and(|said| {
-        let most = said.hi.map_or(f64::INFINITY, |hi| hi as f64);
-        said.lo as f64 <= made as f64 + near && most >= made as f64 - near
+        let (least, most) = (said.lo as f64, said.hi.map_or(f64::INFINITY, |hi| hi as f64));
+        let within = least <= made as f64 && most >= made as f64;
+        within || (said.hi.is_some() && said.calls.abs_diff(made) as f64 <= near)
     });
-    let dwell = said.map_or_else(|| "none".to_owned(), |said| said.calls.to_string());
+    let dwell = match said {
+        None => "none".to_owned(),
+        Some(Calls { lo, hi: None, .. }) => format!("at least {lo}"),
+        Some(Calls { calls, lo, hi: Some(hi) }) if lo < hi => format!("{calls} ({lo}–{hi})"),
+        Some(said) => said.calls.to_string(),
+    };
     Check { what: name.to_owned(), dwell, oracle: made.to_string(), agrees }
 }
 
-/// What was judged beforehand; or `starved`, once waiting for a CPU behind other programs is half
-/// of the time, and either where it is about half.
-fn right_classes(program: &Program, said: &Said, truth: &Truth, busy: bool) -> Vec<Class> {
+/// What was judged beforehand; or `starved`, once waiting for a CPU behind other programs or a
+/// quota is half of the time, and either where it is about half or may be.
+fn right_classes(program: &Program, starved: Option<Range>) -> Vec<Class> {
     let judged = program.class.to_vec();
-    // The wall clock of a tree waits for a CPU only while none of its threads has one: behind
-    // others. Threads of a window may wait for one another, so theirs counts only where others are
-    // known.
-    let Some([_, runnable, _]) = truth.kinds.filter(|_| busy || !said.is_window) else { return judged };
-    match runnable.value {
-        share if share >= HALF + POINTS => vec![Class::Starved],
-        share if share >= HALF - POINTS => [judged, vec![Class::Starved]].concat(),
+    match starved {
+        Some(share) if share.lo >= HALF + POINTS => vec![Class::Starved],
+        Some(share) if share.hi >= HALF - POINTS => [judged, vec![Class::Starved]].concat(),
         _ => judged,
     }
 }

@@ -1,7 +1,9 @@
 //! PostgreSQL and Redis: servers that are busy, idle, or wait for each other's locks.
 
 use super::super::needs::{POSTGRES, REDIS};
-use super::super::program::{Also, Class, LEFT_ALONE, PLAIN, Program, Ready, Server, Watch, under};
+use super::super::program::{
+    ALONE, Also, Attach, Class, LEFT_ALONE, PLAIN, Program, Ready, Server, Watch, under,
+};
 
 /// A cluster in a directory that its user owns: the server refuses to be root's.
 const CLUSTER: &[&str] = &[
@@ -70,7 +72,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         needs: &[&POSTGRES],
         prepare: CLUSTER,
         servers: &[POSTMASTER, TABLES],
-        watch: Watch::Attach {
+        watch: Watch::Attach(Attach {
             pid_file: POSTMASTER_PID,
             load: Some(&[
                 "{pg}/pgbench",
@@ -86,7 +88,8 @@ pub(super) const PROGRAMS: &[Program] = &[
                 "postgres",
                 "postgres",
             ]),
-        },
+            ..ALONE
+        }),
         class: &[Class::Io],
         why: "each transaction waits for its commit record on the disk, and for rows and WAL of others",
         ..PLAIN
@@ -96,10 +99,11 @@ pub(super) const PROGRAMS: &[Program] = &[
         needs: &[&POSTGRES],
         prepare: CLUSTER,
         servers: &[POSTMASTER],
-        watch: Watch::Attach {
+        watch: Watch::Attach(Attach {
             pid_file: POSTMASTER_PID,
             load: Some(psql!("-c", "select sum(i * i % 7) from generate_series(1, 100000000) i")),
-        },
+            ..ALONE
+        }),
         class: &[Class::Cpu],
         why: "one session computes a sum; all other processes wait for work",
         ..PLAIN
@@ -109,7 +113,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         needs: &[&POSTGRES],
         prepare: CLUSTER,
         servers: &[POSTMASTER, HOLDER, WAITER],
-        watch: Watch::Attach {
+        watch: Watch::Attach(Attach {
             pid_file: Some("{dir}/pid"),
             load: Some(&[
                 "sh",
@@ -117,18 +121,18 @@ pub(super) const PROGRAMS: &[Program] = &[
                 "exec {pg}/psql -q -At -h 127.0.0.1 -p {port} -U postgres -v pid=$(cat pid) \
                  -f {sources}/waits.sql postgres",
             ]),
-        },
+            ..ALONE
+        }),
         class: &[Class::Io],
         why: "waits for a transaction of another session: Lock:transactionid",
         also: &[Also::LockWaits],
-        ..PLAIN
     },
     Program {
         name: "postgres-idle",
         needs: &[&POSTGRES],
         prepare: CLUSTER,
         servers: &[POSTMASTER],
-        watch: Watch::Attach { pid_file: POSTMASTER_PID, load: None },
+        watch: Watch::Attach(Attach { pid_file: POSTMASTER_PID, ..ALONE }),
         class: &[Class::Idle],
         why: "nobody asks it anything",
         ..PLAIN

@@ -1,8 +1,8 @@
-//! Programs from the registries of languages: PyPI, npm, the Go proxy and crates.io, and one of
-//! Rust from Debian. Each is fetched once, by the registry's own client, and kept.
+//! Programs from the registries of languages: PyPI, npm, the Go proxy, Maven Central and crates.io,
+//! and one of Rust from Debian. Each is fetched once, by the registry's own client, and kept.
 
-use super::super::needs::{AB, CARGO, GO, NGINX, NODE, NPM, PYTHON, RIPGREP};
-use super::super::program::{Class, LEFT_ALONE, PLAIN, Program, Ready, Server, Watch, under};
+use super::super::needs::{AB, CARGO, GO, JAVAC, MVN, NGINX, NODE, NPM, PYTHON, RIPGREP};
+use super::super::program::{Also, Class, LEFT_ALONE, PLAIN, Program, Ready, Server, Watch, under};
 use super::web::{NGINX_CONF, NGINX_SERVER};
 
 const FROM_PYPI: &str = "test -e {inputs}/venv/done || (rm -rf {inputs}/venv; {python} -m venv {inputs}/venv; \
@@ -12,6 +12,9 @@ const FROM_NPM: &str = "test -e {inputs}/npm/node_modules/typescript || \
      npm install --silent --no-audit --no-fund --prefix {inputs}/npm typescript@5";
 
 const FROM_GO: &str = "test -x {inputs}/go/hey || GOBIN={inputs}/go go install github.com/rakyll/hey@v0.1.4";
+
+const FROM_MAVEN: &str = "test -e {inputs}/maven/h2-2.2.224.jar || mvn -q -B dependency:copy \
+     -Dartifact=com.h2database:h2:2.2.224 -DoutputDirectory={inputs}/maven";
 
 /// Functions for the compiler to check.
 const TYPESCRIPT: &str = "i=0; while [ $i -lt 3000 ]; do echo \"export function f$i(a: number, b: string): string \
@@ -49,7 +52,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         watch: MANY_REQUESTS,
         class: &[Class::Cpu],
         why: "two workers run Python for each request; the arbiter waits",
-        ..PLAIN
+        also: &[Also::Function(&["app"])],
     },
     Program {
         name: "gunicorn-idle",
@@ -96,6 +99,24 @@ pub(super) const PROGRAMS: &[Program] = &[
         ..PLAIN
     },
     Program {
+        name: "h2-query",
+        needs: &[&JAVAC, &MVN],
+        prepare: &[FROM_MAVEN],
+        watch: Watch::Run(&[
+            "java",
+            "-cp",
+            "{inputs}/maven/h2-2.2.224.jar",
+            "org.h2.tools.Shell",
+            "-url",
+            "jdbc:h2:mem:truth",
+            "-sql",
+            "select sum(mod(x * x, 7)) from system_range(1, 8000000)",
+        ]),
+        class: &[Class::Cpu],
+        why: "a query on nothing but the CPU, in one thread of Java beside those that compile",
+        ..PLAIN
+    },
+    Program {
         name: "hey",
         needs: &[&GO, &NGINX],
         prepare: &[FROM_GO, NGINX_CONF[0], NGINX_CONF[1]],
@@ -113,7 +134,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         watch: MANY_REQUESTS,
         class: &[Class::Cpu],
         why: "computes for most of a millisecond at each request; workers without work park",
-        ..PLAIN
+        also: &[Also::Function(&["compute", "answer"])],
     },
     Program {
         name: "tokio-server-idle",

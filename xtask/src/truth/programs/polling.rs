@@ -16,7 +16,7 @@ const fn polls(name: &'static str, command: &'static [&'static str]) -> Program 
         watch: Watch::Run(command),
         class: &[Class::Cpu],
         why: "a worker computes all along; that its parent only looks changes nothing",
-        also: &[Also::OwnClock],
+        also: &[Also::OwnClock, Also::Function(&["compute"])],
         ..PLAIN
     }
 }

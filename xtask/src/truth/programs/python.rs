@@ -19,7 +19,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         watch: work!("threads"),
         class: &[Class::Cpu],
         why: "two threads compute in turns: one always has the interpreter's lock and runs",
-        also: OWN_CLOCK,
+        also: &[Also::OwnClock, Also::Function(&["compute"])],
         ..PLAIN
     },
     Program {
@@ -36,7 +36,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         watch: work!("processes"),
         class: &[Class::Cpu],
         why: "two processes compute, and the parent's threads wait for them",
-        also: OWN_CLOCK,
+        also: &[Also::OwnClock, Also::Function(&["compute"])],
         ..PLAIN
     },
     Program {
@@ -54,7 +54,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         watch: work!("consumer"),
         class: &[Class::Cpu],
         why: "the consumer computes all along, and the producer waits for room in the queue",
-        also: OWN_CLOCK,
+        also: &[Also::OwnClock, Also::Function(&["genexpr"])],
         ..PLAIN
     },
     Program {
@@ -63,7 +63,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         watch: work!("poller"),
         class: &[Class::Cpu],
         why: "the parent sleeps and looks; its child computes all along",
-        also: OWN_CLOCK,
+        also: &[Also::OwnClock, Also::Function(&["compute"])],
         ..PLAIN
     },
     Program {

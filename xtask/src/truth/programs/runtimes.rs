@@ -1,7 +1,7 @@
 //! Go, Node and Java: short programs of our own on runtimes with threads that wait for work.
 
 use super::super::needs::{AB, GO, JAVAC, NODE};
-use super::super::program::{Also, Class, LEFT_ALONE, PLAIN, Program, Ready, Server, Watch, under};
+use super::super::program::{Also, Class, JIT, LEFT_ALONE, PLAIN, Program, Ready, Server, Watch, under};
 
 const GO_BUILD: &[&str] = &["go build -o {dir}/work {sources}/work.go"];
 const JAVA_BUILD: &[&str] = &["javac -d {dir} {sources}/Work.java"];
@@ -24,7 +24,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         watch: MANY_REQUESTS,
         class: &[Class::Cpu],
         why: "hashes for most of a millisecond at each request; threads without work are no lock",
-        ..PLAIN
+        also: &[Also::Function(&["sha256"])],
     },
     Program {
         name: "go-server-idle",
@@ -43,7 +43,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         watch: Watch::Run(&["{dir}/work", "workers", "2"]),
         class: &[Class::Cpu],
         why: "four goroutines hash what comes over a channel",
-        also: &[Also::OwnClock],
+        also: &[Also::OwnClock, Also::Function(&["sha256"])],
         ..PLAIN
     },
     Program {
@@ -53,7 +53,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         watch: Watch::Run(&["{dir}/work", "mutex", "2"]),
         class: &[Class::Cpu],
         why: "one goroutine at a time hashes, and always one does: the path is in the one with the lock",
-        also: &[Also::OwnClock],
+        also: &[Also::OwnClock, Also::Function(&["sha256"])],
         ..PLAIN
     },
     Program {
@@ -72,6 +72,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         watch: MANY_REQUESTS,
         class: &[Class::Cpu],
         why: "the main thread runs JavaScript; libuv's pool waits for work",
+        also: &[Also::Function(&["compute", JIT])],
         ..PLAIN
     },
     Program {
@@ -89,7 +90,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         watch: Watch::Run(&["node", "{sources}/work.js", "workers", "2"]),
         class: &[Class::Cpu],
         why: "two workers run JavaScript, and the main thread waits for them",
-        also: &[Also::OwnClock],
+        also: &[Also::OwnClock, Also::Function(&["compute", JIT])],
         ..PLAIN
     },
     Program {
@@ -115,7 +116,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         watch: Watch::Run(&["java", "-cp", "{dir}", "Work", "hot", "2"]),
         class: &[Class::Cpu],
         why: "one compiled method",
-        also: &[Also::OwnClock],
+        also: &[Also::OwnClock, Also::Function(&["hot", JIT])],
         ..PLAIN
     },
     Program {
@@ -135,7 +136,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         watch: Watch::Run(&["java", "-cp", "{dir}", "Work", "lock", "2"]),
         class: &[Class::Cpu],
         why: "one thread at a time computes, and always one does: the path is in the one with the monitor",
-        also: &[Also::OwnClock],
+        also: &[Also::OwnClock, Also::Function(&["hot", JIT])],
         ..PLAIN
     },
     Program {
@@ -155,7 +156,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         watch: MANY_REQUESTS,
         class: &[Class::Cpu],
         why: "four threads compute answers; the rest of the JVM waits for work",
-        ..PLAIN
+        also: &[Also::Function(&["hot", JIT])],
     },
     Program {
         name: "java-server-idle",

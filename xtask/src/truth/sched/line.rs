@@ -3,6 +3,8 @@
 //! perf prints switches and wake-ups in two forms: as the kernel's format says, and shorter where
 //! its plugins are installed. Both are read.
 
+use std::str::FromStr;
+
 /// A thread, or the process named by its first one, as the kernel numbers them.
 pub(crate) type Tid = i32;
 
@@ -10,6 +12,7 @@ pub(crate) type Tid = i32;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) at_ns: u64,
+    pub(crate) cpu: usize,
     /// The process of the thread that was on the CPU.
     pub(crate) process: Tid,
     pub(crate) what: What,
@@ -18,10 +21,29 @@ pub(crate) struct Event {
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum What {
-    Switch { from: Tid, left: Left, to: Tid },
-    Wake(Tid),
-    Fork { parent: Tid, child: Tid },
-    Exec { tid: Tid, file: Box<str> },
+    Switch {
+        from: Tid,
+        left: Left,
+        to: Tid,
+    },
+    /// It waits for a CPU from now on, for this one where the line says which.
+    Wake {
+        tid: Tid,
+        cpu: Option<usize>,
+    },
+    /// It waits for another CPU from now on, if it waits for one.
+    Migrate {
+        tid: Tid,
+        cpu: usize,
+    },
+    Fork {
+        parent: Tid,
+        child: Tid,
+    },
+    Exec {
+        tid: Tid,
+        file: Box<str>,
+    },
 }
 
 /// How a thread left its CPU.
@@ -38,13 +60,20 @@ pub(crate) enum Left {
 pub(crate) fn event(line: &str) -> Option<Event> {
     let (task, rest) = line.trim_start().split_once(char::is_whitespace)?;
     let process = task.split_once('/')?.0.parse().ok()?;
-    let (_cpu, rest) = rest.trim_start().split_once(char::is_whitespace)?;
+    let (cpu, rest) = rest.trim_start().split_once(char::is_whitespace)?;
+    let cpu = cpu.strip_prefix('[')?.strip_suffix(']')?.parse().ok()?;
     let (time, rest) = rest.trim_start().split_once(": ")?;
     let (name, text) = rest.trim_start().split_once(": ")?;
     let text = text.trim();
     let what = match name.trim_start_matches("sched:") {
         "sched_switch" => switch(text)?,
-        "sched_wakeup" | "sched_wakeup_new" => What::Wake(number(text, " pid=").or_else(|| bracketed(text))?),
+        "sched_wakeup" | "sched_wakeup_new" => What::Wake {
+            tid: number(text, " pid=").or_else(|| bracketed(text))?,
+            cpu: number(text, " target_cpu=").or_else(|| number(text, " CPU:")),
+        },
+        "sched_migrate_task" => {
+            What::Migrate { tid: number(text, " pid=")?, cpu: number(text, " dest_cpu=")? }
+        }
         "sched_process_fork" => {
             What::Fork { parent: number(text, " pid=")?, child: number(text, " child_pid=")? }
         }
@@ -54,7 +83,7 @@ pub(crate) fn event(line: &str) -> Option<Event> {
         }
         _ => return None,
     };
-    Some(Event { at_ns: nanoseconds(time)?, process, what })
+    Some(Event { at_ns: nanoseconds(time)?, cpu, process, what })
 }
 
 fn switch(text: &str) -> Option<What> {
@@ -78,7 +107,7 @@ fn left(state: &str) -> Left {
 }
 
 /// The number after a key. A thread's name may hold anything, so the last one counts.
-fn number(text: &str, key: &str) -> Option<Tid> {
+fn number<T: FromStr>(text: &str, key: &str) -> Option<T> {
     let digits = &text[text.rfind(key)? + key.len()..];
     digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
@@ -108,7 +137,10 @@ mod tests {
         let kernels = "  12/13    [001]   7.000000123:  sched:sched_switch: prev_comm=a b prev_pid=13 \
                        prev_prio=120 prev_state=R+ ==> next_comm=swapper/1 next_pid=0 next_prio=120";
         let switch = What::Switch { from: 13, left: Left::Runnable, to: 0 };
-        assert_eq!(event(kernels), Some(Event { at_ns: 7_000_000_123, process: 12, what: switch.clone() }));
+        assert_eq!(
+            event(kernels),
+            Some(Event { at_ns: 7_000_000_123, cpu: 1, process: 12, what: switch.clone() })
+        );
         let plugins = "12/13 [001] 7.000000123: sched:sched_switch: a b:13 [120] R ==> swapper/1:0 [120]";
         assert_eq!(what(plugins), Some(switch));
     }
@@ -122,11 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn wake_ups_forks_and_executed_files() {
+    fn wake_ups_migrations_forks_and_executed_files() {
         let of = |rest: &str| what(&format!("1/1 [000] 1.5: sched:{rest}"));
-        let wake = Some(What::Wake(9));
-        assert_eq!(of("sched_wakeup: comm=x pid=1 y pid=9 prio=120 target_cpu=001"), wake);
-        assert_eq!(of("sched_wakeup_new: x [1] z:9 [120] CPU:001"), wake);
+        let wake = |cpu| Some(What::Wake { tid: 9, cpu });
+        assert_eq!(of("sched_wakeup: comm=x pid=1 y pid=9 prio=120 target_cpu=001"), wake(Some(1)));
+        assert_eq!(of("sched_wakeup_new: x [1] z:9 [120] CPU:010"), wake(Some(10)));
+        assert_eq!(of("sched_wakeup: z:9 [120]"), wake(None));
+        let migrate = of("sched_migrate_task: comm=a pid=4 prio=120 orig_cpu=0 dest_cpu=1");
+        assert_eq!(migrate, Some(What::Migrate { tid: 4, cpu: 1 }));
         let fork = of("sched_process_fork: comm=sh pid=4 child_comm=sh child_pid=5");
         assert_eq!(fork, Some(What::Fork { parent: 4, child: 5 }));
         let exec = of("sched_process_exec: filename=/a b/c pid=5 old_pid=5");
@@ -136,7 +171,7 @@ mod tests {
     #[test]
     fn other_lines_are_passed_over() {
         assert_eq!(event(""), None);
-        assert_eq!(event("1/1 [000] 1.5: sched:sched_migrate_task: comm=a pid=1"), None);
+        assert_eq!(event("1/1 [000] 1.5: sched:sched_stat_runtime: comm=a pid=1 runtime=5"), None);
         assert_eq!(event("1/1 [000] x: sched:sched_wakeup: a:1 [120]"), None);
     }
 

@@ -2,11 +2,13 @@
 
 use super::*;
 
-/// Process, thread, microseconds and event, as perf prints them.
+/// Process, thread, microseconds and event, as perf prints them; on CPU 0 where nothing else is
+/// said.
 fn trace(lines: &[(&str, u64, &str)]) -> Trace {
     let text = lines.iter().map(|(task, us, what)| {
         let (name, rest) = what.split_once(": ").unwrap();
-        format!(" {task} [000]  1.{:09}:  sched:sched_{name}: {rest}\n", us * 1_000)
+        let cpu = if task.contains('[') { "" } else { "[000]" };
+        format!(" {task} {cpu}  1.{:09}:  sched:sched_{name}: {rest}\n", us * 1_000)
     });
     Trace::read(text.collect::<String>().as_bytes()).unwrap()
 }
@@ -53,11 +55,12 @@ fn the_wall_clock_of_a_tree_is_whole() {
     let root = trace.program_below(&trace.program("/t/dwell").unwrap()).unwrap();
     let (wall, tree) = trace.wall(&root);
     assert_eq!(tree, BTreeSet::from([20, 21]));
-    // Alone: 100-200, 300-500, 950-960, 1080-1100. With one waiting: 200-300, 960-980. Another
+    // Alone: 100-250, 300-500, 950-960, 1080-1100. With one waiting: 250-300, 960-980. Another
     // program ran from 980 to 1080, and nothing from 900 to 950.
     let expected = Wall {
-        on_alone_ns: 330 * US,
-        on_contended_ns: 120 * US,
+        on_alone_ns: 380 * US,
+        on_behind_own_ns: 70 * US,
+        on_behind_others_ns: 0,
         only_runnable_ns: 150 * US,
         all_blocked_ns: 400 * US,
     };
@@ -76,6 +79,7 @@ fn a_thread_of_a_window_is_known_by_its_first_event() {
     let of = |on, runnable, blocked| Ledger {
         on_ns: on * US,
         runnable_ns: runnable * US,
+        behind_others_ns: 0,
         blocked_ns: blocked * US,
     };
     assert_eq!(ledgers[&5], of(100, 0, 300));
@@ -92,12 +96,61 @@ fn a_window_cuts_what_began_before_it_and_ends_after_it() {
         ("5/5", 310, "switch: swapper/0:0 [120] R ==> a:5 [120]"),
         ("5/5", 320, "wakeup: a:5 [120] CPU:000"),
         ("5/5", 350, "process_fork: comm=a pid=5 child_comm=a child_pid=6"),
+        ("5/5", 360, "wakeup_new: a:6 [120] CPU:000"),
         ("5/5", 500, "switch: a:5 [120] X ==> a:6 [120]"),
     ]);
     let ledgers = trace.ledgers(&BTreeSet::from([5, 6]), BASE_NS + 200 * US, BASE_NS + 400 * US);
+    let of = |on, runnable, blocked| Ledger {
+        on_ns: on * US,
+        runnable_ns: runnable * US,
+        behind_others_ns: 0,
+        blocked_ns: blocked * US,
+    };
     // A wake-up of a thread that runs changes nothing.
-    assert_eq!(ledgers[&5], Ledger { on_ns: 90 * US, runnable_ns: 10 * US, blocked_ns: 100 * US });
-    assert_eq!(ledgers[&6], Ledger { on_ns: 0, runnable_ns: 50 * US, blocked_ns: 0 });
+    assert_eq!(ledgers[&5], of(90, 10, 100));
+    assert_eq!(ledgers[&6], of(0, 40, 10));
+}
+
+/// On CPU 0 are threads of the tree, on CPU 1 is another program; a thread waits for the one and
+/// then for the other.
+#[test]
+fn waiting_behind_others_is_told_from_waiting_behind_its_own() {
+    let trace = trace(&[
+        ("1/1", 10, "process_exec: filename=/t/it pid=1 old_pid=1"),
+        ("0/0 [001]", 20, "switch: swapper/1:0 [120] R ==> other:9 [120]"),
+        ("1/1", 100, "process_fork: comm=a pid=1 child_comm=a child_pid=2"),
+        ("1/1", 100, "wakeup_new: a:2 [120] CPU:000"),
+        ("1/1", 200, "migrate_task: comm=a pid=2 prio=120 orig_cpu=0 dest_cpu=1"),
+        ("9/9 [001]", 350, "switch: other:9 [120] S ==> a:2 [120]"),
+        ("1/2 [001]", 400, "switch: a:2 [120] X ==> swapper/1:0 [120]"),
+        ("1/1", 500, "switch: a:1 [120] X ==> swapper/0:0 [120]"),
+    ]);
+    let root = trace.program("/t/it").unwrap();
+    let (wall, tree) = trace.wall(&root);
+    let expected = Wall {
+        on_alone_ns: (90 + 50 + 100) * US,
+        on_behind_own_ns: 100 * US,
+        on_behind_others_ns: 150 * US,
+        ..Wall::default()
+    };
+    assert_eq!(wall, expected);
+    // The window begins within the wait, and within the other's time.
+    let ledger = trace.ledgers(&tree, BASE_NS + 50 * US, BASE_NS + 300 * US)[&2];
+    let expected = Ledger { runnable_ns: 200 * US, behind_others_ns: 100 * US, ..Ledger::default() };
+    assert_eq!(ledger, expected);
+}
+
+#[test]
+fn threads_of_known_processes_and_what_they_start_belong_to_the_tree() {
+    let trace = trace(&[
+        ("5/5", 100, "process_fork: comm=a pid=5 child_comm=a child_pid=6"),
+        ("6/6", 200, "process_fork: comm=a pid=6 child_comm=a child_pid=7"),
+        ("8/8", 250, "process_fork: comm=b pid=8 child_comm=b child_pid=9"),
+        ("5/11", 260, "switch: a:11 [120] S ==> b:8 [120]"),
+        ("7/7", 300, "process_fork: comm=a pid=7 child_comm=a child_pid=10"),
+    ]);
+    let tree = trace.tree(BTreeSet::from([5]), BASE_NS, BASE_NS + 300 * US);
+    assert_eq!(tree, BTreeSet::from([5, 6, 7, 11]));
 }
 
 #[test]
