@@ -55,9 +55,10 @@ cargo xtask VERB
                                      what loads get done, against hackbench and stressapptest
   bench wake [--rounds N] [--seconds N] [--cpu N] [--spikes] [--markdown] [--dwell FILE] [LOAD…]
                                      wake-ups against cyclictest
-  truth [--markdown] [--busy] [--dwell FILE] [PROGRAM…]
+  truth [--markdown] [--busy] [--kept] [--dwell FILE] [PROGRAM…]
                                      accounts and classes of real programs against perf sched and
-                                     other oracles, quiet or beside a busy loop on each CPU (root)
+                                     other oracles, quiet or beside a busy loop on each CPU (root);
+                                     --kept shows what was measured before
 ";
 
 fn main() -> ExitCode {

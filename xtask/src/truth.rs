@@ -8,6 +8,7 @@
 
 mod counts;
 mod inputs;
+mod kept;
 mod needs;
 mod observe;
 mod program;
@@ -41,6 +42,8 @@ const TOOLS: [&needs::Need; 3] = [&needs::PERF, &needs::STRACE, &needs::SETPRIV]
 struct Options {
     markdown: bool,
     busy: bool,
+    /// Only shows the rows that were kept before.
+    kept: bool,
     dwell: Option<PathBuf>,
     programs: Vec<&'static Program>,
 }
@@ -52,24 +55,35 @@ struct Options {
 /// cannot be run is a row that says so.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let options = options(arguments)?;
+    let base = target().join("truth");
+    if options.kept {
+        return show(&options, &base);
+    }
     ensure!(geteuid().is_root(), "perf traces the whole machine here, which needs root");
     setup::tracefs()?;
     let needed = options.programs.iter().flat_map(|program| program.needs.iter().copied());
     needs::install(needed.chain(TOOLS));
     needs::all_present(&TOOLS)?;
     let dwell = install(options.dwell.as_deref())?.join("dwell");
-    let base = target().join("truth");
     inputs::make(&base.join("inputs"))?;
     let _busy = options.busy.then(|| busy_loops(&base)).transpose()?;
-    let before = crate::bench::load();
-    let mut rows = Vec::new();
     for program in &options.programs {
+        let before = crate::bench::load();
         let verdict = one(program, &base, &dwell).map_err(|error| format!("{error:#}"));
-        rows.push((program.name, verdict));
-        eprintln!("{}", rows.last().map(table::line).unwrap_or_default());
+        let row = (program.name, verdict);
+        eprintln!("{}", table::line(&row));
+        kept::write(&base, options.busy, &row, &machine(&before))?;
     }
+    show(&options, &base)
+}
+
+/// Prints the table of what was kept of these programs.
+fn show(options: &Options, base: &Path) -> Result<()> {
+    let kept = options.programs.iter().filter_map(|program| kept::read(base, options.busy, program.name));
+    let (rows, conditions): (Vec<_>, Vec<_>) = kept.unzip();
+    ensure!(!rows.is_empty(), "nothing was run yet");
     let beside = if options.busy { "beside a busy loop on each CPU" } else { "with nothing beside" };
-    let conditions = format!("{}, {beside}", machine(&before));
+    let conditions = format!("{}, {beside}", conditions.last().map_or("", String::as_str));
     println!("{}", table::render(&rows, &conditions, options.markdown));
     Ok(())
 }
@@ -94,6 +108,7 @@ fn options(arguments: &[&str]) -> Result<Options> {
         match word {
             "--markdown" => options.markdown = true,
             "--busy" => options.busy = true,
+            "--kept" => options.kept = true,
             "--dwell" => {
                 // Programs are run in directories of their own.
                 let path = Path::new(words.next().context("--dwell wants the path of a binary")?);
@@ -125,6 +140,7 @@ mod tests {
         let first = programs::all().next().unwrap().name;
         let chosen = options(&["--markdown", first, "--dwell", "x"]).unwrap();
         assert_eq!((chosen.programs.len(), chosen.markdown, chosen.busy), (1, true, false));
+        assert!(options(&["--kept"]).unwrap().kept && !chosen.kept);
         assert!(chosen.dwell.is_some_and(|path| path.is_absolute()));
         assert!(options(&["no-such"]).is_err() && options(&["--dwell"]).is_err());
     }

@@ -94,9 +94,7 @@ fn record(dir: &Path, dwell: &Path, way: &[&str], end: &[&str], on: &[String]) -
     forget_package(&mut command);
     command.stdout(File::create(dir.join("stdout"))?).stderr(File::create(dir.join("stderr"))?);
     let status = command.status().context("cannot start timeout")?;
-    if !status.success() {
-        bail!("ended with {status}: {}", last_line(&dir.join("stderr")));
-    }
+    ensure!(status.success(), "ended with {status}: {}", last_line(&dir.join("stderr")));
     Ok(())
 }
 

@@ -98,6 +98,12 @@ pub(crate) enum Class {
 }
 
 impl Class {
+    const ALL: [Self; 6] = [Self::Cpu, Self::Kernel, Self::Io, Self::Starved, Self::Mixed, Self::Idle];
+
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.name() == name)
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",

@@ -24,12 +24,18 @@ pub(crate) fn render(rows: &[Row], conditions: &str, markdown: bool) -> String {
          {agreeing} of {all} programs agree in all figures, {classes} in the class. Measured on\n\
          {conditions}.\n"
     );
-    for verdict in verdicts() {
-        for note in &verdict.notes {
-            let _ = writeln!(text, "note: {}: {note}", verdict.program);
-        }
-    }
+    text.extend(verdicts().filter_map(remarks));
     text
+}
+
+/// What does not agree, with both figures, and what the reader should know.
+fn remarks(verdict: &Verdict) -> Option<String> {
+    let checks = verdict.checks.iter().filter(|check| !check.agrees);
+    let wrong =
+        checks.map(|Check { what, dwell, oracle, .. }| format!("{what}: dwell {dwell}, oracle {oracle}"));
+    let class = (!verdict.class_agrees()).then(|| format!("class: {}", class(verdict)));
+    let remarks: Vec<String> = class.into_iter().chain(wrong).chain(verdict.notes.iter().cloned()).collect();
+    (!remarks.is_empty()).then(|| format!("\n- {}: {}.\n", verdict.program, remarks.join("; ")))
 }
 
 /// One row as it is there, so that nothing is lost when the rest is interrupted.
@@ -45,12 +51,6 @@ fn cells((program, verdict): &Row) -> [String; 5] {
             return [(*program).to_owned(), format!("not run: {why}"), "-".into(), "-".into(), "-".into()];
         }
     };
-    let right: Vec<&str> = verdict.right.iter().map(|class| class.name()).collect();
-    let class = if verdict.class_agrees() {
-        verdict.class.clone()
-    } else {
-        format!("{}, not {}", right.join(" or "), verdict.class)
-    };
     let figures = |of: fn(&Check) -> &str| {
         let kinds: Vec<&str> = verdict.checks.iter().filter(|check| is_kind(check)).map(of).collect();
         let others = verdict.checks.iter().filter(|check| !is_kind(check));
@@ -58,7 +58,16 @@ fn cells((program, verdict): &Row) -> [String; 5] {
         std::iter::once(kinds.join(" / ")).chain(others).collect::<Vec<_>>().join("; ")
     };
     let [dwell, oracle] = [figures(|check| &check.dwell), figures(|check| &check.oracle)];
-    [verdict.program.to_owned(), class, dwell, oracle, agreement(verdict)]
+    [verdict.program.to_owned(), class(verdict), dwell, oracle, agreement(verdict)]
+}
+
+/// The class, and where it is not right, those that are.
+fn class(verdict: &Verdict) -> String {
+    if verdict.class_agrees() {
+        return verdict.class.clone();
+    }
+    let right: Vec<&str> = verdict.right.iter().map(|class| class.name()).collect();
+    format!("{}, not {}", right.join(" or "), verdict.class)
 }
 
 /// The three kinds of time stand without their names.
@@ -132,7 +141,7 @@ mod tests {
         assert!(text.starts_with("| program | class "), "{text}");
         assert!(text.contains("| gone    | not run: needs fio "), "{text}");
         assert!(text.contains("1 of 2 programs agree in all figures, 1 in the class."), "{text}");
-        assert!(text.contains("note: it: perf lost some"), "{text}");
+        assert!(text.contains("\n- it: perf lost some.\n"), "{text}");
         assert!(text.contains("Measured on\na machine."), "{text}");
         assert!(line(&rows[1]).starts_with("it: no: class; class cpu or kernel, not io; dwell 97.0 / 1.0"));
     }

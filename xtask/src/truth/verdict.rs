@@ -124,7 +124,7 @@ pub(crate) struct Check {
 }
 
 /// A program's row.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Verdict {
     pub(crate) program: &'static str,
     pub(crate) class: String,
@@ -156,7 +156,7 @@ pub(crate) fn judge(program: &Program, said: &Said, truth: &Truth) -> Verdict {
     if !verdict.class_agrees() {
         let starved = verdict.right == [Class::Starved] && program.class != verdict.right;
         let why = if starved { "it waited for a CPU behind other programs" } else { program.why };
-        verdict.notes.push(format!("the class: {why}"));
+        verdict.notes.push(format!("why this class is right: {why}"));
     }
     verdict
 }

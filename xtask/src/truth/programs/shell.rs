@@ -16,7 +16,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     Program {
         name: "find",
         prepare: &["find /usr -size +1000000M"],
-        watch: Watch::Run(&["sh", "-c", "for i in 1 2 3; do find /usr -size +1000000M; done"]),
+        watch: Watch::Run(&["sh", "-c", "for i in 1 2; do find /usr -size +1000000M; done"]),
         class: &[Class::Kernel],
         why: "a stat of each file, all cached",
         also: &[Also::Calls(&["newfstatat"])],
@@ -36,7 +36,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     },
     Program {
         name: "dd-zeroes",
-        watch: Watch::Run(&["dd", "if=/dev/zero", "of=/dev/null", "bs=64k", "count=200000"]),
+        watch: Watch::Run(&["dd", "if=/dev/zero", "of=/dev/null", "bs=64k", "count=100000"]),
         class: &[Class::Kernel],
         why: "the kernel fills a buffer, and nothing is done with it",
         also: &[Also::Calls(&["read", "write"])],

@@ -150,8 +150,8 @@ fn a_wrong_class_comes_with_the_reason_for_the_right_one() {
         let truth = Truth { starved: Some(Range::exactly(percent)), ..Truth::default() };
         judge(&PROGRAM, &wrong, &truth).notes
     };
-    assert_eq!(notes(20.0), ["the class: it computes"]);
-    assert_eq!(notes(80.0), ["the class: it waited for a CPU behind other programs"]);
+    assert_eq!(notes(20.0), ["why this class is right: it computes"]);
+    assert_eq!(notes(80.0), ["why this class is right: it waited for a CPU behind other programs"]);
     let right = judge(&PROGRAM, &said(&[("user", 10, 10, 10)]), &Truth::default());
     assert_eq!(right.notes, [""; 0]);
 }
