@@ -127,6 +127,7 @@ fn truth(
         truth.notes.extend(apart(&root, said.wall_ns));
         (tree, root.begun_ns, root.ended_ns)
     };
+    forget_maps(&tree);
     let read = |text| Samples::read(text, &tree, from, to);
     truth.user_percent = script(dir, SAMPLES, "pid,tid,time,ip", &mut truth.notes, read)?.user_percent();
     for also in program.also {
@@ -173,6 +174,13 @@ fn script<T>(
     notes
         .extend(said.lines().find(|line| line.contains("lost")).map(|line| format!("perf: {}", line.trim())));
     done
+}
+
+/// Removes the perf maps that runtimes leave where others look for them.
+fn forget_maps(tree: &BTreeSet<Tid>) {
+    for tid in tree {
+        let _ = fs::remove_file(format!("/tmp/perf-{tid}.map"));
+    }
 }
 
 fn further(also: Also, program: &Program, stage: &Stage, truth: &mut Truth) -> Result<()> {

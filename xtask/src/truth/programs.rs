@@ -4,6 +4,7 @@
 mod builds;
 mod databases;
 mod edges;
+mod maps;
 mod packages;
 mod polling;
 mod python;
@@ -28,6 +29,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Program> {
         python::PROGRAMS,
         packages::PROGRAMS,
         polling::PROGRAMS,
+        maps::PROGRAMS,
         edges::PROGRAMS,
     ];
     families.into_iter().flatten()

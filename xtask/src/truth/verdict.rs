@@ -219,7 +219,14 @@ fn names(said: &Said, truth: &Truth) -> Vec<Check> {
         let dwell = if agrees { word.clone() } else { "not named".to_owned() };
         Check { what: (*what).to_owned(), dwell, oracle: word.clone(), agrees }
     });
-    function.into_iter().chain(named).collect()
+    // What a hostile name may hold, and a page must not.
+    let control = said.page.chars().find(|c| c.is_control() && *c != '\n').map(|c| Check {
+        what: "control characters".to_owned(),
+        dwell: format!("{c:?}"),
+        oracle: "none".to_owned(),
+        agrees: false,
+    });
+    function.into_iter().chain(named).chain(control).collect()
 }
 
 /// Agrees where the oracle's interval meets dwell's own, or comes near its value.

@@ -110,6 +110,8 @@ fn functions_holders_and_groups_have_to_be_named() {
     assert_eq!(wrong(&judge(&PROGRAM, &said, &right)), [""; 0]);
     let other = Truth { function: Some(&["cold"]), named: named("12"), ..Truth::default() };
     assert_eq!(wrong(&judge(&PROGRAM, &said, &other)), ["function", "holder"]);
+    let hostile = Said { page: "\u{1b}[2J".to_owned(), ..said };
+    assert_eq!(wrong(&judge(&PROGRAM, &hostile, &Truth::default())), ["control characters"]);
 }
 
 #[test]
