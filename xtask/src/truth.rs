@@ -22,7 +22,7 @@ mod table;
 mod tree;
 mod verdict;
 
-use crate::bench::{install, machine};
+use crate::bench::{install, load, system};
 use crate::{setup, shell::target};
 use anyhow::{Context, Result, bail, ensure};
 use program::Program;
@@ -68,11 +68,11 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     inputs::make(&base.join("inputs"))?;
     let _busy = options.busy.then(|| busy_loops(&base)).transpose()?;
     for program in &options.programs {
-        let before = crate::bench::load();
+        let load = load();
         let verdict = one(program, &base, &dwell).map_err(|error| format!("{error:#}"));
         let row = (program.name, verdict);
         eprintln!("{}", table::line(&row));
-        kept::write(&base, options.busy, &row, &machine(&before))?;
+        kept::write(&base, options.busy, &row, &load)?;
     }
     show(&options, &base)
 }
@@ -80,10 +80,11 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
 /// Prints the table of what was kept of these programs.
 fn show(options: &Options, base: &Path) -> Result<()> {
     let kept = options.programs.iter().filter_map(|program| kept::read(base, options.busy, program.name));
-    let (rows, conditions): (Vec<_>, Vec<_>) = kept.unzip();
-    ensure!(!rows.is_empty(), "nothing was run yet");
+    let (rows, mut loads): (Vec<_>, Vec<_>) = kept.unzip();
+    loads.sort_by(f64::total_cmp);
+    let (Some(least), Some(most)) = (loads.first(), loads.last()) else { bail!("nothing was run yet") };
     let beside = if options.busy { "beside a busy loop on each CPU" } else { "with nothing beside" };
-    let conditions = format!("{}, {beside}", conditions.last().map_or("", String::as_str));
+    let conditions = format!("{}, load {least} to {most} before each program, {beside}", system());
     println!("{}", table::render(&rows, &conditions, options.markdown));
     Ok(())
 }

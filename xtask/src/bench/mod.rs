@@ -228,12 +228,17 @@ fn measure_program(
 
 /// One line on where this was measured.
 pub(crate) fn machine(load_before: &str) -> String {
+    format!("{}, load {load_before} before and {} after", system(), load())
+}
+
+/// The kernel and the number of CPUs.
+pub(crate) fn system() -> String {
     let ask = |name: &str, arguments: &[&str]| {
         output(&mut shell_program(name, arguments))
             .map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
     };
     let [system, cpus] = [ask("uname", &["-srm"]), ask("nproc", &[])];
-    format!("{system}, {cpus} CPUs, load {load_before} before and {} after", load())
+    format!("{system}, {cpus} CPUs")
 }
 
 /// Of the last minute: what else the machine did, and what the measuring itself did.

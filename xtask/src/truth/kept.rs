@@ -14,31 +14,31 @@ fn path(base: &Path, busy: bool, program: &str) -> PathBuf {
     base.join(if busy { "rows-busy" } else { "rows" }).join(format!("{program}.json"))
 }
 
-/// Keeps a row, with the conditions under which it was made.
+/// Keeps a row, with the machine's load before it.
 ///
 /// # Errors
 /// When it cannot be written.
-pub(crate) fn write(base: &Path, busy: bool, row: &Row, conditions: &str) -> Result<()> {
+pub(crate) fn write(base: &Path, busy: bool, row: &Row, load: &str) -> Result<()> {
     let path = path(base, busy, row.0);
     let parent = path.parent().unwrap_or(base);
     fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
-    fs::write(&path, to_json(row, conditions).to_string())
+    fs::write(&path, to_json(row, load).to_string())
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The row of a program and its conditions, if there is one.
-pub(crate) fn read(base: &Path, busy: bool, program: &'static str) -> Option<(Row, String)> {
+/// The row of a program and the load before it, if there is one.
+pub(crate) fn read(base: &Path, busy: bool, program: &'static str) -> Option<(Row, f64)> {
     from_json(program, &serde_json::from_str(&fs::read_to_string(path(base, busy, program)).ok()?).ok()?)
 }
 
-fn to_json((_, verdict): &Row, conditions: &str) -> Value {
+fn to_json((_, verdict): &Row, load: &str) -> Value {
     let verdict = match verdict {
         Ok(verdict) => verdict,
-        Err(why) => return json!({"conditions": conditions, "not_run": why}),
+        Err(why) => return json!({"load": load, "not_run": why}),
     };
     let check = |check: &Check| json!({"what": check.what, "dwell": check.dwell, "oracle": check.oracle, "agrees": check.agrees});
     json!({
-        "conditions": conditions,
+        "load": load,
         "class": verdict.class,
         "right": verdict.right.iter().map(|class| class.name()).collect::<Vec<_>>(),
         "checks": verdict.checks.iter().map(check).collect::<Vec<_>>(),
@@ -46,11 +46,11 @@ fn to_json((_, verdict): &Row, conditions: &str) -> Value {
     })
 }
 
-fn from_json(program: &'static str, row: &Value) -> Option<(Row, String)> {
+fn from_json(program: &'static str, row: &Value) -> Option<(Row, f64)> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    let conditions = text(&row["conditions"])?;
+    let load = row["load"].as_str()?.parse().ok()?;
     if let Some(why) = text(&row["not_run"]) {
-        return Some(((program, Err(why)), conditions));
+        return Some(((program, Err(why)), load));
     }
     let check = |row: &Value| {
         Some(Check {
@@ -71,7 +71,7 @@ fn from_json(program: &'static str, row: &Value) -> Option<(Row, String)> {
         checks: row["checks"].as_array()?.iter().map(check).collect::<Option<_>>()?,
         notes: row["notes"].as_array()?.iter().map(text).collect::<Option<_>>()?,
     };
-    Some(((program, Ok(verdict)), conditions))
+    Some(((program, Ok(verdict)), load))
 }
 
 #[cfg(test)]
@@ -89,9 +89,9 @@ mod tests {
             notes: vec!["a note".to_owned()],
         };
         for row in [("it", Ok(verdict)), ("it", Err("fio missing".to_owned()))] {
-            let kept = from_json("it", &to_json(&row, "a machine")).unwrap();
-            assert_eq!(kept, (row, "a machine".to_owned()));
+            let kept = from_json("it", &to_json(&row, "1.25")).unwrap();
+            assert_eq!(kept, (row, 1.25));
         }
-        assert_eq!(from_json("it", &json!({"conditions": "a machine"})), None);
+        assert_eq!(from_json("it", &json!({"load": "1.25"})), None);
     }
 }
