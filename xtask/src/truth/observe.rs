@@ -52,6 +52,7 @@ const JSON: &str = "dwell.json";
 /// When it cannot be prepared, fails, or an oracle does.
 pub(crate) fn observe(program: &'static Program, base: &Path, dwell: &Path) -> Result<(Said, Truth)> {
     let stage = Stage::set(program, base)?;
+    let before = cpu_ticks();
     let threads = match program.watch {
         Watch::Run(words) => {
             record(&stage.dir, dwell, &["run"], &["--"], &stage.words(words))?;
@@ -59,6 +60,7 @@ pub(crate) fn observe(program: &'static Program, base: &Path, dwell: &Path) -> R
         }
         Watch::Attach(attach) => attached(&stage, dwell, &attach)?,
     };
+    let stolen = stolen(before, cpu_ticks());
     let read = |name| fs::read_to_string(stage.dir.join(name));
     let json = read(JSON).context("dwell wrote no JSON")?;
     let page = read(PAGE).context("dwell wrote no page")?;
@@ -68,7 +70,9 @@ pub(crate) fn observe(program: &'static Program, base: &Path, dwell: &Path) -> R
         // Large, and of no use once read.
         let _ = fs::remove_file(stage.dir.join(data));
     }
-    Ok((said, truth?))
+    let mut truth = truth?;
+    truth.notes.extend(stolen);
+    Ok((said, truth))
 }
 
 /// Watches a window, and returns the threads that were there before it.
@@ -176,6 +180,23 @@ fn script<T>(
     done
 }
 
+/// The first line of `/proc/stat`: the ticks of all CPUs together, by what they did.
+fn cpu_ticks() -> Vec<u64> {
+    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let words = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);
+    words.map_while(|word| word.parse().ok()).collect()
+}
+
+/// Says so where other machines had the CPUs: the trace takes that for time on a CPU.
+fn stolen(before: Vec<u64>, after: Vec<u64>) -> Option<String> {
+    // User, nice, system, idle, waiting, interrupts twice, stolen; what is beyond is in the first.
+    let gained = after.iter().zip(before).take(8).map(|(after, before)| after.saturating_sub(before));
+    let gained: Vec<u64> = gained.collect();
+    let (stolen, all) = (*gained.get(7)?, gained.iter().sum::<u64>());
+    let percent = stolen as f64 / all.max(1) as f64 * 100.0;
+    (percent >= 3.0).then(|| format!("{percent:.0} % of the CPUs' time was stolen"))
+}
+
 /// Removes the perf maps that runtimes leave where others look for them.
 fn forget_maps(tree: &BTreeSet<Tid>) {
     for tid in tree {
@@ -263,6 +284,14 @@ mod tests {
         assert!(apart(&root, 900_000_000).is_some());
         let short = Root { tid: 1, begun_ns: 0, ended_ns: 10_000_000 };
         assert_eq!(apart(&short, 9_000_000), None);
+    }
+
+    #[test]
+    fn stolen_time_is_said_from_three_percent_on() {
+        let ticks = |stolen| vec![100, 0, 0, 900 - stolen, 0, 0, 0, stolen, 77, 0];
+        assert_eq!(stolen(vec![0; 10], ticks(29)), None);
+        assert_eq!(stolen(vec![0; 10], ticks(30)).unwrap(), "3 % of the CPUs' time was stolen");
+        assert_eq!(stolen(Vec::new(), Vec::new()), None);
     }
 
     #[test]
