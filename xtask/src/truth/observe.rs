@@ -28,10 +28,6 @@ const SECONDS_MAX: &str = "120";
 /// A load is under way after this.
 const LOAD_STARTS: Duration = Duration::from_millis(500);
 
-/// Of the time that `dwell attach` takes beyond its window, the part before it: loading BPF and
-/// finding threads takes longer than the page.
-const BEFORE_WINDOW: f64 = 0.7;
-
 const EVENTS: &str = "sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,\
                       sched:sched_migrate_task,sched:sched_process_fork,sched:sched_process_exec";
 
@@ -116,7 +112,9 @@ fn truth(
     let trace = script(dir, TRACE, fields, &mut truth.notes, Trace::read)?;
     let dwell_ran = trace.program(&dwell.to_string_lossy()).context("the trace does not have dwell")?;
     let (tree, from, to) = if said.is_window {
-        let (from, to) = window(&dwell_ran, said.wall_ns);
+        // Its length is dwell's, and where it lies the trace's.
+        let from = trace.quietest(&dwell_ran, said.wall_ns);
+        let to = from + said.wall_ns;
         let tree = trace.tree(threads, 0, to);
         let ledgers = trace.ledgers(&tree, from, to);
         let on_ns: u64 = ledgers.values().map(|ledger| ledger.on_ns).sum();
@@ -138,14 +136,6 @@ fn truth(
         further(*also, program, stage, &mut truth)?;
     }
     Ok(truth)
-}
-
-/// When the window of `dwell attach` was: its length is known, and where it lies in dwell's life to
-/// some hundredths of a second, during which the same work goes on.
-fn window(dwell: &Root, wall_ns: u64) -> (u64, u64) {
-    let around_ns = (dwell.ended_ns - dwell.begun_ns).saturating_sub(wall_ns);
-    let from = dwell.begun_ns + (around_ns as f64 * BEFORE_WINDOW) as u64;
-    (from, from + wall_ns)
 }
 
 /// Says so where the two have different wall clocks: then all shares differ.
@@ -269,13 +259,6 @@ fn last_line(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_window_lies_within_dwells_life() {
-        let dwell = Root { tid: 1, begun_ns: 1_000, ended_ns: 2_000 };
-        assert_eq!(window(&dwell, 900), (1_070, 1_970));
-        assert_eq!(window(&dwell, 2_000), (1_000, 3_000));
-    }
 
     #[test]
     fn wall_clocks_that_differ_are_said() {

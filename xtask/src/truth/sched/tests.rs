@@ -140,6 +140,29 @@ fn waiting_behind_others_is_told_from_waiting_behind_its_own() {
     assert_eq!(ledger, expected);
 }
 
+/// dwell's first thread works until 100 us and from 700 us on, another for a moment at 400 us.
+#[test]
+fn a_window_is_where_dwell_has_nothing_to_do() {
+    let trace = trace(&[
+        ("10/10", 10, "process_exec: filename=/t/dwell pid=10 old_pid=10"),
+        ("10/10", 50, "process_fork: comm=dwell pid=10 child_comm=dwell child_pid=11"),
+        ("10/10", 100, "switch: dwell:10 [120] S ==> dwell:11 [120]"),
+        ("10/11", 110, "switch: dwell:11 [120] S ==> swapper/0:0 [120]"),
+        ("0/0", 400, "wakeup: dwell:11 [120] CPU:000"),
+        ("0/0", 402, "switch: swapper/0:0 [120] R ==> dwell:11 [120]"),
+        ("10/11", 405, "switch: dwell:11 [120] S ==> swapper/0:0 [120]"),
+        ("0/0", 700, "wakeup: dwell:10 [120] CPU:000"),
+        ("0/0", 750, "switch: swapper/0:0 [120] R ==> dwell:10 [120]"),
+        ("10/10", 900, "switch: dwell:10 [120] X ==> swapper/0:0 [120]"),
+    ]);
+    let dwell = trace.program("/t/dwell").unwrap();
+    assert_eq!(trace.quietest(&dwell, 590 * US), BASE_NS + 110 * US);
+    // Short ones lie in the longest pause, from where something ended.
+    assert_eq!(trace.quietest(&dwell, 290 * US), BASE_NS + 110 * US);
+    // No longer than its life.
+    assert_eq!(trace.quietest(&dwell, 2_000 * US), BASE_NS + 10 * US);
+}
+
 #[test]
 fn threads_of_known_processes_and_what_they_start_belong_to_the_tree() {
     let trace = trace(&[
