@@ -114,14 +114,7 @@ fn truth(
     let (tree, from, to) = if said.is_window {
         // Its length is dwell's, and where it lies the trace's.
         let from = trace.quietest(&dwell_ran, said.wall_ns);
-        let to = from + said.wall_ns;
-        let tree = trace.tree(threads, 0, to);
-        let ledgers = trace.ledgers(&tree, from, to);
-        let on_ns: u64 = ledgers.values().map(|ledger| ledger.on_ns).sum();
-        truth.cpus_used = Some(on_ns as f64 / (to - from).max(1) as f64);
-        let counted = said.counted_threads().filter_map(|thread| ledgers.get(&thread.tid));
-        (truth.kinds, truth.starved) = of_ledgers(counted);
-        (tree, from, to)
+        (trace.tree(threads, 0, from + said.wall_ns), from, from + said.wall_ns)
     } else {
         let root = trace.program_below(&dwell_ran).context("the trace does not have the program")?;
         let (wall, tree) = trace.wall(&root);
@@ -129,6 +122,13 @@ fn truth(
         truth.notes.extend(apart(&root, said.wall_ns));
         (tree, root.begun_ns, root.ended_ns)
     };
+    let ledgers = trace.ledgers(&tree, from, to);
+    let on_ns: u64 = ledgers.values().map(|ledger| ledger.on_ns).sum();
+    truth.cpus_used = Some(on_ns as f64 / (to - from).max(1) as f64);
+    if said.is_window {
+        let counted = said.counted_threads().filter_map(|thread| ledgers.get(&thread.tid));
+        (truth.kinds, truth.starved) = of_ledgers(counted, to - from);
+    }
     forget_maps(&tree);
     let read = |text| Samples::read(text, &tree, from, to);
     truth.user_percent = script(dir, SAMPLES, "pid,tid,time,ip", &mut truth.notes, read)?.user_percent();

@@ -20,6 +20,9 @@ const PART: f64 = 0.03;
 /// Half of the time, from which a class is decided by it.
 const HALF: f64 = 50.0;
 
+/// From as many CPUs wanted on, a server is not idle.
+const AWAKE_MIN: f64 = 0.1;
+
 /// A share in percent, and between what it may be.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Range {
@@ -61,7 +64,7 @@ pub(crate) struct Truth {
     pub(crate) kinds: Option<[Range; 3]>,
     /// Behind other programs or a quota; of a window, of what is not blocked at least.
     pub(crate) starved: Option<Range>,
-    /// By all threads of a window.
+    /// By all threads.
     pub(crate) cpus_used: Option<f64>,
     /// Of the time on CPUs, with half the width of its interval.
     pub(crate) user_percent: Option<(f64, f64)>,
@@ -93,9 +96,11 @@ pub(crate) fn of_wall(wall: &Wall) -> (Option<[Range; 3]>, Option<Range>) {
     (Some(kinds), Some(starved))
 }
 
-/// The time of threads as shares of their lives, and what of it was behind others.
+/// The time of threads as shares of their lives in a window of this length, and what of it was
+/// behind others.
 pub(crate) fn of_ledgers<'a>(
     ledgers: impl Iterator<Item = &'a Ledger>,
+    window_ns: u64,
 ) -> (Option<[Range; 3]>, Option<Range>) {
     let mut sum = Ledger::default();
     for ledger in ledgers {
@@ -108,9 +113,12 @@ pub(crate) fn of_ledgers<'a>(
     let percent = |ns: u64, whole: u64| ns as f64 / whole.max(1) as f64 * 100.0;
     let whole = awake + sum.blocked_ns;
     let kinds = [sum.on_ns, sum.runnable_ns, sum.blocked_ns].map(|ns| Range::exactly(percent(ns, whole)));
+    let mut starved = Range::exactly(percent(sum.behind_others_ns, whole));
     // Waits for work are no part of what bounds a window, and the trace does not know them apart.
-    let value = percent(sum.behind_others_ns, whole);
-    let starved = Range { hi: percent(sum.behind_others_ns, awake), ..Range::exactly(value) };
+    // But who hardly wants a CPU at all is idle.
+    if awake as f64 >= AWAKE_MIN * window_ns as f64 {
+        starved.hi = percent(sum.behind_others_ns, awake);
+    }
     (Some(kinds), Some(starved))
 }
 

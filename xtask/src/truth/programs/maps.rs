@@ -57,7 +57,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         ]),
         class: &[Class::Cpu],
         why: "one compiled method",
-        also: &[Also::OwnClock, Also::Function(&["hot"])],
+        also: &[Also::Function(&["hot"])],
         ..PLAIN
     },
     Program {
@@ -67,7 +67,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         watch: Watch::Run(&["java", "-XX:+DisableAttachMechanism", "-cp", "{dir}", "Work", "hot", "2"]),
         class: &[Class::Cpu],
         why: "one compiled method, of a JVM that may not be asked for its name",
-        also: &[Also::OwnClock, Also::Function(&[JIT])],
+        also: &[Also::Function(&[JIT])],
         ..PLAIN
     },
 ];

@@ -116,7 +116,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         watch: Watch::Run(&["java", "-cp", "{dir}", "Work", "hot", "2"]),
         class: &[Class::Cpu],
         why: "one compiled method",
-        also: &[Also::OwnClock, Also::Function(&["hot", JIT])],
+        also: &[Also::Function(&["hot", JIT])],
         ..PLAIN
     },
     Program {
@@ -126,7 +126,6 @@ pub(super) const PROGRAMS: &[Program] = &[
         watch: Watch::Run(&["java", "-Xmx64m", "-XX:+UseSerialGC", "-cp", "{dir}", "Work", "collect", "2"]),
         class: &[Class::Cpu],
         why: "allocates, and the VM thread collects, in turns; one of them always computes",
-        also: &[Also::OwnClock],
         ..PLAIN
     },
     Program {
@@ -136,7 +135,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         watch: Watch::Run(&["java", "-cp", "{dir}", "Work", "lock", "2"]),
         class: &[Class::Cpu],
         why: "one thread at a time computes, and always one does: the path is in the one with the monitor",
-        also: &[Also::OwnClock, Also::Function(&["hot", JIT])],
+        also: &[Also::Function(&["hot", JIT])],
         ..PLAIN
     },
     Program {

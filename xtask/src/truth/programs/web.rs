@@ -97,8 +97,8 @@ pub(super) const PROGRAMS: &[Program] = &[
         needs: &[&AB],
         servers: &[PYTHON_SERVER],
         watch: under(&["ab", "-q", "-c", "2", "-t", "30", "-n", "100000000", "http://127.0.0.1:{port}/1"]),
-        class: &[Class::Cpu],
-        why: "the interpreter works for about a millisecond at each request",
+        class: &[Class::Cpu, Class::Mixed],
+        why: "the interpreter works at each request, and the kernel on its thread, socket and file as long",
         ..PLAIN
     },
     Program {

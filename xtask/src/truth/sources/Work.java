@@ -1,7 +1,6 @@
 // Work for a JVM: one hot method, much garbage, a contended monitor, sleep, and a server that
 // computes an answer.
 import com.sun.net.httpserver.HttpServer;
-import java.lang.management.ManagementFactory;
 import java.net.InetSocketAddress;
 import java.util.concurrent.Executors;
 
@@ -66,8 +65,5 @@ public class Work {
             case "server" -> server((int) number);
             default -> System.exit(2);
         }
-        var bean = (com.sun.management.OperatingSystemMXBean)
-            ManagementFactory.getOperatingSystemMXBean();
-        System.out.println("own cpu_ns " + bean.getProcessCpuTime());
     }
 }

@@ -79,10 +79,12 @@ fn a_window_is_held_against_the_time_of_its_threads() {
         Ledger { on_ns: 900, runnable_ns: 100, behind_others_ns: 100, blocked_ns: 0 },
         Ledger { on_ns: 0, runnable_ns: 100, behind_others_ns: 0, blocked_ns: 900 },
     ];
-    let (kinds, starved) = of_ledgers(ledgers.iter());
+    let (kinds, starved) = of_ledgers(ledgers.iter(), 1_000);
     assert_eq!(kinds.unwrap().map(|range| range.value), [45.0, 10.0, 45.0]);
     let starved = starved.unwrap();
     assert!((starved.lo - 5.0).abs() < 1e-9 && (starved.hi - 100.0 / 11.0).abs() < 1e-9, "{starved:?}");
+    let (_, starved) = of_ledgers(ledgers.iter(), 100_000);
+    assert_eq!(starved, Some(Range::exactly(5.0)));
 }
 
 #[test]
