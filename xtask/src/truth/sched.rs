@@ -117,6 +117,8 @@ enum Doing {
     /// It waits for this CPU.
     Runnable(usize),
     Blocked,
+    /// For a disk, as a rule.
+    Uninterruptible,
     Gone,
 }
 
@@ -130,12 +132,17 @@ struct Turn {
 impl Turn {
     /// What the thread does now, if it did this before.
     fn after(&self, before: Doing) -> Doing {
-        match (self.before, self.now, before) {
+        let (wakes, migrates) = match (self.before, self.now) {
+            (Doing::Blocked, Doing::Runnable(_)) => (true, false),
+            (Doing::Runnable(_), Doing::Runnable(_)) => (false, true),
+            _ => (false, false),
+        };
+        match before {
             // A wake-up changes nothing for a thread that is on a CPU or ended.
-            (Doing::Blocked, Doing::Runnable(_), Doing::On | Doing::Runnable(_) | Doing::Gone) => before,
+            Doing::On | Doing::Runnable(_) | Doing::Gone if wakes => before,
             // Nor does a migration for one that does not wait for a CPU.
-            (Doing::Runnable(_), Doing::Runnable(_), Doing::On | Doing::Blocked | Doing::Gone) => before,
-            (_, now, _) => now,
+            Doing::On | Doing::Blocked | Doing::Uninterruptible | Doing::Gone if migrates => before,
+            _ => self.now,
         }
     }
 }
@@ -148,6 +155,7 @@ fn turns(event: &Event) -> [Option<Turn>; 2] {
             let now = match left {
                 Left::Runnable => waits,
                 Left::Blocked => Doing::Blocked,
+                Left::Uninterruptible => Doing::Uninterruptible,
                 Left::Dead => Doing::Gone,
             };
             [turn(from, Doing::On, now), turn(to, waits, Doing::On)]

@@ -3,8 +3,8 @@
 //!
 //! A trace of the scheduler does not know the critical path. It knows when all threads of the tree
 //! were blocked, and then so was the path; the path never rests where the tree works, so it was
-//! blocked at no other time. While one thread ran and another waited for a CPU, the path may be
-//! either's.
+//! blocked at no other time, but where a thread waited for a disk. While one thread ran and another
+//! waited for a CPU or a disk, the path may be either's.
 
 use super::program::{Class, Program};
 use super::said::{Calls, Kind, Said};
@@ -86,10 +86,12 @@ pub(crate) fn of_wall(wall: &Wall) -> (Option<[Range; 3]>, Option<Range>) {
     let on = percent(wall.on_ns());
     let contended = percent(wall.on_behind_own_ns + wall.on_behind_others_ns);
     let runnable = percent(wall.only_runnable_ns);
+    let blocked = percent(wall.all_blocked_ns);
+    let disk = percent(wall.beside_disk_ns);
     let kinds = [
-        Range { value: on, lo: on - contended, hi: on },
-        Range { value: runnable, lo: runnable, hi: runnable + contended },
-        Range::exactly(percent(wall.all_blocked_ns)),
+        Range { value: on, lo: (on - contended - disk).max(0.0), hi: on },
+        Range { value: runnable, lo: (runnable - disk).max(0.0), hi: runnable + contended },
+        Range { value: blocked, lo: blocked, hi: blocked + disk },
     ];
     // While none of the tree has a CPU, it waits behind others, or its group has used up its quota.
     let starved = Range { hi: runnable + percent(wall.on_behind_others_ns), ..Range::exactly(runnable) };

@@ -31,9 +31,10 @@ pub(super) const PROGRAMS: &[Program] = &[
         name: "10000-threads",
         needs: &[&CC],
         prepare: POOL,
-        watch: Watch::Run(&["{dir}/pool", "10000", "2", "1"]),
+        watch: Watch::Run(&["{dir}/pool", "10000", "6", "1"]),
         class: &[Class::Cpu],
-        why: "one thread of the pool after the other computes for a millisecond, and all others wait",
+        why: "one thread of the pool after the other computes for a millisecond, and all others wait; \
+              starting and ending them is a fourth of it",
         also: &[Also::OwnClock],
         ..PLAIN
     },

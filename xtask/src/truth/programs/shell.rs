@@ -83,10 +83,12 @@ pub(super) const PROGRAMS: &[Program] = &[
     Program {
         name: "quota-of-a-fifth",
         needs: &[&QUOTA],
+        // The group's name must not be known from the command.
+        prepare: &["ln -sf {group} {dir}/entry"],
         watch: Watch::Run(&[
             "sh",
             "-c",
-            "echo $$ > {group}; i=0; while [ $i -lt 600000 ]; do i=$((i + 1)); done",
+            "echo $$ > {dir}/entry; i=0; while [ $i -lt 600000 ]; do i=$((i + 1)); done",
         ]),
         class: &[Class::Starved],
         why: "computes all along, and its group may have a fifth of a CPU",

@@ -68,7 +68,7 @@ impl Life {
                 self.ledger.runnable_ns += ns;
                 self.ledger.behind_others_ns += ns.min(cpus.others_ns(cpu, to) - self.others_ns);
             }
-            Doing::Blocked => self.ledger.blocked_ns += ns,
+            Doing::Blocked | Doing::Uninterruptible => self.ledger.blocked_ns += ns,
             Doing::Gone => {}
         }
     }

@@ -52,6 +52,8 @@ pub(crate) enum Left {
     /// Something else ran, but it could have gone on.
     Runnable,
     Blocked,
+    /// In a way that no signal ends: for a disk, as a rule.
+    Uninterruptible,
     /// It ended.
     Dead,
 }
@@ -102,6 +104,7 @@ fn left(state: &str) -> Left {
         _ if state.starts_with('R') => Left::Runnable,
         // The plugin has the two the other way round; a dead thread is one of them.
         _ if state.contains(['X', 'Z']) => Left::Dead,
+        _ if state.starts_with('D') => Left::Uninterruptible,
         _ => Left::Blocked,
     }
 }
@@ -149,7 +152,8 @@ mod tests {
     fn how_a_thread_left_its_cpu() {
         let of = |state: &str| left(state);
         assert_eq!(["R", "R+"].map(of), [Left::Runnable; 2]);
-        assert_eq!(["S", "D", "T", "I", "D|W"].map(of), [Left::Blocked; 5]);
+        assert_eq!(["S", "T", "I"].map(of), [Left::Blocked; 3]);
+        assert_eq!(["D", "D|W"].map(of), [Left::Uninterruptible; 2]);
         assert_eq!(["X", "Z", "Z|X"].map(of), [Left::Dead; 3]);
     }
 

@@ -29,7 +29,7 @@ impl Trace {
                     Doing::On | Doing::Runnable(_) => {
                         since.entry(turn.tid).or_insert(event.at_ns);
                     }
-                    Doing::Blocked | Doing::Gone => {
+                    Doing::Blocked | Doing::Uninterruptible | Doing::Gone => {
                         spans.extend(since.remove(&turn.tid).map(|begin| (begin, event.at_ns)));
                     }
                 }

@@ -63,6 +63,7 @@ fn the_wall_clock_of_a_tree_is_whole() {
         on_behind_others_ns: 0,
         only_runnable_ns: 150 * US,
         all_blocked_ns: 400 * US,
+        beside_disk_ns: 0,
     };
     assert_eq!(wall, expected);
     assert_eq!(wall.whole_ns(), root.ended_ns - root.begun_ns);
@@ -161,6 +162,21 @@ fn a_window_is_where_dwell_has_nothing_to_do() {
     assert_eq!(trace.quietest(&dwell, 290 * US), BASE_NS + 110 * US);
     // No longer than its life.
     assert_eq!(trace.quietest(&dwell, 2_000 * US), BASE_NS + 10 * US);
+}
+
+#[test]
+fn what_runs_beside_a_wait_for_a_disk_is_known() {
+    let trace = trace(&[
+        ("1/1", 10, "process_exec: filename=/t/it pid=1 old_pid=1"),
+        ("1/1", 100, "process_fork: comm=a pid=1 child_comm=a child_pid=2"),
+        ("1/1", 100, "wakeup_new: a:2 [120] CPU:000"),
+        ("1/1", 200, "switch: a:1 [120] D ==> a:2 [120]"),
+        ("1/2", 350, "wakeup: a:1 [120] CPU:000"),
+        ("1/2", 400, "switch: a:2 [120] X ==> a:1 [120]"),
+        ("1/1", 500, "switch: a:1 [120] X ==> swapper/0:0 [120]"),
+    ]);
+    let (wall, _) = trace.wall(&trace.program("/t/it").unwrap());
+    assert_eq!((wall.beside_disk_ns, wall.whole_ns()), (150 * US, 490 * US));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::cpus::Cpus;
 use super::{Doing, Root, Tid, Trace, Turn, turns};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The wall clock of a tree. Its parts are the whole.
+/// The wall clock of a tree. Its parts but the last are the whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Wall {
     /// Some thread was on a CPU, and none waited for one.
@@ -16,6 +16,9 @@ pub(crate) struct Wall {
     /// None was on a CPU, and some could have been.
     pub(crate) only_runnable_ns: u64,
     pub(crate) all_blocked_ns: u64,
+    /// Of what is not all blocked: another thread waited for a disk, as a rule, and the path may
+    /// have been there.
+    pub(crate) beside_disk_ns: u64,
 }
 
 impl Wall {
@@ -38,6 +41,7 @@ impl Trace {
             cpus: Cpus::new(&tree, root.begun_ns, root.ended_ns),
             doing: BTreeMap::from([(root.tid, Doing::On)]),
             on: 1,
+            uninterruptible: 0,
             waiting: Vec::new(),
             wall: Wall::default(),
         };
@@ -62,6 +66,8 @@ struct Walk<'a> {
     doing: BTreeMap<Tid, Doing>,
     /// How many threads are on a CPU.
     on: usize,
+    /// How many are blocked in a way that no signal ends.
+    uninterruptible: usize,
     /// How many wait for each CPU.
     waiting: Vec<usize>,
     wall: Wall,
@@ -71,7 +77,11 @@ impl Walk<'_> {
     fn advance(&mut self, to_ns: u64) {
         let mut waited_for = self.waiting.iter().enumerate().filter(|(_, threads)| **threads > 0);
         let behind_others = waited_for.clone().any(|(cpu, _)| self.cpus.is_others(cpu));
-        let part = match (self.on > 0, waited_for.next().is_some()) {
+        let waits = waited_for.next().is_some();
+        if self.uninterruptible > 0 && (self.on > 0 || waits) {
+            self.wall.beside_disk_ns += to_ns - self.at_ns;
+        }
+        let part = match (self.on > 0, waits) {
             (true, false) => &mut self.wall.on_alone_ns,
             (true, true) if behind_others => &mut self.wall.on_behind_others_ns,
             (true, true) => &mut self.wall.on_behind_own_ns,
@@ -87,11 +97,13 @@ impl Walk<'_> {
         let now = turn.after(before);
         match before {
             Doing::On => self.on -= 1,
+            Doing::Uninterruptible => self.uninterruptible -= 1,
             Doing::Runnable(cpu) => *self.waiting_for(cpu) -= 1,
             Doing::Blocked | Doing::Gone => {}
         }
         match now {
             Doing::On => self.on += 1,
+            Doing::Uninterruptible => self.uninterruptible += 1,
             Doing::Runnable(cpu) => *self.waiting_for(cpu) += 1,
             Doing::Blocked | Doing::Gone => {}
         }

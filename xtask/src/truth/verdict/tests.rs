@@ -55,6 +55,7 @@ fn while_one_runs_and_another_waits_for_a_cpu_the_path_may_be_eithers() {
         on_behind_others_ns: 100,
         only_runnable_ns: 100,
         all_blocked_ns: 100,
+        beside_disk_ns: 0,
     };
     let (kinds, starved) = of_wall(&wall);
     // Only what is behind others may starve it.
@@ -71,6 +72,10 @@ fn while_one_runs_and_another_waits_for_a_cpu_the_path_may_be_eithers() {
     // But it does not rest in a wait meanwhile.
     let resting = said(&[("user", 500, 500, 500), ("runqueue", 100, 100, 100), ("sleep", 400, 400, 400)]);
     assert_eq!(wrong(&judge(&PROGRAM, &resting, &truth)), ["blocked"]);
+    // It may be in a wait for a disk.
+    let (kinds, _) = of_wall(&Wall { beside_disk_ns: 300, ..wall });
+    let truth = Truth { kinds, ..Truth::default() };
+    assert_eq!(wrong(&judge(&PROGRAM, &resting, &truth)), [""; 0]);
 }
 
 #[test]
