@@ -4,9 +4,10 @@
 //! Of a program that was started: for how long some thread was on a CPU, for how long none was but
 //! one could have been, and for how long all were blocked (`wall`). Of a window: the same for each
 //! thread (`ledger`), and where it is in the life of dwell (`quiet`). Reading a line is `line`'s
-//! part, and who had a CPU `cpus`'.
+//! part, what the kernel did not tell `hidden`'s, and who had a CPU `cpus`'.
 
 mod cpus;
+mod hidden;
 mod ledger;
 mod line;
 mod quiet;
@@ -45,6 +46,9 @@ impl Trace {
         }
         ensure!(!events.is_empty(), "the trace of the scheduler is empty");
         // perf sorts by time as far as it flushed; a stable sort keeps the order of equal times.
+        events.sort_by_key(|event| event.at_ns);
+        let hidden = hidden::hidden(&events);
+        events.extend(hidden);
         events.sort_by_key(|event| event.at_ns);
         Ok(Self(events))
     }

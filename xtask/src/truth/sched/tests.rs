@@ -73,8 +73,8 @@ fn the_wall_clock_of_a_tree_is_whole() {
 fn a_thread_of_a_window_is_known_by_its_first_event() {
     let trace = trace(&[
         ("5/5", 100, "switch: a:5 [120] S ==> swapper/0:0 [120]"),
-        ("6/6", 150, "wakeup: b:6 [120] CPU:000"),
-        ("6/6", 300, "switch: c:7 [120] R ==> b:6 [120]"),
+        ("6/6 [001]", 150, "wakeup: b:6 [120] CPU:001"),
+        ("6/6 [001]", 300, "switch: c:7 [120] R ==> b:6 [120]"),
     ]);
     let ledgers = trace.ledgers(&BTreeSet::from([5, 6, 7, 8]), BASE_NS, BASE_NS + 400 * US);
     let of = |on, runnable, blocked| Ledger {
@@ -162,6 +162,20 @@ fn a_window_is_where_dwell_has_nothing_to_do() {
     assert_eq!(trace.quietest(&dwell, 290 * US), BASE_NS + 110 * US);
     // No longer than its life.
     assert_eq!(trace.quietest(&dwell, 2_000 * US), BASE_NS + 10 * US);
+}
+
+/// A thread that is hidden gets the CPU at 100 us and 300 us, and is not seen to leave it.
+#[test]
+fn a_thread_that_leaves_a_cpu_has_had_it() {
+    let trace = trace(&[
+        ("5/5", 100, "switch: a:5 [120] R ==> hidden:9 [120]"),
+        ("5/5", 200, "switch: a:5 [120] S ==> swapper/0:0 [120]"),
+        ("0/0", 300, "switch: swapper/0:0 [120] R ==> hidden:9 [120]"),
+        ("0/0", 350, "wakeup: a:5 [120] CPU:000"),
+        ("5/5", 400, "switch: a:5 [120] S ==> swapper/0:0 [120]"),
+    ]);
+    let ledger = trace.ledgers(&BTreeSet::from([5]), BASE_NS, BASE_NS + 500 * US)[&5];
+    assert_eq!(ledger, Ledger { on_ns: 250 * US, blocked_ns: 250 * US, ..Ledger::default() });
 }
 
 #[test]
