@@ -17,7 +17,7 @@ use anyhow::{Result, ensure};
 pub(crate) use ledger::Ledger;
 use line::{Event, Left, What, event};
 pub(crate) use line::{Tid, nanoseconds};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 pub(crate) use wall::Wall;
 
@@ -47,6 +47,7 @@ impl Trace {
         ensure!(!events.is_empty(), "the trace of the scheduler is empty");
         // perf sorts by time as far as it flushed; a stable sort keeps the order of equal times.
         events.sort_by_key(|event| event.at_ns);
+        for_children(&mut events);
         let hidden = hidden::hidden(&events);
         events.extend(hidden);
         events.sort_by_key(|event| event.at_ns);
@@ -111,6 +112,28 @@ impl Trace {
         };
         let ended = self.0.iter().rfind(ends).or(self.0.last())?;
         Some(Root { tid, begun_ns: executed.at_ns, ended_ns: ended.at_ns })
+    }
+}
+
+/// Who waits for no disk so shortly after a fork waits for the child.
+const VFORK_NS: u64 = 50_000;
+
+/// A parent waits in vfork as if for a disk: it leaves its CPU as soon as it has forked.
+fn for_children(events: &mut [Event]) {
+    let mut forked = BTreeMap::new();
+    for event in events {
+        match &mut event.what {
+            What::Fork { parent, .. } => {
+                forked.insert(*parent, event.at_ns);
+            }
+            What::Switch { from, left, .. } => {
+                let waits = forked.remove(from).is_some_and(|at_ns| event.at_ns - at_ns < VFORK_NS);
+                if waits && *left == Left::Uninterruptible {
+                    *left = Left::Blocked;
+                }
+            }
+            _ => {}
+        }
     }
 }
 

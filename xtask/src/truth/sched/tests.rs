@@ -194,6 +194,21 @@ fn what_runs_beside_a_wait_for_a_disk_is_known() {
 }
 
 #[test]
+fn a_vfork_is_no_wait_for_a_disk() {
+    let trace = trace(&[
+        ("1/1", 10, "process_exec: filename=/t/it pid=1 old_pid=1"),
+        ("1/1", 200, "process_fork: comm=a pid=1 child_comm=a child_pid=2"),
+        ("1/1", 200, "wakeup_new: a:2 [120] CPU:000"),
+        ("1/1", 200, "switch: a:1 [120] D ==> a:2 [120]"),
+        ("2/2", 400, "wakeup: a:1 [120] CPU:000"),
+        ("2/2", 400, "switch: a:2 [120] X ==> a:1 [120]"),
+        ("1/1", 500, "switch: a:1 [120] X ==> swapper/0:0 [120]"),
+    ]);
+    let (wall, _) = trace.wall(&trace.program("/t/it").unwrap());
+    assert_eq!((wall.beside_disk_ns, wall.whole_ns()), (0, 490 * US));
+}
+
+#[test]
 fn threads_of_known_processes_and_what_they_start_belong_to_the_tree() {
     let trace = trace(&[
         ("5/5", 100, "process_fork: comm=a pid=5 child_comm=a child_pid=6"),
