@@ -101,7 +101,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         servers: &[POSTMASTER],
         watch: Watch::Attach(Attach {
             pid_file: POSTMASTER_PID,
-            load: Some(psql!("-c", "select sum(i * i % 7) from generate_series(1, 100000000) i")),
+            load: Some(psql!("-c", "select sum(i::bigint * i % 7) from generate_series(1, 100000000) i")),
             ..ALONE
         }),
         class: &[Class::Cpu],
@@ -142,7 +142,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         needs: &[&POSTGRES],
         prepare: CLUSTER,
         servers: &[POSTMASTER],
-        watch: Watch::Run(psql!("-c", "select sum(i * i % 7) from generate_series(1, 8000000) i")),
+        watch: Watch::Run(psql!("-c", "select sum(i::bigint * i % 7) from generate_series(1, 8000000) i")),
         class: &[Class::Io],
         why: "the client waits for the answer of a server outside the tree",
         ..PLAIN
