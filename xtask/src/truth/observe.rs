@@ -28,7 +28,7 @@ const SECONDS_MAX: &str = "120";
 /// A load is under way after this.
 const LOAD_STARTS: Duration = Duration::from_millis(500);
 
-const EVENTS: &str = "sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,\
+const EVENTS: &str = "sched:sched_switch,sched:sched_waking,sched:sched_wakeup,sched:sched_wakeup_new,\
                       sched:sched_migrate_task,sched:sched_process_fork,sched:sched_process_exec";
 
 /// What perf writes.

@@ -69,7 +69,9 @@ pub(crate) fn event(line: &str) -> Option<Event> {
     let text = text.trim();
     let what = match name.trim_start_matches("sched:") {
         "sched_switch" => switch(text)?,
-        "sched_wakeup" | "sched_wakeup_new" => What::Wake {
+        // It can run from its waking on, as perf sched has it too. Who is still on its way off a
+        // CPU is not held back by that, and has the second event.
+        "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => What::Wake {
             tid: number(text, " pid=").or_else(|| bracketed(text))?,
             cpu: number(text, " target_cpu=").or_else(|| number(text, " CPU:")),
         },
@@ -163,6 +165,7 @@ mod tests {
         let wake = |cpu| Some(What::Wake { tid: 9, cpu });
         assert_eq!(of("sched_wakeup: comm=x pid=1 y pid=9 prio=120 target_cpu=001"), wake(Some(1)));
         assert_eq!(of("sched_wakeup_new: x [1] z:9 [120] CPU:010"), wake(Some(10)));
+        assert_eq!(of("sched_waking: comm=z pid=9 prio=120 target_cpu=001"), wake(Some(1)));
         assert_eq!(of("sched_wakeup: z:9 [120]"), wake(None));
         let migrate = of("sched_migrate_task: comm=a pid=4 prio=120 orig_cpu=0 dest_cpu=1");
         assert_eq!(migrate, Some(What::Migrate { tid: 4, cpu: 1 }));
