@@ -1,31 +1,55 @@
 //! The table of verdicts, as text or markdown.
 
 use super::verdict::{Check, Verdict};
-use std::fmt::Write;
 
 /// A program, and its verdict or why there is none.
 pub(crate) type Row = (&'static str, Result<Verdict, String>);
+
+const COLUMNS_MAX: usize = 100;
 
 const HEAD: [&str; 5] = ["program", "class", "dwell", "oracle", "agree"];
 
 /// The table with what explains it, the notes, and how many agree.
 pub(crate) fn render(rows: &[Row], conditions: &str, markdown: bool) -> String {
-    let mut text = layout(rows.iter().map(cells), markdown);
     let verdicts = || rows.iter().filter_map(|(_, verdict)| verdict.as_ref().ok());
     let agreeing = verdicts().filter(|verdict| verdict.agrees()).count();
     let classes = verdicts().filter(|verdict| verdict.class_agrees()).count();
     let all = verdicts().count();
-    // Writing to a string cannot fail.
-    let _ = write!(
-        text,
-        "\nOn CPU / runnable / blocked in percent: of the wall clock, and of a window of its threads' time;\n\
-         in brackets, what it may be. Then user code in percent of all CPU time, and figures with their\n\
-         names.\n\n\
-         {agreeing} of {all} programs agree in all figures, {classes} in the class. Measured on\n\
-         {conditions}.\n"
+    let sums = format!(
+        "{agreeing} of {all} programs agree in all figures, {classes} in the class. Measured on {conditions}."
     );
-    text.extend(verdicts().filter_map(remarks));
-    text
+    let paragraphs = [LEGEND, &sums].map(|paragraph| format!("\n{}", wrapped(paragraph, "")));
+    let remarks = verdicts().filter_map(remarks).map(|remark| wrapped(&remark, "  "));
+    let table = layout(rows.iter().map(cells), markdown);
+    let parts = std::iter::once(table).chain(paragraphs).chain(["\n".to_owned()]).chain(remarks);
+    parts.collect::<String>().trim_end().to_owned()
+}
+
+/// What the figures are.
+const LEGEND: &str = "On CPU / runnable / blocked in percent: of the wall clock, and of a window of its \
+                      threads' time; in brackets, what it may be. Then user code in percent of all CPU \
+                      time, and figures with their names.";
+
+/// Lines as long as in documents, all but the first behind this.
+fn wrapped(text: &str, indent: &str) -> String {
+    let mut lines = String::new();
+    let mut width = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if width == 0 {
+            width = length;
+        } else if width + 1 + length > COLUMNS_MAX {
+            lines.push('\n');
+            lines.push_str(indent);
+            width = indent.len() + length;
+        } else {
+            lines.push(' ');
+            width += 1 + length;
+        }
+        lines.push_str(word);
+    }
+    lines.push('\n');
+    lines
 }
 
 /// What does not agree, with both figures, and what the reader should know.
@@ -35,7 +59,7 @@ fn remarks(verdict: &Verdict) -> Option<String> {
         checks.map(|Check { what, dwell, oracle, .. }| format!("{what}: dwell {dwell}, oracle {oracle}"));
     let class = (!verdict.class_agrees()).then(|| format!("class: {}", class(verdict)));
     let remarks: Vec<String> = class.into_iter().chain(wrong).chain(verdict.notes.iter().cloned()).collect();
-    (!remarks.is_empty()).then(|| format!("\n- {}: {}.\n", verdict.program, remarks.join("; ")))
+    (!remarks.is_empty()).then(|| format!("- {}: {}.", verdict.program, remarks.join("; ")))
 }
 
 /// One row as it is there, so that nothing is lost when the rest is interrupted.
@@ -135,14 +159,21 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_no_longer_than_in_documents() {
+        let text = wrapped(&"word ".repeat(50), "  ");
+        let widths: Vec<usize> = text.lines().map(str::len).collect();
+        assert_eq!(widths, [99, 101 - 5, 2 + 10 * 5 + 4]);
+    }
+
+    #[test]
     fn the_table_counts_what_ran_and_names_what_did_not() {
         let rows = [verdict("cpu", true), verdict("io", true), ("gone", Err("needs fio".to_owned()))];
         let text = render(&rows, "a machine", true);
         assert!(text.starts_with("| program | class "), "{text}");
         assert!(text.contains("| gone    | not run: needs fio "), "{text}");
         assert!(text.contains("1 of 2 programs agree in all figures, 1 in the class."), "{text}");
-        assert!(text.contains("\n- it: perf lost some.\n"), "{text}");
-        assert!(text.contains("Measured on\na machine."), "{text}");
+        assert!(text.contains("\n\n- it: perf lost some.\n- it: class: "), "{text}");
+        assert!(text.contains("Measured on a machine."), "{text}");
         assert!(line(&rows[1]).starts_with("it: no: class; class cpu or kernel, not io; dwell 97.0 / 1.0"));
     }
 }
