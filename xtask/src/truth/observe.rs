@@ -11,7 +11,7 @@ use super::sched::{Root, Tid, Trace};
 use super::shares::Samples;
 use super::stage::Stage;
 use super::tree;
-use super::verdict::{Named, Truth, of_ledgers, of_wall};
+use super::verdict::{Named, Range, Truth, of_ledgers, of_wall};
 use crate::shell::{forget_package, program as shell_program};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +27,10 @@ const SECONDS_MAX: &str = "120";
 
 /// A load is under way after this.
 const LOAD_STARTS: Duration = Duration::from_millis(500);
+
+/// Windows shorter than this are looked for at so many places.
+const SHORT_NS: u64 = 500_000_000;
+const PLACES: u64 = 20;
 
 const EVENTS: &str = "sched:sched_switch,sched:sched_waking,sched:sched_wakeup,sched:sched_wakeup_new,\
                       sched:sched_migrate_task,sched:sched_process_fork,sched:sched_process_exec";
@@ -122,12 +126,22 @@ fn truth(
         truth.notes.extend(apart(&root, said.wall_ns));
         (tree, root.begun_ns, root.ended_ns)
     };
-    let ledgers = trace.ledgers(&tree, from, to);
-    let on_ns: u64 = ledgers.values().map(|ledger| ledger.on_ns).sum();
-    truth.cpus_used = Some(on_ns as f64 / (to - from).max(1) as f64);
-    if said.is_window {
+    let seen = |from: u64, to: u64| {
+        let ledgers = trace.ledgers(&tree, from, to);
+        let on_ns: u64 = ledgers.values().map(|ledger| ledger.on_ns).sum();
+        let cpus_used = Range::exactly(on_ns as f64 / (to - from).max(1) as f64);
         let counted = said.counted_threads().filter_map(|thread| ledgers.get(&thread.tid));
-        (truth.kinds, truth.starved) = of_ledgers(counted, to - from);
+        (cpus_used, of_ledgers(counted, to - from))
+    };
+    let (cpus_used, (kinds, starved)) = seen(from, to);
+    truth.cpus_used = Some(cpus_used);
+    if said.is_window {
+        (truth.kinds, truth.starved) = (kinds, starved);
+        // Dwell rests before and after a short window too: where it lies is not known.
+        for from in beside(&dwell_ran, said.wall_ns) {
+            let (cpus_used, (kinds, _)) = seen(from, from + said.wall_ns);
+            truth.widen(cpus_used, kinds);
+        }
     }
     forget_maps(&tree);
     let read = |text| Samples::read(text, &tree, from, to);
@@ -136,6 +150,13 @@ fn truth(
         further(*also, program, stage, &mut truth)?;
     }
     Ok(truth)
+}
+
+/// Where a short window may lie as well, within the life of dwell.
+fn beside(dwell: &Root, wall_ns: u64) -> impl Iterator<Item = u64> {
+    let places = if wall_ns < SHORT_NS { PLACES } else { 0 };
+    let (from, to) = (dwell.begun_ns, dwell.ended_ns.saturating_sub(wall_ns));
+    (0..places).map(move |place| from + to.saturating_sub(from) / PLACES * place)
 }
 
 /// Says so where the two have different wall clocks: then all shares differ.
@@ -267,6 +288,14 @@ mod tests {
         assert!(apart(&root, 900_000_000).is_some());
         let short = Root { tid: 1, begun_ns: 0, ended_ns: 10_000_000 };
         assert_eq!(apart(&short, 9_000_000), None);
+    }
+
+    #[test]
+    fn only_a_short_window_may_lie_elsewhere() {
+        let dwell = Root { tid: 1, begun_ns: 1_000, ended_ns: 3_000 };
+        let places: Vec<u64> = beside(&dwell, 1_000).collect();
+        assert_eq!((places.len(), places[0], places[19]), (20, 1_000, 1_950));
+        assert_eq!(beside(&dwell, SHORT_NS).count(), 0);
     }
 
     #[test]

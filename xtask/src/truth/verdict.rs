@@ -32,12 +32,17 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    fn exactly(value: f64) -> Self {
+    pub(crate) fn exactly(value: f64) -> Self {
         Self { value, lo: value, hi: value }
     }
 
     fn around(value: f64, half: f64) -> Self {
         Self { value, lo: value - half, hi: value + half }
+    }
+
+    /// It may be that as well.
+    fn widened(self, other: Self) -> Self {
+        Self { lo: self.lo.min(other.lo), hi: self.hi.max(other.hi), ..self }
     }
 
     /// With the interval where it is wider than what is allowed anyway.
@@ -65,7 +70,7 @@ pub(crate) struct Truth {
     /// Behind other programs or a quota; of a window, of what is not blocked at least.
     pub(crate) starved: Option<Range>,
     /// By all threads.
-    pub(crate) cpus_used: Option<f64>,
+    pub(crate) cpus_used: Option<Range>,
     /// Of the time on CPUs, with half the width of its interval.
     pub(crate) user_percent: Option<(f64, f64)>,
     /// Only those that are to be compared.
@@ -78,6 +83,16 @@ pub(crate) struct Truth {
     pub(crate) named: Vec<Named>,
     /// What the reader should know of the oracles.
     pub(crate) notes: Vec<String>,
+}
+
+impl Truth {
+    /// These may be right as well.
+    pub(crate) fn widen(&mut self, cpus_used: Range, kinds: Option<[Range; 3]>) {
+        self.cpus_used = self.cpus_used.map(|known| known.widened(cpus_used));
+        for (known, other) in self.kinds.iter_mut().flatten().zip(kinds.into_iter().flatten()) {
+            *known = known.widened(other);
+        }
+    }
 }
 
 /// The wall clock of a tree as shares, and what of it was behind others.
@@ -200,8 +215,10 @@ fn beside(said: &Said, truth: &Truth) -> Vec<Check> {
     }));
     checks.extend(truth.cpus_used.map(|used| {
         let value = on_ns as f64 / said.wall_ns.max(1) as f64;
-        let agrees = (value - used).abs() <= PART * used.max(1.0);
-        Check { what: "CPUs".to_owned(), dwell: format!("{value:.2}"), oracle: format!("{used:.2}"), agrees }
+        let near = PART * used.value.max(1.0);
+        let agrees = (used.lo - near..=used.hi + near).contains(&value);
+        let oracle = format!("{:.2}", used.value);
+        Check { what: "CPUs".to_owned(), dwell: format!("{value:.2}"), oracle, agrees }
     }));
     checks.extend(truth.cpu_ns.map(|own| {
         let agrees = on_ns.abs_diff(own) as f64 <= own as f64 * PART;

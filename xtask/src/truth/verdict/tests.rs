@@ -95,9 +95,12 @@ fn a_window_is_held_against_the_time_of_its_threads() {
 #[test]
 fn a_window_has_all_cpu_time_whether_its_thread_is_counted_or_not() {
     let window = Said { wall_ns: 1_000, ..said(&[("user", 900, 900, 900), ("poll", 100, 100, 100)]) };
-    let used = |cpus_used| Truth { cpus_used: Some(cpus_used), ..Truth::default() };
+    let used = |cpus| Truth { cpus_used: Some(Range::exactly(cpus)), ..Truth::default() };
     assert!(judge(&PROGRAM, &window, &used(0.92)).agrees());
     assert_eq!(wrong(&judge(&PROGRAM, &window, &used(1.0))), ["CPUs"]);
+    let mut truth = used(1.0);
+    truth.widen(Range::exactly(0.9), None);
+    assert!(judge(&PROGRAM, &window, &truth).agrees());
 }
 
 #[test]
