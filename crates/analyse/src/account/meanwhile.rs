@@ -90,7 +90,7 @@ pub(crate) fn resolved(entries: FxHashMap<Key, Amount>, books: &Books) -> FxHash
 }
 
 fn add(entries: &mut FxHashMap<Key, Amount>, key: Key, amount: Amount) {
-    entries.entry(key).or_insert_with(Amount::default).add(amount);
+    entries.entry(key).or_default().add(amount);
 }
 
 fn slices(books: &Books) -> Slices {

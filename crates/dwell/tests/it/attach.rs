@@ -60,7 +60,7 @@ fn a_spinner_is_its_own_code_as_the_kernel_counts_it() {
 }
 
 #[test]
-fn a_server_that_was_in_accept_when_it_began_waited_for_the_network() {
+fn a_server_that_was_in_accept_when_it_began_waited_for_work() {
     let _alone = support::alone();
     let script = "import socket\n\
         s = socket.create_server(('127.0.0.1', 0))\n\
@@ -83,10 +83,10 @@ fn a_server_that_was_in_accept_when_it_began_waited_for_the_network() {
         let waits = told.run["waits"].as_array().unwrap();
         let accept = waits.iter().find(|row| row["call"].as_str().unwrap_or_default().starts_with("accept"));
         let accept = accept.cloned().unwrap_or_default();
-        ensure(accept["reason"] == "network", "waiting in accept is waiting for the network", &told)?;
+        ensure(accept["reason"] == "idle", "waiting in accept is waiting for work", &told)?;
         let total = accept["total_ns"].as_u64().unwrap_or(0);
         ensure(total > 100 * MS && total <= told.wall(), "and counts from the window's start", &told)?;
-        ensure(told.parts(&["network"]) * 2 > whole(&told), "it leads", &told)?;
+        ensure(told.parts(&["idle"]) * 2 > whole(&told), "it leads", &told)?;
         ensure(told.parts(&["unexplained"]) < whole(&told) / 100 + MS, "all is explained", &told)?;
         // The call that it was found in has no known length; the others do.
         let (calls, _) = told.calls("accept4");
