@@ -83,7 +83,8 @@ fn show(options: &Options, base: &Path) -> Result<()> {
     let (rows, mut loads): (Vec<_>, Vec<_>) = kept.unzip();
     loads.sort_by(f64::total_cmp);
     let (Some(least), Some(most)) = (loads.first(), loads.last()) else { bail!("nothing was run yet") };
-    let beside = if options.busy { "beside a busy loop on each CPU" } else { "without busy loops of its own" };
+    let beside =
+        if options.busy { "beside a busy loop on each CPU" } else { "without busy loops of its own" };
     let conditions = format!("{}, load {least} to {most} before each program, {beside}", system());
     println!("{}", table::render(&rows, &conditions, options.markdown));
     Ok(())

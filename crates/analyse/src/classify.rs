@@ -6,8 +6,6 @@
 //! decides: a time limit that ran out, the object of the call, the IO flag, the call, the kernel
 //! function, the waker.
 
-mod work;
-
 use crate::calls::{Arch, Limit, changes_memory, limit_of, waits_for};
 use crate::keys::{CallKey, FunctionId, QuestionId, ReasonKey, TargetKey, WaitKey};
 use model::State;
@@ -62,8 +60,6 @@ pub(crate) enum Next {
     /// Into a process that has the other end of this pipe.
     Pipe { ino: u64, writes: bool },
 }
-
-pub(crate) use work::is_for_work;
 
 type Kind = (State, TargetKey);
 
@@ -140,7 +136,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Whether a thread of the tree may have ended it, as far as is known.
-    fn by_tree(self) -> bool {
+    pub(crate) fn by_tree(self) -> bool {
         matches!(self.waker, Waker::Task { name: None, .. } | Waker::Unknown)
     }
 }

@@ -14,6 +14,7 @@ mod connections;
 mod consumers;
 pub mod extrapolate;
 mod files;
+mod for_work;
 mod grid;
 pub mod judge;
 mod keys;

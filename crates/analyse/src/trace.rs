@@ -15,6 +15,7 @@
 mod close;
 mod division;
 mod files;
+mod held;
 mod limited;
 mod occupants;
 mod samples;
@@ -25,9 +26,10 @@ mod wall;
 
 use crate::account::{Ended, Path, Slicing, Slot, WaitEnd};
 use crate::calls::{sends_a_signal, touches_a_peer};
-use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_several, is_for_work};
+use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_several};
 use crate::code::Code;
 use crate::connections::Connections;
+use crate::for_work::is_for_work;
 use crate::keys::{ReasonKey, WaitKey};
 use crate::names::Names;
 use model::recording::{

@@ -59,11 +59,11 @@ pub struct CallStats {
     pub histogram: Vec<(u16, u64)>,
 }
 
-/// Calls that were counted in tracing windows. The busier a window, the longer the pause after it is
-/// on average; how long it is, chance decides. So a window stands for as much time as is skipped on
-/// average to come to it, and these are the sums over windows that a ratio estimate needs. x is the
-/// tree's CPU time for which a window stands, in milliseconds; y is the number of calls in it, by
-/// the window's own.
+/// Calls that were counted in tracing windows. The busier a window, the longer the pause after it
+/// is on average; how long it is, chance decides. So a window stands for as much time as is skipped
+/// on average to come to it, and these are the sums over windows that a ratio estimate needs. x is
+/// the tree's CPU time for which a window stands, in milliseconds; y is the number of calls in it,
+/// by the window's own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sliced {
     /// When windows began.

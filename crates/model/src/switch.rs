@@ -106,8 +106,8 @@ pub enum SampleMode {
     Call(Call),
     /// Kernel code outside a call: a fault.
     Fault,
-    /// An interrupt handler or a softirq, in a call or not. Recordings of today have one of the last
-    /// two instead.
+    /// An interrupt handler or a softirq, in a call or not. Recordings of today have one of the
+    /// last two instead.
     Interrupt,
     /// Kernel code, in a call or a fault: which is unknown.
     Kernel,

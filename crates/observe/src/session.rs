@@ -117,7 +117,8 @@ impl Recorded {
 
 impl<'a> Session<'a> {
     /// Emits the header. The second value is the first snapshot of the host and of the target's
-    /// control group: the caller emits it once the target runs, because a kept recording begins with its first event.
+    /// control group: the caller emits it once the target runs, because a kept recording begins
+    /// with its first event.
     pub(crate) fn begin(
         instruments: Instruments,
         subject: RecordingSubject<'_>,

@@ -99,8 +99,8 @@ pub(crate) struct Late {
 
 /// The end of a fault. Seen here: 230 ns, in a virtual machine, where returning is expensive.
 const LATE_FAULT_NS: Ns = 500;
-/// The exit of a call. Seen here: 45 ns (perf's clock has 50 ns of each getppid in user code that has
-/// 5), on a CPU that need not change page tables there.
+/// The exit of a call. Seen here: 45 ns (perf's clock has 50 ns of each getppid in user code that
+/// has 5), on a CPU that need not change page tables there.
 const LATE_CALL_NS: Ns = 120;
 
 impl Late {

@@ -22,8 +22,6 @@ const WAITING_SHARE_MIN: f64 = 0.5;
 const WORKING_PART: u128 = 10;
 /// A program that is not let run for this share is starved.
 const STARVED_SHARE_MIN: f64 = 0.5;
-/// Time without a CPU is worth a word from this part of the account on.
-const HELD_UP_PART: u128 = 10;
 
 /// Decides the class. What an account of a window sums to is more than its wall clock where it has
 /// several threads.
@@ -97,12 +95,7 @@ pub(super) fn mixed(bound: &Bound) -> Option<Mixed> {
 pub(super) fn held_up_ns(evidence: &Evidence<'_>, own_ns: Ns) -> Option<Ns> {
     let held_up = |state| matches!(state, State::Runqueue | State::Throttled | State::Stopped);
     let ns = evidence.account_ns(held_up).saturating_sub(own_ns);
-    (evidence.bound.class != Class::Starved && worth_a_word(ns, evidence)).then_some(ns)
-}
-
-/// Whether time of the account is worth a word of the headline.
-pub(super) fn worth_a_word(ns: Ns, evidence: &Evidence<'_>) -> bool {
-    ns > 0 && u128::from(ns) * HELD_UP_PART >= u128::from(evidence.whole_ns)
+    (evidence.bound.class != Class::Starved && evidence.is_worth_a_word(ns)).then_some(ns)
 }
 
 /// What most of the kernel's work is, when one thing is at least half of it.

@@ -6,6 +6,9 @@ use model::recording::Tier;
 use model::run::{Bound, CallRow, WaitRow};
 use model::{AccountPart, Costs, Coverage, Ns, Profile, Run, RunQueue, Seen, Series, State, Step};
 
+/// Time without a CPU is worth a word from this part of the account on.
+const WORTH_PART: u128 = 10;
+
 /// The evidence of one run.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence<'a> {
@@ -67,6 +70,11 @@ impl<'a> Evidence<'a> {
             costs: &run.costs,
             coverage: &run.coverage,
         }
+    }
+
+    /// Whether time without a CPU is worth a word of the headline.
+    pub(super) fn is_worth_a_word(&self, ns: Ns) -> bool {
+        ns > 0 && u128::from(ns) * WORTH_PART >= u128::from(self.whole_ns)
     }
 
     /// Time of the account in states of a kind.

@@ -1,6 +1,6 @@
 //! Which limits of its control group a program came up against.
 
-use super::{Evidence, bound};
+use super::Evidence;
 use model::diagnosis::Limit;
 use model::limits::{CpuQuota, MemoryLimit};
 use model::run::Class;
@@ -34,8 +34,7 @@ fn memory_matters(memory: &MemoryLimit, evidence: &Evidence<'_>) -> bool {
 /// Fewer CPUs than the host has, and it wanted more.
 fn cpus_matter(allowed: u32, evidence: &Evidence<'_>) -> bool {
     let queued = evidence.account_ns(|state| state == State::Runqueue);
-    allowed < evidence.cpus
-        && (evidence.bound.class == Class::Starved || bound::worth_a_word(queued, evidence))
+    allowed < evidence.cpus && (evidence.bound.class == Class::Starved || evidence.is_worth_a_word(queued))
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! quota of a control group, and what a hypervisor took.
 
 use super::Evidence;
-use super::bound::worth_a_word;
 use model::diagnosis::Starved;
 use model::run::Class;
 use model::{AccountPart, Coverage, Ns, RunQueue, Seen, State};
@@ -96,7 +95,7 @@ pub(super) fn starved(evidence: &Evidence<'_>, held: Held) -> Option<Starved> {
 
 /// Time behind its own threads, where that is worth a word.
 pub(super) fn behind_own_ns(evidence: &Evidence<'_>, held: Held) -> Option<Ns> {
-    worth_a_word(held.own_ns, evidence).then_some(held.own_ns)
+    evidence.is_worth_a_word(held.own_ns).then_some(held.own_ns)
 }
 
 #[cfg(test)]

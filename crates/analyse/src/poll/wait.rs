@@ -1,6 +1,7 @@
 //! What a snapshot of a waiting thread says to the classifier.
 
-use crate::classify::{Classified, Evidence, classify, is_for_work};
+use crate::classify::{Classified, Evidence, classify};
+use crate::for_work::is_for_work;
 use crate::keys::{CallKey, TargetKey};
 use crate::names::Names;
 use model::recording::{FileKind, Object, ThreadSnapshot, Waker};

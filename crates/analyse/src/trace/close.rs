@@ -12,9 +12,10 @@ use crate::account::{
     Activity, Amount, Breakdown, Key, Member, Path, Pieces, Seeing, Slot, StepThread, ThreadTotals, Times,
     Total, Verdicts, WaitEnd, WaitTimes, by_activity, phases, resolved, wait_rows, window,
 };
-use crate::classify::{Evidence, classify, is_for_work};
+use crate::classify::{Evidence, classify};
 use crate::code::Code;
 use crate::connections::Connections;
+use crate::for_work::is_for_work;
 use crate::keys::{ReasonKey, TargetKey};
 use crate::names::Names;
 use crate::sliced;

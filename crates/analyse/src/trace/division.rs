@@ -36,8 +36,8 @@ impl Divide for Division {
     }
 }
 
-/// What the figures of an account rest on: user, fault, interrupt and the entries of calls are parts
-/// of one sampled figure; the rest is measured.
+/// What the figures of an account rest on: user, fault, interrupt and the entries of calls are
+/// parts of one sampled figure; the rest is measured.
 #[derive(Debug)]
 pub(super) struct Known {
     /// Threads' own time, and the samples in it.
@@ -47,7 +47,8 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// `late`: in `tree_own_ns`, the own time of all threads. The path has as much of it as of that.
+    /// `late`: in `tree_own_ns`, the own time of all threads. The path has as much of it as of
+    /// that.
     pub(super) fn new(totals: &[(Activity, Total)], late: Late, tree_own_ns: Ns) -> Self {
         let mut own = Total::default();
         for (_, total) in totals.iter().filter(|(activity, _)| activity.state == State::User) {

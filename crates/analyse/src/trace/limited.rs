@@ -1,81 +1,35 @@
-//! Who had what a thread waited for when a time limit ended its wait.
-//!
-//! A thread that takes CPython's lock gives up after 5 ms, says that it wants the lock, and waits
-//! again: who then wakes it had the lock all along.
+//! Waits of a thread that a time limit ended, kept until it is known who had what it waited for
+//! (`held`).
 
-use super::tree::Tree;
-use crate::account::{Ended, Ends, Slot};
-use crate::keys::{ReasonKey, TargetKey, WaitKey, WakerKey};
-use model::{Ns, State};
+use crate::account::Ended;
+use crate::keys::WaitKey;
+use model::Ns;
 use smallvec::SmallVec;
 
 /// Kinds of waits of one thread that are remembered.
 const KINDS: usize = 4;
 
-/// Futexes that are no farther apart are of one lock: a condition variable has two.
-const APART: u64 = 64;
-
-/// A thread that has had a CPU for longer than this has what it waited for.
-const WORKED: Ns = 200_000;
-
 /// Waits of one thread that a limit ended, since it last worked.
 #[derive(Debug, Default)]
 pub(super) struct Limited {
-    waits: SmallVec<[LimitedWait; 2]>,
+    pub(super) waits: SmallVec<[LimitedWait; 2]>,
     /// Its time on a CPU when the last of them ended.
-    cpu_ns: Ns,
+    pub(super) cpu_ns: Ns,
 }
 
 /// Such waits of one kind.
 #[derive(Debug, Clone, Copy)]
-struct LimitedWait {
-    wait: WaitKey,
-    futex: u64,
+pub(super) struct LimitedWait {
+    pub(super) wait: WaitKey,
+    pub(super) futex: u64,
     /// When the first of them began.
-    since: Ns,
-    times: u64,
-    ns: Ns,
-}
-
-impl Tree {
-    /// A thread's wait ended; `running`: the thread of the tree that ended it.
-    pub(super) fn limited(&mut self, slot: Slot, begin: Ns, ended: Ended, running: Option<Slot>) {
-        let ReasonKey::Wait(_, target) = ended.wait.1 else { return };
-        let thread = self.get_mut(slot);
-        let cpu_ns = thread.states.sum(State::on_cpu);
-        // It got what it waited for if it has worked since.
-        let worked = cpu_ns.saturating_sub(thread.limited.cpu_ns) > WORKED;
-        if worked || !matches!(target, TargetKey::TimedFutex(_) | TargetKey::Futex(_)) {
-            thread.limited.waits.clear();
-        }
-        thread.limited.cpu_ns = cpu_ns;
-        match target {
-            TargetKey::TimedFutex(futex) => thread.limited.add(begin, futex, ended),
-            TargetKey::Futex(futex) if matches!(ended.by, WakerKey::Thread(_) | WakerKey::Outside(_)) => {
-                let waits = std::mem::take(&mut thread.limited.waits);
-                self.held(&waits, futex, begin, ended, running);
-            }
-            _ => {}
-        }
-    }
-
-    /// What limits ended on this futex was for what this thread had, which has just given it away.
-    fn held(&mut self, waits: &[LimitedWait], futex: u64, begin: Ns, ended: Ended, holder: Option<Slot>) {
-        let on_it = || waits.iter().filter(|wait| wait.futex.abs_diff(futex) <= APART);
-        let all_ns: Ns = on_it().map(|wait| wait.ns).sum();
-        let since = on_it().map(|wait| wait.since).min().unwrap_or(begin);
-        // What it did since this last wait began counts with that.
-        let did = holder.map(|holder| self.did_since(holder, since).without(self.did_since(holder, begin)));
-        for LimitedWait { wait, times, ns, .. } in on_it() {
-            let holder = did.map(|did| did.part(*ns, all_ns)).unwrap_or_default();
-            let ends = Ends { times: *times, ns: *ns, holder };
-            self.books.waits.held(*wait, ended.thread, ended.by, ends);
-        }
-    }
+    pub(super) since: Ns,
+    pub(super) times: u64,
+    pub(super) ns: Ns,
 }
 
 impl Limited {
-    fn add(&mut self, begin: Ns, futex: u64, ended: Ended) {
+    pub(super) fn add(&mut self, begin: Ns, futex: u64, ended: Ended) {
         let Ended { wait, ns, .. } = ended;
         if let Some(known) = self.waits.iter_mut().find(|known| known.wait == wait) {
             known.times += 1;

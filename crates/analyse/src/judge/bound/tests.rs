@@ -1,3 +1,5 @@
+//! The class of accounts with a known answer.
+
 use super::*;
 use model::run::measured;
 use model::{Coverage, RunQueue, Seen, Step};

@@ -1,5 +1,5 @@
-//! Threads that wait for the lock of their language's interpreter, which [`purpose`](crate::purpose)
-//! knows by functions.
+//! Threads that wait for the lock of their language's interpreter, which
+//! [`purpose`](crate::purpose) knows by functions.
 
 use super::{Cause, Outcome};
 use crate::judge::Evidence;

@@ -8,7 +8,8 @@
 
 use super::cost;
 use super::decode::Seen;
-use super::slices::{InstrumentRuns, Slices, Turn};
+use super::runs::InstrumentRuns;
+use super::slices::{Slices, Turn};
 use super::tracing::Tracing;
 use crate::settings::MaxOverhead;
 use crate::threads::Threads;

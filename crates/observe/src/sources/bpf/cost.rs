@@ -2,7 +2,7 @@
 //! overhead.
 
 use super::decode::Seen;
-use super::slices::InstrumentRuns;
+use super::runs::InstrumentRuns;
 use super::wire::{self, DENSE};
 use aya::Ebpf;
 use aya::maps::{PerCpuArray, PerCpuValues};

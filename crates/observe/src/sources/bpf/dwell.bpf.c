@@ -784,8 +784,8 @@ int sample(struct bpf_perf_event_data *ctx)
 	if (off && !thread->worker)
 		thread->call = NO_CALL;
 	EMIT(record);
-	/* A softirq in a call is part of what the call does; over the program's own code it has nothing
-	 * to do with the stack. */
+	/* A softirq in a call is part of what the call does; over the program's own code it has
+	 * nothing to do with the stack. */
 	if (record.head.a != MODE_INTERRUPT || record.call != NO_CALL) {
 		struct head head = record.head;
 		head.kind = K_SAMPLE_STACK;

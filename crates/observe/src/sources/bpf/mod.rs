@@ -37,6 +37,7 @@ mod paths;
 mod pauses;
 mod refusal;
 mod resolver;
+mod runs;
 mod slices;
 mod tracing;
 pub(crate) mod types;

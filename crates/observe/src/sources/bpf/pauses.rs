@@ -6,7 +6,7 @@
 //! traced piece stands for the same number of others, and a sum over them has no bias: not by calls
 //! that come in step with the windows, nor by bursts, which make the pause after them long.
 
-use super::slices::InstrumentRuns;
+use super::runs::InstrumentRuns;
 use model::Ns;
 use stats::Random;
 

@@ -2,9 +2,9 @@
 //! windows.
 //!
 //! Between windows the two programs are detached, since an attached one costs some 65 ns per call
-//! even if it does nothing. How long is left to `pauses`: chance decides, so that each window stands
-//! for as much time as is skipped on average to come to it. Counts are kept as sums, from which
-//! `analyse` estimates the totals.
+//! even if it does nothing. How long is left to `pauses`: chance decides, so that each window
+//! stands for as much time as is skipped on average to come to it. Counts are kept as sums, from
+//! which `analyse` estimates the totals.
 //!
 //! Tracing takes time within a window, in which the program does less. That is subtracted, so its
 //! cost must be known: in the first window, which is used for nothing else, the kernel times the
@@ -13,6 +13,7 @@
 //! Switches and wake-ups are always traced: the account is made of them.
 
 use super::pauses::Pauses;
+use super::runs::InstrumentRuns;
 use crate::settings::MaxOverhead;
 use model::recording::{Sliced, SlicedCall};
 use model::{Call, CallStats, Ns};
@@ -29,28 +30,9 @@ const ENOUGH_NS: f64 = 0.95 * SLICE_NS as f64;
 const SLICE_NS_MAX: Ns = 50_000_000;
 /// The time between two checks whether a window has ended.
 const LOOK_NS: Ns = 2_000_000;
-/// The cost of one run of each instrument, within the ranges of [`super::Bpf::cost`]; for a call
-/// near the upper end, so that the bound holds where calls are expensive.
+/// The cost of tracing one call: near the upper end of the range of [`super::Bpf::cost`], so that
+/// the bound holds where calls are expensive.
 const CALL_NS: Ns = 200;
-const SWITCH_NS: Ns = 150;
-const WAKE_NS: Ns = 150;
-const SAMPLE_NS: Ns = 2000;
-
-/// Runs of each instrument so far.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct InstrumentRuns {
-    pub(super) calls: u64,
-    pub(super) switches: u64,
-    pub(super) wakes: u64,
-    pub(super) samples: u64,
-}
-
-impl InstrumentRuns {
-    /// The overhead that cannot be avoided.
-    pub(super) fn fixed_ns(self) -> Ns {
-        self.switches * SWITCH_NS + self.wakes * WAKE_NS + self.samples * SAMPLE_NS
-    }
-}
 
 /// The action to take now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -87,10 +87,10 @@ impl Hierarchy {
         for group in self.upwards() {
             let limit =
                 if controller == "cpu" { group.cpus()? } else { group.memory_limit()?.map(|max| max as f64) };
-            if let Some(limit) = limit {
-                if tightest.as_ref().is_none_or(|(least, _)| limit < *least) {
-                    tightest = Some((limit, group));
-                }
+            if let Some(limit) = limit
+                && tightest.as_ref().is_none_or(|(least, _)| limit < *least)
+            {
+                tightest = Some((limit, group));
             }
         }
         Ok(tightest.map(|(_, group)| group))

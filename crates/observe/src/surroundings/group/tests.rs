@@ -1,3 +1,5 @@
+//! Limits of control groups, from trees of files like those of the kernel.
+
 use super::*;
 use crate::surroundings::tests::Kernel;
 

@@ -5,8 +5,8 @@
 //! opened is work, an answer on a connection of the thread's own is not. What a futex is for is
 //! known by the stack alone and decided elsewhere (`purpose`).
 
-use super::{Classified, Evidence};
 use crate::calls::{Arch, receives, waits_for_events};
+use crate::classify::{Classified, Evidence};
 use crate::keys::TargetKey;
 use model::State;
 use model::recording::{FileKind, Object, SocketEnds, Waker};
