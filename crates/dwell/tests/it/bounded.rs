@@ -48,9 +48,10 @@ fn closes(run: &Value) {
 
 #[test]
 fn many_calls_are_estimated_from_slices_and_few_are_counted() {
-    const READS: u64 = 4_000_000;
+    const READS: u64 = 12_000_000;
     let program = compiled("read_byte");
-    // An interval of 95 % may miss; on a machine that does other work slices are few.
+    // An interval of 95 % may miss; on a machine that does other work windows are few, and then
+    // there is none.
     let held = (0..4).any(|_| {
         let told = run(&[], &program, READS);
         closes(&told);
@@ -58,9 +59,9 @@ fn many_calls_are_estimated_from_slices_and_few_are_counted() {
         let remedy = source(&told, "calls")["remedy"].as_str().expect("it is text");
         assert!(remedy.contains("--max-overhead none"), "{remedy}");
         let estimate = &call(&told, "read")["estimate"];
-        let [seen, lo, hi] = ["seen", "lo", "hi"].map(|end| estimate[end].as_u64().expect("it is a number"));
+        let [seen, lo] = ["seen", "lo"].map(|end| estimate[end].as_u64().expect("it is a number"));
         assert!(seen < READS / 2, "{seen} of {READS} were traced");
-        lo <= READS + 1 && READS < hi
+        lo <= READS + 1 && estimate["hi"].as_u64().is_some_and(|hi| READS < hi)
     });
     assert!(held, "no interval of four holds what there was");
 
