@@ -136,7 +136,7 @@ fn bursts_and_steady_calls_are_estimated_without_bias() {
         let calls = rounds(length, busy);
         let truth = calls(6000.0) as f64;
         let all: Vec<f64> =
-            (1..=40).map(|seed| estimated(&simulated(&calls, 6000.0, seed * 1_234_567)) / truth).collect();
+            (1..=40).map(|seed| estimated(&simulated(calls, 6000.0, seed * 1_234_567)) / truth).collect();
         let mean = all.iter().sum::<f64>() / all.len() as f64;
         let spread = all.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (all.len() - 1) as f64;
         let error = (spread / all.len() as f64).sqrt();
