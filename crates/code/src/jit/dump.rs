@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 
 use rustc_hash::FxHashMap;
 
-use super::Named;
+use super::named::Named;
 
 /// `JiTD` as a number of the machine's byte order.
 const MAGIC: u32 = 0x4a69_5444;

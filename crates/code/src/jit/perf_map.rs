@@ -8,7 +8,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
 
-use super::Named;
+use super::named::Named;
 
 /// The limit of bytes read of one file: the last ones.
 const BYTES_MAX: u64 = 64 << 20;

@@ -72,6 +72,8 @@ fn a_java_that_runs_is_asked_for_its_names_only_where_that_is_wanted() {
     let classes = hot();
     let alive = Alive::start("java", &["-XX:+PreserveFramePointer", "-cp", text(&classes), "Hot", "0"]);
     let map = PathBuf::from(format!("/tmp/perf-{}.map", alive.pid()));
+    // Of an earlier process with this PID.
+    let _ = std::fs::remove_file(&map);
     let told = attached(&alive, &[]);
     let rows = unnamed(&told.run);
     assert!(matches!(&rows[..], [(runtime, share)] if runtime == "hotspot" && *share > 0.5), "{rows:?}");
