@@ -280,19 +280,20 @@ int sched_switch(u64 *ctx)
 	cpu->task = (u64)next;
 	cpu->index = to;
 	cpu->regs = into ? into->regs : 0;
-	u64 now = bpf_ktime_get_ns();
 	struct occupants *had = occupants_here();
 	if (!had)
 		return 0;
+	u64 clock = switched_at(prev, next);
 	if (!out)
-		occupied(had, prev, now);
-	had->since = now;
+		occupied(had, prev, clock);
+	had->since = clock;
 	if (!out) {
 		/* Otherwise the compiler ors the pointers, which the verifier refuses. */
 		barrier_var(into);
 		if (!into)
 			return 0;
 	}
+	u64 now = bpf_ktime_get_ns();
 	u32 call = NO_CALL, tid = 0, used = 0;
 	u8 how = LEFT_NONE, flags = 0;
 	u64 object = 0;
@@ -356,7 +357,7 @@ int sched_switch(u64 *ctx)
 			tell_ran(came, now, throttled);
 			u64 ready = left == LEFT_BLOCKED && into->woken_at > into->left_at ? into->woken_at : into->left_at;
 			if (now - ready > RAN_NS)
-				tell_occupants(ready, now);
+				tell_occupants(ready, now, clock);
 		}
 	}
 	u32 size = with_slots(sizeof(struct switch_record), used);

@@ -124,7 +124,7 @@ struct sk_buff { unsigned char *head, *data; u32 len, data_len; u16 protocol, ne
 
 struct cfs_bandwidth { u64 throttled_time; };
 struct task_group { struct cfs_bandwidth cfs_bandwidth; struct task_group *parent; };
-struct sched_entity { u64 sum_exec_runtime; };
+struct sched_entity { u64 exec_start, sum_exec_runtime; };
 struct sched_info { unsigned long long run_delay; };
 struct signal_struct { atomic_t live; int group_exit_code; };
 struct thread_info { u32 status; unsigned long flags; };

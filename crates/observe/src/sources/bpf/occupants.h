@@ -3,6 +3,10 @@
  * What had each CPU lately and is not of the tree: the last stints of each CPU, kept at every
  * switch, and told when a thread of the tree has waited for that CPU. What threads of the tree had
  * is in their switches.
+ *
+ * All programs of the host pay for what is done at each switch, so the clock is not read there:
+ * the scheduler has just done so, for the task that comes. Its clock stands still in interrupts
+ * and while a hypervisor has the CPU; it is put beside ours when a wait is told, which is soon.
  */
 #pragma once
 #include "threads.h"
@@ -11,7 +15,7 @@
 #define OCCUPANTS 32
 
 struct occupant {
-	u64 from, to;
+	u64 from, to; /* of the scheduler's clock, like all times here */
 	u64 name[2];
 	u32 tid, pid;
 };
@@ -32,15 +36,21 @@ INLINE struct occupants *occupants_here(void)
 	return bpf_map_lookup_elem(&occupants, &zero);
 }
 
-/* A task that is not of the tree leaves this CPU. Without a helper: all programs of the host pay
- * for it. In another PID namespace its number is not looked up, which would take long. */
-INLINE void occupied(struct occupants *all, struct task_struct *prev, u64 now)
+/* The scheduler's clock at this switch. Before Linux 6.12 the idle task has no time. */
+INLINE u64 switched_at(struct task_struct *prev, struct task_struct *next)
+{
+	return next->pid ? next->se.exec_start : prev->se.exec_start;
+}
+
+/* A task that is not of the tree leaves this CPU. In another PID namespace its number is not looked
+ * up, which would take long. */
+INLINE void occupied(struct occupants *all, struct task_struct *prev, u64 clock)
 {
 	struct occupant *one = &all->of[all->next & (OCCUPANTS - 1)];
 	u64 *name = (u64 *)__builtin_preserve_access_index(&prev->comm);
 	u32 tid = prev->pid;
 	one->from = all->since;
-	one->to = now;
+	one->to = clock;
 	one->name[0] = name[0];
 	one->name[1] = name[1];
 	one->tid = own_pid_ns && tid ? NUMBER_ELSEWHERE : tid;
@@ -49,7 +59,7 @@ INLINE void occupied(struct occupants *all, struct task_struct *prev, u64 now)
 }
 
 /* Global, so that the verifier checks it once and not in each iteration. */
-__attribute__((noinline)) int tell_occupant(u32 index, u64 now)
+__attribute__((noinline)) int tell_occupant(u32 index, u64 now, u64 behind)
 {
 	struct occupants *all = occupants_here();
 	if (!all)
@@ -57,8 +67,9 @@ __attribute__((noinline)) int tell_occupant(u32 index, u64 now)
 	struct occupant *one = &all->of[index & (OCCUPANTS - 1)];
 	struct occupant_record record = {
 		.head = HEAD(K_OCCUPANT, 0, one->tid, now),
-		.from = one->from,
-		.to = one->to,
+		/* Before the first switch that was seen: since ever. */
+		.from = one->from ? one->from + behind : 0,
+		.to = one->to + behind,
 		.cpu = bpf_get_smp_processor_id(),
 		.pid = one->pid,
 	};
@@ -70,11 +81,14 @@ __attribute__((noinline)) int tell_occupant(u32 index, u64 now)
 
 /* A thread of the tree comes that has waited for this CPU since then: who had it, oldest first,
  * each once. */
-__attribute__((noinline)) int tell_occupants(u64 since, u64 now)
+__attribute__((noinline)) int tell_occupants(u64 since, u64 now, u64 clock)
 {
+	/* What the scheduler's clock is behind ours; it wraps where it is ahead. */
+	u64 behind = now - clock;
 	struct occupants *all = occupants_here();
 	if (!all)
 		return 0;
+	since -= behind;
 	if (all->told > since)
 		since = all->told;
 	u32 next = all->next, many = 0;
@@ -85,8 +99,8 @@ __attribute__((noinline)) int tell_occupants(u64 since, u64 now)
 	}
 	for (u32 i = OCCUPANTS; i > 0; i--) {
 		if (i <= many)
-			tell_occupant(next - i, now);
+			tell_occupant(next - i, now, behind);
 	}
-	all->told = now;
+	all->told = clock;
 	return 0;
 }
