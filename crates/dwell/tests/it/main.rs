@@ -28,6 +28,7 @@ mod python;
 mod real_programs;
 mod resolver;
 mod sheet;
+mod starved;
 mod strace_equal;
 mod support;
 mod surroundings;

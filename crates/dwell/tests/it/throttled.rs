@@ -65,5 +65,19 @@ fn time_without_quota_is_throttled_and_as_long_as_the_kernel_says() {
         let so = ours < theirs + theirs / 20 + 10 * MS && theirs < most + theirs / 20 + 10 * MS;
         claims.that(so, format!("{ours} ns throttled, {theirs} by the kernel's own count"));
         claims.that(told.page.contains("throttled"), told.page.clone());
+        claims.equal("class", told.class(), "starved");
+        let limit = &told.run["limits"]["cpu"];
+        let name = quota.0.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        claims.that(limit["group"].as_str().is_some_and(|group| group.ends_with(name)), limit.to_string());
+        let times = (limit["quota_ns"].as_u64(), limit["period_ns"].as_u64());
+        claims.equal("quota and period", times, (Some(4 * MS), Some(20 * MS)));
+        // The program is moved into the group when it has begun: its counters are seen from the
+        // next snapshot on.
+        let counted = limit["throttled_ns"].as_u64().unwrap_or(0);
+        let so = counted <= theirs + 10 * MS && counted * 2 >= theirs;
+        claims.that(so, format!("{counted} ns by the group's counter, {theirs} around the run"));
+        claims.that(limit["throttled_periods"].as_u64() > Some(5), limit.to_string());
+        let page = told.page.split_whitespace().collect::<Vec<_>>().join(" ");
+        claims.that(page.contains(name) && page.contains("4.00 ms of each 20.0 ms"), told.page.clone());
     });
 }
