@@ -68,7 +68,7 @@ fn program(round: Round, samples: u64, traced: u64) -> Analysis {
             story.push(|at| Event::Tracing { at, calls: is_traced });
         }
         // The golden ratio's multiples are spread evenly over a round.
-        let mode = round.mode((sample * 2_654_435_769 % (1 << 32)) * round.us() >> 32);
+        let mode = round.mode(((sample * 2_654_435_769 % (1 << 32)) * round.us()) >> 32);
         let node = match mode {
             SampleMode::User => Some(1),
             SampleMode::InterruptOutside => None,

@@ -8,9 +8,9 @@ use crate::paint::{Ink, Line};
 use crate::table::{Column, Table, figure, text};
 use crate::units::{count, counted, duration, share_of_one};
 use model::diagnosis::Ended;
-use model::run::{CallRow, Estimate, FunctionRow, Share, WaitRow, WakerRow};
+use model::run::{CallRow, Estimate, FunctionRow, Share, WaitRow, WaitingThread, WakerRow};
 use model::wait::{StackFrame, SyscallName, TargetKind, WaitCall, WakerKind};
-use model::{Diagnosis, Ns, Run, Seen, State, Tid};
+use model::{Diagnosis, Ns, Run, Seen, State};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -159,20 +159,12 @@ fn whose(kind: &[Wait], kinds: &[Vec<Wait>]) -> String {
     let like = |other: &&Vec<Wait>| {
         other[0].reason == kind[0].reason && other[0].call == kind[0].call && target(other) == target(kind)
     };
-    let Some((name, tid)) = first(kind) else { return String::new() };
-    let others: Vec<_> = kinds.iter().filter(like).filter_map(|other| first(other)).collect();
-    let namesakes = others.iter().filter(|(other, _)| *other == name).count();
-    match (others.len(), namesakes) {
-        (0 | 1, _) => String::new(),
-        (_, 0 | 1) => format!(" ({name})"),
-        _ => format!(" (TID {tid})"),
+    let threads: Vec<&WaitingThread> = kind.iter().flat_map(|wait| &wait.threads).collect();
+    match (kinds.iter().filter(like).count(), threads.as_slice()) {
+        (0 | 1, _) | (_, []) => String::new(),
+        (_, [one]) => format!(" ({})", words::thread(&one.name, one.tid)),
+        (_, [first, ..]) => format!(" ({} and others)", words::thread(&first.name, first.tid)),
     }
-}
-
-/// The thread that waited most, by name and number.
-fn first<'a>(kind: &[Wait<'a>]) -> Option<(&'a str, Tid)> {
-    let name = |wait: &Wait<'a>| wait.row.threads.first().map(|thread| (thread.name.as_str(), thread.tid));
-    kind.iter().find_map(name)
 }
 
 /// Whether it is a long wait for a lock with a known place of release. The path is with the holder
