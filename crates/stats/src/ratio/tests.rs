@@ -3,6 +3,9 @@
 use super::*;
 use crate::Random;
 
+/// Calls at a step of the simulation.
+type AtStep = Box<dyn FnMut(usize, &mut Random) -> f64>;
+
 fn sums(pairs: impl IntoIterator<Item = (f64, f64)>) -> Sums {
     let mut sums = Sums::default();
     pairs.into_iter().for_each(|(x, y)| sums.add(x, y));
@@ -77,7 +80,7 @@ impl Calls {
     fn pieces(self, pieces: usize, random: &mut Random) -> Vec<(f64, f64)> {
         let steps = pieces * STEPS;
         let step_ms = PIECE_MS / STEPS as f64;
-        let mut at_step: Box<dyn FnMut(usize, &mut Random) -> f64> = match self {
+        let mut at_step: AtStep = match self {
             Calls::Steady(rate) => Box::new(move |_, _| rate),
             Calls::Halves(one, other) => Box::new(move |step, _| if step < steps / 2 { one } else { other }),
             Calls::Phases { busy_ms, quiet_ms, rate } => {
