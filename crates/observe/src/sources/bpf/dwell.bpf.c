@@ -335,6 +335,7 @@ int sched_switch(u64 *ctx)
 		out->left = how;
 		out->left_at = now;
 		out->run_delay = prev->sched_info.run_delay;
+		out->ran_ns = prev->se.sum_exec_runtime;
 		if (how == LEFT_RUNNABLE && now - out->throttled_at > THROTTLE_NS) {
 			out->throttled = throttled_time(prev);
 			out->throttled_at = now;
