@@ -51,7 +51,8 @@ pub(crate) fn may_be_for_a_lock((state, reason): WaitKey) -> bool {
     let ReasonKey::Wait(_, target) = reason else { return false };
     match state {
         State::Lock => matches!(target, TargetKey::Futex(_)),
-        State::Sleep => true,
+        // Whoever calls a sleep sleeps, also while it has a lock.
+        State::Sleep => !matches!(target, TargetKey::Nameless(TargetKind::Timer)),
         State::OtherWait | State::Idle => matches!(
             target,
             TargetKey::Nameless(TargetKind::Thread | TargetKind::Signal)

@@ -52,13 +52,13 @@ fn time_without_quota_is_throttled_and_as_long_as_the_kernel_says() {
     let theirs = Cell::new(0);
     let run = || {
         let before = quota.throttled_ns();
-        let told = run(&["sh", "-c", &script, "sh", work(), "spin", "100"]);
+        let told = run(&["sh", "-c", &script, "sh", work(), "spin", "300"]);
         theirs.set(quota.throttled_ns() - before);
         told
     };
     hold_with(run, |told, claims| {
         let (theirs, ours) = (theirs.get(), told.parts(&["throttled"]));
-        // A fifth of a CPU for 100 ms of work; less where others have the CPU as well.
+        // A fifth of a CPU for 300 ms of work; less where others have the CPU as well.
         claims.that(theirs > 50 * MS, format!("the kernel throttled it for {theirs} ns"));
         // What it was about to wait for other programs when the quota came is the kernel's, too.
         let most = ours + told.parts(&["runqueue"]);
