@@ -151,8 +151,9 @@ impl Ended {
     }
 
     /// Brings a thread's ledger to the end of the window. A wait that goes on counts with its part.
-    fn cut(&mut self, slot: Slot, end: Ns, state: State) {
+    fn cut(&mut self, slot: Slot, end: Ns, mut state: State) {
         let thread = self.tree.get_mut(slot);
+        let is_all_of_it = thread.since <= self.wall.start;
         let ns = end - thread.since;
         let reason = match thread.doing.clone() {
             TracedState::Blocked(BlockedIn { wait, .. }) => {
@@ -160,6 +161,11 @@ impl Ended {
                 let file = self.names.file_of(&wait);
                 let evidence = Evidence::traced(&wait, &Waker::Unknown, file);
                 let reason = classify(evidence, self.names.arch).reason();
+                // No stack tells what it was for. A pool without work is far more usual than a lock
+                // that is held for so long.
+                if is_all_of_it && matches!(reason, ReasonKey::Wait(_, TargetKey::Futex(_))) {
+                    state = State::Idle;
+                }
                 let of = thread.ledger_of;
                 self.tree.books.waits.record((state, reason), of, ns, WaitEnd::UNKNOWN);
                 self.tree.get_mut(slot).unsettled.add((state, reason), ns, true);
