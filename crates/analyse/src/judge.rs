@@ -14,6 +14,8 @@ pub(crate) mod limits;
 mod lock_functions;
 mod metrics;
 mod predict;
+#[cfg(test)]
+mod samples;
 pub mod starved;
 mod yardstick;
 

@@ -40,10 +40,11 @@ fn cpus_matter(allowed: u32, evidence: &Evidence<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::samples;
     use model::Ns;
+    use model::Profile;
     use model::limits::Limits;
     use model::run::{Bound, Shares, measured};
-    use model::{Coverage, Profile};
 
     fn limits(throttled_periods: u64, used_bytes: u64, cpus_allowed: u32) -> Limits {
         let group = "/a".to_owned();
@@ -66,18 +67,7 @@ mod tests {
     fn of_run(limits: Limits, queued_ns: Ns) -> Vec<Limit> {
         let shares = Shares { waiting: 0.0, kernel: 0.0, user: 1.0 };
         let bound = Bound { class: Class::Cpu, resource: State::User, margin_points: 100.0, shares };
-        let coverage = Coverage {
-            sources: Vec::new(),
-            lost_events: Seen::Absent,
-            unexplained_ns: 0,
-            overhead_ns: Seen::Absent,
-            overhead_by: Vec::new(),
-            reader_cpu_ns: Seen::Absent,
-            host_busy: Seen::Absent,
-            steal_ns: Seen::Absent,
-            checks: Vec::new(),
-            notes: Vec::new(),
-        };
+        let coverage = samples::coverage();
         of(&Evidence {
             tier: model::recording::Tier::Bpf,
             window: false,

@@ -101,6 +101,7 @@ pub(super) fn behind_own_ns(evidence: &Evidence<'_>, held: Held) -> Option<Ns> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::samples;
     use model::run::measured;
 
     fn queue(figures: [Ns; 3]) -> RunQueue {
@@ -118,18 +119,7 @@ mod tests {
     }
 
     fn coverage(host_busy: Seen<f64>, steal_ns: Seen<Ns>) -> Coverage {
-        Coverage {
-            sources: Vec::new(),
-            lost_events: Seen::Absent,
-            unexplained_ns: 0,
-            overhead_ns: Seen::Absent,
-            overhead_by: Vec::new(),
-            reader_cpu_ns: Seen::Absent,
-            host_busy,
-            steal_ns,
-            checks: Vec::new(),
-            notes: Vec::new(),
-        }
+        Coverage { host_busy, steal_ns, ..samples::coverage() }
     }
 
     fn held(figures: [Ns; 3], host_busy: Seen<f64>, steal_ns: Seen<Ns>) -> Held {

@@ -1,8 +1,9 @@
 //! The class of accounts with a known answer.
 
 use super::*;
+use crate::judge::samples;
 use model::run::measured;
-use model::{Coverage, RunQueue, Seen, Step};
+use model::{RunQueue, Step};
 
 /// An account of these states, in which the run queue is all behind its own threads, or all behind
 /// others.
@@ -38,18 +39,7 @@ fn class_over(wall_ns: Option<u64>, parts: &[(State, u64)], behind_own: bool) ->
         cpus_used: 1.0,
         cpus_wanted: 2.0,
     };
-    let coverage = Coverage {
-        sources: Vec::new(),
-        lost_events: Seen::Absent,
-        unexplained_ns: 0,
-        overhead_ns: Seen::Absent,
-        overhead_by: Vec::new(),
-        reader_cpu_ns: Seen::Absent,
-        host_busy: Seen::Absent,
-        steal_ns: Seen::Absent,
-        checks: Vec::new(),
-        notes: Vec::new(),
-    };
+    let coverage = samples::coverage();
     let contention =
         Contention { queue: &queue, coverage: &coverage, cpus: 2, wall_ns: wall_ns.unwrap_or(wall) };
     let bound = bound(&account, contention);
