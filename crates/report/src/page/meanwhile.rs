@@ -1,4 +1,4 @@
-//! A thread that let time pass while others worked: whose work stands for it.
+//! A thread in timed waits while others worked: what stands on the path for them.
 
 use crate::Look;
 use crate::clean::clean;
@@ -10,7 +10,7 @@ use model::run::{ThreadLedger, TimedWaits};
 /// Such waits are worth a line from this part of the wall clock on.
 const PART: u128 = 10;
 
-/// A line for the thread of the program's own process that let most pass.
+/// A line for the thread of the program's own process that has most of such waits.
 pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
     let root = run.threads.first().map(|thread| thread.pid);
     let of_root = run.threads.iter().filter(|thread| Some(thread.pid) == root);
@@ -35,12 +35,12 @@ fn sentence(thread: &ThreadLedger, waits: &TimedWaits, look: Look) -> String {
     .map(|(ns, what)| format!("{what} for {}", duration(ns)))
     .collect();
     format!(
-        " {} (TID {}) let {} pass in {} that only time ended; other threads of the program were then {}: that is \
-         what stands above in their place",
+        " {} (TID {}) was in {} for {}; other threads of the program were {} of that, which stands on the path \
+         instead",
         clean(&thread.name, look.unicode),
         thread.tid,
+        counted(waits.times, "timed wait"),
         duration(waits.total_ns),
-        counted(waits.times, "wait"),
         did.join(", ")
     )
 }
