@@ -39,7 +39,7 @@ pub(crate) fn is_for_work(classified: Classified, evidence: Evidence<'_>, arch: 
 
 /// Whether this end is the service: it listens, or the other end opened the connection. Known by
 /// the ports, of which the lower one is the service's as a rule.
-fn is_served(ends: SocketEnds) -> bool {
+pub(crate) fn is_served(ends: SocketEnds) -> bool {
     if ends.remote_port == 0 {
         // A UDP socket that only asks has a port of its own, too.
         return ends.protocol == TCP || ends.local_port < EPHEMERAL_PORT_MIN;

@@ -7,6 +7,7 @@ use crate::account::{
     may_be_for_a_lock,
 };
 use crate::calls::{Arch, may_be_timed, waits_for_work};
+use crate::for_work::is_served;
 use crate::keys::{WaitKey, Who};
 use model::recording::{AliveState, Comm, Counters, FileKind, Object, WaitContext};
 use model::{Call, Ns, Pid, State, Tid};
@@ -186,7 +187,8 @@ impl TracedState {
             ThreadState::Running => Some(Progress::OnCpu),
             ThreadState::Runnable => Some(Progress::Runnable),
             ThreadState::Blocked(BlockedIn { wait, .. }) => {
-                let outside = wait.io || matches!(wait.on, Object::Net(_));
+                // A server that waits for a request holds nothing up.
+                let outside = wait.io || matches!(wait.on, Object::Net(ends) if !is_served(ends));
                 outside.then_some(Progress::Outside)
             }
             ThreadState::Stopped | ThreadState::Dead | ThreadState::Unknown => None,
