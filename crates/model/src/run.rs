@@ -278,9 +278,9 @@ pub struct TimedWaits {
 }
 
 impl TimedWaits {
-    /// With another thread under way.
-    pub fn others_ns(&self) -> Ns {
-        self.others_on_cpu_ns + self.others_runnable_ns + self.others_waiting_ns
+    /// With another thread on a CPU or ready to run. Waits of others may be for this thread.
+    pub fn others_running_ns(&self) -> Ns {
+        self.others_on_cpu_ns + self.others_runnable_ns
     }
 }
 

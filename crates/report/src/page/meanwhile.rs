@@ -15,25 +15,22 @@ pub(super) fn lines(run: &Run, look: Look) -> Vec<Line> {
     let root = run.threads.first().map(|thread| thread.pid);
     let of_root = run.threads.iter().filter(|thread| Some(thread.pid) == root);
     let waits = of_root.filter_map(|thread| Some((thread, thread.timed_waits?)));
-    let Some((thread, waits)) = waits.max_by_key(|(_, waits)| waits.others_ns()) else {
+    let Some((thread, waits)) = waits.max_by_key(|(_, waits)| waits.others_running_ns()) else {
         return Vec::new();
     };
-    if u128::from(waits.others_ns()) * PART < u128::from(run.wall_ns) {
+    if u128::from(waits.others_running_ns()) * PART < u128::from(run.wall_ns) {
         return Vec::new();
     }
     Line::new(look).add(Ink::Bold, "meanwhile").add(Ink::Plain, &sentence(thread, &waits, look)).wrap(2)
 }
 
 fn sentence(thread: &ThreadLedger, waits: &TimedWaits, look: Look) -> String {
-    let did: Vec<String> = [
-        (waits.others_on_cpu_ns, "on a CPU"),
-        (waits.others_runnable_ns, "in the run queue"),
-        (waits.others_waiting_ns, "waiting for a device or a peer"),
-    ]
-    .into_iter()
-    .filter(|(ns, _)| *ns > 0)
-    .map(|(ns, what)| format!("{what} for {}", duration(ns)))
-    .collect();
+    let did: Vec<String> =
+        [(waits.others_on_cpu_ns, "on a CPU"), (waits.others_runnable_ns, "in the run queue")]
+            .into_iter()
+            .filter(|(ns, _)| *ns > 0)
+            .map(|(ns, what)| format!("{what} for {}", duration(ns)))
+            .collect();
     format!(
         " {} (TID {}) was in {} for {}; other threads of the program were {} of that, which stands on the path \
          instead",
