@@ -33,7 +33,8 @@ const SHORT_NS: u64 = 500_000_000;
 const PLACES: u64 = 20;
 
 const EVENTS: &str = "sched:sched_switch,sched:sched_waking,sched:sched_wakeup,sched:sched_wakeup_new,\
-                      sched:sched_migrate_task,sched:sched_process_fork,sched:sched_process_exec";
+                      sched:sched_migrate_task,sched:sched_process_fork,sched:sched_process_exec,\
+                      sched:sched_stat_runtime";
 
 /// What perf writes.
 const TRACE: &str = "trace.data";

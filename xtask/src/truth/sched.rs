@@ -193,7 +193,7 @@ fn turns(event: &Event) -> [Option<Turn>; 2] {
         What::Migrate { tid, cpu } => [turn(tid, waits, Doing::Runnable(cpu)), None],
         // It waits for a CPU when it is woken for the first time.
         What::Fork { child, .. } => [turn(child, Doing::Gone, Doing::Blocked), None],
-        What::Exec { .. } => [None, None],
+        What::Exec { .. } | What::Ran { .. } => [None, None],
     }
 }
 

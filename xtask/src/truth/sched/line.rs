@@ -44,6 +44,11 @@ pub(crate) enum What {
         tid: Tid,
         file: Box<str>,
     },
+    /// So much time on a CPU is charged to it: at each tick, and when it leaves its CPU.
+    Ran {
+        tid: Tid,
+        ns: u64,
+    },
 }
 
 /// How a thread left its CPU.
@@ -85,6 +90,7 @@ pub(crate) fn event(line: &str) -> Option<Event> {
             let file = text.strip_prefix("filename=")?.rsplit_once(" pid=")?.0;
             What::Exec { tid: number(text, " pid=")?, file: file.into() }
         }
+        "sched_stat_runtime" => What::Ran { tid: number(text, " pid=")?, ns: number(text, " runtime=")? },
         _ => return None,
     };
     Some(Event { at_ns: nanoseconds(time)?, cpu, process, what })
@@ -173,12 +179,14 @@ mod tests {
         assert_eq!(fork, Some(What::Fork { parent: 4, child: 5 }));
         let exec = of("sched_process_exec: filename=/a b/c pid=5 old_pid=5");
         assert_eq!(exec, Some(What::Exec { tid: 5, file: "/a b/c".into() }));
+        let ran = of("sched_stat_runtime: comm=a pid=1 pid=5 runtime=34884 [ns]");
+        assert_eq!(ran, Some(What::Ran { tid: 5, ns: 34_884 }));
     }
 
     #[test]
     fn other_lines_are_passed_over() {
         assert_eq!(event(""), None);
-        assert_eq!(event("1/1 [000] 1.5: sched:sched_stat_runtime: comm=a pid=1 runtime=5"), None);
+        assert_eq!(event("1/1 [000] 1.5: sched:sched_process_exit: comm=a pid=1 prio=120"), None);
         assert_eq!(event("1/1 [000] x: sched:sched_wakeup: a:1 [120]"), None);
     }
 

@@ -178,6 +178,39 @@ fn a_thread_that_leaves_a_cpu_has_had_it() {
     assert_eq!(ledger, Ledger { on_ns: 250 * US, blocked_ns: 250 * US, ..Ledger::default() });
 }
 
+/// The idle task is not seen to give the CPU away, nor the wake-up: the time that is charged tells
+/// when the thread came.
+#[test]
+fn a_thread_that_came_unseen_has_had_what_is_charged_to_it() {
+    let trace = trace(&[
+        ("5/5", 90, "stat_runtime: comm=a pid=5 runtime=90000 [ns]"),
+        ("5/5", 100, "switch: a:5 [120] S ==> swapper/0:0 [120]"),
+        ("5/5", 300, "stat_runtime: comm=a pid=5 runtime=10000 [ns]"),
+        ("5/5", 320, "stat_runtime: comm=a pid=5 runtime=20000 [ns]"),
+        ("5/5", 320, "switch: a:5 [120] S ==> swapper/0:0 [120]"),
+        // More is charged than there is room for.
+        ("5/5", 340, "stat_runtime: comm=a pid=5 runtime=90000 [ns]"),
+        ("5/5", 340, "switch: a:5 [120] S ==> swapper/0:0 [120]"),
+    ]);
+    let ledger = trace.ledgers(&BTreeSet::from([5]), BASE_NS, BASE_NS + 500 * US)[&5];
+    assert_eq!(ledger, Ledger { on_ns: 150 * US, blocked_ns: 350 * US, ..Ledger::default() });
+}
+
+/// It is not seen to leave its CPU either.
+#[test]
+fn a_thread_that_left_unseen_had_its_cpu_until_it_was_last_charged() {
+    let trace = trace(&[
+        ("9/9", 100, "switch: x:9 [120] S ==> a:5 [120]"),
+        ("5/5", 150, "stat_runtime: comm=a pid=5 runtime=50000 [ns]"),
+        ("6/6", 400, "stat_runtime: comm=b pid=6 runtime=100000 [ns]"),
+        ("6/6", 400, "switch: b:6 [120] S ==> swapper/0:0 [120]"),
+    ]);
+    let ledgers = trace.ledgers(&BTreeSet::from([5, 6]), BASE_NS + 100 * US, BASE_NS + 500 * US);
+    let of = |on, blocked| Ledger { on_ns: on * US, blocked_ns: blocked * US, ..Ledger::default() };
+    assert_eq!(ledgers[&5], of(50, 350));
+    assert_eq!(ledgers[&6], of(100, 300));
+}
+
 #[test]
 fn what_runs_beside_a_wait_for_a_disk_is_known() {
     let trace = trace(&[
