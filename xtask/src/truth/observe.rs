@@ -186,7 +186,8 @@ fn script<T>(
     let done = read(BufReader::with_capacity(1 << 20, text));
     let status = child.wait()?;
     let said = fs::read_to_string(&complaints).unwrap_or_default();
-    ensure!(status.success(), "perf script ended with {status}: {}", said.trim());
+    let last = said.lines().last().unwrap_or("it said nothing");
+    ensure!(status.success(), "perf script ended with {status}: {last}");
     notes
         .extend(said.lines().find(|line| line.contains("lost")).map(|line| format!("perf: {}", line.trim())));
     done
