@@ -37,6 +37,16 @@ pub(crate) fn is_for_work(classified: Classified, evidence: Evidence<'_>, arch: 
     }
 }
 
+/// Whether the wait of a program that was started was for a client: nobody had connected to it, or
+/// sent it a datagram. A connection that is there may be the link that the program is bound by.
+pub(crate) fn is_for_clients(classified: Classified, evidence: Evidence<'_>, arch: Arch) -> bool {
+    let ends = match (evidence.waker, evidence.object) {
+        (Waker::Network { ready: Some(ends), .. }, _) | (_, Object::Net(ends)) => ends,
+        _ => return false,
+    };
+    ends.remote_port == 0 && is_for_work(classified, evidence, arch)
+}
+
 /// Whether this end is the service: it listens, or the other end opened the connection. Known by
 /// the ports, of which the lower one is the service's as a rule.
 pub(crate) fn is_served(ends: SocketEnds) -> bool {
@@ -84,6 +94,21 @@ mod tests {
         assert!(of(ACCEPT, Object::Net(ends(TCP, 80, 0)), Waker::Unknown));
         assert!(of(RECVFROM, Object::Net(ends(17, 53, 0)), Waker::Unknown), "a server of names");
         assert!(!of(RECVFROM, Object::Net(ends(17, 45_000, 0)), Waker::Unknown), "one that asks it");
+    }
+
+    #[test]
+    fn a_program_that_was_started_waits_for_clients_that_have_not_come() {
+        let clients = |call: Call, on: Object, waker: Waker| {
+            let wait = WaitContext { call: Some(call), uninterruptible: false, io: false, on };
+            let evidence = Evidence::traced(&wait, &waker, TargetKey::External);
+            is_for_clients(classify(evidence, Arch::X86), evidence, Arch::X86)
+        };
+        let (listener, server) = (ends(TCP, 80, 0), ends(TCP, 80, 40_000));
+        assert!(clients(ACCEPT, Object::Net(listener), ready(listener)));
+        assert!(clients(EPOLL_WAIT, Object::Unknown, ready(listener)));
+        assert!(clients(RECVFROM, Object::Net(ends(17, 53, 0)), Waker::Unknown), "a server of names");
+        assert!(!clients(RECVFROM, Object::Net(server), ready(server)), "an upload may be slow");
+        assert!(!clients(EPOLL_WAIT, Object::Unknown, Waker::Unknown), "on what is not known");
     }
 
     #[test]

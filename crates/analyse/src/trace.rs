@@ -29,7 +29,7 @@ use crate::calls::{sends_a_signal, touches_a_peer};
 use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_several};
 use crate::code::Code;
 use crate::connections::Connections;
-use crate::for_work::is_for_work;
+use crate::for_work::{is_for_clients, is_for_work};
 use crate::keys::{ReasonKey, WaitKey};
 use crate::names::Names;
 use model::recording::{
@@ -276,8 +276,9 @@ impl Trace {
     /// where the waker's is.
     fn wait_ends(&mut self, slot: Slot, wait: &WaitContext, wake: WakeUp<'_>) {
         let at = wake.at;
-        let kind = self.record(slot, wait, wake);
-        if let Some((path, until)) = self.handed_over(slot, wait, wake) {
+        let handed_over = self.handed_over(slot, wait, wake);
+        let kind = self.record(slot, wait, wake, handed_over.is_some());
+        if let Some((path, until)) = handed_over {
             // Two clocks may be a few hundred nanoseconds apart; and what was sent before this
             // thread blocked did not hold it up. Then it keeps its own path.
             if until > self.tree.get(slot).since {
@@ -286,8 +287,8 @@ impl Trace {
         }
         // What is left: all of it, or the way from the sender to here.
         if at > self.tree.get(slot).since {
-            if kind.0 == State::Sleep && self.window.is_none() {
-                self.tree.let_pass(slot, at, kind.1);
+            if matches!(kind.0, State::Sleep | State::Idle) && self.window.is_none() {
+                self.tree.let_pass(slot, at, kind);
             } else {
                 self.tree.book(slot, at, kind.0, kind.1);
             }
@@ -295,8 +296,9 @@ impl Trace {
         self.tree.becomes(slot, at, TracedState::Runnable);
     }
 
-    /// Records a completed wait in the table of waits; gives its kind.
-    fn record(&mut self, slot: Slot, wait: &WaitContext, wake: WakeUp<'_>) -> WaitKey {
+    /// Records a completed wait in the table of waits; gives its kind. `by_tree`: a thread of the
+    /// tree sent what ended it.
+    fn record(&mut self, slot: Slot, wait: &WaitContext, wake: WakeUp<'_>, by_tree: bool) -> WaitKey {
         let WakeUp { at, waker, reasons, calls, running } = wake;
         let signalled =
             current(calls).and_then(|call| self.names.arch.name(call)).is_some_and(sends_a_signal);
@@ -307,7 +309,8 @@ impl Trace {
         let file = self.names.file_of(wait);
         let evidence = Evidence { signalled, ..Evidence::traced(wait, waker, file) };
         let mut classified = classify(evidence, self.names.arch);
-        if self.window.is_some() && is_for_work(classified, evidence, self.names.arch) {
+        let is_idle = if self.window.is_some() { is_for_work } else { is_for_clients };
+        if !(by_tree && self.window.is_none()) && is_idle(classified, evidence, self.names.arch) {
             classified.state = State::Idle;
         }
         let answer = |socket| self.names.lookups.answer(socket, begin, at);

@@ -34,7 +34,7 @@ impl Passed {
     }
 }
 
-/// What stands on the path of a sleeping thread for what others did; `sleep` is what it did.
+/// What stands on the path of a sleeping thread for what others did; `wait` is what it did.
 pub(crate) fn placeholder(thread: Slot, progress: Progress, sleep: ActivityId) -> Activity {
     let state = match progress {
         Progress::OnCpu => State::User,

@@ -15,7 +15,7 @@ use crate::account::{
 use crate::classify::{Evidence, classify};
 use crate::code::Code;
 use crate::connections::Connections;
-use crate::for_work::is_for_work;
+use crate::for_work::{is_for_clients, is_for_work};
 use crate::keys::{ReasonKey, TargetKey};
 use crate::names::Names;
 use crate::sliced;
@@ -141,8 +141,8 @@ impl Ended {
             TracedState::Blocked(BlockedIn { wait, .. }) => {
                 let evidence = Evidence::traced(wait, &Waker::Unknown, TargetKey::External);
                 let classified = classify(evidence, self.names.arch);
-                let is_idle = self.window.is_some() && is_for_work(classified, evidence, self.names.arch);
-                if is_idle { State::Idle } else { classified.state }
+                let is_idle = if self.window.is_some() { is_for_work } else { is_for_clients };
+                if is_idle(classified, evidence, self.names.arch) { State::Idle } else { classified.state }
             }
             TracedState::Stopped => State::Stopped,
             TracedState::Runnable => State::Runqueue,

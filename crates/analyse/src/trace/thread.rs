@@ -22,15 +22,17 @@ pub(super) struct BlockedIn {
     pub(super) wait: WaitContext,
     /// A wake-up was seen before the switch: it may have been for this wait.
     pub(super) woken_early: bool,
-    /// Time alone may end it.
-    pub(super) timed: bool,
+    /// Time alone may end it, or a client: then what others do meanwhile is on the path.
+    pub(super) lets_pass: bool,
 }
 
 impl BlockedIn {
     pub(super) fn new(wait: WaitContext, woken_early: bool, arch: Arch) -> Self {
         let timer = matches!(wait.on, Object::File { kind: FileKind::TimerFd, .. });
-        let timed = timer || wait.call.and_then(|call| arch.name(call)).is_some_and(may_be_timed);
-        Self { wait, woken_early, timed }
+        let timed = || wait.call.and_then(|call| arch.name(call)).is_some_and(may_be_timed);
+        let serves = matches!(wait.on, Object::Net(ends) if ends.remote_port == 0 && is_served(ends));
+        let lets_pass = timer || serves || timed();
+        Self { wait, woken_early, lets_pass }
     }
 }
 
@@ -195,9 +197,9 @@ impl TracedState {
         }
     }
 
-    /// Whether it is in a wait that time alone may end.
-    pub(super) fn is_timed(&self) -> bool {
-        matches!(self, ThreadState::Blocked(BlockedIn { timed: true, .. }))
+    /// Whether it is in a wait that time alone may end, or a client.
+    pub(super) fn lets_pass(&self) -> bool {
+        matches!(self, ThreadState::Blocked(BlockedIn { lets_pass: true, .. }))
     }
 
     /// What a thread did when it was found.

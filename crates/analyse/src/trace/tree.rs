@@ -10,7 +10,7 @@ use crate::account::{
     WaitEnd, placeholder,
 };
 use crate::calls::Arch;
-use crate::keys::{ReasonKey, WakerKey, Who};
+use crate::keys::{ReasonKey, WaitKey, WakerKey, Who};
 use model::recording::{Calls, Comm, Counters, Object, SwitchIn, SwitchOut, SwitchOutState, Waker};
 use model::{Ns, Pid, State, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -34,7 +34,7 @@ pub(super) struct Tree {
     pub(super) books: Books,
     arch: Arch,
     /// Threads that may be letting time pass, and when the last of them no longer did.
-    timed: (u32, Ns),
+    passing: (u32, Ns),
     /// Command lines, by the slot of the thread that leads the process.
     pub(super) commands: FxHashMap<Slot, String>,
     /// When the most recent waits for locks began.
@@ -63,7 +63,7 @@ impl Tree {
             free: Vec::new(),
             books: Books::new(Slicing::fine(start)),
             arch,
-            timed: (0, 0),
+            passing: (0, 0),
             commands: FxHashMap::default(),
             begins: Begins::default(),
             occupants: Occupants::default(),
@@ -118,11 +118,11 @@ impl Tree {
     pub(super) fn becomes(&mut self, slot: Slot, at: Ns, doing: TracedState) -> TracedState {
         let thread = &mut self.threads[slot as usize];
         let was = std::mem::replace(&mut thread.doing, doing);
-        let is_timed = thread.doing.is_timed();
+        let lets_pass = thread.doing.lets_pass();
         self.books.cover.change(at, was.progress(), thread.doing.progress());
-        match (was.is_timed(), is_timed) {
-            (false, true) => self.timed.0 += 1,
-            (true, false) => self.timed = (self.timed.0.saturating_sub(1), at),
+        match (was.lets_pass(), lets_pass) {
+            (false, true) => self.passing.0 += 1,
+            (true, false) => self.passing = (self.passing.0.saturating_sub(1), at),
             _ => {}
         }
         was
@@ -210,18 +210,18 @@ impl Tree {
         }
     }
 
-    /// Books a wait that time ended: as what others of the tree did meanwhile, for as long as any
-    /// was under way.
-    pub(super) fn let_pass(&mut self, slot: Slot, at: Ns, reason: ReasonKey) {
+    /// Books a wait that time ended, or a client: as what others of the tree did meanwhile, for as
+    /// long as any was under way.
+    pub(super) fn let_pass(&mut self, slot: Slot, at: Ns, (state, reason): WaitKey) {
         let (since, before) = (self.get(slot).since, self.get(slot).covered);
         let ns = at.saturating_sub(since);
         let covered = self.books.cover.read(at).since(before).within(ns);
         let thread = self.get(slot).ledger_of;
-        let sleep = self.books.activities.id(self.activity(slot, State::Sleep, reason));
+        let wait = self.books.activities.id(self.activity(slot, state, reason));
         let others = Progress::ALL.into_iter().filter(|progress| covered.of(*progress) > 0);
         let mut inside: SmallVec<[(ActivityId, Ns, u64); 3]> = others
             .map(|progress| {
-                let placeholder = placeholder(thread, progress, sleep);
+                let placeholder = placeholder(thread, progress, wait);
                 (self.books.activities.id(placeholder), covered.of(progress), 0)
             })
             .collect();
@@ -231,15 +231,17 @@ impl Tree {
             *count = 1;
         }
         let thread = &mut self.threads[slot as usize];
-        thread.spend(&self.begins, since + ns, &[(State::Sleep, ns)]);
-        thread.passed.add(ns, covered);
-        thread.path.add(self.books.slicing, since, since + ns, &inside, sleep, true);
+        thread.spend(&self.begins, since + ns, &[(state, ns)]);
+        if state == State::Sleep {
+            thread.passed.add(ns, covered);
+        }
+        thread.path.add(self.books.slicing, since, since + ns, &inside, wait, true);
     }
 
     /// Whether another thread may have let time pass after `from`: what others did meanwhile is
     /// kept only then.
     fn is_passed_over(&self, from: Ns) -> bool {
-        !self.in_window && (self.timed.0 > 0 || self.timed.1 > from)
+        !self.in_window && (self.passing.0 > 0 || self.passing.1 > from)
     }
 
     /// Books a running thread's time up to `at`: its calls, and the rest as its own. Whatever is

@@ -25,6 +25,21 @@ fn a_sleep_is_counted_once() {
     assert_eq!(queued.reason, Reason::Preempted("other".into()));
 }
 
+/// Its other thread computes for 60 of the 200 microseconds.
+#[test]
+fn a_server_that_nobody_connects_to_waits_for_work_beside_what_it_does() {
+    let accept = 43;
+    let listener = Object::Net(ends(8080, 0));
+    let mut story = Story::begins();
+    story.after(9).forks(ROOT, CHILD, ROOT);
+    story.after(1).leaves(ROOT, waiting_in(accept, listener), inside(accept, 1)).comes(CHILD);
+    story.after(60).dies(CHILD);
+    story.after(140).wakes(ROOT, Waker::Network { over: 9, ready: Some(ends(8080, 0)) }, none());
+    let run = story.comes(ROOT).after(10).ends();
+    assert_eq!((us(&run, State::Idle), us(&run, State::Network)), (140, 0));
+    assert_eq!(us_of(&run, CHILD, State::User), 60);
+}
+
 #[test]
 fn waiting_for_a_child_becomes_what_the_child_did() {
     let mut story = Story::begins();

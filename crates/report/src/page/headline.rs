@@ -59,7 +59,8 @@ fn counted_as(of: u64, one: &str, many: &str) -> String {
 fn of_the_whole(run: &Run) -> &'static str {
     let one = run.window.as_ref().map(|window| window.threads_active == 1);
     match (one, time(run, State::Idle)) {
-        (None, _) => " of the wall clock",
+        (None, 0) => " of the wall clock",
+        (None, _) => " of the busy time",
         (Some(true), 0) => " of the thread's time",
         (Some(false), 0) => " of the threads' time",
         (Some(true), _) => " of the thread's busy time",
