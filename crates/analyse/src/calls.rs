@@ -189,35 +189,25 @@ fn is_about_files(name: &str) -> bool {
     STARTS.iter().any(|start| name.starts_with(start))
 }
 
-/// Calls in which a thread waits for work. Reading from a connection is
-/// none: that may well be what the work waits for.
+/// Calls in which a thread waits for work: those of event loops, and those that wait for a notice, a
+/// signal or a child. Reading from a connection is none: that may well be what the work waits for.
 pub(crate) fn waits_for_work(name: &str) -> bool {
-    matches!(
-        name,
-        "accept"
-            | "accept4"
-            | "epoll_wait"
-            | "epoll_pwait"
-            | "epoll_pwait2"
-            | "poll"
-            | "ppoll"
-            | "select"
-            | "_newselect"
-            | "pselect6"
-            | "futex"
-            | "futex_time64"
-            | "futex_waitv"
-            | "futex_wait"
-            | "rt_sigtimedwait"
-            | "rt_sigsuspend"
-            | "pause"
-            | "wait4"
-            | "waitid"
-            | "waitpid"
-            | "io_getevents"
-            | "io_uring_enter"
-            | "kevent"
-    )
+    waits_for_events(name)
+        || matches!(
+            name,
+            "futex"
+                | "futex_time64"
+                | "futex_waitv"
+                | "futex_wait"
+                | "rt_sigtimedwait"
+                | "rt_sigtimedwait_time64"
+                | "rt_sigsuspend"
+                | "pause"
+                | "wait4"
+                | "waitid"
+                | "waitpid"
+                | "io_getevents"
+        )
 }
 
 /// Calls that wait for whichever event comes first, or for a connection: those of event loops.
@@ -278,6 +268,15 @@ mod tests {
         assert_eq!(Arch::Arm.syscall(Call(63)).to_string(), "read");
         assert_eq!(Arch::X86.syscall(Call(1023)).to_string(), "call 1023");
         assert_eq!(Arch::Other.syscall(Call(0)).to_string(), "call 0");
+    }
+
+    #[test]
+    fn calls_of_event_loops_wait_for_work_whatever_the_width_of_their_time() {
+        let calls = ["accept", "ppoll", "ppoll_time64", "pselect6", "pselect6_time64", "io_uring_enter"];
+        assert!(calls.into_iter().all(|call| waits_for_events(call) && waits_for_work(call)));
+        assert!(["futex", "futex_time64", "wait4"].into_iter().all(waits_for_work));
+        assert!(!["futex", "wait4", "read"].into_iter().any(waits_for_events));
+        assert!(!waits_for_work("read"), "it may be what the work waits for");
     }
 
     #[test]
