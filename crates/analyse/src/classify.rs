@@ -8,6 +8,7 @@
 
 use crate::calls::{Arch, Limit, changes_memory, limit_of, waits_for};
 use crate::keys::{CallKey, FunctionId, QuestionId, ReasonKey, TargetKey, WaitKey};
+use crate::local_sockets::LocalEnd;
 use model::State;
 use model::network::Endpoint;
 use model::recording::{Comm, FileKind, Object, SocketEnds, WaitContext, Waker};
@@ -29,6 +30,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) function: Option<(FunctionId, &'a str)>,
     /// The file or swap that it is about, if it is about one.
     pub(crate) file: TargetKey,
+    /// The end that a local socket is, where that is known.
+    pub(crate) local: Option<LocalEnd>,
     /// Whether terminals, devices and named pipes are kept apart by name.
     pub(crate) by_name: bool,
     /// The waker sent a signal.
@@ -91,6 +94,7 @@ impl Classified {
             TargetKey::Tcp(_) => TargetKey::Unseen(TargetKind::Tcp, MANY),
             TargetKey::Udp(_) => TargetKey::Unseen(TargetKind::Udp, MANY),
             TargetKey::Named(kind, _) => TargetKey::Unseen(kind, MANY),
+            TargetKey::Local(_) => TargetKey::Unseen(TargetKind::Unix, MANY),
             other => other,
         };
         let next = if matches!(self.next, Next::Pipe { .. }) { Next::Nowhere } else { self.next };
@@ -121,6 +125,7 @@ impl<'a> Evidence<'a> {
             waker,
             function: None,
             file,
+            local: None,
             by_name: false,
             signalled: false,
         }
@@ -176,7 +181,10 @@ fn by_object(evidence: Evidence<'_>, call: Option<&str>) -> Option<Kind> {
     Some(match evidence.object {
         Object::Unknown | Object::Page { .. } | Object::SwapPage => return None,
         Object::Net(ends) => (State::Network, service(*ends)),
-        Object::Unix { .. } => (State::Pipe, TargetKey::Nameless(TargetKind::Unix)),
+        Object::Unix { .. } => {
+            let unnamed = TargetKey::Nameless(TargetKind::Unix);
+            (State::Pipe, evidence.local.map_or(unnamed, |end| TargetKey::Local(end.server)))
+        }
         Object::OtherSocket { .. } => {
             woken(evidence, TargetKey::Named(TargetKind::External, Comm::from("socket")))
         }

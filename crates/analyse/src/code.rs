@@ -102,6 +102,7 @@ impl Code {
             | Event::Connection(_)
             | Event::Lookup(_)
             | Event::Command { .. }
+            | Event::LocalSocket { .. }
             | Event::Surroundings { .. }
             | Event::Tracing { .. }
             | Event::Ran { .. }

@@ -2,7 +2,8 @@
 //! loop. Such time bounds nothing: it is `idle`.
 //!
 //! By the call, and by what ended the wait: a request that came in on a connection that others
-//! opened is work, an answer on a connection of the thread's own is not. What a futex is for is
+//! opened is work, an answer on a connection of the thread's own is not. Of local sockets the
+//! recording says which end serves. What a futex is for is
 //! known by the stack alone and decided elsewhere (`purpose`).
 
 use crate::calls::{Arch, receives, waits_for_events};
@@ -31,6 +32,9 @@ pub(crate) fn is_for_work(classified: Classified, evidence: Evidence<'_>, arch: 
             (receives(call) || waits_for_events(call)) && is_served(*ends)
         }
         (Waker::Network { ready: None, .. }, _) => false,
+        (_, Object::Unix { .. }) => {
+            (receives(call) || waits_for_events(call)) && evidence.local.is_some_and(|end| end.serves)
+        }
         (_, Object::File { kind: FileKind::EventFd, .. }) => evidence.by_tree(),
         (_, Object::Unknown | Object::File { kind: FileKind::Epoll, .. }) => waits_for_events(call),
         _ => false,
@@ -61,6 +65,8 @@ pub(crate) fn is_served(ends: SocketEnds) -> bool {
 mod tests {
     use super::*;
     use crate::classify::classify;
+    use crate::keys::SocketName;
+    use crate::local_sockets::LocalEnd;
     use model::Call;
     use model::recording::{Comm, WaitContext};
 
@@ -78,8 +84,12 @@ mod tests {
     }
 
     fn of(call: Call, on: Object, waker: Waker) -> bool {
+        of_end(call, on, waker, None)
+    }
+
+    fn of_end(call: Call, on: Object, waker: Waker, local: Option<LocalEnd>) -> bool {
         let wait = WaitContext { call: Some(call), uninterruptible: false, io: false, on };
-        let evidence = Evidence::traced(&wait, &waker, TargetKey::External);
+        let evidence = Evidence { local, ..Evidence::traced(&wait, &waker, TargetKey::External) };
         is_for_work(classify(evidence, Arch::X86), evidence, Arch::X86)
     }
 
@@ -121,8 +131,22 @@ mod tests {
         assert!(of(EPOLL_WAIT, Object::Unknown, Waker::Unknown), "to the end of the window");
         assert!(!of(EPOLL_WAIT, Object::Unknown, Waker::Timer), "a sleep");
         assert!(!of(Call(202), Object::Futex { address: 16 }, thread()), "its stack tells");
-        let unix = Object::Unix { ino: 1, peer: 2 };
-        assert!(!of(EPOLL_WAIT, unix, thread()), "which end serves is not known");
         assert!(of(Call(61), Object::Unknown, thread()), "a child has a ledger of its own");
+    }
+
+    #[test]
+    fn the_end_of_a_local_socket_that_serves_waits_for_work() {
+        let unix = || Object::Unix { ino: 1, peer: 2 };
+        let end = |serves| Some(LocalEnd { serves, server: SocketName(0) });
+        for waker in [Waker::Task { tid: 7, name: Some("client".into()) }, Waker::Unknown] {
+            for call in [RECVFROM, EPOLL_WAIT] {
+                assert!(of_end(call, unix(), waker.clone(), end(true)), "{call:?}, {waker:?}");
+                assert!(!of_end(call, unix(), waker.clone(), end(false)), "an answer");
+                assert!(!of_end(call, unix(), waker.clone(), None), "which end serves is not known");
+            }
+            assert!(of_end(ACCEPT, unix(), waker.clone(), end(true)));
+            assert!(!of_end(SENDTO, unix(), waker, end(true)), "the client is slow to take it");
+        }
+        assert!(!of_end(RECVFROM, unix(), Waker::Timer, end(true)), "its time limit ended it");
     }
 }

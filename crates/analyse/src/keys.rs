@@ -69,6 +69,8 @@ pub(crate) enum TargetKey {
     Named(TargetKind, Comm),
     /// Only the kernel function is known in which the thread slept.
     KernelFunction(TargetKind, FunctionId),
+    /// A connection of the local socket of this name, or that socket.
+    Local(SocketName),
     /// Why no more than the kind is known.
     Unseen(TargetKind, &'static str),
 }
@@ -111,6 +113,15 @@ pub(crate) struct QuestionId(pub(crate) u32);
 /// A function by its number in [`crate::names::Names`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct FunctionId(pub(crate) u32);
+
+/// The name of a local socket by its number in [`crate::local_sockets::LocalSockets`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct SocketName(pub(crate) u32);
+
+impl SocketName {
+    /// One of the many that are not kept apart.
+    pub(crate) const MANY: SocketName = SocketName(u32::MAX);
+}
 
 impl FileId {
     /// It is not known which.

@@ -19,6 +19,7 @@ mod grid;
 pub mod judge;
 mod keys;
 pub mod ladder;
+mod local_sockets;
 mod lookups;
 mod names;
 mod poll;

@@ -4,6 +4,7 @@
 use crate::calls::Arch;
 use crate::files::Files;
 use crate::keys::{CallKey, FunctionId, ReasonKey, TargetKey, WaitKey};
+use crate::local_sockets::LocalSockets;
 use crate::lookups::Lookups;
 use model::recording::{Object, WaitContext};
 use model::wait::{Reason, WaitCall, WaitTarget};
@@ -16,6 +17,7 @@ pub(crate) struct Names {
     pub(crate) arch: Arch,
     pub(crate) files: Files,
     pub(crate) lookups: Lookups,
+    pub(crate) local_sockets: LocalSockets,
     function_ids: FxHashMap<String, FunctionId>,
     /// Functions in the order of their numbers.
     functions: Vec<String>,
@@ -28,6 +30,7 @@ impl Names {
             arch: Arch::from_machine(&header.host.arch),
             files: Files::new(&header.devices),
             lookups: Lookups::default(),
+            local_sockets: LocalSockets::default(),
             function_ids: FxHashMap::default(),
             functions: Vec::new(),
         }
@@ -80,6 +83,7 @@ impl Names {
             TargetKey::KernelFunction(kind, function) => {
                 WaitTarget::KernelFunction(kind, self.function_name(function))
             }
+            TargetKey::Local(name) => WaitTarget::Unix(self.local_sockets.path(name)),
             TargetKey::Unseen(kind, why) => WaitTarget::new(kind, Seen::unseen(why)),
         }
     }

@@ -33,8 +33,8 @@ use crate::for_work::{is_for_clients, is_for_work};
 use crate::keys::{ReasonKey, WaitKey};
 use crate::names::Names;
 use model::recording::{
-    AttachWindow, Calls, Comm, Counters, Event, SocketEnds, SwitchOut, Trailer, WaitContext, WakeReason,
-    Waker,
+    AttachWindow, Calls, Comm, Counters, Event, Object, SocketEnds, SwitchOut, Trailer, WaitContext,
+    WakeReason, Waker,
 };
 use model::{Call, Header, Ns, Pid, State, Tid};
 use samples::Samples;
@@ -94,6 +94,7 @@ impl Trace {
             Event::Connection(connection) => self.connections.told(connection),
             Event::Lookup(lookup) => self.names.lookups.told(lookup),
             Event::Path { dev, ino, path } => self.names.files.told(*dev, *ino, path),
+            Event::LocalSocket { ino, serves, name } => self.names.local_sockets.told(*ino, *serves, name),
             Event::Command { pid, line } => self.tree.runs_command(*pid, line),
             Event::WaitStack { tid, .. } if self.wall.end.is_some() => {
                 return self.ended(*tid).map(|ended| ended.wait);
@@ -307,7 +308,8 @@ impl Trace {
         let ns = at - begin;
         thread.waited.add(self.names.arch, wait.call, ns);
         let file = self.names.file_of(wait);
-        let evidence = Evidence { signalled, ..Evidence::traced(wait, waker, file) };
+        let local = self.names.local_sockets.end(&wait.on);
+        let evidence = Evidence { signalled, local, ..Evidence::traced(wait, waker, file) };
         let mut classified = classify(evidence, self.names.arch);
         let is_idle = if self.window.is_some() { is_for_work } else { is_for_clients };
         if !(by_tree && self.window.is_none()) && is_idle(classified, evidence, self.names.arch) {
@@ -396,11 +398,16 @@ fn current(calls: &Calls) -> Option<Call> {
 }
 
 /// What was waited for. What a thread polls is known from the waker, which works on what became
-/// ready.
+/// ready; of a local socket on the other end.
 fn awaited(wait: &WaitContext, reasons: &[WakeReason]) -> WaitContext {
     let ready = reasons.iter().find_map(|reason| match reason {
         WakeReason::Object(on) if is_for_several(wait) && becomes_ready(on) => Some(on),
         _ => None,
     });
-    ready.map_or_else(|| wait.clone(), |on| WaitContext { on: on.clone(), ..wait.clone() })
+    let on = match ready {
+        Some(Object::Unix { ino, peer }) => Object::Unix { ino: *peer, peer: *ino },
+        Some(on) => on.clone(),
+        None => wait.on.clone(),
+    };
+    WaitContext { on, ..*wait }
 }

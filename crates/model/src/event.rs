@@ -349,6 +349,18 @@ pub enum Event {
         /// Its arguments, with a space between them; the first 256 bytes.
         line: String,
     },
+    /// Which end of its connection a local socket is, recorded before the first wait on it. A
+    /// socket of a pair, and one of which both ends have names, has none.
+    LocalSocket {
+        /// Its inode, as in [`Object::Unix`].
+        ///
+        /// [`Object::Unix`]: crate::recording::Object::Unix
+        ino: u64,
+        /// Whether it is the server's: it listens, or was accepted. Otherwise it was connected.
+        serves: bool,
+        /// The address that the server is bound to, as `/proc/net/unix` writes it.
+        name: String,
+    },
 }
 
 impl Event {
@@ -385,7 +397,8 @@ impl Event {
             | Event::Node { .. }
             | Event::Named { .. }
             | Event::Path { .. }
-            | Event::Command { .. } => None,
+            | Event::Command { .. }
+            | Event::LocalSocket { .. } => None,
         }
     }
 }

@@ -26,6 +26,7 @@ pub(super) fn wait(snapshot: &ThreadSnapshot, in_window: bool, names: &mut Names
         waker: &Waker::Unknown,
         function,
         file: file(&snapshot.on),
+        local: names.local_sockets.end(&snapshot.on),
         by_name: true,
         signalled: false,
     };
@@ -137,6 +138,18 @@ mod tests {
         let looked = looked(b'S', Seen::Value(Call(232)), a_file(FileKind::Epoll), "");
         assert_eq!(wait(&looked, true, &mut names()).state, State::Idle);
         assert_eq!(wait(&looked, false, &mut names()).state, State::OtherWait);
+    }
+
+    #[test]
+    fn a_local_socket_waits_for_work_at_the_end_that_serves() {
+        let looked = looked(b'S', Seen::Value(Call(45)), Object::Unix { ino: 5, peer: 0 }, "");
+        for (serves, state) in [(true, State::Idle), (false, State::Pipe)] {
+            let mut names = names();
+            names.local_sockets.told(5, serves, "/run/x");
+            let wait = wait(&looked, true, &mut names);
+            assert_eq!(wait.state, state);
+            assert_eq!(names.reason(wait.reason()).to_string(), "recvfrom, unix /run/x");
+        }
     }
 
     #[test]

@@ -139,7 +139,9 @@ impl Ended {
     fn state_of(&self, thread: &Thread) -> State {
         match &thread.doing {
             TracedState::Blocked(BlockedIn { wait, .. }) => {
-                let evidence = Evidence::traced(wait, &Waker::Unknown, TargetKey::External);
+                let local = self.names.local_sockets.end(&wait.on);
+                let traced = Evidence::traced(wait, &Waker::Unknown, TargetKey::External);
+                let evidence = Evidence { local, ..traced };
                 let classified = classify(evidence, self.names.arch);
                 let is_idle = if self.window.is_some() { is_for_work } else { is_for_clients };
                 if is_idle(classified, evidence, self.names.arch) { State::Idle } else { classified.state }
@@ -159,7 +161,8 @@ impl Ended {
             TracedState::Blocked(BlockedIn { wait, .. }) => {
                 thread.waited.add(self.names.arch, wait.call, ns);
                 let file = self.names.file_of(&wait);
-                let evidence = Evidence::traced(&wait, &Waker::Unknown, file);
+                let local = self.names.local_sockets.end(&wait.on);
+                let evidence = Evidence { local, ..Evidence::traced(&wait, &Waker::Unknown, file) };
                 let reason = classify(evidence, self.names.arch).reason();
                 // No stack tells what it was for. A pool without work is far more usual than a lock
                 // that is held for so long.

@@ -68,6 +68,21 @@ fn a_poll_of_several_waited_for_what_its_waker_worked_on() {
 }
 
 #[test]
+fn a_local_socket_is_named_by_its_server_from_either_end() {
+    // The waker's end is the client's, so what polls is the server.
+    for (call, on) in [(POLL, Object::Unknown), (RECVFROM, Object::Unix { ino: 6, peer: 5 })] {
+        let mut story = Story::begins();
+        story.push(|_| Event::LocalSocket { ino: 5, serves: false, name: "/run/x".into() });
+        story.after(9).forks(ROOT, CHILD, CHILD);
+        story.after(1).leaves(ROOT, waiting_in(call, on), none()).comes(CHILD).after(100);
+        let reasons = [WakeReason::Object(Object::Unix { ino: 5, peer: 6 })];
+        story.wakes_for(ROOT, by_task(CHILD), reasons, none()).after(2).comes(ROOT);
+        let run = story.ends();
+        assert_eq!(row(&run, State::Pipe).on, WaitTarget::Unix(Seen::Value("/run/x".into())), "{call}");
+    }
+}
+
+#[test]
 fn who_writes_to_a_file_and_wakes_a_poll_by_the_way_is_not_what_it_waited_for() {
     let run = waits_in(POLL, Object::Unknown, file(FileKind::Disk, "watched"));
     assert_eq!(row(&run, State::OtherWait).on.kind(), TargetKind::Thread);

@@ -274,5 +274,6 @@ pub(crate) fn variant(event: &Event) -> &'static str {
         Event::Ran { .. } => "Ran",
         Event::Group { .. } => "Group",
         Event::Command { .. } => "Command",
+        Event::LocalSocket { .. } => "LocalSocket",
     }
 }
