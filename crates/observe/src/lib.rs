@@ -15,6 +15,7 @@ mod error;
 pub mod function_code;
 mod jvm;
 mod likely;
+mod local_sockets;
 mod mounts;
 pub mod output_lines;
 pub mod realtime;

@@ -257,6 +257,7 @@ impl Fallback {
                 DrainLimit::Rest => perf.finish(threads, &mut counted),
             }
         }
+        self.looker.take_news().iter().for_each(&mut counted);
         if let Some(look) = look {
             threads.event(look);
             counted(look);

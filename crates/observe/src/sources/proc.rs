@@ -161,6 +161,11 @@ impl Poller {
         Event::Look { at, threads }
     }
 
+    /// What the last snapshots told of objects beside: it goes before them.
+    pub(crate) fn take_news(&mut self) -> Vec<Event> {
+        self.objects.take_news()
+    }
+
     /// What snapshots observe, and what would give more.
     pub(crate) fn sources(&self) -> Vec<Source> {
         let mut calls = "calls are not counted or timed from outside; the call of a thread that is seen to wait is read from \

@@ -8,6 +8,7 @@
 mod connections;
 mod fields;
 mod objects;
+mod sockets;
 mod stacks;
 
 use super::lookups::{self, Lookups};
@@ -21,6 +22,7 @@ use model::recording::{
     AliveState, Comm, Counters, Event, Object, SwitchIn, SwitchOut, SwitchOutState, WaitContext, WakeReasons,
     Waker,
 };
+use sockets::Sockets;
 pub(super) use stacks::{OfStacks, of_stacks};
 use std::collections::HashMap;
 
@@ -39,6 +41,7 @@ pub(crate) struct Decoder {
     objects: HashMap<u64, Object>,
     joiner: Joiner,
     paths: Paths,
+    sockets: Sockets,
     /// The path that a thread gave to the call it is in.
     given: HashMap<Tid, Object>,
     /// A fault that reads and is on no file is on swap.
@@ -119,6 +122,7 @@ impl Decoder {
             }
             Kind::Connection => Event::Connection(Box::new(connections::connection(record)?)),
             Kind::Path => return self.path(record),
+            Kind::SocketNames => return self.sockets.told(record),
             Kind::Packet => return self.packet(record),
             Kind::Resolved => return resolved(record),
             Kind::Object => {

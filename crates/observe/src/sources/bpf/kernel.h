@@ -110,7 +110,8 @@ struct sock_common {
 struct socket;
 struct sock { struct sock_common __sk_common; u16 sk_protocol; struct socket *sk_socket; };
 struct socket { struct sock *sk; struct file *file; };
-struct unix_sock { struct sock *peer; };
+struct unix_address { int len; /* struct sockaddr_un name[] */ };
+struct unix_sock { struct sock *peer; struct unix_address *addr; };
 struct inet_sock { u16 inet_sport; };
 struct minmax_sample { u32 v; };
 struct minmax { struct minmax_sample s[3]; };

@@ -69,6 +69,39 @@ INLINE void read_ends(struct sock *sk, struct ends *ends)
 	}
 }
 
+/* The name that a local socket is bound to; its length, 0 without one. */
+INLINE u32 read_name(struct unix_sock *sk, char *to)
+{
+	struct unix_address *address = READ(sk, addr);
+	/* Behind the length of both stand the family and the name. */
+	int *length_of_both = __builtin_preserve_access_index(&address->len);
+	u32 length = (u32)READ(address, len) - sizeof(u16);
+	if (!address || length > SOCKET_NAME_MAX)
+		return 0;
+	bpf_probe_read_kernel(to, length, (void *)(length_of_both + 1) + sizeof(u16));
+	return length;
+}
+
+/* The names of a local socket and of its other end tell which of them serves: an accepted socket
+ * has the name of the one that listens, and who connects has none as a rule. */
+__attribute__((noinline)) int tell_names(u64 socket, u64 ino, u64 now, u32 tid)
+{
+	struct unix_sock *sk = (void *)socket;
+	struct unix_sock *peer = (void *)READ(sk, peer);
+	if (!READ(sk, addr) && !READ(peer, addr))
+		return 0;
+	struct socket_names_record *record = reserve(sizeof(*record), NOT_ALONE);
+	if (!record)
+		return 0;
+	struct head head = HEAD(K_SOCKET_NAMES, 0, tid, now);
+	record->head = head;
+	record->ino = ino;
+	record->own_len = read_name(sk, record->own);
+	record->peer_len = read_name(peer, record->peer);
+	ready(record, sizeof(*record));
+	return 0;
+}
+
 #define PIPEFS_MAGIC 0x50495045
 #define ANON_INODE_MAGIC 0x09041934
 
@@ -104,6 +137,7 @@ __attribute__((noinline)) int tell_kind(u64 file_, u64 now, u32 tid)
 			struct file *other_file = READ(other, file);
 			struct inode *other_inode = READ(other_file, f_inode);
 			record.peer = READ(other_inode, i_ino);
+			tell_names((u64)sk, record.ino, now, tid);
 		} else if (family == 2 || family == 10) {
 			record.head.a = OBJECT_NET;
 			read_ends(sk, &record.ends);

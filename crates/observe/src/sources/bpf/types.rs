@@ -54,6 +54,7 @@ const STRUCTS: &[&str] = &[
     "tcp_sock",
     "thread_info",
     "thread_struct",
+    "unix_address",
     "unix_sock",
     "upid",
     "user_pt_regs",

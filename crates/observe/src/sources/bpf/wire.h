@@ -64,6 +64,9 @@
 /* Entries of a kernel stack that are copied. */
 #define KERNEL_MAX 48
 
+/* Bytes of a local socket's name. */
+#define SOCKET_NAME_MAX 108
+
 /* Sockets that user space asks about at a time. */
 #define ASKED 64
 
@@ -98,6 +101,8 @@ enum kind {
 	K_REQUEST = 22,
 	/* For the next wake of this thread: the object of its waker's call. */
 	K_THROUGH = 23,
+	/* The names of a local socket and of its other end. */
+	K_SOCKET_NAMES = 24,
 	/* a: left; a thread that existed before the recording. */
 	K_ALIVE = 30,
 	/* a: connection_began; flags: F_CLOSED, F_NO_DELAY. */
@@ -363,6 +368,17 @@ struct through_record {
 	/* tid: the thread that is about to be woken. */
 	struct head head;
 	u64 object;
+};
+
+struct socket_names_record {
+	struct head head;
+	u64 ino;
+	/* Bytes of `own` and `peer` in use; 0: it has no name. */
+	u32 own_len;
+	u32 peer_len;
+	/* As in `sockaddr_un`: those that begin with a 0 are no paths. */
+	char own[108];
+	char peer[108];
 };
 
 struct request_about {
@@ -636,6 +652,13 @@ SIZE(page_record, 32);
 AT(through_record, head, 0);
 AT(through_record, object, 16);
 SIZE(through_record, 24);
+AT(socket_names_record, head, 0);
+AT(socket_names_record, ino, 16);
+AT(socket_names_record, own_len, 24);
+AT(socket_names_record, peer_len, 28);
+AT(socket_names_record, own, 32);
+AT(socket_names_record, peer, 140);
+SIZE(socket_names_record, 248);
 AT(request_about, dev, 0);
 AT(request_about, bytes, 4);
 AT(request_about, queue_ns, 8);

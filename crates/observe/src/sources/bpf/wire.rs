@@ -52,6 +52,8 @@ layout! {
     const USER_MAX: usize = 32768;
     /// Entries of a kernel stack that are copied.
     const KERNEL_MAX: usize = 48;
+    /// Bytes of a local socket's name.
+    const SOCKET_NAME_MAX: usize = 108;
     /// Sockets that user space asks about at a time.
     const ASKED: usize = 64;
 
@@ -86,6 +88,8 @@ layout! {
         Request = 22,
         /// For the next wake of this thread: the object of its waker's call.
         Through = 23,
+        /// The names of a local socket and of its other end.
+        SocketNames = 24,
         /// a: left; a thread that existed before the recording.
         Alive = 30,
         /// a: connection_began; flags: F_CLOSED, F_NO_DELAY.
@@ -343,6 +347,17 @@ layout! {
         /// tid: the thread that is about to be woken.
         head: Head,
         object: u64,
+    }
+
+    struct SocketNames as socket_names_record {
+        head: Head,
+        ino: u64,
+        /// Bytes of `own` and `peer` in use; 0: it has no name.
+        own_len: u32,
+        peer_len: u32,
+        /// As in `sockaddr_un`: those that begin with a 0 are no paths.
+        own: [u8; SOCKET_NAME_MAX] as char,
+        peer: [u8; SOCKET_NAME_MAX] as char,
     }
 
     struct RequestAbout as request_about {

@@ -3,9 +3,10 @@
 //! block like the program.
 
 use super::parse;
-use model::recording::{Comm, FileKind, Object};
+use crate::local_sockets;
+use model::recording::{Comm, Event, FileKind, Object};
 use model::{Ns, Pid};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -18,7 +19,11 @@ const SOCKET_TABLES_EVERY_NS: Ns = 100_000_000;
 #[derive(Debug, Default)]
 pub(super) struct Objects {
     sockets: HashMap<u64, Object>,
+    /// Names of local sockets that were not asked for yet, as in `sockaddr_un`.
+    names: HashMap<u64, Vec<u8>>,
     read_at: Option<Ns>,
+    /// What is known since it was last asked for.
+    news: Vec<Event>,
 }
 
 impl Objects {
@@ -41,21 +46,49 @@ impl Objects {
             // One that is in no table stays unknown and does not cause another reading.
             self.sockets.entry(inode).or_insert(Object::OtherSocket { family: 0 });
         }
+        // The table does not say which socket is the other end.
+        let name = self.names.remove(&inode);
+        self.news.extend(name.and_then(|own| local_sockets::event(inode, &own, b"")));
         self.sockets.get(&inode).cloned().unwrap_or(Object::OtherSocket { family: 0 })
     }
 
     fn read_tables(&mut self, proc_root: &Path, pid: Pid) {
-        let table =
-            |name| fs::read_to_string(proc_root.join(format!("{pid}/net/{name}"))).unwrap_or_default();
+        let table = |name| fs::read(proc_root.join(format!("{pid}/net/{name}"))).unwrap_or_default();
         for (name, protocol) in [("tcp", 6), ("tcp6", 6), ("udp", 17), ("udp6", 17)] {
-            for (inode, ends) in parse::internet(&table(name), protocol) {
+            for (inode, ends) in parse::internet(&String::from_utf8_lossy(&table(name)), protocol) {
                 self.sockets.insert(inode, Object::Net(ends));
             }
         }
-        for ino in parse::unix(&table("unix")) {
-            self.sockets.insert(ino, Object::Unix { ino, peer: 0 });
+        self.read_local(&table("unix"));
+    }
+
+    fn read_local(&mut self, table: &[u8]) {
+        let mut listed = HashSet::new();
+        for (ino, name) in parse::unix(table) {
+            let is_new = self.sockets.insert(ino, Object::Unix { ino, peer: 0 }).is_none();
+            if !listed.insert(ino) {
+                // A line of the table can be part of a name. Which of two is one is not known.
+                self.names.remove(&ino);
+            } else if is_new && !name.is_empty() {
+                self.names.insert(ino, in_address(name));
+            }
         }
     }
+
+    /// What became known since the last time.
+    pub(super) fn take_news(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.news)
+    }
+}
+
+/// A name of the table as it is in `sockaddr_un`.
+fn in_address(name: &[u8]) -> Vec<u8> {
+    let mut name = name.to_vec();
+    // That of no path begins with a zero.
+    if name[0] == b'@' {
+        name[0] = 0;
+    }
+    name
 }
 
 /// The open pipes of a process, and whether for writing, from the mode of the link.
@@ -165,6 +198,43 @@ mod tests {
         assert_eq!(target, proc_fd(writer.as_raw_fd()));
         let inode = inode_in(target.as_os_str().as_bytes(), b"pipe:[").unwrap();
         assert!(found.contains(&(inode, false)) && found.contains(&(inode, true)), "{found:?}");
+    }
+
+    #[test]
+    fn the_server_of_a_local_socket_is_known_by_its_name() {
+        use std::os::fd::AsRawFd;
+        use std::os::unix::fs::MetadataExt;
+        use std::os::unix::net::{UnixListener, UnixStream};
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("a socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        let client = UnixStream::connect(&path).unwrap();
+        let (server, _) = listener.accept().unwrap();
+        let (own, proc_root) = (std::process::id(), Path::new("/proc"));
+        let mut objects = Objects::default();
+        let inode = |fd: i32| fs::metadata(format!("/proc/self/fd/{fd}")).unwrap().ino();
+        for (fd, serves) in [(server.as_raw_fd(), true), (client.as_raw_fd(), false)] {
+            let ino = inode(fd);
+            assert_eq!(objects.of(proc_root, own, fd as u64, 1), Object::Unix { ino, peer: 0 });
+            let name = path.to_str().unwrap().to_owned();
+            let expected = serves.then_some(Event::LocalSocket { ino, serves, name });
+            assert_eq!(objects.take_news(), Vec::from_iter(expected));
+        }
+        objects.of(proc_root, own, server.as_raw_fd() as u64, 1);
+        assert_eq!(objects.take_news(), [], "it is said once");
+    }
+
+    #[test]
+    fn a_line_that_a_name_made_names_no_socket() {
+        let mut objects = Objects::default();
+        objects.read_local(
+            b"Num       RefCount Protocol Flags    Type St Inode Path\n\
+              0: 2 0 10000 0001 01 5 /run/x\n\
+              0: 2 0 10000 0001 01 6 /tmp/y\n0: 2 0 10000 0001 01 5 /run/z\n\
+              0: 2 0 10000 0001 01 8 @bus\n",
+        );
+        let named = |ino| objects.names.get(&ino).map(Vec::as_slice);
+        assert_eq!([5, 6, 8].map(named), [None, Some(&b"/tmp/y"[..]), Some(&b"\0bus"[..])]);
     }
 
     #[test]

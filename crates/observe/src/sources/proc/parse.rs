@@ -97,9 +97,19 @@ pub(super) fn internet(table: &str, protocol: u8) -> impl Iterator<Item = (u64, 
     })
 }
 
-/// Inodes of Unix sockets, from `/proc/PID/net/unix`.
-pub(super) fn unix(table: &str) -> impl Iterator<Item = u64> {
-    table.lines().skip(1).filter_map(|line| line.split_ascii_whitespace().nth(6)?.parse().ok())
+/// Unix sockets from `/proc/PID/net/unix`: the inode, and the name, of no bytes where it has none.
+/// A name may have spaces and ends of lines in it.
+pub(super) fn unix(table: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    table.split(|byte| *byte == b'\n').skip(1).filter_map(|mut line| {
+        let mut inode: &[u8] = b"";
+        for _ in 0..7 {
+            line = line.trim_ascii_start();
+            let end = line.iter().position(|byte| *byte == b' ').unwrap_or(line.len());
+            (inode, line) = line.split_at(end);
+        }
+        let name = line.strip_prefix(b" ").unwrap_or_default();
+        Some((std::str::from_utf8(inode).ok()?.parse().ok()?, name))
+    })
 }
 
 /// `0100007F:1F90`: words of the address in host byte order, and the port.
@@ -173,8 +183,10 @@ mod tests {
         let (inode, ends) = internet(tcp6, 6).next().unwrap();
         assert_eq!((inode, ends.local, ends.local_port), (88, Ipv6Addr::LOCALHOST.octets(), 22));
         let unix_table =
-            "Num RefCount Protocol Flags Type St Inode Path\nffff: 00000003 00000000 00000000 0001 03 7799\n";
-        assert_eq!(unix(unix_table).collect::<Vec<_>>(), [7799]);
+            b"Num RefCount Protocol Flags Type St Inode Path\nffff: 00000003 00000000 00000000 0001 03 7799\n\
+              ffff: 00000002 00000000 00010000 0001 01    88 /run/a b \xff\n88: not a line\n";
+        let sockets: Vec<(u64, &[u8])> = unix(unix_table).collect();
+        assert_eq!(sockets, [(7799, &b""[..]), (88, b"/run/a b \xff")]);
     }
 
     #[test]
