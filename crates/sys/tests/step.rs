@@ -4,6 +4,7 @@ use dwell_sys::spawn::{Command, HeldProgram};
 use dwell_sys::step::{FunctionRanges, Limits, Scope, StepCounts, StopReason, count};
 use model::recording::Ending;
 use object::{Object, ObjectSection, ObjectSymbol};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,26 @@ use std::time::Duration;
 struct Program {
     dir: tempfile::TempDir,
     path: PathBuf,
+    one_cpu: bool,
+}
+
+/// Keeps this thread, and what it starts, on one CPU.
+struct OneCpu(CpuSet);
+
+impl OneCpu {
+    fn new() -> Self {
+        let before = sched_getaffinity(None).unwrap();
+        let mut one = CpuSet::new();
+        one.set((0..CpuSet::MAX_CPU).find(|cpu| before.is_set(*cpu)).unwrap());
+        sched_setaffinity(None, &one).unwrap();
+        Self(before)
+    }
+}
+
+impl Drop for OneCpu {
+    fn drop(&mut self) {
+        sched_setaffinity(None, &self.0).unwrap();
+    }
 }
 
 impl Program {
@@ -36,7 +57,14 @@ impl Program {
             .arg(dir.path().join("program.c"))
             .status();
         assert!(status.unwrap().success());
-        Program { dir, path }
+        Program { dir, path, one_cpu: false }
+    }
+
+    /// For programs of one thread and many steps. At each step the program and its tracer take
+    /// turns; on two CPUs, each time one of them wakes an idle CPU, which takes much longer than
+    /// the step.
+    fn on_one_cpu(self) -> Self {
+        Self { one_cpu: true, ..self }
     }
 
     fn counted(&self, scope: &Scope, limits: Limits, args: &[&str]) -> StepCounts {
@@ -45,6 +73,7 @@ impl Program {
             args: args.iter().map(Into::into).collect(),
             user: None,
         };
+        let _one_cpu = self.one_cpu.then(OneCpu::new);
         count(HeldProgram::spawn(&command).unwrap(), scope, limits, None).unwrap()
     }
 
@@ -103,7 +132,7 @@ const LOOP: &str = "
 
 #[test]
 fn a_loop_with_known_trip_counts_is_counted_exactly() {
-    let program = Program::new(LOOP);
+    let program = Program::new(LOOP).on_one_cpu();
     let (executions, counted) = program.of("loop");
     assert_eq!(counted.ended.ending, Ending::Code(0));
     assert_eq!((counted.stopped, counted.found), (StopReason::Ended, true));
@@ -116,14 +145,14 @@ fn a_loop_with_known_trip_counts_is_counted_exactly() {
 
 #[test]
 fn recursion_is_counted_at_every_depth() {
-    let (executions, _) = Program::new(LOOP).of("fib");
+    let (executions, _) = Program::new(LOOP).on_one_cpu().of("fib");
     assert_eq!(executions[&0], 177);
     assert_eq!(spread(&executions).keys().copied().collect::<Vec<_>>(), [88, 177]);
 }
 
 #[test]
 fn a_whole_program_gives_the_same_counts_as_its_functions() {
-    let program = Program::fixed(LOOP);
+    let program = Program::fixed(LOOP).on_one_cpu();
     let whole = program.counted(&Scope::Program, Limits::default(), &[]);
     assert_eq!(whole.ended.ending, Ending::Code(0));
     for name in ["loop", "fib", "called"] {
@@ -201,7 +230,7 @@ fn handlers_of_signals_do_not_disturb_the_counts() {
             raise(SIGALRM);
             return hits > 1 ? 0 : 1;
         }";
-    let program = Program::fixed(source);
+    let program = Program::fixed(source).on_one_cpu();
     let (executions, counted) = program.of("work");
     assert_eq!(counted.ended.ending, Ending::Code(0), "handled while it was stepped");
     assert_eq!(spread(&executions).into_keys().collect::<Vec<_>>(), [1, 2000], "{executions:?}");
@@ -334,7 +363,8 @@ fn after_the_limit_of_time_a_sleeping_program_is_let_go_too() {
 
 #[test]
 fn a_program_that_is_killed_or_cannot_start_leaves_nothing() {
-    let program = Program::new("#include <signal.h>\nint main() { raise(SIGKILL); }");
+    // The loader's steps are among them.
+    let program = Program::new("#include <signal.h>\nint main() { raise(SIGKILL); }").on_one_cpu();
     let counted = program.counted(&Scope::Program, Limits::default(), &[]);
     assert_eq!(counted.ended.ending, Ending::Signal(9));
     let broken = program.dir.path().join("broken");
@@ -354,7 +384,8 @@ fn a_trap_of_the_programs_own_stays_its_own() {
          void handler(int signal) { traps++; }
          __attribute__((noinline)) void work(void) { raise(SIGTRAP); traps += 10; }
          int main() { signal(SIGTRAP, handler); work(); return traps; }",
-    );
+    )
+    .on_one_cpu();
     let (executions, counted) = program.of("work");
     assert_eq!(counted.ended.ending, Ending::Code(11));
     assert_eq!(spread(&executions).into_keys().collect::<Vec<_>>(), [1]);
