@@ -1,8 +1,8 @@
 //! Where names come from: stripped files, separate debug files, files that are gone, replaced or in
 //! another mount namespace.
 
-use crate::support::kit::{CC, Code, build, c, done, hold_code, hold_code_with, source, text};
-use crate::support::{Claims, Told, fresh, scratch};
+use crate::support::kit::{CC, Code, build, built, c, done, hold_code, hold_code_with, source, text};
+use crate::support::{Claims, Told, fresh};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -29,7 +29,7 @@ fn names_shares(told: &Told, code: &Code, claims: &mut Claims) {
 #[test]
 fn a_stripped_library_has_its_dynamic_symbols_and_else_its_addresses() {
     let library = build(CC, &[&source("plugin.c")], &["-shared", "-fPIC", "-s"], "libplugin.so");
-    let dir = scratch().join("code");
+    let dir = built();
     let program = build(CC, &[&source("plugged.c"), &library], &["-Wl,-rpath", text(&dir)], "plugged");
     hold_code(&[], &[text(&program)], |_, code, claims| {
         let exported = code.function("exported_work");

@@ -27,13 +27,18 @@ pub(crate) fn done(command: &mut Command) {
     assert!(output.status.success(), "{command:?} ended with {}: {said}", output.status);
 }
 
+/// The directory for what `build` makes, of this process: other modules run beside it.
+pub(crate) fn built() -> PathBuf {
+    let dir = scratch().join(format!("code-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).expect("a directory in the scratch directory");
+    dir
+}
+
 /// Builds `to` out of sources with `compiler`, which may have arguments; `more` stands after the
 /// sources.
 pub(crate) fn build(compiler: &[&str], sources: &[&Path], more: &[&str], to: &str) -> PathBuf {
-    let dir = scratch().join("code");
-    std::fs::create_dir_all(&dir).expect("a directory in the scratch directory");
-    // Under a name of its own first: another test may build or run the same program.
-    let (new, path) = (fresh(to), dir.join(to));
+    let (new, path) = (fresh(to), built().join(to));
+    // Under a name of its own first: another test may run the same program.
     let mut command = Command::new(compiler[0]);
     done(command.args(&compiler[1..]).args(["-o", text(&new)]).args(sources).args(more));
     std::fs::rename(&new, &path).expect("the program can be renamed");
