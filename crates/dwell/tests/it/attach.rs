@@ -71,14 +71,12 @@ fn a_server_that_was_in_accept_when_it_began_waited_for_work() {
     let alive = Alive::start("python3", &["-c", &script.replace("PATH", &format!("{:?}", port))]);
     let port: u16 = std::fs::read_to_string(&port).unwrap().parse().unwrap();
     hold(|| {
-        let told = attach(&[&alive.name(), "--for", "1s"], |_| {
-            // For longer than dwell takes to begin, and a window.
-            for _ in 0..40 {
-                std::thread::sleep(Duration::from_millis(80));
+        let told = attach(&[&alive.name(), "--for", "1s"], |dwell| {
+            window::while_it_lasts(dwell, || {
                 let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
                 stream.write_all(b"x").unwrap();
                 assert_eq!(stream.read(&mut [0]).unwrap(), 1);
-            }
+            });
         });
         let waits = told.run["waits"].as_array().unwrap();
         let accept = waits.iter().find(|row| row["call"].as_str().unwrap_or_default().starts_with("accept"));

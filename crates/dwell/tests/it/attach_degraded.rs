@@ -140,14 +140,12 @@ fn a_users_server_in_accept_waited_for_work() {
     let port: u16 = std::fs::read_to_string(place.dir.join("port")).unwrap().parse().unwrap();
     for source in SOURCES {
         hold(|| {
-            let told = place.attach(&[&alive.name(), "--for", "1s", "--source", source], |_| {
-                // For longer than dwell takes to begin, and a window.
-                for _ in 0..40 {
-                    std::thread::sleep(Duration::from_millis(80));
+            let told = place.attach(&[&alive.name(), "--for", "1s", "--source", source], |dwell| {
+                window::while_it_lasts(dwell, || {
                     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
                     stream.write_all(b"x").unwrap();
                     assert_eq!(stream.read(&mut [0]).unwrap(), 1);
-                }
+                });
             });
             let waits = told.run["waits"].as_array().unwrap();
             let accept = waits.iter().find(|row| row["reason"] == "idle").cloned().unwrap_or_default();

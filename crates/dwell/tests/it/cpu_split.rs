@@ -5,6 +5,9 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Samples a second: so many that a program of two seconds has enough.
+const RATE: &str = "1999";
+
 fn compiled(name: &str) -> PathBuf {
     let program = fresh(name);
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/");
@@ -17,7 +20,7 @@ fn compiled(name: &str) -> PathBuf {
 fn told(options: &[&str], program: &Path, rounds: &str) -> Value {
     let json = fresh("split.json");
     let mut command = Command::new(support::dwell());
-    command.args(["run", "-q", "--rate", "999"]).args(options);
+    command.args(["run", "-q", "--rate", RATE]).args(options);
     command.arg("--json").arg(&json).arg("--").arg(program).arg(rounds);
     command.env("BENCH_RESULT", "/dev/null");
     assert!(command.status().expect("dwell starts").success());
@@ -30,7 +33,7 @@ fn told(options: &[&str], program: &Path, rounds: &str) -> Value {
 fn of_perf(program: &Path, rounds: &str) -> (f64, f64) {
     let data = fresh("split.perf");
     let mut record = Command::new("perf");
-    record.args(["record", "--quiet", "-e", "cpu-clock", "-F", "999", "-o"]).arg(&data).arg("--");
+    record.args(["record", "--quiet", "-e", "cpu-clock", "-F", RATE, "-o"]).arg(&data).arg("--");
     record.env("BENCH_RESULT", "/dev/null");
     assert!(record.arg(program).arg(rounds).status().expect("perf starts").success());
     let mut report = Command::new("perf");
@@ -86,7 +89,7 @@ fn agree(run: &Value, (theirs, samples): (f64, f64)) -> Result<(), String> {
 
 #[test]
 fn user_code_has_the_share_that_perf_sees_whether_calls_are_traced_or_not() {
-    for (name, rounds) in [("self_send", "300000"), ("read_byte", "6000000")] {
+    for (name, rounds) in [("self_send", "150000"), ("read_byte", "3000000")] {
         let program = compiled(name);
         for options in [&[][..], &["--max-overhead", "none"]] {
             // Other programs of the machine may disturb one of the two runs.

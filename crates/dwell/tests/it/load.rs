@@ -152,7 +152,7 @@ fn what_the_terminal_stops_stops_with_all_its_workers() {
 
 #[test]
 fn workers_end_after_their_time_when_nobody_can_tell_them() {
-    let mut child = supervised_for("5s", "sched:groups=2,pairs=2");
+    let mut child = supervised_for("2s", "sched:groups=2,pairs=2");
     let group = child.id();
     signal("-STOP", &group.to_string());
     within("workers end", &|| in_group(group).iter().all(|pid| *pid == group));

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A machine that others use is sometimes too busy to tell; it is asked this often.
 pub(crate) const TRIES: u32 = 5;
@@ -64,6 +64,20 @@ pub(crate) fn lives() -> &'static str {
         program
     });
     path.to_str().unwrap()
+}
+
+/// Calls `ask` each 80 ms, as long as dwell, of this process id, is at it.
+pub(crate) fn while_it_lasts(dwell: u32, mut ask: impl FnMut()) {
+    let ended = || {
+        let stat = std::fs::read_to_string(format!("/proc/{dwell}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'))
+    };
+    let until = Instant::now() + Duration::from_secs(60);
+    while !ended() {
+        assert!(Instant::now() < until, "dwell does not end");
+        std::thread::sleep(Duration::from_millis(80));
+        ask();
+    }
 }
 
 pub(crate) fn schema() -> &'static jsonschema::Validator {
