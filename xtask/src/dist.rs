@@ -16,6 +16,10 @@ use std::process::Command;
 /// The architectures of the binaries.
 const ARCHITECTURES: [&str; 2] = ["x86_64", "aarch64"];
 
+/// Packages of the binary that the profile of the tests names with a level of their own: they are
+/// judged by their rate.
+const OPTIMISED: [&str; 4] = ["loads", "rungs", "stats", "wakes"];
+
 /// The profile of what users download.
 const RELEASED: &str = "release";
 
@@ -43,7 +47,9 @@ pub(crate) fn run() -> Result<()> {
 pub(crate) fn check_foreign() -> Result<()> {
     let others: Vec<&str> = ARCHITECTURES.into_iter().filter(|arch| *arch != ARCH).collect();
     // Build scripts and procedural macros stay those of the tests, and are built once.
-    let plain = ["opt-level=0", "debug=false"].map(|line| format!("profile.{TESTED}.{line}"));
+    let plain = ["opt-level=0", "debug=false"].map(str::to_owned).into_iter();
+    let of_packages = OPTIMISED.iter().map(|name| format!("package.dwell-{name}.opt-level=0"));
+    let plain: Vec<_> = plain.chain(of_packages).map(|line| format!("profile.{TESTED}.{line}")).collect();
     build(TESTED, &others, &plain)
 }
 
