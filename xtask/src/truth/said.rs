@@ -1,5 +1,6 @@
 //! What dwell says of a run or a window, from its JSON (`docs/schema/dwell.run.1.json`).
 
+use super::program::JIT;
 use super::sched::Tid;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
@@ -196,7 +197,9 @@ fn thread(row: &Value) -> Result<Thread> {
 
 fn function(row: &Value) -> Option<Function> {
     let total_percent = row["total"]["value"].as_f64()? * 100.0;
-    Some(Function { name: row["name"].as_str()?.to_owned(), total_percent })
+    // `[jit:hotspot]` and the like: all code of a JIT that has no name, and no function.
+    let name = if row["unnamed"].is_object() { JIT } else { row["name"].as_str()? };
+    Some(Function { name: name.to_owned(), total_percent })
 }
 
 fn calls(row: &Value) -> Option<(String, Calls)> {
@@ -248,6 +251,15 @@ mod tests {
         assert!((said.user_doubt_percent() - 100.0 / 7.0).abs() < 1e-9);
         assert_eq!(said.functions, [Function { name: "spin".to_owned(), total_percent: 50.0 }]);
         assert_eq!((said.class.as_str(), said.lost_events, said.in_state("disk")), ("cpu", 4, 250));
+    }
+
+    /// Else `hot` would be found in `hotspot`.
+    #[test]
+    fn code_of_a_jit_without_names_is_called_that() {
+        let row = r#"{"name": "[jit:hotspot]", "total": {"value": 0.5}, "unnamed": {"runtime": "hotspot"}}"#;
+        let said = read(&TEXT.replace(r#"{"name": "spin""#, &format!(r#"{row}, {{"name": "spin""#))).unwrap();
+        let names: Vec<_> = said.functions.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(names, [JIT, "spin"]);
     }
 
     #[test]
