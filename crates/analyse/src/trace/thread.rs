@@ -6,7 +6,7 @@ use crate::account::{
     ActivityId, Covered, Ended, HolderTimes, Life, Passed, Path, Progress, Slot, ThreadState, Times,
     may_be_for_a_lock,
 };
-use crate::calls::{Arch, may_be_timed, waits_for_work};
+use crate::calls::{Arch, may_be_timed, waits_for, waits_for_work};
 use crate::for_work::is_served;
 use crate::keys::{WaitKey, Who};
 use model::recording::{AliveState, Comm, Counters, FileKind, Object, WaitContext};
@@ -24,15 +24,19 @@ pub(super) struct BlockedIn {
     pub(super) woken_early: bool,
     /// Time alone may end it, or a client: then what others do meanwhile is on the path.
     pub(super) lets_pass: bool,
+    /// A device ends it, as far as its call tells: not all such calls sleep as the kernel's flag
+    /// for IO has it.
+    device: bool,
 }
 
 impl BlockedIn {
     pub(super) fn new(wait: WaitContext, woken_early: bool, arch: Arch) -> Self {
         let timer = matches!(wait.on, Object::File { kind: FileKind::TimerFd, .. });
-        let timed = || wait.call.and_then(|call| arch.name(call)).is_some_and(may_be_timed);
+        let call = wait.call.and_then(|call| arch.name(call));
         let serves = matches!(wait.on, Object::Net(ends) if ends.remote_port == 0 && is_served(ends));
-        let lets_pass = timer || serves || timed();
-        Self { wait, woken_early, lets_pass }
+        let lets_pass = timer || serves || call.is_some_and(may_be_timed);
+        let device = call.is_some_and(|call| waits_for(call, wait.uninterruptible) == State::Disk);
+        Self { wait, woken_early, lets_pass, device }
     }
 }
 
@@ -188,9 +192,9 @@ impl TracedState {
         match self {
             ThreadState::Running => Some(Progress::OnCpu),
             ThreadState::Runnable => Some(Progress::Runnable),
-            ThreadState::Blocked(BlockedIn { wait, .. }) => {
+            ThreadState::Blocked(BlockedIn { wait, device, .. }) => {
                 // A server that waits for a request holds nothing up.
-                let outside = wait.io || matches!(wait.on, Object::Net(ends) if !is_served(ends));
+                let outside = wait.io || *device || matches!(wait.on, Object::Net(ends) if !is_served(ends));
                 outside.then_some(Progress::Outside)
             }
             ThreadState::Stopped | ThreadState::Dead | ThreadState::Unknown => None,

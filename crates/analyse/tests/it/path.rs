@@ -206,6 +206,19 @@ fn when_a_process_ends_as_a_whole_its_other_threads_end_by_the_one_that_said_so(
 }
 
 #[test]
+fn while_a_worker_waits_for_completions_a_sleep_stands_for_the_disk() {
+    // As fio with libaio: the kernel does not flag this call as IO. What ends it tells, afterwards.
+    let (worker, io_getevents) = (101, 208);
+    let mut story = Story::begins();
+    story.forks(ROOT, worker, ROOT).comes(worker);
+    story.leaves(ROOT, waiting_in(NANOSLEEP, Object::Unknown), none());
+    story.leaves(worker, waiting_in(io_getevents, Object::Unknown), none());
+    story.after(30).wakes(worker, Waker::Device, none()).wakes(ROOT, Waker::Timer, none());
+    let run = story.comes(ROOT).ends();
+    assert_eq!((us_of(&run, worker, State::Disk), us(&run, State::Sleep)), (30, 0), "{:?}", run.path);
+}
+
+#[test]
 fn a_thread_that_executes_takes_its_leaders_place() {
     let second = 101;
     let mut story = Story::begins();

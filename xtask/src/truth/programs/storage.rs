@@ -11,6 +11,12 @@ macro_rules! fio {
     };
 }
 
+/// A disk bounds direct reads if it is slow. A virtual one that answers from the host's memory takes
+/// no longer than the kernel does to submit them: here fio's own clock has 41 to 44 % of the time in
+/// the kernel and 5 to 8 % in its own code. Then neither leads, or the kernel does where the run
+/// queue takes a part of the waiting.
+const DIRECT_READS: &[Class] = &[Class::Io, Class::Mixed, Class::Kernel];
+
 /// The file, written before, so that a run only reads it.
 const LAID_OUT: &[&str] =
     &["fio --name=truth --directory={dir} --size=64M --bs=4k --rw=randread --create_only=1 > /dev/null"];
@@ -21,8 +27,9 @@ pub(super) const PROGRAMS: &[Program] = &[
         needs: &[&FIO],
         prepare: LAID_OUT,
         watch: fio!("--ioengine=psync", "--direct=1", "--rw=randread", "--runtime=2", "--time_based"),
-        class: &[Class::Io],
-        why: "one direct read after the other; fio's main thread only looks now and then",
+        class: DIRECT_READS,
+        why: "one direct read after the other, which the disk or the kernel takes, as the disk is fast; \
+              fio's main thread only looks now and then",
         ..PLAIN
     },
     Program {
@@ -37,8 +44,8 @@ pub(super) const PROGRAMS: &[Program] = &[
             "--runtime=2",
             "--time_based"
         ),
-        class: &[Class::Io],
-        why: "waits for completions of direct reads",
+        class: DIRECT_READS,
+        why: "waits for completions of direct reads, or submits them, as the disk is fast",
         ..PLAIN
     },
     Program {
@@ -53,8 +60,8 @@ pub(super) const PROGRAMS: &[Program] = &[
             "--runtime=2",
             "--time_based"
         ),
-        class: &[Class::Io],
-        why: "waits for completions of direct reads",
+        class: DIRECT_READS,
+        why: "waits for completions of direct reads, or submits them, as the disk is fast",
         ..PLAIN
     },
     Program {
