@@ -230,8 +230,10 @@ fn further(also: Also, program: &Program, stage: &Stage, truth: &mut Truth) -> R
             truth.named.push(Named { what: "group", word: quota.name() });
         }
         Also::LockWaits => {
-            let seen = fs::read_to_string(stage.dir.join("load")).context("no sessions were looked at")?;
-            truth.lock_percent = Some(lock_percent(&seen).context("no session was seen")?);
+            truth.lock_percent = Some(lock_percent(&sessions(stage)?).context("no session was seen")?);
+        }
+        Also::LockHolder => {
+            let seen = sessions(stage)?;
             let holder = holder(&seen).context("no session holds the lock")?;
             truth.named.push(Named { what: "holder", word: holder.to_owned() });
         }
@@ -255,6 +257,11 @@ fn counted(program: &Program, stage: &Stage) -> Result<BTreeMap<String, u64>> {
     forget_package(&mut strace);
     ensure!(strace.status()?.success(), "it fails under strace");
     counts::read(&fs::read_to_string(&table).context("strace wrote nothing")?)
+}
+
+/// What a session that looks at others has printed.
+fn sessions(stage: &Stage) -> Result<String> {
+    fs::read_to_string(stage.dir.join("load")).context("no sessions were looked at")
 }
 
 /// Of the sessions that were looked at, a line each with `wait TYPE`, those that waited for a lock.

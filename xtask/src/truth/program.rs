@@ -123,9 +123,10 @@ pub(crate) enum Also {
     Calls(&'static [&'static str]),
     /// The control group's own time of throttling, and its name.
     Quota,
-    /// `pg_stat_activity`: the share of time that sessions of the attached process wait for a lock,
-    /// and who holds it.
+    /// `pg_stat_activity`: the share of time that sessions of the attached process wait for a lock.
     LockWaits,
+    /// `pg_blocking_pids`: who holds it.
+    LockHolder,
     /// The program prints `own cpu_ns N` at its end: the CPU time that it had, by its own clock.
     OwnClock,
     /// The source: at least half of the samples are in a function whose name has one of these words

@@ -61,6 +61,23 @@ const HOLDER: Server =
 const WAITER: Server =
     Server { command: psql!("-f", "{sources}/waiter.sql"), ready: Ready::File("{dir}/pid") };
 
+/// The same with a holder that lets it have the row now and then.
+const HOLDS: Server =
+    Server { command: psql!("-f", "{sources}/holds.sql"), ready: Ready::File("{dir}/held") };
+const WANTS: Server = Server { command: psql!("-f", "{sources}/wants.sql"), ready: Ready::File("{dir}/pid") };
+
+/// A window on the session that waits, which another one looks at.
+const WAITING_SESSION: Watch = Watch::Attach(Attach {
+    pid_file: Some("{dir}/pid"),
+    load: Some(&[
+        "sh",
+        "-c",
+        "exec {pg}/psql -q -At -h 127.0.0.1 -p {port} -U postgres -v pid=$(cat pid) \
+         -f {sources}/waits.sql postgres",
+    ]),
+    ..ALONE
+});
+
 const REDIS_SERVER: Server = Server {
     command: &["redis-server", "--port", "{port}", "--bind", "127.0.0.1", "--save", "", "--dir", "{dir}"],
     ready: Ready::Port,
@@ -113,19 +130,22 @@ pub(super) const PROGRAMS: &[Program] = &[
         needs: &[&POSTGRES],
         prepare: CLUSTER,
         servers: &[POSTMASTER, HOLDER, WAITER],
-        watch: Watch::Attach(Attach {
-            pid_file: Some("{dir}/pid"),
-            load: Some(&[
-                "sh",
-                "-c",
-                "exec {pg}/psql -q -At -h 127.0.0.1 -p {port} -U postgres -v pid=$(cat pid) \
-                 -f {sources}/waits.sql postgres",
-            ]),
-            ..ALONE
-        }),
+        watch: WAITING_SESSION,
         class: &[Class::Io],
         why: "waits for a transaction of another session: Lock:transactionid",
+        // Its holder is in the server's own memory, and nothing that can be observed names it
+        // before the wait ends.
         also: &[Also::LockWaits],
+    },
+    Program {
+        name: "postgres-row-locks",
+        needs: &[&POSTGRES],
+        prepare: CLUSTER,
+        servers: &[POSTMASTER, HOLDS, WANTS],
+        watch: WAITING_SESSION,
+        class: &[Class::Io],
+        why: "waits for transactions of another session, half a second each: Lock:transactionid",
+        also: &[Also::LockWaits, Also::LockHolder],
     },
     Program {
         name: "postgres-idle",
