@@ -97,6 +97,7 @@ impl Code {
             | Event::Flush { .. }
             | Event::Send { .. }
             | Event::WakerStack { .. }
+            | Event::AliveStack { .. }
             | Event::Lost { .. }
             | Event::Path { .. }
             | Event::Connection(_)

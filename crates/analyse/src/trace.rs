@@ -120,8 +120,13 @@ impl Trace {
             | Event::Alive { .. } => self.lives(event),
             Event::WaitStack { tid, node, weight_ns, .. } => {
                 let ended = self.ended(*tid)?;
-                self.tree.books.waits.stack(&ended, *node, *weight_ns);
+                self.tree.books.waits.stack(ended.wait, ended.thread, *node, *weight_ns);
                 return Some(ended.wait);
+            }
+            Event::AliveStack { tid, node, .. } => {
+                if let Some(slot) = self.tree.slot(*tid) {
+                    self.tree.get_mut(slot).found_in(*node);
+                }
             }
             Event::WakerStack { tid, woken_at, node, .. } => {
                 if let Some(ended) = self.ended(*tid).filter(|ended| ended.at == *woken_at) {

@@ -361,6 +361,17 @@ pub enum Event {
         /// The address that the server is bound to, as `/proc/net/unix` writes it.
         name: String,
     },
+    /// The stack of the wait that a thread was in when it was found ([`Event::Alive`]). Recorded
+    /// after that event; not of every such wait. Where the thread has been woken since, it is of no
+    /// wait.
+    AliveStack {
+        /// When it was taken.
+        at: Ns,
+        /// The thread.
+        tid: Tid,
+        /// The innermost frame: an [`Event::Node`].
+        node: u32,
+    },
 }
 
 impl Event {
@@ -390,6 +401,7 @@ impl Event {
             | Event::WakerStack { at, .. }
             | Event::Ran { at, .. }
             | Event::Group { at, .. }
+            | Event::AliveStack { at, .. }
             | Event::Start { at, .. } => Some(*at),
             Event::Lookup(lookup) => Some(lookup.answered_at.unwrap_or(lookup.asked_at)),
             Event::Connection(connection) => Some(connection.span.1),

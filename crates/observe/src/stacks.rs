@@ -61,6 +61,8 @@ pub(crate) enum Of {
     },
     /// Of a page fault that blocks from here on.
     Fault,
+    /// Of the wait that the thread was in when it was found.
+    Found,
     /// Of the waker of another thread, at that time.
     Waker {
         woken: Tid,
@@ -341,6 +343,7 @@ impl Stacks {
             Of::Sample { mode, period_ns } => Event::SampleStack { at, tid, node, mode, period_ns },
             Of::Wait { weight_ns, call } => Event::WaitStack { at, tid, node, weight_ns, call },
             Of::Waker { woken, woken_at } => Event::WakerStack { at, tid: woken, woken_at, node },
+            Of::Found => Event::AliveStack { at, tid, node },
         });
     }
 

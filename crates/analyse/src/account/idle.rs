@@ -17,7 +17,7 @@ pub(crate) struct Life {
     pub(crate) queued_ns: Ns,
     /// In calls that wait for work.
     pub(crate) for_work_ns: Ns,
-    /// All of it was one wait, as far as was seen.
+    /// All of it was one wait, as far as was seen, and not for a lock as far as is known.
     pub(crate) one_wait: bool,
 }
 

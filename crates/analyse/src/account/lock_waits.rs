@@ -53,6 +53,8 @@ pub(crate) fn may_be_for_a_lock((state, reason): WaitKey) -> bool {
         State::Lock => matches!(target, TargetKey::Futex(_)),
         // Whoever calls a sleep sleeps, also while it has a lock.
         State::Sleep => !matches!(target, TargetKey::Nameless(TargetKind::Timer)),
+        // Slept on through all of a window.
+        State::Idle if matches!(target, TargetKey::Futex(_)) => true,
         State::OtherWait | State::Idle => matches!(
             target,
             TargetKey::Nameless(TargetKind::Thread | TargetKind::Signal)

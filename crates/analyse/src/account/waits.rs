@@ -243,8 +243,8 @@ impl Waits {
     }
 
     /// A stack was taken of such a wait.
-    pub(crate) fn stack(&mut self, ended: &Ended, node: u32, ns: Ns) {
-        let row = self.row(ended.wait, ended.thread);
+    pub(crate) fn stack(&mut self, wait: WaitKey, thread: Slot, node: u32, ns: Ns) {
+        let row = self.row(wait, thread);
         if let Some(row) = row.filter(|row| row.stacks.len() < STACKS || row.stacks.contains_key(&node)) {
             *row.stacks.entry(node).or_default() += ns;
         }

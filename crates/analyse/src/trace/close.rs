@@ -158,19 +158,22 @@ impl Ended {
         let is_all_of_it = thread.since <= self.wall.start;
         let ns = end - thread.since;
         let reason = match thread.doing.clone() {
-            TracedState::Blocked(BlockedIn { wait, .. }) => {
+            TracedState::Blocked(BlockedIn { wait, stack, .. }) => {
                 thread.waited.add(self.names.arch, wait.call, ns);
                 let file = self.names.file_of(&wait);
                 let local = self.names.local_sockets.end(&wait.on);
                 let evidence = Evidence { local, ..Evidence::traced(&wait, &Waker::Unknown, file) };
                 let reason = classify(evidence, self.names.arch).reason();
-                // No stack tells what it was for. A pool without work is far more usual than a lock
-                // that is held for so long.
+                // Unless its stack tells what it was for: a pool without work is far more usual than
+                // a lock that is held for so long.
                 if is_all_of_it && matches!(reason, ReasonKey::Wait(_, TargetKey::Futex(_))) {
                     state = State::Idle;
                 }
                 let of = thread.ledger_of;
                 self.tree.books.waits.record((state, reason), of, ns, WaitEnd::UNKNOWN);
+                if let Some(node) = stack {
+                    self.tree.books.waits.stack((state, reason), of, node, ns);
+                }
                 self.tree.get_mut(slot).unsettled.add((state, reason), ns, true);
                 reason
             }

@@ -27,6 +27,10 @@ pub(super) struct BlockedIn {
     /// A device ends it, as far as its call tells: not all such calls sleep as the kernel's flag
     /// for IO has it.
     device: bool,
+    /// The thread was found in it.
+    found: bool,
+    /// Its stack, where the thread was found in it and one was taken.
+    pub(super) stack: Option<u32>,
 }
 
 impl BlockedIn {
@@ -36,7 +40,12 @@ impl BlockedIn {
         let serves = matches!(wait.on, Object::Net(ends) if ends.remote_port == 0 && is_served(ends));
         let lets_pass = timer || serves || call.is_some_and(may_be_timed);
         let device = call.is_some_and(|call| waits_for(call, wait.uninterruptible) == State::Disk);
-        Self { wait, woken_early, lets_pass, device }
+        Self { wait, woken_early, lets_pass, device, found: false, stack: None }
+    }
+
+    /// A thread was found in it.
+    fn found(wait: WaitContext, arch: Arch) -> Self {
+        Self { found: true, ..Self::new(wait, false, arch) }
     }
 }
 
@@ -170,18 +179,28 @@ impl Thread {
         self.counters = (counters.cpu_ns > 0).then(|| since(counters, before));
     }
 
+    /// The stack of the wait that it was found in; of none if it has been woken since.
+    pub(super) fn found_in(&mut self, node: u32) {
+        if let TracedState::Blocked(BlockedIn { found: true, stack, .. }) = &mut self.doing {
+            *stack = Some(node);
+        }
+    }
+
     /// What it did in a window, when its ledger has been brought to the end.
     pub(super) fn life(&self) -> Life {
         let life_ns = self.since - self.born;
         let on_cpu_ns = self.states.sum(State::on_cpu);
         let off_cpu_ns = self.states.sum(|state| state.blocked() || state == State::Stopped);
         let queued_ns = life_ns - on_cpu_ns - off_cpu_ns;
+        let one_wait = on_cpu_ns + queued_ns == 0 && self.waited.times <= 1;
+        // Locks are waited for in the same calls as work.
+        let for_a_lock = one_wait && self.states.of(State::Lock) > 0;
         Life {
             life_ns,
             on_cpu_ns,
             queued_ns,
-            for_work_ns: self.waited.for_work_ns,
-            one_wait: on_cpu_ns + queued_ns == 0 && self.waited.times <= 1,
+            for_work_ns: if for_a_lock { 0 } else { self.waited.for_work_ns },
+            one_wait: one_wait && !for_a_lock,
         }
     }
 }
@@ -210,7 +229,7 @@ impl TracedState {
     pub(super) fn found(state: &AliveState, arch: Arch) -> Self {
         match state {
             AliveState::Runnable(_) => TracedState::Runnable,
-            AliveState::Blocked(wait) => TracedState::Blocked(BlockedIn::new(wait.clone(), false, arch)),
+            AliveState::Blocked(wait) => TracedState::Blocked(BlockedIn::found(wait.clone(), arch)),
             AliveState::Stopped => TracedState::Stopped,
         }
     }

@@ -2,8 +2,11 @@
 //! stories. Times are microseconds.
 
 use crate::story::*;
-use model::recording::{CodeLocation, Event, FileKind, Function, Language, Object, Waker};
-use model::run::WaitRow;
+use model::call::Call;
+use model::recording::{
+    AliveState, CodeLocation, Counters, Event, FileKind, Function, Language, Object, WaitContext, Waker,
+};
+use model::run::{Class, WaitRow};
 use model::wait::{TargetKind, WaitTarget, WakerKind};
 use model::{Run, Seen, State, Tid};
 
@@ -143,4 +146,57 @@ fn waits_of_threads_with_other_stacks_are_other_rows() {
         .map(|row| (row.total_ns / 1000, row.threads.iter().map(|thread| thread.tid).collect::<Vec<_>>()))
         .collect();
     assert_eq!(rows, [(700, vec![THIRD, OTHER]), (500, vec![ROOT])]);
+}
+
+/// A window on a thread that is in this wait when it is found, and to the end: with its stack.
+fn sleeps_through((call, on): (u16, Object), functions: &[&str], woken: bool) -> Run {
+    let mut story = Story::begins();
+    story.events.clear();
+    let node = stack(&mut story, functions);
+    let wait = WaitContext { call: Some(Call(call)), uninterruptible: false, io: false, on };
+    let mut from = 0;
+    story.push(|at| {
+        from = at + 1000;
+        let (name, state, before) = ("backend".into(), AliveState::Blocked(wait), Counters::default());
+        Event::Alive { at, tid: OTHER, pid: OTHER, name, state, before }
+    });
+    if woken {
+        let again = waiting_in(FUTEX, Object::Unknown);
+        story.wakes(OTHER, Waker::Timer, none()).comes(OTHER).leaves(OTHER, again, none());
+    }
+    story.push(|at| Event::AliveStack { at, tid: OTHER, node });
+    story.after(3_001).seen_from(from)
+}
+
+const WAITS_FOR_A_ROW: [&str; 5] = ["epoll_wait", "WaitLatch", "ProcSleep", "LockAcquire", "PostgresMain"];
+
+#[test]
+fn a_lock_that_is_waited_for_all_along_is_known_by_the_stack_it_was_found_with() {
+    let run = sleeps_through(polls(), &WAITS_FOR_A_ROW, false);
+    let [lock] = &run.waits[..] else { panic!("{:?}", run.waits) };
+    assert_eq!((lock.reason, &lock.on), (State::Lock, &WaitTarget::Lock(Seen::Value("ProcSleep".into()))));
+    assert_eq!((lock.total_ns, thread_us(&run, OTHER, State::Lock)), (3_000_000, 3_000));
+    assert_eq!(run.bound.class, Class::Io);
+    assert!(!run.threads[0].idle, "who waits for a lock wants to work");
+
+    let run = sleeps_through(futex(0x40), &["__lll_lock_wait", "pthread_mutex_lock", "main"], false);
+    assert_eq!(run.waits[0].on, WaitTarget::Futex(Seen::Value(0x40)), "{:?}", run.waits);
+    assert_eq!((run.waits[0].reason, run.threads[0].idle), (State::Lock, false));
+}
+
+#[test]
+fn what_sleeps_all_along_for_no_lock_that_is_known_is_idle() {
+    let work = ["epoll_wait", "WaitLatch", "WalWriterMain", "PostmasterMain"];
+    let pool = ["__futex_abstimed_wait_common", "pthread_cond_wait", "Pool::run", "start_thread"];
+    for (wait, functions) in [(polls(), &work), (futex(0x40), &pool), (futex(0x40), &["f", "g", "h", "i"])] {
+        let run = sleeps_through(wait, functions, false);
+        assert_eq!((run.bound.class, run.threads[0].idle), (Class::Idle, true), "{functions:?}");
+        assert!(matches!(run.waits[0].stack, Seen::Value(_)), "{:?}", run.waits);
+    }
+}
+
+#[test]
+fn the_stack_that_a_thread_was_found_with_is_of_no_later_wait() {
+    let run = sleeps_through(polls(), &WAITS_FOR_A_ROW, true);
+    assert!(run.waits.iter().all(|row| matches!(row.stack, Seen::Unseen(_))), "{:?}", run.waits);
 }

@@ -3,8 +3,8 @@
 use dwell_analyse::Analyser;
 use model::call::{Call, CallTime};
 use model::recording::{
-    Calls, Comm, Counters, Ending, Event, Header, Host, HostCpu, Object, SocketEnds, SwitchIn, SwitchOut,
-    SwitchOutState, Tier, Trailer, WaitContext, WakeReason, Waker,
+    AttachWindow, Calls, Comm, Counters, Ending, Event, Header, Host, HostCpu, Object, SocketEnds, SwitchIn,
+    SwitchOut, SwitchOutState, Tier, Trailer, WaitContext, WakeReason, Waker, WindowEnd,
 };
 use model::{Analysis, Ns, Pid, Run, Seen, State, Tid};
 
@@ -142,8 +142,20 @@ impl Story {
         self.analysed_with(&Trailer { host_cpu: Seen::Value(host), ..trailer(self.now + US) }).run
     }
 
+    /// The same as a window on running processes, which begins at `at`.
+    pub(crate) fn seen_from(&self, at: Ns) -> Run {
+        let attached = Some(AttachWindow { at, target: "root".into() });
+        let ending = Ending::Window(WindowEnd::For);
+        let trailer = Trailer { ending, ..trailer(self.now) };
+        self.analysed_of(&Header { root: 0, attached, ..header() }, &trailer).run
+    }
+
     fn analysed_with(&self, trailer: &Trailer) -> Analysis {
-        let mut analyser = Analyser::new(&header());
+        self.analysed_of(&header(), trailer)
+    }
+
+    fn analysed_of(&self, header: &Header, trailer: &Trailer) -> Analysis {
+        let mut analyser = Analyser::new(header);
         self.events.iter().for_each(|event| analyser.event(event));
         analyser.finish(trailer)
     }

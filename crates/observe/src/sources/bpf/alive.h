@@ -113,7 +113,12 @@ int find_alive(u64 *ctx)
 		ref->stamp = draft.stamp;
 		STORE_RELEASE(&ref->index, draft.index);
 	}
-	bpf_seq_write(meta->seq, &tid, sizeof(tid));
+	struct found_row row = { .tid = tid, .pid = pid };
+	if (how == LEFT_BLOCKED && !thread->worker) {
+		struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+		USER_REGS(regs, row.regs);
+	}
+	bpf_seq_write(meta->seq, &row, sizeof(row));
 	return 0;
 }
 

@@ -2,14 +2,16 @@
 //! until there are no new ones.
 
 use super::refusal::BpfRefusal;
+use super::wire::Found;
 use aya::maps::HashMap;
 use aya::programs::{Iter, RawTracePoint};
 use aya::{Btf, Ebpf};
 use model::Pid;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use sys::bpf::run_once_on;
+use zerocopy::FromBytes;
 
 /// The kernel function that a program of a task iterator is attached to.
 pub(super) const ITERATOR: &str = "bpf_iter_task";
@@ -17,9 +19,6 @@ pub(super) const ITERATOR: &str = "bpf_iter_task";
 /// An iteration finds all but threads that are created or block during it, so two are nearly always
 /// enough.
 const LOOKS_MAX: usize = 20;
-
-/// Bytes the kernel half prints for each thread.
-const PRINTED: usize = 4;
 
 /// The program to run on each CPU.
 pub(super) struct LookHere {
@@ -38,13 +37,13 @@ impl LookHere {
 }
 
 /// Gives every thread of these processes an entry in the thread table. `listed` returns the current
-/// processes of the target. Returns all that it ever listed.
+/// processes of the target. Returns all that it ever listed, and the threads as they were last found.
 pub(super) fn find(
     ebpf: &mut Ebpf,
     btf: &Btf,
     cpus: &[u32],
     listed: &mut dyn FnMut() -> Vec<Pid>,
-) -> Result<(LookHere, BTreeSet<Pid>), BpfRefusal> {
+) -> Result<(LookHere, BTreeSet<Pid>, Vec<Found>), BpfRefusal> {
     let refused = |doing: &'static str, program: &str| {
         let program = program.to_owned();
         move |error| BpfRefusal::Program { doing, program, error: Box::new(error) }
@@ -61,7 +60,7 @@ pub(super) fn find(
         ebpf.program_mut(name).ok_or(BpfRefusal::Missing(name))?.try_into().map_err(refused("find", name))?;
     finder.load("task", btf).map_err(refused("load", name))?;
 
-    let mut known = BTreeSet::new();
+    let (mut known, mut threads) = (BTreeSet::new(), BTreeMap::new());
     for _ in 0..LOOKS_MAX {
         let new: Vec<Pid> = listed().into_iter().filter(|pid| known.insert(*pid)).collect();
         let map = ebpf.map_mut("wanted").ok_or(BpfRefusal::Missing("wanted"))?;
@@ -72,15 +71,16 @@ pub(super) fn find(
         let found = look(ebpf)?;
         // The CPU of a running thread treated it as one outside the tree.
         look_here.everywhere();
-        if found == 0 && new.is_empty() {
+        if found.is_empty() && new.is_empty() {
             break;
         }
+        threads.extend(found.into_iter().map(|row| (row.tid, row)));
     }
-    Ok((look_here, known))
+    Ok((look_here, known, threads.into_values().collect()))
 }
 
-/// Iterates over all tasks once; returns how many had no entry, or a wrong one.
-fn look(ebpf: &mut Ebpf) -> Result<usize, BpfRefusal> {
+/// Iterates over all tasks once; returns those that had no entry, or a wrong one.
+fn look(ebpf: &mut Ebpf) -> Result<Vec<Found>, BpfRefusal> {
     let name = "find_alive";
     let refused =
         |error| BpfRefusal::Program { doing: "attach", program: name.to_owned(), error: Box::new(error) };
@@ -91,5 +91,5 @@ fn look(ebpf: &mut Ebpf) -> Result<usize, BpfRefusal> {
     let mut file = link.into_file().map_err(io::Error::other)?;
     let mut printed = Vec::new();
     file.read_to_end(&mut printed)?;
-    Ok(printed.len() / PRINTED)
+    Ok(printed.chunks_exact(size_of::<Found>()).filter_map(|row| Found::read_from_bytes(row).ok()).collect())
 }

@@ -23,7 +23,7 @@ use model::recording::{
     Waker,
 };
 use sockets::Sockets;
-pub(super) use stacks::{OfStacks, of_stacks};
+pub(super) use stacks::{OfStacks, of_stacks, registers};
 use std::collections::HashMap;
 
 /// How many records of the tree each instrument made.

@@ -6,7 +6,8 @@
 //! - `wire.rs`: the layout of records, from which `wire.h` is made.
 //! - `load.rs`, `types.rs`: loading the object, with a reduced BTF of the kernel. `maps.rs`: its
 //!   maps. `refusal.rs`: why it cannot be used.
-//! - `attach.rs`: attaching the programs. `alive.rs`: finding existing threads.
+//! - `attach.rs`: attaching the programs. `alive.rs`: finding existing threads. `sleepers.rs`: the
+//!   stacks of those that are blocked.
 //! - `buffers.rs`: the CPUs' buffers as one stream. `drain.rs`: draining them.
 //! - `decode.rs`: records into events, with `paths.rs`, `lookups.rs` and `dns.rs` for their parts.
 //! - `mappings.rs`: executable mappings, from perf's side-band events.
@@ -38,6 +39,7 @@ mod pauses;
 mod refusal;
 mod resolver;
 mod runs;
+mod sleepers;
 mod slices;
 mod tracing;
 pub(crate) mod types;
@@ -118,11 +120,14 @@ impl Bpf {
     ) -> Result<Self, BpfRefusal> {
         let btf = types::read(attach::tracepoints(), &[alive::ITERATOR])?;
         let mut bpf = Self::start_with(&btf, 0, cpus, watching, THREADS_MAX)?;
-        let (look_here, pids) = alive::find(&mut bpf.ebpf, &btf, cpus, listed)?;
+        let (look_here, pids, found) = alive::find(&mut bpf.ebpf, &btf, cpus, listed)?;
         bpf.look_here = Some(look_here);
         bpf.see_names(watching, &pids.iter().copied().collect::<Vec<_>>());
         for pid in pids {
             bpf.stacks.found(pid);
+        }
+        for stack in sleepers::stacks(&found, host::here().proc) {
+            bpf.stacks.stack(monotonic_ns(), Box::new(stack));
         }
         bpf.tell_pythons();
         if let Some(clock) = &mut bpf.clock {

@@ -324,6 +324,14 @@ struct alive_record {
 	struct counters counters;
 };
 
+/* What the iterator prints of a thread that it has found, or found again. */
+struct found_row {
+	u32 tid;
+	u32 pid;
+	/* Where it blocks: USER_REGS; else zeros. */
+	u64 regs[8];
+};
+
 struct object_record {
 	/* a: object_kind. */
 	struct head head;
@@ -623,6 +631,10 @@ AT(alive_record, object, 24);
 AT(alive_record, name, 32);
 AT(alive_record, counters, 48);
 SIZE(alive_record, 96);
+AT(found_row, tid, 0);
+AT(found_row, pid, 4);
+AT(found_row, regs, 8);
+SIZE(found_row, 72);
 AT(object_record, head, 0);
 AT(object_record, object, 16);
 AT(object_record, mode, 24);

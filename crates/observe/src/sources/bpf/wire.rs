@@ -305,6 +305,14 @@ layout! {
         counters: Counters,
     }
 
+    /// What the iterator prints of a thread that it has found, or found again.
+    struct Found as found_row {
+        tid: u32,
+        pid: u32,
+        /// Where it blocks: USER_REGS; else zeros.
+        regs: [u64; 8],
+    }
+
     struct Object as object_record {
         /// a: object_kind.
         head: Head,

@@ -275,5 +275,6 @@ pub(crate) fn variant(event: &Event) -> &'static str {
         Event::Group { .. } => "Group",
         Event::Command { .. } => "Command",
         Event::LocalSocket { .. } => "LocalSocket",
+        Event::AliveStack { .. } => "AliveStack",
     }
 }

@@ -9,14 +9,14 @@ use python::record::{K_PYTHON, K_PYTHON_CODE};
 
 /// `USER_REGS` of `kernel.h`, by their DWARF numbers.
 #[cfg(target_arch = "x86_64")]
-fn registers([ip, sp, bp, bx, r12, r13, r14, r15]: [u64; 8]) -> Registers {
+pub(crate) fn registers([ip, sp, bp, bx, r12, r13, r14, r15]: [u64; 8]) -> Registers {
     let kept = [(3, bx), (12, r12), (13, r13), (14, r14), (15, r15)];
     kept.into_iter().fold(Registers::x86_64(ip, sp, bp), |all, (number, value)| all.with(number, value))
 }
 
 /// `USER_REGS` of `kernel.h`, by their DWARF numbers.
 #[cfg(target_arch = "aarch64")]
-fn registers([pc, sp, fp, lr, x19, x20, x21, x22]: [u64; 8]) -> Registers {
+pub(crate) fn registers([pc, sp, fp, lr, x19, x20, x21, x22]: [u64; 8]) -> Registers {
     let kept = [(19, x19), (20, x20), (21, x21), (22, x22)];
     kept.into_iter().fold(Registers::aarch64(pc, sp, fp, lr), |all, (number, value)| all.with(number, value))
 }
