@@ -164,8 +164,8 @@ impl Ended {
                 let local = self.names.local_sockets.end(&wait.on);
                 let evidence = Evidence { local, ..Evidence::traced(&wait, &Waker::Unknown, file) };
                 let reason = classify(evidence, self.names.arch).reason();
-                // Unless its stack tells what it was for: a pool without work is far more usual than
-                // a lock that is held for so long.
+                // Unless its stack tells what it was for: a pool without work is far more usual
+                // than a lock that is held for so long.
                 if is_all_of_it && matches!(reason, ReasonKey::Wait(_, TargetKey::Futex(_))) {
                     state = State::Idle;
                 }

@@ -11,10 +11,10 @@ macro_rules! fio {
     };
 }
 
-/// A disk bounds direct reads if it is slow. A virtual one that answers from the host's memory takes
-/// no longer than the kernel does to submit them: here fio's own clock has 41 to 44 % of the time in
-/// the kernel and 5 to 8 % in its own code. Then neither leads, or the kernel does where the run
-/// queue takes a part of the waiting.
+/// A disk bounds direct reads if it is slow. A virtual one that answers from the host's memory
+/// takes no longer than the kernel does to submit them: here fio's own clock has 41 to 44 % of the
+/// time in the kernel and 5 to 8 % in its own code. Then neither leads, or the kernel does where
+/// the run queue takes a part of the waiting.
 const DIRECT_READS: &[Class] = &[Class::Io, Class::Mixed, Class::Kernel];
 
 /// The file, written before, so that a run only reads it.

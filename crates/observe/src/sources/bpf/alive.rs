@@ -37,7 +37,8 @@ impl LookHere {
 }
 
 /// Gives every thread of these processes an entry in the thread table. `listed` returns the current
-/// processes of the target. Returns all that it ever listed, and the threads as they were last found.
+/// processes of the target. Returns all that it ever listed, and the threads as they were found
+/// last.
 pub(super) fn find(
     ebpf: &mut Ebpf,
     btf: &Btf,
