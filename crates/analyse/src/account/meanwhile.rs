@@ -13,7 +13,7 @@ use crate::keys::ReasonKey;
 use model::run::TimedWaits;
 use model::{Ns, State};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What one thread let pass.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -56,37 +56,107 @@ fn is_of(state: State, placeholder: State) -> bool {
 /// Activities of the tree in each slice, in the order of their numbers.
 type Slices = BTreeMap<u32, Vec<(ActivityId, Amount)>>;
 
-/// These entries with each placeholder replaced by what the other threads did in its slice, in
-/// proportion. What none of them is known to have done was a sleep.
+/// These entries with each placeholder replaced by what the other threads did in the time that the
+/// thread let pass, in proportion. What none of them is known to have done was a sleep.
+///
+/// The path has a wait's placeholders spread over all of it; the others may have worked in a part
+/// only. So each slice of the wait gets what they did there, within what they did in all.
 pub(crate) fn resolved(entries: FxHashMap<Key, Amount>, books: &Books) -> FxHashMap<Key, Amount> {
-    let placeholder = |key: &Key| {
-        let activity = books.activities.get(key.activity);
-        match activity.reason {
-            ReasonKey::Meanwhile(sleep) => Some((activity, sleep)),
-            _ => None,
-        }
+    let reason = |key: &Key| books.activities.get(key.activity).reason;
+    let passed = |key: &Key| match reason(key) {
+        ReasonKey::Meanwhile(wait) => Some(wait),
+        _ => None,
     };
-    if !entries.keys().any(|key| placeholder(key).is_some()) {
+    let waits: BTreeSet<ActivityId> = entries.keys().filter_map(passed).collect();
+    if waits.is_empty() {
         return entries;
     }
-    let slices = slices(books);
     let mut resolved = FxHashMap::default();
+    let mut let_pass = BTreeMap::<ActivityId, LetPass>::new();
     for (key, amount) in entries {
-        let Some((placeholder, sleep)) = placeholder(&key) else {
-            add(&mut resolved, key, amount);
-            continue;
-        };
-        let others = others(&slices, books, &placeholder, key.slice);
-        let known_ns = amount.ns.min(others.iter().map(|(_, amount)| amount.ns).sum());
-        for (activity, part) in shares(known_ns, &others) {
-            add(&mut resolved, Key { activity, ..key }, part);
-        }
-        if known_ns < amount.ns {
-            let rest = Amount { ns: amount.ns - known_ns, ..amount };
-            add(&mut resolved, Key { activity: sleep, ..key }, rest);
+        match passed(&key).or_else(|| waits.contains(&key.activity).then_some(key.activity)) {
+            Some(wait) => let_pass.entry(wait).or_default().add(key, amount, wait),
+            None => add(&mut resolved, key, amount),
         }
     }
+    let slices = slices(books);
+    for (wait, let_pass) in let_pass {
+        let_pass.resolve(wait, &slices, books, &mut resolved);
+    }
     resolved
+}
+
+/// What one thread let pass in waits of one kind.
+#[derive(Default)]
+struct LetPass {
+    /// All of it, by slice.
+    whole: BTreeMap<u32, Amount>,
+    /// The placeholders with their time in all.
+    others: BTreeMap<ActivityId, Ns>,
+}
+
+impl LetPass {
+    fn add(&mut self, key: Key, amount: Amount, wait: ActivityId) {
+        self.whole.entry(key.slice).or_default().add(amount);
+        if key.activity != wait {
+            *self.others.entry(key.activity).or_default() += amount.ns;
+        }
+    }
+
+    fn resolve(
+        mut self,
+        wait: ActivityId,
+        slices: &Slices,
+        books: &Books,
+        resolved: &mut FxHashMap<Key, Amount>,
+    ) {
+        // The kinds of work in their order: what counts first takes its room first.
+        let mut placeholders: Vec<_> = std::mem::take(&mut self.others).into_iter().collect();
+        placeholders.sort_by_key(|(id, _)| order(books.activities.get(*id).state));
+        for (id, ns) in placeholders {
+            let placeholder = books.activities.get(id);
+            let worked: Vec<_> = self
+                .whole
+                .iter()
+                .map(|(slice, amount)| {
+                    let others = others(slices, books, &placeholder, *slice);
+                    let did_ns = others.iter().map(|(_, amount)| amount.ns).sum::<Ns>().min(amount.ns);
+                    (*slice, did_ns, others)
+                })
+                .collect();
+            let mut left_ns: Ns = worked.iter().map(|(_, did_ns, _)| did_ns).sum();
+            let mut ns = ns.min(left_ns);
+            for (slice, did_ns, others) in worked {
+                let part_ns = proportion(ns, did_ns, left_ns);
+                (ns, left_ns) = (ns - part_ns, left_ns - did_ns);
+                for (activity, part) in shares(part_ns, &others) {
+                    add(resolved, Key { activity, slice }, part);
+                }
+                if let Some(whole) = self.whole.get_mut(&slice) {
+                    whole.ns -= part_ns;
+                }
+            }
+        }
+        for (slice, rest) in self.whole {
+            if rest.ns > 0 {
+                add(resolved, Key { activity: wait, slice }, rest);
+            }
+        }
+    }
+}
+
+/// The place of a placeholder's kind of work (`Progress`).
+fn order(state: State) -> u8 {
+    match state {
+        State::User => 0,
+        State::Runqueue => 1,
+        _ => 2,
+    }
+}
+
+/// `ns * part / whole`.
+fn proportion(ns: Ns, part: Ns, whole: Ns) -> Ns {
+    (u128::from(ns) * u128::from(part)).checked_div(u128::from(whole)).unwrap_or(0) as Ns
 }
 
 fn add(entries: &mut FxHashMap<Key, Amount>, key: Key, amount: Amount) {
@@ -128,8 +198,7 @@ fn shares(ns: Ns, others: &[(ActivityId, Amount)]) -> Vec<(ActivityId, Amount)> 
 
 /// As many of them as belong to a part of the time; one at least, if there are any.
 fn scaled(of: u64, part: Ns, whole: Ns) -> u64 {
-    let scaled = (u128::from(of) * u128::from(part)).checked_div(u128::from(whole)).unwrap_or(0) as u64;
-    scaled.max(of.min(1))
+    proportion(of, part, whole).max(of.min(1))
 }
 
 #[cfg(test)]
@@ -197,6 +266,23 @@ mod tests {
         let entries = slept(&mut books, Progress::OnCpu, 50);
         let sums = by_thread(&resolved(entries, &books), &books);
         assert_eq!(sums, BTreeMap::from([((1, State::User), 20), ((SLEEPER, State::Sleep), 30)]));
+    }
+
+    /// The first quarter of the wait is in slices of its own.
+    #[test]
+    fn work_in_a_part_of_a_wait_is_all_of_it_on_the_path() {
+        let mut books = books();
+        on_cpu(&mut books, 1, 0, 250);
+        let mut path = Path::default();
+        let sleep = books.activities.id(Activity::seen(SLEEPER, State::Sleep, ReasonKey::None));
+        let worked = books.activities.id(placeholder(SLEEPER, Progress::OnCpu, sleep));
+        path.add(books.slicing, 0, 1000, &[(worked, 250, 0)], sleep, true);
+        let entries = resolved(path.entries(books.slicing), &books);
+        let sums = by_thread(&entries, &books);
+        assert_eq!(sums, BTreeMap::from([((1, State::User), 250), ((SLEEPER, State::Sleep), 750)]));
+        let early = |key: &&Key| books.activities.get(key.activity).thread == 1;
+        let last = entries.keys().filter(early).map(|key| key.slice).max().unwrap();
+        assert!(last <= entries.keys().map(|key| key.slice).max().unwrap() / 4, "{entries:?}");
     }
 
     #[test]
