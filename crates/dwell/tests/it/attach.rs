@@ -109,6 +109,27 @@ fn two_hundred_idle_threads_do_not_drown_two_busy_ones() {
     });
 }
 
+/// The kernel half takes the stack of a wait when its call returns: of this one it never does.
+#[test]
+fn a_thread_that_wants_a_lock_all_along_is_known_by_its_stack() {
+    let _alone = support::alone();
+    let alive = Alive::start(lives(), &["wants"]);
+    hold(|| {
+        let told = attach(&[&alive.name(), "--for", "300ms"], |_| ());
+        let counts = [count(&told, "threads_active"), count(&told, "threads_idle")];
+        ensure(counts == [1, 1], &format!("{counts:?}: who has the lock waits for a signal"), &told)?;
+        ensure(told.parts(&["lock"]) == whole(&told), "all of its time is for the lock", &told)?;
+        let lock = &told.run["waits"][0];
+        let stack = lock["stack"].as_array().cloned().unwrap_or_default();
+        let named = |name: &str| stack.iter().any(|frame| frame.as_str().is_some_and(|f| f.contains(name)));
+        ensure(
+            lock["reason"] == "lock" && named("pthread_mutex_lock") && named("wants"),
+            "with its stack",
+            &told,
+        )
+    });
+}
+
 #[test]
 fn a_hundred_threads_that_run_and_wait_while_they_are_found_are_all_explained() {
     let _alone = support::alone();

@@ -17,6 +17,12 @@ static void *idles(void *none)
 	return none;
 }
 
+static void *wants(void *none)
+{
+	pthread_mutex_lock(&lock);
+	return none;
+}
+
 static void *spins(void *none)
 {
 	for (volatile unsigned long i = 0;; i++)
@@ -82,6 +88,8 @@ int main(int count, char **words)
 		start(100, works);
 	else if (!strcmp(what, "births"))
 		start(1, bears);
+	else if (!strcmp(what, "wants"))
+		pthread_mutex_lock(&lock), start(1, wants), puts("ready"), fflush(stdout), pause();
 	else if (!strcmp(what, "spins"))
 		puts("ready"), fflush(stdout), spins(0);
 	puts("ready");
