@@ -11,11 +11,12 @@ use anyhow::{Context, Result, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::ops::Range;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A server that is not there after this is not waited for any longer.
 const READY_WITHIN: Duration = Duration::from_secs(30);
@@ -207,8 +208,14 @@ impl Drop for Temporary {
     }
 }
 
-/// A port that nothing listened on just now.
+/// Ports of services: Linux gives clients those from 32768 on.
+const SERVICES: Range<u16> = 20_000..32_768;
+
+/// A port that nothing listened on just now: as a rule another one than the last program's, whose
+/// connections may still be closing.
 fn free_port() -> Result<u16> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("the loopback has no free port")?;
-    Ok(listener.local_addr()?.port())
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+    let first = now.subsec_micros() as usize % SERVICES.len();
+    let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+    SERVICES.skip(first).chain(SERVICES).find(is_free).context("the loopback has no free port")
 }
