@@ -92,6 +92,55 @@ fn a_server_that_was_in_accept_when_it_began_waited_for_work() {
     });
 }
 
+/// Serves one client of a local socket: works for 200 ms, and answers.
+const LOCAL_SERVER: &str = "import select, socket, time\n\
+    s = socket.socket(socket.AF_UNIX)\n\
+    s.bind(PATH)\n\
+    s.listen()\n\
+    print('ready', flush=True)\n\
+    c, _ = s.accept()\n\
+    e = select.epoll()\n\
+    e.register(c, select.EPOLLIN)\n\
+    while True:\n  WAITS\n  c.recv(1)\n  time.sleep(0.2)\n  c.sendall(b'y')\n";
+
+/// Its client, which asks 200 ms after each answer.
+const LOCAL_CLIENT: &str = "import socket, time\n\
+    c = socket.socket(socket.AF_UNIX)\n\
+    c.connect(PATH)\n\
+    print('ready', flush=True)\n\
+    while True:\n  time.sleep(0.2)\n  c.sendall(b'x')\n  c.recv(1)\n";
+
+#[test]
+fn the_server_of_a_local_socket_waits_for_work_and_its_client_for_the_server() {
+    let _alone = support::alone();
+    for (waits, call) in [("pass", "recvfrom"), ("e.poll()", "epoll_wait")] {
+        // A name may be hostile.
+        let path = support::fresh("socket\u{1b}[31m");
+        let quoted = format!("{path:?}").replace("\\u{1b}", "\\x1b");
+        let start = |script: &str| {
+            let script = script.replace("PATH", &quoted).replace("WAITS", waits);
+            Alive::start("python3", &["-c", &script])
+        };
+        let (server, client) = (start(LOCAL_SERVER), start(LOCAL_CLIENT));
+        // Half of the time it waits for the other; what the window cuts of a poll has no name.
+        let check = |alive: &Alive, state: &str, call: &str| {
+            let told = attach(&[&alive.name(), "--for", "1500ms"], |_| ());
+            let rows = told.run["waits"].as_array().cloned().unwrap_or_default();
+            let row = rows.iter().find(|row| row["on"]["kind"] == "unix").cloned().unwrap_or_default();
+            ensure(row["call"] == call && row["reason"] == state, "what the wait is for", &told)?;
+            ensure(row["on"]["name"] == *path.to_str().unwrap(), "by the server's name", &told)?;
+            let waited = row["total_ns"].as_u64().unwrap_or(0);
+            ensure(waited > 400 * MS && waited < 1000 * MS, "as long as it waits", &told)?;
+            ensure(!told.page.contains("\u{1b}[31m"), "the name is clean on the page", &told)?;
+            let other = if state == "idle" { "pipe" } else { "idle" };
+            ensure(told.parts(&[other]) == 0, "and nothing else", &told)
+        };
+        hold(|| check(&server, "idle", call));
+        hold(|| check(&client, "pipe", "recvfrom"));
+        let _ = std::fs::remove_file(path);
+    }
+}
+
 #[test]
 fn two_hundred_idle_threads_do_not_drown_two_busy_ones() {
     let _alone = support::alone();

@@ -5,6 +5,7 @@ use crate::support;
 use crate::support::window;
 use crate::support::window::{Alive, count, ensure, hold, lasted, lives, threads, whole};
 use crate::support::{BLOCKED, CPU, MS, Told};
+use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
@@ -153,6 +154,34 @@ fn a_users_server_in_accept_waited_for_work() {
             ensure(total > 300 * MS && total <= told.wall(), "it counts from the window's start", &told)?;
             ensure(told.parts(&["idle"]) * 2 > whole(&told), "waiting for work leads", &told)?;
             ensure(told.parts(CPU) > 0 && counts(&told) == [1, 0], "it did something", &told)
+        });
+    }
+}
+
+#[test]
+fn the_server_of_a_local_socket_is_known_by_its_name() {
+    let _alone = support::alone();
+    let place = Place::new(AS_NOBODY);
+    let script = "import os, socket, time\n\
+        s = socket.socket(socket.AF_UNIX)\n\
+        s.bind('/proc/self/cwd/socket')\n\
+        s.listen()\n\
+        if os.fork() == 0:\n  c = socket.socket(socket.AF_UNIX)\n  c.connect('/proc/self/cwd/socket')\n\
+        \x20 while True:\n    time.sleep(0.2)\n    c.sendall(b'x')\n    c.recv(1)\n\
+        c, _ = s.accept()\n\
+        print('ready', flush=True)\n\
+        while True:\n  c.recv(1)\n  time.sleep(0.1)\n  c.sendall(b'y')\n";
+    let alive = place.alive("/usr/bin/python3", &["-c", script]);
+    for source in SOURCES {
+        hold(|| {
+            let told = place.attach(&[&alive.name(), "--for", "1s", "--source", source], |_| ());
+            let waits = told.run["waits"].as_array().unwrap();
+            let on = |row: &&Value| row["on"] == json!({"kind": "unix", "name": "/proc/self/cwd/socket"});
+            let row = waits.iter().find(on).cloned().unwrap_or_default();
+            ensure(row["reason"] == "idle", "it waits for work", &told)?;
+            // Its child waits for an answer: whose, the table of sockets does not say.
+            let unknown = waits.iter().find(|row| row["reason"] == "pipe").cloned().unwrap_or_default();
+            ensure(unknown["on"] == json!({"kind": "unix", "name": null}), "the client does not", &told)
         });
     }
 }
