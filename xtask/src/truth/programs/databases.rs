@@ -158,6 +158,25 @@ pub(super) const PROGRAMS: &[Program] = &[
         ..PLAIN
     },
     Program {
+        name: "postgres-local",
+        needs: &[&POSTGRES],
+        prepare: CLUSTER,
+        servers: &[POSTMASTER],
+        watch: Watch::Attach(Attach {
+            pid_file: POSTMASTER_PID,
+            load: Some(&[
+                "sh",
+                "-c",
+                "while sleep 0.2; do echo 'select 1;'; done | \
+                 {pg}/psql -q -h {temp}/pg -p {port} -U postgres postgres > {dir}/out",
+            ]),
+            ..ALONE
+        }),
+        class: &[Class::Idle],
+        why: "one session over the local socket, which waits for a query five times a second",
+        ..PLAIN
+    },
+    Program {
         name: "psql-query",
         needs: &[&POSTGRES],
         prepare: CLUSTER,

@@ -1,7 +1,7 @@
 //! Python: short programs of our own on the interpreter with its lock, loops and processes.
 
 use super::super::needs::PYTHON;
-use super::super::program::{Also, Class, PLAIN, Program, Watch};
+use super::super::program::{Also, Class, PLAIN, Program, Ready, Server, Watch, under};
 
 const OWN_CLOCK: &[Also] = &[Also::OwnClock];
 
@@ -11,6 +11,19 @@ macro_rules! work {
         Watch::Run(&["{python}", "{sources}/work.py", $mode, "2"])
     };
 }
+
+/// Echoes lines of the clients of a local socket, each in a thread.
+const LOCAL_SERVER: Server = Server {
+    command: &[
+        "{python}",
+        "-c",
+        "import socketserver\n\
+         class Echo(socketserver.StreamRequestHandler):\n\
+         \x20 def handle(self):\n    for line in self.rfile: self.wfile.write(line)\n\
+         socketserver.ThreadingUnixStreamServer('{dir}/socket', Echo).serve_forever()\n",
+    ],
+    ready: Ready::File("{dir}/socket"),
+};
 
 pub(super) const PROGRAMS: &[Program] = &[
     Program {
@@ -64,6 +77,22 @@ pub(super) const PROGRAMS: &[Program] = &[
         class: &[Class::Cpu],
         why: "the parent sleeps and looks; its child computes all along",
         also: &[Also::OwnClock, Also::Function(&["compute"])],
+        ..PLAIN
+    },
+    Program {
+        name: "python-local-server",
+        needs: &[&PYTHON],
+        servers: &[LOCAL_SERVER],
+        watch: under(&[
+            "{python}",
+            "-c",
+            "import socket, time\n\
+             s = socket.socket(socket.AF_UNIX)\n\
+             s.connect('{dir}/socket')\n\
+             while True:\n  s.sendall(b'x\\n')\n  s.recv(9)\n  time.sleep(0.2)\n",
+        ]),
+        class: &[Class::Idle],
+        why: "a thread waits on a local socket for the next line, the main thread for the next client",
         ..PLAIN
     },
     Program {
