@@ -189,8 +189,8 @@ fn is_about_files(name: &str) -> bool {
     STARTS.iter().any(|start| name.starts_with(start))
 }
 
-/// Calls in which a thread waits for work: those of event loops, and those that wait for a notice, a
-/// signal or a child. Reading from a connection is none: that may well be what the work waits for.
+/// Calls in which a thread waits for work: those of event loops, and those that wait for a notice,
+/// a signal or a child. Reading from a connection is none: that may be what the work waits for.
 pub(crate) fn waits_for_work(name: &str) -> bool {
     waits_for_events(name)
         || matches!(
