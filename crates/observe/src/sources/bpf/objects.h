@@ -84,9 +84,12 @@ INLINE u32 read_name(struct unix_sock *sk, char *to)
 
 /* The names of a local socket and of its other end tell which of them serves: an accepted socket
  * has the name of the one that listens, and who connects has none as a rule. */
-__attribute__((noinline)) int tell_names(u64 socket, u64 ino, u64 now, u32 tid)
+__attribute__((noinline)) int tell_names(u64 file_, u64 now, u32 tid)
 {
-	struct unix_sock *sk = (void *)socket;
+	struct file *file = (void *)file_;
+	struct inode *inode = READ(file, f_inode);
+	struct socket *socket = READ(file, private_data);
+	struct unix_sock *sk = (void *)READ(socket, sk);
 	struct unix_sock *peer = (void *)READ(sk, peer);
 	if (!READ(sk, addr) && !READ(peer, addr))
 		return 0;
@@ -95,7 +98,7 @@ __attribute__((noinline)) int tell_names(u64 socket, u64 ino, u64 now, u32 tid)
 		return 0;
 	struct head head = HEAD(K_SOCKET_NAMES, 0, tid, now);
 	record->head = head;
-	record->ino = ino;
+	record->ino = READ(inode, i_ino);
 	record->own_len = read_name(sk, record->own);
 	record->peer_len = read_name(peer, record->peer);
 	ready(record, sizeof(*record));
@@ -105,7 +108,11 @@ __attribute__((noinline)) int tell_names(u64 socket, u64 ino, u64 now, u32 tid)
 #define PIPEFS_MAGIC 0x50495045
 #define ANON_INODE_MAGIC 0x09041934
 
-/* Whether it can have a path; pipes, sockets and the like cannot. */
+/* What else there is to tell of an object. */
+enum more { MORE_NONE, MORE_PATH, MORE_NAMES };
+
+/* Pipes, sockets and the like have no path. What is more is told by the caller: this record would
+ * stand on the stack, of 512 bytes, below it. */
 __attribute__((noinline)) int tell_kind(u64 file_, u64 now, u32 tid)
 {
 	struct file *file = (void *)file_;
@@ -137,20 +144,25 @@ __attribute__((noinline)) int tell_kind(u64 file_, u64 now, u32 tid)
 			struct file *other_file = READ(other, file);
 			struct inode *other_inode = READ(other_file, f_inode);
 			record.peer = READ(other_inode, i_ino);
-			tell_names((u64)sk, record.ino, now, tid);
 		} else if (family == 2 || family == 10) {
 			record.head.a = OBJECT_NET;
 			read_ends(sk, &record.ends);
 		}
 	}
 	EMIT(record);
-	return type != 0140000 && type != 0 && record.magic != PIPEFS_MAGIC && record.magic != ANON_INODE_MAGIC;
+	if (record.head.a == OBJECT_UNIX)
+		return MORE_NAMES;
+	bool has_path = type != 0140000 && type != 0 && record.magic != PIPEFS_MAGIC && record.magic != ANON_INODE_MAGIC;
+	return has_path ? MORE_PATH : MORE_NONE;
 }
 
 __attribute__((noinline)) int tell_object(u64 file_, u64 now, u32 tid)
 {
 	struct file *file = (void *)file_;
-	if (!tell_kind(file_, now, tid))
+	int more = tell_kind(file_, now, tid);
+	if (more == MORE_NAMES)
+		tell_names(file_, now, tid);
+	if (more != MORE_PATH)
 		return 0;
 	struct path *path = __builtin_preserve_access_index(&file->f_path);
 	tell_path((u64)READ(file, f_inode), (u64)READ(path, dentry), (u64)READ(path, mnt), now, tid);
@@ -255,7 +267,8 @@ __attribute__((noinline)) int tell_through(u32 tid, u64 now)
 	if (!file)
 		return 0;
 	/* A path would come too late, and such wait targets rarely have one. */
-	tell_kind(file, now, number_of(task));
+	if (tell_kind(file, now, number_of(task)) == MORE_NAMES)
+		tell_names(file, now, number_of(task));
 	EMIT(record);
 	return 0;
 }
