@@ -109,6 +109,8 @@ impl Processes {
             let signal = rule.as_ref().is_some_and(|rule| rule.signal);
             match step {
                 Ok(UnwindStep::End) => return None,
+                // What would be its caller's may be beyond the stack.
+                Err(_) if self.begins_stacks(frame) => return None,
                 Err(failed) => return Some(self.words(failed, frame.file, stack, broke)),
                 Ok(UnwindStep::Caller) => {}
             }

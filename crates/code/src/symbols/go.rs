@@ -33,11 +33,12 @@ pub(crate) fn name(image: &Image, addresses: &[u64], names: &mut [Option<String>
     }
 }
 
-/// Whether the function at an address is the first on its stack: the start of Go's threads, or
-/// where a thread has left a goroutine, which has a stack of its own, to look for other work. Both
-/// are written in assembly, and have no caller although their call frame information has one.
+/// Whether the function at an address is the first on its stack: the start of a program, that of a
+/// thread, or where a thread has left a goroutine, which has a stack of its own, to look for other
+/// work. They are written in assembly, and have no caller although their call frame information
+/// has one.
 pub(crate) fn begins_stacks(image: &Image, address: u64) -> bool {
-    const FIRST: [&str; 2] = ["runtime.clone", "runtime.mcall"];
+    const FIRST: [&str; 3] = ["runtime.clone", "runtime.mcall", "runtime.rt0_go"];
     let name = GoTable::read(image).and_then(|table| table.name(address));
     name.is_some_and(|name| FIRST.contains(&name.as_str()))
 }
