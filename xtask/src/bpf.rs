@@ -4,6 +4,8 @@
 //! `crates/observe/bpf_build.rs`, which the build script uses too, compiles the source;
 //! `crates/observe/src/layout.rs` makes headers from layouts.
 
+mod stack;
+
 use crate::bpf_build::{Clang, SOURCES, compile, digest, find_clang, noted, prebuilt};
 use crate::shell::{root, target};
 use crate::{spikes_wire, wire};
@@ -84,6 +86,8 @@ fn check_one(source: &Path, clang: &Clang) -> Result<()> {
         let committed = prebuilt(source).join(format!("{arch}.bpf.o"));
         let how = compare(&committed, &fresh, noted_clang == clang.version)
             .with_context(|| format!("{} does not match {of}\ntry: cargo xtask bpf", committed.display()))?;
+        let bytes = fs::read(&committed).with_context(|| format!("cannot read {}", committed.display()))?;
+        stack::check(&bytes).with_context(|| format!("{} would be refused", committed.display()))?;
         println!("{of}: {arch}: {how} (built with clang {noted_clang}, checked with {})", clang.version);
     }
     Ok(())
