@@ -62,8 +62,8 @@ fn a_long_listing_is_bound_by_the_kernels_stat_calls_and_a_short_one_makes_none(
     hold_with(
         || listed("-lR"),
         |long, claims| {
-            claims.equal("class", long.class(), "kernel");
-            claims.equal("resource", long.resource(), "kernel");
+            claims.class(long, &["kernel"]);
+            claims.resource(long, "kernel");
             let by_total = long.run["syscalls"].as_array().into_iter().flatten();
             let first = by_total.max_by_key(|row| row["total_ns"].as_u64()).map(|row| row["name"].clone());
             let stat = ["statx", "newfstatat", "lstat"];
@@ -104,7 +104,7 @@ fn a_copy_of_a_large_file_is_the_kernels_work_or_the_disks() {
         let (kernel, user) = (told.parts(&["kernel", "fault", "disk"]), told.parts(&["user"]));
         at_least(claims, told, "the kernel and the disk", kernel, 85.0);
         claims.that(percent(told, user) < 10.0, format!("user is {:.1} %", percent(told, user)));
-        claims.that(["kernel", "io", "mixed"].contains(&told.class()), format!("class {}", told.class()));
+        claims.class(told, &["kernel", "io", "mixed"]);
         let copied = ["copy_file_range", "sendfile", "read", "write"].map(|call| told.calls(call).0);
         claims.that(copied.iter().sum::<u64>() > 0, "no call copied anything");
     });
@@ -121,7 +121,7 @@ fn a_compression_in_a_pipeline_is_the_compressors_user_time() {
     let script = format!("gzip -c {} | cat > {}", text(&from), text(&to));
     hold(&["sh", "-c", &script], |told, claims| {
         at_least(claims, told, "gzip's own code", by_name(told, "gzip", &["user"]), 80.0);
-        claims.equal("class", told.class(), "cpu");
+        claims.class(told, &["cpu"]);
         claims
             .that(percent(told, told.parts(&["pipe"])) < 2.0, "cat's or the shell's waiting is on the path");
         let names: Vec<_> =
@@ -142,7 +142,7 @@ fn a_build_is_the_compilers_work_and_not_the_drivers() {
     let (from, to) = (source("words.c"), fresh("words"));
     hold(&["cc", "-O3", text(&from), "-o", text(&to), "-lm"], |told, claims| {
         at_least(claims, told, "cc1 on a CPU", by_name(told, "cc1", CPU), 50.0);
-        claims.that(["cpu", "mixed", "kernel"].contains(&told.class()), format!("class {}", told.class()));
+        claims.class(told, &["cpu", "mixed", "kernel"]);
         // The driver waits for each of its children, which is their time and not its own.
         let driver = by_name(told, "cc", BLOCKED) + by_name(told, "gcc", BLOCKED);
         claims.that(
@@ -175,7 +175,7 @@ fn a_python_grid_that_reallocates_is_the_kernels_faults() {
         // 46 MB twice a step: the bytes, which the array then copies.
         let minor = told.run["faults"]["minor"].as_u64().unwrap_or(0);
         claims.that(minor > 12 * 11_000, format!("{minor} faults"));
-        claims.equal("class", told.class(), "kernel");
+        claims.class(told, &["kernel"]);
         let faults = told.parts(&["fault"]);
         at_least(claims, told, "the faults", faults, 30.0);
         claims
@@ -186,7 +186,7 @@ fn a_python_grid_that_reallocates_is_the_kernels_faults() {
 #[test]
 fn a_program_that_sleeps_is_idle() {
     hold(&["sleep", "0.2"], |told, claims| {
-        claims.equal("class", told.class(), "idle");
+        claims.class(told, &["idle"]);
         claims.that(told.parts(&["sleep"]).abs_diff(200 * MS) < 5 * MS, "it did not sleep 200 ms");
         claims.equal("sleeps", told.calls("clock_nanosleep").0, 1);
     });
@@ -211,7 +211,7 @@ fn a_threaded_program_with_a_lock_is_the_work_under_the_lock() {
         let locks = waits.filter(|row| row["reason"] == "lock" && row["on"]["kind"] == "futex");
         let blocked: u64 = locks.filter_map(|row| row["total_ns"].as_u64()).sum();
         claims.that(blocked > 20 * MS, format!("two threads on one lock waited {blocked} ns for it"));
-        claims.equal("class", told.class(), "cpu");
+        claims.class(told, &["cpu"]);
     });
     std::fs::remove_file(program).expect("the program can be removed");
 }
@@ -259,8 +259,8 @@ fn a_program_behind_a_slow_local_server_waits_for_the_network() {
         claims.that(told.parts(&["network"]) >= 295 * MS, "five answers took 60 ms each");
         // Beside busy programs it may wait longer for a CPU than for its peer.
         if told.parts(&["runqueue"]) < told.parts(&["network"]) / 4 {
-            claims.equal("class", told.class(), "io");
-            claims.equal("resource", told.resource(), "network");
+            claims.class(told, &["io"]);
+            claims.resource(told, "network");
         }
         let port = told.run["command"][3].as_str().unwrap_or_default().to_owned();
         let waits = told.run["waits"].as_array().into_iter().flatten();

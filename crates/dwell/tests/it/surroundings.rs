@@ -151,8 +151,8 @@ fn a_slow_link_is_named_as_what_bounds_the_program() {
     hold_with(
         || network.download(&["--link", &format!("{link}=10M")]),
         |told, claims| {
-            claims.equal("class", told.class(), "io");
-            claims.equal("resource", told.resource(), "network");
+            claims.class(told, &["io"]);
+            claims.resource(told, "network");
             let series = series(told, "links", &link);
             let carried = median_millions(&series["payload_bits_per_s"]);
             claims.that((9.0..9.6).contains(&carried), format!("it carried {carried} Mb/s: {series}"));

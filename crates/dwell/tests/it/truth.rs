@@ -52,7 +52,7 @@ fn a_sleep_is_sleep() {
     holds("sleep", &["200"], |told, truth, claims| {
         sleeps_on_path(told, truth, claims, "main", "slept");
         claims.equal("all of the path is main's", told.path(Some(truth.id("main")), &[]), told.wall());
-        claims.equal("class", told.class(), "idle");
+        claims.class(told, &["idle"]);
     });
 }
 
@@ -66,7 +66,7 @@ fn a_spin_is_user_time() {
         claims.between("user and kernel time within their intervals", truth.ns("spun_cpu"), lo, hi);
         let off = truth.ns("spun") - truth.ns("spun_cpu");
         claims.between("run queue", told.parts(&["runqueue"]), off, off + MS);
-        claims.equal("class", told.class(), "cpu");
+        claims.class(told, &["cpu"]);
         let queued_most = told.parts(&["runqueue"]) > told.parts(&["user"]);
         claims.equal("resource", told.resource(), if queued_most { "runqueue" } else { "user" });
     });
@@ -141,8 +141,8 @@ fn a_pipe_fed_from_outside_the_tree_is_a_pipe_wait() {
         |told, claims| {
             let truth = told.truth("fifo-read");
             waits_on_path(told, &truth, claims, "pipe");
-            claims.equal("class", told.class(), "io");
-            claims.equal("resource", told.resource(), "pipe");
+            claims.class(told, &["io"]);
+            claims.resource(told, "pipe");
         },
     );
 }
@@ -218,7 +218,7 @@ fn touching_fresh_memory_is_fault_time() {
         let pages = truth.count("pages");
         claims
             .that(minor >= pages && minor < pages + pages / 10, format!("{minor} faults for {pages} pages"));
-        claims.equal("class", told.class(), "kernel");
+        claims.class(told, &["kernel"]);
     });
 }
 
@@ -309,8 +309,8 @@ fn a_server_outside_the_tree_is_the_network() {
     };
     hold_with(client, |told, claims| {
         waits_on_path(told, &told.truth("client"), claims, "network");
-        claims.equal("class", told.class(), "io");
-        claims.equal("resource", told.resource(), "network");
+        claims.class(told, &["io"]);
+        claims.resource(told, "network");
     });
 }
 
@@ -438,7 +438,7 @@ fn a_million_small_reads_are_counted() {
         let (reads, more) = (told.calls("read").0, truth.count("reads"));
         // The library's start reads a few files of its own.
         claims.that((more..more + 50).contains(&reads), format!("{reads} reads of {more}"));
-        claims.equal("class", told.class(), "kernel");
+        claims.class(told, &["kernel"]);
     });
 }
 

@@ -243,6 +243,13 @@ impl Told {
         self.run["bound"]["class"].as_str().unwrap_or_default()
     }
 
+    /// Whether it is rightly called starved: others had the CPUs for half of the time that it did
+    /// not sleep.
+    fn is_starved(&self) -> bool {
+        let queued = self.parts(&["runqueue", "throttled"]);
+        self.class() == "starved" && queued * 2 >= (self.wall() - self.parts(&["sleep", "idle"])) * 9 / 10
+    }
+
     /// The resource that dwell named.
     pub(crate) fn resource(&self) -> &str {
         self.run["bound"]["resource"].as_str().unwrap_or_default()
@@ -367,6 +374,18 @@ impl Claims {
     /// Two things are equal.
     pub(crate) fn equal<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, got: T, want: T) {
         self.that(got == want, format!("{what}: {got:?}, not {want:?}"));
+    }
+
+    /// The class is one of these, or `starved` where the machine is so busy.
+    pub(crate) fn class(&mut self, told: &Told, right: &[&str]) {
+        let so = right.contains(&told.class()) || told.is_starved();
+        self.that(so, format!("class {}, not {right:?}", told.class()));
+    }
+
+    /// The resource is this one, unless the CPU is the one that lacked.
+    pub(crate) fn resource(&mut self, told: &Told, right: &str) {
+        let so = told.resource() == right || told.is_starved() && told.resource() == "runqueue";
+        self.that(so, format!("resource {}, not {right}", told.resource()));
     }
 
     /// A time is between two, with the tolerance of each at its end.
