@@ -61,7 +61,8 @@ fn a_dwell_that_is_killed_leaves_nothing_in_the_kernel_and_its_program_unharmed(
     let mark = support::fresh("alive");
     // Somebody else's dwell may run here, too.
     let before = loaded();
-    let script = format!("sleep 1; echo done > {}", mark.display());
+    let started = support::fresh("started");
+    let script = format!("echo > {}; sleep 1; echo done > {}", started.display(), mark.display());
     let mut dwell = Command::new(support::dwell())
         .args(["run", "-q", "--source", "bpf", "--", "sh", "-c", &script])
         .spawn()
@@ -73,7 +74,8 @@ fn a_dwell_that_is_killed_leaves_nothing_in_the_kernel_and_its_program_unharmed(
             std::thread::sleep(Duration::from_millis(20));
         }
     };
-    within("it is loaded", &|| loaded() > before);
+    // A program that has not begun ends with dwell.
+    within("it is loaded, and the program has begun", &|| loaded() > before && started.exists());
     std::thread::sleep(Duration::from_millis(200));
     dwell.kill().unwrap();
     dwell.wait().unwrap();

@@ -208,7 +208,7 @@ fn pythons_own_lock_is_told_from_others() {
         let held = |waker: &&Value| waker["kind"] == "thread" && waker["tid"].as_u64().is_some();
         let by: Vec<_> = rows(told, own).flat_map(|row| row["by"].as_array().into_iter().flatten()).collect();
         let named = total(by.iter().copied().filter(held), "ns");
-        // What ends after 5 ms by its time limit has none: who has the lock then is not known.
+        // Who gives the lock away before the next wait for it has begun wakes nobody.
         claims.that(named * 6 > waited, format!("of {waited} ns {named} have a holder: {by:?}"));
         let slept = told.run["threads"].as_array().into_iter().flatten();
         let slept = total(slept.map(|thread| &thread["states"]), "sleep");
