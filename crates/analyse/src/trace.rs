@@ -30,7 +30,7 @@ use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_seve
 use crate::code::Code;
 use crate::connections::Connections;
 use crate::for_work::{is_for_clients, is_for_work};
-use crate::keys::{ReasonKey, WaitKey};
+use crate::keys::{ReasonKey, TargetKey, WaitKey};
 use crate::names::Names;
 use model::recording::{
     AttachWindow, Calls, Comm, Counters, Event, Object, SocketEnds, SwitchOut, Trailer, WaitContext,
@@ -45,6 +45,10 @@ use wall::Wall;
 
 pub(crate) use close::Closed;
 pub(crate) use occupants::Rivals;
+
+/// A futex that a thread was found to wait on, and waited on for this long, is no lock's where no
+/// stack tells: a pool without work is far more usual than a lock that is held for so long.
+const HELD_NS_MAX: Ns = 100_000_000;
 
 /// The ledgers as they grow.
 #[derive(Debug)]
@@ -312,12 +316,20 @@ impl Trace {
         let begin = thread.since.min(at);
         let ns = at - begin;
         thread.waited.add(self.names.arch, wait.call, ns);
+        let (found, stack) = match &thread.doing {
+            TracedState::Blocked(blocked) => (blocked.found, blocked.stack),
+            _ => (false, None),
+        };
         let file = self.names.file_of(wait);
         let local = self.names.local_sockets.end(&wait.on);
         let evidence = Evidence { signalled, local, ..Evidence::traced(wait, waker, file) };
         let mut classified = classify(evidence, self.names.arch);
         let is_idle = if self.window.is_some() { is_for_work } else { is_for_clients };
         if !(by_tree && self.window.is_none()) && is_idle(classified, evidence, self.names.arch) {
+            classified.state = State::Idle;
+        }
+        let of_a_futex = classified.state == State::Lock && matches!(classified.target, TargetKey::Futex(_));
+        if of_a_futex && found && stack.is_none() && ns >= HELD_NS_MAX {
             classified.state = State::Idle;
         }
         let answer = |socket| self.names.lookups.answer(socket, begin, at);
@@ -339,6 +351,9 @@ impl Trace {
                 ns,
                 WaitEnd { waker: ended.by, request, holder },
             );
+            if let Some(node) = stack {
+                self.tree.books.waits.stack(kind, ended.thread, node, ns);
+            }
             self.tree.limited(slot, begin, ended, running);
         }
         if state == State::Network {

@@ -28,7 +28,7 @@ pub(super) struct BlockedIn {
     /// for IO has it.
     device: bool,
     /// The thread was found in it.
-    found: bool,
+    pub(super) found: bool,
     /// Its stack, where the thread was found in it and one was taken.
     pub(super) stack: Option<u32>,
 }

@@ -195,6 +195,39 @@ fn what_sleeps_all_along_for_no_lock_that_is_known_is_idle() {
     }
 }
 
+/// A thread is found on a futex, and another one of the tree wakes it after this time.
+fn found_and_woken(after_us: u64, functions: &[&str]) -> Run {
+    let mut story = Story::begins();
+    story.events.clear();
+    let node = (!functions.is_empty()).then(|| stack(&mut story, functions));
+    let mut from = 0;
+    for (tid, state) in [(OTHER, Some(futex(0x40).1)), (THIRD, None)] {
+        let wait = |on| WaitContext { call: Some(Call(FUTEX)), uninterruptible: false, io: false, on };
+        let state = state.map_or(AliveState::Runnable(None), |on| AliveState::Blocked(wait(on)));
+        story.push(|at| {
+            from = at + 1000;
+            Event::Alive { at, tid, pid: OTHER, name: "pool".into(), state, before: Counters::default() }
+        });
+    }
+    story.after(1).comes(THIRD);
+    if let Some(node) = node {
+        story.push(|at| Event::AliveStack { at, tid: OTHER, node });
+    }
+    story.after(after_us).wakes(OTHER, by_task(THIRD), inside(FUTEX, 1)).after(1).comes(OTHER);
+    story.after(10).seen_from(from)
+}
+
+#[test]
+fn a_long_wait_that_a_thread_was_found_in_is_for_work_where_no_stack_tells() {
+    let us = |run: &Run, state| thread_us(run, OTHER, state);
+    let pool = found_and_woken(150_000, &[]);
+    assert_eq!((us(&pool, State::Idle), us(&pool, State::Lock)), (150_000, 0));
+    let lock = found_and_woken(50_000, &[]);
+    assert_eq!((us(&lock, State::Idle), us(&lock, State::Lock)), (0, 50_000));
+    let lock = found_and_woken(150_000, &["__lll_lock_wait", "pthread_mutex_lock", "main"]);
+    assert_eq!((us(&lock, State::Idle), us(&lock, State::Lock)), (0, 150_000));
+}
+
 #[test]
 fn the_stack_that_a_thread_was_found_with_is_of_no_later_wait() {
     let run = sleeps_through(polls(), &WAITS_FOR_A_ROW, true);
