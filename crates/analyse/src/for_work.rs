@@ -9,14 +9,18 @@
 use crate::calls::{Arch, receives, waits_for_events};
 use crate::classify::{Classified, Evidence};
 use crate::keys::TargetKey;
-use model::State;
 use model::recording::{FileKind, Object, SocketEnds, Waker};
 use model::wait::TargetKind;
+use model::{Ns, State};
 
 /// Ports from here on are given to sockets that did not ask for one, unless
 /// `/proc/sys/net/ipv4/ip_local_port_range` says otherwise.
 const EPHEMERAL_PORT_MIN: u16 = 32_768;
 const TCP: u8 = 6;
+
+/// A futex wait that the window cuts, and that lasts for this long in it, is for no lock where no
+/// stack tells: a pool without work is far more usual than a lock that is held for so long.
+pub(crate) const HELD_NS_MAX: Ns = 100_000_000;
 
 /// Whether the wait was for the next piece of work, or for a child, which has a ledger of its own.
 pub(crate) fn is_for_work(classified: Classified, evidence: Evidence<'_>, arch: Arch) -> bool {

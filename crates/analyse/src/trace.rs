@@ -29,7 +29,7 @@ use crate::calls::{sends_a_signal, touches_a_peer};
 use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_several};
 use crate::code::Code;
 use crate::connections::Connections;
-use crate::for_work::{is_for_clients, is_for_work};
+use crate::for_work::{HELD_NS_MAX, is_for_clients, is_for_work};
 use crate::keys::{ReasonKey, TargetKey, WaitKey};
 use crate::names::Names;
 use model::recording::{
@@ -45,10 +45,6 @@ use wall::Wall;
 
 pub(crate) use close::Closed;
 pub(crate) use occupants::Rivals;
-
-/// A futex that a thread was found to wait on, and waited on for this long, is no lock's where no
-/// stack tells: a pool without work is far more usual than a lock that is held for so long.
-const HELD_NS_MAX: Ns = 100_000_000;
 
 /// The ledgers as they grow.
 #[derive(Debug)]

@@ -34,6 +34,23 @@ impl Life {
     }
 }
 
+/// The work of threads that are next to never on a CPU is that of the window from this part of one
+/// CPU on, if it is this part of all work, too.
+const WORKING_PART: Ns = 10;
+
+/// Which threads of a window did nothing but wait for work.
+///
+/// Each by itself, unless the many that are next to never on a CPU do the work together: a pool of
+/// thousands whose threads take turns. Then those that were on a CPU are active.
+pub(crate) fn idle(lives: &[Life]) -> Vec<bool> {
+    let sum = |lives: &mut dyn Iterator<Item = &Life>| -> Ns { lives.map(|life| life.on_cpu_ns).sum() };
+    let all_ns = sum(&mut lives.iter());
+    let idle_ns = sum(&mut lives.iter().filter(|life| life.is_idle()));
+    let longest_ns = lives.iter().map(|life| life.life_ns).max().unwrap_or(0);
+    let take_turns = idle_ns * WORKING_PART >= longest_ns.max(1) && idle_ns * WORKING_PART >= all_ns;
+    lives.iter().map(|life| life.is_idle() && !(take_turns && life.on_cpu_ns > 0)).collect()
+}
+
 /// A thread of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Member {
@@ -76,6 +93,23 @@ mod tests {
         assert!(!Life { for_work_ns: 0, ..WAITS }.is_idle());
         assert!(Life { for_work_ns: 0, on_cpu_ns: 0, one_wait: true, ..WAITS }.is_idle());
         assert!(!Life { life_ns: 0, for_work_ns: 0, on_cpu_ns: 0, queued_ns: 0, one_wait: true }.is_idle());
+    }
+
+    #[test]
+    fn many_that_take_turns_are_active() {
+        let pool = |threads: usize| {
+            let turn = Life { for_work_ns: 99_950, ..WAITS };
+            let never = Life { on_cpu_ns: 0, for_work_ns: 0, one_wait: true, ..WAITS };
+            let mut lives = vec![turn; threads];
+            lives.push(never);
+            idle(&lives)
+        };
+        assert_eq!(pool(199), [true; 200], "a tenth of a CPU is not reached");
+        let of_many = pool(200);
+        assert_eq!(of_many.iter().filter(|idle| **idle).count(), 1, "who never had a turn");
+        assert!(of_many[200]);
+        let busy = Life { on_cpu_ns: 99_000, for_work_ns: 0, ..WAITS };
+        assert_eq!(idle(&[busy, WAITS, WAITS]), [false, true, true]);
     }
 
     #[test]

@@ -62,9 +62,11 @@ impl<'a> Members<'a> {
         };
         let seen: Vec<_> = order.iter().map(seen).collect();
         user.on_cpu_ns = seen.iter().map(|(thread, totals)| on_cpu(thread, totals, tier)).sum();
-        let members = seen.into_iter().map(|(thread, totals)| Member::new(thread, totals, tier, &user));
+        let (mut members, lives): (Vec<_>, Vec<_>) =
+            seen.into_iter().map(|(thread, totals)| Member::new(thread, totals, tier, &user)).unzip();
+        members.iter_mut().zip(account::idle(&lives)).for_each(|(member, idle)| member.idle = idle);
         let by_slot = order.iter().enumerate().map(|(index, slot)| (*slot, index)).collect();
-        Self { all: members.collect(), by_slot, user, tier }
+        Self { all: members, by_slot, user, tier }
     }
 
     /// Those that the account is about: all that did something, or all where none did.
@@ -96,14 +98,20 @@ impl Divide for Members<'_> {
 }
 
 impl<'a> Member<'a> {
-    fn new(thread: &'a Thread, totals: Vec<(Activity, Total)>, tier: Tier, user: &UserShare<'_>) -> Self {
+    /// And its life; whether it is idle depends on all.
+    fn new(
+        thread: &'a Thread,
+        totals: Vec<(Activity, Total)>,
+        tier: Tier,
+        user: &UserShare<'_>,
+    ) -> (Self, Life) {
         let counted = counted(thread);
         let on_cpu_ns = on_cpu(thread, &totals, tier);
         let user = user.of(thread.mix, on_cpu_ns);
         let shares = Shares::of(&totals, tier, counted, user);
-        let mut member = Self { thread, totals, shares, counted, idle: false };
-        member.idle = member.life(on_cpu_ns).is_idle();
-        member
+        let member = Self { thread, totals, shares, counted, idle: false };
+        let life = member.life(on_cpu_ns);
+        (member, life)
     }
 
     fn life(&self, on_cpu_ns: Ns) -> Life {

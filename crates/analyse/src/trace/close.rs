@@ -15,7 +15,7 @@ use crate::account::{
 use crate::classify::{Evidence, classify};
 use crate::code::Code;
 use crate::connections::Connections;
-use crate::for_work::{is_for_clients, is_for_work};
+use crate::for_work::{HELD_NS_MAX, is_for_clients, is_for_work};
 use crate::keys::{ReasonKey, TargetKey};
 use crate::names::Names;
 use crate::sliced;
@@ -23,7 +23,7 @@ use model::peers::{ConnectionRow, LookupRow};
 use model::recording::{AttachWindow, Comm, Counters, Trailer, Waker};
 use model::run::{Faults, ThreadLedger as ThreadRow};
 use model::{Ns, Seen, State, Tid};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What the analysis of traced events gives, in addition to the pieces that every tier gives.
 #[derive(Debug)]
@@ -75,8 +75,9 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     let covered = tree.books.cover.read(end);
     tree.revise(&Verdicts::new(&tree.books.waits, code, window.is_some(), &mut names));
     let waits = std::mem::take(&mut tree.books.waits);
+    let idle = tree.idle();
     let entries = match window {
-        Some(_) => ledgers(&tree),
+        Some(_) => ledgers(&tree, &idle),
         None => resolved(last_path(&wall, &tree), &tree.books),
     };
     let division = division(&tree);
@@ -96,14 +97,14 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
         steps: breakdown.steps(|slot| step_thread(&tree, slot)),
         phases: phases(books.slicing, end, &entries, &books.activities, &division),
         covered: Some(covered),
-        threads: thread_rows(&tree, &living, &division),
+        threads: thread_rows(&tree, &living, &division, &idle),
         waits: wait_rows(
             waits,
             &wait_times(&totals),
             &names,
             Seeing::Traced(code, &|slot| tree.get(slot).who()),
         ),
-        window: window.map(|attached| self::window(attached.target, &members(&tree))),
+        window: window.map(|attached| self::window(attached.target, &members(&tree, &idle))),
     };
     let (connections, lookups) = (connections.rows(), names.lookups.rows());
     let rivals = tree.occupants.rivals;
@@ -166,7 +167,8 @@ impl Ended {
                 let reason = classify(evidence, self.names.arch).reason();
                 // Unless its stack tells what it was for: a pool without work is far more usual
                 // than a lock that is held for so long.
-                if is_all_of_it && matches!(reason, ReasonKey::Wait(_, TargetKey::Futex(_))) {
+                let long = is_all_of_it || stack.is_none() && ns >= HELD_NS_MAX;
+                if long && matches!(reason, ReasonKey::Wait(_, TargetKey::Futex(_))) {
                     state = State::Idle;
                 }
                 let of = thread.ledger_of;
@@ -206,8 +208,8 @@ fn last_path(wall: &Wall, tree: &Tree) -> FxHashMap<Key, Amount> {
 }
 
 /// The ledgers of a window's threads: of those that did something, or of all where none did.
-fn ledgers(tree: &Tree) -> FxHashMap<Key, Amount> {
-    let (idle, active): (Vec<_>, Vec<_>) = tree.in_use().into_iter().partition(|slot| tree.is_idle(*slot));
+fn ledgers(tree: &Tree, idle: &FxHashSet<Slot>) -> FxHashMap<Key, Amount> {
+    let (idle, active): (Vec<_>, Vec<_>) = tree.in_use().into_iter().partition(|slot| idle.contains(slot));
     let mut all = FxHashMap::default();
     for slot in if active.is_empty() { idle } else { active } {
         // An activity is a thread's own.
@@ -217,10 +219,10 @@ fn ledgers(tree: &Tree) -> FxHashMap<Key, Amount> {
 }
 
 /// The threads as a window counts them.
-fn members(tree: &Tree) -> Vec<Member> {
+fn members(tree: &Tree, idle: &FxHashSet<Slot>) -> Vec<Member> {
     let member = |slot: Slot| {
         let thread = tree.get(slot);
-        Member { pid: thread.pid, life_ns: thread.since - thread.born, idle: tree.is_idle(slot) }
+        Member { pid: thread.pid, life_ns: thread.since - thread.born, idle: idle.contains(&slot) }
     };
     tree.in_use().into_iter().map(member).collect()
 }
@@ -273,7 +275,7 @@ fn step_thread(tree: &Tree, slot: Slot) -> StepThread {
     StepThread { pid: thread.pid, tid: thread.tid, process: leader.name }
 }
 
-fn thread_rows(tree: &Tree, living: &Living, division: &Division) -> Vec<ThreadRow> {
+fn thread_rows(tree: &Tree, living: &Living, division: &Division, idle: &FxHashSet<Slot>) -> Vec<ThreadRow> {
     let row = |slot: Slot| {
         let thread = tree.get(slot);
         let mut states = Times::default();
@@ -290,7 +292,7 @@ fn thread_rows(tree: &Tree, living: &Living, division: &Division) -> Vec<ThreadR
             command: tree.commands.get(&slot).cloned(),
             life_ns: thread.since - thread.born,
             outlived: !thread.doing.is_dead(),
-            idle: tree.in_window && tree.is_idle(slot),
+            idle: idle.contains(&slot),
             states,
             passed: thread.passed,
             faults: faults.map_or_else(|| Seen::unseen("the thread's exit was not observed"), Seen::Value),

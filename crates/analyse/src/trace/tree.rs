@@ -7,7 +7,7 @@ use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
 use crate::account::split::{self, KINDS};
 use crate::account::{
     Activity, ActivityId, Begins, Books, Ended, Interval, Path, Progress, Slicing, Slot, Times, Verdicts,
-    WaitEnd, placeholder,
+    WaitEnd, idle, placeholder,
 };
 use crate::calls::Arch;
 use crate::keys::{ReasonKey, WaitKey, WakerKey, Who};
@@ -150,11 +150,14 @@ impl Tree {
         (0..self.threads.len() as Slot).filter(|slot| !free.contains(slot)).collect()
     }
 
-    /// Whether a thread did nothing in a window but wait for work. The many that share a ledger
-    /// are not kept apart.
-    pub(super) fn is_idle(&self, slot: Slot) -> bool {
-        let thread = self.get(slot);
-        thread.ledger_of == slot && Some(slot) != self.shared && thread.life().is_idle()
+    /// The threads of a window that did nothing but wait for work. The many that share a ledger are
+    /// not kept apart.
+    pub(super) fn idle(&self) -> FxHashSet<Slot> {
+        let own = |slot: &Slot| self.get(*slot).ledger_of == *slot && Some(*slot) != self.shared;
+        let slots: Vec<Slot> =
+            if self.in_window { self.in_use().into_iter().filter(own).collect() } else { Vec::new() };
+        let lives: Vec<_> = slots.iter().map(|slot| self.get(*slot).life()).collect();
+        slots.into_iter().zip(idle(&lives)).filter(|(_, idle)| *idle).map(|(slot, _)| slot).collect()
     }
 
     /// Events were lost: what threads that were not off their CPU did since is not known.
