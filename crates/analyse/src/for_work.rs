@@ -45,9 +45,18 @@ pub(crate) fn is_for_work(classified: Classified, evidence: Evidence<'_>, arch: 
     }
 }
 
+/// Whether a wait in a window, or of a program that was started, was `idle`.
+pub(crate) fn is_idle(in_window: bool, classified: Classified, evidence: Evidence<'_>, arch: Arch) -> bool {
+    if in_window {
+        is_for_work(classified, evidence, arch)
+    } else {
+        is_for_clients(classified, evidence, arch)
+    }
+}
+
 /// Whether the wait of a program that was started was for a client: nobody had connected to it, or
 /// sent it a datagram. A connection that is there may be the link that the program is bound by.
-pub(crate) fn is_for_clients(classified: Classified, evidence: Evidence<'_>, arch: Arch) -> bool {
+fn is_for_clients(classified: Classified, evidence: Evidence<'_>, arch: Arch) -> bool {
     let ends = match (evidence.waker, evidence.object) {
         (Waker::Network { ready: Some(ends), .. }, _) | (_, Object::Net(ends)) => ends,
         _ => return false,

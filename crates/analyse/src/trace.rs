@@ -29,7 +29,7 @@ use crate::calls::{sends_a_signal, touches_a_peer};
 use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_several};
 use crate::code::Code;
 use crate::connections::Connections;
-use crate::for_work::{HELD_NS_MAX, is_for_clients, is_for_work};
+use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, TargetKey, WaitKey};
 use crate::names::Names;
 use model::recording::{
@@ -320,8 +320,8 @@ impl Trace {
         let local = self.names.local_sockets.end(&wait.on);
         let evidence = Evidence { signalled, local, ..Evidence::traced(wait, waker, file) };
         let mut classified = classify(evidence, self.names.arch);
-        let is_idle = if self.window.is_some() { is_for_work } else { is_for_clients };
-        if !(by_tree && self.window.is_none()) && is_idle(classified, evidence, self.names.arch) {
+        let in_window = self.window.is_some();
+        if (in_window || !by_tree) && is_idle(in_window, classified, evidence, self.names.arch) {
             classified.state = State::Idle;
         }
         let of_a_futex = classified.state == State::Lock && matches!(classified.target, TargetKey::Futex(_));

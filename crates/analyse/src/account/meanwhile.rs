@@ -35,13 +35,13 @@ impl Passed {
 }
 
 /// What stands on the path of a sleeping thread for what others did; `wait` is what it did.
-pub(crate) fn placeholder(thread: Slot, progress: Progress, sleep: ActivityId) -> Activity {
+pub(crate) fn placeholder(thread: Slot, progress: Progress, wait: ActivityId) -> Activity {
     let state = match progress {
         Progress::OnCpu => State::User,
         Progress::Runnable => State::Runqueue,
         Progress::Outside => State::Disk,
     };
-    Activity::seen(thread, state, ReasonKey::Meanwhile(sleep))
+    Activity::seen(thread, state, ReasonKey::Meanwhile(wait))
 }
 
 /// Whether a thread's activity is of this progress.

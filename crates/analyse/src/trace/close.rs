@@ -15,7 +15,7 @@ use crate::account::{
 use crate::classify::{Evidence, classify};
 use crate::code::Code;
 use crate::connections::Connections;
-use crate::for_work::{HELD_NS_MAX, is_for_clients, is_for_work};
+use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, TargetKey};
 use crate::names::Names;
 use crate::sliced;
@@ -144,8 +144,11 @@ impl Ended {
                 let traced = Evidence::traced(wait, &Waker::Unknown, TargetKey::External);
                 let evidence = Evidence { local, ..traced };
                 let classified = classify(evidence, self.names.arch);
-                let is_idle = if self.window.is_some() { is_for_work } else { is_for_clients };
-                if is_idle(classified, evidence, self.names.arch) { State::Idle } else { classified.state }
+                if is_idle(self.window.is_some(), classified, evidence, self.names.arch) {
+                    State::Idle
+                } else {
+                    classified.state
+                }
             }
             TracedState::Stopped => State::Stopped,
             TracedState::Runnable => State::Runqueue,
