@@ -517,9 +517,13 @@ fn three_hundred_processes_at_one_time_are_all_there() {
         let living = rows(told, "threads").len();
         claims.equal("threads", living, 301);
         let (_, times) = waits(told, |row| row["call"] == "read" && kind(row) == "pipe");
-        // Who came to its read when the gate was open has not waited.
-        claims.that((250..=300).contains(&times), format!("{times} waits at the gate"));
-        claims.that(told.parts(&["sleep"]) >= 29 * MS, "the gate opened at once");
+        // Who came to its read when the gate was open has not waited; who was woken as it came to
+        // the queue waits again.
+        claims.that((250..=310).contains(&times), format!("{times} waits at the gate"));
+        // Children that have no CPU yet are under way during the first one's sleep: it is its own,
+        // and not the path's.
+        let asleep = rows(told, "threads").iter().any(|row| states(row, &["sleep"]) >= 29 * MS);
+        claims.that(asleep, "the gate opened at once");
     });
 }
 
