@@ -24,7 +24,7 @@ mod thread;
 mod tree;
 mod wall;
 
-use crate::account::{Ended, Path, Slicing, Slot, WaitEnd};
+use crate::account::{Ended, Path, Progress, Slicing, Slot, WaitEnd};
 use crate::calls::{sends_a_signal, touches_a_peer};
 use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_several};
 use crate::code::Code;
@@ -293,13 +293,26 @@ impl Trace {
         }
         // What is left: all of it, or the way from the sender to here.
         if at > self.tree.get(slot).since {
-            if matches!(kind.0, State::Sleep | State::Idle) && self.window.is_none() {
-                self.tree.let_pass(slot, at, kind);
-            } else {
-                self.tree.book(slot, at, kind.0, kind.1);
+            match self.passes(slot, kind.0) {
+                Some(progress) => self.tree.let_pass(slot, at, kind, progress),
+                None => self.tree.book(slot, at, kind.0, kind.1),
             }
         }
         self.tree.becomes(slot, at, TracedState::Runnable);
+    }
+
+    /// What of the others' progress takes the place of a completed wait on the path; None where
+    /// the wait is the path's whatever they did.
+    fn passes(&self, slot: Slot, state: State) -> Option<&'static [Progress]> {
+        let TracedState::Blocked(blocked) = &self.tree.get(slot).doing else { return None };
+        match state {
+            _ if self.window.is_some() => None,
+            State::Sleep | State::Idle => Some(&Progress::ALL),
+            // A loop that waits for whichever of its connections comes first holds nothing up while
+            // the tree has the CPUs, or wants them.
+            State::Network if blocked.of_several => Some(&[Progress::OnCpu, Progress::Runnable]),
+            _ => None,
+        }
     }
 
     /// Records a completed wait in the table of waits; gives its kind. `by_tree`: a thread of the

@@ -6,7 +6,8 @@ use crate::account::{
     ActivityId, Covered, Ended, HolderTimes, Life, Passed, Path, Progress, Slot, ThreadState, Times,
     may_be_for_a_lock,
 };
-use crate::calls::{Arch, may_be_timed, waits_for, waits_for_work};
+use crate::calls::{Arch, may_be_timed, waits_for, waits_for_events, waits_for_work};
+use crate::classify::is_for_several;
 use crate::for_work::is_served;
 use crate::keys::{WaitKey, Who};
 use model::recording::{AliveState, Comm, Counters, FileKind, Object, WaitContext};
@@ -24,6 +25,8 @@ pub(super) struct BlockedIn {
     pub(super) woken_early: bool,
     /// Time alone may end it, or a client: then what others do meanwhile is on the path.
     pub(super) lets_pass: bool,
+    /// It is for whichever of several comes first.
+    pub(super) of_several: bool,
     /// A device ends it, as far as its call tells: not all such calls sleep as the kernel's flag
     /// for IO has it.
     device: bool,
@@ -40,7 +43,9 @@ impl BlockedIn {
         let serves = matches!(wait.on, Object::Net(ends) if ends.remote_port == 0 && is_served(ends));
         let lets_pass = timer || serves || call.is_some_and(may_be_timed);
         let device = call.is_some_and(|call| waits_for(call, wait.uninterruptible) == State::Disk);
-        Self { wait, woken_early, lets_pass, device, found: false, stack: None }
+        let of_several = call.is_some_and(waits_for_events) && is_for_several(&wait);
+        let lets_pass = lets_pass || of_several;
+        Self { wait, woken_early, lets_pass, of_several, device, found: false, stack: None }
     }
 
     /// A thread was found in it.

@@ -213,15 +213,15 @@ impl Tree {
         }
     }
 
-    /// Books a wait that time ended, or a client: as what others of the tree did meanwhile, for as
-    /// long as any was under way.
-    pub(super) fn let_pass(&mut self, slot: Slot, at: Ns, (state, reason): WaitKey) {
+    /// Books a wait that holds nothing up while others of the tree are under way in one of these
+    /// ways: as what they did meanwhile, for as long as any was.
+    pub(super) fn let_pass(&mut self, slot: Slot, at: Ns, (state, reason): WaitKey, progress: &[Progress]) {
         let (since, before) = (self.get(slot).since, self.get(slot).covered);
         let ns = at.saturating_sub(since);
         let covered = self.books.cover.read(at).since(before).within(ns);
         let thread = self.get(slot).ledger_of;
         let wait = self.books.activities.id(self.activity(slot, state, reason));
-        let others = Progress::ALL.into_iter().filter(|progress| covered.of(*progress) > 0);
+        let others = progress.iter().copied().filter(|progress| covered.of(*progress) > 0);
         let mut inside: SmallVec<[(ActivityId, Ns, u64); 3]> = others
             .map(|progress| {
                 let placeholder = placeholder(thread, progress, wait);

@@ -5,7 +5,7 @@ use model::because::BlockRequest;
 use model::recording::{
     Counters, Event, FileKind, HostCpu, Object, SampleMode, SwitchOutState, WaitContext, WakeReason, Waker,
 };
-use model::{Reason, Seen, State, WaitTarget};
+use model::{Reason, Run, Seen, State, WaitTarget};
 
 const CHILD: u32 = 200;
 
@@ -216,6 +216,37 @@ fn while_a_worker_waits_for_completions_a_sleep_stands_for_the_disk() {
     story.after(30).wakes(worker, Waker::Device, none()).wakes(ROOT, Waker::Timer, none());
     let run = story.comes(ROOT).ends();
     assert_eq!((us_of(&run, worker, State::Disk), us(&run, State::Sleep)), (30, 0), "{:?}", run.path);
+}
+
+/// Waits for 100 us in `call` on `on`, which a far server ends, while another thread computes for
+/// 60 of them.
+fn beside_a_worker(call: u16, on: Object) -> Run {
+    let mut far = ends(40_000, 80);
+    far.remote[12..].copy_from_slice(&[192, 0, 2, 1]);
+    far.local[12..].copy_from_slice(&[192, 0, 2, 9]);
+    let on = if matches!(on, Object::Net(_)) { Object::Net(far) } else { on };
+    let mut story = Story::begins();
+    story.forks(ROOT, CHILD, ROOT).leaves(ROOT, waiting_in(call, on), none()).comes(CHILD);
+    story.after(60).dies(CHILD);
+    story.after(40).wakes(ROOT, Waker::Network { over: 9000, ready: Some(far) }, none()).comes(ROOT);
+    story.after(10).ends()
+}
+
+#[test]
+fn an_event_loops_wait_for_the_network_is_passed_over_while_others_compute() {
+    let epoll_wait = 232;
+    let run = beside_a_worker(epoll_wait, Object::Unknown);
+    assert_eq!((us_of(&run, CHILD, State::User), us(&run, State::Network)), (60, 40), "{:?}", run.path);
+    // Its own ledger has waited all the same, and it was no wait with a time limit.
+    let root = run.threads.iter().find(|thread| thread.tid == ROOT).unwrap();
+    assert!(root.states.contains(&(State::Network, 100_000)), "{:?}", root.states);
+    assert_eq!(root.timed_waits, None);
+}
+
+#[test]
+fn a_wait_for_one_connection_is_the_paths_whatever_others_compute() {
+    let run = beside_a_worker(RECVFROM, Object::Net(ends(40_000, 80)));
+    assert_eq!((us_of(&run, CHILD, State::User), us(&run, State::Network)), (0, 100), "{:?}", run.path);
 }
 
 #[test]
