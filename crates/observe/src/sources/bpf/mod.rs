@@ -126,7 +126,7 @@ impl Bpf {
         for pid in pids {
             bpf.stacks.found(pid);
         }
-        for stack in sleepers::stacks(&found, host::here().proc) {
+        for stack in sleepers::stacks(&found) {
             bpf.stacks.stack(monotonic_ns(), Box::new(stack));
         }
         bpf.tell_pythons();
