@@ -1,6 +1,6 @@
 //! Exact binomial intervals: of a rate of events, and of a quantile.
 
-use crate::special::beta;
+use crate::special::{beta, normal};
 
 /// The upper bound on the probability of a hit at `confidence` (0 to 1, one-sided), given `hits` in
 /// `trials`: the exact bound of C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial
@@ -53,14 +53,6 @@ pub fn ranks(n: u64, share: f64, confidence: f64) -> (u64, u64) {
     let low = first(n, |rank| at_most(rank) > tail);
     let high = first(n + 1, |rank| rank > 0 && at_most(rank - 1) >= 1.0 - tail);
     (low, high)
-}
-
-/// The quantile of the standard normal distribution for `p` above one half, to four digits
-/// (Abramowitz, Stegun, 26.2.23).
-fn normal(p: f64) -> f64 {
-    let t = (-2.0 * (1.0 - p).ln()).sqrt();
-    t - (2.515_517 + t * (0.802_853 + t * 0.010_328))
-        / (1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308)))
 }
 
 /// The first number from 0 to `most` for which `holds` is true, given that it stays true; `most` if

@@ -8,6 +8,7 @@ pub mod interval;
 pub mod log_linear;
 mod mean;
 pub mod median;
+pub mod paired;
 mod random;
 mod ratio;
 mod special;

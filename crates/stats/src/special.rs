@@ -22,6 +22,16 @@ pub(crate) fn gamma(x: f64) -> f64 {
     ln_gamma(x).exp()
 }
 
+/// The quantile of the standard normal distribution, to three digits (Abramowitz, Stegun, 26.2.23).
+pub(crate) fn normal(p: f64) -> f64 {
+    if p < 0.5 {
+        return -normal(1.0 - p);
+    }
+    let t = (-2.0 * (1.0 - p).ln()).sqrt();
+    t - (2.515_517 + t * (0.802_853 + t * 0.010_328))
+        / (1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308)))
+}
+
 /// The regularised incomplete beta function of `x` from 0 to 1: the probability that a beta
 /// variable with parameters `a` and `b` is below `x`. By its continued fraction (Abramowitz,
 /// Stegun, 26.5.8) with Lentz's method.
