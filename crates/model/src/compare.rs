@@ -3,6 +3,7 @@
 //! Each kind of result has a file below with its schema. All share the change of a figure; JSON and
 //! pages have different words for it.
 
+pub mod commands;
 pub mod ladder;
 pub mod wake;
 

@@ -36,6 +36,7 @@ mod state;
 pub mod surroundings;
 mod switch;
 mod thread;
+pub mod timing;
 pub mod units;
 pub mod wait;
 pub mod wake;
