@@ -1,0 +1,162 @@
+//! Commands that were run by turns: what may be said of each, pair by pair and in the end.
+//!
+//! Each command is compared with the first, on the logarithm of the ratio of each pair. By default
+//! it may be looked at after each pair; a number of pairs that was fixed beforehand has a narrower
+//! interval. What is measured, and when to stop, is up to the caller.
+
+mod needs;
+mod summary;
+mod watch;
+
+use model::compare::Change;
+use model::compare::commands::{
+    CommandChange, CompareEnd, CompareSettings, Comparison, EstimateInterval, SCHEMA_COMPARE,
+};
+use model::recording::Host;
+use model::timing::TimedRun;
+use model::{Ns, Seen};
+use watch::Watch;
+
+/// The fewest pairs that can decide, where it is looked at after each.
+pub fn pairs_min(settings: &CompareSettings, commands: usize) -> usize {
+    let alpha = alpha_of_each(settings, commands);
+    match settings.pairs {
+        Some(_) => stats::paired::pairs_min(alpha),
+        None => stats::paired::Sequence::pairs_min(alpha),
+    }
+}
+
+/// The error is divided among the comparisons.
+fn alpha_of_each(settings: &CompareSettings, commands: usize) -> f64 {
+    settings.alpha / commands.saturating_sub(1).max(1) as f64
+}
+
+/// Takes runs in and says what follows from them.
+#[derive(Debug)]
+pub struct Comparer {
+    settings: CompareSettings,
+    runs: Vec<TimedRun>,
+    /// One for each command after the first.
+    watches: Vec<Watch>,
+}
+
+/// What is known of a comparison beside its runs.
+#[derive(Debug)]
+pub struct ComparedSitting {
+    /// The version of dwell.
+    pub dwell: String,
+    /// Where.
+    pub host: Host,
+    /// When it began: RFC 3339, UTC.
+    pub started_at: String,
+    /// Of each command its name, its words and the parameters that it was made with.
+    pub commands: Vec<CommandDescription>,
+    /// Walls of the empty program; or why there are none.
+    pub empty_ns: Result<Vec<Ns>, String>,
+    /// How long all of it took.
+    pub took_ns: Ns,
+    /// Why it ended.
+    pub ended: CompareEnd,
+    /// What the caller knows to qualify it: sentences without a full stop.
+    pub limits: Vec<String>,
+}
+
+/// A command as it was given.
+#[derive(Debug, Clone)]
+pub struct CommandDescription {
+    /// As it is called.
+    pub name: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Names and values.
+    pub parameters: Vec<(String, String)>,
+}
+
+impl Comparer {
+    /// None seen yet, of so many commands.
+    pub fn new(settings: CompareSettings, commands: usize) -> Self {
+        let alpha = alpha_of_each(&settings, commands);
+        let watches = (1..commands).map(|b| Watch::new(b as u32, alpha, &settings)).collect();
+        Self { settings, runs: Vec::new(), watches }
+    }
+
+    /// Adds the runs of a block.
+    pub fn add(&mut self, block: &[TimedRun]) {
+        self.watches.iter_mut().for_each(|watch| watch.add(block));
+        self.runs.extend_from_slice(block);
+    }
+
+    /// The runs so far.
+    pub fn runs(&self) -> &[TimedRun] {
+        &self.runs
+    }
+
+    /// Whether each comparison has a verdict. One command alone, or a number of pairs that was
+    /// fixed, never has.
+    pub fn is_decided(&self) -> bool {
+        self.settings.pairs.is_none()
+            && !self.watches.is_empty()
+            && self.watches.iter().all(|watch| watch.verdict() != Change::Undecided)
+    }
+
+    /// What may be said of each so far: B by A, where there is an interval, and the verdict.
+    pub fn standing(&self) -> Vec<(Option<EstimateInterval>, Change)> {
+        let of = |watch: &Watch| {
+            let ratio = watch.ratio();
+            (ratio, if self.settings.pairs.is_none() { watch.verdict() } else { watch.verdict_of(ratio) })
+        };
+        self.watches.iter().map(of).collect()
+    }
+
+    /// All of it.
+    pub fn conclude(self, sitting: ComparedSitting) -> Comparison {
+        let summary = summary::Summary { settings: &self.settings, runs: &self.runs };
+        let commands: Vec<_> =
+            sitting.commands.iter().enumerate().map(|(at, of)| summary.command(at as u32, of)).collect();
+        let floor_ns = summary::floor(sitting.empty_ns);
+        let mut limits = sitting.limits;
+        limits.extend(summary.limits(&commands, &floor_ns));
+        let comparisons = self.watches.iter().map(|watch| self.change(watch)).collect();
+        Comparison {
+            schema: SCHEMA_COMPARE.to_owned(),
+            dwell: sitting.dwell,
+            host: sitting.host,
+            started_at: sitting.started_at,
+            commands,
+            comparisons,
+            floor_ns,
+            took_ns: sitting.took_ns,
+            ended: sitting.ended,
+            limits,
+            settings: self.settings,
+            runs: self.runs,
+        }
+    }
+
+    fn change(&self, watch: &Watch) -> CommandChange {
+        let ratio = watch.ratio();
+        let no_verdict = watch.no_verdict(&self.runs);
+        let verdict = match self.settings.pairs {
+            _ if !no_verdict.is_empty() => Change::Undecided,
+            Some(_) => watch.verdict_of(ratio),
+            None => watch.verdict(),
+        };
+        let undecided = verdict == Change::Undecided && no_verdict.is_empty();
+        CommandChange {
+            a: 0,
+            b: watch.b,
+            pairs: watch.pairs.clone(),
+            ratio,
+            difference: ratio.and_then(|ratio| watch.difference(ratio)),
+            verdict,
+            no_verdict,
+            needs: if undecided { needs::pairs(watch, &self.runs, self.settings.seed) } else { None },
+            noise_floor: watch.noise_floor(),
+            second_by_first: watch.second_by_first(),
+            why: Seen::Absent,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

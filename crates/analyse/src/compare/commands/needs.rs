@@ -1,0 +1,47 @@
+//! How many pairs a verdict would take: the differences so far are drawn from again and again, as
+//! if it had gone on (B. Efron, 1979), until there is a verdict.
+
+use super::watch::Watch;
+use model::Ns;
+use model::compare::Change;
+use model::compare::commands::PairsNeeded;
+use model::timing::TimedRun;
+use stats::Random;
+
+/// Times that it goes on; the middle one is told.
+const TRIALS: usize = 21;
+/// Beyond, nobody would wait.
+const PAIRS_MAX: usize = 20_000;
+/// With fewer pairs the spread is not known.
+const PAIRS_MIN: usize = 3;
+
+/// None where fewer than half of the trials have an end.
+pub(super) fn pairs(watch: &Watch, runs: &[TimedRun], seed: u64) -> Option<PairsNeeded> {
+    let seen: Vec<f64> = watch.sequence.values().collect();
+    if seen.len() < PAIRS_MIN {
+        return None;
+    }
+    let mut random = Random::new(seed);
+    let mut needed: Vec<usize> = (0..TRIALS).map(|_| until_decided(watch, &seen, &mut random)).collect();
+    needed.sort_unstable();
+    let pairs = needed[TRIALS / 2];
+    (pairs < PAIRS_MAX)
+        .then(|| PairsNeeded { pairs: pairs as u32, time_ns: (block_ns(runs) * pairs as f64) as Ns })
+}
+
+fn until_decided(watch: &Watch, seen: &[f64], random: &mut Random) -> usize {
+    let mut watch = watch.clone();
+    while watch.sequence.len() < PAIRS_MAX && watch.verdict() == Change::Undecided {
+        let drawn = (random.uniform() * seen.len() as f64) as usize;
+        watch.add_difference(seen[drawn.min(seen.len() - 1)]);
+    }
+    watch.sequence.len()
+}
+
+/// The time of a block, the first left out.
+fn block_ns(runs: &[TimedRun]) -> f64 {
+    let mut counted = runs.iter().filter(|run| run.block > 0);
+    let (Some(first), Some(last)) = (counted.next(), counted.next_back()) else { return 0.0 };
+    let ns = (last.began_ns + last.wall_ns).saturating_sub(first.began_ns);
+    ns as f64 / f64::from(last.block - first.block + 1)
+}
