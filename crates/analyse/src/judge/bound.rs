@@ -30,7 +30,8 @@ const STARVED_SHARE_MIN: f64 = 0.5;
 /// when half is time ready to run that others, a quota or a hypervisor had; `mixed` when the two
 /// leading kinds are within 10 points, or when waiting leads without being half; `io` when waiting
 /// is at least half; else `kernel` or `cpu`, whichever is more. Run queue behind its own threads
-/// counts as `cpu`. Shares are of the time that was not waiting for work.
+/// counts as what they did: kernel and user time in proportion. Shares are of the time that was not
+/// waiting for work.
 pub fn bound(account: &Account, contention: Contention<'_>) -> Bound {
     let held = contention.held(account.parts());
     let sum = |states: &dyn Fn(State) -> bool| -> Ns {
@@ -70,12 +71,14 @@ pub fn bound(account: &Account, contention: Contention<'_>) -> Bound {
 }
 
 /// The kinds of time with their shares, largest first. The share of the run queue behind its own
-/// threads counts as user.
+/// threads is divided as their time on CPUs.
 pub(super) fn kinds(shares: Shares, behind_own: f64) -> [(TimeKind, f64); 3] {
+    let on_cpu = shares.kernel + shares.user;
+    let in_kernel = if on_cpu > 0.0 { behind_own * shares.kernel / on_cpu } else { 0.0 };
     let mut kinds = [
         (TimeKind::Waiting, shares.waiting),
-        (TimeKind::Kernel, shares.kernel),
-        (TimeKind::User, shares.user + behind_own),
+        (TimeKind::Kernel, shares.kernel + in_kernel),
+        (TimeKind::User, shares.user + behind_own - in_kernel),
     ];
     kinds.sort_by(|one, other| other.1.total_cmp(&one.1));
     kinds

@@ -78,11 +78,19 @@ fn threads_that_wait_for_work_bound_nothing() {
     assert_eq!(class_over(asked_now_and_then), (Class::Idle, State::Idle));
 }
 
+/// Two processes that send each other a byte, on CPUs that they share.
+#[test]
+fn behind_threads_that_work_in_the_kernel_it_is_the_kernel_that_bounds() {
+    assert_eq!(class(&[(State::Kernel, 50), (State::User, 2), (State::Runqueue, 48)]).0, Class::Kernel);
+    let kernel = [(State::Runqueue, 45), (State::User, 15), (State::Kernel, 40)];
+    assert_eq!(class(&kernel), (Class::Kernel, State::Kernel));
+}
+
 #[test]
 fn a_program_whose_own_threads_have_used_up_the_cpus_is_bound_by_them() {
     assert_eq!(class(&[(State::Runqueue, 60), (State::User, 40)]), (Class::Cpu, State::Runqueue));
-    let kernel = [(State::Runqueue, 45), (State::User, 15), (State::Kernel, 40)];
-    assert_eq!(class(&kernel), (Class::Cpu, State::Runqueue));
+    let user = [(State::Runqueue, 60), (State::User, 30), (State::Kernel, 10)];
+    assert_eq!(class(&user), (Class::Cpu, State::Runqueue));
 }
 
 #[test]
