@@ -91,7 +91,7 @@ fn attached(stage: &Stage, dwell: &Path, attach: &Attach) -> Result<BTreeSet<Tid
 /// Runs dwell, in this way and on this, with perf around it.
 fn record(dir: &Path, dwell: &Path, way: &[&str], end: &[&str], on: &[String]) -> Result<()> {
     let mut command = shell_program("timeout", &["--foreground", "--kill-after=10", SECONDS_MAX]);
-    let common = ["perf", "record", "--quiet", "-a", "-N", "-B", "-k", "CLOCK_MONOTONIC"];
+    let common = ["perf", "record", "--quiet", "-a", "-N", "-B", "--no-bpf-event", "-k", "CLOCK_MONOTONIC"];
     command.args(common).args(["-m", "16M", "-e", EVENTS, "-o", TRACE, "--"]);
     command.args(common).args(["-F", SAMPLES_HZ, "-e", "cpu-clock", "-o", SAMPLES, "--"]);
     command.arg(dwell).args(way).args(["--quiet", "-o", PAGE, "--json", JSON]).args(end).args(on);

@@ -72,6 +72,7 @@ impl Verdicts {
         let mut reader = Reader { code, in_window, read: FxHashMap::default() };
         let mut all = Self::default();
         let mut by_address: FxHashMap<u64, Tally> = FxHashMap::default();
+        let mut by_call: FxHashMap<(CallKey, Slot), Tally> = FxHashMap::default();
         for (kind, threads) in waits.kinds().filter(|(kind, _)| may_be_for_a_lock(*kind)) {
             for (thread, wait) in threads {
                 let tally = reader.tally(wait);
@@ -80,6 +81,21 @@ impl Verdicts {
                 }
                 if let Some(address) = futex(kind) {
                     by_address.entry(address).or_default().add(&tally);
+                }
+                if let ReasonKey::Wait(call, _) = kind.1 {
+                    by_call.entry((call, *thread)).or_default().add(&tally);
+                }
+            }
+        }
+        // One that the end of the window cuts has no stack: it is what the thread's others in this
+        // call were.
+        let may_be_cut = |(state, _): &WaitKey| in_window && matches!(state, State::OtherWait | State::Idle);
+        for (kind, threads) in waits.kinds().filter(|(kind, _)| may_be_cut(kind) && may_be_for_a_lock(*kind))
+        {
+            let ReasonKey::Wait(call, _) = kind.1 else { continue };
+            for (thread, _) in threads {
+                if let Some(says) = by_call.get(&(call, *thread)).and_then(Tally::most) {
+                    all.of.entry((kind, *thread)).or_insert_with(|| revised(kind, says, names));
                 }
             }
         }

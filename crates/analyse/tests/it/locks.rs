@@ -228,6 +228,48 @@ fn a_long_wait_that_a_thread_was_found_in_is_for_work_where_no_stack_tells() {
     assert_eq!((us(&lock, State::Idle), us(&lock, State::Lock)), (0, 150_000));
 }
 
+/// A thread is found in such a wait, which ends after this time; it works for a moment, waits again
+/// and is cut by the end of the window.
+fn cut_after(wait: (u16, Object), first_us: u64, functions: &[&str]) -> Run {
+    let mut story = Story::begins();
+    story.events.clear();
+    let node = (!functions.is_empty()).then(|| stack(&mut story, functions));
+    let context =
+        WaitContext { call: Some(Call(wait.0)), uninterruptible: false, io: false, on: wait.1.clone() };
+    let mut from = 0;
+    story.push(|at| {
+        from = at + 1000;
+        let (name, state, before) = ("backend".into(), AliveState::Blocked(context), Counters::default());
+        Event::Alive { at, tid: OTHER, pid: OTHER, name, state, before }
+    });
+    story.after(1);
+    if let Some(node) = node {
+        story.push(|at| Event::AliveStack { at, tid: OTHER, node });
+    }
+    let outsider = Waker::Task { tid: 9000, name: Some("backend".into()) };
+    story.after(first_us).wakes(OTHER, outsider, none()).after(1).comes(OTHER);
+    story.after(3).leaves(OTHER, waiting_in(wait.0, wait.1), none());
+    story.after(20_000).seen_from(from)
+}
+
+#[test]
+fn a_wait_that_the_window_cuts_is_what_the_threads_others_in_this_call_were() {
+    let us = |run: &Run, state| thread_us(run, OTHER, state);
+    let row = cut_after(polls(), 50_000, &WAITS_FOR_A_ROW);
+    assert_eq!((us(&row, State::Lock), us(&row, State::Idle)), (70_000, 0), "{:?}", row.waits);
+    let loop_ = cut_after(polls(), 50_000, &["epoll_wait", "WaitLatch", "WalWriterMain", "PostmasterMain"]);
+    assert_eq!((us(&loop_, State::Lock), us(&loop_, State::Idle)), (0, 70_000), "{:?}", loop_.waits);
+}
+
+#[test]
+fn a_thread_of_a_pool_that_has_worked_waits_for_work_again() {
+    let us = |run: &Run, state| thread_us(run, OTHER, state);
+    let pool = cut_after(futex(0x40), 150_000, &[]);
+    assert_eq!((us(&pool, State::Idle), us(&pool, State::Lock)), (170_000, 0), "{:?}", pool.waits);
+    let lock = cut_after(futex(0x40), 50_000, &[]);
+    assert_eq!((us(&lock, State::Idle), us(&lock, State::Lock)), (0, 70_000), "{:?}", lock.waits);
+}
+
 #[test]
 fn the_stack_that_a_thread_was_found_with_is_of_no_later_wait() {
     let run = sleeps_through(polls(), &WAITS_FOR_A_ROW, true);
