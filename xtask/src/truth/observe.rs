@@ -36,12 +36,16 @@ const EVENTS: &str = "sched:sched_switch,sched:sched_waking,sched:sched_wakeup,s
                       sched:sched_migrate_task,sched:sched_process_fork,sched:sched_process_exec,\
                       sched:sched_stat_runtime";
 
-/// What perf writes.
-const TRACE: &str = "trace.data";
-const SAMPLES: &str = "samples.data";
+/// Samples: as many a second on each CPU, a number that shares no factor with timers of programs.
+const SAMPLES: &str = "cpu-clock/freq=997/";
 
-/// As many a second on each CPU, a number that shares no factor with timers of programs.
-const SAMPLES_HZ: &str = "997";
+/// What perf writes. Not two files by two perfs: of two the kernel (seen with 6.18) gives the second
+/// one records of BPF programs whose length is too large.
+const DATA: &str = "perf.data";
+
+/// What is read of the trace, and of the samples.
+const OF_TRACE: [&str; 2] = ["trace:pid,tid,cpu,time,event,trace", "sw:"];
+const OF_SAMPLES: [&str; 2] = ["sw:pid,tid,time,ip", "trace:"];
 
 /// What dwell writes for people, and for programs.
 const PAGE: &str = "dwell.page";
@@ -67,10 +71,8 @@ pub(crate) fn observe(program: &'static Program, base: &Path, dwell: &Path) -> R
     let page = read(PAGE).context("dwell wrote no page")?;
     let said = Said::read(&json, page).with_context(|| last_line(&stage.dir.join("stderr")))?;
     let truth = truth(program, &stage, dwell, &said, threads);
-    for data in [TRACE, SAMPLES] {
-        // Large, and of no use once read.
-        let _ = fs::remove_file(stage.dir.join(data));
-    }
+    // Large, and of no use once read.
+    let _ = fs::remove_file(stage.dir.join(DATA));
     let mut truth = truth?;
     truth.notes.extend(stolen);
     Ok((said, truth))
@@ -91,9 +93,8 @@ fn attached(stage: &Stage, dwell: &Path, attach: &Attach) -> Result<BTreeSet<Tid
 /// Runs dwell, in this way and on this, with perf around it.
 fn record(dir: &Path, dwell: &Path, way: &[&str], end: &[&str], on: &[String]) -> Result<()> {
     let mut command = shell_program("timeout", &["--foreground", "--kill-after=10", SECONDS_MAX]);
-    let common = ["perf", "record", "--quiet", "-a", "-N", "-B", "--no-bpf-event", "-k", "CLOCK_MONOTONIC"];
-    command.args(common).args(["-m", "16M", "-e", EVENTS, "-o", TRACE, "--"]);
-    command.args(common).args(["-F", SAMPLES_HZ, "-e", "cpu-clock", "-o", SAMPLES, "--"]);
+    command.args(["perf", "record", "--quiet", "-a", "-N", "-B", "-k", "CLOCK_MONOTONIC", "-m", "16M"]);
+    command.args(["-e", EVENTS, "-e", SAMPLES, "-o", DATA, "--"]);
     command.arg(dwell).args(way).args(["--quiet", "-o", PAGE, "--json", JSON]).args(end).args(on);
     command.current_dir(dir);
     forget_package(&mut command);
@@ -113,8 +114,7 @@ fn truth(
 ) -> Result<Truth> {
     let mut truth = Truth::default();
     let dir = &stage.dir;
-    let fields = "pid,tid,cpu,time,event,trace";
-    let trace = script(dir, TRACE, fields, &mut truth.notes, Trace::read)?;
+    let trace = script(dir, OF_TRACE, &mut truth.notes, Trace::read)?;
     let dwell_ran = trace.program(&dwell.to_string_lossy()).context("the trace does not have dwell")?;
     let (tree, from, to) = if said.is_window {
         // Its length is dwell's, and where it lies the trace's.
@@ -146,7 +146,7 @@ fn truth(
     }
     forget_maps(&tree);
     let read = |text| Samples::read(text, &tree, from, to);
-    truth.user_percent = script(dir, SAMPLES, "pid,tid,time,ip", &mut truth.notes, read)?.user_percent();
+    truth.user_percent = script(dir, OF_SAMPLES, &mut truth.notes, read)?.user_percent();
     for also in program.also {
         further(*also, program, stage, &mut truth)?;
     }
@@ -173,14 +173,14 @@ fn apart(root: &Root, wall_ns: u64) -> Option<String> {
 /// Reads what perf recorded, as text.
 fn script<T>(
     dir: &Path,
-    data: &str,
-    fields: &str,
+    fields: [&str; 2],
     notes: &mut Vec<String>,
     read: impl FnOnce(BufReader<std::process::ChildStdout>) -> Result<T>,
 ) -> Result<T> {
     let complaints = dir.join("perf.stderr");
     let mut perf = Command::new("perf");
-    perf.args(["script", "--ns", "-i", data, "-F", fields]).current_dir(dir).stdin(Stdio::null());
+    perf.args(["script", "--ns", "-i", DATA]).args(fields.iter().flat_map(|fields| ["-F", fields]));
+    perf.current_dir(dir).stdin(Stdio::null());
     let mut child = perf.stdout(Stdio::piped()).stderr(File::create(&complaints)?).spawn()?;
     let text = child.stdout.take().context("perf script has no output")?;
     let done = read(BufReader::with_capacity(1 << 20, text));

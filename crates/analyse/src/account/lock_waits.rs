@@ -93,7 +93,7 @@ impl Verdicts {
         for (kind, threads) in waits.kinds().filter(|(kind, _)| may_be_cut(kind) && may_be_for_a_lock(*kind))
         {
             let ReasonKey::Wait(call, _) = kind.1 else { continue };
-            for (thread, _) in threads {
+            for thread in threads.keys() {
                 if let Some(says) = by_call.get(&(call, *thread)).and_then(Tally::most) {
                     all.of.entry((kind, *thread)).or_insert_with(|| revised(kind, says, names));
                 }
