@@ -1,7 +1,7 @@
 //! dwell's direct system calls. The only crate of the workspace with unsafe code: each module that
 //! needs it says so at its top.
 //!
-//! Grouped by use: [`program`] starts and ends the traced program, [`kernel`] is for every
+//! Grouped by use: [`program`] starts and ends programs, [`kernel`] is for every
 //! measurement, [`ladder`], [`latency`] and [`load`] serve one subcommand each, and [`step`] counts
 //! instructions by single-stepping. Modules are also reachable by their own name.
 //!
@@ -20,4 +20,4 @@ pub use ladder::{chase, fork, loops, pages, pthread, tcp, to_self};
 pub use latency::{locked, policy, posix_timer};
 pub use load::{copy, counters, worker};
 use program::origin;
-pub use program::{resolve, signals, spawn, user};
+pub use program::{resolve, signals, spawn, starter, user};

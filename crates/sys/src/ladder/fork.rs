@@ -7,7 +7,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use std::ffi::{CStr, c_char, c_int};
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr;
 
 /// The exit status of a child that could not execute.
@@ -73,6 +73,11 @@ impl Smallest {
         Ok(Self { program: file.into() })
     }
 
+    /// The same as the bytes of a file.
+    pub fn image() -> Vec<u8> {
+        image()
+    }
+
     /// Forks a child that executes it, and waits for it.
     ///
     /// # Errors
@@ -103,6 +108,13 @@ impl Smallest {
             }
             status => Err(ended(status)),
         }
+    }
+}
+
+impl AsFd for Smallest {
+    /// Its file.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.program.as_fd()
     }
 }
 

@@ -80,6 +80,11 @@ impl Worker {
         }
     }
 
+    /// Its process id.
+    pub fn pid(&self) -> model::Pid {
+        self.pid.as_raw_nonzero().get().unsigned_abs()
+    }
+
     /// How it ended; none while it runs.
     ///
     /// # Errors

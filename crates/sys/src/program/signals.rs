@@ -139,6 +139,14 @@ pub(crate) fn unblock_stop() {
     change_mask(libc::SIG_UNBLOCK, &set_of(&[libc::SIGTSTP]));
 }
 
+/// Blocks all signals that can be blocked in the calling thread.
+pub(crate) fn block_all() {
+    let mut set = empty_set();
+    // SAFETY: the set is initialised.
+    unsafe { libc::sigfillset(&mut set) };
+    change_mask(libc::SIG_BLOCK, &set);
+}
+
 /// A set of these signals.
 fn set_of(signals: &[i32]) -> libc::sigset_t {
     let mut set = empty_set();

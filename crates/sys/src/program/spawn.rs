@@ -30,12 +30,12 @@ use std::time::Duration;
 
 mod child;
 mod command;
-mod image;
-mod wait;
+pub(crate) mod image;
+pub(crate) mod wait;
 
 pub use command::Command;
 use wait::Change;
-pub use wait::ProgramEnd;
+pub use wait::{ProgramEnd, Switches};
 
 /// Why the program did not start.
 #[derive(Debug, thiserror::Error)]
@@ -95,7 +95,7 @@ fn by_what(ending: &Ending) -> String {
 }
 
 /// For `map_err`: the system's error with what was tried.
-fn system(what: &'static str) -> impl FnOnce(io::Error) -> Error {
+pub(crate) fn system(what: &'static str) -> impl FnOnce(io::Error) -> Error {
     move |source| Error::System { what, source }
 }
 
@@ -212,7 +212,7 @@ impl Parts {
 }
 
 /// The error of `execve`, with its cause for a file that exists and may be executed.
-fn why_not_executed(errno: i32) -> String {
+pub(crate) fn why_not_executed(errno: i32) -> String {
     let words = resolve::text(&io::Error::from_raw_os_error(errno));
     match errno {
         libc::ENOENT => "its interpreter (the `#!` line, or the dynamic loader) does not exist".to_owned(),
@@ -293,7 +293,7 @@ impl RunningProgram {
     fn catch_up(&mut self) -> io::Result<()> {
         while self.ended.is_none() {
             match wait::change(self.pid)? {
-                Some(Change::Ended(ended)) => self.ended = Some(ended),
+                Some(Change::Ended(ended, _)) => self.ended = Some(ended),
                 Some(Change::Stopped) => self.stopped = true,
                 Some(Change::Continued) => self.stopped = false,
                 None => break,

@@ -5,6 +5,7 @@ use crate::resolve::is_bare_script;
 use std::env;
 use std::ffi::{CStr, CString, OsStr, OsString, c_char};
 use std::io;
+use std::iter;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
@@ -13,16 +14,16 @@ use std::ptr;
 const SHELL: &CStr = c"/bin/sh";
 
 /// A path, arguments and an environment in the kernel's form.
-pub(super) struct ExecImage {
-    pub(super) path: CString,
-    pub(super) argv: StringTable,
-    pub(super) envp: StringTable,
+pub(crate) struct ExecImage {
+    pub(crate) path: CString,
+    pub(crate) argv: StringTable,
+    pub(crate) envp: StringTable,
     /// The shell's arguments, for a script whose format the kernel does not know.
-    pub(super) script: Option<StringTable>,
+    pub(crate) script: Option<StringTable>,
 }
 
 /// Strings with the null-terminated table of pointers to them.
-pub(super) struct StringTable {
+pub(crate) struct StringTable {
     table: Vec<*const c_char>,
     _strings: Vec<CString>,
 }
@@ -36,7 +37,7 @@ impl StringTable {
         Ok(Self { table, _strings: strings })
     }
 
-    pub(super) fn as_ptr(&self) -> *const *const c_char {
+    pub(crate) fn as_ptr(&self) -> *const *const c_char {
         self.table.as_ptr()
     }
 }
@@ -51,20 +52,35 @@ impl ExecImage {
         path: &Path,
         variables: &[(OsString, OsString)],
     ) -> io::Result<Self> {
-        let args = || command.args.iter().map(OsString::as_os_str);
-        let script = is_bare_script(path).then(|| {
-            let shell = OsStr::from_bytes(SHELL.to_bytes());
-            StringTable::new([shell, path.as_os_str()].into_iter().chain(args()))
+        let argv: Vec<&OsStr> =
+            iter::once(&command.program).chain(&command.args).map(OsString::as_os_str).collect();
+        Self::of(path, is_bare_script(path), &argv, &environment(command, variables))
+    }
+
+    /// The image for the program at `path` with these arguments, its name first, and this
+    /// environment, of entries `NAME=value`.
+    ///
+    /// # Errors
+    /// A zero byte in one of them.
+    pub(crate) fn of(
+        path: &Path,
+        is_script: bool,
+        argv: &[impl AsRef<OsStr>],
+        environment: &[impl AsRef<OsStr>],
+    ) -> io::Result<Self> {
+        let script = is_script.then(|| {
+            let shell = [OsStr::from_bytes(SHELL.to_bytes()), path.as_os_str()];
+            StringTable::new(shell.into_iter().chain(argv.iter().skip(1).map(AsRef::as_ref)))
         });
         Ok(Self {
             path: terminated(path.as_os_str())?,
-            argv: StringTable::new([command.program.as_os_str()].into_iter().chain(args()))?,
-            envp: StringTable::new(environment(command, variables))?,
+            argv: StringTable::new(argv)?,
+            envp: StringTable::new(environment)?,
             script: script.transpose()?,
         })
     }
 
-    pub(super) fn shell(&self) -> &'static CStr {
+    pub(crate) fn shell(&self) -> &'static CStr {
         SHELL
     }
 }

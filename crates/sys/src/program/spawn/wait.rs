@@ -17,10 +17,19 @@ pub struct ProgramEnd {
     pub rusage: Rusage,
 }
 
+/// Switches of a program, and of the children it waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Switches {
+    /// As a thread waited.
+    pub voluntary: u64,
+    /// As another thread got its CPU.
+    pub involuntary: u64,
+}
+
 /// A change of a child's state.
-pub(super) enum Change {
+pub(crate) enum Change {
     /// It has ended.
-    Ended(ProgramEnd),
+    Ended(ProgramEnd, Switches),
     /// A signal stopped it.
     Stopped,
     /// It was continued.
@@ -28,12 +37,17 @@ pub(super) enum Change {
 }
 
 /// Waits until the child has ended.
-pub(super) fn ended(pid: Pid) -> io::Result<ProgramEnd> {
+pub(crate) fn ended(pid: Pid) -> io::Result<ProgramEnd> {
     loop {
-        if let Some(Change::Ended(ended)) = wait4(pid, 0)? {
+        if let Some(Change::Ended(ended, _)) = wait4(pid, 0)? {
             return Ok(ended);
         }
     }
+}
+
+/// Waits until the child has ended or is stopped by a signal.
+pub(crate) fn ended_or_stopped(pid: Pid) -> io::Result<Option<Change>> {
+    wait4(pid, libc::WUNTRACED)
 }
 
 /// The next change of the child's state, if there is one.
@@ -74,13 +88,17 @@ fn meaning(status: i32, rusage: &libc::rusage) -> Change {
             (Some(code), _) => Ending::Code(code),
             (None, signal) => Ending::Signal(signal.unwrap_or(0)),
         };
-        Change::Ended(ProgramEnd { ending, rusage: in_our_units(rusage) })
+        let switches = Switches { voluntary: count(rusage.ru_nvcsw), involuntary: count(rusage.ru_nivcsw) };
+        Change::Ended(ProgramEnd { ending, rusage: in_our_units(rusage) }, switches)
     }
+}
+
+fn count(value: libc::c_long) -> u64 {
+    u64::try_from(value).unwrap_or(0)
 }
 
 fn in_our_units(rusage: &libc::rusage) -> Rusage {
     let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-    let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
     Rusage {
         user_ns: ns(rusage.ru_utime),
         kernel_ns: ns(rusage.ru_stime),
