@@ -21,6 +21,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rungs", &["host", "sys", "model", "stats"]),
     ("wakes", &["host", "sys", "model", "stats"]),
     ("loads", &["host", "sys", "model"]),
+    ("timings", &["host", "sys", "model", "stats"]),
     ("work", &["sys", "model"]),
     ("store", &["model"]),
     ("analyse", &["model", "stats"]),
@@ -29,8 +30,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "dwell",
         &[
-            "model", "stats", "host", "sys", "observe", "rungs", "wakes", "loads", "work", "store",
-            "analyse", "report", "code", "listing",
+            "model", "stats", "host", "sys", "observe", "rungs", "wakes", "loads", "timings", "work",
+            "store", "analyse", "report", "code", "listing",
         ],
     ),
     ("xtask", &[]),
