@@ -9,10 +9,6 @@ use model::Ns;
 use model::timing::TimedRun;
 use sys::starter::CommandEnd;
 
-/// What a program of no memory can have beside the size of the process that started it: pages that
-/// the child writes to between its reading and `execve(2)`.
-const STARTER_SLACK_BYTES: u64 = 128 << 10;
-
 /// Where a run belongs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
@@ -21,8 +17,16 @@ pub(crate) struct Place {
     pub(crate) place: u32,
 }
 
-/// The row of a run that ended.
-pub(crate) fn row(at: Place, end: &CommandEnd, first_ns: Ns, before: Before) -> TimedRun {
+/// How far two readings of the same resident set can differ, in bytes: the kernel counts pages for
+/// each CPU, and adds them up in batches of 32 or twice the number of CPUs. An empty program read
+/// up to 33 pages more than the process that became it. Two batches: of memory, and of files.
+pub(crate) fn resident_slack_bytes() -> u64 {
+    let cpus = host::cpus(host::here()).len() as u64;
+    2 * (2 * cpus).max(32) * rustix::param::page_size() as u64
+}
+
+/// The row of a run that ended; `slack_bytes` are [`resident_slack_bytes`].
+pub(crate) fn row(at: Place, end: &CommandEnd, first_ns: Ns, before: Before, slack_bytes: u64) -> TimedRun {
     let usage = &end.end.rusage;
     let (steal_ns, others_cpu_ns) = before.since(end.wall_ns, usage.user_ns + usage.kernel_ns);
     TimedRun {
@@ -38,7 +42,7 @@ pub(crate) fn row(at: Place, end: &CommandEnd, first_ns: Ns, before: Before) -> 
         voluntary_switches: end.switches.voluntary,
         involuntary_switches: end.switches.involuntary,
         memory_bytes: usage.max_rss_bytes,
-        memory_at_most: usage.max_rss_bytes <= end.starter_rss_bytes + STARTER_SLACK_BYTES,
+        memory_at_most: usage.max_rss_bytes <= end.starter_rss_bytes + slack_bytes,
         ending: end.end.ending,
         left_behind: end.left_behind,
         steal_ns,
@@ -68,5 +72,50 @@ pub(crate) fn take_printed(run: &mut TimedRun, metric: &Metric, streams: &Stream
         Ok(numbers) => run.printed = numbers,
         // A failure is the better reason.
         Err(why) => run.excluded = Some(run.excluded.take().unwrap_or(why)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::recording::{Ending, Rusage};
+    use sys::spawn::{ProgramEnd, Switches};
+
+    fn end(max_rss_bytes: u64, was_stopped: bool) -> CommandEnd {
+        let rusage = Rusage { max_rss_bytes, ..Rusage::default() };
+        CommandEnd {
+            started_ns: 1_500,
+            wall_ns: 10,
+            end: ProgramEnd { ending: Ending::Code(2), rusage },
+            switches: Switches { voluntary: 0, involuntary: 0 },
+            starter_rss_bytes: 1 << 20,
+            was_stopped,
+            left_behind: 0,
+            left_earlier: 0,
+        }
+    }
+
+    fn row_of(end: &CommandEnd) -> TimedRun {
+        row(Place { command: 1, block: 2, place: 0 }, end, 1_000, Before::read(Some(0)), 4096)
+    }
+
+    #[test]
+    fn memory_of_the_starters_size_is_at_most() {
+        let at_most = [1 << 20, (1 << 20) + 4096, (1 << 20) + 4097]
+            .map(|bytes| row_of(&end(bytes, false)).memory_at_most);
+        assert_eq!(at_most, [true, true, false]);
+        assert!(resident_slack_bytes() >= 64 * 4096);
+    }
+
+    #[test]
+    fn a_row_that_does_not_count_says_why() {
+        let mut run = row_of(&end(0, true));
+        assert_eq!(
+            (run.began_ns, run.excluded.as_deref()),
+            (500, Some("it was stopped by a signal for a while"))
+        );
+        assert!(!exclude_failed(&mut run, &IgnoredFailures::All));
+        assert!(exclude_failed(&mut run, &IgnoredFailures::None));
+        assert_eq!(run.excluded.as_deref(), Some("it ended with exit status 2"));
     }
 }

@@ -76,6 +76,8 @@ pub struct Runner {
     watch: Option<OwnedFd>,
     /// The number of the next block.
     next_block: u32,
+    /// How well the size of a process is known.
+    slack_bytes: u64,
     /// When the first run began.
     first_ns: Option<Ns>,
     empty: Option<EmptyProgram>,
@@ -118,6 +120,7 @@ impl Runner {
             padding: plan.padding,
             watch: plan.watch,
             next_block: 0,
+            slack_bytes: row::resident_slack_bytes(),
             first_ns: None,
             empty: None,
         })
@@ -217,7 +220,7 @@ impl Runner {
         let Some((end, before, streams)) = self.timed(at, tell)? else { return Ok(None) };
         let first_ns = *self.first_ns.get_or_insert(end.started_ns);
         self.commands[at.command].last_ns = Some(end.wall_ns);
-        let mut run = row::row(at, &end, first_ns, before);
+        let mut run = row::row(at, &end, first_ns, before, self.slack_bytes);
         let failed = row::exclude_failed(&mut run, &self.ignored);
         if let Some(metric) = &self.metric
             && !failed
