@@ -66,6 +66,8 @@ pub enum BlockEnd {
 #[derive(Debug)]
 pub struct Runner {
     starter: Starter,
+    planned: Vec<Planned>,
+    /// The same when they were found.
     commands: Vec<Ready>,
     input: Input,
     output: Output,
@@ -107,11 +109,21 @@ impl Runner {
     /// # Errors
     /// A program cannot be run, a file cannot be used, or there are no more processes.
     pub fn begin(plan: Plan) -> Result<Self, Error> {
-        let commands = plan.commands.iter().map(Ready::new).collect::<Result<Vec<_>, NotRunnable>>()?;
-        Streams::open(&plan.input, &plan.output)?;
+        let mut runner = Self::begin_before_setup(plan)?;
+        runner.find()?;
+        Ok(runner)
+    }
+
+    /// The same where [`Runner::once`] first makes the programs and files: they are looked for as
+    /// the first block begins.
+    ///
+    /// # Errors
+    /// There are no more processes.
+    pub fn begin_before_setup(plan: Plan) -> Result<Self, Error> {
         Ok(Self {
             starter: Starter::begin()?,
-            commands,
+            planned: plan.commands,
+            commands: Vec::new(),
             input: plan.input,
             output: plan.output,
             metric: plan.metric,
@@ -130,8 +142,11 @@ impl Runner {
     /// with a run that fails.
     ///
     /// # Errors
-    /// A command could not be started any more, or one around it failed.
+    /// A command could not be started, or one around it failed.
     pub fn block(&mut self, tell: Tell<'_>) -> Result<Block, Error> {
+        if self.commands.is_empty() {
+            self.find()?;
+        }
         let number = self.next_block;
         self.next_block += 1;
         let (mut runs, mut outputs, mut lingering) = (Vec::new(), Vec::new(), Vec::new());
@@ -202,6 +217,13 @@ impl Runner {
                 Err("an empty program did not end as it should".to_owned())
             }
         }
+    }
+
+    /// Finds all programs, and opens all files once.
+    fn find(&mut self) -> Result<(), Error> {
+        self.commands = self.planned.iter().map(Ready::new).collect::<Result<_, NotRunnable>>()?;
+        Streams::open(&self.input, &self.output)?;
+        Ok(())
     }
 
     /// One run with what prepares and concludes it.

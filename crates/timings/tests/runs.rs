@@ -39,6 +39,7 @@ const TESTS: &[(&str, fn())] = tests![
     memory_is_of_the_program_and_not_of_the_one_before,
     the_empty_program_is_faster_than_true,
     a_program_that_is_missing_ends_it_before_anything_runs,
+    a_setup_may_make_the_program,
     a_program_that_is_removed_ends_it,
     the_caller_can_stop_a_run,
     a_run_that_refuses_to_end_is_killed,
@@ -341,6 +342,20 @@ fn a_program_that_is_missing_ends_it_before_anything_runs() {
     let refused = Planned { prepare: Some(argv(&["/dev/null"])), ..touch };
     assert_eq!(Runner::begin(plan(vec![refused])).unwrap_err().exit_code(), 126);
     assert!(!file.exists());
+}
+
+fn a_setup_may_make_the_program() {
+    let place = tempfile::tempdir().unwrap();
+    let program = place.path().join("program");
+    let command = || Planned { argv: vec![program.clone().into()], ..Planned::default() };
+    let input = || Input::File(place.path().join("input"));
+    let mut runner = Runner::begin_before_setup(Plan { input: input(), ..plan(vec![command()]) }).unwrap();
+    let made = format!("cd {}; cp /bin/sh program; echo exit 5 > input", place.path().display());
+    assert_eq!(runner.once(&argv(&["sh", "-c", &made]), &mut on).unwrap(), Go::On);
+    assert_eq!(block(&mut runner).runs[0].ending, Ending::Code(5));
+    let missing = Planned { argv: vec![place.path().join("none").into()], ..Planned::default() };
+    let mut runner = Runner::begin_before_setup(plan(vec![missing])).unwrap();
+    assert_eq!(runner.block(&mut on).unwrap_err().exit_code(), 127);
 }
 
 fn a_program_that_is_removed_ends_it() {
