@@ -1,5 +1,6 @@
 //! The starter, in a process of one thread: the usual harness has several, and that is refused.
 
+use dwell_sys::signals::Signals;
 use dwell_sys::spawn::Error;
 use dwell_sys::starter::{CommandEnd, Order, Starter};
 use model::recording::Ending;
@@ -28,6 +29,7 @@ const TESTS: &[(&str, fn())] = tests![
     a_signal_ends_the_command_and_nothing_else,
     a_stopped_command_is_told,
     a_command_outlives_dwell_and_the_starter_does_not,
+    ctrl_c_ends_the_command_and_not_the_starter,
     nothing_is_left_open_by_many_runs,
 ];
 
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
     match args.first().and_then(|first| first.to_str()) {
         Some("die") => return die(&args[1]),
+        Some("terminal") => return of_a_terminal(&args[1]),
         Some("touch") => return touch(&args[1]),
         _ => {}
     }
@@ -69,6 +72,19 @@ fn die(file: &OsString) -> ExitCode {
     fs::write(Path::new(file).with_extension("starter"), starter.pid().to_string()).unwrap();
     std::thread::sleep(Duration::from_secs(60));
     ExitCode::FAILURE
+}
+
+/// `terminal FILE`: runs a command that the terminal's signals end, which this process itself blocks
+/// as dwell does, and one after it; writes how they ended.
+fn of_a_terminal(file: &OsString) -> ExitCode {
+    let _signals = Signals::take_over().unwrap();
+    let mut starter = Starter::begin().unwrap();
+    start(&mut starter, &["sleep", "60"], &null());
+    fs::write(Path::new(file).with_extension("begun"), "").unwrap();
+    let end = starter.finish().unwrap();
+    let next = run(&mut starter, &["true"]);
+    fs::write(file, format!("{:?} {:?}", end.end.ending, next.end.ending)).unwrap();
+    ExitCode::SUCCESS
 }
 
 /// `touch MIB`: has that much memory.
@@ -265,6 +281,24 @@ fn a_command_outlives_dwell_and_the_starter_does_not() {
     until("the starter to end", gone);
 }
 
+fn ctrl_c_ends_the_command_and_not_the_starter() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("note");
+    let own = std::env::current_exe().unwrap();
+    let (mut pty, pts) = pty_process::blocking::open().unwrap();
+    let mut dwell = pty_process::blocking::Command::new("env")
+        // The parent of the tests may ignore some of them (nohup does), and that is inherited.
+        .arg("--default-signal=HUP,INT,QUIT")
+        .args([own.as_os_str(), "terminal".as_ref(), file.as_os_str()])
+        .spawn(pts)
+        .unwrap();
+    until("the command to begin", || file.with_extension("begun").exists());
+    std::thread::sleep(Duration::from_millis(200));
+    pty.write_all(b"\x03").unwrap();
+    until("the note", || fs::read_to_string(&file).is_ok_and(|text| text == "Signal(2) Code(0)"));
+    assert!(dwell.wait().unwrap().success());
+}
+
 fn nothing_is_left_open_by_many_runs() {
     let mut starter = Starter::begin().unwrap();
     let descriptors = |pid: &str| fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count();
@@ -277,7 +311,4 @@ fn nothing_is_left_open_by_many_runs() {
     assert_eq!((descriptors("self"), descriptors(&pid)), before);
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     assert_eq!(children, "");
-    let mut note = std::io::stderr().lock();
-    let end = run(&mut starter, &["true"]);
-    let _ = writeln!(note, "the starter has {} KiB, true {} ns", end.starter_rss_bytes >> 10, end.wall_ns);
 }

@@ -95,6 +95,7 @@ impl Catch {
     /// All of it, after the last [`Catch::take`].
     pub(crate) fn caught(mut self) -> Caught {
         self.head.truncate(HEAD_MOST);
+        self.head.shrink_to_fit();
         Caught { head: self.head, bytes: self.taken, crc32: self.checksum.finalize() }
     }
 }
