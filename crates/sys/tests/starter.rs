@@ -74,8 +74,8 @@ fn die(file: &OsString) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// `terminal FILE`: runs a command that the terminal's signals end, which this process itself blocks
-/// as dwell does, and one after it; writes how they ended.
+/// `terminal FILE`: runs a command that the terminal's signals end, which this process itself
+/// blocks as dwell does, and one after it; writes how they ended.
 fn of_a_terminal(file: &OsString) -> ExitCode {
     let _signals = Signals::take_over().unwrap();
     let mut starter = Starter::begin().unwrap();
