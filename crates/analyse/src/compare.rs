@@ -5,8 +5,16 @@
 
 pub mod commands;
 mod ladder;
+mod predicted;
 mod rules;
+mod runs;
+mod sittings;
 mod wake;
+mod why;
 
 pub use ladder::compare as ladders;
+pub use predicted::predicted;
+pub use runs::compare as runs;
+pub use sittings::compare as sittings;
 pub use wake::compare as wakes;
+pub use why::{not_as_timed, why};

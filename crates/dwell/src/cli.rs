@@ -207,7 +207,14 @@ pub(crate) struct LadderArgs {
     pub(crate) look: LookArgs,
 }
 
-/// Compare two kept results
+/// Compare two kept results, or more than two comparisons
+///
+/// Two runs written by `dwell run --json`: by how much the wall clocks differ, and where the
+/// difference lies: by state and place, where it sums to that, then by system call, function, line,
+/// wait, peer and file. Without a verdict: one run has no spread.
+///
+/// Comparisons written by `dwell compare --json`, two or more: their ratios and verdicts, and how
+/// far the sittings are apart, beside what their own intervals explain.
 ///
 /// Two ladders written by `dwell ladder --json`: for each rung the two medians, their ratio with
 /// its 95 % interval, and whether B is faster, slower, the same, or undecided. Images have B's bars
@@ -218,10 +225,11 @@ pub(crate) struct LadderArgs {
 /// the same, or undecided. Either file may be from another tool: cyclictest (--json, -q, -h,
 /// --histfile), jitterdebugger, rtla timerlat hist and top, rtla osnoise hist.
 ///
-/// Differences in setup are listed. The page goes to standard output.
+/// Differences in setup are listed. Images are of ladders and latencies. The page goes to standard
+/// output.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  dwell diff before.json after.json\n  dwell diff --png both.png mine.json yours.json\n  dwell diff cyclictest-2019.txt today.json"
+    after_help = "Examples:\n  dwell diff before.json after.json\n  dwell diff monday.json tuesday.json friday.json\n  dwell diff --png both.png mine.json yours.json\n  dwell diff cyclictest-2019.txt today.json"
 )]
 pub(crate) struct DiffArgs {
     /// The baseline
@@ -231,6 +239,10 @@ pub(crate) struct DiffArgs {
     /// The result to compare with it
     #[arg(value_name = "B")]
     pub(crate) b: PathBuf,
+
+    /// More results of `dwell compare`
+    #[arg(value_name = "MORE")]
+    pub(crate) more: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) forms: FormArgs<LadderDiffResult>,

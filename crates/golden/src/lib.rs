@@ -5,6 +5,8 @@
 
 mod account;
 mod diagnosis;
+#[cfg(test)]
+mod differences;
 
 use analyse::Analyser;
 use model::{Analysis, Diagnosis, Header};

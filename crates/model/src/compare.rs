@@ -5,7 +5,10 @@
 
 pub mod commands;
 pub mod ladder;
+pub mod runs;
+pub mod sittings;
 pub mod wake;
+pub mod why;
 
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::Serializer;
@@ -78,4 +81,15 @@ pub struct Difference {
     pub a: String,
     /// Its value in B.
     pub b: String,
+}
+
+/// An estimate with its interval.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct EstimateInterval {
+    /// The estimate.
+    pub estimate: f64,
+    /// Low end.
+    pub lo: f64,
+    /// High end.
+    pub hi: f64,
 }

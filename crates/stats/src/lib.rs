@@ -12,6 +12,7 @@ pub mod paired;
 mod random;
 mod ratio;
 mod special;
+mod student;
 
 pub use histogram::Histogram;
 pub use interval::{Proportion, wilson, wilson_of};
@@ -20,3 +21,4 @@ pub use mean::mean;
 pub use median::{Median, median, median_of};
 pub use random::Random;
 pub use ratio::Sums;
+pub use student::{mean_interval, student};

@@ -7,6 +7,8 @@
 //! logarithmic scale, widened for one burst more, as large as the largest met, and has the degrees
 //! of freedom of the windows that matter.
 
+use crate::student::student;
+
 /// Sums over n windows.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Sums {
@@ -73,18 +75,6 @@ impl Sums {
 
 /// The expansion of Student's t is of no use below.
 const LEAST_DF: f64 = 1.5;
-
-/// The 97.5 % point of Student's t with `df` degrees of freedom (Cornish-Fisher expansion); within
-/// 1 % from three on.
-fn student(df: f64) -> f64 {
-    const Z: f64 = 1.959_964;
-    let z3 = Z * Z * Z;
-    let z5 = z3 * Z * Z;
-    let z7 = z5 * Z * Z;
-    Z + (z3 + Z) / (4.0 * df)
-        + (5.0 * z5 + 16.0 * z3 + 3.0 * Z) / (96.0 * df * df)
-        + (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * Z) / (384.0 * df * df * df)
-}
 
 #[cfg(test)]
 mod tests;

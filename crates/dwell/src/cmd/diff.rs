@@ -1,26 +1,40 @@
-//! `dwell diff`: a comparison of two kept results.
+//! `dwell diff`: a comparison of two kept results, or of several comparisons.
 
 use crate::cli::DiffArgs;
 use crate::cmd::results::{self, KeptResult};
 use crate::exit;
-use crate::out::{LadderDiffResult, Outputs, Page, Render, WakeDiffResult};
+use crate::out::{LadderDiffResult, Outputs, Page, Render, RunDiffResult, SittingsResult, WakeDiffResult};
 use anyhow::bail;
+use model::compare::commands::SCHEMA_COMPARE;
 use model::ladder::SCHEMA_LADDER;
+use model::run::SCHEMA_RUN;
 use serde_json::Value;
+use std::path::{Path, PathBuf};
 
-/// Compares the two results; returns the exit status.
+/// Compares the results; returns the exit status.
 pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
     let (a, b) = (results::read_any(&args.a)?, results::read_any(&args.b)?);
+    if let Some(third) = args.more.first()
+        && !(a.is_of(SCHEMA_COMPARE) && b.is_of(SCHEMA_COMPARE))
+    {
+        bail!(
+            "{third:?} is a third file, and only results of dwell compare --json ({SCHEMA_COMPARE}) are \
+             compared by more than two\ntry: two files"
+        );
+    }
     if a.is_wake() && b.is_wake() {
         return wakes(args, a, b);
     }
     match (a, b) {
         (KeptResult::Own(of_a, a), KeptResult::Own(of_b, b)) if of_a == of_b => match of_a.as_str() {
             SCHEMA_LADDER => ladders(args, a, b),
+            SCHEMA_RUN => runs(args, a, b),
+            SCHEMA_COMPARE => sittings(args, a, b),
             other => {
                 bail!(
                     "this version of dwell cannot compare two results of {other:?}\n\
-                     try: two files of dwell ladder --json ({SCHEMA_LADDER}), or of dwell wake --json"
+                     try: two files of dwell run --json ({SCHEMA_RUN}), of dwell ladder --json \
+                     ({SCHEMA_LADDER}), of dwell compare --json ({SCHEMA_COMPARE}), or of dwell wake --json"
                 )
             }
         },
@@ -34,6 +48,27 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
             )
         }
     }
+}
+
+fn runs(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {
+    let (a, b) = (results::run(&args.a, a)?, results::run(&args.b, b)?);
+    write(args, &RunDiffResult(analyse::compare::runs(&a, &b)))
+}
+
+fn sittings(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {
+    let mut sittings =
+        vec![(&args.a, results::comparison(&args.a, a)?), (&args.b, results::comparison(&args.b, b)?)];
+    for path in &args.more {
+        let (schema, value) = results::read(path)?;
+        if schema != SCHEMA_COMPARE {
+            bail!(
+                "{path:?} is a {schema:?} and the others are {SCHEMA_COMPARE:?}\ntry: results of the same kind"
+            );
+        }
+        sittings.push((path, results::comparison(path, value)?));
+    }
+    let named: Vec<_> = sittings.into_iter().map(|(path, of)| (path.display().to_string(), of)).collect();
+    write(args, &SittingsResult(analyse::compare::sittings(&named)))
 }
 
 fn wakes(args: &DiffArgs, a: KeptResult, b: KeptResult) -> anyhow::Result<u8> {
@@ -50,6 +85,7 @@ fn ladders(args: &DiffArgs, a: Value, b: Value) -> anyhow::Result<u8> {
 
 fn write<R: Render>(args: &DiffArgs, result: &R) -> anyhow::Result<u8> {
     let page = if args.quiet { Page::None } else { Page::Stdout };
-    let outputs = Outputs::open(&args.forms, page, None, &[&args.a, &args.b])?;
+    let read: Vec<&Path> = [&args.a, &args.b].into_iter().chain(&args.more).map(PathBuf::as_path).collect();
+    let outputs = Outputs::open(&args.forms, page, None, &read)?;
     Ok(if outputs.write(result, &args.look).complain() { exit::DWELL_FAILED } else { 0 })
 }

@@ -2,10 +2,12 @@
 //! form.
 
 use anyhow::{Context, anyhow, bail};
+use model::compare::commands::Comparison;
 use model::compare::wake::Comparable;
 use model::ladder::Ladder;
 use model::wake::sheet::{SCHEMA_SHEET, Sheet};
 use model::wake::{SCHEMA_WAKE, Wakeups};
+use model::{Account, Run};
 use serde_json::Value;
 use std::path::Path;
 use store::unfinished::SCHEMA_UNFINISHED;
@@ -15,9 +17,9 @@ const BYTES_MAX: u64 = 256 << 20;
 /// The remedy where a result of dwell is expected.
 const OWN: &str = "a file written by --json";
 /// The remedy where results of other tools are accepted as well.
-const ANY: &str = "a file written by dwell ladder --json or dwell wake --json, or by cyclictest \
-                   (--json, -q, -h, --histfile), jitterdebugger, rtla timerlat hist or top, rtla \
-                   osnoise hist";
+const ANY: &str = "a file written by dwell ladder --json, dwell run --json, dwell compare --json or dwell \
+                   wake --json, or by cyclictest (--json, -q, -h, --histfile), jitterdebugger, rtla \
+                   timerlat hist or top, rtla osnoise hist";
 
 /// A kept result.
 pub(super) enum KeptResult {
@@ -82,6 +84,11 @@ impl KeptResult {
         }
     }
 
+    /// Whether it is a result of dwell with this schema.
+    pub(super) fn is_of(&self, of: &str) -> bool {
+        matches!(self, Self::Own(schema, _) if schema == of)
+    }
+
     /// Whether it is a measurement of latency.
     pub(super) fn is_wake(&self) -> bool {
         match self {
@@ -108,6 +115,20 @@ impl KeptResult {
 
 /// The ladder in a file with the schema of a ladder.
 pub(super) fn ladder(path: &Path, value: Value) -> anyhow::Result<Ladder> {
+    valid(path, serde_json::from_value(value))
+}
+
+/// The run in a file with the schema of a run. Its account closes, or the file was changed.
+pub(super) fn run(path: &Path, value: Value) -> anyhow::Result<Run> {
+    let mut run: Run = valid(path, serde_json::from_value(value))?;
+    run.schema = run.promise();
+    Account::new(run.whole_ns(), run.account.clone(), run.path.clone())
+        .map_err(|error| anyhow!("{path:?} was changed since it was written: {error}"))?;
+    Ok(run)
+}
+
+/// The comparison in a file with the schema of one.
+pub(super) fn comparison(path: &Path, value: Value) -> anyhow::Result<Comparison> {
     valid(path, serde_json::from_value(value))
 }
 

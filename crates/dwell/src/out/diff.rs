@@ -1,8 +1,10 @@
-//! Comparisons of two results, as results.
+//! Comparisons of kept results, as results.
 
 use super::render::{Form, Render};
 use model::Ladder;
 use model::compare::ladder::LadderComparison;
+use model::compare::runs::RunComparison;
+use model::compare::sittings::Sittings;
 use model::compare::wake::WakeComparison;
 use model::ladder::beside::Reference;
 use report::Look;
@@ -49,14 +51,49 @@ impl Render for WakeDiffResult {
     }
 }
 
+/// Two runs. They have no image.
+#[derive(Debug)]
+pub(crate) struct RunDiffResult(pub(crate) RunComparison);
+
+impl Render for RunDiffResult {
+    fn page(&self, look: Look) -> String {
+        report::compare::runs(&self.0, look)
+    }
+
+    fn forms() -> &'static [Form<Self>] {
+        const FORMS: &[Form<RunDiffResult>] = &[Form::json(|result| report::json(&result.0).into_bytes())];
+        FORMS
+    }
+}
+
+/// Several comparisons of the same commands. They have no image.
+#[derive(Debug)]
+pub(crate) struct SittingsResult(pub(crate) Sittings);
+
+impl Render for SittingsResult {
+    fn page(&self, look: Look) -> String {
+        report::compare::sittings(&self.0, look)
+    }
+
+    fn forms() -> &'static [Form<Self>] {
+        const FORMS: &[Form<SittingsResult>] = &[Form::json(|result| report::json(&result.0).into_bytes())];
+        FORMS
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn comparisons_have_the_same_forms() {
-        let ladders: Vec<_> = LadderDiffResult::forms().iter().map(|form| form.name).collect();
-        let wakes: Vec<_> = WakeDiffResult::forms().iter().map(|form| form.name).collect();
-        assert_eq!(ladders, wakes, "dwell diff has one set of options for both");
+        fn names<R: Render>() -> Vec<&'static str> {
+            R::forms().iter().map(|form| form.name).collect()
+        }
+        let options = names::<LadderDiffResult>();
+        assert_eq!(options, names::<WakeDiffResult>(), "dwell diff has one set of options for all");
+        for fewer in [names::<RunDiffResult>(), names::<SittingsResult>()] {
+            assert!(fewer.iter().all(|name| options.contains(name)), "{fewer:?}");
+        }
     }
 }

@@ -15,7 +15,7 @@ mod run;
 mod wake;
 
 pub(crate) use args::FormArgs;
-pub(crate) use diff::{LadderDiffResult, WakeDiffResult};
+pub(crate) use diff::{LadderDiffResult, RunDiffResult, SittingsResult, WakeDiffResult};
 pub(crate) use ladder::LadderResult;
 pub(crate) use load::LoadResult;
 pub(crate) use outputs::{Outputs, Page};

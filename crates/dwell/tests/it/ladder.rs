@@ -187,8 +187,13 @@ fn two_ladders_of_this_machine_are_compared_rung_by_rung() {
 
 #[test]
 fn what_cannot_be_compared_or_shown_beside_is_refused() {
-    let files = [("no.json", "{"), ("some.json", "[]"), ("run.json", "{\"schema\": \"dwell.run/1\"}")]
-        .map(|(name, content)| (support::fresh(name), content));
+    let files = [
+        ("no.json", "{"),
+        ("some.json", "[]"),
+        ("run.json", r#"{"schema": "dwell.run/1"}"#),
+        ("load.json", r#"{"schema": "dwell.load/1"}"#),
+    ]
+    .map(|(name, content)| (support::fresh(name), content));
     let broken =
         (support::fresh("broken.json"), r#"{"schema": "dwell.ladder/1", "asked": {"quick": "\u001b[2J"}}"#);
     for (path, content) in files.iter().chain([&broken]) {
@@ -206,7 +211,8 @@ fn what_cannot_be_compared_or_shown_beside_is_refused() {
             [path(1), path(2)],
             "is not a result of dwell: it has no \"schema\"\ntry: a file written by dwell ladder --json",
         ),
-        ([path(2), path(2)], "cannot compare two results of \"dwell.run/1\""),
+        ([path(2), path(2)], "does not match its schema"),
+        ([path(3), path(3)], "cannot compare two results of \"dwell.load/1\""),
         ([path(2), broken], "try: two results of the same kind"),
         ([broken, broken], "does not match its schema"),
     ] {

@@ -2,11 +2,13 @@
 //! `dwell.compare/1`, described by `docs/schema/dwell.compare.1.json`. Fields are added, not
 //! renamed.
 
+pub use super::EstimateInterval;
+pub use super::why::Why;
 use super::{Change, ChangeWords, Side};
 use crate::ladder::MedianInterval;
 use crate::recording::Host;
 use crate::timing::{Figure, TimedRun};
-use crate::{Ns, Seen, State};
+use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
 
 /// The name of the schema.
@@ -97,17 +99,6 @@ pub struct ComparedCommand {
     pub faults: u64,
 }
 
-/// An estimate with its interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct EstimateInterval {
-    /// The estimate.
-    pub estimate: f64,
-    /// Low end.
-    pub lo: f64,
-    /// High end.
-    pub hi: f64,
-}
-
 /// A command compared with the first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandChange {
@@ -172,74 +163,6 @@ pub enum CompareEnd {
     Signal,
     /// A command failed in its first run.
     Failed,
-}
-
-/// Where the difference of two walls lies: both accounts close, so the parts of the difference sum
-/// to it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Why {
-    /// Pairs that were observed.
-    pub pairs: u32,
-    /// The walls of the observed runs: B less A, mean over the pairs with its 95 % interval.
-    pub wall_ns: EstimateInterval,
-    /// B by A of the observed runs.
-    pub ratio: Option<EstimateInterval>,
-    /// By state; they sum to the difference of the walls.
-    pub states: Vec<StateDifference>,
-    /// By process, state and reason of the path; they sum to it as well.
-    pub steps: Vec<StepDifference>,
-    /// By function, of all CPU time: estimates from samples.
-    pub functions: Vec<PlaceDifference>,
-    /// By line, likewise.
-    pub lines: Vec<PlaceDifference>,
-    /// By system call: of all threads, with their number.
-    pub calls: Vec<CallDifference>,
-    /// What qualifies it: sentences without a full stop.
-    pub limits: Vec<String>,
-}
-
-/// The difference of a state.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct StateDifference {
-    /// The state.
-    pub state: State,
-    /// B less A.
-    pub ns: EstimateInterval,
-}
-
-/// The difference of a step of the path.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct StepDifference {
-    /// The process, by its name.
-    pub process: String,
-    /// The state.
-    pub state: State,
-    /// What it did or waited for, in words.
-    pub reason: String,
-    /// B less A.
-    pub ns: EstimateInterval,
-}
-
-/// The difference of a function or a line.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PlaceDifference {
-    /// Its name; of a line `file:line`.
-    pub name: String,
-    /// B less A.
-    pub ns: EstimateInterval,
-}
-
-/// The difference of a system call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CallDifference {
-    /// Its name.
-    pub name: String,
-    /// Calls of A, mean over its runs.
-    pub a_calls: f64,
-    /// Calls of B.
-    pub b_calls: f64,
-    /// Time in it, waits included: B less A.
-    pub ns: EstimateInterval,
 }
 
 /// A verdict in JSON.

@@ -1,6 +1,6 @@
 //! The comparison of two ladders: a table, rung by rung.
 
-use super::parts::{caveat, differences, ink, only, origin};
+use super::parts::{caveat, differences, figure, ink, only, origin};
 use crate::Look;
 use crate::clean::width;
 use crate::ladder::{Notes, latency, range};
@@ -63,15 +63,6 @@ fn summary(diff: &LadderComparison, look: Look) -> Vec<Line> {
 /// A ratio: `1.32×`.
 fn times(rung: &Compared, look: Look) -> String {
     rung.ratio.map_or_else(String::new, |ratio| format!("{}{}", figure(ratio.median), look.times()))
-}
-
-/// A ratio with as many digits as say something.
-fn figure(ratio: f64) -> String {
-    match ratio {
-        0.1..10.0 => format!("{ratio:.2}"),
-        ..0.1 => format!("{ratio:.4}"),
-        _ => units::three_digits(ratio),
-    }
 }
 
 fn table(diff: &LadderComparison, look: Look, notes: &mut Notes) -> Vec<Line> {

@@ -3,6 +3,7 @@
 
 use crate::Look;
 use crate::paint::{GAP, Ink, Line, paragraphs};
+use crate::units::{duration, three_digits};
 use model::compare::{Change, ChangeWords, Difference, Side};
 
 /// `A  host, kernel`: one of the two results and where it is from.
@@ -18,6 +19,25 @@ pub(super) fn differences(differences: &[Difference], look: Look) -> Vec<Line> {
         lead.add(Ink::Plain, &one.a).add(Ink::Dim, " and ").add(Ink::Plain, &one.b).wrap(GAP)
     };
     differences.iter().flat_map(line).collect()
+}
+
+/// A difference: `+12.3 us`, `-400 ns`.
+pub(super) fn signed(ns: i64) -> String {
+    let sign = match ns {
+        0 => "",
+        ..0 => "-",
+        _ => "+",
+    };
+    format!("{sign}{}", duration(ns.unsigned_abs()))
+}
+
+/// A ratio with as many digits as say something.
+pub(super) fn figure(ratio: f64) -> String {
+    match ratio {
+        0.1..10.0 => format!("{ratio:.2}"),
+        ..0.1 => format!("{ratio:.4}"),
+        _ => three_digits(ratio),
+    }
 }
 
 pub(super) fn ink(change: Change) -> Ink {

@@ -1,6 +1,6 @@
 //! The comparison of two latency results or sheets: tables, histograms and a picture.
 
-use super::parts::{self, caveat, differences, ink, only};
+use super::parts::{self, caveat, differences, ink, only, signed};
 use crate::Look;
 use crate::paint::{GAP, Ink, Line, joined, paragraphs};
 use crate::picture::{INK, MARGIN, Picture, ROW};
@@ -177,16 +177,6 @@ fn row(quantile: &Quantile, look: Look) -> Vec<(Ink, String)> {
 
 fn seen(ns: &Seen<Ns>, look: Look) -> String {
     ns.value().map_or_else(|| look.dash().to_owned(), |ns| duration(*ns))
-}
-
-/// A difference: `+12.3 us`, `-400 ns`.
-fn signed(ns: i64) -> String {
-    let sign = match ns {
-        0 => "",
-        ..0 => "-",
-        _ => "+",
-    };
-    format!("{sign}{}", duration(ns.unsigned_abs()))
 }
 
 fn apart(maxima: &Maxima) -> String {

@@ -16,7 +16,7 @@ mod places;
 mod surroundings;
 mod threads;
 mod whole;
-mod words;
+pub(crate) mod words;
 
 use crate::Look;
 use crate::paint::Line;

@@ -6,7 +6,7 @@ use model::wait::{TargetKind, WaitCall, WaitTarget};
 use model::{Reason, Tid};
 
 /// The reason of a step.
-pub(super) fn reason(reason: &Reason) -> String {
+pub(crate) fn reason(reason: &Reason) -> String {
     let words = match reason {
         Reason::PreemptedByOwn(name) => return format!("its own {name} ran"),
         Reason::SyscallEntry => "syscall entry and exit",
@@ -33,7 +33,7 @@ pub(super) fn reason(reason: &Reason) -> String {
 }
 
 /// The words for a wait target; none where its kind and name are its words.
-pub(super) fn target(target: &WaitTarget) -> Option<&'static str> {
+pub(crate) fn target(target: &WaitTarget) -> Option<&'static str> {
     match target {
         WaitTarget::TimeLimit => Some("timeout"),
         WaitTarget::TimeLimitOrTimer => Some("timeout or timer"),

@@ -5,6 +5,7 @@ mod ladder;
 mod page;
 mod profile;
 mod profiles;
+mod runs;
 mod samples;
 mod schema;
 mod wake;

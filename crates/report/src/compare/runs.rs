@@ -1,0 +1,23 @@
+//! Two runs beside each other, as a page.
+
+use super::parts::{differences, origin};
+use super::why;
+use crate::Look;
+use crate::paint::{GAP, Line, joined, paragraphs};
+use model::compare::runs::{RunComparison, RunOrigin};
+
+/// The page, with a newline after each line.
+pub fn terminal(diff: &RunComparison, look: Look) -> String {
+    let mut top = side("A", &diff.a, look);
+    top.extend(side("B", &diff.b, look));
+    let mut parts = vec![top, differences(&diff.differences, look)];
+    parts.extend(why::parts(&diff.why, look));
+    let verdict = "No verdict: one run of each cannot tell a difference from chance. dwell compare measures \
+                   by turns and can";
+    parts.push(paragraphs(Line::new(look), verdict, GAP));
+    joined(&parts)
+}
+
+fn side(name: &str, of: &RunOrigin, look: Look) -> Vec<Line> {
+    origin(name, &format!("{}, {}, ", of.command.join(" "), of.host), &of.started_at, look)
+}

@@ -1,0 +1,186 @@
+//! Runs and comparisons beside each other: pages and JSON.
+
+use crate::samples;
+use dwell_report::compare::{runs, sittings};
+use dwell_report::{Look, json};
+use jsonschema::Validator;
+use model::Run;
+use model::compare::runs::RunComparison;
+use model::compare::sittings::{Sitting, SittingDifference, SittingResult, Sittings, SittingsRow, Spread};
+use model::compare::{Change, Difference, EstimateInterval};
+use model::timing::Figure;
+use serde_json::{Value, json as literal};
+use std::path::PathBuf;
+use unicode_width::UnicodeWidthStr;
+
+const PLAIN: Look = Look { width: 100, colour: false, unicode: true };
+
+fn beside(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
+}
+
+fn check_golden(name: &str, page: &str) {
+    let path = beside("golden").join(format!("{name}.txt"));
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, page).expect("cannot write a golden file");
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(golden == page, "{name} differs from {}; BLESS=1 renews it\n{page}", path.display());
+}
+
+/// A schema by its name, and the same where a field without a description is an error.
+fn validators(what: &str) -> [Validator; 2] {
+    let text = std::fs::read_to_string(beside(&format!("../../../docs/schema/dwell.{what}.1.json")));
+    let open: Value = serde_json::from_str(&text.expect("the schema can be read")).expect("it is JSON");
+    jsonschema::draft202012::meta::validate(&open).expect("the schema is one of draft 2020-12");
+    let mut closed = open.clone();
+    close(&mut closed);
+    [open, closed].map(|schema| jsonschema::draft202012::new(&schema).expect("the schema compiles"))
+}
+
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            object.values_mut().for_each(close);
+            if object.get("properties").is_some_and(Value::is_object) && object.contains_key("type") {
+                object.insert("additionalProperties".into(), Value::Bool(false));
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(close),
+        _ => {}
+    }
+}
+
+fn errors(validator: &Validator, value: &Value) -> Vec<String> {
+    validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
+}
+
+fn named(name: &str) -> Run {
+    let (_, run) = samples::all().into_iter().find(|(of, _)| *of == name).expect(name);
+    run
+}
+
+/// Each sample with the next one.
+fn all() -> Vec<(String, RunComparison)> {
+    let samples = samples::all();
+    let next = samples.iter().cycle().skip(1);
+    let pairs = samples.iter().zip(next);
+    pairs.map(|((a, of_a), (b, of_b))| (format!("{a} {b}"), analyse::compare::runs(of_a, of_b))).collect()
+}
+
+fn kept() -> Sittings {
+    let ratio = |estimate: f64| EstimateInterval { estimate, lo: estimate - 0.01, hi: estimate + 0.012 };
+    let result = |estimate: f64, verdict| SittingResult { pairs: 31, ratio: Some(ratio(estimate)), verdict };
+    let hostile = "a\x1b[2J\u{202e}b\nc".to_owned();
+    let sitting = |file: &str| Sitting {
+        file: file.into(),
+        host: hostile.clone(),
+        started_at: "2026-11-23T05:00:00Z".into(),
+        on: Figure::Wall,
+    };
+    let none = SittingResult { pairs: 3, ratio: None, verdict: Change::Undecided };
+    Sittings {
+        schema: model::compare::sittings::SCHEMA_COMPARE_DIFF.to_owned(),
+        sittings: ["monday.json", "tuesday.json", "friday.json"].map(sitting).to_vec(),
+        differences: vec![SittingDifference {
+            sitting: 2,
+            difference: Difference { what: "kernel".into(), a: "6.12".into(), b: hostile.clone() },
+        }],
+        rows: vec![
+            SittingsRow {
+                a: "old".into(),
+                b: hostile.clone(),
+                results: vec![result(0.981, Change::Less), result(1.043, Change::More), none.clone()],
+                spread: Some(Spread { median: 1.012, lo: 0.981, hi: 1.043, between_by_within: Some(7.7) }),
+            },
+            SittingsRow { a: "old".into(), b: "c".into(), results: vec![none; 3], spread: None },
+        ],
+    }
+}
+
+#[test]
+fn pages_are_as_they_were() {
+    let pairs = [("journal", "sleep"), ("crunch", "python"), ("server", "pipeline")];
+    for width in [80, 120] {
+        let look = Look { width, ..PLAIN };
+        for (a, b) in pairs {
+            let diff = analyse::compare::runs(&named(a), &named(b));
+            check_golden(&format!("runs-{a}-{b}-{width}"), &runs(&diff, look));
+        }
+        check_golden(&format!("sittings-{width}"), &sittings(&kept(), look));
+    }
+}
+
+#[test]
+fn no_line_is_wider_than_the_page_and_nothing_is_left_to_obey() {
+    for width in [40, 60, 80, 120] {
+        for look in [PLAIN, Look { unicode: false, ..PLAIN }].map(|look| Look { width, ..look }) {
+            let mut pages: Vec<_> =
+                all().iter().map(|(name, diff)| (name.clone(), runs(diff, look))).collect();
+            pages.push(("sittings".into(), sittings(&kept(), look)));
+            for (name, page) in pages {
+                for line in page.lines() {
+                    assert!(line.width() <= usize::from(width), "{name} at {width}: {line:?}");
+                    assert!(look.unicode || line.is_ascii(), "{name}: {line:?}");
+                    assert!(!line.contains(|c: char| c.is_control() || c == '\u{202e}'), "{name}: {line:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_page_of_two_runs_has_the_sign_and_no_verdict() {
+    let (mut a, b) = (named("sleep"), named("sleep"));
+    let page = runs(&analyse::compare::runs(&a, &b), PLAIN);
+    assert!(page.contains("B took as long as A") && page.contains("No verdict"), "{page}");
+    // Half a second less of the first place.
+    let step = &mut a.path[0];
+    step.ns += 500_000_000;
+    let state = step.state;
+    a.account.iter_mut().filter(|part| part.state == state).for_each(|part| part.ns += 500_000_000);
+    a.wall_ns += 500_000_000;
+    let page = runs(&analyse::compare::runs(&a, &b), PLAIN);
+    assert!(page.contains("B took 500 ms less than A") && page.contains("-500 ms"), "{page}");
+    assert!(page.contains("████████│"), "the bar goes to the left: {page}");
+    let other = runs(&analyse::compare::runs(&b, &a), PLAIN);
+    assert!(other.contains("│████████") && other.contains("+500 ms"), "{other}");
+}
+
+#[test]
+fn two_runs_are_valid_and_every_field_is_described() {
+    let [open, closed] = validators("run-diff");
+    for (name, diff) in all() {
+        let text = json(&diff);
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(errors(&closed, &value), [""; 0], "{name}");
+        let back: RunComparison = serde_json::from_str(&text).unwrap();
+        assert_eq!((back.why.wall, &back.why.states), (diff.why.wall, &diff.why.states), "{name}");
+    }
+    let good: Value = serde_json::from_str(&json(&all()[0].1)).unwrap();
+    for (what, at, broken) in [
+        ("another version", "/schema", literal!("dwell.run-diff/2")),
+        ("half an interval", "/why/wall/interval", literal!({"lo": 1})),
+        ("an unknown state", "/why/states/0/state", literal!("busy")),
+        ("a time in words", "/why/states/0/ns", literal!("1 ms")),
+    ] {
+        let mut value = good.clone();
+        *value.pointer_mut(at).expect(at) = broken;
+        assert!(!open.is_valid(&value), "{what} was accepted at {at}");
+    }
+    let mut value = good;
+    value["why"]["later"] = Value::Null;
+    assert!(open.is_valid(&value) && !closed.is_valid(&value));
+}
+
+#[test]
+fn several_comparisons_are_valid_and_every_field_is_described() {
+    let [open, closed] = validators("compare-diff");
+    let text = json(&kept());
+    let value: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(errors(&closed, &value), [""; 0]);
+    assert_eq!(serde_json::from_str::<Sittings>(&text).unwrap(), kept());
+    let mut broken = value;
+    broken["rows"][0]["results"][0]["verdict"] = literal!("nicer");
+    assert!(!open.is_valid(&broken));
+}
