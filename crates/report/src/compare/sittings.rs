@@ -3,6 +3,7 @@
 
 use super::parts::{figure as ratio_figure, ink, origin};
 use crate::Look;
+use crate::clean::clean;
 use crate::paint::{GAP, Ink, Line, joined, paragraphs};
 use crate::table::{Table, figure, text};
 use crate::units::{count, three_digits};
@@ -46,7 +47,8 @@ fn differences(sittings: &Sittings, look: Look) -> Vec<Line> {
 fn table(row: &SittingsRow, sittings: &Sittings, look: Look) -> Vec<Line> {
     let columns =
         vec![text("", 4, 0), figure("pairs", 2), figure("B/A", 0), figure("95 %", 1), text("B is", 9, 0)];
-    let mut table = Table::new(look, &format!("{}, compared with {}", row.b, row.a), columns);
+    let title = clean(&format!("{}, compared with {}", row.b, row.a), look.unicode);
+    let mut table = Table::new(look, &title, columns);
     let of_each = row.results.iter().zip(&sittings.sittings).enumerate();
     for (at, (result, sitting)) in of_each {
         let words = if sitting.on.is_time() { WORDS } else { WORDS_OF_AMOUNTS };

@@ -9,7 +9,7 @@ use crate::paint::{GAP, Ink, Line, joined, paragraphs};
 use crate::table::{Column, Table, figure, text};
 use crate::units::{count, counted, duration, duration_range, three_digits};
 use model::compare::why::{
-    Came, CountDifference, Prediction, StepDifference, TimeDifference, WaitDifference, Why,
+    Came, CountDifference, Prediction, ProcessDifference, StepDifference, TimeDifference, WaitDifference, Why,
 };
 use model::wait::{SyscallName, WaitTarget};
 use model::{Seen, State};
@@ -94,16 +94,34 @@ struct Draw {
     scale: u64,
 }
 
-/// A row: its text cells and its time.
+/// A row: its text cells, its time and how often it was.
 struct Drawn {
     texts: Vec<(Ink, String)>,
     time: TimeDifference,
+    often: String,
+}
+
+impl Drawn {
+    fn new(texts: Vec<(Ink, String)>, time: TimeDifference) -> Self {
+        Self { texts, time, often: String::new() }
+    }
+
+    fn often(self, counted: &CountDifference) -> Self {
+        Self { often: counts(counted), ..self }
+    }
 }
 
 impl Draw {
-    /// A table; none where no row is worth its line.
-    fn table(&self, title: &str, mut columns: Vec<Column>, rows: Vec<Drawn>, most: usize) -> Vec<Line> {
-        let texts = columns.len();
+    /// A table of these text columns; none where no row is worth its line. `often` heads the column
+    /// of counts.
+    fn table(
+        &self,
+        title: &str,
+        mut columns: Vec<Column>,
+        often: &'static str,
+        rows: Vec<Drawn>,
+    ) -> Vec<Line> {
+        let most = if often.is_empty() { SUMMING_ROWS } else { ROWS };
         let largest = rows.iter().map(|row| row.time.ns.unsigned_abs()).max().unwrap_or(0).max(self.scale);
         let worth = |row: &&Drawn| row.time.ns.unsigned_abs() > largest / PART;
         let shown: Vec<&Drawn> = rows.iter().filter(worth).take(most).collect();
@@ -111,41 +129,40 @@ impl Draw {
             return Vec::new();
         }
         let bar = if self.look.unicode { "  faster│slower" } else { "  faster|slower" };
-        columns.extend([
-            figure("A", 4),
-            figure("B", 3),
-            figure("B - A", 0),
-            figure("95 %", 1),
-            text(bar, 2 * WING + 1, 2),
-        ]);
+        let intervals = shown.iter().any(|row| row.time.interval.is_some());
+        columns.extend([figure("A", 4), figure("B", 3), figure("B - A", 0)]);
+        columns.extend(intervals.then(|| figure("95 %", 1)));
+        columns.push(text(bar, 2 * WING + 1, 2));
+        columns.extend((!often.is_empty()).then(|| text(often, 6, 5)));
+        let width = columns.len();
         let mut table = Table::new(self.look, title, columns);
         for row in &shown {
             let mut cells = row.texts.clone();
-            cells.extend(self.figures(&row.time));
+            cells.extend(self.figures(&row.time, intervals));
+            cells.extend((!often.is_empty()).then(|| dim(row.often.clone())));
             table.row(cells);
         }
         let rest = rows.len() - shown.len();
         if rest > 0 {
-            let name = format!("{} {}", self.look.rest(), counted(rest as u64, "smaller row"));
-            let mut cells = vec![(Ink::Dim, name)];
-            cells.extend((1..texts + 5).map(|_| (Ink::Dim, String::new())));
+            let mut cells =
+                vec![dim(format!("{} {}", self.look.rest(), counted(rest as u64, "smaller row")))];
+            cells.resize(width, dim(String::new()));
             table.rest(cells);
         }
         table.lines()
     }
 
     /// A, B, their difference with its interval, and the bar. What may be chance is dim.
-    fn figures(&self, time: &TimeDifference) -> [(Ink, String); 5] {
+    fn figures(&self, time: &TimeDifference, intervals: bool) -> Vec<(Ink, String)> {
         let chance = time.interval.is_some_and(|ends| ends.lo <= 0 && ends.hi >= 0);
         let ink = if chance { Ink::Dim } else { Ink::Plain };
-        let ends = time.interval.map(|ends| format!("{} to {}", signed(ends.lo), signed(ends.hi)));
-        [
-            (Ink::Dim, duration(time.a_ns)),
-            (Ink::Dim, duration(time.b_ns)),
-            (ink, signed(time.ns)),
-            (Ink::Dim, ends.unwrap_or_default()),
-            (if chance { Ink::Dim } else { Ink::Bold }, self.bar(time.ns)),
-        ]
+        let mut cells = vec![dim(duration(time.a_ns)), dim(duration(time.b_ns)), (ink, signed(time.ns))];
+        if intervals {
+            let ends = time.interval.map(|ends| format!("{} to {}", signed(ends.lo), signed(ends.hi)));
+            cells.push(dim(ends.unwrap_or_default()));
+        }
+        cells.push((if chance { Ink::Dim } else { Ink::Bold }, self.bar(time.ns)));
+        cells
     }
 
     /// To the left where B is faster, to the right where it is slower.
@@ -165,8 +182,8 @@ impl Draw {
     }
 
     fn states(&self, why: &Why) -> Vec<Line> {
-        let rows = why.states.iter().map(|row| Drawn { texts: vec![of_state(row.state)], time: row.time });
-        self.table("by state", vec![text("", 11, 0)], rows.collect(), State::ALL.len())
+        let rows = why.states.iter().map(|row| Drawn::new(vec![of_state(row.state)], row.time));
+        self.table("by state", vec![text("", 11, 0)], "", rows.collect())
     }
 
     /// By process; of one process the states say the same.
@@ -174,26 +191,20 @@ impl Draw {
         if why.processes.len() < 2 {
             return Vec::new();
         }
-        let rows = why.processes.iter().map(|row| Drawn {
-            texts: vec![plain(renamed(&row.process, row.process_in_b.as_deref()))],
-            time: row.time,
-        });
-        self.table("by process", vec![text("", 10, 0)], rows.collect(), ROWS)
+        let name = |row: &ProcessDifference| plain(renamed(&row.process, row.process_in_b.as_deref()));
+        let rows = why.processes.iter().map(|row| Drawn::new(vec![name(row)], row.time));
+        self.table("by process", vec![text("", 10, 0)], "", rows.collect())
     }
 
     fn steps(&self, why: &Why) -> Vec<Line> {
         let texts = |row: &StepDifference| {
             let name = renamed(&row.process, row.process_in_b.as_deref());
-            vec![
-                plain(name),
-                of_state(row.state),
-                plain(named(&words::reason(&row.reason), row.names, self.look)),
-            ]
+            let reason = named(&words::reason(&row.reason), row.names, self.look);
+            vec![plain(name), of_state(row.state), plain(reason)]
         };
-        let rows: Vec<Drawn> =
-            why.steps.iter().map(|row| Drawn { texts: texts(row), time: row.time }).collect();
+        let rows = why.steps.iter().map(|row| Drawn::new(texts(row), row.time));
         let columns = vec![text("", 8, 0), text("", 9, 0), text("", 12, 0)];
-        let mut lines = self.table("by place on the path", columns, rows, SUMMING_ROWS);
+        let mut lines = self.table("by place on the path", columns, "", rows.collect());
         if let Some(rest) = &why.steps_rest {
             let said = format!("and {} more places: {}", count(rest.rows), signed(rest.time.ns));
             lines.extend(Line::new(self.look).pad_to(GAP).add(Ink::Dim, &said).wrap(GAP));
@@ -202,73 +213,68 @@ impl Draw {
     }
 
     fn calls(&self, why: &Why) -> Vec<Line> {
-        let rows = why.calls.value().into_iter().flatten().map(|row| Drawn {
-            texts: vec![plain(row.name.to_string()), dim(counts(&row.calls))],
-            time: row.time,
-        });
-        self.table("system calls", vec![text("", 10, 0), text("calls", 6, 5)], rows.collect(), ROWS)
+        let rows = why.calls.value().into_iter().flatten();
+        let rows = rows.map(|row| Drawn::new(vec![plain(row.name.to_string())], row.time).often(&row.calls));
+        self.table("system calls", vec![text("", 10, 0)], "calls", rows.collect())
     }
 
     fn functions(&self, why: &Why) -> Vec<Line> {
-        let rows = why.functions.value().into_iter().flatten().map(|row| Drawn {
-            texts: vec![plain(row.name.clone()), dim(renamed(&row.module, row.module_in_b.as_deref()))],
-            time: row.time,
+        let rows = why.functions.value().into_iter().flatten().map(|row| {
+            let module = renamed(&row.module, row.module_in_b.as_deref());
+            Drawn::new(vec![plain(row.name.clone()), dim(module)], row.time)
         });
-        self.table("functions, CPU time", vec![text("", 14, 0), text("", 8, 5)], rows.collect(), ROWS)
+        self.few("functions, CPU time", vec![text("", 14, 0), text("", 8, 5)], rows.collect())
     }
 
     fn lines(&self, why: &Why) -> Vec<Line> {
-        let rows = why.lines.value().into_iter().flatten().map(|row| Drawn {
-            texts: vec![plain(format!("{}:{}", row.file, row.line)), dim(row.function.clone())],
-            time: row.time,
+        let rows = why.lines.value().into_iter().flatten().map(|row| {
+            let place = format!("{}:{}", row.file, row.line);
+            Drawn::new(vec![plain(place), dim(row.function.clone())], row.time)
         });
-        self.table("lines, CPU time", vec![text("", 14, 0), text("", 8, 5)], rows.collect(), ROWS)
+        self.few("lines, CPU time", vec![text("", 14, 0), text("", 8, 5)], rows.collect())
+    }
+
+    /// A table without counts that does not sum: with few rows.
+    fn few(&self, title: &str, columns: Vec<Column>, mut rows: Vec<Drawn>) -> Vec<Line> {
+        rows.truncate(ROWS);
+        self.table(title, columns, "", rows)
     }
 
     fn waits(&self, why: &Why) -> Vec<Line> {
         let texts = |row: &WaitDifference| {
-            let on = named(&target(&row.on), row.names, self.look);
             let call = row.call.syscall().map(SyscallName::to_string).unwrap_or_default();
-            vec![of_state(row.reason), plain(call), plain(on), dim(counts(&row.calls))]
+            vec![of_state(row.reason), plain(call), plain(named(&target(&row.on), row.names, self.look))]
         };
-        let rows = why.waits.iter().map(|row| Drawn { texts: texts(row), time: row.time });
-        let columns = vec![text("", 9, 0), text("", 6, 0), text("", 10, 0), text("times", 6, 5)];
-        self.table("waits", columns, rows.collect(), ROWS)
+        let rows = why.waits.iter().map(|row| Drawn::new(texts(row), row.time).often(&row.calls));
+        let columns = vec![text("", 9, 0), text("", 6, 0), text("", 10, 0)];
+        self.table("waits", columns, "times", rows.collect())
     }
 
     fn wakers(&self, why: &Why) -> Vec<Line> {
-        let rows = why.wakers.iter().map(|row| Drawn {
-            texts: vec![
-                of_state(row.reason),
-                plain(row.kind.name().to_owned()),
-                plain(named(&row.name, row.names, self.look)),
-                dim(counts(&row.times)),
-            ],
-            time: row.time,
+        let rows = why.wakers.iter().map(|row| {
+            let name = named(&row.name, row.names, self.look);
+            let texts = vec![of_state(row.reason), plain(row.kind.name().to_owned()), plain(name)];
+            Drawn::new(texts, row.time).often(&row.times)
         });
-        let columns = vec![text("", 9, 0), text("", 7, 0), text("", 8, 0), text("times", 6, 5)];
-        self.table("waits by what ended them", columns, rows.collect(), ROWS)
+        let columns = vec![text("", 9, 0), text("", 7, 0), text("", 8, 0)];
+        self.table("waits by what ended them", columns, "times", rows.collect())
     }
 
     fn peers(&self, why: &Why) -> Vec<Line> {
-        let rows = why.peers.value().into_iter().flatten().map(|row| Drawn {
-            texts: vec![
-                plain(named(&row.remote, row.names, self.look)),
-                dim(row.service.clone().unwrap_or_default()),
-                dim(counts(&row.waits)),
-            ],
-            time: row.time,
+        let rows = why.peers.value().into_iter().flatten().map(|row| {
+            let service = dim(row.service.clone().unwrap_or_default());
+            let texts = vec![plain(named(&row.remote, row.names, self.look)), service];
+            Drawn::new(texts, row.time).often(&row.waits)
         });
-        let columns = vec![text("", 14, 0), text("", 5, 6), text("waits", 6, 5)];
-        self.table("waits by peer", columns, rows.collect(), ROWS)
+        self.table("waits by peer", vec![text("", 14, 0), text("", 5, 6)], "waits", rows.collect())
     }
 
     fn files(&self, why: &Why) -> Vec<Line> {
-        let rows = why.files.iter().map(|row| Drawn {
-            texts: vec![plain(named(&target(&row.on), row.names, self.look)), dim(counts(&row.waits))],
-            time: row.time,
+        let rows = why.files.iter().map(|row| {
+            let name = named(&target(&row.on), row.names, self.look);
+            Drawn::new(vec![plain(name)], row.time).often(&row.waits)
         });
-        self.table("waits by file", vec![text("", 16, 0), text("waits", 6, 5)], rows.collect(), ROWS)
+        self.table("waits by file", vec![text("", 16, 0)], "waits", rows.collect())
     }
 }
 
