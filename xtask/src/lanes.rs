@@ -43,6 +43,7 @@ const UNMEASURED_GROUPS: &[&str] = &[
     "dwell it code::hardship",
     "dwell it ladder_memory",
     "dwell it cli_signals",
+    "dwell it run_diff",
     "dwell it wake_diff",
     "sys signals",
     "sys spawn",

@@ -9,8 +9,8 @@ use model::{Finding, Profile, Run, Seen};
 /// Each saving that the findings of a run predict, held against what was measured: the difference
 /// of the walls, B less A. Absent where the run shows no cause, and so predicts nothing.
 ///
-/// A kept result has its tables but neither its stacks nor its tier. No cause reads stacks, and what
-/// is known of connections tells the tier.
+/// A kept result has its tables but neither its stacks nor its tier. No cause reads stacks, and
+/// what is known of connections tells the tier.
 pub fn predicted(run: &Run, measured: &TimeDifference) -> Seen<Vec<Prediction>> {
     let tier = if run.connections.value().is_some() { Tier::Bpf } else { Tier::Perf };
     let found = judge::diagnose(&Evidence::of(tier, run, &Profile::default())).findings;

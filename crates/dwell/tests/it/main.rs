@@ -27,6 +27,7 @@ mod promises;
 mod python;
 mod real_programs;
 mod resolver;
+mod run_diff;
 mod sheet;
 mod starved;
 mod strace_equal;

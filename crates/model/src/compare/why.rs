@@ -1,9 +1,9 @@
 //! Where the difference of two walls lies. Both accounts close, so the parts of their difference
 //! sum to it.
 //!
-//! `states`, `processes` and `steps` are the same difference, each cut in another way, and each sums
-//! to that of the walls to the nanosecond. The other tables are of all threads, on the path or not:
-//! they overlap with those and with each other, and sum to nothing.
+//! `states`, `processes` and `steps` are the same difference, each cut in another way, and each
+//! sums to that of the walls to the nanosecond. The other tables are of all threads, on the path or
+//! not: they overlap with those and with each other, and sum to nothing.
 
 use super::EstimateInterval;
 use crate::coverage::Interval;

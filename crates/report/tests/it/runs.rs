@@ -1,5 +1,8 @@
 //! Runs and comparisons beside each other: pages and JSON.
 
+// Golden files and schemas are read here, by the tests, not by the crate.
+#![allow(clippy::disallowed_methods)]
+
 use crate::samples;
 use dwell_report::compare::{runs, sittings};
 use dwell_report::{Look, json};

@@ -69,8 +69,9 @@ struct Samples {
 }
 
 impl Samples {
-    /// By the interval of the row that is farthest from one half: it is that of Wilson, whose middle
-    /// lies between the share and one half, the nearer to the share the more samples there are.
+    /// By the interval of the row that is farthest from one half: it is that of Wilson, whose
+    /// middle lies between the share and one half, the nearer to the share the more samples there
+    /// are.
     fn of<K>(table: &Sampled<K>, cpu_ns: Ns) -> Self {
         const Z: f64 = 1.959_963_984_540_054;
         let middle = |share: &Share| (share.lo + share.hi) / 2.0 - 0.5;

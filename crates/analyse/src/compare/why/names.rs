@@ -59,7 +59,7 @@ pub(super) fn peer(remote: &str) -> Option<String> {
 
 /// A thread or process with its number replaced.
 pub(super) fn numbered(name: &str) -> Option<String> {
-    replaced(name, |word| digits(word))
+    replaced(name, digits)
 }
 
 /// The reason as it means the same in any run: a futex is an address, and who had the CPU instead

@@ -296,7 +296,7 @@ fn lines_of_another_directory_are_the_same_lines() {
         }]);
         run
     };
-    let (a, b) = (of("/work/a/src/f.c", 0.6), of("/work/b/src/f.c", 0.5));
+    let (a, b) = (of("/tree/a/src/f.c", 0.6), of("/tree/b/src/f.c", 0.5));
     let why = why(&[(&a, &b)]);
     let Seen::Value(lines) = &why.lines else { panic!("{:?}", why.lines) };
     assert_eq!((lines.len(), &*lines[0].file, lines[0].time.ns), (1, "f.c", -10_000_000));
