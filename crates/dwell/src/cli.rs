@@ -1,6 +1,7 @@
 //! The command line: verbs, options and their help. Pages of runs, measurements of wake-ups and
 //! loads have their options in files of their own; the look of a page has them in [`crate::look`].
 
+mod compare;
 mod load;
 mod page;
 mod wake;
@@ -8,6 +9,7 @@ mod wake;
 use crate::look::LookArgs;
 use crate::out::{FormArgs, LadderDiffResult, LadderResult};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+pub(crate) use compare::{CommandArgs, CompareArgs, IgnoredStatuses, RevisionArgs, StreamArg};
 pub(crate) use load::{LoadArgs, load};
 use model::units;
 use observe::{Choice, GivenLink, MaxOverhead, Rate, Watching};
@@ -32,6 +34,7 @@ pub(crate) enum Verb {
     Show(ShowArgs),
     Ladder(LadderArgs),
     Wake(WakeArgs),
+    Compare(Box<CompareArgs>),
     Diff(DiffArgs),
     Load(LoadArgs),
 }

@@ -1,6 +1,7 @@
 //! The verbs, one file each.
 
 pub(crate) mod attach;
+pub(crate) mod compare;
 pub(crate) mod count;
 pub(crate) mod diff;
 pub(crate) mod hits;

@@ -24,7 +24,9 @@ pub(crate) fn of_signal(signal: i32) -> u8 {
 /// Prints the error; returns its exit status.
 pub(crate) fn failure(error: &anyhow::Error) -> ExitCode {
     output::complain(&format!("{error:#}"));
-    let status = error.downcast_ref::<observe::Error>().map_or(DWELL_FAILED, observe::Error::exit_code);
+    let observed = error.downcast_ref::<observe::Error>().map(observe::Error::exit_code);
+    let timed = error.downcast_ref::<timings::Error>().map(timings::Error::exit_code);
+    let status = observed.or(timed).unwrap_or(DWELL_FAILED);
     ExitCode::from(status)
 }
 

@@ -53,7 +53,12 @@ pub(crate) fn sheets() -> Option<PathBuf> {
 fn path(cpu: &Seen<String>) -> Option<PathBuf> {
     // A container may have no machine ID of its own; then its name is used.
     let machine = observe::machine_id().unwrap_or_else(|| observe::this_host().name);
-    Some(directory()?.join("dwell").join(ladder::file_name(&machine, cpu)))
+    Some(cache()?.join(ladder::file_name(&machine, cpu)))
+}
+
+/// dwell's own directory of things that can be made again.
+pub(crate) fn cache() -> Option<PathBuf> {
+    Some(directory()?.join("dwell"))
 }
 
 /// The user's cache directory, by the XDG base directory specification.

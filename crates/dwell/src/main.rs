@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Verb::Show(args) => cmd::show::show(args),
         Verb::Ladder(args) => cmd::ladder::ladder(&args),
         Verb::Wake(args) => cmd::wake::wake(&args),
+        Verb::Compare(args) => cmd::compare::compare(&args),
         Verb::Diff(args) => cmd::diff::diff(&args),
         Verb::Load(args) => cmd::load::load(&args),
     });

@@ -2,6 +2,9 @@
 
 use crate::exit;
 use std::cell::{Cell, RefCell};
+use std::os::fd::AsFd;
+use std::time::Duration;
+use sys::poll;
 use sys::signals::{Signals, stop_self};
 
 /// The signal of Ctrl-Z, and those that end a measurement: SIGHUP, SIGINT, SIGQUIT, SIGTERM.
@@ -38,6 +41,12 @@ impl<'a> Stop<'a> {
             self.ended_by.set(Some(signal));
         }
         self.ended_by.get().is_some()
+    }
+
+    /// Waits for a signal, that of the end of a child included, until `timeout`.
+    pub(crate) fn wait(&self, timeout: Duration) {
+        // What cannot be waited for is asked for again.
+        let _ = poll::wait(&[self.signals.borrow().as_fd()], Some(timeout));
     }
 
     /// The exit status for the signal, as shells have it: 128 plus its number.

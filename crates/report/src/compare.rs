@@ -1,5 +1,6 @@
-//! The comparison of two results, as pages and pictures: one file a kind of result.
+//! The comparison of two results, or of commands, as pages and pictures: one file a kind of result.
 
+mod commands;
 mod ladder;
 mod parts;
 mod runs;
@@ -7,6 +8,10 @@ mod sittings;
 mod wake;
 mod why;
 
+pub use commands::{
+    csv as commands_csv, hyperfine as commands_hyperfine, letters, markdown as commands_markdown,
+    terminal as commands,
+};
 pub use ladder::terminal as ladders;
 pub use runs::terminal as runs;
 pub use sittings::terminal as sittings;

@@ -5,6 +5,7 @@
 //! check come from that line.
 
 mod args;
+mod compare;
 mod diff;
 mod ladder;
 mod load;
@@ -15,6 +16,7 @@ mod run;
 mod wake;
 
 pub(crate) use args::FormArgs;
+pub(crate) use compare::CompareResult;
 pub(crate) use diff::{LadderDiffResult, RunDiffResult, SittingsResult, WakeDiffResult};
 pub(crate) use ladder::LadderResult;
 pub(crate) use load::LoadResult;

@@ -11,6 +11,7 @@ mod bounded;
 mod cli;
 mod cli_signals;
 mod code;
+mod compare;
 mod cpu_split;
 mod cross_checks;
 mod degraded;

@@ -134,6 +134,13 @@ pub fn stop_self() {
     change_mask(libc::SIG_SETMASK, &before);
 }
 
+/// Asks a process to end: SIGTERM.
+pub fn terminate(pid: u32) {
+    let Some(pid) = libc::pid_t::try_from(pid).ok().filter(|pid| *pid > 0) else { return };
+    // SAFETY: kill touches no memory of this process. One that has ended is no matter.
+    unsafe { libc::kill(pid, libc::SIGTERM) };
+}
+
 /// Unblocks Ctrl-Z in a forked child, which inherits its parent's mask.
 pub(crate) fn unblock_stop() {
     change_mask(libc::SIG_UNBLOCK, &set_of(&[libc::SIGTSTP]));

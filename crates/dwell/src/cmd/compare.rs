@@ -1,0 +1,139 @@
+//! `dwell compare`: commands run by turns and compared.
+
+mod first;
+mod making;
+mod pace;
+mod parameters;
+mod revisions;
+mod sitting;
+
+use crate::cli::{CompareArgs, IgnoredStatuses, StreamArg};
+use crate::exit;
+use crate::out::{CompareResult, Outputs, Page};
+use crate::output;
+use crate::progress::ProgressLine;
+use crate::stop::Stop;
+use anyhow::{Context, anyhow};
+use making::{MadeCommand, MadeCommands};
+use model::compare::commands::{CommandChange, CompareEnd, CompareSettings, Comparison};
+use model::timing::Figure;
+use sitting::{SLOWER, Sitting};
+use std::ffi::OsString;
+use std::os::fd::AsFd;
+use sys::clock::{monotonic_ns, unix_s};
+use sys::signals::Signals;
+use timings::{IgnoredFailures, Input, Metric, Output, Plan, Planned, Runner};
+
+/// The chance of a wrong `faster` or `slower`.
+const ALPHA: f64 = 0.05;
+/// The exit status where it is undecided whether a command is slower than it may be.
+const UNDECIDED: u8 = 2;
+
+/// Compares; returns the exit status.
+pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<u8> {
+    let trees = revisions::trees(&args.revisions, args.quiet)?;
+    let made = making::made(&args.commands, &args.parts, args.floor, &trees)?;
+    let metric = args.metric.as_deref().map(Metric::new).transpose().map_err(|error| anyhow!(error))?;
+    let settings = settings(args, &made);
+    made.notes.iter().for_each(|note| output::complain(&output::clean_lines(note)));
+    say_if_too_few(args, &settings, made.commands.len());
+    let mut signals = Signals::take_over().context("cannot handle signals")?;
+    let watch = signals.as_fd().try_clone_to_owned().context("cannot handle signals")?;
+    let page = if args.quiet { Page::None } else { Page::Stdout };
+    let read: Vec<_> = args.predicted.as_deref().into_iter().collect();
+    let outputs = Outputs::open(&args.forms, page, None, &read)?;
+    let plan = Plan { watch: Some(watch), ..plan(args, &made, metric, settings.seed) };
+    let mut runner = Runner::begin(plan).map_err(sitting::failed)?;
+
+    let stop = Stop::new(&mut signals);
+    let line = ProgressLine::new(args.quiet);
+    let sitting = Sitting { args, made: &made, stop: &stop, line: &line };
+    let compared = sitting.hold(&mut runner, settings);
+    let cleaned = sitting.clean_up(&mut runner);
+    drop(runner);
+    let comparison = match (compared, stop.status()) {
+        (Ok(Some(comparison)), _) => comparison,
+        (Ok(None), status) => return Ok(status.unwrap_or(exit::DWELL_FAILED)),
+        (Err(error), _) => return Err(error),
+    };
+    cleaned?;
+    drop(line);
+    let result = CompareResult(comparison);
+    if outputs.write(&result, &args.look).complain() {
+        return Ok(exit::DWELL_FAILED);
+    }
+    Ok(stop.status().unwrap_or_else(|| status(&result.0, args.fail_if_slower)))
+}
+
+/// The exit status of the comparison.
+fn status(comparison: &Comparison, fail_if_slower: Option<f64>) -> u8 {
+    if comparison.ended == CompareEnd::Failed {
+        return exit::DWELL_FAILED;
+    }
+    let Some(slower) = fail_if_slower else { return 0 };
+    let of = |change: &CommandChange| match change.ratio {
+        Some(ratio) if change.no_verdict.is_empty() => sitting::against(ratio, slower).unwrap_or(UNDECIDED),
+        _ => UNDECIDED,
+    };
+    let all: Vec<u8> = comparison.comparisons.iter().map(of).collect();
+    [SLOWER, UNDECIDED].into_iter().find(|status| all.contains(status)).unwrap_or(0)
+}
+
+/// What is asked for, with defaults filled in.
+fn settings(args: &CompareArgs, made: &MadeCommands) -> CompareSettings {
+    let on = if args.metric.is_some() { Figure::Printed } else { args.on.into() };
+    CompareSettings {
+        on,
+        metric: args.metric.clone(),
+        margin: args.margin,
+        alpha: ALPHA,
+        pairs: args.pairs,
+        for_ns: args.for_ns,
+        shell: made.shell.clone(),
+        seed: args.seed.unwrap_or_else(|| monotonic_ns() ^ unix_s().rotate_left(32)),
+    }
+}
+
+/// Says that the pairs which were asked for cannot decide, whatever they show.
+fn say_if_too_few(args: &CompareArgs, settings: &CompareSettings, commands: usize) {
+    let Some(asked) = args.pairs.or(args.max_pairs) else { return };
+    let pace = pace::Pace::of(args, 0, commands < 2);
+    let needed = analyse::compare::commands::pairs_min(settings, commands) as u32;
+    if let Some(said) = pace.too_few(0, needed).filter(|_| asked < needed) {
+        output::complain(&said);
+    }
+}
+
+fn plan(args: &CompareArgs, made: &MadeCommands, metric: Option<Metric>, seed: u64) -> Plan {
+    let parts = &args.parts;
+    let os = |words: &Vec<String>| words.iter().map(OsString::from).collect::<Vec<_>>();
+    let planned = |command: &MadeCommand| Planned {
+        argv: os(&command.words),
+        prepare: command.prepare.as_ref().map(os),
+        conclude: command.conclude.as_ref().map(os),
+        env: command.env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+    };
+    Plan {
+        commands: made.commands.iter().map(planned).collect(),
+        input: match &parts.input {
+            StreamArg::File(path) => Input::File(path.clone()),
+            _ => Input::Null,
+        },
+        output: match &parts.output {
+            _ if parts.show_output => Output::Inherit,
+            StreamArg::Null => Output::Null,
+            StreamArg::Pipe => Output::Pipe,
+            StreamArg::Inherit => Output::Inherit,
+            StreamArg::File(path) => Output::File(path.clone()),
+        },
+        metric,
+        seed,
+        ignored: match &parts.ignore_failure {
+            None => IgnoredFailures::None,
+            Some(IgnoredStatuses::All) => IgnoredFailures::All,
+            Some(IgnoredStatuses::These(codes)) => IgnoredFailures::Codes(codes.clone()),
+        },
+        padding: true,
+        watch: None,
+    }
+}

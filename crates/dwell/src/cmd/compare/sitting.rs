@@ -1,0 +1,275 @@
+//! One sitting: the blocks of runs from the first, which does not count, to the last.
+
+use super::first;
+use super::making::{MadeCommand, MadeCommands};
+use super::pace::Pace;
+use crate::cli::CompareArgs;
+use crate::output;
+use crate::progress::ProgressLine;
+use crate::stop::Stop;
+use analyse::compare::commands::{CommandDescription, ComparedSitting, Comparer, pairs_min};
+use anyhow::anyhow;
+use model::Ns;
+use model::compare::commands::{
+    CompareEnd, CompareSettings, Comparison, EstimateInterval, WORDS, WORDS_OF_AMOUNTS,
+};
+use report::units;
+use std::ffi::OsString;
+use sys::clock::{monotonic_ns, rfc3339, unix_s};
+use timings::{Block, BlockEnd, Doing, Go, Progress, Runner};
+
+/// The exit status where a command is slower than it may be.
+pub(super) const SLOWER: u8 = 1;
+/// Runs of the empty program at most.
+const EMPTY_MAX: usize = 200;
+/// It may take this part of the time.
+const EMPTY_SHARE: Ns = 20;
+
+/// What a sitting needs to know.
+#[derive(Clone, Copy)]
+pub(super) struct Sitting<'a, 's> {
+    pub(super) args: &'a CompareArgs,
+    pub(super) made: &'a MadeCommands,
+    pub(super) stop: &'a Stop<'s>,
+    pub(super) line: &'a ProgressLine,
+}
+
+/// An error of the runner with its exit status: what failed shows its output.
+pub(super) fn failed(error: timings::Error) -> anyhow::Error {
+    if let Some(output) = error.output() {
+        first::show(output);
+    }
+    anyhow::Error::from(error)
+}
+
+/// The exit status for an interval beside a share that B may be slower; none while it holds both.
+pub(super) fn against(ratio: EstimateInterval, slower: f64) -> Option<u8> {
+    match 1.0 + slower {
+        most if ratio.hi <= most => Some(0),
+        most if ratio.lo > most => Some(SLOWER),
+        _ => None,
+    }
+}
+
+/// The empty program, run now and then.
+struct Empty {
+    walls: Vec<Ns>,
+    spent_ns: Ns,
+    failed: Option<String>,
+}
+
+impl Empty {
+    /// Runs it if it is due: it takes a small part of the time.
+    fn run_if_due(&mut self, runner: &mut Runner, elapsed_ns: Ns) {
+        let due = self.walls.len() < EMPTY_MAX && self.spent_ns <= elapsed_ns / EMPTY_SHARE;
+        if !due || self.failed.is_some() {
+            return;
+        }
+        match runner.empty() {
+            Ok(ns) => {
+                self.spent_ns += ns;
+                self.walls.push(ns);
+            }
+            Err(why) => self.failed = Some(why),
+        }
+    }
+
+    fn found(self) -> Result<Vec<Ns>, String> {
+        self.failed.map_or(Ok(self.walls), Err)
+    }
+}
+
+impl Sitting<'_, '_> {
+    /// Runs all of it. None if it was ended before there was a result.
+    pub(super) fn hold(
+        &self,
+        runner: &mut Runner,
+        asked: CompareSettings,
+    ) -> anyhow::Result<Option<Comparison>> {
+        let (started_at, begun_ns) = (rfc3339(unix_s()), monotonic_ns());
+        for command in &self.made.setup {
+            if self.once(runner, command)? == Go::Stop {
+                return Ok(None);
+            }
+        }
+        let Some(warm) = self.warm_up(runner)? else { return Ok(None) };
+        let commands = self.made.commands.len();
+        let pair_ns = length_ns(&warm);
+        let pace = Pace::of(self.args, pair_ns, commands < 2);
+        let settings = CompareSettings { for_ns: pace.for_ns, ..asked };
+        let needed = pairs_min(&settings, commands) as u32;
+        // With a number of pairs it was said before.
+        if let Some(said) = pace.too_few(pair_ns, needed).filter(|_| pace.for_ns.is_some()) {
+            output::complain(&said);
+        }
+        let mut limits = first::differences(&warm, &self.made.commands);
+        limits.extend(first::same_as_first(&self.made.commands).into_iter().map(|at| {
+            format!("{:?} is the first command again: their difference is noise", self.made.commands[at].name)
+        }));
+        let mut comparer = Comparer::new(settings, commands);
+        comparer.add(&warm.runs);
+        let (ended, empty, lingering) = self.blocks(runner, &mut comparer, pace)?;
+        limits.extend(lingering);
+        let describe = |made: &MadeCommand| CommandDescription {
+            name: made.name.clone(),
+            command: made.words.clone(),
+            parameters: made.parameters.clone(),
+        };
+        Ok(Some(comparer.conclude(ComparedSitting {
+            dwell: env!("CARGO_PKG_VERSION").to_owned(),
+            host: observe::this_host(),
+            started_at,
+            commands: self.made.commands.iter().map(describe).collect(),
+            empty_ns: empty.found(),
+            took_ns: monotonic_ns() - begun_ns,
+            ended,
+            limits,
+        })))
+    }
+
+    /// Runs what was asked for after everything else, also if that failed.
+    pub(super) fn clean_up(&self, runner: &mut Runner) -> anyhow::Result<()> {
+        for command in &self.made.cleanup {
+            let words: Vec<OsString> = command.iter().map(OsString::from).collect();
+            // A signal has ended the comparison: what it leaves is still cleaned up.
+            runner.once(&words, &mut |progress| self.show(progress, "")).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn once(&self, runner: &mut Runner, command: &[String]) -> anyhow::Result<Go> {
+        let words: Vec<OsString> = command.iter().map(OsString::from).collect();
+        runner.once(&words, &mut |progress| self.tell(progress, "")).map_err(failed)
+    }
+
+    /// The blocks that do not count; gives the first one, whose outputs were caught.
+    fn warm_up(&self, runner: &mut Runner) -> anyhow::Result<Option<Block>> {
+        let mut warm = None;
+        for _ in 0..self.args.warmup.max(1) {
+            let block = runner.block(&mut |progress| self.tell(progress, "warm-up, ")).map_err(failed)?;
+            match block.end {
+                BlockEnd::Complete => warm = warm.or(Some(block)),
+                BlockEnd::Stopped => return Ok(None),
+                BlockEnd::Failed => return Err(self.first_failed(&block)),
+            }
+        }
+        Ok(warm)
+    }
+
+    /// A command that failed in its first run.
+    fn first_failed(&self, block: &Block) -> anyhow::Error {
+        let Some(run) = block.runs.last() else { return anyhow!("the first run failed") };
+        if let Some(output) = block.outputs.last() {
+            first::show(output);
+        }
+        let name = self.made.commands.get(run.command as usize).map_or("", |command| command.name.as_str());
+        let why = match &run.excluded {
+            Some(why) if run.succeeded() => format!("does not count: {why}"),
+            _ => first::ended(run.ending),
+        };
+        let remedy = if run.succeeded() { "another --metric" } else { "-i, if that is what it should do" };
+        anyhow!("{name:?} {why} in its first run, and nothing more was run\ntry: {remedy}")
+    }
+
+    /// The blocks that count.
+    fn blocks(
+        &self,
+        runner: &mut Runner,
+        comparer: &mut Comparer,
+        pace: Pace,
+    ) -> anyhow::Result<(CompareEnd, Empty, Vec<String>)> {
+        let begun_ns = monotonic_ns();
+        let mut empty = Empty { walls: Vec::new(), spent_ns: 0, failed: None };
+        let mut lingering = 0;
+        let (mut pairs, mut look_at) = (0_u32, 1);
+        let mut decided = false;
+        let ended = loop {
+            let elapsed_ns = monotonic_ns() - begun_ns;
+            if let Some(ended) = pace.end(pairs, elapsed_ns, decided) {
+                break ended;
+            }
+            if self.stop.asked() {
+                break CompareEnd::Signal;
+            }
+            empty.run_if_due(runner, elapsed_ns);
+            let pair_ns = elapsed_ns / Ns::from(pairs.max(1));
+            self.line.update(|| self.standing(comparer, pairs, pace.left_ns(pairs, elapsed_ns, pair_ns)));
+            let before = format!("pair {}, ", pairs + 1);
+            let block = runner.block(&mut |progress| self.tell(progress, &before)).map_err(failed)?;
+            if block.end != BlockEnd::Complete {
+                break CompareEnd::Signal;
+            }
+            lingering += block.lingering.len();
+            comparer.add(&block.runs);
+            pairs += 1;
+            // Looking takes longer the more there are.
+            if pairs >= look_at {
+                look_at = pairs + pairs / 50 + 1;
+                decided = self.is_decided(comparer);
+            }
+        };
+        let said = match lingering {
+            0 => Vec::new(),
+            runs => vec![format!(
+                "of {} processes still ran a second later, beside the next ones",
+                units::counted(runs as u64, "run")
+            )],
+        };
+        Ok((ended, empty, said))
+    }
+
+    /// Whether nothing more is to be found out.
+    fn is_decided(&self, comparer: &Comparer) -> bool {
+        let Some(slower) = self.args.fail_if_slower else { return comparer.is_decided() };
+        let standing = comparer.standing();
+        let is_decided =
+            |ratio: &Option<EstimateInterval>| ratio.is_some_and(|ratio| against(ratio, slower).is_some());
+        !standing.is_empty() && standing.iter().all(|(ratio, _)| is_decided(ratio))
+    }
+
+    /// What is known so far, on one line.
+    fn standing(&self, comparer: &Comparer, pairs: u32, left_ns: Option<Ns>) -> String {
+        let is_time = self.args.metric.is_none() && model::timing::Figure::from(self.args.on).is_time();
+        let words = if is_time { WORDS } else { WORDS_OF_AMOUNTS };
+        let (names, several) = (report::compare::letters, self.made.commands.len() > 2);
+        let of = |(at, (ratio, change)): (usize, (Option<EstimateInterval>, _))| {
+            let name = if several { format!("{} ", names(at + 1)) } else { String::new() };
+            let ratio = ratio.map_or_else(String::new, |ratio| {
+                format!(" {:.3} ({:.3}-{:.3})", ratio.estimate, ratio.lo, ratio.hi)
+            });
+            format!("{name}{}{ratio}", words.of(change))
+        };
+        let standing: Vec<String> = comparer.standing().into_iter().enumerate().map(of).collect();
+        let left = left_ns.map_or_else(String::new, |left| {
+            format!("{} left at most: ", units::duration(left.next_multiple_of(1_000_000_000)))
+        });
+        format!("{left}{}, {}; Ctrl-C to stop", units::counted(u64::from(pairs), "pair"), standing.join(", "))
+    }
+
+    /// Shows what is done now, and says whether to go on.
+    fn tell(&self, progress: Progress, before: &str) -> Go {
+        self.show(progress, before);
+        if self.stop.asked() { Go::Stop } else { Go::On }
+    }
+
+    fn show(&self, progress: Progress, before: &str) -> Go {
+        if progress.so_far_ns > 0 {
+            let name = self.made.commands.get(progress.command).map_or("", |command| command.name.as_str());
+            let doing = match progress.doing {
+                Doing::Run => report::clean(name, false),
+                Doing::Prepare => "--prepare".to_owned(),
+                Doing::Conclude => "--conclude".to_owned(),
+                Doing::Once => "--setup or --cleanup".to_owned(),
+            };
+            let so_far = units::duration(progress.so_far_ns / 1_000_000_000 * 1_000_000_000);
+            self.line.put(|| format!("{before}{doing}: {so_far}; Ctrl-C to stop"));
+        }
+        Go::On
+    }
+}
+
+/// The time from the first run's begin to the last one's end.
+fn length_ns(block: &Block) -> Ns {
+    let begun = block.runs.iter().map(|run| run.began_ns).min().unwrap_or(0);
+    block.runs.iter().map(|run| run.began_ns + run.wall_ns).max().unwrap_or(0).saturating_sub(begun)
+}

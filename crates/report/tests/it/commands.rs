@@ -1,0 +1,379 @@
+//! Comparisons of commands: the page against golden files, the JSON against its schema, the forms
+//! of other tools.
+//!
+//! `BLESS=1 cargo test -p dwell-report` writes the golden files anew; review them as a diff.
+
+// Golden files and the schema are read here, by the tests, not by the crate.
+#![allow(clippy::disallowed_methods)]
+
+use analyse::compare::commands::{CommandDescription, ComparedSitting, Comparer};
+use dwell_report::Look;
+use dwell_report::compare::{commands, commands_csv, commands_hyperfine, commands_markdown};
+use dwell_report::json;
+use jsonschema::Validator;
+use model::compare::commands::{CompareEnd, CompareSettings, Comparison};
+use model::recording::{Ending, Host};
+use model::timing::{Figure, TimedRun};
+use model::{Ns, Seen};
+use serde_json::{Value, json as literal};
+use stats::Random;
+use std::path::PathBuf;
+use unicode_width::UnicodeWidthChar;
+
+const PLAIN: Look = Look { width: 80, colour: false, unicode: true };
+const MS: f64 = 1e6;
+/// What a user or a program could put there to spoil a terminal.
+const HOSTILE: &str = "a\x1b[2J\u{202e}b\nc";
+
+fn beside(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
+}
+
+/// What to make a comparison of.
+#[derive(Clone)]
+struct Shape<'a> {
+    names: &'a [&'a str],
+    /// The time of each command, and how much it varies.
+    walls: &'a [f64],
+    noise: f64,
+    pairs: u32,
+    on: Figure,
+    fixed: bool,
+    ended: CompareEnd,
+}
+
+impl Shape<'_> {
+    fn runs(&self, random: &mut Random, block: u32, began_ns: &mut Ns) -> Vec<TimedRun> {
+        let mut order: Vec<usize> = (0..self.walls.len()).collect();
+        if random.uniform() < 0.5 {
+            order.reverse();
+        }
+        let run = |(place, command): (usize, usize)| {
+            let wall = self.walls[command] * (1.0 + self.noise * (random.uniform() + random.uniform() - 1.0));
+            // Now and then something else gets in the way.
+            let wall = if random.uniform() < 0.03 { wall * 2.5 } else { wall };
+            *began_ns += wall as Ns + 300_000;
+            TimedRun {
+                command: command as u32,
+                block,
+                place: place as u32,
+                began_ns: *began_ns - wall as Ns,
+                wall_ns: wall as Ns,
+                user_ns: (wall * 0.7) as Ns,
+                kernel_ns: (wall * 0.2) as Ns,
+                minor_faults: 130 + command as u64,
+                major_faults: 0,
+                voluntary_switches: 2,
+                involuntary_switches: 1,
+                memory_bytes: 3_456_000 + 40_960 * command as u64,
+                memory_at_most: command == 0,
+                ending: Ending::Code(0),
+                left_behind: 0,
+                steal_ns: Seen::unseen("the run is too short for the host's counters"),
+                others_cpu_ns: Seen::Value(12_000),
+                printed: vec![59.94, 60.0],
+                excluded: None,
+            }
+        };
+        order.into_iter().enumerate().map(run).collect()
+    }
+
+    fn made(&self) -> Comparison {
+        let settings = CompareSettings {
+            on: self.on,
+            metric: (self.on == Figure::Printed).then(|| "fps: ([0-9.]+)".to_owned()),
+            margin: 0.01,
+            alpha: 0.05,
+            pairs: self.fixed.then_some(self.pairs),
+            for_ns: (!self.fixed).then_some(60_000_000_000),
+            shell: None,
+            seed: 7,
+        };
+        let (mut random, mut began_ns) = (Random::new(42), 0);
+        let mut comparer = Comparer::new(settings, self.names.len());
+        for block in 0..=self.pairs {
+            comparer.add(&self.runs(&mut random, block, &mut began_ns));
+        }
+        let describe = |name: &&str| CommandDescription {
+            name: (*name).to_owned(),
+            command: name.split(' ').map(str::to_owned).collect(),
+            parameters: vec![("n".to_owned(), "1".to_owned())],
+        };
+        comparer.conclude(ComparedSitting {
+            dwell: "0.1.0".to_owned(),
+            host: host("vm"),
+            started_at: "2026-11-23T05:30:00Z".to_owned(),
+            commands: self.names.iter().map(describe).collect(),
+            empty_ns: Ok(vec![580_000, 600_000, 610_000, 640_000, 590_000, 600_000]),
+            took_ns: began_ns,
+            ended: self.ended,
+            limits: Vec::new(),
+        })
+    }
+}
+
+fn host(name: &str) -> Host {
+    Host {
+        name: name.to_owned(),
+        kernel: "6.18.44".to_owned(),
+        arch: "x86_64".to_owned(),
+        cpus: 2,
+        memory_bytes: Seen::Value(25_000_000_000),
+        virtualisation: Seen::Absent,
+    }
+}
+
+const TWO: Shape<'static> = Shape {
+    names: &["./old input", "./new input"],
+    walls: &[178.0 * MS, 136.0 * MS],
+    noise: 0.04,
+    pairs: 24,
+    on: Figure::Wall,
+    fixed: false,
+    ended: CompareEnd::Decided,
+};
+
+fn samples() -> Vec<(&'static str, Comparison)> {
+    let slower = Shape { walls: &[136.0 * MS, 178.0 * MS], ..TWO };
+    let same = Shape { walls: &[20.0 * MS, 20.02 * MS], noise: 0.01, pairs: 60, ..TWO };
+    let undecided =
+        Shape { noise: 0.3, walls: &[20.0 * MS, 20.3 * MS], pairs: 12, ended: CompareEnd::TimeUp, ..TWO };
+    let few = Shape { pairs: 2, ended: CompareEnd::Signal, ..TWO };
+    let short = Shape { walls: &[1.2 * MS, 1.1 * MS], pairs: 400, ..TWO };
+    let fixed = Shape { pairs: 30, fixed: true, ended: CompareEnd::PairsDone, ..TWO };
+    let four = Shape {
+        names: &[
+            "make -j 1",
+            "make -j 2",
+            "make -j 4",
+            "a command with a name that is too long for any table of any page",
+        ],
+        walls: &[890.0 * MS, 470.0 * MS, 480.0 * MS, 900.0 * MS],
+        pairs: 12,
+        ..TWO
+    };
+    let alone = Shape {
+        names: &["sleep 0.02"],
+        walls: &[20.4 * MS],
+        pairs: 148,
+        ended: CompareEnd::PairsDone,
+        ..TWO
+    };
+    let memory = Shape { on: Figure::Memory, ..TWO };
+    let printed = Shape { on: Figure::Printed, ..TWO };
+    let nothing = Shape { pairs: 0, ended: CompareEnd::Signal, ..TWO };
+    let mut odd = Shape { names: &[HOSTILE, HOSTILE], ..TWO }.made();
+    odd.limits.push(format!("in their first runs {HOSTILE} wrote other standard output"));
+    odd.comparisons[0].no_verdict = vec![format!("{HOSTILE} failed")];
+    odd.comparisons[0].why = Seen::unseen(HOSTILE);
+    odd.commands[1].failed = 7;
+    odd.host = host(HOSTILE);
+    odd.floor_ns = Seen::unseen(HOSTILE);
+    odd.commands[0].range = None;
+    odd.commands[0].figure = None;
+    odd.commands[0].runs = 0;
+    let mut all = vec![
+        ("compare-faster", TWO.made()),
+        ("compare-slower", slower.made()),
+        ("compare-same", same.made()),
+        ("compare-undecided", undecided.made()),
+        ("compare-few", few.made()),
+        ("compare-short", short.made()),
+        ("compare-fixed", fixed.made()),
+        ("compare-four", four.made()),
+        ("compare-alone", alone.made()),
+        ("compare-memory", memory.made()),
+        ("compare-printed", printed.made()),
+        ("compare-nothing", nothing.made()),
+        ("compare-odd", odd),
+    ];
+    all[1].1.comparisons[0].why = Seen::unseen("disabled by --no-why");
+    all
+}
+
+fn sample(name: &str) -> Comparison {
+    samples().into_iter().find(|(of, _)| *of == name).expect(name).1
+}
+
+fn check_golden(name: &str, text: &str) {
+    let path = beside("golden").join(name);
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, text).expect("cannot write a golden file");
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(golden == text, "{name} differs from {}; BLESS=1 renews it\n{text}", path.display());
+}
+
+#[test]
+fn pages_are_as_they_were() {
+    for (name, comparison) in samples() {
+        for width in [80, 120] {
+            check_golden(&format!("{name}-{width}.txt"), &commands(&comparison, Look { width, ..PLAIN }));
+        }
+    }
+    let faster = sample("compare-faster");
+    check_golden("compare-faster-40.txt", &commands(&faster, Look { width: 40, ..PLAIN }));
+    let ascii = Look { width: 100, unicode: false, ..PLAIN };
+    check_golden("compare-faster-ascii-100.txt", &commands(&faster, ascii));
+    let coloured = commands(&faster, Look { colour: true, ..PLAIN });
+    check_golden("compare-faster-colour-80.txt", &coloured.replace('\x1b', "\\e"));
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal_and_nothing_is_left_to_obey() {
+    for width in (40..=124).step_by(7) {
+        for unicode in [true, false] {
+            for (name, comparison) in samples() {
+                let page = commands(&comparison, Look { width, colour: false, unicode });
+                assert!(unicode || page.is_ascii(), "{name} at {width}: not ASCII\n{page}");
+                for line in page.lines() {
+                    let wide: usize = line.chars().map(|char| char.width().unwrap_or(0)).sum();
+                    assert!(wide <= usize::from(width), "{name} at {width}: {wide} columns\n{line}");
+                    let obeyed = |char: char| char.is_control() || char == '\u{202e}';
+                    assert!(!line.contains(obeyed), "{name}: {line:?}");
+                    assert!(!line.ends_with(' '), "{name} at {width}: blanks at the end of {line:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_verdict_is_the_first_sentence() {
+    for (name, begins) in [
+        ("compare-faster", "B is faster, 1.3"),
+        ("compare-slower", "B is slower than A: it takes 1.3"),
+        ("compare-same", "B is the same as A within 1 %: it takes "),
+        ("compare-undecided", "B is undecided against A"),
+        ("compare-few", "B is undecided against A, by 2 pairs in "),
+        ("compare-alone", "A takes 20.5 ms ("),
+        ("compare-odd", "B has no verdict: "),
+    ] {
+        let page = commands(&sample(name), Look { width: 120, ..PLAIN });
+        assert!(page.starts_with(begins), "{name}: {page}");
+    }
+}
+
+fn schema() -> Value {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/dwell.compare.1.json");
+    let text = std::fs::read_to_string(path).expect("the schema can be read");
+    serde_json::from_str(&text).expect("the schema is JSON")
+}
+
+fn validator(schema: &Value) -> Validator {
+    jsonschema::draft202012::meta::validate(schema).expect("the schema is one of draft 2020-12");
+    jsonschema::draft202012::options()
+        .should_validate_formats(true)
+        .build(schema)
+        .expect("the schema compiles")
+}
+
+fn errors(validator: &Validator, value: &Value) -> Vec<String> {
+    validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
+}
+
+fn written(comparison: &Comparison) -> Value {
+    serde_json::from_str(&json(comparison)).expect("what is written can be read")
+}
+
+/// Closes every described object, so that a field without a description is an error.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            object.values_mut().for_each(close);
+            if object.get("properties").is_some_and(Value::is_object) && object.contains_key("type") {
+                object.insert("additionalProperties".into(), Value::Bool(false));
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(close),
+        _ => {}
+    }
+}
+
+#[test]
+fn what_is_written_is_described_and_comes_back() {
+    let mut closed = schema();
+    close(&mut closed);
+    let validator = validator(&closed);
+    for (name, comparison) in samples() {
+        let value = written(&comparison);
+        assert_eq!(errors(&validator, &value), [""; 0], "{name}");
+        let back: Comparison = serde_json::from_value(value).expect(name);
+        assert_eq!(back, comparison, "{name}");
+    }
+}
+
+#[test]
+fn what_is_broken_is_refused() {
+    let validator = validator(&schema());
+    let good = written(&sample("compare-faster"));
+    for (what, at, broken) in [
+        ("an unknown verdict", "/comparisons/0/verdict", literal!("better")),
+        ("an unknown figure", "/settings/on", literal!("luck")),
+        ("a negative time", "/runs/0/wall_ns", literal!(-1)),
+        ("an interval without an end", "/comparisons/0/ratio", literal!({"estimate": 1.0, "lo": 0.9})),
+        ("half a range", "/commands/0/range", literal!([1.0])),
+        ("a pair without an order", "/comparisons/0/pairs/0", literal!({"block": 1, "a": 1.0, "b": 2.0})),
+        ("another version", "/schema", literal!("dwell.compare/2")),
+    ] {
+        let mut value = good.clone();
+        *value.pointer_mut(at).expect(at) = broken;
+        assert!(!validator.is_valid(&value), "{what} was accepted at {at}");
+    }
+}
+
+#[test]
+fn csv_has_a_row_for_each_run() {
+    let comparison = sample("compare-odd");
+    let text = commands_csv(&comparison);
+    let mut rows = text.split("\r\n").filter(|row| !row.is_empty());
+    let head: Vec<&str> = rows.next().unwrap().split(',').collect();
+    let mut seen = 0;
+    for row in rows {
+        let cells: Vec<&str> = row.split(',').collect();
+        assert_eq!(cells.len(), head.len(), "{row}");
+        assert_eq!(cells[1], r"a\x1b[2J\u{202e}b\nc");
+        seen += 1;
+    }
+    assert_eq!(seen, comparison.runs.len());
+    let mut comma = sample("compare-faster");
+    comma.commands[0].name = "say \"a, b\"".to_owned();
+    assert!(commands_csv(&comma).contains(r#","say ""a, b""","#));
+}
+
+#[test]
+fn markdown_is_a_table() {
+    check_golden("compare-four.md", &commands_markdown(&sample("compare-four")));
+    for (name, comparison) in samples() {
+        let text = commands_markdown(&comparison);
+        let bars = |line: &str| line.replace("\\|", "").matches('|').count();
+        assert!(text.lines().all(|line| bars(line) == 9), "{name}\n{text}");
+    }
+}
+
+#[test]
+fn hyperfines_scripts_find_what_they_read() {
+    let comparison = sample("compare-faster");
+    let value: Value = serde_json::from_str(&commands_hyperfine(&comparison)).unwrap();
+    assert_eq!(
+        (&value["schema_version"], &value["primary_metric"]),
+        (&literal!(2), &literal!("time_wall_clock"))
+    );
+    let results = value["results"].as_array().unwrap();
+    assert_eq!(results.len(), 2);
+    let first = &results[0];
+    assert_eq!(first["command"], "./old input");
+    assert_eq!(first["parameters"]["n"], "1");
+    let runs = first["measurements"].as_array().unwrap();
+    assert_eq!(runs.len(), 24);
+    assert_eq!(runs[0]["exit_code"], 0);
+    assert_eq!(runs[0]["time_wall_clock"]["unit"], "second");
+    assert_eq!(runs[0]["memory_peak_resident"]["unit"], "byte");
+    let mean = first["summary"]["time_wall_clock"]["mean"].as_f64().unwrap();
+    let sum: f64 = runs.iter().map(|run| run["time_wall_clock"]["value"].as_f64().unwrap()).sum();
+    assert!((sum / 24.0 - mean).abs() < 1e-9 && (0.1..0.3).contains(&mean), "{mean}");
+    assert_eq!(first["summary"]["time_user"]["count"], 24);
+    // Without runs there is nothing to sum up.
+    let nothing: Value = serde_json::from_str(&commands_hyperfine(&sample("compare-nothing"))).unwrap();
+    assert_eq!(nothing["results"][0]["summary"], literal!({}));
+}
