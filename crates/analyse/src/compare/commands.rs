@@ -154,6 +154,7 @@ impl Comparer {
             noise_floor: watch.noise_floor(),
             second_by_first: watch.second_by_first(),
             why: Seen::Absent,
+            predicted: Vec::new(),
         }
     }
 }

@@ -2,24 +2,29 @@
 
 mod first;
 mod making;
+mod observed;
 mod pace;
 mod parameters;
 mod revisions;
 mod sitting;
 
+use super::results;
 use crate::cli::{CompareArgs, IgnoredStatuses, StreamArg};
 use crate::exit;
 use crate::out::{CompareResult, Outputs, Page};
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::stop::Stop;
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use making::{MadeCommand, MadeCommands};
+use model::Run;
 use model::compare::commands::{CommandChange, CompareEnd, CompareSettings, Comparison};
+use model::run::SCHEMA_RUN;
 use model::timing::Figure;
 use sitting::{SLOWER, Sitting};
 use std::ffi::OsString;
 use std::os::fd::AsFd;
+use std::path::Path;
 use sys::clock::{monotonic_ns, unix_s};
 use sys::signals::Signals;
 use timings::{IgnoredFailures, Input, Metric, Output, Plan, Planned, Runner};
@@ -35,6 +40,7 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<u8> {
     let made = making::made(&args.commands, &args.parts, args.floor, &trees)?;
     let metric = args.metric.as_deref().map(Metric::new).transpose().map_err(|error| anyhow!(error))?;
     let settings = settings(args, &made);
+    let predicted = args.predicted.as_deref().map(|path| predicted(path, settings.on)).transpose()?;
     made.notes.iter().for_each(|note| output::complain(&output::clean_lines(note)));
     say_if_too_few(args, &settings, made.commands.len());
     let mut signals = Signals::take_over().context("cannot handle signals")?;
@@ -51,12 +57,18 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<u8> {
     let compared = sitting.hold(&mut runner, settings);
     let cleaned = sitting.clean_up(&mut runner);
     drop(runner);
-    let comparison = match (compared, stop.status()) {
+    let mut comparison = match (compared, stop.status()) {
         (Ok(Some(comparison)), _) => comparison,
         (Ok(None), status) => return Ok(status.unwrap_or(exit::DWELL_FAILED)),
         (Err(error), _) => return Err(error),
     };
     cleaned?;
+    if stop.status().is_none() {
+        observed::explain(&mut comparison, &sitting)?;
+    }
+    if let Some(run) = predicted {
+        observed::predict(&mut comparison, &run);
+    }
     drop(line);
     let result = CompareResult(comparison);
     if outputs.write(&result, &args.look).complain() {
@@ -92,6 +104,18 @@ fn settings(args: &CompareArgs, made: &MadeCommands) -> CompareSettings {
         shell: made.shell.clone(),
         seed: args.seed.unwrap_or_else(|| monotonic_ns() ^ unix_s().rotate_left(32)),
     }
+}
+
+/// The run whose predictions are held against what is measured.
+fn predicted(path: &Path, on: Figure) -> anyhow::Result<Run> {
+    if on != Figure::Wall {
+        bail!("--predicted is of the wall clock\ntry: without --on and --metric");
+    }
+    let (schema, value) = results::read(path)?;
+    if schema != SCHEMA_RUN {
+        bail!("{path:?} is a {schema}\ntry: a file written by dwell run --json");
+    }
+    results::run(path, value)
 }
 
 /// Says that the pairs which were asked for cannot decide, whatever they show.

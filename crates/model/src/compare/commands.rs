@@ -3,7 +3,7 @@
 //! renamed.
 
 pub use super::EstimateInterval;
-pub use super::why::Why;
+pub use super::why::{Prediction, Why};
 use super::{Change, ChangeWords, Side};
 use crate::ladder::MedianInterval;
 use crate::recording::Host;
@@ -125,6 +125,8 @@ pub struct CommandChange {
     pub second_by_first: Option<EstimateInterval>,
     /// Why B differs, from pairs that were observed.
     pub why: Seen<Why>,
+    /// Savings that a run was said to have in it, and whether they came. Empty if none was given.
+    pub predicted: Vec<Prediction>,
 }
 
 /// One pair.

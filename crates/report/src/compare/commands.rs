@@ -21,12 +21,12 @@ use model::compare::commands::Comparison;
 
 /// The page, with a newline after each line.
 pub fn terminal(comparison: &Comparison, look: Look) -> String {
-    let parts: [Vec<Line>; 5] = [
+    let mut parts: Vec<Vec<Line>> = vec![
         verdict::lines(comparison, look),
         strips::lines(comparison, look),
         table::lines(comparison, look),
-        notes::why(comparison, look),
-        notes::lines(comparison, look),
     ];
+    parts.extend(notes::why(comparison, look));
+    parts.push(notes::lines(comparison, look));
     joined(&parts)
 }

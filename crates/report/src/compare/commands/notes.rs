@@ -3,24 +3,35 @@
 
 use super::figures::{letters, ratio_interval};
 use crate::Look;
+use crate::compare::why;
 use crate::paint::{GAP, Ink, Line, paragraphs};
 use crate::units;
 use model::Seen;
 use model::compare::commands::{CommandChange, Comparison, EstimateInterval};
 use model::timing::Figure;
 
-/// Where the differences lie.
-pub(super) fn why(comparison: &Comparison, look: Look) -> Vec<Line> {
+/// Where the differences lie, and whether savings came that were predicted.
+pub(super) fn why(comparison: &Comparison, look: Look) -> Vec<Vec<Line>> {
     comparison.comparisons.iter().flat_map(|change| of_change(comparison, change, look)).collect()
 }
 
-fn of_change(comparison: &Comparison, change: &CommandChange, look: Look) -> Vec<Line> {
+fn of_change(comparison: &Comparison, change: &CommandChange, look: Look) -> Vec<Vec<Line>> {
     let several = comparison.comparisons.len() > 1;
-    let name = if several { format!("why {}: ", letters(change.b as usize)) } else { "why: ".to_owned() };
-    match &change.why {
-        Seen::Unseen(why) => paragraphs(Line::new(look).add(Ink::Dim, &name), why, GAP),
-        Seen::Value(_) | Seen::Absent => Vec::new(),
+    let letter = letters(change.b as usize);
+    let lead = if several { format!("why {letter}: ") } else { "why: ".to_owned() };
+    let mut parts = match &change.why {
+        Seen::Value(found) => why::parts(found, look),
+        Seen::Unseen(why) => vec![paragraphs(Line::new(look).add(Ink::Dim, &lead), why, GAP)],
+        Seen::Absent => Vec::new(),
+    };
+    if several && change.why.value().is_some() {
+        let text = format!("{letter} against A, called B here");
+        parts.insert(0, Line::new(look).add(Ink::Bold, &lead).add(Ink::Plain, &text).wrap(GAP));
     }
+    if !change.predicted.is_empty() {
+        parts.push(why::prediction_lines(&Seen::Value(change.predicted.clone()), look));
+    }
+    parts
 }
 
 /// What it rests on.
