@@ -148,18 +148,26 @@ impl Sitting<'_, '_> {
         for _ in 0..self.args.warmup.max(1) {
             let block = runner.block(&mut |progress| self.tell(progress, "warm-up, ")).map_err(failed)?;
             match block.end {
-                BlockEnd::Complete => warm = warm.or(Some(block)),
+                // A run that has no number is no failure of its own.
+                BlockEnd::Complete => match block.runs.iter().position(|run| run.excluded.is_some()) {
+                    Some(at) if warm.is_none() && self.args.metric.is_some() => {
+                        return Err(self.first_failed(&block, at));
+                    }
+                    _ => warm = warm.or(Some(block)),
+                },
                 BlockEnd::Stopped => return Ok(None),
-                BlockEnd::Failed => return Err(self.first_failed(&block)),
+                BlockEnd::Failed => {
+                    return Err(self.first_failed(&block, block.runs.len().saturating_sub(1)));
+                }
             }
         }
         Ok(warm)
     }
 
     /// A command that failed in its first run.
-    fn first_failed(&self, block: &Block) -> anyhow::Error {
-        let Some(run) = block.runs.last() else { return anyhow!("the first run failed") };
-        if let Some(output) = block.outputs.last() {
+    fn first_failed(&self, block: &Block, at: usize) -> anyhow::Error {
+        let Some(run) = block.runs.get(at) else { return anyhow!("the first run failed") };
+        if let Some(output) = block.outputs.get(at) {
             first::show(output);
         }
         let name = self.made.commands.get(run.command as usize).map_or("", |command| command.name.as_str());
