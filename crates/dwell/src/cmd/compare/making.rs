@@ -129,7 +129,7 @@ impl Making<'_> {
             None => words(&line).with_context(|| format!("command {}", at + 1))?,
         };
         if let Some((_, tree)) = values.iter().find(|(name, _)| name == OF_TREES[1]) {
-            self.into_tree(&mut words, at, tree)?;
+            self.place_in_tree(&mut words, at, tree)?;
         }
         let (prepare, conclude) = (&self.args.prepare, &self.args.conclude);
         let prepare = self.beside(at, prepare, "--prepare", values)?;
@@ -149,7 +149,7 @@ impl Making<'_> {
     }
 
     /// Takes the program from the tree. A command that uses the tree itself stays as it is.
-    fn into_tree(&self, words: &mut [String], at: usize, tree: &str) -> anyhow::Result<()> {
+    fn place_in_tree(&self, words: &mut [String], at: usize, tree: &str) -> anyhow::Result<()> {
         let text = &self.texts[at];
         if text.contains("{tree}") || text.contains("{rev}") {
             return Ok(());
