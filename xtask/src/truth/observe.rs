@@ -39,8 +39,8 @@ const EVENTS: &str = "sched:sched_switch,sched:sched_waking,sched:sched_wakeup,s
 /// Samples: as many a second on each CPU, a number that shares no factor with timers of programs.
 const SAMPLES: &str = "cpu-clock/freq=997/";
 
-/// What perf writes. Not two files by two perfs: of two the kernel (seen with 6.18) gives the second
-/// one records of BPF programs whose length is too large.
+/// What perf writes. Not two files by two perfs: of two the kernel (seen with 6.18) gives the
+/// second one records of BPF programs whose length is too large.
 const DATA: &str = "perf.data";
 
 /// What is read of the trace, and of the samples.

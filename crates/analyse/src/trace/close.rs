@@ -169,8 +169,8 @@ impl Ended {
                 let evidence = Evidence { local, ..Evidence::traced(&wait, &Waker::Unknown, file) };
                 let reason = classify(evidence, self.names.arch).reason();
                 // Unless its stack tells what it was for: a pool without work is far more usual
-                // than a lock that is held for so long. A thread that waited for work before waits for
-                // it again.
+                // than a lock that is held for so long. A thread that waited for work before waits
+                // for it again.
                 let idled = thread.states.of(State::Idle) > thread.states.of(State::Lock);
                 let for_work = is_all_of_it || stack.is_none() && (ns >= HELD_NS_MAX || idled);
                 if for_work && matches!(reason, ReasonKey::Wait(_, TargetKey::Futex(_))) {
