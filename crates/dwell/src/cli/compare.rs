@@ -66,7 +66,7 @@ pub(crate) struct CompareArgs {
     pub(crate) on: FigureArg,
 
     /// Compare numbers that the commands print: what the first group of REGEX matches, in both
-    /// outputs; of several in a run, their median, 90th and 99th percentile
+    /// outputs; of several in a run, their median
     #[arg(long, value_name = "REGEX")]
     pub(crate) metric: Option<String>,
 
