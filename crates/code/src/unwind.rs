@@ -91,10 +91,7 @@ impl Processes {
         for _ in 0..FRAMES_MAX {
             let address = if exact { registers.ip } else { registers.ip - 1 };
             let Some((frame, broke)) = self.place(pid, address) else {
-                if out.last().is_some_and(|last| self.begins_stacks(*last)) {
-                    return None;
-                }
-                return Some(guessed.unwrap_or(UnwindFailure::NoMapping));
+                return self.unless_it_began(out, guessed.unwrap_or(UnwindFailure::NoMapping));
             };
             out.push(frame);
             let old = registers;
@@ -109,16 +106,18 @@ impl Processes {
             let signal = rule.as_ref().is_some_and(|rule| rule.signal);
             match step {
                 Ok(UnwindStep::End) => return None,
-                // What would be its caller's may be beyond the stack.
-                Err(_) if self.begins_stacks(frame) => return None,
-                Err(failed) => return Some(self.words(failed, frame.file, stack, broke)),
+                Err(failed) => {
+                    let failed = self.words(failed, frame.file, stack, broke);
+                    return self.unless_it_began(out, failed);
+                }
                 Ok(UnwindStep::Caller) => {}
             }
             let advanced = registers.sp() > old.sp() || signal;
             // An aarch64 leaf function may use no stack.
             let leaf = exact && registers.sp() == old.sp() && registers.ip != old.ip;
             if !advanced && !leaf {
-                return Some(UnwindFailure::Odd(Arc::clone(self.files.path(frame.file))));
+                let odd = UnwindFailure::Odd(Arc::clone(self.files.path(frame.file)));
+                return self.unless_it_began(out, odd);
             }
             guessed = rule.is_none().then(|| broke.unwrap_or_else(|| self.no_information(frame.file)));
             exact = signal;
@@ -135,6 +134,16 @@ impl Processes {
         module.is_some_and(|module| {
             (module.image.entry..module.image.entry.saturating_add(ENTRY_LEN)).contains(&frame.address)
         })
+    }
+
+    /// The failure, unless it came beyond the first function on a stack of Go's runtime: what lies
+    /// there is left from before (on the first thread `runtime.newproc`), and is taken away.
+    fn unless_it_began(&self, out: &mut Vec<RawFrame>, failed: UnwindFailure) -> Option<UnwindFailure> {
+        let Some(first) = out.iter().position(|frame| self.begins_stacks(*frame)) else {
+            return Some(failed);
+        };
+        out.truncate(first + 1);
+        None
     }
 
     /// Whether this is the first function on a stack of Go's runtime, which has no caller.
