@@ -6,28 +6,23 @@
 // Golden files and the schema are read here, by the tests, not by the crate.
 #![allow(clippy::disallowed_methods)]
 
+use crate::support::{check_golden, close, errors, schema, validator};
 use analyse::compare::commands::{CommandDescription, ComparedSitting, Comparer};
 use dwell_report::Look;
 use dwell_report::compare::{commands, commands_csv, commands_hyperfine, commands_markdown};
 use dwell_report::json;
-use jsonschema::Validator;
 use model::compare::commands::{CompareEnd, CompareSettings, Comparison};
 use model::recording::{Ending, Host};
 use model::timing::{Figure, TimedRun};
 use model::{Ns, Seen};
 use serde_json::{Value, json as literal};
 use stats::Random;
-use std::path::PathBuf;
 use unicode_width::UnicodeWidthChar;
 
 const PLAIN: Look = Look { width: 80, colour: false, unicode: true };
 const MS: f64 = 1e6;
 /// What a user or a program could put there to spoil a terminal.
 const HOSTILE: &str = "a\x1b[2J\u{202e}b\nc";
-
-fn beside(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
-}
 
 /// What to make a comparison of.
 #[derive(Clone)]
@@ -195,15 +190,6 @@ fn sample(name: &str) -> Comparison {
     samples().into_iter().find(|(of, _)| *of == name).expect(name).1
 }
 
-fn check_golden(name: &str, text: &str) {
-    let path = beside("golden").join(name);
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, text).expect("cannot write a golden file");
-    }
-    let golden = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(golden == text, "{name} differs from {}; BLESS=1 renews it\n{text}", path.display());
-}
-
 #[test]
 fn pages_are_as_they_were() {
     for (name, comparison) in samples() {
@@ -254,45 +240,13 @@ fn the_verdict_is_the_first_sentence() {
     }
 }
 
-fn schema() -> Value {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/dwell.compare.1.json");
-    let text = std::fs::read_to_string(path).expect("the schema can be read");
-    serde_json::from_str(&text).expect("the schema is JSON")
-}
-
-fn validator(schema: &Value) -> Validator {
-    jsonschema::draft202012::meta::validate(schema).expect("the schema is one of draft 2020-12");
-    jsonschema::draft202012::options()
-        .should_validate_formats(true)
-        .build(schema)
-        .expect("the schema compiles")
-}
-
-fn errors(validator: &Validator, value: &Value) -> Vec<String> {
-    validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
-}
-
 fn written(comparison: &Comparison) -> Value {
     serde_json::from_str(&json(comparison)).expect("what is written can be read")
 }
 
-/// Closes every described object, so that a field without a description is an error.
-fn close(schema: &mut Value) {
-    match schema {
-        Value::Object(object) => {
-            object.values_mut().for_each(close);
-            if object.get("properties").is_some_and(Value::is_object) && object.contains_key("type") {
-                object.insert("additionalProperties".into(), Value::Bool(false));
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(close),
-        _ => {}
-    }
-}
-
 #[test]
 fn what_is_written_is_described_and_comes_back() {
-    let mut closed = schema();
+    let mut closed = schema("compare");
     close(&mut closed);
     let validator = validator(&closed);
     for (name, comparison) in samples() {
@@ -305,7 +259,7 @@ fn what_is_written_is_described_and_comes_back() {
 
 #[test]
 fn what_is_broken_is_refused() {
-    let validator = validator(&schema());
+    let validator = validator(&schema("compare"));
     let good = written(&sample("compare-faster"));
     for (what, at, broken) in [
         ("an unknown verdict", "/comparisons/0/verdict", literal!("better")),

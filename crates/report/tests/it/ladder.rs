@@ -6,26 +6,21 @@
 // Samples, golden files and the schema are read here, by the tests, not by the crate.
 #![allow(clippy::disallowed_methods)]
 
+use crate::support::{beside, check_page, close, errors, schema, validator};
 use ::png as png_crate;
 use dwell_report::Look;
 use dwell_report::compare::ladders;
 use dwell_report::json;
 use dwell_report::ladder::{latency, list, png, svg, terminal};
-use jsonschema::Validator;
 use model::Seen;
 use model::compare::ladder::{Compared, LadderComparison, LadderOrigin, SCHEMA_LADDER_DIFF, Uncompared};
 use model::compare::{Change, Difference, Side};
 use model::ladder::beside::{Reference, ReferenceFigure};
 use model::ladder::{Ladder, MedianInterval, Plausibility, Plausible, Rung, RungGroup, Spread};
 use serde_json::{Value, json as literal};
-use std::path::PathBuf;
 use unicode_width::UnicodeWidthChar;
 
 const PLAIN: Look = Look { width: 80, colour: false, unicode: true };
-
-fn beside(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
-}
 
 /// A ladder that was measured on a virtual machine with two CPUs, as `dwell ladder --json`
 /// wrote it.
@@ -182,29 +177,20 @@ fn pages(look: Look) -> Vec<(String, String)> {
     pages
 }
 
-fn check_golden(name: &str, page: &str) {
-    let path = beside("golden").join(format!("{name}.txt"));
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, page).expect("cannot write a golden file");
-    }
-    let golden = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(golden == page, "{name} differs from {}; BLESS=1 renews it\n{page}", path.display());
-}
-
 #[test]
 fn pages_are_as_they_were() {
     for width in [80, 120] {
         for (name, page) in pages(Look { width, ..PLAIN }) {
-            check_golden(&format!("{name}-{width}"), &page);
+            check_page(&format!("{name}-{width}"), &page);
         }
     }
-    check_golden("ladder-40", &terminal(&kept(), &others(), Look { width: 40, ..PLAIN }));
-    check_golden(
+    check_page("ladder-40", &terminal(&kept(), &others(), Look { width: 40, ..PLAIN }));
+    check_page(
         "ladder-ascii-100",
         &terminal(&kept(), &others(), Look { width: 100, unicode: false, ..PLAIN }),
     );
     let coloured = terminal(&kept(), &others(), Look { width: 80, colour: true, ..PLAIN });
-    check_golden("ladder-colour-80", &coloured.replace('\x1b', "\\e"));
+    check_page("ladder-colour-80", &coloured.replace('\x1b', "\\e"));
 }
 
 #[test]
@@ -289,7 +275,7 @@ fn a_host_whose_memory_is_unknown_says_so() {
     let page = terminal(&ladder, &[], Look { width: 120, ..PLAIN });
     assert!(page.contains("2 CPUs, unknown memory, Linux "), "{page}");
     assert!(svg(&ladder, &[]).contains("2 CPUs, unknown memory, Linux "));
-    assert_eq!(errors(&validator(&schema()), &written(&ladder)), [""; 0]);
+    assert_eq!(errors(&validator(&schema("ladder")), &written(&ladder)), [""; 0]);
 }
 
 #[test]
@@ -317,48 +303,13 @@ fn the_list_names_groups_once() {
     assert!(text.lines().any(|line| line.trim_start().starts_with("l1 ")), "{text}");
 }
 
-fn schema() -> Value {
-    schema_of("ladder")
-}
-
-fn schema_of(what: &str) -> Value {
-    let text = std::fs::read_to_string(beside(&format!("../../../docs/schema/dwell.{what}.1.json")));
-    serde_json::from_str(&text.expect("the schema can be read")).expect("the schema is JSON")
-}
-
-fn validator(schema: &Value) -> Validator {
-    jsonschema::draft202012::meta::validate(schema).expect("the schema is one of draft 2020-12");
-    jsonschema::draft202012::options()
-        .should_validate_formats(true)
-        .build(schema)
-        .expect("the schema compiles")
-}
-
-fn errors(validator: &Validator, value: &Value) -> Vec<String> {
-    validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
-}
-
 fn written(ladder: &Ladder) -> Value {
     serde_json::from_str(&json(ladder)).expect("what is written can be read")
 }
 
-/// Closes every described object, so that a field without a description is an error.
-fn close(schema: &mut Value) {
-    match schema {
-        Value::Object(object) => {
-            object.values_mut().for_each(close);
-            if object.get("properties").is_some_and(Value::is_object) && object.contains_key("type") {
-                object.insert("additionalProperties".into(), Value::Bool(false));
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(close),
-        _ => {}
-    }
-}
-
 #[test]
 fn what_is_written_is_valid_and_every_field_is_described() {
-    let mut closed = schema();
+    let mut closed = schema("ladder");
     close(&mut closed);
     let validator = validator(&closed);
     for (name, ladder) in samples() {
@@ -372,7 +323,7 @@ fn what_is_written_is_valid_and_every_field_is_described() {
 
 #[test]
 fn what_is_broken_is_refused_and_what_is_new_is_not() {
-    let validator = validator(&schema());
+    let validator = validator(&schema("ladder"));
     let good = written(&kept());
     for (what, at, broken) in [
         ("another version", "/schema", literal!("dwell.ladder/2")),
@@ -406,7 +357,7 @@ fn json_comes_back_as_it_was_and_is_safe_to_look_at() {
 
 #[test]
 fn a_comparison_is_valid_and_every_field_is_described() {
-    let mut closed = schema_of("ladder-diff");
+    let mut closed = schema("ladder-diff");
     let open = validator(&closed);
     close(&mut closed);
     let closed = validator(&closed);

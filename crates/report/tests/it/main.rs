@@ -9,5 +9,6 @@ mod profiles;
 mod runs;
 mod samples;
 mod schema;
+mod support;
 mod wake;
 mod wakes;

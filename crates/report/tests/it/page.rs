@@ -6,13 +6,13 @@
 #![allow(clippy::disallowed_methods)]
 
 use crate::samples;
+use crate::support::check_page;
 use dwell_report::Look;
 use model::coverage::Interval;
 use model::finding::{Action, CauseName, Place, SignedWaits, Signs};
 use model::recording::Runtime;
 use model::run::UnnamedRow;
 use model::{Diagnosis, Finding, Reason, Seen};
-use std::path::PathBuf;
 use unicode_width::UnicodeWidthChar;
 
 /// The page of a run with what it means.
@@ -21,15 +21,6 @@ fn terminal(run: &model::Run, look: Look) -> String {
 }
 
 const PLAIN: Look = Look { width: 80, colour: false, unicode: true };
-
-fn check_golden(name: &str, page: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.txt"));
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, page).expect("cannot write a golden file");
-    }
-    let golden = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(golden == page, "{name} differs from {}; BLESS=1 renews it\n{page}", path.display());
-}
 
 /// The page without its colours.
 fn strip_colour(page: &str) -> String {
@@ -45,14 +36,14 @@ fn strip_colour(page: &str) -> String {
 fn pages_are_as_they_were() {
     for (name, run) in samples::all() {
         for width in [80, 120] {
-            check_golden(&format!("{name}-{width}"), &terminal(&run, Look { width, ..PLAIN }));
+            check_page(&format!("{name}-{width}"), &terminal(&run, Look { width, ..PLAIN }));
         }
     }
     let ls = samples::ls();
-    check_golden("ls-40", &terminal(&ls, Look { width: 40, ..PLAIN }));
-    check_golden("ls-ascii-100", &terminal(&ls, Look { width: 100, unicode: false, ..PLAIN }));
+    check_page("ls-40", &terminal(&ls, Look { width: 40, ..PLAIN }));
+    check_page("ls-ascii-100", &terminal(&ls, Look { width: 100, unicode: false, ..PLAIN }));
     let coloured = terminal(&ls, Look { width: 60, colour: true, ..PLAIN });
-    check_golden("ls-colour-60", &coloured.replace('\x1b', "\\e"));
+    check_page("ls-colour-60", &coloured.replace('\x1b', "\\e"));
 }
 
 #[test]

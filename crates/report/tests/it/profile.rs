@@ -6,6 +6,7 @@
 #![allow(clippy::disallowed_methods)]
 
 use crate::profiles;
+use crate::support::check_golden;
 use dwell_report::Look;
 use dwell_report::profile::{
     FlameOptions, FoldedOptions, FoldedTime, ProfileMetadata, SourceOptions, firefox, flame, folded,
@@ -23,15 +24,6 @@ const PLAIN: Look = Look { width: 80, colour: false, unicode: true };
 
 fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
-}
-
-fn check_golden(name: &str, page: &str) {
-    let path = data("golden").join(name);
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, page).expect("cannot write a golden file");
-    }
-    let golden = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(golden == page, "{name} differs from {}; BLESS=1 renews it\n{page}", path.display());
 }
 
 /// The page without its colours.

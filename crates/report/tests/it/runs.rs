@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods)]
 
 use crate::samples;
+use crate::support::{check_page, close, errors, schema, validator};
 use dwell_report::compare::{runs, sittings};
 use dwell_report::{Look, json};
 use jsonschema::Validator;
@@ -13,49 +14,16 @@ use model::compare::sittings::{Sitting, SittingDifference, SittingResult, Sittin
 use model::compare::{Change, Difference, EstimateInterval};
 use model::timing::Figure;
 use serde_json::{Value, json as literal};
-use std::path::PathBuf;
 use unicode_width::UnicodeWidthStr;
 
 const PLAIN: Look = Look { width: 100, colour: false, unicode: true };
 
-fn beside(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
-}
-
-fn check_golden(name: &str, page: &str) {
-    let path = beside("golden").join(format!("{name}.txt"));
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, page).expect("cannot write a golden file");
-    }
-    let golden = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(golden == page, "{name} differs from {}; BLESS=1 renews it\n{page}", path.display());
-}
-
 /// A schema by its name, and the same where a field without a description is an error.
 fn validators(what: &str) -> [Validator; 2] {
-    let text = std::fs::read_to_string(beside(&format!("../../../docs/schema/dwell.{what}.1.json")));
-    let open: Value = serde_json::from_str(&text.expect("the schema can be read")).expect("it is JSON");
-    jsonschema::draft202012::meta::validate(&open).expect("the schema is one of draft 2020-12");
+    let open = schema(what);
     let mut closed = open.clone();
     close(&mut closed);
-    [open, closed].map(|schema| jsonschema::draft202012::new(&schema).expect("the schema compiles"))
-}
-
-fn close(schema: &mut Value) {
-    match schema {
-        Value::Object(object) => {
-            object.values_mut().for_each(close);
-            if object.get("properties").is_some_and(Value::is_object) && object.contains_key("type") {
-                object.insert("additionalProperties".into(), Value::Bool(false));
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(close),
-        _ => {}
-    }
-}
-
-fn errors(validator: &Validator, value: &Value) -> Vec<String> {
-    validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
+    [open, closed].map(|schema| validator(&schema))
 }
 
 fn named(name: &str) -> Run {
@@ -108,9 +76,9 @@ fn pages_are_as_they_were() {
         let look = Look { width, ..PLAIN };
         for (a, b) in pairs {
             let diff = analyse::compare::runs(&named(a), &named(b));
-            check_golden(&format!("runs-{a}-{b}-{width}"), &runs(&diff, look));
+            check_page(&format!("runs-{a}-{b}-{width}"), &runs(&diff, look));
         }
-        check_golden(&format!("sittings-{width}"), &sittings(&kept(), look));
+        check_page(&format!("sittings-{width}"), &sittings(&kept(), look));
     }
 }
 

@@ -5,28 +5,10 @@
 #![allow(clippy::disallowed_methods)]
 
 use crate::samples;
+use crate::support::{close, errors, schema, validator};
 use dwell_report::json;
-use jsonschema::Validator;
 use model::{Seen, State};
 use serde_json::{Value, json as literal};
-
-fn schema() -> Value {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/dwell.run.1.json");
-    let text = std::fs::read_to_string(path).expect("the schema can be read");
-    serde_json::from_str(&text).expect("the schema is JSON")
-}
-
-fn validator(schema: &Value) -> Validator {
-    jsonschema::draft202012::meta::validate(schema).expect("the schema is one of draft 2020-12");
-    jsonschema::draft202012::options()
-        .should_validate_formats(true)
-        .build(schema)
-        .expect("the schema compiles")
-}
-
-fn errors(validator: &Validator, value: &Value) -> Vec<String> {
-    validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
-}
 
 fn sample(run: &model::Run) -> Value {
     serde_json::from_str(&json(run)).expect("what is written can be read")
@@ -34,7 +16,7 @@ fn sample(run: &model::Run) -> Value {
 
 #[test]
 fn what_is_written_is_valid() {
-    let validator = validator(&schema());
+    let validator = validator(&schema("run"));
     for (name, run) in samples::all() {
         let errors = errors(&validator, &sample(&run));
         assert!(errors.is_empty(), "{name}: {errors:#?}");
@@ -43,7 +25,7 @@ fn what_is_written_is_valid() {
 
 #[test]
 fn what_is_broken_is_refused() {
-    let validator = validator(&schema());
+    let validator = validator(&schema("run"));
     let good = sample(&samples::server());
     assert!(validator.is_valid(&good));
     for (what, at, broken) in [
@@ -90,7 +72,7 @@ fn what_is_broken_is_refused() {
 
 #[test]
 fn broken_series_are_refused() {
-    let validator = validator(&schema());
+    let validator = validator(&schema("run"));
     let good = sample(&samples::download());
     for (what, at, broken) in [
         ("a share above one", "/series/disks/0/busy_share/3", literal!(1.5)),
@@ -108,7 +90,7 @@ fn broken_series_are_refused() {
 
 #[test]
 fn readers_of_this_schema_accept_fields_of_later_versions() {
-    let validator = validator(&schema());
+    let validator = validator(&schema("run"));
     let mut value = sample(&samples::ls());
     for at in ["", "/account/0", "/path/0", "/waits/0", "/coverage", "/bound/shares", "/host"] {
         let object = value.pointer_mut(at).and_then(Value::as_object_mut).expect(at);
@@ -117,23 +99,9 @@ fn readers_of_this_schema_accept_fields_of_later_versions() {
     assert_eq!(errors(&validator, &value), [""; 0]);
 }
 
-/// Closes every described object, so that a field without a description is an error.
-fn close(schema: &mut Value) {
-    match schema {
-        Value::Object(object) => {
-            object.values_mut().for_each(close);
-            if object.get("properties").is_some_and(Value::is_object) && object.contains_key("type") {
-                object.insert("additionalProperties".into(), Value::Bool(false));
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(close),
-        _ => {}
-    }
-}
-
 #[test]
 fn every_field_is_described() {
-    let mut closed = schema();
+    let mut closed = schema("run");
     close(&mut closed);
     let validator = validator(&closed);
     for (name, run) in samples::all() {
@@ -155,17 +123,17 @@ fn every_property_has_a_description() {
         }
         object.iter().for_each(|(key, value)| walk(&format!("{at}/{key}"), value));
     }
-    walk("", &schema());
+    walk("", &schema("run"));
 }
 
 #[test]
 fn the_states_are_those_of_the_model() {
     let states: Vec<_> = State::ALL.iter().map(|state| state.name()).collect();
-    assert_eq!(schema()["$defs"]["state"]["enum"], literal!(states));
+    assert_eq!(schema("run")["$defs"]["state"]["enum"], literal!(states));
     // A block without a wake-up is a wait too, but nobody knows on what.
     let waited = |state: &&State| state.blocked() || **state == State::Unexplained;
     let waits: Vec<_> = State::ALL.iter().filter(waited).map(|state| state.name()).collect();
-    assert_eq!(schema()["$defs"]["wait_state"]["enum"], literal!(waits));
+    assert_eq!(schema("run")["$defs"]["wait_state"]["enum"], literal!(waits));
 }
 
 #[test]
@@ -195,5 +163,5 @@ fn zero_absent_and_unseen_are_told_apart() {
     run.host.memory_bytes = Seen::unseen("cannot read /proc/meminfo");
     let value = sample(&run);
     assert_eq!(value["host"]["memory_bytes"]["unseen"], "cannot read /proc/meminfo");
-    assert_eq!(errors(&validator(&schema()), &value), [""; 0]);
+    assert_eq!(errors(&validator(&schema("run")), &value), [""; 0]);
 }

@@ -6,6 +6,7 @@
 // Samples, golden files and the schemas are read here, by the tests, not by the crate.
 #![allow(clippy::disallowed_methods)]
 
+use crate::support::{beside, check_golden, close, errors, schema};
 use crate::wakes;
 use crate::wakes::{HOSTILE, board, diff, gap, odd, sheet, sheet_diff, vm};
 use ::png as png_crate;
@@ -21,15 +22,10 @@ use model::wake::spike::Cause;
 use model::wake::{Policy, Wakeups};
 use model::{Ns, Seen};
 use serde_json::{Value, json as literal};
-use std::path::PathBuf;
 use std::sync::LazyLock;
 use unicode_width::UnicodeWidthChar;
 
 const PLAIN: Look = Look { width: 80, colour: false, unicode: true };
-
-fn beside(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
-}
 
 /// Made once: their distributions take a while.
 static SAMPLES: LazyLock<Vec<(&str, Wakeups)>> = LazyLock::new(|| {
@@ -54,15 +50,6 @@ fn pages(look: Look) -> Vec<(&'static str, String)> {
 fn real() -> Wakeups {
     let text = std::fs::read_to_string(beside("samples/wakes/vm.json")).expect("the sample can be read");
     serde_json::from_str(&text).expect("the sample is of wake-ups")
-}
-
-fn check_golden(name: &str, page: &str) {
-    let path = beside("golden").join(name);
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, page).expect("cannot write a golden file");
-    }
-    let golden = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(golden == page, "{name} differs from {}; BLESS=1 renews it\n{page}", path.display());
 }
 
 #[test]
@@ -338,11 +325,6 @@ fn the_deadline_is_drawn_where_it_is_near() {
     assert_eq!(dashes(&wakeups), 0);
 }
 
-fn schema(what: &str) -> Value {
-    let text = std::fs::read_to_string(beside(&format!("../../../docs/schema/dwell.{what}.1.json")));
-    serde_json::from_str(&text.expect("the schema can be read")).expect("the schema is JSON")
-}
-
 /// Those of sheets and comparisons refer to that of wake-ups.
 fn validator(what: &str, closed: bool) -> Validator {
     let (mut schema, mut wake) = (schema(what), schema("wake"));
@@ -358,24 +340,6 @@ fn validator(what: &str, closed: bool) -> Validator {
         .with_registry(&registry)
         .build(&schema)
         .expect("the schema compiles")
-}
-
-fn errors(validator: &Validator, value: &Value) -> Vec<String> {
-    validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
-}
-
-/// Closes every described object, so that a field without a description is an error.
-fn close(schema: &mut Value) {
-    match schema {
-        Value::Object(object) => {
-            object.values_mut().for_each(close);
-            if object.get("properties").is_some_and(Value::is_object) && object.contains_key("type") {
-                object.insert("additionalProperties".into(), Value::Bool(false));
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(close),
-        _ => {}
-    }
 }
 
 fn parsed(text: &str) -> Value {
