@@ -1,5 +1,7 @@
 //! The starter, in a process of one thread: the usual harness has several, and that is refused.
 
+mod one_thread;
+
 use dwell_sys::signals::Signals;
 use dwell_sys::spawn::Error;
 use dwell_sys::starter::{CommandEnd, Order, Starter};
@@ -42,26 +44,7 @@ fn main() -> ExitCode {
         _ => {}
     }
     let words: Vec<&str> = args.iter().filter_map(|arg| arg.to_str()).collect();
-    // A test prints, as the usual harness does.
-    #[allow(clippy::print_stdout)]
-    if words.contains(&"--list") {
-        let named = TESTS.iter().filter(|_| !words.contains(&"--ignored"));
-        named.for_each(|(name, _)| println!("{name}: test"));
-    } else {
-        for (name, test) in TESTS.iter().filter(|(name, _)| wanted(&words, name)) {
-            test();
-            println!("test {name} ... ok");
-        }
-    }
-    ExitCode::SUCCESS
-}
-
-/// Whether the command line asks for this test, in the terms of the usual harness.
-fn wanted(words: &[&str], name: &str) -> bool {
-    let exact = words.contains(&"--exact");
-    let mut filters = words.iter().filter(|word| !word.starts_with('-')).peekable();
-    filters.peek().is_none()
-        || filters.any(|filter| if exact { name == *filter } else { name.contains(filter) })
+    one_thread::run(TESTS, &words)
 }
 
 /// `die FILE`: begins a command that writes the file after a moment, and is killed meanwhile.
