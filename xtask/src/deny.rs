@@ -34,6 +34,7 @@ fn cargo_deny() -> Result<PathBuf> {
     // ours.
     let mut install =
         cargo(&["install", "cargo-deny", "--version", VERSION, "--locked", "--debug", "--quiet"]);
+    install.env("CARGO_PROFILE_DEV_DEBUG", "0");
     run(install.arg("--target-dir").arg(target().join("tools")))?;
     installed().context("cargo-deny was installed, but is neither in PATH nor in Cargo's directory")
 }
