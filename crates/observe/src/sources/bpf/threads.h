@@ -405,6 +405,10 @@ __attribute__((noinline)) int came_unseen(struct thread *thread, u64 now)
 		u64 from = thread->left == LEFT_RUNNABLE ? thread->left_at : thread->woken_at;
 		at = from + queued < now ? from + queued : now;
 	}
+	/* After the wake-up, or the switch-out: of two records with one time, that of the CPU with
+	 * the lower number is read first, which may be this one. */
+	if (at < now)
+		at++;
 	record.head.at = at;
 	record.into = TID(thread, task);
 	thread->off_ns += at - thread->left_at;
