@@ -273,8 +273,10 @@ impl Trace {
                 self.tree.book(slot, wake.at, State::Stopped, ReasonKey::None);
                 self.tree.becomes(slot, wake.at, TracedState::Runnable);
             }
-            TracedState::Running => thread.woken_early = true,
-            TracedState::Runnable | TracedState::Dead | TracedState::Unknown => {}
+            // One that was preempted on its way out waits for a CPU, and may block as soon as it
+            // has one.
+            TracedState::Running | TracedState::Runnable => thread.woken_early = true,
+            TracedState::Dead | TracedState::Unknown => {}
         }
     }
 

@@ -65,7 +65,7 @@ pub(super) struct Thread {
     pub(super) since: Ns,
     pub(super) born: Ns,
     pub(super) path: Path,
-    /// A wake-up came while it ran, or was on its way out.
+    /// A wake-up came since it last blocked: while it ran, or was on its way out.
     pub(super) woken_early: bool,
     /// It was switched in and nothing has been booked since.
     pub(super) just_in: bool,

@@ -360,13 +360,13 @@ impl Tree {
     pub(super) fn switched_out(&mut self, at: Ns, out: &SwitchOut) -> Option<Died> {
         let slot = self.ran_until(out.tid, at, &out.calls)?;
         let thread = &mut self.threads[slot as usize];
-        let woken_early = std::mem::take(&mut thread.woken_early);
         let doing = match &out.left {
             SwitchOutState::Runnable => TracedState::Runnable,
             SwitchOutState::Blocked(wait) => {
                 if matches!(wait.on, Object::Futex { .. }) {
                     self.begins.add(thread.since);
                 }
+                let woken_early = std::mem::take(&mut thread.woken_early);
                 TracedState::Blocked(BlockedIn::new(wait.clone(), woken_early, self.arch))
             }
             SwitchOutState::Stopped => TracedState::Stopped,

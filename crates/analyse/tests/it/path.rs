@@ -94,6 +94,31 @@ fn an_early_wake_up_that_was_for_something_else_does_not_hide_the_next_wait() {
 }
 
 #[test]
+fn a_wake_up_seen_before_a_thread_was_preempted_on_its_way_out_counts_as_well() {
+    // The waker's clock was read first; before it came to the woken thread, that one was preempted
+    // and back.
+    for wakes_first in [true, false] {
+        let mut story = Story::begins();
+        story.after(10);
+        if wakes_first {
+            story.wakes(ROOT, Waker::Timer, none());
+        }
+        story.leaves(ROOT, SwitchOutState::Runnable, inside(NANOSLEEP, 0)).after(5);
+        if !wakes_first {
+            story.wakes(ROOT, Waker::Timer, none());
+        }
+        story.comes(ROOT).after(1);
+        story
+            .leaves(ROOT, waiting_in(NANOSLEEP, Object::Unknown), inside(NANOSLEEP, 1))
+            .after(30)
+            .comes(ROOT);
+        let run = story.ends();
+        assert_eq!(us(&run, State::Runqueue), 35);
+        assert_eq!(us(&run, State::Sleep) + us(&run, State::Unexplained), 0);
+    }
+}
+
+#[test]
 fn a_wait_without_a_wake_up_is_unexplained() {
     let mut story = Story::begins();
     story.after(10).leaves(ROOT, waiting_in(READ, Object::Unknown), none()).after(40).comes(ROOT);
