@@ -27,7 +27,7 @@ use model::Diagnosis;
 pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
     let held = starved::of(evidence);
     let mut diagnosis = Diagnosis {
-        kinds: bound::kinds(evidence.bound.shares, held.own_ns as f64 / evidence.whole_ns.max(1) as f64),
+        kinds: bound::kinds(evidence.bound.shares, held, evidence.whole_ns),
         mixed: bound::mixed(evidence.bound),
         held_up_ns: bound::held_up_ns(evidence, held.own_ns),
         behind_own_ns: starved::behind_own_ns(evidence, held),

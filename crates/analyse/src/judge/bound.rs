@@ -3,10 +3,11 @@
 //! D. Spinellis, "Code Quality" (2006), section 4.1: I/O-bound when real time is much more than
 //! user and system time, kernel-bound when system time exceeds user time, CPU-bound when user time
 //! is about real time. Time in which the program was ready to run and not let is divided first
-//! (`starved`): behind its own threads it counts as work, behind others it may be the class.
+//! (`starved`): behind its own threads it counts as work, behind others it may be the class, and
+//! until an idle CPU has woken up it is the end of a wait.
 
 use super::Evidence;
-use super::starved::Contention;
+use super::starved::{Contention, Held};
 use model::diagnosis::{KernelWork, Mixed, TimeKind};
 use model::run::{Bound, Class, Shares};
 use model::{Account, Ns, Reason, State};
@@ -30,8 +31,10 @@ const STARVED_SHARE_MIN: f64 = 0.5;
 /// when half is time ready to run that others, a quota or a hypervisor had; `mixed` when the two
 /// leading kinds are within 10 points, or when waiting leads without being half; `io` when waiting
 /// is at least half; else `kernel` or `cpu`, whichever is more. Run queue behind its own threads
-/// counts as what they did: kernel and user time in proportion. Shares are of the time that was not
-/// waiting for work.
+/// counts as what they did: kernel and user time in proportion. Until an idle CPU has woken up it
+/// counts as waiting, up to as much as there is of that: without waits there are no wake-ups, but
+/// those of threads that hand over to each other end none on the path. Shares are of the time that
+/// was not waiting for work.
 pub fn bound(account: &Account, contention: Contention<'_>) -> Bound {
     let held = contention.held(account.parts());
     let sum = |states: &dyn Fn(State) -> bool| -> Ns {
@@ -45,7 +48,7 @@ pub fn bound(account: &Account, contention: Contention<'_>) -> Bound {
         kernel: share(&State::in_kernel),
         user: share(&|state| state == State::User),
     };
-    let [(leading, most), (_, second), _] = kinds(shares, of_busy(held.own_ns));
+    let [(leading, most), (_, second), _] = kinds(shares, held, busy_ns);
     let margin_points = (most - second) * 100.0;
     let working_ns = busy_ns - account.ns(State::Sleep);
     let class = match leading {
@@ -53,7 +56,7 @@ pub fn bound(account: &Account, contention: Contention<'_>) -> Bound {
         _ if u128::from(working_ns) * WORKING_PART <= u128::from(contention.wall_ns) => Class::Idle,
         _ if of_busy(held.starved_ns()) >= STARVED_SHARE_MIN => Class::Starved,
         _ if margin_points < MIXED_POINTS => Class::Mixed,
-        TimeKind::Waiting if shares.waiting < WAITING_SHARE_MIN => Class::Mixed,
+        TimeKind::Waiting if most < WAITING_SHARE_MIN => Class::Mixed,
         TimeKind::Waiting => Class::Io,
         TimeKind::Kernel => Class::Kernel,
         TimeKind::User => Class::Cpu,
@@ -70,13 +73,15 @@ pub fn bound(account: &Account, contention: Contention<'_>) -> Bound {
     Bound { class, resource: leading.map_or(State::Unexplained, |part| part.state), margin_points, shares }
 }
 
-/// The kinds of time with their shares, largest first. The share of the run queue behind its own
-/// threads is divided as their time on CPUs.
-pub(super) fn kinds(shares: Shares, behind_own: f64) -> [(TimeKind, f64); 3] {
+/// The kinds of time with their shares of the whole, largest first: with the parts of the run queue
+/// that count as theirs.
+pub(super) fn kinds(shares: Shares, held: Held, whole_ns: Ns) -> [(TimeKind, f64); 3] {
+    let share = |ns: Ns| ns as f64 / whole_ns.max(1) as f64;
+    let (behind_own, waking) = (share(held.own_ns), share(held.waking_ns).min(shares.waiting));
     let on_cpu = shares.kernel + shares.user;
     let in_kernel = if on_cpu > 0.0 { behind_own * shares.kernel / on_cpu } else { 0.0 };
     let mut kinds = [
-        (TimeKind::Waiting, shares.waiting),
+        (TimeKind::Waiting, shares.waiting + waking),
         (TimeKind::Kernel, shares.kernel + in_kernel),
         (TimeKind::User, shares.user + behind_own - in_kernel),
     ];

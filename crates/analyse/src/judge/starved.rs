@@ -16,6 +16,8 @@ pub(super) struct Held {
     pub(super) throttled_ns: Ns,
     /// Of the time on a CPU: the part that a hypervisor is taken to have had.
     pub(super) stolen_ns: Ns,
+    /// Until an idle CPU had woken up: nobody had it.
+    pub(super) waking_ns: Ns,
 }
 
 impl Held {
@@ -64,6 +66,7 @@ impl Contention<'_> {
             others_ns: queue.behind_others_ns + unseen(others),
             throttled_ns: ns(&|state| state == State::Throttled),
             stolen_ns: (ns(&State::on_cpu) as f64 * self.stolen_share()) as Ns,
+            waking_ns: queue.idle_cpu_ns,
         }
     }
 
@@ -130,7 +133,7 @@ mod tests {
     }
 
     fn of(own_ns: Ns, others_ns: Ns, stolen_ns: Ns) -> Held {
-        Held { own_ns, others_ns, throttled_ns: 100, stolen_ns }
+        Held { own_ns, others_ns, throttled_ns: 100, stolen_ns, waking_ns: 0 }
     }
 
     #[test]

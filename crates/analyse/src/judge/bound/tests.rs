@@ -13,6 +13,16 @@ fn class_of(parts: &[(State, u64)], behind_own: bool) -> (Class, State) {
 
 /// The same over a wall clock of that length.
 fn class_over(wall_ns: Option<u64>, parts: &[(State, u64)], behind_own: bool) -> (Class, State) {
+    class_queued(wall_ns, parts, |ns| if behind_own { (ns, 0, 0) } else { (0, ns, 0) })
+}
+
+/// The same; of the run queue, what is behind its own threads, behind others, and until an idle CPU
+/// had woken up.
+fn class_queued(
+    wall_ns: Option<u64>,
+    parts: &[(State, u64)],
+    divide: impl Fn(u64) -> (u64, u64, u64),
+) -> (Class, State) {
     let step = |(state, ns): &(State, u64)| Step {
         pid: 1,
         tid: 1,
@@ -29,11 +39,11 @@ fn class_over(wall_ns: Option<u64>, parts: &[(State, u64)], behind_own: bool) ->
         parts.iter().map(step).collect(),
     );
     let account = account.unwrap();
-    let queued = account.ns(State::Runqueue);
+    let (behind_own_ns, behind_others_ns, idle_cpu_ns) = divide(account.ns(State::Runqueue));
     let queue = RunQueue {
-        behind_own_ns: if behind_own { queued } else { 0 },
-        behind_others_ns: if behind_own { 0 } else { queued },
-        idle_cpu_ns: 0,
+        behind_own_ns,
+        behind_others_ns,
+        idle_cpu_ns,
         unseen_ns: 0,
         others: Vec::new(),
         cpus_used: 1.0,
@@ -64,6 +74,17 @@ fn the_textbook_cases() {
     assert_eq!(class(&[(State::Sleep, 95), (State::User, 5)]), (Class::Idle, State::Sleep));
     assert_eq!(class(&[(State::User, 45), (State::Kernel, 40), (State::Disk, 15)]).0, Class::Mixed);
     assert_eq!(class(&[(State::Disk, 45), (State::Kernel, 30), (State::User, 25)]).0, Class::Mixed);
+}
+
+#[test]
+fn an_idle_cpu_that_wakes_up_ends_a_wait() {
+    let waking = |parts| class_queued(None, parts, |ns| (0, 0, ns)).0;
+    let quick_disk = &[(State::Disk, 42), (State::Runqueue, 14), (State::Kernel, 30), (State::User, 14)];
+    assert_eq!(waking(quick_disk), Class::Io);
+    assert_eq!(class_of(quick_disk, false).0, Class::Mixed, "behind others");
+    // Threads that hand over to each other wait for nothing on the path.
+    let hand_over = &[(State::Disk, 2), (State::Runqueue, 58), (State::Kernel, 30), (State::User, 10)];
+    assert_eq!(waking(hand_over), Class::Kernel);
 }
 
 #[test]
