@@ -55,6 +55,8 @@ cargo xtask VERB
                                      what loads get done, against hackbench and stressapptest
   bench wake [--rounds N] [--seconds N] [--cpu N] [--spikes] [--markdown] [--dwell FILE] [LOAD…]
                                      wake-ups against cyclictest
+  bench compare [--sittings N] [--markdown] [--dwell FILE] [QUESTION…]
+                                     how right dwell compare is: same, beside, planted, why, hyperfine
   truth [--markdown] [--busy] [--kept] [--dwell FILE] [PROGRAM…]
                                      accounts and classes of real programs against perf sched and
                                      other oracles, quiet or beside a busy loop on each CPU (root);

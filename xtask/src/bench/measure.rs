@@ -27,8 +27,8 @@ pub(crate) struct Outcome {
     pub(crate) ending_ns: f64,
     /// Of dwell's samples, how many it took and how many have the name of a function.
     pub(crate) named: Option<(u64, u64)>,
-    /// Something the reader should know of the tool.
-    pub(crate) note: Option<String>,
+    /// It lost events, and said so.
+    pub(crate) lost: bool,
 }
 
 /// What `timed` wrote.
@@ -79,7 +79,7 @@ pub(crate) fn once(program: &Program, tool: Tool, quick: bool, place: &Path) -> 
         startup_ns: inner.begun_ns - outer.begun_ns,
         ending_ns: outer.ended_ns - inner.ended_ns,
         named: named(place),
-        note: lost.then(|| format!("{}: {} lost events", program.name, tool.name())),
+        lost,
     })
 }
 

@@ -1,14 +1,15 @@
 //! `cargo xtask bench`: what being watched costs a program, by dwell and by the tools people use
 //! today; how long dwell's own end takes; its memory over a long run (`memory`); and its ladder
 //! against other tools on the same operation (`ladder`), its measurement of wake-ups against
-//! cyclictest (`wake`), what its loads get done against hackbench and stressapptest (`loads`), and
-//! one version of dwell against another (`pairs`).
+//! cyclictest (`wake`), what its loads get done against hackbench and stressapptest (`loads`), one
+//! version of dwell against another (`pairs`), and how right its comparisons are (`compare`).
 //!
-//! Every round runs each tool once, in an order that turns from round to round, and each ratio is
-//! to the bare run of the same round: what drifts on the machine drifts for both. A second bare run
-//! shows how much of a ratio is noise.
+//! `dwell compare` runs each tool once a round, in random order, and each ratio is to the bare run
+//! of the same round: what drifts on the machine drifts for both. A second bare run shows how much
+//! of a ratio is noise.
 
 mod big;
+mod compare;
 mod ladder;
 mod loads;
 pub(crate) mod made;
@@ -20,6 +21,7 @@ mod program;
 mod rivals;
 mod table;
 mod tool;
+mod turns;
 mod wake;
 
 use crate::shell::{cargo, output, program as shell_program, run as run_shown, target};
@@ -32,14 +34,27 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tool::Tool;
+use turns::Way;
 
 /// What was measured of one program.
 struct Results {
     program: &'static Program,
-    /// By tool, in the order of the rounds; a tool that is left out of later rounds has fewer.
-    runs: BTreeMap<Tool, Vec<Outcome>>,
+    /// By tool, in the order of the rounds; slow tools have fewer.
+    turns: BTreeMap<Tool, Vec<Turn>>,
     /// The most memory each tool had, in KiB, from a run of its own, since asking costs time.
     rss_kib: BTreeMap<Tool, u64>,
+}
+
+/// A run, and the bare one of the same round.
+struct Turn {
+    run: Outcome,
+    bare: Outcome,
+}
+
+impl Results {
+    fn of(&self, tool: Tool) -> &[Turn] {
+        self.turns.get(&tool).map_or(&[], Vec::as_slice)
+    }
 }
 
 struct Options {
@@ -69,6 +84,12 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     }
     if let ["wake", rest @ ..] = arguments {
         return wake::run(rest);
+    }
+    if let ["compare", rest @ ..] = arguments {
+        return compare::run(rest);
+    }
+    if let ["once", rest @ ..] = arguments {
+        return turns::once(rest);
     }
     if let ["pairs", rest @ ..] = arguments {
         return pairs::run(rest);
@@ -191,39 +212,43 @@ fn measure_program(
     place: &Path,
     notes: &mut BTreeSet<String>,
 ) -> Result<Results> {
-    let mut runs: BTreeMap<Tool, Vec<Outcome>> = BTreeMap::new();
-    let mut refused: BTreeSet<Tool> = BTreeSet::new();
-    // Once unmeasured: the files it reads are then in memory for all.
-    measure::once(program, Tool::Bare, options.quick, place)
-        .context("a program of the benchmark fails by itself")?;
-    for round in 0..options.rounds {
-        eprint!("\r{:<14} round {} of {}   ", program.name, round + 1, options.rounds);
-        for at in 0..tools.len() {
-            let tool = tools[(round + at) % tools.len()];
-            if refused.contains(&tool) || tool.is_slow() && round >= options.slow_rounds {
-                continue;
+    // Once unmeasured: a tool that cannot run it is left out.
+    let mut able = Vec::new();
+    for &tool in tools {
+        match measure::once(program, tool, options.quick, place) {
+            Ok(_) => able.push(tool),
+            Err(error) if tool == Tool::Bare => {
+                return Err(error.context("a program of the benchmark fails by itself"));
             }
-            match measure::once(program, tool, options.quick, place) {
-                Ok(outcome) => {
-                    notes.extend(outcome.note.clone());
-                    runs.entry(tool).or_default().push(outcome);
-                }
-                Err(error) => {
-                    notes.insert(format!("{}, {}: {error:#}", program.name, tool.name()));
-                    refused.insert(tool);
-                    // What it had is dropped: pairs are by round, and a tool that fails sometimes
-                    // is not compared.
-                    runs.remove(&tool);
-                }
+            Err(error) => {
+                notes.insert(format!("{}, {}: {error:#}", program.name, tool.name()));
             }
         }
     }
-    eprintln!();
+    let (slow, usual): (Vec<Tool>, Vec<Tool>) = able.iter().partition(|tool| tool.is_slow());
+    let mut turns: BTreeMap<Tool, Vec<Turn>> = BTreeMap::new();
+    for (tools, rounds) in [(usual, options.rounds), (slow, options.slow_rounds.min(options.rounds))] {
+        let others = tools.into_iter().filter(|tool| *tool != Tool::Bare);
+        let ways: Vec<Way<'_>> =
+            std::iter::once(Tool::Bare).chain(others).map(|tool| Way { tool, place }).collect();
+        if ways.len() < 2 {
+            continue;
+        }
+        let runs = turns::by_turns(&place.join("dwell"), program, &ways, (rounds, options.quick))?;
+        let bare = runs[0].clone();
+        for (way, runs) in ways.iter().zip(runs) {
+            if runs.iter().any(|run| run.lost) {
+                notes.insert(format!("{}: {} lost events", program.name, way.tool.name()));
+            }
+            let of_tool = runs.into_iter().zip(&bare).map(|(run, bare)| Turn { run, bare: bare.clone() });
+            turns.entry(way.tool).or_insert_with(|| of_tool.collect());
+        }
+    }
     let mut rss_kib = BTreeMap::new();
-    for &tool in runs.keys().filter(|tool| tool.is_dwell() || **tool == Tool::PerfRecord) {
+    for &tool in turns.keys().filter(|tool| tool.is_dwell() || **tool == Tool::PerfRecord) {
         rss_kib.extend(measure::rss_kib(program, tool, options.quick, place).ok().map(|kib| (tool, kib)));
     }
-    Ok(Results { program, runs, rss_kib })
+    Ok(Results { program, turns, rss_kib })
 }
 
 /// One line on where this was measured.

@@ -1,16 +1,17 @@
 //! `cargo xtask bench pairs`: the programs of the other tables under two versions of dwell, by
 //! turns: whether a change of dwell costs what it observes anything.
 //!
-//! The two run one right after the other, the first of a pair by turns, and each ratio is within a
-//! pair: what drifts on the machine drifts for both.
+//! `dwell compare` runs them, in random order within a pair, and each ratio is within a pair: what
+//! drifts on the machine drifts for both.
 
-use super::measure::{self, Outcome};
+use super::measure::Outcome;
 use super::program::{PROGRAMS, Program, Set, Timed, compile_all};
 use super::table::{Middle, layout};
 use super::tool::Tool;
+use super::turns::{Way, by_turns};
 use super::{big, install_as, load, machine, programs_named};
 use anyhow::{Context, Result, bail};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const USUAL_PAIRS: usize = 11;
 
@@ -51,13 +52,16 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     ];
     for program in &options.programs {
         for tool in tools(program) {
-            rows.push(row(program, tool, &pairs(program, tool, &options, &places)?));
+            let ways = [&places.before, &places.now].map(|place| Way { tool, place });
+            let runs = by_turns(&places.now.join("dwell"), program, &ways, (options.pairs, options.quick))
+                .with_context(|| tool.name())?;
+            rows.push(row(program, tool, &runs));
         }
     }
-    println!("Now as a multiple of before, pair by pair (median, interval, pairs)\n");
+    println!("Now as a multiple of before, pair by pair (centre, interval, pairs)\n");
     println!("{}", layout(&rows, options.markdown));
     println!(
-        "Intervals: 95 % for the median from 6 pairs on, else smallest and largest. Measured on {}.",
+        "Intervals: 95 % from 6 pairs on (signed ranks), else smallest and largest. Measured on {}.",
         machine(&begun)
     );
     Ok(())
@@ -72,38 +76,12 @@ fn tools(program: &Program) -> Vec<Tool> {
     tools
 }
 
-/// Outcomes before and now.
-fn pairs(
-    program: &Program,
-    tool: Tool,
-    options: &Options,
-    places: &Places,
-) -> Result<Vec<(Outcome, Outcome)>> {
-    let once = |place: &Path| {
-        measure::once(program, tool, options.quick, place)
-            .with_context(|| format!("{}, {}", program.name, tool.name()))
-    };
-    // Once unmeasured: the files it reads are then in memory for both.
-    once(&places.now)?;
-    let mut pairs = Vec::with_capacity(options.pairs);
-    for pair in 0..options.pairs {
-        eprint!("\r{:<14} {}: pair {} of {}   ", program.name, tool.name(), pair + 1, options.pairs);
-        pairs.push(if pair % 2 == 0 {
-            let before = once(&places.before)?;
-            (before, once(&places.now)?)
-        } else {
-            let now = once(&places.now)?;
-            (once(&places.before)?, now)
-        });
-    }
-    eprintln!();
-    Ok(pairs)
-}
-
-fn row(program: &Program, tool: Tool, pairs: &[(Outcome, Outcome)]) -> Vec<String> {
+/// `runs`: those before and those now.
+fn row(program: &Program, tool: Tool, runs: &[Vec<Outcome>]) -> Vec<String> {
     let ratio = |of: fn(&Outcome) -> f64| {
-        let ratios = pairs.iter().map(|(before, now)| of(now) / of(before));
-        Middle::of(ratios).map_or_else(|| "-".to_owned(), Middle::shown)
+        let [before, now] = runs else { return "-".to_owned() };
+        let pairs = before.iter().zip(now).map(|(before, now)| (of(before), of(now)));
+        Middle::of_ratios(pairs).map_or_else(|| "-".to_owned(), Middle::shown)
     };
     let whole = program.timed == Timed::Whole;
     vec![

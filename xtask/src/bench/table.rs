@@ -1,9 +1,9 @@
 //! The tables: medians with their intervals, by program and tool, as aligned text or as Markdown.
 
-use super::Results;
 use super::measure::Outcome;
 use super::program::{Set, Timed};
 use super::tool::Tool;
+use super::{Results, Turn};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -35,12 +35,31 @@ impl Middle {
 }
 
 impl Middle {
+    /// The centre of ratios of pairs, on their logarithms: the Hodges-Lehmann estimate with the
+    /// signed-rank interval; with fewer than six pairs it is the smallest and the largest.
+    pub(super) fn of_ratios(pairs: impl IntoIterator<Item = (f64, f64)>) -> Option<Self> {
+        let logs: Vec<f64> = pairs.into_iter().map(|(a, b)| (b / a).ln()).collect();
+        let median = stats::paired::hodges_lehmann(&logs)?.exp();
+        let (lo, hi) = stats::paired::signed_rank(&logs, 0.05)
+            .or_else(|| Self::of(logs.iter().copied()).map(|all| (all.lo, all.hi)))?;
+        Some(Self { median, lo: lo.exp(), hi: hi.exp(), n: logs.len() })
+    }
+
     /// As a ratio is shown, with its interval and count.
     pub(super) fn shown(self) -> String {
         let Self { median, lo, hi, n } = self;
         let places = if median < 10.0 { 3 } else { 0 };
         format!("{median:.places$} ({lo:.places$}-{hi:.places$}, {n})")
     }
+}
+
+/// The median of values, with the smallest and the largest.
+pub(super) fn ranged(values: &[f64]) -> String {
+    let places = |value: f64| if value < 10.0 { 2 } else { 0 };
+    let Some(median) = stats::median_of(values.iter().copied()) else { return "-".to_owned() };
+    let (lo, hi) =
+        values.iter().fold((f64::MAX, f64::MIN), |(lo, hi), value| (lo.min(*value), hi.max(*value)));
+    format!("{median:.0$} ({lo:.1$}-{hi:.2$})", places(median), places(lo), places(hi))
 }
 
 /// How many values may be left off at each end with at most 2.5 % of a fair coin's throws beyond.
@@ -77,7 +96,7 @@ pub(crate) fn render(
         text.push_str(": from the program's end to dwell's (median, interval, n)\n\n");
         text.push_str(&layout(&ends(results, tools), markdown));
     } else {
-        text.push_str(": time as a multiple of the bare run of the same round (median, interval, n)\n\n");
+        text.push_str(": time as a multiple of the bare run of the same round (centre, interval, n)\n\n");
         text.push_str(&layout(&ratios(results, tools), markdown));
     }
     if set == Set::Stacks {
@@ -89,8 +108,8 @@ pub(crate) fn render(
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
-        "\nIntervals: 95 % for the median from 6 rounds on, else smallest and largest. `bare again` is the same program\n\
-         once more: what noise alone makes of a ratio. Measured on {machine}."
+        "\nIntervals: 95 % from 6 rounds on (of ratios by signed ranks), else smallest and largest. `bare again` is the\n\
+         same program once more: what noise alone makes of a ratio. Measured on {machine}."
     );
     for note in notes {
         let _ = writeln!(text, "note: {note}");
@@ -109,13 +128,14 @@ fn ratios(results: &[Results], tools: &[Tool]) -> Vec<Vec<String>> {
     }
     let mut rows = vec![head];
     for result in results {
-        let bare = result.runs.get(&Tool::Bare).map_or(&[][..], Vec::as_slice);
+        let bare: Vec<Outcome> = result.of(Tool::Bare).iter().map(|turn| turn.run.clone()).collect();
         let whole = result.program.timed == Timed::Whole;
-        let mut row = vec![result.program.what.to_owned(), absolute(bare, result.program.timed)];
+        let mut row = vec![result.program.what.to_owned(), absolute(&bare, result.program.timed)];
         for tool in &others {
-            let runs = result.runs.get(tool).map_or(&[][..], Vec::as_slice);
+            let turns = result.of(*tool);
             let of = |run: &Outcome| run.timed_ns;
-            row.push(if whole { milliseconds(runs.iter().map(of)) } else { ratio(runs, bare, of) });
+            let all = || milliseconds(turns.iter().map(|turn| of(&turn.run)));
+            row.push(if whole { all() } else { ratio(turns, of) });
             if has_reach(*tool, results) {
                 row.push(match result.program.reach(*tool) {
                     Some(reach) if whole => format!("<= {reach:.0} ms"),
@@ -134,17 +154,16 @@ fn cpu_ratios(results: &[Results], tools: &[Tool]) -> Vec<Vec<String>> {
     let head = ["program"].into_iter().chain(others.iter().map(|tool| tool.name()));
     let mut rows = vec![head.map(str::to_owned).collect::<Vec<_>>()];
     for result in results {
-        let of = |tool| result.runs.get(tool).map_or(&[][..], Vec::as_slice);
-        let cells = others.iter().map(|tool| ratio(of(tool), of(&Tool::Bare), |run| run.cpu_ns));
+        let cells = others.iter().map(|tool| ratio(result.of(*tool), |run| run.cpu_ns));
         rows.push([result.program.what.to_owned()].into_iter().chain(cells).collect());
     }
     rows
 }
 
 /// By pairs of one round.
-fn ratio(runs: &[Outcome], bare: &[Outcome], of: fn(&Outcome) -> f64) -> String {
-    let pairs = runs.iter().zip(bare).map(|(run, bare)| of(run) / of(bare));
-    Middle::of(pairs).map_or_else(|| "-".to_owned(), Middle::shown)
+fn ratio(turns: &[Turn], of: fn(&Outcome) -> f64) -> String {
+    let pairs = turns.iter().map(|turn| (of(&turn.bare), of(&turn.run)));
+    Middle::of_ratios(pairs).map_or_else(|| "-".to_owned(), Middle::shown)
 }
 
 fn milliseconds(ns: impl IntoIterator<Item = f64>) -> String {
@@ -173,7 +192,8 @@ fn ends(results: &[Results], tools: &[Tool]) -> Vec<Vec<String>> {
     let head = ["program", "rate", "runs for", "samples", "named", "the end takes", "reach"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for result in results {
-        for (tool, runs) in tools.iter().filter_map(|tool| Some((tool, result.runs.get(tool)?))) {
+        for tool in tools {
+            let runs: Vec<Outcome> = result.of(*tool).iter().map(|turn| turn.run.clone()).collect();
             let Some(reach) = result.program.reach(*tool) else { continue };
             let named = |part: fn((u64, u64)) -> f64| {
                 Middle::of(runs.iter().filter_map(|run| run.named).map(part)).map(|middle| middle.median)
@@ -183,7 +203,7 @@ fn ends(results: &[Results], tools: &[Tool]) -> Vec<Vec<String>> {
             rows.push(vec![
                 result.program.what.to_owned(),
                 tool.name().to_owned(),
-                absolute(runs, result.program.timed),
+                absolute(&runs, result.program.timed),
                 samples.map_or_else(|| "-".to_owned(), |samples| format!("{samples:.0}")),
                 share.map_or_else(|| "-".to_owned(), |share| format!("{share:.1} %")),
                 milliseconds(runs.iter().map(|run| run.ending_ns)),
@@ -199,11 +219,9 @@ fn around(results: &[Results]) -> Vec<Vec<String>> {
     let mut rows = vec![head.to_vec()];
     for result in results {
         for (tool, kib) in &result.rss_kib {
-            let runs = result.runs.get(tool).map_or(&[][..], Vec::as_slice);
-            let bare = result.runs.get(&Tool::Bare).map_or(&[][..], Vec::as_slice);
             // The bare run has its share of starting `timed`: what is left is the tool's.
             let beyond = |which: fn(&Outcome) -> f64| {
-                let pairs = runs.iter().zip(bare).map(|(run, bare)| (which(run) - which(bare)) / 1e6);
+                let pairs = result.of(*tool).iter().map(|turn| (which(&turn.run) - which(&turn.bare)) / 1e6);
                 Middle::of(pairs).map_or_else(|| "-".to_owned(), |middle| format!("{:.1} ms", middle.median))
             };
             rows.push(vec![

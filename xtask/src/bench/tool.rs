@@ -30,6 +30,23 @@ pub(crate) enum Tool {
 }
 
 impl Tool {
+    /// All.
+    pub(crate) const ALL: [Self; 13] = [
+        Self::Bare,
+        Self::BareAgain,
+        Self::Dwell,
+        Self::DwellExact,
+        Self::Dwell199,
+        Self::Dwell999,
+        Self::DwellMany,
+        Self::Bpftrace,
+        Self::Strace,
+        Self::PerfTrace,
+        Self::PerfRecord,
+        Self::PySpy,
+        Self::LineProfiler,
+    ];
+
     /// As the table heads its column.
     pub(crate) fn name(self) -> &'static str {
         match self {
