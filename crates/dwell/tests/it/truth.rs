@@ -389,6 +389,22 @@ fn two_thousand_threads_are_followed() {
 }
 
 #[test]
+fn of_waits_for_another_thread_all_ends_are_seen() {
+    // Also where the kernel does not trace the switch of an idle CPU to the woken thread.
+    holds("turns", &["20000"], |told, truth, claims| {
+        claims.equal("turns", truth.count("turns"), 20_000);
+        let waits = told.run["waits"].as_array().into_iter().flatten();
+        let unseen = waits.filter(|wait| wait["reason"] == "unexplained");
+        claims.equal(
+            "waits without an end",
+            unseen.filter_map(|wait| wait["calls"].as_u64()).sum::<u64>(),
+            0,
+        );
+        claims.little("unexplained", told.parts(&["unexplained"]));
+    });
+}
+
+#[test]
 fn threads_that_share_a_cpu_stand_in_its_queue() {
     holds("crowd", &["50"], |told, truth, claims| {
         for index in 0..4 {

@@ -4,8 +4,9 @@ use crate::board::Board;
 use crate::clock::{self, MS};
 use crate::{Failure, Program, Truth, number, process, truth};
 use std::process::Command;
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::{Barrier, mpsc};
+use std::thread::Thread;
 use std::time::Duration;
 
 pub(super) static PROGRAMS: &[Program] = &[
@@ -26,6 +27,12 @@ pub(super) static PROGRAMS: &[Program] = &[
         what: "[N=2000] threads that are alive at one time",
         truth: "ns.loop; counts.threads",
         run: threads,
+    },
+    Program {
+        name: "turns",
+        what: "16 threads that hand on [N=20000] turns: one works for 20 us, the others wait",
+        truth: "ns.loop; counts.turns",
+        run: turns,
     },
     Program {
         name: "crowd",
@@ -84,6 +91,44 @@ fn threads(args: &[String]) -> Result<Option<Truth>, Failure> {
     });
     made?;
     Ok(Some(Truth::new().spent("loop", spent).count("threads", met.load(SeqCst))))
+}
+
+const RING: usize = 16;
+const TURN_NS: u64 = 20_000;
+
+fn turns(args: &[String]) -> Result<Option<Truth>, Failure> {
+    let turns = number(args, 0, 20_000)?;
+    let at = AtomicU64::new(0);
+    let ((), spent) = clock::time(|| {
+        std::thread::scope(|threads| {
+            let all: Vec<_> = (0..RING as u64)
+                .map(|own| {
+                    let at = &at;
+                    let (tell, told) = mpsc::channel::<Thread>();
+                    let thread = threads.spawn(move || {
+                        let Ok(next) = told.recv() else { return };
+                        loop {
+                            while at.load(SeqCst) < turns && at.load(SeqCst) % RING as u64 != own {
+                                std::thread::park();
+                            }
+                            if at.load(SeqCst) >= turns {
+                                return next.unpark();
+                            }
+                            clock::spin(TURN_NS);
+                            at.fetch_add(1, SeqCst);
+                            next.unpark();
+                        }
+                    });
+                    (thread.thread().clone(), tell)
+                })
+                .collect();
+            for (index, (_, tell)) in all.iter().enumerate() {
+                // It listens until it is told.
+                let _ = tell.send(all[(index + 1) % RING].0.clone());
+            }
+        });
+    });
+    Ok(Some(Truth::new().spent("loop", spent).count("turns", at.load(SeqCst).min(turns))))
 }
 
 const CROWD: usize = 4;

@@ -5,10 +5,6 @@ use super::{Bench, progress, sitting};
 use crate::bench::table::{layout, ranged};
 use anyhow::{Context, Result};
 
-/// No sitting begins a pair after this. The default is 60 s; a hundred sittings of that are no
-/// longer a benchmark.
-const FOR: &str = "20s";
-
 /// The verdicts of some sittings.
 #[derive(Default)]
 struct Verdicts {
@@ -56,7 +52,7 @@ fn verdicts(bench: &Bench, what: &str, sittings: usize, (ms, times): (f64, f64))
     let mut verdicts = Verdicts::default();
     for at in 0..sittings {
         progress(what, at, sittings);
-        let (said, took) = sitting(&bench.place, &["--no-why", "--for", FOR, &a, &b])?;
+        let (said, took) = sitting(&bench.place, &["--no-why", &a, &b])?;
         let change = &said["comparisons"][0];
         let word = change["verdict"].as_str().context("there is no verdict")?;
         let place = WORDS.iter().position(|known| *known == word).context("an unknown verdict")?;
@@ -75,5 +71,5 @@ fn table(bench: &Bench, title: &str, verdicts: &Verdicts) -> String {
     let mut row: Vec<String> = verdicts.counts.iter().map(ToString::to_string).collect();
     row.extend([&verdicts.seconds, &verdicts.pairs, &verdicts.half_widths].map(|values| ranged(values)));
     let text = layout(&[head, row], bench.options.markdown);
-    format!("{title} (`--for {FOR}`; median, and the smallest and largest)\n\n{text}")
+    format!("{title} (median, and the smallest and largest)\n\n{text}")
 }
