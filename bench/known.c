@@ -23,8 +23,8 @@ static double cpu_ns(void)
 	return t.tv_sec * 1e9 + t.tv_nsec;
 }
 
-/* Part of its caller: it is to have no row of its own. And long, since a clock of CPU time is a call
- * of the kernel. */
+/* Part of its caller: it is to have no row of its own. And long, since a clock of CPU time is a
+ * call of the kernel. */
 static inline __attribute__((always_inline)) void churn(void)
 {
 	for (int i = 0; i < 100000; i++)

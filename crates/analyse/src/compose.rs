@@ -35,6 +35,11 @@ fn underway(closed: &Closed) -> Ns {
     closed.switches * 10_000
 }
 
+/// From the end until the counters of threads that lived on were read.
+fn counting(trailer: &Trailer) -> Ns {
+    trailer.living_until.map_or(0, |until| until.saturating_sub(trailer.reaped_at))
+}
+
 /// Steal of all CPUs during the run, with a step of the kernel's count for each. The kernel leaves
 /// it out of what it says that threads ran (CONFIG_PARAVIRT_TIME_ACCOUNTING in
 /// `kernel/sched/core.c`), and a CPU that was taken puts a woken thread into its queue later;
@@ -132,7 +137,7 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
     match how {
         How::Trace(trace) => {
             let closed = trace.close(trailer, stacks);
-            let beside = Beside::of_trace(&closed, trailer, stolen);
+            let beside = Beside::of_trace(&closed, trailer, header.host.cpus, stolen);
             let (connections, lookups) = match why_no_network(header) {
                 None => (Seen::Value(closed.connections), Seen::Value(closed.lookups)),
                 Some(why) => (Seen::unseen(&why), Seen::unseen(why)),
@@ -206,7 +211,7 @@ impl Beside {
         }
     }
 
-    fn of_trace(closed: &Closed, trailer: &Trailer, stolen: Ns) -> Self {
+    fn of_trace(closed: &Closed, trailer: &Trailer, cpus: u32, stolen: Ns) -> Self {
         let within = |what: &str, (ours_ns, theirs_ns): (Ns, Ns), allowed: Ns| Check {
             what: what.to_owned(),
             ours_ns,
@@ -215,9 +220,14 @@ impl Beside {
         };
         let switching = switching(closed.switches, closed.cpu.1, 4);
         let check = |what: &str, figures| within(what, figures, switching + stolen);
-        // In a window the others were counted at both of its ends.
-        let whose = if closed.pieces.window.is_some() { "all threads" } else { "exited threads" };
-        let mut checks = vec![check(&format!("CPU time of {whose} against the scheduler's"), closed.cpu)];
+        // In a window the others were counted at both of its ends. They run on while they are: of
+        // 10,000 threads that takes half a second.
+        let (whose, meanwhile) = match closed.pieces.window {
+            Some(_) => ("all threads", Ns::from(cpus) * counting(trailer)),
+            None => ("exited threads", 0),
+        };
+        let what = format!("CPU time of {whose} against the scheduler's");
+        let mut checks = vec![within(&what, closed.cpu, switching + stolen + meanwhile)];
         // The scheduler adds an interval in the run queue when it ends, so the edges of a window
         // are not in its sum as they are in ours.
         if closed.pieces.window.is_none() {

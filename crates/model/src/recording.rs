@@ -167,6 +167,9 @@ pub struct Trailer {
     pub host_cpu: Seen<HostCpu>,
     /// Counters of threads of the tree that still lived at the end.
     pub living: Vec<(Tid, Counters)>,
+    /// When the last of them was read. None in recordings that do not have it.
+    #[serde(default)]
+    pub living_until: Option<Ns>,
     /// Events that the kernel could not deliver.
     pub lost_events: Seen<u64>,
     /// How often each instrument ran for the tree, and the cost of one run: the overhead estimate.

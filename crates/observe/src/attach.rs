@@ -97,6 +97,7 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
     session.snapshot(ended_at);
     // Before the rest is drained: that may take a while, and the target keeps running.
     let counters = session.counters();
+    let counted_until = monotonic_ns();
     let host_cpu = session.host_cpu();
     session.instruments.drain_until(ended_at, &mut |event| session.stream.event(event));
     session.emit_losses();
@@ -104,7 +105,8 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
         session.instruments.asks_jvms();
     }
     let rusage = Seen::unseen("the kernel sums children that were waited for, and this process was not");
-    Ok(session.finish(SessionEnd { ending: Ending::Window(why), at: ended_at, rusage, host_cpu, counters }))
+    let ending = Ending::Window(why);
+    Ok(session.finish(SessionEnd { ending, at: ended_at, rusage, host_cpu, counters, counted_until }))
 }
 
 /// Without BPF a process is inspected through /proc, which requires the same user.

@@ -61,8 +61,16 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Recorded, Error>
     let host_cpu = session.host_cpu();
     aftermath(&mut session);
     let counters = session.counters();
+    let counted_until = monotonic_ns();
     let rusage = Seen::Value(ended.rusage);
-    Ok(session.finish(SessionEnd { ending: ended.ending, at: reaped_at, rusage, host_cpu, counters }))
+    Ok(session.finish(SessionEnd {
+        ending: ended.ending,
+        at: reaped_at,
+        rusage,
+        host_cpu,
+        counters,
+        counted_until,
+    }))
 }
 
 /// Records until the program has ended.

@@ -80,6 +80,8 @@ pub(crate) struct SessionEnd {
     pub(crate) rusage: Seen<Rusage>,
     pub(crate) host_cpu: Seen<HostCpu>,
     pub(crate) counters: Vec<(Tid, Counters)>,
+    /// When the last of them was read.
+    pub(crate) counted_until: Ns,
 }
 
 /// A completed recording. What operations cost on this host, which may be measured only now,
@@ -105,6 +107,7 @@ impl Recorded {
             rusage: end.rusage,
             host_cpu: end.host_cpu,
             living: end.counters,
+            living_until: Some(end.counted_until),
             lost_events,
             cost,
             sources,

@@ -43,6 +43,7 @@ pub(super) fn trailer(reaped_at: Ns, rusage: Seen<Rusage>) -> Trailer {
         rusage,
         host_cpu: Seen::Absent,
         living: vec![],
+        living_until: None,
         lost_events: Seen::Value(0),
         cost: vec![],
         sources: vec![],

@@ -88,6 +88,7 @@ impl LastSeen {
             rusage: Seen::unseen(WHY),
             host_cpu: Seen::unseen(WHY),
             living: Vec::new(),
+            living_until: None,
             lost_events: Seen::unseen(WHY),
             cost: Vec::new(),
             sources: Vec::new(),

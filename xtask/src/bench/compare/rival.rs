@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-const VERSION: &str = "2";
+const VERSION: &str = "^2";
 /// Of the program, which is long enough that neither tool's floor matters.
 const MS: f64 = 50.0;
 const DIFFERENCES: [f64; 4] = [0.0, 0.02, 0.05, 0.30];
@@ -118,8 +118,9 @@ fn timed(hyperfine: &Path, place: &Path, arguments: &[&str]) -> Result<([Vec<f64
     let said: Value = serde_json::from_str(&fs::read_to_string(&json)?).context("hyperfine's JSON")?;
     let times = |at: usize| -> Result<Vec<f64>> {
         let result = &said["results"][at];
-        let times = result["times"].as_array().with_context(|| format!("no times in {result}"))?;
-        Ok(times.iter().filter_map(Value::as_f64).collect())
+        let runs = result["measurements"].as_array().context("hyperfine wrote no measurements")?;
+        let time = |run: &Value| run["time_wall_clock"]["value"].as_f64().context("a run without its time");
+        runs.iter().map(time).collect()
     };
     Ok(([times(0)?, times(1)?], took))
 }

@@ -206,6 +206,7 @@ fn trailer(reaped_at: Ns) -> Trailer {
         rusage: Seen::Absent,
         host_cpu: Seen::Absent,
         living: Vec::new(),
+        living_until: None,
         lost_events: Seen::Value(0),
         cost: Vec::new(),
         sources: Vec::new(),
