@@ -5,6 +5,7 @@
 //! interval. What is measured, and when to stop, is up to the caller.
 
 mod needs;
+mod percentiles;
 mod summary;
 mod watch;
 
@@ -103,7 +104,7 @@ impl Comparer {
     pub fn standing(&self) -> Vec<(Option<EstimateInterval>, Change)> {
         let of = |watch: &Watch| {
             let ratio = watch.ratio();
-            (ratio, if self.settings.pairs.is_none() { watch.verdict() } else { watch.verdict_of(ratio) })
+            (ratio, watch.judged(ratio))
         };
         self.watches.iter().map(of).collect()
     }
@@ -136,12 +137,12 @@ impl Comparer {
     fn change(&self, watch: &Watch) -> CommandChange {
         let ratio = watch.ratio();
         let no_verdict = watch.no_verdict(&self.runs);
-        let verdict = match self.settings.pairs {
-            _ if !no_verdict.is_empty() => Change::Undecided,
-            Some(_) => watch.verdict_of(ratio),
-            None => watch.verdict(),
-        };
+        let verdict = if no_verdict.is_empty() { watch.judged(ratio) } else { Change::Undecided };
         let undecided = verdict == Change::Undecided && no_verdict.is_empty();
+        let mut percentiles = percentiles::of(watch, &self.runs, &self.settings);
+        if !no_verdict.is_empty() {
+            percentiles.iter_mut().for_each(percentiles::withhold);
+        }
         CommandChange {
             a: 0,
             b: watch.b,
@@ -151,6 +152,7 @@ impl Comparer {
             verdict,
             no_verdict,
             needs: if undecided { needs::pairs(watch, &self.runs, self.settings.seed) } else { None },
+            percentiles,
             noise_floor: watch.noise_floor(),
             second_by_first: watch.second_by_first(),
             why: Seen::Absent,

@@ -66,7 +66,7 @@ pub(crate) struct CompareArgs {
     pub(crate) on: FigureArg,
 
     /// Compare numbers that the commands print: what the first group of REGEX matches, in both
-    /// outputs; of several in a run, their median
+    /// outputs; of several in a run their median decides, and p90 and p99 are compared beside it
     #[arg(long, value_name = "REGEX")]
     pub(crate) metric: Option<String>,
 

@@ -290,3 +290,31 @@ fn the_environment_and_the_input_are_what_was_asked_for() {
         json(&["--env", "N=1", "--input", input.to_str().unwrap(), "--pairs", "2", script.to_str().unwrap()]);
     assert_eq!(said["commands"][0]["failed"], 0);
 }
+
+#[test]
+fn percentiles_of_many_printed_numbers_stand_beside_the_median() {
+    // 1 to 100; in B the largest ten are twice as large.
+    let script = |times: u32| {
+        format!("sh -c 'for n in $(seq 90) $(seq {} {times} {}); do echo $n; done'", 91 * times, 100 * times)
+    };
+    let args = ["--metric", "[0-9]+", "--no-why", "--pairs", "8", &script(1), &script(2)];
+    let said = json(&args);
+    let change = &said["comparisons"][0];
+    assert_eq!((&change["verdict"], &change["ratio"]["estimate"]), (&"same".into(), &1.0.into()), "{change}");
+    let [p90, p99] = &change["percentiles"].as_array().unwrap()[..] else { panic!("{change}") };
+    assert_eq!((&p90["percent"], &p99["percent"]), (&90.into(), &99.into()));
+    for (of, a) in [(p90, 90.1), (p99, 99.01)] {
+        let found = &of["found"];
+        assert!((found["a"].as_f64().unwrap() - a).abs() < 1e-9, "{found}");
+        assert_eq!(found["change"], "more", "{found}");
+    }
+    assert!((p99["found"]["ratio"]["estimate"].as_f64().unwrap() - 2.0).abs() < 1e-9, "{p99}");
+    let page = compare(&args).output().unwrap();
+    let page = text(&page.stdout);
+    let row = page.lines().find(|line| line.contains("p99")).unwrap_or_default();
+    assert!(row.contains("2.00 (2.00–2.00)") && row.ends_with("more"), "{page}");
+    // One number of A is none of a distribution.
+    let few = json(&["--metric", "[0-9]+", "--no-why", "--pairs", "2", "seq 5", "seq 100"]);
+    let why = few["comparisons"][0]["percentiles"][0]["found"]["unseen"].as_str().unwrap();
+    assert_eq!(why, "it takes 10 numbers in each run, and a run printed 5");
+}

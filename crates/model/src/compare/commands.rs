@@ -119,6 +119,10 @@ pub struct CommandChange {
     pub no_verdict: Vec<String>,
     /// An undecided one: so many pairs more this spread would take, and so long.
     pub needs: Option<PairsNeeded>,
+    /// Further percentiles of the numbers that each run printed. Empty unless runs printed several;
+    /// the figure itself is then their median, p50.
+    #[serde(default)]
+    pub percentiles: Vec<PercentileChange>,
     /// A against A: the ratio of neighbouring runs of the same command, as its interval of 95 %.
     pub noise_floor: Option<EstimateInterval>,
     /// The run that was second in its pair by the first one: whether the order matters.
@@ -127,6 +131,32 @@ pub struct CommandChange {
     pub why: Seen<Why>,
     /// Savings that a run was said to have in it, and whether they came. Empty if none was given.
     pub predicted: Vec<Prediction>,
+}
+
+/// A percentile of the numbers that each run printed. No verdict and no end of the comparison rests
+/// on it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PercentileChange {
+    /// Which: 90 or 99.
+    pub percent: u32,
+    /// What the pairs say of it; unseen where runs have too few numbers for it.
+    pub found: Seen<PercentileFound>,
+}
+
+/// What the pairs say of a percentile.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PercentileFound {
+    /// The median of A's runs.
+    pub a: f64,
+    /// The median of B's runs.
+    pub b: f64,
+    /// B by A, by the method of [`CommandChange::ratio`]. None with too few pairs for an interval.
+    pub ratio: Option<EstimateInterval>,
+    /// B less A.
+    pub difference: Option<EstimateInterval>,
+    /// What that interval allows to say.
+    #[serde(with = "words_of_amounts")]
+    pub change: Change,
 }
 
 /// One pair.
@@ -178,5 +208,19 @@ mod words {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Change, D::Error> {
         WORDS.deserialize(from)
+    }
+}
+
+/// The change of a percentile in JSON.
+mod words_of_amounts {
+    use super::{Change, WORDS_OF_AMOUNTS};
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(change: &Change, to: S) -> Result<S::Ok, S::Error> {
+        WORDS_OF_AMOUNTS.serialize(*change, to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Change, D::Error> {
+        WORDS_OF_AMOUNTS.deserialize(from)
     }
 }

@@ -7,6 +7,7 @@ mod figures;
 mod hyperfine;
 mod markdown;
 mod notes;
+mod percentiles;
 mod strips;
 mod table;
 mod verdict;
@@ -25,6 +26,7 @@ pub fn terminal(comparison: &Comparison, look: Look) -> String {
         verdict::lines(comparison, look),
         strips::lines(comparison, look),
         table::lines(comparison, look),
+        percentiles::lines(comparison, look),
     ];
     parts.extend(notes::why(comparison, look));
     parts.push(notes::lines(comparison, look));

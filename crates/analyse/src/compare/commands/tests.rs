@@ -2,6 +2,7 @@
 
 use super::*;
 use model::compare::Side;
+use model::compare::commands::{PercentileChange, PercentileFound};
 use model::recording::Ending;
 use model::timing::Figure;
 use stats::Random;
@@ -226,4 +227,83 @@ fn one_command_alone_is_summed_up_and_never_decided() {
     assert_eq!(found.comparisons.len(), 0);
     assert_eq!(found.commands[0].runs, 20);
     assert!((found.commands[0].figure.unwrap().median / MS - 10.0).abs() < 0.2);
+}
+
+/// Runs that print so many numbers, of which B's largest ones are larger; all others are as A's.
+fn printing(settings: CompareSettings, numbers: [usize; 2], blocks: u32) -> Comparer {
+    let mut random = Random::new(17);
+    let mut comparer = Comparer::new(CompareSettings { on: Figure::Printed, ..settings }, 2);
+    for block in 0..=blocks {
+        let first = u32::from(random.uniform() < 0.5);
+        let runs = [0, 1].map(|command: u32| {
+            let number = |at: usize| {
+                let is_large = at >= numbers[command as usize] * 85 / 100;
+                let size = if is_large && command == 1 { 20.0 } else { 10.0 };
+                size * (0.005 * normal(&mut random)).exp()
+            };
+            let mut run = run(command, block, u32::from(command != first), 10.0 * MS);
+            run.printed = (0..numbers[command as usize]).map(number).collect();
+            run
+        });
+        comparer.add(&runs);
+    }
+    comparer
+}
+
+fn percentiles(comparer: Comparer) -> (Change, Vec<(u32, Result<PercentileFound, String>)>) {
+    let found = comparer.conclude(sitting(2));
+    let change = &found.comparisons[0];
+    let of = |of: &PercentileChange| match &of.found {
+        Seen::Value(found) => (of.percent, Ok(*found)),
+        Seen::Unseen(why) => (of.percent, Err(why.clone())),
+        Seen::Absent => panic!("{of:?}"),
+    };
+    (change.verdict, change.percentiles.iter().map(of).collect())
+}
+
+#[test]
+fn percentiles_tell_what_the_median_does_not_and_decide_nothing() {
+    for fixed in [None, Some(40)] {
+        let comparer = printing(settings(fixed), [200, 200], 40);
+        assert_eq!(comparer.is_decided(), fixed.is_none());
+        let (verdict, found) = percentiles(comparer);
+        assert_eq!(verdict, Change::Same, "the median is that of the smaller ones");
+        let [(90, Ok(p90)), (99, Ok(p99))] = &found[..] else { panic!("{found:?}") };
+        for of in [p90, p99] {
+            assert_eq!(of.change, Change::More, "{of:?}");
+            let (ratio, difference) = (of.ratio.unwrap(), of.difference.unwrap());
+            assert!(ratio.lo > 1.9 && ratio.hi < 2.1 && ratio.lo < ratio.hi, "{ratio:?}");
+            assert!((of.b / of.a - 2.0).abs() < 0.05 && (difference.estimate - 10.0).abs() < 0.5, "{of:?}");
+        }
+    }
+}
+
+#[test]
+fn a_percentile_without_enough_numbers_in_each_run_is_left_out_with_the_reason() {
+    let (_, found) = percentiles(printing(settings(None), [10, 99], 20));
+    assert!(matches!(&found[0], (90, Ok(_))), "{found:?}");
+    let why = "it takes 100 numbers in each run, and a run printed 10";
+    assert_eq!(found[1], (99, Err(why.to_owned())));
+    let (_, found) = percentiles(printing(settings(None), [9, 200], 20));
+    assert!(found.iter().all(|(_, found)| found.is_err()), "{found:?}");
+    // One number is no distribution.
+    assert_eq!(percentiles(printing(settings(None), [1, 1], 20)).1, []);
+    assert_eq!(
+        compared(&[10.0, 20.0], 0.01, settings(None), 20).conclude(sitting(2)).comparisons[0].percentiles,
+        []
+    );
+}
+
+#[test]
+fn runs_that_do_not_count_are_in_no_percentile() {
+    let mut comparer = printing(settings(None), [100, 100], 20);
+    // Of a failure what was printed before it is nothing.
+    let mut failed = run(1, 21, 1, 10.0 * MS);
+    failed.excluded = Some("it failed".into());
+    failed.printed = vec![1.0];
+    let mut other = run(0, 21, 0, 10.0 * MS);
+    other.printed = vec![1.0];
+    comparer.add(&[other, failed]);
+    let (_, found) = percentiles(comparer);
+    assert!(found.iter().all(|(_, found)| found.is_ok()), "{found:?}");
 }

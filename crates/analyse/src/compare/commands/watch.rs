@@ -3,7 +3,7 @@
 use model::compare::commands::{CommandPair, CompareSettings, EstimateInterval};
 use model::compare::{Change, Side};
 use model::timing::{Figure, TimedRun};
-use stats::median::median_of;
+use stats::median::{median_of, quantile};
 use stats::paired::{Bound, Sequence, hodges_lehmann, signed_rank};
 
 /// The difference of a pair in which one has none of the figure: larger than any that is measured.
@@ -12,10 +12,18 @@ const ALL_OR_NONE: f64 = 20.0;
 /// The confidence of what is no verdict: noise and order.
 const ALPHA_BESIDE: f64 = 0.05;
 
+/// What is compared of each run.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Measure {
+    Figure(Figure),
+    /// This percentile of the numbers that it printed.
+    Percentile(u32),
+}
+
 #[derive(Debug, Clone)]
 pub(super) struct Watch {
     pub(super) b: u32,
-    on: Figure,
+    measure: Measure,
     alpha: f64,
     /// The pairs are looked at once, at the end.
     fixed: bool,
@@ -37,21 +45,30 @@ pub(super) struct Bounds {
 
 impl Watch {
     pub(super) fn new(b: u32, alpha: f64, settings: &CompareSettings) -> Self {
+        Self::of(Measure::Figure(settings.on), b, alpha, settings)
+    }
+
+    /// The same commands by another measure.
+    pub(super) fn by(&self, measure: Measure, settings: &CompareSettings) -> Self {
+        Self::of(measure, self.b, self.alpha, settings)
+    }
+
+    fn of(measure: Measure, b: u32, alpha: f64, settings: &CompareSettings) -> Self {
         let sequence = Sequence::new(alpha);
         let margin = settings.margin.ln_1p();
         let bounds = Bounds {
             none: [sequence.bound(0.0, true), sequence.bound(0.0, false)],
             margin: [sequence.bound(-margin, true), sequence.bound(margin, false)],
         };
-        let (on, fixed) = (settings.on, settings.pairs.is_some());
-        Self { b, on, alpha, fixed, margin, pairs: Vec::new(), sequence, bounds }
+        let fixed = settings.pairs.is_some();
+        Self { b, measure, alpha, fixed, margin, pairs: Vec::new(), sequence, bounds }
     }
 
     /// Adds the pair of a block, if both of it count.
     pub(super) fn add(&mut self, block: &[TimedRun]) {
         let of = |command: u32| {
             let run = block.iter().find(|run| run.command == command && run.block > 0)?;
-            if run.excluded.is_some() { None } else { Some((run, self.on.of(run)?)) }
+            if run.excluded.is_some() { None } else { Some((run, self.measure.of(run)?)) }
         };
         let (Some((run_a, a)), Some((run_b, b))) = (of(0), of(self.b)) else { return };
         let Some(difference) = log_ratio(a, b) else { return };
@@ -63,6 +80,11 @@ impl Watch {
     pub(super) fn add_difference(&mut self, difference: f64) {
         let full = self.sequence.add(difference);
         self.bounds.all_mut().for_each(|bound| bound.add(difference, full));
+    }
+
+    /// What the pairs allow to say: of a fixed number of pairs by their interval.
+    pub(super) fn judged(&self, ratio: Option<EstimateInterval>) -> Change {
+        if self.fixed { self.verdict_of(ratio) } else { self.verdict() }
     }
 
     /// What the pairs so far allow to say, however often it is asked.
@@ -79,7 +101,7 @@ impl Watch {
     }
 
     /// What an interval allows to say.
-    pub(super) fn verdict_of(&self, ratio: Option<EstimateInterval>) -> Change {
+    fn verdict_of(&self, ratio: Option<EstimateInterval>) -> Change {
         let Some(ratio) = ratio else { return Change::Undecided };
         let (lo, hi) = (ratio.lo.ln(), ratio.hi.ln());
         if lo >= -self.margin && hi <= self.margin {
@@ -143,6 +165,19 @@ impl Watch {
             ));
         }
         reasons
+    }
+}
+
+impl Measure {
+    fn of(self, run: &TimedRun) -> Option<f64> {
+        match self {
+            Self::Figure(figure) => figure.of(run),
+            Self::Percentile(percent) => {
+                let mut printed = run.printed.clone();
+                printed.sort_unstable_by(f64::total_cmp);
+                quantile(&printed, f64::from(percent) / 100.0)
+            }
+        }
     }
 }
 

@@ -1,13 +1,15 @@
-//! The table of commands in Markdown.
+//! The table of commands in Markdown, and that of percentiles.
 
 use super::figures::{amount, letters, range, ratio, ratio_interval};
+use super::percentiles;
 use crate::Look;
 use crate::clean::clean;
 use model::compare::commands::{CommandChange, Comparison, WORDS, WORDS_OF_AMOUNTS};
 
 const LOOK: Look = Look { width: 120, colour: false, unicode: true };
 
-/// The table: a row for each command, with its ratio to the first.
+/// The table: a row for each command, with its ratio to the first. A second one where percentiles of
+/// printed numbers are compared.
 pub fn markdown(comparison: &Comparison) -> String {
     let on = comparison.settings.on;
     let words = if on.is_time() { WORDS } else { WORDS_OF_AMOUNTS };
@@ -36,7 +38,23 @@ pub fn markdown(comparison: &Comparison) -> String {
         ];
         rows.push(format!("| {} |", cells.join(" | ")));
     }
+    rows.extend(of_percentiles(comparison));
     rows.join("\n") + "\n"
+}
+
+/// A row for each percentile, after an empty line.
+fn of_percentiles(comparison: &Comparison) -> Vec<String> {
+    let found = percentiles::rows(comparison, LOOK);
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let head = ["", "| | percentile | A | its own | by A | |", "|---|:---|---:|---:|---:|:---|"];
+    let rows = found.into_iter().map(|row| {
+        let [a, its] = row.medians;
+        let word = WORDS_OF_AMOUNTS.of(row.change).to_owned();
+        format!("| {} |", [row.letter, row.percentile, a, its, row.ratio, word].join(" | "))
+    });
+    head.map(str::to_owned).into_iter().chain(rows).collect()
 }
 
 /// A command as code: between more backticks than it has in a row, without what ends a cell.
