@@ -62,14 +62,7 @@ pub enum LadderLoadError {
 /// CPU model. It has half the bits of a machine-id, which cannot be recovered from it.
 pub fn file_name(machine: &str, cpu: &Seen<String>) -> String {
     let cpu = cpu.value().map_or("", String::as_str);
-    format!("ladder-{:016x}.json", fnv_1a([machine, "\0", cpu].concat().as_bytes()))
-}
-
-/// A hash that is the same in every version, by Fowler, Noll and Vo (FNV-1a).
-fn fnv_1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    format!("ladder-{:016x}.json", crate::fnv_1a([machine, "\0", cpu].concat().as_bytes()))
 }
 
 /// Keeps `ladder` at `path`, in place of what was there; makes the directory.

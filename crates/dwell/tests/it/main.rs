@@ -12,6 +12,7 @@ mod cli;
 mod cli_signals;
 mod code;
 mod compare;
+mod compare_revisions;
 mod cpu_split;
 mod cross_checks;
 mod degraded;

@@ -17,6 +17,11 @@ pub fn effective_uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
+/// The group whose rights over files this process has.
+pub fn effective_gid() -> u32 {
+    rustix::process::getegid().as_raw()
+}
+
 /// A user to run the program as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {

@@ -1,11 +1,16 @@
 //! Revisions of a git repository as trees to run commands in: checked out in worktrees of their
 //! own, built before anything is timed, kept by commit.
 
+mod git;
+mod private;
+
 use crate::cli::RevisionArgs;
 use crate::output;
 use crate::progress::ProgressLine;
 use anyhow::{Context, bail};
-use std::fs;
+use git::Git;
+use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -23,103 +28,138 @@ pub(super) struct Tree {
     pub(super) directory: String,
 }
 
-/// The repository that the current directory is in.
-struct Repository {
-    top: PathBuf,
-    /// The current directory in it: `sub/`, or nothing.
-    prefix: String,
-    /// Where worktrees are kept.
-    kept: PathBuf,
-}
-
 /// The trees of the revisions, built; none where no revision was asked for.
 pub(super) fn trees(args: &RevisionArgs, quiet: bool) -> anyhow::Result<Vec<Tree>> {
     if args.revisions.is_empty() {
         return Ok(Vec::new());
     }
-    let repository = Repository::here()?;
+    let git = Git::here()?;
     // All of them are looked up before the first is built.
-    let commit = |revision: &String| Ok((revision.clone(), repository.commit(revision)?));
+    let commit = |revision: &String| Ok((revision.clone(), commit(&git, revision)?));
     let commits: anyhow::Result<Vec<(String, Option<String>)>> = args.revisions.iter().map(commit).collect();
-    let line = ProgressLine::new(quiet);
-    let tree = |(revision, commit): (String, Option<String>)| {
-        let top = match &commit {
-            Some(commit) => repository.worktree(commit)?,
-            None => repository.top.clone(),
-        };
-        if let Some(build) = &args.build {
-            line.put(|| format!("building {}; Ctrl-C to stop", report::clean(&revision, false)));
-            built(&revision, &top, commit.is_some(), build)?;
-        }
-        let directory = top.join(&repository.prefix);
-        let directory = directory.to_str().context("the path of the worktree is not UTF-8")?.to_owned();
-        Ok(Tree { revision, directory })
-    };
-    commits?.into_iter().map(tree).collect()
+    let trees =
+        Trees { kept: kept(&git)?, git, build: args.build.as_deref(), line: ProgressLine::new(quiet) };
+    commits?.into_iter().map(|(revision, commit)| trees.tree(revision, commit.as_deref())).collect()
 }
 
-impl Repository {
-    fn here() -> anyhow::Result<Self> {
-        let top = git(None, &["rev-parse", "--show-toplevel"]).context("--rev needs a git repository")?;
-        let prefix = git(None, &["rev-parse", "--show-prefix"])?;
-        let top = PathBuf::from(top);
-        let name = top.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        // Repositories of the same name are told apart by their paths.
-        let of_path = top.to_string_lossy().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        let cache =
-            crate::kept::cache().context("no directory for worktrees\ntry: XDG_CACHE_HOME set to one")?;
-        let kept = cache.join("revisions").join(format!("{name}-{of_path:016x}"));
-        Ok(Self { top, prefix, kept })
+/// The commit of a revision; none for the tree as it is.
+fn commit(git: &Git, revision: &str) -> anyhow::Result<Option<String>> {
+    if revision == AS_IT_IS {
+        return Ok(None);
+    }
+    let name = format!("{revision}^{{commit}}");
+    match git.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", &name]) {
+        Ok(commit) if !commit.is_empty() => Ok(Some(commit)),
+        _ => bail!("{revision:?} is no revision of {:?}\ntry: a branch, a tag, a commit, or .", git.top),
+    }
+}
+
+/// The directory of the trees of this repository.
+fn kept(git: &Git) -> anyhow::Result<PathBuf> {
+    let cache = crate::kept::cache().context("no directory for builds\ntry: XDG_CACHE_HOME set to one")?;
+    let name = git.top.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    // Repositories of the same name are told apart by their paths.
+    let hash = store::fnv_1a(git.top.as_os_str().as_encoded_bytes());
+    private::directory(&cache, &["revisions", &format!("{name}-{hash:016x}")])
+}
+
+struct Trees<'a> {
+    git: Git,
+    /// Where they are kept.
+    kept: PathBuf,
+    build: Option<&'a str>,
+    line: ProgressLine,
+}
+
+impl Trees<'_> {
+    /// The tree of a commit, or the one as it is, built.
+    fn tree(&self, revision: String, commit: Option<&str>) -> anyhow::Result<Tree> {
+        let top = match commit {
+            Some(commit) => self.kept_tree(&revision, commit)?,
+            None => {
+                self.build(&revision, &self.git.top)?;
+                self.git.top.clone()
+            }
+        };
+        let directory = top.join(&self.git.prefix);
+        let directory = directory.to_str().context("the path of the tree is not UTF-8")?.to_owned();
+        Ok(Tree { revision, directory })
     }
 
-    /// The commit of a revision; none for the tree as it is.
-    fn commit(&self, revision: &str) -> anyhow::Result<Option<String>> {
-        if revision == AS_IT_IS {
-            return Ok(None);
-        }
-        let name = format!("{revision}^{{commit}}");
-        let found = git(Some(&self.top), &["rev-parse", "--verify", "--quiet", "--end-of-options", &name]);
-        match found {
-            Ok(commit) if !commit.is_empty() => Ok(Some(commit)),
-            _ => bail!("{revision:?} is no revision of {:?}\ntry: a branch, a tag, a commit, or .", self.top),
-        }
-    }
-
-    /// The worktree of a commit: the kept one, or a new one.
-    fn worktree(&self, commit: &str) -> anyhow::Result<PathBuf> {
+    /// The tree of a commit: the one that was kept, if it was built by the same command.
+    fn kept_tree(&self, revision: &str, commit: &str) -> anyhow::Result<PathBuf> {
         let path = self.kept.join(commit);
-        if path.join(".git").exists() {
+        // Another dwell may be building it.
+        let lock = path.with_extension("lock");
+        let locked = File::create(&lock).and_then(|file| file.lock().map(|()| file));
+        let _locked = locked.with_context(|| format!("cannot lock {lock:?}"))?;
+        // Beside the tree: within it, it would be a file of the repository.
+        let mark = path.with_extension("built");
+        if is_ready(&path, &mark, self.build) {
             return Ok(path);
         }
-        fs::create_dir_all(&self.kept).with_context(|| format!("cannot make {:?}", self.kept))?;
-        // What was removed by hand is forgotten.
-        git(Some(&self.top), &["worktree", "prune"])?;
-        let text = path.to_str().context("the path of the worktree is not UTF-8")?;
-        git(Some(&self.top), &["worktree", "add", "--quiet", "--detach", text, commit])
-            .with_context(|| format!("cannot check out {commit}"))?;
+        remove(&mark)?;
+        self.check_out(&path, commit)?;
+        self.build(revision, &path)?;
+        if let Some(build) = self.build {
+            fs::write(&mark, build).with_context(|| format!("cannot write {mark:?}"))?;
+        }
         Ok(path)
+    }
+
+    /// Makes the files of the repository in a tree those of the commit. What else a build left there
+    /// stays.
+    fn check_out(&self, path: &Path, commit: &str) -> anyhow::Result<()> {
+        let again = ["checkout", "--quiet", "--force", "--detach", commit];
+        if path.exists() && self.git.run_in(path, &again).is_ok() {
+            return Ok(());
+        }
+        // It was being made when dwell was killed, or its repository is another one now.
+        match fs::remove_dir_all(path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("cannot remove {path:?}"));
+            }
+            _ => {}
+        }
+        let text = path.to_str().context("the path of the tree is not UTF-8")?;
+        // Twice: also where git still has a worktree of this path in its list.
+        let add = ["worktree", "add", "--quiet", "--force", "--force", "--detach", text, commit];
+        self.git.run(&add).map(drop).with_context(|| format!("cannot check out {commit}"))
+    }
+
+    /// Builds a tree, if that was asked for.
+    fn build(&self, revision: &str, top: &Path) -> anyhow::Result<()> {
+        let Some(build) = self.build else { return Ok(()) };
+        self.line.put(|| format!("building {}; Ctrl-C to stop", report::clean(revision, false)));
+        let mut shell = Command::new("sh");
+        shell.args(["-c", build]).current_dir(top).stdin(Stdio::null());
+        let made = git::without_own_variables(&mut shell).output();
+        let made = made.context("cannot run sh to build a revision")?;
+        if !made.status.success() {
+            self.line.put(String::new);
+            show(&made);
+            bail!(
+                "the build of {revision:?} failed in {top:?} ({})\ntry: cd {top:?} && {build}",
+                made.status
+            );
+        }
+        Ok(())
     }
 }
 
-/// Builds a tree, unless it was kept with the same build.
-fn built(revision: &str, top: &Path, kept: bool, build: &str) -> anyhow::Result<()> {
-    // Beside the worktree: within it, it would be a file of the repository.
-    let mark = top.with_extension("built");
-    if kept && fs::read_to_string(&mark).is_ok_and(|before| before == build) {
-        return Ok(());
+/// Whether a tree was built by this command. One that was built by some command will do for none.
+fn is_ready(path: &Path, mark: &Path, build: Option<&str>) -> bool {
+    let built = fs::read_to_string(mark).ok();
+    path.is_dir() && built.is_some_and(|by| build.is_none_or(|build| by == build))
+}
+
+fn remove(file: &Path) -> anyhow::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {file:?}"))
+        }
+        _ => Ok(()),
     }
-    let made = Command::new("sh").args(["-c", build]).current_dir(top).stdin(Stdio::null()).output();
-    let made = made.context("cannot run sh to build a revision")?;
-    if !made.status.success() {
-        show(&made);
-        bail!("the build of {revision:?} failed in {top:?} ({})\ntry: cd {top:?} && {build}", made.status);
-    }
-    if kept {
-        fs::write(&mark, build).with_context(|| format!("cannot write {mark:?}"))?;
-    }
-    Ok(())
 }
 
 /// The end of what a failed build said.
@@ -128,19 +168,4 @@ fn show(made: &Output) {
     let lines: Vec<&str> = text.lines().collect();
     let last = lines[lines.len().saturating_sub(LINES)..].join("\n");
     output::to_stderr(&format!("{}\n", output::clean_lines(&last)));
-}
-
-/// Runs git; gives the first line of its output.
-fn git(directory: Option<&Path>, args: &[&str]) -> anyhow::Result<String> {
-    let mut git = Command::new("git");
-    git.args(args).stdin(Stdio::null());
-    if let Some(directory) = directory {
-        git.current_dir(directory);
-    }
-    let said = git.output().context("cannot run git\ntry: install it, or without --rev")?;
-    if !said.status.success() {
-        let why = String::from_utf8_lossy(&said.stderr);
-        bail!("{}", report::clean(why.lines().next().unwrap_or("git failed"), false));
-    }
-    Ok(String::from_utf8_lossy(&said.stdout).lines().next().unwrap_or_default().to_owned())
 }

@@ -1,0 +1,147 @@
+//! A directory that nobody else can write to: what lies in it is run.
+
+use anyhow::{Context, bail};
+use std::fs::{self, DirBuilder, Metadata};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// Bits of a mode.
+const STICKY: u32 = 0o1000;
+const GROUP_WRITES: u32 = 0o020;
+const OTHERS_WRITE: u32 = 0o002;
+
+/// Whose rights count.
+#[derive(Clone, Copy)]
+struct Own {
+    uid: u32,
+    gid: u32,
+}
+
+/// The directory of these names below `base`; makes what is missing.
+///
+/// # Errors
+/// It cannot be made, or somebody else could put something there.
+pub(super) fn directory(base: &Path, names: &[&str]) -> anyhow::Result<PathBuf> {
+    let own = Own { uid: sys::user::effective_uid(), gid: sys::user::effective_gid() };
+    // Without links: those of others are not followed later.
+    make(base)?;
+    let mut path = fs::canonicalize(base).with_context(|| format!("cannot use {base:?}"))?;
+    for above in path.ancestors() {
+        check(above, |found| why_not_above(found, own))?;
+    }
+    for name in names {
+        path.push(name);
+        make(&path)?;
+        check(&path, |found| why_not_own(found, own))?;
+    }
+    Ok(path)
+}
+
+fn make(path: &Path) -> anyhow::Result<()> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+    made.with_context(|| format!("cannot make {path:?}"))
+}
+
+fn check(path: &Path, why_not: impl Fn(&Metadata) -> Option<String>) -> anyhow::Result<()> {
+    let found = fs::symlink_metadata(path).with_context(|| format!("cannot use {path:?}"))?;
+    match why_not(&found) {
+        None => Ok(()),
+        Some(why) => bail!(
+            "cannot keep builds in {path:?}, where others could put their own: {why}\n\
+             try: XDG_CACHE_HOME set to a directory that only you can write to"
+        ),
+    }
+}
+
+/// Why others could put another directory in place of one below this one.
+fn why_not_above(found: &Metadata, own: Own) -> Option<String> {
+    if found.uid() != own.uid && found.uid() != 0 {
+        return Some(format!("it belongs to the user {}", found.uid()));
+    }
+    // The group of the user alone, as many systems have it, is no other.
+    let group = found.mode() & GROUP_WRITES != 0 && found.gid() != own.gid;
+    let others = found.mode() & OTHERS_WRITE != 0;
+    let moved = (group || others) && found.mode() & STICKY == 0;
+    moved.then(|| writable(found))
+}
+
+/// Why what lies in it may be of others.
+fn why_not_own(found: &Metadata, own: Own) -> Option<String> {
+    if !found.is_dir() {
+        return Some("it is no directory".to_owned());
+    }
+    if found.uid() != own.uid {
+        return Some(format!("it belongs to the user {}", found.uid()));
+    }
+    (found.mode() & (GROUP_WRITES | OTHERS_WRITE) != 0).then(|| writable(found))
+}
+
+fn writable(found: &Metadata) -> String {
+    format!("its mode is {:o}", found.mode() & 0o7777)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+    fn mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    }
+
+    fn refused(base: &Path) -> String {
+        format!("{:#}", directory(base, &["revisions", "name"]).unwrap_err())
+    }
+
+    #[test]
+    fn what_is_made_is_for_the_user_alone() {
+        let top = tempfile::tempdir().unwrap();
+        let base = top.path().join("cache/dwell");
+        let made = directory(&base, &["revisions", "name"]).unwrap();
+        assert!(made.ends_with("cache/dwell/revisions/name"), "{made:?}");
+        for path in made.ancestors().take(4) {
+            assert_eq!(path.metadata().unwrap().mode() & 0o7777, 0o700, "{path:?}");
+        }
+        // It is found again.
+        assert_eq!(directory(&base, &["revisions", "name"]).unwrap(), made);
+    }
+
+    #[test]
+    fn a_directory_that_others_write_to_is_refused() {
+        let top = tempfile::tempdir().unwrap();
+        let base = top.path().join("dwell");
+        let made = directory(&base, &["revisions", "name"]).unwrap();
+        for (path, bits) in [(made.as_path(), 0o770), (made.parent().unwrap(), 0o702), (&base, 0o777)] {
+            mode(path, bits);
+            let said = refused(&base);
+            assert!(
+                said.contains(&format!("its mode is {bits:o}")) && said.contains(&format!("{path:?}")),
+                "{said}"
+            );
+            assert!(said.contains("try: XDG_CACHE_HOME"), "{said}");
+            mode(path, 0o700);
+        }
+        // Where only the owner can take away what is there, and in the group of the user alone.
+        mode(top.path(), 0o1777);
+        mode(&base, 0o770);
+        assert_eq!(directory(&base, &["revisions", "name"]).unwrap(), made);
+    }
+
+    #[test]
+    fn what_stands_there_in_its_place_is_refused() {
+        let top = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        symlink(elsewhere.path(), top.path().join("revisions")).unwrap();
+        assert!(refused(top.path()).contains("it is no directory"));
+        assert!(!elsewhere.path().join("name").exists());
+        fs::remove_file(top.path().join("revisions")).unwrap();
+        let made = directory(top.path(), &["revisions", "name"]).unwrap();
+        if sys::user::is_root() {
+            for path in [made.as_path(), top.path()] {
+                chown(path, Some(12_345), None).unwrap();
+                assert!(refused(top.path()).contains("it belongs to the user 12345"), "{path:?}");
+                chown(path, Some(0), None).unwrap();
+            }
+        }
+    }
+}
