@@ -83,7 +83,7 @@ impl Comparer {
 
     /// Adds the runs of a block.
     pub fn add(&mut self, block: &[TimedRun]) {
-        self.watches.iter_mut().for_each(|watch| watch.add(block));
+        self.watches.iter_mut().for_each(|watch| watch.add(block, &self.settings));
         self.runs.extend_from_slice(block);
     }
 
@@ -136,7 +136,7 @@ impl Comparer {
 
     fn change(&self, watch: &Watch) -> CommandChange {
         let ratio = watch.ratio();
-        let no_verdict = watch.no_verdict(&self.runs);
+        let no_verdict = watch.no_verdict(&self.runs, &self.settings);
         let verdict = if no_verdict.is_empty() { watch.judged(ratio) } else { Change::Undecided };
         let undecided = verdict == Change::Undecided && no_verdict.is_empty();
         let mut percentiles = percentiles::of(watch, &self.runs, &self.settings);
@@ -151,7 +151,7 @@ impl Comparer {
             difference: ratio.and_then(|ratio| watch.difference(ratio)),
             verdict,
             no_verdict,
-            needs: if undecided { needs::pairs(watch, &self.runs, self.settings.seed) } else { None },
+            needs: if undecided { needs::pairs(watch, &self.runs, &self.settings) } else { None },
             percentiles,
             noise_floor: watch.noise_floor(),
             second_by_first: watch.second_by_first(),

@@ -98,6 +98,7 @@ fn settings(args: &CompareArgs, made: &MadeCommands) -> CompareSettings {
         on,
         metric: args.metric.clone(),
         margin: args.margin,
+        warmup: args.warmup.max(1),
         alpha: ALPHA,
         pairs: args.pairs,
         for_ns: args.for_ns,

@@ -263,6 +263,32 @@ fn what_runs_before_and_after_each_run_does() {
 }
 
 #[test]
+fn runs_that_warm_up_are_rows_that_do_not_count() {
+    let place = tempfile::tempdir().unwrap();
+    let csv = place.path().join("rows.csv");
+    let said = json(&["--no-why", "-w", "3", "--pairs", "2", "--csv", csv.to_str().unwrap(), "true", "sleep 0.001"]);
+    let reasons: Vec<(u64, Option<&str>)> = said["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| (run["block"].as_u64().unwrap(), run["excluded"].as_str()))
+        .collect();
+    let expected: Vec<(u64, Option<&str>)> =
+        (0..5).flat_map(|block| [(block, (block < 3).then_some("it warms up")); 2]).collect();
+    assert_eq!(reasons, expected);
+    assert_eq!(said["settings"]["warmup"], 3);
+    for command in said["commands"].as_array().unwrap() {
+        assert_eq!((&command["runs"], &command["failed"]), (&2.into(), &0.into()), "{command}");
+    }
+    let blocks: Vec<&Value> =
+        said["comparisons"][0]["pairs"].as_array().unwrap().iter().map(|pair| &pair["block"]).collect();
+    assert_eq!(blocks, [3, 4]);
+    let rows = fs::read_to_string(csv).unwrap();
+    let counts: String = rows.lines().skip(1).map(|row| row.split(',').nth(4).unwrap()).collect();
+    assert_eq!(counts, "0000001111");
+}
+
+#[test]
 fn every_form_is_written() {
     let place = tempfile::tempdir().unwrap();
     let path = |name: &str| place.path().join(name).to_str().unwrap().to_owned();

@@ -60,6 +60,9 @@ pub struct CompareSettings {
     pub margin: f64,
     /// The chance of a wrong `faster` or `slower`, of all comparisons together.
     pub alpha: f64,
+    /// Blocks that only warm up, before those that count.
+    #[serde(default = "warmup_of_before")]
+    pub warmup: u32,
     /// A number of pairs that was fixed beforehand.
     pub pairs: Option<u32>,
     /// No pair begins after this time.
@@ -68,6 +71,28 @@ pub struct CompareSettings {
     pub shell: Option<Vec<String>>,
     /// What the random order was made of.
     pub seed: u64,
+}
+
+/// Results without the field: the rows of further blocks were left out.
+fn warmup_of_before() -> u32 {
+    1
+}
+
+impl CompareSettings {
+    /// Whether a run only warms up.
+    pub fn warms_up(&self, run: &TimedRun) -> bool {
+        run.block < self.warmup
+    }
+
+    /// Whether a run counts.
+    pub fn counts(&self, run: &TimedRun) -> bool {
+        !self.warms_up(run) && run.excluded.is_none()
+    }
+
+    /// Whether a run should count, and does not.
+    pub fn failed(&self, run: &TimedRun) -> bool {
+        !self.warms_up(run) && run.excluded.is_some()
+    }
 }
 
 /// A command, with what its runs that count had.

@@ -86,6 +86,7 @@ impl Shape<'_> {
             metric: (self.on == Figure::Printed).then(|| "fps: ([0-9.]+)".to_owned()),
             margin: 0.01,
             alpha: 0.05,
+            warmup: 1,
             pairs: self.fixed.then_some(self.pairs),
             for_ns: (!self.fixed).then_some(60_000_000_000),
             shell: None,

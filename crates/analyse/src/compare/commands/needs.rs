@@ -4,7 +4,7 @@
 use super::watch::Watch;
 use model::Ns;
 use model::compare::Change;
-use model::compare::commands::PairsNeeded;
+use model::compare::commands::{CompareSettings, PairsNeeded};
 use model::timing::TimedRun;
 use stats::Random;
 
@@ -16,17 +16,17 @@ const PAIRS_MAX: usize = 20_000;
 const PAIRS_MIN: usize = 3;
 
 /// None where fewer than half of the trials have an end.
-pub(super) fn pairs(watch: &Watch, runs: &[TimedRun], seed: u64) -> Option<PairsNeeded> {
+pub(super) fn pairs(watch: &Watch, runs: &[TimedRun], settings: &CompareSettings) -> Option<PairsNeeded> {
     let seen: Vec<f64> = watch.sequence.values().collect();
     if seen.len() < PAIRS_MIN {
         return None;
     }
-    let mut random = Random::new(seed);
+    let mut random = Random::new(settings.seed);
     let mut needed: Vec<usize> = (0..TRIALS).map(|_| until_decided(watch, &seen, &mut random)).collect();
     needed.sort_unstable();
     let pairs = needed[TRIALS / 2];
     (pairs < PAIRS_MAX)
-        .then(|| PairsNeeded { pairs: pairs as u32, time_ns: (block_ns(runs) * pairs as f64) as Ns })
+        .then(|| PairsNeeded { pairs: pairs as u32, time_ns: (block_ns(runs, settings) * pairs as f64) as Ns })
 }
 
 fn until_decided(watch: &Watch, seen: &[f64], random: &mut Random) -> usize {
@@ -38,9 +38,9 @@ fn until_decided(watch: &Watch, seen: &[f64], random: &mut Random) -> usize {
     watch.sequence.len()
 }
 
-/// The time of a block, the first left out.
-fn block_ns(runs: &[TimedRun]) -> f64 {
-    let mut counted = runs.iter().filter(|run| run.block > 0);
+/// The time of a block.
+fn block_ns(runs: &[TimedRun], settings: &CompareSettings) -> f64 {
+    let mut counted = runs.iter().filter(|run| !settings.warms_up(run));
     let (Some(first), Some(last)) = (counted.next(), counted.next_back()) else { return 0.0 };
     let ns = (last.began_ns + last.wall_ns).saturating_sub(first.began_ns);
     ns as f64 / f64::from(last.block - first.block + 1)

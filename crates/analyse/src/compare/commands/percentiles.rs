@@ -26,7 +26,7 @@ pub(super) fn of(watch: &Watch, runs: &[TimedRun], settings: &CompareSettings) -
             min if fewest < min => {
                 Seen::unseen(format!("it takes {min} numbers in each run, and a run printed {fewest}"))
             }
-            _ => found(watch.by(Measure::Percentile(percent), settings), runs),
+            _ => found(watch.by(Measure::Percentile(percent), settings), runs, settings),
         };
         PercentileChange { percent, found }
     };
@@ -61,8 +61,8 @@ fn numbers(watch: &Watch, runs: &[TimedRun]) -> Option<(usize, usize)> {
 }
 
 /// What the pairs say of the percentile that `watch` follows.
-fn found(mut watch: Watch, runs: &[TimedRun]) -> Seen<PercentileFound> {
-    runs.chunk_by(|one, next| one.block == next.block).for_each(|block| watch.add(block));
+fn found(mut watch: Watch, runs: &[TimedRun], settings: &CompareSettings) -> Seen<PercentileFound> {
+    runs.chunk_by(|one, next| one.block == next.block).for_each(|block| watch.add(block, settings));
     let side = |of: fn(&CommandPair) -> f64| median_of(watch.pairs.iter().map(of));
     let (Some(a), Some(b)) = (side(|pair| pair.a), side(|pair| pair.b)) else {
         return Seen::unseen("no pair has it on both sides");

@@ -17,8 +17,8 @@ pub(super) struct Summary<'a> {
 
 impl Summary<'_> {
     pub(super) fn command(&self, command: u32, of: &CommandDescription) -> ComparedCommand {
-        let all = || self.runs.iter().filter(move |run| run.command == command && run.block > 0);
-        let counted = || all().filter(|run| run.excluded.is_none());
+        let all = || self.runs.iter().filter(move |run| run.command == command);
+        let counted = || all().filter(|run| self.settings.counts(run));
         let middle =
             |figure: Figure| median_of(counted().filter_map(move |run| figure.of(run))).unwrap_or(0.0);
         let mut values: Vec<f64> = counted().filter_map(|run| self.settings.on.of(run)).collect();
@@ -29,7 +29,7 @@ impl Summary<'_> {
             command: of.command.clone(),
             parameters: of.parameters.clone(),
             runs: counted().count() as u32,
-            failed: all().filter(|run| run.excluded.is_some()).count() as u32,
+            failed: all().filter(|run| self.settings.failed(run)).count() as u32,
             figure: found.map(|found| MedianInterval { median: found.value, lo: found.lo, hi: found.hi }),
             range: values.first().copied().zip(values.last().copied()),
             user_ns: middle(Figure::User) as Ns,
@@ -62,7 +62,7 @@ impl Summary<'_> {
     }
 
     fn wall_ns(&self, command: u32) -> Option<f64> {
-        let counted = self.runs.iter().filter(|run| run.command == command && run.block > 0);
+        let counted = self.runs.iter().filter(|run| run.command == command && self.settings.counts(run));
         median_of(counted.map(|run| run.wall_ns as f64))
     }
 }

@@ -15,6 +15,7 @@ fn settings(pairs: Option<u32>) -> CompareSettings {
         metric: None,
         margin: 0.01,
         alpha: 0.05,
+        warmup: 1,
         pairs,
         for_ns: None,
         shell: None,

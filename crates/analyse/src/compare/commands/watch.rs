@@ -65,10 +65,10 @@ impl Watch {
     }
 
     /// Adds the pair of a block, if both of it count.
-    pub(super) fn add(&mut self, block: &[TimedRun]) {
+    pub(super) fn add(&mut self, block: &[TimedRun], settings: &CompareSettings) {
         let of = |command: u32| {
-            let run = block.iter().find(|run| run.command == command && run.block > 0)?;
-            if run.excluded.is_some() { None } else { Some((run, self.measure.of(run)?)) }
+            let run = block.iter().find(|run| run.command == command && settings.counts(run))?;
+            Some((run, self.measure.of(run)?))
         };
         let (Some((run_a, a)), Some((run_b, b))) = (of(0), of(self.b)) else { return };
         let Some(difference) = log_ratio(a, b) else { return };
@@ -150,11 +150,9 @@ impl Watch {
     }
 
     /// Why these runs cannot give a verdict.
-    pub(super) fn no_verdict(&self, runs: &[TimedRun]) -> Vec<String> {
+    pub(super) fn no_verdict(&self, runs: &[TimedRun], settings: &CompareSettings) -> Vec<String> {
         let failed = |command: u32| {
-            runs.iter()
-                .filter(|run| run.command == command && run.block > 0 && run.excluded.is_some())
-                .count()
+            runs.iter().filter(|run| run.command == command && settings.failed(run)).count()
         };
         let (a, b) = (failed(0), failed(self.b));
         let mut reasons = Vec::new();

@@ -13,6 +13,7 @@ use model::Ns;
 use model::compare::commands::{
     CompareEnd, CompareSettings, Comparison, EstimateInterval, WORDS, WORDS_OF_AMOUNTS,
 };
+use model::timing::TimedRun;
 use report::units;
 use std::ffi::OsString;
 use sys::clock::{monotonic_ns, rfc3339, unix_s};
@@ -49,6 +50,17 @@ pub(super) fn against(ratio: EstimateInterval, slower: f64) -> Option<u8> {
         most if ratio.lo > most => Some(SLOWER),
         _ => None,
     }
+}
+
+/// Before the progress of runs that do not count.
+const WARMS_UP: &str = "warm-up, ";
+
+/// The blocks that do not count.
+struct WarmUp {
+    /// The first, with its outputs.
+    first: Block,
+    /// The runs of all.
+    runs: Vec<TimedRun>,
 }
 
 /// The empty program, run now and then.
@@ -92,9 +104,9 @@ impl Sitting<'_, '_> {
                 return Ok(None);
             }
         }
-        let Some(warm) = self.warm_up(runner)? else { return Ok(None) };
+        let Some(warm) = self.warm_up(runner, asked.warmup)? else { return Ok(None) };
         let commands = self.made.commands.len();
-        let pair_ns = length_ns(&warm);
+        let pair_ns = length_ns(&warm.first);
         let pace = Pace::of(self.args, pair_ns, commands < 2);
         let settings = CompareSettings { for_ns: pace.for_ns, ..asked };
         let needed = pairs_min(&settings, commands) as u32;
@@ -102,7 +114,7 @@ impl Sitting<'_, '_> {
         if let Some(said) = pace.too_few(pair_ns, needed).filter(|_| pace.for_ns.is_some()) {
             output::complain(&said);
         }
-        let mut limits = first::differences(&warm, &self.made.commands);
+        let mut limits = first::differences(&warm.first, &self.made.commands);
         limits.extend(first::same_as_first(&self.made.commands).into_iter().map(|at| {
             format!("{:?} is the first command again: their difference is noise", self.made.commands[at].name)
         }));
@@ -142,26 +154,35 @@ impl Sitting<'_, '_> {
         runner.once(&words, &mut |progress| self.tell(progress, "")).map_err(failed)
     }
 
-    /// The blocks that do not count; gives the first one, whose outputs were caught.
-    fn warm_up(&self, runner: &mut Runner) -> anyhow::Result<Option<Block>> {
-        let mut warm = None;
-        for _ in 0..self.args.warmup.max(1) {
-            let block = runner.block(&mut |progress| self.tell(progress, "warm-up, ")).map_err(failed)?;
-            match block.end {
-                // A run that has no number is no failure of its own.
-                BlockEnd::Complete => match block.runs.iter().position(|run| run.excluded.is_some()) {
-                    Some(at) if warm.is_none() && self.args.metric.is_some() => {
-                        return Err(self.first_failed(&block, at));
-                    }
-                    _ => warm = warm.or(Some(block)),
-                },
-                BlockEnd::Stopped => return Ok(None),
-                BlockEnd::Failed => {
-                    return Err(self.first_failed(&block, block.runs.len().saturating_sub(1)));
-                }
+    /// The blocks that do not count.
+    fn warm_up(&self, runner: &mut Runner, blocks: u32) -> anyhow::Result<Option<WarmUp>> {
+        let Some(first) = self.first_block(runner)? else { return Ok(None) };
+        let mut runs = first.runs.clone();
+        for _ in 1..blocks {
+            let block = runner.block(&mut |progress| self.tell(progress, WARMS_UP)).map_err(failed)?;
+            if block.end != BlockEnd::Complete {
+                return Ok(None);
             }
+            runs.extend(block.runs);
         }
-        Ok(warm)
+        for run in &mut runs {
+            run.excluded.get_or_insert_with(|| "it warms up".to_owned());
+        }
+        Ok(Some(WarmUp { first, runs }))
+    }
+
+    /// The block whose outputs are caught. A command that fails in it, or prints no number, ends
+    /// everything.
+    fn first_block(&self, runner: &mut Runner) -> anyhow::Result<Option<Block>> {
+        let block = runner.block(&mut |progress| self.tell(progress, WARMS_UP)).map_err(failed)?;
+        match block.end {
+            BlockEnd::Stopped => Ok(None),
+            BlockEnd::Failed => Err(self.first_failed(&block, block.runs.len().saturating_sub(1))),
+            BlockEnd::Complete => match block.runs.iter().position(|run| run.printed.is_empty()) {
+                Some(at) if self.args.metric.is_some() => Err(self.first_failed(&block, at)),
+                _ => Ok(Some(block)),
+            },
+        }
     }
 
     /// A command that failed in its first run.

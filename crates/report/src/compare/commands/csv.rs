@@ -14,13 +14,13 @@ const HEAD: &str = "command,name,block,place,counts,began_ns,wall_ns,user_ns,ker
 pub fn csv(comparison: &Comparison) -> String {
     let row = |run: &TimedRun| {
         let name = comparison.commands.get(run.command as usize).map_or("", |command| command.name.as_str());
-        row(run, name)
+        row(run, name, comparison.settings.counts(run))
     };
     let rows: Vec<String> = comparison.runs.iter().map(row).collect();
     [&[HEAD.to_owned()], rows.as_slice()].concat().join("\r\n") + "\r\n"
 }
 
-fn row(run: &TimedRun, name: &str) -> String {
+fn row(run: &TimedRun, name: &str, counts: bool) -> String {
     let seen = |ns: &Seen<u64>| ns.value().map_or_else(String::new, u64::to_string);
     let (code, signal) = match run.ending {
         Ending::Code(code) => (code.to_string(), String::new()),
@@ -33,7 +33,7 @@ fn row(run: &TimedRun, name: &str) -> String {
         quoted(name),
         run.block.to_string(),
         run.place.to_string(),
-        u8::from(run.block > 0 && run.excluded.is_none()).to_string(),
+        u8::from(counts).to_string(),
         run.began_ns.to_string(),
         run.wall_ns.to_string(),
         run.user_ns.to_string(),

@@ -17,8 +17,8 @@ pub fn letters(at: usize) -> String {
 
 /// The runs of a command that count.
 pub(super) fn counted(comparison: &Comparison, command: usize) -> impl Iterator<Item = &TimedRun> {
-    let counts = |run: &&TimedRun| run.block > 0 && run.excluded.is_none();
-    comparison.runs.iter().filter(move |run| run.command as usize == command).filter(counts)
+    let of = comparison.runs.iter().filter(move |run| run.command as usize == command);
+    of.filter(|run| comparison.settings.counts(run))
 }
 
 /// The figures of a command's runs that count.
