@@ -18,6 +18,9 @@ use model::timing::TimedRun;
 use model::{Ns, Seen};
 use watch::Watch;
 
+/// Failures in a row after which a command is not run again: as many runs as could have decided.
+const FAILURES_MAX: usize = 7;
+
 /// The fewest pairs that can decide, where it is looked at after each.
 pub fn pairs_min(settings: &CompareSettings, commands: usize) -> usize {
     let alpha = alpha_of_each(settings, commands);
@@ -98,6 +101,18 @@ impl Comparer {
         self.settings.pairs.is_none()
             && !self.watches.is_empty()
             && self.watches.iter().all(|watch| watch.verdict() != Change::Undecided)
+    }
+
+    /// A command that fails run after run, so that no pair would count: its last runs failed, at
+    /// least [`FAILURES_MAX`] and as many as ever succeeded. With their number.
+    pub fn failing(&self) -> Option<(u32, usize)> {
+        (0..=self.watches.len() as u32).find_map(|command| {
+            let of = || self.runs.iter().rev().filter(move |run| run.command == command);
+            let in_a_row = of().take_while(|run| self.settings.failed(run)).count();
+            let fails = in_a_row >= FAILURES_MAX
+                && of().filter(|run| self.settings.counts(run)).take(in_a_row + 1).count() <= in_a_row;
+            fails.then_some((command, in_a_row))
+        })
     }
 
     /// What may be said of each so far: B by A, where there is an interval, and the verdict.

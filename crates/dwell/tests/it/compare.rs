@@ -180,6 +180,30 @@ fn a_command_that_fails_at_first_shows_its_output() {
 }
 
 #[test]
+fn a_command_that_fails_run_after_run_ends_the_comparison() {
+    let place = tempfile::tempdir().unwrap();
+    let made = place.path().join("made");
+    let (mkdir, file) = (format!("mkdir {}", made.display()), place.path().join("a.json"));
+    let begun = Instant::now();
+    let args = ["--for", "5m", "--json", file.to_str().unwrap(), "true", &mkdir];
+    let output = compare(&args).output().unwrap();
+    let (page, error) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(125), "{error}");
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    let failed = "failed in each of its last 7 runs (it ended with exit status 1), and nothing more was run";
+    assert!(error.contains(failed) && error.contains("try: --prepare"), "{error}");
+    assert!(page.contains("a command that fails run after run ended it early"), "{page}");
+    let said: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!((&said["ended"], &said["commands"][1]["failed"]), (&"failed".into(), &7.into()), "{said}");
+    let why = said["comparisons"][0]["why"]["unseen"].as_str().unwrap();
+    assert_eq!(why, "a command fails run after run");
+    // What is said works.
+    let prepare = format!("rmdir {} || true", made.display());
+    let said = json(&["--no-why", "--pairs", "8", "--prepare", &prepare, "true", &mkdir]);
+    assert_eq!((&said["ended"], &said["commands"][1]["failed"]), (&"pairs-done".into(), &0.into()), "{said}");
+}
+
+#[test]
 fn other_outputs_are_said() {
     let output = compare(&["--no-why", "--pairs", "2", "echo a", "echo b"]).output().unwrap();
     let page = text(&output.stdout);

@@ -218,7 +218,7 @@ pub enum CompareEnd {
     TimeUp,
     /// A signal.
     Signal,
-    /// A command failed in its first run.
+    /// A command failed run after run.
     Failed,
 }
 

@@ -200,6 +200,28 @@ fn who_fails_more_often_gets_no_verdict() {
 }
 
 #[test]
+fn who_fails_run_after_run_is_found_and_who_fails_at_times_is_not() {
+    // What becomes of each run of B: whether it fails.
+    let failing = |fails: &dyn Fn(u32) -> bool, blocks: u32| {
+        let mut comparer = Comparer::new(settings(None), 2);
+        for block in 0..=blocks {
+            let mut b = run(1, block, 1, 5.0 * MS);
+            b.excluded = fails(block).then(|| "it failed".into());
+            comparer.add(&[run(0, block, 0, 10.0 * MS), b]);
+        }
+        comparer.failing()
+    };
+    assert_eq!(failing(&|_| true, 6), None);
+    assert_eq!(failing(&|_| true, 7), Some((1, 7)));
+    // What warms up is no failure.
+    assert_eq!(failing(&|block| block == 0, 7), None);
+    assert_eq!(failing(&|block| block % 4 != 0, 100), None);
+    // From some run on: once it failed as often as it did not.
+    assert_eq!(failing(&|block| block > 20, 39), None);
+    assert_eq!(failing(&|block| block > 20, 40), Some((1, 20)));
+}
+
+#[test]
 fn the_floor_is_a_warning_where_it_is_much_of_the_time() {
     let short = compared(&[2.0, 3.0], 0.01, settings(None), 50).conclude(sitting(2));
     assert!(short.limits.iter().any(|limit| limit.contains("22.5 %") || limit.contains("starting")));

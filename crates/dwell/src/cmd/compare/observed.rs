@@ -7,7 +7,7 @@ use super::sitting::Sitting;
 use crate::cli::{IgnoredStatuses, StreamArg};
 use crate::cmd::results;
 use anyhow::{Context, bail};
-use model::compare::commands::Comparison;
+use model::compare::commands::{CompareEnd, Comparison};
 use model::compare::why::{SignedInterval, TimeDifference};
 use model::timing::Figure;
 use model::{Ns, Run, Seen};
@@ -33,6 +33,10 @@ pub(super) fn explain(comparison: &mut Comparison, sitting: &Sitting<'_, '_>) ->
     };
     if sitting.args.no_why {
         set(comparison, "disabled by --no-why");
+        return Ok(());
+    }
+    if comparison.ended == CompareEnd::Failed {
+        set(comparison, "a command fails run after run");
         return Ok(());
     }
     if matches!(comparison.settings.on, Figure::Memory | Figure::Printed) {

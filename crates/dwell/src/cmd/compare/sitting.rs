@@ -122,6 +122,14 @@ impl Sitting<'_, '_> {
         comparer.add(&warm.runs);
         let (ended, empty, lingering) = self.blocks(runner, &mut comparer, pace)?;
         limits.extend(lingering);
+        if let Some(failing) = self.failing(&comparer) {
+            output::complain(&format!(
+                "{}\ntry: --prepare, if a run leaves behind what makes the next one fail; -i, if that is what \
+                 it should do",
+                output::clean_lines(&failing)
+            ));
+            limits.push(failing);
+        }
         let describe = |made: &MadeCommand| CommandDescription {
             name: made.name.clone(),
             command: made.words.clone(),
@@ -231,6 +239,9 @@ impl Sitting<'_, '_> {
             lingering += block.lingering.len();
             comparer.add(&block.runs);
             pairs += 1;
+            if comparer.failing().is_some() {
+                break CompareEnd::Failed;
+            }
             // Looking takes longer the more there are.
             if pairs >= look_at {
                 look_at = pairs + pairs / 50 + 1;
@@ -245,6 +256,15 @@ impl Sitting<'_, '_> {
             )],
         };
         Ok((ended, empty, said))
+    }
+
+    /// Which command fails run after run, and how.
+    fn failing(&self, comparer: &Comparer) -> Option<String> {
+        let (command, runs) = comparer.failing()?;
+        let name = self.made.commands.get(command as usize).map_or("", |made| made.name.as_str());
+        let last = comparer.runs().iter().rev().find(|run| run.command == command)?;
+        let why = last.excluded.as_deref().unwrap_or("it failed");
+        Some(format!("{name:?} failed in each of its last {runs} runs ({why}), and nothing more was run"))
     }
 
     /// Whether nothing more is to be found out.

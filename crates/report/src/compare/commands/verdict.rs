@@ -19,10 +19,12 @@ pub(super) fn lines(comparison: &Comparison, look: Look) -> Vec<Line> {
             comparison.comparisons.iter().flat_map(|change| sentence(comparison, change, look)).collect()
         }
     };
-    if comparison.ended == CompareEnd::Signal {
-        let text = "a signal ended it early: the result so far";
-        lines.extend(Line::new(look).add(Ink::Warn, text).wrap(GAP));
-    }
+    let early = match comparison.ended {
+        CompareEnd::Signal => "a signal ended it early: the result so far",
+        CompareEnd::Failed => "a command that fails run after run ended it early: the result so far",
+        CompareEnd::Decided | CompareEnd::PairsDone | CompareEnd::TimeUp => return lines,
+    };
+    lines.extend(Line::new(look).add(Ink::Warn, early).wrap(GAP));
     lines
 }
 
