@@ -41,6 +41,9 @@ pub struct TimedRun {
     pub ending: Ending,
     /// Processes that it left behind.
     pub left_behind: u32,
+    /// Whether a signal stopped it for a while: Ctrl-Z.
+    #[serde(default)]
+    pub stopped: bool,
     /// CPU time that the hypervisor took from the host while it ran; unseen of runs that are too
     /// short for the host's counters.
     pub steal_ns: Seen<Ns>,

@@ -55,6 +55,7 @@ pub(crate) fn attend(
     let mut next_tell_ns = began_ns + TOLD_AFTER_NS;
     let mut next_take_ns = streams.are_caught().then(|| began_ns.saturating_add(take_each_ns));
     let mut ending: Option<Ended> = None;
+    let mut was_stopped = false;
     let mut watched = watch;
     loop {
         let times = [Some(next_tell_ns), next_take_ns, ending.as_ref().map(|ending| ending.next_ns)];
@@ -81,8 +82,10 @@ pub(crate) fn attend(
             if due {
                 next_tell_ns = now_ns + SECOND_NS;
             }
-            if tell(now_ns - began_ns) == Go::Stop && ending.is_none() {
-                ending = Some(Ended::at(now_ns));
+            match tell(now_ns - began_ns) {
+                Go::On => {}
+                Go::OnAfterStop => was_stopped = true,
+                Go::Stop => ending = ending.or_else(|| Some(Ended::at(now_ns))),
             }
             // What `tell` did not read would keep dwell awake: it is told again with the next
             // second.
@@ -96,7 +99,11 @@ pub(crate) fn attend(
     streams.take()?;
     match (ending, end) {
         (Some(_), _) => Ok(Attended::Stopped),
-        (None, end) => Ok(Attended::Ended(Box::new(end?))),
+        (None, end) => {
+            let mut end = end?;
+            end.was_stopped |= was_stopped;
+            Ok(Attended::Ended(Box::new(end)))
+        }
     }
 }
 

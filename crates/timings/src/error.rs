@@ -64,6 +64,7 @@ impl Doing {
             Doing::Prepare => "the preparation of a run",
             Doing::Conclude => "what concludes a run",
             Doing::Once => "a command before or after all runs",
+            Doing::Empty => "an empty program",
         }
     }
 }

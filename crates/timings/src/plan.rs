@@ -104,6 +104,8 @@ pub enum Doing {
     Conclude,
     /// A command of [`crate::Runner::once`].
     Once,
+    /// The empty program.
+    Empty,
 }
 
 /// Told before each run, and once a second in runs of over two.
@@ -126,6 +128,9 @@ pub struct Progress {
 pub enum Go {
     /// Yes.
     On,
+    /// Yes, and dwell itself was stopped meanwhile (Ctrl-Z), as what runs was, or parts of it: the
+    /// run does not count.
+    OnAfterStop,
     /// No: what runs gets SIGTERM, and SIGKILL two seconds later.
     Stop,
 }

@@ -45,6 +45,7 @@ pub(crate) fn row(at: Place, end: &CommandEnd, first_ns: Ns, before: Before, sla
         memory_at_most: usage.max_rss_bytes <= end.starter_rss_bytes + slack_bytes,
         ending: end.end.ending,
         left_behind: end.left_behind,
+        stopped: end.was_stopped,
         steal_ns,
         others_cpu_ns,
         printed: Vec::new(),

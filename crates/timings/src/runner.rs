@@ -182,18 +182,19 @@ impl Runner {
         self.chore(Doing::Once, &Order::new(argv)?, &environment, at, tell)
     }
 
-    /// The wall clock of a run of an empty program, started as all others are.
+    /// The wall clock of a run of an empty program, started as all others are. None if it was
+    /// stopped, for a while or for good.
     ///
     /// # Errors
     /// Why there is none: a sentence without a full stop.
-    pub fn empty(&mut self) -> Result<Ns, String> {
+    pub fn empty(&mut self, tell: Tell<'_>) -> Result<Option<Ns>, String> {
         if let Some(program) = &self.empty {
             let order = program.order().clone();
-            return self.empty_run(&order);
+            return self.empty_run(&order, tell);
         }
         let mut why = String::new();
         for made in [EmptyProgram::in_memory, EmptyProgram::in_a_file] {
-            let ran = made().and_then(|program| Ok((self.empty_run(program.order())?, program)));
+            let ran = made().and_then(|program| Ok((self.empty_run(program.order(), tell)?, program)));
             match ran {
                 Ok((wall_ns, program)) => {
                     self.empty = Some(program);
@@ -205,17 +206,22 @@ impl Runner {
         Err(why)
     }
 
-    fn empty_run(&mut self, order: &Order) -> Result<Ns, String> {
+    fn empty_run(&mut self, order: &Order, tell: Tell<'_>) -> Result<Option<Ns>, String> {
         let environment = self.environment(0);
         let in_words = |error: Error| error.to_string();
         let (mut streams, _) = Streams::open(&Input::Null, &Output::Null).map_err(in_words)?;
         self.starter.start(order, &environment, streams.descriptors()).map_err(|error| error.to_string())?;
-        let attention = Attention { watch: None, drain: None, take_each_ns: Ns::MAX };
-        match attend(&mut self.starter, &mut streams, attention, &mut |_| Go::On).map_err(in_words)? {
-            Attended::Ended(end) if end.end.ending == Ending::Code(0) => Ok(end.wall_ns),
-            Attended::Ended(_) | Attended::Stopped => {
-                Err("an empty program did not end as it should".to_owned())
-            }
+        let watch = self.watch.as_ref().map(AsFd::as_fd);
+        let attention = Attention { watch, drain: None, take_each_ns: Ns::MAX };
+        let at = Place { command: 0, block: self.next_block, place: 0 };
+        let mut told = |so_far_ns| tell(progress(Doing::Empty, at, so_far_ns));
+        match attend(&mut self.starter, &mut streams, attention, &mut told).map_err(in_words)? {
+            Attended::Stopped => Ok(None),
+            Attended::Ended(end) if end.was_stopped => Ok(None),
+            Attended::Ended(end) if end.end.ending == Ending::Code(0) => Ok(Some(end.wall_ns)),
+            // Signals of the terminal are for it as well.
+            Attended::Ended(end) if matches!(end.end.ending, Ending::Signal(_)) => Ok(None),
+            Attended::Ended(_) => Err("an empty program did not end as it should".to_owned()),
         }
     }
 

@@ -312,7 +312,7 @@ fn the_empty_program_is_faster_than_true() {
     let commands = vec![Planned { argv: argv(&["true"]), ..Planned::default() }];
     let mut runner = Runner::begin(plan(commands)).unwrap();
     let both: Vec<_> =
-        (0..30).map(|_| (runner.empty().unwrap(), complete(&mut runner).runs[0].wall_ns)).collect();
+        (0..30).map(|_| (runner.empty(&mut on).unwrap().unwrap(), complete(&mut runner).runs[0].wall_ns)).collect();
     let fastest = (both.iter().map(|(empty, _)| *empty).min(), both.iter().map(|(_, run)| *run).min());
     assert!(fastest.0 < fastest.1, "{both:?}");
 }
@@ -418,13 +418,13 @@ fn progress_is_told_before_each_run_and_in_long_ones() {
 fn many_short_runs_leave_nothing_behind() {
     let commands = vec![sh("exit 0"), Planned { argv: argv(&["true"]), ..Planned::default() }];
     let mut runner = Runner::begin(Plan { output: Output::Pipe, ..plan(commands) }).unwrap();
-    runner.empty().unwrap();
+    runner.empty(&mut on).unwrap();
     complete(&mut runner);
     let descriptors = || fs::read_dir("/proc/self/fd").unwrap().count();
     let before = descriptors();
     for _ in 0..150 {
         complete(&mut runner);
-        runner.empty().unwrap();
+        runner.empty(&mut on).unwrap();
     }
     assert_eq!(descriptors(), before);
     let children = || fs::read_to_string("/proc/thread-self/children").unwrap_or_default();

@@ -6,6 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
@@ -269,6 +270,52 @@ fn a_signal_gives_the_result_so_far_and_leaves_nothing() {
     assert_eq!(said["ended"], "signal");
     assert!(said["commands"][0]["runs"].as_u64().unwrap() > 3, "{said}");
     assert!(cleaned.exists());
+}
+
+/// `T` for a stopped process; `-` for one that is gone.
+fn state(pid: u32) -> char {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()).unwrap_or('-')
+}
+
+#[test]
+fn ctrl_z_is_in_no_run_that_counts_and_takes_nothing_of_the_time() {
+    // A process group of its own, as a shell makes one for a job.
+    let mut child = compare(&["--no-why", "--for", "2s", "--json", "-", "sleep 0.1", "sleep 0.101"])
+        .process_group(0)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let group = format!("-{}", child.id());
+    let signal = |name: &str| {
+        assert!(Command::new("kill").args([name, "--", &group]).status().unwrap().success());
+    };
+    sleep(Duration::from_secs(1));
+    signal("-TSTP");
+    let begun = Instant::now();
+    while state(child.id()) != 'T' {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it does not stop: {}", state(child.id()));
+        sleep(Duration::from_millis(5));
+    }
+    sleep(Duration::from_secs(4));
+    signal("-CONT");
+    let mut said = String::new();
+    child.stdout.as_mut().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let said: Value = serde_json::from_str(&said).unwrap();
+    let runs = said["runs"].as_array().unwrap();
+    let long = |run: &&Value| run["wall_ns"].as_u64().unwrap() > 3_900_000_000;
+    for run in runs.iter().filter(long) {
+        assert_eq!(run["stopped"], true, "{run}");
+        assert_eq!(run["excluded"], "it was stopped by a signal for a while");
+    }
+    assert!(runs.iter().filter(|run| run["stopped"] == true).count() <= 1, "{said}");
+    // It went on after a time that is longer than all of --for.
+    assert!(runs.last().unwrap()["began_ns"].as_u64().unwrap() > 4_000_000_000, "{said}");
+    assert!(said["took_ns"].as_u64().unwrap() < 4_000_000_000, "{said}");
+    assert!(said["commands"].as_array().unwrap().iter().all(|command| command["failed"] == 0), "{said}");
+    let limits = said["limits"].to_string();
+    assert!(limits.contains("a signal stopped dwell for 4."), "{limits}");
 }
 
 #[test]

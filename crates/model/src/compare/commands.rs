@@ -39,7 +39,7 @@ pub struct Comparison {
     pub comparisons: Vec<CommandChange>,
     /// What starting and reaping takes: the wall clock of an empty program, run at the same time.
     pub floor_ns: Seen<MedianInterval>,
-    /// From the first run to the end of the last.
+    /// From the first run to the end of the last, without the time for which dwell was stopped.
     pub took_ns: Ns,
     /// Why it ended.
     pub ended: CompareEnd,
@@ -89,9 +89,9 @@ impl CompareSettings {
         !self.warms_up(run) && run.excluded.is_none()
     }
 
-    /// Whether a run should count, and does not.
+    /// Whether a run should count, and does not. One that was stopped has not failed.
     pub fn failed(&self, run: &TimedRun) -> bool {
-        !self.warms_up(run) && run.excluded.is_some()
+        !self.warms_up(run) && run.excluded.is_some() && !run.stopped
     }
 }
 

@@ -71,6 +71,7 @@ impl Shape<'_> {
                 memory_at_most: command == 0,
                 ending: Ending::Code(0),
                 left_behind: 0,
+                stopped: false,
                 steal_ns: Seen::unseen("the run is too short for the host's counters"),
                 others_cpu_ns: Seen::Value(12_000),
                 printed,

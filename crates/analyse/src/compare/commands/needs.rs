@@ -6,7 +6,7 @@ use model::Ns;
 use model::compare::Change;
 use model::compare::commands::{CompareSettings, PairsNeeded};
 use model::timing::TimedRun;
-use stats::Random;
+use stats::{Random, median_of};
 
 /// Times that it goes on; the middle one is told.
 const TRIALS: usize = 21;
@@ -38,10 +38,12 @@ fn until_decided(watch: &Watch, seen: &[f64], random: &mut Random) -> usize {
     watch.sequence.len()
 }
 
-/// The time of a block.
+/// The time from the begin of a block to that of the next: the middle one, since a pause between two
+/// (Ctrl-Z) is in none of the others.
 fn block_ns(runs: &[TimedRun], settings: &CompareSettings) -> f64 {
-    let mut counted = runs.iter().filter(|run| !settings.warms_up(run));
-    let (Some(first), Some(last)) = (counted.next(), counted.next_back()) else { return 0.0 };
-    let ns = (last.began_ns + last.wall_ns).saturating_sub(first.began_ns);
-    ns as f64 / f64::from(last.block - first.block + 1)
+    let blocks = runs.chunk_by(|one, next| one.block == next.block);
+    let counted = blocks.filter(|block| !settings.warms_up(&block[0]));
+    let begins: Vec<Ns> = counted.map(|block| block[0].began_ns).collect();
+    let times = begins.windows(2).map(|two| two[1].saturating_sub(two[0]) as f64);
+    median_of(times).unwrap_or(0.0)
 }

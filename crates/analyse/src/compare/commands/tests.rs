@@ -40,6 +40,7 @@ fn run(command: u32, block: u32, place: u32, wall_ns: f64) -> TimedRun {
         memory_at_most: false,
         ending: Ending::Code(0),
         left_behind: 0,
+        stopped: false,
         steal_ns: Seen::Absent,
         others_cpu_ns: Seen::Absent,
         printed: Vec::new(),
@@ -219,6 +220,30 @@ fn who_fails_run_after_run_is_found_and_who_fails_at_times_is_not() {
     // From some run on: once it failed as often as it did not.
     assert_eq!(failing(&|block| block > 20, 39), None);
     assert_eq!(failing(&|block| block > 20, 40), Some((1, 20)));
+}
+
+#[test]
+fn who_was_stopped_has_not_failed_and_its_pause_is_no_time_of_a_pair() {
+    let mut comparer = Comparer::new(settings(None), 2);
+    let mut random = Random::new(5);
+    for block in 0..12 {
+        let walls = [10.0, 10.1].map(|ms| ms * MS * (0.03 * normal(&mut random)).exp());
+        let [mut a, mut b] = [run(0, block, 0, walls[0]), run(1, block, 1, walls[1])];
+        if block >= 8 {
+            (a.began_ns, b.began_ns) = (a.began_ns + 600_000_000_000, b.began_ns + 600_000_000_000);
+        }
+        if [3, 5, 7].contains(&block) {
+            b.stopped = true;
+            b.excluded = Some("it was stopped".into());
+        }
+        comparer.add(&[a, b]);
+    }
+    let found = comparer.conclude(sitting(2));
+    assert_eq!((found.commands[1].runs, found.commands[1].failed), (8, 0));
+    let change = &found.comparisons[0];
+    assert_eq!((change.no_verdict.len(), change.pairs.len()), (0, 8));
+    let needs = change.needs.unwrap();
+    assert_eq!(needs.time_ns, Ns::from(needs.pairs) * 20_000_000, "{needs:?}");
 }
 
 #[test]

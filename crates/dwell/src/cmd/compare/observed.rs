@@ -157,6 +157,7 @@ fn observe(
     redirect(sitting, &mut run)?;
     beside(sitting, command.prepare.as_deref(), "--prepare")?;
     let _ = std::fs::remove_file(&json);
+    let stopped_ns = sitting.stop.stopped_ns();
     let status = wait(sitting, run.spawn().context("cannot start dwell run")?)?;
     beside(sitting, command.conclude.as_deref(), "--conclude")?;
     let counts = match (&sitting.args.parts.ignore_failure, status) {
@@ -175,7 +176,9 @@ fn observe(
     };
     let value = serde_json::from_slice(&text).context("cannot read the account of an observed run")?;
     let run = results::run(&json, value)?;
-    Ok(counts.then_some(run))
+    // Ctrl-Z is no part of the difference.
+    let was_stopped = sitting.stop.stopped_ns() > stopped_ns;
+    Ok((counts && !was_stopped).then_some(run))
 }
 
 /// Its input and output, as those of the timed runs.

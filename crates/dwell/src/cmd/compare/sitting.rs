@@ -59,6 +59,8 @@ const WARMS_UP: &str = "warm-up, ";
 struct WarmUp {
     /// The first, with its outputs.
     first: Block,
+    /// How long that took.
+    pair_ns: Ns,
     /// The runs of all.
     runs: Vec<TimedRun>,
 }
@@ -72,16 +74,17 @@ struct Empty {
 
 impl Empty {
     /// Runs it if it is due: it takes a small part of the time.
-    fn run_if_due(&mut self, runner: &mut Runner, elapsed_ns: Ns) {
+    fn run_if_due(&mut self, runner: &mut Runner, elapsed_ns: Ns, tell: &mut dyn FnMut(Progress) -> Go) {
         let due = self.walls.len() < EMPTY_MAX && self.spent_ns <= elapsed_ns / EMPTY_SHARE;
         if !due || self.failed.is_some() {
             return;
         }
-        match runner.empty() {
-            Ok(ns) => {
+        match runner.empty(tell) {
+            Ok(Some(ns)) => {
                 self.spent_ns += ns;
                 self.walls.push(ns);
             }
+            Ok(None) => {}
             Err(why) => self.failed = Some(why),
         }
     }
@@ -98,7 +101,7 @@ impl Sitting<'_, '_> {
         runner: &mut Runner,
         asked: CompareSettings,
     ) -> anyhow::Result<Option<Comparison>> {
-        let (started_at, begun_ns) = (rfc3339(unix_s()), monotonic_ns());
+        let (started_at, begun_ns) = (rfc3339(unix_s()), self.now_ns());
         for command in &self.made.setup {
             if self.once(runner, command)? == Go::Stop {
                 return Ok(None);
@@ -106,7 +109,7 @@ impl Sitting<'_, '_> {
         }
         let Some(warm) = self.warm_up(runner, asked.warmup)? else { return Ok(None) };
         let commands = self.made.commands.len();
-        let pair_ns = length_ns(&warm.first);
+        let pair_ns = warm.pair_ns;
         let pace = Pace::of(self.args, pair_ns, commands < 2);
         let settings = CompareSettings { for_ns: pace.for_ns, ..asked };
         let needed = pairs_min(&settings, commands) as u32;
@@ -122,6 +125,7 @@ impl Sitting<'_, '_> {
         comparer.add(&warm.runs);
         let (ended, empty, lingering) = self.blocks(runner, &mut comparer, pace)?;
         limits.extend(lingering);
+        limits.extend(self.was_stopped());
         if let Some(failing) = self.failing(&comparer) {
             output::complain(&format!(
                 "{}\ntry: --prepare, if a run leaves behind what makes the next one fail; -i, if that is what \
@@ -141,7 +145,7 @@ impl Sitting<'_, '_> {
             started_at,
             commands: self.made.commands.iter().map(describe).collect(),
             empty_ns: empty.found(),
-            took_ns: monotonic_ns() - begun_ns,
+            took_ns: self.now_ns() - begun_ns,
             ended,
             limits,
         })))
@@ -164,7 +168,9 @@ impl Sitting<'_, '_> {
 
     /// The blocks that do not count.
     fn warm_up(&self, runner: &mut Runner, blocks: u32) -> anyhow::Result<Option<WarmUp>> {
+        let stopped_ns = self.stop.stopped_ns();
         let Some(first) = self.first_block(runner)? else { return Ok(None) };
+        let pair_ns = length_ns(&first).saturating_sub(self.stop.stopped_ns() - stopped_ns);
         let mut runs = first.runs.clone();
         for _ in 1..blocks {
             let block = runner.block(&mut |progress| self.tell(progress, WARMS_UP)).map_err(failed)?;
@@ -176,7 +182,7 @@ impl Sitting<'_, '_> {
         for run in &mut runs {
             run.excluded.get_or_insert_with(|| "it warms up".to_owned());
         }
-        Ok(Some(WarmUp { first, runs }))
+        Ok(Some(WarmUp { first, pair_ns, runs }))
     }
 
     /// The block whose outputs are caught. A command that fails in it, or prints no number, ends
@@ -215,20 +221,20 @@ impl Sitting<'_, '_> {
         comparer: &mut Comparer,
         pace: Pace,
     ) -> anyhow::Result<(CompareEnd, Empty, Vec<String>)> {
-        let begun_ns = monotonic_ns();
+        let begun_ns = self.now_ns();
         let mut empty = Empty { walls: Vec::new(), spent_ns: 0, failed: None };
         let mut lingering = 0;
         let (mut pairs, mut look_at) = (0_u32, 1);
         let mut decided = false;
         let ended = loop {
-            let elapsed_ns = monotonic_ns() - begun_ns;
+            let elapsed_ns = self.now_ns() - begun_ns;
             if let Some(ended) = pace.end(pairs, elapsed_ns, decided) {
                 break ended;
             }
             if self.stop.asked() {
                 break CompareEnd::Signal;
             }
-            empty.run_if_due(runner, elapsed_ns);
+            empty.run_if_due(runner, elapsed_ns, &mut |progress| self.tell(progress, ""));
             let pair_ns = elapsed_ns / Ns::from(pairs.max(1));
             self.line.update(|| self.standing(comparer, pairs, pace.left_ns(pairs, elapsed_ns, pair_ns)));
             let before = format!("pair {}, ", pairs + 1);
@@ -295,10 +301,27 @@ impl Sitting<'_, '_> {
         format!("{left}{}, {}; Ctrl-C to stop", units::counted(u64::from(pairs), "pair"), standing.join(", "))
     }
 
+    /// The clock, which does not go on while Ctrl-Z has stopped dwell.
+    fn now_ns(&self) -> Ns {
+        monotonic_ns() - self.stop.stopped_ns()
+    }
+
+    /// For how long Ctrl-Z stopped all of it, if it did.
+    fn was_stopped(&self) -> Option<String> {
+        let ns = self.stop.stopped_ns();
+        let time = units::duration(ns);
+        (ns > 0).then(|| format!("a signal stopped dwell for {time}: runs of that time do not count"))
+    }
+
     /// Shows what is done now, and says whether to go on.
     fn tell(&self, progress: Progress, before: &str) -> Go {
         self.show(progress, before);
-        if self.stop.asked() { Go::Stop } else { Go::On }
+        let stopped_ns = self.stop.stopped_ns();
+        match self.stop.asked() {
+            true => Go::Stop,
+            false if self.stop.stopped_ns() > stopped_ns => Go::OnAfterStop,
+            false => Go::On,
+        }
     }
 
     fn show(&self, progress: Progress, before: &str) -> Go {
@@ -309,6 +332,7 @@ impl Sitting<'_, '_> {
                 Doing::Prepare => "--prepare".to_owned(),
                 Doing::Conclude => "--conclude".to_owned(),
                 Doing::Once => "--setup or --cleanup".to_owned(),
+                Doing::Empty => "the empty program".to_owned(),
             };
             let so_far = units::duration(progress.so_far_ns / 1_000_000_000 * 1_000_000_000);
             self.line.put(|| format!("{before}{doing}: {so_far}; Ctrl-C to stop"));
