@@ -311,8 +311,9 @@ fn memory_is_of_the_program_and_not_of_the_one_before() {
 fn the_empty_program_is_faster_than_true() {
     let commands = vec![Planned { argv: argv(&["true"]), ..Planned::default() }];
     let mut runner = Runner::begin(plan(commands)).unwrap();
-    let both: Vec<_> =
-        (0..30).map(|_| (runner.empty(&mut on).unwrap().unwrap(), complete(&mut runner).runs[0].wall_ns)).collect();
+    let both: Vec<_> = (0..30)
+        .map(|_| (runner.empty(&mut on).unwrap().unwrap(), complete(&mut runner).runs[0].wall_ns))
+        .collect();
     let fastest = (both.iter().map(|(empty, _)| *empty).min(), both.iter().map(|(_, run)| *run).min());
     assert!(fastest.0 < fastest.1, "{both:?}");
 }

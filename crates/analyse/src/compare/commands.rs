@@ -74,6 +74,8 @@ pub struct CommandDescription {
     pub command: Vec<String>,
     /// Names and values.
     pub parameters: Vec<(String, String)>,
+    /// Variables that were asked for, in the same way.
+    pub env: Vec<(String, String)>,
 }
 
 impl Comparer {

@@ -337,7 +337,8 @@ fn what_runs_before_and_after_each_run_does() {
 fn runs_that_warm_up_are_rows_that_do_not_count() {
     let place = tempfile::tempdir().unwrap();
     let csv = place.path().join("rows.csv");
-    let said = json(&["--no-why", "-w", "3", "--pairs", "2", "--csv", csv.to_str().unwrap(), "true", "sleep 0.001"]);
+    let said =
+        json(&["--no-why", "-w", "3", "--pairs", "2", "--csv", csv.to_str().unwrap(), "true", "sleep 0.001"]);
     let reasons: Vec<(u64, Option<&str>)> = said["runs"]
         .as_array()
         .unwrap()

@@ -168,8 +168,18 @@ fn a_tree_that_was_removed_or_not_made_whole_is_made_again() {
 #[test]
 fn a_comparison_in_a_hook_leaves_the_index_of_the_commit_alone() {
     let place = Place::new();
-    let args =
-        ["-q", "--pairs", "1", "--rev", "fast", "--rev", "slow", "--build", "git status && cp prog.sh p && chmod +x p", "./p"];
+    let args = [
+        "-q",
+        "--pairs",
+        "1",
+        "--rev",
+        "fast",
+        "--rev",
+        "slow",
+        "--build",
+        "git status && cp prog.sh p && chmod +x p",
+        "./p",
+    ];
     let git = place.repository().join(".git");
     let mut compare = place.compare(&args);
     compare.env("GIT_DIR", &git).env("GIT_INDEX_FILE", git.join("index")).env("GIT_PREFIX", "");
@@ -187,14 +197,20 @@ fn what_cannot_be_built_is_named_with_a_remedy() {
     let with = |more: &[&'static str]| [&revisions[..], more].concat();
     let said = place.fails(&with(&["--build", "echo why it failed >&2; exit 3", "out/prog"]));
     assert!(said.starts_with("why it failed\n") && said.contains("the build of \"fast\" failed"), "{said}");
-    assert!(said.contains("exit status: 3") && said.contains("try: cd ") && said.contains(" && echo why"), "{said}");
+    assert!(
+        said.contains("exit status: 3") && said.contains("try: cd ") && said.contains(" && echo why"),
+        "{said}"
+    );
     // Nothing of it counts as built.
     assert_eq!(place.builds(), 0);
     place.json(&["fast", "slow"]);
     assert_eq!(place.builds(), 2);
 
     let said = place.fails(&["--rev", "fast", "--rev", "no-such-branch", "out/prog"]);
-    assert!(said.contains("\"no-such-branch\" is no revision of") && said.contains("try: a branch"), "{said}");
+    assert!(
+        said.contains("\"no-such-branch\" is no revision of") && said.contains("try: a branch"),
+        "{said}"
+    );
     let said = place.fails(&["--rev", "fast", "--rev=--help", "out/prog"]);
     assert!(said.contains("\"--help\" is no revision of"), "{said}");
 

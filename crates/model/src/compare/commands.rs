@@ -104,6 +104,9 @@ pub struct ComparedCommand {
     pub command: Vec<String>,
     /// The parameters that it was made with: names and values.
     pub parameters: Vec<(String, String)>,
+    /// Variables of its environment that were asked for.
+    #[serde(default)]
+    pub env: Vec<(String, String)>,
     /// Runs that count.
     pub runs: u32,
     /// Runs that failed and therefore do not.

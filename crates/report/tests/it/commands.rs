@@ -102,6 +102,7 @@ impl Shape<'_> {
             name: (*name).to_owned(),
             command: name.split(' ').map(str::to_owned).collect(),
             parameters: vec![("n".to_owned(), "1".to_owned())],
+            env: vec![("LANG".to_owned(), "C".to_owned())],
         };
         comparer.conclude(ComparedSitting {
             dwell: "0.1.0".to_owned(),
@@ -347,7 +348,8 @@ fn hyperfines_scripts_find_what_they_read() {
     assert_eq!(results.len(), 2);
     let first = &results[0];
     assert_eq!(first["command"], "./old input");
-    assert_eq!(first["parameters"]["n"], "1");
+    assert_eq!(first["parameters"]["n"], literal!({"value": "1"}));
+    assert_eq!(first["environment"], literal!({"LANG": "C"}));
     let runs = first["measurements"].as_array().unwrap();
     assert_eq!(runs.len(), 24);
     assert_eq!(runs[0]["exit_code"], 0);
@@ -357,6 +359,11 @@ fn hyperfines_scripts_find_what_they_read() {
     let sum: f64 = runs.iter().map(|run| run["time_wall_clock"]["value"].as_f64().unwrap()).sum();
     assert!((sum / 24.0 - mean).abs() < 1e-9 && (0.1..0.3).contains(&mean), "{mean}");
     assert_eq!(first["summary"]["time_user"]["count"], 24);
+    // A signal is the status that a shell has for it.
+    let mut killed = sample("compare-faster");
+    killed.runs.iter_mut().for_each(|run| run.ending = Ending::Signal(9));
+    let value: Value = serde_json::from_str(&commands_hyperfine(&killed)).unwrap();
+    assert_eq!(value["results"][0]["measurements"][0]["exit_code"], 137);
     // Without runs there is nothing to sum up.
     let nothing: Value = serde_json::from_str(&commands_hyperfine(&sample("compare-nothing"))).unwrap();
     assert_eq!(nothing["results"][0]["summary"], literal!({}));

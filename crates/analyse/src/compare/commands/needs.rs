@@ -25,8 +25,10 @@ pub(super) fn pairs(watch: &Watch, runs: &[TimedRun], settings: &CompareSettings
     let mut needed: Vec<usize> = (0..TRIALS).map(|_| until_decided(watch, &seen, &mut random)).collect();
     needed.sort_unstable();
     let pairs = needed[TRIALS / 2];
-    (pairs < PAIRS_MAX)
-        .then(|| PairsNeeded { pairs: pairs as u32, time_ns: (block_ns(runs, settings) * pairs as f64) as Ns })
+    (pairs < PAIRS_MAX).then(|| PairsNeeded {
+        pairs: pairs as u32,
+        time_ns: (block_ns(runs, settings) * pairs as f64) as Ns,
+    })
 }
 
 fn until_decided(watch: &Watch, seen: &[f64], random: &mut Random) -> usize {

@@ -28,6 +28,7 @@ impl Summary<'_> {
             name: of.name.clone(),
             command: of.command.clone(),
             parameters: of.parameters.clone(),
+            env: of.env.clone(),
             runs: counted().count() as u32,
             failed: all().filter(|run| self.settings.failed(run)).count() as u32,
             figure: found.map(|found| MedianInterval { median: found.value, lo: found.lo, hi: found.hi }),

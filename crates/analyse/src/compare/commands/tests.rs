@@ -83,6 +83,7 @@ fn sitting(commands: usize) -> ComparedSitting {
         name: format!("c{at}"),
         command: vec![format!("c{at}")],
         parameters: Vec::new(),
+        env: Vec::new(),
     };
     ComparedSitting {
         dwell: "0".into(),

@@ -151,9 +151,8 @@ impl Watch {
 
     /// Why these runs cannot give a verdict.
     pub(super) fn no_verdict(&self, runs: &[TimedRun], settings: &CompareSettings) -> Vec<String> {
-        let failed = |command: u32| {
-            runs.iter().filter(|run| run.command == command && settings.failed(run)).count()
-        };
+        let failed =
+            |command: u32| runs.iter().filter(|run| run.command == command && settings.failed(run)).count();
         let (a, b) = (failed(0), failed(self.b));
         let mut reasons = Vec::new();
         if are_unequal(a, b) {

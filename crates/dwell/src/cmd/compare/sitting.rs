@@ -138,6 +138,7 @@ impl Sitting<'_, '_> {
             name: made.name.clone(),
             command: made.words.clone(),
             parameters: made.parameters.clone(),
+            env: made.env.clone(),
         };
         Ok(Some(comparer.conclude(ComparedSitting {
             dwell: env!("CARGO_PKG_VERSION").to_owned(),

@@ -41,8 +41,15 @@ struct Benchmark<'a> {
     name: Option<&'a str>,
     measurements: Vec<Measurement>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    parameters: BTreeMap<&'a str, &'a str>,
+    parameters: BTreeMap<&'a str, Parameter<'a>>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    environment: BTreeMap<&'a str, &'a str>,
     summary: BTreeMap<&'static str, MetricSummary>,
+}
+
+#[derive(Serialize)]
+struct Parameter<'a> {
+    value: &'a str,
 }
 
 #[derive(Serialize)]
@@ -107,9 +114,14 @@ fn benchmark(comparison: &Comparison, at: usize) -> Benchmark<'_> {
         name: Some(command.name.as_str()).filter(|name| *name != line),
         command: line,
         measurements: runs.iter().map(|run| measurement(run)).collect(),
-        parameters: command.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect(),
+        parameters: pairs(&command.parameters).map(|(name, value)| (name, Parameter { value })).collect(),
+        environment: pairs(&command.env).collect(),
         summary: METRICS.iter().filter_map(|metric| Some((metric.1, summary(metric, &runs)?))).collect(),
     }
+}
+
+fn pairs(of: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
+    of.iter().map(|(name, value)| (name.as_str(), value.as_str()))
 }
 
 fn measurement(run: &TimedRun) -> Measurement {
@@ -118,7 +130,9 @@ fn measurement(run: &TimedRun) -> Measurement {
     };
     let exit_code = match run.ending {
         Ending::Code(code) => Some(code),
-        Ending::Signal(_) | Ending::Window(_) => None,
+        // As a shell has it.
+        Ending::Signal(signal) => Some(128 + signal),
+        Ending::Window(_) => None,
     };
     Measurement { values: METRICS.iter().filter_map(quantity).collect(), exit_code }
 }
