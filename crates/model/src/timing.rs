@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct TimedRun {
     /// Its command: from 0, in the order of the command line.
     pub command: u32,
-    /// Its block, in which each command ran once: from 0. The first ones do not count: they warm up,
-    /// and the first of all tells how long the commands take.
+    /// Its block, in which each command ran once: from 0. The first ones do not count: they warm
+    /// up, and the first of all tells how long the commands take.
     pub block: u32,
     /// Its place in the block: from 0.
     pub place: u32,

@@ -6,6 +6,8 @@
 //! blocked at no other time, but where a thread waited for a disk. While one thread ran and another
 //! waited for a CPU or a disk, the path may be either's.
 
+mod class;
+
 use super::program::{Class, Program};
 use super::said::{Calls, Kind, Said};
 use super::sched::{Ledger, Wall};
@@ -16,6 +18,9 @@ const POINTS: f64 = 3.0;
 
 /// The same of a count or a CPU time, as a share of it.
 const PART: f64 = 0.03;
+
+/// What an idle CPU of a virtual machine takes to wake up for a thread, at most as a rule.
+const WAKING_NS_MAX: u64 = 20_000;
 
 /// Half of the time, from which a class is decided by it.
 const HALF: f64 = 50.0;
@@ -103,10 +108,11 @@ pub(crate) fn of_wall(wall: &Wall) -> (Option<[Range; 3]>, Option<Range>) {
     let runnable = percent(wall.only_runnable_ns);
     let blocked = percent(wall.all_blocked_ns);
     let disk = percent(wall.beside_disk_ns);
+    let waking = percent(wall.wakes_unseen * WAKING_NS_MAX).min(blocked);
     let kinds = [
         Range { value: on, lo: (on - contended - disk).max(0.0), hi: on },
-        Range { value: runnable, lo: (runnable - disk).max(0.0), hi: runnable + contended },
-        Range { value: blocked, lo: blocked, hi: blocked + disk },
+        Range { value: runnable, lo: (runnable - disk).max(0.0), hi: runnable + contended + waking },
+        Range { value: blocked, lo: blocked - waking, hi: blocked + disk },
     ];
     // While none of the tree has a CPU, it waits behind others, or its group has used up its quota.
     let starved = Range { hi: runnable + percent(wall.on_behind_others_ns), ..Range::exactly(runnable) };
@@ -171,7 +177,7 @@ impl Verdict {
 
 /// Compares the two.
 pub(crate) fn judge(program: &Program, said: &Said, truth: &Truth) -> Verdict {
-    let right = right_classes(program, truth.starved);
+    let right = class::right(program, truth);
     let checks = [account(said, truth), beside(said, truth), names(said, truth)].concat();
     let mut notes = truth.notes.clone();
     if said.lost_events > 0 {
@@ -278,17 +284,6 @@ fn count(name: &str, said: Option<&Calls>, made: u64) -> Check {
         Some(said) => said.calls.to_string(),
     };
     Check { what: name.to_owned(), dwell, oracle: made.to_string(), agrees }
-}
-
-/// What was judged beforehand; or `starved`, once waiting for a CPU behind other programs or a
-/// quota is half of the time, and either where it is about half or may be.
-fn right_classes(program: &Program, starved: Option<Range>) -> Vec<Class> {
-    let judged = program.class.to_vec();
-    match starved {
-        Some(share) if share.lo >= HALF + POINTS => vec![Class::Starved],
-        Some(share) if share.hi >= HALF - POINTS => [judged, vec![Class::Starved]].concat(),
-        _ => judged,
-    }
 }
 
 fn milliseconds(ns: u64) -> String {

@@ -29,7 +29,7 @@ pub(super) fn hidden(events: &[Event]) -> Vec<Event> {
                     let came_ns = thread.came_ns(since, event.at_ns);
                     found.push(at(left_ns.min(came_ns), had, switch(had, 0)));
                     // It was woken, if it was not seen to wait for a CPU.
-                    found.push(at(came_ns, 0, What::Wake { tid: from, cpu: Some(event.cpu) }));
+                    found.push(at(came_ns, 0, What::WakeUnseen { tid: from, cpu: event.cpu }));
                     found.push(at(came_ns, 0, switch(0, from)));
                 }
                 for tid in [from, to] {
@@ -44,7 +44,7 @@ pub(super) fn hidden(events: &[Event]) -> Vec<Event> {
             What::Wake { tid, .. } | What::Migrate { tid, .. } | What::Fork { child: tid, .. } => {
                 threads.entry(tid).or_default().seen_ns = event.at_ns;
             }
-            What::Exec { .. } => {}
+            What::Exec { .. } | What::WakeUnseen { .. } => {}
         }
     }
     found

@@ -31,6 +31,11 @@ pub(crate) enum What {
         tid: Tid,
         cpu: Option<usize>,
     },
+    /// The same, some time before: that was not traced, and it gets its CPU now.
+    WakeUnseen {
+        tid: Tid,
+        cpu: usize,
+    },
     /// It waits for another CPU from now on, if it waits for one.
     Migrate {
         tid: Tid,

@@ -64,6 +64,7 @@ fn the_wall_clock_of_a_tree_is_whole() {
         only_runnable_ns: 150 * US,
         all_blocked_ns: 400 * US,
         beside_disk_ns: 0,
+        wakes_unseen: 0,
     };
     assert_eq!(wall, expected);
     assert_eq!(wall.whole_ns(), root.ended_ns - root.begun_ns);

@@ -1,7 +1,7 @@
 //! The wall clock of a program with all that it started, by what its threads did at each time.
 
 use super::cpus::Cpus;
-use super::{Doing, Root, Tid, Trace, Turn, turns};
+use super::{Doing, Root, Tid, Trace, Turn, What, turns};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The wall clock of a tree. Its parts but the last are the whole.
@@ -19,6 +19,8 @@ pub(crate) struct Wall {
     /// Of what is not all blocked: another thread waited for a disk, as a rule, and the path may
     /// have been there.
     pub(crate) beside_disk_ns: u64,
+    /// How often all were blocked until one had a CPU, and its wake-up before that was not traced.
+    pub(crate) wakes_unseen: u64,
 }
 
 impl Wall {
@@ -48,6 +50,9 @@ impl Trace {
         for event in self.0.iter().take_while(|event| event.at_ns < root.ended_ns) {
             if event.at_ns > root.begun_ns {
                 walk.advance(event.at_ns);
+                if let What::WakeUnseen { tid, .. } = event.what {
+                    walk.wake_unseen(tid);
+                }
                 for turn in turns(event).iter().flatten().filter(|turn| tree.contains(&turn.tid)) {
                     walk.turn(turn);
                 }
@@ -90,6 +95,13 @@ impl Walk<'_> {
         };
         *part += to_ns - self.at_ns;
         self.at_ns = to_ns;
+    }
+
+    /// A thread, of the tree or not, is about to get a CPU.
+    fn wake_unseen(&mut self, tid: Tid) {
+        let blocked = matches!(self.doing.get(&tid), Some(Doing::Blocked | Doing::Uninterruptible));
+        let waits = self.waiting.iter().any(|threads| *threads > 0);
+        self.wall.wakes_unseen += u64::from(blocked && self.on == 0 && !waits);
     }
 
     fn turn(&mut self, turn: &Turn) {

@@ -56,6 +56,7 @@ fn while_one_runs_and_another_waits_for_a_cpu_the_path_may_be_eithers() {
         only_runnable_ns: 100,
         all_blocked_ns: 100,
         beside_disk_ns: 0,
+        wakes_unseen: 0,
     };
     let (kinds, starved) = of_wall(&wall);
     // Only what is behind others may starve it.
@@ -76,6 +77,15 @@ fn while_one_runs_and_another_waits_for_a_cpu_the_path_may_be_eithers() {
     let (kinds, _) = of_wall(&Wall { beside_disk_ns: 300, ..wall });
     let truth = Truth { kinds, ..Truth::default() };
     assert_eq!(wrong(&judge(&PROGRAM, &resting, &truth)), [""; 0]);
+}
+
+#[test]
+fn a_wake_up_that_was_not_traced_was_before_the_thread_got_its_cpu() {
+    let wall = Wall { on_alone_ns: 600_000, all_blocked_ns: 400_000, wakes_unseen: 3, ..Wall::default() };
+    let (kinds, _) = of_wall(&wall);
+    let [on, runnable, blocked] = kinds.unwrap();
+    assert_eq!((on.lo, on.hi), (60.0, 60.0));
+    assert_eq!((runnable.lo, runnable.hi, blocked.lo, blocked.hi), (0.0, 6.0, 34.0, 40.0));
 }
 
 #[test]
@@ -170,11 +180,27 @@ fn a_wrong_class_comes_with_the_reason_for_the_right_one() {
 
 #[test]
 fn behind_others_a_program_may_be_starved() {
-    let judged = |lo, hi| right_classes(&PROGRAM, Some(Range { value: lo, lo, hi }));
+    let starved = |starved| Truth { starved, ..Truth::default() };
+    let judged = |lo, hi| class::right(&PROGRAM, &starved(Some(Range { value: lo, lo, hi })));
     assert_eq!(judged(80.0, 80.0), [Class::Starved]);
     assert_eq!(judged(49.0, 49.0), [Class::Cpu, Class::Starved]);
     assert_eq!(judged(20.0, 20.0), [Class::Cpu]);
     // On the path or not: the trace does not know.
     assert_eq!(judged(20.0, 80.0), [Class::Cpu, Class::Starved]);
-    assert_eq!(right_classes(&PROGRAM, None), [Class::Cpu]);
+    assert_eq!(class::right(&PROGRAM, &starved(None)), [Class::Cpu]);
+}
+
+#[test]
+fn a_device_that_answers_in_the_time_of_asking_does_not_bound() {
+    let flushes = Program { class: &[Class::Io], ..PROGRAM };
+    let right = |shares: [f64; 3]| {
+        let kinds = Some(shares.map(Range::exactly));
+        class::right(&flushes, &Truth { kinds, user_percent: Some((10.0, 1.0)), ..Truth::default() })
+    };
+    assert_eq!(right([30.0, 2.0, 68.0]), [Class::Io]);
+    assert_eq!(right([54.0, 8.0, 38.0]), [Class::Io, Class::Kernel, Class::Mixed]);
+    assert_eq!(right([70.0, 0.0, 30.0]), [Class::Io, Class::Kernel]);
+    // What was judged otherwise does not rest on a device.
+    let computes = Truth { kinds: Some([90.0, 0.0, 10.0].map(Range::exactly)), ..Truth::default() };
+    assert_eq!(class::right(&PROGRAM, &computes), [Class::Cpu]);
 }

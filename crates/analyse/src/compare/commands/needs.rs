@@ -40,8 +40,8 @@ fn until_decided(watch: &Watch, seen: &[f64], random: &mut Random) -> usize {
     watch.sequence.len()
 }
 
-/// The time from the begin of a block to that of the next: the middle one, since a pause between two
-/// (Ctrl-Z) is in none of the others.
+/// The time from the begin of a block to that of the next: the middle one, since a pause between
+/// two (Ctrl-Z) is in none of the others.
 fn block_ns(runs: &[TimedRun], settings: &CompareSettings) -> f64 {
     let blocks = runs.chunk_by(|one, next| one.block == next.block);
     let counted = blocks.filter(|block| !settings.warms_up(&block[0]));

@@ -1,6 +1,6 @@
-//! Percentiles of the numbers that each run printed, compared over the pairs as the figure is, which
-//! is their median. No verdict and no end of the comparison rests on them: each has an interval of
-//! its own.
+//! Percentiles of the numbers that each run printed, compared over the pairs as the figure is,
+//! which is their median. No verdict and no end of the comparison rests on them: each has an
+//! interval of its own.
 
 use super::watch::{Measure, Watch};
 use model::Seen;

@@ -299,7 +299,10 @@ fn printing(settings: CompareSettings, numbers: [usize; 2], blocks: u32) -> Comp
     comparer
 }
 
-fn percentiles(comparer: Comparer) -> (Change, Vec<(u32, Result<PercentileFound, String>)>) {
+/// By percent; where there is none, the reason.
+type Percentiles = Vec<(u32, Result<PercentileFound, String>)>;
+
+fn percentiles(comparer: Comparer) -> (Change, Percentiles) {
     let found = comparer.conclude(sitting(2));
     let change = &found.comparisons[0];
     let of = |of: &PercentileChange| match &of.found {

@@ -107,8 +107,8 @@ impl Trees<'_> {
         Ok(path)
     }
 
-    /// Makes the files of the repository in a tree those of the commit. What else a build left there
-    /// stays.
+    /// Makes the files of the repository in a tree those of the commit. What else a build left
+    /// there stays.
     fn check_out(&self, path: &Path, commit: &str) -> anyhow::Result<()> {
         let again = ["checkout", "--quiet", "--force", "--detach", commit];
         if path.exists() && self.git.run_in(path, &again).is_ok() {

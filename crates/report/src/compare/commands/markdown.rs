@@ -8,8 +8,8 @@ use model::compare::commands::{CommandChange, Comparison, WORDS, WORDS_OF_AMOUNT
 
 const LOOK: Look = Look { width: 120, colour: false, unicode: true };
 
-/// The table: a row for each command, with its ratio to the first. A second one where percentiles of
-/// printed numbers are compared.
+/// The table: a row for each command, with its ratio to the first. A second one where percentiles
+/// of printed numbers are compared.
 pub fn markdown(comparison: &Comparison) -> String {
     let on = comparison.settings.on;
     let words = if on.is_time() { WORDS } else { WORDS_OF_AMOUNTS };

@@ -1,0 +1,65 @@
+//! The classes that are right: the one that was judged beforehand, or what the oracles say where
+//! that rests on the machine. How the classes are defined is in `docs/method/class.md`.
+
+use super::super::program::{Class, Program, Watch};
+use super::{HALF, POINTS, Range, Truth};
+
+/// The leading kinds are as good as equal below this distance, in points.
+const MIXED_POINTS: f64 = 10.0;
+
+/// Classes of one program on this machine.
+///
+/// `starved`, once waiting for a CPU behind other programs or a quota is half of the time, and
+/// either where it is about half or may be. And where waiting for a device or a peer was judged to
+/// bound a program, but the trace has less than half of that: here it answers in about the time
+/// that asking takes. Then the class of the oracles' shares is right as well.
+pub(super) fn right(program: &Program, truth: &Truth) -> Vec<Class> {
+    let mut right = program.class.to_vec();
+    if program.class == [Class::Io] && matches!(program.watch, Watch::Run(_)) {
+        right.extend(by_shares(truth));
+    }
+    match truth.starved {
+        Some(share) if share.lo >= HALF + POINTS => vec![Class::Starved],
+        Some(share) if share.hi >= HALF - POINTS => [right, vec![Class::Starved]].concat(),
+        _ => right,
+    }
+}
+
+/// Of a program that was started: the classes of the oracles' shares, each of which may be off.
+/// None where half of the time or more is blocked.
+fn by_shares(truth: &Truth) -> Vec<Class> {
+    let (Some([on, runnable, blocked]), Some((user_percent, _))) = (truth.kinds, truth.user_percent) else {
+        return Vec::new();
+    };
+    if blocked.hi >= HALF {
+        return Vec::new();
+    }
+    let behind_others = truth.starved.map_or(0.0, |starved: Range| starved.lo);
+    // A wake-up of an idle CPU, which dwell has with waiting, is runnable or blocked in the trace.
+    let waking = (runnable.value - behind_others).clamp(0.0, blocked.value);
+    let user = on.value * user_percent / 100.0;
+    let mut classes = Vec::new();
+    for waiting in [blocked.value, blocked.value + waking] {
+        for off in [-POINTS, 0.0, POINTS] {
+            for shift in [-POINTS, 0.0, POINTS] {
+                let class = class(waiting + off, on.value - user + shift, user - shift);
+                if !classes.contains(&class) {
+                    classes.push(class);
+                }
+            }
+        }
+    }
+    classes
+}
+
+/// By shares in percent.
+fn class(waiting: f64, kernel: f64, user: f64) -> Class {
+    let mut kinds = [(waiting, Class::Io), (kernel, Class::Kernel), (user, Class::Cpu)];
+    kinds.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let [(most, leading), (second, _), _] = kinds;
+    match leading {
+        _ if most - second < MIXED_POINTS => Class::Mixed,
+        Class::Io if most < HALF => Class::Mixed,
+        leading => leading,
+    }
+}
