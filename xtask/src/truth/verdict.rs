@@ -20,7 +20,7 @@ const POINTS: f64 = 3.0;
 const PART: f64 = 0.03;
 
 /// What an idle CPU of a virtual machine takes to wake up for a thread, at most as a rule.
-const WAKING_NS_MAX: u64 = 20_000;
+const WAKING_NS_MAX: u64 = 10_000;
 
 /// Half of the time, from which a class is decided by it.
 const HALF: f64 = 50.0;

@@ -107,8 +107,9 @@ pub(super) const PROGRAMS: &[Program] = &[
             ]),
             ..ALONE
         }),
-        class: &[Class::Io],
-        why: "each transaction waits for its commit record on the disk, and for rows and WAL of others",
+        class: &[Class::Io, Class::Mixed],
+        why: "each transaction waits for its commit record on the disk, and for rows and WAL of others; where the \
+              disk answers as fast as four clients ask, neither that nor what they compute leads",
         ..PLAIN
     },
     Program {

@@ -11,8 +11,8 @@ const MIXED_POINTS: f64 = 10.0;
 ///
 /// `starved`, once waiting for a CPU behind other programs or a quota is half of the time, and
 /// either where it is about half or may be. And where waiting for a device or a peer was judged to
-/// bound a program, but the trace has less than half of that: here it answers in about the time
-/// that asking takes. Then the class of the oracles' shares is right as well.
+/// bound a program, the class of the oracles' shares is right as well: here it may answer in about
+/// the time that asking takes.
 pub(super) fn right(program: &Program, truth: &Truth) -> Vec<Class> {
     let mut right = program.class.to_vec();
     if program.class == [Class::Io] && matches!(program.watch, Watch::Run(_)) {
@@ -26,14 +26,10 @@ pub(super) fn right(program: &Program, truth: &Truth) -> Vec<Class> {
 }
 
 /// Of a program that was started: the classes of the oracles' shares, each of which may be off.
-/// None where half of the time or more is blocked.
 fn by_shares(truth: &Truth) -> Vec<Class> {
     let (Some([on, runnable, blocked]), Some((user_percent, _))) = (truth.kinds, truth.user_percent) else {
         return Vec::new();
     };
-    if blocked.hi >= HALF {
-        return Vec::new();
-    }
     let behind_others = truth.starved.map_or(0.0, |starved: Range| starved.lo);
     // A wake-up of an idle CPU, which dwell has with waiting, is runnable or blocked in the trace.
     let waking = (runnable.value - behind_others).clamp(0.0, blocked.value);

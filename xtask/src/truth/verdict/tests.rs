@@ -85,7 +85,7 @@ fn a_wake_up_that_was_not_traced_was_before_the_thread_got_its_cpu() {
     let (kinds, _) = of_wall(&wall);
     let [on, runnable, blocked] = kinds.unwrap();
     assert_eq!((on.lo, on.hi), (60.0, 60.0));
-    assert_eq!((runnable.lo, runnable.hi, blocked.lo, blocked.hi), (0.0, 6.0, 34.0, 40.0));
+    assert_eq!((runnable.lo, runnable.hi, blocked.lo, blocked.hi), (0.0, 3.0, 37.0, 40.0));
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_device_that_answers_in_the_time_of_asking_does_not_bound() {
         let kinds = Some(shares.map(Range::exactly));
         class::right(&flushes, &Truth { kinds, user_percent: Some((10.0, 1.0)), ..Truth::default() })
     };
-    assert_eq!(right([30.0, 2.0, 68.0]), [Class::Io]);
+    assert_eq!(right([30.0, 2.0, 68.0]), [Class::Io, Class::Io]);
     assert_eq!(right([54.0, 8.0, 38.0]), [Class::Io, Class::Kernel, Class::Mixed]);
     assert_eq!(right([70.0, 0.0, 30.0]), [Class::Io, Class::Kernel]);
     // What was judged otherwise does not rest on a device.
