@@ -113,7 +113,7 @@ int find_alive(u64 *ctx)
 	}
 	thread->tid = tid;
 	thread->cpu_before = record.counters.cpu_ns;
-	thread->delay_before = thread->run_delay = record.counters.runqueue_ns;
+	thread->delay_before = record.counters.runqueue_ns;
 	thread->ran_ns = record.counters.cpu_ns;
 	thread->throttled = throttled_time(task);
 	thread->throttled_at = now;

@@ -294,6 +294,7 @@ int sched_switch(u64 *ctx)
 			return 0;
 	}
 	u64 now = bpf_ktime_get_ns();
+	cpu->behind = now - clock;
 	u32 call = NO_CALL, tid = 0, used = 0;
 	u8 how = LEFT_NONE, flags = 0;
 	u64 object = 0;
@@ -334,7 +335,6 @@ int sched_switch(u64 *ctx)
 		used = slots_of(out);
 		out->left = how;
 		out->left_at = now;
-		out->run_delay = prev->sched_info.run_delay;
 		out->ran_ns = prev->se.sum_exec_runtime;
 		if (how == LEFT_RUNNABLE && now - out->throttled_at > THROTTLE_NS) {
 			out->throttled = throttled_time(prev);

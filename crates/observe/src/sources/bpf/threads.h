@@ -34,8 +34,7 @@ struct thread {
 	u64 off_enter; /* the same when the call was entered */
 	u64 left_at;
 	u64 woken_at;  /* written by the waker */
-	u64 run_delay; /* the scheduler's counters when it was switched out */
-	u64 ran_ns;
+	u64 ran_ns;    /* the scheduler's counter when it was switched out */
 	u64 throttled; /* its cgroups' throttled time, read at throttled_at */
 	u64 throttled_at;
 	u64 blocked_ns; /* in this call; with ENDED_WAIT */
@@ -380,9 +379,11 @@ INLINE void charge(struct thread *thread, u32 call, u32 count, u64 ns, u64 now)
 
 /*
  * A thread of the tree runs, and its switch-in was not traced. Some kernels hide the switches of
- * tasks that they protect, including those to other tasks. The scheduler's counter gives its time
- * in the run queue, and so the time of the switch. Where the end of its wait was not traced either,
- * since it came while such a task ran, its CPU time gives that; it may be late by a clock tick.
+ * tasks that they protect, including those to other tasks; some those of an idle CPU. The scheduler
+ * has the time since then: `exec_start` is the time up to which it charged the thread, and
+ * `sum_exec_runtime` has grown by all that it charged since the switch. Before the first switch on
+ * this CPU that was traced, it is not known how far its clock is from ours: then the end is now,
+ * and the time may be late by a clock tick.
  */
 __attribute__((noinline)) int came_unseen(struct thread *thread, u64 now)
 {
@@ -392,23 +393,20 @@ __attribute__((noinline)) int came_unseen(struct thread *thread, u64 now)
 		.cpu = bpf_get_smp_processor_id(),
 		.call = NO_CALL,
 	};
-	if (!thread)
+	struct cpu *cpu = this_cpu();
+	if (!thread || !cpu)
 		return 0;
-	struct sched_info *info = __builtin_preserve_access_index(&task->sched_info);
 	struct sched_entity *se = __builtin_preserve_access_index(&task->se);
-	u64 at;
-	if (thread->left != LEFT_RUNNABLE && thread->woken_at < thread->left_at) {
-		u64 ran = READ(se, sum_exec_runtime) - thread->ran_ns;
-		at = ran < now - thread->left_at ? now - ran : thread->left_at;
-	} else {
-		u64 queued = READ(info, run_delay) - thread->run_delay;
-		u64 from = thread->left == LEFT_RUNNABLE ? thread->left_at : thread->woken_at;
-		at = from + queued < now ? from + queued : now;
-	}
+	bool blocked = thread->left != LEFT_RUNNABLE && thread->woken_at >= thread->left_at;
+	u64 from = blocked ? thread->woken_at : thread->left_at;
+	u64 to = cpu->behind ? READ(se, exec_start) + cpu->behind : now;
+	u64 at = to - (READ(se, sum_exec_runtime) - thread->ran_ns);
 	/* After the wake-up, or the switch-out: of two records with one time, that of the CPU with
 	 * the lower number is read first, which may be this one. */
-	if (at < now)
-		at++;
+	if ((s64)(at - from) <= 0)
+		at = from + 1;
+	if ((s64)(at - now) > 0)
+		at = now;
 	record.head.at = at;
 	record.into = TID(thread, task);
 	thread->off_ns += at - thread->left_at;

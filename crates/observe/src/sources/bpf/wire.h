@@ -496,6 +496,11 @@ struct cpu {
 	u64 task;
 	/* The same task's registers; 0 when not known. */
 	u64 regs;
+	/*
+	 * What the scheduler's clock of this CPU was behind ours at the last switch of a thread of
+	 * the tree; it wraps. 0: not known yet.
+	 */
+	u64 behind;
 	/* 0: outside the tree. */
 	u32 index;
 	/* A request to a disk was completed in this context. */
@@ -727,10 +732,11 @@ AT(cpu, timer, 24);
 AT(cpu, ready, 28);
 AT(cpu, task, 32);
 AT(cpu, regs, 40);
-AT(cpu, index, 48);
-AT(cpu, request, 52);
-AT(cpu, ends, 56);
-SIZE(cpu, 96);
+AT(cpu, behind, 48);
+AT(cpu, index, 56);
+AT(cpu, request, 60);
+AT(cpu, ends, 64);
+SIZE(cpu, 104);
 AT(stats, call, 0);
 AT(stats, calls, 8);
 AT(stats, errors, 16);

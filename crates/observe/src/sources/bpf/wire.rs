@@ -469,6 +469,9 @@ layout! {
         task: u64,
         /// The same task's registers; 0 when not known.
         regs: u64,
+        /// What the scheduler's clock of this CPU was behind ours at the last switch of a thread of
+        /// the tree; it wraps. 0: not known yet.
+        behind: u64,
         /// 0: outside the tree.
         index: u32,
         /// A request to a disk was completed in this context.
