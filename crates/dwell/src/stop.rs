@@ -9,8 +9,10 @@ use sys::clock::monotonic_ns;
 use sys::poll;
 use sys::signals::{Signals, stop_self};
 
-/// The signal of Ctrl-Z, and those that end a measurement: SIGHUP, SIGINT, SIGQUIT, SIGTERM.
+/// The signal of Ctrl-Z, the one that continues, and those that end a measurement: SIGHUP, SIGINT,
+/// SIGQUIT, SIGTERM.
 const SIGTSTP: i32 = 20;
+const SIGCONT: i32 = 18;
 const ENDING: [i32; 4] = [1, 2, 3, 15];
 
 /// The last pending signal that ends a measurement. Ctrl-Z stops dwell here, until SIGCONT.
@@ -20,14 +22,17 @@ pub(crate) fn ending(signals: &mut Signals) -> Option<i32> {
 
 /// The same, with the time for which dwell was stopped.
 fn take(signals: &mut Signals) -> (Option<i32>, Ns) {
-    let (mut ended_by, mut stopped_ns) = (None, 0);
+    let (mut ended_by, mut stopped_ns, mut last_ns) = (None, 0, 0);
     while let Ok(Some(signal)) = signals.take() {
         if ENDING.contains(&signal.number) {
             ended_by = Some(signal.number);
         } else if signal.number == SIGTSTP {
             let begun_ns = monotonic_ns();
             stop_self();
-            stopped_ns += monotonic_ns() - begun_ns;
+            last_ns = monotonic_ns() - begun_ns;
+        } else if signal.number == SIGCONT {
+            // Without it the kernel did not stop dwell: no shell could have continued it.
+            stopped_ns += std::mem::take(&mut last_ns);
         }
     }
     (ended_by, stopped_ns)

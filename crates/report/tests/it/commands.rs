@@ -17,6 +17,8 @@ use model::timing::{Figure, TimedRun};
 use model::{Ns, Seen};
 use serde_json::{Value, json as literal};
 use stats::Random;
+use std::collections::BTreeSet;
+use std::fs;
 use unicode_width::UnicodeWidthChar;
 
 const PLAIN: Look = Look { width: 80, colour: false, unicode: true };
@@ -334,6 +336,46 @@ fn markdown_is_a_table() {
         assert!(tables.next().unwrap().lines().all(|line| bars(line) == 9), "{name}\n{text}");
         assert!(tables.flat_map(str::lines).all(|line| bars(line) == 7), "{name}\n{text}");
     }
+}
+
+/// The places of a document that hold something other than objects and lists, with its type. Names
+/// that are values (of parameters and variables) are `*`.
+fn shape(value: &Value, at: String, into: &mut BTreeSet<String>) {
+    let named = at.ends_with(".parameters") || at.ends_with(".environment");
+    let what = match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                shape(field, format!("{at}.{}", if named { "*" } else { name.as_str() }), into);
+            }
+            return;
+        }
+        Value::Array(items) => return items.iter().for_each(|item| shape(item, format!("{at}[]"), into)),
+        Value::Number(_) => "number",
+        Value::String(text) if at.ends_with(".unit") => text.as_str(),
+        Value::String(_) => "text",
+        Value::Bool(_) => "truth",
+        Value::Null => "null",
+    };
+    into.insert(format!("{at}: {what}"));
+}
+
+#[test]
+fn what_is_written_for_hyperfines_scripts_has_the_shape_of_its_own() {
+    // hyperfine 2.0.0 -N -r 2 -n 'nap {t}' --env LANG=C -L t 0.01,0.02 'sleep {t}'
+    let theirs = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/samples/hyperfine-2.0.0.json");
+    let theirs: Value = serde_json::from_str(&fs::read_to_string(theirs).unwrap()).unwrap();
+    let mut comparison = sample("compare-faster");
+    comparison.commands.iter_mut().for_each(|command| command.name = "a name".to_owned());
+    let ours: Value = serde_json::from_str(&commands_hyperfine(&comparison)).unwrap();
+    let [theirs, ours] = [&theirs, &ours].map(|document| {
+        let mut found = BTreeSet::new();
+        shape(document, String::new(), &mut found);
+        found
+    });
+    let of_theirs: Vec<&String> = theirs.difference(&ours).collect();
+    assert_eq!(of_theirs, [".metadata.hyperfine_version: text"]);
+    let of_ours: Vec<&String> = ours.difference(&theirs).collect();
+    assert_eq!(of_ours, [".metadata.dwell_version: text"]);
 }
 
 #[test]

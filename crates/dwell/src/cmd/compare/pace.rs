@@ -4,7 +4,7 @@ use crate::cli::CompareArgs;
 use model::Ns;
 use model::compare::commands::CompareEnd;
 
-const SECOND_NS: Ns = 1_000_000_000;
+pub(super) const SECOND_NS: Ns = 1_000_000_000;
 /// The default of --for.
 const FOR_NS: Ns = 60 * SECOND_NS;
 /// Pairs of commands that are so long that fewer would fit into the default.

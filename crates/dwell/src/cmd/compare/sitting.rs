@@ -2,7 +2,7 @@
 
 use super::first;
 use super::making::{MadeCommand, MadeCommands};
-use super::pace::Pace;
+use super::pace::{Pace, SECOND_NS};
 use crate::cli::CompareArgs;
 use crate::output;
 use crate::progress::ProgressLine;
@@ -297,7 +297,7 @@ impl Sitting<'_, '_> {
         };
         let standing: Vec<String> = comparer.standing().into_iter().enumerate().map(of).collect();
         let left = left_ns.map_or_else(String::new, |left| {
-            format!("{} left at most: ", units::duration(left.next_multiple_of(1_000_000_000)))
+            format!("{} left at most: ", units::duration(left.next_multiple_of(SECOND_NS)))
         });
         format!("{left}{}, {}; Ctrl-C to stop", units::counted(u64::from(pairs), "pair"), standing.join(", "))
     }
@@ -326,7 +326,8 @@ impl Sitting<'_, '_> {
     }
 
     fn show(&self, progress: Progress, before: &str) -> Go {
-        if progress.so_far_ns > 0 {
+        // A signal has it told earlier.
+        if progress.so_far_ns >= SECOND_NS {
             let name = self.made.commands.get(progress.command).map_or("", |command| command.name.as_str());
             let doing = match progress.doing {
                 Doing::Run => report::clean(name, false),
@@ -335,7 +336,7 @@ impl Sitting<'_, '_> {
                 Doing::Once => "--setup or --cleanup".to_owned(),
                 Doing::Empty => "the empty program".to_owned(),
             };
-            let so_far = units::duration(progress.so_far_ns / 1_000_000_000 * 1_000_000_000);
+            let so_far = units::duration(progress.so_far_ns / SECOND_NS * SECOND_NS);
             self.line.put(|| format!("{before}{doing}: {so_far}; Ctrl-C to stop"));
         }
         Go::On
