@@ -229,7 +229,7 @@ fn trailer() -> Trailer {
         rusage: Seen::Value(Rusage { user_ns: 1, kernel_ns: 2, max_rss_bytes: 3, ..Rusage::default() }),
         host_cpu: Seen::Value(HostCpu { busy_ns: 1, span_ns: 2, ..HostCpu::default() }),
         living: vec![(1001, counters())],
-        living_until: Some(5),
+        living_until: None,
         lost_events: Seen::Value(1 << 33),
         cost: vec![Cost { what: "switch".to_owned(), times: 12, each_ns: (100, 200) }],
         sources: Vec::new(),
