@@ -13,8 +13,10 @@
 //! ```
 
 mod activity;
+mod alone;
 mod books;
 mod breakdown;
+mod clocks;
 mod cover;
 mod divide;
 mod holders;
@@ -25,6 +27,7 @@ mod path;
 mod phases;
 mod pieces;
 mod run_queue;
+mod sites;
 mod slicing;
 pub(crate) mod split;
 mod steps;
@@ -36,8 +39,10 @@ mod wait_rows;
 mod waits;
 
 pub(crate) use activity::{Activity, ActivityId, Certainty, Interval, NOBODY, Slot};
+pub(crate) use alone::{Alone, Mark, part};
 pub(crate) use books::Books;
 pub(crate) use breakdown::{Breakdown, Sum};
+pub(crate) use clocks::{Clocks, SiteClock};
 pub(crate) use cover::{Covered, Progress};
 pub(crate) use divide::{Divide, Portion, Total, by_activity, by_thread};
 pub(crate) use holders::{Begins, HolderTimes};
@@ -48,6 +53,7 @@ pub(crate) use path::{Amount, Key, Path};
 pub(crate) use phases::phases;
 pub(crate) use pieces::Pieces;
 pub(crate) use run_queue::run_queue;
+pub(crate) use sites::{SiteId, SiteKey, Sites, WATCHED, Watched};
 pub(crate) use slicing::Slicing;
 pub(crate) use steps::StepThread;
 pub(crate) use thread_rows::ThreadTotals;

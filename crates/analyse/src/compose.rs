@@ -12,7 +12,7 @@ use model::peers::{ConnectionRow, LookupRow};
 use model::profile::Activity;
 use model::recording::{Cost, HostCpu, Trailer};
 use model::run::{Analysis, CallRow, Faults, Run, ThreadLedger, Utilization};
-use model::{Account, CallStats, Header, Ns, Seen, State};
+use model::{Account, CallStats, Header, Ns, Prediction, Seen, State};
 use stats::Histogram;
 use std::cmp::Reverse;
 
@@ -54,7 +54,8 @@ fn stolen(trailer: &Trailer, cpus: u32) -> Ns {
 /// The whole run.
 pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
     let Consumers { header, how, code: stacks, surroundings } = consumers;
-    let OfTier { pieces, beside, connections, lookups, rivals } = of_tier(how, &header, trailer, &stacks);
+    let OfTier { pieces, beside, connections, lookups, rivals, prediction } =
+        of_tier(how, &header, trailer, &stacks);
     let Pieces { start, wall_ns, parts, steps, phases, covered, threads, waits, window } = pieces;
     let addresses = stacks.addresses();
     let profile = stacks.profile(start);
@@ -110,7 +111,7 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
         costs: trailer.costs.clone(),
         host: header.host,
     };
-    Analysis { run, profile, addresses }
+    Analysis { run, profile, addresses, prediction }
 }
 
 /// How CPUs were used, from what any thread did.
@@ -130,6 +131,7 @@ struct OfTier {
     lookups: Seen<Vec<LookupRow>>,
     /// None where it is not seen what ran instead.
     rivals: Rivals,
+    prediction: Seen<Prediction>,
 }
 
 fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) -> OfTier {
@@ -142,14 +144,17 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 None => (Seen::Value(closed.connections), Seen::Value(closed.lookups)),
                 Some(why) => (Seen::unseen(&why), Seen::unseen(why)),
             };
-            OfTier { pieces: closed.pieces, beside, connections, lookups, rivals: closed.rivals }
+            let Closed { pieces, rivals, prediction, .. } = closed;
+            OfTier { pieces, beside, connections, lookups, rivals, prediction }
         }
         How::Poll(poll) => {
             let closed = poll.close(trailer);
             let beside = Beside::of_poll(&closed, header.host.cpus, stolen);
             let why = "connections and name lookups need BPF";
             let (connections, lookups) = (Seen::unseen(why), Seen::unseen(why));
-            OfTier { pieces: closed.pieces, beside, connections, lookups, rivals: Rivals::default() }
+            let prediction = Seen::unseen("which thread held up which needs BPF");
+            let (pieces, rivals) = (closed.pieces, Rivals::default());
+            OfTier { pieces, beside, connections, lookups, rivals, prediction }
         }
     }
 }

@@ -12,19 +12,21 @@
 //!
 //! What is booked here is time (`tree`); putting it into words and shares is left to `close`.
 
+mod clocked;
 mod close;
 mod division;
 mod files;
 mod held;
 mod limited;
 mod occupants;
+mod prediction;
 mod samples;
 mod sends;
 mod thread;
 mod tree;
 mod wall;
 
-use crate::account::{Ended, Path, Progress, Slicing, Slot, WaitEnd};
+use crate::account::{Clocks, Ended, Path, Progress, Slicing, Slot, WaitEnd};
 use crate::calls::{sends_a_signal, touches_a_peer};
 use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_several};
 use crate::code::Code;
@@ -32,6 +34,7 @@ use crate::connections::Connections;
 use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, TargetKey, WaitKey};
 use crate::names::Names;
+use clocked::Clocked;
 use model::recording::{
     AttachWindow, Calls, Comm, Counters, Event, Object, SocketEnds, SwitchOut, Trailer, WaitContext,
     WakeReason, Waker,
@@ -69,6 +72,15 @@ struct WakeUp<'a> {
     calls: &'a Calls,
     /// The thread of the tree that ran.
     running: Option<Slot>,
+}
+
+/// What a thread that was held up goes on with.
+#[derive(Debug)]
+struct HandedOver {
+    path: Path,
+    clocks: Clocks,
+    /// Up to when they go.
+    until: Ns,
 }
 
 impl Trace {
@@ -109,6 +121,7 @@ impl Trace {
             // begins.
             self.wall.start = at;
             self.tree.books.slicing = Slicing::fine(at);
+            self.tree.sites.begins(at);
         }
         self.tree.books.slicing.fit(at);
         match event {
@@ -150,7 +163,9 @@ impl Trace {
             Event::Exec { at, tid, old_tid, name, .. } => {
                 // A thread that executes takes the number of its group's leader.
                 self.tree.renumber(*old_tid, *tid, *name);
-                self.tree.ran_until(*tid, *at, &Calls::new());
+                if let Some(slot) = self.tree.ran_until(*tid, *at, &Calls::new()) {
+                    self.tree.executes(slot, *name);
+                }
             }
             Event::Rename { tid, name, .. } => {
                 if let Some(slot) = self.tree.slot(*tid) {
@@ -198,6 +213,7 @@ impl Trace {
                 let slot = self.tree.slot(*tid).filter(|_| *at >= self.wall.start);
                 if let (Some(slot), Some(sample)) = (slot, sample) {
                     self.tree.sampled(slot, *at, sample);
+                    self.tree.sampled_at_site(slot, *mode, *period_ns);
                 }
             }
             Event::Ran { at, from, cpu, tid, pid, name } => {
@@ -217,6 +233,7 @@ impl Trace {
 
     fn starts(&mut self, at: Ns, tid: Tid) {
         self.tree.books.slicing = Slicing::fine(at);
+        self.tree.sites.begins(at);
         let pid = self.tree.root;
         let root = Newcomer {
             at,
@@ -224,6 +241,7 @@ impl Trace {
             pid,
             name: Comm::default(),
             path: Path::default(),
+            clocked: Clocked::new(at),
             doing: TracedState::Running,
         };
         let root = self.tree.add(root);
@@ -234,7 +252,8 @@ impl Trace {
     fn forks(&mut self, parent: Slot, tid: Tid, pid: Pid, name: Comm) {
         let parent = self.tree.get(parent);
         let path = if self.window.is_some() { Path::default() } else { parent.path.clone() };
-        let child = Newcomer { at: parent.since, tid, pid, name, path, doing: TracedState::Runnable };
+        let (clocked, doing) = (parent.clocked.forked(), TracedState::Runnable);
+        let child = Newcomer { at: parent.since, tid, pid, name, path, clocked, doing };
         self.tree.add(child);
         if pid == self.tree.root {
             self.wall.joined();
@@ -246,7 +265,8 @@ impl Trace {
         let (at, path) = (self.wall.start, Path::default());
         let known = self.tree.slot(tid);
         let slot = known.unwrap_or_else(|| {
-            self.tree.add(Newcomer { at, tid, pid, name, path, doing: TracedState::Runnable })
+            let (clocked, doing) = (Clocked::new(at), TracedState::Runnable);
+            self.tree.add(Newcomer { at, tid, pid, name, path, clocked, doing })
         });
         self.tree.becomes(slot, at, doing);
         self.tree.get_mut(slot).before = before;
@@ -286,7 +306,8 @@ impl Trace {
         let at = wake.at;
         let handed_over = self.handed_over(slot, wait, wake);
         let kind = self.record(slot, wait, wake, handed_over.is_some());
-        if let Some((path, until)) = handed_over {
+        if let Some(HandedOver { path, clocks, until }) = handed_over {
+            self.tree.clock_held_up(slot, &clocks, kind);
             // Two clocks may be a few hundred nanoseconds apart; and what was sent before this
             // thread blocked did not hold it up. Then it keeps its own path.
             if until > self.tree.get(slot).since {
@@ -373,8 +394,8 @@ impl Trace {
         kind
     }
 
-    /// The path of the thread of the tree that ended a wait, and up to when it goes.
-    fn handed_over(&self, slot: Slot, wait: &WaitContext, wake: WakeUp<'_>) -> Option<(Path, Ns)> {
+    /// The path and the clocks of the thread of the tree that ended a wait.
+    fn handed_over(&self, slot: Slot, wait: &WaitContext, wake: WakeUp<'_>) -> Option<HandedOver> {
         let source = match wake.waker {
             _ if self.window.is_some() => None,
             Waker::Task { name: None, .. } => {
@@ -388,9 +409,12 @@ impl Trace {
         source.map(|source| match source {
             Source::Running(waker) => {
                 let waker = self.tree.get(waker);
-                (waker.path.clone(), waker.since)
+                let clocks = waker.clocked.clocks.clone();
+                HandedOver { path: waker.path.clone(), clocks, until: waker.since }
             }
-            Source::Sent(sent) => (sent.path.clone(), sent.at),
+            Source::Sent(sent) => {
+                HandedOver { path: sent.path.clone(), clocks: sent.clocks.clone(), until: sent.at }
+            }
         })
     }
 
@@ -402,7 +426,13 @@ impl Trace {
         let Some(sender) = self.tree.ran_until(tid, at, calls) else { return };
         self.connections.sent(ends);
         let thread = self.tree.get(sender);
-        self.sends.add(ends, || Sent { sender, at: thread.since, path: thread.path.clone() });
+        let clocks = || thread.clocked.clocks.clone();
+        self.sends.add(ends, || Sent {
+            sender,
+            at: thread.since,
+            path: thread.path.clone(),
+            clocks: clocks(),
+        });
     }
 
     fn leaves(&mut self, at: Ns, tid: Tid, calls: &Calls) {

@@ -13,7 +13,7 @@ fn directory() -> PathBuf {
 }
 
 /// Files there with this ending, in order.
-fn files(ending: &str) -> Vec<PathBuf> {
+pub(crate) fn files(ending: &str) -> Vec<PathBuf> {
     let entries =
         fs::read_dir(directory()).expect("the recordings").map(|entry| entry.expect("an entry").path());
     let mut files: Vec<PathBuf> =

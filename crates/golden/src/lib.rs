@@ -7,6 +7,8 @@ mod account;
 mod diagnosis;
 #[cfg(test)]
 mod differences;
+#[cfg(test)]
+mod predictions;
 
 use analyse::Analyser;
 use model::{Analysis, Diagnosis, Header};

@@ -2,7 +2,8 @@
 //!
 //! A [`recording`] holds what was observed, with no conclusions; an [`account`] divides a program's
 //! wall clock into parts that sum to it; a [`run`] is the result of one `dwell run`, in the schema
-//! of `--json`; a [`diagnosis`] is its interpretation; a [`ladder`] is the cost of an operation at
+//! of `--json`; a [`prediction`] is what it would have gained without parts of it; a [`diagnosis`]
+//! is its interpretation; a [`ladder`] is the cost of an operation at
 //! each level of a machine; [`wake`] is the wake-up latency of a machine. This crate does no IO,
 //! reads no clock and is independent of the kernel: it is enough to read what dwell wrote.
 
@@ -25,6 +26,7 @@ pub mod name;
 pub mod network;
 mod object;
 pub mod peers;
+pub mod prediction;
 pub mod profile;
 pub mod recording;
 pub mod run;
@@ -51,6 +53,7 @@ pub use cpus::CpuList;
 pub use diagnosis::Diagnosis;
 pub use finding::Finding;
 pub use ladder::Ladder;
+pub use prediction::Prediction;
 pub use profile::Profile;
 pub use recording::{Event, Header, Language, Recording, Trailer};
 pub use run::{Analysis, Run};

@@ -9,6 +9,7 @@ use crate::costs::Costs;
 use crate::coverage::Coverage;
 use crate::limits::Limits;
 use crate::peers::{ConnectionRow, LookupRow};
+use crate::prediction::Prediction;
 use crate::profile::Profile;
 use crate::recording::{Ending, Host};
 use crate::seen::unrecorded;
@@ -485,7 +486,7 @@ pub struct LineRow {
     pub total: Option<Share>,
 }
 
-/// A run and the call tree that its tables of code are views of.
+/// A run, the call tree that its tables of code are views of, and what is predicted from it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Analysis {
     /// The result.
@@ -497,6 +498,10 @@ pub struct Analysis {
     /// The program's code that ran, by instruction.
     #[serde(default)]
     pub addresses: Vec<Address>,
+    /// What the run would have gained had parts of it cost nothing. Absent in a window: it has no
+    /// end that could come earlier.
+    #[serde(default = "unrecorded")]
+    pub prediction: Seen<Prediction>,
 }
 
 /// Samples of one instruction.

@@ -1,9 +1,11 @@
 //! The books of traced threads closed: the final path and the ledgers, brought to the end of the
 //! wall.
 
+use super::clocked::Clocked;
 use super::division::{Division, Known};
 use super::files::folded;
 use super::occupants::Rivals;
+use super::prediction::prediction;
 use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
 use super::tree::Tree;
 use super::wall::Wall;
@@ -22,7 +24,7 @@ use crate::sliced;
 use model::peers::{ConnectionRow, LookupRow};
 use model::recording::{AttachWindow, Comm, Counters, Trailer, Waker};
 use model::run::{Faults, ThreadLedger as ThreadRow};
-use model::{Ns, Seen, State, Tid};
+use model::{Ns, Prediction, Seen, State, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What the analysis of traced events gives, in addition to the pieces that every tier gives.
@@ -45,6 +47,8 @@ pub(crate) struct Closed {
     pub(crate) lookups: Vec<LookupRow>,
     /// Other programs that threads waited behind.
     pub(crate) rivals: Rivals,
+    /// What it would have gained without parts of it.
+    pub(crate) prediction: Seen<Prediction>,
 }
 
 /// Time as added up here, and the kernel's count of the same.
@@ -76,6 +80,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     tree.revise(&Verdicts::new(&tree.books.waits, code, window.is_some(), &mut names));
     let waits = std::mem::take(&mut tree.books.waits);
     let idle = tree.idle();
+    let prediction = prediction(&wall, &tree, &names, trailer.sliced.is_some());
     let entries = match window {
         Some(_) => ledgers(&tree, &idle),
         None => resolved(last_path(&wall, &tree), &tree.books),
@@ -108,7 +113,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     };
     let (connections, lookups) = (connections.rows(), names.lookups.rows());
     let rivals = tree.occupants.rivals;
-    Closed { pieces, cpu, runqueue, switches, faults, connections, lookups, rivals }
+    Closed { pieces, cpu, runqueue, switches, faults, connections, lookups, rivals, prediction }
 }
 
 impl Ended {
@@ -199,7 +204,8 @@ impl Ended {
         let last = living.or(self.wall.last).unwrap_or_else(|| {
             let (name, path) = (Comm::default(), Path::default());
             let at = self.wall.start;
-            self.tree.add(Newcomer { at, tid: root, pid: root, name, path, doing: TracedState::Running })
+            let (clocked, doing) = (Clocked::new(at), TracedState::Running);
+            self.tree.add(Newcomer { at, tid: root, pid: root, name, path, clocked, doing })
         });
         self.tree.book(last, end, State::Unexplained, ReasonKey::None);
         last

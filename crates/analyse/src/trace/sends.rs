@@ -1,7 +1,7 @@
 //! What threads of the tree were last known to have sent, for the other end that a softirq
 //! wakes later.
 
-use crate::account::{Path, Slot};
+use crate::account::{Clocks, Path, Slot};
 use model::Ns;
 use model::recording::{Object, SocketEnds, WaitContext};
 use rustc_hash::FxHashMap;
@@ -22,6 +22,7 @@ pub(super) struct Sent {
     pub(super) sender: Slot,
     pub(super) at: Ns,
     pub(super) path: Path,
+    pub(super) clocks: Clocks,
 }
 
 /// Where a woken thread's path continues.

@@ -2,12 +2,13 @@
 //!
 //! A thread's time since it was last heard of is booked when it is heard of again.
 
+use super::clocked::{Clocked, Spent};
 use super::occupants::{Occupants, Queued};
 use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
 use crate::account::split::{self, KINDS};
 use crate::account::{
-    Activity, ActivityId, Begins, Books, Ended, Interval, Path, Progress, Slicing, Slot, Times, Verdicts,
-    WaitEnd, idle, placeholder,
+    Activity, ActivityId, Alone, Begins, Books, Clocks, Ended, Interval, Mark, Path, Progress, SiteKey,
+    Sites, Slicing, Slot, Times, Verdicts, WaitEnd, idle, placeholder,
 };
 use crate::calls::Arch;
 use crate::keys::{ReasonKey, WaitKey, WakerKey, Who};
@@ -43,6 +44,10 @@ pub(super) struct Tree {
     pub(super) occupants: Occupants,
     /// How often a thread was switched in.
     pub(super) switched_in: u64,
+    /// What the threads' clocks watch.
+    pub(super) sites: Sites,
+    /// When a thread was under way beside none.
+    pub(super) alone: Alone,
 }
 
 /// A thread that was switched out for the last time.
@@ -68,6 +73,8 @@ impl Tree {
             begins: Begins::default(),
             occupants: Occupants::default(),
             switched_in: 0,
+            sites: Sites::default(),
+            alone: Alone::default(),
         }
     }
 
@@ -92,7 +99,8 @@ impl Tree {
         let many = self.threads.len() >= OWN_LEDGERS && who.pid != self.root;
         if many && self.shared.is_none() {
             let (name, path) = (Comm::from("(others)"), Path::default());
-            let others = Newcomer { at: 0, tid: 0, pid: 0, name, path, doing: TracedState::Dead };
+            let (doing, clocked) = (TracedState::Dead, Clocked::default());
+            let others = Newcomer { at: 0, tid: 0, pid: 0, name, path, clocked, doing };
             self.shared = Some(self.put(others, None));
         }
         let (tid, shared) = (who.tid, self.shared.filter(|_| many));
@@ -106,7 +114,10 @@ impl Tree {
         let ledger_of = shared.unwrap_or(slot);
         let own = self.books.activities.id(Activity::seen(ledger_of, State::User, ReasonKey::None));
         self.books.cover.change(who.at, None, who.doing.progress());
-        let thread = Thread::new(who, ledger_of, own);
+        let (at, under_way) = (who.at, who.doing.progress().is_some());
+        let mut thread = Thread::new(who, ledger_of, own);
+        self.alone.change(at, false, under_way);
+        thread.clocked.mark = Mark::new(&mut self.alone, at);
         match self.threads.get_mut(slot as usize) {
             Some(free) => *free = thread,
             None => self.threads.push(thread),
@@ -119,7 +130,9 @@ impl Tree {
         let thread = &mut self.threads[slot as usize];
         let was = std::mem::replace(&mut thread.doing, doing);
         let lets_pass = thread.doing.lets_pass();
-        self.books.cover.change(at, was.progress(), thread.doing.progress());
+        let (progressed, progresses) = (was.progress(), thread.doing.progress());
+        self.books.cover.change(at, progressed, progresses);
+        self.alone.change(at, progressed.is_some(), progresses.is_some());
         match (was.lets_pass(), lets_pass) {
             (false, true) => self.passing.0 += 1,
             (true, false) => self.passing = (self.passing.0.saturating_sub(1), at),
@@ -200,6 +213,7 @@ impl Tree {
 
     /// The same; `begins`: it counts as one more of its kind.
     fn book_as(&mut self, slot: Slot, at: Ns, (state, reason): (State, ReasonKey), begins: bool) {
+        self.clock_waits(slot, at, (state, reason));
         let (activity, path_of) = (self.activity(slot, state, reason), self.path_of(slot));
         let thread = &mut self.threads[slot as usize];
         let interval = Interval { activity, from: thread.since, to: at.max(thread.since) };
@@ -217,6 +231,7 @@ impl Tree {
     /// ways: as what they did meanwhile, for as long as any was.
     pub(super) fn let_pass(&mut self, slot: Slot, at: Ns, (state, reason): WaitKey, progress: &[Progress]) {
         let (since, before) = (self.get(slot).since, self.get(slot).covered);
+        self.clock_waits(slot, at, (state, reason));
         let ns = at.saturating_sub(since);
         let covered = self.books.cover.read(at).since(before).within(ns);
         let thread = self.get(slot).ledger_of;
@@ -268,12 +283,15 @@ impl Tree {
         let at = at.max(since);
         let mut room = at - since;
         let mut inside: SmallVec<[(ActivityId, Ns, u64); 8]> = SmallVec::new();
+        let mut spent = Spent::new();
         for call in calls {
             let activity = self.activity(slot, State::Kernel, ReasonKey::Syscall(call.call));
             let ns = call.ns.min(room);
             room -= ns;
             inside.push((self.books.activities.id(activity), ns, u64::from(call.count)));
+            spent.push((self.sites.id(SiteKey::Call(call.call)), ns));
         }
+        self.clock_runs(slot, at, room, spent);
         let path_of = self.path_of(slot);
         let thread = &mut self.threads[slot as usize];
         thread.spend(&self.begins, at, &[(State::Kernel, at - since - room), (State::User, room)]);
@@ -389,6 +407,7 @@ impl Tree {
     pub(super) fn lead_out(&mut self, leader: Slot) {
         let thread = self.get(leader);
         let (path, since, pid) = (thread.path.clone(), thread.since, thread.pid);
+        let clocks = thread.clocked.clocks.clone();
         for slot in (0..self.threads.len() as Slot).filter(|slot| *slot != leader) {
             let thread = self.get_mut(slot);
             let state = match thread.doing {
@@ -401,6 +420,7 @@ impl Tree {
                 thread.states.add(state, since - from);
                 thread.since = since;
                 thread.path = path.clone();
+                self.clock_led_out(slot, &clocks);
                 if self.is_passed_over(from) {
                     let id = self.books.activities.id(self.activity(slot, state, ReasonKey::None));
                     self.books.whole_tree.add(self.books.slicing, from, since, &[], id, false);
@@ -414,7 +434,9 @@ impl Tree {
         // No thread continues on a dead thread's path: what waited for it has it by now. In a
         // window it is the thread's own.
         if !self.in_window {
-            self.get_mut(slot).path = Path::default();
+            let thread = self.get_mut(slot);
+            thread.path = Path::default();
+            thread.clocked.clocks = Clocks::default();
         }
         let shared = self.get(slot).ledger_of;
         if shared != slot {

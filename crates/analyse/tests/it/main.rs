@@ -5,6 +5,7 @@ mod cpu_split;
 mod judge;
 mod locks;
 mod path;
+mod prediction;
 mod properties;
 mod run_queue;
 mod story;

@@ -2,8 +2,9 @@
 //! fork, block, wake each other, are preempted and die; whole, and with events missing.
 
 use crate::story::*;
+use model::prediction::SiteTimes;
 use model::recording::{Event, FileKind, Object, SampleMode, SwitchOutState, Waker};
-use model::{Run, State, Tid};
+use model::{Analysis, State, Tid};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -147,7 +148,7 @@ impl Machine {
     }
 
     /// The root's threads end, its first one last.
-    fn ends(&mut self) -> Run {
+    fn ends(&mut self) -> Analysis {
         for tid in self.of_root.clone() {
             if self.threads.contains_key(&tid) {
                 self.made_to_run(tid);
@@ -155,12 +156,13 @@ impl Machine {
             }
         }
         self.made_to_run(ROOT);
-        self.story.ends()
+        self.story.ended()
     }
 }
 
 /// What must hold of every run, whatever was seen.
-fn holds(run: &Run, tree: &BTreeSet<Tid>) -> Result<(), TestCaseError> {
+fn holds(analysis: &Analysis, tree: &BTreeSet<Tid>) -> Result<(), TestCaseError> {
+    let run = &analysis.run;
     prop_assert_eq!(run.account.iter().map(|part| part.ns).sum::<u64>(), run.wall_ns);
     prop_assert_eq!(run.path.iter().map(|step| step.ns).sum::<u64>(), run.wall_ns);
     // Once, and in order: each slice of the wall is filled, and none is filled twice.
@@ -185,6 +187,18 @@ fn holds(run: &Run, tree: &BTreeSet<Tid>) -> Result<(), TestCaseError> {
     for thread in &run.threads {
         prop_assert_eq!(thread.states.iter().map(|(_, ns)| ns).sum::<u64>(), thread.life_ns);
     }
+    let prediction = analysis.prediction.value().expect("it was started");
+    prop_assert_eq!(prediction.unedited_ns, run.wall_ns);
+    prediction.sites.iter().try_for_each(|times| saves_no_more_than_it_has(times, run.wall_ns))
+}
+
+/// No site saves more than it has of the path, nor has more of it than there is.
+fn saves_no_more_than_it_has(times: &SiteTimes, wall_ns: u64) -> Result<(), TestCaseError> {
+    let known = [&times.path_ns, &times.saved_ns, &times.alone_ns].map(|seen| seen.value().copied());
+    let [Some(path), Some(saved), Some(alone)] = known else { return Err(TestCaseError::fail("unwatched")) };
+    prop_assert!(saved.lo <= path.lo && saved.hi <= path.hi, "{times:?}");
+    prop_assert!(alone.lo <= path.lo && alone.hi <= path.hi, "{times:?}");
+    prop_assert!(path.lo <= wall_ns, "{times:?} of {wall_ns}");
     Ok(())
 }
 
@@ -201,8 +215,9 @@ proptest! {
     ) {
         let mut machine = Machine::new();
         steps.into_iter().for_each(|step| machine.step(step));
-        let run = machine.ends();
-        holds(&run, &tree(&machine))?;
+        let analysis = machine.ends();
+        holds(&analysis, &tree(&machine))?;
+        let run = analysis.run;
         prop_assert_eq!(run.coverage.unexplained_ns, 0);
         for thread in run.threads.iter().filter(|thread| !thread.outlived && thread.tid != ROOT) {
             let of = |states: &[State]| {
@@ -230,6 +245,6 @@ proptest! {
                 machine.story.events.remove(index);
             }
         }
-        holds(&machine.story.told(), &tree(&machine))?;
+        holds(&machine.story.analysed(), &tree(&machine))?;
     }
 }

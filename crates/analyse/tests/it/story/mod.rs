@@ -122,9 +122,14 @@ impl Story {
 
     /// The root exits and is gone a microsecond later.
     pub(crate) fn ends(&mut self) -> Run {
+        self.ended().run
+    }
+
+    /// The same with all that is made of it.
+    pub(crate) fn ended(&mut self) -> Analysis {
         self.exits(ROOT, inside(EXIT_GROUP, 0));
         self.after(1).leaves(ROOT, SwitchOutState::Dead(Counters::default()), inside(EXIT_GROUP, 1));
-        self.told()
+        self.analysed()
     }
 
     /// Whatever came so far, analysed.
@@ -144,10 +149,15 @@ impl Story {
 
     /// The same as a window on running processes, which begins at `at`.
     pub(crate) fn seen_from(&self, at: Ns) -> Run {
+        self.analysed_from(at).run
+    }
+
+    /// The same with all that is made of it.
+    pub(crate) fn analysed_from(&self, at: Ns) -> Analysis {
         let attached = Some(AttachWindow { at, target: "root".into() });
         let ending = Ending::Window(WindowEnd::For);
         let trailer = Trailer { ending, ..trailer(self.now) };
-        self.analysed_of(&Header { root: 0, attached, ..header() }, &trailer).run
+        self.analysed_of(&Header { root: 0, attached, ..header() }, &trailer)
     }
 
     fn analysed_with(&self, trailer: &Trailer) -> Analysis {
