@@ -53,7 +53,7 @@ pub(crate) use path::{Amount, Key, Path};
 pub(crate) use phases::phases;
 pub(crate) use pieces::Pieces;
 pub(crate) use run_queue::run_queue;
-pub(crate) use sites::{SiteId, SiteKey, Sites, WATCHED, Watched};
+pub(crate) use sites::{SiteId, SiteKey, Sites, Watched};
 pub(crate) use slicing::Slicing;
 pub(crate) use steps::StepThread;
 pub(crate) use thread_rows::ThreadTotals;

@@ -42,7 +42,7 @@ use model::recording::{
 use model::{Call, Header, Ns, Pid, State, Tid};
 use samples::Samples;
 use sends::{Sends, Sent, Source};
-use thread::{BlockedIn, Newcomer, TracedState};
+use thread::{BlockedIn, Newcomer, Thread, TracedState};
 use tree::Tree;
 use wall::Wall;
 
@@ -275,6 +275,11 @@ impl Trace {
     fn switched_out(&mut self, at: Ns, out: &SwitchOut) {
         let Some(died) = self.tree.switched_out(at, out) else { return };
         if self.tree.get(died.slot).pid == self.tree.root {
+            // The program ends with its last thread; another that ended has handed its clocks on.
+            let ended_before = |last: &Slot| *last != died.slot && self.tree.get(*last).doing.is_dead();
+            if let Some(before) = self.wall.last.filter(ended_before) {
+                self.tree.forget_clocks(before);
+            }
             self.wall.left(died.at, died.slot);
         } else {
             self.tree.bury(died.slot);
@@ -425,14 +430,9 @@ impl Trace {
     fn sends(&mut self, at: Ns, tid: Tid, ends: SocketEnds, calls: &Calls) {
         let Some(sender) = self.tree.ran_until(tid, at, calls) else { return };
         self.connections.sent(ends);
-        let thread = self.tree.get(sender);
-        let clocks = || thread.clocked.clocks.clone();
-        self.sends.add(ends, || Sent {
-            sender,
-            at: thread.since,
-            path: thread.path.clone(),
-            clocks: clocks(),
-        });
+        let Thread { since: at, path, clocked, .. } = self.tree.get(sender);
+        let sent = || Sent { sender, at: *at, path: path.clone(), clocks: clocked.clocks.clone() };
+        self.sends.add(ends, sent);
     }
 
     fn leaves(&mut self, at: Ns, tid: Tid, calls: &Calls) {

@@ -1,7 +1,7 @@
 //! Which sites are watched: those that have a hundredth of the time so far, over all threads.
 //!
-//! A site's clock begins when it has that share, so what it had before is not in its clock. That is
-//! less than a hundredth of the time until then, over all threads, unless so many had more that
+//! A site's clock begins when it has that share, and ends when it has less than half of it, so what
+//! it had before is not in its clock. That is less than a hundredth of the time until then, over all threads, unless so many had more that
 //! there was no room. What is kept here does not grow with the number of sites: of those with least
 //! time only the most that one of them can have had is remembered, and a site that comes (again)
 //! begins with that.
@@ -11,13 +11,14 @@ use crate::keys::{CallKey, FileId, ReasonKey, TargetKey};
 use model::recording::Comm;
 use model::{Call, Ns, Pid, State};
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
 /// Sites that are watched at once.
-pub(crate) const WATCHED: usize = 64;
+const WATCHED: usize = 64;
 
 /// A site is watched from this part of the time on.
 const SHARE: Ns = 100;
+/// And no longer with less than this.
+const SHARE_KEPT: Ns = 2 * SHARE;
 
 /// Sites whose time is counted.
 const SITES: usize = 4096;
@@ -77,6 +78,8 @@ pub(crate) struct Sites {
     forgotten_ns: Ns,
     /// Until so much time has passed, each of those that are watched has its share.
     full_until_ns: Ns,
+    /// Until then nobody looks which of them have less.
+    thinned_until: Ns,
 }
 
 impl SiteKey {
@@ -95,25 +98,23 @@ impl SiteKey {
         }
     }
 
-    /// The sites of a wait, of a thread of this process, that no thread of the tree ended.
-    pub(crate) fn of_wait(pid: Pid, state: State, reason: ReasonKey) -> SmallVec<[Self; 4]> {
-        let mut sites = SmallVec::new();
+    /// Gives the sites of a wait, of a thread of this process, that no thread of the tree ended.
+    pub(crate) fn of_wait(pid: Pid, state: State, reason: ReasonKey, mut give: impl FnMut(Self)) {
         if matches!(state, State::Sleep | State::Disk) {
-            sites.push(SiteKey::State(state));
+            give(SiteKey::State(state));
         }
-        let ReasonKey::Wait(call, target) = reason else { return sites };
-        sites.extend(match call {
-            CallKey::Syscall(call) => Some(SiteKey::Call(call)),
-            CallKey::Fault => Some(SiteKey::State(State::Fault)),
-            CallKey::Unseen => None,
-        });
-        sites.extend(match target {
-            TargetKey::File(file) => file.is_one().then_some(SiteKey::File(file)),
-            TargetKey::Tcp(_) | TargetKey::Udp(_) | TargetKey::Local(_) => Some(SiteKey::Peer(target)),
-            TargetKey::Answer(_) => Some(SiteKey::NameLookups),
-            _ => Self::lock(pid, reason),
-        });
-        sites
+        let ReasonKey::Wait(call, target) = reason else { return };
+        match call {
+            CallKey::Syscall(call) => give(SiteKey::Call(call)),
+            CallKey::Fault => give(SiteKey::State(State::Fault)),
+            CallKey::Unseen => {}
+        }
+        match target {
+            TargetKey::File(file) if file.is_one() => give(SiteKey::File(file)),
+            TargetKey::Tcp(_) | TargetKey::Udp(_) | TargetKey::Local(_) => give(SiteKey::Peer(target)),
+            TargetKey::Answer(_) => give(SiteKey::NameLookups),
+            _ => Self::lock(pid, reason).into_iter().for_each(give),
+        }
     }
 }
 
@@ -217,6 +218,26 @@ impl Sites {
         watch
     }
 
+    /// Whether some sites are watched no longer since they have too little time: looked at each time
+    /// when an eighth more of it has passed.
+    pub(crate) fn thin_out(&mut self, at: Ns) -> bool {
+        if at < self.thinned_until {
+            return false;
+        }
+        let elapsed_ns = at.saturating_sub(self.start);
+        self.thinned_until = at + elapsed_ns / 8 + 1;
+        let (before, tallies) = (self.watched.len(), &mut self.tallies);
+        self.watched.retain(|site| {
+            let tally = &mut tallies[*site as usize];
+            let stays = tally.ns >= elapsed_ns / SHARE_KEPT;
+            if !stays {
+                tally.watch = None;
+            }
+            stays
+        });
+        self.watched.len() < before
+    }
+
     pub(crate) fn is_watched(&self, watch: Watch) -> bool {
         self.watched.iter().any(|site| self.tallies[*site as usize].watch == Some(watch))
     }
@@ -249,9 +270,14 @@ mod tests {
         assert_eq!(sites.spends(id, 40, 11_000), None);
         assert_eq!(sites.spends(id, 59, 11_000), None);
         assert_eq!(sites.spends(id, 1, 11_000), Some(0));
-        assert_eq!(sites.spends(id, 1, 1_000_000), Some(0), "and as long as there is room");
+        assert_eq!(sites.spends(id, 1, 21_000), Some(0));
+        assert!(!sites.thin_out(21_000), "and as long as it has half of that");
+        assert!(!sites.thin_out(23_000), "nobody looks before an eighth more has passed");
+        assert!(sites.thin_out(24_000));
+        assert_eq!(sites.spends(id, 1, 24_000), None);
+        assert_eq!(sites.spends(id, 200, 24_000), Some(1), "once more");
         let end: Vec<Watched> = sites.at_end(10_000).collect();
-        assert_eq!((end.len(), end[0].watch), (1, Some((0, 99))));
+        assert_eq!((end.len(), end[0].watch), (1, Some((1, 102))));
         assert_eq!(sites.at_end(1_000_000).count(), 0);
     }
 
@@ -309,13 +335,17 @@ mod tests {
     fn a_wait_is_of_all_the_sites_that_it_is_a_part_of() {
         let (file, fsync) = (FileId(7), Call(74));
         let reason = ReasonKey::Wait(CallKey::Syscall(fsync), TargetKey::File(file));
-        let sites = SiteKey::of_wait(1, State::Disk, reason);
+        let of = |pid, state, reason| {
+            let mut sites = Vec::new();
+            SiteKey::of_wait(pid, state, reason, |site| sites.push(site));
+            sites
+        };
         let expected = [SiteKey::State(State::Disk), SiteKey::Call(fsync), SiteKey::File(file)];
-        assert_eq!(sites.as_slice(), expected);
+        assert_eq!(of(1, State::Disk, reason), expected);
         let timed = ReasonKey::Wait(CallKey::Unseen, TargetKey::TimedFutex(16));
         let expected = [SiteKey::State(State::Sleep), SiteKey::Lock(9, 16)];
-        assert_eq!(SiteKey::of_wait(9, State::Sleep, timed).as_slice(), expected);
+        assert_eq!(of(9, State::Sleep, timed), expected);
         let unknown = ReasonKey::Wait(CallKey::Fault, TargetKey::Futex(0));
-        assert_eq!(SiteKey::of_wait(9, State::Lock, unknown).as_slice(), [SiteKey::State(State::Fault)]);
+        assert_eq!(of(9, State::Lock, unknown), [SiteKey::State(State::Fault)]);
     }
 }

@@ -5,7 +5,7 @@
 use super::clocked::{Clocked, Spent};
 use super::tree::Tree;
 use super::wall::Wall;
-use crate::account::{Clocks, SiteClock, SiteKey, Slot, WATCHED, Watched, part};
+use crate::account::{Clocks, SiteClock, SiteKey, Slot, Watched, part};
 use crate::keys::WaitKey;
 use crate::names::Names;
 use model::account::Basis;
@@ -44,9 +44,9 @@ impl Tree {
             return;
         }
         let thread = self.get(slot);
-        let ns = to.saturating_sub(thread.since);
-        let keys = SiteKey::of_wait(thread.pid, state, reason);
-        let spent = keys.into_iter().map(|key| (self.sites.id(key), ns)).collect();
+        let (ns, pid) = (to.saturating_sub(thread.since), thread.pid);
+        let mut spent = Spent::new();
+        SiteKey::of_wait(pid, state, reason, |key| spent.push((self.sites.id(key), ns)));
         self.clock_passes(slot, to, spent);
     }
 
@@ -71,7 +71,9 @@ impl Tree {
                 clocks.spends(watch, spent_ns, part(alone_ns, spent_ns, ns));
             }
         }
-        self.keep_watched(slot);
+        if self.sites.thin_out(to) {
+            self.keep_watched();
+        }
     }
 
     /// A thread was held up by one with these clocks.
@@ -90,7 +92,6 @@ impl Tree {
         if let Some(lock) = dropped {
             clocks.spends(lock, to - from, alone_ns);
         }
-        self.keep_watched(slot);
     }
 
     /// A thread is ended by another one of its process.
@@ -103,11 +104,15 @@ impl Tree {
         thread.clocked.clocks.led_out(by);
     }
 
-    /// What a thread has of sites that are no longer watched goes when there is too much of it.
-    fn keep_watched(&mut self, slot: Slot) {
-        let clocks = &mut self.threads[slot as usize].clocked.clocks;
-        if clocks.len() > 2 * WATCHED {
-            clocks.keep(|watch| self.sites.is_watched(watch));
+    /// Nobody goes on with the clocks of this thread.
+    pub(super) fn forget_clocks(&mut self, slot: Slot) {
+        self.get_mut(slot).clocked.clocks = Clocks::default();
+    }
+
+    /// Threads forget sites that are no longer watched.
+    fn keep_watched(&mut self) {
+        for thread in &mut self.threads {
+            thread.clocked.clocks.keep(|watch| self.sites.is_watched(watch));
         }
     }
 }

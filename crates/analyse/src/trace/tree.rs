@@ -7,8 +7,8 @@ use super::occupants::{Occupants, Queued};
 use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
 use crate::account::split::{self, KINDS};
 use crate::account::{
-    Activity, ActivityId, Alone, Begins, Books, Clocks, Ended, Interval, Mark, Path, Progress, SiteKey,
-    Sites, Slicing, Slot, Times, Verdicts, WaitEnd, idle, placeholder,
+    Activity, ActivityId, Alone, Begins, Books, Ended, Interval, Mark, Path, Progress, SiteKey, Sites,
+    Slicing, Slot, Times, Verdicts, WaitEnd, idle, placeholder,
 };
 use crate::calls::Arch;
 use crate::keys::{ReasonKey, WaitKey, WakerKey, Who};
@@ -434,9 +434,8 @@ impl Tree {
         // No thread continues on a dead thread's path: what waited for it has it by now. In a
         // window it is the thread's own.
         if !self.in_window {
-            let thread = self.get_mut(slot);
-            thread.path = Path::default();
-            thread.clocked.clocks = Clocks::default();
+            self.get_mut(slot).path = Path::default();
+            self.forget_clocks(slot);
         }
         let shared = self.get(slot).ledger_of;
         if shared != slot {
