@@ -98,6 +98,11 @@ impl Trace {
         }
     }
 
+    /// Threads carry clocks beside their paths. A window has no end that could come earlier.
+    pub(crate) fn predicts(&mut self) {
+        self.tree.predicts = self.window.is_none();
+    }
+
     /// Takes one event; the kind of wait that it is about, if that wait has completed.
     /// Events after the end of the root's last thread are ignored.
     pub(crate) fn event(&mut self, event: &Event) -> Option<WaitKey> {

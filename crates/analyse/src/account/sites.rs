@@ -1,10 +1,10 @@
 //! Which sites are watched: those that have a hundredth of the time so far, over all threads.
 //!
 //! A site's clock begins when it has that share, and ends when it has less than half of it, so what
-//! it had before is not in its clock. That is less than a hundredth of the time until then, over all threads, unless so many had more that
-//! there was no room. What is kept here does not grow with the number of sites: of those with least
-//! time only the most that one of them can have had is remembered, and a site that comes (again)
-//! begins with that.
+//! it had before is not in its clock. That is less than a hundredth of the time until then, over
+//! all threads, unless so many had more that there was no room. What is kept here does not grow
+//! with the number of sites: of those with least time only the most that one of them can have had
+//! is remembered, and a site that comes (again) begins with that.
 
 use super::clocks::Watch;
 use crate::keys::{CallKey, FileId, ReasonKey, TargetKey};
@@ -218,8 +218,8 @@ impl Sites {
         watch
     }
 
-    /// Whether some sites are watched no longer since they have too little time: looked at each time
-    /// when an eighth more of it has passed.
+    /// Whether some sites are watched no longer since they have too little time: looked at each
+    /// time when an eighth more of it has passed.
     pub(crate) fn thin_out(&mut self, at: Ns) -> bool {
         if at < self.thinned_until {
             return false;

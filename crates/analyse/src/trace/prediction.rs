@@ -18,7 +18,7 @@ use std::cmp::Reverse;
 impl Tree {
     /// The process of a thread executes another program.
     pub(super) fn executes(&mut self, slot: Slot, name: Comm) {
-        if !self.in_window {
+        if self.predicts {
             self.get_mut(slot).clocked.program = self.sites.program(name);
         }
     }
@@ -30,7 +30,7 @@ impl Tree {
             SampleMode::Call(call) | SampleMode::InterruptInCall(call) => SiteKey::Call(call),
             _ => return,
         };
-        if self.in_window {
+        if !self.predicts {
             return;
         }
         let site = self.sites.id(key);
@@ -40,7 +40,7 @@ impl Tree {
 
     /// A thread's time up to `to` is about to be booked as a wait, or as time in the run queue.
     pub(super) fn clock_waits(&mut self, slot: Slot, to: Ns, (state, reason): WaitKey) {
-        if self.in_window {
+        if !self.predicts {
             return;
         }
         let thread = self.get(slot);
@@ -52,7 +52,7 @@ impl Tree {
 
     /// The same on a CPU: `own_ns` outside of calls.
     pub(super) fn clock_runs(&mut self, slot: Slot, to: Ns, own_ns: Ns, mut spent: Spent) {
-        if self.in_window {
+        if !self.predicts {
             return;
         }
         self.get_mut(slot).clocked.take_sampled(own_ns, &mut spent);
@@ -78,7 +78,7 @@ impl Tree {
 
     /// A thread was held up by one with these clocks.
     pub(super) fn clock_held_up(&mut self, slot: Slot, by: &Clocks, (_, reason): WaitKey) {
-        if self.in_window {
+        if !self.predicts {
             return;
         }
         let thread = &mut self.threads[slot as usize];
@@ -96,7 +96,7 @@ impl Tree {
 
     /// A thread is ended by another one of its process.
     pub(super) fn clock_led_out(&mut self, slot: Slot, by: &Clocks) {
-        if self.in_window {
+        if !self.predicts {
             return;
         }
         let thread = &mut self.threads[slot as usize];
@@ -122,6 +122,9 @@ impl Tree {
 pub(super) fn prediction(wall: &Wall, tree: &Tree, names: &Names, sliced: bool) -> Seen<Prediction> {
     if tree.in_window {
         return Seen::Absent;
+    }
+    if !tree.predicts {
+        return Seen::unseen("it was not asked for");
     }
     let Some(last) = tree.threads.get(wall.last.unwrap_or(0) as usize) else {
         return Seen::unseen("no thread was seen");

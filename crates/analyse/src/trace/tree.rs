@@ -27,6 +27,8 @@ pub(super) struct Tree {
     pub(super) root: Pid,
     /// Each thread's path is its own ledger, and no wake-up passes it on.
     pub(super) in_window: bool,
+    /// Threads carry clocks beside their paths.
+    pub(super) predicts: bool,
     pub(super) threads: Vec<Thread>,
     by_tid: FxHashMap<Tid, Slot>,
     /// The shared ledger, once there is one, and the slots that are free again.
@@ -62,6 +64,7 @@ impl Tree {
         Self {
             root,
             in_window,
+            predicts: false,
             threads: Vec::new(),
             by_tid: FxHashMap::default(),
             shared: None,
@@ -116,8 +119,10 @@ impl Tree {
         self.books.cover.change(who.at, None, who.doing.progress());
         let (at, under_way) = (who.at, who.doing.progress().is_some());
         let mut thread = Thread::new(who, ledger_of, own);
-        self.alone.change(at, false, under_way);
-        thread.clocked.mark = Mark::new(&mut self.alone, at);
+        if self.predicts {
+            self.alone.change(at, false, under_way);
+            thread.clocked.mark = Mark::new(&mut self.alone, at);
+        }
         match self.threads.get_mut(slot as usize) {
             Some(free) => *free = thread,
             None => self.threads.push(thread),
@@ -132,7 +137,9 @@ impl Tree {
         let lets_pass = thread.doing.lets_pass();
         let (progressed, progresses) = (was.progress(), thread.doing.progress());
         self.books.cover.change(at, progressed, progresses);
-        self.alone.change(at, progressed.is_some(), progresses.is_some());
+        if self.predicts {
+            self.alone.change(at, progressed.is_some(), progresses.is_some());
+        }
         match (was.lets_pass(), lets_pass) {
             (false, true) => self.passing.0 += 1,
             (true, false) => self.passing = (self.passing.0.saturating_sub(1), at),
@@ -289,7 +296,9 @@ impl Tree {
             let ns = call.ns.min(room);
             room -= ns;
             inside.push((self.books.activities.id(activity), ns, u64::from(call.count)));
-            spent.push((self.sites.id(SiteKey::Call(call.call)), ns));
+            if self.predicts {
+                spent.push((self.sites.id(SiteKey::Call(call.call)), ns));
+            }
         }
         self.clock_runs(slot, at, room, spent);
         let path_of = self.path_of(slot);
