@@ -66,10 +66,14 @@ impl Mark {
 
 /// As much of `of` as `ns` is of `span`.
 pub(crate) fn part(of: Ns, ns: Ns, span: Ns) -> Ns {
-    if ns >= span {
-        return of;
+    // Mostly all of the time was alone, or none; and few products are longer than a word.
+    match of.checked_mul(ns) {
+        _ if ns >= span => of,
+        _ if of == span => ns,
+        Some(0) => 0,
+        Some(product) => product / span,
+        None => (u128::from(of) * u128::from(ns) / u128::from(span)) as Ns,
     }
-    (u128::from(of) * u128::from(ns) / u128::from(span)) as Ns
 }
 
 #[cfg(test)]
@@ -88,6 +92,13 @@ mod tests {
         assert_eq!(sleeps.go_on(&mut alone, 160, false), 0);
         alone.change(170, true, false);
         assert_eq!(sleeps.go_on(&mut alone, 200, false), 30);
+    }
+
+    #[test]
+    fn a_part_is_the_same_however_long_the_product() {
+        assert_eq!([part(7, 30, 30), part(30, 7, 30), part(0, 7, 30), part(7, 0, 0)], [7, 7, 0, 7]);
+        assert_eq!(part(20, 15, 30), 10);
+        assert_eq!(part(1 << 40, 1 << 40, 1 << 41), 1 << 39);
     }
 
     #[test]

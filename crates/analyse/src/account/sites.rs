@@ -41,6 +41,9 @@ pub(crate) enum SiteKey {
 /// A site by number, while it is counted.
 pub(crate) type SiteId = u32;
 
+/// Calls with lower numbers than this are found without a search.
+const CALLS: u16 = 1024;
+
 /// A site's time so far.
 #[derive(Debug, Clone, Copy)]
 struct Tally {
@@ -69,6 +72,8 @@ pub(crate) struct Watched {
 pub(crate) struct Sites {
     start: Ns,
     ids: FxHashMap<SiteKey, SiteId>,
+    /// Those of calls, which are never forgotten.
+    calls: Vec<Option<SiteId>>,
     tallies: Vec<Tally>,
     free: Vec<SiteId>,
     watched: Vec<SiteId>,
@@ -140,6 +145,20 @@ impl Sites {
             None => self.tallies.push(tally),
         }
         self.ids.insert(key, id);
+        id
+    }
+
+    /// The number of a call.
+    pub(crate) fn call(&mut self, call: Call) -> SiteId {
+        let place = usize::from(call.0);
+        if let Some(Some(id)) = self.calls.get(place) {
+            return *id;
+        }
+        let id = self.id(SiteKey::Call(call));
+        if call.0 < CALLS {
+            self.calls.resize(self.calls.len().max(place + 1), None);
+            self.calls[place] = Some(id);
+        }
         id
     }
 

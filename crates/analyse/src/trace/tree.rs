@@ -7,8 +7,8 @@ use super::occupants::{Occupants, Queued};
 use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
 use crate::account::split::{self, KINDS};
 use crate::account::{
-    Activity, ActivityId, Alone, Begins, Books, Ended, Interval, Mark, Path, Progress, SiteKey, Sites,
-    Slicing, Slot, Times, Verdicts, WaitEnd, idle, placeholder,
+    Activity, ActivityId, Alone, Begins, Books, Ended, Interval, Mark, Path, Progress, Sites, Slicing, Slot,
+    Times, Verdicts, WaitEnd, idle, placeholder,
 };
 use crate::calls::Arch;
 use crate::keys::{ReasonKey, WaitKey, WakerKey, Who};
@@ -297,7 +297,7 @@ impl Tree {
             room -= ns;
             inside.push((self.books.activities.id(activity), ns, u64::from(call.count)));
             if self.predicts {
-                spent.push((self.sites.id(SiteKey::Call(call.call)), ns));
+                spent.push((self.sites.call(call.call), ns));
             }
         }
         self.clock_runs(slot, at, room, spent);
