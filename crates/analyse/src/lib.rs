@@ -48,8 +48,8 @@ impl Analyser {
         Self { joiner: Joiner::default(), consumers: Consumers::new(header) }
     }
 
-    /// Also finds out what the removal of each site would save. That takes more than half as long
-    /// again, so it is not done while a program runs.
+    /// Also finds out what the removal of each site would save. That takes a third to a half
+    /// longer, so it is not done while a program runs.
     #[must_use]
     pub fn predicting(mut self) -> Self {
         self.consumers.predicts();

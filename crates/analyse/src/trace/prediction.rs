@@ -40,9 +40,6 @@ impl Tree {
 
     /// A thread's time up to `to` is about to be booked as a wait, or as time in the run queue.
     pub(super) fn clock_waits(&mut self, slot: Slot, to: Ns, (state, reason): WaitKey) {
-        if !self.predicts {
-            return;
-        }
         let thread = self.get(slot);
         let (ns, pid) = (to.saturating_sub(thread.since), thread.pid);
         let mut spent = Spent::new();
@@ -52,9 +49,6 @@ impl Tree {
 
     /// The same on a CPU: `own_ns` outside of calls.
     pub(super) fn clock_runs(&mut self, slot: Slot, to: Ns, own_ns: Ns, mut spent: Spent) {
-        if !self.predicts {
-            return;
-        }
         self.get_mut(slot).clocked.take_sampled(own_ns, &mut spent);
         self.clock_passes(slot, to, spent);
     }

@@ -220,7 +220,9 @@ impl Tree {
 
     /// The same; `begins`: it counts as one more of its kind.
     fn book_as(&mut self, slot: Slot, at: Ns, (state, reason): (State, ReasonKey), begins: bool) {
-        self.clock_waits(slot, at, (state, reason));
+        if self.predicts {
+            self.clock_waits(slot, at, (state, reason));
+        }
         let (activity, path_of) = (self.activity(slot, state, reason), self.path_of(slot));
         let thread = &mut self.threads[slot as usize];
         let interval = Interval { activity, from: thread.since, to: at.max(thread.since) };
@@ -238,7 +240,9 @@ impl Tree {
     /// ways: as what they did meanwhile, for as long as any was.
     pub(super) fn let_pass(&mut self, slot: Slot, at: Ns, (state, reason): WaitKey, progress: &[Progress]) {
         let (since, before) = (self.get(slot).since, self.get(slot).covered);
-        self.clock_waits(slot, at, (state, reason));
+        if self.predicts {
+            self.clock_waits(slot, at, (state, reason));
+        }
         let ns = at.saturating_sub(since);
         let covered = self.books.cover.read(at).since(before).within(ns);
         let thread = self.get(slot).ledger_of;
@@ -300,7 +304,9 @@ impl Tree {
                 spent.push((self.sites.call(call.call), ns));
             }
         }
-        self.clock_runs(slot, at, room, spent);
+        if self.predicts {
+            self.clock_runs(slot, at, room, spent);
+        }
         let path_of = self.path_of(slot);
         let thread = &mut self.threads[slot as usize];
         thread.spend(&self.begins, at, &[(State::Kernel, at - since - room), (State::User, room)]);
