@@ -4,7 +4,7 @@
 
 use super::{Bench, progress, sitting};
 use crate::bench::table::{layout, ranged};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::fs;
 
@@ -122,5 +122,6 @@ fn last_mean(path: &str, count: usize) -> Result<f64> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;
     let numbers: Vec<f64> = text.lines().filter_map(|line| line.parse().ok()).collect();
     let last = &numbers[numbers.len().saturating_sub(count)..];
-    Ok(last.iter().sum::<f64>() / last.len() as f64)
+    ensure!(!last.is_empty(), "{path} has no times");
+    Ok(stats::mean(last))
 }

@@ -20,7 +20,7 @@ const MS: f64 = 50.0;
 const DIFFERENCES: [f64; 4] = [0.0, 0.02, 0.05, 0.30];
 const TOOLS: [&str; 3] = ["dwell compare", "hyperfine, its ±", "hyperfine, Welch"];
 /// Runs of each command when asking what a run costs.
-const RUNS: &str = "300";
+const RUNS: u32 = 300;
 
 /// What was said of a difference, right or wrong, and after how long.
 #[derive(Default)]
@@ -126,7 +126,7 @@ fn timed(hyperfine: &Path, place: &Path, arguments: &[&str]) -> Result<([Vec<f64
 }
 
 fn mean_and_variance(times: &[f64]) -> (f64, f64) {
-    let mean = times.iter().sum::<f64>() / times.len() as f64;
+    let mean = stats::mean(times);
     let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
     (mean, squares / (times.len() as f64 - 1.0))
 }
@@ -154,13 +154,14 @@ fn welch([a, b]: &[Vec<f64>; 2]) -> bool {
 fn costs(bench: &Bench, hyperfine: &Path) -> Result<Vec<Vec<String>>> {
     let nothing = "true";
     let ms = |value: f64| format!("{value:.3}");
-    let whole = |seconds: f64| ms(seconds * 1e3 / (2.0 * RUNS.parse::<f64>().unwrap_or(1.0)));
+    let whole = |seconds: f64| ms(seconds * 1e3 / f64::from(2 * RUNS));
+    let runs = &RUNS.to_string();
     let mut rows =
         vec![["tool", "says a run takes, ms", "all of it, by runs, ms"].map(str::to_owned).to_vec()];
-    let (said, took) = sitting(&bench.place, &["--no-why", "--pairs", RUNS, nothing, nothing])?;
+    let (said, took) = sitting(&bench.place, &["--no-why", "--pairs", runs, nothing, nothing])?;
     let median = said["commands"][0]["figure"]["median"].as_f64().context("no median")?;
     rows.push(vec!["dwell compare".to_owned(), ms(median / 1e6), whole(took)]);
-    let (times, took) = timed(hyperfine, &bench.place, &["--runs", RUNS, nothing, nothing])?;
+    let (times, took) = timed(hyperfine, &bench.place, &["--runs", runs, nothing, nothing])?;
     let median = stats::median_of(times[0].iter().copied()).context("no times")?;
     rows.push(vec!["hyperfine -N".to_owned(), ms(median * 1e3), whole(took)]);
     Ok(rows)

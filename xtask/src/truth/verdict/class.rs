@@ -16,7 +16,7 @@ const MIXED_POINTS: f64 = 10.0;
 pub(super) fn right(program: &Program, truth: &Truth) -> Vec<Class> {
     let mut right = program.class.to_vec();
     if program.class == [Class::Io] && matches!(program.watch, Watch::Run(_)) {
-        right.extend(by_shares(truth));
+        right.extend(by_shares(truth).into_iter().filter(|class| *class != Class::Io));
     }
     match truth.starved {
         Some(share) if share.lo >= HALF + POINTS => vec![Class::Starved],

@@ -197,7 +197,7 @@ fn a_device_that_answers_in_the_time_of_asking_does_not_bound() {
         let kinds = Some(shares.map(Range::exactly));
         class::right(&flushes, &Truth { kinds, user_percent: Some((10.0, 1.0)), ..Truth::default() })
     };
-    assert_eq!(right([30.0, 2.0, 68.0]), [Class::Io, Class::Io]);
+    assert_eq!(right([30.0, 2.0, 68.0]), [Class::Io]);
     assert_eq!(right([54.0, 8.0, 38.0]), [Class::Io, Class::Kernel, Class::Mixed]);
     assert_eq!(right([70.0, 0.0, 30.0]), [Class::Io, Class::Kernel]);
     // What was judged otherwise does not rest on a device.
