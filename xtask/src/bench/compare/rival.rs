@@ -103,6 +103,8 @@ fn install() -> Result<PathBuf> {
     let path = root.join("bin/hyperfine");
     if !path.is_file() {
         let mut install = cargo(&["install", "hyperfine", "--locked", "--quiet", "--version", VERSION]);
+        // It asks for a newer Rust than it needs.
+        install.arg("--ignore-rust-version");
         run(install.arg("--root").arg(&root).arg("--target-dir").arg(&root))?;
     }
     Ok(path)
