@@ -450,7 +450,9 @@ impl Tree {
         // window it is the thread's own.
         if !self.in_window {
             self.get_mut(slot).path = Path::default();
-            self.forget_clocks(slot);
+            if self.predicts {
+                self.forget_clocks(slot);
+            }
         }
         let shared = self.get(slot).ledger_of;
         if shared != slot {
