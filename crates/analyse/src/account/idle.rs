@@ -1,4 +1,4 @@
-//! Which threads of a window did anything, and what a window is about.
+//! Which threads of a window did anything, which only keep time, and what a window is about.
 
 use model::run::WindowSummary;
 use model::{Ns, Pid};
@@ -49,6 +49,40 @@ pub(crate) fn idle(lives: &[Life]) -> Vec<bool> {
     let longest_ns = lives.iter().map(|life| life.life_ns).max().unwrap_or(0);
     let take_turns = idle_ns * WORKING_PART >= longest_ns.max(1) && idle_ns * WORKING_PART >= all_ns;
     lives.iter().map(|life| life.is_idle() && !(take_turns && life.on_cpu_ns > 0)).collect()
+}
+
+/// Of its life, but for the run queue, a thread that keeps time does anything but sleep and wait for
+/// work for less than this part: as a program that is idle (`judge::bound`).
+const WAKES_PART: Ns = 10;
+
+/// How a thread of a window keeps time, if that is all it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pace {
+    pub(crate) life_ns: Ns,
+    pub(crate) on_cpu_ns: Ns,
+    pub(crate) queued_ns: Ns,
+    pub(crate) slept_ns: Ns,
+    pub(crate) idle_ns: Ns,
+}
+
+impl Pace {
+    fn keeps_time(&self) -> bool {
+        let rest_ns = self.life_ns.saturating_sub(self.queued_ns + self.slept_ns + self.idle_ns);
+        self.slept_ns > 0 && rest_ns * WAKES_PART <= self.life_ns
+    }
+}
+
+/// Which threads of a window only keep time for the others: they look after them at intervals, as
+/// the monitor of Go's runtime does. What they sleep bounds nothing.
+///
+/// None does where the others are on a CPU for no longer than those that sleep: then their sleep is
+/// what the window is about.
+pub(crate) fn keep_time(paces: &[Pace]) -> Vec<bool> {
+    let on_cpu_ns = |keeps: bool| -> Ns {
+        paces.iter().filter(|pace| pace.keeps_time() == keeps).map(|pace| pace.on_cpu_ns).sum()
+    };
+    let others_work = on_cpu_ns(false) > on_cpu_ns(true);
+    paces.iter().map(|pace| others_work && pace.keeps_time()).collect()
 }
 
 /// A thread of a window.
@@ -110,6 +144,20 @@ mod tests {
         assert!(of_many[200]);
         let busy = Life { on_cpu_ns: 99_000, for_work_ns: 0, ..WAITS };
         assert_eq!(idle(&[busy, WAITS, WAITS]), [false, true, true]);
+    }
+
+    #[test]
+    fn who_only_sleeps_beside_others_that_work_keeps_time() {
+        let sleeps = Pace { life_ns: 1000, on_cpu_ns: 60, queued_ns: 100, slept_ns: 700, idle_ns: 100 };
+        let works = Pace { life_ns: 1000, on_cpu_ns: 300, queued_ns: 0, slept_ns: 100, idle_ns: 600 };
+        assert_eq!(keep_time(&[sleeps, works]), [true, false]);
+        assert_eq!(keep_time(&[sleeps, sleeps]), [false, false], "their sleep is all there is");
+        let little = Pace { on_cpu_ns: 60, ..works };
+        assert_eq!(keep_time(&[sleeps, little]), [false, false]);
+        let waits = Pace { slept_ns: 600, ..sleeps };
+        assert_eq!(keep_time(&[waits, works]), [false, false], "a fifth is in other waits, or work");
+        let pool = Pace { slept_ns: 0, idle_ns: 840, ..sleeps };
+        assert_eq!(keep_time(&[pool, works]), [false, false], "it does not sleep");
     }
 
     #[test]

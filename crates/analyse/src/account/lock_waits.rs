@@ -4,7 +4,7 @@
 //! later. One that a time limit or a signal ended was booked as that: a sleep, or a wait for
 //! another thread. Where most of its time was spent in a function that takes a lock, all of it is
 //! moved. In a window the same tells a thread that has no work from one that waits for a lock: both
-//! sleep on a futex.
+//! sleep on a futex. What threads sleep that only keep time is not waited for, either.
 
 use super::activity::{Activity, NOBODY, Slot};
 use super::waits::{Wait, Waits};
@@ -15,13 +15,15 @@ use crate::purpose::{interpreter_lock, is_on_condition, lock_function, waits_for
 use model::recording::Language;
 use model::wait::TargetKind;
 use model::{Ns, State};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What waits turned out to be, by what they were booked as.
 #[derive(Debug, Default)]
 pub(crate) struct Verdicts {
     /// By thread too, where it is known by the thread's own stacks.
     of: FxHashMap<(WaitKey, Slot), WaitKey>,
+    /// Threads of a window that only keep time: their sleep is idle.
+    keep_time: FxHashSet<Slot>,
 }
 
 /// What a stack says of a wait.
@@ -67,10 +69,16 @@ pub(crate) fn may_be_for_a_lock((state, reason): WaitKey) -> bool {
 }
 
 impl Verdicts {
-    /// By the stacks of all waits.
-    pub(crate) fn new(waits: &Waits, code: &Code, in_window: bool, names: &mut Names) -> Self {
+    /// By the stacks of all waits, and by which threads only keep time.
+    pub(crate) fn new(
+        waits: &Waits,
+        code: &Code,
+        in_window: bool,
+        keep_time: FxHashSet<Slot>,
+        names: &mut Names,
+    ) -> Self {
         let mut reader = Reader { code, in_window, read: FxHashMap::default() };
-        let mut all = Self::default();
+        let mut all = Self { keep_time, ..Self::default() };
         let mut by_address: FxHashMap<u64, Tally> = FxHashMap::default();
         let mut by_call: FxHashMap<(CallKey, Slot), Tally> = FxHashMap::default();
         for (kind, threads) in waits.kinds().filter(|(kind, _)| may_be_for_a_lock(*kind)) {
@@ -112,7 +120,15 @@ impl Verdicts {
     pub(crate) fn of(&self, wait: WaitKey, thread: Slot) -> WaitKey {
         let known = self.of.get(&(wait, thread));
         let of_many = || self.of.get(&(wait, NOBODY)).filter(|_| futex(wait).is_some());
-        known.or_else(of_many).copied().unwrap_or(wait)
+        match known.or_else(of_many).copied().unwrap_or(wait) {
+            (State::Sleep, reason) if self.keeps_time(thread) => (State::Idle, reason),
+            wait => wait,
+        }
+    }
+
+    /// Whether a thread only keeps time.
+    pub(crate) fn keeps_time(&self, thread: Slot) -> bool {
+        self.keep_time.contains(&thread)
     }
 
     /// The activity as it turned out.

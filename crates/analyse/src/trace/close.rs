@@ -77,7 +77,8 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     let end = ended.settle(trailer);
     let Ended { wall, mut tree, mut names, connections, window } = ended;
     let covered = tree.books.cover.read(end);
-    tree.revise(&Verdicts::new(&tree.books.waits, code, window.is_some(), &mut names));
+    let keep_time = tree.keep_time();
+    tree.revise(&Verdicts::new(&tree.books.waits, code, window.is_some(), keep_time, &mut names));
     let waits = std::mem::take(&mut tree.books.waits);
     let idle = tree.idle();
     let prediction = prediction(&wall, &tree, &names, trailer.sliced.is_some());

@@ -4,7 +4,7 @@ use super::clocked::Clocked;
 use super::limited::Limited;
 use crate::account::split::Counts;
 use crate::account::{
-    ActivityId, Covered, Ended, HolderTimes, Life, Passed, Path, Progress, Slot, ThreadState, Times,
+    ActivityId, Covered, Ended, HolderTimes, Life, Pace, Passed, Path, Progress, Slot, ThreadState, Times,
     may_be_for_a_lock,
 };
 use crate::calls::{Arch, may_be_timed, waits_for, waits_for_events, waits_for_work};
@@ -211,6 +211,17 @@ impl Thread {
             queued_ns,
             for_work_ns: if for_a_lock { 0 } else { self.waited.for_work_ns },
             one_wait: one_wait && !for_a_lock,
+        }
+    }
+
+    /// How it kept time in a window.
+    pub(super) fn pace(&self) -> Pace {
+        Pace {
+            life_ns: self.since - self.born,
+            on_cpu_ns: self.states.sum(State::on_cpu),
+            queued_ns: self.states.of(State::Runqueue) + self.states.of(State::Throttled),
+            slept_ns: self.states.of(State::Sleep),
+            idle_ns: self.states.of(State::Idle),
         }
     }
 }

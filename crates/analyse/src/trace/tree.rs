@@ -8,7 +8,7 @@ use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
 use crate::account::split::{self, KINDS};
 use crate::account::{
     Activity, ActivityId, Alone, Begins, Books, Ended, Interval, Mark, Path, Progress, Sites, Slicing, Slot,
-    Times, Verdicts, WaitEnd, idle, placeholder,
+    Times, Verdicts, WaitEnd, idle, keep_time, placeholder,
 };
 use crate::calls::Arch;
 use crate::keys::{ReasonKey, WaitKey, WakerKey, Who};
@@ -173,11 +173,21 @@ impl Tree {
     /// The threads of a window that did nothing but wait for work. The many that share a ledger are
     /// not kept apart.
     pub(super) fn idle(&self) -> FxHashSet<Slot> {
+        self.of_window(Thread::life, idle)
+    }
+
+    /// Those that only keep time for the others.
+    pub(super) fn keep_time(&self) -> FxHashSet<Slot> {
+        self.of_window(Thread::pace, keep_time)
+    }
+
+    /// Those threads of a window with a ledger of their own that are told so among all of them.
+    fn of_window<T>(&self, what: impl Fn(&Thread) -> T, tell: impl Fn(&[T]) -> Vec<bool>) -> FxHashSet<Slot> {
         let own = |slot: &Slot| self.get(*slot).ledger_of == *slot && Some(*slot) != self.shared;
         let slots: Vec<Slot> =
             if self.in_window { self.in_use().into_iter().filter(own).collect() } else { Vec::new() };
-        let lives: Vec<_> = slots.iter().map(|slot| self.get(*slot).life()).collect();
-        slots.into_iter().zip(idle(&lives)).filter(|(_, idle)| *idle).map(|(slot, _)| slot).collect()
+        let all: Vec<_> = slots.iter().map(|slot| what(self.get(*slot))).collect();
+        slots.into_iter().zip(tell(&all)).filter(|(_, told)| *told).map(|(slot, _)| slot).collect()
     }
 
     /// Events were lost: what threads that were not off their CPU did since is not known.
@@ -490,6 +500,9 @@ impl Tree {
         for thread in &mut self.threads {
             for (wait, ns) in thread.unsettled.0.drain(..) {
                 thread.states.moves(wait.0, verdicts.of(wait, thread.ledger_of).0, ns);
+            }
+            if verdicts.keeps_time(thread.ledger_of) {
+                thread.states.moves(State::Sleep, State::Idle, thread.states.of(State::Sleep));
             }
         }
     }
