@@ -51,6 +51,9 @@ fn stolen(trailer: &Trailer, cpus: u32) -> Ns {
     }
 }
 
+/// What a run shows is concluded from it (`judge`), so it is not here yet.
+const UNJUDGED: &str = "causes were not looked for";
+
 /// The whole run.
 pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
     let Consumers { header, how, code: stacks, surroundings } = consumers;
@@ -103,8 +106,9 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
         faults: beside.faults,
         functions: if sampled { Seen::Value(code::functions(&profile)) } else { Seen::unseen(&unsampled) },
         lines: if sampled { Seen::Value(code::lines(&profile)) } else { Seen::unseen(&unsampled) },
-        findings: Seen::unseen("causes are not looked for yet"),
-        ruled_out: Seen::unseen("causes are not looked for yet"),
+        findings: Seen::unseen(UNJUDGED),
+        ruled_out: Seen::unseen(UNJUDGED),
+        not_looked_for: Seen::unseen(UNJUDGED),
         extrapolation: None,
         run_queue: Seen::Value(queue),
         limits: surroundings.limits(),

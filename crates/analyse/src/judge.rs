@@ -14,6 +14,7 @@ pub(crate) mod limits;
 mod lock_functions;
 mod metrics;
 mod predict;
+mod rank;
 #[cfg(test)]
 mod samples;
 pub mod starved;
@@ -42,12 +43,16 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
         ruled_out: Vec::new(),
         unavailable: Vec::new(),
     };
+    let mut found = Vec::new();
     for cause in causes::ALL {
         match cause.look_for(evidence) {
-            Outcome::Found(findings) => diagnosis.findings.extend(findings),
-            Outcome::RuledOut => diagnosis.ruled_out.push(cause.name),
+            Outcome::Found(findings) => found.extend(findings),
+            Outcome::RuledOut(why) => diagnosis.ruled_out.push((cause.name, why)),
             Outcome::Unavailable(why) => diagnosis.unavailable.push((cause.name, why)),
         }
     }
+    let (findings, little) = rank::ranked(evidence, found);
+    diagnosis.findings = findings;
+    diagnosis.ruled_out.extend(little);
     diagnosis
 }

@@ -75,5 +75,5 @@ impl Analyser {
 
 /// What an analysis means; `tier` is what the recording was made with.
 pub fn diagnose(tier: Tier, analysis: &Analysis) -> Diagnosis {
-    judge::diagnose(&judge::Evidence::of(tier, &analysis.run, &analysis.profile))
+    judge::diagnose(&judge::Evidence::of(tier, &analysis.run, &analysis.profile).with(&analysis.prediction))
 }

@@ -36,6 +36,7 @@ pub(crate) enum Verb {
     Wake(WakeArgs),
     Compare(Box<CompareArgs>),
     Diff(DiffArgs),
+    Explain(ExplainArgs),
     Load(LoadArgs),
 }
 
@@ -148,6 +149,20 @@ pub(crate) struct ShowArgs {
 
     #[command(flatten)]
     pub(crate) page: PageArgs,
+}
+
+/// Explain a cause: what it is, why it is slow, how it is found, what to change
+///
+/// Without CAUSE, all causes are listed. The text goes to standard output.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  dwell explain\n  dwell explain sync-writes")]
+pub(crate) struct ExplainArgs {
+    /// A cause, as the report of `dwell run` names it
+    #[arg(value_name = "CAUSE")]
+    pub(crate) cause: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
 }
 
 /// Measure the latency of each level of this machine

@@ -4,6 +4,7 @@ pub(crate) mod attach;
 pub(crate) mod compare;
 pub(crate) mod count;
 pub(crate) mod diff;
+pub(crate) mod explain;
 pub(crate) mod hits;
 pub(crate) mod ladder;
 pub(crate) mod load;

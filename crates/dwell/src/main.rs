@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         Verb::Wake(args) => cmd::wake::wake(&args),
         Verb::Compare(args) => cmd::compare::compare(&args),
         Verb::Diff(args) => cmd::diff::diff(&args),
+        Verb::Explain(args) => cmd::explain::explain(&args),
         Verb::Load(args) => cmd::load::load(&args),
     });
     match done {

@@ -58,7 +58,14 @@ impl Case {
             Some(result) if trailer.kept_until.is_some() => stored(result)?,
             _ => analyser.finish(trailer),
         };
-        Ok(Self { header, analysis })
+        Ok(Self::judged(header, analysis))
+    }
+
+    /// With what it means in words.
+    fn judged(header: Header, mut analysis: Analysis) -> Self {
+        let diagnosis = analyse::diagnose(header.tier, &analysis);
+        report::tell(&mut analysis.run, &diagnosis);
+        Self { header, analysis }
     }
 
     /// The same with its result stored and read back, as when events were not kept.
@@ -67,7 +74,7 @@ impl Case {
     /// When it cannot be read back.
     pub fn read_back(self) -> Result<Self, Error> {
         let analysis = stored(&serde_json::to_string(&self.analysis)?)?;
-        Ok(Self { analysis, ..self })
+        Ok(Self::judged(self.header, analysis))
     }
 
     /// What it means.
@@ -75,8 +82,7 @@ impl Case {
         analyse::diagnose(self.header.tier, &self.analysis)
     }
 
-    /// The forms of every recording, file name extension and text; and its findings, if there are
-    /// any.
+    /// The forms of every recording, file name extension and text.
     pub fn forms(&self) -> Vec<(&'static str, String)> {
         let run = &self.analysis.run;
         let diagnosis = self.diagnosis();
@@ -85,7 +91,7 @@ impl Case {
             ("json", report::json(run)),
             ("page.txt", report::terminal(run, &diagnosis, PLAIN)),
         ];
-        forms.extend(diagnosis::text(run, &diagnosis.findings).map(|text| ("diagnosis.txt", text)));
+        forms.push(("diagnosis.txt", diagnosis::text(run)));
         forms
     }
 

@@ -122,7 +122,7 @@ fn cause_rows() -> Vec<String> {
     let row = |cause: &&Cause| {
         let tiers: Vec<_> = cause.tiers.iter().map(|tier| tier.name()).collect();
         let recordings = shown.get(cause.name.id).map(|names| names.join(", ")).unwrap_or_default();
-        format!("| `{}` | {} | {} | {recordings} |", cause.name.id, tiers.join(", "), cause.doc)
+        format!("| `{}` | {} | {} | {recordings} |", cause.name.id, tiers.join(", "), cause.manual.rule)
     };
     causes::ALL.iter().map(row).collect()
 }
@@ -144,4 +144,60 @@ fn the_list_of_causes_is_the_registry_and_each_has_a_recording() {
         return;
     }
     assert_eq!(table, rows, "BLESS=1 renews {CAUSES}");
+}
+
+/// The manual of all causes.
+const MANUAL: &str = "../../docs/causes.md";
+
+/// What `dwell explain` says, as a page.
+fn manual() -> String {
+    let mut page = "# The causes\n\nWhat `dwell run` looks for, and what `dwell explain CAUSE` prints. How \
+                    findings are made and what\ntheir savings mean: [causes](method/causes.md), \
+                    [predicted savings](method/prediction.md).\n"
+        .to_owned();
+    let mut causes: Vec<_> = causes::ALL.iter().collect();
+    causes.sort_by_key(|cause| cause.name);
+    for cause in causes {
+        page.push_str(&format!("\n## {}\n\n{}.\n", cause.name.id, capital(cause.name.title)));
+        for (heading, text) in cause.manual.paragraphs() {
+            page.push_str(&format!("\n{}\n", wrapped(&format!("**{heading}.** {text}"))));
+        }
+        if !cause.explains.is_empty() {
+            let others: Vec<_> = cause.explains.iter().map(|id| format!("`{id}`")).collect();
+            page.push_str(&format!("\n{}\n", wrapped(&format!("**It explains** {}.", others.join(", ")))));
+        }
+    }
+    page
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// In lines of a hundred columns.
+fn wrapped(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is one");
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > 100 {
+            lines.push(word.to_owned());
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn the_manual_of_causes_is_what_dwell_explains() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(MANUAL);
+    let page = manual();
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, &page).expect("the manual can be written");
+    }
+    assert_eq!(fs::read_to_string(&path).expect("the manual"), page, "BLESS=1 renews {MANUAL}");
 }

@@ -83,7 +83,7 @@ pub struct InstrumentOverhead {
 }
 
 /// An interval, both ends included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interval {
     /// Low end.
     pub lo: Ns,

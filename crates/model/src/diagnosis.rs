@@ -6,6 +6,7 @@
 use crate::Ns;
 use crate::costs::Operation;
 use crate::finding::{CauseName, Finding};
+use crate::sentence::Sentence;
 use crate::wait::Reason;
 
 /// What a run means.
@@ -36,10 +37,11 @@ pub struct Diagnosis {
     pub limits: Vec<Limit>,
     /// What makes its figures doubtful.
     pub doubts: Doubts,
-    /// Causes that it shows, in the order of the registry.
+    /// Causes that it shows; what saves most comes first. A cause that another one explains is
+    /// named there only.
     pub findings: Vec<Finding>,
-    /// Causes that were looked for and are not there.
-    pub ruled_out: Vec<CauseName>,
+    /// Causes that were looked for and are not there, and why.
+    pub ruled_out: Vec<(CauseName, Sentence)>,
     /// Causes that could not be looked for, and why.
     pub unavailable: Vec<(CauseName, String)>,
 }

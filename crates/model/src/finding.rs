@@ -1,11 +1,12 @@
-//! A cause that a run shows: where, how much of the time it has, what can be done about it, and
-//! what all of that rests on.
+//! A cause that a run shows: where, how much of the time it has, what can be done about it, what
+//! that saves, and what all of it rests on.
 //!
-//! Which causes there are, and what their signs are, is up to `analyse`; how they are worded, to
-//! `report`.
+//! Which causes there are, and what their signs are, is up to `analyse`. Sentences keep their
+//! figures typed; `report` makes text of them.
 
 use crate::coverage::Interval;
-use crate::{Ns, Seen};
+use crate::sentence::Sentence;
+use crate::{Seen, State};
 
 /// The name of a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,75 +22,122 @@ pub struct CauseName {
 pub struct Finding {
     /// Which.
     pub cause: CauseName,
-    /// What it has of the account: between these.
-    pub share_ns: Interval,
-    /// What the account would lose without it.
-    pub saving_ns: Seen<Interval>,
     /// Where it shows.
     pub place: Place,
-    /// What to do about it. None where the place says all that there is to say.
-    pub action: Option<Action>,
-    /// What says so.
-    pub evidence: Signs,
+    /// What the program does there, and what it takes: a sentence that begins with its subject.
+    pub what: Sentence,
+    /// What to change: an imperative.
+    pub change: Sentence,
+    /// What it has of the account: between these.
+    pub share_ns: Interval,
+    /// What the change saves.
+    pub saving: Seen<Saving>,
+    /// The figures that say so.
+    pub evidence: Vec<Sentence>,
     /// What is taken for granted.
-    pub assumes: Vec<Assumption>,
-    /// How one knows that the action helped.
-    pub verify: Vec<Verification>,
+    pub assumes: Vec<Sentence>,
+    /// How to look closer, or to know that the change helped: commands and what they show.
+    pub verify: Vec<Sentence>,
+    /// Other causes that were found as well, and that are consequences of this one.
+    pub explains: Vec<CauseName>,
+}
+
+/// What a change saves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Saving {
+    /// How much.
+    pub ns: Interval,
+    /// Of what.
+    pub of: SavedTime,
+    /// The part of the place's time that goes, 0 to 1: least and most.
+    pub part: (f64, f64),
+    /// How that part is known.
+    pub known: Known,
+}
+
+/// Time that is saved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SavedTime {
+    /// Of the wall clock of a whole run.
+    Wall,
+    /// CPU time in a window: it has no end that could come earlier.
+    Cpu,
+    /// Time that threads wait in a window.
+    Waiting,
+}
+
+impl SavedTime {
+    /// For programs.
+    pub fn id(self) -> &'static str {
+        match self {
+            SavedTime::Wall => "wall",
+            SavedTime::Cpu => "cpu",
+            SavedTime::Waiting => "waiting",
+        }
+    }
+}
+
+/// How it is known which part of a place's time can go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Known {
+    /// The operations that go, and what each costs, were both seen.
+    Counted,
+    /// The structure of the program bounds it.
+    Bounded,
+    /// By a factor that nobody sees from outside.
+    Assumed,
+}
+
+impl Known {
+    /// In every output.
+    pub fn id(self) -> &'static str {
+        match self {
+            Known::Counted => "counted",
+            Known::Bounded => "bounded",
+            Known::Assumed => "assumed",
+        }
+    }
 }
 
 /// Where a cause shows: a row of the run's tables, by its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
+    /// A part of `account`.
+    State(State),
+    /// A row of `path`.
+    Step(usize),
     /// A row of `waits`.
     Wait(usize),
     /// A row of `connections`.
     Connection(usize),
+    /// A row of `lookups`.
+    Lookup(usize),
+    /// A row of `syscalls`.
+    Call(usize),
+    /// A row of `functions`.
+    Function(usize),
+    /// A row of `lines`.
+    Line(usize),
+    /// A row of `threads`.
+    Thread(usize),
+    /// The run as a whole.
+    Run,
 }
 
-/// What to do about a cause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    /// Use one of these: options, calls or flags of the system, as their manual pages name them.
-    Use(&'static [&'static str]),
-}
-
-/// What says that a cause is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Signs {
-    /// Waits with its signs.
-    Waits(SignedWaits),
-    /// The same, of waits after more than one write to a connection.
-    WaitsAfterWrites {
-        /// The waits.
-        waits: SignedWaits,
-        /// Mean payload of a write.
-        write_bytes_mean: u64,
-    },
-}
-
-/// Waits that have the signs of a cause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SignedWaits {
-    /// How many.
-    pub waits: u64,
-    /// Of how many that might have them.
-    pub of_waits: u64,
-    /// Blocked time of those that do, over all threads, on the path or not.
-    pub total_ns: Ns,
-}
-
-/// What a finding takes for granted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Assumption {
-    /// The other end of a connection behaves as its kind does. It was not observed.
-    PeerUnseen,
-    /// What is called is known by the names of functions on the stack.
-    FunctionNames,
-}
-
-/// How one knows that an action helped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verification {
-    /// In another run with it these waits are gone, and no others took their place.
-    WaitsGone,
+impl Place {
+    /// The table that it points into, as the JSON names it, and the row there.
+    pub fn table(self) -> (&'static str, Option<usize>) {
+        match self {
+            Place::State(_) => ("account", None),
+            Place::Step(row) => ("path", Some(row)),
+            Place::Wait(row) => ("waits", Some(row)),
+            Place::Connection(row) => ("connections", Some(row)),
+            Place::Lookup(row) => ("lookups", Some(row)),
+            Place::Call(row) => ("syscalls", Some(row)),
+            Place::Function(row) => ("functions", Some(row)),
+            Place::Line(row) => ("lines", Some(row)),
+            Place::Thread(row) => ("threads", Some(row)),
+            Place::Run => ("", None),
+        }
+    }
 }

@@ -6,7 +6,7 @@
 use crate::account::{AccountPart, Basis, State, Step};
 use crate::code_location::Runtime;
 use crate::costs::Costs;
-use crate::coverage::Coverage;
+use crate::coverage::{Coverage, Interval};
 use crate::limits::Limits;
 use crate::peers::{ConnectionRow, LookupRow};
 use crate::prediction::Prediction;
@@ -73,10 +73,14 @@ pub struct Run {
     pub lines: Seen<Vec<LineRow>>,
     /// Host metrics over the same time.
     pub series: Seen<Series>,
-    /// Causes, with the saving of each fix.
-    pub findings: Seen<Vec<()>>,
-    /// Causes that were ruled out.
-    pub ruled_out: Seen<Vec<()>>,
+    /// Causes, with the saving of each fix; what saves most comes first. `report` fills this and
+    /// the next two.
+    pub findings: Seen<Vec<FindingRow>>,
+    /// Causes that were looked for and are not there.
+    pub ruled_out: Seen<Vec<RuledOutRow>>,
+    /// Causes that could not be looked for.
+    #[serde(default = "unrecorded")]
+    pub not_looked_for: Seen<Vec<RuledOutRow>>,
     /// Extrapolation to the whole job, where this run was declared a part of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extrapolation: Option<Extrapolation>,
@@ -91,6 +95,65 @@ pub struct Run {
     pub costs: Seen<Costs>,
     /// What the result rests on.
     pub coverage: Coverage,
+}
+
+/// A cause that a run shows, in words.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FindingRow {
+    /// Its name for programs.
+    pub cause: String,
+    /// Its part of the account, 0 to 1: between these.
+    pub share: Ends,
+    /// What the change saves, in nanoseconds of `saved`.
+    pub saving_ns: Seen<Interval>,
+    /// What is saved: `wall` of a whole run; `cpu` time or time `waiting` in a window.
+    pub saved: String,
+    /// The part of the place's time that goes, 0 to 1: least and most.
+    pub part: Seen<Ends>,
+    /// How that part is known: `counted`, `bounded` or `assumed`.
+    pub known: String,
+    /// What the program does, and where.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// The table that it points into, and the row there.
+    pub points_to: Option<RowOf>,
+    /// What to change.
+    pub action: String,
+    /// The figures that say so.
+    pub evidence: Vec<String>,
+    /// What is taken for granted.
+    pub assumptions: Vec<String>,
+    /// How to look closer, or to know that it helped.
+    pub verify: Vec<String>,
+    /// Causes that are consequences of this one.
+    pub explains: Vec<String>,
+}
+
+/// Two ends of a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Ends {
+    /// Low.
+    pub lo: f64,
+    /// High.
+    pub hi: f64,
+}
+
+/// A row of a table of the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowOf {
+    /// The table, by its name in JSON.
+    pub table: String,
+    /// The row, from 0; none where the table as a whole is meant.
+    pub row: Option<usize>,
+}
+
+/// A cause that is not there, or could not be looked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuledOutRow {
+    /// Its name for programs.
+    pub cause: String,
+    /// Why.
+    pub why: String,
 }
 
 /// The account of a whole job, when this run did a part of it: each part of the account, scaled to

@@ -8,6 +8,8 @@
 mod axis;
 mod clean;
 pub mod compare;
+mod explain;
+mod findings;
 pub mod hits;
 mod jit;
 mod json;
@@ -23,8 +25,10 @@ pub mod units;
 pub mod wake;
 
 pub use clean::clean;
+pub use explain::{explain, list as list_causes};
+pub use findings::tell;
 pub use json::json;
-pub use page::terminal;
+pub use page::{causes, terminal};
 
 /// What the output of a page supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,28 +1,25 @@
 //! Whether a saving came that a run's findings predicted.
 
-use crate::judge::{self, Evidence};
 use model::compare::why::{Came, Prediction, TimeDifference};
 use model::coverage::Interval;
-use model::recording::Tier;
-use model::{Finding, Profile, Run, Seen};
+use model::run::FindingRow;
+use model::{Run, Seen};
 
 /// Each saving that the findings of a run predict, held against what was measured: the difference
 /// of the walls, B less A. Absent where the run shows no cause, and so predicts nothing.
-///
-/// A kept result has its tables but neither its stacks nor its tier. No cause reads stacks, and
-/// what is known of connections tells the tier.
 pub fn predicted(run: &Run, measured: &TimeDifference) -> Seen<Vec<Prediction>> {
-    let tier = if run.connections.value().is_some() { Tier::Bpf } else { Tier::Perf };
-    let found = judge::diagnose(&Evidence::of(tier, run, &Profile::default())).findings;
-    if found.is_empty() {
-        return Seen::Absent;
+    match &run.findings {
+        Seen::Value(found) if !found.is_empty() => {
+            Seen::Value(found.iter().map(|finding| prediction(finding, measured)).collect())
+        }
+        Seen::Value(_) | Seen::Absent => Seen::Absent,
+        Seen::Unseen(why) => Seen::Unseen(why.clone()),
     }
-    Seen::Value(found.iter().map(|finding| prediction(finding, measured)).collect())
 }
 
-fn prediction(finding: &Finding, measured: &TimeDifference) -> Prediction {
+fn prediction(finding: &FindingRow, measured: &TimeDifference) -> Prediction {
     Prediction {
-        cause: finding.cause.id.to_owned(),
+        cause: finding.cause.clone(),
         saving_ns: finding.saving_ns.clone(),
         came: finding.saving_ns.value().map_or(Came::Undecided, |saving| came(saving, measured)),
     }

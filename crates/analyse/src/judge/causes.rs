@@ -1,15 +1,18 @@
 //! The causes that are looked for: a file for each, and its line in the registry.
 
 pub(crate) mod delayed_ack;
+mod hot_code;
 mod interpreter_lock;
+mod sync_writes;
 
 use super::evidence::Evidence;
-use model::Seen;
 use model::finding::{CauseName, Finding};
 use model::recording::Tier;
+use model::{Seen, Sentence, say};
 
-/// All of them, in the order in which they are reported.
-pub static ALL: &[&Cause] = &[&delayed_ack::CAUSE, &interpreter_lock::CAUSE];
+/// All of them: of two that save the same, the first one comes first.
+pub static ALL: &[&Cause] =
+    &[&delayed_ack::CAUSE, &interpreter_lock::CAUSE, &sync_writes::CAUSE, &hot_code::CAUSE];
 
 /// Something that takes time and that a person can do something about, or at least must know of.
 #[derive(Debug)]
@@ -18,10 +21,31 @@ pub struct Cause {
     pub name: CauseName,
     /// The tiers in which its signs can be observed.
     pub tiers: &'static [Tier],
-    /// What it is and what its signs are: sentences for `docs/method/causes.md`.
-    pub doc: &'static str,
+    /// The manual.
+    pub manual: Manual,
+    /// Causes that are consequences of this one where both are found, by their names for programs.
+    pub explains: &'static [&'static str],
     /// Looks for the signs, where the tier allows it.
     check: fn(&Evidence<'_>) -> Outcome,
+}
+
+/// What `dwell explain` says of a cause: full sentences, in Markdown without headings.
+#[derive(Debug)]
+pub struct Manual {
+    /// What the program does.
+    pub what: &'static str,
+    /// Why that is slow.
+    pub why: &'static str,
+    /// The rule that finds it, with its thresholds and the reason of each.
+    pub rule: &'static str,
+    /// What else shows the same signs.
+    pub else_it_could_be: &'static str,
+    /// What to change.
+    pub change: &'static str,
+    /// Which part of the time goes, and how that is known: counted, bounded or assumed.
+    pub part: &'static str,
+    /// What the predicted saving takes for granted.
+    pub assumes: &'static str,
 }
 
 /// What became of looking for a cause.
@@ -29,24 +53,24 @@ pub struct Cause {
 pub enum Outcome {
     /// It is there, once or more.
     Found(Vec<Finding>),
-    /// It is not.
-    RuledOut,
+    /// It is not, and this is why.
+    RuledOut(Sentence),
     /// It cannot be determined, for this reason.
     Unavailable(String),
 }
 
 impl Outcome {
-    /// Found where there are findings, else ruled out.
-    fn of(findings: impl Iterator<Item = Finding>) -> Self {
-        let findings: Vec<Finding> = findings.collect();
-        if findings.is_empty() { Outcome::RuledOut } else { Outcome::Found(findings) }
+    /// Found where there are findings, else ruled out for this reason.
+    fn of(findings: impl IntoIterator<Item = Finding>, why_not: Sentence) -> Self {
+        let findings: Vec<Finding> = findings.into_iter().collect();
+        if findings.is_empty() { Outcome::RuledOut(why_not) } else { Outcome::Found(findings) }
     }
 
     /// What `look` finds in a table, if it was observed.
     fn of_table<T>(table: &Seen<Vec<T>>, look: impl FnOnce(&[T]) -> Self) -> Self {
         match table {
             Seen::Value(rows) => look(rows),
-            Seen::Absent => Outcome::RuledOut,
+            Seen::Absent => Outcome::RuledOut(say!("there is nothing of the kind")),
             Seen::Unseen(why) => Outcome::Unavailable(why.clone()),
         }
     }
@@ -60,6 +84,26 @@ impl Cause {
         } else {
             Outcome::Unavailable(format!("its signs are not observed with {}", evidence.tier.name()))
         }
+    }
+
+    /// The cause of this name.
+    pub fn named(id: &str) -> Option<&'static Cause> {
+        ALL.iter().find(|cause| cause.name.id == id).copied()
+    }
+}
+
+impl Manual {
+    /// Its paragraphs, each with its heading.
+    pub fn paragraphs(&self) -> [(&'static str, &'static str); 7] {
+        [
+            ("What it is", self.what),
+            ("Why it is slow", self.why),
+            ("How it is found", self.rule),
+            ("What else it could be", self.else_it_could_be),
+            ("What to change", self.change),
+            ("What it saves", self.part),
+            ("What is assumed", self.assumes),
+        ]
     }
 }
 
@@ -75,8 +119,22 @@ mod tests {
         for cause in ALL {
             let id = cause.name.id;
             assert!(id.chars().all(|char| char.is_ascii_lowercase() || char == '-'), "{id}");
-            assert!(cause.doc.ends_with('.') && !cause.doc.contains(['|', '\n']), "{id}: {}", cause.doc);
             assert!(!cause.tiers.is_empty(), "{id}");
+            for (heading, text) in cause.manual.paragraphs() {
+                assert!(text.ends_with('.') && !text.contains(['|', '\n']), "{id}, {heading}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cause_explains_others_and_none_explains_itself_in_turn() {
+        for cause in ALL {
+            for id in cause.explains {
+                assert_ne!(*id, cause.name.id);
+                let other = Cause::named(id);
+                let in_turn = other.is_some_and(|other| other.explains.contains(&cause.name.id));
+                assert!(!in_turn, "{id} and {} explain each other", cause.name.id);
+            }
         }
     }
 }

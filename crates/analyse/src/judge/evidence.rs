@@ -2,9 +2,12 @@
 
 use model::limits::Limits;
 use model::peers::ConnectionRow;
+use model::peers::LookupRow;
 use model::recording::Tier;
-use model::run::{Bound, CallRow, WaitRow};
-use model::{AccountPart, Costs, Coverage, Ns, Profile, Run, RunQueue, Seen, Series, State, Step};
+use model::run::{Bound, CallRow, Faults, FunctionRow, LineRow, ThreadLedger, Utilization, WaitRow};
+use model::{
+    AccountPart, Costs, Coverage, Ns, Prediction, Profile, Run, RunQueue, Seen, Series, State, Step,
+};
 
 /// Time without a CPU is worth a word from this part of the account on.
 const WORTH_PART: u128 = 10;
@@ -32,8 +35,22 @@ pub struct Evidence<'a> {
     pub waits: &'a [WaitRow],
     /// System calls of all threads.
     pub syscalls: &'a Seen<Vec<CallRow>>,
+    /// Each thread's own ledger.
+    pub threads: &'a [ThreadLedger],
+    /// Page faults.
+    pub faults: &'a Seen<Faults>,
+    /// Which code ran.
+    pub functions: &'a Seen<Vec<FunctionRow>>,
+    /// Which source lines ran.
+    pub lines: &'a Seen<Vec<LineRow>>,
+    /// For how long any thread was on a CPU.
+    pub utilization: &'a Seen<Utilization>,
     /// Connections by peer.
     pub connections: &'a Seen<Vec<ConnectionRow>>,
+    /// Questions for names.
+    pub lookups: &'a Seen<Vec<LookupRow>>,
+    /// What it would have gained without parts of it, where that is known.
+    pub prediction: Option<&'a Prediction>,
     /// Which code ran and waited.
     pub profile: &'a Profile,
     /// What the host did meanwhile.
@@ -62,7 +79,14 @@ impl<'a> Evidence<'a> {
             path: &run.path,
             waits: &run.waits,
             syscalls: &run.syscalls,
+            threads: &run.threads,
+            faults: &run.faults,
+            functions: &run.functions,
+            lines: &run.lines,
+            utilization: &run.utilization,
             connections: &run.connections,
+            lookups: &run.lookups,
+            prediction: None,
             profile,
             series: &run.series,
             run_queue: &run.run_queue,
@@ -70,6 +94,18 @@ impl<'a> Evidence<'a> {
             costs: &run.costs,
             coverage: &run.coverage,
         }
+    }
+
+    /// The same with what sites would save.
+    #[must_use]
+    pub fn with(self, prediction: &'a Seen<Prediction>) -> Self {
+        Self { prediction: prediction.value(), ..self }
+    }
+
+    /// The rows of calls with these names, by their places in the table.
+    pub(super) fn calls_named(&self, names: &[&str]) -> Vec<(usize, &'a CallRow)> {
+        let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);
+        rows.iter().enumerate().filter(|(_, row)| names.contains(&&*row.name.name)).collect()
     }
 
     /// Whether time without a CPU is worth a word of the headline.

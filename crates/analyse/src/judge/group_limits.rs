@@ -44,7 +44,7 @@ mod tests {
     use model::Ns;
     use model::Profile;
     use model::limits::Limits;
-    use model::run::{Bound, Shares, measured};
+    use model::recording::Tier;
 
     fn limits(throttled_periods: u64, used_bytes: u64, cpus_allowed: u32) -> Limits {
         let group = "/a".to_owned();
@@ -65,28 +65,9 @@ mod tests {
     }
 
     fn of_run(limits: Limits, queued_ns: Ns) -> Vec<Limit> {
-        let shares = Shares { waiting: 0.0, kernel: 0.0, user: 1.0 };
-        let bound = Bound { class: Class::Cpu, resource: State::User, margin_points: 100.0, shares };
-        let coverage = samples::coverage();
-        of(&Evidence {
-            tier: model::recording::Tier::Bpf,
-            window: false,
-            wall_ns: 100,
-            whole_ns: 100,
-            cpus: 4,
-            bound: &bound,
-            account: &[measured(State::User, 100 - queued_ns), measured(State::Runqueue, queued_ns)],
-            path: &[],
-            waits: &[],
-            syscalls: &Seen::Absent,
-            connections: &Seen::Absent,
-            profile: &Profile::default(),
-            series: &Seen::Absent,
-            run_queue: &Seen::Absent,
-            limits: &Seen::Value(limits),
-            costs: &Seen::Absent,
-            coverage: &coverage,
-        })
+        let mut run = samples::run(&[(State::User, 100 - queued_ns), (State::Runqueue, queued_ns)]);
+        run.limits = Seen::Value(limits);
+        of(&Evidence::of(Tier::Bpf, &run, &Profile::default()))
     }
 
     #[test]

@@ -1,8 +1,199 @@
-//! How much of a wait can be on the path, and with that what a fix can save.
+//! What a change saves: the clocks of sites (`model::prediction`) where there are some, else the
+//! account; then what the machine allows.
+//!
+//! A cause says what goes (sites, or a share of the samples) and which part of it. The interval is
+//! that of `docs/method/prediction.md`: x·min(A, S) to min(x·P, S). Its high end is cut where the
+//! CPUs that the program may use would have no less to do, its low end by what dwell itself cost.
 
 use super::Evidence;
 use model::coverage::Interval;
-use model::{Ns, State};
+use model::finding::{Known, SavedTime, Saving};
+use model::prediction::{Site, SiteTimes};
+use model::run::Share;
+use model::{Ns, Seen, State};
+
+/// What a change takes away a part of.
+#[derive(Debug, Clone)]
+pub(super) enum Goes {
+    /// Time at these sites, which do not overlap. The account has so much of it, for where there
+    /// are no clocks.
+    Sites(Vec<Site>, Interval),
+    /// The time on CPUs that such a share of the samples stands for.
+    Samples(Share),
+    /// Time that only the account knows, between these; in such states.
+    Account(Interval, Kind),
+}
+
+/// Time of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Cpu,
+    Waiting,
+}
+
+/// The part of it that goes, 0 to 1: least and most.
+pub(super) type Part = (f64, f64);
+
+/// All of it.
+pub(super) const ALL: Part = (1.0, 1.0);
+
+/// The states of a thread on a CPU.
+const ON_CPU: [State; 4] = [State::User, State::Kernel, State::Fault, State::Interrupt];
+
+/// P and min(A, S), summed, of what goes; and S, where it bounds less than P.
+#[derive(Debug, Clone, Copy, Default)]
+struct Times {
+    path_ns: Interval,
+    saved_ns: Interval,
+    least_ns: Interval,
+}
+
+impl Evidence<'_> {
+    /// What it saves that this part goes.
+    pub(super) fn saving(&self, goes: &Goes, part: Part, known: Known) -> Seen<Saving> {
+        let kind = kind(goes);
+        let times = match (self.times(goes), self.has_clocks()) {
+            (Some(times), _) => times,
+            (None, true) => return Seen::unseen("the place has too little time to have a clock of its own"),
+            (None, false) => self.by_account(goes),
+        };
+        let of = |part: f64, ns: Ns| (part.clamp(0.0, 1.0) * ns as f64).round() as Ns;
+        let hi = of(part.1, times.path_ns.hi).min(times.saved_ns.hi);
+        let hi = hi.min(self.beyond_cpus_ns(goes, part.1));
+        let lo = self.without_overhead(of(part.0, times.least_ns.lo)).min(hi);
+        let of = match kind {
+            _ if !self.window => SavedTime::Wall,
+            Kind::Cpu => SavedTime::Cpu,
+            Kind::Waiting => SavedTime::Waiting,
+        };
+        Seen::Value(Saving { ns: Interval { lo, hi }, of, part, known })
+    }
+
+    /// A site's times, where it has a clock.
+    pub(super) fn site(&self, site: &Site) -> Option<&SiteTimes> {
+        self.prediction?.sites.iter().find(|times| times.site == *site)
+    }
+
+    fn has_clocks(&self) -> bool {
+        self.prediction.is_some()
+    }
+
+    fn times(&self, goes: &Goes) -> Option<Times> {
+        match goes {
+            Goes::Sites(sites, _) => self.of_sites(sites),
+            Goes::Samples(share) => {
+                let all = self.of_sites(&ON_CPU.map(Site::State))?;
+                let of = |ns: Interval| Interval {
+                    lo: (ns.lo as f64 * share.lo).floor() as Ns,
+                    hi: (ns.hi as f64 * share.hi).ceil() as Ns,
+                };
+                Some(Times {
+                    path_ns: of(all.path_ns),
+                    saved_ns: of(all.saved_ns),
+                    least_ns: of(all.least_ns),
+                })
+            }
+            Goes::Account(..) => None,
+        }
+    }
+
+    /// The sums over those of the sites that have clocks; none where none has.
+    fn of_sites(&self, sites: &[Site]) -> Option<Times> {
+        let mut sum = None;
+        for times in sites.iter().filter_map(|site| self.site(site)) {
+            let seen = |seen: &Seen<Interval>| seen.value().copied();
+            let (Some(path), Some(saved), Some(alone)) =
+                (seen(&times.path_ns), seen(&times.saved_ns), seen(&times.alone_ns))
+            else {
+                continue;
+            };
+            let least = Interval { lo: alone.lo.min(saved.lo), hi: alone.hi.min(saved.hi) };
+            let all = sum.get_or_insert_with(Times::default);
+            for (all, more) in
+                [(&mut all.path_ns, path), (&mut all.saved_ns, saved), (&mut all.least_ns, least)]
+            {
+                *all = Interval { lo: all.lo + more.lo, hi: (all.hi + more.hi).min(self.wall_ns) };
+            }
+        }
+        sum
+    }
+
+    /// Without clocks: all that the account has of it, and at least that only where no other thread
+    /// could have taken its place. In a window it is time of threads, which is saved as such.
+    fn by_account(&self, goes: &Goes) -> Times {
+        let ns = match goes {
+            Goes::Sites(_, ns) | Goes::Account(ns, _) => *ns,
+            Goes::Samples(share) => {
+                let on_cpu_ns = self.account_ns(State::on_cpu) as f64;
+                Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi).ceil() as Ns }
+            }
+        };
+        let certain = self.window || self.threads.len() == 1;
+        let least_ns = if certain { ns } else { Interval { lo: 0, hi: ns.hi } };
+        Times { path_ns: ns, saved_ns: ns, least_ns }
+    }
+
+    /// What of the wall clock the CPUs are not needed for once the part is gone: that much it can
+    /// save at most.
+    fn beyond_cpus_ns(&self, goes: &Goes, part: f64) -> Ns {
+        // What goes of the CPU time of threads that are not on the path is known by samples only.
+        let left = match goes {
+            Goes::Samples(share) => 1.0 - share.hi * part,
+            _ if kind(goes) == Kind::Cpu || self.window => return Ns::MAX,
+            _ => 1.0,
+        };
+        let needed_ns = (self.cpu_ns() as f64 * left / self.cpus_allowed().max(0.01)) as Ns;
+        self.wall_ns.saturating_sub(needed_ns)
+    }
+
+    /// Time of all threads on a CPU.
+    pub(super) fn cpu_ns(&self) -> Ns {
+        let states = self.threads.iter().flat_map(|thread| &thread.states);
+        states.filter(|(state, _)| state.on_cpu()).map(|(_, ns)| ns).sum()
+    }
+
+    /// As many CPUs as the program may use: the host's, those that it is bound to, or its quota.
+    pub(super) fn cpus_allowed(&self) -> f64 {
+        let mut cpus = f64::from(self.cpus.max(1));
+        if let Seen::Value(limits) = self.limits {
+            if let Seen::Value(allowed) = limits.cpus_allowed {
+                cpus = cpus.min(f64::from(allowed));
+            }
+            if let Seen::Value(quota) = &limits.cpu {
+                cpus = cpus.min(quota.cpus());
+            }
+        }
+        cpus
+    }
+
+    /// Of a saving what is no gain without dwell: its own cost is taken as evenly spread.
+    fn without_overhead(&self, ns: Ns) -> Ns {
+        let overhead_ns = self.coverage.overhead_ns.value().map_or(0, |overhead| overhead.hi);
+        let part = (overhead_ns as f64 / self.whole_ns.max(1) as f64).min(1.0);
+        (ns as f64 * (1.0 - part)) as Ns
+    }
+}
+
+fn kind(goes: &Goes) -> Kind {
+    match goes {
+        Goes::Samples(_) => Kind::Cpu,
+        Goes::Account(_, kind) => *kind,
+        Goes::Sites(sites, _) => {
+            let on_cpu = |site: &Site| match site {
+                Site::State(state) => state.on_cpu(),
+                Site::Program(_) => true,
+                // A call may be either; what waits in it is bounded by the rest of the program.
+                _ => false,
+            };
+            if sites.iter().all(on_cpu) { Kind::Cpu } else { Kind::Waiting }
+        }
+    }
+}
+
+/// The part that is gone when something is done so many times faster.
+pub(super) fn faster(times: f64) -> f64 {
+    1.0 - 1.0 / times
+}
 
 /// What some waits in a state have of the path, where only their sum over all threads is known: at
 /// least what no other wait in that state can have, and no more than all of them have.

@@ -1,6 +1,12 @@
-//! What tests of judgement begin with.
+//! What tests of judgement begin with: a run that tests change, and what its sites would save.
 
-use model::{Coverage, Seen};
+use super::{Evidence, diagnose};
+use model::account::Basis;
+use model::coverage::Interval;
+use model::prediction::{Prediction, Site, SiteTimes};
+use model::recording::{Ending, Host, Tier};
+use model::run::{Bound, Class, Phases, Shares, ThreadLedger, measured};
+use model::{Coverage, Diagnosis, Finding, Ns, Profile, Run, Seen, State};
 
 /// A coverage of which nothing is known.
 pub(super) fn coverage() -> Coverage {
@@ -16,4 +22,101 @@ pub(super) fn coverage() -> Coverage {
         checks: Vec::new(),
         notes: Vec::new(),
     }
+}
+
+/// A run of one thread on a host of four CPUs, whose path has this time by state; all tables are
+/// empty.
+pub(super) fn run(states: &[(State, Ns)]) -> Run {
+    let wall_ns = states.iter().map(|(_, ns)| ns).sum();
+    Run {
+        schema: model::run::SCHEMA_RUN,
+        command: vec!["./program".into()],
+        exit: Ending::Code(0),
+        started_at: String::new(),
+        host: Host {
+            name: "host".into(),
+            kernel: "6.12".into(),
+            arch: "x86_64".into(),
+            cpus: 4,
+            memory_bytes: Seen::Absent,
+            virtualisation: Seen::Absent,
+        },
+        wall_ns,
+        user_ns: Seen::Absent,
+        kernel_ns: Seen::Absent,
+        bound: Bound {
+            class: Class::Mixed,
+            resource: State::User,
+            margin_points: 0.0,
+            shares: Shares { waiting: 0.0, kernel: 0.0, user: 0.0 },
+        },
+        account: states.iter().map(|(state, ns)| measured(*state, *ns)).collect(),
+        path: Vec::new(),
+        phases: Phases { slice_ns: wall_ns, slices: Vec::new() },
+        window: None,
+        utilization: Seen::Absent,
+        threads: vec![thread(100, states)],
+        waits: Vec::new(),
+        connections: Seen::Value(Vec::new()),
+        lookups: Seen::Value(Vec::new()),
+        syscalls: Seen::Value(Vec::new()),
+        faults: Seen::Absent,
+        functions: Seen::Value(Vec::new()),
+        lines: Seen::Value(Vec::new()),
+        series: Seen::Absent,
+        findings: Seen::Absent,
+        ruled_out: Seen::Absent,
+        not_looked_for: Seen::Absent,
+        extrapolation: None,
+        run_queue: Seen::Absent,
+        limits: Seen::Absent,
+        costs: Seen::Absent,
+        coverage: coverage(),
+    }
+}
+
+/// A thread with this time by state.
+pub(super) fn thread(tid: model::Tid, states: &[(State, Ns)]) -> ThreadLedger {
+    ThreadLedger {
+        pid: 100,
+        tid,
+        name: "program".into(),
+        command: None,
+        life_ns: states.iter().map(|(_, ns)| ns).sum(),
+        outlived: false,
+        idle: false,
+        states: states.to_vec(),
+        timed_waits: None,
+        minor_faults: Seen::Absent,
+        major_faults: Seen::Absent,
+    }
+}
+
+/// What sites have: P, S and A of each.
+pub(super) fn sites(run: &Run, of: &[(Site, [Ns; 3])]) -> Seen<Prediction> {
+    let exactly = |ns| Seen::Value(Interval { lo: ns, hi: ns });
+    let times = |(site, [path, saved, alone]): &(Site, [Ns; 3])| SiteTimes {
+        site: site.clone(),
+        path_ns: exactly(*path),
+        saved_ns: exactly(*saved),
+        alone_ns: exactly(*alone),
+        basis: Basis::Measured,
+    };
+    Seen::Value(Prediction { unedited_ns: run.wall_ns, sites: of.iter().map(times).collect() })
+}
+
+/// What it means, with BPF.
+pub(super) fn judged(run: &Run, prediction: &Seen<Prediction>) -> Diagnosis {
+    diagnose(&Evidence::of(Tier::Bpf, run, &Profile::default()).with(prediction))
+}
+
+/// The first finding of this cause.
+pub(super) fn found<'a>(diagnosis: &'a Diagnosis, id: &str) -> Option<&'a Finding> {
+    diagnosis.findings.iter().find(|finding| finding.cause.id == id)
+}
+
+/// What a finding saves: least and most.
+pub(super) fn saves(finding: &Finding) -> (Ns, Ns) {
+    let saving = finding.saving.value().expect("its saving is known");
+    (saving.ns.lo, saving.ns.hi)
 }

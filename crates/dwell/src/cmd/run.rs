@@ -51,7 +51,7 @@ pub(super) fn finish(
     job: Option<Job>,
 ) -> anyhow::Result<u8> {
     let analysed = trial.analyse(trailer, job.as_ref())?;
-    let result = RunResult { header: analysed.header, analysis: analysed.analysis, code: page.code };
+    let result = RunResult::new(analysed.header, analysed.analysis, page.code);
     let mut outcome = outputs.write(&result, &page.look);
     outcome.errors.splice(..0, analysed.errors);
     let failed = outcome.complain();

@@ -40,7 +40,7 @@ pub(crate) fn show(args: ShowArgs) -> anyhow::Result<u8> {
         analysis.run.coverage.notes.push(notice);
     }
     let (analysis, unanswered) = with_job(analysis, args.page.job(None).as_ref());
-    let result = RunResult { header, analysis, code: args.page.code };
+    let result = RunResult::new(header, analysis, args.page.code);
     let mut outcome = outputs.write(&result, &args.page.look);
     outcome.errors.extend(unanswered.map(anyhow::Error::from));
     Ok(if outcome.complain() { exit::DWELL_FAILED } else { 0 })

@@ -3,7 +3,7 @@
 use super::render::{Form, Render};
 use crate::annotate;
 use clap::Args;
-use model::{Analysis, Header};
+use model::{Analysis, Diagnosis, Header};
 use report::Look;
 use report::profile::{self, FlameOptions, FoldedOptions, FoldedTime, ProfileMetadata, SourceOptions};
 
@@ -18,6 +18,11 @@ pub(crate) struct CodeArgs {
     #[arg(long)]
     pub(crate) flame: bool,
 
+    /// Show the causes that were found with what they rest on, those that were looked for and not
+    /// found, and those that could not be looked for, below the report
+    #[arg(long)]
+    pub(crate) causes: bool,
+
     /// Show the source lines of FUNCTION with their shares of time, below the report
     #[arg(long, value_name = "FUNCTION")]
     pub(crate) lines: Vec<String>,
@@ -30,12 +35,20 @@ pub(crate) struct CodeArgs {
 /// The analysis of a recording, and which code to show below its page.
 #[derive(Debug)]
 pub(crate) struct RunResult {
-    pub(crate) header: Header,
-    pub(crate) analysis: Analysis,
-    pub(crate) code: CodeArgs,
+    header: Header,
+    analysis: Analysis,
+    diagnosis: Diagnosis,
+    code: CodeArgs,
 }
 
 impl RunResult {
+    /// With what the analysis means.
+    pub(crate) fn new(header: Header, mut analysis: Analysis, code: CodeArgs) -> Self {
+        let diagnosis = analyse::diagnose(header.tier, &analysis);
+        report::tell(&mut analysis.run, &diagnosis);
+        Self { header, analysis, diagnosis, code }
+    }
+
     fn metadata(&self) -> ProfileMetadata<'_> {
         ProfileMetadata::of(&self.analysis.run, self.header.started_at_unix_s)
     }
@@ -73,9 +86,12 @@ impl Render for RunResult {
 
 /// The page, with the requested views of code below it.
 fn page_text(result: &RunResult, look: Look) -> String {
-    let RunResult { header, analysis, code } = result;
-    let diagnosis = analyse::diagnose(header.tier, analysis);
-    let mut text = report::terminal(&analysis.run, &diagnosis, look);
+    let RunResult { analysis, diagnosis, code, .. } = result;
+    let mut text = report::terminal(&analysis.run, diagnosis, look);
+    if code.causes {
+        text.push('\n');
+        text.push_str(&report::causes(&analysis.run, diagnosis, look));
+    }
     if code.flame {
         text.push('\n');
         text.push_str(&profile::flame(&analysis.profile, &FlameOptions::new(look)));

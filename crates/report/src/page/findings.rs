@@ -1,60 +1,126 @@
-//! The causes that were found, with what can be done about them: those that no table names beside
-//! its rows.
+//! What to change: the causes that were found, below the headline; all of them, with what was ruled
+//! out, on request.
 
 use crate::Look;
-use crate::clean::clean;
-use crate::paint::{Ink, Line};
-use crate::units::{bytes, count, counted, duration, share_range};
-use model::finding::{Action, Place, SignedWaits, Signs};
-use model::{Diagnosis, Finding, Run};
+use crate::findings::text;
+use crate::paint::{Ink, Line, joined};
+use crate::units::{duration, duration_range, share_range};
+use model::finding::{SavedTime, Saving};
+use model::run::Class;
+use model::{Diagnosis, Finding, Run, Seen};
 
-/// A sentence for each. A finding without an action is in its table already, and one of a
-/// connection stands below theirs.
+/// On the first screen.
+const FIRST: usize = 3;
+
+/// Columns before a sentence.
+const INDENT: usize = 4;
+
+/// The first findings in sentences, or that nothing stands out.
 pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
-    let said = diagnosis.findings.iter().filter(|finding| finding.action.is_some());
-    said.flat_map(|finding| match finding.place {
-        Place::Connection(_) => Vec::new(),
-        Place::Wait(at) => run
-            .waits
-            .get(at)
-            .map(|wait| {
-                let call = wait.call.syscall().map(|call| format!(" in {call}")).unwrap_or_default();
-                sentence(finding, &call, run, look)
-            })
-            .unwrap_or_default(),
-    })
-    .collect()
+    if diagnosis.findings.is_empty() {
+        return nothing(run, diagnosis, look);
+    }
+    let mut lines = vec![Line::new(look).add(Ink::Bold, "what to change")];
+    for (at, finding) in diagnosis.findings.iter().take(FIRST).enumerate() {
+        lines.extend(one(at + 1, finding, run, look));
+    }
+    let more = diagnosis.findings.len().saturating_sub(FIRST);
+    if more > 0 {
+        let text = format!("  {more} more with --causes");
+        lines.push(Line::new(look).add(Ink::Dim, &text));
+    }
+    lines
 }
 
-fn sentence(finding: &Finding, place: &str, run: &Run, look: Look) -> Vec<Line> {
-    let share = share_range(finding.share_ns.lo, finding.share_ns.hi, run.whole_ns(), look.dash());
-    let text = format!("{place}: {}, {share} of the path{}", signs(&finding.evidence), advice(finding));
-    let line = Line::new(look).add(Ink::Bold, &format!("likely {}", finding.cause.title));
-    line.add(Ink::Plain, &clean(&text, look.unicode)).wrap(2)
+/// Where causes were looked for and none is there. An idle program has nothing to change.
+fn nothing(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
+    if diagnosis.ruled_out.is_empty() || run.bound.class == Class::Idle {
+        return Vec::new();
+    }
+    let looked = diagnosis.ruled_out.len();
+    let of = looked + diagnosis.unavailable.len();
+    let text = if looked == of {
+        format!(" none of the {of} causes that dwell knows is worth a change (--causes)")
+    } else {
+        format!(" nothing among {looked} causes; {} could not be looked for (--causes)", of - looked)
+    };
+    Line::new(look).add(Ink::Bold, "nothing dominates:").add(Ink::Plain, &text).wrap(2)
 }
 
-/// `20 of 21 waits, 820 ms in total`: what says that a cause is there.
-pub(super) fn signs(signs: &Signs) -> String {
-    let of = |waits: &SignedWaits| format!("{} of {}", count(waits.waits), counted(waits.of_waits, "wait"));
-    match signs {
-        Signs::Waits(waits) if waits.waits == waits.of_waits => {
-            format!("{}, {} in total", counted(waits.waits, "wait"), duration(waits.total_ns))
+/// ` 1. fdatasync of /var/db takes 3.1 s …: sync once for many records` and what that saves.
+fn one(number: usize, finding: &Finding, run: &Run, look: Look) -> Vec<Line> {
+    let line = Line::new(look).add(Ink::Plain, &format!(" {number}. "));
+    let line = line.add(Ink::Bold, &text(&finding.what, look)).add(Ink::Plain, ": ");
+    let mut lines = line.add(Ink::Plain, &text(&finding.change, look)).wrap(INDENT);
+    let line = Line::new(look).pad_to(INDENT).add(Ink::Plain, &saves(finding, run, look));
+    let line = line.add(Ink::Dim, &format!("   {}", finding.cause.id));
+    let explains: Vec<&str> = finding.explains.iter().map(|cause| cause.id).collect();
+    let line = match &explains[..] {
+        [] => line,
+        ids => line.add(Ink::Dim, &format!(", the reason of {}", ids.join(", "))),
+    };
+    lines.extend(line.wrap(INDENT));
+    lines
+}
+
+/// `saves 2.8-3.1 s of 4.0 s (70-77 %, counted)`.
+fn saves(finding: &Finding, run: &Run, look: Look) -> String {
+    let whole_ns = run.whole_ns();
+    let of = |saving: &Saving| match saving.of {
+        SavedTime::Wall => String::new(),
+        SavedTime::Cpu => " of CPU time".to_owned(),
+        SavedTime::Waiting => " of waiting".to_owned(),
+    };
+    match &finding.saving {
+        Seen::Value(saving) => {
+            let (lo, hi) = (saving.ns.lo, saving.ns.hi);
+            let ns =
+                if lo == 0 { format!("up to {}", duration(hi)) } else { duration_range(lo, hi, look.dash()) };
+            let share = share_range(lo, hi, whole_ns, look.dash());
+            format!("saves {ns} of {}{} ({share}, {})", duration(whole_ns), of(saving), saving.known.id())
         }
-        Signs::Waits(waits) => format!("{}, {} in total", of(waits), duration(waits.total_ns)),
-        Signs::WaitsAfterWrites { waits, write_bytes_mean } => format!(
-            "{} after back-to-back writes ({} each) lasted about {}, {} in total",
-            of(waits),
-            bytes(*write_bytes_mean),
-            duration(waits.total_ns / waits.waits.max(1)),
-            duration(waits.total_ns)
-        ),
+        Seen::Absent => "saves nothing by itself".to_owned(),
+        Seen::Unseen(why) => format!("how much it saves is not known: {why}"),
     }
 }
 
-/// `; try TCP_NODELAY`: what can be done about it.
-pub(super) fn advice(finding: &Finding) -> String {
-    match finding.action {
-        Some(Action::Use(names)) => format!("; try {}", names.join(" or ")),
-        None => String::new(),
+/// All findings with what they rest on; then what is not there, and what could not be looked for.
+pub(crate) fn all(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
+    let mut parts = Vec::new();
+    if !diagnosis.findings.is_empty() {
+        parts.push(vec![Line::new(look).add(Ink::Bold, "causes found")]);
     }
+    for (at, finding) in diagnosis.findings.iter().enumerate() {
+        let mut lines = one(at + 1, finding, run, look);
+        let has = share_range(finding.share_ns.lo, finding.share_ns.hi, run.whole_ns(), look.dash());
+        lines.extend(paragraph("has", &format!("{has} of the account"), look));
+        let rows = [("seen", &finding.evidence), ("assumed", &finding.assumes), ("next", &finding.verify)];
+        for (head, sentence) in rows.iter().flat_map(|(head, rows)| rows.iter().map(move |row| (*head, row)))
+        {
+            lines.extend(paragraph(head, &text(sentence, look), look));
+        }
+        lines.extend(paragraph("next", &format!("dwell explain {}", finding.cause.id), look));
+        parts.push(lines);
+    }
+    let ruled_out = diagnosis.ruled_out.iter().map(|(cause, why)| (cause.id, text(why, look)));
+    parts.push(list("looked for and not found", ruled_out, look));
+    let unseen = diagnosis.unavailable.iter().map(|(cause, why)| (cause.id, why.clone()));
+    parts.push(list("could not be looked for", unseen, look));
+    joined(&parts)
+}
+
+fn paragraph(head: &str, text: &str, look: Look) -> Vec<Line> {
+    let line = Line::new(look).pad_to(INDENT).add(Ink::Dim, head).pad_to(INDENT + 9);
+    line.add(Ink::Plain, text).wrap(INDENT + 9)
+}
+
+fn list(head: &str, rows: impl Iterator<Item = (&'static str, String)>, look: Look) -> Vec<Line> {
+    let rows = rows.flat_map(|(id, why)| {
+        Line::new(look).add(Ink::Plain, &format!("  {id}")).pad_to(24).add(Ink::Plain, &why).wrap(24)
+    });
+    let rows: Vec<Line> = rows.collect();
+    if rows.is_empty() {
+        return rows;
+    }
+    std::iter::once(Line::new(look).add(Ink::Bold, head)).chain(rows).collect()
 }

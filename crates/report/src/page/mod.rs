@@ -1,4 +1,4 @@
-//! The page for a terminal, top to bottom: headline, account, phases, places, the tables that
+//! The page for a terminal, top to bottom: headline, what to change, account, phases, places, the tables that
 //! matter for the program's class, threads, coverage. One file a part; each returns lines and knows
 //! nothing of the others.
 
@@ -30,6 +30,7 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     let threads = threads::table(run, look, if run.bound.class == Class::Cpu { 6 } else { 4 });
     let mut parts = vec![headline::lines(run, diagnosis, look)];
     parts[0].extend(costs::lines(run, diagnosis, look));
+    parts.push(findings::lines(run, diagnosis, look));
     parts.push(account::lines(run, &order, look));
     parts.push(whole::lines(run, look));
     parts.push(phases::lines(run, &order, look));
@@ -38,7 +39,7 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     match run.bound.class {
         Class::Io | Class::Idle => {
             parts.push(evidence::waits(run, diagnosis, look, 6));
-            parts.extend(peers::tables(run, diagnosis, look, 2));
+            parts.extend(peers::tables(run, look, 2));
             parts.push(evidence::functions_beside(run, look, 4));
         }
         Class::Kernel => {
@@ -56,7 +57,7 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
                 match kind {
                     TimeKind::Waiting => {
                         parts.push(evidence::waits(run, diagnosis, look, 4));
-                        parts.extend(peers::tables(run, diagnosis, look, 2));
+                        parts.extend(peers::tables(run, look, 2));
                     }
                     TimeKind::Kernel => parts.push(evidence::calls(run, look, 4)),
                     TimeKind::User => parts.push(evidence::functions(run, look, 4)),
@@ -64,7 +65,6 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
             }
         }
     }
-    parts.push(findings::lines(run, diagnosis, look));
     parts.push(threads);
     parts.push(surroundings::lines(run, diagnosis, look));
     parts.push(threads::idle(run, look));
@@ -81,6 +81,12 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
         }
     }
     page
+}
+
+/// All causes of a run: those found with what they rest on, those ruled out and those that could not
+/// be looked for.
+pub fn causes(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
+    findings::all(run, diagnosis, look)
 }
 
 /// The states that occur, longest first: the order of the bar, its legend and the strip.

@@ -2,23 +2,20 @@
 //! the network.
 
 use super::evidence::{dim, rows_shown};
-use super::findings::{advice, signs};
 use crate::Look;
-use crate::clean::clean;
 use crate::paint::{Ink, Line};
 use crate::table::{Table, figure, text};
 use crate::units::{bytes, count, counted, duration, share};
-use model::finding::Place;
 use model::network::ConnectionOrigin;
 use model::peers::{ConnectionRow, LookupRow};
-use model::{Diagnosis, Finding, Ns, Run, State};
+use model::{Ns, Run, State};
 
 /// The share of the wall clock (1 in N) from which waits for the network have these tables.
 const WORTH: Ns = 50;
 
 /// Both tables with their notes; nothing where the program did not wait for the network, or it was
 /// not observed: then the coverage has the reason.
-pub(super) fn tables(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) -> [Vec<Line>; 2] {
+pub(super) fn tables(run: &Run, look: Look, rows: usize) -> [Vec<Line>; 2] {
     let network =
         run.account.iter().filter(|part| part.state == State::Network).map(|part| part.ns).sum::<Ns>();
     if network == 0 || network < run.wall_ns / WORTH {
@@ -27,12 +24,12 @@ pub(super) fn tables(run: &Run, diagnosis: &Diagnosis, look: Look, rows: usize) 
     let peers = run.connections.value().filter(|all| !all.is_empty());
     let asked = run.lookups.value().filter(|all| !all.is_empty());
     [
-        peers.map(|all| connections(all, diagnosis, look, rows)).unwrap_or_default(),
+        peers.map(|all| connections(all, look, rows)).unwrap_or_default(),
         asked.map(|all| names(all, look, rows)).unwrap_or_default(),
     ]
 }
 
-fn connections(all: &[ConnectionRow], diagnosis: &Diagnosis, look: Look, rows: usize) -> Vec<Line> {
+fn connections(all: &[ConnectionRow], look: Look, rows: usize) -> Vec<Line> {
     let columns = vec![
         text("", 14, 0),
         text("service", 5, 5),
@@ -83,11 +80,6 @@ fn connections(all: &[ConnectionRow], diagnosis: &Diagnosis, look: Look, rows: u
         let text = format!("  {failed} of {} were never established", counted(opened, "opened connection"));
         lines.extend(Line::new(look).add(Ink::Plain, &text).wrap(4));
     }
-    let found = diagnosis.findings.iter().filter_map(|finding| match finding.place {
-        Place::Connection(at) if at < rows => Some((all.get(at)?, finding)),
-        _ => None,
-    });
-    lines.extend(found.flat_map(|(row, finding)| likely(row, finding, look)));
     lines
 }
 
@@ -98,14 +90,6 @@ fn peer(row: &ConnectionRow) -> String {
         ConnectionOrigin::Accepted => format!("{} from {}", row.local, row.remote),
         ConnectionOrigin::Found => format!("{} already open at {}", row.remote, row.local),
     }
-}
-
-/// What a finding says of a connection.
-fn likely(row: &ConnectionRow, finding: &Finding, look: Look) -> Vec<Line> {
-    let text = format!(": likely {}: {}{}", finding.cause.title, signs(&finding.evidence), advice(finding));
-    let line =
-        Line::new(look).add(Ink::Plain, "  ").add(Ink::Of(State::Network), &clean(&row.remote, look.unicode));
-    line.add(Ink::Plain, &text).wrap(6)
 }
 
 fn names(all: &[LookupRow], look: Look, rows: usize) -> Vec<Line> {

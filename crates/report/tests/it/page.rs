@@ -9,10 +9,11 @@ use crate::samples;
 use crate::support::check_page;
 use dwell_report::Look;
 use model::coverage::Interval;
-use model::finding::{Action, CauseName, Place, SignedWaits, Signs};
+use model::finding::{CauseName, Known, Place, SavedTime, Saving};
 use model::recording::Runtime;
 use model::run::UnnamedRow;
-use model::{Diagnosis, Finding, Reason, Seen};
+use model::sentence::Piece;
+use model::{Finding, Reason, Seen, say};
 use unicode_width::UnicodeWidthChar;
 
 /// The page of a run with what it means.
@@ -238,29 +239,38 @@ fn waits_are_compared_with_a_kept_ladder_only() {
 fn a_finding_is_said_with_what_can_be_done_about_it() {
     let run = samples::journal();
     let mut diagnosis = samples::diagnosis(&run);
-    assert_eq!(diagnosis.findings, []);
     let half = run.wall_ns / 2;
-    let finding = Finding {
-        cause: CauseName { id: "small-syncs", title: "small syncs" },
-        share_ns: Interval { lo: half, hi: half },
-        saving_ns: Seen::unseen("it is a test"),
+    let share_ns = Interval { lo: half, hi: half };
+    let finding = |id, saving| Finding {
+        cause: CauseName { id, title: "small syncs" },
+        share_ns,
+        saving,
         place: Place::Wait(0),
-        action: Some(Action::Use(&["fdatasync", "O_DSYNC"])),
-        evidence: Signs::Waits(SignedWaits { waits: 12, of_waits: 12, total_ns: 2_000_000_000 }),
-        assumes: Vec::new(),
+        what: say!(Piece::Name("fsync\x1b[31m".into()), " is called ", Piece::Count(12, "time")),
+        change: say!("sync once for many records"),
+        evidence: vec![say!(Piece::Count(12, "call"))],
+        assumes: vec![say!("nobody minds")],
         verify: Vec::new(),
+        explains: vec![CauseName { id: "disk-latency", title: "slow disk" }],
     };
-    let page = |diagnosis: &Diagnosis| dwell_report::terminal(&run, diagnosis, Look { width: 120, ..PLAIN });
-    diagnosis.findings = vec![finding];
-    let told = page(&diagnosis);
-    let call = run.waits[0].call.syscall().expect("it waits in a call");
-    let line = format!(
-        "likely small syncs in {call}: 12 waits, 2.00 s in total, 50 % of the path; try fdatasync or O_DSYNC"
-    );
-    assert!(told.lines().any(|found| found == line), "{line}\n{told}");
-    // What there is nothing to do about is in its table.
-    diagnosis.findings[0].action = None;
-    assert!(!page(&diagnosis).contains("small syncs"));
+    let saving = Saving { ns: share_ns, of: SavedTime::Wall, part: (1.0, 1.0), known: Known::Counted };
+    diagnosis.findings = vec![finding("sync-writes", Seen::Value(saving))];
+    let wide = Look { width: 120, ..PLAIN };
+    let told = dwell_report::terminal(&run, &diagnosis, wide);
+    let line = " 1. fsync\\x1b[31m is called 12 times: sync once for many records";
+    assert!(told.lines().any(|found| found == line), "{told}");
+    assert!(told.contains("(50 %, counted)   sync-writes, the reason of disk-latency"), "{told}");
+    diagnosis.findings = (0..5).map(|_| finding("sync-writes", Seen::unseen("why"))).collect();
+    let told = dwell_report::terminal(&run, &diagnosis, wide);
+    assert!(told.contains(" 3. fsync") && !told.contains(" 4. fsync"), "{told}");
+    assert!(told.contains("2 more with --causes") && told.contains("is not known: why"), "{told}");
+    let all = dwell_report::causes(&run, &diagnosis, wide);
+    assert!(all.contains(" 5. fsync") && all.contains("assumed  nobody minds"), "{all}");
+    diagnosis.findings.clear();
+    diagnosis.ruled_out = vec![(CauseName { id: "sync-writes", title: "" }, say!("it did not sync"))];
+    let told = dwell_report::terminal(&run, &diagnosis, wide);
+    assert!(told.contains("nothing dominates"), "{told}");
+    assert!(dwell_report::causes(&run, &diagnosis, wide).contains("it did not sync"));
 }
 
 #[test]

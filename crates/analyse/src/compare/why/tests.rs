@@ -86,6 +86,7 @@ fn run(command: &str, places: Vec<Place>) -> Run {
         series: Seen::Absent,
         findings: Seen::Absent,
         ruled_out: Seen::Absent,
+        not_looked_for: Seen::Absent,
         extrapolation: None,
         run_queue: Seen::Absent,
         limits: Seen::Absent,

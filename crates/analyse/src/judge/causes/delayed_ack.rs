@@ -4,22 +4,36 @@
 //! The signs are counted on each connection while the recording goes by, since connections are not
 //! kept one by one.
 
-use super::{Cause, Outcome};
-use crate::judge::{Evidence, predict};
+use super::{Cause, Manual, Outcome};
+use crate::judge::Evidence;
+use crate::judge::predict::{ALL, Goes, Kind, on_path};
 use model::coverage::Interval;
-use model::finding::{Action, Assumption, CauseName, Finding, Place, SignedWaits, Signs, Verification};
+use model::finding::{CauseName, Finding, Known, Place};
 use model::network::Connection;
-use model::peers::DelayedAck;
+use model::peers::{ConnectionRow, DelayedAck};
 use model::recording::Tier;
-use model::{Ns, Seen, State};
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
+use model::{Ns, State, say};
 use std::ops::RangeInclusive;
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName { id: "delayed-ack", title: "delayed ACKs" },
     tiers: &[Tier::Bpf],
-    doc: "Each side of a TCP connection waits for the other. At least half of the waits after two writes or more, and at \
-          least three, last 38 to 48 ms or 195 to 215 ms; writes are smaller than a segment on average; the socket has \
-          no `TCP_NODELAY`; nothing is retransmitted; the smallest round trip is below 20 ms.",
+    manual: Manual {
+        what: "Each side of a TCP connection waits for the other: this one for the acknowledgement of a small segment \
+               before it sends the next (Nagle's algorithm, RFC 896), the other one for data to send the acknowledgement \
+               with (RFC 1122, section 4.2.3.2).",
+        why: "The other side gives up after 40 to 200 ms. A request that is written in two parts takes that long each time.",
+        rule: "At least half of the waits after two writes or more, and at least three, last 38 to 48 ms or 195 to 215 ms; \
+               writes are smaller than a segment on average; the socket has no `TCP_NODELAY`; nothing is retransmitted; \
+               the smallest round trip is below 20 ms. Linux delays for 40 ms at least and 200 ms at most, others mostly \
+               for 200 ms; a timer and a wake-up come a little later.",
+        else_it_could_be: "A server that takes 40 or 200 ms for each request that comes in two parts.",
+        change: "Write a request with one call (`writev`, a buffer), or set `TCP_NODELAY` on the socket.",
+        part: "Those waits but for a round trip each go. Counted: each such wait was seen.",
+        assumes: "The other end acknowledges at once what needs no answer with it, and answers as fast as before.",
+    },
+    explains: &["serial-requests"],
     check,
 };
 
@@ -34,26 +48,44 @@ const ROUND_TRIP_NS_MAX: Ns = 20_000_000;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::of_table(evidence.connections, |rows| {
-        let delayed = rows.iter().enumerate().filter_map(|(row, of)| Some((row, of.delayed_ack.as_ref()?)));
-        Outcome::of(delayed.map(|(row, found)| finding(evidence, row, found)))
+        let delayed =
+            rows.iter().enumerate().filter_map(|(row, of)| Some((row, of, of.delayed_ack.as_ref()?)));
+        let findings = delayed.map(|(row, of, found)| finding(evidence, row, of, found));
+        Outcome::of(findings, say!("no waits after two writes last as long as acknowledgements are delayed"))
     })
 }
 
-fn finding(evidence: &Evidence<'_>, row: usize, found: &DelayedAck) -> Finding {
-    let share_ns = predict::on_path(evidence, State::Network, found.total_ns);
+fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &DelayedAck) -> Finding {
+    let share_ns = on_path(evidence, State::Network, found.total_ns);
+    // The exchanges themselves remain: each takes a round trip.
+    let remains_ns = of.round_trip_ns.unwrap_or(ROUND_TRIP_NS_MAX) * found.waits;
+    let goes = Interval { lo: share_ns.lo.saturating_sub(remains_ns), hi: share_ns.hi };
     Finding {
         cause: CAUSE.name,
-        share_ns,
-        // The exchanges themselves remain, however short.
-        saving_ns: Seen::Value(Interval { lo: 0, hi: share_ns.hi }),
         place: Place::Connection(row),
-        action: Some(Action::Use(&["TCP_NODELAY"])),
-        evidence: Signs::WaitsAfterWrites {
-            waits: SignedWaits { waits: found.waits, of_waits: found.of_waits, total_ns: found.total_ns },
-            write_bytes_mean: found.write_bytes_mean,
-        },
-        assumes: vec![Assumption::PeerUnseen],
-        verify: vec![Verification::WaitsGone],
+        what: say!(
+            "requests to ",
+            Name(of.remote.clone()),
+            " wait for delayed acknowledgements: ",
+            Time(found.total_ns),
+            " in ",
+            Count(found.waits, "wait")
+        ),
+        change: say!("write each request with one call, or set TCP_NODELAY"),
+        share_ns,
+        saving: evidence.saving(&Goes::Account(goes, Kind::Waiting), ALL, Known::Counted),
+        evidence: vec![say!(
+            Number(found.waits),
+            " of ",
+            Count(found.of_waits, "wait"),
+            " after back-to-back writes (",
+            Bytes(found.write_bytes_mean),
+            " each) lasted about ",
+            Time(found.total_ns / found.waits.max(1))
+        )],
+        assumes: vec![say!("the other end acknowledges and answers as fast as before")],
+        verify: vec![say!("these waits are gone in the next run")],
+        explains: Vec::new(),
     }
 }
 

@@ -1,0 +1,76 @@
+//! Which findings are worth a person's time, and in which order.
+//!
+//! A finding counts if its change may save a twentieth of the run: below that the next run differs
+//! by as much by chance. One whose cause is the consequence of another that was found is named
+//! there, and does not stand for itself: what both save is the same time. What saves most for
+//! certain comes first.
+
+use super::Evidence;
+use super::causes::Cause;
+use model::finding::{CauseName, Finding, SavedTime};
+use model::sentence::Piece::NsBetween;
+use model::{Ns, Sentence, say};
+use std::cmp::Reverse;
+
+/// Less than this part of the whole is not worth a change.
+const WORTH_PART: Ns = 20;
+
+/// The findings in order, and those causes of which none is worth a change.
+pub(super) fn ranked(
+    evidence: &Evidence<'_>,
+    found: Vec<Finding>,
+) -> (Vec<Finding>, Vec<(CauseName, Sentence)>) {
+    let (mut worth, little): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|finding| is_worth(evidence, finding));
+    let mut ruled_out: Vec<(CauseName, Sentence)> = Vec::new();
+    for finding in little {
+        let named = |name: CauseName| name == finding.cause;
+        if worth.iter().any(|found| named(found.cause)) || ruled_out.iter().any(|(name, _)| named(*name)) {
+            continue;
+        }
+        let why = match finding.saving.value() {
+            Some(saving) => say!("it is there, and its change would save ", NsBetween(saving.ns)),
+            None => say!("it is there, with less than a twentieth of the time"),
+        };
+        ruled_out.push((finding.cause, why));
+    }
+    worth.sort_by_key(|finding| Reverse(saves(finding)));
+    (explained(worth), ruled_out)
+}
+
+/// At least, and at most.
+fn saves(finding: &Finding) -> (Ns, Ns) {
+    finding.saving.value().map_or((0, 0), |saving| (saving.ns.lo, saving.ns.hi))
+}
+
+fn is_worth(evidence: &Evidence<'_>, finding: &Finding) -> bool {
+    let enough = |ns: Ns| ns > 0 && ns >= evidence.whole_ns / WORTH_PART;
+    match finding.saving.value() {
+        Some(saving) if saving.of == SavedTime::Wall => enough(saving.ns.hi),
+        // Threads of a window do their work side by side.
+        Some(saving) => enough(saving.ns.hi),
+        None => enough(finding.share_ns.hi),
+    }
+}
+
+/// Those that no other one explains, with the names of those that they explain. What saves less
+/// than half of what another one does is not the reason of that.
+fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
+    let all: Vec<(CauseName, Ns)> =
+        findings.iter().map(|finding| (finding.cause, saves(finding).1)).collect();
+    let explains = |(name, ns): (CauseName, Ns), (other, other_ns): (CauseName, Ns)| {
+        let ids = Cause::named(name.id).map_or(&[][..], |cause| cause.explains);
+        ids.contains(&other.id) && ns.saturating_mul(2) >= other_ns
+    };
+    for (finding, own) in findings.iter_mut().zip(&all) {
+        let explained = all.iter().filter(|other| explains(*own, **other)).map(|(name, _)| *name);
+        finding.explains = explained.collect();
+        finding.explains.dedup();
+    }
+    let mut own = all.iter();
+    findings.retain(|_| {
+        let own = *own.next().expect("one for each");
+        !all.iter().any(|other| explains(*other, own))
+    });
+    findings
+}

@@ -1,0 +1,23 @@
+//! `dwell explain`: the manual of a cause, or the list of all.
+
+use crate::cli::ExplainArgs;
+use crate::look::{OutputKind, look};
+use crate::output;
+use analyse::judge::causes::{ALL, Cause};
+use anyhow::bail;
+
+/// Prints it; returns the exit status.
+pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<u8> {
+    let look = look(&args.look, OutputKind::Stdout);
+    let mut names: Vec<_> = ALL.iter().map(|cause| cause.name).collect();
+    names.sort();
+    let text = match &args.cause {
+        None => report::list_causes(&names, look),
+        Some(id) => match Cause::named(id) {
+            Some(cause) => report::explain(cause.name, &cause.manual.paragraphs(), look),
+            None => bail!("there is no cause {id:?}\ntry: dwell explain (lists all {})", names.len()),
+        },
+    };
+    output::to_stdout(&text)?;
+    Ok(0)
+}

@@ -1,0 +1,94 @@
+//! Findings in words: the rows of the JSON, and the text of a sentence for any form of a report.
+
+use crate::Look;
+use crate::units::{bytes, count, counted, duration, duration_range, share_of_one};
+use model::coverage::Interval;
+use model::run::{Ends, FindingRow, RowOf, RuledOutRow};
+use model::sentence::{Piece, Sentence};
+use model::{Diagnosis, Finding, Ns, Run, Seen};
+
+/// What was found, with the names of the program as they are: whoever shows the text cleans it.
+pub(crate) fn text(sentence: &Sentence, look: Look) -> String {
+    sentence.0.iter().map(|piece| piece_text(piece, look)).collect()
+}
+
+fn piece_text(piece: &Piece, look: Look) -> String {
+    match piece {
+        Piece::Text(text) => (*text).to_owned(),
+        Piece::Name(name) => name.clone(),
+        Piece::Ns(ns) => duration(*ns),
+        Piece::NsBetween(Interval { lo, hi }) => duration_range(*lo, *hi, look.dash()),
+        Piece::Count(of, thing) => counted(*of, thing),
+        Piece::Number(number) => count(*number),
+        Piece::Bytes(size) => bytes(*size),
+        Piece::Share(share) => share_of_one(*share),
+        Piece::Times(times) => format!("{times:.1}{}", look.times()),
+    }
+}
+
+/// Text of JSON has all characters.
+const JSON: Look = Look { width: 100, colour: false, unicode: true };
+
+/// Puts what a run means into it, in words.
+pub fn tell(run: &mut Run, diagnosis: &Diagnosis) {
+    let whole_ns = run.whole_ns();
+    run.findings = Seen::Value(diagnosis.findings.iter().map(|finding| row(finding, whole_ns)).collect());
+    let ruled_out = |(cause, why): &(model::finding::CauseName, Sentence)| RuledOutRow {
+        cause: cause.id.to_owned(),
+        why: text(why, JSON),
+    };
+    run.ruled_out = Seen::Value(diagnosis.ruled_out.iter().map(ruled_out).collect());
+    let not_looked_for = diagnosis.unavailable.iter();
+    run.not_looked_for = Seen::Value(
+        not_looked_for
+            .map(|(cause, why)| RuledOutRow { cause: cause.id.to_owned(), why: why.clone() })
+            .collect(),
+    );
+}
+
+fn row(finding: &Finding, whole_ns: Ns) -> FindingRow {
+    let texts = |sentences: &[Sentence]| sentences.iter().map(|sentence| text(sentence, JSON)).collect();
+    let part_of = |ns: Ns| ns as f64 / whole_ns.max(1) as f64;
+    let saving = finding.saving.value();
+    let (table, row) = finding.place.table();
+    FindingRow {
+        cause: finding.cause.id.to_owned(),
+        share: Ends { lo: part_of(finding.share_ns.lo), hi: part_of(finding.share_ns.hi) },
+        saving_ns: finding.saving.as_ref().map(|saving| saving.ns),
+        saved: saving.map_or("", |saving| saving.of.id()).to_owned(),
+        part: finding.saving.as_ref().map(|saving| Ends { lo: saving.part.0, hi: saving.part.1 }),
+        known: saving.map_or("", |saving| saving.known.id()).to_owned(),
+        place: text(&finding.what, JSON),
+        points_to: (!table.is_empty()).then(|| RowOf { table: table.to_owned(), row }),
+        action: text(&finding.change, JSON),
+        evidence: texts(&finding.evidence),
+        assumptions: texts(&finding.assumes),
+        verify: texts(&finding.verify),
+        explains: finding.explains.iter().map(|cause| cause.id.to_owned()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::say;
+
+    #[test]
+    fn a_sentence_has_its_figures_in_words() {
+        let plain = Look { unicode: false, ..JSON };
+        let sentence = say!(
+            Piece::Name("fsync".into()),
+            " waits ",
+            Piece::NsBetween(Interval { lo: 1_000_000, hi: 2_000_000 }),
+            " in ",
+            Piece::Count(8004, "call"),
+            " of ",
+            Piece::Bytes(4096),
+            ", ",
+            Piece::Share(0.5),
+            ", ",
+            Piece::Times(1.5)
+        );
+        assert_eq!(text(&sentence, plain), "fsync waits 1.00-2.00 ms in 8,004 calls of 4.0 KiB, 50 %, 1.5x");
+    }
+}
