@@ -45,6 +45,6 @@ mod tests {
             "sync-writes  writes synced one by one\n\nWhat it is\n  It calls fsync after each of many\n  small \
              writes, and waits each time.\n"
         );
-        assert_eq!(list(&[cause], look), "sync-writes           writes synced one …\n");
+        assert_eq!(list(&[cause], look), "sync-writes           writes synced one…\n");
     }
 }

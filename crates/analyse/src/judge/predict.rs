@@ -20,7 +20,7 @@ pub(super) enum Goes {
     Sites(Vec<Site>, Interval),
     /// The time on CPUs that such a share of the samples stands for.
     Samples(Share),
-    /// Time that only the account knows, between these; in such states.
+    /// Time that only the account knows, between these, of such a kind.
     Account(Interval, Kind),
 }
 
@@ -52,10 +52,12 @@ impl Evidence<'_> {
     /// What it saves that this part goes.
     pub(super) fn saving(&self, goes: &Goes, part: Part, known: Known) -> Seen<Saving> {
         let kind = kind(goes);
-        let times = match (self.times(goes), self.has_clocks()) {
+        let times = match (self.times(goes), goes) {
             (Some(times), _) => times,
-            (None, true) => return Seen::unseen("the place has too little time to have a clock of its own"),
-            (None, false) => self.by_account(goes),
+            (None, Goes::Sites(..)) if self.prediction.is_some() => {
+                return Seen::unseen("the place has too little time to have a clock of its own");
+            }
+            (None, _) => self.by_account(goes),
         };
         let of = |part: f64, ns: Ns| (part.clamp(0.0, 1.0) * ns as f64).round() as Ns;
         let hi = of(part.1, times.path_ns.hi).min(times.saved_ns.hi);
@@ -72,10 +74,6 @@ impl Evidence<'_> {
     /// A site's times, where it has a clock.
     pub(super) fn site(&self, site: &Site) -> Option<&SiteTimes> {
         self.prediction?.sites.iter().find(|times| times.site == *site)
-    }
-
-    fn has_clocks(&self) -> bool {
-        self.prediction.is_some()
     }
 
     fn times(&self, goes: &Goes) -> Option<Times> {
