@@ -89,6 +89,6 @@ mod tests {
             ", ",
             Piece::Times(1.5)
         );
-        assert_eq!(text(&sentence, plain), "fsync waits 1.00-2.00 ms in 8,004 calls of 4.0 KiB, 50 %, 1.5x");
+        assert_eq!(text(&sentence, plain), "fsync waits 1.00-2.00 ms in 8,004 calls of 4.00 KiB, 50 %, 1.5x");
     }
 }
