@@ -51,8 +51,8 @@ pub(crate) fn idle(lives: &[Life]) -> Vec<bool> {
     lives.iter().map(|life| life.is_idle() && !(take_turns && life.on_cpu_ns > 0)).collect()
 }
 
-/// Of its life, but for the run queue, a thread that keeps time does anything but sleep and wait for
-/// work for less than this part: as a program that is idle (`judge::bound`).
+/// Of its life, but for the run queue, a thread that keeps time does anything but sleep and wait
+/// for work for less than this part: as a program that is idle (`judge::bound`).
 const WAKES_PART: Ns = 10;
 
 /// How a thread of a window keeps time, if that is all it does.

@@ -1,6 +1,6 @@
-//! The page for a terminal, top to bottom: headline, what to change, account, phases, places, the tables that
-//! matter for the program's class, threads, coverage. One file a part; each returns lines and knows
-//! nothing of the others.
+//! The page for a terminal, top to bottom: headline, what to change, account, phases, places, the
+//! tables that matter for the program's class, threads, coverage. One file a part; each returns
+//! lines and knows nothing of the others.
 
 mod account;
 mod costs;
@@ -83,8 +83,8 @@ pub fn terminal(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     page
 }
 
-/// All causes of a run: those found with what they rest on, those ruled out and those that could not
-/// be looked for.
+/// All causes of a run: those found with what they rest on, those ruled out and those that could
+/// not be looked for.
 pub fn causes(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
     findings::all(run, diagnosis, look)
 }
