@@ -7,6 +7,7 @@
 //! never a reason to change what is right.
 
 mod counts;
+mod findings;
 mod inputs;
 mod kept;
 mod needs;
@@ -69,7 +70,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let _busy = options.busy.then(|| busy_loops(&base)).transpose()?;
     for program in &options.programs {
         let load = load();
-        let verdict = one(program, &base, &dwell).map_err(|error| format!("{error:#}"));
+        let verdict = one(program, &base, &dwell, options.busy).map_err(|error| format!("{error:#}"));
         let row = (program.name, verdict);
         eprintln!("{}", table::line(&row));
         kept::write(&base, options.busy, &row, &load)?;
@@ -90,12 +91,14 @@ fn show(options: &Options, base: &Path) -> Result<()> {
     Ok(())
 }
 
-fn one(program: &'static Program, base: &Path, dwell: &Path) -> Result<Verdict> {
+fn one(program: &'static Program, base: &Path, dwell: &Path, busy: bool) -> Result<Verdict> {
     needs::all_present(program.needs)?;
     // perf 6.1 cannot read what it recorded if BPF programs went at the wrong moment: once more.
     let (said, truth) =
         observe::observe(program, base, dwell).or_else(|_| observe::observe(program, base, dwell))?;
-    Ok(verdict::judge(program, &said, &truth))
+    let mut verdict = verdict::judge(program, &said, &truth);
+    verdict.checks.extend(findings::check(program.name, &said, busy));
+    Ok(verdict)
 }
 
 /// A loop for each CPU, ended when these go.

@@ -50,6 +50,8 @@ pub(crate) struct Said {
     pub(crate) threads: Vec<Thread>,
     pub(crate) calls: BTreeMap<String, Calls>,
     pub(crate) functions: Vec<Function>,
+    /// The causes that were found, in order; none where dwell did not look for any.
+    pub(crate) findings: Option<Vec<String>>,
     pub(crate) lost_events: u64,
     /// The page for people.
     pub(crate) page: String,
@@ -109,6 +111,7 @@ impl Said {
             threads: rows("threads").iter().map(thread).collect::<Result<_>>()?,
             calls: rows("syscalls").iter().filter_map(calls).collect(),
             functions: rows("functions").iter().filter_map(function).collect(),
+            findings: json["findings"].as_array().map(|rows| causes(rows)),
             lost_events: json["coverage"]["lost_events"].as_u64().unwrap_or(0),
             page,
         })
@@ -171,6 +174,10 @@ impl Said {
         let all_idle = self.threads.iter().all(|thread| thread.idle);
         self.threads.iter().filter(move |thread| all_idle || !thread.idle)
     }
+}
+
+fn causes(rows: &[Value]) -> Vec<String> {
+    rows.iter().filter_map(|row| row["cause"].as_str()).map(str::to_owned).collect()
 }
 
 fn number(json: &Value, name: &str) -> Result<u64> {

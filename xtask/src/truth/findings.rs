@@ -1,0 +1,115 @@
+//! Which first finding of dwell is right for a program: judged beforehand, from what the program
+//! does. To claim nothing is right for each; what is not in its list is a wrong claim.
+
+use super::said::Said;
+use super::verdict::Check;
+
+/// Programs by name, with the causes that may be found first.
+const JUDGED: &[(&str, &[&str])] = &[
+    // They compute; who compresses in one thread might do it in two.
+    ("xz-2-threads", &["hot-code"]),
+    ("sort", &["hot-code"]),
+    ("tar-gzip", &["hot-code", "single-thread"]),
+    ("sha256sum", &["hot-code"]),
+    ("awk", &["hot-code"]),
+    ("perl", &["hot-code"]),
+    ("gzip-pipe-of-three", &["hot-code", "single-thread"]),
+    ("sqlite3-query", &["hot-code", "single-thread"]),
+    ("go-workers", &["hot-code"]),
+    ("node-workers", &["hot-code"]),
+    ("java-hot-method", &["hot-code", "single-thread"]),
+    ("pygmentize", &["hot-code", "single-thread"]),
+    ("tsc", &["hot-code", "single-thread", "allocation"]),
+    ("h2-query", &["hot-code", "single-thread", "allocation"]),
+    ("python-multiprocessing", &["hot-code"]),
+    ("git-log", &["hot-code", "single-thread", "page-faults"]),
+    ("go-build", &["hot-code", "allocation", "process-spawning"]),
+    ("cc", &["hot-code", "single-thread", "process-spawning"]),
+    ("make-j8", &["hot-code", "cpu-contention", "process-spawning"]),
+    ("python-start", &["hot-code", "single-thread", "process-spawning", "metadata-calls"]),
+    // A process for each item.
+    ("shell-500-forks", &["process-spawning"]),
+    ("python-subprocess", &["process-spawning"]),
+    // A look at each file; their contents.
+    ("find", &["metadata-calls"]),
+    ("grep-r", &["small-files", "disk-latency", "metadata-calls", "hot-code"]),
+    ("ripgrep", &["small-files", "disk-latency", "metadata-calls", "hot-code"]),
+    ("node-files", &["small-files", "metadata-calls", "single-thread", "context-switching"]),
+    // Blocks of 64 KiB that nobody reads, and memory that is touched once: nothing to change.
+    ("dd-zeroes", &[]),
+    ("first-touches", &[]),
+    ("sleeps-of-a-shell", &[]),
+    ("java-sleep", &[]),
+    ("go-ticks", &[]),
+    ("node-timers", &[]),
+    // The disk: one request at a time, or each write confirmed.
+    ("fio-psync", &["disk-latency"]),
+    ("fio-mmap", &["disk-latency"]),
+    ("dd-dsync", &["sync-writes"]),
+    ("sqlite3-autocommits", &["sync-writes"]),
+    // The other end.
+    ("postgres-row-lock", &["lock-contention", "pipe-peer", "serial-requests"]),
+    ("psql-query", &["pipe-peer", "serial-requests"]),
+    ("curl-1000-files", &["serial-requests", "connection-churn"]),
+    ("fifo-outside", &["pipe-peer"]),
+    ("flock", &["lock-contention"]),
+    // CPUs: a quota, a lock, a peer.
+    ("quota-of-a-fifth", &["cpu-throttling"]),
+    ("python-threads", &["interpreter-lock"]),
+    ("python-queue", &["hot-code", "interpreter-lock", "single-thread"]),
+    ("go-mutex", &["hot-code", "lock-contention"]),
+    ("java-monitor", &["lock-contention", "hot-code", "single-thread"]),
+    ("pipe-ping-pong", &["context-switching"]),
+    ("poll-spin", &["busy-wait", "hot-code"]),
+    ("poll-nanosleep", &["hot-code", "single-thread", "sleep-polling"]),
+    ("poll-waitpid", &["hot-code", "single-thread", "sleep-polling"]),
+    ("poll-timerfd", &["hot-code", "single-thread", "sleep-polling"]),
+    ("poll-timed-futex", &["hot-code", "single-thread", "sleep-polling"]),
+];
+
+/// Beside other programs that have the CPUs, that is right for each.
+const BESIDE_OTHERS: &str = "cpu-contention";
+
+/// The first finding against what was judged; none where it was not judged, or dwell does not look
+/// for causes. `busy`: other programs have the CPUs as well.
+pub(crate) fn check(program: &str, said: &Said, busy: bool) -> Option<Check> {
+    let (_, right) = JUDGED.iter().find(|(name, _)| *name == program)?;
+    let first = said.findings.as_ref()?.first().map(String::as_str);
+    let agrees = first.is_none_or(|first| right.contains(&first) || busy && first == BESIDE_OTHERS);
+    let right: Vec<&str> = right.iter().copied().chain(["nothing"]).collect();
+    Some(Check {
+        what: "finds".to_owned(),
+        dwell: first.unwrap_or("nothing").to_owned(),
+        oracle: right.join(" or "),
+        agrees,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::truth::programs::all;
+
+    fn said(findings: &[&str]) -> Said {
+        let findings = findings.iter().map(|id| (*id).to_owned()).collect();
+        Said { findings: Some(findings), ..Said::default() }
+    }
+
+    #[test]
+    fn the_first_finding_is_right_or_nothing_is_claimed() {
+        let agrees = |findings: &[&str], busy| check("fio-psync", &said(findings), busy).unwrap().agrees;
+        assert!(agrees(&["disk-latency", "hot-code"], false) && agrees(&[], false));
+        assert!(!agrees(&["hot-code", "disk-latency"], false));
+        assert!(!agrees(&["cpu-contention"], false) && agrees(&["cpu-contention"], true));
+        assert!(check("no-such-program", &said(&[]), false).is_none());
+        assert!(check("fio-psync", &Said::default(), false).is_none());
+    }
+
+    #[test]
+    fn each_program_that_is_judged_is_one_of_the_lane_and_twenty_are() {
+        assert!(JUDGED.len() >= 20);
+        for (name, _) in JUDGED {
+            assert!(all().any(|program| program.name == *name), "{name}");
+        }
+    }
+}
