@@ -113,6 +113,21 @@ fn a_wrong_command_line_is_125_and_help_is_0() {
 }
 
 #[test]
+fn a_cause_is_explained_and_an_unknown_one_is_an_error_that_says_how_to_list_them() {
+    let all = run(&["explain"]);
+    assert_eq!(all.status, 0);
+    let ids: Vec<&str> = all.stdout.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(ids.contains(&"hot-code") && ids.contains(&"sync-writes"), "{ids:?}");
+    for id in ids {
+        let one = run(&["explain", id]);
+        assert!(one.stdout.starts_with(id) && one.stdout.contains("What to change"), "{id}: {}", one.stdout);
+    }
+    let none = run(&["explain", "cold-code"]);
+    assert_eq!((none.status, none.stdout.as_str()), (125, ""));
+    assert!(none.stderr.contains("cold-code") && none.stderr.contains("dwell explain"), "{}", none.stderr);
+}
+
+#[test]
 fn what_goes_in_and_out_is_the_programs() {
     let place = Place::new();
     let mut child = place
