@@ -6,6 +6,7 @@
 //! (`verdict`) and prints a table. A row that does not agree is a fault of dwell to be mended,
 //! never a reason to change what is right.
 
+mod account;
 mod counts;
 mod findings;
 mod inputs;
@@ -19,6 +20,7 @@ mod said;
 mod sched;
 mod shares;
 mod stage;
+mod steal;
 mod table;
 mod tree;
 mod verdict;

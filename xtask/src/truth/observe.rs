@@ -1,17 +1,19 @@
 //! One program, watched by dwell and by the oracles in the same run.
 //!
-//! Two `perf record` stand around dwell, one for the scheduler's events and one for samples: they
-//! are on before dwell starts and end after it. `strace` is too slow to be there at the same time,
-//! so it has a run of its own.
+//! `perf record` stands around dwell, for the scheduler's events and for samples: it is on before
+//! dwell starts and ends after it. Meanwhile the program's control group is read. `strace` is too
+//! slow to be there at the same time, so it has a run of its own.
 
+use super::account::{Account, Charged, Reading};
 use super::counts;
 use super::program::{Also, Attach, Program, Watch};
 use super::said::Said;
-use super::sched::{Root, Tid, Trace};
+use super::sched::{Ledger, Root, Tid, Trace};
 use super::shares::Samples;
 use super::stage::Stage;
+use super::steal::Ticks;
 use super::tree;
-use super::verdict::{Named, Range, Truth, of_ledgers, of_wall};
+use super::verdict::{Named, Range, Truth, of_ledger, of_wall};
 use crate::shell::{forget_package, program as shell_program};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,41 +59,55 @@ const JSON: &str = "dwell.json";
 /// When it cannot be prepared, fails, or an oracle does.
 pub(crate) fn observe(program: &'static Program, base: &Path, dwell: &Path) -> Result<(Said, Truth)> {
     let stage = Stage::set(program, base)?;
-    let before = cpu_ticks();
-    let threads = match program.watch {
+    let before = Ticks::now();
+    let beside = match program.watch {
         Watch::Run(words) => {
-            record(&stage.dir, dwell, &["run"], &["--"], &stage.words(words))?;
-            BTreeSet::new()
+            let words = stage.words(words);
+            let words = stage.account.iter().fold(words, |words, account| account.entering(words));
+            let charged = record(&stage, dwell, &["run"], &["--"], &words)?;
+            Beside { threads: BTreeSet::new(), charged }
         }
         Watch::Attach(attach) => attached(&stage, dwell, &attach)?,
     };
-    let stolen = stolen(before, cpu_ticks());
+    let stolen = before.stolen(&Ticks::now());
     let read = |name| fs::read_to_string(stage.dir.join(name));
     let json = read(JSON).context("dwell wrote no JSON")?;
     let page = read(PAGE).context("dwell wrote no page")?;
     let said = Said::read(&json, page).with_context(|| last_line(&stage.dir.join("stderr")))?;
-    let truth = truth(program, &stage, dwell, &said, threads);
+    let truth = truth(program, &stage, dwell, &said, beside);
     // Large, and of no use once read.
     let _ = fs::remove_file(stage.dir.join(DATA));
     let mut truth = truth?;
-    truth.notes.extend(stolen);
+    truth.stolen_ns = stolen.ns;
+    truth.notes.extend(stolen.note());
     Ok((said, truth))
 }
 
-/// Watches a window, and returns the threads that were there before it.
-fn attached(stage: &Stage, dwell: &Path, attach: &Attach) -> Result<BTreeSet<Tid>> {
+/// What is known beside the trace.
+struct Beside {
+    /// Those that were there before a window.
+    threads: BTreeSet<Tid>,
+    charged: Option<Charged>,
+}
+
+/// Watches a window.
+fn attached(stage: &Stage, dwell: &Path, attach: &Attach) -> Result<Beside> {
     let target = stage.target(attach.pid_file)?;
+    // What it starts for its load is there from its begin on.
+    stage.account.as_ref().map_or(Ok(()), |account| account.take(target))?;
     let load = attach.load.map(|words| stage.beside(words, "load")).transpose()?;
     sleep(LOAD_STARTS);
     let threads = tree::threads(target);
     ensure!(!threads.is_empty(), "the process {target} is not there");
-    record(&stage.dir, dwell, &["attach", "--for", attach.window], &[], &[target.to_string()])?;
+    let charged = record(stage, dwell, &["attach", "--for", attach.window], &[], &[target.to_string()])?;
     drop(load);
-    Ok(threads)
+    Ok(Beside { threads, charged })
 }
 
-/// Runs dwell, in this way and on this, with perf around it.
-fn record(dir: &Path, dwell: &Path, way: &[&str], end: &[&str], on: &[String]) -> Result<()> {
+/// Runs dwell, in this way and on this, with perf around it, and returns what was charged to the
+/// program meanwhile.
+fn record(stage: &Stage, dwell: &Path, way: &[&str], end: &[&str], on: &[String]) -> Result<Option<Charged>> {
+    let dir = &stage.dir;
     let mut command = shell_program("timeout", &["--foreground", "--kill-after=10", SECONDS_MAX]);
     command.args(["perf", "record", "--quiet", "-a", "-N", "-B", "-k", "CLOCK_MONOTONIC", "-m", "16M"]);
     command.args(["-e", EVENTS, "-e", SAMPLES, "-o", DATA, "--"]);
@@ -99,19 +115,15 @@ fn record(dir: &Path, dwell: &Path, way: &[&str], end: &[&str], on: &[String]) -
     command.current_dir(dir);
     forget_package(&mut command);
     command.stdout(File::create(dir.join("stdout"))?).stderr(File::create(dir.join("stderr"))?);
+    let reading = stage.account.as_ref().map(Account::read);
     let status = command.status().context("cannot start timeout")?;
+    let charged = reading.map(Reading::end);
     ensure!(status.success(), "ended with {status}: {}", last_line(&dir.join("stderr")));
-    Ok(())
+    Ok(charged)
 }
 
-/// What the oracles say; `threads` are those that were there before a window.
-fn truth(
-    program: &Program,
-    stage: &Stage,
-    dwell: &Path,
-    said: &Said,
-    threads: BTreeSet<Tid>,
-) -> Result<Truth> {
+/// What the oracles say.
+fn truth(program: &Program, stage: &Stage, dwell: &Path, said: &Said, beside: Beside) -> Result<Truth> {
     let mut truth = Truth::default();
     let dir = &stage.dir;
     let trace = script(dir, OF_TRACE, &mut truth.notes, Trace::read)?;
@@ -119,7 +131,7 @@ fn truth(
     let (tree, from, to) = if said.is_window {
         // Its length is dwell's, and where it lies the trace's.
         let from = trace.quietest(&dwell_ran, said.wall_ns);
-        (trace.tree(threads, 0, from + said.wall_ns), from, from + said.wall_ns)
+        (trace.tree(beside.threads, 0, from + said.wall_ns), from, from + said.wall_ns)
     } else {
         let root = trace.program_below(&dwell_ran).context("the trace does not have the program")?;
         let (wall, tree) = trace.wall(&root);
@@ -127,22 +139,35 @@ fn truth(
         truth.notes.extend(apart(&root, said.wall_ns));
         (tree, root.begun_ns, root.ended_ns)
     };
+    // The time of all threads on CPUs, and all that those did whose time the account is.
     let seen = |from: u64, to: u64| {
         let ledgers = trace.ledgers(&tree, from, to);
-        let on_ns: u64 = ledgers.values().map(|ledger| ledger.on_ns).sum();
-        let cpus_used = Range::exactly(on_ns as f64 / (to - from).max(1) as f64);
         let counted = said.counted_threads().filter_map(|thread| ledgers.get(&thread.tid));
-        (cpus_used, of_ledgers(counted, to - from))
+        (ledgers.values().map(|ledger| ledger.on_ns).sum::<u64>(), counted.copied().sum::<Ledger>())
     };
-    let (cpus_used, (kinds, starved)) = seen(from, to);
-    truth.cpus_used = Some(cpus_used);
+    let wall_ns = (to - from).max(1);
+    let used = |on_ns: u64| Range::exactly(on_ns as f64 / wall_ns as f64);
+    let (on_ns, counted) = seen(from, to);
+    truth.cpus_used = Some(used(on_ns));
+    let mut whole_ns = wall_ns;
     if said.is_window {
-        (truth.kinds, truth.starved) = (kinds, starved);
+        whole_ns = counted.whole_ns();
+        (truth.kinds, truth.starved) = of_ledger(&counted, wall_ns);
         // Dwell rests before and after a short window too: where it lies is not known.
-        for from in beside(&dwell_ran, said.wall_ns) {
-            let (cpus_used, (kinds, _)) = seen(from, from + said.wall_ns);
-            truth.widen(cpus_used, kinds);
+        for from in elsewhere(&dwell_ran, said.wall_ns) {
+            let (on_ns, counted) = seen(from, from + said.wall_ns);
+            truth.widen(used(on_ns), of_ledger(&counted, wall_ns).0);
         }
+    }
+    match beside.charged {
+        // Where it lies is not known.
+        _ if said.is_window && said.wall_ns < SHORT_NS => {}
+        Some(charged) => {
+            let ns = if said.is_window { charged.between(from, to) } else { charged.until_end(to) };
+            let ns = ns.context("the control group was not read at the ends")?;
+            truth.account(ns, trace.overcharged_ns(&tree, from, to), on_ns, [wall_ns, whole_ns]);
+        }
+        None => truth.notes.push("no control group accounts for its CPU time".to_owned()),
     }
     forget_maps(&tree);
     let read = |text| Samples::read(text, &tree, from, to);
@@ -154,7 +179,7 @@ fn truth(
 }
 
 /// Where a short window may lie as well, within the life of dwell.
-fn beside(dwell: &Root, wall_ns: u64) -> impl Iterator<Item = u64> {
+fn elsewhere(dwell: &Root, wall_ns: u64) -> impl Iterator<Item = u64> {
     let places = if wall_ns < SHORT_NS { PLACES } else { 0 };
     let (from, to) = (dwell.begun_ns, dwell.ended_ns.saturating_sub(wall_ns));
     (0..places).map(move |place| from + to.saturating_sub(from) / PLACES * place)
@@ -191,23 +216,6 @@ fn script<T>(
     notes
         .extend(said.lines().find(|line| line.contains("lost")).map(|line| format!("perf: {}", line.trim())));
     done
-}
-
-/// The first line of `/proc/stat`: the ticks of all CPUs together, by what they did.
-fn cpu_ticks() -> Vec<u64> {
-    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
-    let words = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);
-    words.map_while(|word| word.parse().ok()).collect()
-}
-
-/// Says so where other machines had the CPUs: the trace takes that for time on a CPU.
-fn stolen(before: Vec<u64>, after: Vec<u64>) -> Option<String> {
-    // User, nice, system, idle, waiting, interrupts twice, stolen; what is beyond is in the first.
-    let gained = after.iter().zip(before).take(8).map(|(after, before)| after.saturating_sub(before));
-    let gained: Vec<u64> = gained.collect();
-    let (stolen, all) = (*gained.get(7)?, gained.iter().sum::<u64>());
-    let percent = stolen as f64 / all.max(1) as f64 * 100.0;
-    (percent >= 3.0).then(|| format!("{percent:.0} % of the CPUs' time was stolen"))
 }
 
 /// Removes the perf maps that runtimes leave where others look for them.
@@ -302,17 +310,9 @@ mod tests {
     #[test]
     fn only_a_short_window_may_lie_elsewhere() {
         let dwell = Root { tid: 1, begun_ns: 1_000, ended_ns: 3_000 };
-        let places: Vec<u64> = beside(&dwell, 1_000).collect();
+        let places: Vec<u64> = elsewhere(&dwell, 1_000).collect();
         assert_eq!((places.len(), places[0], places[19]), (20, 1_000, 1_950));
-        assert_eq!(beside(&dwell, SHORT_NS).count(), 0);
-    }
-
-    #[test]
-    fn stolen_time_is_said_from_three_percent_on() {
-        let ticks = |stolen| vec![100, 0, 0, 900 - stolen, 0, 0, 0, stolen, 77, 0];
-        assert_eq!(stolen(vec![0; 10], ticks(29)), None);
-        assert_eq!(stolen(vec![0; 10], ticks(30)).unwrap(), "3 % of the CPUs' time was stolen");
-        assert_eq!(stolen(Vec::new(), Vec::new()), None);
+        assert_eq!(elsewhere(&dwell, SHORT_NS).count(), 0);
     }
 
     #[test]

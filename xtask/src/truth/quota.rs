@@ -35,6 +35,10 @@ impl Quota {
         Ok(quota)
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
     /// The file to which a process writes its PID to be in the group.
     pub(crate) fn entry(&self) -> PathBuf {
         self.0.join("cgroup.procs")

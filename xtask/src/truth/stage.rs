@@ -1,6 +1,7 @@
 //! Everything that is there while a program is watched: its directory, its servers, what gives them
-//! work, its control group. All of it ends, or is removed, when the stage goes, also on failure.
+//! work, its control groups. All of it ends, or is removed, when the stage goes, also on failure.
 
+use super::account::{Account, accounts};
 use super::needs;
 use super::program::{Also, Program, Ready, Server};
 use super::quota::Quota;
@@ -34,6 +35,8 @@ pub(crate) struct Stage {
     // In the order in which they have to end.
     servers: Vec<Started>,
     pub(crate) quota: Option<Quota>,
+    /// None where the kernel has none, or the program leaves it for that of its quota.
+    pub(crate) account: Option<Account>,
     _temp: Temporary,
 }
 
@@ -48,6 +51,11 @@ impl Stage {
         fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
         let temp = Temporary::make()?;
         let quota = program.also.contains(&Also::Quota).then(Quota::make).transpose()?;
+        let account = if quota.as_ref().is_some_and(|quota| accounts(quota.path())) {
+            None
+        } else {
+            Account::make().ok()
+        };
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let places = vec![
             ("{dir}", text(&dir)),
@@ -60,7 +68,7 @@ impl Stage {
             ("{python}", python().to_owned()),
             ("{group}", quota.as_ref().map_or_else(String::new, |quota| text(&quota.entry()))),
         ];
-        let mut stage = Self { program, places, dir, servers: Vec::new(), quota, _temp: temp };
+        let mut stage = Self { program, places, dir, servers: Vec::new(), quota, account, _temp: temp };
         stage.prepare()?;
         for server in program.servers {
             stage.start(server)?;

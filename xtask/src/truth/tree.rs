@@ -8,13 +8,20 @@ use std::path::Path;
 
 /// All threads of this process and of its descendants. Those that end meanwhile are left out.
 pub(crate) fn threads(root: Tid) -> BTreeSet<Tid> {
+    let of = |process| numbers(Path::new(&format!("/proc/{process}/task"))).collect::<Vec<_>>();
+    processes(root).into_iter().flat_map(of).collect()
+}
+
+/// This process and its descendants, each behind its parent.
+pub(crate) fn processes(root: Tid) -> Vec<Tid> {
     let children = children();
-    let (mut threads, mut left) = (BTreeSet::new(), vec![root]);
-    while let Some(process) = left.pop() {
-        threads.extend(numbers(Path::new(&format!("/proc/{process}/task"))));
-        left.extend(children.get(&process).into_iter().flatten());
+    let mut processes = vec![root];
+    let mut next = 0;
+    while let Some(process) = processes.get(next) {
+        processes.extend(children.get(process).into_iter().flatten());
+        next += 1;
     }
-    threads
+    processes
 }
 
 /// Processes by their parent.

@@ -6,6 +6,7 @@
 //! blocked at no other time, but where a thread waited for a disk. While one thread ran and another
 //! waited for a CPU or a disk, the path may be either's.
 
+mod charged;
 mod class;
 
 use super::program::{Class, Program};
@@ -45,6 +46,10 @@ impl Range {
         Self { value, lo: value - half, hi: value + half }
     }
 
+    fn scaled(self, by: f64) -> Self {
+        Self { value: self.value * by, lo: self.lo * by, hi: self.hi * by }
+    }
+
     /// It may be that as well.
     fn widened(self, other: Self) -> Self {
         Self { lo: self.lo.min(other.lo), hi: self.hi.max(other.hi), ..self }
@@ -76,12 +81,17 @@ pub(crate) struct Truth {
     pub(crate) starved: Option<Range>,
     /// By all threads.
     pub(crate) cpus_used: Option<Range>,
+    /// What the kernel charged for that, in nanoseconds.
+    pub(crate) charged_ns: Option<Range>,
+    /// Of all CPUs' time.
+    pub(crate) stolen_ns: u64,
     /// Of the time on CPUs, with half the width of its interval.
     pub(crate) user_percent: Option<(f64, f64)>,
     /// Only those that are to be compared.
     pub(crate) calls: BTreeMap<String, u64>,
     pub(crate) throttled_ns: Option<u64>,
     pub(crate) lock_percent: Option<f64>,
+    /// By the program's own clock.
     pub(crate) cpu_ns: Option<u64>,
     /// A function with one of these words in its name has half of the samples.
     pub(crate) function: Option<&'static [&'static str]>,
@@ -119,22 +129,12 @@ pub(crate) fn of_wall(wall: &Wall) -> (Option<[Range; 3]>, Option<Range>) {
     (Some(kinds), Some(starved))
 }
 
-/// The time of threads as shares of their lives in a window of this length, and what of it was
+/// The time of all threads as shares of their lives in a window of this length, and what of it was
 /// behind others.
-pub(crate) fn of_ledgers<'a>(
-    ledgers: impl Iterator<Item = &'a Ledger>,
-    window_ns: u64,
-) -> (Option<[Range; 3]>, Option<Range>) {
-    let mut sum = Ledger::default();
-    for ledger in ledgers {
-        sum.on_ns += ledger.on_ns;
-        sum.runnable_ns += ledger.runnable_ns;
-        sum.behind_others_ns += ledger.behind_others_ns;
-        sum.blocked_ns += ledger.blocked_ns;
-    }
+pub(crate) fn of_ledger(sum: &Ledger, window_ns: u64) -> (Option<[Range; 3]>, Option<Range>) {
     let awake = sum.on_ns + sum.runnable_ns;
     let percent = |ns: u64, whole: u64| ns as f64 / whole.max(1) as f64 * 100.0;
-    let whole = awake + sum.blocked_ns;
+    let whole = sum.whole_ns();
     let kinds = [sum.on_ns, sum.runnable_ns, sum.blocked_ns].map(|ns| Range::exactly(percent(ns, whole)));
     let mut starved = Range::exactly(percent(sum.behind_others_ns, whole));
     // Waits for work are no part of what bounds a window, and the trace does not know them apart.
@@ -178,7 +178,7 @@ impl Verdict {
 /// Compares the two.
 pub(crate) fn judge(program: &Program, said: &Said, truth: &Truth) -> Verdict {
     let right = class::right(program, truth);
-    let checks = [account(said, truth), beside(said, truth), names(said, truth)].concat();
+    let checks = [account(said, truth), times(said, truth), names(said, truth)].concat();
     let mut notes = truth.notes.clone();
     if said.lost_events > 0 {
         notes.push(format!("dwell lost {} events", said.lost_events));
@@ -212,24 +212,15 @@ fn account(said: &Said, truth: &Truth) -> Vec<Check> {
 }
 
 /// CPU times and counts, of all threads.
-fn beside(said: &Said, truth: &Truth) -> Vec<Check> {
+fn times(said: &Said, truth: &Truth) -> Vec<Check> {
     let (on_ns, user_ns) = said.cpu_ns();
     let mut checks = Vec::new();
     checks.extend(truth.user_percent.map(|(percent, half)| {
         let value = user_ns as f64 / on_ns.max(1) as f64 * 100.0;
         share("user", Range::around(value, said.user_doubt_percent()), Range::around(percent, half))
     }));
-    checks.extend(truth.cpus_used.map(|used| {
-        let value = on_ns as f64 / said.wall_ns.max(1) as f64;
-        let near = PART * used.value.max(1.0);
-        let agrees = (used.lo - near..=used.hi + near).contains(&value);
-        let oracle = format!("{:.2}", used.value);
-        Check { what: "CPUs".to_owned(), dwell: format!("{value:.2}"), oracle, agrees }
-    }));
-    checks.extend(truth.cpu_ns.map(|own| {
-        let agrees = on_ns.abs_diff(own) as f64 <= own as f64 * PART;
-        Check { what: "CPU ms".to_owned(), dwell: milliseconds(on_ns), oracle: milliseconds(own), agrees }
-    }));
+    checks.extend(charged::cpus(on_ns, said.wall_ns, truth));
+    checks.extend(charged::cpu_ms(on_ns, truth));
     checks.extend(truth.calls.iter().map(|(name, &made)| count(name, said.calls.get(name), made)));
     checks
 }
@@ -284,10 +275,6 @@ fn count(name: &str, said: Option<&Calls>, made: u64) -> Check {
         Some(said) => said.calls.to_string(),
     };
     Check { what: name.to_owned(), dwell, oracle: made.to_string(), agrees }
-}
-
-fn milliseconds(ns: u64) -> String {
-    format!("{:.0}", ns as f64 / 1e6)
 }
 
 #[cfg(test)]

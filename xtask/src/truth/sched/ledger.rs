@@ -3,6 +3,7 @@
 use super::cpus::Cpus;
 use super::{Doing, Tid, Trace, Turn, turns};
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::Sum;
 
 /// A thread's time within a window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -12,6 +13,23 @@ pub(crate) struct Ledger {
     /// Of the runnable time, that in which another program had the CPU that it waited for.
     pub(crate) behind_others_ns: u64,
     pub(crate) blocked_ns: u64,
+}
+
+impl Ledger {
+    pub(crate) fn whole_ns(&self) -> u64 {
+        self.on_ns + self.runnable_ns + self.blocked_ns
+    }
+}
+
+impl Sum for Ledger {
+    fn sum<I: Iterator<Item = Self>>(ledgers: I) -> Self {
+        ledgers.fold(Self::default(), |sum, ledger| Self {
+            on_ns: sum.on_ns + ledger.on_ns,
+            runnable_ns: sum.runnable_ns + ledger.runnable_ns,
+            behind_others_ns: sum.behind_others_ns + ledger.behind_others_ns,
+            blocked_ns: sum.blocked_ns + ledger.blocked_ns,
+        })
+    }
 }
 
 impl Trace {

@@ -242,6 +242,36 @@ fn a_vfork_is_no_wait_for_a_disk() {
     assert_eq!((wall.beside_disk_ns, wall.whole_ns()), (0, 490 * US));
 }
 
+/// A thread preempts another program twice, and is charged from its wake-ups on. Its third turn is
+/// not seen to begin, and its last one not to end.
+#[test]
+fn of_a_turn_that_was_seen_it_is_known_what_was_charged_too_much() {
+    let trace = trace(&[
+        ("9/9", 93, "waking: comm=a pid=5 prio=120 target_cpu=000"),
+        ("9/9", 100, "switch: x:9 [120] R ==> a:5 [120]"),
+        ("5/5", 120, "stat_runtime: comm=a pid=5 runtime=27000 [ns]"),
+        ("5/5", 150, "stat_runtime: comm=a pid=5 runtime=30000 [ns]"),
+        ("5/5", 150, "switch: a:5 [120] S ==> x:9 [120]"),
+        ("9/9", 198, "stat_runtime: comm=x pid=9 runtime=48000 [ns]"),
+        ("9/9", 200, "switch: x:9 [120] R ==> a:5 [120]"),
+        ("5/5", 250, "stat_runtime: comm=a pid=5 runtime=52000 [ns]"),
+        ("5/5", 250, "switch: a:5 [120] S ==> swapper/0:0 [120]"),
+        ("5/5", 500, "stat_runtime: comm=a pid=5 runtime=90000 [ns]"),
+        ("5/5", 500, "switch: a:5 [120] S ==> x:9 [120]"),
+        ("9/9", 600, "stat_runtime: comm=x pid=9 runtime=100000 [ns]"),
+        ("9/9", 600, "switch: x:9 [120] R ==> a:5 [120]"),
+        ("5/5", 640, "stat_runtime: comm=a pid=5 runtime=44000 [ns]"),
+    ]);
+    let over = |tid, from, to| {
+        trace.overcharged_ns(&BTreeSet::from([tid]), BASE_NS + from * US, BASE_NS + to * US) / 1_000
+    };
+    assert_eq!(over(5, 0, 700), 9);
+    // A turn that began before is not known whole.
+    assert_eq!((over(5, 110, 700), over(5, 0, 240)), (2, 7));
+    // The other one lacks it.
+    assert_eq!(over(9, 0, 700), -2);
+}
+
 #[test]
 fn threads_of_known_processes_and_what_they_start_belong_to_the_tree() {
     let trace = trace(&[

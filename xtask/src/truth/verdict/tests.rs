@@ -88,17 +88,104 @@ fn a_wake_up_that_was_not_traced_was_before_the_thread_got_its_cpu() {
     assert_eq!((runnable.lo, runnable.hi, blocked.lo, blocked.hi), (0.0, 3.0, 37.0, 40.0));
 }
 
+const WHOLE_NS: u64 = 1_000_000_000;
+
+/// What the oracles say of a second in which the trace has so much on CPUs.
+fn accounted(charged_ns: u64, over_ns: i64, on_ns: u64) -> Truth {
+    let wall = Wall {
+        on_alone_ns: on_ns,
+        only_runnable_ns: 300_000_000,
+        all_blocked_ns: WHOLE_NS - 300_000_000 - on_ns,
+        ..Wall::default()
+    };
+    let (kinds, starved) = of_wall(&wall);
+    let mut truth = Truth { kinds, starved, ..Truth::default() };
+    truth.account(charged_ns, over_ns, on_ns, [WHOLE_NS, WHOLE_NS]);
+    truth
+}
+
+#[test]
+fn cpu_time_that_the_trace_lacks_widens_its_shares() {
+    let truth = accounted(700_000_000, 0, 600_000_000);
+    let close = |range: Range, lo: f64, hi: f64| {
+        assert!((range.lo - lo).abs() < 1e-9 && (range.hi - hi).abs() < 1e-9, "{range:?}");
+    };
+    let [on, runnable, blocked] = truth.kinds.unwrap();
+    close(on, 60.0, 70.0);
+    close(runnable, 20.0, 30.0);
+    close(blocked, 0.0, 10.0);
+    close(truth.starved.unwrap(), 20.0, 30.0);
+    // What they are is the trace's.
+    assert_eq!((on.value, runnable.value, blocked.value), (60.0, 30.0, 10.0));
+    assert_eq!(truth.notes, ["the trace lacks 100 of the 700 ms that the kernel charged"]);
+}
+
+#[test]
+fn a_trace_that_lacks_nothing_is_not_widened() {
+    let alone = accounted(600_000_000, 0, 600_000_000);
+    for truth in [
+        // It has more than was charged, as where some was stolen.
+        accounted(550_000_000, 0, 600_000_000),
+        // What was charged for no time on a CPU is not lacking.
+        accounted(700_000_000, 100_000_000, 600_000_000),
+    ] {
+        assert_eq!((truth.kinds, truth.starved, &truth.notes), (alone.kinds, alone.starved, &alone.notes));
+    }
+}
+
+#[test]
+fn cpu_times_are_held_against_what_the_kernel_charged() {
+    let said = |ms: u64| Said { wall_ns: WHOLE_NS, ..said(&[("user", ms * 1_000_000, 0, WHOLE_NS)]) };
+    let wrong = |ms, truth: &Truth| {
+        let checks = times(&said(ms), truth).into_iter().filter(|check| !check.agrees);
+        checks.map(|check| check.what).collect::<Vec<_>>()
+    };
+    let truth = accounted(700_000_000, 0, 600_000_000);
+    // 3 % of a CPU, and 3 % of the time with what the edges are.
+    assert_eq!(wrong(671, &truth), [""; 0]);
+    assert_eq!(wrong(668, &truth), ["CPUs", "CPU ms"]);
+    // The trace alone would have it so.
+    assert_eq!(wrong(600, &truth), ["CPUs", "CPU ms"]);
+    assert_eq!(wrong(732, &truth), ["CPUs", "CPU ms"]);
+    // Some of it was charged for no time on a CPU.
+    let over = accounted(700_000_000, 70_000_000, 600_000_000);
+    assert_eq!([wrong(611, &over), wrong(729, &over)], [[""; 0]; 2]);
+    assert_eq!([wrong(598, &over), wrong(732, &over)], [["CPUs", "CPU ms"]; 2]);
+    // Less was charged than its turns were long.
+    let under = accounted(700_000_000, -50_000_000, 650_000_000);
+    assert_eq!(wrong(779, &under), [""; 0]);
+    assert_eq!(wrong(668, &under), ["CPUs", "CPU ms"]);
+    // What was stolen is only above.
+    let stolen = Truth { stolen_ns: 100_000_000, ..truth };
+    assert_eq!(wrong(829, &stolen), [""; 0]);
+    assert_eq!(wrong(668, &stolen), ["CPUs", "CPU ms"]);
+}
+
+#[test]
+fn the_programs_own_clock_comes_first_and_leaves_out_what_was_stolen() {
+    let said = said(&[("user", 8_245_000_000, 0, 0)]);
+    let own = |stolen_ns| Truth {
+        cpu_ns: Some(7_823_000_000),
+        charged_ns: Some(Range::exactly(9e9)),
+        stolen_ns,
+        ..Truth::default()
+    };
+    assert_eq!(wrong(&judge(&PROGRAM, &said, &own(0))), ["CPU ms"]);
+    assert_eq!(wrong(&judge(&PROGRAM, &said, &own(200_000_000))), [""; 0]);
+}
+
 #[test]
 fn a_window_is_held_against_the_time_of_its_threads() {
     let ledgers = [
         Ledger { on_ns: 900, runnable_ns: 100, behind_others_ns: 100, blocked_ns: 0 },
         Ledger { on_ns: 0, runnable_ns: 100, behind_others_ns: 0, blocked_ns: 900 },
     ];
-    let (kinds, starved) = of_ledgers(ledgers.iter(), 1_000);
+    let sum: Ledger = ledgers.into_iter().sum();
+    let (kinds, starved) = of_ledger(&sum, 1_000);
     assert_eq!(kinds.unwrap().map(|range| range.value), [45.0, 10.0, 45.0]);
     let starved = starved.unwrap();
     assert!((starved.lo - 5.0).abs() < 1e-9 && (starved.hi - 100.0 / 11.0).abs() < 1e-9, "{starved:?}");
-    let (_, starved) = of_ledgers(ledgers.iter(), 100_000);
+    let (_, starved) = of_ledger(&sum, 100_000);
     assert_eq!(starved, Some(Range::exactly(5.0)));
 }
 
