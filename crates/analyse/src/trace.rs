@@ -16,17 +16,19 @@ mod clocked;
 mod close;
 mod division;
 mod files;
+mod handover;
 mod held;
 mod limited;
 mod occupants;
 mod prediction;
+mod predictor;
 mod samples;
 mod sends;
 mod thread;
 mod tree;
 mod wall;
 
-use crate::account::{Clocks, Ended, Path, Progress, Slicing, Slot, WaitEnd};
+use crate::account::{Ended, Path, Progress, Slot, WaitEnd};
 use crate::calls::{sends_a_signal, touches_a_peer};
 use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_several};
 use crate::code::Code;
@@ -34,14 +36,13 @@ use crate::connections::Connections;
 use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, TargetKey, WaitKey};
 use crate::names::Names;
-use clocked::Clocked;
 use model::recording::{
     AttachWindow, Calls, Comm, Counters, Event, Object, SocketEnds, SwitchOut, Trailer, WaitContext,
     WakeReason, Waker,
 };
 use model::{Call, Header, Ns, Pid, State, Tid};
 use samples::Samples;
-use sends::{Sends, Sent, Source};
+use sends::{Sends, Source};
 use thread::{BlockedIn, Newcomer, Thread, TracedState};
 use tree::Tree;
 use wall::Wall;
@@ -74,15 +75,6 @@ struct WakeUp<'a> {
     running: Option<Slot>,
 }
 
-/// What a thread that was held up goes on with.
-#[derive(Debug)]
-struct HandedOver {
-    path: Path,
-    clocks: Clocks,
-    /// Up to when they go.
-    until: Ns,
-}
-
 impl Trace {
     pub(crate) fn new(header: &Header) -> Self {
         let start = header.attached.as_ref().map_or(0, |attached| attached.at);
@@ -100,7 +92,7 @@ impl Trace {
 
     /// Threads carry clocks beside their paths. A window has no end that could come earlier.
     pub(crate) fn predicts(&mut self) {
-        self.tree.predicts = self.window.is_none();
+        self.tree.predictor = self.window.is_none().then(Box::default);
     }
 
     /// Takes one event; the kind of wait that it is about, if that wait has completed.
@@ -125,8 +117,7 @@ impl Trace {
             // Of a recording whose beginning is lost; otherwise the first event says when the wall
             // begins.
             self.wall.start = at;
-            self.tree.books.slicing = Slicing::fine(at);
-            self.tree.sites.begins(at);
+            self.tree.begins(at);
         }
         self.tree.books.slicing.fit(at);
         match event {
@@ -168,8 +159,10 @@ impl Trace {
             Event::Exec { at, tid, old_tid, name, .. } => {
                 // A thread that executes takes the number of its group's leader.
                 self.tree.renumber(*old_tid, *tid, *name);
-                if let Some(slot) = self.tree.ran_until(*tid, *at, &Calls::new()) {
-                    self.tree.executes(slot, *name);
+                if let Some(slot) = self.tree.ran_until(*tid, *at, &Calls::new())
+                    && let Some(predictor) = &mut self.tree.predictor
+                {
+                    predictor.executes(slot, *name);
                 }
             }
             Event::Rename { tid, name, .. } => {
@@ -218,7 +211,9 @@ impl Trace {
                 let slot = self.tree.slot(*tid).filter(|_| *at >= self.wall.start);
                 if let (Some(slot), Some(sample)) = (slot, sample) {
                     self.tree.sampled(slot, *at, sample);
-                    self.tree.sampled_at_site(slot, *mode, *period_ns);
+                    if let Some(predictor) = &mut self.tree.predictor {
+                        predictor.sampled(slot, *mode, *period_ns);
+                    }
                 }
             }
             Event::Ran { at, from, cpu, tid, pid, name } => {
@@ -237,8 +232,7 @@ impl Trace {
     }
 
     fn starts(&mut self, at: Ns, tid: Tid) {
-        self.tree.books.slicing = Slicing::fine(at);
-        self.tree.sites.begins(at);
+        self.tree.begins(at);
         let pid = self.tree.root;
         let root = Newcomer {
             at,
@@ -246,7 +240,7 @@ impl Trace {
             pid,
             name: Comm::default(),
             path: Path::default(),
-            clocked: Clocked::new(at),
+            creator: None,
             doing: TracedState::Running,
         };
         let root = self.tree.add(root);
@@ -255,10 +249,10 @@ impl Trace {
     }
 
     fn forks(&mut self, parent: Slot, tid: Tid, pid: Pid, name: Comm) {
-        let parent = self.tree.get(parent);
-        let path = if self.window.is_some() { Path::default() } else { parent.path.clone() };
-        let (clocked, doing) = (parent.clocked.forked(), TracedState::Runnable);
-        let child = Newcomer { at: parent.since, tid, pid, name, path, clocked, doing };
+        let Thread { since: at, path, .. } = self.tree.get(parent);
+        let path = if self.window.is_some() { Path::default() } else { path.clone() };
+        let (creator, doing) = (Some(parent), TracedState::Runnable);
+        let child = Newcomer { at: *at, tid, pid, name, path, creator, doing };
         self.tree.add(child);
         if pid == self.tree.root {
             self.wall.joined();
@@ -270,8 +264,8 @@ impl Trace {
         let (at, path) = (self.wall.start, Path::default());
         let known = self.tree.slot(tid);
         let slot = known.unwrap_or_else(|| {
-            let (clocked, doing) = (Clocked::new(at), TracedState::Runnable);
-            self.tree.add(Newcomer { at, tid, pid, name, path, clocked, doing })
+            let doing = TracedState::Runnable;
+            self.tree.add(Newcomer { at, tid, pid, name, path, creator: None, doing })
         });
         self.tree.becomes(slot, at, doing);
         self.tree.get_mut(slot).before = before;
@@ -314,15 +308,16 @@ impl Trace {
     /// where the waker's is.
     fn wait_ends(&mut self, slot: Slot, wait: &WaitContext, wake: WakeUp<'_>) {
         let at = wake.at;
-        let handed_over = self.handed_over(slot, wait, wake);
-        let kind = self.record(slot, wait, wake, handed_over.is_some());
-        if let Some(HandedOver { path, clocks, until }) = handed_over {
-            self.tree.clock_held_up(slot, &clocks, kind);
-            // Two clocks may be a few hundred nanoseconds apart; and what was sent before this
-            // thread blocked did not hold it up. Then it keeps its own path.
-            if until > self.tree.get(slot).since {
-                self.tree.take_over(slot, path, until, kind.0);
+        let source = self.source(slot, wait, wake);
+        let kind = self.record(slot, wait, wake, source.is_some());
+        match source {
+            Some(Source::Running(by)) => self.tree.held_up_by_thread(slot, by, kind),
+            Some(Source::Sent(ends)) => {
+                if let Some(sent) = self.sends.last(ends) {
+                    self.tree.held_up_by_sent(slot, sent, kind);
+                }
             }
+            None => {}
         }
         // What is left: all of it, or the way from the sender to here.
         if at > self.tree.get(slot).since {
@@ -404,9 +399,9 @@ impl Trace {
         kind
     }
 
-    /// The path and the clocks of the thread of the tree that ended a wait.
-    fn handed_over(&self, slot: Slot, wait: &WaitContext, wake: WakeUp<'_>) -> Option<HandedOver> {
-        let source = match wake.waker {
+    /// Where the path goes on of a thread whose wait a thread of the tree has ended.
+    fn source(&self, slot: Slot, wait: &WaitContext, wake: WakeUp<'_>) -> Option<Source> {
+        match wake.waker {
             _ if self.window.is_some() => None,
             Waker::Task { name: None, .. } => {
                 wake.running.filter(|waker| *waker != slot).map(Source::Running)
@@ -415,17 +410,7 @@ impl Trace {
                 self.sends.source(wait, *ready, wake.running, self.is_in_a_peer_call(wake.calls))
             }
             _ => None,
-        };
-        source.map(|source| match source {
-            Source::Running(waker) => {
-                let waker = self.tree.get(waker);
-                let clocks = waker.clocked.clocks.clone();
-                HandedOver { path: waker.path.clone(), clocks, until: waker.since }
-            }
-            Source::Sent(sent) => {
-                HandedOver { path: sent.path.clone(), clocks: sent.clocks.clone(), until: sent.at }
-            }
-        })
+        }
     }
 
     fn is_in_a_peer_call(&self, calls: &Calls) -> bool {
@@ -435,9 +420,7 @@ impl Trace {
     fn sends(&mut self, at: Ns, tid: Tid, ends: SocketEnds, calls: &Calls) {
         let Some(sender) = self.tree.ran_until(tid, at, calls) else { return };
         self.connections.sent(ends);
-        let Thread { since: at, path, clocked, .. } = self.tree.get(sender);
-        let sent = || Sent { sender, at: *at, path: path.clone(), clocks: clocked.clocks.clone() };
-        self.sends.add(ends, sent);
+        self.sends.add(ends, |sent| self.tree.sends(sender, sent));
     }
 
     fn leaves(&mut self, at: Ns, tid: Tid, calls: &Calls) {

@@ -82,6 +82,11 @@ impl Activities {
         self.all[id as usize]
     }
 
+    /// Whether a number that was given for this reason stands for it alone, not for a group.
+    pub(crate) fn is_for(&self, id: ActivityId, reason: ReasonKey) -> bool {
+        self.all.len() < OF_FILES || self.get(id).reason == reason
+    }
+
     /// Changes what activities were, where more is known of them.
     pub(crate) fn revise(&mut self, revise: impl Fn(&mut Activity)) {
         self.all.iter_mut().for_each(revise);
@@ -119,6 +124,7 @@ mod tests {
         let many = all.id(read(1 << 20));
         assert_eq!(all.get(many).reason, read(1 << 20).reason.of_many());
         assert_eq!(all.id(read(1 << 21)), many);
+        assert!(all.is_for(first, read(2).reason) && !all.is_for(many, read(1 << 20).reason));
         assert_eq!((all.id(read(2)), all.get(first)), (first, read(2)));
     }
 }

@@ -5,35 +5,26 @@
 
 use model::Ns;
 
-/// Time with no thread under way, and with one.
-type Few = [Ns; 2];
-
 /// The clock.
 #[derive(Debug, Default)]
 pub(crate) struct Alone {
     /// Threads that are under way.
     threads: u32,
-    sums: Few,
+    /// Time with no thread under way, and with one.
+    sums: [Ns; 2],
     at: Ns,
 }
 
-/// Up to when it has been asked for a thread, and what the clock showed then.
+/// How a thread reads it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Mark {
-    at: Ns,
-    sums: Few,
+    under_way: bool,
+    /// What the sum that counts for the thread was when it was last read. It wraps.
+    sum: Ns,
 }
 
 impl Alone {
-    /// A thread comes to be under way, or no longer is.
-    pub(crate) fn change(&mut self, at: Ns, was: bool, is: bool) {
-        if was == is {
-            return;
-        }
-        self.advance(at);
-        self.threads = if is { self.threads + 1 } else { self.threads.saturating_sub(1) };
-    }
-
+    #[inline]
     fn advance(&mut self, at: Ns) {
         // Clocks of two CPUs may be a few hundred nanoseconds apart.
         let Some(ns) = at.checked_sub(self.at) else { return };
@@ -42,38 +33,64 @@ impl Alone {
             *sum += ns;
         }
     }
+
+    /// Time with no thread under way but one that is, or is not.
+    fn sum(&self, under_way: bool) -> Ns {
+        self.sums[usize::from(under_way)]
+    }
 }
 
 impl Mark {
-    pub(crate) fn new(alone: &mut Alone, at: Ns) -> Self {
+    /// Of a thread that comes.
+    pub(crate) fn new(alone: &mut Alone, at: Ns, under_way: bool) -> Self {
+        let mut mark = Self::default();
+        mark.becomes(alone, at, under_way);
         alone.advance(at);
-        Self { at, sums: alone.sums }
+        Self { sum: alone.sum(under_way), ..mark }
     }
 
-    /// Goes on to `to`: the part of the time in which no other thread was under way.
-    /// `under_way`: whether the thread itself is. Up to where the clock was read later than `to`,
-    /// that time is taken as evenly spread.
-    pub(crate) fn go_on(&mut self, alone: &mut Alone, to: Ns, under_way: bool) -> Ns {
+    /// The thread comes to be under way, or no longer is. Its time up to here may be read later.
+    #[inline]
+    pub(crate) fn becomes(&mut self, alone: &mut Alone, at: Ns, under_way: bool) {
+        if self.under_way != under_way {
+            alone.advance(at);
+            let unread = alone.sum(self.under_way).wrapping_sub(self.sum);
+            alone.threads = if under_way { alone.threads + 1 } else { alone.threads.saturating_sub(1) };
+            *self = Self { under_way, sum: alone.sum(under_way).wrapping_sub(unread) };
+        }
+    }
+
+    /// The part of the time from `from`, when it was last read, to `to` in which no other thread
+    /// was under way. Up to where the clock was read later than `to`, that time is taken as evenly
+    /// spread.
+    #[inline]
+    pub(crate) fn read(&mut self, alone: &mut Alone, from: Ns, to: Ns) -> Ns {
         alone.advance(to);
-        let (ns, span) = (to.saturating_sub(self.at), alone.at.saturating_sub(self.at));
-        let share = |(now, then): (Ns, Ns)| part(now.saturating_sub(then), ns, span);
-        let shares = [0, 1].map(|few: usize| share((alone.sums[few], self.sums[few])));
-        self.sums.iter_mut().zip(shares).for_each(|(sum, share)| *sum += share);
-        self.at = to.max(self.at);
-        shares[usize::from(under_way)].min(ns)
+        let sum = alone.sum(self.under_way);
+        let (mut unread, ns) = (sum.wrapping_sub(self.sum), to.saturating_sub(from));
+        if alone.at > to {
+            unread = part(unread, ns, alone.at.saturating_sub(from));
+        }
+        self.sum = self.sum.wrapping_add(unread);
+        unread.min(ns)
     }
 }
 
 /// As much of `of` as `ns` is of `span`.
+#[inline]
 pub(crate) fn part(of: Ns, ns: Ns, span: Ns) -> Ns {
-    // Mostly all of the time was alone, or none; and few products are longer than a word.
-    match of.checked_mul(ns) {
+    // Mostly all of the time was alone, or none.
+    match (of, ns) {
+        (0, _) => 0,
         _ if ns >= span => of,
         _ if of == span => ns,
-        Some(0) => 0,
-        Some(product) => product / span,
-        None => (u128::from(of) * u128::from(ns) / u128::from(span)) as Ns,
+        _ => of.checked_mul(ns).map_or_else(|| long_part(of, ns, span), |product| product / span),
     }
+}
+
+#[cold]
+fn long_part(of: Ns, ns: Ns, span: Ns) -> Ns {
+    (u128::from(of) * u128::from(ns) / u128::from(span)) as Ns
 }
 
 #[cfg(test)]
@@ -83,15 +100,25 @@ mod tests {
     #[test]
     fn a_thread_is_alone_while_no_other_is_under_way() {
         let mut alone = Alone::default();
-        alone.change(100, false, true);
-        let mut runs = Mark::new(&mut alone, 100);
-        let mut sleeps = Mark::new(&mut alone, 100);
-        alone.change(130, false, true);
-        alone.change(150, true, false);
-        assert_eq!(runs.go_on(&mut alone, 160, true), 30 + 10, "but for the 20 that another had");
-        assert_eq!(sleeps.go_on(&mut alone, 160, false), 0);
-        alone.change(170, true, false);
-        assert_eq!(sleeps.go_on(&mut alone, 200, false), 30);
+        let mut runs = Mark::new(&mut alone, 100, true);
+        let mut sleeps = Mark::new(&mut alone, 100, false);
+        let mut other = Mark::new(&mut alone, 130, true);
+        other.becomes(&mut alone, 150, false);
+        assert_eq!(runs.read(&mut alone, 100, 160), 30 + 10, "but for the 20 that another had");
+        assert_eq!(sleeps.read(&mut alone, 100, 160), 0);
+        runs.becomes(&mut alone, 170, false);
+        assert_eq!(sleeps.read(&mut alone, 160, 200), 30);
+    }
+
+    #[test]
+    fn what_a_thread_becomes_does_not_change_what_it_was() {
+        let mut alone = Alone::default();
+        let mut stops = Mark::new(&mut alone, 0, false);
+        let mut other = Mark::new(&mut alone, 20, true);
+        stops.becomes(&mut alone, 50, true);
+        assert_eq!(stops.read(&mut alone, 0, 50), 20, "until the other came");
+        other.becomes(&mut alone, 60, false);
+        assert_eq!(stops.read(&mut alone, 50, 90), 30);
     }
 
     #[test]
@@ -104,13 +131,12 @@ mod tests {
     #[test]
     fn what_the_clock_has_counted_beyond_is_spread_evenly() {
         let mut alone = Alone::default();
-        alone.change(0, false, true);
-        let mut mark = Mark::new(&mut alone, 0);
-        alone.change(60, false, true);
-        alone.change(100, true, false);
-        assert_eq!(mark.go_on(&mut alone, 50, true), 30);
-        assert_eq!(mark.go_on(&mut alone, 100, true), 30);
-        assert_eq!(mark.go_on(&mut alone, 90, true), 0, "clocks may be apart");
-        assert_eq!(mark.go_on(&mut alone, 110, true), 10);
+        let mut mark = Mark::new(&mut alone, 0, true);
+        let mut other = Mark::new(&mut alone, 60, true);
+        other.becomes(&mut alone, 100, false);
+        assert_eq!(mark.read(&mut alone, 0, 50), 30);
+        assert_eq!(mark.read(&mut alone, 50, 100), 30);
+        assert_eq!(mark.read(&mut alone, 100, 90), 0, "clocks may be apart");
+        assert_eq!(mark.read(&mut alone, 100, 110), 10);
     }
 }

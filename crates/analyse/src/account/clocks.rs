@@ -35,11 +35,8 @@
 //! keep. So by the dependencies that were seen, removing a part x of them saves x s at least and
 //! x P at most.
 
+use super::places::{Epoch, Place, Places, Reading};
 use model::Ns;
-use std::rc::Rc;
-
-/// A watched site, by number. One that is watched later has a higher number.
-pub(crate) type Watch = u32;
 
 /// What a thread carries of one site.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -52,128 +49,138 @@ pub(crate) struct SiteClock {
     pub(crate) alone_ns: Ns,
 }
 
-/// A thread's clocks. Cloning shares them.
-#[derive(Debug, Clone, Default)]
+/// A thread's clocks.
+#[derive(Debug, Default)]
 pub(crate) struct Clocks {
-    /// B.
-    at: Ns,
-    /// By number; those that are not here are 0.
-    sites: Rc<Vec<(Watch, SiteClock)>>,
+    /// B, and the part of it while no other thread was under way.
+    now: Reading,
+    /// By place, up to the last that the thread or its path has met.
+    sites: Vec<SiteClock>,
+    /// When the places were these sites'.
+    epoch: Epoch,
+}
+
+impl Clone for Clocks {
+    fn clone(&self) -> Self {
+        Self { sites: self.sites.clone(), ..*self }
+    }
+
+    /// Allocates nothing where there is room.
+    fn clone_from(&mut self, other: &Self) {
+        self.sites.clone_from(&other.sites);
+        (self.now, self.epoch) = (other.now, other.epoch);
+    }
 }
 
 impl Clocks {
     /// Of a thread that has no creator in the tree.
     pub(crate) fn new(at: Ns) -> Self {
-        Self { at, ..Self::default() }
+        Self { now: Reading { at, alone_ns: 0 }, ..Self::default() }
     }
 
     /// The unedited clock.
+    #[inline]
     pub(crate) fn at(&self) -> Ns {
-        self.at
+        self.now.at
     }
 
-    pub(crate) fn of(&self, watch: Watch) -> SiteClock {
-        self.place(watch).map(|place| self.sites[place].1).unwrap_or_default()
+    pub(crate) fn now(&self) -> Reading {
+        self.now
     }
 
-    fn place(&self, watch: Watch) -> Result<usize, usize> {
-        self.sites.binary_search_by_key(&watch, |(known, _)| *known)
+    /// The clock at a place that is taken.
+    pub(crate) fn of(&self, place: Place) -> SiteClock {
+        self.sites.get(usize::from(place)).copied().unwrap_or_default()
     }
 
-    /// A stretch of the thread's time.
-    pub(crate) fn passes(&mut self, ns: Ns) {
-        self.at += ns;
+    /// A stretch of the thread's time, `alone_ns` of it while no other thread was under way.
+    #[inline]
+    pub(crate) fn passes(&mut self, ns: Ns, alone_ns: Ns) {
+        self.now.at += ns;
+        self.now.alone_ns += alone_ns;
     }
 
-    /// So much of that was spent at a site, `alone_ns` of it while no other thread was under way.
-    pub(crate) fn spends(&mut self, watch: Watch, ns: Ns, alone_ns: Ns) {
-        let place = self.place(watch);
-        let sites = Rc::make_mut(&mut self.sites);
-        let place = place.unwrap_or_else(|place| {
-            sites.insert(place, (watch, SiteClock::default()));
-            place
-        });
-        let clock = &mut sites[place].1;
+    /// So much of that was spent at a site.
+    #[inline]
+    pub(crate) fn spends(&mut self, place: Place, ns: Ns, alone_ns: Ns) {
+        let place = usize::from(place);
+        if place >= self.sites.len() {
+            self.grow(place + 1);
+        }
+        let clock = &mut self.sites[place];
         clock.path_ns += ns;
         clock.saved_ns += ns;
-        clock.alone_ns += alone_ns.min(ns);
+        clock.alone_ns += alone_ns;
     }
 
     /// Another thread held this one up. `dropped`: it did so by a lock, whose site this is; its
     /// wait is this thread's own.
-    pub(crate) fn held_up(&mut self, by: &Clocks, dropped: Option<Watch>) {
-        let at = self.at.max(by.at);
-        let (wait_ns, others_ns, moves) = (at - self.at, at - by.at, by.at > self.at);
-        self.at = at;
-        if self.sites.is_empty() && by.sites.is_empty() {
-            return;
+    pub(crate) fn held_up(&mut self, by: &Clocks, dropped: Option<Place>, places: &Places) {
+        if by.epoch != places.now() {
+            let mut renewed = by.clone();
+            renewed.renew(places);
+            return self.held_up(&renewed, dropped, places);
         }
-        let go_on = |watch: Watch, own: SiteClock, other: SiteClock| {
-            if dropped == Some(watch) {
-                return own;
+        self.renew(places);
+        let at = self.at().max(by.at());
+        let (wait_ns, others_ns, moves) = (at - self.at(), at - by.at(), by.at() > self.at());
+        if moves {
+            self.now = by.now;
+            if by.sites.len() > self.sites.len() {
+                self.grow(by.sites.len());
             }
-            let saved_ns = (own.saved_ns + wait_ns).min(other.saved_ns + others_ns);
-            SiteClock { saved_ns, ..if moves { other } else { own } }
-        };
-        match Rc::get_mut(&mut self.sites) {
-            // As a rule threads that hold each other up have been at the same sites.
-            Some(sites) if are_of_the_same(sites, &by.sites) => {
-                for ((watch, own), (_, other)) in sites.iter_mut().zip(by.sites.iter()) {
-                    *own = go_on(*watch, *own, *other);
-                }
+        }
+        let (own, others) = (&mut self.sites[..], &by.sites[..]);
+        let dropped = dropped.map(usize::from);
+        let as_before = dropped.and_then(|place| Some((place, *own.get(place)?)));
+        let (both, rest) = own.split_at_mut(others.len().min(own.len()));
+        if moves {
+            for (own, other) in both.iter_mut().zip(others) {
+                let saved_ns = (own.saved_ns + wait_ns).min(other.saved_ns);
+                *own = SiteClock { saved_ns, ..*other };
             }
-            Some(sites) => *sites = merged(sites, &by.sites, go_on),
-            None => self.sites = Rc::new(merged(&self.sites, &by.sites, go_on)),
+            rest.fill(SiteClock::default());
+        } else {
+            for (own, other) in both.iter_mut().zip(others) {
+                own.saved_ns = own.saved_ns.min(other.saved_ns + others_ns);
+            }
+            rest.iter_mut().for_each(|own| own.saved_ns = own.saved_ns.min(others_ns));
+        }
+        if let Some((place, clock)) = as_before {
+            own[place] = clock;
         }
     }
 
-    /// Another thread ends this one, wherever it is: it goes on with that one's clocks.
-    pub(crate) fn led_out(&mut self, by: &Clocks) {
-        self.clone_from(by);
-    }
-
-    /// Forgets the other sites.
-    pub(crate) fn keep(&mut self, is_watched: impl Fn(Watch) -> bool) {
-        if !self.sites.iter().all(|(watch, _)| is_watched(*watch)) {
-            Rc::make_mut(&mut self.sites).retain(|(watch, _)| is_watched(*watch));
+    /// Goes over to the sites that have the places now.
+    #[inline]
+    pub(crate) fn renew(&mut self, places: &Places) {
+        if self.epoch != places.now() {
+            self.go_over(places);
         }
     }
-}
 
-/// Whether two lists have the same sites.
-fn are_of_the_same(own: &[(Watch, SiteClock)], other: &[(Watch, SiteClock)]) -> bool {
-    own.len() == other.len() && own.iter().zip(other).all(|((a, _), (b, _))| a == b)
-}
-
-/// Each site of two lists once, in order, where it has anything.
-fn merged(
-    own: &[(Watch, SiteClock)],
-    other: &[(Watch, SiteClock)],
-    with: impl Fn(Watch, SiteClock, SiteClock) -> SiteClock,
-) -> Vec<(Watch, SiteClock)> {
-    let mut merged = Vec::with_capacity(own.len().max(other.len()));
-    let (mut own, mut other) = (own, other);
-    loop {
-        let first = |list: &[(Watch, SiteClock)]| list.first().map_or(Watch::MAX, |(watch, _)| *watch);
-        let watch = first(own).min(first(other));
-        if watch == Watch::MAX {
-            return merged;
+    #[cold]
+    fn go_over(&mut self, places: &Places) {
+        let then = std::mem::replace(&mut self.epoch, places.now());
+        for (place, clock) in self.sites.iter_mut().enumerate() {
+            if places.is_newer(place, then) {
+                *clock = SiteClock::default();
+            }
         }
-        let clock = with(watch, take(&mut own, watch), take(&mut other, watch));
-        if clock != SiteClock::default() {
-            merged.push((watch, clock));
+        if let Some((place, from)) = places.whole(then) {
+            if place >= self.sites.len() {
+                self.grow(place + 1);
+            }
+            let (ns, alone_ns) = (self.now.at - from.at, self.now.alone_ns - from.alone_ns);
+            self.sites[place] = SiteClock { path_ns: ns, saved_ns: ns, alone_ns };
         }
     }
-}
 
-/// Takes the first of a list, if it is of this site.
-fn take(list: &mut &[(Watch, SiteClock)], watch: Watch) -> SiteClock {
-    match list.split_first() {
-        Some(((first, clock), rest)) if *first == watch => {
-            *list = rest;
-            *clock
-        }
-        _ => SiteClock::default(),
+    /// Makes room for so many places, and no more: there are many threads.
+    #[cold]
+    fn grow(&mut self, len: usize) {
+        self.sites.reserve_exact(len - self.sites.len());
+        self.sites.resize(len, SiteClock::default());
     }
 }
 
@@ -181,63 +188,126 @@ fn take(list: &mut &[(Watch, SiteClock)], watch: Watch) -> SiteClock {
 mod tests {
     use super::*;
 
-    const READS: Watch = 3;
-    const LOCK: Watch = 4;
+    const READS: Place = 0;
+    const LOCK: Place = 1;
+
+    fn places() -> Places {
+        let mut places = Places::default();
+        assert_eq!((places.take(30), places.take(40)), (READS, LOCK));
+        places
+    }
 
     /// A thread that has spent so much of its time at these, all of it alone.
-    fn clocks(at: Ns, sites: &[(Watch, Ns)]) -> Clocks {
+    fn clocks(at: Ns, sites: &[(Place, Ns)]) -> Clocks {
         let mut clocks = Clocks::new(0);
-        clocks.passes(at);
-        sites.iter().for_each(|(watch, ns)| clocks.spends(*watch, *ns, *ns));
+        clocks.passes(at, at);
+        sites.iter().for_each(|(place, ns)| clocks.spends(*place, *ns, *ns));
         clocks
     }
 
-    fn saved(clocks: &Clocks, watch: Watch) -> Ns {
-        clocks.of(watch).saved_ns
+    fn of(clocks: &Clocks, place: Place) -> SiteClock {
+        clocks.of(place)
+    }
+
+    fn saved(clocks: &Clocks, place: Place) -> Ns {
+        of(clocks, place).saved_ns
     }
 
     #[test]
     fn who_is_held_up_saves_what_the_later_of_two_clocks_saves() {
         // The other is at 100, or at 60 without its reads; this one was at 70, and waited for 30.
         let mut own = clocks(70, &[]);
-        own.held_up(&clocks(100, &[(READS, 40)]), None);
-        assert_eq!((own.at(), saved(&own, READS), own.of(READS).path_ns), (100, 30, 40));
+        own.held_up(&clocks(100, &[(READS, 40)]), None, &places());
+        assert_eq!((own.at(), saved(&own, READS), of(&own, READS).path_ns), (100, 30, 40));
         // It saves 20 itself: it is at 50, and the other at 60.
         let mut own = clocks(70, &[(READS, 20)]);
-        own.held_up(&clocks(100, &[(READS, 40)]), None);
-        assert_eq!((saved(&own, READS), own.of(READS).path_ns), (40, 40));
+        own.held_up(&clocks(100, &[(READS, 40)]), None, &places());
+        assert_eq!((saved(&own, READS), of(&own, READS).path_ns), (40, 40));
         // The other saves nothing, so nothing is saved, and no read is on the path.
         let mut own = clocks(70, &[(READS, 20)]);
-        own.held_up(&clocks(100, &[]), None);
-        assert!(own.sites.is_empty());
+        own.held_up(&clocks(100, &[]), None, &places());
+        assert_eq!(of(&own, READS), SiteClock::default());
     }
 
     #[test]
     fn what_was_there_first_still_holds_up_who_would_be_earlier() {
-        let mut own = clocks(100, &[(READS, 60)]);
-        own.held_up(&clocks(90, &[(READS, 5)]), None);
+        let mut own = clocks(100, &[(READS, 60), (LOCK, 20)]);
+        own.held_up(&clocks(90, &[(READS, 5)]), None, &places());
         assert_eq!((own.at(), saved(&own, READS)), (100, 15), "at 85, when the other is there");
-        assert_eq!(own.of(READS).path_ns, 60, "the path is its own");
+        assert_eq!((of(&own, READS).path_ns, saved(&own, LOCK)), (60, 10), "the path is its own");
     }
 
     #[test]
     fn a_lock_that_is_dropped_holds_nobody_up() {
         let mut own = clocks(70, &[(READS, 10), (LOCK, 5)]);
-        own.held_up(&clocks(100, &[(READS, 40), (LOCK, 50)]), Some(LOCK));
+        own.held_up(&clocks(100, &[(READS, 40), (LOCK, 50)]), Some(LOCK), &places());
         own.spends(LOCK, 30, 0);
-        assert_eq!(own.of(LOCK), SiteClock { path_ns: 35, saved_ns: 35, alone_ns: 5 });
+        assert_eq!(of(&own, LOCK), SiteClock { path_ns: 35, saved_ns: 35, alone_ns: 5 });
         assert_eq!(saved(&own, READS), 40, "other sites as ever");
+        let mut own = clocks(70, &[]);
+        own.held_up(&clocks(100, &[(LOCK, 50)]), Some(LOCK), &places());
+        assert_eq!(of(&own, LOCK), SiteClock::default(), "also one that it was never held up by");
     }
 
     #[test]
     fn a_copy_is_its_own_from_then_on() {
         let creator = clocks(50, &[(READS, 10)]);
         let mut child = creator.clone();
-        child.passes(20);
+        child.passes(20, 7);
         child.spends(READS, 20, 7);
         assert_eq!((saved(&creator, READS), saved(&child, READS)), (10, 30));
-        assert_eq!((child.at(), child.of(READS).alone_ns), (70, 17));
-        child.keep(|watch| watch != READS);
-        assert_eq!((saved(&creator, READS), saved(&child, READS)), (10, 0));
+        assert_eq!((child.at(), of(&child, READS).alone_ns), (70, 17));
+    }
+
+    #[test]
+    fn a_place_that_goes_to_another_site_begins_empty_in_all_clocks() {
+        let mut places = places();
+        let (mut own, other) = (clocks(50, &[(READS, 10), (LOCK, 5)]), clocks(70, &[(READS, 40)]));
+        let unused = own.clone();
+        places.leave(READS);
+        assert_eq!(places.take(50), READS);
+        own.renew(&places);
+        assert_eq!(of(&own, READS), SiteClock::default());
+        own.spends(READS, 1, 1);
+        assert_eq!((of(&own, READS).path_ns, of(&own, LOCK).path_ns), (1, 5));
+        own.held_up(&other, None, &places);
+        assert_eq!(of(&own, READS), SiteClock::default(), "the other never was there");
+        own.held_up(&unused, None, &places);
+        assert_eq!(of(&own, READS), SiteClock::default());
+    }
+
+    #[test]
+    fn a_site_that_was_spent_all_time_gets_it_with_its_place() {
+        let mut places = places();
+        let (mut first, mut next) = (clocks(50, &[(READS, 10)]), clocks(70, &[(READS, 40)]));
+        let from = Reading { at: 30, alone_ns: 25 };
+        let place = places.take_whole(50, from);
+        first.renew(&places);
+        next.renew(&places);
+        let all = |ns, alone_ns| SiteClock { path_ns: ns, saved_ns: ns, alone_ns };
+        assert_eq!([&first, &next].map(|clocks| of(clocks, place)), [all(20, 25), all(40, 45)]);
+        assert_eq!(of(&first, READS).path_ns, 10, "others as ever");
+        let late = first.clone();
+        first.passes(5, 0);
+        first.spends(place, 5, 0);
+        first.held_up(&late, None, &places);
+        assert_eq!(of(&first, place), all(25, 25), "once only");
+        places.leave(place);
+        places.take(60);
+        let mut old = clocks(50, &[]);
+        old.renew(&places);
+        assert_eq!(of(&old, place), SiteClock::default(), "and not once it is another's");
+    }
+
+    #[test]
+    fn clocks_are_as_long_as_the_last_place_that_was_met() {
+        let none = clocks(50, &[]);
+        assert_eq!(none.sites.capacity(), 0, "nothing is allocated for nothing");
+        let mut own = clocks(20, &[(READS, 10)]);
+        own.held_up(&none, None, &places());
+        assert_eq!(own.sites.capacity(), 1);
+        own.held_up(&clocks(60, &[(LOCK, 5)]), None, &places());
+        assert_eq!(own.sites.capacity(), 2);
+        assert_eq!((size_of::<Clocks>(), size_of::<SiteClock>()), (48, 24));
     }
 }

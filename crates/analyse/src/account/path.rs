@@ -58,11 +58,24 @@ struct Chunk {
 }
 
 /// One thread's path so far. Cloning it shares all but the newest entries.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Path {
     frozen: Option<Rc<Chunk>>,
     fresh: Vec<Entry>,
     shift: u32,
+}
+
+impl Clone for Path {
+    fn clone(&self) -> Self {
+        Self { frozen: self.frozen.clone(), fresh: self.fresh.clone(), shift: self.shift }
+    }
+
+    /// Allocates nothing as a rule: paths are handed over again and again.
+    fn clone_from(&mut self, other: &Self) {
+        self.frozen.clone_from(&other.frozen);
+        self.fresh.clone_from(&other.fresh);
+        self.shift = other.shift;
+    }
 }
 
 impl Path {

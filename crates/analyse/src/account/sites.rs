@@ -6,11 +6,14 @@
 //! with the number of sites: of those with least time only the most that one of them can have had
 //! is remembered, and a site that comes (again) begins with that.
 
-use super::clocks::Watch;
-use crate::keys::{CallKey, FileId, ReasonKey, TargetKey};
+use super::activity::ActivityId;
+use super::places::{Place, Places, Reading};
+use super::site_keys::{SiteId, SiteKey};
+use crate::keys::{CallKey, ReasonKey, WaitKey};
 use model::recording::Comm;
 use model::{Call, Ns, Pid, State};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 /// Sites that are watched at once.
 const WATCHED: usize = 64;
@@ -26,34 +29,27 @@ const SITES: usize = 4096;
 /// Programs among them, which are never forgotten: threads have their numbers.
 const PROGRAMS: usize = 512;
 
-/// A [`model::prediction::Site`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum SiteKey {
-    Call(Call),
-    Lock(Pid, u64),
-    Peer(TargetKey),
-    NameLookups,
-    File(FileId),
-    Program(Comm),
-    State(State),
-}
-
-/// A site by number, while it is counted.
-pub(crate) type SiteId = u32;
+/// No site.
+const NONE: SiteId = SiteId::MAX;
 
 /// Calls with lower numbers than this are found without a search.
-const CALLS: u16 = 1024;
+const CALLS: usize = 1024;
 
 /// A site's time so far.
 #[derive(Debug, Clone, Copy)]
 struct Tally {
-    key: SiteKey,
     /// Of all threads. At least that: it is more where the site may have been forgotten before.
     ns: Ns,
-    /// What of it was before it was watched.
-    before_ns: Ns,
     /// While it is watched.
-    watch: Option<Watch>,
+    place: Option<Place>,
+}
+
+/// What else is known of it: apart, since each stretch of time changes several tallies.
+#[derive(Debug, Clone, Copy)]
+struct About {
+    key: SiteKey,
+    /// What it had before it was watched.
+    before_ns: Ns,
     /// Part of it is known by samples.
     sampled: bool,
 }
@@ -62,24 +58,27 @@ struct Tally {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Watched {
     pub(crate) key: SiteKey,
-    /// Its number, and its time of all threads before it was watched, as far as there was room.
-    pub(crate) watch: Option<(Watch, Ns)>,
+    /// Its place, and its time of all threads before it was watched, as far as there was room.
+    pub(crate) place: Option<(Place, Ns)>,
     pub(crate) sampled: bool,
 }
 
 /// All sites.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Sites {
     start: Ns,
     ids: FxHashMap<SiteKey, SiteId>,
-    /// Those of calls, which are never forgotten.
-    calls: Vec<Option<SiteId>>,
+    /// Those of calls, which are never forgotten; [`NONE`] where none has come yet.
+    calls: Vec<SiteId>,
+    /// What each kind of wait is for, as it was found when so many sites had been forgotten.
+    targets: Vec<Option<(SiteId, u32)>>,
     tallies: Vec<Tally>,
+    about: Vec<About>,
     free: Vec<SiteId>,
-    watched: Vec<SiteId>,
+    places: Places,
     programs: usize,
-    next: Watch,
-    /// No site that is not counted had more.
+    /// How often sites were forgotten; none that is not counted had more.
+    forgotten: u32,
     forgotten_ns: Ns,
     /// Until so much time has passed, each of those that are watched has its share.
     full_until_ns: Ns,
@@ -87,39 +86,28 @@ pub(crate) struct Sites {
     thinned_until: Ns,
 }
 
-impl SiteKey {
-    /// Whether there may be any number of its kind.
-    fn is_of_many(self) -> bool {
-        matches!(self, SiteKey::Lock(..) | SiteKey::Peer(_) | SiteKey::File(_))
-    }
-
-    /// The lock that a wait is for.
-    pub(crate) fn lock(pid: Pid, reason: ReasonKey) -> Option<Self> {
-        match reason {
-            ReasonKey::Wait(_, TargetKey::Futex(address) | TargetKey::TimedFutex(address)) if address > 0 => {
-                Some(SiteKey::Lock(pid, address))
-            }
-            _ => None,
+impl Default for Sites {
+    fn default() -> Self {
+        let mut sites = Self {
+            start: 0,
+            ids: FxHashMap::default(),
+            calls: Vec::new(),
+            targets: Vec::new(),
+            tallies: Vec::new(),
+            about: Vec::new(),
+            free: Vec::new(),
+            places: Places::default(),
+            programs: 0,
+            forgotten: 0,
+            forgotten_ns: 0,
+            full_until_ns: 0,
+            thinned_until: 0,
+        };
+        for state in State::ALL {
+            let id = sites.id(SiteKey::State(state));
+            debug_assert_eq!(id, Self::state(state));
         }
-    }
-
-    /// Gives the sites of a wait, of a thread of this process, that no thread of the tree ended.
-    pub(crate) fn of_wait(pid: Pid, state: State, reason: ReasonKey, mut give: impl FnMut(Self)) {
-        if matches!(state, State::Sleep | State::Disk) {
-            give(SiteKey::State(state));
-        }
-        let ReasonKey::Wait(call, target) = reason else { return };
-        match call {
-            CallKey::Syscall(call) => give(SiteKey::Call(call)),
-            CallKey::Fault => give(SiteKey::State(State::Fault)),
-            CallKey::Unseen => {}
-        }
-        match target {
-            TargetKey::File(file) if file.is_one() => give(SiteKey::File(file)),
-            TargetKey::Tcp(_) | TargetKey::Udp(_) | TargetKey::Local(_) => give(SiteKey::Peer(target)),
-            TargetKey::Answer(_) => give(SiteKey::NameLookups),
-            _ => Self::lock(pid, reason).into_iter().for_each(give),
-        }
+        sites
     }
 }
 
@@ -127,6 +115,11 @@ impl Sites {
     /// The time begins.
     pub(crate) fn begins(&mut self, at: Ns) {
         self.start = at;
+    }
+
+    /// The places of those that are watched.
+    pub(crate) fn places(&self) -> &Places {
+        &self.places
     }
 
     /// The number of a site.
@@ -138,26 +131,39 @@ impl Sites {
             self.forget();
         }
         let ns = if key.is_of_many() { self.forgotten_ns } else { 0 };
-        let tally = Tally { key, ns, before_ns: 0, watch: None, sampled: false };
+        let tally = Tally { ns, place: None };
+        let about = About { key, before_ns: 0, sampled: false };
         let id = self.free.pop().unwrap_or(self.tallies.len() as SiteId);
-        match self.tallies.get_mut(id as usize) {
-            Some(free) => *free = tally,
-            None => self.tallies.push(tally),
+        if id as usize == self.tallies.len() {
+            self.tallies.push(tally);
+            self.about.push(about);
+        } else {
+            (self.tallies[id as usize], self.about[id as usize]) = (tally, about);
         }
         self.ids.insert(key, id);
         id
     }
 
+    /// The number of a state.
+    pub(crate) fn state(state: State) -> SiteId {
+        state as SiteId
+    }
+
     /// The number of a call.
+    #[inline]
     pub(crate) fn call(&mut self, call: Call) -> SiteId {
-        let place = usize::from(call.0);
-        if let Some(Some(id)) = self.calls.get(place) {
-            return *id;
+        match self.calls.get(usize::from(call.0)) {
+            Some(id) if *id != NONE => *id,
+            _ => self.find_call(call),
         }
-        let id = self.id(SiteKey::Call(call));
-        if call.0 < CALLS {
-            self.calls.resize(self.calls.len().max(place + 1), None);
-            self.calls[place] = Some(id);
+    }
+
+    #[cold]
+    fn find_call(&mut self, call: Call) -> SiteId {
+        let (id, place) = (self.id(SiteKey::Call(call)), usize::from(call.0));
+        if place < CALLS {
+            self.calls.resize(self.calls.len().max(place + 1), NONE);
+            self.calls[place] = id;
         }
         id
     }
@@ -174,23 +180,68 @@ impl Sites {
         Some(self.id(key))
     }
 
+    /// The sites of a wait, of a thread of this process, that no thread of the tree ended.
+    /// `activity`: the number that this kind of wait has, where it is of this process alone.
+    pub(crate) fn of_wait(
+        &mut self,
+        pid: Pid,
+        (state, reason): WaitKey,
+        activity: Option<ActivityId>,
+    ) -> SmallVec<[SiteId; 3]> {
+        let mut all = SmallVec::new();
+        if matches!(state, State::Sleep | State::Disk) {
+            all.push(Self::state(state));
+        }
+        let ReasonKey::Wait(call, _) = reason else { return all };
+        match call {
+            CallKey::Syscall(call) => all.push(self.call(call)),
+            CallKey::Fault => all.push(Self::state(State::Fault)),
+            CallKey::Unseen => {}
+        }
+        let place = activity.map_or(usize::MAX, |activity| activity as usize);
+        match self.targets.get(place) {
+            Some(Some((site, forgotten))) if *forgotten == self.forgotten => all.push(*site),
+            _ => {
+                if let Some(key) = SiteKey::of_target(pid, reason) {
+                    let site = self.id(key);
+                    all.push(site);
+                    if activity.is_some() {
+                        self.targets.resize(self.targets.len().max(place + 1), None);
+                        self.targets[place] = Some((site, self.forgotten));
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// A site has been spent all time since a reading: `ns` over all threads. Its place, if there
+    /// is room.
+    pub(crate) fn was_all(&mut self, site: SiteId, from: Reading, ns: Ns) {
+        self.tallies[site as usize].ns += ns;
+        if self.places.sites().count() < WATCHED {
+            self.tallies[site as usize].place = Some(self.places.take_whole(site, from));
+        }
+    }
+
     /// Forgets the half of the sites that has least time.
     fn forget(&mut self) {
-        let can_go = |tally: &Tally| tally.watch.is_none() && tally.key.is_of_many();
-        let of = |id: &SiteId| &self.tallies[*id as usize];
-        let mut times: Vec<Ns> =
-            self.ids.values().map(of).filter(|tally| can_go(tally)).map(|tally| tally.ns).collect();
+        let (tallies, about) = (&self.tallies, &self.about);
+        let can_go =
+            |id: &SiteId| tallies[*id as usize].place.is_none() && about[*id as usize].key.is_of_many();
+        let time = |id: &SiteId| tallies[*id as usize].ns;
+        let mut times: Vec<Ns> = self.ids.values().filter(|id| can_go(id)).map(time).collect();
         if times.is_empty() {
             return;
         }
         let middle = times.len() / 2;
         let (_, most_ns, _) = times.select_nth_unstable(middle);
         let most_ns = *most_ns;
+        self.forgotten += 1;
         self.forgotten_ns = self.forgotten_ns.max(most_ns);
-        let (tallies, free) = (&self.tallies, &mut self.free);
+        let free = &mut self.free;
         self.ids.retain(|_, id| {
-            let tally = &tallies[*id as usize];
-            let goes = can_go(tally) && tally.ns <= most_ns;
+            let goes = can_go(id) && time(id) <= most_ns;
             if goes {
                 free.push(*id);
             }
@@ -198,76 +249,86 @@ impl Sites {
         });
     }
 
-    /// A thread spends time at a site, up to `at`. Its number if it is watched, this time included.
-    pub(crate) fn spends(&mut self, site: SiteId, ns: Ns, at: Ns) -> Option<Watch> {
-        let elapsed_ns = at.saturating_sub(self.start);
+    /// The place of a site that is watched: a thread spends time at it.
+    #[inline]
+    pub(crate) fn watched(&mut self, site: SiteId, ns: Ns) -> Option<Place> {
         let tally = &mut self.tallies[site as usize];
-        let before_ns = tally.ns;
+        let place = tally.place?;
         tally.ns += ns;
-        if tally.watch.is_some() || ns == 0 || tally.ns < elapsed_ns / SHARE {
-            return tally.watch;
+        Some(place)
+    }
+
+    /// A thread spends time at a site, up to `at`. Its place if it is watched, this time included:
+    /// it may be so from now on.
+    pub(crate) fn spends(&mut self, site: SiteId, ns: Ns, at: Ns) -> Option<Place> {
+        self.thin_out(at);
+        let tally = &mut self.tallies[site as usize];
+        tally.ns += ns;
+        if tally.place.is_some() || ns == 0 {
+            return tally.place;
         }
-        self.watch(site, before_ns, elapsed_ns)
+        let elapsed_ns = at.saturating_sub(self.start);
+        if tally.ns < elapsed_ns / SHARE { None } else { self.watch(site, ns, elapsed_ns) }
     }
 
-    /// The same of time that samples stand for.
+    /// Samples stand for a part of a site's time.
     pub(crate) fn is_sampled(&mut self, site: SiteId) {
-        self.tallies[site as usize].sampled = true;
+        self.about[site as usize].sampled = true;
     }
 
-    fn watch(&mut self, site: SiteId, before_ns: Ns, elapsed_ns: Ns) -> Option<Watch> {
-        if self.watched.len() == WATCHED {
+    /// A site that has just had `ns` and its share with them.
+    #[cold]
+    fn watch(&mut self, site: SiteId, ns: Ns, elapsed_ns: Ns) -> Option<Place> {
+        if self.places.sites().count() == WATCHED {
             if elapsed_ns < self.full_until_ns {
                 return None;
             }
-            let times = self.watched.iter().map(|site| self.tallies[*site as usize].ns).enumerate();
-            let (place, least_ns) = times.min_by_key(|(_, ns)| *ns)?;
+            let time = |site: &SiteId| self.tallies[*site as usize].ns;
+            let least = self.places.sites().min_by_key(time)?;
+            let least_ns = time(&least);
             if least_ns >= elapsed_ns / SHARE {
                 self.full_until_ns = least_ns.saturating_mul(SHARE);
                 return None;
             }
-            let least = self.watched.swap_remove(place);
-            self.tallies[least as usize].watch = None;
+            self.unwatch(least);
         }
-        self.watched.push(site);
-        let watch = Some(self.next);
-        self.next += 1;
+        let place = Some(self.places.take(site));
         let tally = &mut self.tallies[site as usize];
-        (tally.watch, tally.before_ns) = (watch, before_ns);
-        watch
+        tally.place = place;
+        self.about[site as usize].before_ns = tally.ns - ns;
+        place
     }
 
-    /// Whether some sites are watched no longer since they have too little time: looked at each
-    /// time when an eighth more of it has passed.
-    pub(crate) fn thin_out(&mut self, at: Ns) -> bool {
-        if at < self.thinned_until {
-            return false;
+    fn unwatch(&mut self, site: SiteId) {
+        if let Some(place) = self.tallies[site as usize].place.take() {
+            self.places.leave(place);
         }
+    }
+
+    /// Sites that have too little time are watched no longer: looked at each time when an eighth
+    /// more of it has passed.
+    #[inline]
+    pub(crate) fn thin_out(&mut self, at: Ns) {
+        if at >= self.thinned_until {
+            self.thin_out_now(at);
+        }
+    }
+
+    #[cold]
+    fn thin_out_now(&mut self, at: Ns) {
         let elapsed_ns = at.saturating_sub(self.start);
         self.thinned_until = at + elapsed_ns / 8 + 1;
-        let (before, tallies) = (self.watched.len(), &mut self.tallies);
-        self.watched.retain(|site| {
-            let tally = &mut tallies[*site as usize];
-            let stays = tally.ns >= elapsed_ns / SHARE_KEPT;
-            if !stays {
-                tally.watch = None;
-            }
-            stays
-        });
-        self.watched.len() < before
-    }
-
-    pub(crate) fn is_watched(&self, watch: Watch) -> bool {
-        self.watched.iter().any(|site| self.tallies[*site as usize].watch == Some(watch))
+        let has_less = |site: &SiteId| self.tallies[*site as usize].ns < elapsed_ns / SHARE_KEPT;
+        let few: Vec<SiteId> = self.places.sites().filter(has_less).collect();
+        few.into_iter().for_each(|site| self.unwatch(site));
     }
 
     /// Those that had their share of a run of this length.
     pub(crate) fn at_end(&self, wall_ns: Ns) -> impl Iterator<Item = Watched> + '_ {
-        let tallies = self.ids.values().map(|id| &self.tallies[*id as usize]);
-        tallies.filter(move |tally| tally.ns > 0 && tally.ns >= wall_ns / SHARE).map(|tally| Watched {
-            key: tally.key,
-            watch: tally.watch.map(|watch| (watch, tally.before_ns)),
-            sampled: tally.sampled,
+        let all = self.ids.values().map(|id| (&self.tallies[*id as usize], &self.about[*id as usize]));
+        all.filter(move |(tally, _)| tally.ns > 0 && tally.ns >= wall_ns / SHARE).map(|(tally, about)| {
+            let place = tally.place.map(|place| (place, about.before_ns));
+            Watched { key: about.key, place, sampled: about.sampled }
         })
     }
 }
@@ -275,9 +336,14 @@ impl Sites {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::{FileId, TargetKey};
 
     fn lock(number: u64) -> SiteKey {
         SiteKey::Lock(1, number)
+    }
+
+    fn is_watched(sites: &Sites, id: SiteId) -> bool {
+        sites.places.sites().any(|site| site == id)
     }
 
     #[test]
@@ -290,33 +356,38 @@ mod tests {
         assert_eq!(sites.spends(id, 59, 11_000), None);
         assert_eq!(sites.spends(id, 1, 11_000), Some(0));
         assert_eq!(sites.spends(id, 1, 21_000), Some(0));
-        assert!(!sites.thin_out(21_000), "and as long as it has half of that");
-        assert!(!sites.thin_out(23_000), "nobody looks before an eighth more has passed");
-        assert!(sites.thin_out(24_000));
+        let mut thinned = |at| {
+            sites.thin_out(at);
+            !is_watched(&sites, id)
+        };
+        assert!(!thinned(21_000), "and as long as it has half of that");
+        assert!(!thinned(23_000), "nobody looks before an eighth more has passed");
+        assert!(thinned(24_000));
         assert_eq!(sites.spends(id, 1, 24_000), None);
-        assert_eq!(sites.spends(id, 200, 24_000), Some(1), "once more");
+        assert_eq!(sites.spends(id, 200, 24_000), Some(0), "once more");
         let end: Vec<Watched> = sites.at_end(10_000).collect();
-        assert_eq!((end.len(), end[0].watch), (1, Some((1, 102))));
+        assert_eq!((end.len(), end[0].place), (1, Some((0, 102))));
         assert_eq!(sites.at_end(1_000_000).count(), 0);
     }
 
     #[test]
     fn one_that_has_less_than_its_share_makes_room_and_no_other_does() {
         let mut sites = Sites::default();
-        for number in 0..WATCHED as u64 {
-            let id = sites.id(lock(number));
-            assert!(sites.spends(id, 100 + number, 1000).is_some());
+        let ids: Vec<_> = (0..WATCHED as u64).map(|number| sites.id(lock(number))).collect();
+        for (id, more) in ids.iter().zip(0..) {
+            assert!(sites.spends(*id, 100 + more, 1000).is_some());
         }
         let more = sites.id(lock(1000));
         assert_eq!(sites.spends(more, 500, 10_000), None, "all have a hundredth of 10,000");
         assert_eq!(sites.spends(more, 500, 10_099), None);
-        let watch = sites.spends(more, 500, 10_100);
-        assert_eq!(watch, Some(WATCHED as Watch), "the first one has less than a hundredth now");
-        assert!(!sites.is_watched(0) && sites.is_watched(1) && sites.is_watched(WATCHED as Watch));
+        let then = sites.places.now();
+        assert_eq!(sites.spends(more, 500, 10_100), Some(0), "the first one has less than a hundredth now");
+        assert!(sites.places.is_newer(0, then), "and what threads have in its place is not the other's");
+        assert!([ids[1], more].iter().all(|id| is_watched(&sites, *id)) && !is_watched(&sites, ids[0]));
         let crowded = sites.id(lock(0));
         assert_eq!(sites.spends(crowded, 100, 10_100), None);
         let end = sites.at_end(10_100).find(|watched| watched.key == lock(0)).expect("it has its share");
-        assert_eq!(end.watch, None);
+        assert_eq!(end.place, None);
     }
 
     #[test]
@@ -354,10 +425,10 @@ mod tests {
     fn a_wait_is_of_all_the_sites_that_it_is_a_part_of() {
         let (file, fsync) = (FileId(7), Call(74));
         let reason = ReasonKey::Wait(CallKey::Syscall(fsync), TargetKey::File(file));
-        let of = |pid, state, reason| {
-            let mut sites = Vec::new();
-            SiteKey::of_wait(pid, state, reason, |site| sites.push(site));
-            sites
+        let mut sites = Sites::default();
+        let mut of = |pid, state, reason| {
+            let all = sites.of_wait(pid, (state, reason), None);
+            all.into_iter().map(|id| sites.about[id as usize].key).collect::<Vec<_>>()
         };
         let expected = [SiteKey::State(State::Disk), SiteKey::Call(fsync), SiteKey::File(file)];
         assert_eq!(of(1, State::Disk, reason), expected);
@@ -366,5 +437,20 @@ mod tests {
         assert_eq!(of(9, State::Sleep, timed), expected);
         let unknown = ReasonKey::Wait(CallKey::Fault, TargetKey::Futex(0));
         assert_eq!(of(9, State::Lock, unknown), [SiteKey::State(State::Fault)]);
+    }
+
+    #[test]
+    fn what_a_kind_of_wait_is_for_is_found_once_until_sites_are_forgotten() {
+        let wait = |address| (State::Lock, ReasonKey::Wait(CallKey::Unseen, TargetKey::TimedFutex(address)));
+        let mut sites = Sites::default();
+        let first = sites.of_wait(9, wait(16), Some(3));
+        assert_eq!(sites.of_wait(9, wait(16), Some(3)), first);
+        assert_ne!(sites.of_wait(8, wait(16), None), first, "another process's");
+        for number in 0..SITES as u64 {
+            let more = sites.id(lock(number));
+            sites.spends(more, 9, 1000);
+        }
+        let again = sites.of_wait(9, wait(16), Some(3));
+        assert_eq!(again[..], [sites.id(SiteKey::Lock(9, 16))]);
     }
 }

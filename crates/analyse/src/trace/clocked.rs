@@ -1,49 +1,72 @@
 //! The clocks of one thread (`account::Clocks`), with what is needed to go on with them.
 
-use crate::account::{Clocks, Mark, SiteId};
+use crate::account::{Alone, Clocks, Mark, SiteId, SiteKey, Sites};
 use model::Ns;
-use smallvec::SmallVec;
-
-/// Time at sites.
-pub(super) type Spent = SmallVec<[(SiteId, Ns); 8]>;
 
 /// A thread's clocks, and what is needed to go on with them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug)]
 pub(super) struct Clocked {
     pub(super) clocks: Clocks,
     pub(super) mark: Mark,
-    /// What its process executes.
+    /// What its process executes, as soon as there are two programs.
     pub(super) program: Option<SiteId>,
-    /// Time at sites that samples stand for and that is still to come out of the thread's own.
-    sampled: SmallVec<[(SiteId, Ns); 1]>,
+    pub(super) sampled: Sampled,
 }
 
+/// Time at sites that samples of a thread stand for and that is still to come out of its own.
+#[derive(Debug, Default)]
+pub(super) struct Sampled(Vec<(SiteId, Ns)>);
+
 impl Clocked {
-    /// Of a thread that has no creator in the tree.
-    pub(super) fn new(at: Ns) -> Self {
-        Self { clocks: Clocks::new(at), ..Self::default() }
+    /// Of a thread that comes.
+    pub(super) fn new(creator: Option<&Clocked>, alone: &mut Alone, at: Ns, under_way: bool) -> Self {
+        Self {
+            clocks: creator.map_or_else(|| Clocks::new(at), |creator| creator.clocks.clone()),
+            mark: Mark::new(alone, at, under_way),
+            program: creator.and_then(|creator| creator.program),
+            sampled: Sampled::default(),
+        }
     }
 
-    /// Of a thread that this one creates.
-    pub(super) fn forked(&self) -> Self {
-        Self { clocks: self.clocks.clone(), program: self.program, ..Self::default() }
+    /// It was held up by a thread with these clocks; `lock`: by this one.
+    pub(super) fn held_up(
+        &mut self,
+        sites: &mut Sites,
+        alone: &mut Alone,
+        by: &Clocks,
+        lock: Option<SiteKey>,
+    ) {
+        let Self { clocks, mark, .. } = self;
+        let (from, to) = (clocks.at(), clocks.at().max(by.at()));
+        let alone_ns = mark.read(alone, from, to);
+        sites.thin_out(to);
+        let lock = lock.map(|lock| sites.id(lock));
+        let dropped = lock.and_then(|lock| sites.spends(lock, to - from, to));
+        clocks.held_up(by, dropped, sites.places());
+        if let Some(lock) = dropped {
+            clocks.spends(lock, to - from, alone_ns);
+        }
     }
+}
 
-    /// A sample of the thread stands for so much time at a site.
-    pub(super) fn sampled(&mut self, site: SiteId, ns: Ns) {
-        match self.sampled.iter_mut().find(|(known, _)| *known == site) {
+impl Sampled {
+    /// A sample stands for so much time at a site.
+    pub(super) fn add(&mut self, site: SiteId, ns: Ns) {
+        match self.0.iter_mut().find(|(known, _)| *known == site) {
             Some((_, sum)) => *sum += ns,
-            None => self.sampled.push((site, ns)),
+            None => self.0.push((site, ns)),
         }
     }
 
-    /// What samples stand for and can have been in `own_ns` of the thread's own time.
-    pub(super) fn take_sampled(&mut self, mut own_ns: Ns, spent: &mut Spent) {
-        for (site, left_ns) in &mut self.sampled {
-            let ns = own_ns.min(*left_ns);
-            (own_ns, *left_ns) = (own_ns - ns, *left_ns - ns);
-            spent.push((*site, ns));
+    /// One of the sites, with what can have been spent at it in this time, which is less then.
+    #[inline]
+    pub(super) fn take(&mut self, own_ns: &mut Ns) -> Option<(SiteId, Ns)> {
+        let (site, left_ns) = self.0.first_mut().filter(|_| *own_ns > 0)?;
+        let (site, ns) = (*site, (*left_ns).min(*own_ns));
+        (*own_ns, *left_ns) = (*own_ns - ns, *left_ns - ns);
+        if *left_ns == 0 {
+            self.0.swap_remove(0);
         }
-        self.sampled.retain(|(_, left_ns)| *left_ns > 0);
+        Some((site, ns))
     }
 }

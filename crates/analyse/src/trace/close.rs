@@ -1,7 +1,6 @@
 //! The books of traced threads closed: the final path and the ledgers, brought to the end of the
 //! wall.
 
-use super::clocked::Clocked;
 use super::division::{Division, Known};
 use super::files::folded;
 use super::occupants::Rivals;
@@ -81,7 +80,7 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
     tree.revise(&Verdicts::new(&tree.books.waits, code, window.is_some(), keep_time, &mut names));
     let waits = std::mem::take(&mut tree.books.waits);
     let idle = tree.idle();
-    let prediction = prediction(&wall, &tree, &names, trailer.sliced.is_some());
+    let prediction = prediction(&wall, &mut tree, &names, trailer.sliced.is_some());
     let entries = match window {
         Some(_) => ledgers(&tree, &idle),
         None => resolved(last_path(&wall, &tree), &tree.books),
@@ -205,8 +204,8 @@ impl Ended {
         let last = living.or(self.wall.last).unwrap_or_else(|| {
             let (name, path) = (Comm::default(), Path::default());
             let at = self.wall.start;
-            let (clocked, doing) = (Clocked::new(at), TracedState::Running);
-            self.tree.add(Newcomer { at, tid: root, pid: root, name, path, clocked, doing })
+            let doing = TracedState::Running;
+            self.tree.add(Newcomer { at, tid: root, pid: root, name, path, creator: None, doing })
         });
         self.tree.book(last, end, State::Unexplained, ReasonKey::None);
         last

@@ -26,23 +26,30 @@ pub(super) struct Sent {
 }
 
 /// Where a woken thread's path continues.
-#[derive(Debug)]
-pub(super) enum Source<'a> {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
     /// On a thread that runs now.
     Running(Slot),
-    /// On what was last sent.
-    Sent(&'a Sent),
+    /// On what was last sent by this end.
+    Sent(SocketEnds),
 }
 
 impl Sends {
-    pub(super) fn add(&mut self, ends: SocketEnds, sent: impl FnOnce() -> Sent) {
+    /// Something was sent by this end: `fill` says what.
+    pub(super) fn add(&mut self, ends: SocketEnds, fill: impl FnOnce(&mut Sent)) {
         if !is_local(ends) {
             return;
         }
         if self.last.len() >= SENDS && !self.last.contains_key(&ends) {
             self.last.clear();
         }
-        self.last.insert(ends, sent());
+        let none = || Sent { sender: 0, at: 0, path: Path::default(), clocks: Clocks::default() };
+        fill(self.last.entry(ends).or_insert_with(none));
+    }
+
+    /// What was last sent by this end.
+    pub(super) fn last(&self, ends: SocketEnds) -> Option<&Sent> {
+        self.last.get(&ends)
     }
 
     /// Which thread of the tree is at the other end of a socket that became ready in a soft
@@ -53,13 +60,14 @@ impl Sends {
         ready: Option<SocketEnds>,
         over: Option<Slot>,
         in_a_peer_call: bool,
-    ) -> Option<Source<'_>> {
+    ) -> Option<Source> {
         let ends = match (&wait.on, ready) {
             (_, Some(ready)) => Some(ready),
             (Object::Net(ends), None) => Some(*ends),
             _ => None,
         };
-        let last = ends.and_then(|ends| self.last.get(&ends.reversed()));
+        let other = ends.map(SocketEnds::reversed);
+        let last = other.and_then(|other| self.last(other));
         let sender_runs = over.filter(|over| {
             let known = last.is_some_and(|sent| sent.sender == *over);
             // Its first send on a connection is not known as such before its call ends: being in a
@@ -67,7 +75,7 @@ impl Sends {
             // it.
             known || (ends.is_none_or(is_local) && last.is_none() && in_a_peer_call)
         });
-        sender_runs.map(Source::Running).or(last.map(Source::Sent))
+        sender_runs.map(Source::Running).or(other.filter(|_| last.is_some()).map(Source::Sent))
     }
 }
 

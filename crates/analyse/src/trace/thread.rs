@@ -1,6 +1,5 @@
 //! One thread as it is traced.
 
-use super::clocked::Clocked;
 use super::limited::Limited;
 use crate::account::split::Counts;
 use crate::account::{
@@ -66,8 +65,6 @@ pub(super) struct Thread {
     pub(super) since: Ns,
     pub(super) born: Ns,
     pub(super) path: Path,
-    /// What it would have saved by now.
-    pub(super) clocked: Clocked,
     /// A wake-up came since it last blocked: while it ran, or was on its way out.
     pub(super) woken_early: bool,
     /// It was switched in and nothing has been booked since.
@@ -107,7 +104,8 @@ pub(super) struct Newcomer {
     pub(super) pid: Pid,
     pub(super) name: Comm,
     pub(super) path: Path,
-    pub(super) clocked: Clocked,
+    /// Whose clocks its own go on from.
+    pub(super) creator: Option<Slot>,
     pub(super) doing: TracedState,
 }
 
@@ -156,7 +154,6 @@ impl Thread {
             since: who.at,
             born: who.at,
             path: who.path,
-            clocked: who.clocked,
             woken_early: false,
             just_in: true,
             last_wait: None,

@@ -2,13 +2,13 @@
 //!
 //! A thread's time since it was last heard of is booked when it is heard of again.
 
-use super::clocked::{Clocked, Spent};
 use super::occupants::{Occupants, Queued};
+use super::predictor::Predictor;
 use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
 use crate::account::split::{self, KINDS};
 use crate::account::{
-    Activity, ActivityId, Alone, Begins, Books, Ended, Interval, Mark, Path, Progress, Sites, Slicing, Slot,
-    Times, Verdicts, WaitEnd, idle, keep_time, placeholder,
+    Activity, ActivityId, Begins, Books, Ended, Interval, Path, Progress, Slicing, Slot, Times, Verdicts,
+    WaitEnd, idle, keep_time, placeholder,
 };
 use crate::calls::Arch;
 use crate::keys::{ReasonKey, WaitKey, WakerKey, Who};
@@ -27,8 +27,8 @@ pub(super) struct Tree {
     pub(super) root: Pid,
     /// Each thread's path is its own ledger, and no wake-up passes it on.
     pub(super) in_window: bool,
-    /// Threads carry clocks beside their paths.
-    pub(super) predicts: bool,
+    /// The clocks that threads carry beside their paths, where they do.
+    pub(super) predictor: Option<Box<Predictor>>,
     pub(super) threads: Vec<Thread>,
     by_tid: FxHashMap<Tid, Slot>,
     /// The shared ledger, once there is one, and the slots that are free again.
@@ -41,15 +41,11 @@ pub(super) struct Tree {
     /// Command lines, by the slot of the thread that leads the process.
     pub(super) commands: FxHashMap<Slot, String>,
     /// When the most recent waits for locks began.
-    begins: Begins,
+    pub(super) begins: Begins,
     /// What had the CPUs.
     pub(super) occupants: Occupants,
     /// How often a thread was switched in.
     pub(super) switched_in: u64,
-    /// What the threads' clocks watch.
-    pub(super) sites: Sites,
-    /// When a thread was under way beside none.
-    pub(super) alone: Alone,
 }
 
 /// A thread that was switched out for the last time.
@@ -64,7 +60,7 @@ impl Tree {
         Self {
             root,
             in_window,
-            predicts: false,
+            predictor: None,
             threads: Vec::new(),
             by_tid: FxHashMap::default(),
             shared: None,
@@ -76,8 +72,14 @@ impl Tree {
             begins: Begins::default(),
             occupants: Occupants::default(),
             switched_in: 0,
-            sites: Sites::default(),
-            alone: Alone::default(),
+        }
+    }
+
+    /// The time begins.
+    pub(super) fn begins(&mut self, at: Ns) {
+        self.books.slicing = Slicing::fine(at);
+        if let Some(predictor) = &mut self.predictor {
+            predictor.sites.begins(at);
         }
     }
 
@@ -102,8 +104,8 @@ impl Tree {
         let many = self.threads.len() >= OWN_LEDGERS && who.pid != self.root;
         if many && self.shared.is_none() {
             let (name, path) = (Comm::from("(others)"), Path::default());
-            let (doing, clocked) = (TracedState::Dead, Clocked::default());
-            let others = Newcomer { at: 0, tid: 0, pid: 0, name, path, clocked, doing };
+            let doing = TracedState::Dead;
+            let others = Newcomer { at: 0, tid: 0, pid: 0, name, path, creator: None, doing };
             self.shared = Some(self.put(others, None));
         }
         let (tid, shared) = (who.tid, self.shared.filter(|_| many));
@@ -117,12 +119,10 @@ impl Tree {
         let ledger_of = shared.unwrap_or(slot);
         let own = self.books.activities.id(Activity::seen(ledger_of, State::User, ReasonKey::None));
         self.books.cover.change(who.at, None, who.doing.progress());
-        let (at, under_way) = (who.at, who.doing.progress().is_some());
-        let mut thread = Thread::new(who, ledger_of, own);
-        if self.predicts {
-            self.alone.change(at, false, under_way);
-            thread.clocked.mark = Mark::new(&mut self.alone, at);
+        if let Some(predictor) = &mut self.predictor {
+            predictor.adds(slot, who.at, who.doing.progress().is_some(), who.creator);
         }
+        let thread = Thread::new(who, ledger_of, own);
         match self.threads.get_mut(slot as usize) {
             Some(free) => *free = thread,
             None => self.threads.push(thread),
@@ -137,8 +137,10 @@ impl Tree {
         let lets_pass = thread.doing.lets_pass();
         let (progressed, progresses) = (was.progress(), thread.doing.progress());
         self.books.cover.change(at, progressed, progresses);
-        if self.predicts {
-            self.alone.change(at, progressed.is_some(), progresses.is_some());
+        if progressed.is_some() != progresses.is_some()
+            && let Some(predictor) = &mut self.predictor
+        {
+            predictor.becomes(slot, at, progresses.is_some());
         }
         match (was.lets_pass(), lets_pass) {
             (false, true) => self.passing.0 += 1,
@@ -213,7 +215,7 @@ impl Tree {
     }
 
     /// What a thread did, as its ledger has it.
-    fn activity(&self, slot: Slot, state: State, reason: ReasonKey) -> Activity {
+    pub(super) fn activity(&self, slot: Slot, state: State, reason: ReasonKey) -> Activity {
         Activity::seen(self.get(slot).ledger_of, state, reason)
     }
 
@@ -230,17 +232,17 @@ impl Tree {
 
     /// The same; `begins`: it counts as one more of its kind.
     fn book_as(&mut self, slot: Slot, at: Ns, (state, reason): (State, ReasonKey), begins: bool) {
-        if self.predicts {
-            self.clock_waits(slot, at, (state, reason));
-        }
         let (activity, path_of) = (self.activity(slot, state, reason), self.path_of(slot));
+        let id = self.books.activities.id(activity);
+        self.clock_waits(slot, at, (state, reason), id);
         let thread = &mut self.threads[slot as usize];
         let interval = Interval { activity, from: thread.since, to: at.max(thread.since) };
         if interval.ns() == 0 && self.in_window {
             return;
         }
         thread.spend(&self.begins, interval.to, &[(state, interval.ns())]);
-        let id = self.books.book(&mut self.threads[path_of as usize].path, &interval, begins);
+        let path = &mut self.threads[path_of as usize].path;
+        path.add(self.books.slicing, interval.from, interval.to, &[], id, begins);
         if is_under_way(state) && self.is_passed_over(interval.from) {
             self.books.whole_tree.add(self.books.slicing, interval.from, interval.to, &[], id, false);
         }
@@ -250,13 +252,11 @@ impl Tree {
     /// ways: as what they did meanwhile, for as long as any was.
     pub(super) fn let_pass(&mut self, slot: Slot, at: Ns, (state, reason): WaitKey, progress: &[Progress]) {
         let (since, before) = (self.get(slot).since, self.get(slot).covered);
-        if self.predicts {
-            self.clock_waits(slot, at, (state, reason));
-        }
         let ns = at.saturating_sub(since);
         let covered = self.books.cover.read(at).since(before).within(ns);
         let thread = self.get(slot).ledger_of;
         let wait = self.books.activities.id(self.activity(slot, state, reason));
+        self.clock_waits(slot, at, (state, reason), wait);
         let others = progress.iter().copied().filter(|progress| covered.of(*progress) > 0);
         let mut inside: SmallVec<[(ActivityId, Ns, u64); 3]> = others
             .map(|progress| {
@@ -277,9 +277,30 @@ impl Tree {
         thread.path.add(self.books.slicing, since, since + ns, &inside, wait, true);
     }
 
+    /// A thread's time up to `at` is about to be booked as a wait, or as time in the run queue: as
+    /// the activity with this number.
+    fn clock_waits(&mut self, slot: Slot, at: Ns, kind: WaitKey, id: ActivityId) {
+        let Some(predictor) = &mut self.predictor else { return };
+        let thread = &self.threads[slot as usize];
+        debug_assert_eq!(predictor.clocks(slot).at(), thread.since, "with nothing edited they are its time");
+        if !matches!(kind.1, ReasonKey::Wait(..)) {
+            return predictor.rests(slot, at);
+        }
+        // Of a group of activities or of threads it does not tell which this is.
+        let id = Some(id).filter(|id| thread.ledger_of == slot && self.books.activities.is_for(*id, kind.1));
+        predictor.waits((slot, thread.pid), at, kind, id);
+    }
+
+    /// Nobody goes on with the clocks of this thread.
+    pub(super) fn forget_clocks(&mut self, slot: Slot) {
+        if let Some(predictor) = &mut self.predictor {
+            predictor.forgets(slot);
+        }
+    }
+
     /// Whether another thread may have let time pass after `from`: what others did meanwhile is
     /// kept only then.
-    fn is_passed_over(&self, from: Ns) -> bool {
+    pub(super) fn is_passed_over(&self, from: Ns) -> bool {
         !self.in_window && (self.passing.0 > 0 || self.passing.1 > from)
     }
 
@@ -300,22 +321,19 @@ impl Tree {
     }
 
     fn book_calls(&mut self, slot: Slot, at: Ns, calls: &Calls) {
-        let since = self.get(slot).since;
+        let Thread { since, ledger_of, .. } = *self.get(slot);
         let at = at.max(since);
         let mut room = at - since;
         let mut inside: SmallVec<[(ActivityId, Ns, u64); 8]> = SmallVec::new();
-        let mut spent = Spent::new();
         for call in calls {
-            let activity = self.activity(slot, State::Kernel, ReasonKey::Syscall(call.call));
+            let activity = Activity::seen(ledger_of, State::Kernel, ReasonKey::Syscall(call.call));
             let ns = call.ns.min(room);
             room -= ns;
             inside.push((self.books.activities.id(activity), ns, u64::from(call.count)));
-            if self.predicts {
-                spent.push((self.sites.call(call.call), ns));
-            }
         }
-        if self.predicts {
-            self.clock_runs(slot, at, room, spent);
+        if let Some(predictor) = &mut self.predictor {
+            let calls = calls.iter().zip(&inside).map(|(call, (_, ns, _))| (call.call, *ns));
+            predictor.runs(slot, at, room, calls);
         }
         let path_of = self.path_of(slot);
         let thread = &mut self.threads[slot as usize];
@@ -326,13 +344,6 @@ impl Tree {
         if self.is_passed_over(since) {
             self.books.whole_tree.add(self.books.slicing, since, at, &inside, own, false);
         }
-    }
-
-    /// A thread was held up until then by what another path tells: it goes on with that.
-    pub(super) fn take_over(&mut self, slot: Slot, path: Path, until: Ns, state: State) {
-        let thread = &mut self.threads[slot as usize];
-        thread.spend(&self.begins, until, &[(state, until - thread.since)]);
-        thread.path = path;
     }
 
     pub(super) fn sampled(&mut self, slot: Slot, at: Ns, sample: [u32; KINDS]) {
@@ -427,42 +438,13 @@ impl Tree {
         is_dead.then_some(died)
     }
 
-    /// A thread ends its whole process: what the others of it do from here on is its doing. A
-    /// blocked one is woken by its signal, which passes the path on itself.
-    pub(super) fn lead_out(&mut self, leader: Slot) {
-        let thread = self.get(leader);
-        let (path, since, pid) = (thread.path.clone(), thread.since, thread.pid);
-        let clocks = thread.clocked.clocks.clone();
-        for slot in (0..self.threads.len() as Slot).filter(|slot| *slot != leader) {
-            let thread = self.get_mut(slot);
-            let state = match thread.doing {
-                TracedState::Running => State::User,
-                TracedState::Runnable => State::Runqueue,
-                _ => continue,
-            };
-            if thread.pid == pid && since > thread.since {
-                let from = thread.since;
-                thread.states.add(state, since - from);
-                thread.since = since;
-                thread.path = path.clone();
-                self.clock_led_out(slot, &clocks);
-                if self.is_passed_over(from) {
-                    let id = self.books.activities.id(self.activity(slot, state, ReasonKey::None));
-                    self.books.whole_tree.add(self.books.slicing, from, since, &[], id, false);
-                }
-            }
-        }
-    }
-
     /// Frees what a thread that is not of the root had.
     pub(super) fn bury(&mut self, slot: Slot) {
         // No thread continues on a dead thread's path: what waited for it has it by now. In a
         // window it is the thread's own.
         if !self.in_window {
             self.get_mut(slot).path = Path::default();
-            if self.predicts {
-                self.forget_clocks(slot);
-            }
+            self.forget_clocks(slot);
         }
         let shared = self.get(slot).ledger_of;
         if shared != slot {
@@ -515,7 +497,7 @@ impl Tree {
 
 impl Thread {
     /// Its time up to then was of these states.
-    fn spend(&mut self, begins: &Begins, to: Ns, parts: &[(State, Ns)]) {
+    pub(super) fn spend(&mut self, begins: &Begins, to: Ns, parts: &[(State, Ns)]) {
         parts.iter().for_each(|(state, ns)| self.states.add(*state, *ns));
         self.holder.add(begins, self.since, to, parts);
         self.since = to;
