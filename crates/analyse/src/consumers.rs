@@ -36,13 +36,6 @@ impl Consumers {
         Self { header: header.clone(), how, code, surroundings }
     }
 
-    /// Threads carry clocks beside their paths, where it is seen who held up whom.
-    pub(crate) fn predicts(&mut self) {
-        if let How::Trace(trace) = &mut self.how {
-            trace.predicts();
-        }
-    }
-
     /// Takes the next event.
     pub(crate) fn event(&mut self, event: &Event) {
         self.surroundings.event(event);

@@ -48,14 +48,6 @@ impl Analyser {
         Self { joiner: Joiner::default(), consumers: Consumers::new(header) }
     }
 
-    /// Also finds out what the removal of each site would save. That takes a third to a half
-    /// longer, so it is not done while a program runs.
-    #[must_use]
-    pub fn predicting(mut self) -> Self {
-        self.consumers.predicts();
-        self
-    }
-
     /// Takes the next event.
     pub fn event(&mut self, event: &Event) {
         let consumers = &mut self.consumers;

@@ -79,20 +79,18 @@ impl Trace {
     pub(crate) fn new(header: &Header) -> Self {
         let start = header.attached.as_ref().map_or(0, |attached| attached.at);
         let names = Names::new(header);
+        let mut tree = Tree::new(header.root, start, header.attached.is_some(), names.arch);
+        // A window has no end that could come earlier.
+        tree.predictor = header.attached.is_none().then(Box::default);
         Self {
             wall: Wall::new(start),
-            tree: Tree::new(header.root, start, header.attached.is_some(), names.arch),
+            tree,
             sends: Sends::default(),
             samples: Samples::new(header.sample_period_ns),
             names,
             connections: Connections::default(),
             window: header.attached.clone(),
         }
-    }
-
-    /// Threads carry clocks beside their paths. A window has no end that could come earlier.
-    pub(crate) fn predicts(&mut self) {
-        self.tree.predictor = self.window.is_none().then(Box::default);
     }
 
     /// Takes one event; the kind of wait that it is about, if that wait has completed.

@@ -49,7 +49,7 @@ impl Case {
     pub fn read(path: &Path) -> Result<Self, Error> {
         let mut reader = Reader::open(path)?;
         let header = reader.header().clone();
-        let mut analyser = Analyser::new(&header).predicting();
+        let mut analyser = Analyser::new(&header);
         reader.by_ref().for_each(|event| analyser.event(&event));
         let end = reader.end();
         let why = || Error::NotWhole(end.notice.map(|notice| notice.to_string()).unwrap_or_default());

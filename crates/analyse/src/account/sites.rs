@@ -189,7 +189,7 @@ impl Sites {
         activity: Option<ActivityId>,
     ) -> SmallVec<[SiteId; 3]> {
         let mut all = SmallVec::new();
-        if matches!(state, State::Sleep | State::Disk) {
+        if matches!(state, State::Sleep | State::Disk | State::Runqueue | State::Throttled) {
             all.push(Self::state(state));
         }
         let ReasonKey::Wait(call, _) = reason else { return all };

@@ -118,12 +118,22 @@ impl Predictor {
         calls: impl Iterator<Item = (Call, Ns)>,
     ) {
         let (mut passing, sampled) = self.passes(slot, to);
+        let mut kernel_ns = 0;
         for (call, ns) in calls {
             let site = passing.sites.call(call);
             passing.spends(site, ns);
+            kernel_ns += ns;
         }
         while let Some((site, ns)) = sampled.take(&mut own_ns) {
             passing.spends(site, ns);
+            if site != Sites::state(State::Fault) {
+                kernel_ns += ns;
+            }
+        }
+        for (state, ns) in [(State::Kernel, kernel_ns), (State::User, own_ns)] {
+            if ns > 0 {
+                passing.spends(Sites::state(state), ns);
+            }
         }
     }
 

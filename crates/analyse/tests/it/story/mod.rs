@@ -165,7 +165,7 @@ impl Story {
     }
 
     fn analysed_of(&self, header: &Header, trailer: &Trailer) -> Analysis {
-        let mut analyser = Analyser::new(header).predicting();
+        let mut analyser = Analyser::new(header);
         self.events.iter().for_each(|event| analyser.event(event));
         analyser.finish(trailer)
     }
