@@ -2,6 +2,7 @@
 
 use super::clocked::Clocked;
 use super::limited::Limited;
+use super::processes::Spent;
 use crate::account::split::Counts;
 use crate::account::{
     ActivityId, Covered, Ended, HolderTimes, Life, Pace, Passed, Path, Progress, Slot, ThreadState, Times,
@@ -174,6 +175,11 @@ impl Thread {
             ledger_of,
             own,
         }
+    }
+
+    /// What its process has of it.
+    pub(super) fn spent(&self) -> Spent {
+        Spent { states: self.states, samples: self.samples }
     }
 
     /// What the kernel counted of it, up to its end or, where it lives, to `now`.
