@@ -40,6 +40,7 @@ const UNMEASURED_GROUPS: &[&str] = &[
     "dwell it ladder_places",
     "dwell it code::outputs",
     "dwell it resolver",
+    "dwell it results",
     "dwell it code::foreign",
     "dwell it code::hardship",
     "dwell it ladder_memory",

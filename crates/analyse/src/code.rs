@@ -98,6 +98,7 @@ impl Code {
             | Event::Send { .. }
             | Event::WakerStack { .. }
             | Event::AliveStack { .. }
+            | Event::MemoryPeak { .. }
             | Event::Lost { .. }
             | Event::Path { .. }
             | Event::Connection(_)

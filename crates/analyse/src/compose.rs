@@ -2,19 +2,16 @@
 //! rests on.
 
 use crate::account::{Covered, Pieces, Progress, run_queue};
-use crate::calls::Arch;
 use crate::consumers::{Consumers, How};
 use crate::poll;
 use crate::trace::{Closed, Rivals};
-use crate::{code, judge, sliced};
+use crate::{code, judge, memory_peak, sliced, syscall_rows};
 use model::coverage::{Check, Coverage, Extent, InstrumentOverhead, Interval, Source};
 use model::peers::{ConnectionRow, LookupRow};
 use model::profile::Activity;
 use model::recording::{Cost, HostCpu, Trailer};
-use model::run::{Analysis, CallRow, Faults, Run, ThreadLedger, Utilization};
-use model::{Account, CallStats, Header, Ns, Prediction, Seen, State};
-use stats::Histogram;
-use std::cmp::Reverse;
+use model::run::{Analysis, Faults, MemoryPeak, Programs, Run, ThreadLedger, Utilization};
+use model::{Account, Header, Ns, Prediction, Seen, State};
 
 /// Two figures for one thing may differ by this much and still agree: 2 %, or 10 ms; and by what
 /// explains `more`.
@@ -57,7 +54,7 @@ const UNJUDGED: &str = "causes were not looked for";
 /// The whole run.
 pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
     let Consumers { header, how, code: stacks, surroundings } = consumers;
-    let OfTier { pieces, beside, connections, lookups, rivals, prediction } =
+    let OfTier { pieces, beside, connections, lookups, memory_peak, programs, rivals, prediction } =
         of_tier(how, &header, trailer, &stacks);
     let Pieces { start, wall_ns, parts, steps, phases, covered, threads, waits, window } = pieces;
     let addresses = stacks.addresses();
@@ -102,8 +99,10 @@ pub(crate) fn run(consumers: Consumers, trailer: &Trailer) -> Analysis {
         waits,
         connections,
         lookups,
-        syscalls: call_rows(&header, trailer),
+        syscalls: syscall_rows::rows(&header, trailer),
         faults: beside.faults,
+        memory_peak,
+        programs,
         functions: if sampled { Seen::Value(code::functions(&profile)) } else { Seen::unseen(&unsampled) },
         lines: if sampled { Seen::Value(code::lines(&profile)) } else { Seen::unseen(&unsampled) },
         findings: Seen::unseen(UNJUDGED),
@@ -133,6 +132,8 @@ struct OfTier {
     beside: Beside,
     connections: Seen<Vec<ConnectionRow>>,
     lookups: Seen<Vec<LookupRow>>,
+    memory_peak: Seen<MemoryPeak>,
+    programs: Seen<Programs>,
     /// None where it is not seen what ran instead.
     rivals: Rivals,
     prediction: Seen<Prediction>,
@@ -148,8 +149,10 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
                 None => (Seen::Value(closed.connections), Seen::Value(closed.lookups)),
                 Some(why) => (Seen::unseen(&why), Seen::unseen(why)),
             };
-            let Closed { pieces, rivals, prediction, .. } = closed;
-            OfTier { pieces, beside, connections, lookups, rivals, prediction }
+            let Closed { pieces, rivals, programs, largest, prediction, .. } = closed;
+            let memory_peak = memory_peak::traced(largest, header, trailer);
+            let programs = Seen::Value(programs);
+            OfTier { pieces, beside, connections, lookups, memory_peak, programs, rivals, prediction }
         }
         How::Poll(poll) => {
             let closed = poll.close(trailer);
@@ -158,7 +161,9 @@ fn of_tier(how: How, header: &Header, trailer: &Trailer, stacks: &code::Code) ->
             let (connections, lookups) = (Seen::unseen(why), Seen::unseen(why));
             let prediction = Seen::unseen("which thread held up which needs BPF");
             let (pieces, rivals) = (closed.pieces, Rivals::default());
-            OfTier { pieces, beside, connections, lookups, rivals, prediction }
+            let memory_peak = memory_peak::polled(&pieces.threads, header, trailer);
+            let programs = Seen::unseen("when processes begin and end needs BPF");
+            OfTier { pieces, beside, connections, lookups, memory_peak, programs, rivals, prediction }
         }
     }
 }
@@ -348,33 +353,4 @@ fn others_share(host: &HostCpu, cpus: u32, tree_cpu_ns: Ns) -> f64 {
     let others = host.busy_ns.saturating_sub(tree_cpu_ns + host.dwell_ns);
     let all = host.span_ns * u64::from(cpus.max(1));
     (others as f64 / all as f64).min(1.0)
-}
-
-fn call_rows(header: &Header, trailer: &Trailer) -> Seen<Vec<CallRow>> {
-    let arch = Arch::from_machine(&header.host.arch);
-    let row = |call: &CallStats| {
-        let mut lengths = Histogram::default();
-        call.histogram.iter().for_each(|(index, count)| lengths.add(usize::from(*index), *count));
-        lengths.know_max(call.max_ns);
-        let mut row = CallRow {
-            name: arch.syscall(call.call),
-            calls: call.calls,
-            errors: call.errors,
-            total_ns: call.total_ns,
-            cpu_ns: call.cpu_ns,
-            p50_ns: lengths.quantile(0.5),
-            p99_ns: lengths.quantile(0.99),
-            max_ns: call.max_ns,
-            estimate: None,
-        };
-        if let Some(sliced) = &trailer.sliced {
-            sliced::scale(&mut row, call, sliced);
-        }
-        row
-    };
-    trailer.calls.as_ref().map(|calls| {
-        let mut rows: Vec<_> = calls.iter().map(row).collect();
-        rows.sort_by_cached_key(|row| (Reverse(row.total_ns), row.name.to_string()));
-        rows
-    })
 }

@@ -21,11 +21,13 @@ mod keys;
 pub mod ladder;
 mod local_sockets;
 mod lookups;
+mod memory_peak;
 mod names;
 mod poll;
 mod purpose;
 mod sliced;
 mod surroundings;
+mod syscall_rows;
 mod trace;
 pub mod wake;
 

@@ -4,9 +4,9 @@
 //! Windows begin at random, so each stands for the time that is skipped on average to come to it.
 //! Calls come with work: what windows do not stand for has as many per millisecond of CPU time.
 //! Windows differ, which gives the interval; it is widened by the uncertainty of the overhead of
-//! tracing, which is subtracted from the time in windows. Totals and errors are scaled by the same
-//! factor; durations (median, 99th percentile, maximum) are those of the traced calls. A call that
-//! few windows had is not estimated: what was traced is the least that there was.
+//! tracing, which is subtracted from the time in windows. Totals, errors and results are scaled by
+//! the same factor; durations (median, 99th percentile, maximum) are those of the traced calls. A
+//! call that few windows had is not estimated: what was traced is the least that there was.
 
 use model::recording::{Sliced, SlicedCall, Trailer};
 use model::run::{CallRow, Estimate};
@@ -52,6 +52,13 @@ pub(crate) fn scale(row: &mut CallRow, stats: &CallStats, sliced: &Sliced) {
     row.errors = scaled(row.errors);
     row.total_ns = scaled(row.total_ns);
     row.cpu_ns = scaled(row.cpu_ns);
+    if let Seen::Value(results) = &mut row.results {
+        results.bytes = results.bytes.map(scaled);
+        results.zeros = scaled(results.zeros);
+        results.repeats = results.repeats.map(scaled);
+        results.sizes.iter_mut().for_each(|(_, calls)| *calls = scaled(*calls));
+        results.errors.iter_mut().for_each(|error| error.calls = scaled(error.calls));
+    }
     row.calls = estimate.calls;
     row.estimate = Some(estimate);
 }
@@ -87,6 +94,7 @@ pub(crate) fn why(sliced: &Sliced) -> String {
 mod tests {
     use super::*;
     use model::Call;
+    use model::run::{ErrorRow, ResultsRow};
 
     #[test]
     fn counts_are_scaled_by_cpu_time() {
@@ -121,6 +129,14 @@ mod tests {
             cpu_ns: 140_000,
             max_ns: 9,
             histogram: Vec::new(),
+            results: None,
+        };
+        let results = ResultsRow {
+            bytes: Some(140_000),
+            sizes: vec![(1, 140_000)],
+            zeros: 28,
+            repeats: Some(42),
+            errors: vec![ErrorRow { errno: 11, name: None, calls: 14 }],
         };
         let unscaled = CallRow {
             name: "read".into(),
@@ -131,11 +147,15 @@ mod tests {
             p50_ns: 1,
             p99_ns: 2,
             max_ns: 9,
+            results: Seen::Value(results),
             estimate: None,
         };
         let mut row = unscaled.clone();
         scale(&mut row, &stats, &sliced);
         assert_eq!((row.calls, row.errors, row.total_ns), (500_000, 50, 5_000_000));
+        let results = row.results.value().unwrap();
+        assert_eq!((results.bytes, results.zeros, results.repeats), (Some(500_000), 100, Some(150)));
+        assert_eq!((results.sizes[0], results.errors[0].calls), ((1, 500_000), 50));
         let estimate = row.estimate.unwrap();
         assert_eq!((estimate.seen, estimate.lo, estimate.hi), (140_000, 428_000, Some(860_000)));
         assert!(why(&sliced).contains("10 % of the CPU time (16 windows)"), "{}", why(&sliced));

@@ -22,6 +22,7 @@ mod limited;
 mod occupants;
 mod prediction;
 mod predictor;
+mod processes;
 mod samples;
 mod sends;
 mod thread;
@@ -41,6 +42,7 @@ use model::recording::{
     WakeReason, Waker,
 };
 use model::{Call, Header, Ns, Pid, State, Tid};
+use processes::Processes;
 use samples::Samples;
 use sends::{Sends, Source};
 use thread::{BlockedIn, Newcomer, Thread, TracedState};
@@ -49,6 +51,7 @@ use wall::Wall;
 
 pub(crate) use close::Closed;
 pub(crate) use occupants::Rivals;
+pub(crate) use processes::Largest;
 
 /// The ledgers as they grow.
 #[derive(Debug)]
@@ -59,6 +62,7 @@ pub(crate) struct Trace {
     samples: Samples,
     names: Names,
     connections: Connections,
+    processes: Processes,
     /// What was attached to: then each thread's path is its own, and there is no root.
     window: Option<AttachWindow>,
 }
@@ -89,6 +93,7 @@ impl Trace {
             samples: Samples::new(header.sample_period_ns),
             names,
             connections: Connections::default(),
+            processes: Processes::default(),
             window: header.attached.clone(),
         }
     }
@@ -102,7 +107,10 @@ impl Trace {
             Event::Lookup(lookup) => self.names.lookups.told(lookup),
             Event::Path { dev, ino, path } => self.names.files.told(*dev, *ino, path),
             Event::LocalSocket { ino, serves, name } => self.names.local_sockets.told(*ino, *serves, name),
-            Event::Command { pid, line } => self.tree.runs_command(*pid, line),
+            Event::Command { pid, line } => {
+                self.tree.runs_command(*pid, line);
+                self.processes.runs_command(*pid, line);
+            }
             Event::WaitStack { tid, .. } if self.wall.end.is_some() => {
                 return self.ended(*tid).map(|ended| ended.wait);
             }
@@ -124,6 +132,7 @@ impl Trace {
             | Event::Exec { .. }
             | Event::Rename { .. }
             | Event::Exit { .. }
+            | Event::MemoryPeak { .. }
             | Event::Alive { .. } => self.lives(event),
             Event::WaitStack { tid, node, weight_ns, .. } => {
                 let ended = self.ended(*tid)?;
@@ -151,12 +160,18 @@ impl Trace {
             Event::Start { at, tid } => self.starts(*at, *tid),
             Event::Fork { at, tid, child, pid, name, calls } => {
                 if let Some(parent) = self.tree.ran_until(*tid, *at, calls) {
+                    let creator = self.tree.get(parent).pid;
+                    match child == pid {
+                        true => self.processes.begins(*pid, Some(creator), *at),
+                        false => self.processes.joined(*pid),
+                    }
                     self.forks(parent, *child, *pid, *name);
                 }
             }
-            Event::Exec { at, tid, old_tid, name, .. } => {
+            Event::Exec { at, tid, pid, old_tid, name, .. } => {
                 // A thread that executes takes the number of its group's leader.
                 self.tree.renumber(*old_tid, *tid, *name);
+                self.processes.executes(*pid, *name, *at);
                 if let Some(slot) = self.tree.ran_until(*tid, *at, &Calls::new())
                     && let Some(predictor) = &mut self.tree.predictor
                 {
@@ -169,6 +184,7 @@ impl Trace {
                 }
             }
             Event::Exit { at, tid, calls, .. } => self.leaves(*at, *tid, calls),
+            Event::MemoryPeak { pid, bytes, .. } => self.processes.peaked(*pid, *bytes),
             Event::Alive { tid, pid, name, state, before, .. } => {
                 let doing = TracedState::found(state, self.names.arch);
                 self.found(*tid, *pid, *name, doing, *before);
@@ -242,6 +258,7 @@ impl Trace {
             doing: TracedState::Running,
         };
         let root = self.tree.add(root);
+        self.processes.begins(pid, None, at);
         self.tree.occupants.begins(tid, at);
         self.wall.begin(at, root);
     }
@@ -261,6 +278,9 @@ impl Trace {
     fn found(&mut self, tid: Tid, pid: Pid, name: Comm, doing: TracedState, before: Counters) {
         let (at, path) = (self.wall.start, Path::default());
         let known = self.tree.slot(tid);
+        if known.is_none() {
+            self.processes.found(pid, name, tid == pid, at);
+        }
         let slot = known.unwrap_or_else(|| {
             let doing = TracedState::Runnable;
             self.tree.add(Newcomer { at, tid, pid, name, path, creator: None, doing })
@@ -271,6 +291,8 @@ impl Trace {
 
     fn switched_out(&mut self, at: Ns, out: &SwitchOut) {
         let Some(died) = self.tree.switched_out(at, out) else { return };
+        let thread = self.tree.get(died.slot);
+        self.processes.left(thread.pid, thread.spent(), died.at);
         if self.tree.get(died.slot).pid == self.tree.root {
             // The program ends with its last thread; another that ended has handed its clocks on.
             let ended_before = |last: &Slot| *last != died.slot && self.tree.get(*last).doing.is_dead();
@@ -434,8 +456,8 @@ impl Trace {
 
     /// The account, at the end of the recording.
     pub(crate) fn close(self, trailer: &Trailer, code: &Code) -> Closed {
-        let Self { wall, tree, names, connections, window, .. } = self;
-        close::close(close::Ended { wall, tree, names, connections, window }, trailer, code)
+        let Self { wall, tree, names, connections, processes, window, .. } = self;
+        close::close(close::Ended { wall, tree, names, connections, processes, window }, trailer, code)
     }
 }
 

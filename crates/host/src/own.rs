@@ -1,7 +1,7 @@
-//! What the kernel says of the calling process and thread.
+//! What the kernel says of the calling process and thread, and of the memory of another.
 
 use crate::{Error, Roots, fields, text};
-use model::Ns;
+use model::{Ns, Pid};
 use std::path::{Path, PathBuf};
 
 /// O_APPEND as fdinfo shows it: octal, the same on every architecture that dwell runs on.
@@ -21,6 +21,18 @@ pub fn locked_bytes(roots: Roots<'_>) -> Result<u64, Error> {
 /// It cannot be read.
 pub fn memory_peak_bytes(roots: Roots<'_>) -> Result<u64, Error> {
     status_kib(roots, "VmHWM:")
+}
+
+/// The same of another process, where it can be read.
+pub fn memory_peak_of(proc: &Path, pid: Pid) -> Option<u64> {
+    fields::kib(&text(&proc.join(format!("{pid}/status"))).ok()?, "VmHWM:")
+}
+
+/// How far two readings of the same resident set can differ, in bytes: the kernel counts pages for
+/// each CPU, and adds them up in batches of 32 or twice the number of CPUs. An empty program read
+/// up to 33 pages more than the process that became it. Two batches: of memory, and of files.
+pub fn resident_slack_bytes(cpus: usize) -> u64 {
+    2 * (2 * cpus as u64).max(32) * rustix::param::page_size() as u64
 }
 
 /// Memory that is resident: `VmRSS`.
@@ -102,5 +114,10 @@ mod tests {
         let bytes = 96 << 20;
         drop(std::hint::black_box(vec![1_u8; bytes]));
         assert!(memory_peak_bytes(here()).unwrap() > bytes as u64);
+        assert!(memory_peak_of(here().proc, std::process::id()).unwrap() > bytes as u64);
+        assert_eq!(memory_peak_of(here().proc, 0), None);
+        assert!(
+            resident_slack_bytes(2) >= 64 * 4096 && resident_slack_bytes(64) == 4 * resident_slack_bytes(8)
+        );
     }
 }

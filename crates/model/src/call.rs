@@ -57,6 +57,33 @@ pub struct CallStats {
     pub max_ns: Ns,
     /// Wall time by log-linear bucket: (index, calls). `stats::histogram` defines the index.
     pub histogram: Vec<(u16, u64)>,
+    /// What they gave. None in recordings that do not have it.
+    #[serde(default)]
+    pub results: Option<CallResults>,
+}
+
+/// What the calls of one kind gave.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallResults {
+    /// Bytes that they moved; none for calls whose result is something else.
+    pub bytes: Option<u64>,
+    /// Calls that moved bytes, by how many: (octave, calls). Octave n is from 2^n to 2^(n + 1) - 1
+    /// bytes; [`CallResults::SIZE_MAX`] has all that is larger too.
+    pub sizes: Vec<(u8, u64)>,
+    /// Calls that returned 0.
+    pub zeros: u64,
+    /// Calls with the first three arguments and the result of the thread's last one of this kind;
+    /// of those that moved bytes none. What arguments point at is not compared: none for calls on
+    /// paths.
+    pub repeats: Option<u64>,
+    /// Calls that failed, by error number, the most frequent first. A few numbers of each call are
+    /// kept apart: their sum may be less than all errors.
+    pub errors: Vec<(u16, u64)>,
+}
+
+impl CallResults {
+    /// The last octave of sizes: from 8 MiB on.
+    pub const SIZE_MAX: u8 = 23;
 }
 
 /// Calls that were counted in tracing windows. The busier a window, the longer the pause after it

@@ -372,6 +372,16 @@ pub enum Event {
         /// The innermost frame: an [`Event::Node`].
         node: u32,
     },
+    /// The largest resident set that a process had, recorded when its last thread exits.
+    MemoryPeak {
+        /// When.
+        at: Ns,
+        /// The process.
+        pid: Pid,
+        /// The kernel's count, over all programs that it executed. A process begins at the size of
+        /// the one that created it.
+        bytes: u64,
+    },
 }
 
 impl Event {
@@ -402,6 +412,7 @@ impl Event {
             | Event::Ran { at, .. }
             | Event::Group { at, .. }
             | Event::AliveStack { at, .. }
+            | Event::MemoryPeak { at, .. }
             | Event::Start { at, .. } => Some(*at),
             Event::Lookup(lookup) => Some(lookup.answered_at.unwrap_or(lookup.asked_at)),
             Event::Connection(connection) => Some(connection.span.1),

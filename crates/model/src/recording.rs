@@ -170,6 +170,14 @@ pub struct Trailer {
     /// When the last of them was read. None in recordings that do not have it.
     #[serde(default)]
     pub living_until: Option<Ns>,
+    /// The largest resident set so far of each process of the tree that still lived at the end.
+    /// Empty in recordings that do not have it.
+    #[serde(default)]
+    pub peaks: Vec<(Pid, u64)>,
+    /// The root began at no more than this, when dwell had created it: a larger peak is the
+    /// program's own. None for a window, and in recordings that do not have it.
+    #[serde(default)]
+    pub began_at_bytes: Option<u64>,
     /// Events that the kernel could not deliver.
     pub lost_events: Seen<u64>,
     /// How often each instrument ran for the tree, and the cost of one run: the overhead estimate.

@@ -10,10 +10,12 @@ use crate::coverage::{Coverage, Interval};
 use crate::limits::Limits;
 use crate::peers::{ConnectionRow, LookupRow};
 use crate::prediction::Prediction;
+pub use crate::processes::{MemoryPeak, ProgramRow, Programs};
 use crate::profile::Profile;
 use crate::recording::{Ending, Host};
 use crate::seen::unrecorded;
-use crate::wait::{StackFrame, SyscallName, WaitCall, WaitTarget, WakerKind};
+pub use crate::syscall_rows::{CallRow, ErrorRow, Estimate, ResultsRow};
+use crate::wait::{StackFrame, WaitCall, WaitTarget, WakerKind};
 use crate::{Ns, Pid, RunQueue, Seen, Series, Tid};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -67,6 +69,12 @@ pub struct Run {
     pub syscalls: Seen<Vec<CallRow>>,
     /// Page faults of the tree.
     pub faults: Seen<Faults>,
+    /// The process with the largest resident set.
+    #[serde(default = "unrecorded")]
+    pub memory_peak: Seen<MemoryPeak>,
+    /// The processes of the tree by the program that they execute.
+    #[serde(default = "unrecorded")]
+    pub programs: Seen<Programs>,
     /// Which code ran.
     pub functions: Seen<Vec<FunctionRow>>,
     /// Which source lines ran.
@@ -440,43 +448,6 @@ pub struct WakerRow {
     /// most. `user` includes page faults. In JSON an object, as a thread's states.
     #[serde(default, serialize_with = "by_state", deserialize_with = "from_states")]
     pub meanwhile: Vec<(State, Ns)>,
-}
-
-/// One row of the table of system calls.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CallRow {
-    /// Its name; `32:name` through the 32-bit table.
-    pub name: SyscallName,
-    /// Number of calls that returned.
-    pub calls: u64,
-    /// Those that returned an error.
-    pub errors: u64,
-    /// Wall time, summed over threads.
-    pub total_ns: Ns,
-    /// CPU time of that.
-    pub cpu_ns: Ns,
-    /// Median, within the histogram's 6 %.
-    pub p50_ns: Ns,
-    /// 99th percentile, likewise.
-    pub p99_ns: Ns,
-    /// The longest, exactly.
-    pub max_ns: Ns,
-    /// Where only windows were traced: then calls, errors and times are estimates.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub estimate: Option<Estimate>,
-}
-
-/// A count estimated from tracing windows, with its 95 % interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Estimate {
-    /// Calls that were counted.
-    pub seen: u64,
-    /// The estimated number of calls.
-    pub calls: u64,
-    /// Low end.
-    pub lo: u64,
-    /// High end; none when there are too few windows.
-    pub hi: Option<u64>,
 }
 
 /// Page faults of the tree, until the end of the wall.

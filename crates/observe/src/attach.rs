@@ -98,6 +98,7 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
     // Before the rest is drained: that may take a while, and the target keeps running.
     let counters = session.counters();
     let counted_until = monotonic_ns();
+    let peaks = session.peaks();
     let host_cpu = session.host_cpu();
     session.instruments.drain_until(ended_at, &mut |event| session.stream.event(event));
     session.emit_losses();
@@ -106,7 +107,16 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
     }
     let rusage = Seen::unseen("the kernel sums children that were waited for, and this process was not");
     let ending = Ending::Window(why);
-    Ok(session.finish(SessionEnd { ending, at: ended_at, rusage, host_cpu, counters, counted_until }))
+    Ok(session.finish(SessionEnd {
+        ending,
+        at: ended_at,
+        rusage,
+        host_cpu,
+        counters,
+        peaks,
+        began_at_bytes: None,
+        counted_until,
+    }))
 }
 
 /// Without BPF a process is inspected through /proc, which requires the same user.

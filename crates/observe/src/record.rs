@@ -4,9 +4,8 @@ use crate::error::Error;
 use crate::session::{Recorded, RecordingSubject, Session, SessionEnd, Sink};
 use crate::settings::Watching;
 use crate::{access, likely, sources};
-use model::Ns;
-use model::Seen;
 use model::recording::Tier;
+use model::{Ns, Pid, Seen};
 use std::os::fd::AsFd;
 use std::time::Duration;
 use sys::clock::monotonic_ns;
@@ -35,6 +34,7 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Recorded, Error>
     access::numbers()?;
     let mut signals = Signals::take_over()?;
     let held = HeldProgram::spawn(&request.command)?;
+    let began_at_bytes = began_at_bytes(held.pid());
     let host = host::identity(host::here());
     let entrusted = access::entrusted(&request.command.program, held.pid());
     let mut instruments =
@@ -62,6 +62,7 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Recorded, Error>
     aftermath(&mut session);
     let counters = session.counters();
     let counted_until = monotonic_ns();
+    let peaks = session.peaks();
     let rusage = Seen::Value(ended.rusage);
     Ok(session.finish(SessionEnd {
         ending: ended.ending,
@@ -69,8 +70,18 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Recorded, Error>
         rusage,
         host_cpu,
         counters,
+        peaks,
+        began_at_bytes,
         counted_until,
     }))
+}
+
+/// The largest resident set that the program may have from dwell: that of its process, which is a
+/// copy of dwell until it executes the program.
+fn began_at_bytes(pid: Pid) -> Option<u64> {
+    let here = host::here();
+    let slack_bytes = host::own::resident_slack_bytes(host::cpus(here).len());
+    host::own::memory_peak_of(here.proc, pid).map(|bytes| bytes + slack_bytes)
 }
 
 /// Records until the program has ended.

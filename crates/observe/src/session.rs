@@ -80,7 +80,11 @@ pub(crate) struct SessionEnd {
     pub(crate) rusage: Seen<Rusage>,
     pub(crate) host_cpu: Seen<HostCpu>,
     pub(crate) counters: Vec<(Tid, Counters)>,
-    /// When the last of them was read.
+    /// The largest resident sets of the processes that live on.
+    pub(crate) peaks: Vec<(Pid, u64)>,
+    /// What the program's began at, at most.
+    pub(crate) began_at_bytes: Option<u64>,
+    /// When the last counter was read.
     pub(crate) counted_until: Ns,
 }
 
@@ -108,6 +112,8 @@ impl Recorded {
             host_cpu: end.host_cpu,
             living: end.counters,
             living_until: Some(end.counted_until),
+            peaks: end.peaks,
+            began_at_bytes: end.began_at_bytes,
             lost_events,
             cost,
             sources,
@@ -207,6 +213,11 @@ impl<'a> Session<'a> {
     /// Counters of living threads.
     pub(crate) fn counters(&self) -> Vec<(Tid, Counters)> {
         self.instruments.threads().counters(host::here().proc)
+    }
+
+    /// The largest resident sets of living processes.
+    pub(crate) fn peaks(&self) -> Vec<(Pid, u64)> {
+        self.instruments.threads().peaks(host::here().proc)
     }
 
     /// Emits the names of code and closes the recording.

@@ -24,6 +24,8 @@ pub(crate) struct Threads {
     started: bool,
     /// Whether the last snapshot found any alive; none where there are no snapshots.
     polled: Option<bool>,
+    /// The processes that it found.
+    looked: Vec<Pid>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -84,6 +86,8 @@ impl Threads {
             }
             Event::Look { threads, .. } => {
                 self.polled = Some(threads.iter().any(|thread| !matches!(thread.state, b'Z' | b'X')));
+                self.looked.clear();
+                self.looked.extend(threads.iter().map(|thread| thread.pid));
             }
             _ => {}
         }
@@ -133,6 +137,14 @@ impl Threads {
         let mut all: Vec<_> = reported.map(|(tid, thread)| (thread.pid, *tid)).collect();
         all.sort_unstable();
         all.into_iter().filter_map(|(pid, tid)| Some((tid, counters(proc, pid, tid)?))).collect()
+    }
+
+    /// The largest resident set so far of each living process, from `proc`.
+    pub(crate) fn peaks(&self, proc: &Path) -> Vec<(Pid, u64)> {
+        let mut all: Vec<Pid> = self.processes.iter().chain(&self.looked).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        all.into_iter().filter_map(|pid| Some((pid, host::own::memory_peak_of(proc, pid)?))).collect()
     }
 }
 

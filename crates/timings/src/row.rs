@@ -17,15 +17,7 @@ pub(crate) struct Place {
     pub(crate) place: u32,
 }
 
-/// How far two readings of the same resident set can differ, in bytes: the kernel counts pages for
-/// each CPU, and adds them up in batches of 32 or twice the number of CPUs. An empty program read
-/// up to 33 pages more than the process that became it. Two batches: of memory, and of files.
-pub(crate) fn resident_slack_bytes() -> u64 {
-    let cpus = host::cpus(host::here()).len() as u64;
-    2 * (2 * cpus).max(32) * rustix::param::page_size() as u64
-}
-
-/// The row of a run that ended; `slack_bytes` are [`resident_slack_bytes`].
+/// The row of a run that ended; `slack_bytes` are [`host::own::resident_slack_bytes`].
 pub(crate) fn row(at: Place, end: &CommandEnd, first_ns: Ns, before: Before, slack_bytes: u64) -> TimedRun {
     let usage = &end.end.rusage;
     let (steal_ns, others_cpu_ns) = before.since(end.wall_ns, usage.user_ns + usage.kernel_ns);
@@ -105,7 +97,6 @@ mod tests {
         let at_most = [1 << 20, (1 << 20) + 4096, (1 << 20) + 4097]
             .map(|bytes| row_of(&end(bytes, false)).memory_at_most);
         assert_eq!(at_most, [true, true, false]);
-        assert!(resident_slack_bytes() >= 64 * 4096);
     }
 
     #[test]

@@ -132,7 +132,7 @@ impl Runner {
             padding: plan.padding,
             watch: plan.watch,
             next_block: 0,
-            slack_bytes: row::resident_slack_bytes(),
+            slack_bytes: host::own::resident_slack_bytes(host::cpus(host::here()).len()),
             first_ns: None,
             empty: None,
         })

@@ -61,6 +61,8 @@ pub(super) fn run(states: &[(State, Ns)]) -> Run {
         lookups: Seen::Value(Vec::new()),
         syscalls: Seen::Value(Vec::new()),
         faults: Seen::Absent,
+        memory_peak: Seen::Absent,
+        programs: Seen::Absent,
         functions: Seen::Value(Vec::new()),
         lines: Seen::Value(Vec::new()),
         series: Seen::Absent,

@@ -44,6 +44,8 @@ pub(super) fn trailer(reaped_at: Ns, rusage: Seen<Rusage>) -> Trailer {
         host_cpu: Seen::Absent,
         living: vec![],
         living_until: None,
+        peaks: Vec::new(),
+        began_at_bytes: None,
         lost_events: Seen::Value(0),
         cost: vec![],
         sources: vec![],

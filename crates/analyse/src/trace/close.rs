@@ -5,6 +5,7 @@ use super::division::{Division, Known};
 use super::files::folded;
 use super::occupants::Rivals;
 use super::prediction::prediction;
+use super::processes::{Largest, Processes};
 use super::thread::{BlockedIn, Newcomer, Thread, TracedState};
 use super::tree::Tree;
 use super::wall::Wall;
@@ -22,7 +23,7 @@ use crate::names::Names;
 use crate::sliced;
 use model::peers::{ConnectionRow, LookupRow};
 use model::recording::{AttachWindow, Comm, Counters, Trailer, Waker};
-use model::run::{Faults, ThreadLedger as ThreadRow};
+use model::run::{Faults, Programs, ThreadLedger as ThreadRow};
 use model::{Ns, Prediction, Seen, State, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -46,6 +47,10 @@ pub(crate) struct Closed {
     pub(crate) lookups: Vec<LookupRow>,
     /// Other programs that threads waited behind.
     pub(crate) rivals: Rivals,
+    /// Its processes, by program.
+    pub(crate) programs: Programs,
+    /// The largest of them, where the end of one was seen or one lived on.
+    pub(crate) largest: Option<Largest>,
     /// What it would have gained without parts of it.
     pub(crate) prediction: Seen<Prediction>,
 }
@@ -68,13 +73,18 @@ pub(super) struct Ended {
     pub(super) tree: Tree,
     pub(super) names: Names,
     pub(super) connections: Connections,
+    pub(super) processes: Processes,
     pub(super) window: Option<AttachWindow>,
 }
 
 /// The account of such a program.
 pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed {
     let end = ended.settle(trailer);
-    let Ended { wall, mut tree, mut names, connections, window } = ended;
+    let Ended { wall, mut tree, mut names, connections, mut processes, window } = ended;
+    trailer.peaks.iter().for_each(|(pid, bytes)| processes.peaked(*pid, *bytes));
+    for thread in threads(&tree).filter(|thread| !thread.doing.is_dead()) {
+        processes.lives_on(thread.pid, thread.spent());
+    }
     let covered = tree.books.cover.read(end);
     let keep_time = tree.keep_time();
     tree.revise(&Verdicts::new(&tree.books.waits, code, window.is_some(), keep_time, &mut names));
@@ -112,8 +122,22 @@ pub(super) fn close(mut ended: Ended, trailer: &Trailer, code: &Code) -> Closed 
         window: window.map(|attached| self::window(attached.target, &members(&tree, &idle))),
     };
     let (connections, lookups) = (connections.rows(), names.lookups.rows());
+    let largest = processes.largest();
+    let programs = processes.close(end, division.of_tree);
     let rivals = tree.occupants.rivals;
-    Closed { pieces, cpu, runqueue, switches, faults, connections, lookups, rivals, prediction }
+    Closed {
+        pieces,
+        cpu,
+        runqueue,
+        switches,
+        faults,
+        connections,
+        lookups,
+        rivals,
+        programs,
+        largest,
+        prediction,
+    }
 }
 
 impl Ended {

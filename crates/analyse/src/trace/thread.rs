@@ -1,6 +1,7 @@
 //! One thread as it is traced.
 
 use super::limited::Limited;
+use super::processes::Spent;
 use crate::account::split::Counts;
 use crate::account::{
     ActivityId, Covered, Ended, HolderTimes, Life, Pace, Passed, Path, Progress, Slot, ThreadState, Times,
@@ -171,6 +172,11 @@ impl Thread {
             ledger_of,
             own,
         }
+    }
+
+    /// What its process has of it.
+    pub(super) fn spent(&self) -> Spent {
+        Spent { states: self.states, samples: self.samples }
     }
 
     /// What the kernel counted of it, up to its end or, where it lives, to `now`.

@@ -6,6 +6,7 @@ mod judge;
 mod locks;
 mod path;
 mod prediction;
+mod processes;
 mod properties;
 mod run_queue;
 mod story;

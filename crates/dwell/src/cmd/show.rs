@@ -89,6 +89,8 @@ impl LastSeen {
             host_cpu: Seen::unseen(WHY),
             living: Vec::new(),
             living_until: None,
+            peaks: Vec::new(),
+            began_at_bytes: None,
             lost_events: Seen::unseen(WHY),
             cost: Vec::new(),
             sources: Vec::new(),

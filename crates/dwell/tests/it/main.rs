@@ -29,6 +29,7 @@ mod promises;
 mod python;
 mod real_programs;
 mod resolver;
+mod results;
 mod run_diff;
 mod sheet;
 mod starved;

@@ -1,9 +1,11 @@
-//! Which system calls have a wait target among their arguments: a descriptor, a futex, or a path.
+//! Which system calls have a wait target among their arguments: a descriptor, a futex, or a path;
+//! which give a number of bytes; and which have less than three arguments.
 //!
 //! The argument is read when a thread blocks (by the kernel half) or is found blocked (in `/proc`).
 //! For calls not listed nothing is read: a PID or a flag read as a descriptor would give a wrong
 //! file.
 
+use model::Call;
 use syscalls::{aarch64, arm, x86, x86_64};
 
 /// Values of `arg_kind` in the kernel half.
@@ -132,12 +134,154 @@ const PATH_AT_CALLS: &[&str] = &[
     "name_to_handle_at",
 ];
 
+/// In the kernel half's `result_kind`.
+const MOVES_BYTES: u8 = 4;
+
+/// Calls that move data, and whose result is how much.
+const MOVING_CALLS: &[&str] = &[
+    "read",
+    "write",
+    "readv",
+    "writev",
+    "pread64",
+    "pwrite64",
+    "preadv",
+    "pwritev",
+    "preadv2",
+    "pwritev2",
+    "recvfrom",
+    "sendto",
+    "recvmsg",
+    "sendmsg",
+    "recv",
+    "send",
+    "sendfile",
+    "sendfile64",
+    "copy_file_range",
+    "splice",
+    "tee",
+    "vmsplice",
+    "getdents",
+    "getdents64",
+    "getrandom",
+    "process_vm_readv",
+    "process_vm_writev",
+    "msgrcv",
+    "mq_timedreceive",
+    "mq_timedreceive_time64",
+];
+
+/// Calls without arguments that programs may repeat.
+const CALLS_OF_NONE: &[&str] = &[
+    "sched_yield",
+    "getpid",
+    "gettid",
+    "getppid",
+    "getuid",
+    "geteuid",
+    "getgid",
+    "getegid",
+    "getuid32",
+    "geteuid32",
+    "getgid32",
+    "getegid32",
+    "getpgrp",
+    "pause",
+    "sync",
+    "fork",
+    "vfork",
+];
+
+/// The same with one argument.
+const CALLS_OF_ONE: &[&str] = &[
+    "close",
+    "times",
+    "time",
+    "sysinfo",
+    "uname",
+    "brk",
+    "umask",
+    "alarm",
+    "dup",
+    "fsync",
+    "fdatasync",
+    "syncfs",
+    "getpgid",
+    "getsid",
+    "fchdir",
+    "pipe",
+    "eventfd",
+    "timer_getoverrun",
+];
+
+/// The same with two.
+const CALLS_OF_TWO: &[&str] = &[
+    "nanosleep",
+    "gettimeofday",
+    "clock_gettime",
+    "clock_gettime64",
+    "clock_getres",
+    "fstat",
+    "fstat64",
+    "fstatfs",
+    "dup2",
+    "kill",
+    "tkill",
+    "getrlimit",
+    "getrusage",
+    "munmap",
+    "shutdown",
+    "listen",
+    "ftruncate",
+    "flock",
+    "getitimer",
+    "getpriority",
+    "timer_gettime",
+    "timerfd_gettime",
+    "rt_sigpending",
+    "rt_sigsuspend",
+    "sched_getparam",
+    "fchmod",
+    "sigaltstack",
+];
+
 /// Entries of a table: the native one, then the 32-bit one.
 pub(crate) const TABLE: usize = 1024;
 
 /// For each call of both tables of this architecture: the kind of its first argument.
 pub(crate) fn kinds() -> Vec<u8> {
     (0..TABLE).map(native).chain((0..TABLE).map(compat)).map(kind).collect()
+}
+
+/// For each call of both tables: how many of its first three arguments it has, and [`MOVES_BYTES`]
+/// where a result above 0 is a number of bytes that it moved.
+pub(crate) fn result_kinds() -> Vec<u8> {
+    (0..TABLE).map(native).chain((0..TABLE).map(compat)).map(result_kind).collect()
+}
+
+fn result_kind(name: Option<&str>) -> u8 {
+    match name {
+        Some(name) if CALLS_OF_NONE.contains(&name) => 0,
+        Some(name) if CALLS_OF_ONE.contains(&name) => 1,
+        Some(name) if CALLS_OF_TWO.contains(&name) => 2,
+        Some(name) if MOVING_CALLS.contains(&name) => 3 | MOVES_BYTES,
+        _ => 3,
+    }
+}
+
+/// Whether a result above 0 of this call is a number of bytes that it moved.
+pub(crate) fn moves_bytes(call: Call) -> bool {
+    result_kind(name(call)) & MOVES_BYTES != 0
+}
+
+/// Whether one of the first arguments of a call is a path, in memory that may be used again.
+pub(crate) fn has_path(call: Call) -> bool {
+    matches!(kind(name(call)), PATH | PATH_AT)
+}
+
+fn name(call: Call) -> Option<&'static str> {
+    let number = usize::from(call.number());
+    if call.is_compat() { compat(number) } else { native(number) }
 }
 
 /// Whether the first argument of a call of the native table is a descriptor that it may wait on.
@@ -207,5 +351,20 @@ mod tests {
         assert_eq!(execve(), 59);
         assert_eq!((kinds[426], kinds[TABLE + 426]), (RING, RING), "io_uring_enter");
         assert_eq!(io_uring_enter(), aarch64::Sysno::io_uring_enter.id().cast_unsigned());
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn results_are_bytes_by_the_table_of_the_call() {
+        let kinds = result_kinds();
+        assert_eq!(
+            (kinds[0], kinds[1], kinds[3]),
+            (3 | MOVES_BYTES, 3 | MOVES_BYTES, 1),
+            "read, write, close"
+        );
+        assert_eq!((kinds[24], kinds[35], kinds[7]), (0, 2, 3), "sched_yield, nanosleep, poll");
+        assert_eq!((kinds[TABLE + 3], kinds[TABLE + 6]), (3 | MOVES_BYTES, 1), "read and close of i386");
+        assert!(moves_bytes(Call(0)) && moves_bytes(Call(3 | Call::COMPAT)) && !moves_bytes(Call(3)));
+        assert!(has_path(Call(257)) && !has_path(Call(0)) && !has_path(Call::OTHER), "openat, read");
     }
 }

@@ -2,10 +2,12 @@
 
 use super::words;
 use crate::Look;
+use crate::clean::clean;
 use crate::paint::{Ink, Line};
-use crate::units::{counted, duration, duration_range, memory, share, share_of_one, share_range};
+use crate::units::{bytes, counted, duration, duration_range, memory, share, share_of_one, share_range};
 use model::coverage::{Check, Extent, Source};
 use model::diagnosis::Doubts;
+use model::run::MemoryPeak;
 use model::{Run, Seen};
 
 pub(super) fn lines(run: &Run, doubts: Doubts, look: Look) -> Vec<Line> {
@@ -137,7 +139,7 @@ fn interference(run: &Run, doubts: Doubts, look: Look) -> Line {
     }
 }
 
-/// Where and when, to tell one page from another.
+/// Where and when, to tell one page from another; and how much of that memory was used.
 fn host(run: &Run, look: Look) -> Line {
     let host = &run.host;
     let mut text = format!(
@@ -152,7 +154,20 @@ fn host(run: &Run, look: Look) -> Line {
     if let Seen::Value(what) = &host.virtualisation {
         text = format!("{text}, {what}");
     }
+    if let Seen::Value(peak) = &run.memory_peak {
+        text = format!("{text}; {}", largest(peak, look));
+    }
     Line::new(look).add(Ink::Dim, &text)
+}
+
+/// `largest process: 214 MiB (python3, PID 4711)`.
+fn largest(peak: &MemoryPeak, look: Look) -> String {
+    let at_most = if peak.at_most { "at most " } else { "" };
+    let name = peak.name.value().map(|name| clean(name, look.unicode));
+    let pid = peak.pid.value().map(|pid| format!("PID {pid}"));
+    let which: Vec<String> = name.into_iter().chain(pid).collect();
+    let which = if which.is_empty() { String::new() } else { format!(" ({})", which.join(", ")) };
+    format!("largest process: {at_most}{}{which}", bytes(peak.bytes))
 }
 
 /// Why something is unseen, if it is.

@@ -4,7 +4,9 @@
 use crate::clock;
 use crate::{Failure, Program, Truth, number, process};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{IoSlice, IoSliceMut, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
 
 pub(super) static PROGRAMS: &[Program] = &[
     Program {
@@ -25,7 +27,84 @@ pub(super) static PROGRAMS: &[Program] = &[
         truth: "counts.getpid, counts.close (all of which fail)",
         run: calls_32,
     },
+    Program {
+        name: "results",
+        what: "calls that move bytes, that give nothing or an error, and that repeat, each a known number",
+        truth: "counts.writes (writev of counts.bytes each), counts.empty (readv), counts.polls (ppoll, \
+                finding nothing), counts.yields, counts.again (recvfrom, EAGAIN), counts.missing and \
+                counts.invalid (unlinkat, ENOENT and EINVAL)",
+        run: results,
+    },
 ];
+
+const WRITES: u64 = 1000;
+const BYTES: usize = 100;
+const EMPTY: u64 = 200;
+const POLLS: u64 = 400;
+const YIELDS: u64 = 500;
+const AGAIN: u64 = 50;
+const MISSING: u64 = 300;
+const INVALID: u64 = 20;
+
+fn results(_: &[String]) -> Result<Option<Truth>, Failure> {
+    let mut nothing = File::options().read(true).write(true).open("/dev/null")?;
+    let mut bytes = [0; BYTES];
+    for _ in 0..WRITES {
+        if nothing.write_vectored(&[IoSlice::new(&bytes)])? != BYTES {
+            return Err("a write to /dev/null was short".into());
+        }
+    }
+    for _ in 0..EMPTY {
+        if nothing.read_vectored(&mut [IoSliceMut::new(&mut bytes)])? != 0 {
+            return Err("there was something in /dev/null".into());
+        }
+    }
+    let (reader, _writer) = process::pipe()?;
+    let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut polled = libc::pollfd { fd: reader.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    for _ in 0..POLLS {
+        // SAFETY: one descriptor to poll, a time and no signals: all live longer than the call.
+        process::check(unsafe { libc::ppoll(&raw mut polled, 1, &raw const at_once, std::ptr::null()) })?;
+    }
+    for _ in 0..YIELDS {
+        // SAFETY: takes and keeps no memory.
+        process::check(unsafe { libc::sched_yield() })?;
+    }
+    let (socket, _other) = UnixStream::pair()?;
+    for _ in 0..AGAIN {
+        // SAFETY: `bytes` is valid for writes of its length.
+        let got = unsafe {
+            libc::recv(socket.as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len(), libc::MSG_DONTWAIT)
+        };
+        refused(got, libc::EAGAIN)?;
+    }
+    let unlink = |flags| {
+        // SAFETY: a string that ends with a zero, and numbers.
+        unsafe { libc::unlinkat(libc::AT_FDCWD, c"/nowhere/nothing".as_ptr(), flags) as isize }
+    };
+    (0..MISSING).try_for_each(|_| refused(unlink(0), libc::ENOENT))?;
+    (0..INVALID).try_for_each(|_| refused(unlink(1), libc::EINVAL))?;
+    Ok(Some(
+        Truth::new()
+            .count("writes", WRITES)
+            .count("bytes", BYTES as u64)
+            .count("empty", EMPTY)
+            .count("polls", POLLS)
+            .count("yields", YIELDS)
+            .count("again", AGAIN)
+            .count("missing", MISSING)
+            .count("invalid", INVALID),
+    ))
+}
+
+/// A call failed with this error.
+fn refused(result: isize, error: i32) -> Result<(), Failure> {
+    let last = std::io::Error::last_os_error();
+    if result < 0 && last.raw_os_error() == Some(error) {
+        return Ok(());
+    }
+    Err(format!("a call gave {result} ({last}), not error {error}").into())
+}
 
 fn one_byte_reads(args: &[String]) -> Result<Option<Truth>, Failure> {
     let reads = number(args, 0, 1_000_000)?;

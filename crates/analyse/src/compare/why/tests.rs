@@ -81,6 +81,8 @@ fn run(command: &str, places: Vec<Place>) -> Run {
         lookups: Seen::Absent,
         syscalls: Seen::Value(Vec::new()),
         faults: Seen::Absent,
+        memory_peak: Seen::Absent,
+        programs: Seen::Absent,
         functions: Seen::Value(Vec::new()),
         lines: Seen::Value(Vec::new()),
         series: Seen::Absent,

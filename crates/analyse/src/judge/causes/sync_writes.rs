@@ -114,6 +114,7 @@ mod tests {
             p99_ns: 0,
             max_ns: 0,
             estimate: None,
+            results: Seen::Absent,
         }]);
         run
     }

@@ -147,6 +147,13 @@ impl Story {
         self.analysed_with(&Trailer { host_cpu: Seen::Value(host), ..trailer(self.now + US) }).run
     }
 
+    /// The same as recorded in this tier, with what else is known in the end.
+    pub(crate) fn told_as(&self, tier: Tier, known: impl FnOnce(&mut Trailer)) -> Run {
+        let mut trailer = trailer(self.now + US);
+        known(&mut trailer);
+        self.analysed_of(&Header { tier, ..header() }, &trailer).run
+    }
+
     /// The same as a window on running processes, which begins at `at`.
     pub(crate) fn seen_from(&self, at: Ns) -> Run {
         self.analysed_from(at).run
@@ -217,6 +224,8 @@ fn trailer(reaped_at: Ns) -> Trailer {
         host_cpu: Seen::Absent,
         living: Vec::new(),
         living_until: None,
+        peaks: Vec::new(),
+        began_at_bytes: None,
         lost_events: Seen::Value(0),
         cost: Vec::new(),
         sources: Vec::new(),

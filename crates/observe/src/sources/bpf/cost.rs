@@ -4,15 +4,18 @@
 use super::decode::Seen;
 use super::runs::InstrumentRuns;
 use super::wire::{self, DENSE};
+use crate::sources::arguments;
 use aya::Ebpf;
 use aya::maps::{PerCpuArray, PerCpuValues};
 use model::recording::Cost;
-use model::{Call, CallStats};
+use model::{Call, CallResults, CallStats};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use zerocopy::{transmute, transmute_ref};
 
 // `analyse` uses the same buckets.
 const _: () = assert!(wire::BUCKETS == stats::histogram::BUCKETS);
+const _: () = assert!(wire::SIZES == CallResults::SIZE_MAX as usize + 1);
 
 /// A value of a per-CPU map for aya: words.
 type CpuWords = [u64; size_of::<wire::Cpu>() / 8];
@@ -74,6 +77,7 @@ fn add(calls: &mut BTreeMap<Call, CallStats>, stats: &wire::Stats) {
         cpu_ns: 0,
         max_ns: 0,
         histogram: Vec::new(),
+        results: None,
     });
     sum.calls += stats.calls;
     sum.errors += stats.errors;
@@ -85,6 +89,29 @@ fn add(calls: &mut BTreeMap<Call, CallStats>, stats: &wire::Stats) {
         *histogram.entry(bucket).or_default() += u64::from(count);
     }
     sum.histogram = histogram.into_iter().collect();
+    add_results(sum.results.get_or_insert_default(), call, stats);
+}
+
+fn add_results(sum: &mut CallResults, call: Call, stats: &wire::Stats) {
+    // Of calls that are counted together some may move bytes.
+    if call == Call::OTHER || arguments::moves_bytes(call) {
+        *sum.bytes.get_or_insert(0) += stats.bytes;
+    }
+    sum.zeros += stats.zeros;
+    if !arguments::has_path(call) {
+        *sum.repeats.get_or_insert(0) += stats.repeats;
+    }
+    let mut sizes: BTreeMap<u8, u64> = sum.sizes.iter().copied().collect();
+    for (octave, count) in (0..).zip(stats.sizes).filter(|(_, count)| *count > 0) {
+        *sizes.entry(octave).or_default() += u64::from(count);
+    }
+    sum.sizes = sizes.into_iter().collect();
+    let mut errors: BTreeMap<u16, u64> = sum.errors.iter().copied().collect();
+    for error in stats.by_error.iter().filter(|error| error.calls > 0) {
+        *errors.entry(error.error as u16).or_default() += u64::from(error.calls);
+    }
+    sum.errors = errors.into_iter().collect();
+    sum.errors.sort_by_key(|(_, calls)| Reverse(*calls));
 }
 
 /// Runs of each instrument.
@@ -105,7 +132,7 @@ pub(super) fn of_instruments(calls: &[CallStats], seen: Seen) -> Vec<Cost> {
         Ok(None) | Err(_) => (500, 30_000),
     };
     [
-        ("calls", calls, (90, 220)),
+        ("calls", calls, (90, 230)),
         ("switches", seen.switches, (80, 350)),
         ("wakes", seen.wakes, (60, 250)),
         ("samples", seen.samples, samples_ns),

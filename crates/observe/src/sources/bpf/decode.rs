@@ -22,6 +22,7 @@ use model::recording::{
     AliveState, Comm, Counters, Event, Object, SwitchIn, SwitchOut, SwitchOutState, WaitContext, WakeReasons,
     Waker,
 };
+use rustix::param::page_size;
 use sockets::Sockets;
 pub(super) use stacks::{OfStacks, of_stacks, registers};
 use std::collections::HashMap;
@@ -109,6 +110,10 @@ impl Decoder {
                 let (wire::Exit { status, .. }, rest) = read(record)?;
                 let last = head.flags & wire::F_LAST != 0;
                 Event::Exit { at, tid, status: *status, last, calls: calls(head, rest)? }
+            }
+            Kind::Peak => {
+                let (wire::Peak { pages, .. }, _) = read(record)?;
+                Event::MemoryPeak { at, pid: tid, bytes: pages.saturating_mul(page_size() as u64) }
             }
             Kind::Alive => self.alive(record)?,
             Kind::Occupant => {

@@ -21,30 +21,15 @@
 #include "requests.h"
 #include "network.h"
 #include "resolver.h"
+#include "results.h"
 
 /* ---- system calls ---------------------------------------------------------------------------- */
-
-/* The index of the highest bit, from the product with a de Bruijn sequence of 64 bits (Leiserson,
- * Prokop and Randall, "Using de Bruijn Sequences to Index a 1 in a Computer Word", 1998). Without
- * branches, since the verifier would follow each of the 64 paths through six of them. */
-static const u8 octave_of[64] = {
-	0, 47, 1, 56, 48, 27, 2, 60, 57, 49, 41, 37, 28, 16, 3, 61,
-	54, 58, 35, 52, 50, 42, 21, 44, 38, 32, 29, 23, 17, 11, 4, 62,
-	46, 55, 26, 59, 40, 36, 15, 53, 34, 51, 20, 43, 31, 22, 10, 45,
-	25, 39, 14, 33, 19, 30, 9, 24, 13, 18, 8, 12, 7, 6, 5, 63,
-};
 
 INLINE u32 log_linear(u64 ns)
 {
 	if (ns < 8)
 		return ns;
-	u64 filled = ns | ns >> 1;
-	filled |= filled >> 2;
-	filled |= filled >> 4;
-	filled |= filled >> 8;
-	filled |= filled >> 16;
-	filled |= filled >> 32;
-	u32 octave = octave_of[(filled * 0x03f79d71b4cb0a89ull) >> 58 & 63];
+	u32 octave = octave_of(ns);
 	u32 index = (octave - 2) * 8 + (ns >> ((octave - 3) & 63) & 7);
 	return index < BUCKETS ? index : BUCKETS - 1;
 }
@@ -186,8 +171,6 @@ int sys_exit(u64 *ctx)
 		return 0;
 	cpu->calls++;
 	entry->calls++;
-	if (unlikely((u64)result >= (u64)-4095))
-		entry->errors++;
 	entry->total_ns += total;
 	entry->cpu_ns += total - off;
 	if (total > entry->max_ns)
@@ -195,6 +178,7 @@ int sys_exit(u64 *ctx)
 	u32 bucket = log_linear(total);
 	if (bucket < BUCKETS)
 		entry->histogram[bucket]++;
+	count_result(thread, entry, (struct pt_regs *)ctx[0], call, result);
 	return 0;
 }
 
@@ -727,6 +711,9 @@ int sched_process_exit(u64 *ctx)
 	if (READ(signal, live.counter) == 0) {
 		record.head.flags = F_LAST;
 		python_exit(pid);
+		/* Brought up to date when the last thread began to exit. */
+		struct peak_record peak = { .head = HEAD(K_PEAK, 0, pid, now), .pages = READ(signal, maxrss) };
+		EMIT(peak);
 	}
 	EMIT_WITH_SLOTS(record, thread);
 	return 0;

@@ -127,7 +127,7 @@ struct cfs_bandwidth { u64 throttled_time; };
 struct task_group { struct cfs_bandwidth cfs_bandwidth; struct task_group *parent; };
 struct sched_entity { u64 exec_start, sum_exec_runtime; };
 struct sched_info { unsigned long long run_delay; };
-struct signal_struct { atomic_t live; int group_exit_code; };
+struct signal_struct { atomic_t live; int group_exit_code; unsigned long maxrss; };
 struct thread_info { u32 status; unsigned long flags; };
 
 struct mm_struct { unsigned long start_stack; struct file *exe_file; };
@@ -200,6 +200,7 @@ struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr;
 #if defined(__TARGET_ARCH_x86)
 #define ARG0(regs, compat) ((compat) ? (u32)(regs)->bx : (regs)->di)
 #define ARG1(regs, compat) ((compat) ? (u32)(regs)->cx : (regs)->si)
+#define ARG2(regs) ((regs)->dx)
 #define IS_COMPAT(task) ((task)->thread_info.status & 2) /* TS_COMPAT */
 /* Exceptions set it to -1: there is no call to restart. */
 #define CAME_BY_CALL(regs) ((s64)(regs)->orig_ax >= 0)
@@ -216,6 +217,7 @@ struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr;
 #elif defined(__TARGET_ARCH_arm64)
 #define ARG0(regs, compat) ((regs)->orig_x0)
 #define ARG1(regs, compat) ((regs)->regs[1])
+#define ARG2(regs) ((regs)->regs[2])
 #define IS_COMPAT(task) ((task)->thread_info.flags & (1ul << 22)) /* TIF_32BIT */
 #define CAME_BY_CALL(regs) ((regs)->syscallno >= 0)
 #define CALL_OF(regs) ((u32)(regs)->syscallno)

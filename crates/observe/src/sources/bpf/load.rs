@@ -14,13 +14,13 @@ use std::fs;
 /// The kernel half, for this architecture.
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/dwell.bpf.o"));
 
-/// The limit of threads traced at once, plus one; further ones are counted. 300 bytes each.
+/// The limit of threads traced at once, plus one; further ones are counted. 512 bytes each.
 pub(super) const THREADS_MAX: u32 = 16 * 1024;
 
 /// Loads the object, for a tree with root `root` (0: none is started) and for `wanted` existing
 /// processes.
 pub(super) fn load(btf: &Btf, root: Pid, cpus: &[u32], wanted: u32) -> Result<Ebpf, BpfRefusal> {
-    let kinds = arguments::kinds();
+    let (kinds, results) = (arguments::kinds(), arguments::result_kinds());
     let buffered = buffered(cpus);
     let segments = segments_per_cpu(buffered);
     let ebpf = loader()
@@ -32,6 +32,7 @@ pub(super) fn load(btf: &Btf, root: Pid, cpus: &[u32], wanted: u32) -> Result<Eb
         .override_global("nr_execve", &arguments::execve(), true)
         .override_global("nr_io_uring_enter", &arguments::io_uring_enter(), true)
         .override_global("arg_kind", kinds.as_slice(), true)
+        .override_global("result_kind", results.as_slice(), true)
         .map_max_entries("scratches", 2 * (cpus.iter().max().unwrap_or(&0) + 1))
         .override_global("segments_per_cpu", &segments, true)
         .map_max_entries("wanted", wanted)

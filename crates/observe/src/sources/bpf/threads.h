@@ -25,6 +25,9 @@ volatile const u8 arg_kind[2 * CALLS] = {};
 /* In `blocked_ns`, which is checked at syscall exit: the call ended another thread's wait. */
 #define ENDED_WAIT (1ull << 63)
 
+/* Places for the last calls of a thread: a power of two. */
+#define LAST 16
+
 struct thread {
 	u64 stamp;     /* of the reference to this entry */
 	u64 regs;      /* its saved registers while it is in a call */
@@ -60,6 +63,7 @@ struct thread {
 	u64 mm;        /* its address space since fork or execve */
 	u64 task;      /* its task, once known from a switch or wake-up; else 0 */
 	u64 page_inode, page_faults; /* file of a page fault; faults then */
+	u64 last[LAST]; /* signatures of its last calls (`results.h`) */
 	struct slot slot[SLOTS];
 };
 

@@ -93,6 +93,8 @@ enum kind {
 	K_READY = 14,
 	/* What had this CPU while the thread waited for it that comes with the next switch. */
 	K_OCCUPANT = 15,
+	/* The largest resident set of a process whose last thread exits. */
+	K_PEAK = 16,
 	/* a: path_kind; the path of a file. */
 	K_PATH = 20,
 	/* For the page fault in which the thread blocks next: its file. */
@@ -266,6 +268,12 @@ struct exit_record {
 	s32 status;
 	u32 pid;
 	struct slot tail[];
+};
+
+struct peak_record {
+	/* tid: the process. */
+	struct head head;
+	u64 pages;
 };
 
 struct flush_record {
@@ -517,6 +525,18 @@ struct cpu {
 /* Numbers of calls are below this. */
 #define CALLS 1024
 
+/* Octaves of the numbers of bytes that calls moved: the last has all that is larger. */
+#define SIZES 24
+
+/* Error numbers that are kept apart for each call and CPU: the first that occur. */
+#define ERRORS 6
+
+struct error_count {
+	/* 0: not used. */
+	u32 error;
+	u32 calls;
+};
+
 /* Per call and CPU. */
 struct stats {
 	/* The call, or OTHER_CALL. */
@@ -526,6 +546,14 @@ struct stats {
 	u64 total_ns;
 	u64 cpu_ns;
 	u64 max_ns;
+	/* Of calls that move bytes: what they moved. */
+	u64 bytes;
+	/* Calls that returned 0. */
+	u64 zeros;
+	/* Calls that did what the one before did; see `results.h`. */
+	u64 repeats;
+	struct error_count by_error[6];
+	u32 sizes[24];
 	u32 histogram[320];
 };
 
@@ -601,6 +629,9 @@ AT(exit_record, head, 0);
 AT(exit_record, status, 16);
 AT(exit_record, pid, 20);
 AT(exit_record, tail, 24);
+AT(peak_record, head, 0);
+AT(peak_record, pages, 16);
+SIZE(peak_record, 24);
 AT(flush_record, head, 0);
 AT(flush_record, tail, 16);
 AT(sample_record, head, 0);
@@ -737,14 +768,22 @@ AT(cpu, index, 56);
 AT(cpu, request, 60);
 AT(cpu, ends, 64);
 SIZE(cpu, 104);
+AT(error_count, error, 0);
+AT(error_count, calls, 4);
+SIZE(error_count, 8);
 AT(stats, call, 0);
 AT(stats, calls, 8);
 AT(stats, errors, 16);
 AT(stats, total_ns, 24);
 AT(stats, cpu_ns, 32);
 AT(stats, max_ns, 40);
-AT(stats, histogram, 48);
-SIZE(stats, 1328);
+AT(stats, bytes, 48);
+AT(stats, zeros, 56);
+AT(stats, repeats, 64);
+AT(stats, by_error, 72);
+AT(stats, sizes, 120);
+AT(stats, histogram, 216);
+SIZE(stats, 1496);
 AT(connection, began, 0);
 AT(connection, established, 8);
 AT(connection, sent, 16);

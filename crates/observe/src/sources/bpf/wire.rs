@@ -80,6 +80,8 @@ layout! {
         Ready = 14,
         /// What had this CPU while the thread waited for it that comes with the next switch.
         Occupant = 15,
+        /// The largest resident set of a process whose last thread exits.
+        Peak = 16,
         /// a: path_kind; the path of a file.
         Path = 20,
         /// For the page fault in which the thread blocks next: its file.
@@ -248,6 +250,12 @@ layout! {
         head: Head,
         status: i32,
         pid: u32,
+    }
+
+    struct Peak as peak_record {
+        /// tid: the process.
+        head: Head,
+        pages: u64,
     }
 
     struct Flush as flush_record, then "struct slot tail[]" {
@@ -485,6 +493,15 @@ layout! {
     const DENSE: u32 = 128;
     /// Numbers of calls are below this.
     const CALLS: u32 = 1024;
+    /// Octaves of the numbers of bytes that calls moved: the last has all that is larger.
+    const SIZES: usize = 24;
+    /// Error numbers that are kept apart for each call and CPU: the first that occur.
+    const ERRORS: usize = 6;
+    struct ErrorCount as error_count {
+        /// 0: not used.
+        error: u32,
+        calls: u32,
+    }
     /// Per call and CPU.
     struct Stats as stats {
         /// The call, or OTHER_CALL.
@@ -494,6 +511,14 @@ layout! {
         total_ns: u64,
         cpu_ns: u64,
         max_ns: u64,
+        /// Of calls that move bytes: what they moved.
+        bytes: u64,
+        /// Calls that returned 0.
+        zeros: u64,
+        /// Calls that did what the one before did; see `results.h`.
+        repeats: u64,
+        by_error: [ErrorCount; ERRORS],
+        sizes: [u32; SIZES],
         histogram: [u32; BUCKETS],
     }
 

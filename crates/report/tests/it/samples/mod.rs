@@ -13,10 +13,11 @@ use model::network::ConnectionOrigin;
 use model::peers::{ConnectionRow, DelayedAck, Lengths, LookupRow};
 use model::recording::{Ending, Host, Tier, WindowEnd};
 use model::run::{
-    CallRow, Faults, FunctionRow, LineRow, Phases, Run, Share, ThreadLedger, WaitRow, WakerRow, WindowSummary,
+    CallRow, Faults, FunctionRow, LineRow, MemoryPeak, Phases, Run, Share, ThreadLedger, WaitRow, WakerRow,
+    WindowSummary,
 };
 use model::wait::{StackFrame, WaitCall, WaitTarget, WakerKind};
-use model::{Diagnosis, Ns, Profile, Reason, Rival, RunQueue, Seen};
+use model::{Diagnosis, Ns, Pid, Profile, Reason, Rival, RunQueue, Seen};
 use std::collections::BTreeMap;
 
 pub(crate) use costs::journal;
@@ -110,6 +111,8 @@ fn run(command: &[&str], places: &[Place], sampled_part: f64) -> Run {
         lookups: Seen::Value(Vec::new()),
         syscalls: Seen::Value(Vec::new()),
         faults: Seen::Value(Faults { minor: 312, major: 0 }),
+        memory_peak: Seen::unseen("not recorded"),
+        programs: Seen::unseen("not recorded"),
         functions: Seen::unseen("stacks are not taken yet"),
         lines: Seen::unseen("stacks are not taken yet"),
         series: Seen::unseen("devices are not watched yet"),
@@ -226,6 +229,7 @@ fn call(name: &str, calls: u64, errors: u64, total_ns: Ns, cpu_ns: Ns) -> CallRo
         p50_ns: mean * 9 / 10,
         p99_ns: mean * 3,
         max_ns: mean * 40,
+        results: Seen::unseen("not recorded"),
         estimate: None,
     }
 }
@@ -535,6 +539,7 @@ pub(crate) fn build() -> Run {
         .filter(|thread| thread.states[0].0 == User)
         .collect();
     build.user_ns = Seen::Value(51 * S);
+    build.memory_peak = peak(431_194_112, false, 417, "cc1");
     build
 }
 
@@ -745,5 +750,11 @@ pub(crate) fn crunch() -> Run {
 
 /// Nothing at all: a wall of zero.
 pub(crate) fn empty() -> Run {
-    run(&["true"], &[], 0.0)
+    let mut empty = run(&["true"], &[], 0.0);
+    empty.memory_peak = peak(2_035_712, true, 812, "true");
+    empty
+}
+
+fn peak(bytes: u64, at_most: bool, pid: Pid, name: &str) -> Seen<MemoryPeak> {
+    Seen::Value(MemoryPeak { bytes, at_most, pid: Seen::Value(pid), name: Seen::Value(name.into()) })
 }

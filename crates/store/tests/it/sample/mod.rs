@@ -225,11 +225,14 @@ fn trailer() -> Trailer {
             cpu_ns: 4_000_000,
             max_ns: 70_000,
             histogram: vec![(3, 90), (1_023, 10)],
+            results: None,
         }]),
         rusage: Seen::Value(Rusage { user_ns: 1, kernel_ns: 2, max_rss_bytes: 3, ..Rusage::default() }),
         host_cpu: Seen::Value(HostCpu { busy_ns: 1, span_ns: 2, ..HostCpu::default() }),
         living: vec![(1001, counters())],
         living_until: None,
+        peaks: Vec::new(),
+        began_at_bytes: None,
         lost_events: Seen::Value(1 << 33),
         cost: vec![Cost { what: "switch".to_owned(), times: 12, each_ns: (100, 200) }],
         sources: Vec::new(),
@@ -277,5 +280,6 @@ pub(crate) fn variant(event: &Event) -> &'static str {
         Event::Command { .. } => "Command",
         Event::LocalSocket { .. } => "LocalSocket",
         Event::AliveStack { .. } => "AliveStack",
+        Event::MemoryPeak { .. } => "MemoryPeak",
     }
 }

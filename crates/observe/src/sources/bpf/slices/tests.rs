@@ -10,7 +10,8 @@ fn ran(calls: u64) -> InstrumentRuns {
 
 fn counts(calls: u64) -> Vec<CallStats> {
     let (total_ns, cpu_ns, max_ns) = (0, 0, 0);
-    vec![CallStats { call: Call(0), calls, errors: 0, total_ns, cpu_ns, max_ns, histogram: Vec::new() }]
+    let (histogram, results) = (Vec::new(), None);
+    vec![CallStats { call: Call(0), calls, errors: 0, total_ns, cpu_ns, max_ns, histogram, results }]
 }
 
 #[test]

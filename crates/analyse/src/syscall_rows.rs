@@ -1,0 +1,93 @@
+//! The table of system calls, from the counters of the kernel half. Where only windows were traced
+//! `sliced` scales it up.
+
+use crate::calls::Arch;
+use crate::sliced;
+use model::recording::Trailer;
+use model::run::{CallRow, ErrorRow, ResultsRow};
+use model::{CallStats, Header, Seen};
+use stats::Histogram;
+use std::cmp::Reverse;
+use syscalls::Errno;
+
+/// All rows, longest total first.
+pub(crate) fn rows(header: &Header, trailer: &Trailer) -> Seen<Vec<CallRow>> {
+    let arch = Arch::from_machine(&header.host.arch);
+    let row = |call: &CallStats| {
+        let mut lengths = Histogram::default();
+        call.histogram.iter().for_each(|(index, count)| lengths.add(usize::from(*index), *count));
+        lengths.know_max(call.max_ns);
+        let mut row = CallRow {
+            name: arch.syscall(call.call),
+            calls: call.calls,
+            errors: call.errors,
+            total_ns: call.total_ns,
+            cpu_ns: call.cpu_ns,
+            p50_ns: lengths.quantile(0.5),
+            p99_ns: lengths.quantile(0.99),
+            max_ns: call.max_ns,
+            results: results(call),
+            estimate: None,
+        };
+        if let Some(sliced) = &trailer.sliced {
+            sliced::scale(&mut row, call, sliced);
+        }
+        row
+    };
+    trailer.calls.as_ref().map(|calls| {
+        let mut rows: Vec<_> = calls.iter().map(row).collect();
+        rows.sort_by_cached_key(|row| (Reverse(row.total_ns), row.name.to_string()));
+        rows
+    })
+}
+
+/// What the calls of one kind gave.
+fn results(call: &CallStats) -> Seen<ResultsRow> {
+    let Some(results) = &call.results else { return Seen::unseen("not in this recording") };
+    let error = |(errno, calls): &(u16, u64)| ErrorRow {
+        errno: *errno,
+        name: Errno::new((*errno).into()).name().map(str::to_owned),
+        calls: *calls,
+    };
+    Seen::Value(ResultsRow {
+        bytes: results.bytes,
+        sizes: results.sizes.iter().map(|(octave, calls)| (1 << octave.min(&63), *calls)).collect(),
+        zeros: results.zeros,
+        repeats: results.repeats,
+        errors: results.errors.iter().map(error).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Call, CallResults};
+
+    #[test]
+    fn results_have_sizes_in_bytes_and_errors_by_name() {
+        let results = CallResults {
+            bytes: Some(1100),
+            sizes: vec![(0, 100), (9, 1)],
+            zeros: 3,
+            repeats: Some(2),
+            errors: vec![(11, 7), (2, 1), (4000, 1)],
+        };
+        let mut call = CallStats {
+            call: Call(0),
+            calls: 113,
+            errors: 9,
+            total_ns: 0,
+            cpu_ns: 0,
+            max_ns: 0,
+            histogram: Vec::new(),
+            results: Some(results),
+        };
+        let Seen::Value(row) = super::results(&call) else { panic!("they are there") };
+        assert_eq!((row.bytes, row.zeros, row.repeats), (Some(1100), 3, Some(2)));
+        assert_eq!(row.sizes, [(1, 100), (512, 1)]);
+        let errors: Vec<_> = row.errors.iter().map(|one| (one.name.as_deref(), one.calls)).collect();
+        assert_eq!(errors, [(Some("EAGAIN"), 7), (Some("ENOENT"), 1), (None, 1)]);
+        call.results = None;
+        assert!(matches!(super::results(&call), Seen::Unseen(_)));
+    }
+}

@@ -1,0 +1,76 @@
+//! The table of system calls, in the schema of `--json`.
+
+use crate::seen::unrecorded;
+use crate::wait::SyscallName;
+use crate::{Ns, Seen};
+use serde::{Deserialize, Serialize};
+
+/// One row of the table of system calls.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallRow {
+    /// Its name; `32:name` through the 32-bit table.
+    pub name: SyscallName,
+    /// Number of calls that returned.
+    pub calls: u64,
+    /// Those that returned an error.
+    pub errors: u64,
+    /// Wall time, summed over threads.
+    pub total_ns: Ns,
+    /// CPU time of that.
+    pub cpu_ns: Ns,
+    /// Median, within the histogram's 6 %.
+    pub p50_ns: Ns,
+    /// 99th percentile, likewise.
+    pub p99_ns: Ns,
+    /// The longest, exactly.
+    pub max_ns: Ns,
+    /// What they gave.
+    #[serde(default = "unrecorded")]
+    pub results: Seen<ResultsRow>,
+    /// Where only windows were traced: then calls, errors, times and results are estimates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
+}
+
+/// What the calls of one row gave.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResultsRow {
+    /// Bytes that they moved. None for calls whose result is something else.
+    pub bytes: Option<u64>,
+    /// Calls that moved bytes, by how many, in octaves: (smallest number of bytes, calls). The
+    /// octave of 8 MiB has all that is larger too; empty ones are left out.
+    pub sizes: Vec<(u64, u64)>,
+    /// Calls that returned 0: reads at the end of a file, looks that found nothing; of many calls
+    /// it is success.
+    pub zeros: u64,
+    /// Calls with the first three arguments and the result of the thread's last one of this kind;
+    /// of those that moved bytes none. What arguments point at is not compared: none for calls on
+    /// paths.
+    pub repeats: Option<u64>,
+    /// Calls that failed, by error number, the most frequent first. Rare ones may be missing.
+    pub errors: Vec<ErrorRow>,
+}
+
+/// Calls that failed in one way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorRow {
+    /// The error number.
+    pub errno: u16,
+    /// Its name, where it has one: `ENOENT`.
+    pub name: Option<String>,
+    /// How many calls.
+    pub calls: u64,
+}
+
+/// A count estimated from tracing windows, with its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// Calls that were counted.
+    pub seen: u64,
+    /// The estimated number of calls.
+    pub calls: u64,
+    /// Low end.
+    pub lo: u64,
+    /// High end; none when there are too few windows.
+    pub hi: Option<u64>,
+}
