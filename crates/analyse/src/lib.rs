@@ -24,9 +24,11 @@ mod lookups;
 mod names;
 mod poll;
 mod purpose;
+mod services;
 mod sliced;
 mod surroundings;
 mod trace;
+mod turns;
 pub mod wake;
 
 use consumers::Consumers;
