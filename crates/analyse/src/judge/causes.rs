@@ -3,6 +3,7 @@
 pub(crate) mod delayed_ack;
 mod hot_code;
 mod interpreter_lock;
+mod peers;
 mod sync_writes;
 
 use super::evidence::Evidence;
@@ -11,8 +12,12 @@ use model::recording::Tier;
 use model::{Seen, Sentence, say};
 
 /// All of them: of two that save the same, the first one comes first.
-pub static ALL: &[&Cause] =
-    &[&delayed_ack::CAUSE, &interpreter_lock::CAUSE, &sync_writes::CAUSE, &hot_code::CAUSE];
+pub static ALL: &[&Cause] = &[
+    &delayed_ack::CAUSE,
+    &interpreter_lock::CAUSE,
+    &sync_writes::CAUSE,
+    &hot_code::CAUSE,
+];
 
 /// Something that takes time and that a person can do something about, or at least must know of.
 #[derive(Debug)]
