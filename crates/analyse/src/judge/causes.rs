@@ -4,6 +4,7 @@ pub(crate) mod delayed_ack;
 mod hot_code;
 mod interpreter_lock;
 mod peers;
+mod places;
 mod sync_writes;
 
 use super::evidence::Evidence;
