@@ -3,6 +3,7 @@
 pub(crate) mod delayed_ack;
 mod hot_code;
 mod interpreter_lock;
+mod lock_contention;
 mod peers;
 mod places;
 mod sync_writes;
@@ -16,6 +17,7 @@ use model::{Seen, Sentence, say};
 pub static ALL: &[&Cause] = &[
     &delayed_ack::CAUSE,
     &interpreter_lock::CAUSE,
+    &lock_contention::CAUSE,
     &sync_writes::CAUSE,
     &hot_code::CAUSE,
 ];
