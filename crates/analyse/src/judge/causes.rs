@@ -1,6 +1,7 @@
 //! The causes that are looked for: a file for each, and its line in the registry.
 
 pub(crate) mod delayed_ack;
+mod dns_lookups;
 mod hot_code;
 mod interpreter_lock;
 mod lock_contention;
@@ -18,6 +19,7 @@ pub static ALL: &[&Cause] = &[
     &delayed_ack::CAUSE,
     &interpreter_lock::CAUSE,
     &lock_contention::CAUSE,
+    &dns_lookups::CAUSE,
     &sync_writes::CAUSE,
     &hot_code::CAUSE,
 ];
