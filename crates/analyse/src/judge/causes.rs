@@ -1,5 +1,6 @@
 //! The causes that are looked for: a file for each, and its line in the registry.
 
+mod connection_churn;
 pub(crate) mod delayed_ack;
 mod dns_lookups;
 mod hot_code;
@@ -20,6 +21,7 @@ pub static ALL: &[&Cause] = &[
     &interpreter_lock::CAUSE,
     &lock_contention::CAUSE,
     &dns_lookups::CAUSE,
+    &connection_churn::CAUSE,
     &sync_writes::CAUSE,
     &hot_code::CAUSE,
 ];
