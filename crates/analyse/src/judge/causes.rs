@@ -6,6 +6,7 @@ mod dns_lookups;
 mod hot_code;
 mod interpreter_lock;
 mod lock_contention;
+mod network_throughput;
 mod peers;
 mod places;
 mod sync_writes;
@@ -22,6 +23,7 @@ pub static ALL: &[&Cause] = &[
     &lock_contention::CAUSE,
     &dns_lookups::CAUSE,
     &connection_churn::CAUSE,
+    &network_throughput::CAUSE,
     &sync_writes::CAUSE,
     &hot_code::CAUSE,
 ];
