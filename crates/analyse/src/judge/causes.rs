@@ -9,6 +9,7 @@ mod lock_contention;
 mod network_throughput;
 mod peers;
 mod places;
+mod serial_requests;
 mod sync_writes;
 
 use super::evidence::Evidence;
@@ -24,6 +25,7 @@ pub static ALL: &[&Cause] = &[
     &dns_lookups::CAUSE,
     &connection_churn::CAUSE,
     &network_throughput::CAUSE,
+    &serial_requests::CAUSE,
     &sync_writes::CAUSE,
     &hot_code::CAUSE,
 ];
