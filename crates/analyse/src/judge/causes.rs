@@ -1,8 +1,15 @@
 //! The causes that are looked for: a file for each, and its line in the registry.
 
+mod connection_churn;
 pub(crate) mod delayed_ack;
+mod dns_lookups;
 mod hot_code;
 mod interpreter_lock;
+mod lock_contention;
+mod network_throughput;
+mod peers;
+mod places;
+mod serial_requests;
 mod sync_writes;
 
 use super::evidence::Evidence;
@@ -11,8 +18,17 @@ use model::recording::Tier;
 use model::{Seen, Sentence, say};
 
 /// All of them: of two that save the same, the first one comes first.
-pub static ALL: &[&Cause] =
-    &[&delayed_ack::CAUSE, &interpreter_lock::CAUSE, &sync_writes::CAUSE, &hot_code::CAUSE];
+pub static ALL: &[&Cause] = &[
+    &delayed_ack::CAUSE,
+    &interpreter_lock::CAUSE,
+    &lock_contention::CAUSE,
+    &dns_lookups::CAUSE,
+    &connection_churn::CAUSE,
+    &network_throughput::CAUSE,
+    &serial_requests::CAUSE,
+    &sync_writes::CAUSE,
+    &hot_code::CAUSE,
+];
 
 /// Something that takes time and that a person can do something about, or at least must know of.
 #[derive(Debug)]

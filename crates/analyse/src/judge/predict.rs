@@ -4,6 +4,9 @@
 //! A cause says what goes (sites, or a share of the samples) and which part of it. The interval is
 //! that of `docs/method/prediction.md`: x·min(A, S) to min(x·P, S). Its high end is cut where the
 //! CPUs that the program may use would have no less to do, its low end by what dwell itself cost.
+//!
+//! Of a lock the low end is x·S, since A leaves out what its holders do meanwhile, and that is what
+//! the lock is about.
 
 use super::Evidence;
 use model::coverage::Interval;
@@ -18,10 +21,15 @@ pub(super) enum Goes {
     /// Time at these sites, which do not overlap. The account has so much of it, for where there
     /// are no clocks.
     Sites(Vec<Site>, Interval),
+    /// The same of waits for a lock.
+    Lock(Site, Interval),
     /// The time on CPUs that such a share of the samples stands for.
     Samples(Share),
     /// Time that only the account knows, between these, of such a kind.
     Account(Interval, Kind),
+    /// Time that the structure of the program says will go of the wall clock, between these; in a
+    /// window of what threads wait for.
+    Wall(Interval),
 }
 
 /// Time of a kind.
@@ -54,15 +62,19 @@ impl Evidence<'_> {
         let kind = kind(goes);
         let times = match (self.times(goes), goes) {
             (Some(times), _) => times,
-            (None, Goes::Sites(..)) if self.prediction.is_some() => {
+            (None, Goes::Sites(..) | Goes::Lock(..)) if self.prediction.is_some() => {
                 return Seen::unseen("the place has too little time to have a clock of its own");
             }
             (None, _) => self.by_account(goes),
         };
         let of = |part: f64, ns: Ns| (part.clamp(0.0, 1.0) * ns as f64).round() as Ns;
         let hi = of(part.1, times.path_ns.hi).min(times.saved_ns.hi);
-        let hi = hi.min(self.beyond_cpus_ns(goes, part.1));
+        let hi = hi.min(self.beyond_cpus_ns(goes, part.1, self.cpus_allowed()));
         let lo = self.without_overhead(of(part.0, times.least_ns.lo)).min(hi);
+        let lo = match goes {
+            Goes::Lock(..) => lo.min(self.beyond_cpus_ns(goes, part.1, self.cpus_free())),
+            _ => lo,
+        };
         let of = match kind {
             _ if !self.window => SavedTime::Wall,
             Kind::Cpu => SavedTime::Cpu,
@@ -79,6 +91,10 @@ impl Evidence<'_> {
     fn times(&self, goes: &Goes) -> Option<Times> {
         match goes {
             Goes::Sites(sites, _) => self.of_sites(sites),
+            Goes::Lock(site, _) => {
+                let times = self.of_sites(std::slice::from_ref(site))?;
+                Some(Times { least_ns: times.saved_ns, ..times })
+            }
             Goes::Samples(share) => {
                 let all = self.of_sites(&ON_CPU.map(Site::State))?;
                 let of = |ns: Interval| Interval {
@@ -91,7 +107,7 @@ impl Evidence<'_> {
                     least_ns: of(all.least_ns),
                 })
             }
-            Goes::Account(..) => None,
+            Goes::Account(..) | Goes::Wall(_) => None,
         }
     }
 
@@ -120,27 +136,27 @@ impl Evidence<'_> {
     /// could have taken its place. In a window it is time of threads, which is saved as such.
     fn by_account(&self, goes: &Goes) -> Times {
         let ns = match goes {
-            Goes::Sites(_, ns) | Goes::Account(ns, _) => *ns,
+            Goes::Sites(_, ns) | Goes::Lock(_, ns) | Goes::Account(ns, _) | Goes::Wall(ns) => *ns,
             Goes::Samples(share) => {
                 let on_cpu_ns = self.account_ns(State::on_cpu) as f64;
                 Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi).ceil() as Ns }
             }
         };
-        let certain = self.window || self.threads.len() == 1;
+        let certain = self.window || self.threads.len() == 1 || matches!(goes, Goes::Wall(_));
         let least_ns = if certain { ns } else { Interval { lo: 0, hi: ns.hi } };
         Times { path_ns: ns, saved_ns: ns, least_ns }
     }
 
     /// What of the wall clock the CPUs are not needed for once the part is gone: that much it can
     /// save at most.
-    fn beyond_cpus_ns(&self, goes: &Goes, part: f64) -> Ns {
+    fn beyond_cpus_ns(&self, goes: &Goes, part: f64, cpus: f64) -> Ns {
         // What goes of the CPU time of threads that are not on the path is known by samples only.
         let left = match goes {
             Goes::Samples(share) => 1.0 - share.hi * part,
             _ if kind(goes) == Kind::Cpu || self.window => return Ns::MAX,
             _ => 1.0,
         };
-        let needed_ns = (self.cpu_ns() as f64 * left / self.cpus_allowed().max(0.01)) as Ns;
+        let needed_ns = (self.cpu_ns() as f64 * left / cpus.max(0.01)) as Ns;
         self.wall_ns.saturating_sub(needed_ns)
     }
 
@@ -164,6 +180,16 @@ impl Evidence<'_> {
         cpus
     }
 
+    /// As many of these as it would get of them: what ran had to wait for its CPU for a part of the
+    /// time, and more at once would get no more of each.
+    pub(super) fn cpus_free(&self) -> f64 {
+        let states = self.threads.iter().flat_map(|thread| &thread.states);
+        let queued = |state: State| matches!(state, State::Runqueue | State::Throttled);
+        let queued_ns: Ns = states.filter(|(state, _)| queued(*state)).map(|(_, ns)| ns).sum();
+        let cpu_ns = self.cpu_ns();
+        self.cpus_allowed() * cpu_ns as f64 / (cpu_ns + queued_ns).max(1) as f64
+    }
+
     /// Of a saving what is no gain without dwell: its own cost is taken as evenly spread.
     fn without_overhead(&self, ns: Ns) -> Ns {
         let overhead_ns = self.coverage.overhead_ns.value().map_or(0, |overhead| overhead.hi);
@@ -175,6 +201,7 @@ impl Evidence<'_> {
 fn kind(goes: &Goes) -> Kind {
     match goes {
         Goes::Samples(_) => Kind::Cpu,
+        Goes::Lock(..) | Goes::Wall(_) => Kind::Waiting,
         Goes::Account(_, kind) => *kind,
         Goes::Sites(sites, _) => {
             let on_cpu = |site: &Site| match site {
@@ -191,6 +218,26 @@ fn kind(goes: &Goes) -> Kind {
 /// The part that is gone when something is done so many times faster.
 pub(super) fn faster(times: f64) -> f64 {
     1.0 - 1.0 / times
+}
+
+/// How long pieces of work take of which each is done by one, with so many at a time: at least, and
+/// at most in whichever order they are taken (Graham 1969).
+pub(super) fn makespan(total_ns: Ns, longest_ns: Ns, at_a_time: f64) -> Interval {
+    let (total, longest, k) = (total_ns as f64, longest_ns as f64, at_a_time.max(1.0));
+    let even = total / k;
+    Interval { lo: even.max(longest) as Ns, hi: (even + (1.0 - 1.0 / k) * longest) as Ns }
+}
+
+/// Two savings of time that the places do not share, with the part of the larger.
+pub(super) fn together(one: Seen<Saving>, other: Seen<Saving>) -> Seen<Saving> {
+    match (one, other) {
+        (Seen::Value(one), Seen::Value(other)) => Seen::Value(Saving {
+            ns: Interval { lo: one.ns.lo + other.ns.lo, hi: one.ns.hi + other.ns.hi },
+            ..if one.ns.hi >= other.ns.hi { one } else { other }
+        }),
+        (Seen::Value(one), _) | (_, Seen::Value(one)) => Seen::Value(one),
+        (why, _) => why,
+    }
 }
 
 /// What some waits in a state have of the path, where only their sum over all threads is known: at

@@ -3,10 +3,14 @@
 use super::{Evidence, diagnose};
 use model::account::Basis;
 use model::coverage::Interval;
+use model::network::ConnectionOrigin;
+use model::peers::ConnectionRow;
 use model::prediction::{Prediction, Site, SiteTimes};
 use model::recording::{Ending, Host, Tier};
-use model::run::{Bound, Class, Phases, Shares, ThreadLedger, measured};
-use model::{Coverage, Diagnosis, Finding, Ns, Profile, Run, Seen, State};
+use model::run::{Bound, Class, Phases, Shares, ThreadLedger, WaitRow, WaitingThread, measured};
+use model::series::{LinkSeries, SeriesVerdict};
+use model::wait::{WaitCall, WaitTarget};
+use model::{Coverage, Diagnosis, Finding, Ns, Profile, Run, Seen, Series, State, Tid};
 
 /// A coverage of which nothing is known.
 pub(super) fn coverage() -> Coverage {
@@ -94,6 +98,98 @@ pub(super) fn thread(tid: model::Tid, states: &[(State, Ns)]) -> ThreadLedger {
     }
 }
 
+/// A thread that waited for so long.
+pub(super) fn waiting(tid: Tid, ns: Ns) -> WaitingThread {
+    WaitingThread { pid: 100, tid, name: "program".into(), ns }
+}
+
+/// Waits of these threads, of a millisecond each, none of them on the path.
+pub(super) fn wait(reason: State, on: WaitTarget, threads: &[WaitingThread]) -> WaitRow {
+    let total_ns = threads.iter().map(|thread| thread.ns).sum();
+    WaitRow {
+        reason,
+        call: WaitCall::Unseen,
+        on,
+        calls: total_ns / 1_000_000,
+        total_ns,
+        path_ns: 0,
+        p50_ns: 1_000_000,
+        p99_ns: 1_000_000,
+        max_ns: 1_000_000,
+        stack: Seen::Absent,
+        device: Seen::Absent,
+        requests: Seen::Absent,
+        queue_ns: Seen::Absent,
+        device_ns: Seen::Absent,
+        by: Vec::new(),
+        histogram: Vec::new(),
+        threads: threads.to_vec(),
+    }
+}
+
+/// A connection that the program opened to this end, with nothing in its figures.
+pub(super) fn connection(remote: &str) -> ConnectionRow {
+    ConnectionRow {
+        protocol: "tcp".into(),
+        began: ConnectionOrigin::Opened,
+        local: "192.0.2.2".into(),
+        remote: remote.into(),
+        service: None,
+        times: 1,
+        failed: 0,
+        open: 0,
+        connect: None,
+        round_trip_ns: None,
+        round_trip_ns_min: None,
+        sent_bytes: 0,
+        received_bytes: 0,
+        retransmits: 0,
+        open_ns: 0,
+        waited_ns: 0,
+        waits: 0,
+        bytes_per_s_open: None,
+        bytes_per_s_waited: None,
+        delayed_ack: None,
+        turns: None,
+        opening: None,
+    }
+}
+
+/// A link of unknown speed that carried so many bits of payload a second in each tenth of one.
+pub(super) fn link(name: &str, payload_bits_per_s: &[f64]) -> LinkSeries {
+    let unknown = "the driver does not say";
+    LinkSeries {
+        name: name.into(),
+        bytes: (payload_bits_per_s.iter().sum::<f64>() / 80.0) as u64,
+        errors: 0,
+        drops: 0,
+        speed_bits_per_s: Seen::unseen(unknown),
+        speed_given: false,
+        full_duplex: Seen::unseen(unknown),
+        payload_limit_bits_per_s: Seen::unseen(unknown),
+        received_bytes_per_s: Vec::new(),
+        sent_bytes_per_s: Vec::new(),
+        received_packets_per_s: Vec::new(),
+        sent_packets_per_s: Vec::new(),
+        payload_bits_per_s: payload_bits_per_s.to_vec(),
+        limit_share: Seen::unseen(unknown),
+        at_limit_share: Seen::unseen(unknown),
+    }
+}
+
+/// Series of nothing, which mean this.
+pub(super) fn series(verdicts: Vec<SeriesVerdict>) -> Series {
+    Series {
+        step_ns: 100_000_000,
+        disks: Seen::Absent,
+        links: Seen::Absent,
+        memory: Seen::Absent,
+        nfs: Seen::Absent,
+        cpu: Seen::Absent,
+        verdicts,
+    }
+}
+
 /// What sites have: P, S and A of each.
 pub(super) fn sites(run: &Run, of: &[(Site, [Ns; 3])]) -> Seen<Prediction> {
     let exactly = |ns| Seen::Value(Interval { lo: ns, hi: ns });
@@ -115,6 +211,11 @@ pub(super) fn judged(run: &Run, prediction: &Seen<Prediction>) -> Diagnosis {
 /// The first finding of this cause.
 pub(super) fn found<'a>(diagnosis: &'a Diagnosis, id: &str) -> Option<&'a Finding> {
     diagnosis.findings.iter().find(|finding| finding.cause.id == id)
+}
+
+/// Whether this cause was looked for and is not there.
+pub(super) fn ruled_out(diagnosis: &Diagnosis, id: &str) -> bool {
+    diagnosis.ruled_out.iter().any(|(cause, _)| cause.id == id)
 }
 
 /// What a finding saves: least and most.
