@@ -1,5 +1,5 @@
-/* System calls and their cost: calls sleeps|polls|many|faults|spin|fsync|files|cold|compat [PATH].
- */
+/* System calls and their cost: calls sleeps|polls|many|faults|spin|fsync|records|files|cold|compat
+ * [PATH]. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
@@ -52,6 +52,16 @@ static void synced(const char *path)
     int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
     for (int i = 0; i < 6; i++)
         if (write(file, block, sizeof block) < 0 || fsync(file))
+            break;
+    unlink(path);
+}
+
+static void records(const char *path)
+{
+    char record[200] = {0};
+    int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    for (int i = 0; i < 60; i++)
+        if (write(file, record, sizeof record) < 0 || fsync(file))
             break;
     unlink(path);
 }
@@ -116,6 +126,8 @@ int main(int count, char **args)
         many(600);
     else if (!strcmp(what, "faults"))
         faults();
+    else if (!strcmp(what, "records"))
+        records(path);
     else if (!strcmp(what, "fsync"))
         synced(path);
     else if (!strcmp(what, "files"))
