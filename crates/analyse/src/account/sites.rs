@@ -149,6 +149,11 @@ impl Sites {
         state as SiteId
     }
 
+    /// Whether it is that of a state.
+    pub(crate) fn is_state(site: SiteId) -> bool {
+        (site as usize) < State::ALL.len()
+    }
+
     /// The number of a call.
     #[inline]
     pub(crate) fn call(&mut self, call: Call) -> SiteId {

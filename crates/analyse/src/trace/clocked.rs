@@ -2,6 +2,7 @@
 
 use crate::account::{Alone, Clocks, Mark, SiteId, SiteKey, Sites};
 use model::Ns;
+use smallvec::SmallVec;
 
 /// A thread's clocks, and what is needed to go on with them.
 #[derive(Debug)]
@@ -11,6 +12,40 @@ pub(super) struct Clocked {
     /// What its process executes, as soon as there are two programs.
     pub(super) program: Option<SiteId>,
     pub(super) sampled: Sampled,
+    pub(super) returns: Returns,
+}
+
+/// From what a thread returns to a CPU: that it waits for one then is due to that.
+#[derive(Debug, Default)]
+pub(super) struct Returns {
+    /// What its last wait was for, if nobody of the tree ended it; or the lock that it waited for.
+    sites: SmallVec<[SiteId; 3]>,
+    /// Another thread of the tree held it up.
+    held_up: bool,
+}
+
+impl Returns {
+    /// A wait for this has passed, or the way from who ended it.
+    pub(super) fn waited(&mut self, sites: impl Iterator<Item = SiteId>) {
+        if !self.held_up {
+            self.sites = sites.collect();
+        }
+    }
+
+    fn held_up(&mut self, lock: Option<SiteId>) {
+        *self = Self { sites: lock.into_iter().collect(), held_up: true };
+    }
+
+    /// It is on a CPU.
+    #[inline]
+    pub(super) fn ends(&mut self) {
+        self.sites.clear();
+        self.held_up = false;
+    }
+
+    pub(super) fn sites(&self) -> &[SiteId] {
+        &self.sites
+    }
 }
 
 /// Time at sites that samples of a thread stand for and that is still to come out of its own.
@@ -25,6 +60,7 @@ impl Clocked {
             mark: Mark::new(alone, at, under_way),
             program: creator.and_then(|creator| creator.program),
             sampled: Sampled::default(),
+            returns: Returns::default(),
         }
     }
 
@@ -36,15 +72,16 @@ impl Clocked {
         by: &Clocks,
         lock: Option<SiteKey>,
     ) {
-        let Self { clocks, mark, .. } = self;
+        let Self { clocks, mark, .. } = &mut *self;
         let (from, to) = (clocks.at(), clocks.at().max(by.at()));
         let alone_ns = mark.read(alone, from, to);
         sites.thin_out(to);
         let lock = lock.map(|lock| sites.id(lock));
         let dropped = lock.and_then(|lock| sites.spends(lock, to - from, to));
         clocks.held_up(by, dropped, sites.places());
+        self.returns.held_up(lock);
         if let Some(lock) = dropped {
-            clocks.spends(lock, to - from, alone_ns);
+            self.clocks.spends(lock, to - from, alone_ns);
         }
     }
 }

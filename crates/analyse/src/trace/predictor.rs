@@ -3,7 +3,7 @@
 //! `tree` says what each thread did; the rules by which clocks go on are in `account`. What the
 //! clocks come to at the end is in `prediction`.
 
-use super::clocked::{Clocked, Sampled};
+use super::clocked::{Clocked, Returns, Sampled};
 use crate::account::{ActivityId, Alone, Clocks, Reading, SiteId, SiteKey, Sites, Slot, part};
 use crate::keys::{ReasonKey, WaitKey};
 use model::recording::{Comm, SampleMode};
@@ -117,7 +117,8 @@ impl Predictor {
         mut own_ns: Ns,
         calls: impl Iterator<Item = (Call, Ns)>,
     ) {
-        let (mut passing, sampled) = self.passes(slot, to);
+        let (mut passing, sampled, returns) = self.passes(slot, to);
+        returns.ends();
         let mut kernel_ns = 0;
         for (call, ns) in calls {
             let site = passing.sites.call(call);
@@ -145,10 +146,17 @@ impl Predictor {
         kind: WaitKey,
         activity: Option<ActivityId>,
     ) {
-        let (mut passing, _) = self.passes(slot, to);
+        let (mut passing, _, returns) = self.passes(slot, to);
         let ns = passing.ns;
-        for site in passing.sites.of_wait(pid, kind, activity) {
-            passing.spends(site, ns);
+        let sites = passing.sites.of_wait(pid, kind, activity);
+        for site in &sites {
+            passing.spends(*site, ns);
+        }
+        if kind.0 == State::Runqueue {
+            returns.sites().iter().for_each(|site| passing.spends(*site, ns));
+        } else {
+            // A state has what the account has of it.
+            returns.waited(sites.into_iter().filter(|site| !Sites::is_state(*site)));
         }
     }
 
@@ -158,9 +166,9 @@ impl Predictor {
     }
 
     #[inline(always)]
-    fn passes(&mut self, slot: Slot, to: Ns) -> (Passing<'_>, &mut Sampled) {
+    fn passes(&mut self, slot: Slot, to: Ns) -> (Passing<'_>, &mut Sampled, &mut Returns) {
         let (sites, thread) = (&mut self.sites, &mut self.threads[slot as usize]);
-        let Clocked { clocks, mark, program, sampled } = thread;
+        let Clocked { clocks, mark, program, sampled, returns } = thread;
         let from = clocks.at();
         let ns = to.saturating_sub(from);
         let alone_ns = mark.read(&mut self.alone, from, to);
@@ -171,7 +179,7 @@ impl Predictor {
         if let Some(program) = program {
             passing.spends(*program, ns);
         }
-        (passing, sampled)
+        (passing, sampled, returns)
     }
 
     /// A thread of this process was held up by another thread.
