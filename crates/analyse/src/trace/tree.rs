@@ -283,7 +283,8 @@ impl Tree {
         let Some(predictor) = &mut self.predictor else { return };
         let thread = &self.threads[slot as usize];
         debug_assert_eq!(predictor.clocks(slot).at(), thread.since, "with nothing edited they are its time");
-        if !matches!(kind.1, ReasonKey::Wait(..)) {
+        let wants_cpu = matches!(kind.0, State::Runqueue | State::Throttled);
+        if !wants_cpu && !matches!(kind.1, ReasonKey::Wait(..)) {
             return predictor.rests(slot, at);
         }
         // Of a group of activities or of threads it does not tell which this is.

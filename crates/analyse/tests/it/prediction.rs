@@ -149,9 +149,10 @@ fn a_flush_is_of_its_call_its_file_and_its_state() {
         story.after(5).push(|at| Event::Flush { at, tid: ROOT, calls: call(FSYNC, 2) });
     }
     let analysis = story.ended();
-    assert_eq!(us_of(&analysis, &Site::Call("fsync".into())), [168, 168, 168]);
+    assert_eq!(us_of(&analysis, &Site::Call("fsync".into())), [171, 171, 171], "and the way back");
     assert_eq!(us_of(&analysis, &Site::State(State::Disk)), [150, 150, 150]);
-    assert_eq!(us_of(&analysis, &Site::File(Seen::Value("…/log".into()))), [150, 150, 150]);
+    assert_eq!(us_of(&analysis, &Site::State(State::Runqueue)), [3, 3, 3]);
+    assert_eq!(us_of(&analysis, &Site::File(Seen::Value("…/log".into()))), [153, 153, 153]);
 }
 
 #[test]
