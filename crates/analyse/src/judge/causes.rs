@@ -1,8 +1,16 @@
 //! The causes that are looked for: a file for each, and its line in the registry.
 
 pub(crate) mod delayed_ack;
+mod disk_latency;
+mod disk_throughput;
 mod hot_code;
 mod interpreter_lock;
+mod metadata_calls;
+mod pipe_peer;
+mod repeated_reads;
+mod sleep_polling;
+mod small_files;
+mod small_io;
 mod sync_writes;
 
 use super::evidence::Evidence;
@@ -11,8 +19,20 @@ use model::recording::Tier;
 use model::{Seen, Sentence, say};
 
 /// All of them: of two that save the same, the first one comes first.
-pub static ALL: &[&Cause] =
-    &[&delayed_ack::CAUSE, &interpreter_lock::CAUSE, &sync_writes::CAUSE, &hot_code::CAUSE];
+pub static ALL: &[&Cause] = &[
+    &delayed_ack::CAUSE,
+    &interpreter_lock::CAUSE,
+    &sync_writes::CAUSE,
+    &small_files::CAUSE,
+    &small_io::CAUSE,
+    &metadata_calls::CAUSE,
+    &repeated_reads::CAUSE,
+    &sleep_polling::CAUSE,
+    &disk_latency::CAUSE,
+    &disk_throughput::CAUSE,
+    &pipe_peer::CAUSE,
+    &hot_code::CAUSE,
+];
 
 /// Something that takes time and that a person can do something about, or at least must know of.
 #[derive(Debug)]
