@@ -23,8 +23,8 @@ scratch=/tmp/dwell-golden
 mkdir -p "$scratch"
 cd "$scratch"
 export XDG_CACHE_HOME=$scratch/none COLUMNS=100 PATH=$scratch:/usr/bin:/bin:/usr/sbin:/sbin
-cp "$here"/programs/* .
-for program in threads processes calls ring; do
+cp "$here"/programs/* "$here"/../dwell/tests/programs/causes_net.* .
+for program in threads processes calls ring causes_net; do
     gcc -g -O1 -pthread -o "$program" "$program.c"
 done
 
@@ -34,8 +34,24 @@ derive() { "$target/debug/examples/derive" "$1" "$here/recordings/$2.dwell" "$K"
 # Starts a program whose number is then in $PID, and ends it when the recording is made.
 beside() {
     "$@" >/dev/null 2>&1 &
-    PID=$!
+    PID=$! PIDS="$PIDS $!"
     sleep 0.5
+}
+# What causes_net.py asks.
+serve() { beside python3 causes_net.py serve "$@"; }
+# A link to 10.9.0.2 on which each packet takes 3 ms.
+far() { beside python3 causes_net.py relay 3; }
+# A host at 10.9.0.2, and between here and there 6 Mb/s.
+slow() {
+    mount -t tmpfs none /run
+    ip netns add there
+    ip link add here type veth peer name theirs netns there
+    ip addr add 10.9.0.1/24 dev here
+    ip -n there addr add 10.9.0.2/24 dev theirs
+    ip link set here up
+    ip -n there link set theirs gso_max_segs 1 up
+    tc -n there qdisc add dev theirs root tbf rate 6mbit burst 5kb latency 50ms
+    beside ip netns exec there python3 causes_net.py serve 0 5000
 }
 # A name server that the C library asks.
 resolver() {
@@ -53,9 +69,9 @@ record() {
     command=${row%\` |}
     command=${command##*| \`}
     command=${command//\\|/|}
-    K=$here/recordings/$name.dwell PID=
+    K=$here/recordings/$name.dwell PID='' PIDS=''
     eval "$command" || true
-    if [ -n "$PID" ]; then kill "$PID" 2>/dev/null || true; wait "$PID" 2>/dev/null || true; fi
+    for PID in $PIDS; do kill "$PID" 2>/dev/null || true; wait "$PID" 2>/dev/null || true; done
     [ -s "$K" ] && echo "$name: $(stat -c %s "$K") bytes"
 }
 

@@ -93,6 +93,14 @@ pub(crate) fn sends_a_signal(name: &str) -> bool {
     )
 }
 
+/// Whether a call that blocks on a connection waits until there is room for what it sends.
+pub(crate) fn waits_for_room(name: &str) -> bool {
+    matches!(
+        name,
+        "write" | "writev" | "sendto" | "sendmsg" | "sendmmsg" | "sendfile" | "sendfile64" | "splice"
+    )
+}
+
 /// Whether a call can end since time is up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Limit {

@@ -2,9 +2,11 @@
 
 use crate::judge::causes::delayed_ack::{Delayed, Exchanges};
 use crate::lookups::Sums;
+use crate::services::service;
+use crate::turns::TurnsOfOne;
 use model::Ns;
 use model::network::{Connection, ConnectionOrigin, Endpoint};
-use model::peers::ConnectionRow;
+use model::peers::{ConnectionRow, Opening, Turns};
 use model::recording::{Object, SocketEnds, WaitContext, Waker};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -21,7 +23,18 @@ const TCP: u8 = 6;
 pub(crate) struct Connections {
     /// What is known of those that were not told yet.
     open: FxHashMap<SocketEnds, Use>,
+    /// Connections that were not told yet, by the other end.
+    by_remote: FxHashMap<([u8; 16], u16), Open>,
     peers: FxHashMap<Peer, Sum>,
+}
+
+/// Connections to one address and port.
+#[derive(Debug, Default, Clone, Copy)]
+struct Open {
+    now: u64,
+    most: u64,
+    /// Those on which something was sent that is not answered.
+    unanswered: u64,
 }
 
 /// What the tree did with a connection.
@@ -30,6 +43,7 @@ struct Use {
     waits: u64,
     waited_ns: Ns,
     exchanges: Exchanges,
+    turns: TurnsOfOne,
 }
 
 /// The connections of a row: ports that the kernel chose are zero.
@@ -56,40 +70,69 @@ struct Sum {
     waits: u64,
     waited_ns: Ns,
     delayed: Delayed,
+    turns: Turns,
+    opening: Opening,
 }
 
 impl Connections {
     /// A thread of the tree sent something.
     pub(crate) fn sent(&mut self, ends: SocketEnds) {
-        if let Some(of) = self.of(ends) {
-            of.exchanges.wrote();
-        }
+        let Some((of, open)) = self.of(ends) else { return };
+        of.exchanges.wrote();
+        open.unanswered += u64::from(of.turns.sent());
     }
 
-    /// A thread of the tree was blocked on the network for this long.
-    pub(crate) fn waited(&mut self, wait: &WaitContext, waker: &Waker, ns: Ns) {
+    /// A thread of the tree was blocked on the network for this long. `for_room`: until there was
+    /// room for what it sends.
+    pub(crate) fn waited(&mut self, wait: &WaitContext, waker: &Waker, for_room: bool, ns: Ns) {
         let ends = match (&wait.on, waker) {
             (Object::Net(ends), _) => *ends,
             (_, Waker::Network { ready: Some(ends), .. }) => *ends,
             _ => return,
         };
-        if let Some(of) = self.of(ends) {
-            of.waits += 1;
-            of.waited_ns += ns;
-            of.exchanges.waited(ns);
+        let Some((of, open)) = self.of(ends) else { return };
+        of.waits += 1;
+        of.waited_ns += ns;
+        of.exchanges.waited(ns);
+        if !for_room {
+            let others = open.unanswered > u64::from(of.turns.is_unanswered());
+            open.unanswered -= u64::from(of.turns.waited(ns, others));
         }
     }
 
-    fn of(&mut self, ends: SocketEnds) -> Option<&mut Use> {
-        let known = ends.protocol == TCP
-            && ends.remote_port != 0
-            && (self.open.len() < OPEN || self.open.contains_key(&ends));
-        known.then(|| self.open.entry(ends).or_default())
+    fn of(&mut self, ends: SocketEnds) -> Option<(&mut Use, &mut Open)> {
+        if ends.protocol != TCP || ends.remote_port == 0 {
+            return None;
+        }
+        let is_new = !self.open.contains_key(&ends);
+        if is_new && self.open.len() >= OPEN {
+            return None;
+        }
+        let open = self.by_remote.entry((ends.remote, ends.remote_port)).or_default();
+        open.now += u64::from(is_new);
+        open.most = open.most.max(open.now);
+        Some((self.open.entry(ends).or_default(), open))
+    }
+
+    /// A connection is no longer open: the most that there were at once to its other end.
+    fn forget(&mut self, ends: SocketEnds, unanswered: bool) -> u64 {
+        let remote = (ends.remote, ends.remote_port);
+        let Some(open) = self.by_remote.get_mut(&remote) else { return 0 };
+        open.now -= 1;
+        open.unanswered -= u64::from(unanswered);
+        let Open { now, most, .. } = *open;
+        if now == 0 {
+            self.by_remote.remove(&remote);
+        }
+        most
     }
 
     /// What the kernel counted of one that closed, or is still open at the end.
     pub(crate) fn told(&mut self, connection: &Connection) {
-        let of = self.open.remove(&connection.ends).unwrap_or_default();
+        let known = self.open.remove(&connection.ends);
+        let of = known.unwrap_or_default();
+        let (turns, before_ns, first_turn_ns, unanswered) = of.turns.ended();
+        let at_once = if known.is_some() { self.forget(connection.ends, unanswered) } else { 0 };
         let sum = self.peer(connection);
         sum.times += 1;
         sum.open += u64::from(!connection.closed);
@@ -112,6 +155,12 @@ impl Connections {
         sum.waits += of.waits;
         sum.waited_ns += of.waited_ns;
         sum.delayed.add(connection, &of.exchanges);
+        if !serves(connection) {
+            sum.turns.add(&turns);
+        }
+        sum.opening.at_once = sum.opening.at_once.max(at_once);
+        sum.opening.waited_ns += before_ns;
+        sum.opening.first_turn_ns += first_turn_ns;
     }
 
     fn peer(&mut self, connection: &Connection) -> &mut Sum {
@@ -180,6 +229,8 @@ fn row(peer: &Peer, sum: &Sum) -> ConnectionRow {
         bytes_per_s_open: rate(sum.open_ns),
         bytes_per_s_waited: rate(sum.waited_ns),
         delayed_ack: sum.delayed.row(),
+        turns: (sum.turns.times > 0).then_some(sum.turns),
+        opening: (peer.began == ConnectionOrigin::Opened).then_some(sum.opening),
     }
 }
 
@@ -190,44 +241,6 @@ fn end((address, port): ([u8; 16], u16)) -> String {
     }
     let address = std::net::Ipv6Addr::from(address);
     address.to_ipv4_mapped().map_or_else(|| address.to_string(), |v4| v4.to_string())
-}
-
-/// What is usually behind a port: IANA's name, or the program that took it. Programs need not keep
-/// to it.
-fn service(port: u16) -> Option<&'static str> {
-    Some(match port {
-        21 => "ftp",
-        22 => "ssh",
-        25 => "smtp",
-        53 => "domain",
-        80 => "http",
-        110 => "pop3",
-        111 => "rpcbind",
-        143 => "imap",
-        389 => "ldap",
-        443 => "https",
-        445 => "smb",
-        465 | 587 => "submission",
-        636 => "ldaps",
-        853 => "domain-tls",
-        873 => "rsync",
-        993 => "imaps",
-        995 => "pop3s",
-        1433 => "mssql",
-        1883 => "mqtt",
-        2049 => "nfs",
-        3306 => "mysql",
-        5432 => "postgresql",
-        5672 => "amqp",
-        6379 => "redis",
-        8080 => "http-alt",
-        9092 => "kafka",
-        9200 => "elasticsearch",
-        9418 => "git",
-        11211 => "memcached",
-        27017 => "mongodb",
-        _ => return None,
-    })
 }
 
 #[cfg(test)]
@@ -242,7 +255,7 @@ mod tests {
         connections.sent(on);
         let wait =
             WaitContext { call: Some(Call(0)), uninterruptible: false, io: false, on: Object::Net(on) };
-        connections.waited(&wait, &Waker::Unknown, ns);
+        connections.waited(&wait, &Waker::Unknown, false, ns);
     }
 
     #[test]
@@ -266,6 +279,33 @@ mod tests {
         assert_eq!((accepted.local.as_str(), accepted.remote.as_str()), ("127.0.0.1:80", "127.0.0.1"));
         assert_eq!((accepted.open, accepted.connect, accepted.bytes_per_s_waited), (200, None, None));
         assert_eq!(accepted.service.as_deref(), Some("http"));
+        let turns = Turns { times: 200, total_ns: 200 * MS, max_ns: MS, at_once_ns: 0 };
+        assert_eq!((opened.turns, accepted.turns), (Some(turns), None), "a server takes no turns");
+        assert_eq!(opened.opening, Some(Opening { at_once: 1, waited_ns: 0, first_turn_ns: 200 * MS }));
+        assert_eq!(accepted.opening, None);
+    }
+
+    #[test]
+    fn turns_with_one_peer_are_at_once_while_another_connection_owes_an_answer() {
+        let mut connections = Connections::default();
+        let [one, two] = [40_000, 40_001].map(|port| connection(port, 80));
+        let wait = |connections: &mut Connections, on: &Connection, for_room| {
+            let wait =
+                WaitContext { call: None, uninterruptible: false, io: false, on: Object::Net(on.ends) };
+            connections.waited(&wait, &Waker::Unknown, for_room, 5 * MS);
+        };
+        connections.sent(one.ends);
+        connections.sent(two.ends);
+        wait(&mut connections, &two, true);
+        wait(&mut connections, &one, false);
+        wait(&mut connections, &two, false);
+        connections.told(&one);
+        connections.told(&two);
+        let rows = connections.rows();
+        let turns = Turns { times: 2, total_ns: 10 * MS, max_ns: 5 * MS, at_once_ns: 5 * MS };
+        assert_eq!((rows[0].turns, rows[0].waits), (Some(turns), 3));
+        assert_eq!(rows[0].opening.map(|opening| opening.at_once), Some(2));
+        assert!(connections.by_remote.is_empty() && connections.open.is_empty());
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub mod causes;
 mod doubts;
 mod evidence;
 mod file_calls;
+#[cfg(test)]
+mod file_samples;
 mod group_limits;
 pub(crate) mod limits;
 mod lock_functions;

@@ -25,10 +25,12 @@ mod memory_peak;
 mod names;
 mod poll;
 mod purpose;
+mod services;
 mod sliced;
 mod surroundings;
 mod syscall_rows;
 mod trace;
+mod turns;
 pub mod wake;
 
 use consumers::Consumers;

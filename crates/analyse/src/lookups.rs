@@ -41,6 +41,7 @@ struct Sum {
     times: u64,
     failed: u64,
     repeated: u64,
+    repeated_ns: Ns,
     first_answer: Option<Ns>,
     answers: Sums,
 }
@@ -84,12 +85,14 @@ impl Lookups {
         let told_apart = key.0.is_some();
         let sum = self.rows.entry(key).or_default();
         sum.times += 1;
-        sum.repeated +=
-            u64::from(told_apart && sum.first_answer.is_some_and(|answer| answer <= lookup.asked_at));
+        let repeated = told_apart && sum.first_answer.is_some_and(|answer| answer <= lookup.asked_at);
+        sum.repeated += u64::from(repeated);
         if let Some(at) = lookup.answered_at {
             sum.first_answer = Some(sum.first_answer.map_or(at, |first| first.min(at)));
             sum.failed += u64::from(lookup.code != Some(0));
-            sum.answers.record(at.saturating_sub(lookup.asked_at));
+            let ns = at.saturating_sub(lookup.asked_at);
+            sum.answers.record(ns);
+            sum.repeated_ns += if repeated { ns } else { 0 };
             if let Some(ends) = lookup.ends {
                 self.answered(ends, &lookup.name, at);
             }
@@ -141,6 +144,7 @@ impl Lookups {
             answered: sum.answers.count(),
             failed: sum.failed,
             repeated: sum.repeated,
+            repeated_ns: sum.repeated_ns,
             answer: sum.answers.lengths(),
         };
         let mut rows: Vec<_> = self.rows.iter().map(row).collect();
@@ -212,6 +216,7 @@ mod tests {
         let [first, second] = [&rows[0], &rows[1]];
         assert_eq!(first.name, Seen::Value("a.example".into()));
         assert_eq!((first.times, first.answered, first.failed, first.repeated), (3, 2, 1, 1));
+        assert_eq!(first.repeated_ns, 20, "of the one that was sent again nothing");
         let answer = first.answer.unwrap();
         assert_eq!((answer.total_ns, answer.max_ns), (50, 30));
         assert_eq!((second.times, second.answered, second.answer), (1, 0, None));

@@ -362,6 +362,27 @@ pub(crate) fn lock_function(stack: &[StackFrame]) -> Option<&str> {
     LOCKS.iter().any(|known| known.names(frame)).then_some(frame.function.as_str())
 }
 
+/// Functions of scripts' runtimes that take the locks of scripts.
+const SCRIPT_LOCKS: &[Known] = &[
+    Is("PyThread_acquire_lock"),
+    Is("PyThread_acquire_lock_timed"),
+    Is("lock_PyThread_acquire_lock"),
+    Is("rlock_acquire"),
+];
+
+/// Where a lock is taken that a wait is for, by its stack, the innermost first: the function that
+/// called the one that takes it, of a script its own. None where the wait may be for something
+/// else: a semaphore can be a notice, and locks of a script's conditions are.
+pub(crate) fn takes_lock_in(stack: &[StackFrame]) -> Option<&StackFrame> {
+    let (purpose, _) = told(stack)?;
+    let is = |frame: &StackFrame, list: &[Known]| list.iter().any(|known| known.names(frame));
+    let takes = |frame: &StackFrame| is(frame, LOCKS) || is(frame, SCRIPT_LOCKS);
+    let taken = stack.iter().take(FRAMES).rposition(takes).filter(|_| purpose == Purpose::Lock)?;
+    let callers = &stack[taken + 1..];
+    let of_script = stack.iter().take(FRAMES).find(|frame| frame.is_script());
+    of_script.or_else(|| callers.first())
+}
+
 /// What a wait is for, and the function that tells.
 fn told(stack: &[StackFrame]) -> Option<(Purpose, &str)> {
     let (mut sleeps_itself, mut otherwise) = (true, None);
@@ -542,6 +563,29 @@ mod tests {
         assert_eq!(purpose(&queue), None);
         let queue = [&queue[..], &[script("Queue.get", "queue.py"), script("work", "app.py")]].concat();
         assert_eq!(purpose(&queue), Some(Purpose::Work));
+    }
+
+    #[test]
+    fn a_lock_is_taken_by_what_calls_the_function_that_takes_it() {
+        let taken = |functions: &[&str]| {
+            let stack: Vec<_> = functions.iter().map(|name| native(name)).collect();
+            takes_lock_in(&stack).map(|frame| frame.function.clone())
+        };
+        let mutex =
+            ["futex_wait", "__lll_lock_wait", "lll_mutex_lock_optimized", "pthread_mutex_lock", "put"];
+        assert_eq!(taken(&mutex).as_deref(), Some("put"));
+        assert_eq!(taken(&["futex_wait", "__lll_lock_wait_private", "malloc"]).as_deref(), Some("malloc"));
+        assert_eq!(taken(&["do_futex_wait", "sem_wait", "next", "main"]), None, "it may be a notice");
+        assert_eq!(taken(&["futex_wait", "pthread_cond_wait", "get", "main"]), None);
+        let python = |function: &str, file: &str| {
+            let source = Some((file.to_owned(), 17));
+            let script = StackFrame { source, language: Language::Python, ..native(function) };
+            let inner = ["do_futex_wait", "PyThread_acquire_lock_timed", "lock_PyThread_acquire_lock"];
+            let stack = [&inner.map(native)[..], &[script]].concat();
+            takes_lock_in(&stack).map(|frame| frame.function.clone())
+        };
+        assert_eq!(python("put", "app.py").as_deref(), Some("put"));
+        assert_eq!(python("Condition.wait", "threading.py"), None);
     }
 
     #[test]

@@ -30,7 +30,7 @@ mod tree;
 mod wall;
 
 use crate::account::{Ended, Path, Progress, Slot, WaitEnd};
-use crate::calls::{sends_a_signal, touches_a_peer};
+use crate::calls::{sends_a_signal, touches_a_peer, waits_for_room};
 use crate::classify::{Evidence, becomes_ready, classify, for_a_name, is_for_several};
 use crate::code::Code;
 use crate::connections::Connections;
@@ -414,7 +414,8 @@ impl Trace {
             self.tree.limited(slot, begin, ended, running);
         }
         if state == State::Network {
-            self.connections.waited(wait, waker, ns);
+            let call = wait.call.and_then(|call| self.names.arch.name(call));
+            self.connections.waited(wait, waker, call.is_some_and(waits_for_room), ns);
         }
         kind
     }

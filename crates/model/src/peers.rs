@@ -47,6 +47,49 @@ pub struct ConnectionRow {
     pub bytes_per_s_waited: Option<u64>,
     /// Likely delayed ACKs, if any.
     pub delayed_ack: Option<DelayedAck>,
+    /// Of connections whose other end is the service: its turns; none where none had to be waited
+    /// for, and in older results.
+    #[serde(default)]
+    pub turns: Option<Turns>,
+    /// Of opened ones: what opening them takes; none in older results.
+    #[serde(default)]
+    pub opening: Option<Opening>,
+}
+
+/// Turns with a peer: something is sent, and then threads of the tree wait for what comes back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turns {
+    /// How many.
+    pub times: u64,
+    /// Blocked time in them, summed.
+    pub total_ns: Ns,
+    /// The longest.
+    pub max_ns: Ns,
+    /// What of `total_ns` ended while something sent on another connection to the same peer was not
+    /// answered yet.
+    pub at_once_ns: Ns,
+}
+
+impl Turns {
+    /// Adds more of them.
+    pub fn add(&mut self, more: &Turns) {
+        self.times += more.times;
+        self.total_ns += more.total_ns;
+        self.max_ns = self.max_ns.max(more.max_ns);
+        self.at_once_ns += more.at_once_ns;
+    }
+}
+
+/// What opening connections to a peer takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opening {
+    /// The most that were open at once.
+    pub at_once: u64,
+    /// Blocked time before the first thing was sent: until they were established, and for what the
+    /// peer sends first.
+    pub waited_ns: Ns,
+    /// Blocked time in the first turn of each.
+    pub first_turn_ns: Ns,
 }
 
 /// Repeated waits as long as a delayed ACK, after more than one small write: each side waits for
@@ -95,6 +138,9 @@ pub struct LookupRow {
     pub failed: u64,
     /// Queries repeated after an answer: what a cache would have saved.
     pub repeated: u64,
+    /// From such a query to its answer, summed; 0 in older results.
+    #[serde(default)]
+    pub repeated_ns: Ns,
     /// From the query to its answer, of those answered.
     pub answer: Option<Lengths>,
 }

@@ -4,8 +4,8 @@
 //! Of a program that was started: for how long some thread was on a CPU, for how long none was but
 //! one could have been, and for how long all were blocked (`wall`). Of a window: the same for each
 //! thread (`ledger`), and where it is in the life of dwell (`quiet`). Reading a line is `line`'s
-//! part, what the kernel did not tell `hidden`'s, what it charges to the wrong thread `charges`', and
-//! who had a CPU `cpus`'.
+//! part, what the kernel did not tell `hidden`'s, what it charges to the wrong thread `charges`',
+//! and who had a CPU `cpus`'.
 
 mod charges;
 mod cpus;

@@ -111,7 +111,8 @@ fn own(profile: &Profile, node: u32) -> Option<&Frame> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::samples::{profile_of, run};
+    use crate::judge::file_samples::profile_of;
+    use crate::judge::samples::run;
     use model::recording::Tier;
     use model::sentence::Piece;
     use model::{Sentence, State};

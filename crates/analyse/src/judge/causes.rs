@@ -1,13 +1,20 @@
 //! The causes that are looked for: a file for each, and its line in the registry.
 
+mod connection_churn;
 pub(crate) mod delayed_ack;
 mod disk_latency;
 mod disk_throughput;
+mod dns_lookups;
 mod hot_code;
 mod interpreter_lock;
+mod lock_contention;
 mod metadata_calls;
+mod network_throughput;
+mod peers;
 mod pipe_peer;
+mod places;
 mod repeated_reads;
+mod serial_requests;
 mod sleep_polling;
 mod small_files;
 mod small_io;
@@ -22,6 +29,11 @@ use model::{Seen, Sentence, say};
 pub static ALL: &[&Cause] = &[
     &delayed_ack::CAUSE,
     &interpreter_lock::CAUSE,
+    &lock_contention::CAUSE,
+    &dns_lookups::CAUSE,
+    &connection_churn::CAUSE,
+    &network_throughput::CAUSE,
+    &serial_requests::CAUSE,
     &sync_writes::CAUSE,
     &small_files::CAUSE,
     &small_io::CAUSE,

@@ -7,7 +7,7 @@ use model::series::{DiskSeries, LinkSeries, SeriesVerdict};
 use model::{Ns, Seen, Series, State};
 
 /// From this share of what it can carry on, a link is at its limit.
-const LINK_LIMIT_SHARE: f64 = 0.9;
+pub(super) const LINK_LIMIT_SHARE: f64 = 0.9;
 /// A disk is at its limit in a step that it is busy for this share of, with this many requests
 /// under way on average. Busy alone is no limit for a disk that can serve many requests at once.
 const DISK_LIMIT_SHARE: f64 = 0.9;
@@ -85,6 +85,14 @@ fn limited_link(link: &LinkSeries) -> Option<SeriesVerdict> {
 
 /// A link whose limit is unknown, and that carried the same all the time that it carried something.
 fn steady_link(link: &LinkSeries, grid: &Grid) -> Option<SeriesVerdict> {
+    let mean =
+        steady_bits_per_s(link, grid).filter(|_| matches!(link.payload_limit_bits_per_s, Seen::Unseen(_)))?;
+    Some(SeriesVerdict::LinkSteady { name: link.name.clone(), carried_bits_per_s: rounded(mean, 0) })
+}
+
+/// Bits of payload per second, where a link carried the same all the time that it carried
+/// something, for half of the wall or more.
+pub(super) fn steady_bits_per_s(link: &LinkSeries, grid: &Grid) -> Option<f64> {
     let rates = &link.payload_bits_per_s;
     let most = rates.iter().copied().fold(0.0, f64::max);
     let carries = |step: usize| rates[step] >= most / 2.0;
@@ -94,12 +102,11 @@ fn steady_link(link: &LinkSeries, grid: &Grid) -> Option<SeriesVerdict> {
     let count = steady.len() as f64;
     let mean = steady.iter().sum::<f64>() / count;
     let variance = steady.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / count;
-    let holds = matches!(link.payload_limit_bits_per_s, Seen::Unseen(_))
-        && steady.len() >= STEADY_STEPS_MIN
+    let holds = steady.len() >= STEADY_STEPS_MIN
         && mean >= STEADY_BITS_PER_S_MIN
         && variance.sqrt() <= mean * STEADY_VARIATION_MAX
         && grid.share_of_wall(carries) >= 0.5;
-    holds.then(|| SeriesVerdict::LinkSteady { name: link.name.clone(), carried_bits_per_s: rounded(mean, 0) })
+    holds.then_some(mean)
 }
 
 fn limited_disk(disk: &DiskSeries, grid: &Grid) -> Option<SeriesVerdict> {

@@ -4,6 +4,9 @@
 //! A cause says what goes (sites, or a share of the samples) and which part of it. The interval is
 //! that of `docs/method/prediction.md`: x·min(A, S) to min(x·P, S). Its high end is cut where the
 //! CPUs that the program may use would have no less to do, its low end by what dwell itself cost.
+//!
+//! Of a lock the low end is x·S, since A leaves out what its holders do meanwhile, and that is what
+//! the lock is about.
 
 use super::Evidence;
 use model::coverage::Interval;
@@ -18,12 +21,15 @@ pub(super) enum Goes {
     /// Time at these sites, which do not overlap. The account has so much of it, for where there
     /// are no clocks.
     Sites(Vec<Site>, Interval),
+    /// The same of waits for a lock.
+    Lock(Site, Interval),
     /// The time on CPUs that such a share of the samples stands for.
     Samples(Share),
     /// Time that only the account knows, between these, of such a kind.
     Account(Interval, Kind),
-    /// Time of the path while no other thread of the tree was under way, by the account.
-    Alone(Interval),
+    /// Time that the structure of the program says will go of the wall clock, between these; in a
+    /// window of what threads wait for.
+    Wall(Interval),
     /// A part of its own of each of some sites.
     Parts(Parts),
 }
@@ -39,8 +45,8 @@ pub(super) struct Parts {
     pub(super) cpu_ns: Ns,
     /// What the account has of all that goes, for where there are no clocks.
     pub(super) account_ns: Interval,
-    /// What other threads did meanwhile was the same as a rule, so it goes as well and takes no
-    /// place of it.
+    /// What other threads did meanwhile was the same as a rule: it goes as well, and takes no place
+    /// of it.
     pub(super) of_all: bool,
     pub(super) kind: Kind,
 }
@@ -92,15 +98,20 @@ impl Evidence<'_> {
     /// What it saves that this part goes.
     pub(super) fn saving(&self, goes: &Goes, part: Part, known: Known) -> Seen<Saving> {
         let kind = kind(goes);
-        let ends = match self.by_clocks(goes, part) {
-            Some(ends) => ends,
-            None if matches!(goes, Goes::Sites(..) | Goes::Parts(_)) && self.prediction.is_some() => {
+        let ends = match (self.by_clocks(goes, part), goes) {
+            (Some(ends), _) => ends,
+            (None, Goes::Sites(..) | Goes::Lock(..) | Goes::Parts(_)) if self.prediction.is_some() => {
                 return Seen::unseen("the place has too little time to have a clock of its own");
             }
-            None => self.by_account(goes).ends(if matches!(goes, Goes::Parts(_)) { ALL } else { part }),
+            (None, Goes::Parts(_)) => self.by_account(goes).ends(ALL),
+            (None, _) => self.by_account(goes).ends(part),
         };
-        let hi = ends.hi.min(self.beyond_cpus_ns(goes, part.1)).min(self.whole_ns);
+        let hi = ends.hi.min(self.beyond_cpus_ns(goes, part.1, self.cpus_allowed())).min(self.whole_ns);
         let lo = self.without_overhead(ends.lo).min(hi);
+        let lo = match goes {
+            Goes::Lock(..) => lo.min(self.beyond_cpus_ns(goes, part.1, self.cpus_free())),
+            _ => lo,
+        };
         let of = match kind {
             _ if !self.window => SavedTime::Wall,
             Kind::Cpu => SavedTime::Cpu,
@@ -116,9 +127,30 @@ impl Evidence<'_> {
 
     /// What clocks say that this part saves; none where there are none.
     fn by_clocks(&self, goes: &Goes, part: Part) -> Option<Interval> {
-        let times = match goes {
+        match goes {
+            Goes::Parts(parts) => self.of_parts(parts),
+            _ => self.times(goes).map(|times| times.ends(part)),
+        }
+    }
+
+    fn of_parts(&self, parts: &Parts) -> Option<Interval> {
+        let ends = |(site, part): &(Site, Part)| {
+            let times = self.of_sites(std::slice::from_ref(site))?;
+            let least_ns = if parts.of_all { times.saved_ns } else { times.least_ns };
+            Some(Times { least_ns, ..times }.ends(*part))
+        };
+        let ends = parts.sites.iter().filter_map(ends);
+        let sum = ends.reduce(|sum, more| Interval { lo: sum.lo + more.lo, hi: sum.hi + more.hi })?;
+        Some(Interval { hi: sum.hi + parts.beside_ns, ..sum })
+    }
+
+    fn times(&self, goes: &Goes) -> Option<Times> {
+        match goes {
             Goes::Sites(sites, _) => self.of_sites(sites),
-            Goes::Parts(parts) => return self.of_parts(parts),
+            Goes::Lock(site, _) => {
+                let times = self.of_sites(std::slice::from_ref(site))?;
+                Some(Times { least_ns: times.saved_ns, ..times })
+            }
             Goes::Samples(share) => {
                 let all = self.of_sites(&ON_CPU.map(Site::State))?;
                 let of = |ns: Interval| Interval {
@@ -131,20 +163,8 @@ impl Evidence<'_> {
                     least_ns: of(all.least_ns),
                 })
             }
-            Goes::Account(..) | Goes::Alone(_) => None,
-        };
-        times.map(|times| times.ends(part))
-    }
-
-    fn of_parts(&self, parts: &Parts) -> Option<Interval> {
-        let ends = |(site, part): &(Site, Part)| {
-            let times = self.of_sites(std::slice::from_ref(site))?;
-            let least_ns = if parts.of_all { times.saved_ns } else { times.least_ns };
-            Some(Times { least_ns, ..times }.ends(*part))
-        };
-        let ends = parts.sites.iter().filter_map(ends);
-        let sum = ends.reduce(|sum, more| Interval { lo: sum.lo + more.lo, hi: sum.hi + more.hi })?;
-        Some(Interval { hi: sum.hi + parts.beside_ns, ..sum })
+            Goes::Account(..) | Goes::Wall(_) | Goes::Parts(_) => None,
+        }
     }
 
     /// The sums over those of the sites that have clocks; none where none has.
@@ -172,21 +192,21 @@ impl Evidence<'_> {
     /// could have taken its place. In a window it is time of threads, which is saved as such.
     fn by_account(&self, goes: &Goes) -> Times {
         let ns = match goes {
-            Goes::Sites(_, ns) | Goes::Account(ns, _) | Goes::Alone(ns) => *ns,
+            Goes::Sites(_, ns) | Goes::Lock(_, ns) | Goes::Account(ns, _) | Goes::Wall(ns) => *ns,
             Goes::Parts(parts) => parts.account_ns,
             Goes::Samples(share) => {
                 let on_cpu_ns = self.account_ns(State::on_cpu) as f64;
                 Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi).ceil() as Ns }
             }
         };
-        let certain = self.window || self.threads.len() == 1 || matches!(goes, Goes::Alone(_));
+        let certain = self.window || self.threads.len() == 1 || matches!(goes, Goes::Wall(_));
         let least_ns = if certain { ns } else { Interval { lo: 0, hi: ns.hi } };
         Times { path_ns: ns, saved_ns: ns, least_ns }
     }
 
     /// What of the wall clock the CPUs are not needed for once the part is gone: that much it can
     /// save at most.
-    fn beyond_cpus_ns(&self, goes: &Goes, part: f64) -> Ns {
+    fn beyond_cpus_ns(&self, goes: &Goes, part: f64, cpus: f64) -> Ns {
         // What goes of the CPU time of threads that are not on the path is known by samples only.
         let cpu_ns = self.cpu_ns() as f64;
         let left_ns = match goes {
@@ -195,7 +215,7 @@ impl Evidence<'_> {
             Goes::Parts(parts) => (cpu_ns - parts.cpu_ns as f64).max(0.0),
             _ => cpu_ns,
         };
-        let needed_ns = (left_ns / self.cpus_allowed().max(0.01)) as Ns;
+        let needed_ns = (left_ns / cpus.max(0.01)) as Ns;
         self.wall_ns.saturating_sub(needed_ns)
     }
 
@@ -219,6 +239,16 @@ impl Evidence<'_> {
         cpus
     }
 
+    /// As many of these as it would get of them: what ran had to wait for its CPU for a part of the
+    /// time, and more at once would get no more of each.
+    pub(super) fn cpus_free(&self) -> f64 {
+        let states = self.threads.iter().flat_map(|thread| &thread.states);
+        let queued = |state: State| matches!(state, State::Runqueue | State::Throttled);
+        let queued_ns: Ns = states.filter(|(state, _)| queued(*state)).map(|(_, ns)| ns).sum();
+        let cpu_ns = self.cpu_ns();
+        self.cpus_allowed() * cpu_ns as f64 / (cpu_ns + queued_ns).max(1) as f64
+    }
+
     /// Of a saving what is no gain without dwell: its own cost is taken as evenly spread.
     fn without_overhead(&self, ns: Ns) -> Ns {
         let overhead_ns = self.coverage.overhead_ns.value().map_or(0, |overhead| overhead.hi);
@@ -230,8 +260,8 @@ impl Evidence<'_> {
 fn kind(goes: &Goes) -> Kind {
     match goes {
         Goes::Samples(_) => Kind::Cpu,
+        Goes::Lock(..) | Goes::Wall(_) => Kind::Waiting,
         Goes::Account(_, kind) => *kind,
-        Goes::Alone(_) => Kind::Waiting,
         Goes::Parts(parts) => parts.kind,
         Goes::Sites(sites, _) => {
             let on_cpu = |site: &Site| match site {
@@ -248,6 +278,26 @@ fn kind(goes: &Goes) -> Kind {
 /// The part that is gone when something is done so many times faster.
 pub(super) fn faster(times: f64) -> f64 {
     1.0 - 1.0 / times
+}
+
+/// How long pieces of work take of which each is done by one, with so many at a time: at least, and
+/// at most in whichever order they are taken (Graham 1969).
+pub(super) fn makespan(total_ns: Ns, longest_ns: Ns, at_a_time: f64) -> Interval {
+    let (total, longest, k) = (total_ns as f64, longest_ns as f64, at_a_time.max(1.0));
+    let even = total / k;
+    Interval { lo: even.max(longest) as Ns, hi: (even + (1.0 - 1.0 / k) * longest) as Ns }
+}
+
+/// Two savings of time that the places do not share, with the part of the larger.
+pub(super) fn together(one: Seen<Saving>, other: Seen<Saving>) -> Seen<Saving> {
+    match (one, other) {
+        (Seen::Value(one), Seen::Value(other)) => Seen::Value(Saving {
+            ns: Interval { lo: one.ns.lo + other.ns.lo, hi: one.ns.hi + other.ns.hi },
+            ..if one.ns.hi >= other.ns.hi { one } else { other }
+        }),
+        (Seen::Value(one), _) | (_, Seen::Value(one)) => Seen::Value(one),
+        (why, _) => why,
+    }
 }
 
 /// What some waits in a state have of the path, where only their sum over all threads is known: at

@@ -36,7 +36,7 @@ pub(super) fn not_there(row: &CallRow) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::samples::{call, moving};
+    use crate::judge::file_samples::{call, moving};
     use model::run::ErrorRow;
 
     #[test]

@@ -4,15 +4,14 @@
 //! The signs are counted on each connection while the recording goes by, since connections are not
 //! kept one by one.
 
-use super::{Cause, Manual, Outcome};
+use super::{Cause, Manual, Outcome, peers};
 use crate::judge::Evidence;
-use crate::judge::predict::{ALL, Goes, Kind, on_path};
-use model::coverage::Interval;
+use crate::judge::predict::on_path;
 use model::finding::{CauseName, Finding, Known, Place};
 use model::network::Connection;
 use model::peers::{ConnectionRow, DelayedAck};
 use model::recording::Tier;
-use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
+use model::sentence::Piece::{Bytes, Count, Ns as Time, Number};
 use model::{Ns, State, say};
 use std::ops::RangeInclusive;
 
@@ -30,7 +29,8 @@ pub(super) static CAUSE: Cause = Cause {
                for 200 ms; a timer and a wake-up come a little later.",
         else_it_could_be: "A server that takes 40 or 200 ms for each request that comes in two parts.",
         change: "Write a request with one call (`writev`, a buffer), or set `TCP_NODELAY` on the socket.",
-        part: "Those waits but for a round trip each go. Counted: each such wait was seen.",
+        part: "Those waits go, but for a round trip each. Counted: each such wait was seen. What one lasts beyond the \
+               delay, a fifth of it at most (38 of 48 ms), may be the other end's own time, and stays at the low end.",
         assumes: "The other end acknowledges at once what needs no answer with it, and answers as fast as before.",
     },
     explains: &["serial-requests"],
@@ -43,37 +43,41 @@ pub(super) static CAUSE: Cause = Cause {
 const DELAYS: [RangeInclusive<Ns>; 2] = [38_000_000..=48_000_000, 195_000_000..=215_000_000];
 /// Fewer waits of that length are chance.
 const DELAYED_MIN: u64 = 3;
-/// A path on which such a wait may be the path itself.
+/// A round trip on which such a wait may be the round trip itself.
 const ROUND_TRIP_NS_MAX: Ns = 20_000_000;
+
+/// What of such a wait is the delay at least: the shortest of the longer of the two is a smaller
+/// part.
+const DELAY_PART: f64 = 38.0 / 48.0;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::of_table(evidence.connections, |rows| {
         let delayed =
             rows.iter().enumerate().filter_map(|(row, of)| Some((row, of, of.delayed_ack.as_ref()?)));
-        let findings = delayed.map(|(row, of, found)| finding(evidence, row, of, found));
+        let findings = delayed.filter_map(|(row, of, found)| finding(evidence, row, of, found));
         Outcome::of(findings, say!("no waits after two writes last as long as acknowledgements are delayed"))
     })
 }
 
-fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &DelayedAck) -> Finding {
-    let share_ns = on_path(evidence, State::Network, found.total_ns);
-    // The exchanges themselves remain: each takes a round trip.
-    let remains_ns = of.round_trip_ns.unwrap_or(ROUND_TRIP_NS_MAX) * found.waits;
-    let goes = Interval { lo: share_ns.lo.saturating_sub(remains_ns), hi: share_ns.hi };
-    Finding {
+/// None where these waits are no hundredth of the run.
+fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &DelayedAck) -> Option<Finding> {
+    let goes = peers::goes(evidence, of)?;
+    let round_trips_ns = of.round_trip_ns_min.unwrap_or(0) * found.waits;
+    let most_ns = found.total_ns.saturating_sub(round_trips_ns);
+    let least_ns = ((found.total_ns as f64 * DELAY_PART) as Ns).min(most_ns);
+    let part = (peers::part(evidence, of, least_ns), peers::part(evidence, of, most_ns));
+    Some(Finding {
         cause: CAUSE.name,
         place: Place::Connection(row),
-        what: say!(
-            "requests to ",
-            Name(of.remote.clone()),
+        what: say!("requests to ").and(peers::name(of)).and(say!(
             " wait for delayed acknowledgements: ",
             Time(found.total_ns),
             " in ",
             Count(found.waits, "wait")
-        ),
+        )),
         change: say!("write each request with one call, or set TCP_NODELAY"),
-        share_ns,
-        saving: evidence.saving(&Goes::Account(goes, Kind::Waiting), ALL, Known::Counted),
+        share_ns: on_path(evidence, State::Network, found.total_ns),
+        saving: evidence.saving(&goes, part, Known::Counted),
         evidence: vec![say!(
             Number(found.waits),
             " of ",
@@ -86,7 +90,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &Dela
         assumes: vec![say!("the other end acknowledges and answers as fast as before")],
         verify: vec![say!("these waits are gone in the next run")],
         explains: Vec::new(),
-    }
+    })
 }
 
 /// Writes and waits on one connection.

@@ -232,7 +232,8 @@ fn file(waits: &[(usize, &WaitRow)], most: &WaitRow, path_ns: Ns) -> Sentence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::samples::{call, disk, found, judged, run, saves, series, sites, step, wait};
+    use crate::judge::file_samples::{call, disk, series, step, wait};
+    use crate::judge::samples::{found, judged, run, saves, sites};
     use model::wait::WakerKind;
     use model::{Diagnosis, Reason, Run};
 

@@ -132,7 +132,8 @@ fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Fin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::samples::{disk, found, judged, run, saves, series, sites, wait};
+    use crate::judge::file_samples::{disk, series, wait};
+    use crate::judge::samples::{found, judged, run, saves, sites};
     use model::wait::{WaitTarget, WakerKind};
     use model::{Diagnosis, Run};
 

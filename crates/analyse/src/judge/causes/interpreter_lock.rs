@@ -1,16 +1,16 @@
 //! Threads that wait for the lock of their language's interpreter, which
 //! [`purpose`](crate::purpose) knows by functions.
 
-use super::{Cause, Manual, Outcome};
+use super::{Cause, Manual, Outcome, places};
 use crate::judge::Evidence;
-use crate::judge::predict::{ALL, Goes, Kind};
+use crate::judge::predict::{ALL, Goes, makespan};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
 use model::recording::Tier;
-use model::run::WaitRow;
-use model::sentence::Piece::{Count, Ns as Time, Number};
-use model::wait::WaitTarget;
-use model::{Ns, say};
+use model::run::{ThreadLedger, WaitRow, WaitingThread};
+use model::sentence::Piece::{Count, Ns as Time, Share};
+use model::wait::{StackFrame, WaitTarget};
+use model::{Ns, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName { id: "interpreter-lock", title: "waits for the interpreter's lock" },
@@ -18,53 +18,182 @@ pub(super) static CAUSE: Cause = Cause {
     manual: Manual {
         what: "Threads of a Python program wait for the global interpreter lock (GIL).",
         why: "Only the thread that has it runs Python code, so threads that compute take turns on one CPU.",
-        rule: "A function that takes the lock is among the 8 innermost frames of the wait, and such waits have a hundredth \
-               of the account or more.",
+        rule: "A function that takes the lock is among the 8 innermost frames of the wait, such waits have a hundredth of \
+               the time or more, and two threads or more wait at least a quarter as long as the one that waits longest: where \
+               one computes and another mostly sleeps there is no work that could be divided.",
         else_it_could_be: "One thread that keeps the lock in an extension without releasing it: the table of waits names \
                            the holder.",
         change: "Compute in processes (`multiprocessing`, `concurrent.futures.ProcessPoolExecutor`), in code that releases \
                  the lock (NumPy and the like), or with a free-threaded build.",
-        part: "Bounded: without the lock the CPU time of all threads can be divided among the CPUs, and no further. \
-               The low end is nothing, since threads may need each other's results.",
-        assumes: "The threads' work is independent, and their number is that of the CPUs or more.",
+        part: "Bounded by the structure: the time that these threads were on a CPU or ready to run, divided among as many \
+               processes on the CPUs that the program may use; with more threads than CPUs by Graham's bounds. A run \
+               gains no more than one of them waited for the lock or, woken for it, for a CPU. At the low end processes side by side run at three quarters of \
+               their speed (they share caches and memory, and CPUs may share a core), and need 50 ms to start.",
+        assumes: "What a thread computes needs no results of the others, and little data has to be handed to it and back.",
     },
     explains: &["lock-contention", "single-thread", "context-switching"],
     check,
 };
 
-/// Less than this part of the account is no cause.
-const PART: Ns = 100;
+/// Less than this part of the whole is no cause.
+const WHOLE_PART: Ns = 100;
+/// A thread with less than this part of the longest one's waits computes little beside it.
+const THREAD_PART: Ns = 4;
+/// What processes that start side by side take until they work: an interpreter, and what it loads.
+const START_NS: Ns = 50_000_000;
+/// The speed of a process beside others, of its own alone, at least.
+const SPEED_MIN: f64 = 0.75;
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
-    let waits = evidence.waits.iter().enumerate();
-    let counts = |wait: &WaitRow| {
-        matches!(wait.on, WaitTarget::InterpreterLock(_)) && wait.total_ns >= evidence.whole_ns / PART
+    let waits = || {
+        let waits = evidence.waits.iter().enumerate();
+        waits.filter(|(_, wait)| matches!(wait.on, WaitTarget::InterpreterLock(_)))
     };
-    let findings = waits.filter(|(_, wait)| counts(wait)).map(|(row, wait)| finding(evidence, row, wait));
-    Outcome::of(findings, say!("no waits for an interpreter's lock"))
+    let total_ns: Ns = waits().map(|(_, wait)| wait.total_ns).sum();
+    let long = waits().filter(|(_, wait)| wait.total_ns >= evidence.whole_ns / WHOLE_PART);
+    let findings = long.filter_map(|(row, wait)| {
+        let threads = contenders(wait);
+        (threads.len() >= 2).then(|| finding(evidence, row, wait, &threads))
+    });
+    let why_not = match total_ns {
+        0 => say!("no waits for an interpreter's lock"),
+        _ => say!("threads waited ", Time(total_ns), " for an interpreter's lock, and no two of them long"),
+    };
+    Outcome::of(findings, why_not)
 }
 
-fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow) -> Finding {
-    let cpu_ns = evidence.cpu_ns();
-    // Threads that wait, and one that has it.
-    let wanted = wait.threads.len().max(2) as f64;
-    let divided_ns = (cpu_ns as f64 / evidence.cpus_allowed().min(wanted)) as Ns;
-    let goes = Interval { lo: 0, hi: cpu_ns.min(evidence.wall_ns).saturating_sub(divided_ns) };
+/// The threads that have a good part of the waits.
+fn contenders(wait: &WaitRow) -> Vec<&WaitingThread> {
+    let most_ns = wait.threads.iter().map(|thread| thread.ns).max().unwrap_or(0);
+    wait.threads.iter().filter(|thread| thread.ns > 0 && thread.ns >= most_ns / THREAD_PART).collect()
+}
+
+fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, threads: &[&WaitingThread]) -> Finding {
+    let cpus = evidence.cpus_allowed();
+    let goes =
+        if evidence.window { in_window(wait, threads, cpus) } else { of_wall(evidence, threads, cpus) };
+    let place = wait.stack.value().and_then(|stack| stack.iter().find(|frame| frame.is_script()));
+    let waited =
+        wait.total_ns as f64 / (wait.total_ns + ran_ns(evidence, threads).iter().sum::<Ns>()).max(1) as f64;
     Finding {
         cause: CAUSE.name,
         place: Place::Wait(row),
-        what: say!(
-            Number(wait.threads.len().max(1) as u64),
-            " threads wait ",
-            Time(wait.total_ns),
-            " for the interpreter's lock"
+        what: say!(Count(threads.len() as u64, "thread"), " took turns at Python's interpreter lock")
+            .and(place.map(within).unwrap_or_default())
+            .and(say!(" and waited ", Time(wait.total_ns), " for it")),
+        change: say!(
+            "compute in processes (multiprocessing, ProcessPoolExecutor), or in code that releases the lock"
         ),
-        change: say!("compute in processes, or in code that releases the lock"),
-        share_ns: Interval { lo: wait.path_ns, hi: wait.path_ns },
-        saving: evidence.saving(&Goes::Account(goes, Kind::Waiting), ALL, Known::Bounded),
-        evidence: vec![say!(Count(wait.calls, "wait"), ", ", Time(wait.total_ns), " in total")],
-        assumes: vec![say!("the threads' work is independent")],
-        verify: Vec::new(),
+        share_ns: Interval { lo: wait.path_ns, hi: goes.hi.max(wait.path_ns) },
+        saving: evidence.saving(&Goes::Wall(goes), ALL, Known::Bounded),
+        evidence: vec![
+            say!(Count(wait.calls, "wait"), ", ", Time(wait.total_ns), " in total"),
+            say!("these threads spent ", Share(waited), " of their time waiting for it"),
+        ],
+        assumes: vec![say!("what a thread computes needs no results of the others")],
+        verify: vec![say!("dwell compare of both versions")],
         explains: Vec::new(),
+    }
+}
+
+fn within(frame: &StackFrame) -> Sentence {
+    say!(" in ").and(places::frame(frame))
+}
+
+/// What divides among CPUs, in time of the wall.
+fn of_wall(evidence: &Evidence<'_>, threads: &[&WaitingThread], cpus: f64) -> Interval {
+    let ran = ran_ns(evidence, threads);
+    let (total_ns, longest_ns) = (ran.iter().sum(), ran.iter().copied().max().unwrap_or_default());
+    let mut apart = makespan(total_ns, longest_ns, cpus);
+    if threads.len() as f64 <= cpus {
+        // Each has a CPU of its own.
+        apart = Interval { lo: longest_ns, hi: longest_ns };
+    }
+    // The last one to end has waited for so long.
+    let least_ns = threads.iter().map(|thread| thread.ns).min().unwrap_or_default();
+    let queued = in_states(evidence, threads, |state| state == State::Runqueue);
+    let waited = threads.iter().zip(queued).map(|(thread, queued_ns)| thread.ns + queued_ns);
+    let most_ns = waited.max().unwrap_or_default();
+    let hi = (total_ns - apart.lo.min(total_ns)).min(most_ns);
+    let slowest_ns = (apart.hi as f64 / SPEED_MIN) as Ns;
+    let lo = total_ns.saturating_sub(slowest_ns).min(least_ns).saturating_sub(START_NS);
+    Interval { lo: lo.min(hi), hi }
+}
+
+/// In a window no end comes earlier: of n threads that take turns k could run, so that n - k wait
+/// in place of n - 1.
+fn in_window(wait: &WaitRow, threads: &[&WaitingThread], cpus: f64) -> Interval {
+    let (n, k) = (threads.len() as f64, cpus.min(threads.len() as f64).max(1.0));
+    let ns = (wait.total_ns as f64 * (k - 1.0) / (n - 1.0)) as Ns;
+    Interval { lo: ns, hi: ns }
+}
+
+/// How long each was on a CPU or ready to run.
+fn ran_ns(evidence: &Evidence<'_>, threads: &[&WaitingThread]) -> Vec<Ns> {
+    in_states(evidence, threads, |state| state.on_cpu() || state == State::Runqueue)
+}
+
+/// How long each was in such states.
+fn in_states(evidence: &Evidence<'_>, threads: &[&WaitingThread], is: fn(State) -> bool) -> Vec<Ns> {
+    let of = |thread: &ThreadLedger| {
+        thread.states.iter().filter(|(state, _)| is(*state)).map(|(_, ns)| ns).sum::<Ns>()
+    };
+    let ledger = |waiting: &WaitingThread| evidence.threads.iter().find(|thread| thread.tid == waiting.tid);
+    threads.iter().map(|thread| ledger(thread).map_or(0, of)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::samples::{found, judged, ruled_out, run, saves, thread, wait, waiting};
+    use model::recording::Language;
+    use model::{Run, Seen};
+
+    const MS: Ns = 1_000_000;
+
+    /// So many threads that each compute for 1 s, one at a time.
+    fn of(threads: model::Tid) -> Run {
+        let total_ns = Ns::from(threads) * 1000 * MS;
+        let mut run = run(&[(State::User, total_ns)]);
+        let waited_ns = total_ns - 1000 * MS;
+        let each = [(State::User, 1000 * MS), (State::Lock, waited_ns)];
+        run.threads = (1..=threads).map(|tid| thread(100 + tid, &each)).collect();
+        let tids: Vec<_> = (1..=threads).map(|tid| waiting(100 + tid, waited_ns)).collect();
+        run.waits = vec![wait(State::Lock, WaitTarget::InterpreterLock(Language::Python), &tids)];
+        run
+    }
+
+    #[test]
+    fn threads_on_cpus_of_their_own_end_with_the_longest() {
+        let run = of(2);
+        let diagnosis = judged(&run, &Seen::unseen("not asked for"));
+        assert_eq!(saves(found(&diagnosis, "interpreter-lock").unwrap()), (616_666_667, 1000 * MS));
+    }
+
+    #[test]
+    fn more_threads_than_cpus_are_divided_by_grahams_bounds() {
+        let mut run = of(4);
+        run.host.cpus = 2;
+        let diagnosis = judged(&run, &Seen::unseen("not asked for"));
+        // 4 s take 2 to 2.5 s on two CPUs, or 3.3 s at three quarters of the speed.
+        assert_eq!(saves(found(&diagnosis, "interpreter-lock").unwrap()), (616_666_667, 2000 * MS));
+    }
+
+    #[test]
+    fn one_cpu_gains_nothing() {
+        let mut run = of(2);
+        run.host.cpus = 1;
+        let diagnosis = judged(&run, &Seen::unseen("not asked for"));
+        assert!(found(&diagnosis, "interpreter-lock").is_none());
+    }
+
+    #[test]
+    fn a_thread_that_computes_and_one_that_mostly_sleeps_are_no_two() {
+        let mut run = of(2);
+        run.waits[0].threads[1].ns = 40 * MS;
+        run.waits[0].total_ns = 1040 * MS;
+        let diagnosis = judged(&run, &Seen::unseen("not asked for"));
+        assert!(found(&diagnosis, "interpreter-lock").is_none());
+        assert!(ruled_out(&diagnosis, "interpreter-lock"));
     }
 }

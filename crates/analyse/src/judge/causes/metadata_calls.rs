@@ -100,7 +100,8 @@ fn finding(evidence: &Evidence<'_>, place: usize, most: &CallRow, rows: &[&CallR
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::samples::{call, found, judged, run, saves, sites};
+    use crate::judge::file_samples::call;
+    use crate::judge::samples::{found, judged, run, saves, sites};
     use model::prediction::Site;
     use model::{Diagnosis, Reason, State};
 
@@ -111,7 +112,7 @@ mod tests {
         let mut run = run(&[(State::User, 60 * MS), (State::Kernel, 140 * MS)]);
         run.syscalls =
             Seen::Value(vec![call("newfstatat", calls, errors, 100 * MS), call("getpid", calls, 0, MS)]);
-        run.path = vec![crate::judge::samples::step(State::Kernel, Reason::SyscallEntry, 40 * MS)];
+        run.path = vec![crate::judge::file_samples::step(State::Kernel, Reason::SyscallEntry, 40 * MS)];
         judged(&run, &sites(&run, &[(Site::Call("newfstatat".into()), [100 * MS; 3])]))
     }
 

@@ -130,7 +130,8 @@ fn goes(evidence: &Evidence<'_>, most: &WaitRow, path_ns: Ns, times: u64) -> (Go
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::samples::{call, found, judged, run, saves, sites, step, wait};
+    use crate::judge::file_samples::{call, step, wait};
+    use crate::judge::samples::{found, judged, run, saves, sites};
     use model::{Diagnosis, Reason};
 
     const MS: Ns = 1_000_000;

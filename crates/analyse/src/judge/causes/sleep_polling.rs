@@ -120,7 +120,7 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
             .and(say!("; ", Time(wait.path_ns), " of it with nothing else under way")),
         change,
         share_ns: Interval { lo: wait.path_ns, hi: wait.path_ns },
-        saving: evidence.saving(&Goes::Alone(alone_ns), ALL, Known::Counted),
+        saving: evidence.saving(&Goes::Wall(alone_ns), ALL, Known::Counted),
         evidence: vec![
             say!(Count(wait.calls, "sleep"), ", ", Time(wait.total_ns), " in all"),
             say!("others of the program are at work for ", Share(share), " of that"),
@@ -153,7 +153,8 @@ fn beside(evidence: &Evidence<'_>) -> Ns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::samples::{call, found, judged, run, saves, sites, thread, wait};
+    use crate::judge::file_samples::{call, wait};
+    use crate::judge::samples::{found, judged, run, saves, sites, thread};
     use model::wait::{WaitTarget, WakerKind};
     use model::{Diagnosis, Run, Seen};
 

@@ -127,7 +127,8 @@ fn finding(evidence: &Evidence<'_>, files: u64, bytes: u64) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::samples::{call, found, judged, moving, run, saves, sites, step};
+    use crate::judge::file_samples::{call, moving, step};
+    use crate::judge::samples::{found, judged, run, saves, sites};
     use model::prediction::Site;
     use model::{Diagnosis, Reason, Run, State};
 

@@ -123,7 +123,8 @@ fn finding(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::samples::{call, found, judged, moving, run, saves, sites, step, wait};
+    use crate::judge::file_samples::{call, moving, step, wait};
+    use crate::judge::samples::{found, judged, run, saves, sites};
     use model::prediction::Site;
     use model::wait::{WaitTarget, WakerKind};
     use model::{Diagnosis, Reason, Run};

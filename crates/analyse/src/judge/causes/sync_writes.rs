@@ -156,7 +156,8 @@ fn file(wait: Option<&WaitRow>) -> Sentence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::samples::{call, disk, found, judged, run, saves, series, sites, step, wait};
+    use crate::judge::file_samples::{call, disk, series, step, wait};
+    use crate::judge::samples::{found, judged, run, saves, sites};
     use model::prediction::Site;
     use model::{Diagnosis, Reason, Run};
 

@@ -661,6 +661,8 @@ pub(crate) fn crawler() -> Run {
         bytes_per_s_open: Some(1_527_416),
         bytes_per_s_waited: Some(7_049_615),
         delayed_ack: None,
+        turns: None,
+        opening: None,
     };
     let delayed = ConnectionRow {
         began: ConnectionOrigin::Found,
@@ -694,6 +696,7 @@ pub(crate) fn crawler() -> Run {
         answered,
         failed: 0,
         repeated: times - 1,
+        repeated_ns: 0,
         answer: lengths(answered, 30 * MS).filter(|_| answered > 0),
     };
     let long = "a-name-as-long-as-a-label-may-be.and-then-some.example.org";

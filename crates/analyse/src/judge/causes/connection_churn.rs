@@ -1,0 +1,243 @@
+//! Connections that are opened anew where those before could have been used again.
+
+use super::{Cause, Manual, Outcome, peers};
+use crate::judge::Evidence;
+use crate::judge::predict::{Goes, together};
+use model::coverage::Interval;
+use model::finding::{CauseName, Finding, Known, Place, Saving};
+use model::network::ConnectionOrigin;
+use model::peers::{ConnectionRow, Opening};
+use model::prediction::Site;
+use model::recording::Tier;
+use model::sentence::Piece::{Count, Ns as Time, Number};
+use model::{Ns, Seen, say};
+
+pub(super) static CAUSE: Cause = Cause {
+    name: CauseName { id: "connection-churn", title: "connections opened again and again" },
+    tiers: &[Tier::Bpf],
+    manual: Manual {
+        what: "The program opens a connection to a peer, uses it for little, closes it and opens the next.",
+        why: "A connection takes a round trip before anything can be sent, TLS one or two more, and a login its own; both \
+              ends set up a socket, and the peer mostly a thread or a process. The window of what may be sent at once begins \
+              small again, too.",
+        rule: "Ten connections or more to one peer were opened than were ever open at once, and opening them takes time: \
+               waits before the first thing was sent, and CPU time in `socket` and `connect`. With fewer there is little \
+               to put together.",
+        else_it_could_be: "Processes that each need a connection of their own, as in a loop of a shell: they would have to \
+                           become one.",
+        change: "Keep connections open and use them again: HTTP keep-alive (a session or client object in place of a \
+                 function), a pool for databases, one process for many requests.",
+        part: "Counted: what was waited for on a connection before anything was sent, and the CPU time of the calls that \
+               open it, goes for all but as many as were open at once. What the peer does for a new connection is in its \
+               first turn: at the high end up to 2 ms of it go (twice what it takes to start a process), and all of it \
+               where TLS or a login is usual behind the port.",
+        assumes: "The peer keeps connections open.",
+    },
+    explains: &["dns-lookups"],
+    check,
+};
+
+/// Of connections beyond those that were open at once.
+const AGAIN_MIN: u64 = 10;
+/// Services that begin with a handshake or a login.
+const GREETED: &[&str] = &[
+    "https",
+    "imaps",
+    "pop3s",
+    "ldaps",
+    "submission",
+    "domain-tls",
+    "postgresql",
+    "mysql",
+    "mssql",
+    "mongodb",
+    "amqp",
+    "ldap",
+    "redis",
+    "ssh",
+];
+/// What a peer does for a new connection at most: twice the start of a process.
+const SETUP_NS: Ns = 2_000_000;
+/// Calls that open a connection.
+const CALLS: &[&str] = &["socket", "connect"];
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    Outcome::of_table(evidence.connections, |rows| {
+        let opened = rows.iter().enumerate().filter(|(_, of)| of.began == ConnectionOrigin::Opened);
+        let findings = opened.clone().filter_map(|(row, of)| {
+            let opening = of.opening.as_ref()?;
+            let again = again(of, opening)?;
+            finding(evidence, row, of, opening, again)
+        });
+        let most = opened.clone().map(|(_, of)| of.times).max().unwrap_or(0);
+        let why_not = match opened.filter_map(|(_, of)| again(of, of.opening.as_ref()?)).max() {
+            None if most == 0 => say!("no connection was opened"),
+            None => say!("no peer has many connections, one after the other: at most ", Number(most)),
+            Some(again) => say!(
+                Count(again, "connection"),
+                " could be used again, and opening them takes no hundredth of the run"
+            ),
+        };
+        Outcome::of(findings, why_not)
+    })
+}
+
+/// How many were opened beyond those that were open at once.
+fn again(of: &ConnectionRow, opening: &Opening) -> Option<u64> {
+    let established = of.times.saturating_sub(of.failed);
+    let again = established.saturating_sub(opening.at_once.max(1));
+    (again >= AGAIN_MIN).then_some(again)
+}
+
+fn finding(
+    evidence: &Evidence<'_>,
+    row: usize,
+    of: &ConnectionRow,
+    opening: &Opening,
+    again: u64,
+) -> Option<Finding> {
+    let (waits, calls) = (waits(evidence, of, opening, again), calls(evidence, again));
+    let (share_ns, saving) = match (waits, calls) {
+        (Some(waits), Some(calls)) => {
+            let share = Interval { lo: waits.0.lo + calls.0.lo, hi: waits.0.hi + calls.0.hi };
+            (share, together(waits.1, calls.1))
+        }
+        (Some(one), None) | (None, Some(one)) => one,
+        (None, None) => return None,
+    };
+    let each_ns = of.connect.map_or(0, |connect| connect.total_ns / (of.times - of.failed).max(1));
+    Some(Finding {
+        cause: CAUSE.name,
+        place: Place::Connection(row),
+        what: say!(Count(of.times, "connection"), " to ").and(peers::name(of)).and(say!(
+            " were opened, never more than ",
+            Number(opening.at_once.max(1)),
+            " at once"
+        )),
+        change: say!("keep connections open and use them again (keep-alive, a pool)"),
+        share_ns,
+        saving,
+        evidence: vec![
+            say!("connecting took ", Time(each_ns), " each on average"),
+            say!("threads waited ", Time(opening.waited_ns), " before anything was sent"),
+        ],
+        assumes: vec![say!("the peer keeps connections open")],
+        verify: vec![say!("connections in `dwell run --json -`: times is as many as are open at once")],
+        explains: Vec::new(),
+    })
+}
+
+/// What the waits until connections could be used have, and what they save.
+fn waits(
+    evidence: &Evidence<'_>,
+    of: &ConnectionRow,
+    opening: &Opening,
+    again: u64,
+) -> Option<(Interval, Seen<Saving>)> {
+    let goes = peers::goes(evidence, of)?;
+    let again = again as f64 / of.times.max(1) as f64;
+    let greeted = of.service.as_deref().is_some_and(|service| GREETED.contains(&service));
+    let most_ns = if greeted { Ns::MAX } else { SETUP_NS * of.times };
+    let handshake_ns = opening.first_turn_ns.min(most_ns);
+    let part = |ns: Ns| peers::part(evidence, of, ns) * again;
+    let part = (part(opening.waited_ns), part(opening.waited_ns + handshake_ns));
+    (part.1 > 0.0).then(|| (peers::share(&goes, part), evidence.saving(&goes, part, Known::Counted)))
+}
+
+/// The same of the CPU time of the calls.
+fn calls(evidence: &Evidence<'_>, again: u64) -> Option<(Interval, Seen<Saving>)> {
+    if evidence.window {
+        return None;
+    }
+    let rows = evidence.calls_named(CALLS).into_iter().filter(|(_, row)| row.total_ns > 0 && row.calls > 0);
+    let each = rows.filter_map(|(_, row)| {
+        let site = Site::Call(row.name.clone());
+        if evidence.prediction.is_some() && evidence.site(&site).is_none() {
+            return None;
+        }
+        let goes_ns = row.cpu_ns as f64 * again.min(row.calls) as f64 / row.calls as f64;
+        let part = goes_ns / row.total_ns as f64;
+        let share = Interval { lo: 0, hi: (goes_ns as Ns).min(evidence.whole_ns) };
+        Some((share, evidence.saving(&Goes::Sites(vec![site], share), (part, part), Known::Counted)))
+    });
+    each.reduce(|(a, one), (b, other)| (Interval { lo: a.lo + b.lo, hi: a.hi + b.hi }, together(one, other)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::samples::{connection, found, judged, ruled_out, run, saves, sites, wait, waiting};
+    use model::prediction::Site;
+    use model::run::CallRow;
+    use model::wait::WaitTarget;
+    use model::{Run, State};
+
+    const MS: Ns = 1_000_000;
+
+    fn peer() -> WaitTarget {
+        WaitTarget::Tcp(model::network::Endpoint::read("192.0.2.1:443").unwrap())
+    }
+
+    /// So many connections, each with 10 ms until it is there, 20 ms of TLS and 70 ms of use.
+    fn of(times: u64) -> Run {
+        let ns = times * 100 * MS;
+        let mut run = run(&[(State::Network, ns)]);
+        run.waits = vec![wait(State::Network, peer(), &[waiting(100, ns)])];
+        run.connections = Seen::Value(vec![ConnectionRow {
+            times,
+            service: Some("https".into()),
+            waited_ns: ns,
+            opening: Some(Opening { at_once: 1, waited_ns: times * 10 * MS, first_turn_ns: times * 20 * MS }),
+            ..connection("192.0.2.1:443")
+        }]);
+        run
+    }
+
+    fn judge(run: &Run, ns: Ns) -> model::Diagnosis {
+        let connect = Site::Call("connect".into());
+        judged(run, &sites(run, &[(Site::Peer(peer()), [ns; 3]), (connect, [ns / 10; 3])]))
+    }
+
+    #[test]
+    fn all_but_one_go_with_their_handshakes_at_the_high_end() {
+        let mut run = of(100);
+        let diagnosis = judge(&run, 10_000 * MS);
+        assert_eq!(saves(found(&diagnosis, "connection-churn").unwrap()), (990 * MS, 2970 * MS));
+        // Without TLS the first turn is the request, but for what the peer does for a connection.
+        if let Seen::Value(rows) = &mut run.connections {
+            rows[0].service = Some("http".into());
+        }
+        let diagnosis = judge(&run, 10_000 * MS);
+        assert_eq!(saves(found(&diagnosis, "connection-churn").unwrap()), (990 * MS, 1188 * MS));
+    }
+
+    #[test]
+    fn the_calls_that_open_them_go_too() {
+        let mut run = of(100);
+        run.syscalls = Seen::Value(vec![CallRow {
+            name: "connect".into(),
+            calls: 100,
+            errors: 0,
+            total_ns: 1000 * MS,
+            cpu_ns: 100 * MS,
+            p50_ns: 0,
+            p99_ns: 0,
+            max_ns: 0,
+            estimate: None,
+            results: Seen::Absent,
+        }]);
+        let diagnosis = judge(&run, 10_000 * MS);
+        assert_eq!(saves(found(&diagnosis, "connection-churn").unwrap()), (1089 * MS, 3069 * MS));
+    }
+
+    #[test]
+    fn a_pool_that_is_open_at_once_is_none() {
+        let mut run = of(100);
+        if let Seen::Value(rows) = &mut run.connections {
+            rows[0].opening.as_mut().unwrap().at_once = 91;
+        }
+        assert!(ruled_out(&judge(&run, 10_000 * MS), "connection-churn"));
+        assert!(ruled_out(&judge(&of(10), 1000 * MS), "connection-churn"), "nine could be used again");
+        assert!(found(&judge(&of(11), 1100 * MS), "connection-churn").is_some());
+    }
+}

@@ -1,0 +1,204 @@
+//! Names that are asked for again after they were answered.
+
+use super::{Cause, Manual, Outcome};
+use crate::judge::Evidence;
+use crate::judge::predict::{ALL, Goes, Kind, together};
+use model::coverage::Interval;
+use model::finding::{CauseName, Finding, Known, Place};
+use model::peers::LookupRow;
+use model::prediction::Site;
+use model::recording::Tier;
+use model::sentence::Piece::{Count, Name, Ns as Time, Number};
+use model::wait::WaitTarget;
+use model::{Ns, Sentence, say};
+
+pub(super) static CAUSE: Cause = Cause {
+    name: CauseName { id: "dns-lookups", title: "names asked for again" },
+    tiers: &[Tier::Bpf],
+    manual: Manual {
+        what: "A name server is asked for a name whose address it has told already.",
+        why: "Neither programs nor the C library remember answers by themselves. Each question waits for a round trip to \
+              the name server, and for whomever that asks in turn.",
+        rule: "A question with the same name, type and server was answered before, three times or more: counted. Sent again \
+               because no answer came is no repeat.",
+        else_it_could_be: "A name whose answer lives for seconds only (its TTL) has to be asked for again if the program runs \
+                           for longer.",
+        change: "Keep the address, or the connection, for as long as the answer is valid. Or ask through a cache on this host \
+                 (systemd-resolved, nscd, dnsmasq): that helps programs that cannot be changed, and each new process.",
+        part: "Counted: the time from each repeated question to its answer goes, of the time of all answers. A cache on this \
+               host answers within 0.2 ms (two switches to another process and back): that much of each stays at the low \
+               end. At the high end the C library's own work goes as well, up to 0.5 ms for each: it reads its files and \
+               opens a socket.",
+        assumes: "An answer stays valid for as long as the program runs.",
+    },
+    explains: &[],
+    check,
+};
+
+/// Fewer repeats are no habit.
+const REPEATED_MIN: u64 = 3;
+/// What a cache on this host takes at most: a question to another process and its answer.
+const CACHED_NS: Ns = 200_000;
+/// What the library does for a question at most, besides waiting.
+const LIBRARY_NS: Ns = 500_000;
+/// Rows of what the C library was asked: packets have their own.
+const LIBRARY: &str = "getaddrinfo";
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    Outcome::of_table(evidence.lookups, |rows| {
+        let sent = || rows.iter().enumerate().filter(|(_, row)| row.kind != LIBRARY);
+        let sum = |of: fn(&LookupRow) -> u64| sent().map(|(_, row)| of(row)).sum::<u64>();
+        let repeated = sum(|row| row.repeated);
+        let most = sent().max_by_key(|(_, row)| row.repeated_ns);
+        if repeated < REPEATED_MIN {
+            return Outcome::RuledOut(match sum(|row| row.times) {
+                0 => say!("no name server was asked"),
+                times => say!(
+                    Number(repeated),
+                    " of ",
+                    Count(times, "question"),
+                    " for names had been answered before"
+                ),
+            });
+        }
+        let total_ns = sum(|row| row.answer.map_or(0, |answer| answer.total_ns));
+        let again = Again { repeated, ns: sum(|row| row.repeated_ns), total_ns };
+        match (most, goes(evidence)) {
+            (Some((row, most)), Some(goes)) => {
+                Outcome::Found(vec![finding(evidence, row, most, &again, &goes)])
+            }
+            _ => Outcome::RuledOut(say!("names are asked for again, and that takes no hundredth of the run")),
+        }
+    })
+}
+
+/// All repeats together.
+struct Again {
+    repeated: u64,
+    ns: Ns,
+    /// From question to answer, of all.
+    total_ns: Ns,
+}
+
+/// The waits for answers; none where they are no hundredth of the run.
+fn goes(evidence: &Evidence<'_>) -> Option<Goes> {
+    let waits = || evidence.waits.iter().filter(|wait| matches!(wait.on, WaitTarget::Answer(_)));
+    let (path_ns, total_ns) =
+        (waits().map(|wait| wait.path_ns).sum(), waits().map(|wait| wait.total_ns).sum());
+    if evidence.window {
+        return Some(Goes::Account(Interval { lo: total_ns, hi: total_ns }, Kind::Waiting));
+    }
+    let share_ns = Interval { lo: path_ns, hi: path_ns };
+    match evidence.prediction {
+        Some(_) => evidence.site(&Site::NameLookups).map(|_| Goes::Sites(vec![Site::NameLookups], share_ns)),
+        None => Some(Goes::Account(share_ns, Kind::Waiting)),
+    }
+}
+
+fn finding(evidence: &Evidence<'_>, row: usize, most: &LookupRow, again: &Again, goes: &Goes) -> Finding {
+    let part = |ns: Ns| ns as f64 / again.total_ns.max(1) as f64;
+    let part = (part(again.ns.saturating_sub(again.repeated * CACHED_NS)), part(again.ns));
+    let waits = evidence.saving(goes, part, Known::Counted);
+    let library = Goes::Wall(Interval { lo: 0, hi: library_ns(evidence, again) });
+    Finding {
+        cause: CAUSE.name,
+        place: Place::Lookup(row),
+        what: say!(Count(again.repeated, "question"), " for names that had been answered (")
+            .and(name(most))
+            .and(say!(" ", Count(most.times, "time"), ") took ", Time(again.ns))),
+        change: say!("keep the address or the connection, or ask through a cache on this host"),
+        share_ns: super::peers::share(goes, part),
+        saving: together(waits, evidence.saving(&library, ALL, Known::Counted)),
+        evidence: vec![say!(
+            Name(most.server.clone()),
+            " took ",
+            Time(most.repeated_ns / most.repeated.max(1)),
+            " on average to answer again"
+        )],
+        assumes: vec![say!("an answer stays valid for as long as the program runs")],
+        verify: vec![say!("lookups in `dwell run --json -`: repeated is 0")],
+        explains: Vec::new(),
+    }
+}
+
+/// What the library does for repeated questions at most, as far as waits for answers are on the
+/// path.
+fn library_ns(evidence: &Evidence<'_>, again: &Again) -> Ns {
+    let waits = evidence.waits.iter().filter(|wait| matches!(wait.on, WaitTarget::Answer(_)));
+    let (path_ns, total_ns) =
+        waits.fold((0, 0), |sums, wait| (sums.0 + wait.path_ns, sums.1 + wait.total_ns));
+    if evidence.window {
+        return 0;
+    }
+    let on_path = path_ns as f64 / total_ns.max(1) as f64;
+    ((again.repeated * LIBRARY_NS) as f64 * on_path) as Ns
+}
+
+fn name(row: &LookupRow) -> Sentence {
+    match row.name.value() {
+        Some(name) => say!(Name(name.clone())),
+        None => say!("one of many"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::samples::{found, judged, ruled_out, run, saves, sites, wait, waiting};
+    use model::network::{Endpoint, Question};
+    use model::peers::Lengths;
+    use model::{Run, Seen, State};
+
+    const MS: Ns = 1_000_000;
+
+    /// So many questions for one name, each answered after 10 ms.
+    fn of(times: u64) -> Run {
+        let ns = times * 10 * MS;
+        let server = Endpoint::read("192.0.2.53:53").unwrap();
+        let on = WaitTarget::Answer(Question { server, name: Some("a.test".into()) });
+        let mut run = run(&[(State::Network, ns), (State::User, 10 * MS)]);
+        run.waits = vec![wait(State::Network, on, &[waiting(100, ns)])];
+        run.waits[0].path_ns = ns;
+        run.lookups = Seen::Value(vec![LookupRow {
+            name: Seen::Value("a.test".into()),
+            kind: "A".into(),
+            server: "192.0.2.53:53".into(),
+            times,
+            answered: times,
+            failed: 0,
+            repeated: times - 1,
+            repeated_ns: ns - 10 * MS,
+            answer: Some(Lengths { total_ns: ns, p50_ns: 10 * MS, p99_ns: 10 * MS, max_ns: 10 * MS }),
+        }]);
+        run
+    }
+
+    fn judge(run: &Run) -> model::Diagnosis {
+        let ns = run.waits[0].total_ns;
+        judged(run, &sites(run, &[(Site::NameLookups, [ns; 3])]))
+    }
+
+    #[test]
+    fn all_but_the_first_go_but_for_what_a_cache_takes() {
+        let diagnosis = judge(&of(101));
+        // 100 of 10 ms, less 0.2 ms each; and half a millisecond of the library's each.
+        assert_eq!(saves(found(&diagnosis, "dns-lookups").unwrap()), (980 * MS, 1050 * MS));
+    }
+
+    #[test]
+    fn few_repeats_and_what_only_the_library_was_asked_are_none() {
+        assert!(found(&judge(&of(4)), "dns-lookups").is_some());
+        assert!(ruled_out(&judge(&of(3)), "dns-lookups"));
+        let mut run = of(101);
+        if let Seen::Value(rows) = &mut run.lookups {
+            rows[0].kind = LIBRARY.into();
+        }
+        assert!(ruled_out(&judge(&run), "dns-lookups"));
+    }
+
+    #[test]
+    fn answers_that_nobody_waited_for_are_none() {
+        let run = of(101);
+        assert!(ruled_out(&judged(&run, &sites(&run, &[])), "dns-lookups"));
+    }
+}

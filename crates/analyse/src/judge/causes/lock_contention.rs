@@ -1,0 +1,313 @@
+//! Threads that wait for a lock while another one has it.
+//!
+//! Which waits are for a lock, and where it is taken, [`purpose`](crate::purpose) knows by
+//! functions. The lock of an interpreter is a cause of its own.
+
+use super::{Cause, Manual, Outcome, places};
+use crate::judge::Evidence;
+use crate::judge::predict::{Goes, Kind, Part, on_path};
+use crate::purpose::takes_lock_in;
+use model::coverage::Interval;
+use model::finding::{CauseName, Finding, Known, Place};
+use model::prediction::Site;
+use model::recording::Tier;
+use model::run::{WaitRow, WakerRow};
+use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
+use model::wait::{StackFrame, WaitTarget, WakerKind};
+use model::{Ns, Seen, Sentence, State, say};
+
+pub(super) static CAUSE: Cause = Cause {
+    name: CauseName { id: "lock-contention", title: "waits for a lock" },
+    tiers: &[Tier::Bpf],
+    manual: Manual {
+        what: "Threads wait for a lock that another thread has, and the run gets longer by it.",
+        why: "What is done under a lock is done by one thread at a time, however many CPUs there are. If its holder sleeps, \
+              or waits for a disk or a peer, all others do.",
+        rule: "A function that takes a lock is on the stacks of the waits, which are a hundredth of the time or more, and \
+               the run would end earlier without them. With less there is no clock for the lock. A condition, a barrier, a \
+               semaphore and the end of a thread are waited for in the same call, and are no locks.",
+        else_it_could_be: "A holder that waits for its CPU (`during the waits: runqueue`) suffers from others, not from the \
+                           lock. A lock that is only tried in a loop shows as CPU time.",
+        change: "Take the lock for what the threads share and for nothing else: wait, read, write and compute outside of it. \
+                 One lock for each part of the data, or a lock that readers share, lets more threads in.",
+        part: "Bounded by the structure: from half of the waits gone to all. Where holders compute, their CPU time has to fit \
+               on the CPUs that the program gets.",
+        assumes: "What is done under the lock needs no other order than that in which it waited.",
+    },
+    explains: &["single-thread", "context-switching"],
+    check,
+};
+
+/// Less than this part of the whole has no clock.
+const WHOLE_PART: Ns = 100;
+/// Half of the waits, or all.
+const PART: Part = (0.5, 1.0);
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    let of_locks = || evidence.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Lock);
+    let mut known = Vec::new();
+    let mut findings = Vec::new();
+    for (row, wait) in of_locks() {
+        if wait.total_ns < evidence.whole_ns / WHOLE_PART || known.contains(&lock_of(wait)) {
+            continue;
+        }
+        if let Some(taken) = wait.stack.value().and_then(|stack| takes_lock_in(stack))
+            && let Some(goes) = goes(evidence, wait)
+        {
+            known.push(lock_of(wait));
+            findings.push(finding(evidence, row, wait, taken, &goes));
+        }
+    }
+    let total_ns: Ns = of_locks().map(|(_, wait)| wait.total_ns).sum();
+    let why_not = match total_ns {
+        0 => say!("no thread waited for a lock"),
+        _ => say!(
+            "of ",
+            Time(total_ns),
+            " of waits for other threads none is for a lock that holds up the end"
+        ),
+    };
+    Outcome::of(findings, why_not)
+}
+
+/// The lock, where it is a futex.
+fn lock_of(wait: &WaitRow) -> Option<Site> {
+    match (&wait.on, wait.threads.first()) {
+        (WaitTarget::Futex(Seen::Value(address)), Some(thread)) => {
+            Some(Site::Lock { pid: thread.pid, address: *address })
+        }
+        _ => None,
+    }
+}
+
+/// None where the run would end no earlier without the lock, or it is the interpreter's.
+fn goes(evidence: &Evidence<'_>, wait: &WaitRow) -> Option<Goes> {
+    if matches!(wait.on, WaitTarget::InterpreterLock(_)) {
+        return None;
+    }
+    if evidence.window {
+        let all = Interval { lo: wait.total_ns, hi: wait.total_ns };
+        return Some(Goes::Account(all, Kind::Waiting));
+    }
+    let on_path_ns = on_path(evidence, State::Lock, wait.total_ns);
+    match (lock_of(wait), evidence.prediction) {
+        (Some(site), Some(_)) => {
+            let path_ns = evidence.site(&site)?.path_ns.value().copied().unwrap_or(on_path_ns);
+            Some(Goes::Lock(site, path_ns))
+        }
+        _ => Some(Goes::Account(on_path_ns, Kind::Waiting)),
+    }
+}
+
+fn finding(evidence: &Evidence<'_>, row: usize, wait: &WaitRow, taken: &StackFrame, goes: &Goes) -> Finding {
+    let share_ns = match goes {
+        Goes::Lock(_, ns) | Goes::Account(ns, _) => *ns,
+        _ => Interval::default(),
+    };
+    let holder = Holder::of(wait);
+    Finding {
+        cause: CAUSE.name,
+        place: Place::Wait(row),
+        what: say!(
+            Count(wait.threads.len().max(1) as u64, "thread"),
+            " waited ",
+            Time(wait.total_ns),
+            " for the lock that "
+        )
+        .and(places::frame(taken))
+        .and(say!(" takes"))
+        .and(holder.what()),
+        change: holder.change(),
+        share_ns,
+        saving: evidence.saving(goes, PART, Known::Bounded),
+        evidence: vec![say!(
+            Count(wait.calls, "wait"),
+            " for ",
+            Name(wait.on.to_string()),
+            ", each ",
+            Time(mean_ns(wait)),
+            " on average"
+        )]
+        .into_iter()
+        .chain(holder.evidence())
+        .collect(),
+        assumes: vec![say!("what is done under the lock needs no order of its own")],
+        verify: vec![say!(
+            "dwell compare of both versions; the waits for this lock are gone or short in `dwell run`"
+        )],
+        explains: Vec::new(),
+    }
+}
+
+fn mean_ns(wait: &WaitRow) -> Ns {
+    wait.total_ns / wait.calls.max(1)
+}
+
+/// What threads did that had the lock.
+struct Holder<'a> {
+    /// Who ended most of the waits.
+    main: Option<&'a WakerRow>,
+    /// What they did, and its part of what is known.
+    does: Option<(Does, f64)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Does {
+    Sleep,
+    Wait(State),
+    Compute,
+    Queue,
+}
+
+impl<'a> Holder<'a> {
+    fn of(wait: &'a WaitRow) -> Self {
+        let threads = || wait.by.iter().filter(|waker| waker.kind == WakerKind::Thread);
+        let mut sums: Vec<(Does, Ns)> = Vec::new();
+        for (state, ns) in threads().flat_map(|waker| &waker.meanwhile) {
+            // Those that had it before hold it up, and count by themselves.
+            let Some(does) = does(*state) else { continue };
+            match sums.iter_mut().find(|(known, _)| *known == does) {
+                Some((_, sum)) => *sum += ns,
+                None => sums.push((does, *ns)),
+            }
+        }
+        let all: Ns = sums.iter().map(|(_, ns)| ns).sum();
+        let most = sums.iter().max_by_key(|(_, ns)| *ns).filter(|(_, ns)| *ns > 0);
+        let does = most.map(|(does, ns)| (*does, *ns as f64 / all as f64));
+        Self { main: threads().max_by_key(|waker| waker.ns), does }
+    }
+
+    fn what(&self) -> Sentence {
+        match self.does {
+            Some((Does::Sleep, _)) => say!(", while its holder slept"),
+            Some((Does::Wait(State::Disk), _)) => say!(", while its holder waited for a disk"),
+            Some((Does::Wait(State::Network), _)) => say!(", while its holder waited for the network"),
+            Some((Does::Wait(_), _)) => say!(", while its holder waited itself"),
+            Some((Does::Compute, _)) => say!(", while its holder was on a CPU"),
+            Some((Does::Queue, _)) => say!(", while its holder waited for a CPU"),
+            None => Sentence::default(),
+        }
+    }
+
+    fn change(&self) -> Sentence {
+        match self.does {
+            Some((Does::Sleep | Does::Wait(_), _)) => {
+                say!("do not wait under the lock; take it only for what the threads share")
+            }
+            _ => say!("do less under the lock, or give each part of the data a lock of its own"),
+        }
+    }
+
+    fn evidence(&self) -> Option<Sentence> {
+        let main = self.main?;
+        let place = match &main.place {
+            Seen::Value(frame) => say!(" in ").and(places::frame(frame)),
+            _ => Sentence::default(),
+        };
+        let share = match self.does {
+            Some((_, share)) => say!("; that has ", Share(share), " of what holders did meanwhile"),
+            None => Sentence::default(),
+        };
+        let by = say!(Name(main.name.clone()), " released it ", Number(main.times), " times");
+        Some(by.and(place).and(share))
+    }
+}
+
+/// None for a wait for a lock.
+fn does(state: State) -> Option<Does> {
+    match state {
+        State::Lock => None,
+        State::Sleep => Some(Does::Sleep),
+        State::Runqueue | State::Throttled => Some(Does::Queue),
+        state if state.on_cpu() => Some(Does::Compute),
+        state => Some(Does::Wait(state)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::samples::{found, judged, ruled_out, run, saves, sites, wait, waiting};
+    use model::Run;
+    use model::recording::Language;
+    use model::wait::FrameKind;
+
+    const MS: Ns = 1_000_000;
+    const LOCK: Site = Site::Lock { pid: 100, address: 64 };
+
+    fn frame(function: &str) -> StackFrame {
+        StackFrame {
+            function: function.into(),
+            source: Some(("store.c".into(), 41)),
+            language: Language::Native,
+            kind: FrameKind::Function,
+        }
+    }
+
+    /// A thread that waits for 400 ms of a second for what this function takes, whose holder does
+    /// this.
+    fn of(function: &str, does: State) -> Run {
+        let mut run = run(&[(does, 1000 * MS)]);
+        let mut row = wait(State::Lock, WaitTarget::Futex(Seen::Value(64)), &[waiting(101, 400 * MS)]);
+        row.stack = Seen::Value(vec![frame("futex_wait"), frame(function), frame("put"), frame("main")]);
+        row.by = vec![WakerRow {
+            kind: WakerKind::Thread,
+            name: "program".into(),
+            pid: Seen::Value(100),
+            tid: Seen::Value(102),
+            times: 400,
+            ns: 400 * MS,
+            place: Seen::Value(frame("get")),
+            stack: Seen::Absent,
+            meanwhile: vec![(State::Lock, 300 * MS), (does, 100 * MS)],
+        }];
+        run.waits = vec![row];
+        run
+    }
+
+    #[test]
+    fn half_of_the_waits_go_or_all_whatever_others_do_meanwhile() {
+        let run = of("pthread_mutex_lock", State::Sleep);
+        let clocks = sites(&run, &[(LOCK, [400 * MS, 300 * MS, 0])]);
+        let diagnosis = judged(&run, &clocks);
+        let finding = found(&diagnosis, "lock-contention").expect("it is there");
+        assert_eq!(saves(finding), (150 * MS, 300 * MS));
+        assert_eq!(finding.share_ns, Interval { lo: 400 * MS, hi: 400 * MS });
+        assert!(finding.what.0.contains(&Name("put (store.c:41)".into())), "{:?}", finding.what);
+        assert_eq!(finding.what.0.last(), Some(&", while its holder slept".into()));
+    }
+
+    #[test]
+    fn what_holders_compute_has_to_fit_on_the_cpus() {
+        let mut run = of("pthread_mutex_lock", State::User);
+        run.host.cpus = 1;
+        let clocks = sites(&run, &[(LOCK, [400 * MS, 300 * MS, 0])]);
+        assert!(
+            found(&judged(&run, &clocks), "lock-contention").is_none(),
+            "one CPU had all of the time to do"
+        );
+        run.host.cpus = 2;
+        let diagnosis = judged(&run, &clocks);
+        assert_eq!(saves(found(&diagnosis, "lock-contention").unwrap()), (150 * MS, 300 * MS));
+    }
+
+    #[test]
+    fn a_condition_and_a_lock_that_holds_up_nothing_are_none() {
+        let run = of("pthread_cond_wait", State::Sleep);
+        let clocks = sites(&run, &[(LOCK, [400 * MS; 3])]);
+        let diagnosis = judged(&run, &clocks);
+        assert!(found(&diagnosis, "lock-contention").is_none() && ruled_out(&diagnosis, "lock-contention"));
+        let run = of("pthread_mutex_lock", State::Sleep);
+        let diagnosis = judged(&run, &sites(&run, &[]));
+        assert!(found(&diagnosis, "lock-contention").is_none() && ruled_out(&diagnosis, "lock-contention"));
+    }
+
+    #[test]
+    fn without_clocks_it_may_save_nothing() {
+        let mut run = of("pthread_mutex_lock", State::Sleep);
+        run.threads.push(run.threads[0].clone());
+        run.waits[0].path_ns = 400 * MS;
+        let diagnosis = judged(&run, &Seen::unseen("not asked for"));
+        assert_eq!(saves(found(&diagnosis, "lock-contention").unwrap()), (0, 400 * MS));
+    }
+}

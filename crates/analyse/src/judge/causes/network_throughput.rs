@@ -1,0 +1,209 @@
+//! Transfers that a link, or something on the way, carries as fast as it can.
+
+use super::{Cause, Manual, Outcome, peers};
+use crate::grid::Grid;
+use crate::judge::Evidence;
+use crate::judge::limits::{LINK_LIMIT_SHARE, steady_bits_per_s};
+use crate::judge::predict::{Part, faster};
+use model::finding::{CauseName, Finding, Known, Place};
+use model::peers::ConnectionRow;
+use model::recording::Tier;
+use model::sentence::Piece::{Bytes, Name, Ns as Time, Share};
+use model::series::LinkSeries;
+use model::{Seen, Sentence, Series, say};
+
+pub(super) static CAUSE: Cause = Cause {
+    name: CauseName { id: "network-throughput", title: "transfers as fast as the network carries" },
+    tiers: &[Tier::Bpf],
+    manual: Manual {
+        what: "The program waits for data that comes or goes at a rate which does not change: that of a link, or of \
+               something on the way.",
+        why: "A link carries so many bits a second and no more. Then only fewer bytes, or another way, take less time.",
+        rule: "A link carries nine tenths of what it can for half of the run or, where that is not known or more than it \
+               carries, the same rate within a tenth for half of the run; half of its bytes or more are those of one peer's \
+               connections; and these carry 64 KiB and more for each turn, since less is a request.",
+        else_it_could_be: "A peer that makes or takes data at a steady rate, limits a client on purpose, or has a window that \
+                           is too small for its distance. Where the link's limit is not known these look alike.",
+        change: "Send less: compress, ask only for what is needed, keep what came (a cache, a delta). Or use a faster link, \
+                 a nearer copy, or the link's speed where the limit is a shaper's.",
+        part: "Assumed: from a third of the bytes gone (made 1.5 times fewer) to all of them. Text compresses to a third or \
+               less, media not at all.",
+        assumes: "The data can be made 1.5 times less, or the link as much faster, at least.",
+    },
+    explains: &["serial-requests"],
+    check,
+};
+
+/// How many times fewer bytes at least.
+const FEWER_MIN: f64 = 1.5;
+/// Of the run.
+const LIMITED_SHARE: f64 = 0.5;
+/// Of a link's bytes, one peer's.
+const LINK_PART: u64 = 2;
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    Outcome::of_table(evidence.connections, |rows| {
+        let most = rows.iter().enumerate().max_by_key(|(_, of)| bytes(of));
+        let Some((row, of)) = most.filter(|(_, of)| is_transfer(of)) else {
+            return Outcome::RuledOut(say!("no peer sends or receives more than requests"));
+        };
+        let series = match evidence.series {
+            Seen::Value(series) => series,
+            Seen::Absent => return Outcome::Unavailable("host metrics were not recorded".into()),
+            Seen::Unseen(why) => return Outcome::Unavailable(why.clone()),
+        };
+        let Some(full) = link(evidence, series, bytes(of)) else {
+            return Outcome::RuledOut(
+                say!("no link carries ").and(peers::name(of)).and(say!(" at a steady rate")),
+            );
+        };
+        let Some(goes) = peers::goes(evidence, of) else {
+            return Outcome::RuledOut(
+                say!("waits for ").and(peers::name(of)).and(say!(" are no hundredth of the run")),
+            );
+        };
+        let part: Part = (faster(FEWER_MIN), 1.0);
+        Outcome::Found(vec![Finding {
+            cause: CAUSE.name,
+            place: Place::Connection(row),
+            what: say!(Bytes(of.received_bytes), " from ")
+                .and(peers::name(of))
+                .and(say!(" and ", Bytes(of.sent_bytes), " to it "))
+                .and(full.what()),
+            change: say!(
+                "send less (compress, ask for less, keep what came), or use a faster link or a nearer copy"
+            ),
+            share_ns: peers::share(&goes, (1.0, 1.0)),
+            saving: evidence.saving(&goes, part, Known::Assumed),
+            evidence: vec![say!("threads waited ", Time(of.waited_ns), " for it"), full.evidence()],
+            assumes: vec![say!("the data can be made 1.5 times less, or the link as much faster")],
+            verify: vec![say!("dwell run --link NAME=SPEED tells whether the link is full")],
+            explains: Vec::new(),
+        }])
+    })
+}
+
+fn bytes(of: &ConnectionRow) -> u64 {
+    of.sent_bytes + of.received_bytes
+}
+
+fn is_transfer(of: &ConnectionRow) -> bool {
+    let turns = of.turns.map_or(1, |turns| turns.times).max(1);
+    bytes(of) / turns >= peers::REQUEST_BYTES_MAX
+}
+
+/// A link that carries what it can, or always the same.
+struct Full<'a> {
+    link: &'a LinkSeries,
+    bits_per_s: f64,
+    /// Of what it can.
+    share: Option<f64>,
+}
+
+/// The link that carries these bytes at its limit, or at a steady rate.
+fn link<'a>(evidence: &Evidence<'_>, series: &'a Series, bytes: u64) -> Option<Full<'a>> {
+    let grid = Grid::new(0, evidence.wall_ns);
+    let links = series.links.value().map_or(&[][..], Vec::as_slice);
+    links.iter().filter(|link| bytes.saturating_mul(LINK_PART) >= link.bytes).find_map(|link| {
+        // Its speed is absent of a link that is none, as loopback.
+        if link.speed_bits_per_s == Seen::Absent {
+            return None;
+        }
+        let at_limit = link.at_limit_share.value().is_some_and(|share| *share >= LIMITED_SHARE);
+        let bits_per_s = steady_bits_per_s(link, &grid);
+        match (at_limit, bits_per_s) {
+            (true, _) => Some(Full { link, bits_per_s: most(link), share: Some(LINK_LIMIT_SHARE) }),
+            (false, Some(bits_per_s)) => Some(Full { link, bits_per_s, share: None }),
+            (false, None) => None,
+        }
+    })
+}
+
+fn most(link: &LinkSeries) -> f64 {
+    link.payload_bits_per_s.iter().copied().fold(0.0, f64::max)
+}
+
+impl Full<'_> {
+    fn rate(&self) -> Sentence {
+        say!(Bytes((self.bits_per_s / 8.0) as u64), " a second over ", Name(self.link.name.clone()))
+    }
+
+    fn what(&self) -> Sentence {
+        match self.share {
+            Some(_) => say!("go as fast as the link carries: ").and(self.rate()),
+            None => say!("go at a steady rate: ").and(self.rate()),
+        }
+    }
+
+    fn evidence(&self) -> Sentence {
+        match (self.share, self.link.at_limit_share.value()) {
+            (Some(limit), Some(share)) => say!(
+                Name(self.link.name.clone()),
+                " carries ",
+                Share(limit),
+                " of what it can or more for ",
+                Share(*share),
+                " of the run"
+            ),
+            _ => say!("what ", Name(self.link.name.clone()), " can carry is not known, or is more"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::samples::{
+        connection, found, judged, link, ruled_out, run, saves, series, sites, wait, waiting,
+    };
+    use model::prediction::Site;
+    use model::wait::WaitTarget;
+    use model::{Ns, Run, State};
+
+    const MS: Ns = 1_000_000;
+
+    fn peer() -> WaitTarget {
+        WaitTarget::Tcp(model::network::Endpoint::read("192.0.2.1:80").unwrap())
+    }
+
+    /// A second of waits for these bytes, over a link that carries so many Mb/s in each tenth.
+    fn of(received_bytes: u64, rates: [f64; 10]) -> Run {
+        let mut run = run(&[(State::Network, 1000 * MS)]);
+        run.waits = vec![wait(State::Network, peer(), &[waiting(100, 1000 * MS)])];
+        let row = connection("192.0.2.1:80");
+        run.connections = Seen::Value(vec![ConnectionRow { received_bytes, waited_ns: 1000 * MS, ..row }]);
+        let mut of = series(Vec::new());
+        of.links = Seen::Value(vec![link("eth0", &rates.map(|rate| rate * 1e6))]);
+        run.series = Seen::Value(of);
+        run
+    }
+
+    fn judge(run: &Run) -> model::Diagnosis {
+        judged(run, &sites(run, &[(Site::Peer(peer()), [1000 * MS; 3])]))
+    }
+
+    #[test]
+    fn a_steady_rate_is_a_limit_and_one_that_changes_is_none() {
+        let diagnosis = judge(&of(1_250_000, [10.0; 10]));
+        let (lo, hi) = saves(found(&diagnosis, "network-throughput").unwrap());
+        assert_eq!((lo / MS, hi), (333, 1000 * MS));
+        let waves = [10.0, 20.0, 10.0, 20.0, 10.0, 20.0, 10.0, 20.0, 10.0, 20.0];
+        assert!(ruled_out(&judge(&of(1_875_000, waves)), "network-throughput"));
+    }
+
+    #[test]
+    fn requests_and_the_bytes_of_others_are_none() {
+        assert!(ruled_out(&judge(&of(65_535, [10.0; 10])), "network-throughput"));
+        assert!(ruled_out(&judge(&of(620_000, [10.0; 10])), "network-throughput"), "others have most of it");
+    }
+
+    #[test]
+    fn a_run_too_short_for_rates_cannot_tell() {
+        let mut run = of(1_250_000, [10.0; 10]);
+        run.series = Seen::unseen("the run is too short");
+        let diagnosis = judge(&run);
+        assert!(
+            !ruled_out(&diagnosis, "network-throughput") && found(&diagnosis, "network-throughput").is_none()
+        );
+    }
+}

@@ -1,0 +1,68 @@
+//! Peers of the tree, as several causes see them: what they are called, whose requests they answer,
+//! and what the waits for them have of the run.
+
+use crate::judge::Evidence;
+use crate::judge::predict::{Goes, Kind};
+use model::coverage::Interval;
+use model::network::{ConnectionOrigin, Endpoint};
+use model::peers::ConnectionRow;
+use model::prediction::Site;
+use model::sentence::Piece::Name;
+use model::wait::WaitTarget;
+use model::{Ns, Sentence, say};
+
+/// What a request and its answer have at most, each way; with more it is a transfer. Ten segments
+/// go at once when a connection begins (RFC 6928), and up to this size two round trips more.
+pub(super) const REQUEST_BYTES_MAX: u64 = 64 << 10;
+
+/// `192.0.2.1:5432 (postgresql)`.
+pub(super) fn name(row: &ConnectionRow) -> Sentence {
+    match &row.service {
+        Some(service) => say!(Name(format!("{} ({service})", row.remote))),
+        None => say!(Name(row.remote.clone())),
+    }
+}
+
+/// Whether threads of the tree ask and the other end answers.
+pub(super) fn asks(row: &ConnectionRow) -> bool {
+    row.began != ConnectionOrigin::Accepted && Endpoint::read(&row.remote).is_some()
+}
+
+/// What waits on these connections are for: the end that is the service.
+fn target(row: &ConnectionRow) -> Option<WaitTarget> {
+    [&row.remote, &row.local].into_iter().find_map(|end| Endpoint::read(end)).map(WaitTarget::Tcp)
+}
+
+/// The waits for the service, all of them; none where they are no hundredth of the run.
+pub(super) fn goes(evidence: &Evidence<'_>, row: &ConnectionRow) -> Option<Goes> {
+    if evidence.window {
+        return Some(Goes::Account(Interval { lo: row.waited_ns, hi: row.waited_ns }, Kind::Waiting));
+    }
+    let target = target(row)?;
+    let of_target = evidence.waits.iter().filter(|wait| wait.on == target);
+    let path_ns: Ns = of_target.map(|wait| wait.path_ns).sum();
+    let share_ns = Interval { lo: path_ns, hi: path_ns };
+    let site = Site::Peer(target);
+    match evidence.prediction {
+        Some(_) => evidence.site(&site).map(|_| Goes::Sites(vec![site], share_ns)),
+        None => Some(Goes::Account(share_ns, Kind::Waiting)),
+    }
+}
+
+/// The part of these waits that so much time is. A server of the tree waits as well, for requests:
+/// that time is not the service's.
+pub(super) fn part(evidence: &Evidence<'_>, row: &ConnectionRow, ns: Ns) -> f64 {
+    let rows = evidence.connections.value().map_or(&[][..], Vec::as_slice);
+    let same = |other: &&ConnectionRow| other.remote == row.remote && target(other) == target(row);
+    let waited_ns: Ns = rows.iter().filter(same).map(|other| other.waited_ns).sum();
+    (ns as f64 / waited_ns.max(1) as f64).min(1.0)
+}
+
+/// A part of what goes, as time of the account.
+pub(super) fn share(goes: &Goes, part: (f64, f64)) -> Interval {
+    let ns = match goes {
+        Goes::Sites(_, ns) | Goes::Account(ns, _) => *ns,
+        _ => Interval::default(),
+    };
+    Interval { lo: (ns.lo as f64 * part.0) as Ns, hi: (ns.hi as f64 * part.1) as Ns }
+}

@@ -1,0 +1,221 @@
+//! Requests to one peer that are made one after the other, each after the answer to the last.
+
+use super::{Cause, Manual, Outcome, peers};
+use crate::judge::Evidence;
+use crate::judge::predict::{Goes, Part, makespan};
+use model::finding::{CauseName, Finding, Known, Place};
+use model::peers::{ConnectionRow, Turns};
+use model::recording::Tier;
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time};
+use model::series::SeriesVerdict;
+use model::{Ns, say};
+
+pub(super) static CAUSE: Cause = Cause {
+    name: CauseName { id: "serial-requests", title: "requests one after the other" },
+    tiers: &[Tier::Bpf],
+    manual: Manual {
+        what: "The program sends a request to a peer, waits for the answer, and then sends the next.",
+        why: "Each takes a round trip and the peer's own time, in which this program and, as a rule, most of the peer do \
+              nothing. The waits add up; under way at a time they overlap.",
+        rule: "On connections to one peer something is sent and then waited for, 16 times or more (fewer leave nothing \
+               for sixteen at a time); while one is waited for no other connection to that peer owes an answer, for nine \
+               tenths of the time; what is sent and what comes back is less than 64 KiB each on average, since more is a \
+               transfer that a link bounds; and no link is at its limit.",
+        else_it_could_be: "Several requests at a time on one connection (HTTP/2, pipelining) look like one. A program that \
+                           waits until its peer has something for it (a queue, a chat) looks alike, and has nothing to gain.",
+        change: "Have several requests under way: more threads or tasks with a connection each, pipelining, an asynchronous \
+                 client. Or ask for many items with one request: a query for all rows, a batch, a bulk interface.",
+        part: "Bounded by the structure: N turns of mean t, k at a time, take between the longest and N t/k, plus at most \
+               (1 - 1/k) of the longest (Graham's bounds); from k = 2 to 16.",
+        assumes: "The requests do not need each other's answers, and the peer serves several at a time as fast as one.",
+    },
+    explains: &[],
+    check,
+};
+
+/// With fewer there is nothing for sixteen at a time.
+const TURNS_MIN: u64 = 16;
+/// Of the time in turns, with another under way at most this part.
+const AT_ONCE_PART: Ns = 10;
+/// How many at a time, from and to.
+const AT_A_TIME: (f64, f64) = (2.0, 16.0);
+/// A link that was at its limit for this share of the run carries no more at a time.
+const LIMITED_SHARE: f64 = 0.5;
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    if let Some(link) = limited_link(evidence) {
+        return Outcome::RuledOut(say!(
+            "link ",
+            Name(link.to_owned()),
+            " is at its limit: more at a time would wait for it"
+        ));
+    }
+    Outcome::of_table(evidence.connections, |rows| {
+        let serial = rows.iter().enumerate().filter(|(_, of)| peers::asks(of));
+        let findings = serial.filter_map(|(row, of)| {
+            let turns = of.turns.as_ref().filter(|turns| is_serial(of, turns))?;
+            Some(finding(evidence, row, of, turns, &peers::goes(evidence, of)?))
+        });
+        let most = rows.iter().filter_map(|of| of.turns).map(|turns| turns.times).max().unwrap_or(0);
+        Outcome::of(
+            findings,
+            say!("no peer has many requests, one after the other: at most ", Count(most, "turn")),
+        )
+    })
+}
+
+fn limited_link<'a>(evidence: &Evidence<'a>) -> Option<&'a str> {
+    let verdicts = evidence.series.value().map_or(&[][..], |series| &series.verdicts);
+    verdicts.iter().find_map(|verdict| match verdict {
+        SeriesVerdict::LinkAtLimit { name, share_of_wall, .. } if *share_of_wall >= LIMITED_SHARE => {
+            Some(name.as_str())
+        }
+        _ => None,
+    })
+}
+
+fn is_serial(of: &ConnectionRow, turns: &Turns) -> bool {
+    let small = |bytes: u64| bytes < turns.times * peers::REQUEST_BYTES_MAX;
+    turns.times >= TURNS_MIN
+        && turns.at_once_ns <= turns.total_ns / AT_ONCE_PART
+        && small(of.sent_bytes)
+        && small(of.received_bytes)
+        && of.sent_bytes >= turns.times
+        && of.received_bytes >= turns.times
+}
+
+fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, turns: &Turns, goes: &Goes) -> Finding {
+    let part = part(evidence, of, turns);
+    Finding {
+        cause: CAUSE.name,
+        place: Place::Connection(row),
+        what: say!(Count(turns.times, "request"), " to ").and(peers::name(of)).and(say!(
+            " waited one after the other, ",
+            Time(turns.total_ns),
+            " in total"
+        )),
+        change: say!(
+            "have several under way at a time (connections, pipelining), or ask for many things with one request"
+        ),
+        share_ns: peers::share(goes, (peers::part(evidence, of, turns.total_ns), 1.0)),
+        saving: evidence.saving(goes, part, Known::Bounded),
+        evidence: vec![
+            say!(Time(turns.total_ns / turns.times), " each on average, ", Time(turns.max_ns), " at most"),
+            say!(
+                Bytes(of.sent_bytes / turns.times),
+                " sent and ",
+                Bytes(of.received_bytes / turns.times),
+                " received each, on ",
+                Count(of.times, "connection")
+            ),
+        ],
+        assumes: vec![
+            say!("the requests do not need each other's answers"),
+            say!("the peer serves 2 to 16 at a time as fast as one"),
+        ],
+        verify: vec![say!("dwell compare of both versions")],
+        explains: Vec::new(),
+    }
+}
+
+/// What goes of all waits for the peer.
+fn part(evidence: &Evidence<'_>, of: &ConnectionRow, turns: &Turns) -> Part {
+    let goes = |at_a_time: f64, end: fn(model::coverage::Interval) -> Ns| {
+        let left_ns = end(makespan(turns.total_ns, turns.max_ns, at_a_time));
+        peers::part(evidence, of, turns.total_ns.saturating_sub(left_ns))
+    };
+    (goes(AT_A_TIME.0, |ns| ns.hi), goes(AT_A_TIME.1, |ns| ns.lo))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::samples::{connection, found, judged, ruled_out, run, saves, sites, wait, waiting};
+    use model::prediction::Site;
+    use model::series::SeriesVerdict;
+    use model::wait::WaitTarget;
+    use model::{Run, Seen, State};
+
+    const MS: Ns = 1_000_000;
+
+    fn peer() -> WaitTarget {
+        WaitTarget::Tcp(model::network::Endpoint::read("192.0.2.1:80").unwrap())
+    }
+
+    /// So many turns of 10 ms each.
+    fn of(times: u64) -> (Run, Ns) {
+        let ns = times * 10 * MS;
+        let mut run = run(&[(State::Network, ns), (State::User, MS)]);
+        run.waits = vec![wait(State::Network, peer(), &[waiting(100, ns)])];
+        let turns = Some(Turns { times, total_ns: ns, max_ns: 10 * MS, at_once_ns: 0 });
+        let bytes = times * 100;
+        let row = connection("192.0.2.1:80");
+        run.connections = Seen::Value(vec![ConnectionRow {
+            turns,
+            sent_bytes: bytes,
+            received_bytes: bytes,
+            waited_ns: ns,
+            ..row
+        }]);
+        (run, ns)
+    }
+
+    fn judge(run: &Run, ns: Ns) -> model::Diagnosis {
+        judged(run, &sites(run, &[(Site::Peer(peer()), [ns; 3])]))
+    }
+
+    fn change(run: &mut Run, with: impl Fn(&mut ConnectionRow)) {
+        if let Seen::Value(rows) = &mut run.connections {
+            with(&mut rows[0]);
+        }
+    }
+
+    #[test]
+    fn two_to_sixteen_at_a_time_are_bounded_by_graham() {
+        let (run, ns) = of(100);
+        let diagnosis = judge(&run, ns);
+        // 1 s takes at most 505 ms by two at a time, and at least 62.5 ms by sixteen.
+        assert_eq!(saves(found(&diagnosis, "serial-requests").unwrap()), (495 * MS, 937_500_000));
+    }
+
+    #[test]
+    fn one_long_request_is_not_divided() {
+        let (mut run, ns) = of(100);
+        change(&mut run, |row| row.turns.as_mut().unwrap().max_ns = 500 * MS);
+        let diagnosis = judge(&run, ns);
+        assert_eq!(saves(found(&diagnosis, "serial-requests").unwrap()), (250 * MS, 500 * MS));
+    }
+
+    #[test]
+    fn few_large_and_overlapping_ones_are_none() {
+        let (run, ns) = of(15);
+        assert!(ruled_out(&judge(&run, ns), "serial-requests"));
+        type Change = fn(&mut ConnectionRow);
+        let none: [Change; 4] = [
+            |row| row.turns.as_mut().unwrap().at_once_ns = 101 * MS,
+            |row| row.received_bytes = 100 << 16,
+            |row| row.received_bytes = 99,
+            |row| row.began = model::network::ConnectionOrigin::Accepted,
+        ];
+        for with in none {
+            let (mut run, ns) = of(100);
+            change(&mut run, with);
+            assert!(ruled_out(&judge(&run, ns), "serial-requests"));
+        }
+        let (mut run, ns) = of(100);
+        let at_limit = SeriesVerdict::LinkAtLimit {
+            name: "eth0".into(),
+            share_of_wall: 0.5,
+            carried_bits_per_s: 9.4e6,
+            limit_bits_per_s: 9_400_000,
+        };
+        run.series = Seen::Value(crate::judge::samples::series(vec![at_limit]));
+        assert!(ruled_out(&judge(&run, ns), "serial-requests"));
+    }
+
+    #[test]
+    fn what_no_clock_has_is_no_hundredth_of_the_run() {
+        let (run, _) = of(100);
+        assert!(ruled_out(&judged(&run, &sites(&run, &[])), "serial-requests"));
+    }
+}
