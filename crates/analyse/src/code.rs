@@ -8,6 +8,7 @@ mod frames;
 mod tables;
 
 use frames::Expanded;
+pub(crate) use frames::{is_of_library, is_of_runtime};
 use model::profile::{Activity, Moment, Owner, Profile, Weight};
 use model::recording::{CodeLocation, Comm, Function, JIT_MODULE, SampleMode};
 use model::run::Address;
@@ -199,7 +200,7 @@ impl Code {
         while let Some((caller, place)) = (at as usize).checked_sub(1).and_then(|at| self.nodes.get(at)) {
             let found = self.places.get(*place as usize);
             let script = matches!(found, Some(CodeLocation::Script { .. }));
-            if script || own.is_none() && !found.is_some_and(frames::is_of_library) {
+            if script || own.is_none() && !found.is_some_and(frames::is_in_library) {
                 let frames = frames::of(found, self.names.get(place));
                 let frame =
                     frames.into_iter().find(|frame| script || !frames::is_of_runtime(&frame.function));

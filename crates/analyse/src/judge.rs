@@ -6,15 +6,20 @@
 //! time sums to up to the accounts.
 
 pub mod bound;
+mod callers;
 pub mod causes;
 mod doubts;
 mod evidence;
+mod file_calls;
+#[cfg(test)]
+mod file_samples;
 mod group_limits;
 pub(crate) mod limits;
 mod lock_functions;
 mod metrics;
 mod predict;
 mod rank;
+mod results;
 #[cfg(test)]
 mod samples;
 pub mod starved;

@@ -119,19 +119,22 @@ pub(super) fn fold_unnamed(stack: &mut Vec<StackFrame>) {
 
 /// Whether a place is in the C library or the like, which every program calls for its locks, or in
 /// no program at all.
-pub(super) fn is_of_library(place: &CodeLocation) -> bool {
-    const STARTS: &[&str] = &["libc.", "libc-", "libpthread", "ld-", "libstdc++", "libgcc_s", "[vdso]"];
+pub(super) fn is_in_library(place: &CodeLocation) -> bool {
     match place {
-        CodeLocation::Native { module, .. } => {
-            STARTS.iter().any(|start| base_name(module).starts_with(start))
-        }
+        CodeLocation::Native { module, .. } => is_of_library(base_name(module)),
         CodeLocation::Kernel { .. } | CodeLocation::Broke { .. } => true,
         CodeLocation::Script { .. } | CodeLocation::Jit { .. } => false,
     }
 }
 
+/// Whether a file is the C library or the like.
+pub(crate) fn is_of_library(file: &str) -> bool {
+    const STARTS: &[&str] = &["libc.", "libc-", "libpthread", "ld-", "libstdc++", "libgcc_s", "[vdso]"];
+    STARTS.iter().any(|start| file.starts_with(start))
+}
+
 /// The same of a function, where such a library is linked into the program.
-pub(super) fn is_of_runtime(function: &str) -> bool {
+pub(crate) fn is_of_runtime(function: &str) -> bool {
     const STARTS: &[&str] = &[
         "std::",
         "<std::",

@@ -2,14 +2,22 @@
 
 mod connection_churn;
 pub(crate) mod delayed_ack;
+mod disk_latency;
+mod disk_throughput;
 mod dns_lookups;
 mod hot_code;
 mod interpreter_lock;
 mod lock_contention;
+mod metadata_calls;
 mod network_throughput;
 mod peers;
+mod pipe_peer;
 mod places;
+mod repeated_reads;
 mod serial_requests;
+mod sleep_polling;
+mod small_files;
+mod small_io;
 mod sync_writes;
 
 use super::evidence::Evidence;
@@ -27,6 +35,14 @@ pub static ALL: &[&Cause] = &[
     &network_throughput::CAUSE,
     &serial_requests::CAUSE,
     &sync_writes::CAUSE,
+    &small_files::CAUSE,
+    &small_io::CAUSE,
+    &metadata_calls::CAUSE,
+    &repeated_reads::CAUSE,
+    &sleep_polling::CAUSE,
+    &disk_latency::CAUSE,
+    &disk_throughput::CAUSE,
+    &pipe_peer::CAUSE,
     &hot_code::CAUSE,
 ];
 

@@ -30,6 +30,25 @@ pub(super) enum Goes {
     /// Time that the structure of the program says will go of the wall clock, between these; in a
     /// window of what threads wait for.
     Wall(Interval),
+    /// A part of its own of each of some sites.
+    Parts(Parts),
+}
+
+/// Sites that do not overlap, each with the part of it that goes; the part that is said of all of
+/// them together is only shown.
+#[derive(Debug, Clone)]
+pub(super) struct Parts {
+    pub(super) sites: Vec<(Site, Part)>,
+    /// Up to so much of the path goes with them that is in no site.
+    pub(super) beside_ns: Ns,
+    /// CPU time of all threads that goes with them.
+    pub(super) cpu_ns: Ns,
+    /// What the account has of all that goes, for where there are no clocks.
+    pub(super) account_ns: Interval,
+    /// What other threads did meanwhile was the same as a rule: it goes as well, and takes no place
+    /// of it.
+    pub(super) of_all: bool,
+    pub(super) kind: Kind,
 }
 
 /// Time of a kind.
@@ -56,21 +75,39 @@ struct Times {
     least_ns: Interval,
 }
 
+impl Times {
+    /// What it saves that this part goes: at least, by what nothing else can take the place of, and
+    /// at most.
+    fn ends(&self, part: Part) -> Interval {
+        let of = |part: f64, ns: Ns| (part.clamp(0.0, 1.0) * ns as f64).round() as Ns;
+        let hi = of(part.1, self.path_ns.hi).min(self.saved_ns.hi);
+        Interval { lo: of(part.0, self.least_ns.lo), hi }
+    }
+}
+
+impl Parts {
+    /// The same with up to so much more of the path.
+    pub(super) fn and_beside(mut self, ns: Ns) -> Self {
+        self.beside_ns += ns;
+        self.account_ns.hi += ns;
+        self
+    }
+}
+
 impl Evidence<'_> {
     /// What it saves that this part goes.
     pub(super) fn saving(&self, goes: &Goes, part: Part, known: Known) -> Seen<Saving> {
         let kind = kind(goes);
-        let times = match (self.times(goes), goes) {
-            (Some(times), _) => times,
-            (None, Goes::Sites(..) | Goes::Lock(..)) if self.prediction.is_some() => {
+        let ends = match (self.by_clocks(goes, part), goes) {
+            (Some(ends), _) => ends,
+            (None, Goes::Sites(..) | Goes::Lock(..) | Goes::Parts(_)) if self.prediction.is_some() => {
                 return Seen::unseen("the place has too little time to have a clock of its own");
             }
-            (None, _) => self.by_account(goes),
+            (None, Goes::Parts(_)) => self.by_account(goes).ends(ALL),
+            (None, _) => self.by_account(goes).ends(part),
         };
-        let of = |part: f64, ns: Ns| (part.clamp(0.0, 1.0) * ns as f64).round() as Ns;
-        let hi = of(part.1, times.path_ns.hi).min(times.saved_ns.hi);
-        let hi = hi.min(self.beyond_cpus_ns(goes, part.1, self.cpus_allowed()));
-        let lo = self.without_overhead(of(part.0, times.least_ns.lo)).min(hi);
+        let hi = ends.hi.min(self.beyond_cpus_ns(goes, part.1, self.cpus_allowed())).min(self.whole_ns);
+        let lo = self.without_overhead(ends.lo).min(hi);
         let lo = match goes {
             Goes::Lock(..) => lo.min(self.beyond_cpus_ns(goes, part.1, self.cpus_free())),
             _ => lo,
@@ -86,6 +123,25 @@ impl Evidence<'_> {
     /// A site's times, where it has a clock.
     pub(super) fn site(&self, site: &Site) -> Option<&SiteTimes> {
         self.prediction?.sites.iter().find(|times| times.site == *site)
+    }
+
+    /// What clocks say that this part saves; none where there are none.
+    fn by_clocks(&self, goes: &Goes, part: Part) -> Option<Interval> {
+        match goes {
+            Goes::Parts(parts) => self.of_parts(parts),
+            _ => self.times(goes).map(|times| times.ends(part)),
+        }
+    }
+
+    fn of_parts(&self, parts: &Parts) -> Option<Interval> {
+        let ends = |(site, part): &(Site, Part)| {
+            let times = self.of_sites(std::slice::from_ref(site))?;
+            let least_ns = if parts.of_all { times.saved_ns } else { times.least_ns };
+            Some(Times { least_ns, ..times }.ends(*part))
+        };
+        let ends = parts.sites.iter().filter_map(ends);
+        let sum = ends.reduce(|sum, more| Interval { lo: sum.lo + more.lo, hi: sum.hi + more.hi })?;
+        Some(Interval { hi: sum.hi + parts.beside_ns, ..sum })
     }
 
     fn times(&self, goes: &Goes) -> Option<Times> {
@@ -107,7 +163,7 @@ impl Evidence<'_> {
                     least_ns: of(all.least_ns),
                 })
             }
-            Goes::Account(..) | Goes::Wall(_) => None,
+            Goes::Account(..) | Goes::Wall(_) | Goes::Parts(_) => None,
         }
     }
 
@@ -137,6 +193,7 @@ impl Evidence<'_> {
     fn by_account(&self, goes: &Goes) -> Times {
         let ns = match goes {
             Goes::Sites(_, ns) | Goes::Lock(_, ns) | Goes::Account(ns, _) | Goes::Wall(ns) => *ns,
+            Goes::Parts(parts) => parts.account_ns,
             Goes::Samples(share) => {
                 let on_cpu_ns = self.account_ns(State::on_cpu) as f64;
                 Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi).ceil() as Ns }
@@ -151,12 +208,14 @@ impl Evidence<'_> {
     /// save at most.
     fn beyond_cpus_ns(&self, goes: &Goes, part: f64, cpus: f64) -> Ns {
         // What goes of the CPU time of threads that are not on the path is known by samples only.
-        let left = match goes {
-            Goes::Samples(share) => 1.0 - share.hi * part,
+        let cpu_ns = self.cpu_ns() as f64;
+        let left_ns = match goes {
+            Goes::Samples(share) => cpu_ns * (1.0 - share.hi * part),
             _ if kind(goes) == Kind::Cpu || self.window => return Ns::MAX,
-            _ => 1.0,
+            Goes::Parts(parts) => (cpu_ns - parts.cpu_ns as f64).max(0.0),
+            _ => cpu_ns,
         };
-        let needed_ns = (self.cpu_ns() as f64 * left / cpus.max(0.01)) as Ns;
+        let needed_ns = (left_ns / cpus.max(0.01)) as Ns;
         self.wall_ns.saturating_sub(needed_ns)
     }
 
@@ -203,6 +262,7 @@ fn kind(goes: &Goes) -> Kind {
         Goes::Samples(_) => Kind::Cpu,
         Goes::Lock(..) | Goes::Wall(_) => Kind::Waiting,
         Goes::Account(_, kind) => *kind,
+        Goes::Parts(parts) => parts.kind,
         Goes::Sites(sites, _) => {
             let on_cpu = |site: &Site| match site {
                 Site::State(state) => state.on_cpu(),

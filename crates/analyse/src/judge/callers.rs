@@ -1,0 +1,160 @@
+//! Where in the program's own code time in system calls comes from: what a finding names.
+//!
+//! Samples in the kernel have its frames below those of the program. Which call they are of is told
+//! by the function that the kernel begins it with, or by the C library's wrapper. Waits have only
+//! the wrapper.
+
+use super::Evidence;
+use crate::code::{is_of_library, is_of_runtime};
+use model::profile::{Activity, Frame, Profile, Weight};
+use model::recording::Language;
+use model::sentence::Piece::Name;
+use model::wait::SyscallName;
+use model::{Sentence, say};
+use rustc_hash::FxHashMap;
+
+/// With fewer samples and waits nothing is said of where they come from.
+const COUNT_MIN: u64 = 5;
+/// A function is named that has this part of their time, and a line that has this part of the
+/// function's.
+const PART: u64 = 2;
+
+impl Evidence<'_> {
+    /// ` in load (app.py:12)`: the code that most of the time in these calls comes from. Empty where
+    /// no function has half of it.
+    pub(super) fn caller(&self, calls: &[&SyscallName]) -> Sentence {
+        let calls: Vec<_> =
+            calls.iter().map(|call| (format!("sys_{}", call.name), stem(&call.name))).collect();
+        let counts = |weight: &&Weight| {
+            matches!(weight.doing, Activity::Kernel | Activity::Waiting(_))
+                && is_in(self.profile, weight.node, &calls)
+        };
+        most(self.profile, self.profile.weights.iter().filter(counts)).unwrap_or_default()
+    }
+}
+
+/// The frames of a stack, the innermost first.
+fn outwards(profile: &Profile, node: u32) -> impl Iterator<Item = &Frame> {
+    let nodes = std::iter::successors(profile.nodes.get(node as usize), |node| {
+        profile.nodes.get(node.caller? as usize)
+    });
+    nodes.filter_map(|node| profile.frames.get(node.frame as usize))
+}
+
+/// Whether a stack is in one of these calls, each by the kernel's function and its wrapper's.
+fn is_in(profile: &Profile, node: u32, calls: &[(String, &str)]) -> bool {
+    for frame in outwards(profile, node) {
+        if frame.language != Language::Kernel {
+            let wrapper = stem(&frame.function);
+            return calls.iter().any(|(_, stem)| *stem == wrapper);
+        }
+        if calls.iter().any(|(begins, _)| frame.function.contains(begins)) {
+            return true;
+        }
+    }
+    false
+}
+
+/// What the name of a call and that of its wrapper have in common: `newfstatat` and `__fstatat64`.
+fn stem(name: &str) -> &str {
+    const STARTS: &[&str] = &["GI___libc_", "GI___", "GI_", "libc_", "new"];
+    let name = name.trim_start_matches('_');
+    let name = STARTS.iter().find_map(|start| name.strip_prefix(start)).unwrap_or(name);
+    let name = name.strip_suffix("_nocancel").unwrap_or(name);
+    let name = name.strip_suffix("64").unwrap_or(name);
+    name.strip_suffix("at").filter(|stem| stem.len() > 2).unwrap_or(name)
+}
+
+/// The program's own function that has most of their time, and its line.
+fn most<'a>(profile: &'a Profile, weights: impl Iterator<Item = &'a Weight>) -> Option<Sentence> {
+    let (mut all_ns, mut count) = (0, 0);
+    let mut functions = FxHashMap::<&str, u64>::default();
+    let mut lines = FxHashMap::<(&str, &str, u32), u64>::default();
+    for weight in weights {
+        all_ns += weight.ns;
+        count += weight.count;
+        let Some(frame) = own(profile, weight.node) else { continue };
+        *functions.entry(&frame.function).or_default() += weight.ns;
+        if let Some((file, line)) = frame.source.as_ref().filter(|(_, line)| *line > 0) {
+            *lines.entry((&frame.function, file, *line)).or_default() += weight.ns;
+        }
+    }
+    let (function, ns) = functions.into_iter().max_by_key(|(name, ns)| (*ns, *name))?;
+    if count < COUNT_MIN || ns * PART < all_ns {
+        return None;
+    }
+    let of_function = lines.into_iter().filter(|((of, ..), _)| *of == function);
+    let line = of_function.max_by_key(|(line, ns)| (*ns, *line)).filter(|(_, of_line)| of_line * PART >= ns);
+    let place = line.map(|((_, file, line), _)| {
+        let file = file.rsplit('/').next().unwrap_or(file);
+        say!(" (", Name(format!("{file}:{line}")), ")")
+    });
+    Some(say!(" in ", Name(function.to_owned())).and(place.unwrap_or_default()))
+}
+
+/// The program's own code in a stack: the innermost script, else the innermost code that is in no
+/// library of the system.
+fn own(profile: &Profile, node: u32) -> Option<&Frame> {
+    let mut native = None;
+    for frame in outwards(profile, node).filter(|frame| frame.language != Language::Kernel) {
+        if frame.language == Language::Python {
+            return Some(frame);
+        }
+        let library = frame.broke || is_of_library(&frame.module) || is_of_runtime(&frame.function);
+        if native.is_none() && !library {
+            native = Some(frame);
+        }
+    }
+    native
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::file_samples::profile_of;
+    use crate::judge::samples::run;
+    use model::recording::Tier;
+    use model::sentence::Piece;
+    use model::{Sentence, State};
+
+    fn text(sentence: &Sentence) -> String {
+        let piece = |piece: &Piece| match piece {
+            Piece::Text(text) => (*text).to_owned(),
+            Piece::Name(name) => name.clone(),
+            other => panic!("{other:?}"),
+        };
+        sentence.0.iter().map(piece).collect()
+    }
+
+    fn caller(stacks: &[(&[&str], u64)], call: &'static str) -> String {
+        let run = run(&[(State::Kernel, 100)]);
+        let profile = profile_of(Activity::Kernel, stacks);
+        text(&Evidence::of(Tier::Bpf, &run, &profile).caller(&[&call.into()]))
+    }
+
+    #[test]
+    fn the_innermost_code_outside_of_libraries_makes_the_call() {
+        let read = ["main", "load@7", "libc:read", "k:do_syscall_64", "k:ksys_read", "k:vfs_read"];
+        assert_eq!(caller(&[(&read, 9)], "read"), " in load (x.c:7)");
+        assert_eq!(caller(&[(&read, 9)], "write"), "", "another call");
+        assert_eq!(caller(&[(&read, 4)], "read"), "", "too few to tell");
+        let script = ["main", "app.py:load@12", "python3.11+0x10", "libc:read", "k:ksys_read"];
+        assert_eq!(caller(&[(&script, 9)], "read"), " in load (app.py:12)");
+    }
+
+    #[test]
+    fn a_call_is_known_by_its_wrapper_where_the_kernel_was_at_its_door() {
+        let entering = ["main@3", "libc:__fstatat64", "k:entry_SYSCALL_64_after_hwframe"];
+        assert_eq!(caller(&[(&entering, 9)], "newfstatat"), " in main (x.c:3)");
+        assert_eq!(caller(&[(&entering, 9)], "openat"), "");
+    }
+
+    #[test]
+    fn code_that_has_less_than_half_is_not_named_and_no_line_with_less_than_half_of_it() {
+        let at = |line: &'static str| vec!["main", line, "libc:read", "k:ksys_read"];
+        let (a, b, c) = (at("a@1"), at("a@2"), at("a@3"));
+        assert_eq!(caller(&[(&a, 6), (&b, 5), (&c, 5)], "read"), " in a");
+        let (b, c) = (at("b@2"), at("c@3"));
+        assert_eq!(caller(&[(&a, 6), (&b, 5), (&c, 5)], "read"), "");
+    }
+}

@@ -1,0 +1,308 @@
+//! Programs that read from a disk a little at a time, one request after the other.
+
+use super::{Cause, Manual, Outcome};
+use crate::judge::Evidence;
+use crate::judge::file_calls::{ASKS, OPENS, READS};
+use crate::judge::predict::{Goes, Kind, Parts, faster};
+use crate::judge::results::moved;
+use model::coverage::Interval;
+use model::finding::{CauseName, Finding, Known, Place};
+use model::prediction::Site;
+use model::recording::Tier;
+use model::run::{ThreadLedger, WaitRow};
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time};
+use model::series::SeriesVerdict;
+use model::wait::{WaitCall, WaitTarget};
+use model::{Ns, Seen, Sentence, State, say};
+
+pub(super) static CAUSE: Cause = Cause {
+    name: CauseName { id: "disk-latency", title: "one small request to a disk after the other" },
+    tiers: &[Tier::Bpf],
+    manual: Manual {
+        what: "The program reads small pieces from a disk, and asks for the next one when the one before is there.",
+        why: "Each request takes the disk's whole latency, however little it moves, while the disk could serve many at the \
+              same time.",
+        rule: "100 waits or more in reads, page faults and look-ups ended with a request to a disk; nine tenths of what \
+               threads waited is on the path, so that hardly two waited at the same time; reads are of 32 KiB or less, since \
+               more takes a disk longer to move than to find; and the disk is not at its limit. A hundred are what an \
+               ordinary program reads when it starts for the first time. Pages of programs and libraries do not count, which the \
+               kernel reads as they are executed.",
+        else_it_could_be: "A first run: the next one finds the bytes in memory. Memory that is too short to keep what was \
+                           read. A chain, each piece of which says where the next one is.",
+        change: "Ask for several pieces at once (`io_uring`, `posix_fadvise` with `POSIX_FADV_WILLNEED`, several threads), read \
+                 larger pieces in the order in which they lie, or keep them in memory.",
+        part: "With two requests at once half of the waits go, with all bytes in memory all of what the calls take. Bounded: any \
+               disk with a queue serves two at once in little more than the time of one.",
+        assumes: "What is read next does not depend on the bytes read before.",
+    },
+    explains: &[],
+    check,
+};
+
+/// Fewer waits are an ordinary start.
+const WAITS_MIN: u64 = 100;
+/// Up to this size a request takes a disk longer to find than to move.
+const BYTES_MAX: u64 = 32 << 10;
+/// What may be waited for at the same time as something else: this part.
+const AT_ONCE_PART: Ns = 10;
+/// So many requests at once, at least.
+const AT_ONCE: f64 = 2.0;
+
+/// Reads of directories, which are small.
+const LISTS: &[&str] = &["getdents64", "getdents", "readlink", "readlinkat"];
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    let waits: Vec<(usize, &WaitRow)> =
+        evidence.waits.iter().enumerate().filter(|(_, wait)| is_read(evidence, wait)).collect();
+    let requests: u64 = waits.iter().map(|(_, wait)| requests(wait)).sum();
+    if requests < WAITS_MIN {
+        return Outcome::RuledOut(say!(
+            "the program waited ",
+            Count(requests, "time"),
+            " for a disk to read"
+        ));
+    }
+    let sum = |of: fn(&WaitRow) -> Ns| waits.iter().map(|(_, wait)| of(wait)).sum::<Ns>();
+    let (total_ns, path_ns) = (sum(|wait| wait.total_ns), sum(|wait| wait.path_ns));
+    let one_ns = if evidence.window { most_of_a_thread(&waits) } else { path_ns };
+    if one_ns + total_ns / AT_ONCE_PART < total_ns {
+        return Outcome::RuledOut(say!("several threads waited for a disk at the same time"));
+    }
+    if let Some(disk) = at_limit(evidence) {
+        return Outcome::RuledOut(say!("the disk ", Name(disk.to_owned()), " was at its limit"));
+    }
+    match bytes_each(evidence, &waits) {
+        Seen::Value(bytes) if bytes > BYTES_MAX => {
+            Outcome::RuledOut(say!("a request moved ", Bytes(bytes), " on average"))
+        }
+        Seen::Unseen(why) => Outcome::Unavailable(why),
+        size => Outcome::Found(vec![finding(evidence, &waits, requests, size.value().copied())]),
+    }
+}
+
+fn is_read(evidence: &Evidence<'_>, wait: &WaitRow) -> bool {
+    let reads = match &wait.call {
+        WaitCall::Syscall(name) => {
+            [READS, OPENS, ASKS, LISTS].iter().any(|names| names.contains(&&*name.name))
+        }
+        WaitCall::Fault => wait.on != WaitTarget::Swap && !is_code(evidence, &wait.on),
+        WaitCall::Unseen => false,
+    };
+    wait.reason == State::Disk && reads
+}
+
+/// Whether it is a file that is executed, or a library: its pages come when they are needed, and
+/// the first time only.
+fn is_code(evidence: &Evidence<'_>, on: &WaitTarget) -> bool {
+    let WaitTarget::File(Seen::Value(path)) = on else { return false };
+    let name = path.rsplit('/').next().unwrap_or(path);
+    // A process is called by the first 15 bytes of its program's name.
+    let runs = |thread: &ThreadLedger| thread.name == name.get(..15).unwrap_or(name);
+    name.contains(".so") || evidence.threads.iter().any(runs)
+}
+
+fn requests(wait: &WaitRow) -> u64 {
+    wait.requests.value().copied().unwrap_or(0)
+}
+
+/// What the thread that waited most has of it.
+fn most_of_a_thread(waits: &[(usize, &WaitRow)]) -> Ns {
+    let of = |tid| {
+        waits
+            .iter()
+            .flat_map(|(_, wait)| &wait.threads)
+            .filter(|thread| thread.tid == tid)
+            .map(|thread| thread.ns)
+            .sum()
+    };
+    waits.iter().flat_map(|(_, wait)| &wait.threads).map(|thread| of(thread.tid)).max().unwrap_or(0)
+}
+
+fn at_limit<'a>(evidence: &Evidence<'a>) -> Option<&'a str> {
+    evidence.series.value()?.verdicts.iter().find_map(|verdict| match verdict {
+        SeriesVerdict::DiskAtLimit { name, .. } => Some(name.as_str()),
+        _ => None,
+    })
+}
+
+/// Bytes of a request on average, by the calls that waited, else by all that the disk did. Absent
+/// where most of the time is waited for pages and directories, which are small.
+fn bytes_each(evidence: &Evidence<'_>, waits: &[(usize, &WaitRow)]) -> Seen<u64> {
+    let is_plain = |wait: &WaitRow| wait.call.syscall().is_some_and(|call| READS.contains(&&*call.name));
+    let all_ns: Ns = waits.iter().map(|(_, wait)| wait.total_ns).sum();
+    let plain = || waits.iter().filter(|(_, wait)| is_plain(wait));
+    if plain().map(|(_, wait)| wait.total_ns).sum::<Ns>() * 2 < all_ns {
+        return Seen::Absent;
+    }
+    let most = plain().max_by_key(|(_, wait)| wait.total_ns).map(|(_, wait)| wait).expect("there are some");
+    let name = most.call.syscall().map_or("", |call| &*call.name);
+    let row = evidence.calls_named(&[name]);
+    if let Some((bytes, calls)) =
+        row.first().and_then(|(_, row)| Some((moved(row).value()?.bytes, row.calls)))
+    {
+        return Seen::Value(bytes / calls.max(1));
+    }
+    let disks = evidence.series.as_ref().and_then(|series| series.disks.as_ref());
+    let disk = disks
+        .value()
+        .and_then(|disks| disks.iter().find(|disk| most.device == Seen::Value(disk.name.clone())));
+    match disk {
+        Some(disk) if disk.requests > 0 => Seen::Value(disk.bytes / disk.requests),
+        _ => Seen::unseen("how large requests to the disk were is not known"),
+    }
+}
+
+fn finding(
+    evidence: &Evidence<'_>,
+    waits: &[(usize, &WaitRow)],
+    requests: u64,
+    size: Option<u64>,
+) -> Finding {
+    let sum = |of: fn(&WaitRow) -> Ns| waits.iter().map(|(_, wait)| of(wait)).sum::<Ns>();
+    let (total_ns, path_ns) = (sum(|wait| wait.total_ns), sum(|wait| wait.path_ns));
+    let (place, most) = *waits.iter().max_by_key(|(_, wait)| wait.path_ns).expect("there are some");
+    let call = most.call.syscall();
+    let goes = goes(evidence, waits, path_ns);
+    let caller = call.map(|call| evidence.caller(&[call])).unwrap_or_default();
+    let each = size.map(|bytes| say!(" for ", Bytes(bytes), " each")).unwrap_or_default();
+    Finding {
+        cause: CAUSE.name,
+        place: Place::Wait(place),
+        what: say!(Name(call.map_or("a page fault".to_owned(), ToString::to_string)))
+            .and(caller)
+            .and(file(waits, most, path_ns))
+            .and(say!(" waits for the disk, one request after the other: ", Count(requests, "time")))
+            .and(each)
+            .and(say!(", ", Time(total_ns), " in all")),
+        change: say!("read several pieces at once, larger ones, or keep them in memory"),
+        share_ns: Interval { lo: path_ns, hi: path_ns },
+        saving: evidence.saving(&Goes::Parts(goes), (faster(AT_ONCE), 1.0), Known::Bounded),
+        evidence: vec![say!(
+            Count(requests, "request"),
+            ", each waited for ",
+            Time(total_ns / requests.max(1)),
+            " on average"
+        )],
+        assumes: vec![say!("what is read next does not depend on what was read before")],
+        verify: vec![say!("run it again: it saves as much if the bytes are in memory by then")],
+        explains: Vec::new(),
+    }
+}
+
+/// Where nearly each call waits, the calls go where the bytes are in memory; else the waits. The
+/// time until their threads had a CPU goes along.
+fn goes(evidence: &Evidence<'_>, waits: &[(usize, &WaitRow)], path_ns: Ns) -> Parts {
+    let half = faster(AT_ONCE);
+    let queued_ns = evidence.queued_after(waits.iter().map(|(_, wait)| wait.calls).sum());
+    let names: Vec<_> = waits.iter().filter_map(|(_, wait)| wait.call.syscall()).collect();
+    let of_call = |name| waits.iter().filter(move |(_, wait)| wait.call.syscall() == Some(name));
+    let main = names.into_iter().max_by_key(|name| of_call(*name).map(|(_, wait)| wait.path_ns).sum::<Ns>());
+    if let Some(name) = main {
+        let own_ns: Ns = of_call(name).map(|(_, wait)| wait.path_ns).sum();
+        let own: u64 = of_call(name).map(|(_, wait)| wait.calls).sum();
+        let calls: u64 = evidence.calls_named(&[&name.name]).iter().map(|(_, row)| row.calls).sum();
+        let in_call_ns = evidence.path_ns_in(name);
+        if own * 2 >= calls && own_ns * 2 >= path_ns && in_call_ns > 0 {
+            let waited = (own_ns as f64 / in_call_ns as f64).min(1.0);
+            return evidence.parts_of(&[(name, (half * waited, 1.0))], Kind::Waiting).and_beside(queued_ns);
+        }
+    }
+    let of_disk = evidence.waits.iter().filter(|wait| wait.reason == State::Disk);
+    let of_all = path_ns as f64 / of_disk.map(|wait| wait.path_ns).sum::<Ns>().max(1) as f64;
+    let parts = Parts {
+        sites: vec![(Site::State(State::Disk), (half * of_all, of_all))],
+        beside_ns: 0,
+        cpu_ns: 0,
+        account_ns: Interval { lo: (path_ns as f64 * half) as Ns, hi: path_ns },
+        kind: Kind::Waiting,
+        of_all: false,
+    };
+    parts.and_beside(queued_ns)
+}
+
+/// The file, if most of the time is for one.
+fn file(waits: &[(usize, &WaitRow)], most: &WaitRow, path_ns: Ns) -> Sentence {
+    let own_ns: Ns = waits.iter().filter(|(_, wait)| wait.on == most.on).map(|(_, wait)| wait.path_ns).sum();
+    match &most.on {
+        WaitTarget::File(Seen::Value(path)) if own_ns * 2 >= path_ns => say!(" of ", Name(path.clone())),
+        _ => Sentence::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::file_samples::{call, disk, series, step, wait};
+    use crate::judge::samples::{found, judged, run, saves, sites};
+    use model::wait::WakerKind;
+    use model::{Diagnosis, Reason, Run};
+
+    const MS: Ns = 1_000_000;
+
+    /// A second, of which 800 ms are in reads: 600 of them wait for the disk.
+    fn of(reads: u64, waits: u64, bytes: u64) -> Run {
+        let mut run = run(&[(State::User, 200 * MS), (State::Kernel, 200 * MS), (State::Disk, 600 * MS)]);
+        let file = WaitTarget::File(Seen::Value("/index".into()));
+        run.waits = vec![wait(State::Disk, "pread64", file, waits, 600 * MS, WakerKind::Device)];
+        run.syscalls = Seen::Value(vec![call("pread64", reads, 0, 800 * MS)]);
+        run.path = vec![step(State::Kernel, Reason::Syscall("pread64".into()), 800 * MS)];
+        let disk = disk("vda", waits, waits * bytes, 0.0);
+        run.series = Seen::Value(series(&run, disk));
+        run
+    }
+
+    fn diagnosis(run: &Run) -> Diagnosis {
+        let clocks =
+            [(Site::Call("pread64".into()), [800 * MS; 3]), (Site::State(State::Disk), [600 * MS; 3])];
+        judged(run, &sites(run, &clocks))
+    }
+
+    #[test]
+    fn half_of_the_waits_go_or_all_that_the_reads_take() {
+        let diagnosis = diagnosis(&of(1000, 1000, 4096));
+        assert_eq!(saves(found(&diagnosis, "disk-latency").expect("it is there")), (300 * MS, 800 * MS));
+    }
+
+    #[test]
+    fn where_most_reads_find_their_bytes_in_memory_only_waits_go() {
+        let diagnosis = diagnosis(&of(10_000, 1000, 4096));
+        assert_eq!(saves(found(&diagnosis, "disk-latency").expect("it is there")), (300 * MS, 600 * MS));
+    }
+
+    #[test]
+    fn a_few_waits_or_large_reads_are_no_cause() {
+        let is = |run: Run| found(&diagnosis(&run), "disk-latency").is_some();
+        assert!(is(of(100, 100, BYTES_MAX)));
+        assert!(!is(of(99, 99, BYTES_MAX)));
+        assert!(!is(of(100, 100, BYTES_MAX + 1)));
+    }
+
+    #[test]
+    fn how_large_reads_are_must_be_known() {
+        let run = Run { series: Seen::unseen("no"), ..of(1000, 1000, 4096) };
+        assert!(diagnosis(&run).unavailable.iter().any(|(cause, _)| cause.id == "disk-latency"));
+    }
+
+    #[test]
+    fn waits_at_the_same_time_and_a_disk_at_its_limit_are_no_cause() {
+        let mut run = of(1000, 1000, 4096);
+        run.waits[0].total_ns = 667 * MS;
+        assert!(found(&diagnosis(&run), "disk-latency").is_none());
+        run.waits[0].total_ns = 666 * MS;
+        assert!(found(&diagnosis(&run), "disk-latency").is_some());
+        run.series = Seen::Value(series(&run, disk("vda", 1000, 4_096_000, 0.5)));
+        assert!(found(&diagnosis(&run), "disk-latency").is_none());
+    }
+
+    #[test]
+    fn pages_of_programs_are_none_and_pages_of_data_are() {
+        let of_pages = |path: &str| {
+            let mut run = of(1000, 1000, 4096);
+            (run.waits[0].call, run.waits[0].on) =
+                (WaitCall::Fault, WaitTarget::File(Seen::Value(path.into())));
+            found(&diagnosis(&run), "disk-latency").is_some()
+        };
+        assert!(of_pages("/data/index"));
+        assert!(!of_pages("/usr/bin/program") && !of_pages("/usr/lib/libc.so.6"));
+    }
+}

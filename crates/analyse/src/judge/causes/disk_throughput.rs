@@ -1,0 +1,164 @@
+//! Programs that wait for a disk that can do no more.
+
+use super::{Cause, Manual, Outcome};
+use crate::judge::Evidence;
+use crate::judge::file_calls::{READS, WRITES};
+use crate::judge::predict::{Goes, Kind, Parts, faster};
+use crate::judge::results::moved;
+use model::coverage::Interval;
+use model::finding::{CauseName, Finding, Known, Place};
+use model::prediction::Site;
+use model::recording::Tier;
+use model::run::WaitRow;
+use model::sentence::Piece::{Bytes, Name, Ns as Time, Share};
+use model::series::{DiskSeries, SeriesVerdict};
+use model::{Ns, Seen, State, say};
+
+pub(super) static CAUSE: Cause = Cause {
+    name: CauseName { id: "disk-throughput", title: "a disk at its limit" },
+    tiers: &[Tier::Bpf],
+    manual: Manual {
+        what: "The program waits for a disk that has as many requests as it can serve.",
+        why: "More requests at once, or a faster program, only make each wait longer: what the disk moves in a second is the \
+              limit.",
+        rule: "The disk was busy for nine tenths of a step of the host's metrics, with one request under way or more on \
+               average, for a tenth of the wall clock or more; the program waited for it; and at least half of the bytes that the \
+               disk moved are the program's, by its calls or by the requests that it waited for. Busy alone is no limit for a \
+               disk that can serve many requests at once.",
+        else_it_could_be: "Another program that uses the disk as well: its figures are of all programs. A hypervisor that \
+                           holds requests back.",
+        change: "Move fewer bytes: compress them, leave out what is not needed, write temporary files to memory (`tmpfs`), \
+                 keep what is read again in memory. Or use a faster disk.",
+        part: "With s times fewer bytes 1 - 1/s of the waits go. The factor is assumed: from 1.5, which most data can be \
+               compressed to, to all of it.",
+        assumes: "The requests of this program fill the disk. Fewer bytes take less time in proportion.",
+    },
+    explains: &["disk-latency"],
+    check,
+};
+
+/// How many times fewer bytes at least.
+const FEWER: f64 = 1.5;
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    let series = match evidence.series {
+        Seen::Value(series) => series,
+        Seen::Absent => return Outcome::RuledOut(say!("no disk did anything")),
+        Seen::Unseen(why) => return Outcome::Unavailable(why.clone()),
+    };
+    let disks = match &series.disks {
+        Seen::Value(disks) => disks,
+        Seen::Absent => return Outcome::RuledOut(say!("no disk did anything")),
+        Seen::Unseen(why) => return Outcome::Unavailable(why.clone()),
+    };
+    let limited = |disk: &&DiskSeries| {
+        let says = |verdict: &SeriesVerdict| matches!(verdict, SeriesVerdict::DiskAtLimit { name, .. } if *name == disk.name);
+        series.verdicts.iter().any(says)
+    };
+    let busiest = disks.iter().map(|disk| disk.at_limit_share).fold(0.0, f64::max);
+    let limited: Vec<&DiskSeries> = disks.iter().filter(limited).collect();
+    if limited.is_empty() {
+        return Outcome::RuledOut(say!(
+            "no disk was at its limit for more than ",
+            Share(busiest),
+            " of the time"
+        ));
+    }
+    let findings = limited.into_iter().filter_map(|disk| finding(evidence, disk, disks.len() == 1));
+    Outcome::of(findings, say!("a disk was at its limit, but not by this program as far as is known"))
+}
+
+/// Bytes that the program moved of what the disk did, at least: by its calls, and by the requests
+/// that it waited for.
+fn own_bytes(evidence: &Evidence<'_>, disk: &DiskSeries, waits: &[(usize, &WaitRow)]) -> u64 {
+    let rows = [READS, WRITES].into_iter().flat_map(|names| evidence.calls_named(names));
+    let by_calls: u64 = rows.filter_map(|(_, row)| moved(row).value().map(|moved| moved.bytes)).sum();
+    let requests: u64 = waits.iter().filter_map(|(_, wait)| wait.requests.value()).sum();
+    by_calls.max(disk.bytes / disk.requests.max(1) * requests)
+}
+
+/// `only`: there is no other disk, so that waits on one that has no name are on this one.
+fn finding(evidence: &Evidence<'_>, disk: &DiskSeries, only: bool) -> Option<Finding> {
+    let is_on = |wait: &WaitRow| match &wait.device {
+        Seen::Value(name) => *name == disk.name,
+        _ => only,
+    };
+    let of_disk = || evidence.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Disk);
+    let here: Vec<_> = of_disk().filter(|(_, wait)| is_on(wait)).collect();
+    if own_bytes(evidence, disk, &here) < disk.bytes / 2 {
+        return None;
+    }
+    let (row, most) = here.iter().max_by_key(|(_, wait)| wait.path_ns).copied()?;
+    let path_ns: Ns = here.iter().map(|(_, wait)| wait.path_ns).sum();
+    let total_ns: Ns = here.iter().map(|(_, wait)| wait.total_ns).sum();
+    let all_ns: Ns = of_disk().map(|(_, wait)| wait.path_ns).sum();
+    let of_all = path_ns as f64 / all_ns.max(1) as f64;
+    let goes = Parts {
+        sites: vec![(Site::State(State::Disk), (faster(FEWER) * of_all, of_all))],
+        beside_ns: 0,
+        cpu_ns: 0,
+        account_ns: Interval { lo: (path_ns as f64 * faster(FEWER)) as Ns, hi: path_ns },
+        kind: Kind::Waiting,
+        of_all: total_ns > evidence.cpu_ns(),
+    };
+    let rate = disk.bytes as f64 * 1e9 / evidence.wall_ns.max(1) as f64;
+    let call = most.call.syscall().map_or("a page fault".to_owned(), ToString::to_string);
+    Some(Finding {
+        cause: CAUSE.name,
+        place: Place::Wait(row),
+        what: say!(
+            "the disk ",
+            Name(disk.name.clone()),
+            " is at its limit for ",
+            Share(disk.at_limit_share),
+            " of the time, and the program waits ",
+            Time(total_ns),
+            " for it, most of it in ",
+            Name(call)
+        ),
+        change: say!("move fewer bytes: compress them, keep them in memory"),
+        share_ns: Interval { lo: path_ns, hi: path_ns },
+        saving: evidence.saving(&Goes::Parts(goes), (faster(FEWER), 1.0), Known::Assumed),
+        evidence: vec![say!(Bytes(rate as u64), " per second on average, of all programs")],
+        assumes: vec![
+            say!("the disk is filled by this program"),
+            say!("its data can be made 1.5 times less at least"),
+        ],
+        verify: vec![say!("series.disks in --json has the disk's figures step by step")],
+        explains: Vec::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::file_samples::{disk, series, wait};
+    use crate::judge::samples::{found, judged, run, saves, sites};
+    use model::wait::{WaitTarget, WakerKind};
+    use model::{Diagnosis, Run};
+
+    const MS: Ns = 1_000_000;
+
+    /// A second, 900 ms of which are waits for requests to a disk that did 1000 in all.
+    fn diagnosis(own: u64, at_limit_share: f64) -> Diagnosis {
+        let mut run: Run = run(&[(State::User, 100 * MS), (State::Disk, 900 * MS)]);
+        let file = WaitTarget::File(Seen::Value("/data".into()));
+        run.waits = vec![wait(State::Disk, "read", file, own, 900 * MS, WakerKind::Device)];
+        run.series = Seen::Value(series(&run, disk("vda", 1000, 256_000_000, at_limit_share)));
+        judged(&run, &sites(&run, &[(Site::State(State::Disk), [900 * MS; 3])]))
+    }
+
+    #[test]
+    fn a_third_of_the_waits_goes_with_half_as_much_again_of_room() {
+        let diagnosis = diagnosis(900, 0.8);
+        assert_eq!(saves(found(&diagnosis, "disk-throughput").expect("it is there")), (300 * MS, 900 * MS));
+    }
+
+    #[test]
+    fn a_disk_with_room_and_one_that_others_fill_are_no_cause() {
+        assert!(found(&diagnosis(900, 0.1), "disk-throughput").is_some());
+        assert!(found(&diagnosis(900, 0.09), "disk-throughput").is_none());
+        assert!(found(&diagnosis(500, 0.8), "disk-throughput").is_some());
+        assert!(found(&diagnosis(499, 0.8), "disk-throughput").is_none());
+    }
+}

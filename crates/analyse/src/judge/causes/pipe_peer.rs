@@ -1,0 +1,169 @@
+//! Programs that wait for the other end of a pipe, a terminal or a local socket.
+
+use super::{Cause, Manual, Outcome};
+use crate::calls::waits_for_events;
+use crate::judge::Evidence;
+use crate::judge::file_calls::WRITES;
+use crate::judge::predict::{Goes, Kind, Part, Parts, faster};
+use model::coverage::Interval;
+use model::finding::{CauseName, Finding, Known, Place};
+use model::prediction::Site;
+use model::recording::Tier;
+use model::run::WaitRow;
+use model::sentence::Piece::{Count, Name, Ns as Time};
+use model::wait::{TargetKind, WaitTarget, WakerKind};
+use model::{Ns, Seen, State, say};
+
+pub(super) static CAUSE: Cause = Cause {
+    name: CauseName { id: "pipe-peer", title: "waits for another program" },
+    tiers: &[Tier::Bpf],
+    manual: Manual {
+        what: "The program waits for a program that it did not start: for what that one writes to a pipe or a local socket, or \
+               for room there or on a terminal.",
+        why: "A pipe is as fast as its slower end. This end has nothing to do meanwhile.",
+        rule: "Waits on a pipe or a local socket, and for room on a terminal, that a thread outside of the program ended, are on \
+               the path. Waits of an event loop are not looked at, since what it waits for may be work that nobody has for it, \
+               nor reads of a terminal, since people type slowly. Where the other end is a process of the program itself, the \
+               account goes on there.",
+        else_it_could_be: "A program that is faster than it must be: the other end does the work that matters, or waits for \
+                           something in turn.",
+        change: "Look at the other end: `dwell attach` on its process, or `dwell run` on both of them together. Let it write \
+                 larger pieces, and earlier.",
+        part: "With the other end s times faster 1 - 1/s of the waits go. The factor is assumed: from 1.5 to all of it.",
+        assumes: "The other end can be made faster by half at least, and its speed does not depend on this one's.",
+    },
+    explains: &["small-io"],
+    check,
+};
+
+/// How many times faster the other end gets at least.
+const FASTER_MIN: f64 = 1.5;
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    if evidence.window {
+        return Outcome::Unavailable(
+            "whether a window waits for work or for what it needs is not seen".to_owned(),
+        );
+    }
+    let waits: Vec<(usize, &WaitRow)> =
+        evidence.waits.iter().enumerate().filter(|(_, wait)| is_for_a_peer(wait)).collect();
+    let most = waits.iter().max_by_key(|(_, wait)| wait.path_ns).filter(|(_, wait)| wait.path_ns > 0);
+    match most {
+        Some((place, wait)) => Outcome::Found(vec![finding(evidence, *place, wait, &waits)]),
+        None => Outcome::RuledOut(say!(
+            "it waits for no program at the other end of a pipe, a terminal or a local socket"
+        )),
+    }
+}
+
+fn is_for_a_peer(wait: &WaitRow) -> bool {
+    let Some(call) = wait.call.syscall() else { return false };
+    let kind = match wait.on.kind() {
+        TargetKind::Pipe | TargetKind::Unix => true,
+        TargetKind::Tty => WRITES.contains(&&*call.name),
+        _ => false,
+    };
+    let outside: Ns =
+        wait.by.iter().filter(|waker| waker.kind == WakerKind::Outside).map(|waker| waker.ns).sum();
+    wait.reason == State::Pipe && kind && !waits_for_events(&call.name) && outside * 2 >= wait.total_ns
+}
+
+fn finding(evidence: &Evidence<'_>, place: usize, most: &WaitRow, waits: &[(usize, &WaitRow)]) -> Finding {
+    let same: Vec<&WaitRow> = waits
+        .iter()
+        .map(|(_, wait)| *wait)
+        .filter(|wait| wait.on == most.on && wait.call == most.call)
+        .collect();
+    let sum = |of: fn(&WaitRow) -> Ns| same.iter().map(|wait| of(wait)).sum::<Ns>();
+    let (total_ns, path_ns) = (sum(|wait| wait.total_ns), sum(|wait| wait.path_ns));
+    let times: u64 = same.iter().map(|wait| wait.calls).sum();
+    let call = most.call.syscall().expect("it is in a call");
+    let waker = most.by.iter().filter(|waker| waker.kind == WakerKind::Outside).max_by_key(|waker| waker.ns);
+    let peer = waker.map(|waker| waker.name.clone()).unwrap_or_default();
+    let verify = match waker.map(|waker| &waker.tid) {
+        Some(Seen::Value(tid)) => say!("dwell attach ", Name(tid.to_string()), " while it runs"),
+        _ => say!("dwell attach NAME while it runs"),
+    };
+    let (goes, part) = goes(evidence, most, path_ns, times);
+    Finding {
+        cause: CAUSE.name,
+        place: Place::Wait(place),
+        what: say!(Name(call.to_string()))
+            .and(evidence.caller(&[call]))
+            .and(say!(" waits ", Count(times, "time"), " for ", Name(peer), " at the other end of "))
+            .and(end(&most.on))
+            .and(say!(", ", Time(total_ns), " in all")),
+        change: say!("look at the other end; it bounds this program"),
+        share_ns: Interval { lo: path_ns, hi: path_ns },
+        saving: evidence.saving(&goes, part, Known::Assumed),
+        evidence: vec![say!(Count(times, "wait"), ", each ", Time(total_ns / times.max(1)), " on average")],
+        assumes: vec![say!("the other end can be made 1.5 times faster at least")],
+        verify: vec![verify],
+        explains: Vec::new(),
+    }
+}
+
+fn end(on: &WaitTarget) -> model::Sentence {
+    match on {
+        WaitTarget::Unix(Seen::Value(path)) => say!("the local socket ", Name(path.clone())),
+        WaitTarget::Unix(_) => say!("a local socket"),
+        WaitTarget::Tty(_) => say!("a terminal"),
+        WaitTarget::Pipe(Seen::Value(path)) => say!("the pipe ", Name(path.clone())),
+        _ => say!("a pipe"),
+    }
+}
+
+/// The waits, with the time until their thread had a CPU.
+fn goes(evidence: &Evidence<'_>, most: &WaitRow, path_ns: Ns, times: u64) -> (Goes, Part) {
+    let least = faster(FASTER_MIN);
+    if let WaitTarget::Unix(Seen::Value(_)) = most.on {
+        let site = Site::Peer(most.on.clone());
+        return (Goes::Sites(vec![site], Interval { lo: path_ns, hi: path_ns }), (least, 1.0));
+    }
+    let call = most.call.syscall().expect("it is in a call");
+    let of_call = (path_ns as f64 / evidence.path_ns_in(call).max(path_ns).max(1) as f64).min(1.0);
+    let part = (least * of_call, of_call);
+    let parts = Parts { cpu_ns: 0, ..evidence.parts_of(&[(call, part)], Kind::Waiting) };
+    (Goes::Parts(parts.and_beside(evidence.queued_after(times))), part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::file_samples::{call, step, wait};
+    use crate::judge::samples::{found, judged, run, saves, sites};
+    use model::{Diagnosis, Reason};
+
+    const MS: Ns = 1_000_000;
+
+    /// A second, 900 ms of which are spent in a call that waits so.
+    fn diagnosis(name: &'static str, on: WaitTarget, by: WakerKind) -> Diagnosis {
+        let mut run = run(&[(State::User, 100 * MS), (State::Pipe, 900 * MS)]);
+        run.waits = vec![wait(State::Pipe, name, on, 100, 900 * MS, by)];
+        run.syscalls = Seen::Value(vec![call(name, 100, 0, 900 * MS)]);
+        run.path = vec![step(State::Kernel, Reason::Syscall(name.into()), 900 * MS)];
+        judged(&run, &sites(&run, &[(Site::Call(name.into()), [900 * MS; 3])]))
+    }
+
+    fn pipe() -> WaitTarget {
+        WaitTarget::Pipe(Seen::Absent)
+    }
+
+    #[test]
+    fn a_third_of_the_waits_for_another_program_goes_or_all() {
+        let diagnosis = diagnosis("read", pipe(), WakerKind::Outside);
+        let finding = found(&diagnosis, "pipe-peer").expect("it is there");
+        assert_eq!(saves(finding), (300 * MS, 900 * MS));
+        assert!(finding.what.0.contains(&Name("other".into())), "it names the other end: {:?}", finding.what);
+    }
+
+    #[test]
+    fn within_the_tree_the_account_goes_on_and_people_type_slowly() {
+        let is = |name, on, by| found(&diagnosis(name, on, by), "pipe-peer").is_some();
+        assert!(!is("read", pipe(), WakerKind::Thread));
+        assert!(!is("read", WaitTarget::Tty(Seen::Absent), WakerKind::Outside));
+        assert!(is("write", WaitTarget::Tty(Seen::Absent), WakerKind::Outside));
+        assert!(!is("poll", pipe(), WakerKind::Outside), "an event loop waits for work");
+        assert!(!is("read", WaitTarget::File(Seen::Absent), WakerKind::Outside));
+    }
+}

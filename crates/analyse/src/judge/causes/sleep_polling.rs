@@ -1,0 +1,230 @@
+//! Programs that sleep and look, where they could wait for what they look for.
+
+use super::{Cause, Manual, Outcome};
+use crate::judge::Evidence;
+use crate::judge::predict::{ALL, Goes};
+use model::coverage::Interval;
+use model::finding::{CauseName, Finding, Known, Place};
+use model::prediction::Site;
+use model::recording::Tier;
+use model::run::{TimedWaits, WaitRow};
+use model::sentence::Piece::{Count, Name, Ns as Time, Share};
+use model::{Ns, State, say};
+
+pub(super) static CAUSE: Cause = Cause {
+    name: CauseName { id: "sleep-polling", title: "sleeps between looks" },
+    tiers: &[Tier::Bpf],
+    manual: Manual {
+        what: "The program sleeps for a while, looks whether something has happened, and sleeps again.",
+        why: "It goes on at the end of a sleep, not when what it waits for has happened: half a sleep later on average, each \
+              time.",
+        rule: "A thread sleeps 5 times or more, and others of the program work meanwhile for half of the time that it sleeps. A \
+               hundredth is enough where every other sleep or more comes with a look whether a child has ended: a `wait4` that does \
+               not wait, or a `kill`. With less the sleeps are a pace, whatever others do. Where others sleep for half of what \
+               these sleeps have of the path, they may be what it waits for.",
+        else_it_could_be: "A pace that is wanted: a limit of requests per second, a display that is drawn anew while others work.",
+        change: "Wait for the event itself: `waitpid` without `WNOHANG`, `join`, a condition variable, a queue's blocking `get`, a \
+                 pipe or an eventfd, `inotify` for a file, `pidfd_open` and `poll` for a process. Where that is not possible, sleep \
+                 for less.",
+        part: "All time of the path in these sleeps while nothing else of the program was under way, A. Counted; but when in a sleep \
+               its event comes is chance, so another run may have the root of A·p/6 more or less (the standard deviation of what \
+               is left of sleeps of length p). Where others slept as well, that much less is certain.",
+        assumes: "What the program sleeps for is what the others do.",
+    },
+    explains: &[],
+    check,
+};
+
+/// Fewer sleeps are pauses.
+const SLEEPS_MIN: u64 = 5;
+/// Others work for this part of the sleeps; or for this part where the program looks.
+const WORK_SHARE_MIN: f64 = 0.5;
+const WORK_SHARE_SEEN_MIN: f64 = 0.01;
+/// It looks once in so many sleeps.
+const SLEEPS_A_LOOK: u64 = 2;
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    if evidence.window {
+        return Outcome::Unavailable("a window has no end that could come earlier".to_owned());
+    }
+    let sleeps = || evidence.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Sleep);
+    let most = sleeps().max_by_key(|(_, wait)| wait.path_ns).filter(|(_, wait)| wait.path_ns > 0);
+    let Some((place, most)) = most else {
+        return Outcome::RuledOut(say!("no sleep holds the program up"));
+    };
+    if most.calls < SLEEPS_MIN {
+        return Outcome::RuledOut(say!("the program sleeps ", Count(most.calls, "time")));
+    }
+    let share = share_of_others(evidence, most);
+    let child = looks_for_a_child(evidence, most);
+    if share < if child { WORK_SHARE_SEEN_MIN } else { WORK_SHARE_MIN } {
+        return Outcome::RuledOut(say!(
+            "while it sleeps, others of the program are at work for ",
+            Share(share),
+            " of the time"
+        ));
+    }
+    if beside(evidence) * 2 > most.path_ns {
+        return Outcome::RuledOut(say!("others of the program sleep as well, for ", Time(beside(evidence))));
+    }
+    Outcome::Found(vec![finding(evidence, place, most, share, child)])
+}
+
+/// What its threads let pass.
+fn timed<'a>(evidence: &Evidence<'a>, wait: &'a WaitRow) -> impl Iterator<Item = TimedWaits> + 'a {
+    let sleeps = |tid| wait.threads.iter().any(|thread| thread.tid == tid);
+    evidence.threads.iter().filter(move |thread| sleeps(thread.tid)).filter_map(|thread| thread.timed_waits)
+}
+
+/// For how much of what these threads slept any other of the tree was under way.
+fn share_of_others(evidence: &Evidence<'_>, wait: &WaitRow) -> f64 {
+    let (others_ns, total_ns) = timed(evidence, wait).fold((0, 0), |(others_ns, total_ns), timed| {
+        (others_ns + timed.others_running_ns() + timed.others_waiting_ns, total_ns + timed.total_ns)
+    });
+    others_ns as f64 / total_ns.max(1) as f64
+}
+
+/// Whether the program looks for a child or another process as often as it sleeps. A shell, whose
+/// sleeps are programs of their own, looks for those as well.
+fn looks_for_a_child(evidence: &Evidence<'_>, wait: &WaitRow) -> bool {
+    const WAITS: &[&str] = &["wait4", "waitid", "waitpid"];
+    let often = |times: u64| times * SLEEPS_A_LOOK >= wait.calls;
+    let calls = |names: &[&str]| {
+        evidence.calls_named(names).iter().map(|(_, row)| row.calls - row.errors).sum::<u64>()
+    };
+    let waits = |wait: &&WaitRow| wait.call.syscall().is_some_and(|call| WAITS.contains(&&*call.name));
+    let waited: u64 = evidence.waits.iter().filter(waits).map(|wait| wait.calls).sum();
+    let own = timed(evidence, wait).any(|timed| timed.times >= SLEEPS_MIN);
+    own && often(calls(WAITS).saturating_sub(waited)) || often(calls(&["kill", "pidfd_send_signal"]))
+}
+
+fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, child: bool) -> Finding {
+    let alone_ns = alone(evidence, wait);
+    let call = wait.call.syscall();
+    let caller = call.map(|call| evidence.caller(&[call])).unwrap_or_default();
+    let (what, change) = if child {
+        (" between looks for a process", say!("wait for the process's end: waitpid without WNOHANG, a pidfd"))
+    } else {
+        (
+            " while others of the program work",
+            say!("wait for what they do: join, a condition, a queue, inotify"),
+        )
+    };
+    Finding {
+        cause: CAUSE.name,
+        place: Place::Wait(place),
+        what: say!(Name(call.map_or("a wait".to_owned(), ToString::to_string)))
+            .and(caller)
+            .and(say!(" sleeps ", Count(wait.calls, "time"), ", ", Time(wait.p50_ns), " each"))
+            .and(say!(what))
+            .and(say!("; ", Time(wait.path_ns), " of it with nothing else under way")),
+        change,
+        share_ns: Interval { lo: wait.path_ns, hi: wait.path_ns },
+        saving: evidence.saving(&Goes::Wall(alone_ns), ALL, Known::Counted),
+        evidence: vec![
+            say!(Count(wait.calls, "sleep"), ", ", Time(wait.total_ns), " in all"),
+            say!("others of the program are at work for ", Share(share), " of that"),
+        ],
+        assumes: vec![say!("what it sleeps for is what the others do")],
+        verify: vec![say!("dwell compare 'the program' 'the one that waits'")],
+        explains: Vec::new(),
+    }
+}
+
+/// What goes: not more than sleeps save in all; and where others slept as well, that may be what it
+/// waited for.
+fn alone(evidence: &Evidence<'_>, wait: &WaitRow) -> Interval {
+    let saved = evidence.site(&Site::State(State::Sleep)).and_then(|times| times.saved_ns.value().copied());
+    let saved = saved.unwrap_or(Interval { lo: wait.path_ns, hi: wait.total_ns });
+    let chance_ns = (wait.path_ns as f64 * wait.p50_ns as f64 / 6.0).sqrt() as Ns;
+    let lo = wait.path_ns.saturating_sub(beside(evidence) + chance_ns);
+    Interval { lo: lo.min(saved.lo), hi: (wait.path_ns + chance_ns).min(saved.hi) }
+}
+
+/// Time of sleeps that neither is on the path nor stands there as what others did meanwhile.
+fn beside(evidence: &Evidence<'_>) -> Ns {
+    let sleeps = evidence.waits.iter().filter(|wait| wait.reason == State::Sleep);
+    let off_path: Ns = sleeps.map(|wait| wait.total_ns.saturating_sub(wait.path_ns)).sum();
+    let timed = evidence.threads.iter().filter_map(|thread| thread.timed_waits);
+    let others: Ns = timed.map(|timed| timed.others_running_ns() + timed.others_waiting_ns).sum();
+    off_path.saturating_sub(others)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::file_samples::{call, wait};
+    use crate::judge::samples::{found, judged, run, saves, sites, thread};
+    use model::wait::{WaitTarget, WakerKind};
+    use model::{Diagnosis, Run, Seen};
+
+    const MS: Ns = 1_000_000;
+
+    /// The root of 400 ms times 50 ms by 6.
+    const CHANCE_NS: Ns = 57_735_026;
+
+    /// A second of sleeps; for so much of it others work, and the rest is on the path.
+    fn of(sleeps: u64, others_ns: Ns) -> Run {
+        let alone_ns = 1000 * MS - others_ns;
+        let mut run = run(&[(State::User, others_ns), (State::Sleep, alone_ns)]);
+        let timer = WaitTarget::Timer(Seen::Absent);
+        run.waits = vec![wait(State::Sleep, "nanosleep", timer, sleeps, 1000 * MS, WakerKind::Timer)];
+        run.waits[0].path_ns = alone_ns;
+        let times = TimedWaits { times: sleeps, total_ns: 1000 * MS, ..TimedWaits::default() };
+        run.threads[0].timed_waits = Some(TimedWaits { others_on_cpu_ns: others_ns, ..times });
+        run.threads.push(thread(101, &[(State::User, others_ns)]));
+        run.syscalls = Seen::Value(vec![call("nanosleep", sleeps, 0, 1000 * MS)]);
+        run
+    }
+
+    fn diagnosis(run: &Run) -> Diagnosis {
+        judged(run, &sites(run, &[(Site::State(State::Sleep), [1000 * MS, 900 * MS, 400 * MS])]))
+    }
+
+    fn is_found(run: &Run) -> bool {
+        found(&diagnosis(run), "sleep-polling").is_some()
+    }
+
+    #[test]
+    fn sleeps_while_nothing_else_is_under_way_go() {
+        let diagnosis = diagnosis(&of(20, 600 * MS));
+        let saves = saves(found(&diagnosis, "sleep-polling").expect("it is there"));
+        assert_eq!(saves, (400 * MS - CHANCE_NS, 400 * MS + CHANCE_NS));
+    }
+
+    #[test]
+    fn a_few_sleeps_and_a_pace_are_no_cause() {
+        assert!(is_found(&of(5, 500 * MS)));
+        assert!(!is_found(&of(4, 500 * MS)));
+        assert!(!is_found(&of(5, 499 * MS)), "most of the time nothing else works");
+    }
+
+    #[test]
+    fn who_looks_for_a_child_each_time_polls_also_where_it_works_little() {
+        let mut run = of(20, 10 * MS);
+        let mut is = |row| {
+            run.syscalls = Seen::Value(vec![row]);
+            is_found(&run)
+        };
+        assert!(is(call("wait4", 10, 0, MS)) && is(call("kill", 10, 0, MS)));
+        assert!(!is(call("wait4", 9, 0, MS)) && !is(call("wait4", 20, 11, MS)), "there is no child");
+        run.threads[0].timed_waits.as_mut().expect("it sleeps").times = 1;
+        run.syscalls = Seen::Value(vec![call("wait4", 20, 0, MS)]);
+        assert!(!is_found(&run), "a shell waits for each sleep");
+    }
+
+    #[test]
+    fn others_that_sleep_may_be_what_it_waits_for() {
+        let mut run = of(20, 600 * MS);
+        assert_eq!(beside(&Evidence::of(Tier::Bpf, &run, &model::Profile::default())), 0);
+        let timer = WaitTarget::Timer(Seen::Absent);
+        let mut other = wait(State::Sleep, "clock_nanosleep", timer, 1, 150 * MS, WakerKind::Timer);
+        other.path_ns = 0;
+        run.waits.push(other);
+        let finding = diagnosis(&run);
+        let saves = saves(found(&finding, "sleep-polling").expect("it is there"));
+        assert_eq!(saves, (400 * MS - 150 * MS - CHANCE_NS, 400 * MS + CHANCE_NS));
+        run.waits[1].total_ns = 201 * MS;
+        assert!(!is_found(&run));
+    }
+}

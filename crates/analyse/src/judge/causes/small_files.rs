@@ -1,0 +1,185 @@
+//! Programs whose data is in many small files.
+
+use super::{Cause, Manual, Outcome};
+use crate::judge::Evidence;
+use crate::judge::file_calls::{Gone, OPENS, READS, part_of_all};
+use crate::judge::predict::{Goes, Kind};
+use crate::judge::results::moved;
+use model::finding::{CauseName, Finding, Known, Place};
+use model::recording::Tier;
+use model::run::CallRow;
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
+use model::{Ns, Seen, say};
+
+pub(super) static CAUSE: Cause = Cause {
+    name: CauseName { id: "small-files", title: "data in many small files" },
+    tiers: &[Tier::Bpf],
+    manual: Manual {
+        what: "The program opens many files and reads little from each.",
+        why: "Opening, asking for the size and closing take longer than reading a few pages from memory, and from a disk \
+              each file is a request of its own or more.",
+        rule: "1,000 files or more are opened, and 32 KiB or less are read from each on average: that much is copied from \
+               memory in about the time that opening and closing take. An interpreter, a compiler or a linker opens some \
+               hundreds. A program that lists a directory for every 100 files or fewer goes through a tree that it was \
+               given: how its files are laid out is not up to it.",
+        else_it_could_be: "A program that is told to look at all files there are, and is given their names.",
+        change: "Keep what is read together in one file: an archive that is read in order, SQLite, a format with an index. \
+                 Scripts in thousands of modules can be bundled.",
+        part: "All opens but one go, with the closes and the questions for their sizes; of reads at most those beyond \
+               bytes/64 KiB. Counted.",
+        assumes: "The program may choose how its data is laid out. Finding a record in the one file takes little.",
+    },
+    explains: &["small-io", "disk-latency"],
+    check,
+};
+
+/// Fewer files are opened when an ordinary program starts.
+const FILES_MIN: u64 = 1000;
+/// With more in each, reading takes longer than opening.
+const BYTES_MAX: u64 = 32 << 10;
+/// With fewer files for each directory that is listed the program goes through a tree.
+const IN_DIRECTORY_MIN: u64 = 100;
+/// A directory takes as many calls to list: the last finds its end.
+const CALLS_OF_LIST: u64 = 2;
+const BUFFER: u64 = 65_536;
+
+const SIZES: &[&str] = &["fstat", "fstat64", "newfstatat", "statx"];
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    if let Seen::Unseen(why) = evidence.syscalls {
+        return Outcome::Unavailable(why.clone());
+    }
+    let opens = evidence.calls_named(OPENS);
+    let files: u64 = opens.iter().map(|(_, row)| succeeded(row)).sum();
+    let lists: u64 = evidence.calls_named(&["getdents64", "getdents"]).iter().map(|(_, row)| row.calls).sum();
+    let reads = evidence.calls_named(READS);
+    if files < FILES_MIN {
+        return Outcome::RuledOut(say!(Count(files, "file"), " were opened"));
+    }
+    if lists / CALLS_OF_LIST * IN_DIRECTORY_MIN > files {
+        return Outcome::RuledOut(say!(
+            "the program goes through ",
+            Number(lists / CALLS_OF_LIST),
+            " directories for ",
+            Count(files, "file")
+        ));
+    }
+    if reads.iter().map(|(_, row)| row.calls).sum::<u64>() < files {
+        return Outcome::RuledOut(say!("of ", Count(files, "file"), " most were not read"));
+    }
+    let mut bytes = 0;
+    for (_, row) in &reads {
+        match moved(row) {
+            Seen::Value(moved) => bytes += moved.bytes,
+            Seen::Absent => {}
+            Seen::Unseen(why) => return Outcome::Unavailable(why),
+        }
+    }
+    if bytes / files > BYTES_MAX {
+        return Outcome::RuledOut(say!(Bytes(bytes / files), " were read from each file"));
+    }
+    Outcome::Found(vec![finding(evidence, files, bytes)])
+}
+
+fn succeeded(row: &CallRow) -> u64 {
+    row.calls.saturating_sub(row.errors)
+}
+
+fn finding(evidence: &Evidence<'_>, files: u64, bytes: u64) -> Finding {
+    let opens = evidence.calls_named(OPENS);
+    let (place, most) = opens.iter().max_by_key(|(_, row)| row.total_ns).copied().expect("files were opened");
+    let mut gone: Vec<Gone<'_>> =
+        opens.iter().map(|(_, row)| Gone::of(row, succeeded(row).saturating_sub(1))).collect();
+    let others = [evidence.calls_named(&["close"]), evidence.calls_named(SIZES)].concat();
+    // Only what is called for each of them is of them.
+    let others = others.into_iter().filter(|(_, row)| succeeded(row) >= files - files / 10);
+    gone.extend(others.map(|(_, row)| Gone::of(row, (files - 1).min(succeeded(row)))));
+    let handling_ns: Ns = gone.iter().map(|gone| (gone.part.1 * gone.row.total_ns as f64) as Ns).sum();
+    gone.extend(evidence.calls_named(READS).into_iter().map(|(_, row)| {
+        let gone = Gone::of(row, row.calls.saturating_sub(bytes / BUFFER + 1));
+        Gone { part: (0.0, gone.part.1), ..gone }
+    }));
+    let part = part_of_all(&gone);
+    let goes = evidence.without(&gone, Kind::Waiting);
+    let names: Vec<_> = opens.iter().map(|(_, row)| &row.name).collect();
+    let of_files: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
+    Finding {
+        cause: CAUSE.name,
+        place: Place::Call(place),
+        what: say!(Name(most.name.to_string())).and(evidence.caller(&names)).and(say!(
+            " opens ",
+            Count(files, "file"),
+            " of ",
+            Bytes(bytes / files),
+            " on average; opening and closing them takes ",
+            Time(handling_ns)
+        )),
+        change: say!("keep what is read together in one file: an archive, SQLite"),
+        share_ns: evidence.has(&of_files, &goes),
+        saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
+        evidence: vec![say!(Count(files, "file"), ", ", Bytes(bytes), " read")],
+        assumes: vec![say!("the program may choose how its data is laid out")],
+        verify: vec![say!("dwell compare 'the program' 'the one that reads an archive'")],
+        explains: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::file_samples::{call, moving, step};
+    use crate::judge::samples::{found, judged, run, saves, sites};
+    use model::prediction::Site;
+    use model::{Diagnosis, Reason, Run, State};
+
+    const MS: Ns = 1_000_000;
+
+    /// Files that are opened, read with one call each and closed, in a call of 1 us each.
+    fn of(files: u64, bytes: u64, lists: u64) -> Run {
+        let mut run = run(&[(State::Kernel, 3 * files * 1000)]);
+        let ns = files * 1000;
+        run.syscalls = Seen::Value(vec![
+            call("openat", files, 0, ns),
+            moving("read", bytes, &[(1024, files)]),
+            call("close", files, 0, ns),
+            call("getdents64", lists * 2, 0, 0),
+            call("newfstatat", 10, 0, 0),
+        ]);
+        let on_path = |name: &str| step(State::Kernel, Reason::Syscall(name.into()), ns);
+        run.path = ["openat", "read", "close"].map(on_path).into();
+        run
+    }
+
+    fn diagnosis(run: &Run) -> Diagnosis {
+        let ns = run.wall_ns / 3;
+        let of_call = |name: &str| (Site::Call(name.into()), [ns; 3]);
+        judged(run, &sites(run, &["openat", "read", "close"].map(of_call)))
+    }
+
+    fn is_found(run: &Run) -> bool {
+        found(&diagnosis(run), "small-files").is_some()
+    }
+
+    #[test]
+    fn opens_and_closes_go_but_one_and_reads_at_most() {
+        let run = of(10_000, 10_000 * 2048, 0);
+        let diagnosis = diagnosis(&run);
+        let finding = found(&diagnosis, "small-files").expect("it is there");
+        let reads_ns = (10_000 - 312 - 1) * 1000;
+        assert_eq!(saves(finding), (2 * 9999 * 1000, 2 * 9999 * 1000 + reads_ns));
+        assert!(finding.share_ns.hi >= 29 * MS, "{:?}", finding.share_ns);
+    }
+
+    #[test]
+    fn a_few_files_and_large_ones_are_no_cause() {
+        assert!(is_found(&of(1000, 1000 * BYTES_MAX, 0)));
+        assert!(!is_found(&of(999, 999 * BYTES_MAX, 0)));
+        assert!(!is_found(&of(1000, 1000 * (BYTES_MAX + 1), 0)));
+    }
+
+    #[test]
+    fn who_goes_through_a_tree_has_no_choice() {
+        assert!(is_found(&of(1000, 1000, 10)));
+        assert!(!is_found(&of(1000, 1000, 11)));
+    }
+}

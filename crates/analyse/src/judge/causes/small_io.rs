@@ -1,0 +1,183 @@
+//! Programs that read or write a few bytes with each call.
+
+use super::{Cause, Manual, Outcome};
+use crate::judge::Evidence;
+use crate::judge::file_calls::{Gone, OPENS, READS, WRITES, part_of_all};
+use crate::judge::predict::{Goes, Kind};
+use crate::judge::results::{Moved, SMALL, moved};
+use model::finding::{CauseName, Finding, Known, Place};
+use model::recording::Tier;
+use model::run::CallRow;
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time};
+use model::{Ns, Seen, State, say};
+
+pub(super) static CAUSE: Cause = Cause {
+    name: CauseName { id: "small-io", title: "reads and writes of few bytes" },
+    tiers: &[Tier::Bpf],
+    manual: Manual {
+        what: "The program reads or writes few bytes with each system call: a byte, a field, a line at a time.",
+        why: "Entering the kernel, finding the file and leaving again take the same for one byte as for a page. With a \
+              buffer of 64 KiB one call does the work of thousands.",
+        rule: "Calls that move less than 1 KiB, 100 or more beyond those that a buffer of 64 KiB needs: copying so little takes a \
+               tenth of what entering and leaving the kernel does. Of reads two for each file that is opened are left, its bytes and its \
+               end; of writes one. Calls that waited for another program are left, since it had no more to give.",
+        else_it_could_be: "Questions and answers on a pipe or a socket, each of which needs the one before. A device that \
+                           gives its data in small pieces.",
+        change: "Use a buffer: `fread` and `fwrite`, `BufReader` and `BufWriter`, `bufio`, `open(…, buffering=65536)`; read \
+                 whole blocks and split them in memory. For several small pieces at hand use `writev`.",
+        part: "Of N calls those beyond bytes/64 KiB go. Counted; each takes at least as long as the median call.",
+        assumes: "The bytes are there when they are asked for, and nobody waits for each piece that is written.",
+    },
+    explains: &[],
+    check,
+};
+
+/// What one call of a program with a buffer moves.
+const BUFFER: u64 = 65_536;
+/// Fewer calls are no habit.
+const GONE_MIN: u64 = 100;
+
+fn check(evidence: &Evidence<'_>) -> Outcome {
+    if let Seen::Unseen(why) = evidence.syscalls {
+        return Outcome::Unavailable(why.clone());
+    }
+    let rows: Vec<_> = [(READS, 2), (WRITES, 1)]
+        .into_iter()
+        .flat_map(|(names, each)| {
+            evidence.calls_named(names).into_iter().map(move |(place, row)| (place, row, each))
+        })
+        .collect();
+    let opened: u64 =
+        evidence.calls_named(OPENS).iter().map(|(_, row)| row.calls.saturating_sub(row.errors)).sum();
+    let mut gone: Vec<(usize, Gone<'_>, Moved)> = Vec::new();
+    for (place, row, each) in rows {
+        let moved = match moved(row) {
+            Seen::Value(moved) => moved,
+            Seen::Absent => continue,
+            Seen::Unseen(why) => return Outcome::Unavailable(why),
+        };
+        let waited: u64 = waited_for_others(evidence, row);
+        let needed = (moved.small * SMALL).min(moved.bytes) / BUFFER + opened * each;
+        let calls = moved.small.saturating_sub(needed + waited);
+        if calls >= GONE_MIN {
+            gone.push((place, Gone::of(row, calls), moved));
+        }
+    }
+    match gone.iter().max_by_key(|(_, gone, _)| gone.row.total_ns) {
+        Some(most) => Outcome::Found(vec![finding(evidence, *most, &gone)]),
+        None => Outcome::RuledOut(say!("no call is made 100 times more often than a buffer of 64 KiB needs")),
+    }
+}
+
+/// How often such a call waited for what another program gives or takes.
+fn waited_for_others(evidence: &Evidence<'_>, row: &CallRow) -> u64 {
+    let name = [&*row.name.name];
+    let states = [State::Pipe, State::Network, State::Lock, State::OtherWait];
+    states.iter().flat_map(|state| evidence.waits_in(*state, &name)).map(|(_, wait)| wait.calls).sum()
+}
+
+fn finding(
+    evidence: &Evidence<'_>,
+    most: (usize, Gone<'_>, Moved),
+    all: &[(usize, Gone<'_>, Moved)],
+) -> Finding {
+    let (place, Gone { row, .. }, of_most) = most;
+    let gone: Vec<Gone<'_>> = all.iter().map(|(_, gone, _)| *gone).collect();
+    let part = part_of_all(&gone);
+    let goes = evidence.without(&gone, Kind::Cpu);
+    let names: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
+    let calls: u64 = gone.iter().map(|gone| gone.row.calls).sum();
+    let total_ns: Ns = gone.iter().map(|gone| gone.row.total_ns).sum();
+    let each = |(_, gone, moved): &(usize, Gone<'_>, Moved)| {
+        say!(
+            Count(gone.row.calls, "call"),
+            " of ",
+            Name(gone.row.name.to_string()),
+            " for ",
+            Bytes(moved.bytes),
+            ", each ",
+            Time(gone.row.p50_ns)
+        )
+    };
+    Finding {
+        cause: CAUSE.name,
+        place: Place::Call(place),
+        what: say!(Name(row.name.to_string())).and(evidence.caller(&[&row.name])).and(say!(
+            " moves ",
+            Bytes(of_most.bytes / row.calls.max(1)),
+            " a call; ",
+            Count(calls, "call"),
+            " take ",
+            Time(total_ns)
+        )),
+        change: say!("read and write through a buffer of 64 KiB"),
+        share_ns: evidence.has(&names, &goes),
+        saving: evidence.saving(&Goes::Parts(goes), part, Known::Counted),
+        evidence: all.iter().map(each).collect(),
+        assumes: vec![say!("nobody waits for each piece")],
+        verify: vec![say!("dwell compare 'the program' 'the one with a buffer'")],
+        explains: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::file_samples::{call, moving, step, wait};
+    use crate::judge::samples::{found, judged, run, saves, sites};
+    use model::prediction::Site;
+    use model::wait::{WaitTarget, WakerKind};
+    use model::{Diagnosis, Reason, Run};
+
+    const US: Ns = 1000;
+
+    /// 2 ms, one of which is in 1,000 reads that move this much in all; so many files are opened.
+    fn of(bytes: u64, sizes: &[(u64, u64)], files: u64) -> Run {
+        let mut run = run(&[(State::User, 1000 * US), (State::Kernel, 1000 * US)]);
+        run.syscalls = Seen::Value(vec![moving("read", bytes, sizes), call("openat", files + 3, 3, US)]);
+        run.path = vec![step(State::Kernel, Reason::Syscall("read".into()), 1000 * US)];
+        run
+    }
+
+    fn diagnosis(run: &Run) -> Diagnosis {
+        judged(run, &sites(run, &[(Site::Call("read".into()), [1000 * US; 3])]))
+    }
+
+    fn is_found(run: &Run) -> bool {
+        found(&diagnosis(run), "small-io").is_some()
+    }
+
+    #[test]
+    fn calls_beyond_those_that_a_buffer_needs_go() {
+        let diagnosis = diagnosis(&of(131_072, &[(64, 1000)], 3));
+        let finding = found(&diagnosis, "small-io").expect("it is there");
+        assert_eq!(saves(finding), (992 * US, 992 * US), "but for two buffers and two reads of each file");
+    }
+
+    #[test]
+    fn reads_that_files_need_and_large_ones_are_no_cause() {
+        assert!(is_found(&of(1000, &[(1, 1000)], 450)));
+        assert!(!is_found(&of(1000, &[(1, 1000)], 451)), "each file is read to its end");
+        assert!(!is_found(&of(1 << 20, &[(1024, 1000)], 3)), "copying matters");
+        assert!(is_found(&of(1 << 20, &[(1, 105), (1024, 895)], 1)), "100 are too many");
+        assert!(!is_found(&of(1 << 20, &[(1, 100), (1024, 900)], 1)));
+    }
+
+    #[test]
+    fn who_waits_for_each_piece_cannot_have_more_at_once() {
+        let mut run = of(1000, &[(1, 1000)], 0);
+        let row =
+            |calls| wait(State::Pipe, "read", WaitTarget::Pipe(Seen::Absent), calls, US, WakerKind::Outside);
+        run.waits = vec![row(900)];
+        assert!(is_found(&run));
+        run.waits = vec![row(901)];
+        assert!(!is_found(&run));
+    }
+
+    #[test]
+    fn without_bytes_it_cannot_be_looked_for() {
+        let mut run = of(1000, &[(1, 1000)], 0);
+        run.syscalls = Seen::Value(vec![call("read", 1000, 0, 1000 * US)]);
+        assert!(diagnosis(&run).unavailable.iter().any(|(cause, _)| cause.id == "small-io"));
+    }
+}

@@ -1,0 +1,137 @@
+//! System calls that work on files and streams, by what they do; and what a run spent in them.
+
+use super::Evidence;
+use super::predict::{Kind, Part, Parts};
+use model::coverage::Interval;
+use model::prediction::Site;
+use model::run::{CallRow, WaitRow};
+use model::wait::{SyscallName, WaitCall};
+use model::{Ns, Reason, State};
+
+/// Take bytes in, of a file or a stream.
+pub(super) const READS: &[&str] = &["read", "pread64", "readv", "preadv", "preadv2"];
+/// Give bytes out.
+pub(super) const WRITES: &[&str] = &["write", "pwrite64", "writev", "pwritev", "pwritev2"];
+/// Make what was written durable.
+pub(super) const SYNCS: &[&str] = &["fsync", "fdatasync", "msync", "sync", "syncfs", "sync_file_range"];
+/// Open a file by its path.
+pub(super) const OPENS: &[&str] = &["open", "openat", "openat2", "creat"];
+/// Ask for a file by its path.
+pub(super) const ASKS: &[&str] = &[
+    "stat",
+    "lstat",
+    "stat64",
+    "lstat64",
+    "newfstatat",
+    "fstatat64",
+    "statx",
+    "access",
+    "faccessat",
+    "faccessat2",
+];
+
+/// Some calls of a row that go.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Gone<'a> {
+    pub(super) row: &'a CallRow,
+    /// How many.
+    pub(super) calls: u64,
+    /// What they have of the row's time.
+    pub(super) part: Part,
+}
+
+impl<'a> Gone<'a> {
+    /// So many calls of a row, each with the usual time of one on a CPU: at least the median, where
+    /// that is less than the mean.
+    pub(super) fn of(row: &'a CallRow, calls: u64) -> Self {
+        let calls = calls.min(row.calls);
+        let number = calls as f64 / row.calls.max(1) as f64;
+        let mean_ns = row.total_ns as f64 / row.calls.max(1) as f64;
+        let usual = (row.p50_ns as f64 / mean_ns.max(1.0)).min(1.0);
+        Self { row, calls, part: (number * usual, number) }
+    }
+}
+
+impl Evidence<'_> {
+    /// Time of the path in a call, on a CPU or not.
+    pub(super) fn path_ns_in(&self, call: &SyscallName) -> Ns {
+        let is_in = |reason: &Reason| match reason {
+            Reason::Syscall(name) | Reason::Wait(WaitCall::Syscall(name), _) => name == call,
+            _ => false,
+        };
+        self.path.iter().filter(|step| is_in(&step.reason)).map(|step| step.ns).sum()
+    }
+
+    /// What these calls have of the path: by their clocks, which know of calls that were not traced,
+    /// else by the account; with what may go beside them.
+    pub(super) fn has(&self, calls: &[&SyscallName], goes: &Parts) -> Interval {
+        let of_one = |call: &SyscallName| {
+            let path_ns = self.path_ns_in(call);
+            let site = self.site(&Site::Call(call.clone()));
+            let clock = site.and_then(|times| times.path_ns.value().copied());
+            clock.unwrap_or(Interval { lo: path_ns, hi: path_ns })
+        };
+        let all = calls.iter().map(|call| of_one(call));
+        all.fold(Interval { lo: 0, hi: goes.beside_ns }, |sum, more| Interval {
+            lo: sum.lo + more.lo,
+            hi: sum.hi + more.hi,
+        })
+    }
+
+    /// Such a part of each of these calls: on a CPU in them, and what they wait for.
+    pub(super) fn parts_of(&self, calls: &[(&SyscallName, Part)], kind: Kind) -> Parts {
+        let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);
+        let cpu_ns = |call: &SyscallName| {
+            rows.iter().filter(|row| row.name == *call).map(|row| row.cpu_ns).sum::<Ns>()
+        };
+        let account_ns = Interval { lo: 0, hi: 0 };
+        let mut parts = Parts { sites: Vec::new(), beside_ns: 0, cpu_ns: 0, account_ns, kind, of_all: false };
+        for (call, part) in calls {
+            let of = |part: f64, ns: Ns| (part * ns as f64) as Ns;
+            let path_ns = self.path_ns_in(call);
+            parts.sites.push((Site::Call((*call).clone()), *part));
+            parts.cpu_ns += of(part.1, cpu_ns(call));
+            parts.account_ns.lo += of(part.0, path_ns);
+            parts.account_ns.hi += of(part.1, path_ns);
+        }
+        parts
+    }
+
+    /// What goes with these calls. Entering and leaving the kernel goes along: the same for each
+    /// call, as far as samples tell.
+    pub(super) fn without(&self, gone: &[Gone<'_>], kind: Kind) -> Parts {
+        let entering = self.path.iter().filter(|step| step.reason == Reason::SyscallEntry);
+        let entering_ns: Ns = entering.map(|step| step.ns).sum();
+        let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);
+        let all: u64 = rows.iter().map(|row| row.calls).sum();
+        let calls: u64 = gone.iter().map(|gone| gone.calls).sum();
+        let entering_ns = (entering_ns as f64 * calls as f64 / all.max(1) as f64) as Ns;
+        let parts: Vec<_> = gone.iter().map(|gone| (&gone.row.name, gone.part)).collect();
+        let parts = self.parts_of(&parts, kind).and_beside(entering_ns);
+        Parts { cpu_ns: parts.cpu_ns + entering_ns, ..parts }
+    }
+
+    /// Time of the path that its threads waited for a CPU after so many waits: as much as after any
+    /// other.
+    pub(super) fn queued_after(&self, waits: u64) -> Ns {
+        let all: u64 = self.waits.iter().map(|wait| wait.calls).sum();
+        let queued_ns = self.account_ns(|state| state == State::Runqueue);
+        (queued_ns as f64 * (waits as f64 / all.max(1) as f64).min(1.0)) as Ns
+    }
+
+    /// Waits in a state in these calls, by their places in the table.
+    pub(super) fn waits_in(&self, state: State, calls: &[&str]) -> Vec<(usize, &WaitRow)> {
+        let is_in = |wait: &WaitRow| wait.call.syscall().is_some_and(|call| calls.contains(&&*call.name));
+        let waits = self.waits.iter().enumerate();
+        waits.filter(|(_, wait)| wait.reason == state && is_in(wait)).collect()
+    }
+}
+
+/// The part of all time in some calls that these have: least and most.
+pub(super) fn part_of_all(gone: &[Gone<'_>]) -> Part {
+    let all_ns = gone.iter().map(|gone| gone.row.total_ns).sum::<Ns>().max(1) as f64;
+    let part = |end: fn(Part) -> f64| {
+        gone.iter().map(|gone| end(gone.part) * gone.row.total_ns as f64).sum::<f64>() / all_ns
+    };
+    (part(|part| part.0), part(|part| part.1))
+}

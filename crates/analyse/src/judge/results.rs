@@ -1,0 +1,61 @@
+//! What calls gave, as far as it was recorded: bytes, and names that are not there.
+
+use model::Seen;
+use model::run::CallRow;
+
+/// Calls that moved fewer bytes are small: copying them takes a tenth of entering and leaving the
+/// kernel, or less.
+pub(super) const SMALL: u64 = 1024;
+
+/// What the calls of a row moved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Moved {
+    /// All bytes.
+    pub(super) bytes: u64,
+    /// Calls that moved less than [`SMALL`], and at least something.
+    pub(super) small: u64,
+}
+
+/// The bytes of a row; absent of calls that move none.
+pub(super) fn moved(row: &CallRow) -> Seen<Moved> {
+    row.results.as_ref().and_then(|results| {
+        let small = results.sizes.iter().filter(|(least, _)| *least < SMALL).map(|(_, calls)| calls).sum();
+        results.bytes.map_or(Seen::Absent, |bytes| Seen::Value(Moved { bytes, small }))
+    })
+}
+
+/// Calls that failed since there is nothing of that name; all that failed, where errors were not
+/// told apart.
+pub(super) fn not_there(row: &CallRow) -> u64 {
+    let Some(results) = row.results.value() else { return row.errors };
+    let is_missing = |name: &str| matches!(name, "ENOENT" | "ENOTDIR");
+    let missing = results.errors.iter().filter(|error| error.name.as_deref().is_some_and(is_missing));
+    missing.map(|error| error.calls).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::file_samples::{call, moving};
+    use model::run::ErrorRow;
+
+    #[test]
+    fn calls_below_a_kib_are_small() {
+        let row = moving("read", 1_000_000, &[(1, 40), (512, 2), (1024, 7), (65_536, 9)]);
+        assert_eq!(moved(&row), Seen::Value(Moved { bytes: 1_000_000, small: 42 }));
+        assert!(matches!(moved(&call("read", 5, 0, 5)), Seen::Unseen(_)));
+    }
+
+    #[test]
+    fn not_there_is_what_has_no_such_name() {
+        let mut row = moving("openat", 0, &[]);
+        row.errors = 12;
+        let error = |errno, name: &str, calls| ErrorRow { errno, name: Some(name.into()), calls };
+        let errors = vec![error(2, "ENOENT", 7), error(20, "ENOTDIR", 1), error(13, "EACCES", 4)];
+        let Seen::Value(results) = &mut row.results else { panic!("they are there") };
+        results.errors = errors;
+        assert_eq!(not_there(&row), 8);
+        row.results = Seen::unseen("not in this recording");
+        assert_eq!(not_there(&row), 12);
+    }
+}
