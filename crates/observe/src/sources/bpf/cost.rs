@@ -141,3 +141,41 @@ pub(super) fn of_instruments(calls: &[CallStats], seen: Seen) -> Vec<Cost> {
     .map(|(what, times, each_ns)| Cost { what: what.into(), times, each_ns })
     .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::ErrorCount;
+    use zerocopy::FromZeros;
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn cpus_add_up_and_errors_are_sorted() {
+        let mut calls = BTreeMap::new();
+        for cpu in 1..=2 {
+            let mut stats = wire::Stats::new_zeroed();
+            (stats.calls, stats.bytes, stats.zeros, stats.repeats) = (10, 100 * cpu, cpu, 1);
+            stats.sizes[6] = 2;
+            // Each CPU has them in the order in which they occurred there.
+            let found = if cpu == 1 { [(2, 1), (11, 4)] } else { [(11, 1), (4, 3)] };
+            for (place, (error, calls)) in stats.by_error.iter_mut().zip(found) {
+                *place = ErrorCount { error, calls };
+            }
+            add(&mut calls, &stats);
+        }
+        let results = calls[&Call(0)].results.clone().expect("they were counted");
+        let expected = CallResults {
+            bytes: Some(300),
+            sizes: vec![(6, 4)],
+            zeros: 3,
+            repeats: Some(2),
+            errors: vec![(11, 5), (4, 3), (2, 1)],
+        };
+        assert_eq!(results, expected);
+        let mut stats = wire::Stats::new_zeroed();
+        (stats.call, stats.calls, stats.bytes, stats.repeats) = (257, 1, 7, 7);
+        add(&mut calls, &stats);
+        let opens = calls[&Call(257)].results.clone().expect("they were counted");
+        assert_eq!((opens.bytes, opens.repeats), (None, None), "an openat gives a descriptor of a path");
+    }
+}

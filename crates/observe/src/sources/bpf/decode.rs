@@ -333,6 +333,13 @@ mod tests {
     }
 
     #[test]
+    fn a_peak_is_in_bytes_and_of_a_process() {
+        let peak = wire::Peak { head: head(Kind::Peak, 0, 0, 32, 100), pages: 3 };
+        let expected = Event::MemoryPeak { at: 100, pid: 32, bytes: 3 * page_size() as u64 };
+        assert_eq!(Decoder::default().decode(peak.as_bytes()), Some(expected));
+    }
+
+    #[test]
     fn records_cut_short_anywhere_are_counted_and_dropped() {
         let mut decoder = Decoder::default();
         let slots = [wire::Slot { call: 0, count: 1, ns: 2 }; 3];
