@@ -108,6 +108,17 @@ fn the_index_names_every_recording_and_no_other() {
     assert_eq!(rows.map(|(name, _)| name.to_owned()).collect::<BTreeSet<_>>(), names());
 }
 
+/// Causes that no recording shows yet: programs in `crates/dwell/tests` do.
+const WITHOUT_RECORDING: [&str; 7] = [
+    "disk-latency",
+    "disk-throughput",
+    "metadata-calls",
+    "pipe-peer",
+    "repeated-reads",
+    "small-files",
+    "small-io",
+];
+
 /// The list of causes in the method, and the rows of its table.
 const CAUSES: &str = "../../docs/method/causes.md";
 
@@ -132,8 +143,9 @@ fn the_list_of_causes_is_the_registry_and_each_has_a_recording() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(CAUSES);
     let page = fs::read_to_string(&path).expect("the list");
     let rows = cause_rows();
-    let without: Vec<_> = rows.iter().filter(|row| row.ends_with("|  |")).collect();
-    assert!(without.is_empty(), "no recording shows these: {without:#?}");
+    let without: BTreeSet<_> =
+        rows.iter().filter(|row| row.ends_with("|  |")).filter_map(|row| row.split('`').nth(1)).collect();
+    assert_eq!(without, BTreeSet::from(WITHOUT_RECORDING), "causes that no recording shows");
     let (table, others): (Vec<_>, Vec<_>) = page.lines().partition(|line| line.starts_with("| `"));
     if table != rows && std::env::var_os("BLESS").is_some() {
         let head = others.iter().position(|line| line.starts_with("|---")).expect("the head of the table");
