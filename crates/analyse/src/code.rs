@@ -8,13 +8,14 @@ mod frames;
 mod tables;
 
 use frames::Expanded;
+pub(crate) use frames::{is_library, is_of_runtime};
 use model::profile::{Activity, Moment, Owner, Profile, Weight};
 use model::recording::{CodeLocation, Comm, Function, JIT_MODULE, SampleMode};
 use model::run::Address;
 use model::wait::StackFrame;
 use model::{Event, Header, Ns, Pid, Seen, State, Tid};
 use rustc_hash::FxHashMap;
-pub(crate) use tables::{functions, lines, short_of};
+pub(crate) use tables::{Amount, functions, lines, short_of};
 
 /// The node of time that an interrupt took: it has no stack.
 const INTERRUPTED: u32 = 0;

@@ -120,18 +120,22 @@ pub(super) fn fold_unnamed(stack: &mut Vec<StackFrame>) {
 /// Whether a place is in the C library or the like, which every program calls for its locks, or in
 /// no program at all.
 pub(super) fn is_of_library(place: &CodeLocation) -> bool {
-    const STARTS: &[&str] = &["libc.", "libc-", "libpthread", "ld-", "libstdc++", "libgcc_s", "[vdso]"];
     match place {
-        CodeLocation::Native { module, .. } => {
-            STARTS.iter().any(|start| base_name(module).starts_with(start))
-        }
+        CodeLocation::Native { module, .. } => is_library(base_name(module)),
         CodeLocation::Kernel { .. } | CodeLocation::Broke { .. } => true,
         CodeLocation::Script { .. } | CodeLocation::Jit { .. } => false,
     }
 }
 
+/// Whether a file, named without its directories, is such a library.
+pub(crate) fn is_library(module: &str) -> bool {
+    const STARTS: &[&str] =
+        &["libc.", "libc-", "libpthread", "ld-", "ld.", "libm.", "libm-", "libstdc++", "libgcc_s", "[vdso]"];
+    STARTS.iter().any(|start| module.starts_with(start))
+}
+
 /// The same of a function, where such a library is linked into the program.
-pub(super) fn is_of_runtime(function: &str) -> bool {
+pub(crate) fn is_of_runtime(function: &str) -> bool {
     const STARTS: &[&str] = &[
         "std::",
         "<std::",

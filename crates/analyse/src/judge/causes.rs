@@ -1,15 +1,25 @@
 //! The causes that are looked for: a file for each, and its line in the registry.
 
+mod allocation;
+mod busy_wait;
 mod connection_churn;
+mod context_switching;
+mod cpu_contention;
+mod cpu_throttling;
 pub(crate) mod delayed_ack;
 mod dns_lookups;
 mod hot_code;
 mod interpreter_lock;
 mod lock_contention;
+mod memory_latency;
+mod memory_pressure;
 mod network_throughput;
+mod page_faults;
 mod peers;
 mod places;
+mod process_spawning;
 mod serial_requests;
+mod single_thread;
 mod sync_writes;
 
 use super::evidence::Evidence;
@@ -27,6 +37,16 @@ pub static ALL: &[&Cause] = &[
     &network_throughput::CAUSE,
     &serial_requests::CAUSE,
     &sync_writes::CAUSE,
+    &cpu_throttling::CAUSE,
+    &memory_pressure::CAUSE,
+    &process_spawning::CAUSE,
+    &context_switching::CAUSE,
+    &busy_wait::CAUSE,
+    &cpu_contention::CAUSE,
+    &page_faults::CAUSE,
+    &allocation::CAUSE,
+    &single_thread::CAUSE,
+    &memory_latency::CAUSE,
     &hot_code::CAUSE,
 ];
 

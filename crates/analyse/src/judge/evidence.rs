@@ -102,6 +102,15 @@ impl<'a> Evidence<'a> {
         Self { prediction: prediction.value(), ..self }
     }
 
+    /// The same under other limits.
+    #[must_use]
+    pub(super) fn limited_by<'b>(&self, limits: &'b Seen<Limits>) -> Evidence<'b>
+    where
+        'a: 'b,
+    {
+        Evidence { limits, ..*self }
+    }
+
     /// The rows of calls with these names, by their places in the table.
     pub(super) fn calls_named(&self, names: &[&str]) -> Vec<(usize, &'a CallRow)> {
         let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);

@@ -13,7 +13,8 @@ use model::coverage::Interval;
 use model::finding::{Known, SavedTime, Saving};
 use model::prediction::{Site, SiteTimes};
 use model::run::Share;
-use model::{Ns, Seen, State};
+use model::{Ns, Pid, Seen, State};
+use rustc_hash::FxHashSet;
 
 /// What a change takes away a part of.
 #[derive(Debug, Clone)]
@@ -30,6 +31,8 @@ pub(super) enum Goes {
     /// Time that the structure of the program says will go of the wall clock, between these; in a
     /// window of what threads wait for.
     Wall(Interval),
+    /// The same of the wall clock, and so much CPU time of all threads with it.
+    WallAndCpu(Interval, Ns),
 }
 
 /// Time of a kind.
@@ -107,7 +110,7 @@ impl Evidence<'_> {
                     least_ns: of(all.least_ns),
                 })
             }
-            Goes::Account(..) | Goes::Wall(_) => None,
+            Goes::Account(..) | Goes::Wall(_) | Goes::WallAndCpu(..) => None,
         }
     }
 
@@ -136,13 +139,15 @@ impl Evidence<'_> {
     /// could have taken its place. In a window it is time of threads, which is saved as such.
     fn by_account(&self, goes: &Goes) -> Times {
         let ns = match goes {
-            Goes::Sites(_, ns) | Goes::Lock(_, ns) | Goes::Account(ns, _) | Goes::Wall(ns) => *ns,
+            Goes::Sites(_, ns) | Goes::Lock(_, ns) | Goes::Account(ns, _) => *ns,
+            Goes::Wall(ns) | Goes::WallAndCpu(ns, _) => *ns,
             Goes::Samples(share) => {
                 let on_cpu_ns = self.account_ns(State::on_cpu) as f64;
                 Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi).ceil() as Ns }
             }
         };
-        let certain = self.window || self.threads.len() == 1 || matches!(goes, Goes::Wall(_));
+        let of_structure = matches!(goes, Goes::Wall(_) | Goes::WallAndCpu(..));
+        let certain = self.window || self.threads.len() == 1 || of_structure;
         let least_ns = if certain { ns } else { Interval { lo: 0, hi: ns.hi } };
         Times { path_ns: ns, saved_ns: ns, least_ns }
     }
@@ -150,14 +155,39 @@ impl Evidence<'_> {
     /// What of the wall clock the CPUs are not needed for once the part is gone: that much it can
     /// save at most.
     fn beyond_cpus_ns(&self, goes: &Goes, part: f64, cpus: f64) -> Ns {
-        // What goes of the CPU time of threads that are not on the path is known by samples only.
-        let left = match goes {
-            Goes::Samples(share) => 1.0 - share.hi * part,
+        let goes_ns = match goes {
+            // What goes of the CPU time of threads that are not on the path is known by samples only.
+            Goes::Samples(share) => self.cpu_ns() as f64 * share.hi,
             _ if kind(goes) == Kind::Cpu || self.window => return Ns::MAX,
-            _ => 1.0,
+            Goes::Sites(sites, _) => sites.iter().map(|site| self.cpu_ns_of(site) as f64).sum(),
+            Goes::WallAndCpu(_, cpu_ns) => *cpu_ns as f64,
+            Goes::Lock(..) | Goes::Account(..) | Goes::Wall(_) => 0.0,
         };
-        let needed_ns = (self.cpu_ns() as f64 * left / cpus.max(0.01)) as Ns;
-        self.wall_ns.saturating_sub(needed_ns)
+        let left_ns = (self.cpu_ns() as f64 - goes_ns * part).max(0.0);
+        self.wall_ns.saturating_sub((left_ns / cpus.max(0.01)) as Ns)
+    }
+
+    /// CPU time of all threads at a site, as far as tables have it.
+    fn cpu_ns_of(&self, site: &Site) -> Ns {
+        let on_cpu = |counts: &dyn Fn(State) -> bool, of: &dyn Fn(Pid) -> bool| -> Ns {
+            let threads = self.threads.iter().filter(|thread| of(thread.pid));
+            let states = threads.flat_map(|thread| &thread.states);
+            states.filter(|(state, _)| state.on_cpu() && counts(*state)).map(|(_, ns)| ns).sum()
+        };
+        match site {
+            Site::State(state) => on_cpu(&|one| one == *state, &|_| true),
+            Site::Call(name) => {
+                let rows = self.syscalls.value().map_or(&[][..], Vec::as_slice);
+                rows.iter().filter(|row| row.name == *name).map(|row| row.cpu_ns).sum()
+            }
+            Site::Program(name) => {
+                let leaders = self.threads.iter().filter(|thread| thread.tid == thread.pid);
+                let pids: FxHashSet<Pid> =
+                    leaders.filter(|thread| thread.name == *name).map(|thread| thread.pid).collect();
+                on_cpu(&|_| true, &|pid| pids.contains(&pid))
+            }
+            Site::Lock { .. } | Site::Peer(_) | Site::NameLookups | Site::File(_) => 0,
+        }
     }
 
     /// Time of all threads on a CPU.
@@ -201,7 +231,7 @@ impl Evidence<'_> {
 fn kind(goes: &Goes) -> Kind {
     match goes {
         Goes::Samples(_) => Kind::Cpu,
-        Goes::Lock(..) | Goes::Wall(_) => Kind::Waiting,
+        Goes::Lock(..) | Goes::Wall(_) | Goes::WallAndCpu(..) => Kind::Waiting,
         Goes::Account(_, kind) => *kind,
         Goes::Sites(sites, _) => {
             let on_cpu = |site: &Site| match site {

@@ -205,7 +205,12 @@ pub(super) fn sites(run: &Run, of: &[(Site, [Ns; 3])]) -> Seen<Prediction> {
 
 /// What it means, with BPF.
 pub(super) fn judged(run: &Run, prediction: &Seen<Prediction>) -> Diagnosis {
-    diagnose(&Evidence::of(Tier::Bpf, run, &Profile::default()).with(prediction))
+    judged_with(run, &Profile::default(), prediction)
+}
+
+/// The same with stacks.
+pub(super) fn judged_with(run: &Run, profile: &Profile, prediction: &Seen<Prediction>) -> Diagnosis {
+    diagnose(&Evidence::of(Tier::Bpf, run, profile).with(prediction))
 }
 
 /// The first finding of this cause.
