@@ -5,10 +5,13 @@
 //! an interpreter or an address without a name. A person changes the program's own code, so here
 //! the sample is its caller's. What the shares mean is up to the causes.
 
+use super::Evidence;
 use super::allocators::{self, Step};
 use crate::code::{Amount, is_library, is_of_runtime};
+use model::State;
 use model::profile::{Activity, Frame, Profile, Weight};
 use model::recording::Language;
+use model::run::Share;
 use rustc_hash::FxHashMap;
 
 /// Whose a stack is.
@@ -72,6 +75,19 @@ pub(super) fn all(profile: &Profile) -> Amount {
         all.add(charge.weight);
         all
     })
+}
+
+/// What so many samples are of the time on CPUs. Who may not see the kernel's code has samples of
+/// the program's own only.
+pub(super) fn share(evidence: &Evidence<'_>, amount: Amount, all: Amount) -> Share {
+    let share = amount.share(all);
+    let in_kernel = |weight: &Weight| matches!(weight.doing, Activity::Kernel | Activity::Interrupt);
+    if evidence.profile.weights.iter().any(in_kernel) {
+        return share;
+    }
+    let on_cpu_ns = evidence.account_ns(State::on_cpu).max(1);
+    let part = evidence.account_ns(|state| state == State::User) as f64 / on_cpu_ns as f64;
+    Share { value: share.value * part, lo: share.lo * part, hi: share.hi * part }
 }
 
 /// The functions of those stacks that count, most time first.

@@ -93,13 +93,16 @@ impl Evidence<'_> {
 
     fn times(&self, goes: &Goes) -> Option<Times> {
         match goes {
-            Goes::Sites(sites, _) => self.of_sites(sites),
+            Goes::Sites(sites, _) => self.of_sites(sites, |site, ns| self.as_sampled(site, ns)),
             Goes::Lock(site, _) => {
-                let times = self.of_sites(std::slice::from_ref(site))?;
+                let times = self.of_sites(std::slice::from_ref(site), |_, ns| ns)?;
                 Some(Times { least_ns: times.saved_ns, ..times })
             }
             Goes::Samples(share) => {
-                let all = self.of_sites(&ON_CPU.map(Site::State))?;
+                // Where the program's own code has no clock, what is left says nothing of it.
+                self.site(&Site::State(State::User)).or_else(|| self.site(&Site::State(State::Kernel)))?;
+                // Their sum is measured, whatever samples say of each.
+                let all = self.of_sites(&ON_CPU.map(Site::State), |_, ns| ns)?;
                 let of = |ns: Interval| Interval {
                     lo: (ns.lo as f64 * share.lo).floor() as Ns,
                     hi: (ns.hi as f64 * share.hi).ceil() as Ns,
@@ -115,15 +118,16 @@ impl Evidence<'_> {
     }
 
     /// The sums over those of the sites that have clocks; none where none has.
-    fn of_sites(&self, sites: &[Site]) -> Option<Times> {
+    fn of_sites(&self, sites: &[Site], as_known: impl Fn(&Site, Interval) -> Interval) -> Option<Times> {
         let mut sum = None;
-        for times in sites.iter().filter_map(|site| self.site(site)) {
+        for (site, times) in sites.iter().filter_map(|site| Some((site, self.site(site)?))) {
             let seen = |seen: &Seen<Interval>| seen.value().copied();
             let (Some(path), Some(saved), Some(alone)) =
                 (seen(&times.path_ns), seen(&times.saved_ns), seen(&times.alone_ns))
             else {
                 continue;
             };
+            let [path, saved, alone] = [path, saved, alone].map(|ns| as_known(site, ns));
             let least = Interval { lo: alone.lo.min(saved.lo), hi: alone.hi.min(saved.hi) };
             let all = sum.get_or_insert_with(Times::default);
             for (all, more) in
@@ -133,6 +137,15 @@ impl Evidence<'_> {
             }
         }
         sum
+    }
+
+    /// How time at a site is known: that in faults by samples, with the interval that the account has
+    /// of it.
+    fn as_sampled(&self, site: &Site, ns: Interval) -> Interval {
+        let part = self.account.iter().find(|part| *site == Site::State(part.state) && part.ns > 0);
+        let Some(part) = part.filter(|_| *site == Site::State(State::Fault)) else { return ns };
+        let of = |ns: Ns, end_ns: Ns| (ns as f64 * end_ns as f64 / part.ns as f64) as Ns;
+        Interval { lo: of(ns.lo, part.lo_ns), hi: of(ns.hi, part.hi_ns) }
     }
 
     /// Without clocks: all that the account has of it, and at least that only where no other thread

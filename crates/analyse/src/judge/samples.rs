@@ -7,7 +7,7 @@ use model::network::ConnectionOrigin;
 use model::peers::ConnectionRow;
 use model::prediction::{Prediction, Site, SiteTimes};
 use model::recording::{Ending, Host, Tier};
-use model::run::{Bound, Class, Phases, Shares, ThreadLedger, WaitRow, WaitingThread, measured};
+use model::run::{Bound, CallRow, Class, Phases, Shares, ThreadLedger, WaitRow, WaitingThread, measured};
 use model::series::{LinkSeries, SeriesVerdict};
 use model::wait::{WaitCall, WaitTarget};
 use model::{Coverage, Diagnosis, Finding, Ns, Profile, Run, Seen, Series, State, Tid};
@@ -187,6 +187,22 @@ pub(super) fn series(verdicts: Vec<SeriesVerdict>) -> Series {
         nfs: Seen::Absent,
         cpu: Seen::Absent,
         verdicts,
+    }
+}
+
+/// A row of calls: how many, and their CPU time, which is all of their time.
+pub(super) fn call(name: &'static str, calls: u64, cpu_ns: Ns) -> CallRow {
+    CallRow {
+        name: name.into(),
+        calls,
+        errors: 0,
+        total_ns: cpu_ns,
+        cpu_ns,
+        p50_ns: 0,
+        p99_ns: 0,
+        max_ns: 0,
+        results: Seen::Absent,
+        estimate: None,
     }
 }
 

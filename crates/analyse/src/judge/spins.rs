@@ -4,7 +4,7 @@
 use super::Evidence;
 use super::own_code::{self, Charge, Key, Owner};
 use crate::code::Amount;
-use model::profile::{Activity, Profile};
+use model::profile::{Activity, Frame, Profile};
 use model::recording::Language;
 use model::run::{CallRow, Share};
 use model::{Ns, Seen, Tid};
@@ -22,22 +22,15 @@ const WOULD_BLOCK: u16 = 11;
 /// Calls that let others run and come back at once.
 const YIELD: &[&str] = &["sched_yield"];
 /// Calls that return 0 where nothing has happened.
-const LOOK: &[&str] = &[
-    "poll",
-    "ppoll",
-    "select",
-    "pselect6",
-    "epoll_wait",
-    "epoll_pwait",
-    "epoll_pwait2",
-    "wait4",
-    "waitid",
-];
+const LOOK: &[&str] =
+    &["poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2", "wait4", "waitid"];
 /// Calls that fail where nothing is there.
 const TRY: &[&str] = &["read", "readv", "recvfrom", "recvmsg", "accept", "accept4"];
 
-/// Of a function's time, what its calls in vain have at least, for all of it to be that.
-const OF_FUNCTION: f64 = 0.25;
+/// Of a function's time, for all of it to be that: what it has in the calls themselves, and what it
+/// has in the kernel; entering and leaving a short call takes longer than the call.
+const IN_CALLS: f64 = 0.1;
+const IN_KERNEL: f64 = 0.5;
 /// Of a thread's time, what it spins, to do little else.
 const OF_THREAD: f64 = 0.5;
 
@@ -59,12 +52,15 @@ pub(super) struct Spins<'a> {
 /// if so.
 pub(super) fn calls<'a>(evidence: &Evidence<'a>) -> (Vec<(usize, &'a CallRow)>, Option<String>) {
     let often = |row: &CallRow| row.calls >= CALLS_MIN && row.total_ns / row.calls <= MEAN_NS_MAX;
-    let mut found: Vec<_> = evidence.calls_named(YIELD).into_iter().filter(|(_, row)| row.calls >= CALLS_MIN).collect();
+    let mut found: Vec<_> =
+        evidence.calls_named(YIELD).into_iter().filter(|(_, row)| row.calls >= CALLS_MIN).collect();
     let mut unseen = None;
     let mut look = |names: &[&str], in_vain: &dyn Fn(&CallRow) -> Seen<u64>| {
         for (at, row) in evidence.calls_named(names).into_iter().filter(|(_, row)| often(row)) {
             match in_vain(row) {
-                Seen::Value(times) if times.saturating_mul(10) >= row.calls.saturating_mul(IN_VAIN_TENTHS) => {
+                Seen::Value(times)
+                    if times.saturating_mul(10) >= row.calls.saturating_mul(IN_VAIN_TENTHS) =>
+                {
                     found.push((at, row));
                 }
                 Seen::Unseen(why) => unseen = Some(why),
@@ -85,11 +81,18 @@ pub(super) fn calls<'a>(evidence: &Evidence<'a>) -> (Vec<(usize, &'a CallRow)>, 
     (found, unseen)
 }
 
+/// Functions of the program whose time is such calls.
+pub(super) fn spinning<'a>(evidence: &Evidence<'a>) -> FxHashSet<Key<'a>> {
+    match calls(evidence) {
+        (calls, _) if calls.is_empty() => FxHashSet::default(),
+        (calls, _) => functions(evidence.profile, &calls),
+    }
+}
+
 /// Who makes such calls, and how much of the CPU time that is.
 pub(super) fn of<'a>(evidence: &Evidence<'a>, calls: Vec<(usize, &'a CallRow)>) -> Spins<'a> {
     let profile = evidence.profile;
-    let entries: Vec<String> = calls.iter().map(|(_, row)| format!("_sys_{}", row.name.name)).collect();
-    let spinning = functions(profile, &entries);
+    let spinning = functions(profile, &calls);
     let is_spin = |charge: &Charge<'_>| key(charge).is_some_and(|key| spinning.contains(&key));
     let (mut all, mut spent) = (Amount::default(), Amount::default());
     let mut of_thread: FxHashMap<u32, [f64; 2]> = FxHashMap::default();
@@ -120,26 +123,33 @@ fn key<'a>(charge: &Charge<'a>) -> Option<Key<'a>> {
     }
 }
 
-/// Functions of the program whose kernel time is mostly these calls, and not little of theirs.
-fn functions<'a>(profile: &'a Profile, entries: &[String]) -> FxHashSet<Key<'a>> {
-    // In these calls, in the kernel, in all.
-    let mut sums: FxHashMap<Key<'a>, [f64; 3]> = FxHashMap::default();
+/// Functions of the program that are mostly in the kernel, for these calls more than for others.
+fn functions<'a>(profile: &'a Profile, calls: &[(usize, &CallRow)]) -> FxHashSet<Key<'a>> {
+    let entries: Vec<String> = calls.iter().map(|(_, row)| format!("_sys_{}", row.name.name)).collect();
+    // In these calls, in others, in the kernel, in all.
+    let mut sums: FxHashMap<Key<'a>, [f64; 4]> = FxHashMap::default();
     for charge in own_code::charges(profile) {
         let Some(key) = key(&charge) else { continue };
-        let [in_vain, in_kernel, all] = sums.entry(key).or_default();
+        let [these, others, in_kernel, all] = sums.entry(key).or_default();
         let ns = charge.weight.ns as f64;
         *all += ns;
         if charge.doing == Activity::Kernel {
             *in_kernel += ns;
-            if own_code::frames(profile, charge.weight).any(|frame| {
-                frame.language == Language::Kernel && entries.iter().any(|entry| frame.function.ends_with(entry))
-            }) {
-                *in_vain += ns;
+            let mut frames = own_code::frames(profile, charge.weight);
+            match frames.find(|frame| is_entry(frame)) {
+                Some(entry) if entries.iter().any(|of| entry.function.ends_with(of)) => *these += ns,
+                Some(_) => *others += ns,
+                None => {}
             }
         }
     }
-    let spins = |[in_vain, in_kernel, all]: &[f64; 3]| {
-        *in_vain > 0.0 && in_vain * 2.0 >= *in_kernel && *in_vain >= all * OF_FUNCTION
+    let spins = |[these, others, in_kernel, all]: &[f64; 4]| {
+        *these >= all * IN_CALLS && these >= others && in_kernel - others >= all * IN_KERNEL
     };
     sums.into_iter().filter(|(_, sums)| spins(sums)).map(|(key, _)| key).collect()
+}
+
+/// Whether it is where the kernel begins with one call: `__x64_sys_poll`.
+fn is_entry(frame: &Frame) -> bool {
+    frame.language == Language::Kernel && frame.function.starts_with("__") && frame.function.contains("_sys_")
 }

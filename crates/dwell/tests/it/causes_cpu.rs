@@ -88,7 +88,12 @@ fn finding<'a>(told: &'a Told, cause: &str) -> Option<&'a Value> {
 /// What was looked for, with why it is or is not there.
 fn said(told: &Told) -> String {
     let of = |part: &str| told.run[part].to_string();
-    format!("found {}\n    not found {}\n    not seen {}", of("findings"), of("ruled_out"), of("not_looked_for"))
+    format!(
+        "found {}\n    not found {}\n    not seen {}",
+        of("findings"),
+        of("ruled_out"),
+        of("not_looked_for")
+    )
 }
 
 /// The cause is found first; behind what others do where they had the CPUs as well.
@@ -131,7 +136,8 @@ fn is_told(cause: &str, with: &[&str], without: &[&str]) {
             let open = causes(told, "not_looked_for").iter().any(|name| name == cause);
             let so = open || found.iter().any(|name| name == cause);
             claims.that(so, format!("{cause} is neither found nor open: {}", said(told)));
-            let wrong = found.iter().find(|name| ![cause, BESIDE_OTHERS, "hot-code"].contains(&name.as_str()));
+            let wrong =
+                found.iter().find(|name| ![cause, BESIDE_OTHERS, "hot-code"].contains(&name.as_str()));
             claims.that(wrong.is_none(), format!("{wrong:?} is claimed: {}", said(told)));
         },
     );

@@ -35,7 +35,7 @@ pub(super) static CAUSE: Cause = Cause {
         assumes: "What it looks for is done by the threads that it keeps from a CPU. A wake-up takes no longer than the thread \
                   that looks takes to see it.",
     },
-    explains: &["cpu-contention", "hot-code"],
+    explains: &["cpu-contention"],
     check,
 };
 
@@ -102,10 +102,8 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
     };
     let saving = match delays {
         _ if evidence.window => evidence.saving(&Goes::Account(spent_ns, Kind::Cpu), ALL, Known::Bounded),
-        true => evidence.saving(&Goes::Wall(kept_ns, Kind::Cpu), ALL, Known::Bounded),
-        false => {
-            Seen::Value(Saving { ns: spent_ns, of: SavedTime::Cpu, part: ALL, known: Known::Bounded })
-        }
+        true => evidence.saving(&Goes::WallAndCpu(kept_ns, spent_ns.hi), ALL, Known::Bounded),
+        false => Seen::Value(Saving { ns: spent_ns, of: SavedTime::Cpu, part: ALL, known: Known::Bounded }),
     };
     let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
     Finding {
@@ -117,7 +115,11 @@ fn finding(evidence: &Evidence<'_>, spins: &Spins<'_>) -> Finding {
         saving,
         evidence: vec![
             looks(call).and(say!(", each in ", Time(call.total_ns / call.calls.max(1)), " on average")),
-            say!(Count(spins.threads.len() as u64, "thread"), " does little else, by ", Count(spins.samples, "sample")),
+            say!(
+                Count(spins.threads.len() as u64, "thread"),
+                " does little else, by ",
+                Count(spins.samples, "sample")
+            ),
         ],
         assumes: vec![say!("what it looks for is done by the threads that it keeps from a CPU")],
         verify: vec![say!("dwell run … has no such calls in the table of system calls")],
@@ -147,8 +149,107 @@ fn change(call: &CallRow) -> Sentence {
         "sched_yield" => say!("sleep until it is woken: a condition variable, a futex or a semaphore"),
         "wait4" | "waitid" => say!("wait for the child without WNOHANG, or for SIGCHLD"),
         "poll" | "ppoll" | "select" | "pselect6" | "epoll_wait" | "epoll_pwait" | "epoll_pwait2" => {
-            say!("give ", Name(call.name.to_string()), " a time limit, or none: it returns when there is something")
+            say!(
+                "give ",
+                Name(call.name.to_string()),
+                " a time limit, or none: it returns when there is something"
+            )
         }
         _ => say!("wait with poll or epoll until there is something, or let the call block"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::own_code::tests::{Told, native};
+    use crate::judge::samples::{call, found, judged_with, run, thread};
+    use model::profile::{Activity, Frame, Owner};
+    use model::recording::Language;
+    use model::run::ResultsRow;
+    use model::{Diagnosis, Run, RunQueue};
+
+    const MS: Ns = 1_000_000;
+
+    /// Thread 100 looks with this call for a second; 101 computes, and waits so long for a CPU.
+    fn looks(call: CallRow, waits_ns: Ns) -> Run {
+        let mut run = run(&[(State::Kernel, 700 * MS), (State::User, 300 * MS)]);
+        run.threads.push(thread(101, &[(State::User, 1000 * MS - waits_ns), (State::Runqueue, waits_ns)]));
+        run.syscalls = Seen::Value(vec![call]);
+        run.run_queue = Seen::Value(RunQueue {
+            behind_own_ns: 10 * MS,
+            behind_others_ns: 0,
+            idle_cpu_ns: 0,
+            unseen_ns: 0,
+            others: Vec::new(),
+            cpus_used: 2.0,
+            cpus_wanted: 2.0,
+        });
+        run
+    }
+
+    /// So many samples of thread 100 in its looks, in `entry` of the kernel and around it, and as
+    /// many of thread 101 as are left of a thousand.
+    fn told(entry: &str, samples: u64) -> Told {
+        let kernel = Frame { language: Language::Kernel, ..native("[kernel]", entry) };
+        let look = native("program", "look");
+        let mut told = Told::default()
+            .stack(samples / 2, Activity::Kernel, &[kernel, native("libc.so.6", "poll"), look.clone()])
+            .stack(samples - samples / 2, Activity::User, &[look])
+            .stack(1000 - samples, Activity::User, &[native("program", "work")]);
+        told.0.threads.push(Owner { pid: 100, tid: 101, name: "work".into() });
+        told.0.weights[2].thread = 1;
+        told
+    }
+
+    fn poll(calls: u64, zeros: u64) -> CallRow {
+        let results = ResultsRow { zeros, ..ResultsRow::default() };
+        CallRow { results: Seen::Value(results), ..call("poll", calls, calls * 1000) }
+    }
+
+    fn judge(run: &Run, told: &Told) -> Diagnosis {
+        judged_with(run, &told.0, &Seen::Absent)
+    }
+
+    fn saved(diagnosis: &Diagnosis) -> Option<(SavedTime, Ns, Ns)> {
+        let saving = found(diagnosis, "busy-wait")?.saving.value()?;
+        Some((saving.of, saving.ns.lo, saving.ns.hi))
+    }
+
+    #[test]
+    fn who_is_kept_from_a_cpu_gains_what_it_waited() {
+        let run = looks(call("sched_yield", 100_000, 700 * MS), 400 * MS);
+        let diagnosis = judge(&run, &told("__x64_sys_sched_yield", 500));
+        assert_eq!(saved(&diagnosis), Some((SavedTime::Wall, 400 * MS, 400 * MS)));
+    }
+
+    #[test]
+    fn where_cpus_are_free_it_saves_cpu_time_only_and_comes_last() {
+        let run = looks(poll(100_000, 95_000), 10 * MS);
+        let diagnosis = judge(&run, &told("__x64_sys_poll", 500));
+        let (of, lo, hi) = saved(&diagnosis).expect("it is there");
+        assert!(of == SavedTime::Cpu && lo > 900 * MS && hi < 1100 * MS, "{lo} to {hi} of 2 s");
+        assert_eq!(diagnosis.findings.last().map(|finding| finding.cause.id), Some("busy-wait"));
+        assert_eq!(diagnosis.findings[0].cause.id, "hot-code", "its work is hot, its looks are not");
+    }
+
+    #[test]
+    fn looks_that_find_something_are_no_cause() {
+        let is = |row: CallRow, samples: u64| {
+            found(&judge(&looks(row, 400 * MS), &told("__x64_sys_poll", samples)), "busy-wait").is_some()
+        };
+        assert!(is(poll(1000, 900), 500));
+        assert!(!is(poll(1000, 899), 500));
+        assert!(!is(poll(999, 999), 500));
+        assert!(!is(poll(1000, 900), 40), "a small part of the time");
+        assert!(!is(CallRow { total_ns: 1000 * 20_001, ..poll(1000, 900) }, 500), "it was given time");
+        assert!(is(CallRow { total_ns: 1000 * 20_000, ..poll(1000, 900) }, 500));
+    }
+
+    #[test]
+    fn what_calls_returned_may_not_be_known() {
+        let row = CallRow { results: Seen::unseen("not in this recording"), ..poll(1000, 900) };
+        let diagnosis = judge(&looks(row, 400 * MS), &told("__x64_sys_poll", 500));
+        assert!(diagnosis.unavailable.iter().any(|(cause, _)| cause.id == "busy-wait"));
     }
 }

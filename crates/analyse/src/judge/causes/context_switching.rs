@@ -127,8 +127,13 @@ fn is_own(waker: &&WakerRow) -> bool {
 }
 
 /// Bytes that such calls moved, on average, where that is known.
-fn bytes_mean(_evidence: &Evidence<'_>) -> Option<u64> {
-    None
+fn bytes_mean(evidence: &Evidence<'_>) -> Option<u64> {
+    let rows = evidence.calls_named(CALLS).into_iter().filter_map(|(_, row)| {
+        let results = row.results.value()?;
+        Some((results.bytes?, results.sizes.iter().map(|(_, calls)| calls).sum::<u64>()))
+    });
+    let (bytes, calls) = rows.fold((0, 0), |sum, row| (sum.0 + row.0, sum.1 + row.1));
+    (calls > 0).then(|| bytes / calls)
 }
 
 /// How many of them a thread of the program ended.
@@ -217,7 +222,7 @@ fn through(wait: &WaitRow) -> Sentence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::samples::{found, judged, run, saves, sites, thread};
+    use crate::judge::samples::{found, judged, run, saves, sites, thread, wait};
     use model::wait::WaitCall;
     use model::{Diagnosis, Run, Step};
 
@@ -236,35 +241,19 @@ mod tests {
             step(State::User, Reason::None, own_ns),
             step(State::Kernel, Reason::Syscall("read".into()), costs_ns),
         ];
-        run.waits = vec![WaitRow {
-            reason: State::Pipe,
-            call: WaitCall::Syscall("read".into()),
-            on,
-            calls: times,
-            total_ns: 500 * MS,
-            path_ns: 0,
-            p50_ns: 0,
-            p99_ns: 0,
-            max_ns: 0,
+        let waker = WakerRow {
+            kind: WakerKind::Thread,
+            name: "pong".into(),
+            pid: Seen::Absent,
+            tid: Seen::Absent,
+            times,
+            ns: 500 * MS,
+            place: Seen::Absent,
             stack: Seen::Absent,
-            device: Seen::Absent,
-            requests: Seen::Absent,
-            queue_ns: Seen::Absent,
-            device_ns: Seen::Absent,
-            by: vec![WakerRow {
-                kind: WakerKind::Thread,
-                name: "pong".into(),
-                pid: Seen::Absent,
-                tid: Seen::Absent,
-                times,
-                ns: 500 * MS,
-                place: Seen::Absent,
-                stack: Seen::Absent,
-                meanwhile: Vec::new(),
-            }],
-            histogram: Vec::new(),
-            threads: Vec::new(),
-        }];
+            meanwhile: Vec::new(),
+        };
+        let call = WaitCall::Syscall("read".into());
+        run.waits = vec![WaitRow { call, by: vec![waker], ..wait(State::Pipe, on, &[]) }];
         run
     }
 

@@ -6,9 +6,10 @@ use crate::judge::Evidence;
 use crate::judge::named::{base_name, called, how_shown, place};
 use crate::judge::own_code::{self, Owner, Sum, Within};
 use crate::judge::predict::{Goes, faster};
+use crate::judge::spins;
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known};
-use model::profile::{Activity, Profile};
+use model::profile::Activity;
 use model::recording::Tier;
 use model::run::Share;
 use model::sentence::Piece::{self, Count, Name, Number};
@@ -28,7 +29,7 @@ pub(super) static CAUSE: Cause = Cause {
                with the most samples has at least 30 of them, a tenth of all, and its interval does not begin below a \
                twentieth. 30 samples are known to about a third of themselves; with less than a tenth no single function \
                is worth a change. In the kernel it has fewer samples than in its own mode: else its calls are what takes \
-               time. The line is named if it has at least half of the function's samples.",
+               time; nor does it only look whether something has happened (busy-wait). The line is named if it has at least half of the function's samples.",
         else_it_could_be: "Memory that is slow to come is charged to the instruction that waits for it, a spinning wait \
                            to the loop. Other causes name these where their signs show.",
         change: "Look at its lines with `--lines FUNCTION` and its instructions with `--annotate FUNCTION`. Leave out work that \
@@ -54,12 +55,12 @@ const LINES: usize = 3;
 fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::of_table(evidence.functions, |_| {
         let all = own_code::all(evidence.profile);
-        let Some((most, share)) = leading(evidence.profile, all) else {
-            return unnamed(evidence.profile, all)
+        let Some((most, share)) = leading(evidence, all) else {
+            return unnamed(evidence, all)
                 .unwrap_or(Outcome::RuledOut(say!("no sample struck the program's own code")));
         };
         if share.value < SHARE_MIN || share.lo < SHARE_LO_MIN {
-            return unnamed(evidence.profile, all).unwrap_or(Outcome::RuledOut(say!(
+            return unnamed(evidence, all).unwrap_or(Outcome::RuledOut(say!(
                 "the function with most CPU time, ",
                 Name(most.frame.function.clone()),
                 ", has ",
@@ -80,7 +81,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 }
 
 /// The function with most of the samples in its own mode.
-fn leading(profile: &Profile, all: Amount) -> Option<(Sum<'_>, Share)> {
+fn leading<'a>(evidence: &Evidence<'a>, all: Amount) -> Option<(Sum<'a>, Share)> {
+    let profile = evidence.profile;
+    let spinning = spins::spinning(evidence);
     let counts = |within: Within<'_>| !matches!(within, Within::Allocator(_));
     let of = |doing: Activity| {
         let charges = own_code::charges(profile);
@@ -89,22 +92,23 @@ fn leading(profile: &Profile, all: Amount) -> Option<(Sum<'_>, Share)> {
     let in_kernel: FxHashMap<_, f64> =
         of(Activity::Kernel).iter().map(|sum| (sum.key(), sum.all.ns)).collect();
     let calls_more = |sum: &Sum<'_>| in_kernel.get(&sum.key()).is_some_and(|ns| *ns > sum.all.ns);
-    let most = of(Activity::User).into_iter().find(|sum| !calls_more(sum))?;
-    let share = most.all.share(all);
+    let most =
+        of(Activity::User).into_iter().find(|sum| !calls_more(sum) && !spinning.contains(&sum.key()))?;
+    let share = own_code::share(evidence, most.all, all);
     Some((most, share))
 }
 
 /// Code without names may have what no function with a name has: then nothing can be said.
-fn unnamed(profile: &Profile, all: Amount) -> Option<Outcome> {
+fn unnamed(evidence: &Evidence<'_>, all: Amount) -> Option<Outcome> {
     let mut files: FxHashMap<&str, Amount> = FxHashMap::default();
-    for charge in own_code::charges(profile).filter(|charge| charge.doing == Activity::User) {
+    for charge in own_code::charges(evidence.profile).filter(|charge| charge.doing == Activity::User) {
         if let Owner::Unnamed(module) = charge.owner {
             files.entry(module).or_default().add(charge.weight);
         }
     }
     let (module, most) =
         files.into_iter().max_by(|a, b| a.1.ns.total_cmp(&b.1.ns).then_with(|| b.0.cmp(a.0)))?;
-    let share = most.share(all).value;
+    let share = own_code::share(evidence, most, all).value;
     (share >= SHARE_MIN).then(|| {
         let percent = (share * 100.0).round();
         Outcome::Unavailable(format!(

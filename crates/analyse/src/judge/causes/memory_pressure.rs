@@ -31,8 +31,9 @@ pub(super) static CAUSE: Cause = Cause {
         else_it_could_be: "Another program that takes the memory: PSI, swapping and reclaim are the host's.",
         change: "Give it more memory (raise the limit of the control group that the finding names), or use less: smaller caches \
                  and batches, a stream in place of the whole. See which other programs are large.",
-        part: "Bounded: the waits for swap and the reclaim go; reads of files go from nothing to all of them, since a first \
-               read stays, but for no longer than the kernel counted waits for memory.",
+        part: "Bounded: the waits for swap and the reclaim go, and at most all time in faults of a program that swaps; reads of \
+               files go from nothing to all of them, since a first read stays, but for no longer than the kernel counted \
+               waits for memory.",
         assumes: "With enough memory the pages stay.",
     },
     explains: &["disk-latency", "disk-throughput", "repeated-reads"],
@@ -61,6 +62,8 @@ struct Signs {
     reclaim_ns: Interval,
     /// Waits for the disk that read, as far as they can have been for memory.
     reads_ns: Ns,
+    /// CPU time in faults, at most, of a program that swaps.
+    faults_ns: Ns,
 }
 
 impl Signs {
@@ -69,7 +72,7 @@ impl Signs {
     }
 
     fn most_ns(&self) -> Ns {
-        self.swap_ns + self.reclaim_ns.hi + self.reads_ns
+        self.swap_ns + self.reclaim_ns.hi.max(self.faults_ns) + self.reads_ns
     }
 }
 
@@ -116,8 +119,11 @@ fn signs(evidence: &Evidence<'_>) -> Signs {
     let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
     let share = reclaim.map_or(Share { value: 0.0, lo: 0.0, hi: 0.0 }, |share| share);
     let waited_ns = pressure(evidence).map_or(0, |share| (share * evidence.wall_ns as f64) as Ns);
+    let swap_ns = on_path(&is_swap);
+    let faults = evidence.account.iter().find(|part| part.state == State::Fault && swap_ns > 0);
     Signs {
-        swap_ns: on_path(&is_swap),
+        swap_ns,
+        faults_ns: faults.map_or(0, |part| part.hi_ns),
         reclaim: share,
         reclaim_ns: Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi) as Ns },
         reads_ns: on_path(&|on| !is_swap(on)).min(waited_ns),
@@ -192,7 +198,9 @@ fn saving(evidence: &Evidence<'_>, signs: &Signs) -> Seen<Saving> {
     let reclaim = evidence.saving(&Goes::Samples(signs.reclaim), (1.0, 1.0), Known::Bounded);
     match (waits, reclaim) {
         (Seen::Value(waits), Seen::Value(reclaim)) => {
-            let ns = Interval { lo: waits.ns.lo + reclaim.ns.lo, hi: waits.ns.hi + reclaim.ns.hi };
+            // Pages are reclaimed and brought back within faults, most of them.
+            let on_cpu_ns = reclaim.ns.hi.max(signs.faults_ns);
+            let ns = Interval { lo: waits.ns.lo + reclaim.ns.lo, hi: waits.ns.hi + on_cpu_ns };
             Seen::Value(Saving { ns, ..waits })
         }
         (Seen::Value(one), _) | (_, Seen::Value(one)) => Seen::Value(one),
@@ -204,56 +212,32 @@ fn saving(evidence: &Evidence<'_>, signs: &Signs) -> Seen<Saving> {
 mod tests {
     use super::*;
     use crate::judge::own_code::tests::{Told, native};
-    use crate::judge::samples::{found, judged_with, run, saves, sites};
+    use crate::judge::samples::{found, judged_with, run, saves, series, sites, wait, waiting};
     use model::profile::Frame;
     use model::run::WaitRow;
     use model::wait::{SyscallName, WaitCall};
-    use model::{Diagnosis, Run, Series};
+    use model::{Diagnosis, Run};
 
     const MS: Ns = 1_000_000;
 
     /// A second, half of which it waits for the disk: in such a call, for this.
     fn reads(call: &'static str, on: WaitTarget) -> Run {
         let mut run = run(&[(State::User, 500 * MS), (State::Disk, 500 * MS)]);
-        run.waits = vec![WaitRow {
-            reason: State::Disk,
-            call: match call {
-                "" => WaitCall::Fault,
-                call => WaitCall::Syscall(SyscallName::from(call)),
-            },
-            on,
-            calls: 100,
-            total_ns: 500 * MS,
-            path_ns: 500 * MS,
-            p50_ns: 0,
-            p99_ns: 0,
-            max_ns: 0,
-            stack: Seen::Absent,
-            device: Seen::Absent,
-            requests: Seen::Absent,
-            queue_ns: Seen::Absent,
-            device_ns: Seen::Absent,
-            by: Vec::new(),
-            histogram: Vec::new(),
-            threads: Vec::new(),
-        }];
+        let call = match call {
+            "" => WaitCall::Fault,
+            call => WaitCall::Syscall(SyscallName::from(call)),
+        };
+        run.waits =
+            vec![WaitRow { call, path_ns: 500 * MS, ..wait(State::Disk, on, &[waiting(100, 500 * MS)]) }];
         run
     }
 
     /// The kernel counted waits for memory for this part of the time.
     fn pressed(run: &mut Run, share: f64) {
-        run.series = Seen::Value(Series {
-            step_ns: run.wall_ns,
-            disks: Seen::Absent,
-            links: Seen::Absent,
-            memory: Seen::Absent,
-            nfs: Seen::Absent,
-            cpu: Seen::Absent,
-            verdicts: vec![SeriesVerdict::MemoryShort {
-                pressure_share: Seen::Value(share),
-                swapped_pages_per_s: 0.0,
-            }],
-        });
+        run.series = Seen::Value(series(vec![SeriesVerdict::MemoryShort {
+            pressure_share: Seen::Value(share),
+            swapped_pages_per_s: 0.0,
+        }]));
     }
 
     fn judge(run: &Run, told: &Told) -> Diagnosis {

@@ -97,7 +97,12 @@ fn most(threads: &[ThreadLedger]) -> Option<Most<'_>> {
     processes.into_values().max_by_key(|one| (one.faults, Reverse(one.row)))
 }
 
-fn finding(evidence: &Evidence<'_>, peak: &MemoryPeak, most: Most<'_>, calls: &[(usize, &CallRow)]) -> Finding {
+fn finding(
+    evidence: &Evidence<'_>,
+    peak: &MemoryPeak,
+    most: Most<'_>,
+    calls: &[(usize, &CallRow)],
+) -> Finding {
     let again = most.faults - peak.bytes / PAGE_BYTES;
     let all = evidence.faults.value().map_or(most.faults, |faults| faults.minor).max(most.faults);
     let fault_ns = evidence.account_ns(|state| state == State::Fault);
@@ -115,7 +120,8 @@ fn finding(evidence: &Evidence<'_>, peak: &MemoryPeak, most: Most<'_>, calls: &[
     let sites = [named(GIVE_BACK), named(TAKE)].concat().into_iter().map(Site::Call);
     let sites = sites.chain([Site::State(State::Fault)]).collect();
     let part = again as f64 / all as f64;
-    let (_, call) = calls.iter().max_by_key(|(row, call)| (call.calls, Reverse(*row))).expect("there are some");
+    let (_, call) =
+        calls.iter().max_by_key(|(row, call)| (call.calls, Reverse(*row))).expect("there are some");
     Finding {
         cause: CAUSE.name,
         place: Place::Thread(most.row),
@@ -135,7 +141,9 @@ fn finding(evidence: &Evidence<'_>, peak: &MemoryPeak, most: Most<'_>, calls: &[
             Time(fault_ns)
         ),
         change: match &*call.name.name {
-            "brk" => say!("keep the blocks, or have malloc keep them: M_TRIM_THRESHOLD, glibc.malloc.trim_threshold"),
+            "brk" => say!(
+                "keep the blocks, or have malloc keep them: M_TRIM_THRESHOLD, glibc.malloc.trim_threshold"
+            ),
             "madvise" => say!("keep the memory, or have the allocator give it back later"),
             _ => say!("keep the memory and use it again, or have malloc keep it: M_MMAP_THRESHOLD"),
         },

@@ -2,7 +2,7 @@
 
 use super::{Cause, Manual, Outcome};
 use crate::judge::Evidence;
-use crate::judge::predict::{ALL, Goes, Kind};
+use crate::judge::predict::{ALL, Goes};
 use crate::judge::processes::{self, Group};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, Known, Place};
@@ -16,10 +16,10 @@ pub(super) static CAUSE: Cause = Cause {
     manual: Manual {
         what: "The program works off a list with a process for each item, one after another, and may use more CPUs than one.",
         why: "While one of them computes the other CPUs are idle.",
-        rule: "Four processes or more of one program compute for half of their lives or more (on a CPU or ready to); their \
-               lives together are no longer than the wall clock, so that they do not overlap; the threads of the program \
-               hardly ever run at the same time; and it may use two CPUs or more. With two or three it is not told that they \
-               are a list. A process that computes in one thread is no finding: nothing that can be seen from outside says \
+        rule: "Four processes or more of one program live for 10 ms or more on average and compute for half of that (on a CPU \
+               or ready to); their lives together are no longer than the wall clock, so that they do not overlap; the threads \
+               of the program hardly ever run at the same time; and it may use two CPUs or more. With two or three it is not \
+               told that they are a list; of a shorter life a good part is its start, which is the cause process-spawning. A process that computes in one thread is no finding: nothing that can be seen from outside says \
                whether its work can be divided.",
         else_it_could_be: "Each process may need what the one before has written.",
         change: "Run as many at a time as there are CPUs: `xargs -P`, `make -j`, `parallel`, a pool of processes.",
@@ -34,6 +34,8 @@ pub(super) static CAUSE: Cause = Cause {
 
 /// Fewer processes of a program are no list.
 const PROCESSES_MIN: usize = 4;
+/// Of a shorter life the start is more than a tenth.
+const LIFE_NS_MIN: Ns = 10_000_000;
 /// Lives that do not overlap may be longer than the wall clock by this part, since a process lives
 /// on a little while the next one begins.
 const OVERLAP_MAX: f64 = 1.05;
@@ -78,6 +80,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 fn is_list(group: &Group, wall_ns: Ns) -> bool {
     let life_ns = group.life_ns as f64;
     group.processes() >= PROCESSES_MIN
+        && group.life_ns / group.processes() as u64 >= LIFE_NS_MIN
         && life_ns <= wall_ns as f64 * OVERLAP_MAX
         && group.computes_ns as f64 >= life_ns * COMPUTES_MIN
 }
@@ -106,7 +109,7 @@ fn finding(evidence: &Evidence<'_>, name: &str, group: &Group, cpus: f64) -> Fin
         ),
         change: say!("run ", at_a_time(), " at a time: xargs -P, make -j, a pool of processes"),
         share_ns,
-        saving: evidence.saving(&Goes::Wall(goes, Kind::Waiting), ALL, Known::Bounded),
+        saving: evidence.saving(&Goes::Wall(goes), ALL, Known::Bounded),
         evidence: vec![
             say!("they compute for ", Time(group.computes_ns), " of their lives"),
             say!("the longest lives for ", Time(longest_ns)),

@@ -97,25 +97,14 @@ fn file(wait: Option<&WaitRow>) -> Sentence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::samples::{found, judged, run, saves, sites};
+    use crate::judge::samples::{call, found, judged, run, saves, sites};
     use model::State;
 
     const MS: Ns = 1_000_000;
 
     fn of(calls: u64) -> model::Run {
         let mut run = run(&[(State::User, 100 * MS), (State::Disk, 900 * MS)]);
-        run.syscalls = Seen::Value(vec![CallRow {
-            name: "fsync".into(),
-            calls,
-            errors: 0,
-            total_ns: 900 * MS,
-            cpu_ns: 0,
-            p50_ns: 0,
-            p99_ns: 0,
-            max_ns: 0,
-            estimate: None,
-            results: Seen::Absent,
-        }]);
+        run.syscalls = Seen::Value(vec![CallRow { total_ns: 900 * MS, ..call("fsync", calls, 0) }]);
         run
     }
 
